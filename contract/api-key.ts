@@ -1,0 +1,67 @@
+/** The APIKey resource (contract: Authentication, Limits). */
+import { z } from 'zod';
+import { API_VERSION, conditions, objectMeta, type ResourceDefinition } from './kubernetes-types.ts';
+
+export const apiKeySpec = z.object({
+  rpm: z
+    .int()
+    .min(1)
+    .max(10_000_000)
+    .default(60)
+    .describe('Requests per minute on chat, completions and embeddings.'),
+  tpd: z
+    .int()
+    .min(1)
+    .max(1_000_000_000_000)
+    .default(1_000_000)
+    .describe('Tokens per UTC day on the same routes.'),
+  expiresAt: z.iso
+    .datetime({ offset: true })
+    .optional()
+    .meta({ description: 'Refused from then on.', format: 'date-time' }),
+  disabled: z.boolean().default(false).describe('Refuses the key at once.'),
+  sha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/, 'must be the SHA-256 of the key in 64 lower-case hex digits')
+    .optional()
+    .describe(
+      'Hash of a key that you made. If absent the operator makes one and puts it in the Secret <name>-api-key.',
+    ),
+});
+
+export const apiKeyStatus = z.object({
+  observedGeneration: z.int().optional(),
+  secretName: z.string().optional(),
+  sha256: z.string().optional(),
+  conditions,
+});
+
+export const apiKey = z.object({
+  apiVersion: z.literal(API_VERSION),
+  kind: z.literal('APIKey'),
+  metadata: objectMeta,
+  spec: apiKeySpec.prefault({}),
+  status: apiKeyStatus.prefault({}),
+});
+export type APIKey = z.infer<typeof apiKey>;
+
+export const apiKeyResource: ResourceDefinition = {
+  kind: 'APIKey',
+  plural: 'apikeys',
+  singular: 'apikey',
+  shortNames: ['key'],
+  spec: apiKeySpec,
+  status: apiKeyStatus,
+  rules: [
+    { rule: 'self.metadata.name.size() <= 200', message: 'metadata.name must have at most 200 characters' },
+  ],
+  columns: [
+    { name: 'RPM', type: 'integer', jsonPath: '.spec.rpm' },
+    { name: 'TPD', type: 'integer', jsonPath: '.spec.tpd' },
+    { name: 'Expires', type: 'date', jsonPath: '.spec.expiresAt' },
+    { name: 'Disabled', type: 'boolean', jsonPath: '.spec.disabled' },
+    { name: 'Secret', type: 'string', jsonPath: '.status.secretName' },
+    { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
+    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+  ],
+};

@@ -1,0 +1,64 @@
+/** The conditions of Berth's objects, each with the one who sets it and when. Reasons are CamelCase words. */
+
+export interface ConditionDefinition {
+  kind: string;
+  type: string;
+  meaning: string;
+}
+
+export const CONDITIONS = {
+  ready: {
+    kind: 'ModelDeployment',
+    type: 'Ready',
+    meaning:
+      'A request sent now is served: accepted, routed, and at least one replica ready. Its message is the first thing that stands in the way.',
+  },
+  accepted: {
+    kind: 'all',
+    type: 'Accepted',
+    meaning:
+      'The spec can be acted on. False names the field, e.g. HostConflict, IdConflict, SecretNotFound.',
+  },
+  progressing: {
+    kind: 'ModelDeployment',
+    type: 'Progressing',
+    meaning: 'A rollout or a change of scale is under way; False when it is done or stuck.',
+  },
+  available: { kind: 'ModelDeployment', type: 'Available', meaning: 'At least one replica is ready.' },
+  gpusAvailable: {
+    kind: 'ModelDeployment',
+    type: 'GPUsAvailable',
+    meaning:
+      'Every pod found its GPUs. False says how many nodes fit, or that a pod waits for one that drains.',
+  },
+  imagePulled: { kind: 'ModelDeployment', type: 'ImagePulled', meaning: 'Every image could be pulled.' },
+  weightsLoaded: {
+    kind: 'ModelDeployment',
+    type: 'WeightsLoaded',
+    meaning: 'The init containers that fetch weights have ended well.',
+  },
+  engineHealthy: {
+    kind: 'ModelDeployment',
+    type: 'EngineHealthy',
+    meaning: 'The engine answers its health check. False carries its last log lines when it crashes.',
+  },
+  routeReady: {
+    kind: 'ModelDeployment',
+    type: 'RouteReady',
+    meaning:
+      'The host is reachable through its Ingress or HTTPRoute. False: HostConflict, HostNotAllowed, NoIngressClass, AnnotationNotAllowed.',
+  },
+  updateAvailable: {
+    kind: 'ModelDeployment',
+    type: 'UpdateAvailable',
+    meaning: 'The operator has a newer sidecar than the pods run; set rollout.revision to take it.',
+  },
+  active: {
+    kind: 'WebhookEndpoint',
+    type: 'Active',
+    meaning: 'Deliveries are made. False after 20 consecutive failures.',
+  },
+  verified: { kind: 'StorageCredential', type: 'Verified', meaning: 'A put, a get and a delete succeeded.' },
+} as const satisfies Record<string, ConditionDefinition>;
+
+export type ConditionType = (typeof CONDITIONS)[keyof typeof CONDITIONS]['type'];

@@ -1,0 +1,191 @@
+/** The one table of error codes (contract: Errors). `make generate` writes docs/errors.md from it. */
+
+export interface ErrorDefinition {
+  status: number;
+  type: string;
+  /** Whether an SDK may retry by itself; false sends `x-should-retry: false`. */
+  retry: boolean;
+  /** When it is answered. */
+  when: string;
+  /** What the caller can do. */
+  remedy: string;
+}
+
+const invalid = 'invalid_request_error';
+
+export const ERRORS = {
+  invalid_request_error: {
+    status: 400,
+    type: invalid,
+    retry: false,
+    when: 'The body or a parameter is malformed, missing or of the wrong type.',
+    remedy: 'Correct what the message and `param` name.',
+  },
+  invalid_json: {
+    status: 400,
+    type: invalid,
+    retry: false,
+    when: 'The body is not JSON, or not UTF-8.',
+    remedy: 'Send a JSON object in UTF-8.',
+  },
+  model_mismatch: {
+    status: 400,
+    type: invalid,
+    retry: false,
+    when: "`model` differs from the deployment's model on a text route.",
+    remedy: 'Omit `model`, or send the id that GET /v1/models shows.',
+  },
+  wrong_modality: {
+    status: 400,
+    type: invalid,
+    retry: false,
+    when: 'The deployment serves another kind of model.',
+    remedy: 'Call a route of that kind, or another deployment.',
+  },
+  invalid_api_key: {
+    status: 401,
+    type: 'authentication_error',
+    retry: false,
+    when: 'The key is missing, unknown, disabled or expired.',
+    remedy: 'Send `Authorization: Bearer <API_KEY>` with a key of this workspace.',
+  },
+  insufficient_quota: {
+    status: 503,
+    type: 'insufficient_quota',
+    retry: false,
+    when: "The workspace's credit is used up: 503 on text routes, 402 on media.",
+    remedy: 'Ask the owner of the workspace for credit.',
+  },
+  permission_denied: {
+    status: 403,
+    type: 'permission_error',
+    retry: false,
+    when: 'The resource belongs to another workspace.',
+    remedy: "Use a key of the resource's workspace.",
+  },
+  not_found: {
+    status: 404,
+    type: invalid,
+    retry: false,
+    when: 'The URL is not a deployment endpoint, or not one of its routes.',
+    remedy: "Check the base URL in the deployment's status.url and the path.",
+  },
+  model_not_found: {
+    status: 404,
+    type: invalid,
+    retry: false,
+    when: 'The model id is unknown here.',
+    remedy: 'Send the id that GET /v1/models shows.',
+  },
+  method_not_allowed: {
+    status: 405,
+    type: invalid,
+    retry: false,
+    when: 'The path exists, the method does not.',
+    remedy: 'Use a method of the Allow header.',
+  },
+  request_timeout: {
+    status: 408,
+    type: 'timeout_error',
+    retry: true,
+    when: 'Headers or body did not arrive in time (408), or the engine took longer than the limit (504).',
+    remedy: 'Send faster, or ask for less.',
+  },
+  request_too_large: {
+    status: 413,
+    type: invalid,
+    retry: false,
+    when: 'The body or a file is over its limit.',
+    remedy: 'Send less; the message carries the limit.',
+  },
+  headers_too_large: {
+    status: 431,
+    type: invalid,
+    retry: false,
+    when: 'The request headers are over 16 KiB.',
+    remedy: 'Send fewer or shorter headers.',
+  },
+  unsupported_encoding: {
+    status: 415,
+    type: invalid,
+    retry: false,
+    when: 'Content-Encoding is other than identity.',
+    remedy: 'Send the body uncompressed.',
+  },
+  unsupported_media_type: {
+    status: 415,
+    type: invalid,
+    retry: false,
+    when: 'The Content-Type is not the one that the route takes.',
+    remedy: 'Send application/json, or multipart/form-data where the route takes files.',
+  },
+  rate_limit_exceeded: {
+    status: 429,
+    type: 'rate_limit_error',
+    retry: true,
+    when: "The key's requests per minute or tokens per day are used up.",
+    remedy: 'Wait for Retry-After seconds, or ask for a key with higher limits.',
+  },
+  replica_saturated: {
+    status: 429,
+    type: 'rate_limit_error',
+    retry: true,
+    when: 'Every replica is at its concurrency limit.',
+    remedy: 'Wait for Retry-After seconds; images: use async=true.',
+  },
+  no_pod_available: {
+    status: 503,
+    type: 'service_unavailable',
+    retry: true,
+    when: 'No replica is ready: starting, paused or scaled away.',
+    remedy: 'Wait for Retry-After seconds; see the status of the ModelDeployment.',
+  },
+  temporarily_unavailable: {
+    status: 503,
+    type: 'service_unavailable',
+    retry: true,
+    when: 'A part that the request needs is away for a moment.',
+    remedy: 'Wait for Retry-After seconds.',
+  },
+  upstream_error: {
+    status: 502,
+    type: 'upstream_error',
+    retry: true,
+    when: 'The engine failed or broke off.',
+    remedy: "Try again; see the deployment's EngineHealthy condition.",
+  },
+  internal_error: {
+    status: 500,
+    type: 'server_error',
+    retry: true,
+    when: 'A fault in the gateway.',
+    remedy: 'Report it with the x-request-id.',
+  },
+} as const satisfies Record<string, ErrorDefinition>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** The envelope of every error (contract: Error envelope). `param` and `code` are always there, as OpenAI's schema wants. */
+export interface ErrorEnvelope {
+  error: {
+    message: string;
+    type: string;
+    param: string | null;
+    code: string | null;
+    documentation_url: string;
+  };
+}
+
+const DOCUMENTATION = 'https://berth.dev/docs/errors';
+
+export const errorDocumentation = (code: string): string => `${DOCUMENTATION}#${code}`;
+
+export function buildErrorEnvelope(
+  code: ErrorCode,
+  message: string,
+  param: string | null = null,
+): ErrorEnvelope {
+  return {
+    error: { message, type: ERRORS[code].type, param, code, documentation_url: errorDocumentation(code) },
+  };
+}

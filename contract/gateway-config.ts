@@ -1,0 +1,82 @@
+/**
+ * What a gateway is told about one deployment. One pure function makes it, in the cluster and in `make run`,
+ * so the two cannot drift. All of it can change live; none of it is part of the pod template.
+ */
+import { z } from 'zod';
+import { deriveId } from './identity.ts';
+import { MODEL_KINDS, type ModelDeployment } from './model-deployment.ts';
+import { type ResolvedLimits, resolveLimits } from './model-limits.ts';
+import { imageModel, videoModel } from './model-media.ts';
+import { parseAmount } from './quantity.ts';
+
+const limits = z.record(z.string(), z.number()) as unknown as z.ZodType<ResolvedLimits>;
+
+export const gatewayConfig = z.object({
+  v: z.literal(1),
+  namespace: z.string(),
+  name: z.string(),
+  registrationId: z.int(),
+  modelId: z.string(),
+  /** The engine's own name of the model, written into requests. */
+  servedModelName: z.string(),
+  displayName: z.string(),
+  ownedBy: z.string(),
+  /** Unix seconds. */
+  created: z.int(),
+  kind: z.enum(MODEL_KINDS),
+  /** Slots of a replica; null = unlimited. */
+  concurrency: z.int().nullable(),
+  paused: z.boolean(),
+  /** True while the object has a deletion timestamp: new work gets 503. */
+  deleting: z.boolean(),
+  enginePreset: z.string(),
+  limits,
+  image: imageModel.nullable(),
+  video: videoModel.nullable(),
+  /** Millionths; null = free. */
+  pricing: z.object({
+    perImage: z.int().nullable(),
+    perVideoSecond: z.int().nullable(),
+    perMillionInputTokens: z.int().nullable(),
+    perMillionOutputTokens: z.int().nullable(),
+  }),
+  storageCredential: z.string().nullable(),
+});
+export type GatewayConfig = z.infer<typeof gatewayConfig>;
+
+const price = (text: string | undefined): number | null => (text === undefined ? null : parseAmount(text));
+
+/** The configuration that a deployment's gateways serve by. */
+export function buildGatewayConfig(deployment: ModelDeployment): GatewayConfig {
+  const { metadata, spec } = deployment;
+  const isText = spec.kind === 'LLM' || spec.kind === 'Embedding';
+  return {
+    v: 1,
+    namespace: metadata.namespace,
+    name: metadata.name,
+    registrationId: spec.id ?? deriveId('ModelDeployment', metadata.namespace, metadata.name),
+    modelId: spec.model.id,
+    servedModelName: spec.engine.servedModelName ?? spec.model.id,
+    displayName: spec.model.displayName ?? spec.model.id,
+    ownedBy: spec.model.ownedBy,
+    created: toUnixSeconds(metadata.creationTimestamp),
+    kind: spec.kind,
+    concurrency: spec.concurrency ?? (isText ? null : 1),
+    paused: spec.paused,
+    deleting: metadata.deletionTimestamp !== undefined,
+    enginePreset: spec.engine.preset,
+    limits: resolveLimits(spec.limits),
+    image: spec.kind === 'Image' ? imageModel.parse(spec.image ?? {}) : null,
+    video: spec.kind === 'Video' ? videoModel.parse(spec.video ?? {}) : null,
+    pricing: {
+      perImage: price(spec.pricing.perImage),
+      perVideoSecond: price(spec.pricing.perVideoSecond),
+      perMillionInputTokens: price(spec.pricing.perMillionInputTokens),
+      perMillionOutputTokens: price(spec.pricing.perMillionOutputTokens),
+    },
+    storageCredential: spec.storage.credential ?? null,
+  };
+}
+
+const toUnixSeconds = (time: string | Date | undefined): number =>
+  time === undefined ? 0 : Math.floor(new Date(time).getTime() / 1000);

@@ -1,0 +1,29 @@
+/** Integers and secrets derived from names and from one master key, the same after a restore or a re-creation. */
+import { createHash, createHmac, hkdfSync } from 'node:crypto';
+
+/** The first 48 bits of SHA-256(kind/namespace/name): safe as a JSON number. Never 0. */
+export function deriveId(kind: string, namespace: string, name: string): number {
+  const digest = createHash('sha256').update(`${kind}/${namespace}/${name}`).digest();
+  return digest.readUIntBE(0, 6) || 1;
+}
+
+export const hashApiKey = (key: string): string => createHash('sha256').update(key).digest('hex');
+
+/** Derives one purpose's secret (32 bytes) from the master key. */
+export function deriveSecret(masterKey: string, purpose: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', masterKey, 'berth', `v1/${purpose}`, 32));
+}
+
+export const workspaceRedisUser = (namespace: string) => `ws:${namespace}`;
+export const workspaceRedisPassword = (masterKey: string, namespace: string) =>
+  deriveSecret(masterKey, `redis/${namespace}`).toString('base64url');
+export const workspaceDataKey = (masterKey: string, namespace: string) =>
+  deriveSecret(masterKey, `data/${namespace}`);
+export const peerToken = (masterKey: string, namespace: string, name: string) =>
+  deriveSecret(masterKey, `peer/${namespace}/${name}`).toString('base64url');
+export const drainToken = (masterKey: string, namespace: string, name: string) =>
+  deriveSecret(masterKey, `drain/${namespace}/${name}`).toString('base64url').slice(0, 22);
+
+/** The first 8 hex digits of a workspace's request ids: tells "another workspace's" from "unknown". */
+export const workspacePrefix = (masterKey: string, namespace: string): string =>
+  createHmac('sha256', deriveSecret(masterKey, 'request-prefix')).update(namespace).digest('hex').slice(0, 8);

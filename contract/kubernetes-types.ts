@@ -1,0 +1,78 @@
+/** Pieces of Kubernetes' own types that Berth's objects embed. */
+import { z } from 'zod';
+
+export const GROUP = 'berth.dev';
+export const API_VERSION = `${GROUP}/v1alpha1`;
+
+/** A piece of a Kubernetes object that is passed on as it is; the API server checks it in the pod. */
+export const passthrough = (describe: string) =>
+  z
+    .record(z.string(), z.unknown())
+    .meta({ description: describe, 'x-kubernetes-preserve-unknown-fields': true });
+
+export const stringMap = (describe: string) => z.record(z.string(), z.string()).describe(describe);
+
+export const objectName = (describe: string) =>
+  z
+    .string()
+    .max(253)
+    .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, 'must be the name of a Kubernetes object')
+    .describe(describe);
+
+export const secretKey = (describe: string) =>
+  z.object({ name: objectName('Name of the Secret.'), key: z.string().min(1).max(253) }).describe(describe);
+
+/** A condition as `kubectl wait` and kstatus read it. */
+export const condition = z.object({
+  type: z.string(),
+  status: z.enum(['True', 'False', 'Unknown']),
+  reason: z.string(),
+  message: z.string(),
+  lastTransitionTime: z.string(),
+  observedGeneration: z.int().optional(),
+});
+export type Condition = z.infer<typeof condition>;
+
+export const conditions = z
+  .array(condition)
+  .default([])
+  .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] });
+
+/** What Berth reads of an object's metadata. */
+export const objectMeta = z.looseObject({
+  name: z.string(),
+  namespace: z.string(),
+  uid: z.string().default(''),
+  generation: z.int().default(0),
+  resourceVersion: z.string().optional(),
+  creationTimestamp: z.union([z.string(), z.date()]).optional(),
+  deletionTimestamp: z.union([z.string(), z.date()]).optional(),
+  labels: z.record(z.string(), z.string()).optional(),
+  annotations: z.record(z.string(), z.string()).optional(),
+  finalizers: z.array(z.string()).optional(),
+});
+export type ObjectMeta = z.infer<typeof objectMeta>;
+
+/** What `make generate` needs beside the schemas to write a CustomResourceDefinition. */
+export interface ResourceDefinition {
+  kind: string;
+  plural: string;
+  singular: string;
+  shortNames: string[];
+  spec: z.ZodType;
+  status: z.ZodType;
+  columns: { name: string; type: string; jsonPath: string; description?: string; priority?: number }[];
+  /** CEL rules over the whole object (`self.metadata.name`, `self.spec`). */
+  rules?: CelRule[];
+  scale?: { specReplicasPath: string; statusReplicasPath: string; labelSelectorPath: string };
+}
+
+export interface CelRule {
+  rule: string;
+  message?: string;
+  messageExpression?: string;
+  fieldPath?: string;
+}
+
+/** Attaches CEL rules to a schema; the message names the field and what is allowed. */
+export const cel = (...rules: CelRule[]) => ({ 'x-kubernetes-validations': rules });

@@ -1,0 +1,75 @@
+/** The endpoint's times and sizes (contract: Limits), each with its default. */
+import { z } from 'zod';
+import { duration, parseDuration, parseQuantity, quantity } from './quantity.ts';
+
+export const modelLimits = z
+  .object({
+    requestTimeout: duration('Longest chat, completion or embedding request.').default('120s'),
+    imageTimeout: duration('Budget of a synchronous image request.').default('30s'),
+    videoTimeout: duration('Longest video job.').default('30m'),
+    headersTimeout: duration('Longest wait for request headers.').default('15s'),
+    bodyTimeout: duration('Longest wait for a JSON body.').default('60s'),
+    uploadTimeout: duration('Longest wait for a multipart body.').default('5m'),
+    queueTTL: duration('Longest stay in the queue; then failed, code expired.').default('24h'),
+    resultRetention: duration('How long results stay in managed storage.').default('24h'),
+    recordRetention: duration('How long ended requests are remembered.').default('7d'),
+    jsonBody: quantity('Largest JSON body.').default('32Mi'),
+    file: quantity('Largest uploaded file.').default('50Mi'),
+    multipartBody: quantity('Largest multipart body.').default('64Mi'),
+    promptCharacters: z
+      .int()
+      .min(1)
+      .max(1_000_000)
+      .default(32_000)
+      .describe('Longest prompt of an image or video request.'),
+    imagesPerRequest: z.int().min(1).max(100).default(10).describe('Largest n of an image request.'),
+    maxQueued: z
+      .int()
+      .min(1)
+      .max(1_000_000)
+      .default(10_000)
+      .describe('Most queued requests of this deployment.'),
+  })
+  .prefault({})
+  .describe('Times and sizes of the endpoint; changes apply without a restart.');
+
+type LimitsSpec = z.infer<typeof modelLimits>;
+
+/** The limits in milliseconds, bytes and counts. */
+export interface ResolvedLimits {
+  requestTimeoutMs: number;
+  imageTimeoutMs: number;
+  videoTimeoutMs: number;
+  headersTimeoutMs: number;
+  bodyTimeoutMs: number;
+  uploadTimeoutMs: number;
+  queueTTLMs: number;
+  resultRetentionMs: number;
+  recordRetentionMs: number;
+  jsonBodyBytes: number;
+  fileBytes: number;
+  multipartBodyBytes: number;
+  promptCharacters: number;
+  imagesPerRequest: number;
+  maxQueued: number;
+}
+
+export function resolveLimits(spec: LimitsSpec): ResolvedLimits {
+  return {
+    requestTimeoutMs: parseDuration(spec.requestTimeout),
+    imageTimeoutMs: parseDuration(spec.imageTimeout),
+    videoTimeoutMs: parseDuration(spec.videoTimeout),
+    headersTimeoutMs: parseDuration(spec.headersTimeout),
+    bodyTimeoutMs: parseDuration(spec.bodyTimeout),
+    uploadTimeoutMs: parseDuration(spec.uploadTimeout),
+    queueTTLMs: parseDuration(spec.queueTTL),
+    resultRetentionMs: parseDuration(spec.resultRetention),
+    recordRetentionMs: parseDuration(spec.recordRetention),
+    jsonBodyBytes: parseQuantity(spec.jsonBody),
+    fileBytes: parseQuantity(spec.file),
+    multipartBodyBytes: parseQuantity(spec.multipartBody),
+    promptCharacters: spec.promptCharacters,
+    imagesPerRequest: spec.imagesPerRequest,
+    maxQueued: spec.maxQueued,
+  };
+}

@@ -1,0 +1,73 @@
+/** The only place that names things: objects, labels, annotations, ports, hosts. */
+import { createHash } from 'node:crypto';
+import { GROUP } from './kubernetes-types.ts';
+
+export const FINALIZER = `${GROUP}/cleanup`;
+export const FIELD_MANAGER = 'berth-operator';
+export const STATUS_FIELD_MANAGER = 'berth-operator-status';
+export const MANAGED_BY = 'berth';
+
+export const LABELS = {
+  managedBy: 'app.kubernetes.io/managed-by',
+  name: 'app.kubernetes.io/name',
+  instance: 'app.kubernetes.io/instance',
+  component: 'app.kubernetes.io/component',
+  /** Name of the ModelDeployment that a child belongs to. */
+  deployment: `${GROUP}/deployment`,
+  kind: `${GROUP}/kind`,
+} as const;
+
+export const ANNOTATIONS = {
+  /** Hash of the spec fields that make the pod template. */
+  templateInputs: `${GROUP}/template-inputs`,
+  /** The template as it was last applied: kept while its inputs are unchanged, so an upgrade restarts nothing. */
+  template: `${GROUP}/template`,
+  sidecarVersion: `${GROUP}/sidecar-version`,
+  reEnable: `${GROUP}/re-enable`,
+} as const;
+
+/** Container names within a model pod. */
+export const CONTAINERS = { gateway: 'gateway', engine: 'engine' } as const;
+
+/** Ports of the gateway in every role; the engine's own is in the spec. */
+export const PORTS = { http: 8080, admin: 8081, metrics: 9090 } as const;
+export const HTTP_PORT_NAME = 'http';
+
+/** Where the sidecar's Secret is mounted, and its files. */
+export const SIDECAR_SECRET_PATH = '/etc/berth';
+export const SIDECAR_SECRET_FILES = {
+  config: 'config.json',
+  redisUsername: 'redis-username',
+  redisPassword: 'redis-password',
+  peerToken: 'peer-token',
+} as const;
+
+/** Names of a deployment's children; `name` has at most 45 characters, so that all fit. */
+export const childNames = (name: string) => ({
+  deployment: name,
+  service: name,
+  route: name,
+  frontSlice: `${name}-front`,
+  disruptionBudget: name,
+  networkPolicy: name,
+  sidecarSecret: `${name}-gateway`,
+  cacheClaim: `${name}-weights`,
+});
+
+export const apiKeySecretName = (name: string) => `${name}-api-key`;
+export const API_KEY_SECRET_FIELD = 'api-key';
+export const SIGNING_SECRET_NAME = 'berth-signing-secret';
+export const SIGNING_SECRET_FIELD = 'secret';
+
+/** Labels that select a deployment's pods, and nothing else. */
+export const podSelector = (name: string) => ({ [LABELS.deployment]: name, [LABELS.component]: 'model' });
+
+const MAX_DNS_LABEL = 63;
+
+/** `<name>--<namespace>.<domain>`: one DNS label, so that one wildcard certificate covers all; hashed when too long. */
+export function defaultHost(name: string, namespace: string, domain: string): string {
+  const label = `${name}--${namespace}`;
+  if (label.length <= MAX_DNS_LABEL) return `${label}.${domain}`;
+  const hash = createHash('sha256').update(label).digest('hex').slice(0, 8);
+  return `${label.slice(0, MAX_DNS_LABEL - 9).replace(/-+$/, '')}-${hash}.${domain}`;
+}

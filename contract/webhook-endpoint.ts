@@ -1,0 +1,47 @@
+/** The WebhookEndpoint resource: a subscription to events (contract: Events). */
+import { z } from 'zod';
+import { API_VERSION, conditions, objectMeta, type ResourceDefinition } from './kubernetes-types.ts';
+
+export const EVENT_TYPES = ['request.completed', 'request.failed', 'request.canceled'] as const;
+
+export const webhookEndpointSpec = z.object({
+  url: z.string().min(1).max(2048).describe('Public HTTPS address.'),
+  eventTypes: z
+    .array(z.enum(EVENT_TYPES))
+    .min(1)
+    .max(EVENT_TYPES.length)
+    .default([...EVENT_TYPES])
+    .describe('Events to deliver; all by default.'),
+  enabled: z.boolean().default(true),
+});
+
+export const webhookEndpointStatus = z.object({
+  observedGeneration: z.int().optional(),
+  consecutiveFailures: z.int().optional(),
+  conditions,
+});
+
+export const webhookEndpoint = z.object({
+  apiVersion: z.literal(API_VERSION),
+  kind: z.literal('WebhookEndpoint'),
+  metadata: objectMeta,
+  spec: webhookEndpointSpec,
+  status: webhookEndpointStatus.prefault({}),
+});
+export type WebhookEndpoint = z.infer<typeof webhookEndpoint>;
+
+export const webhookEndpointResource: ResourceDefinition = {
+  kind: 'WebhookEndpoint',
+  plural: 'webhookendpoints',
+  singular: 'webhookendpoint',
+  shortNames: ['wh'],
+  spec: webhookEndpointSpec,
+  status: webhookEndpointStatus,
+  columns: [
+    { name: 'URL', type: 'string', jsonPath: '.spec.url' },
+    { name: 'Enabled', type: 'boolean', jsonPath: '.spec.enabled' },
+    { name: 'Active', type: 'string', jsonPath: '.status.conditions[?(@.type=="Active")].status' },
+    { name: 'Failures', type: 'integer', jsonPath: '.status.consecutiveFailures' },
+    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+  ],
+};

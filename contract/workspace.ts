@@ -1,0 +1,64 @@
+/** The Workspace resource: what a platform admin grants to a namespace. */
+import { z } from 'zod';
+import {
+  API_VERSION,
+  conditions,
+  objectMeta,
+  objectName,
+  type ResourceDefinition,
+} from './kubernetes-types.ts';
+import { amount } from './quantity.ts';
+
+/** The one name a Workspace may have. */
+export const WORKSPACE_NAME = 'workspace';
+
+export const workspaceSpec = z.object({
+  ownerEmail: z
+    .string()
+    .max(254)
+    .regex(/^[^@\s,;<>]+@[^@\s,;<>]+$/, 'must be one e-mail address')
+    .optional()
+    .describe('Who is told when an inline callback fails for good.'),
+  credit: amount('Credit granted in all; unlimited if absent.').optional(),
+  signingSecret: objectName(
+    'Secret (key `secret`) that signs webhooks; the operator makes one if absent. Delete it to roll it.',
+  ).optional(),
+});
+
+export const workspaceStatus = z.object({
+  observedGeneration: z.int().optional(),
+  creditRemaining: z.string().optional(),
+  redisUser: z.string().optional(),
+  conditions,
+});
+
+export const workspace = z.object({
+  apiVersion: z.literal(API_VERSION),
+  kind: z.literal('Workspace'),
+  metadata: objectMeta,
+  spec: workspaceSpec.prefault({}),
+  status: workspaceStatus.prefault({}),
+});
+export type Workspace = z.infer<typeof workspace>;
+
+export const workspaceResource: ResourceDefinition = {
+  kind: 'Workspace',
+  plural: 'workspaces',
+  singular: 'workspace',
+  shortNames: ['ws'],
+  spec: workspaceSpec,
+  status: workspaceStatus,
+  rules: [
+    {
+      rule: `self.metadata.name == '${WORKSPACE_NAME}'`,
+      message: `a namespace has one Workspace, named ${WORKSPACE_NAME}`,
+    },
+  ],
+  columns: [
+    { name: 'Owner', type: 'string', jsonPath: '.spec.ownerEmail' },
+    { name: 'Granted', type: 'string', jsonPath: '.spec.credit' },
+    { name: 'Remaining', type: 'string', jsonPath: '.status.creditRemaining' },
+    { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
+    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+  ],
+};

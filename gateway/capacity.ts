@@ -1,0 +1,23 @@
+/** Where a request may run: the contract between the request path and the registry of replicas. */
+
+/** A place on an engine, local or a peer's. It is held until `release` is called (idempotent). */
+export interface EngineTarget {
+  /** Origin such as http://127.0.0.1:8000. */
+  origin: string;
+  /** Prepended to the engine's path: empty for the local engine, the peer's internal route for a peer. */
+  pathPrefix: string;
+  /** Headers that the target wants beside the request's own, such as a peer's reservation. */
+  headers: Record<string, string>;
+  local: boolean;
+  release(): void;
+}
+
+/** Why no place was found: every ready replica is full, or none is ready. */
+export type Refusal = 'replica_saturated' | 'no_pod_available';
+
+export type Acquisition = { target: EngineTarget } | { refusal: Refusal };
+
+export interface Capacity {
+  /** Answers at once while a local slot is free; otherwise asks the peers, least loaded first. */
+  acquire(signal: AbortSignal): Acquisition | Promise<Acquisition>;
+}
