@@ -1,0 +1,46 @@
+/** `make generate` writes all that is generated; with --verify it only tells what is stale (`make verify`). */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { apiKeyResource } from '../../contract/api-key.ts';
+import type { ResourceDefinition } from '../../contract/kubernetes-types.ts';
+import { modelDeploymentResource } from '../../contract/model-deployment.ts';
+import { storageCredentialResource } from '../../contract/storage-credential.ts';
+import { webhookEndpointResource } from '../../contract/webhook-endpoint.ts';
+import { workspaceResource } from '../../contract/workspace.ts';
+import { formatCustomResource } from './custom-resource.ts';
+import { writeConditionPage, writeErrorPage } from './pages.ts';
+
+const RESOURCES: ResourceDefinition[] = [
+  modelDeploymentResource,
+  workspaceResource,
+  apiKeyResource,
+  webhookEndpointResource,
+  storageCredentialResource,
+];
+
+/** Every generated file with its content; the chart carries its own copy of the CRDs, since Helm reads no other folder. */
+function listGeneratedFiles(): Map<string, string> {
+  const files = new Map<string, string>([
+    ['docs/errors.md', writeErrorPage()],
+    ['docs/conditions.md', writeConditionPage()],
+  ]);
+  for (const resource of RESOURCES) {
+    const text = formatCustomResource(resource);
+    files.set(`crds/${resource.plural}.yaml`, text);
+    files.set(`charts/berth/files/crds/${resource.plural}.yaml`, text);
+  }
+  return files;
+}
+
+const verifyOnly = process.argv.includes('--verify');
+const stale: string[] = [];
+for (const [path, content] of listGeneratedFiles()) {
+  if (existsSync(path) && readFileSync(path, 'utf8') === content) continue;
+  stale.push(path);
+  if (verifyOnly) continue;
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, content);
+}
+if (stale.length > 0)
+  console.log(`${verifyOnly ? 'stale, run make generate' : 'written'}: ${stale.join(', ')}`);
+if (verifyOnly && stale.length > 0) process.exitCode = 1;
