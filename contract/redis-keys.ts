@@ -13,6 +13,8 @@ export const FUNCTIONS = {
   settle: `${FUNCTIONS_LIBRARY}_settle`,
   /** Writes one replica's heartbeat and reads its peers'. */
   heartbeat: `${FUNCTIONS_LIBRARY}_heartbeat`,
+  /** Removes a replica's heartbeat when it shuts down. */
+  leave: `${FUNCTIONS_LIBRARY}_leave`,
 } as const;
 
 const tagged = (family: 'c' | 'w', namespace: string, rest: string) => `${family}:{${namespace}}:${rest}`;
@@ -36,6 +38,8 @@ export const workKeys = (namespace: string) => ({
   tpd: (sha256: string, day: number) => tagged('w', namespace, `tpd:${sha256.slice(0, 24)}:${day}`),
   /** Counter of millionths spent. */
   credit: tagged('w', namespace, 'credit'),
+  /** Marker that one settlement is done, by the caller's token. */
+  settled: (token: string) => tagged('w', namespace, `settled:${token}`),
   /** Hash: pod name → Heartbeat as JSON. */
   heartbeats: (deployment: string) => tagged('w', namespace, `replicas:${deployment}`),
   prefix: `w:{${namespace}}:`,

@@ -1,0 +1,139 @@
+/** Typed calls of the functions library; all are safe to repeat after a time-out. */
+import { FUNCTIONS, type Heartbeat, workKeys } from '../contract/redis-keys.ts';
+import type { RedisClient } from './client.ts';
+
+export const VERDICTS = ['ok', 'unknown_key', 'disabled', 'expired', 'credit', 'tpd', 'rpm'] as const;
+export type Verdict = (typeof VERDICTS)[number];
+
+/** The answer to one request's admission; all times by Redis' clock, in Unix seconds. */
+export interface Admission {
+  verdict: Verdict;
+  /** Name of the APIKey object; '' when unknown. */
+  keyName: string;
+  /** 0 = never. */
+  expiresAt: number;
+  /** Whether the workspace may still spend; told in both modes. */
+  creditLeft: boolean;
+  /** Of the 60 s window that began with its first request; `remaining` is after this request. */
+  rpm: { limit: number; remaining: number; resetAt: number };
+  /** Of the UTC day; `used` is what was settled before this request. */
+  tpd: { limit: number; used: number; resetAt: number };
+  /** Whole seconds until the refused limit frees up; 0 unless the verdict is `rpm` or `tpd`. */
+  retryAfter: number;
+}
+
+export interface AdmissionRequest {
+  namespace: string;
+  /** `hashApiKey` of the key. */
+  sha256: string;
+  /** True: also check credit, TPD and RPM, and count the request. False: authenticate only. */
+  counted: boolean;
+}
+
+type AdmissionReply = [
+  verdict: Verdict,
+  keyName: string,
+  expiresAt: number,
+  creditLeft: 0 | 1,
+  rpm: number,
+  remaining: number,
+  minuteReset: number,
+  tpd: number,
+  used: number,
+  dayReset: number,
+  retryAfter: number,
+];
+
+/** Authenticates a key and, if asked, counts one request (contract: Authentication, Limits). */
+export async function admit(redis: RedisClient, request: AdmissionRequest): Promise<Admission> {
+  const { namespace, sha256, counted } = request;
+  const reply = (await redis.fcall(
+    FUNCTIONS.admit,
+    1,
+    workKeys(namespace).rpm(sha256),
+    namespace,
+    sha256,
+    counted ? '1' : '0',
+  )) as AdmissionReply;
+  return {
+    verdict: reply[0],
+    keyName: reply[1],
+    expiresAt: reply[2],
+    creditLeft: reply[3] === 1,
+    rpm: { limit: reply[4], remaining: reply[5], resetAt: reply[6] },
+    tpd: { limit: reply[7], used: reply[8], resetAt: reply[9] },
+    retryAfter: reply[10],
+  };
+}
+
+export interface Settlement {
+  namespace: string;
+  sha256: string;
+  /** Added to the key's UTC day. */
+  tokens: number;
+  /** Millionths, added to what the workspace has spent. */
+  micros: number;
+  /** Unique to this settlement and the same in its repeats, within 10 minutes; one may cover several requests. */
+  token: string;
+}
+
+/** Counts tokens and money after a response. False: this token was settled before, and nothing changed. */
+export async function settle(redis: RedisClient, settlement: Settlement): Promise<boolean> {
+  const { namespace, sha256, tokens, micros, token } = settlement;
+  const keys = workKeys(namespace);
+  const counted = await redis.fcall(
+    FUNCTIONS.settle,
+    1,
+    keys.settled(token),
+    namespace,
+    sha256,
+    Math.round(tokens),
+    Math.round(micros),
+  );
+  return counted === 1;
+}
+
+/** Writes a replica's heartbeat and answers those of all live replicas, its own included. */
+export async function heartbeat(
+  redis: RedisClient,
+  replica: { namespace: string; name: string; heartbeat: Omit<Heartbeat, 'at'> },
+): Promise<Heartbeat[]> {
+  const reply = await redis.fcall(
+    FUNCTIONS.heartbeat,
+    1,
+    workKeys(replica.namespace).heartbeats(replica.name),
+    replica.heartbeat.pod,
+    JSON.stringify(replica.heartbeat),
+  );
+  return JSON.parse(reply as string) as Heartbeat[];
+}
+
+/** Takes a replica out of the registry at once, on a clean shutdown. */
+export async function leave(
+  redis: RedisClient,
+  replica: { namespace: string; name: string; pod: string },
+): Promise<void> {
+  await redis.fcall(FUNCTIONS.leave, 1, workKeys(replica.namespace).heartbeats(replica.name), replica.pod);
+}
+
+/** Older heartbeats count as gone; the function drops them by the same age. */
+export const HEARTBEAT_MAX_AGE_MS = 10_000;
+
+/** The live heartbeats of a deployment, for who has none of his own: the front, the autoscaler. */
+export async function readHeartbeats(
+  redis: RedisClient,
+  namespace: string,
+  name: string,
+): Promise<Heartbeat[]> {
+  const [time, entries] = await Promise.all([
+    redis.time(),
+    redis.hvals(workKeys(namespace).heartbeats(name)),
+  ]);
+  const oldest = Number(time[0]) * 1000 - HEARTBEAT_MAX_AGE_MS;
+  return entries.map((entry) => JSON.parse(entry) as Heartbeat).filter(({ at }) => at > oldest);
+}
+
+/** Millionths that a workspace has spent so far. */
+export async function readSpentMicros(redis: RedisClient, namespace: string): Promise<number> {
+  return Number((await redis.get(workKeys(namespace).credit)) ?? 0);
+}

@@ -1,0 +1,219 @@
+/** The owner of ioredis: connections that fail at once while Redis is away and come back by themselves. */
+import { Redis, type RedisOptions } from 'ioredis';
+import { parseRedisAddress } from './address.ts';
+
+/** What every function of this folder takes; other folders name the type, never ioredis. */
+export type RedisClient = Redis;
+export type RedisRole = 'operator' | 'front' | 'sidecar' | 'local';
+export type RedisState = 'up' | 'away';
+
+export interface RedisSettings {
+  /** See `parseRedisAddress`; credentials in it give way to the two below. */
+  url: string;
+  username?: string;
+  password?: string;
+  sentinelPassword?: string;
+  /** PEM of the authority to trust with rediss://; the system's ones if absent. */
+  ca?: string;
+  /** Of the connection, as CLIENT LIST shows it. */
+  name: string;
+  /** A sidecar's user may not call INFO, so it connects without the ready check. */
+  role: RedisRole;
+  /** The longest that a command waits for its answer; 1000. */
+  commandTimeoutMs?: number;
+}
+
+export interface RedisConnection {
+  readonly redis: RedisClient;
+  readonly state: RedisState;
+  /** Tells every change, with the reason of an absence; returns the function that stops it. */
+  onStateChange(listener: (state: RedisState, reason: string) => void): () => void;
+  /** Resolves once connected; throws with the last reason after `timeoutMs`. */
+  untilUp(timeoutMs: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+const COMMAND_TIMEOUT_MS = 1000;
+const CONNECT_TIMEOUT_MS = 2000;
+const MAX_RECONNECT_MS = 1000;
+
+/** Starts to connect and returns at once: a program starts, and runs on, while Redis is away. */
+export function connectRedis(settings: RedisSettings): RedisConnection {
+  const redis = new Redis(buildOptions(settings));
+  const listeners = new Set<(state: RedisState, reason: string) => void>();
+  let state: RedisState = 'away';
+  let reason = 'not connected yet';
+  const change = (next: RedisState) => {
+    if (state === next) return;
+    state = next;
+    for (const listener of listeners) listener(next, next === 'up' ? '' : reason);
+  };
+  redis.on('error', (error: Error) => {
+    reason = describeError(error);
+  });
+  redis.on('ready', () => {
+    reason = 'connection closed';
+    change('up');
+  });
+  redis.on('close', () => change('away'));
+
+  const onStateChange: RedisConnection['onStateChange'] = (listener) => {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  };
+  return {
+    redis,
+    get state() {
+      return state;
+    },
+    onStateChange,
+    untilUp: (timeoutMs) =>
+      new Promise((resolve, reject) => {
+        if (state === 'up') return resolve();
+        const stop = onStateChange((next) => {
+          if (next !== 'up') return;
+          clearTimeout(timer);
+          stop();
+          resolve();
+        });
+        const timer = setTimeout(() => {
+          stop();
+          reject(new Error(`Redis did not answer within ${timeoutMs} ms: ${reason}`));
+        }, timeoutMs);
+      }),
+    close: async () => {
+      if (redis.status === 'ready') await redis.quit().catch(() => {});
+      redis.disconnect();
+    },
+  };
+}
+
+export interface Subscription {
+  readonly state: RedisState;
+  close(): Promise<void>;
+}
+
+export interface SubscriptionListener {
+  onMessage: (message: string, channel: string) => void;
+  /** After every subscription, the first included: messages may have been lost before it, so read anew. */
+  onResume: () => void;
+}
+
+const SUBSCRIBER_PING_MS = 5000;
+const RESUBSCRIBE_MS = 1000;
+
+/** Listens on channels over a connection of its own, again after every reconnect. */
+export function subscribe(
+  settings: RedisSettings,
+  channels: readonly string[],
+  listener: SubscriptionListener,
+): Subscription {
+  const connection = connectRedis({ ...settings, name: `${settings.name}-subscriber` });
+  const { redis } = connection;
+  let retry: NodeJS.Timeout | undefined;
+  const start = () => {
+    clearTimeout(retry);
+    redis.subscribe(...channels).then(
+      () => listener.onResume(),
+      () => {
+        // A refusal leaves the connection open, so nothing else would try again.
+        retry = setTimeout(() => redis.status === 'ready' && start(), RESUBSCRIBE_MS);
+      },
+    );
+  };
+  redis.on('message', (channel: string, message: string) => listener.onMessage(message, channel));
+  connection.onStateChange((state) => {
+    if (state === 'up') start();
+  });
+  // A listening socket never writes, so it would not notice a peer that vanished without a word.
+  const ping = setInterval(() => redis.ping().catch(() => {}), SUBSCRIBER_PING_MS);
+  ping.unref();
+  return {
+    get state() {
+      return connection.state;
+    },
+    close: () => {
+      clearInterval(ping);
+      clearTimeout(retry);
+      return connection.close();
+    },
+  };
+}
+
+const AWAY_REPLIES =
+  /^(WRONGPASS|NOAUTH|NOPERM|LOADING|READONLY|MASTERDOWN|MISCONF|OOM|BUSY|NOREPLICAS|CLUSTERDOWN|TRYAGAIN)\b|^ERR (Function not found|max number of clients)|can't (run|access) this|can't access at least one/;
+const AWAY_CONNECTIONS =
+  /^(Connection is closed|Stream isn't writeable|Command timed out|Command aborted due to connection|Socket timeout|Reached the max retries|All sentinels are unreachable|connect ETIMEDOUT)/;
+const AWAY_CODES = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+]);
+
+/**
+ * Whether a call failed because Redis is not to be had now: unreachable, slow, loading, a replica, out of memory,
+ * refusing this user, or not yet given the functions. Any other error is a mistake of ours.
+ */
+export function isRedisAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if (error.name === 'MaxRetriesPerRequestError') return true;
+  if ('code' in error && AWAY_CODES.has(String(error.code))) return true;
+  if ('previousErrors' in error && Array.isArray(error.previousErrors)) {
+    return error.previousErrors.some(isRedisAway);
+  }
+  return AWAY_REPLIES.test(error.message) || AWAY_CONNECTIONS.test(error.message);
+}
+
+/** The words of an error, without what ioredis attaches: the failed command, a password among its arguments. */
+function describeError(error: Error): string {
+  if ('command' in error) delete error.command;
+  return error.message || String('code' in error ? error.code : error.name);
+}
+
+function buildOptions(settings: RedisSettings): RedisOptions {
+  const address = parseRedisAddress(settings.url);
+  const timeout = settings.commandTimeoutMs ?? COMMAND_TIMEOUT_MS;
+  const username = settings.username ?? address.username ?? undefined;
+  const password = settings.password ?? address.password ?? undefined;
+  const tls = address.tls ? { ca: settings.ca } : undefined;
+  const [first] = address.hosts;
+  const server: RedisOptions =
+    address.masterName === null
+      ? { host: first!.host, port: first!.port, ...(tls && { tls: { ...tls, servername: first!.host } }) }
+      : {
+          sentinels: address.hosts,
+          name: address.masterName,
+          sentinelPassword: settings.sentinelPassword,
+          ...(tls && { tls, sentinelTLS: tls, enableTLSForSentinelMode: true }),
+        };
+  return {
+    ...server,
+    db: address.db,
+    username,
+    password,
+    connectionName: `berth-${settings.role}:${settings.name}`,
+    disableClientInfo: true,
+    enableReadyCheck: settings.role !== 'sidecar',
+    enableAutoPipelining: true,
+    enableOfflineQueue: false,
+    autoResubscribe: false,
+    autoResendUnfulfilledCommands: false,
+    // With any other number, commands in flight at a disconnect wait for their time-out.
+    maxRetriesPerRequest: 0,
+    commandTimeout: timeout,
+    // A silent socket is cut, so that what is queued behind a stalled pipeline fails with it.
+    socketTimeout: timeout,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    disconnectTimeout: timeout,
+    retryStrategy: (attempt) =>
+      Math.min(MAX_RECONNECT_MS, 50 * 2 ** Math.min(attempt, 10)) * (0.5 + Math.random() / 2),
+    // After a failover the old master answers as a replica: look for the new one.
+    reconnectOnError: (error) => error.message.startsWith('READONLY'),
+  };
+}

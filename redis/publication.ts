@@ -1,0 +1,178 @@
+/** Writers of what gateways are told (`c:` and `g:` keys). They write and notify only when something changed. */
+import type { GatewayConfig } from '../contract/gateway-config.ts';
+import { channels, configKeys, globalKeys, type PublishedKey, workKeys } from '../contract/redis-keys.ts';
+import { type Change, encodeChange } from './changes.ts';
+import type { RedisClient } from './client.ts';
+
+/** Replaces a workspace's keys (by SHA-256) exactly. True when something changed; so in every function here. */
+export async function publishApiKeys(
+  redis: RedisClient,
+  namespace: string,
+  keys: ReadonlyMap<string, PublishedKey>,
+): Promise<boolean> {
+  const wanted = new Map([...keys].map(([sha256, key]) => [sha256, encodeKey(key)]));
+  return replaceHash(redis, configKeys(namespace).apiKeys, wanted, { what: 'apikeys', namespace });
+}
+
+export async function publishApiKey(
+  redis: RedisClient,
+  namespace: string,
+  sha256: string,
+  key: PublishedKey,
+): Promise<boolean> {
+  const field = { key: configKeys(namespace).apiKeys, field: sha256, value: encodeKey(key) };
+  return writeField(redis, field, { what: 'apikeys', namespace });
+}
+
+export async function removeApiKey(redis: RedisClient, namespace: string, sha256: string): Promise<boolean> {
+  const field = { key: configKeys(namespace).apiKeys, field: sha256, value: null };
+  return writeField(redis, field, { what: 'apikeys', namespace });
+}
+
+export async function publishDeployment(redis: RedisClient, config: GatewayConfig): Promise<boolean> {
+  const { namespace, name } = config;
+  const field = { key: configKeys(namespace).deployments, field: name, value: JSON.stringify(config) };
+  return writeField(redis, field, { what: 'deployment', namespace, name });
+}
+
+/** Removes a deployment's configuration, replicas and heartbeats; its hosts are removed by `removeHost`. */
+export async function removeDeployment(
+  redis: RedisClient,
+  namespace: string,
+  name: string,
+): Promise<boolean> {
+  const { deployments, replicas } = configKeys(namespace);
+  const heartbeats = workKeys(namespace).heartbeats(name);
+  const [config, addresses, beating] = await Promise.all([
+    redis.hexists(deployments, name),
+    redis.hexists(replicas, name),
+    redis.exists(heartbeats),
+  ]);
+  if (config + addresses + beating === 0) return false;
+  const batch = redis.multi().hdel(deployments, name).hdel(replicas, name).del(heartbeats);
+  return commit(batch, { what: 'deployment', namespace, name });
+}
+
+/** Replaces the addresses of a deployment's ready pods. */
+export async function publishReplicas(
+  redis: RedisClient,
+  namespace: string,
+  name: string,
+  addresses: readonly string[],
+): Promise<boolean> {
+  const value = addresses.length === 0 ? null : JSON.stringify({ addresses: [...new Set(addresses)].sort() });
+  const field = { key: configKeys(namespace).replicas, field: name, value };
+  return writeField(redis, field, { what: 'replicas', namespace, name });
+}
+
+/** Sets what a workspace may spend in all, in millionths; null = unlimited. */
+export async function publishWorkspace(
+  redis: RedisClient,
+  namespace: string,
+  workspace: { creditMicros: number | null },
+): Promise<boolean> {
+  const { creditMicros } = workspace;
+  const value = creditMicros === null ? null : String(creditMicros);
+  const field = { key: configKeys(namespace).workspace, field: 'creditMicros', value };
+  return writeField(redis, field, { what: 'workspace', namespace });
+}
+
+/** Removes all that was published about a workspace. What it spent stays: a mistake here must not give money back. */
+export async function removeWorkspace(redis: RedisClient, namespace: string): Promise<boolean> {
+  const keys = configKeys(namespace);
+  const published = [keys.apiKeys, keys.workspace, keys.deployments, keys.replicas];
+  const [known, existing] = await Promise.all([
+    redis.sismember(globalKeys.workspaces, namespace),
+    redis.exists(...published),
+  ]);
+  if (known + existing === 0) return false;
+  const batch = redis
+    .multi()
+    .del(...published)
+    .srem(globalKeys.workspaces, namespace);
+  return commit(batch, { what: 'workspace', namespace });
+}
+
+export interface DeploymentName {
+  namespace: string;
+  name: string;
+}
+
+const encodeOwner = ({ namespace, name }: DeploymentName) => `${namespace}/${name}`;
+
+export async function publishHost(redis: RedisClient, host: string, owner: DeploymentName): Promise<boolean> {
+  const field = { key: globalKeys.hosts, field: host.toLowerCase(), value: encodeOwner(owner) };
+  return writeField(redis, field, { what: 'hosts' });
+}
+
+/** Removes a host name, unless another deployment owns it by now. */
+export async function removeHost(redis: RedisClient, host: string, owner: DeploymentName): Promise<boolean> {
+  const field = host.toLowerCase();
+  if ((await redis.hget(globalKeys.hosts, field)) !== encodeOwner(owner)) return false;
+  return writeField(redis, { key: globalKeys.hosts, field, value: null }, { what: 'hosts' });
+}
+
+/** Replaces all host names exactly. */
+export async function publishHosts(
+  redis: RedisClient,
+  hosts: ReadonlyMap<string, DeploymentName>,
+): Promise<boolean> {
+  const wanted = new Map([...hosts].map(([host, owner]) => [host.toLowerCase(), encodeOwner(owner)]));
+  return replaceHash(redis, globalKeys.hosts, wanted, { what: 'hosts' });
+}
+
+/** Marks that everything is published; written last, since its absence means that Redis lost everything. */
+export async function publishEpoch(redis: RedisClient, epoch: string): Promise<void> {
+  await redis.set(globalKeys.epoch, epoch);
+}
+
+const encodeKey = ({ n, rpm, tpd, exp, off }: PublishedKey) => JSON.stringify({ n, rpm, tpd, exp, off });
+
+interface HashField {
+  key: string;
+  field: string;
+  /** null removes the field. */
+  value: string | null;
+}
+
+async function writeField(
+  redis: RedisClient,
+  { key, field, value }: HashField,
+  change: Change,
+): Promise<boolean> {
+  if ((await redis.hget(key, field)) === value) return false;
+  const batch = redis.multi();
+  if (value === null) batch.hdel(key, field);
+  else batch.hset(key, field, value);
+  return commit(remember(batch, change), change);
+}
+
+async function replaceHash(
+  redis: RedisClient,
+  key: string,
+  wanted: ReadonlyMap<string, string>,
+  change: Change,
+): Promise<boolean> {
+  const present = await redis.hgetall(key);
+  const written = [...wanted].filter(([field, value]) => present[field] !== value);
+  const removed = Object.keys(present).filter((field) => !wanted.has(field));
+  if (written.length + removed.length === 0) return false;
+  const batch = redis.multi();
+  if (written.length > 0) batch.hset(key, ...written.flat());
+  if (removed.length > 0) batch.hdel(key, ...removed);
+  return commit(remember(batch, change), change);
+}
+
+type Batch = ReturnType<RedisClient['multi']>;
+
+function remember(batch: Batch, change: Change): Batch {
+  return change.what === 'hosts' ? batch : batch.sadd(globalKeys.workspaces, change.namespace);
+}
+
+async function commit(batch: Batch, change: Change): Promise<true> {
+  const message = encodeChange(change);
+  batch.publish(channels.front, message);
+  if (change.what !== 'hosts') batch.publish(channels.workspace(change.namespace), message);
+  for (const [error] of (await batch.exec()) ?? []) if (error) throw error;
+  return true;
+}
