@@ -1,0 +1,72 @@
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+# Node 24 comes from the npm package `node` where the machine's own is older.
+export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
+INSTALLED := node_modules/.package-lock.json
+
+##@ Try it
+
+.PHONY: run
+run: $(INSTALLED) ## Serve the example models on this machine: no cluster, no GPU (MODELS=folder PORT=8100)
+	@exec node launch/local.ts
+
+.PHONY: cluster
+cluster: $(INSTALLED) ## Bring up a real Kubernetes with Berth and an example of each kind
+	@exec node launch/cluster.ts up
+
+.PHONY: cluster-down cluster-status cluster-logs
+cluster-down: $(INSTALLED) ## Stop the cluster of `make cluster` and remove what it left
+	@exec node launch/cluster.ts down
+cluster-status: $(INSTALLED) ## Show the cluster's components, nodes and deployments
+	@exec node launch/cluster.ts status
+cluster-logs: $(INSTALLED) ## Show a component's log (COMPONENT=kubelet)
+	@exec node launch/cluster.ts logs $(COMPONENT)
+
+.PHONY: key
+key: $(INSTALLED) ## Make an API key for what runs: make -s key RPM=60 TPD=1000 EXPIRES=2030-01-01T00:00:00Z NAMESPACE=default
+	@node launch/key.ts
+
+##@ Develop
+
+.PHONY: build
+build: $(INSTALLED) ## Compile to dist/ (for the images)
+	@rm -rf dist && tsc -p tsconfig.build.json && node build-assets.ts
+
+.PHONY: generate verify
+generate: $(INSTALLED) ## Write all that is generated: crds/, docs/errors.md, docs/conditions.md
+	@node tools/generate/main.ts
+verify: $(INSTALLED) ## Tell whether anything generated is stale
+	@node tools/generate/main.ts --verify
+
+.PHONY: format lint types
+format: $(INSTALLED) ## Format and fix what can be fixed
+	@biome check --write .
+lint: $(INSTALLED) ## Check format, lint rules and import directions
+	@biome check --error-on-warnings .
+types: $(INSTALLED) ## Check types
+	@tsc --noEmit
+
+##@ Test
+
+STAGES := lint types verify unit integration conformance chart e2e
+
+.PHONY: test $(addprefix test-,$(STAGES))
+test: $(INSTALLED) ## Run every stage: lint types verify unit integration conformance chart e2e
+	@node tools/stages.ts $(STAGES)
+$(addprefix test-,$(STAGES)): test-%: $(INSTALLED)
+	@node tools/stages.ts $*
+
+.PHONY: bench
+bench: $(INSTALLED) ## Measure speed side by side with the baselines (ROUNDS=3)
+	@node test/bench/main.ts
+
+##@ Help
+
+.PHONY: help
+help: ## Show this list
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+( [a-z0-9-]+)*:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(INSTALLED): package.json package-lock.json
+	@command -v npm >/dev/null || { echo 'npm is missing: install Node.js with npm (Debian: apt-get install nodejs npm)'; exit 1; }
+	@npm ci --no-progress --loglevel=error
+	@touch $@

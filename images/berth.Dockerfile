@@ -1,0 +1,24 @@
+# One image, four commands: operator, gateway, console and simulator.
+FROM docker.io/library/node:24-bookworm-slim AS build
+WORKDIR /berth
+COPY package.json package-lock.json .npmrc ./
+# The npm package `node` would fetch a second Node: scripts stay off.
+RUN npm ci --ignore-scripts
+COPY tsconfig.json tsconfig.build.json build-assets.ts ./
+COPY contract contract
+COPY redis redis
+COPY operator operator
+COPY gateway gateway
+COPY simulator simulator
+RUN node_modules/.bin/tsc -p tsconfig.build.json && node build-assets.ts
+RUN npm prune --omit=dev --ignore-scripts
+
+FROM docker.io/library/node:24-bookworm-slim
+ENV NODE_ENV=production
+WORKDIR /berth
+COPY --from=build /berth/node_modules node_modules
+COPY --from=build /berth/package.json package.json
+COPY --from=build /berth/dist .
+USER 65532:65532
+ENTRYPOINT ["node"]
+CMD ["gateway/main.js"]

@@ -1,0 +1,66 @@
+/** Child processes of `make run`: started with a log file each, stopped in order, never left behind. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, openSync, readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+export interface Child {
+  name: string;
+  process: ChildProcess;
+  logPath: string;
+  /** Resolves when it has ended. */
+  ended: Promise<void>;
+}
+
+export interface ChildOptions {
+  name: string;
+  command: string;
+  args: string[];
+  env: Record<string, string>;
+  logPath: string;
+}
+
+const STOP_GRACE_MS = 8_000;
+
+export function startChild(options: ChildOptions): Child {
+  mkdirSync(dirname(options.logPath), { recursive: true });
+  const log = openSync(options.logPath, 'w');
+  // A process group of its own: Ctrl-C reaches the launcher alone, which then stops the parts in order.
+  const child = spawn(options.command, options.args, {
+    env: { ...process.env, ...options.env },
+    stdio: ['ignore', log, log],
+    detached: true,
+  });
+  const ended = new Promise<void>((resolve) => {
+    child.once('exit', () => resolve());
+    child.once('error', () => resolve());
+  });
+  return { name: options.name, process: child, logPath: options.logPath, ended };
+}
+
+export async function stopChild(child: Child): Promise<void> {
+  if (child.process.exitCode !== null || child.process.signalCode !== null) return;
+  child.process.kill('SIGTERM');
+  const timer = setTimeout(() => child.process.kill('SIGKILL'), STOP_GRACE_MS);
+  await child.ended;
+  clearTimeout(timer);
+}
+
+/** The end of a child's log, to show when it failed. */
+export function readLogTail(child: Child, lines = 15): string {
+  return readFileSync(child.logPath, 'utf8').trimEnd().split('\n').slice(-lines).join('\n');
+}
+
+/** Waits until `url` answers 200; fails at once, with its log, when the child ends before. */
+export async function waitForURL(child: Child, url: string, timeoutMs = 30_000): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
+  while (Date.now() < deadline) {
+    if (child.process.exitCode !== null || child.process.signalCode !== null) break;
+    const isReady = await fetch(url, { signal: AbortSignal.timeout(1_000) }).then(
+      (response) => response.ok,
+      () => false,
+    );
+    if (isReady) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error(`${child.name} did not start; the end of ${child.logPath}:\n${readLogTail(child)}`);
+}

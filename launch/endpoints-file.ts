@@ -1,0 +1,59 @@
+/** `.berth/endpoints.json`: what `make run` and `make cluster` serve, for people's tools and tests. */
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+export const ENDPOINTS_PATH = '.berth/endpoints.json';
+
+export interface EndpointEntry {
+  name: string;
+  namespace: string;
+  kind: string;
+  modelId: string;
+  registrationId: number;
+  baseURL: string;
+  apiKey: string;
+  /** The simulator's control port, one per ready replica; null with a real engine. */
+  simulatorURL: string | null;
+  simulatorURLs: string[] | null;
+  paused?: true;
+}
+
+export interface WorkspaceEntry {
+  namespace: string;
+  apiKey: string;
+  deployments: EndpointEntry[];
+}
+
+export interface EndpointsFile {
+  mode: 'local' | 'cluster';
+  deployments: EndpointEntry[];
+  otherWorkspace: WorkspaceEntry | null;
+  exhaustedWorkspace: WorkspaceEntry | null;
+  storageCredentials: { id: number; verified: boolean; bucket: string }[] | null;
+  unknownURL: string;
+  s3: { endpoint: string; bucket: string; accessKeyId: string; secretAccessKey: string } | null;
+  redisURL: string;
+  webhooks: { signingSecret: string; receiverHost: string; plainHTTP: boolean } | null;
+  console: { url: string; token: string } | null;
+  /** How to enter the cluster: every URL above works from a process started behind `exec`. */
+  cluster: { kubeconfig: string; exec: string[] } | null;
+}
+
+export function writeEndpoints(endpoints: EndpointsFile, path = ENDPOINTS_PATH): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, `${JSON.stringify(endpoints, null, 2)}\n`, { mode: 0o600 });
+}
+
+export function removeEndpoints(path = ENDPOINTS_PATH): void {
+  rmSync(path, { force: true });
+}
+
+/** The running instance's file, or undefined while nothing runs. */
+export function readEndpoints(path = ENDPOINTS_PATH): EndpointsFile | undefined {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as EndpointsFile;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,112 @@
+/** Decides what `make run` starts: ports, simulators, keys. Pure. */
+import type { GatewayConfig } from '../contract/gateway-config.ts';
+import { buildGatewayConfig } from '../contract/gateway-config.ts';
+import { deriveSecret } from '../contract/identity.ts';
+import type { ModelDeployment } from '../contract/model-deployment.ts';
+import type { EndpointEntry, EndpointsFile } from './endpoints-file.ts';
+
+export const LOOPBACK = '127.0.0.1';
+export const DEFAULT_NAMESPACE = 'default';
+
+/** Offsets from the base port (8100 by default): endpoints, their simulators' control ports and their engines. */
+const CONTROL_OFFSET = 1_000;
+const ENGINE_OFFSET = 2_000;
+const REDIS_OFFSET = 90;
+const ADMIN_OFFSET = 91;
+const METRICS_OFFSET = 92;
+
+export interface PlannedDeployment {
+  config: GatewayConfig;
+  port: number;
+  enginePort: number;
+  /** The simulator's control port; null when nothing is started for it. */
+  controlPort: number | null;
+  /** Environment of the simulator, as the spec gives it. */
+  env: Record<string, string>;
+}
+
+export interface LocalPlan {
+  deployments: PlannedDeployment[];
+  frontPort: number;
+  redisPort: number;
+  adminPort: number;
+  metricsPort: number;
+}
+
+/** Ports for every deployment, in the order of the manifests; throws for an engine that cannot run here. */
+export function planLocal(deployments: ModelDeployment[], basePort: number): LocalPlan {
+  return {
+    deployments: deployments.map((deployment, index) => planDeployment(deployment, basePort + 1 + index)),
+    frontPort: basePort,
+    redisPort: basePort + REDIS_OFFSET,
+    adminPort: basePort + ADMIN_OFFSET,
+    metricsPort: basePort + METRICS_OFFSET,
+  };
+}
+
+function planDeployment(deployment: ModelDeployment, port: number): PlannedDeployment {
+  const { metadata, spec } = deployment;
+  if (spec.engine.preset !== 'simulator')
+    throw new Error(
+      `ModelDeployment/${metadata.name}: engine.preset ${spec.engine.preset} needs a cluster; make run starts simulator engines only`,
+    );
+  return {
+    config: buildGatewayConfig(deployment),
+    port,
+    enginePort: port + ENGINE_OFFSET,
+    controlPort: spec.paused ? null : port + CONTROL_OFFSET,
+    env: Object.fromEntries(spec.engine.env.map(readVariable)),
+  };
+}
+
+function readVariable(variable: Record<string, unknown>): [string, string] {
+  if (typeof variable.name === 'string' && typeof variable.value === 'string')
+    return [variable.name, variable.value];
+  throw new Error(`engine.env ${String(variable.name)}: make run knows plain values only, no valueFrom`);
+}
+
+/** A workspace's key in `make run`: the same at each start, so that scripts keep working. */
+export const deriveLocalKey = (masterKey: string, namespace: string): string =>
+  `sk-berth-${deriveSecret(masterKey, `local-key/${namespace}`).toString('base64url')}`;
+
+export function describeEndpoints(plan: LocalPlan, masterKey: string): EndpointsFile {
+  const entries = plan.deployments.map((planned) => describeDeployment(planned, masterKey));
+  const ofNamespace = (namespace: string) => {
+    const deployments = entries.filter((entry) => entry.namespace === namespace);
+    return deployments.length === 0
+      ? null
+      : { namespace, apiKey: deriveLocalKey(masterKey, namespace), deployments };
+  };
+  return {
+    mode: 'local',
+    deployments: entries.filter((entry) => entry.namespace === DEFAULT_NAMESPACE),
+    otherWorkspace: ofNamespace('other'),
+    exhaustedWorkspace: ofNamespace('spent'),
+    storageCredentials: null,
+    unknownURL: `http://${LOOPBACK}:${plan.frontPort}/v1`,
+    s3: null,
+    redisURL: `redis://${LOOPBACK}:${plan.redisPort}`,
+    webhooks: null,
+    console: null,
+    cluster: null,
+  };
+}
+
+function describeDeployment(
+  { config, port, controlPort }: PlannedDeployment,
+  masterKey: string,
+): EndpointEntry {
+  const control = controlPort === null ? null : `http://${LOOPBACK}:${controlPort}`;
+  return {
+    name: config.name,
+    namespace: config.namespace,
+    kind: config.kind,
+    modelId: config.modelId,
+    registrationId: config.registrationId,
+    baseURL: `http://${LOOPBACK}:${port}/v1`,
+    apiKey: deriveLocalKey(masterKey, config.namespace),
+    simulatorURL: control,
+    simulatorURLs: control === null ? null : [control],
+    ...(config.paused ? { paused: true as const } : {}),
+  };
+}

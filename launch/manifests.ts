@@ -1,0 +1,62 @@
+/** Reads the same YAML that `kubectl apply` takes, with the defaults that the API server would fill in. */
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import type { z } from 'zod';
+import { type APIKey, apiKey } from '../contract/api-key.ts';
+import { API_VERSION } from '../contract/kubernetes-types.ts';
+import { type ModelDeployment, modelDeployment } from '../contract/model-deployment.ts';
+import { type Workspace, workspace } from '../contract/workspace.ts';
+
+export interface Manifests {
+  deployments: ModelDeployment[];
+  workspaces: Workspace[];
+  apiKeys: APIKey[];
+}
+
+interface Document {
+  apiVersion?: unknown;
+  kind?: unknown;
+  metadata?: { name?: string; namespace?: string; creationTimestamp?: string };
+}
+
+/** Reads files and folders of YAML. Other kinds, such as Namespace, are passed over. Throws with file and field. */
+export function readManifests(paths: string[], now = new Date()): Manifests {
+  const manifests: Manifests = { deployments: [], workspaces: [], apiKeys: [] };
+  for (const file of paths.flatMap(listYamlFiles)) {
+    for (const document of parseAllDocuments(readFileSync(file, 'utf8'))) {
+      if (document.errors.length > 0) throw new Error(`${file}: ${document.errors[0]!.message}`);
+      const value = document.toJS() as Document | null;
+      if (value?.apiVersion === API_VERSION) addObject(manifests, value, file, now);
+    }
+  }
+  return manifests;
+}
+
+function addObject(manifests: Manifests, value: Document, file: string, now: Date): void {
+  const object = {
+    ...value,
+    metadata: { namespace: 'default', creationTimestamp: now.toISOString(), ...value.metadata },
+  };
+  if (value.kind === 'ModelDeployment')
+    manifests.deployments.push(parseObject(modelDeployment, object, file));
+  else if (value.kind === 'Workspace') manifests.workspaces.push(parseObject(workspace, object, file));
+  else if (value.kind === 'APIKey') manifests.apiKeys.push(parseObject(apiKey, object, file));
+}
+
+function parseObject<T extends z.ZodType>(schema: T, object: Document, file: string): z.infer<T> {
+  const result = schema.safeParse(object);
+  if (result.success) return result.data;
+  const issue = result.error.issues[0]!;
+  throw new Error(
+    `${file}: ${object.kind}/${object.metadata?.name ?? '?'}: ${issue.path.join('.')}: ${issue.message}`,
+  );
+}
+
+const listYamlFiles = (path: string): string[] =>
+  statSync(path).isDirectory()
+    ? readdirSync(path)
+        .filter((name) => /\.ya?ml$/.test(name))
+        .sort()
+        .map((name) => join(path, name))
+    : [path];

@@ -1,0 +1,95 @@
+/** Runs the stages of `make test` in order, each with its time, and ends with `N passed, N failed`. */
+import { spawn } from 'node:child_process';
+import { globSync } from 'node:fs';
+
+interface Stage {
+  command: string[];
+  /** Mocha's counts are read from its output; other stages count as one. */
+  isMocha: boolean;
+}
+
+interface Outcome {
+  stage: string;
+  passed: number;
+  failed: number;
+  seconds: number;
+}
+
+const mocha = (folder: string, timeoutMs: number): Stage => ({
+  command: [
+    'mocha',
+    '--exit',
+    '--forbid-only',
+    '--timeout',
+    String(timeoutMs),
+    ...globSync(`test/${folder}/**/*.test.ts`).sort(),
+  ],
+  isMocha: true,
+});
+const check = (...command: string[]): Stage => ({ command, isMocha: false });
+
+const STAGES: Record<string, () => Stage> = {
+  lint: () => check('biome', 'check', '--error-on-warnings', '.'),
+  types: () => check('tsc', '--noEmit'),
+  verify: () => check('node', 'tools/generate/main.ts', '--verify'),
+  unit: () => mocha('unit', 10_000),
+  integration: () => mocha('integration', 120_000),
+  conformance: () => mocha('conformance', 120_000),
+  chart: () => mocha('chart', 300_000),
+  e2e: () => mocha('e2e', 900_000),
+};
+
+async function runStage(name: string): Promise<Outcome> {
+  const stage = STAGES[name]!();
+  console.log(`\n=== ${name} ===`);
+  const start = performance.now();
+  const { code, output } = await runCommand(stage.command);
+  const seconds = Math.round((performance.now() - start) / 1000);
+  if (!stage.isMocha) return { stage: name, passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, seconds };
+  const passed = readCount(output, 'passing');
+  const failed = readCount(output, 'failing');
+  // A run that broke off before its summary, or ran nothing, has failed too.
+  const isBroken = failed === 0 && (code !== 0 || passed === 0);
+  return { stage: name, passed, failed: isBroken ? 1 : failed, seconds };
+}
+
+function runCommand([command, ...args]: string[]): Promise<{ code: number; output: string }> {
+  return new Promise((resolve) => {
+    const child = spawn(command!, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    let output = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+      process.stdout.write(chunk);
+    });
+    child.once('error', (error) => {
+      console.error(error.message);
+      resolve({ code: 1, output });
+    });
+    child.once('close', (code) => resolve({ code: code ?? 1, output }));
+  });
+}
+
+const readCount = (output: string, word: string): number =>
+  [...output.matchAll(new RegExp(`^ *(\\d+) ${word}\\b`, 'gm'))].reduce(
+    (sum, match) => sum + Number(match[1]),
+    0,
+  );
+
+const names = process.argv.slice(2);
+const unknown = names.filter((name) => !(name in STAGES));
+if (names.length === 0 || unknown.length > 0) {
+  console.error(`usage: stages.ts STAGE…; stages: ${Object.keys(STAGES).join(', ')}`);
+  process.exit(2);
+}
+
+const outcomes: Outcome[] = [];
+for (const name of names) outcomes.push(await runStage(name));
+
+console.log('\nstage         passed  failed  seconds');
+for (const { stage, passed, failed, seconds } of outcomes)
+  console.log(
+    `${stage.padEnd(12)}  ${String(passed).padStart(6)}  ${String(failed).padStart(6)}  ${String(seconds).padStart(7)}`,
+  );
+const total = (key: 'passed' | 'failed') => outcomes.reduce((sum, outcome) => sum + outcome[key], 0);
+console.log(`\n${total('passed')} passed, ${total('failed')} failed`);
+process.exitCode = total('failed') > 0 ? 1 : 0;
