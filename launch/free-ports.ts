@@ -11,7 +11,9 @@ export async function findBasePort(preferred: number, portsOf: (base: number) =>
     const free = await Promise.all(portsOf(base).map(isFree));
     if (free.every(Boolean)) return base;
   }
-  throw new Error(`no free ports from ${preferred} on: stop what listens there, or choose others with PORT=…`);
+  throw new Error(
+    `no free ports from ${preferred} on: stop what listens there, or choose others with PORT=…`,
+  );
 }
 
 const isFree = (port: number): Promise<boolean> =>

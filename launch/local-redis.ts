@@ -17,5 +17,11 @@ export function startLocalRedis(port: number, folder: string): Child {
     'maxmemory-policy': 'noeviction',
   };
   const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
-  return startChild({ name: 'redis', command: program, args, env: {}, logPath: `${folder}/../logs/redis.log` });
+  return startChild({
+    name: 'redis',
+    command: program,
+    args,
+    env: {},
+    logPath: `${folder}/../logs/redis.log`,
+  });
 }

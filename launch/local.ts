@@ -6,7 +6,13 @@ import { type Child, startChild, stopChild, waitForURL } from './child-process.t
 import { readEndpoints, removeEndpoints, writeEndpoints } from './endpoints-file.ts';
 import { findBasePort } from './free-ports.ts';
 import { writeGuide } from './guide.ts';
-import { describeEndpoints, LOOPBACK, type LocalPlan, type PlannedDeployment, planLocal } from './local-plan.ts';
+import {
+  describeEndpoints,
+  LOOPBACK,
+  type LocalPlan,
+  type PlannedDeployment,
+  planLocal,
+} from './local-plan.ts';
 import { publishLocal } from './local-publication.ts';
 import { startLocalRedis } from './local-redis.ts';
 import { readManifests } from './manifests.ts';
@@ -19,7 +25,9 @@ const children: Child[] = [];
 async function main(): Promise<void> {
   refuseSecondInstance();
   const manifests = readManifests([process.env.MODELS ?? 'examples/local']);
-  const base = await findBasePort(Number(process.env.PORT ?? DEFAULT_PORT), (port) => listPorts(planLocal(manifests.deployments, port)));
+  const base = await findBasePort(Number(process.env.PORT ?? DEFAULT_PORT), (port) =>
+    listPorts(planLocal(manifests.deployments, port)),
+  );
   const plan = planLocal(manifests.deployments, base);
   const masterKey = readMasterKey();
 
@@ -37,7 +45,8 @@ async function main(): Promise<void> {
 
 function refuseSecondInstance(): void {
   const running = readEndpoints();
-  if (running?.mode === 'cluster') throw new Error('make cluster is up: .berth/endpoints.json is its own; run make cluster-down first');
+  if (running?.mode === 'cluster')
+    throw new Error('make cluster is up: .berth/endpoints.json is its own; run make cluster-down first');
 }
 
 const listPorts = (plan: LocalPlan): number[] => [
@@ -45,7 +54,11 @@ const listPorts = (plan: LocalPlan): number[] => [
   plan.redisPort,
   plan.adminPort,
   plan.metricsPort,
-  ...plan.deployments.flatMap(({ port, enginePort, controlPort }) => [port, enginePort, ...(controlPort ? [controlPort] : [])]),
+  ...plan.deployments.flatMap(({ port, enginePort, controlPort }) => [
+    port,
+    enginePort,
+    ...(controlPort ? [controlPort] : []),
+  ]),
 ];
 
 /** Made once, so that keys survive a restart. */
