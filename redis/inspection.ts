@@ -1,0 +1,82 @@
+/** Judges whether a Redis keeps what it is told: persistence, eviction, version. */
+import type { RedisClient } from './client.ts';
+
+export interface RedisInspection {
+  version: string;
+  /** Changes with every start of the server. */
+  runId: string;
+  persistence: 'aof' | 'rdb' | 'none';
+  /** True when no key can be dropped for want of memory. */
+  evictionSafe: boolean;
+  usedMemory: number;
+  /** Bytes; 0 = no limit. */
+  maxMemory: number;
+  warnings: string[];
+}
+
+const OLDEST_VERSION = 7;
+
+export async function inspectRedis(redis: RedisClient): Promise<RedisInspection> {
+  const info = parseInfo(await redis.info());
+  return judge(info, await readSnapshots(redis));
+}
+
+/** Judges from INFO's fields and CONFIG's `save` (null where CONFIG is forbidden). */
+export function judge(info: Record<string, string>, snapshots: string | null): RedisInspection {
+  // Valkey tells the Redis version that it is compatible with under the old name.
+  const version = info.redis_version ?? '0';
+  const maxMemory = Number(info.maxmemory ?? 0);
+  const policy = info.maxmemory_policy ?? 'unknown';
+  const persistence = judgePersistence(info, snapshots);
+  const evictionSafe = policy === 'noeviction' || maxMemory === 0;
+  const warnings: string[] = [];
+  if (Number.parseInt(version, 10) < OLDEST_VERSION) {
+    warnings.push(`Redis ${version} is too old: ${OLDEST_VERSION}.0 or newer is needed.`);
+  }
+  if (persistence === 'none') warnings.push('Redis keeps nothing over a restart: set appendonly yes.');
+  if (persistence === 'rdb') {
+    warnings.push('Redis keeps snapshots only, so a restart loses the latest minutes: set appendonly yes.');
+  }
+  if (!evictionSafe) {
+    warnings.push(`Redis drops keys when memory is full (${policy}): set maxmemory-policy noeviction.`);
+  }
+  if (info.aof_enabled === '1' && info.aof_last_write_status === 'err') {
+    warnings.push('Redis could not write its append-only file the last time.');
+  }
+  return {
+    version,
+    runId: info.run_id ?? '',
+    persistence,
+    evictionSafe,
+    usedMemory: Number(info.used_memory ?? 0),
+    maxMemory,
+    warnings,
+  };
+}
+
+function judgePersistence(info: Record<string, string>, snapshots: string | null) {
+  if (info.aof_enabled === '1') return 'aof';
+  // Without CONFIG, a finished save is the only sign that snapshots are made.
+  const saves = snapshots === null ? Number(info.rdb_saves ?? 0) > 0 : snapshots !== '';
+  return saves ? 'rdb' : 'none';
+}
+
+function parseInfo(text: string): Record<string, string> {
+  const lines = text.split(/\r?\n/).filter((line) => line.includes(':'));
+  return Object.fromEntries(
+    lines.map((line) => {
+      const colon = line.indexOf(':');
+      return [line.slice(0, colon), line.slice(colon + 1)];
+    }),
+  );
+}
+
+/** Managed services forbid CONFIG. */
+async function readSnapshots(redis: RedisClient): Promise<string | null> {
+  try {
+    const [, value] = (await redis.config('GET', 'save')) as string[];
+    return value ?? null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,128 @@
+/** One Redis user a workspace: it reads its configuration, works on its own keys and calls the functions. */
+import { createHash } from 'node:crypto';
+import { channels, configKeys, workKeys } from '../contract/redis-keys.ts';
+import type { RedisClient } from './client.ts';
+
+/** What gateways send and what the functions call on their behalf; ACLs apply inside functions too. */
+const COMMANDS = [
+  'fcall',
+  'ping',
+  'client|setname',
+  'subscribe',
+  'unsubscribe',
+  'time',
+  'get',
+  'set',
+  'incr',
+  'incrby',
+  'decr',
+  'expire',
+  'pexpire',
+  'pttl',
+  'hget',
+  'hset',
+  'hdel',
+  'hgetall',
+];
+
+const USER_PREFIX = 'ws:';
+const NAMESPACE = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+
+export interface WorkspaceUser {
+  namespace: string;
+  username: string;
+  /** Redis is given its SHA-256 only. */
+  password: string;
+}
+
+/**
+ * Makes the user, or sets it right; true when it had to. Users are neither in the AOF nor replicated, so this is
+ * called again for every server and after each restart.
+ */
+export async function ensureWorkspaceUser(redis: RedisClient, user: WorkspaceUser): Promise<boolean> {
+  const wanted = buildUser(user);
+  const present = await readUser(redis, user.username);
+  if (present && equalUsers(present, wanted)) return false;
+  await redis.acl(
+    'SETUSER',
+    user.username,
+    'reset',
+    'on',
+    `#${wanted.passwords[0]}`,
+    ...wanted.keys,
+    ...wanted.channels,
+    ...wanted.commands,
+  );
+  await saveUsers(redis);
+  return true;
+}
+
+/** Removes the user and cuts its connections; false when there was none. */
+export async function removeWorkspaceUser(redis: RedisClient, username: string): Promise<boolean> {
+  const removed = await redis.acl('DELUSER', username);
+  if (removed === 0) return false;
+  await saveUsers(redis);
+  return true;
+}
+
+/** Names of all workspaces' users. */
+export async function listWorkspaceUsers(redis: RedisClient): Promise<string[]> {
+  const users = (await redis.acl('USERS')) as string[];
+  return users.filter((name) => name.startsWith(USER_PREFIX)).sort();
+}
+
+interface UserRules {
+  flags: string[];
+  passwords: string[];
+  keys: string[];
+  channels: string[];
+  commands: string[];
+}
+
+function buildUser({ namespace, password }: WorkspaceUser): UserRules {
+  // A name with a wildcard in it would reach other workspaces' keys.
+  if (!NAMESPACE.test(namespace)) throw new Error(`"${namespace}" is not the name of a namespace`);
+  return {
+    flags: ['on'],
+    passwords: [createHash('sha256').update(password).digest('hex')],
+    keys: [`%R~${configKeys(namespace).prefix}*`, `~${workKeys(namespace).prefix}*`],
+    channels: [`&${channels.workspace(namespace)}`],
+    commands: ['-@all', ...COMMANDS.map((command) => `+${command}`)],
+  };
+}
+
+async function readUser(redis: RedisClient, username: string): Promise<UserRules | null> {
+  const reply = (await redis.acl('GETUSER', username)) as unknown[] | null;
+  if (!reply) return null;
+  const read = (field: string): string[] => {
+    const value = reply[reply.indexOf(field) + 1];
+    return Array.isArray(value) ? value.map(String) : String(value).split(' ').filter(Boolean);
+  };
+  return {
+    // Redis adds words of its own about passwords and payloads; whether the user is on is what counts.
+    flags: read('flags').filter((flag) => flag === 'on' || flag === 'off' || flag === 'nopass'),
+    passwords: read('passwords'),
+    keys: read('keys'),
+    channels: read('channels'),
+    commands: read('commands'),
+  };
+}
+
+function equalUsers(a: UserRules, b: UserRules): boolean {
+  const normal = (rules: UserRules) =>
+    JSON.stringify(
+      [rules.flags, rules.passwords, rules.keys, rules.channels, rules.commands].map((list) =>
+        [...list].sort(),
+      ),
+    );
+  return normal(a) === normal(b);
+}
+
+/** Writes the ACL file, where the server has one. */
+async function saveUsers(redis: RedisClient): Promise<void> {
+  try {
+    await redis.acl('SAVE');
+  } catch (error) {
+    if (!/not configured to use an ACL file/.test(String(error))) throw error;
+  }
+}
