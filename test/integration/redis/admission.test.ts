@@ -1,0 +1,163 @@
+import { expect } from 'chai';
+import { workKeys } from '../../../contract/redis-keys.ts';
+import { type Admission, admit, settle, type Verdict } from '../../../redis/calls.ts';
+import type { RedisConnection } from '../../../redis/client.ts';
+import { loadLibrary } from '../../../redis/library.ts';
+import { publishApiKey, publishWorkspace } from '../../../redis/publication.ts';
+import { connectTo, until } from '../../support/redis-client.ts';
+import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+
+const PAST = 1_600_000_000;
+const FUTURE = 4_000_000_000;
+
+describe('admission', () => {
+  let server: RedisServer;
+  let connection: RedisConnection;
+  let keys = 0;
+  const namespace = 'one';
+  const published = { n: 'my-key', rpm: 3, tpd: 100, exp: 0, off: 0 as 0 | 1 };
+
+  /** A key that no other test uses. */
+  async function makeKey(fields: Partial<typeof published> = {}): Promise<string> {
+    const sha256 = String(++keys).padStart(64, '0').split('').reverse().join('');
+    await publishApiKey(connection.redis, namespace, sha256, { ...published, ...fields });
+    return sha256;
+  }
+  const count = (sha256: string): Promise<Admission> =>
+    admit(connection.redis, { namespace, sha256, counted: true });
+  const authenticate = (sha256: string): Promise<Admission> =>
+    admit(connection.redis, { namespace, sha256, counted: false });
+  const use = (sha256: string, tokens: number, micros = 0) =>
+    settle(connection.redis, { namespace, sha256, tokens, micros, token: `${sha256}-${Math.random()}` });
+
+  before(async () => {
+    server = await startRedis();
+    connection = await connectTo(server);
+    await loadLibrary(connection.redis);
+  });
+  after(async () => {
+    await connection?.close();
+    await server?.stop();
+  });
+
+  const verdicts: [string, Partial<typeof published>, { counted: Verdict; uncounted: Verdict }][] = [
+    ['a good key', {}, { counted: 'ok', uncounted: 'ok' }],
+    ['a key that expires later', { exp: FUTURE }, { counted: 'ok', uncounted: 'ok' }],
+    ['an expired key', { exp: PAST }, { counted: 'expired', uncounted: 'expired' }],
+    ['a disabled key', { off: 1 }, { counted: 'disabled', uncounted: 'disabled' }],
+    ['a key whose day is used up', { tpd: 0 }, { counted: 'tpd', uncounted: 'ok' }],
+    ['a key whose minute is used up', { rpm: 0 }, { counted: 'rpm', uncounted: 'ok' }],
+  ];
+  for (const [name, fields, expected] of verdicts) {
+    it(`answers ${expected.counted} to a request with ${name}`, async () => {
+      const sha256 = await makeKey(fields);
+      const answer = await count(sha256);
+      expect(answer).to.include({ verdict: expected.counted, keyName: 'my-key', expiresAt: fields.exp ?? 0 });
+      expect((await authenticate(sha256)).verdict).to.equal(expected.uncounted);
+    });
+  }
+
+  it('answers unknown_key to a hash that is not published', async () => {
+    const answer = await count('f'.repeat(64));
+    expect(answer).to.include({ verdict: 'unknown_key', keyName: '', creditLeft: false });
+    expect(await connection.redis.exists(workKeys(namespace).rpm('f'.repeat(64)))).to.equal(0);
+  });
+
+  it('counts down the minute and refuses what is over, with the time of its end', async () => {
+    const sha256 = await makeKey();
+    const [seconds] = await connection.redis.time();
+    const answers = [];
+    for (let i = 0; i < 5; i++) answers.push(await count(sha256));
+    expect(answers.map(({ verdict }) => verdict)).to.deep.equal(['ok', 'ok', 'ok', 'rpm', 'rpm']);
+    expect(answers.map(({ rpm }) => rpm.remaining)).to.deep.equal([2, 1, 0, 0, 0]);
+    for (const { rpm } of answers) expect(rpm.resetAt - Number(seconds)).to.be.within(60, 62);
+    expect(answers[3]?.retryAfter).to.be.within(59, 60);
+  });
+
+  it('begins the minute with its first request, and neither later nor refused ones extend it', async () => {
+    const sha256 = await makeKey({ rpm: 2 });
+    const key = workKeys(namespace).rpm(sha256);
+    await count(sha256);
+    await connection.redis.pexpire(key, 300);
+    await count(sha256);
+    const refused = await count(sha256);
+    expect(refused).to.include({ verdict: 'rpm', retryAfter: 1 });
+    expect(await connection.redis.pttl(key)).to.be.at.most(300);
+    await until(async () => (await count(sha256)).verdict === 'ok', 'the minute ends');
+    expect(await connection.redis.pttl(key)).to.be.above(59_000);
+  });
+
+  it('counts served requests only, so that a raised limit takes effect within the minute', async () => {
+    const sha256 = await makeKey({ rpm: 1 });
+    for (let i = 0; i < 5; i++) await count(sha256);
+    await publishApiKey(connection.redis, namespace, sha256, { ...published, rpm: 3 });
+    expect((await count(sha256)).rpm).to.include({ limit: 3, remaining: 1 });
+  });
+
+  it('shows the minute without counting when it only authenticates', async () => {
+    const sha256 = await makeKey();
+    await count(sha256);
+    for (let i = 0; i < 5; i++) expect((await authenticate(sha256)).rpm.remaining).to.equal(2);
+  });
+
+  it('admits until the tokens of the UTC day are used, then refuses until it ends', async () => {
+    const sha256 = await makeKey({ rpm: 1000 });
+    const [seconds] = await connection.redis.time();
+    const dayEnd = (Math.floor(Number(seconds) / 86_400) + 1) * 86_400;
+    await use(sha256, 99);
+    expect(await count(sha256)).to.include({ verdict: 'ok' });
+    await use(sha256, 50);
+    const refused = await count(sha256);
+    expect(refused.verdict).to.equal('tpd');
+    expect(refused.tpd).to.deep.equal({ limit: 100, used: 149, resetAt: dayEnd });
+    expect(refused.retryAfter).to.be.within(dayEnd - Number(seconds) - 5, dayEnd - Number(seconds));
+    expect((await authenticate(sha256)).rpm.remaining, 'a refusal by the day counts no request').to.equal(
+      999,
+    );
+  });
+
+  it('forgets yesterday’s tokens', async () => {
+    const sha256 = await makeKey();
+    const [seconds] = await connection.redis.time();
+    const yesterday = Math.floor(Number(seconds) / 86_400) - 1;
+    await connection.redis.set(workKeys(namespace).tpd(sha256, yesterday), 1000);
+    expect((await count(sha256)).tpd.used).to.equal(0);
+  });
+
+  it('keeps a day’s tokens for two days and a settlement’s marker for ten minutes', async () => {
+    const sha256 = await makeKey();
+    const [seconds] = await connection.redis.time();
+    await settle(connection.redis, { namespace, sha256, tokens: 1, micros: 0, token: 'kept' });
+    const { tpd, settled } = workKeys(namespace);
+    const day = Math.floor(Number(seconds) / 86_400);
+    expect(await connection.redis.ttl(tpd(sha256, day))).to.be.within(172_790, 172_800);
+    expect(await connection.redis.ttl(settled('kept'))).to.be.within(590, 600);
+  });
+
+  it('settles once for each token, however often the call is repeated', async () => {
+    const sha256 = await makeKey();
+    const settlement = { namespace, sha256, tokens: 7, micros: 3, token: 'once' };
+    const spent = async () => Number((await connection.redis.get(workKeys(namespace).credit)) ?? 0);
+    const earlier = await spent();
+    expect(await settle(connection.redis, settlement)).to.equal(true);
+    expect(await settle(connection.redis, settlement)).to.equal(false);
+    expect((await authenticate(sha256)).tpd.used).to.equal(7);
+    expect((await spent()) - earlier).to.equal(3);
+  });
+
+  it('refuses for want of credit before anything is counted, and admits again once more is granted', async () => {
+    const sha256 = await makeKey();
+    await connection.redis.del(workKeys(namespace).credit);
+    await publishWorkspace(connection.redis, namespace, { creditMicros: 10 });
+    await use(sha256, 0, 9);
+    expect(await count(sha256)).to.include({ verdict: 'ok', creditLeft: true });
+    await use(sha256, 0, 5);
+    expect(await count(sha256)).to.include({ verdict: 'credit', creditLeft: false, retryAfter: 0 });
+    expect(await authenticate(sha256)).to.include({ verdict: 'ok', creditLeft: false });
+    expect((await authenticate(sha256)).rpm.remaining).to.equal(2);
+    await publishWorkspace(connection.redis, namespace, { creditMicros: 1000 });
+    expect((await count(sha256)).verdict).to.equal('ok');
+    await publishWorkspace(connection.redis, namespace, { creditMicros: null });
+    expect((await count(sha256)).creditLeft).to.equal(true);
+  });
+});

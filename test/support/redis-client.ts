@@ -1,0 +1,27 @@
+/** Connections to a test's Redis, and the facts it counts. */
+import { connectRedis, type RedisConnection, type RedisSettings } from '../../redis/client.ts';
+import type { RedisServer } from './redis-server.ts';
+
+/** Connects as the administrator unless told otherwise, and waits until connected. */
+export async function connectTo(
+  server: RedisServer,
+  settings: Partial<RedisSettings> = {},
+): Promise<RedisConnection> {
+  const admin = { password: server.admin, name: 'test', role: 'operator' as const };
+  const connection = connectRedis({ url: server.url, ...admin, ...settings });
+  await connection.untilUp(5000);
+  return connection;
+}
+
+/** Polls until the condition holds; throws after `timeoutMs`. */
+export async function until(
+  condition: () => boolean | Promise<boolean>,
+  what: string,
+  timeoutMs = 5000,
+): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`Not within ${timeoutMs} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

@@ -1,0 +1,26 @@
+import { expect } from 'chai';
+import { type Change, decodeChange, encodeChange } from '../../../redis/changes.ts';
+
+describe('messages on the channels', () => {
+  const changes: Change[] = [
+    { what: 'apikeys', namespace: 'one' },
+    { what: 'workspace', namespace: 'one' },
+    { what: 'deployment', namespace: 'one', name: 'chat' },
+    { what: 'replicas', namespace: 'one', name: 'chat' },
+    { what: 'hosts' },
+  ];
+  for (const change of changes) {
+    it(`says ${JSON.stringify(change)}`, () =>
+      expect(decodeChange(encodeChange(change))).to.deep.equal(change));
+  }
+  for (const message of [
+    '',
+    'apikeys',
+    'null',
+    '[]',
+    '{"what":"apikeys"}',
+    '{"what":"new","namespace":"one"}',
+  ]) {
+    it(`takes ${JSON.stringify(message)} for unknown`, () => expect(decodeChange(message)).to.equal(null));
+  }
+});

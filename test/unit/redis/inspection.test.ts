@@ -1,0 +1,50 @@
+import { expect } from 'chai';
+import { judge } from '../../../redis/inspection.ts';
+
+const good = {
+  redis_version: '7.2.4',
+  run_id: 'abc',
+  aof_enabled: '1',
+  maxmemory: '0',
+  maxmemory_policy: 'noeviction',
+};
+
+describe('inspection of Redis', () => {
+  it('warns of nothing when the append-only file is on and nothing is evicted', () => {
+    expect(judge(good, '')).to.include({ persistence: 'aof', evictionSafe: true, runId: 'abc' });
+    expect(judge(good, '').warnings).to.deep.equal([]);
+  });
+
+  const faults: [string, Record<string, string>, string | null, object, RegExp][] = [
+    ['no persistence', { aof_enabled: '0' }, '', { persistence: 'none' }, /keeps nothing/],
+    ['snapshots only', { aof_enabled: '0' }, '3600 1', { persistence: 'rdb' }, /snapshots only/],
+    [
+      'snapshots where CONFIG is forbidden',
+      { aof_enabled: '0', rdb_saves: '3' },
+      null,
+      { persistence: 'rdb' },
+      /snapshots only/,
+    ],
+    [
+      'eviction',
+      { maxmemory: '100', maxmemory_policy: 'allkeys-lru' },
+      '',
+      { evictionSafe: false },
+      /drops keys.*allkeys-lru/,
+    ],
+    ['an old server', { redis_version: '6.2.14' }, '', { version: '6.2.14' }, /too old/],
+    ['a failing file', { aof_last_write_status: 'err' }, '', { persistence: 'aof' }, /could not write/],
+  ];
+  for (const [name, info, snapshots, expected, warning] of faults) {
+    it(`warns of ${name}`, () => {
+      const verdict = judge({ ...good, ...info }, snapshots);
+      expect(verdict).to.include(expected);
+      expect(verdict.warnings).to.have.length(1);
+      expect(verdict.warnings[0]).to.match(warning);
+    });
+  }
+
+  it('takes any policy for safe where memory has no limit', () => {
+    expect(judge({ ...good, maxmemory_policy: 'allkeys-lru' }, '').evictionSafe).to.equal(true);
+  });
+});
