@@ -1,0 +1,82 @@
+{{- define "berth.fullname" -}}
+{{- if contains "berth" .Release.Name }}{{ .Release.Name | trunc 40 | trimSuffix "-" }}{{ else }}{{ printf "%s-berth" .Release.Name | trunc 40 | trimSuffix "-" }}{{ end }}
+{{- end }}
+
+{{- define "berth.labels" -}}
+app.kubernetes.io/name: berth
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- end }}
+
+{{- define "berth.selector" -}}
+app.kubernetes.io/name: berth
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .component }}
+{{- end }}
+
+{{- define "berth.prefixed" -}}
+{{- if .root.Values.imageRegistry }}{{ printf "%s/%s" (trimSuffix "/" .root.Values.imageRegistry) (regexReplaceAll "^docker\\.io/" .image "") }}{{ else }}{{ .image }}{{ end }}
+{{- end }}
+
+{{- define "berth.image" -}}
+{{- include "berth.prefixed" (dict "root" . "image" (printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion))) }}
+{{- end }}
+
+{{- define "berth.masterKeySecret" -}}
+{{- .Values.masterKeySecret | default (printf "%s-master-key" (include "berth.fullname" .)) }}
+{{- end }}
+
+{{- define "berth.redisSecret" -}}
+{{- if .Values.redis.bundled.enabled }}{{ include "berth.fullname" . }}-redis{{ else }}{{ required "redis.external.secretName is required without the bundled Redis" .Values.redis.external.secretName }}{{ end }}
+{{- end }}
+
+{{- define "berth.redisURL" -}}
+{{- if .Values.redis.bundled.enabled }}redis://{{ include "berth.fullname" . }}-redis.{{ .Release.Namespace }}.svc:6379{{ else }}{{ required "redis.external.url is required without the bundled Redis" .Values.redis.external.url }}{{ end }}
+{{- end }}
+
+{{- define "berth.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+fsGroup: 65532
+seccompProfile: { type: RuntimeDefault }
+{{- end }}
+
+{{- define "berth.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: { drop: [ALL] }
+{{- end }}
+
+{{- define "berth.pullSecrets" -}}
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets:
+{{- range . }}
+  - name: {{ . }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Where a pod may run, and apart from its like by default. */}}
+{{- define "berth.placement" -}}
+{{- with .values.nodeSelector }}
+nodeSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .values.tolerations }}
+tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .values.affinity }}
+affinity: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: kubernetes.io/hostname
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels: {{- include "berth.selector" (dict "root" .root "component" .component) | nindent 8 }}
+{{- end }}
