@@ -1,0 +1,50 @@
+/** Conditions as kstatus and `kubectl wait` read them: a transition time moves only with its status. */
+import type { ConditionType } from '../../contract/conditions.ts';
+import type { Condition } from '../../contract/kubernetes-types.ts';
+
+/** A condition before it is put into the list: without times and generation. */
+export interface Verdict {
+  status: Condition['status'];
+  reason: string;
+  message: string;
+}
+
+export const verdict = (status: Condition['status'], reason: string, message = ''): Verdict => ({
+  status,
+  reason,
+  message,
+});
+
+const MAX_MESSAGE = 2_000;
+
+export interface Stamp {
+  generation: number;
+  /** Unix milliseconds. */
+  now: number;
+}
+
+/** Turns verdicts into conditions, keeping the transition time of those whose status did not change. */
+export function mergeConditions(
+  before: readonly Condition[],
+  verdicts: Partial<Record<ConditionType | 'Ready', Verdict>>,
+  { generation, now }: Stamp,
+): Condition[] {
+  return Object.entries(verdicts).map(([type, { status, reason, message }]) => {
+    const old = before.find((condition) => condition.type === type);
+    return {
+      type,
+      status,
+      reason,
+      message: message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE - 1)}…` : message,
+      lastTransitionTime:
+        old?.status === status && old.lastTransitionTime ? old.lastTransitionTime : toSeconds(now),
+      observedGeneration: generation,
+    };
+  });
+}
+
+/** Kubernetes keeps whole seconds; writing more would look like a change each time. */
+const toSeconds = (now: number): string => new Date(now).toISOString().replace(/\.\d+Z$/, 'Z');
+
+export const findCondition = (conditions: readonly Condition[], type: string): Condition | undefined =>
+  conditions.find((condition) => condition.type === type);

@@ -1,0 +1,189 @@
+/** The status of a ModelDeployment, derived from what is in the cluster. */
+import type { V1Deployment, V1Pod } from '@kubernetes/client-node';
+import type { ModelDeployment, ModelDeploymentStatus } from '../../contract/model-deployment.ts';
+import { findCondition, mergeConditions, type Verdict, verdict } from './condition-list.ts';
+import { inspectPod, type PodFindings } from './pod-findings.ts';
+import { judgePods, type PodVerdicts } from './pod-verdicts.ts';
+import { isRefusal, isRouteProblem, joinMessages, type Problem } from './problem.ts';
+
+export interface StatusFacts {
+  deployment: V1Deployment | undefined;
+  pods: readonly V1Pod[];
+  problems: readonly Problem[];
+  /** Replicas wanted now, after pause and scaling. */
+  desiredReplicas: number;
+  /** Resource name of the GPUs; empty when the deployment takes none. */
+  gpuResource: string;
+  /** Milliseconds an engine may take to start. */
+  startupTimeoutMs: number;
+  /** Set while what the front and the gateways need could not be written to Redis. */
+  unpublished: string | undefined;
+  selector: string;
+  url: string | undefined;
+  registrationId: number;
+  /** Version of the sidecar in the pod template, and the operator's own. */
+  sidecarVersion: string | undefined;
+  operatorVersion: string;
+  now: number;
+}
+
+export interface DerivedStatus {
+  status: ModelDeploymentStatus;
+  /** A message tells elapsed time: look again after so many milliseconds. */
+  recheckAfterMs: number | undefined;
+}
+
+const ELAPSED_RECHECK_MS = 60_000;
+
+export function deriveStatus(deployment: ModelDeployment, facts: StatusFacts): DerivedStatus {
+  const findings = facts.pods.map((pod) => inspectPod(pod, facts.gpuResource));
+  const live = findings.filter(({ terminating }) => !terminating);
+  const ready = live.filter((pod) => pod.ready).length;
+  const pods = judgePods(findings, facts);
+  const accepted = judgeAccepted(facts.problems);
+  const route = judgeRoute(deployment, facts);
+  const progressing = judgeProgress(facts, live, ready);
+  const available = verdict(
+    ready > 0 ? 'True' : 'False',
+    ready > 0 ? 'ReplicaReady' : 'NoReplicaReady',
+    `${ready} of ${facts.desiredReplicas} replicas ready`,
+  );
+  const obstacle = findObstacle(deployment, { facts, accepted, route, progressing, pods, ready });
+  const readyVerdict = obstacle
+    ? verdict('False', obstacle.reason, obstacle.message)
+    : { ...available, reason: 'Ready' };
+  const stamp = { generation: deployment.metadata.generation, now: facts.now };
+  const status: ModelDeploymentStatus = {
+    observedGeneration: deployment.metadata.generation,
+    phase: obstacle?.phase ?? 'Ready',
+    replicas: live.length,
+    readyReplicas: ready,
+    updatedReplicas: facts.deployment?.status?.updatedReplicas ?? 0,
+    desiredReplicas: facts.desiredReplicas,
+    selector: facts.selector,
+    registrationId: facts.registrationId,
+    conditions: mergeConditions(
+      deployment.status.conditions,
+      {
+        Ready: readyVerdict,
+        Accepted: accepted,
+        Progressing: progressing,
+        Available: available,
+        GPUsAvailable: pods.gpus,
+        ImagePulled: pods.images,
+        WeightsLoaded: pods.weights,
+        EngineHealthy: pods.engine,
+        RouteReady: route,
+        UpdateAvailable: judgeUpdate(facts),
+      },
+      stamp,
+    ),
+  };
+  if (facts.url !== undefined) status.url = facts.url;
+  if (facts.sidecarVersion !== undefined) status.sidecarVersion = facts.sidecarVersion;
+  return { status, recheckAfterMs: pods.elapsed ? ELAPSED_RECHECK_MS : undefined };
+}
+
+/** The status of an object that its schema refuses: nothing of it is acted on. */
+export function deriveRefusal(
+  metadata: ModelDeployment['metadata'],
+  before: ModelDeploymentStatus,
+  refusal: Problem & { now: number },
+): ModelDeploymentStatus {
+  const refused = verdict('False', refusal.reason, refusal.message);
+  return {
+    ...before,
+    observedGeneration: metadata.generation,
+    phase: 'Invalid',
+    conditions: mergeConditions(
+      before.conditions,
+      { Ready: refused, Accepted: refused },
+      { generation: metadata.generation, now: refusal.now },
+    ),
+  };
+}
+
+function judgeAccepted(problems: readonly Problem[]): Verdict {
+  const refusals = problems.filter(isRefusal);
+  if (refusals.length === 0) return verdict('True', 'Accepted', 'the spec is acted on');
+  return verdict('False', refusals[0]!.reason, joinMessages(refusals));
+}
+
+function judgeRoute(deployment: ModelDeployment, facts: StatusFacts): Verdict {
+  const problems = facts.problems.filter(isRouteProblem);
+  if (problems.length > 0) return verdict('False', problems[0]!.reason, joinMessages(problems));
+  if (!deployment.spec.route.enabled)
+    return verdict('True', 'RouteDisabled', 'route.enabled is false: reachable by its Service only');
+  if (facts.unpublished !== undefined && !wasRouted(deployment, facts))
+    return verdict('Unknown', 'RedisUnavailable', facts.unpublished);
+  return verdict('True', 'Routed', facts.url ?? '');
+}
+
+/** What was published once goes on being served while Redis is away. */
+const wasRouted = ({ status }: ModelDeployment, { url }: StatusFacts): boolean =>
+  status.url === url && findCondition(status.conditions, 'RouteReady')?.status === 'True';
+
+function judgeProgress(
+  { deployment, desiredReplicas }: StatusFacts,
+  live: PodFindings[],
+  ready: number,
+): Verdict {
+  const failure = findDeploymentCondition(deployment, 'ReplicaFailure', 'True');
+  if (failure) return verdict('False', 'ReplicaFailure', failure.message ?? '');
+  const stuck = findDeploymentCondition(deployment, 'Progressing', 'False');
+  if (stuck) return verdict('False', stuck.reason ?? 'ProgressDeadlineExceeded', stuck.message ?? '');
+  const updated = deployment?.status?.updatedReplicas ?? 0;
+  const rolling =
+    live.length > 0 && deployment !== undefined && updated < Math.min(live.length, desiredReplicas);
+  const settled = live.length === desiredReplicas && ready === desiredReplicas && !rolling;
+  if (settled)
+    return verdict('False', 'Complete', `${desiredReplicas} of ${desiredReplicas} replicas up to date`);
+  if (rolling) return verdict('True', 'RollingOut', `${updated} of ${desiredReplicas} replicas updated`);
+  return verdict('True', 'Scaling', `${ready} of ${desiredReplicas} replicas ready`);
+}
+
+export const findDeploymentCondition = (deployment: V1Deployment | undefined, type: string, status: string) =>
+  (deployment?.status?.conditions ?? []).find(
+    (condition) => condition.type === type && condition.status === status,
+  );
+
+function judgeUpdate({ sidecarVersion, operatorVersion }: StatusFacts): Verdict {
+  if (sidecarVersion === undefined || sidecarVersion === operatorVersion)
+    return verdict('False', 'UpToDate', `the sidecar is at ${sidecarVersion ?? operatorVersion}`);
+  return verdict(
+    'True',
+    'NewerSidecar',
+    `the pods run sidecar ${sidecarVersion}; change rollout.revision to take ${operatorVersion}`,
+  );
+}
+
+interface Verdicts {
+  facts: StatusFacts;
+  accepted: Verdict;
+  route: Verdict;
+  progressing: Verdict;
+  pods: PodVerdicts;
+  ready: number;
+}
+
+/** The first thing that stands in the way of a request, and the one word for it. */
+function findObstacle(
+  deployment: ModelDeployment,
+  { facts, accepted, route, progressing, pods, ready }: Verdicts,
+): (Problem & { phase: string }) | undefined {
+  const phrase = (phase: string, { reason, message }: Problem) => ({ phase, reason, message });
+  if (deployment.metadata.deletionTimestamp !== undefined)
+    return phrase('Deleting', {
+      reason: 'Deleting',
+      message: `${facts.pods.length} ${facts.pods.length === 1 ? 'pod' : 'pods'} left`,
+    });
+  if (accepted.status === 'False') return phrase('Invalid', accepted);
+  if (deployment.spec.paused) return phrase('Paused', { reason: 'Paused', message: 'spec.paused is true' });
+  if (facts.desiredReplicas === 0)
+    return phrase('ScaledToZero', { reason: 'ScaledToZero', message: 'no replica is wanted' });
+  if (ready === 0) {
+    if (progressing.reason === 'ReplicaFailure') return phrase('Failed', progressing);
+    return pods.obstacle ?? phrase('Starting', { reason: 'Starting', message: 'waiting for the first pod' });
+  }
+  return route.status === 'True' ? undefined : phrase('Unrouted', route);
+}

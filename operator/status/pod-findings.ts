@@ -1,0 +1,152 @@
+/** What a pod's own status tells of why it does not serve yet: one finding per stage, in the order of a pod's life. */
+import type { V1ContainerState, V1ContainerStatus, V1Pod } from '@kubernetes/client-node';
+import { CONTAINERS } from '../../contract/names.ts';
+import { describeRefusal } from './scheduling.ts';
+import { toMillis } from './times.ts';
+
+export interface Finding {
+  reason: string;
+  message: string;
+}
+
+export interface PodFindings {
+  ready: boolean;
+  terminating: boolean;
+  /** Unix milliseconds by which a terminating pod is gone. */
+  goneBy: number;
+  scheduled: boolean;
+  /** Set when no node takes it; `gpus` when it is for want of the deployment's GPUs. */
+  unschedulable?: Finding & { gpus: boolean };
+  /** An image that cannot be pulled. */
+  image?: Finding;
+  imagesPulled: boolean;
+  /** An init container that failed. */
+  init?: Finding;
+  /** Names of init containers that have not ended yet. */
+  loading: string[];
+  /** The engine, or the gateway beside it, crashed or cannot be started. */
+  engine?: Finding;
+  engineRunningSince?: number;
+  createdAt: number;
+}
+
+const IMAGE_REASONS = new Set([
+  'ErrImagePull',
+  'ImagePullBackOff',
+  'InvalidImageName',
+  'ErrImageNeverPull',
+  'ImageInspectError',
+  'RegistryUnavailable',
+  'SignatureValidationFailed',
+]);
+const START_REASONS = new Set([
+  'CreateContainerConfigError',
+  'CreateContainerError',
+  'RunContainerError',
+  'StartError',
+  'PostStartHookError',
+]);
+const MAX_LOG = 800;
+
+export const isReady = (pod: V1Pod): boolean =>
+  pod.metadata?.deletionTimestamp === undefined &&
+  (pod.status?.conditions ?? []).some(({ type, status }) => type === 'Ready' && status === 'True');
+
+export function inspectPod(pod: V1Pod, gpuResource: string): PodFindings {
+  const init = pod.status?.initContainerStatuses ?? [];
+  const main = pod.status?.containerStatuses ?? [];
+  const engine = main.find(({ name }) => name === CONTAINERS.engine);
+  const gateway = init.find(({ name }) => name === CONTAINERS.gateway);
+  const loaders = init.filter(({ name }) => name !== CONTAINERS.gateway);
+  return {
+    ready: isReady(pod),
+    terminating: pod.metadata?.deletionTimestamp !== undefined,
+    goneBy: toMillis(pod.metadata?.deletionTimestamp),
+    scheduled: pod.spec?.nodeName !== undefined,
+    unschedulable: findUnschedulable(pod, gpuResource),
+    image: findImageProblem(pod, [...init, ...main]),
+    imagesPulled:
+      main.length > 0 && [...init, ...main].every(({ imageID, image }) => (imageID || '') !== '' || !image),
+    init: firstOf(loaders, (status) =>
+      findFailure(status, `init container ${status.name}`, 'InitContainerFailed'),
+    ),
+    loading: loaders.filter(({ state }) => state?.terminated?.exitCode !== 0).map(({ name }) => name),
+    engine:
+      (engine && findFailure(engine, 'engine', 'EngineCrashed')) ??
+      (gateway && findFailure(gateway, 'gateway', 'GatewayCrashed')) ??
+      findEviction(pod),
+    engineRunningSince: engine?.state?.running ? toMillis(engine.state.running.startedAt) : undefined,
+    createdAt: toMillis(pod.metadata?.creationTimestamp),
+  };
+}
+
+function findUnschedulable(pod: V1Pod, gpuResource: string): PodFindings['unschedulable'] {
+  if (pod.spec?.nodeName !== undefined) return undefined;
+  const scheduled = (pod.status?.conditions ?? []).find(({ type }) => type === 'PodScheduled');
+  if (scheduled?.status !== 'False') return undefined;
+  const { gpus, message } = describeRefusal(scheduled.message ?? 'no node takes the pod', gpuResource);
+  return { gpus, reason: gpus ? 'InsufficientGPUs' : (scheduled.reason ?? 'Unschedulable'), message };
+}
+
+function findImageProblem(pod: V1Pod, statuses: V1ContainerStatus[]): Finding | undefined {
+  return firstOf(statuses, ({ name, image, state }) => {
+    const reason = state?.waiting?.reason ?? '';
+    if (!IMAGE_REASONS.has(reason)) return undefined;
+    const wanted = imageOf(pod, name) ?? image;
+    const said = (state?.waiting?.message ?? '').trim();
+    return {
+      reason,
+      message: `${name} image ${wanted} cannot be pulled${said && `: ${said}`}`.slice(0, MAX_LOG),
+    };
+  });
+}
+
+const imageOf = (pod: V1Pod, container: string): string | undefined =>
+  [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])].find(
+    ({ name }) => name === container,
+  )?.image;
+
+/** A container that cannot be started, crash-loops, or came back after a crash and is not ready yet. */
+function findFailure(status: V1ContainerStatus, who: string, crashed: string): Finding | undefined {
+  const waiting = status.state?.waiting;
+  if (waiting && START_REASONS.has(waiting.reason ?? ''))
+    return {
+      reason: waiting.reason!,
+      message: `${who} cannot be started: ${waiting.message ?? waiting.reason}`,
+    };
+  const serves = status.ready || (status.started === true && status.name === CONTAINERS.gateway);
+  const ended = serves ? undefined : findBadEnd(status);
+  if (!ended) return undefined;
+  const reason =
+    waiting?.reason === 'CrashLoopBackOff' && crashed === 'EngineCrashed' ? 'CrashLoopBackOff' : crashed;
+  return { reason, message: describeEnd(ended, who, status.restartCount ?? 0) };
+}
+
+type Ended = NonNullable<V1ContainerState['terminated']>;
+
+function findBadEnd(status: V1ContainerStatus): Ended | undefined {
+  const now = status.state?.terminated;
+  if (now) return now.exitCode === 0 && status.name !== CONTAINERS.engine ? undefined : now;
+  return (status.restartCount ?? 0) > 0 ? status.lastState?.terminated : undefined;
+}
+
+function describeEnd(ended: Ended, who: string, restarts: number): string {
+  const why = ended.reason && !['Error', 'Completed'].includes(ended.reason) ? ` (${ended.reason})` : '';
+  const times = restarts > 0 ? `, ${restarts} ${restarts === 1 ? 'restart' : 'restarts'}` : '';
+  const log = (ended.message ?? '').trim();
+  return `${who} exited with code ${ended.exitCode}${why}${times}${log && `; last log: ${log.slice(-MAX_LOG)}`}`;
+}
+
+/** Evicted and preempted pods stay behind with phase Failed and no container to blame. */
+function findEviction(pod: V1Pod): Finding | undefined {
+  if (pod.status?.phase !== 'Failed') return undefined;
+  return { reason: pod.status.reason ?? 'PodFailed', message: pod.status.message ?? 'the pod failed' };
+}
+
+function firstOf<T, R>(items: T[], find: (item: T) => R | undefined): R | undefined {
+  for (const item of items) {
+    const found = find(item);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

@@ -1,0 +1,134 @@
+/** What all pods of a deployment say together: a condition for each stage, and the first obstacle. */
+import { type Verdict, verdict } from './condition-list.ts';
+import type { Finding, PodFindings } from './pod-findings.ts';
+import type { Problem } from './problem.ts';
+import { describeSpan } from './times.ts';
+
+export interface PodVerdicts {
+  gpus: Verdict;
+  images: Verdict;
+  weights: Verdict;
+  engine: Verdict;
+  /** The stage that holds the pods up, earliest first; undefined when there is no pod. */
+  obstacle: (Problem & { phase: string }) | undefined;
+  /** A message tells how long something has taken. */
+  elapsed: boolean;
+}
+
+interface Circumstances {
+  gpuResource: string;
+  startupTimeoutMs: number;
+  now: number;
+}
+
+const NO_PODS = verdict('Unknown', 'NoPods', 'there are no pods');
+
+export function judgePods(findings: readonly PodFindings[], circumstances: Circumstances): PodVerdicts {
+  const live = findings.filter(({ terminating }) => !terminating);
+  if (live.length === 0)
+    return {
+      gpus: NO_PODS,
+      images: NO_PODS,
+      weights: NO_PODS,
+      engine: NO_PODS,
+      obstacle: undefined,
+      elapsed: false,
+    };
+  const leaving = findings.filter(({ terminating }) => terminating);
+  const gpus = judgeGPUs(live, leaving, circumstances);
+  const images = judgeImages(live);
+  const weights = judgeWeights(live, circumstances);
+  const engine = judgeEngine(live, circumstances);
+  const stages: [string, Verdict][] = [
+    ['Pending', gpus],
+    ['Failed', images],
+    [weights.reason === 'Loading' ? 'Starting' : 'Failed', weights],
+    [engine.reason === 'Starting' ? 'Starting' : 'Failed', engine],
+  ];
+  const first = stages.find(([, { status }]) => status !== 'True');
+  return {
+    gpus,
+    images,
+    weights,
+    engine,
+    obstacle: first && {
+      phase: first[1].status === 'Unknown' && first[0] === 'Failed' ? 'Starting' : first[0],
+      reason: first[1].reason,
+      message: first[1].message,
+    },
+    elapsed: [weights.reason, engine.reason].some((reason) => reason === 'Loading' || reason === 'Starting'),
+  };
+}
+
+function judgeGPUs(
+  live: PodFindings[],
+  leaving: PodFindings[],
+  { gpuResource, now }: Circumstances,
+): Verdict {
+  const refused = live
+    .filter(({ unschedulable }) => unschedulable !== undefined)
+    .map((pod) => pod.unschedulable!);
+  const worst = refused.find(({ gpus }) => gpus) ?? refused[0];
+  if (worst?.gpus && leaving.length > 0) {
+    const minutes = Math.max(1, Math.ceil((Math.max(...leaving.map(({ goneBy }) => goneBy)) - now) / 60_000));
+    const pods = `${leaving.length} ${leaving.length === 1 ? 'pod' : 'pods'}`;
+    return verdict('False', 'WaitingForDrain', `WaitingForDrain (${pods}, up to ${minutes} min)`);
+  }
+  if (worst) return verdict(worst.gpus ? 'False' : 'Unknown', worst.reason, worst.message);
+  if (live.some(({ scheduled }) => !scheduled))
+    return verdict('Unknown', 'Scheduling', 'waiting for the scheduler');
+  return gpuResource === ''
+    ? verdict('True', 'NotNeeded', 'the deployment takes no GPUs')
+    : verdict('True', 'Scheduled', 'every pod has its GPUs');
+}
+
+function judgeImages(live: PodFindings[]): Verdict {
+  const problem = firstFinding(live, ({ image }) => image);
+  if (problem) return verdict('False', problem.reason, problem.message);
+  if (live.every(({ imagesPulled, ready }) => imagesPulled || ready))
+    return verdict('True', 'Pulled', 'every image is there');
+  return verdict('Unknown', 'Pulling', 'images are being pulled');
+}
+
+function judgeWeights(live: PodFindings[], { now }: Circumstances): Verdict {
+  const problem = firstFinding(live, ({ init }) => init);
+  if (problem) return verdict('False', problem.reason, problem.message);
+  const loading = live.filter((pod) => pod.loading.length > 0);
+  if (loading.length > 0) {
+    const since = Math.min(...loading.map(({ createdAt }) => createdAt));
+    const message = `init container ${loading[0]!.loading[0]} has not ended after ${describeSpan(now - since)}`;
+    return verdict('False', 'Loading', message);
+  }
+  if (live.some(({ scheduled }) => !scheduled))
+    return verdict('Unknown', 'NotStarted', 'no node runs the pod yet');
+  return verdict('True', 'Loaded', 'init containers have ended well');
+}
+
+function judgeEngine(live: PodFindings[], { now, startupTimeoutMs }: Circumstances): Verdict {
+  const problem = firstFinding(live, ({ engine, ready }) => (ready ? undefined : engine));
+  if (problem) return verdict('False', problem.reason, problem.message);
+  const running = live.filter((pod) => !pod.ready && pod.engineRunningSince !== undefined);
+  if (running.length > 0) {
+    const since = Math.min(...running.map((pod) => pod.engineRunningSince!));
+    const limit = describeSpan(startupTimeoutMs);
+    return verdict(
+      'False',
+      'Starting',
+      `the engine has been starting for ${describeSpan(now - since)} (limit ${limit})`,
+    );
+  }
+  if (live.some(({ ready }) => !ready))
+    return verdict('Unknown', 'NotStarted', 'the engine does not run yet');
+  return verdict('True', 'Healthy', 'the engine answers its health check');
+}
+
+function firstFinding(
+  pods: PodFindings[],
+  pick: (pod: PodFindings) => Finding | undefined,
+): Finding | undefined {
+  for (const pod of pods) {
+    const finding = pick(pod);
+    if (finding) return finding;
+  }
+  return undefined;
+}

@@ -1,0 +1,47 @@
+/** Reads the scheduler's own words: why no node takes a pod. */
+
+export interface SchedulingRefusal {
+  /** Nodes that the scheduler looked at. */
+  nodes: number;
+  /** The scheduler's reasons, such as `Insufficient nvidia.com/gpu`, each with the nodes it holds for. */
+  reasons: { text: string; nodes: number }[];
+}
+
+const HEAD = /^(\d+)\/(\d+) nodes are available: (.*)$/s;
+
+/** Parses `0/4 nodes are available: 4 Insufficient nvidia.com/gpu. preemption: …`; undefined for other texts. */
+export function parseRefusal(message: string): SchedulingRefusal | undefined {
+  const head = HEAD.exec(message.trim());
+  if (!head) return message.startsWith('no nodes available') ? { nodes: 0, reasons: [] } : undefined;
+  const sentence = head[3]!.split(/\. (?:preemption:|no new claims)|\.\s*$/)[0]!;
+  const reasons = splitReasons(sentence).map((part) => {
+    const counted = /^(\d+) (.*)$/s.exec(part);
+    return counted
+      ? { text: counted[2]!, nodes: Number(counted[1]) }
+      : { text: part, nodes: Number(head[2]) };
+  });
+  return { nodes: Number(head[2]), reasons };
+}
+
+/** Reasons are parted by commas, but a taint's text in braces may hold commas too. */
+function splitReasons(sentence: string): string[] {
+  return sentence
+    .split(/, (?=\d+ )/)
+    .map((part) => part.trim().replace(/\.$/, ''))
+    .filter((part) => part !== '');
+}
+
+/** A refusal in words a person can act on, the wanted resource first: `Insufficient nvidia.com/gpu (0 of 4 nodes fit)`. */
+export function describeRefusal(message: string, gpuResource: string): { gpus: boolean; message: string } {
+  const refusal = parseRefusal(message);
+  if (!refusal) return { gpus: false, message };
+  const fit = `(0 of ${refusal.nodes} nodes fit)`;
+  if (refusal.reasons.length === 0) return { gpus: false, message: `the cluster has no nodes ${fit}` };
+  const gpu = refusal.reasons.find(({ text }) => text === `Insufficient ${gpuResource}`);
+  const others = refusal.reasons.filter((reason) => reason !== gpu).map(countReason);
+  if (!gpu) return { gpus: false, message: `${others.join(', ')} ${fit}` };
+  const rest = others.length > 0 ? `; also ${others.join(', ')}` : '';
+  return { gpus: true, message: `${gpu.text} ${fit}${rest}` };
+}
+
+const countReason = ({ text, nodes }: { text: string; nodes: number }): string => `${text} on ${nodes}`;

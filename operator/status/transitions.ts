@@ -1,0 +1,92 @@
+/** The events that a change of status is worth. */
+import type { Condition } from '../../contract/kubernetes-types.ts';
+import type { ModelDeploymentStatus } from '../../contract/model-deployment.ts';
+import { findCondition } from './condition-list.ts';
+
+export interface Transition {
+  type: 'Normal' | 'Warning';
+  reason: string;
+  message: string;
+}
+
+/** Reasons that mean "not yet" or "as wished": no warning is due. */
+const EXPECTED = new Set([
+  'Loading',
+  'Starting',
+  'NoReplicaReady',
+  'Complete',
+  'UpToDate',
+  'Deleting',
+  'Paused',
+  'ScaledToZero',
+]);
+const WATCHED = [
+  'Accepted',
+  'GPUsAvailable',
+  'ImagePulled',
+  'WeightsLoaded',
+  'EngineHealthy',
+  'RouteReady',
+] as const;
+
+export function describeTransitions(
+  before: ModelDeploymentStatus,
+  after: ModelDeploymentStatus,
+): Transition[] {
+  const seen = new Set<string>();
+  return [
+    ...describeReadiness(before, after),
+    ...describeScale(before, after),
+    ...describeRollout(before, after),
+    ...WATCHED.flatMap((type) => describeProblem(before, after, type)),
+  ].filter(({ reason, message }) => {
+    const key = `${reason}/${message}`;
+    return !seen.has(key) && seen.add(key);
+  });
+}
+
+function describeReadiness(before: ModelDeploymentStatus, after: ModelDeploymentStatus): Transition[] {
+  const [old, now] = [findCondition(before.conditions, 'Ready'), findCondition(after.conditions, 'Ready')];
+  if (now?.status === 'True' && old?.status !== 'True')
+    return [{ type: 'Normal', reason: 'Ready', message: now.message }];
+  if (now?.status !== 'True' && old?.status === 'True') {
+    const planned = now !== undefined && EXPECTED.has(now.reason) && now.reason !== 'Starting';
+    return [
+      planned
+        ? { type: 'Normal', reason: now.reason, message: now.message }
+        : { type: 'Warning', reason: 'NotReady', message: now?.message ?? '' },
+    ];
+  }
+  return [];
+}
+
+function describeScale(before: ModelDeploymentStatus, after: ModelDeploymentStatus): Transition[] {
+  const [old, now] = [before.desiredReplicas, after.desiredReplicas];
+  if (old === undefined || now === undefined || old === now) return [];
+  return [{ type: 'Normal', reason: 'Scaled', message: `from ${old} to ${now} replicas` }];
+}
+
+function describeRollout(before: ModelDeploymentStatus, after: ModelDeploymentStatus): Transition[] {
+  const [old, now] = [
+    findCondition(before.conditions, 'Progressing'),
+    findCondition(after.conditions, 'Progressing'),
+  ];
+  if (now === undefined || now.reason === old?.reason) return [];
+  if (now.reason === 'RollingOut') return [{ type: 'Normal', reason: 'RollingOut', message: now.message }];
+  if (old?.reason === 'RollingOut' && now.reason === 'Complete')
+    return [{ type: 'Normal', reason: 'RolledOut', message: now.message }];
+  return isProblem(now) ? [{ type: 'Warning', reason: now.reason, message: now.message }] : [];
+}
+
+function describeProblem(
+  before: ModelDeploymentStatus,
+  after: ModelDeploymentStatus,
+  type: (typeof WATCHED)[number],
+): Transition[] {
+  const [old, now] = [findCondition(before.conditions, type), findCondition(after.conditions, type)];
+  if (now === undefined || !isProblem(now)) return [];
+  if (old?.status === now.status && old.reason === now.reason) return [];
+  return [{ type: 'Warning', reason: now.reason, message: now.message }];
+}
+
+const isProblem = ({ status, reason }: Condition): boolean => status === 'False' && !EXPECTED.has(reason);

@@ -1,0 +1,346 @@
+import { expect } from 'chai';
+import { findCondition } from '../../../../operator/status/condition-list.ts';
+import {
+  deriveRefusal,
+  deriveStatus,
+  type StatusFacts,
+} from '../../../../operator/status/model-deployment.ts';
+import { at, makeDeployment, makeFacts, makeModel, makePod, NOW } from './pod-fixtures.ts';
+
+const GPU_REFUSAL = '0/4 nodes are available: 4 Insufficient nvidia.com/gpu. preemption: nothing helps.';
+
+interface Row {
+  name: string;
+  spec?: object;
+  metadata?: object;
+  facts: Partial<StatusFacts>;
+  phase: string;
+  /** Ready's reason and message. */
+  reason: string;
+  message: string | RegExp;
+  /** A condition that tells the same. */
+  condition?: { type: string; status: string };
+}
+
+const table: Row[] = [
+  {
+    name: 'a ready replica',
+    facts: { pods: [makePod({ ready: true })] },
+    phase: 'Ready',
+    reason: 'Ready',
+    message: '1 of 1 replicas ready',
+    condition: { type: 'EngineHealthy', status: 'True' },
+  },
+  {
+    name: 'too few GPUs',
+    facts: { pods: [makePod({ unscheduled: GPU_REFUSAL })] },
+    phase: 'Pending',
+    reason: 'InsufficientGPUs',
+    message: 'Insufficient nvidia.com/gpu (0 of 4 nodes fit)',
+    condition: { type: 'GPUsAvailable', status: 'False' },
+  },
+  {
+    name: 'GPUs that a draining sibling still holds',
+    facts: { pods: [makePod({ unscheduled: GPU_REFUSAL }), makePod({ ready: true, deleting: at(28.2) })] },
+    phase: 'Pending',
+    reason: 'WaitingForDrain',
+    message: 'WaitingForDrain (1 pod, up to 29 min)',
+    condition: { type: 'GPUsAvailable', status: 'False' },
+  },
+  {
+    name: 'a pod that no node takes for another reason',
+    facts: { pods: [makePod({ unscheduled: '0/1 nodes are available: 1 Insufficient cpu.' })] },
+    phase: 'Pending',
+    reason: 'Unschedulable',
+    message: 'Insufficient cpu on 1 (0 of 1 nodes fit)',
+    condition: { type: 'GPUsAvailable', status: 'Unknown' },
+  },
+  {
+    name: 'an image that cannot be pulled',
+    facts: {
+      pods: [makePod({ engine: { state: { waiting: { reason: 'ErrImagePull', message: 'not found' } } } })],
+    },
+    phase: 'Failed',
+    reason: 'ErrImagePull',
+    message: 'engine image registry.example/vllm:1 cannot be pulled: not found',
+    condition: { type: 'ImagePulled', status: 'False' },
+  },
+  {
+    name: 'a crash loop with the last log lines',
+    facts: {
+      pods: [
+        makePod({
+          engine: {
+            restartCount: 5,
+            state: { waiting: { reason: 'CrashLoopBackOff' } },
+            lastState: { terminated: { exitCode: 1, reason: 'Error', message: 'CUDA error: no device\n' } },
+          },
+        }),
+      ],
+    },
+    phase: 'Failed',
+    reason: 'CrashLoopBackOff',
+    message: 'engine exited with code 1, 5 restarts; last log: CUDA error: no device',
+    condition: { type: 'EngineHealthy', status: 'False' },
+  },
+  {
+    name: 'an engine killed for want of memory that runs again',
+    facts: {
+      pods: [
+        makePod({
+          engine: {
+            restartCount: 1,
+            state: { running: { startedAt: at(-1) } },
+            lastState: { terminated: { exitCode: 137, reason: 'OOMKilled' } },
+          },
+        }),
+      ],
+    },
+    phase: 'Failed',
+    reason: 'EngineCrashed',
+    message: 'engine exited with code 137 (OOMKilled), 1 restart',
+  },
+  {
+    name: 'an engine whose Secret is missing',
+    facts: {
+      pods: [
+        makePod({
+          engine: {
+            state: { waiting: { reason: 'CreateContainerConfigError', message: 'secret "hf" not found' } },
+          },
+        }),
+      ],
+    },
+    phase: 'Failed',
+    reason: 'CreateContainerConfigError',
+    message: 'engine cannot be started: secret "hf" not found',
+  },
+  {
+    name: 'a failed init container by its name',
+    facts: {
+      pods: [
+        makePod({
+          init: {
+            restartCount: 2,
+            state: { waiting: { reason: 'CrashLoopBackOff' } },
+            lastState: { terminated: { exitCode: 2, message: 'access denied' } },
+          },
+        }),
+      ],
+    },
+    phase: 'Failed',
+    reason: 'InitContainerFailed',
+    message: 'init container weights exited with code 2, 2 restarts; last log: access denied',
+    condition: { type: 'WeightsLoaded', status: 'False' },
+  },
+  {
+    name: 'weights that are being fetched, and for how long',
+    facts: { pods: [makePod({ init: { state: { running: { startedAt: at(-9) } } } })] },
+    phase: 'Starting',
+    reason: 'Loading',
+    message: 'init container weights has not ended after 10 min',
+    condition: { type: 'WeightsLoaded', status: 'False' },
+  },
+  {
+    name: 'an engine that starts, and for how long',
+    facts: { pods: [makePod({ engine: { state: { running: { startedAt: at(-4) } } } })] },
+    phase: 'Starting',
+    reason: 'Starting',
+    message: 'the engine has been starting for 4 min (limit 30 min)',
+    condition: { type: 'EngineHealthy', status: 'False' },
+  },
+  {
+    name: 'a gateway that crashes',
+    facts: {
+      pods: [
+        makePod({
+          gateway: {
+            started: false,
+            restartCount: 3,
+            lastState: { terminated: { exitCode: 9, message: 'boom' } },
+          },
+        }),
+      ],
+    },
+    phase: 'Failed',
+    reason: 'GatewayCrashed',
+    message: 'gateway exited with code 9, 3 restarts; last log: boom',
+  },
+  {
+    name: 'an evicted pod',
+    facts: { pods: [makePod({ phase: 'Failed', reason: 'Evicted' })] },
+    phase: 'Failed',
+    reason: 'Evicted',
+    message: 'the pod failed',
+  },
+  {
+    name: 'pods that quota or PodSecurity refuses',
+    facts: {
+      deployment: makeDeployment({
+        conditions: [
+          { type: 'ReplicaFailure', status: 'True', reason: 'FailedCreate', message: 'exceeded quota: gpus' },
+        ],
+      }),
+    },
+    phase: 'Failed',
+    reason: 'ReplicaFailure',
+    message: 'exceeded quota: gpus',
+    condition: { type: 'Progressing', status: 'False' },
+  },
+  {
+    name: 'no pod yet',
+    facts: {},
+    phase: 'Starting',
+    reason: 'Starting',
+    message: 'waiting for the first pod',
+    condition: { type: 'GPUsAvailable', status: 'Unknown' },
+  },
+  {
+    name: 'a pause',
+    spec: { paused: true },
+    facts: { desiredReplicas: 0 },
+    phase: 'Paused',
+    reason: 'Paused',
+    message: 'spec.paused is true',
+    condition: { type: 'Available', status: 'False' },
+  },
+  {
+    name: 'no replica wanted',
+    spec: { replicas: 0 },
+    facts: { desiredReplicas: 0 },
+    phase: 'ScaledToZero',
+    reason: 'ScaledToZero',
+    message: 'no replica is wanted',
+  },
+  {
+    name: 'a deletion',
+    metadata: { deletionTimestamp: at(-1) },
+    facts: { pods: [makePod({ ready: true, deleting: at(2) })] },
+    phase: 'Deleting',
+    reason: 'Deleting',
+    message: '1 pod left',
+  },
+  {
+    name: 'a host that an older object has',
+    facts: {
+      pods: [makePod({ ready: true })],
+      problems: [{ reason: 'HostConflict', message: 'host a.example belongs to team-b/other' }],
+    },
+    phase: 'Invalid',
+    reason: 'HostConflict',
+    message: 'host a.example belongs to team-b/other',
+    condition: { type: 'RouteReady', status: 'False' },
+  },
+  {
+    name: 'a cluster without an ingress class',
+    facts: {
+      pods: [makePod({ ready: true })],
+      problems: [{ reason: 'NoIngressClass', message: 'no class' }],
+    },
+    phase: 'Unrouted',
+    reason: 'NoIngressClass',
+    message: 'no class',
+    condition: { type: 'Accepted', status: 'True' },
+  },
+  {
+    name: 'a missing Secret',
+    facts: { problems: [{ reason: 'SecretNotFound', message: 'Secret hf is missing' }] },
+    phase: 'Invalid',
+    reason: 'SecretNotFound',
+    message: 'Secret hf is missing',
+    condition: { type: 'Accepted', status: 'False' },
+  },
+  {
+    name: 'a host that Redis does not hold yet',
+    facts: { pods: [makePod({ ready: true })], unpublished: 'Redis is away: refused' },
+    phase: 'Unrouted',
+    reason: 'RedisUnavailable',
+    message: 'Redis is away: refused',
+    condition: { type: 'RouteReady', status: 'Unknown' },
+  },
+];
+
+describe('the status of a ModelDeployment', () => {
+  for (const row of table) {
+    it(`tells ${row.name}`, () => {
+      const model = makeModel({ spec: row.spec ?? {}, metadata: row.metadata ?? {} });
+      const { status } = deriveStatus(model, makeFacts(row.facts));
+      const ready = findCondition(status.conditions, 'Ready');
+      expect(status.phase).to.equal(row.phase);
+      expect(ready?.status).to.equal(row.phase === 'Ready' ? 'True' : 'False');
+      expect(ready?.reason).to.equal(row.reason);
+      expect(ready?.message).to.equal(row.message);
+      if (row.condition)
+        expect(findCondition(status.conditions, row.condition.type)?.status).to.equal(row.condition.status);
+    });
+  }
+
+  it('counts ready pods without those that are leaving', () => {
+    const pods = [makePod({ ready: true }), makePod({ ready: true, deleting: at(1) }), makePod({})];
+    const { status } = deriveStatus(makeModel(), makeFacts({ pods, desiredReplicas: 2 }));
+    expect([status.replicas, status.readyReplicas, status.desiredReplicas]).to.deep.equal([2, 1, 2]);
+  });
+
+  it('keeps Ready true while one of two replicas crashes, and says so in EngineHealthy', () => {
+    const crashed = makePod({ engine: { state: { terminated: { exitCode: 3 } } } });
+    const { status } = deriveStatus(makeModel(), makeFacts({ pods: [makePod({ ready: true }), crashed] }));
+    expect(findCondition(status.conditions, 'Ready')?.status).to.equal('True');
+    expect(findCondition(status.conditions, 'EngineHealthy')?.message).to.equal('engine exited with code 3');
+  });
+
+  it('moves a transition time only with its status', () => {
+    const first = deriveStatus(makeModel(), makeFacts({ now: NOW - 5_000 })).status;
+    const later = deriveStatus(
+      makeModel({ status: first }),
+      makeFacts({ pods: [makePod({ ready: true })] }),
+    ).status;
+    const time = (status: typeof first, type: string) =>
+      findCondition(status.conditions, type)?.lastTransitionTime;
+    expect(time(later, 'Ready')).to.equal('2026-01-01T12:00:00Z');
+    expect(time(later, 'Accepted')).to.equal('2026-01-01T11:59:55Z');
+  });
+
+  it('comes out the same for the same facts, so that a restart writes nothing', () => {
+    const facts = makeFacts({ pods: [makePod({ ready: true })] });
+    const first = deriveStatus(makeModel(), facts).status;
+    const again = deriveStatus(makeModel({ status: first }), { ...facts, now: NOW + 3_600_000 }).status;
+    expect(again).to.deep.equal(first);
+  });
+
+  it('asks to be looked at again only while a message tells elapsed time', () => {
+    const starting = makePod({ engine: { state: { running: { startedAt: at(-4) } } } });
+    expect(deriveStatus(makeModel(), makeFacts({ pods: [starting] })).recheckAfterMs).to.equal(60_000);
+    expect(
+      deriveStatus(makeModel(), makeFacts({ pods: [makePod({ ready: true })] })).recheckAfterMs,
+    ).to.equal(undefined);
+  });
+
+  it('keeps a route ready while Redis is away, if it was published before', () => {
+    const pods = [makePod({ ready: true })];
+    const before = deriveStatus(makeModel(), makeFacts({ pods })).status;
+    const after = deriveStatus(
+      makeModel({ status: before }),
+      makeFacts({ pods, unpublished: 'Redis is away' }),
+    );
+    expect(after.status.phase).to.equal('Ready');
+  });
+
+  it('tells of a newer sidecar', () => {
+    const { status } = deriveStatus(makeModel(), makeFacts({ sidecarVersion: '0.9.0' }));
+    const update = findCondition(status.conditions, 'UpdateAvailable');
+    expect(update?.status).to.equal('True');
+    expect(update?.message).to.include('rollout.revision');
+  });
+
+  it('refuses a spec that its schema refuses, and keeps what it knew', () => {
+    const model = makeModel({ status: { url: 'http://x/v1', readyReplicas: 1 } });
+    const status = deriveRefusal(model.metadata, model.status, {
+      reason: 'InvalidSpec',
+      message: 'spec.kind: wrong',
+      now: NOW,
+    });
+    expect(status.phase).to.equal('Invalid');
+    expect(status.readyReplicas).to.equal(1);
+    expect(findCondition(status.conditions, 'Accepted')?.message).to.equal('spec.kind: wrong');
+  });
+});

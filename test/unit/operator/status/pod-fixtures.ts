@@ -1,0 +1,96 @@
+/** Pods in the states that a cluster shows, for tables. */
+import type { V1ContainerStatus, V1Deployment, V1Pod } from '@kubernetes/client-node';
+import { type ModelDeployment, modelDeployment } from '../../../../contract/model-deployment.ts';
+import type { StatusFacts } from '../../../../operator/status/model-deployment.ts';
+
+export const NOW = Date.parse('2026-01-01T12:00:00Z');
+export const at = (minutesFromNow: number): Date => new Date(NOW + minutesFromNow * 60_000);
+
+export function makeModel(
+  change: { spec?: object; metadata?: object; status?: object } = {},
+): ModelDeployment {
+  return modelDeployment.parse({
+    apiVersion: 'berth.dev/v1alpha1',
+    kind: 'ModelDeployment',
+    metadata: { name: 'qwen', namespace: 'team-a', uid: 'u1', generation: 3, ...change.metadata },
+    spec: { kind: 'LLM', model: { id: 'qwen' }, engine: { preset: 'vllm' }, ...change.spec },
+    status: change.status,
+  });
+}
+
+export interface PodShape {
+  engine?: Partial<V1ContainerStatus>;
+  gateway?: Partial<V1ContainerStatus>;
+  init?: Partial<V1ContainerStatus>;
+  ready?: boolean;
+  deleting?: Date;
+  node?: string | null;
+  unscheduled?: string;
+  phase?: string;
+  reason?: string;
+}
+
+export function makePod(shape: PodShape = {}): V1Pod {
+  const status = (
+    name: string,
+    image: string,
+    change: Partial<V1ContainerStatus> | undefined,
+  ): V1ContainerStatus => ({
+    name,
+    image,
+    imageID: `sha256:${name}`,
+    ready: false,
+    restartCount: 0,
+    ...change,
+  });
+  const scheduled = shape.unscheduled === undefined && shape.node !== null;
+  const containers = scheduled
+    ? {
+        initContainerStatuses: [
+          status('gateway', 'berth/gateway:1', { started: true, state: { running: {} }, ...shape.gateway }),
+          ...(shape.init ? [status('weights', 'berth/copy:1', shape.init)] : []),
+        ],
+        containerStatuses: [status('engine', 'vllm:1', { ready: shape.ready ?? false, ...shape.engine })],
+      }
+    : {};
+  return {
+    metadata: { name: 'qwen-1', creationTimestamp: at(-10), deletionTimestamp: shape.deleting },
+    spec: {
+      nodeName: scheduled ? 'node-1' : undefined,
+      initContainers: [{ name: 'gateway' }],
+      containers: [{ name: 'engine', image: 'registry.example/vllm:1' }],
+    },
+    status: {
+      phase: shape.phase,
+      reason: shape.reason,
+      conditions: [
+        ...(shape.unscheduled === undefined
+          ? []
+          : [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: shape.unscheduled }]),
+        { type: 'Ready', status: shape.ready ? 'True' : 'False' },
+      ],
+      ...containers,
+    },
+  };
+}
+
+export const makeDeployment = (status: V1Deployment['status'] = { updatedReplicas: 1 }): V1Deployment => ({
+  status,
+});
+
+export const makeFacts = (change: Partial<StatusFacts> = {}): StatusFacts => ({
+  deployment: makeDeployment(),
+  pods: [],
+  problems: [],
+  desiredReplicas: 1,
+  gpuResource: 'nvidia.com/gpu',
+  startupTimeoutMs: 30 * 60_000,
+  unpublished: undefined,
+  selector: 'berth.dev/deployment=qwen',
+  url: 'http://qwen--team-a.example/v1',
+  registrationId: 7,
+  sidecarVersion: '1.0.0',
+  operatorVersion: '1.0.0',
+  now: NOW,
+  ...change,
+});
