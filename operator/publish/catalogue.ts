@@ -1,0 +1,28 @@
+/** What ought to be in Redis, as the operator sees the cluster now. */
+import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import type { PublishedKey } from '../../contract/redis-keys.ts';
+
+export interface DeploymentName {
+  namespace: string;
+  name: string;
+}
+
+export interface PublishedDeployment {
+  config: GatewayConfig;
+  /** The host that this deployment owns; undefined where it has none, or another owns it. */
+  host: string | undefined;
+  /** Addresses of its ready pods. */
+  addresses: readonly string[];
+}
+
+export interface Catalogue {
+  namespaces(): Iterable<string>;
+  names(namespace: string): Iterable<string>;
+  /** Undefined when there is nothing to publish: gone, or refused by its schema. */
+  deployment(name: DeploymentName): PublishedDeployment | undefined;
+  apiKeys(namespace: string): ReadonlyMap<string, PublishedKey>;
+  /** Millionths granted; null = unlimited. */
+  creditMicros(namespace: string): number | null;
+  /** Whether pods of this namespace need a Redis user of their own. */
+  needsUser(namespace: string): boolean;
+}

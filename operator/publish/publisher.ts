@@ -1,0 +1,201 @@
+/** Keeps Redis as the catalogue says: what changed is written soon, everything after Redis lost it. */
+import { isRedisAway, type RedisConnection } from '../../redis/client.ts';
+import type { Log } from '../kube/log.ts';
+import type { Catalogue, DeploymentName } from './catalogue.ts';
+import { deploymentTarget, type Target, targetKey } from './targets.ts';
+import { Writer, type WriterSettings } from './writing.ts';
+
+export interface PublisherSettings extends Omit<WriterSettings, 'redis'> {
+  connection: RedisConnection;
+  log: Log;
+  /** A deployment's publication failed, or succeeded after it had. */
+  onDeploymentChange?: (name: DeploymentName) => void;
+  onStateChange?: (state: 'up' | 'away', reason: string) => void;
+  /** Between two looks at whether Redis lost something; 5000. */
+  checkIntervalMs?: number;
+  /** Between two full publications; 600000. */
+  resyncIntervalMs?: number;
+}
+
+const CONCURRENCY = 32;
+const FIRST_RETRY_MS = 200;
+const LAST_RETRY_MS = 5_000;
+const CHECK_MS = 5_000;
+const RESYNC_MS = 600_000;
+
+export class Publisher {
+  readonly #settings: PublisherSettings;
+  readonly #catalogue: Catalogue;
+  readonly #writer: Writer;
+  readonly #dirty = new Map<string, Target>();
+  readonly #failed = new Map<string, string>();
+  #everything = false;
+  #trouble: string | undefined;
+  #stopped = false;
+  #wake: () => void = () => {};
+  #loop: Promise<void> | undefined;
+  #lastFull = 0;
+  #lastCheck = 0;
+  #unlisten: () => void = () => {};
+
+  constructor(settings: PublisherSettings) {
+    this.#settings = settings;
+    this.#catalogue = settings.catalogue;
+    this.#writer = new Writer({ ...settings, redis: settings.connection.redis });
+  }
+
+  /** Starts with a full publication. Call once the catalogue is complete, and as the leader only. */
+  start(): void {
+    this.#everything = true;
+    this.#unlisten = this.#settings.connection.onStateChange((state, reason) => {
+      // A server that comes back may be another one, or the same with nothing in it.
+      if (state === 'up') this.#everything = true;
+      else this.#noteTrouble(reason);
+      this.#wake();
+    });
+    this.#loop = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#unlisten();
+    this.#wake();
+    await this.#loop;
+  }
+
+  mark(target: Target): void {
+    this.#dirty.set(targetKey(target), target);
+    this.#wake();
+  }
+
+  /** Why a deployment's publication is overdue; undefined while it is not. */
+  overdue(name: DeploymentName): string | undefined {
+    return this.#failed.get(targetKey(deploymentTarget(name)));
+  }
+
+  /** Why Redis is not to be had; undefined while it is. */
+  get trouble(): string | undefined {
+    return this.#trouble;
+  }
+
+  /** Takes a deployment out of Redis now; throws while Redis is away. */
+  async withdraw(name: DeploymentName): Promise<void> {
+    await this.#writer.remove(name);
+    this.#dirty.delete(targetKey(deploymentTarget(name)));
+  }
+
+  async #run(): Promise<void> {
+    let attempt = 0;
+    while (!this.#stopped) {
+      const ended = await this.#step();
+      attempt = ended === 'failed' ? attempt + 1 : 0;
+      if (ended === 'failed')
+        await this.#sleep(Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(attempt, 10)));
+      else if (!this.#everything && this.#dirty.size === 0)
+        await this.#sleep(this.#settings.checkIntervalMs ?? CHECK_MS);
+    }
+  }
+
+  /** One round of work; a look at Redis when one is due. */
+  async #step(): Promise<'done' | 'failed'> {
+    try {
+      if (!this.#everything && this.#isCheckDue()) {
+        this.#lastCheck = Date.now();
+        this.#everything = this.#isResyncDue() || !(await this.#writer.isIntact());
+      }
+      if (this.#everything) await this.#publishEverything();
+      else await this.#publishDirty();
+      this.#noteRecovery();
+      return this.#failed.size > 0 ? 'failed' : 'done';
+    } catch (error) {
+      this.#noteTrouble(describe(error));
+      return 'failed';
+    }
+  }
+
+  #isCheckDue(): boolean {
+    return Date.now() - this.#lastCheck >= (this.#settings.checkIntervalMs ?? CHECK_MS);
+  }
+
+  #isResyncDue(): boolean {
+    return Date.now() - this.#lastFull >= (this.#settings.resyncIntervalMs ?? RESYNC_MS);
+  }
+
+  async #publishEverything(): Promise<void> {
+    this.#everything = false;
+    try {
+      for (const target of this.#listTargets()) this.#dirty.set(targetKey(target), target);
+      await this.#writer.prune();
+      await this.#publishDirty();
+      await this.#writer.finish();
+      this.#lastFull = Date.now();
+    } catch (error) {
+      this.#everything = true;
+      throw error;
+    }
+  }
+
+  /** Writes what is marked, some at a time. One that fails is marked again and does not stop the others. */
+  async #publishDirty(): Promise<void> {
+    const targets = [...this.#dirty.values()];
+    this.#dirty.clear();
+    let absence: unknown;
+    for (let start = 0; start < targets.length; start += CONCURRENCY) {
+      const batch = targets.slice(start, start + CONCURRENCY);
+      const results = await Promise.allSettled(batch.map((target) => this.#writer.write(target)));
+      for (const [index, result] of results.entries()) {
+        const failure = result.status === 'rejected' ? (result.reason as unknown) : undefined;
+        this.#settle(batch[index]!, failure);
+        if (isRedisAway(failure)) absence = failure;
+      }
+    }
+    if (absence !== undefined) throw absence;
+  }
+
+  #settle(target: Target, failure: unknown): void {
+    const key = targetKey(target);
+    const before = this.#failed.has(key);
+    if (failure === undefined) this.#failed.delete(key);
+    else {
+      this.#failed.set(key, describe(failure));
+      this.#dirty.set(key, target);
+      if (!before && !isRedisAway(failure))
+        this.#settings.log.error({ target: key, err: failure }, 'not published');
+    }
+    if (before !== this.#failed.has(key) && target.what === 'deployment')
+      this.#settings.onDeploymentChange?.(target);
+  }
+
+  *#listTargets(): Iterable<Target> {
+    for (const namespace of this.#catalogue.namespaces()) {
+      yield { what: 'workspace', namespace };
+      yield { what: 'apikeys', namespace };
+      for (const name of this.#catalogue.names(namespace)) yield { what: 'deployment', namespace, name };
+    }
+  }
+
+  #noteTrouble(reason: string): void {
+    const first = this.#trouble === undefined;
+    this.#trouble = reason;
+    if (first) this.#settings.onStateChange?.('away', reason);
+  }
+
+  #noteRecovery(): void {
+    if (this.#trouble === undefined) return;
+    this.#trouble = undefined;
+    this.#settings.onStateChange?.('up', '');
+  }
+
+  #sleep(ms: number): Promise<void> {
+    if (this.#stopped) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}
+
+const describe = (error: unknown): string => (error instanceof Error ? error.message : String(error));

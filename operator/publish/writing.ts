@@ -1,0 +1,144 @@
+/** Writes one target, or everything, into Redis. Whatever fails throws; the publisher tries again. */
+import { randomUUID } from 'node:crypto';
+import { workspaceRedisPassword, workspaceRedisUser } from '../../contract/identity.ts';
+import { configKeys } from '../../contract/redis-keys.ts';
+import type { RedisClient } from '../../redis/client.ts';
+import { libraryIsLoaded, loadLibrary } from '../../redis/library.ts';
+import {
+  publishApiKeys,
+  publishDeployment,
+  publishEpoch,
+  publishHost,
+  publishHosts,
+  publishReplicas,
+  publishWorkspace,
+  removeDeployment,
+  removeHost,
+  removeWorkspace,
+} from '../../redis/publication.ts';
+import { readEpoch, readWorkspaces } from '../../redis/published.ts';
+import { ensureWorkspaceUser, listWorkspaceUsers, removeWorkspaceUser } from '../../redis/users.ts';
+import type { Catalogue, DeploymentName } from './catalogue.ts';
+import type { Target } from './targets.ts';
+
+export interface WriterSettings {
+  redis: RedisClient;
+  catalogue: Catalogue;
+  /** `managed`: a user for each namespace is made here; else somebody else does, or there is one for all. */
+  users: 'managed' | 'external' | 'off';
+  masterKey: string;
+}
+
+export class Writer {
+  readonly #settings: WriterSettings;
+  /** Host last written for a deployment, so that a changed one is taken back. */
+  readonly #hosts = new Map<string, string>();
+
+  constructor(settings: WriterSettings) {
+    this.#settings = settings;
+  }
+
+  async write(target: Target): Promise<void> {
+    const { redis, catalogue } = this.#settings;
+    if (target.what === 'deployment') return this.#writeDeployment(target);
+    if (target.what === 'apikeys') {
+      await publishApiKeys(redis, target.namespace, catalogue.apiKeys(target.namespace));
+      return;
+    }
+    await this.#writeUser(target.namespace);
+    await publishWorkspace(redis, target.namespace, {
+      creditMicros: catalogue.creditMicros(target.namespace),
+    });
+  }
+
+  /** Takes a deployment out of Redis: host, configuration, addresses, heartbeats. */
+  async remove({ namespace, name }: DeploymentName): Promise<void> {
+    const { redis } = this.#settings;
+    const key = `${namespace}/${name}`;
+    const host = this.#hosts.get(key);
+    if (host !== undefined) await removeHost(redis, host, { namespace, name });
+    this.#hosts.delete(key);
+    await removeDeployment(redis, namespace, name);
+  }
+
+  /** What the cluster no longer has goes; what was missed while nobody watched with it. */
+  async prune(): Promise<void> {
+    const { redis, catalogue, users } = this.#settings;
+    const wanted = new Set(catalogue.namespaces());
+    for (const namespace of await readWorkspaces(redis)) {
+      if (!wanted.has(namespace)) await removeWorkspace(redis, namespace);
+    }
+    for (const namespace of wanted) {
+      const names = new Set(catalogue.names(namespace));
+      const published = await redis.hkeys(configKeys(namespace).deployments);
+      for (const name of published.filter((name) => !names.has(name)))
+        await removeDeployment(redis, namespace, name);
+    }
+    await publishHosts(redis, this.#collectHosts());
+    if (users !== 'managed') return;
+    const needed = new Set([...wanted].filter((name) => catalogue.needsUser(name)).map(workspaceRedisUser));
+    for (const user of await listWorkspaceUsers(redis)) {
+      if (!needed.has(user)) await removeWorkspaceUser(redis, user);
+    }
+  }
+
+  /** Called once all is written: gateways answer "away" until the functions are there. */
+  async finish(): Promise<void> {
+    const { redis } = this.#settings;
+    await loadLibrary(redis);
+    if ((await readEpoch(redis)) === null) await publishEpoch(redis, randomUUID());
+  }
+
+  /** Whether Redis still holds what only a full publication brings back. */
+  async isIntact(): Promise<boolean> {
+    const { redis, catalogue, users } = this.#settings;
+    if ((await readEpoch(redis)) === null || !(await libraryIsLoaded(redis))) return false;
+    if (users !== 'managed') return true;
+    const present = new Set(await listWorkspaceUsers(redis));
+    const needed = [...catalogue.namespaces()].filter((name) => catalogue.needsUser(name));
+    return needed.every((namespace) => present.has(workspaceRedisUser(namespace)));
+  }
+
+  async #writeDeployment(name: DeploymentName): Promise<void> {
+    const { redis, catalogue } = this.#settings;
+    const wanted = catalogue.deployment(name);
+    if (wanted === undefined) return this.remove(name);
+    const key = `${name.namespace}/${name.name}`;
+    const before = this.#hosts.get(key);
+    await publishDeployment(redis, wanted.config);
+    await publishReplicas(redis, name.namespace, name.name, wanted.addresses);
+    if (before !== undefined && before !== wanted.host) {
+      await removeHost(redis, before, name);
+      this.#hosts.delete(key);
+    }
+    if (wanted.host === undefined) return;
+    await publishHost(redis, wanted.host, name);
+    this.#hosts.set(key, wanted.host);
+  }
+
+  async #writeUser(namespace: string): Promise<void> {
+    const { redis, catalogue, users, masterKey } = this.#settings;
+    if (users !== 'managed' || !catalogue.needsUser(namespace)) return;
+    const username = workspaceRedisUser(namespace);
+    await ensureWorkspaceUser(redis, {
+      namespace,
+      username,
+      password: workspaceRedisPassword(masterKey, namespace),
+    });
+  }
+
+  #collectHosts(): Map<string, DeploymentName> {
+    const { catalogue } = this.#settings;
+    const hosts = new Map<string, DeploymentName>();
+    this.#hosts.clear();
+    for (const namespace of catalogue.namespaces()) {
+      for (const name of catalogue.names(namespace)) {
+        const host = catalogue.deployment({ namespace, name })?.host;
+        if (host === undefined) continue;
+        hosts.set(host, { namespace, name });
+        this.#hosts.set(`${namespace}/${name}`, host);
+      }
+    }
+    return hosts;
+  }
+}

@@ -1,0 +1,79 @@
+/** All ModelDeployments as last seen, read by their schema, with the hosts and ids that each claims. */
+
+import { deriveId } from '../../contract/identity.ts';
+import { type ModelDeployment, modelDeployment } from '../../contract/model-deployment.ts';
+import { defaultHost } from '../../contract/names.ts';
+import { toMillis } from '../status/times.ts';
+import { ClaimIndex } from './claim-index.ts';
+import { type Parsed, parseObject, type RawObject } from './parsing.ts';
+
+export class ModelIndex {
+  readonly #parsed = new Map<string, { resourceVersion: string; parsed: Parsed<ModelDeployment> }>();
+  readonly #byNamespace = new Map<string, Set<string>>();
+  readonly #hosts = new ClaimIndex();
+  readonly #ids = new ClaimIndex();
+  readonly #domain: string;
+
+  constructor(domain: string) {
+    this.#domain = domain;
+  }
+
+  /** Takes in an object as the watch showed it; answers the other keys that have to be looked at again. */
+  put(key: string, object: RawObject): string[] {
+    const { name, namespace } = object.metadata;
+    const resourceVersion = object.metadata.resourceVersion ?? '';
+    if (this.#parsed.get(key)?.resourceVersion === resourceVersion && resourceVersion !== '') return [];
+    const parsed = parseObject(modelDeployment, object);
+    this.#parsed.set(key, { resourceVersion, parsed });
+    const names = this.#byNamespace.get(namespace) ?? new Set();
+    this.#byNamespace.set(namespace, names.add(name));
+    const claim = { key, since: toMillis(object.metadata.creationTimestamp) };
+    if (!parsed.ok) return [...this.#hosts.release(key), ...this.#ids.release(key)];
+    return [
+      ...this.#hosts.claim(this.hostOf(parsed.value), claim),
+      ...this.#ids.claim(String(registrationIdOf(parsed.value)), claim),
+    ];
+  }
+
+  remove(key: string): string[] {
+    if (!this.#parsed.delete(key)) return [];
+    const [namespace = '', name = ''] = key.split('/');
+    const names = this.#byNamespace.get(namespace);
+    names?.delete(name);
+    if (names?.size === 0) this.#byNamespace.delete(namespace);
+    return [...this.#hosts.release(key), ...this.#ids.release(key)];
+  }
+
+  get(key: string): Parsed<ModelDeployment> | undefined {
+    return this.#parsed.get(key)?.parsed;
+  }
+
+  keys(): Iterable<string> {
+    return this.#parsed.keys();
+  }
+
+  namespaces(): Iterable<string> {
+    return this.#byNamespace.keys();
+  }
+
+  names(namespace: string): ReadonlySet<string> {
+    return this.#byNamespace.get(namespace) ?? new Set();
+  }
+
+  /** The host a deployment asks for; undefined when it asks for no route. */
+  hostOf({ metadata, spec }: ModelDeployment): string | undefined {
+    if (!spec.route.enabled) return undefined;
+    return spec.route.host ?? defaultHost(metadata.name, metadata.namespace, this.#domain);
+  }
+
+  hostOwner(host: string): string | undefined {
+    return this.#hosts.owner(host);
+  }
+
+  idOwner(id: number): string | undefined {
+    return this.#ids.owner(String(id));
+  }
+}
+
+export const registrationIdOf = ({ metadata, spec }: ModelDeployment): number =>
+  spec.id ?? deriveId('ModelDeployment', metadata.namespace, metadata.name);

@@ -1,0 +1,27 @@
+/** Reads custom resources by their schemas: one that does not fit is reported, never thrown. */
+import type { z } from 'zod';
+import type { ObjectMeta } from '../../contract/kubernetes-types.ts';
+
+/** A custom resource as the API server gave it. */
+export interface RawObject {
+  apiVersion?: string;
+  kind?: string;
+  metadata: Pick<ObjectMeta, 'name' | 'namespace'> & Partial<ObjectMeta>;
+  spec?: unknown;
+  status?: unknown;
+}
+
+export type Parsed<T> = { ok: true; value: T } | { ok: false; message: string };
+
+const MAX_ISSUES = 5;
+
+/** The object with all defaults, or what is wrong with it, field by field. */
+export function parseObject<T>(schema: z.ZodType<T>, object: unknown): Parsed<T> {
+  const result = schema.safeParse(object);
+  if (result.success) return { ok: true, value: result.data };
+  const issues = result.error.issues
+    .slice(0, MAX_ISSUES)
+    .map(({ path, message }) => `${path.map(String).join('.') || 'object'}: ${message}`);
+  const more = result.error.issues.length - issues.length;
+  return { ok: false, message: issues.join('; ') + (more > 0 ? `; and ${more} more` : '') };
+}
