@@ -35,6 +35,7 @@ export class Publisher {
   #wake: () => void = () => {};
   #loop: Promise<void> | undefined;
   #lastFull = 0;
+  #writing = false;
   #lastCheck = 0;
   #unlisten: () => void = () => {};
 
@@ -78,6 +79,11 @@ export class Publisher {
     return this.#trouble;
   }
 
+  /** Whether everything that is known of has been written. */
+  get idle(): boolean {
+    return this.#lastFull > 0 && !this.#everything && this.#dirty.size === 0 && !this.#writing;
+  }
+
   /** Takes a deployment out of Redis now; throws while Redis is away. */
   async withdraw(name: DeploymentName): Promise<void> {
     await this.#writer.remove(name);
@@ -103,6 +109,7 @@ export class Publisher {
         this.#lastCheck = Date.now();
         this.#everything = this.#isResyncDue() || !(await this.#writer.isIntact());
       }
+      this.#writing = true;
       if (this.#everything) await this.#publishEverything();
       else await this.#publishDirty();
       this.#noteRecovery();
@@ -110,6 +117,8 @@ export class Publisher {
     } catch (error) {
       this.#noteTrouble(describe(error));
       return 'failed';
+    } finally {
+      this.#writing = false;
     }
   }
 

@@ -1,0 +1,205 @@
+import { expect } from 'chai';
+import { buildGatewayConfig } from '../../../contract/gateway-config.ts';
+import { workspaceRedisPassword, workspaceRedisUser } from '../../../contract/identity.ts';
+import { modelDeployment } from '../../../contract/model-deployment.ts';
+import type { PublishedKey } from '../../../contract/redis-keys.ts';
+import { silentLog } from '../../../operator/kube/log.ts';
+import type { Catalogue, DeploymentName, PublishedDeployment } from '../../../operator/publish/catalogue.ts';
+import { Publisher } from '../../../operator/publish/publisher.ts';
+import { connectRedis, type RedisConnection } from '../../../redis/client.ts';
+import { libraryIsLoaded } from '../../../redis/library.ts';
+import { publishApiKeys, publishDeployment, publishHost } from '../../../redis/publication.ts';
+import { readApiKeys, readDeployment, readEpoch, readHosts, readReplicas } from '../../../redis/published.ts';
+import { listWorkspaceUsers } from '../../../redis/users.ts';
+import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { until } from './until.ts';
+
+const KEY: PublishedKey = { n: 'mine', rpm: 60, tpd: 1000, exp: 0, off: 0 };
+
+/** A catalogue that tests change by hand. */
+class FakeCatalogue implements Catalogue {
+  readonly deployments = new Map<string, PublishedDeployment>();
+  readonly keys = new Map<string, Map<string, PublishedKey>>();
+  credit: number | null = null;
+
+  add(namespace: string, name: string, host?: string, addresses: string[] = []): void {
+    const config = buildGatewayConfig(
+      modelDeployment.parse({
+        apiVersion: 'berth.dev/v1alpha1',
+        kind: 'ModelDeployment',
+        metadata: { name, namespace },
+        spec: { kind: 'LLM', model: { id: name }, engine: { preset: 'simulator' } },
+      }),
+    );
+    this.deployments.set(`${namespace}/${name}`, { config, host, addresses });
+  }
+
+  namespaces = () =>
+    new Set([...[...this.deployments.keys()].map((key) => key.split('/')[0]!), ...this.keys.keys()]);
+  names = (namespace: string) =>
+    [...this.deployments.keys()]
+      .filter((key) => key.startsWith(`${namespace}/`))
+      .map((key) => key.split('/')[1]!);
+  deployment = ({ namespace, name }: DeploymentName) => this.deployments.get(`${namespace}/${name}`);
+  apiKeys = (namespace: string) => this.keys.get(namespace) ?? new Map<string, PublishedKey>();
+  creditMicros = () => this.credit;
+  needsUser = (namespace: string) => this.names(namespace).length > 0;
+}
+
+describe('publishing to Redis', function () {
+  this.timeout(30_000);
+  let server: RedisServer;
+  let connection: RedisConnection;
+  let catalogue: FakeCatalogue;
+  let publisher: Publisher;
+  let states: string[];
+  let changes: string[];
+
+  const start = () => {
+    publisher = new Publisher({
+      connection,
+      catalogue,
+      users: 'managed',
+      masterKey: 'master',
+      log: silentLog,
+      checkIntervalMs: 50,
+      onStateChange: (state) => states.push(state),
+      onDeploymentChange: ({ name }) => changes.push(name),
+    });
+    publisher.start();
+  };
+  const published = (namespace: string, name: string) => readDeployment(connection.redis, namespace, name);
+
+  beforeEach(async () => {
+    server = await startRedis();
+    connection = connectRedis({ url: server.url, name: 'test', role: 'operator' });
+    await connection.untilUp(5_000);
+    catalogue = new FakeCatalogue();
+    states = [];
+    changes = [];
+  });
+  afterEach(async () => {
+    await publisher?.stop();
+    await connection.close();
+    await server.stop();
+  });
+
+  it('publishes configuration, host, addresses, keys, user, functions and epoch', async () => {
+    catalogue.add('team-a', 'chat', 'chat.example', ['10.0.0.1']);
+    catalogue.keys.set('team-a', new Map([['aa', KEY]]));
+    start();
+    await until(async () => (await readEpoch(connection.redis)) !== null);
+    expect((await published('team-a', 'chat'))?.modelId).to.equal('chat');
+    expect(await readReplicas(connection.redis, 'team-a', 'chat')).to.deep.equal(['10.0.0.1']);
+    expect([...(await readHosts(connection.redis)).keys()]).to.deep.equal(['chat.example']);
+    expect([...(await readApiKeys(connection.redis, 'team-a')).keys()]).to.deep.equal(['aa']);
+    expect(await libraryIsLoaded(connection.redis)).to.equal(true);
+    const tenant = connectRedis({
+      url: server.url,
+      name: 'tenant',
+      role: 'sidecar',
+      username: workspaceRedisUser('team-a'),
+      password: workspaceRedisPassword('master', 'team-a'),
+    });
+    await tenant.untilUp(5_000);
+    await tenant.close();
+  });
+
+  it('removes on start what went while nobody watched', async () => {
+    catalogue.add('team-a', 'gone', 'gone.example');
+    const { config } = catalogue.deployments.get('team-a/gone')!;
+    await publishDeployment(connection.redis, config);
+    await publishDeployment(connection.redis, { ...config, namespace: 'team-z' });
+    await publishHost(connection.redis, 'gone.example', { namespace: 'team-a', name: 'gone' });
+    await publishApiKeys(connection.redis, 'team-a', new Map([['old', KEY]]));
+    catalogue.deployments.clear();
+    catalogue.add('team-a', 'kept');
+    start();
+    await until(
+      async () =>
+        (await published('team-a', 'kept')) !== null && (await readEpoch(connection.redis)) !== null,
+    );
+    expect(await published('team-a', 'gone')).to.equal(null);
+    expect(await published('team-z', 'gone')).to.equal(null);
+    expect((await readHosts(connection.redis)).size).to.equal(0);
+    expect((await readApiKeys(connection.redis, 'team-a')).size).to.equal(0);
+  });
+
+  it('publishes everything again after Redis lost it', async () => {
+    catalogue.add('team-a', 'chat', 'chat.example');
+    start();
+    await until(async () => (await readEpoch(connection.redis)) !== null);
+    await connection.redis.flushall();
+    await connection.redis.function('FLUSH');
+    await until(async () => (await readEpoch(connection.redis)) !== null);
+    expect((await published('team-a', 'chat'))?.name).to.equal('chat');
+    expect(await libraryIsLoaded(connection.redis)).to.equal(true);
+  });
+
+  it('makes the users again when they alone vanish', async () => {
+    catalogue.add('team-a', 'chat');
+    start();
+    await until(async () => (await readEpoch(connection.redis)) !== null);
+    await connection.redis.acl('DELUSER', workspaceRedisUser('team-a'));
+    await until(async () => (await listWorkspaceUsers(connection.redis)).length === 1);
+  });
+
+  it('says that Redis is away, goes on trying, and says when it is back', async () => {
+    catalogue.add('team-a', 'chat');
+    start();
+    await until(async () => (await readEpoch(connection.redis)) !== null);
+    await server.kill();
+    await until(() => states.at(-1) === 'away');
+    catalogue.add('team-a', 'late', 'late.example');
+    publisher.mark({ what: 'deployment', namespace: 'team-a', name: 'late' });
+    await until(() => publisher.overdue({ namespace: 'team-a', name: 'late' }) !== undefined);
+    await server.restart();
+    await until(() => publisher.overdue({ namespace: 'team-a', name: 'late' }) === undefined);
+    await until(() => states.at(-1) === 'up');
+    expect((await published('team-a', 'late'))?.name).to.equal('late');
+    expect(changes.filter((name) => name === 'late')).to.deep.equal(['late', 'late']);
+  });
+
+  it('moves a host without ever taking it from its new owner', async () => {
+    catalogue.add('team-a', 'one', 'shared.example');
+    start();
+    await until(async () => (await readHosts(connection.redis)).size === 1);
+    catalogue.add('team-a', 'one', undefined);
+    catalogue.add('team-b', 'two', 'shared.example');
+    publisher.mark({ what: 'deployment', namespace: 'team-b', name: 'two' });
+    publisher.mark({ what: 'deployment', namespace: 'team-a', name: 'one' });
+    await until(async () => (await readHosts(connection.redis)).get('shared.example')?.name === 'two');
+    await publisher.withdraw({ namespace: 'team-a', name: 'one' });
+    expect((await readHosts(connection.redis)).get('shared.example')?.name).to.equal('two');
+  });
+
+  it('publishes the others when one cannot be written', async () => {
+    catalogue.add('team-a', 'chat');
+    catalogue.add('Not A Namespace', 'bad');
+    start();
+    await until(async () => (await readEpoch(connection.redis)) !== null);
+    expect((await published('team-a', 'chat'))?.name).to.equal('chat');
+    expect(states).to.deep.equal([]);
+  });
+
+  it('writes nothing where Redis already holds it all', async () => {
+    catalogue.add('team-a', 'chat', 'chat.example', ['10.0.0.1']);
+    start();
+    await until(async () => (await readEpoch(connection.redis)) !== null);
+    await publisher.stop();
+    const writes = async () => /rdb_changes_since_last_save:(\d+)/.exec(await connection.redis.info())![1];
+    const before = await writes();
+    let reads = 0;
+    const counting = new FakeCatalogue();
+    counting.add('team-a', 'chat', 'chat.example', ['10.0.0.1']);
+    catalogue = Object.assign(counting, {
+      creditMicros: () => {
+        reads++;
+        return null;
+      },
+    });
+    start();
+    await until(() => reads > 0 && publisher.idle);
+    expect(await writes()).to.equal(before);
+  });
+});
