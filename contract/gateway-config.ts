@@ -27,6 +27,8 @@ export const gatewayConfig = z.object({
   /** Slots of a replica; null = unlimited. */
   concurrency: z.int().nullable(),
   paused: z.boolean(),
+  /** Pods wanted; absent while `scaling` decides. */
+  replicas: z.int().optional(),
   /** True while the object has a deletion timestamp: new work gets 503. */
   deleting: z.boolean(),
   enginePreset: z.string(),
@@ -63,6 +65,7 @@ export function buildGatewayConfig(deployment: ModelDeployment): GatewayConfig {
     kind: spec.kind,
     concurrency: spec.concurrency ?? (isText ? null : 1),
     paused: spec.paused,
+    ...(spec.scaling === undefined && { replicas: spec.replicas ?? 1 }),
     deleting: metadata.deletionTimestamp !== undefined,
     enginePreset: spec.engine.preset,
     limits: resolveLimits(spec.limits),

@@ -5,6 +5,9 @@ export const GATEWAY_ENV = {
   role: 'GATEWAY_ROLE',
   /** host:port, or redis:// or rediss:// URL without credentials. */
   redisURL: 'GATEWAY_REDIS_URL',
+  /** Front and local; a sidecar's are files of its Secret. */
+  redisUsername: 'GATEWAY_REDIS_USERNAME',
+  redisPassword: 'GATEWAY_REDIS_PASSWORD',
   /** Folder of the mounted Secret (SIDECAR_SECRET_FILES). */
   secretPath: 'GATEWAY_SECRET_PATH',
   /** Sidecar: origin of the engine, such as http://127.0.0.1:8000. */
@@ -19,5 +22,28 @@ export const GATEWAY_ENV = {
   httpPort: 'GATEWAY_HTTP_PORT',
   adminPort: 'GATEWAY_ADMIN_PORT',
   metricsPort: 'GATEWAY_METRICS_PORT',
+  /** Front: the port on which it dials replicas; only tests set it. */
+  replicaPort: 'GATEWAY_REPLICA_PORT',
+  /** Local: JSON file that lists the deployments and their ports. */
+  localFile: 'GATEWAY_LOCAL_FILE',
   logLevel: 'GATEWAY_LOG_LEVEL',
 } as const;
+
+/** Paths of the admin port (PORTS.admin), for probes and hooks. Every one takes GET. */
+export const ADMIN_PATHS = {
+  /** The gateway's own startupProbe: it listens. */
+  startup: '/startup',
+  /** The gateway's livenessProbe: the process answers. */
+  healthz: '/healthz',
+  /** The gateway's readinessProbe: sidecar: the engine is healthy; front: Redis has been seen. */
+  readyz: '/readyz',
+  /** The engine's startupProbe: it is healthy. */
+  engineStartup: '/engine/startup',
+  /** The engine's livenessProbe: fails only after 5 minutes without a good answer. */
+  engineLiveness: '/engine/liveness',
+  /** The engine's preStop hook, with DRAIN_TOKEN_HEADER: answers when the work in flight has ended. */
+  drain: '/drain',
+} as const;
+export const DRAIN_TOKEN_HEADER = 'x-berth-drain-token';
+/** On PORTS.metrics. */
+export const METRICS_PATH = '/metrics';

@@ -1,0 +1,65 @@
+/** One deployment's configuration as Redis tells it: the last known while Redis is silent. */
+import type { GatewayConfig } from '../../contract/gateway-config.ts';
+
+export interface LiveConfig {
+  readonly current: GatewayConfig;
+  /** Told after each change; returns the function that stops it. */
+  onChange(listener: (config: GatewayConfig) => void): () => void;
+  /** Reads anew; a call during a read makes one more follow it. Never throws. */
+  refresh(): Promise<void>;
+  close(): void;
+}
+
+export interface LiveConfigOptions {
+  initial: GatewayConfig;
+  /** null: none is published, so the last known holds. */
+  read: () => Promise<GatewayConfig | null>;
+  /** A safety net under the notifications; 5000. */
+  pollMs?: number;
+  /** What was read cannot be used; the last known holds. */
+  onError: (error: unknown) => void;
+}
+
+export function watchConfig(options: LiveConfigOptions): LiveConfig {
+  const { read, onError } = options;
+  const listeners = new Set<(config: GatewayConfig) => void>();
+  let current = options.initial;
+  let text = JSON.stringify(current);
+  let reading: Promise<void> | null = null;
+  let isStale = false;
+
+  const readOnce = async () => {
+    const next = await read();
+    if (next === null) return;
+    const nextText = JSON.stringify(next);
+    if (nextText === text) return;
+    current = next;
+    text = nextText;
+    for (const listener of listeners) listener(next);
+  };
+  const readUntilFresh = async () => {
+    do {
+      isStale = false;
+      await readOnce().catch(onError);
+    } while (isStale);
+    reading = null;
+  };
+  const refresh = () => {
+    isStale = true;
+    reading ??= readUntilFresh();
+    return reading;
+  };
+  const timer = setInterval(refresh, options.pollMs ?? 5_000);
+  timer.unref();
+  return {
+    get current() {
+      return current;
+    },
+    onChange: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    refresh,
+    close: () => clearInterval(timer),
+  };
+}

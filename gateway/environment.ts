@@ -1,0 +1,183 @@
+/** The only place where a gateway reads `process.env`, the sidecar's mounted Secret and `make run`'s file. */
+import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { GATEWAY_ENV } from '../contract/gateway-environment.ts';
+import { PORTS, SIDECAR_SECRET_FILES, SIDECAR_SECRET_PATH } from '../contract/names.ts';
+
+export const GATEWAY_ROLES = ['sidecar', 'front', 'local'] as const;
+export type GatewayRole = (typeof GATEWAY_ROLES)[number];
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+/** A setting that is missing or wrong; the message names it. */
+export class EnvironmentError extends Error {}
+
+export interface CommonEnvironment {
+  redisURL: string;
+  /** Absent where the URL or the server needs none. */
+  redisUsername: string | undefined;
+  redisPassword: string | undefined;
+  httpPort: number;
+  adminPort: number;
+  metricsPort: number;
+  logLevel: string;
+  /** Milliseconds that in-flight work may take once the program is asked to end. */
+  drainTimeoutMs: number;
+}
+
+export interface SidecarEnvironment extends CommonEnvironment {
+  /** The configuration as the Secret holds it, not yet checked. */
+  configText: string;
+  peerToken: string;
+  engineURL: string;
+  engineHealthPath: string;
+  drainToken: string;
+  podName: string;
+  podIP: string;
+}
+
+export interface FrontEnvironment extends CommonEnvironment {
+  podName: string;
+  /** Port on which replicas are dialled; PORTS.http but in tests. */
+  replicaPort: number;
+}
+
+export interface LocalDeployment {
+  port: number;
+  namespace: string;
+  name: string;
+  /** null: nothing runs for it, the front answers. */
+  engineURL: string | null;
+  healthPath: string;
+}
+
+export interface LocalEnvironment extends CommonEnvironment {
+  frontPort: number;
+  deployments: LocalDeployment[];
+}
+
+const DEFAULT_DRAIN_MS: Record<GatewayRole, number> = { sidecar: 180_000, front: 150_000, local: 5_000 };
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
+
+export const readVariables = (): Variables => process.env;
+
+export function readRole(env: Variables): GatewayRole {
+  const role = GATEWAY_ROLES.find((name) => name === env[GATEWAY_ENV.role]);
+  if (role) return role;
+  throw new EnvironmentError(
+    `${GATEWAY_ENV.role} must be one of ${GATEWAY_ROLES.join(', ')}, not "${env[GATEWAY_ENV.role] ?? ''}"`,
+  );
+}
+
+/** Throws EnvironmentError. */
+export function readSidecarEnvironment(env: Variables): SidecarEnvironment {
+  const folder = env[GATEWAY_ENV.secretPath] ?? SIDECAR_SECRET_PATH;
+  const common = readCommon(env, 'sidecar');
+  return {
+    ...common,
+    redisUsername: readSecret(folder, SIDECAR_SECRET_FILES.redisUsername, false) ?? common.redisUsername,
+    redisPassword: readSecret(folder, SIDECAR_SECRET_FILES.redisPassword, false) ?? common.redisPassword,
+    configText: readSecret(folder, SIDECAR_SECRET_FILES.config, true)!,
+    peerToken: readSecret(folder, SIDECAR_SECRET_FILES.peerToken, true)!,
+    engineURL: readOrigin(env, GATEWAY_ENV.engineURL),
+    engineHealthPath: readPath(env, GATEWAY_ENV.engineHealthPath),
+    drainToken: readRequired(env, GATEWAY_ENV.drainToken),
+    podName: env[GATEWAY_ENV.podName] ?? hostname(),
+    podIP: env[GATEWAY_ENV.podIP] ?? '127.0.0.1',
+  };
+}
+
+/** Throws EnvironmentError. */
+export function readFrontEnvironment(env: Variables): FrontEnvironment {
+  return {
+    ...readCommon(env, 'front'),
+    podName: env[GATEWAY_ENV.podName] ?? hostname(),
+    replicaPort: readPort(env, GATEWAY_ENV.replicaPort, PORTS.http),
+  };
+}
+
+/** Throws EnvironmentError. */
+export function readLocalEnvironment(env: Variables): LocalEnvironment {
+  const path = readRequired(env, GATEWAY_ENV.localFile);
+  let content: Partial<Pick<LocalEnvironment, 'frontPort' | 'deployments'>>;
+  try {
+    content = JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    throw new EnvironmentError(`${GATEWAY_ENV.localFile}: cannot read ${path}: ${(error as Error).message}`);
+  }
+  if (!Number.isInteger(content.frontPort) || !Array.isArray(content.deployments))
+    throw new EnvironmentError(`${path} must hold {"frontPort": number, "deployments": [...]}`);
+  for (const deployment of content.deployments)
+    if (!deployment.namespace || !deployment.name || !Number.isInteger(deployment.port))
+      throw new EnvironmentError(
+        `${path}: each deployment needs port, namespace and name: ${JSON.stringify(deployment)}`,
+      );
+  return {
+    ...readCommon(env, 'local'),
+    frontPort: content.frontPort!,
+    deployments: content.deployments.map((deployment) => ({
+      ...deployment,
+      engineURL: deployment.engineURL ?? null,
+      healthPath: deployment.healthPath ?? '/health',
+    })),
+  };
+}
+
+function readCommon(env: Variables, role: GatewayRole): CommonEnvironment {
+  const logLevel = env[GATEWAY_ENV.logLevel] ?? 'info';
+  if (!LOG_LEVELS.includes(logLevel))
+    throw new EnvironmentError(`${GATEWAY_ENV.logLevel} must be one of ${LOG_LEVELS.join(', ')}`);
+  return {
+    redisURL: readRequired(env, GATEWAY_ENV.redisURL),
+    redisUsername: env[GATEWAY_ENV.redisUsername] || undefined,
+    redisPassword: env[GATEWAY_ENV.redisPassword] || undefined,
+    httpPort: readPort(env, GATEWAY_ENV.httpPort, PORTS.http),
+    adminPort: readPort(env, GATEWAY_ENV.adminPort, PORTS.admin),
+    metricsPort: readPort(env, GATEWAY_ENV.metricsPort, PORTS.metrics),
+    logLevel,
+    drainTimeoutMs: readInteger(env, GATEWAY_ENV.drainTimeoutMs, DEFAULT_DRAIN_MS[role], 86_400_000),
+  };
+}
+
+function readRequired(env: Variables, name: string): string {
+  const value = env[name];
+  if (!value) throw new EnvironmentError(`${name} must be set`);
+  return value;
+}
+
+function readInteger(env: Variables, name: string, fallback: number, most: number): number {
+  const text = env[name];
+  if (text === undefined || text === '') return fallback;
+  const value = Number(text);
+  if (!/^[0-9]+$/.test(text) || value > most)
+    throw new EnvironmentError(`${name} must be a whole number from 0 to ${most}, not "${text}"`);
+  return value;
+}
+
+const readPort = (env: Variables, name: string, fallback: number) => readInteger(env, name, fallback, 65_535);
+
+function readOrigin(env: Variables, name: string): string {
+  const text = readRequired(env, name);
+  const url = URL.parse(text);
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:')
+    throw new EnvironmentError(`${name} must be an origin such as http://127.0.0.1:8000, not "${text}"`);
+  return url.origin;
+}
+
+function readPath(env: Variables, name: string): string {
+  const path = env[name] || '/health';
+  if (!path.startsWith('/')) throw new EnvironmentError(`${name} must begin with "/", not "${path}"`);
+  return path;
+}
+
+function readSecret(folder: string, file: string, isRequired: boolean): string | undefined {
+  try {
+    return readFileSync(join(folder, file), 'utf8').trim() || undefined;
+  } catch (error) {
+    if (!isRequired) return undefined;
+    throw new EnvironmentError(
+      `cannot read ${join(folder, file)} (${GATEWAY_ENV.secretPath}): ${(error as Error).message}`,
+    );
+  }
+}

@@ -1,0 +1,17 @@
+/** What replicas of one deployment say to each other. */
+import { createHash, timingSafeEqual } from 'node:crypto';
+
+export const PEER_PREFIX = '/internal/';
+export const RESERVATIONS_PATH = '/internal/reservations';
+/** Before the engine's own path. */
+export const PEER_ENGINE_PREFIX = '/internal/engine';
+
+export const PEER_TOKEN_HEADER = 'x-berth-peer-token';
+export const RESERVATION_HEADER = 'x-berth-reservation';
+
+/** Compares in constant time, whatever the lengths. */
+export function buildTokenCheck(token: string): (given: string | string[] | undefined) => boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  const wanted = digest(token);
+  return (given) => typeof given === 'string' && timingSafeEqual(digest(given), wanted);
+}

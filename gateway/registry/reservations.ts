@@ -1,0 +1,38 @@
+/** Places promised to peers: each is used once and comes back by itself if it is not. */
+import { randomUUID } from 'node:crypto';
+import type { Slots } from './slots.ts';
+
+export const RESERVATION_MS = 2_000;
+
+type Release = () => void;
+
+export class Reservations {
+  readonly #slots: Slots;
+  readonly #lifetimeMs: number;
+  readonly #held = new Map<string, { release: Release; timer: NodeJS.Timeout }>();
+
+  constructor(slots: Slots, lifetimeMs = RESERVATION_MS) {
+    this.#slots = slots;
+    this.#lifetimeMs = lifetimeMs;
+  }
+
+  /** The reservation's id, or null when no place is free. */
+  make(): string | null {
+    const release = this.#slots.take();
+    if (!release) return null;
+    const id = randomUUID();
+    const timer = setTimeout(() => this.redeem(id)?.(), this.#lifetimeMs);
+    timer.unref();
+    this.#held.set(id, { release, timer });
+    return id;
+  }
+
+  /** Hands over the place, to be released by the caller; null when unknown, used or expired. */
+  redeem(id: string): Release | null {
+    const reservation = this.#held.get(id);
+    if (!reservation) return null;
+    this.#held.delete(id);
+    clearTimeout(reservation.timer);
+    return reservation.release;
+  }
+}

@@ -1,0 +1,37 @@
+/** Which headers go on through a relay. */
+import type { IncomingHttpHeaders } from 'node:http';
+
+const HOP_BY_HOP = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+/** Node has answered it already. */
+const ANSWERED = 'expect';
+const OWN_PREFIX = 'x-berth-';
+
+export type RelayedHeaders = Record<string, string | string[]>;
+
+/** Without hop-by-hop headers, those that `Connection` names, and `x-berth-*`, which no outsider may set. */
+export function selectRequestHeaders(headers: IncomingHttpHeaders): RelayedHeaders {
+  return select(headers, (name) => name !== ANSWERED && !name.startsWith(OWN_PREFIX));
+}
+
+/** Without hop-by-hop headers. */
+export const selectResponseHeaders = (headers: IncomingHttpHeaders): RelayedHeaders =>
+  select(headers, () => true);
+
+function select(headers: IncomingHttpHeaders, isWanted: (name: string) => boolean): RelayedHeaders {
+  const named = headers.connection?.toLowerCase().split(/\s*,\s*/) ?? [];
+  const selected: RelayedHeaders = {};
+  for (const [name, value] of Object.entries(headers))
+    if (value !== undefined && !HOP_BY_HOP.has(name) && !named.includes(name) && isWanted(name))
+      selected[name] = value;
+  return selected;
+}
