@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-export const ENDPOINTS_PATH = '.berth/endpoints.json';
+const DEFAULT_PATH = '.berth/endpoints.json';
 
 export interface EndpointEntry {
   name: string;
@@ -39,17 +39,17 @@ export interface EndpointsFile {
   cluster: { kubeconfig: string; exec: string[] } | null;
 }
 
-export function writeEndpoints(endpoints: EndpointsFile, path = ENDPOINTS_PATH): void {
+export function writeEndpoints(endpoints: EndpointsFile, path = DEFAULT_PATH): void {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, `${JSON.stringify(endpoints, null, 2)}\n`, { mode: 0o600 });
 }
 
-export function removeEndpoints(path = ENDPOINTS_PATH): void {
+export function removeEndpoints(path = DEFAULT_PATH): void {
   rmSync(path, { force: true });
 }
 
 /** The running instance's file, or undefined while nothing runs. */
-export function readEndpoints(path = ENDPOINTS_PATH): EndpointsFile | undefined {
+export function readEndpoints(path = DEFAULT_PATH): EndpointsFile | undefined {
   try {
     return JSON.parse(readFileSync(path, 'utf8')) as EndpointsFile;
   } catch (error) {

@@ -17,7 +17,9 @@ import { publishLocal } from './local-publication.ts';
 import { startLocalRedis } from './local-redis.ts';
 import { readManifests } from './manifests.ts';
 
-const STATE_FOLDER = '.berth';
+/** Tests run instances of their own in other folders. */
+const STATE_FOLDER = process.env.BERTH_STATE ?? '.berth';
+const ENDPOINTS = `${STATE_FOLDER}/endpoints.json`;
 const DEFAULT_PORT = 8100;
 
 const children: Child[] = [];
@@ -39,12 +41,12 @@ async function main(): Promise<void> {
   await startGateway(plan);
 
   const endpoints = describeEndpoints(plan, masterKey);
-  writeEndpoints(endpoints);
+  writeEndpoints(endpoints, ENDPOINTS);
   console.log(`\n${writeGuide(endpoints)}\n\nCtrl-C stops it. Logs: ${STATE_FOLDER}/logs/\n`);
 }
 
 function refuseSecondInstance(): void {
-  const running = readEndpoints();
+  const running = readEndpoints(ENDPOINTS);
   if (running?.mode === 'cluster')
     throw new Error('make cluster is up: .berth/endpoints.json is its own; run make cluster-down first');
 }
@@ -122,7 +124,7 @@ async function startGateway(plan: LocalPlan): Promise<void> {
 
 /** Gateway first, so that nothing is served by half; Redis last. */
 async function stopAll(): Promise<void> {
-  removeEndpoints();
+  removeEndpoints(ENDPOINTS);
   for (const child of children.toReversed()) await stopChild(child);
 }
 

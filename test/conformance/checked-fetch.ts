@@ -1,0 +1,53 @@
+/** A fetch for SDKs that checks every answer and every stream chunk on the wire, below the SDK. */
+import { findViolations, type WireType } from './wire-schema.ts';
+
+const TYPES: [RegExp, WireType, WireType][] = [
+  [/\/chat\/completions$/, 'ChatCompletion', 'ChatCompletionChunk'],
+  [/\/completions$/, 'Completion', 'Completion'],
+  [/\/embeddings$/, 'CreateEmbeddingResponse', 'CreateEmbeddingResponse'],
+];
+
+export interface CheckedFetch {
+  fetch: typeof fetch;
+  violations: string[];
+  /** Bodies and chunks that were checked. */
+  checked: number;
+}
+
+/** Collects violations instead of throwing, since SDKs retry on a fetch that fails. */
+export function createCheckedFetch(): CheckedFetch {
+  const result: CheckedFetch = { fetch: checkedFetch, violations: [], checked: 0 };
+  return result;
+
+  async function checkedFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
+    const response = await fetch(input, init);
+    const path = new URL(input instanceof Request ? input.url : input).pathname;
+    const [, whole, chunk] = TYPES.find(([pattern]) => pattern.test(path)) ?? [];
+    if (!response.ok || whole === undefined) return response;
+    const isStream = response.headers.get('content-type')?.startsWith('text/event-stream');
+    const text = await response.clone().text();
+    if (isStream) for (const data of listData(text)) check(chunk!, data);
+    else check(whole, text);
+    return response;
+  }
+
+  function check(type: WireType, text: string): void {
+    result.checked++;
+    result.violations.push(...findViolations(type, allowBase64(JSON.parse(text))));
+  }
+}
+
+const listData = (text: string): string[] =>
+  text
+    .split('\n')
+    .filter((line) => line.startsWith('data: ') && line !== 'data: [DONE]')
+    .map((line) => line.slice('data: '.length));
+
+/** The SDK declares embeddings as numbers, and decodes the base64 that it asks for by itself. */
+function allowBase64(body: { data?: { embedding?: unknown }[] }): unknown {
+  if (!Array.isArray(body.data)) return body;
+  const data = body.data.map((item) =>
+    typeof item.embedding === 'string' ? { ...item, embedding: [0] } : item,
+  );
+  return { ...body, data };
+}

@@ -1,0 +1,37 @@
+/** Validates JSON against the OpenAI SDK's own published types. */
+import { Ajv, type ValidateFunction } from 'ajv';
+import { createGenerator } from 'ts-json-schema-generator';
+
+export type WireType =
+  | 'ChatCompletion'
+  | 'ChatCompletionChunk'
+  | 'Completion'
+  | 'CreateEmbeddingResponse'
+  | 'Model';
+
+let schema: object | undefined;
+const validators = new Map<WireType, ValidateFunction>();
+
+/** The violations of `value` against an OpenAI type, in words; empty when it matches. */
+export function findViolations(type: WireType, value: unknown): string[] {
+  const validate = readValidator(type);
+  if (validate(value)) return [];
+  return (validate.errors ?? []).map((error) => `${type}${error.instancePath} ${error.message}`);
+}
+
+function readValidator(type: WireType): ValidateFunction {
+  const known = validators.get(type);
+  if (known) return known;
+  schema ??= createGenerator({
+    path: 'test/conformance/wire-types.ts',
+    tsconfig: 'test/conformance/tsconfig.json',
+    type: '*',
+    skipTypeCheck: true,
+    // Unknown fields are additive by contract; required and typed ones must be right.
+    additionalProperties: true,
+  }).createSchema('*');
+  const ajv = new Ajv({ strict: false, allErrors: true });
+  const validate = ajv.compile({ ...schema, $ref: `#/definitions/${type}` });
+  validators.set(type, validate);
+  return validate;
+}

@@ -1,0 +1,55 @@
+/** `make run` for tests: the launcher as a child process, in a state folder and on ports of its own. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type EndpointEntry, type EndpointsFile, readEndpoints } from '../../launch/endpoints-file.ts';
+
+export interface LocalStack {
+  endpoints: EndpointsFile;
+  find(kind: string): EndpointEntry;
+  stop(): Promise<void>;
+}
+
+const START_TIMEOUT_MS = 60_000;
+
+export async function startLocalStack(env: Record<string, string> = {}): Promise<LocalStack> {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-local-'));
+  const port = 20_000 + Math.floor(Math.random() * 200) * 100;
+  const child = spawn(process.execPath, ['launch/local.ts'], {
+    env: { ...process.env, BERTH_STATE: folder, PORT: String(port), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  child.stdout.on('data', (chunk) => {
+    output += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    output += chunk;
+  });
+  const endpoints = await waitForEndpoints(child, join(folder, 'endpoints.json'), () => output);
+  return {
+    endpoints,
+    find: (kind) => endpoints.deployments.find((entry) => entry.kind === kind && !entry.paused)!,
+    stop: async () => {
+      child.kill('SIGTERM');
+      if (child.exitCode === null) await new Promise((resolve) => child.once('exit', resolve));
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function waitForEndpoints(
+  child: ChildProcess,
+  path: string,
+  output: () => string,
+): Promise<EndpointsFile> {
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  while (Date.now() < deadline && child.exitCode === null) {
+    const endpoints = readEndpoints(path);
+    if (endpoints) return endpoints;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  child.kill('SIGTERM');
+  throw new Error(`the local stack did not start:\n${output()}`);
+}
