@@ -1,0 +1,63 @@
+/** What the API server (or the way to it) refused, in words, and how to tell the kinds apart. */
+export interface ApiErrorFields {
+  /** HTTP status, or 0 where no answer came. */
+  code: number;
+  /** The server's reason (`NotFound`, `Conflict`, …), or `Timeout`, `Unreachable`. */
+  reason: string;
+  /** `verb plural namespace/name`. */
+  call: string;
+  causes?: string[];
+}
+
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly code: number;
+  readonly reason: string;
+  /** Reasons of the single causes, such as `NamespaceTerminating`. */
+  readonly causes: readonly string[];
+
+  constructor(fields: ApiErrorFields, message: string, options?: ErrorOptions) {
+    super(`${fields.call}: ${fields.code || 'no answer'} ${fields.reason}: ${message}`, options);
+    this.code = fields.code;
+    this.reason = fields.reason;
+    this.causes = fields.causes ?? [];
+  }
+}
+
+interface StatusBody {
+  reason?: string;
+  message?: string;
+  details?: { causes?: { reason?: string; message?: string; field?: string }[] };
+}
+
+/** The error of an answer that is no success; `body` is a Status object, or text of something in between. */
+export function parseApiError(call: string, code: number, body: string): ApiError {
+  let status: StatusBody = {};
+  try {
+    status = JSON.parse(body) as StatusBody;
+  } catch {
+    status = { message: body.slice(0, 300) };
+  }
+  const causes = status.details?.causes?.flatMap(({ reason }) => reason ?? []);
+  const reason = status.reason || `HTTP${code}`;
+  return new ApiError({ code, reason, call, causes }, status.message || 'no message');
+}
+
+const hasCode = (error: unknown, code: number) => error instanceof ApiError && error.code === code;
+const hasReason = (error: unknown, reason: string) => error instanceof ApiError && error.reason === reason;
+
+export const isNotFound = (error: unknown) => hasCode(error, 404);
+/** Somebody else changed the object in between: read again, decide again. */
+export const isConflict = (error: unknown) => hasCode(error, 409) && !hasReason(error, 'AlreadyExists');
+export const isAlreadyExists = (error: unknown) => hasReason(error, 'AlreadyExists');
+/** A resource version or a continue token that is too old. */
+export const isGone = (error: unknown) => hasCode(error, 410);
+export const isForbidden = (error: unknown) => hasCode(error, 403);
+export const isUnauthorized = (error: unknown) => hasCode(error, 401);
+/** The object itself is refused (also a change of an immutable field). */
+export const isInvalid = (error: unknown) => hasCode(error, 422);
+export const isTooManyRequests = (error: unknown) => hasCode(error, 429);
+/** No answer came: the deadline passed or the server could not be reached. */
+export const isUnreachable = (error: unknown) => hasCode(error, 0);
+export const isNamespaceTerminating = (error: unknown) =>
+  error instanceof ApiError && error.causes.includes('NamespaceTerminating');

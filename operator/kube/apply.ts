@@ -1,0 +1,201 @@
+/** The one way to write owned objects: server-side apply that takes nothing foreign and skips what is as wanted. */
+import { createHash } from 'node:crypto';
+import { isNotFound } from './api-error.ts';
+import type { KubeClient } from './client.ts';
+import { type Log, silentLog } from './log.ts';
+import { ownedFields, ownsAll } from './managed-fields.ts';
+import { controllerOf, controllerReference, type KubeObject, objectKey } from './object.ts';
+import { BY_CONTROLLER, type ObjectCache } from './object-cache.ts';
+import type { Resource } from './resource.ts';
+
+/** The object exists and belongs to somebody else: nothing was written. */
+export class NotOwnedError extends Error {
+  override readonly name = 'NotOwnedError';
+  readonly object: Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>;
+
+  constructor(object: KubeObject, owner: KubeObject) {
+    const controller = controllerOf(object);
+    const whose = controller
+      ? `is controlled by ${controller.kind} ${controller.name}`
+      : 'was made by someone else';
+    super(
+      `${object.kind} ${objectKey(object)} ${whose}, not by ${owner.kind} ${owner.metadata.name}: rename or delete it`,
+    );
+    this.object = object;
+  }
+}
+
+export type Outcome = 'created' | 'updated' | 'unchanged' | 'deleted';
+
+export interface Change {
+  outcome: Outcome;
+  object: KubeObject;
+}
+
+/** A resource that the applier writes, with the cache that watches it, if one does. */
+export interface AppliedResource {
+  resource: Resource;
+  /** Without a cache the live object is read before each apply. */
+  cache?: ObjectCache;
+}
+
+export interface ApplierOptions {
+  client: Pick<KubeClient, 'apply' | 'find' | 'delete'>;
+  fieldManager: string;
+  /** Annotation that carries the hash of what was last applied. */
+  hashAnnotation: string;
+  resources: readonly AppliedResource[];
+  log?: Log;
+}
+
+export interface ApplyCall {
+  signal?: AbortSignal;
+}
+
+/** What the last apply of an object went by and led to; kept in memory only. */
+interface Applied {
+  hash: string;
+  /** Version of the live object that it was decided on: the cache shows it for a moment longer. */
+  basis: string | undefined;
+  result: string | undefined;
+  fields: string;
+}
+
+const MAX_REMEMBERED = 20_000;
+
+export type Applier = ReturnType<typeof createApplier>;
+
+export function createApplier({
+  client,
+  fieldManager,
+  hashAnnotation,
+  resources,
+  log = silentLog,
+}: ApplierOptions) {
+  const byKind = new Map(resources.map((applied) => [kindOf(applied.resource), applied]));
+  /** By uid. */
+  const memory = new Map<string, Applied>();
+
+  function entryOf(object: KubeObject): AppliedResource {
+    const entry = byKind.get(kindOf(object));
+    if (!entry) throw new Error(`the applier was not told of ${kindOf(object)}`);
+    return entry;
+  }
+
+  /** Fields that an older version applied and this one does not are given up, and so removed. */
+  function isAsWanted(wanted: KubeObject, hash: string, live: KubeObject): boolean {
+    const { uid = '', resourceVersion, annotations } = live.metadata;
+    const last = memory.get(uid);
+    if (last?.hash === hash && (last.basis === resourceVersion || last.result === resourceVersion))
+      return true;
+    if (annotations?.[hashAnnotation] !== hash) return false;
+    const owned = ownedFields(live, fieldManager);
+    // The API server may drop a field (of a feature that is off): then what it kept last time is as good as it gets.
+    return last?.hash === hash && last.fields === hashOf(owned)
+      ? true
+      : ownsAll(withoutIdentity(wanted), owned);
+  }
+
+  /** Makes the live object what `object` says, as a child of `owner`; throws `NotOwnedError`. */
+  async function apply(object: KubeObject, owner: KubeObject, { signal }: ApplyCall = {}): Promise<Change> {
+    const { resource, cache } = entryOf(object);
+    const wanted = withOwner(object, owner);
+    const hash = hashOf(wanted);
+    // A cache may be behind: what it does not know is looked up before anything is forced upon it.
+    const live = cache?.get(objectKey(wanted)) ?? (await client.find(resource, wanted.metadata, { signal }));
+    if (live && controllerOf(live)?.uid !== owner.metadata.uid) throw new NotOwnedError(live, owner);
+    if (live && isAsWanted(wanted, hash, live)) return { outcome: 'unchanged', object: live };
+
+    const annotations = { ...wanted.metadata.annotations, [hashAnnotation]: hash };
+    // The uid makes it fail where the object was made again, by whomever, since it was looked at.
+    const metadata = { ...wanted.metadata, annotations, ...(live ? { uid: live.metadata.uid } : {}) };
+    const result = await client.apply(
+      resource,
+      { ...wanted, metadata },
+      { fieldManager, force: true, signal },
+    );
+    // Forgetting costs one write each that changes nothing.
+    if (memory.size >= MAX_REMEMBERED) memory.clear();
+    memory.set(result.metadata.uid!, {
+      hash,
+      basis: live?.metadata.resourceVersion,
+      result: result.metadata.resourceVersion,
+      fields: hashOf(ownedFields(result, fieldManager)),
+    });
+    const outcome = outcomeOf(live, result);
+    if (outcome !== 'unchanged') log.info({ kind: object.kind, key: objectKey(wanted) }, `object ${outcome}`);
+    return { outcome, object: result };
+  }
+
+  /** Deletes an object if the owner controls it; one that is gone already is no error. */
+  async function remove(object: KubeObject, owner: KubeObject, { signal }: ApplyCall = {}): Promise<Change> {
+    if (controllerOf(object)?.uid !== owner.metadata.uid) throw new NotOwnedError(object, owner);
+    const { uid } = object.metadata;
+    await client.delete(entryOf(object).resource, object.metadata, { uid, signal }).catch((error) => {
+      if (!isNotFound(error)) throw error;
+    });
+    memory.delete(uid!);
+    log.info({ kind: object.kind, key: objectKey(object) }, 'object deleted');
+    return { outcome: 'deleted', object };
+  }
+
+  /** Applies all of these in their order, then deletes the owner's other objects that the caches know. */
+  async function applyAll(
+    wanted: readonly KubeObject[],
+    owner: KubeObject,
+    call: ApplyCall = {},
+  ): Promise<Change[]> {
+    const changes: Change[] = [];
+    for (const object of wanted) changes.push(await apply(object, owner, call));
+    const kept = new Set(wanted.map((object) => `${kindOf(object)} ${objectKey(withOwner(object, owner))}`));
+    for (const { cache } of resources)
+      for (const child of cache?.byIndex(BY_CONTROLLER, owner.metadata.uid!) ?? [])
+        if (!kept.has(`${kindOf(child)} ${objectKey(child)}`) && !child.metadata.deletionTimestamp)
+          changes.push(await remove(child, owner, call));
+    return changes;
+  }
+
+  return {
+    apply,
+    remove,
+    applyAll,
+  };
+}
+
+const kindOf = ({ apiVersion, kind }: Pick<KubeObject, 'apiVersion' | 'kind'>) => `${apiVersion} ${kind}`;
+
+function withOwner(object: KubeObject, owner: KubeObject): KubeObject {
+  const { namespace = owner.metadata.namespace, ...metadata } = object.metadata;
+  return dropUndefined({
+    ...object,
+    metadata: { ...metadata, namespace, ownerReferences: [controllerReference(owner)] },
+  });
+}
+
+/** What the wire would carry. */
+const dropUndefined = <T>(object: T): T => JSON.parse(JSON.stringify(object)) as T;
+
+/** Nobody owns what an object is called. */
+function withoutIdentity({ apiVersion, kind, metadata, ...rest }: KubeObject): object {
+  const { name, namespace, ...owned } = metadata;
+  return { ...rest, metadata: owned };
+}
+
+function hashOf(value: unknown): string {
+  return createHash('sha256')
+    .update(JSON.stringify(sortKeys(value)) ?? '')
+    .digest('hex')
+    .slice(0, 32);
+}
+
+function sortKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortKeys);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([name, inner]) => [name, sortKeys(inner)]));
+}
+
+function outcomeOf(live: KubeObject | undefined, result: KubeObject): Outcome {
+  if (!live) return 'created';
+  return live.metadata.resourceVersion === result.metadata.resourceVersion ? 'unchanged' : 'updated';
+}

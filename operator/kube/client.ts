@@ -1,0 +1,287 @@
+/** Calls to the API server: one deadline each, errors in words, every call counted. */
+import type { KubeConfig } from '@kubernetes/client-node';
+import { ApiError, isNotFound, isUnauthorized, parseApiError } from './api-error.ts';
+import { Connection } from './connection.ts';
+import { type Deadline, startDeadline } from './deadline.ts';
+import type { KubeObject } from './object.ts';
+import { type Resource, resourcePath } from './resource.ts';
+import { readWatchEvents, type WatchEvent } from './watch-stream.ts';
+
+export interface RequestSample {
+  verb: string;
+  resource: string;
+  /** HTTP status, 0 where no answer came. */
+  code: number;
+  seconds: number;
+}
+
+export interface ClientOptions {
+  config: KubeConfig;
+  /** Sent as `User-Agent`; the API server's audit log shows it. */
+  userAgent?: string;
+  /** Deadline of a call in milliseconds (30,000). */
+  timeoutMs?: number;
+  /** Connections for calls (10); each open watch has one more. */
+  maxConnections?: number;
+  onRequest?: (sample: RequestSample) => void;
+}
+
+export interface CallOptions {
+  signal?: AbortSignal;
+  timeoutMs?: number;
+}
+
+/** What a list or a watch looks at. */
+export interface Selection {
+  namespace?: string;
+  labelSelector?: string;
+  fieldSelector?: string;
+}
+
+export interface ListOptions extends Selection, CallOptions {
+  limit?: number;
+  continue?: string;
+}
+
+export interface ListPage<T> {
+  items: T[];
+  metadata: { resourceVersion: string; continue?: string; remainingItemCount?: number };
+}
+
+export interface WatchOptions extends Selection {
+  resourceVersion: string;
+  timeoutSeconds: number;
+  signal: AbortSignal;
+}
+
+export interface ObjectName {
+  name: string;
+  namespace?: string;
+  subresource?: string;
+}
+
+export interface ApplyOptions extends CallOptions {
+  fieldManager: string;
+  /** Take fields from other managers instead of failing with a conflict. */
+  force?: boolean;
+  subresource?: string;
+}
+
+export interface DeleteOptions extends CallOptions {
+  /** Only this very object, not one made again under its name. */
+  uid?: string;
+  propagation?: 'Background' | 'Foreground' | 'Orphan';
+}
+
+interface Call extends CallOptions {
+  verb: string;
+  resource: Resource;
+  at: { namespace?: string; name?: string; subresource?: string };
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  query?: Record<string, string | number | boolean | undefined>;
+  contentType?: string;
+  body?: unknown;
+}
+
+export type KubeClient = ReturnType<typeof createKubeClient>;
+
+/** A client of the cluster that `config` names. Close it, or its connections keep the process alive. */
+export function createKubeClient(options: ClientOptions) {
+  const { config, userAgent = 'kube', timeoutMs = 30_000, maxConnections = 10, onRequest } = options;
+  const connection = new Connection(config, maxConnections);
+  const headers = { accept: 'application/json', 'user-agent': userAgent };
+
+  /** Sends a request and reads its answer, both within the deadline. */
+  async function send(request: Call): Promise<string> {
+    const deadline = startDeadline(request.timeoutMs ?? timeoutMs, request.signal);
+    const finish = startSample(request);
+    let code = 0;
+    try {
+      const response = await connection.send({
+        method: request.method,
+        path: resourcePath(request.resource, request.at) + formatQuery(request.query),
+        headers: request.contentType ? { ...headers, 'content-type': request.contentType } : headers,
+        body: request.body === undefined ? undefined : JSON.stringify(request.body),
+        signal: deadline.signal,
+      });
+      const text = await response.body.text();
+      code = response.statusCode;
+      if (code >= 300) throw parseApiError(describeCall(request), code, text);
+      return text;
+    } catch (error) {
+      throw explain(error, request, deadline);
+    } finally {
+      deadline.end();
+      finish(code);
+    }
+  }
+
+  async function* watch<T extends KubeObject>(
+    resource: Resource,
+    { signal, namespace, labelSelector, fieldSelector, resourceVersion, timeoutSeconds }: WatchOptions,
+  ): AsyncGenerator<WatchEvent<T>> {
+    const request: Call = { verb: 'watch', resource, at: { namespace }, method: 'GET' };
+    const query = { watch: true, allowWatchBookmarks: true, resourceVersion, timeoutSeconds };
+    const deadline = startDeadline(timeoutMs, signal);
+    const finish = startSample(request);
+    let code = 0;
+    try {
+      const response = await connection.send({
+        method: 'GET',
+        path: resourcePath(resource, { namespace }) + formatQuery({ labelSelector, fieldSelector, ...query }),
+        headers,
+        signal: deadline.signal,
+        stream: true,
+      });
+      code = response.statusCode;
+      if (code >= 300) throw parseApiError(describeCall(request), code, await response.body.text());
+      // The deadline is for the way to the first byte; the stream itself is its reader's to judge.
+      deadline.stopClock();
+      finish(code);
+      yield* readWatchEvents<T>(response.body, describeCall(request));
+    } catch (error) {
+      if (!code || code >= 300) finish(code);
+      throw explain(error, request, deadline);
+    } finally {
+      deadline.end();
+    }
+  }
+
+  function startSample({ verb, resource }: Call): (code: number) => void {
+    const started = performance.now();
+    return (code) =>
+      onRequest?.({ verb, resource: resource.plural, code, seconds: (performance.now() - started) / 1000 });
+  }
+
+  function explain(error: unknown, request: Call, deadline: Deadline): Error {
+    if (isUnauthorized(error)) connection.expireCredentials();
+    return error instanceof ApiError ? error : deadline.explain(error, describeCall(request));
+  }
+
+  const read = async <T>(request: Call): Promise<T> => JSON.parse(await send(request)) as T;
+
+  return {
+    /** Reads one object; throws an `ApiError` (see `isNotFound`) where there is none. */
+    get: <T extends KubeObject = KubeObject>(resource: Resource, at: ObjectName, call: CallOptions = {}) =>
+      read<T>({ ...call, verb: 'get', resource, at, method: 'GET' }),
+
+    /** Reads one object, or undefined where there is none. */
+    find: <T extends KubeObject = KubeObject>(resource: Resource, at: ObjectName, call: CallOptions = {}) =>
+      read<T>({ ...call, verb: 'get', resource, at, method: 'GET' }).catch((error) => {
+        if (isNotFound(error)) return undefined;
+        throw error;
+      }),
+
+    /** One page of a list; its items carry `apiVersion` and `kind`, which the API server leaves out. */
+    async list<T extends KubeObject = KubeObject>(
+      resource: Resource,
+      list: ListOptions = {},
+    ): Promise<ListPage<T>> {
+      const { namespace, labelSelector, fieldSelector, limit, continue: next } = list;
+      const page = await read<{ items?: T[] | null; metadata: ListPage<T>['metadata'] }>({
+        ...list,
+        verb: 'list',
+        resource,
+        at: { namespace },
+        method: 'GET',
+        query: { labelSelector, fieldSelector, limit, continue: next },
+      });
+      const { apiVersion, kind } = resource;
+      return {
+        metadata: page.metadata,
+        items: (page.items ?? []).map((item) => ({ ...item, apiVersion, kind })),
+      };
+    },
+
+    create: <T extends KubeObject>(resource: Resource, object: T, call: CallOptions = {}) =>
+      read<T>({
+        ...call,
+        verb: 'create',
+        resource,
+        at: { namespace: object.metadata.namespace },
+        method: 'POST',
+        contentType: 'application/json',
+        body: object,
+      }),
+
+    /** Replaces an object; with its `resourceVersion` only where nobody changed it since. */
+    update: <T extends KubeObject>(resource: Resource, object: T, call: CallOptions = {}) =>
+      read<T>({
+        ...call,
+        verb: 'update',
+        resource,
+        at: object.metadata,
+        method: 'PUT',
+        contentType: 'application/json',
+        body: object,
+      }),
+
+    /** A JSON merge patch; with a `metadata.resourceVersion` it fails where somebody changed the object since. */
+    mergePatch: <T extends KubeObject = KubeObject>(
+      resource: Resource,
+      { at, patch, ...call }: CallOptions & { at: ObjectName; patch: object },
+    ) =>
+      read<T>({
+        ...call,
+        verb: 'patch',
+        resource,
+        at,
+        method: 'PATCH',
+        contentType: 'application/merge-patch+json',
+        body: patch,
+      }),
+
+    /** Server-side apply of exactly the fields in `object`; unknown fields are refused. */
+    apply: <T extends KubeObject>(
+      resource: Resource,
+      object: T,
+      { fieldManager, force = false, subresource, ...call }: ApplyOptions,
+    ) =>
+      read<T>({
+        ...call,
+        verb: 'apply',
+        resource,
+        at: { namespace: object.metadata.namespace, name: object.metadata.name, subresource },
+        method: 'PATCH',
+        query: { fieldManager, force, fieldValidation: 'Strict' },
+        contentType: 'application/apply-patch+yaml',
+        body: object,
+      }),
+
+    async delete(resource: Resource, at: ObjectName, options: DeleteOptions = {}): Promise<void> {
+      const { uid, propagation = 'Background', ...call } = options;
+      const preconditions = uid ? { preconditions: { uid } } : {};
+      await send({
+        ...call,
+        verb: 'delete',
+        resource,
+        at,
+        method: 'DELETE',
+        contentType: 'application/json',
+        body: { propagationPolicy: propagation, ...preconditions },
+      });
+    },
+
+    /** The events of one watch, until the server or the signal ends it. */
+    watch,
+
+    /** Closes every connection, open watches included. */
+    close: () => connection.close(),
+  };
+}
+
+const describeCall = ({ verb, resource, at }: Call) =>
+  [
+    verb,
+    [resource.plural, at.subresource].filter(Boolean).join('/'),
+    [at.namespace, at.name].filter(Boolean).join('/'),
+  ]
+    .filter(Boolean)
+    .join(' ');
+
+function formatQuery(query: Call['query'] = {}): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query))
+    if (value !== undefined) parameters.set(name, String(value));
+  return parameters.size > 0 ? `?${parameters}` : '';
+}

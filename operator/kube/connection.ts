@@ -1,0 +1,158 @@
+/** The way to the API server: credentials and TLS from a kubeconfig, connections that are used again. */
+import { createHash } from 'node:crypto';
+import type { AgentOptions, RequestOptions as HttpsOptions } from 'node:https';
+import { HttpMethod, KubeConfig, RequestContext } from '@kubernetes/client-node';
+import { Agent, type Dispatcher } from 'undici';
+
+/** Credentials and files are read again after this, so that rotated tokens and certificates are taken up. */
+const CREDENTIALS_MS = 30_000;
+const IDLE_CONNECTION_MS = 60_000;
+
+export interface KubeConfigSource {
+  /** A kubeconfig file; without one: `KUBECONFIG`, `~/.kube/config`, or the pod's service account. */
+  file?: string;
+  context?: string;
+}
+
+/** Loads the configuration of a cluster, or says in words that there is none. */
+export function loadKubeConfig(source: KubeConfigSource = {}): KubeConfig {
+  const config = new KubeConfig();
+  if (source.file) config.loadFromFile(source.file);
+  else config.loadFromDefault();
+  if (source.context) config.setCurrentContext(source.context);
+  const cluster = config.getCurrentCluster();
+  if (!cluster) throw new Error(`the kubeconfig names no cluster for its context "${config.currentContext}"`);
+  // What client-node falls back on where it finds nothing at all.
+  if (!source.file && cluster.name === 'cluster' && cluster.server === 'http://localhost:8080')
+    throw new Error(
+      'no cluster: set KUBECONFIG, write ~/.kube/config, or run in a pod with a service account',
+    );
+  return config;
+}
+
+export interface ConnectionRequest {
+  method: Dispatcher.HttpMethod;
+  /** Path with its query. */
+  path: string;
+  headers: Record<string, string>;
+  body?: string;
+  signal: AbortSignal;
+  /** A watch stays open, so it has a pool of its own and takes no place from the calls. */
+  stream?: boolean;
+}
+
+interface Credentials {
+  headers: Record<string, string>;
+  /** Of the TLS material: a new one makes new pools. */
+  fingerprint: string;
+  validUntil: number;
+  calls: Dispatcher;
+  streams: Dispatcher;
+}
+
+export class Connection {
+  readonly #config: KubeConfig;
+  readonly #maxConnections: number;
+  readonly #origin: string;
+  readonly #prefix: string;
+  #credentials: Credentials | undefined;
+  #loading: Promise<Credentials> | undefined;
+
+  constructor(config: KubeConfig, maxConnections: number) {
+    const cluster = config.getCurrentCluster();
+    if (!cluster) throw new Error('the kubeconfig names no cluster');
+    const { origin, pathname } = new URL(cluster.server);
+    this.#config = config;
+    this.#maxConnections = maxConnections;
+    this.#origin = origin;
+    this.#prefix = pathname.replace(/\/$/, '');
+  }
+
+  /** Sends one request; the caller's signal is its only deadline. */
+  async send({ stream, path, headers, ...request }: ConnectionRequest): Promise<Dispatcher.ResponseData> {
+    const credentials = await this.#current();
+    return (stream ? credentials.streams : credentials.calls).request({
+      ...request,
+      origin: this.#origin,
+      path: this.#prefix + path,
+      headers: { ...headers, ...credentials.headers },
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+  }
+
+  /** After a 401: the next request reads the credentials again. */
+  expireCredentials(): void {
+    if (this.#credentials) this.#credentials.validUntil = 0;
+  }
+
+  /** Closes every connection at once, also those in use. */
+  async close(): Promise<void> {
+    await this.#loading?.catch(() => {});
+    const credentials = this.#credentials;
+    this.#credentials = undefined;
+    if (credentials) await Promise.all([credentials.calls.destroy(), credentials.streams.destroy()]);
+  }
+
+  #current(): Promise<Credentials> {
+    if (this.#credentials && performance.now() < this.#credentials.validUntil)
+      return Promise.resolve(this.#credentials);
+    this.#loading ??= this.#load().finally(() => {
+      this.#loading = undefined;
+    });
+    return this.#loading;
+  }
+
+  async #load(): Promise<Credentials> {
+    const tls: HttpsOptions & { headers?: Record<string, string> } = {};
+    await this.#config.applyToHTTPSOptions(tls);
+    const headers = Object.fromEntries(
+      Object.entries(tls.headers ?? {}).map(([name, value]) => [name, String(value).trim()]),
+    );
+    if (tls.auth) headers.Authorization = `Basic ${Buffer.from(tls.auth).toString('base64')}`;
+
+    const fingerprint = fingerprintOf(tls);
+    const previous = this.#credentials;
+    const same = previous?.fingerprint === fingerprint;
+    const pools = same ? previous : await this.#openPools(tls);
+    this.#credentials = {
+      headers,
+      fingerprint,
+      validUntil: performance.now() + CREDENTIALS_MS,
+      calls: pools.calls,
+      streams: pools.streams,
+    };
+    // What runs on the old pools comes to its end there.
+    if (previous && !same)
+      void Promise.all([previous.calls.close(), previous.streams.close()]).catch(() => {});
+    return this.#credentials;
+  }
+
+  async #openPools(tls: HttpsOptions): Promise<{ calls: Dispatcher; streams: Dispatcher }> {
+    const options = this.#config.createDispatcherOptions(
+      this.#config.getCurrentCluster(),
+      tls as AgentOptions,
+    );
+    if (options.type === 'proxy' || options.type === 'socks') {
+      const context = new RequestContext(this.#origin, HttpMethod.GET);
+      await this.#config.applySecurityAuthentication(context);
+      const proxied = context.getDispatcher()!;
+      return { calls: proxied, streams: proxied };
+    }
+    const open = (connections: number | null) =>
+      new Agent({
+        connect: options.type === 'agent' ? options.connect : {},
+        connections,
+        keepAliveTimeout: IDLE_CONNECTION_MS,
+        // One watch a connection: a stalled one is seen by its own silence and closed alone.
+        allowH2: false,
+      });
+    return { calls: open(this.#maxConnections), streams: open(null) };
+  }
+}
+
+function fingerprintOf({ ca, cert, key, servername, rejectUnauthorized }: HttpsOptions): string {
+  const hash = createHash('sha256');
+  for (const part of [ca, cert, key, servername, rejectUnauthorized]) hash.update(`${part ?? ''}\0`);
+  return hash.digest('hex');
+}

@@ -1,0 +1,173 @@
+/** Leader election by a Lease, with client-go's rules: who holds it works, who loses it must stop at once. */
+import { isAlreadyExists, isConflict, isNotFound } from './api-error.ts';
+import type { CallOptions, KubeClient } from './client.ts';
+import { type Clock, sleep, systemClock } from './clock.ts';
+import { type Log, silentLog } from './log.ts';
+import { formatMicroTime } from './micro-time.ts';
+import type { KubeObject } from './object.ts';
+import { RESOURCES } from './resource.ts';
+
+export interface LeaderLeaseOptions {
+  /** Best a client of its own, so that no slow call delays a renewal. */
+  client: Pick<KubeClient, 'find' | 'create' | 'update'>;
+  namespace: string;
+  name: string;
+  /** Unique to this process, such as the pod's name with something random. */
+  identity: string;
+  /** The lease was lost while leading: exit, for another may lead already. */
+  onLost: (reason: string) => void;
+  /** How long the others wait before they take an unrenewed lease (15,000). */
+  durationMs?: number;
+  /** How long this one tries to renew before it gives up; shorter than the duration (10,000). */
+  renewDeadlineMs?: number;
+  /** Between attempts (2,000). */
+  retryMs?: number;
+  clock?: Clock;
+  random?: () => number;
+  log?: Log;
+}
+
+export interface LeaseSpec {
+  holderIdentity?: string;
+  leaseDurationSeconds?: number;
+  acquireTime?: string;
+  renewTime?: string;
+  leaseTransitions?: number;
+}
+
+type Lease = KubeObject & { spec?: LeaseSpec };
+
+export type LeaderLease = ReturnType<typeof createLeaderLease>;
+
+export function createLeaderLease(options: LeaderLeaseOptions) {
+  const { client, namespace, name, identity, onLost } = options;
+  const { durationMs = 15_000, renewDeadlineMs = 10_000, retryMs = 2_000 } = options;
+  const { clock = systemClock, random = Math.random, log = silentLog } = options;
+  if (!(retryMs < renewDeadlineMs && renewDeadlineMs < durationMs))
+    throw new Error('a lease needs retryMs < renewDeadlineMs < durationMs');
+
+  const stopping = new AbortController();
+  /** The record as last seen, and when it last changed by this machine's clock: other clocks prove nothing. */
+  let observed: Lease | undefined;
+  let observedAt = 0;
+  let renewedAt: number | undefined;
+  let renewing: Promise<void> | undefined;
+
+  function observe(lease: Lease): void {
+    if (observed?.metadata.resourceVersion !== lease.metadata.resourceVersion) observedAt = clock.now();
+    observed = lease;
+  }
+
+  function isFree({ spec = {} }: Lease): boolean {
+    if (!spec.holderIdentity || spec.holderIdentity === identity) return true;
+    return clock.now() >= observedAt + (spec.leaseDurationSeconds ?? durationMs / 1000) * 1000;
+  }
+
+  function nextSpec(previous: LeaseSpec = {}): LeaseSpec {
+    const now = formatMicroTime(clock.date());
+    const mine = previous.holderIdentity === identity;
+    return {
+      holderIdentity: identity,
+      leaseDurationSeconds: Math.ceil(durationMs / 1000),
+      acquireTime: mine ? previous.acquireTime : now,
+      renewTime: now,
+      leaseTransitions: (previous.leaseTransitions ?? 0) + (mine || !previous.holderIdentity ? 0 : 1),
+    };
+  }
+
+  async function read(call: CallOptions): Promise<Lease | undefined> {
+    const live = await client.find<Lease>(RESOURCES.Lease, { name, namespace }, call);
+    if (live) observe(live);
+    else observed = undefined;
+    return live;
+  }
+
+  /** One attempt to take or renew; false where another holds it. */
+  async function attempt(timeoutMs: number, signal: AbortSignal): Promise<boolean> {
+    const call = { timeoutMs, signal };
+    const began = clock.now();
+    // The holder knows the record as it wrote it; everybody else reads it first.
+    const live = renewedAt === undefined ? await read(call) : observed;
+    if (live && !isFree(live)) return false;
+    const { apiVersion, kind } = RESOURCES.Lease;
+    const metadata = live ? live.metadata : { name, namespace };
+    const wanted: Lease = { apiVersion, kind, metadata, spec: nextSpec(live?.spec) };
+    try {
+      // With the resource version in it, of several takers the API server lets one pass.
+      observe(await (live ? client.update : client.create)(RESOURCES.Lease, wanted, call));
+    } catch (error) {
+      if (!isConflict(error) && !isAlreadyExists(error) && !isNotFound(error)) throw error;
+      await read(call);
+      return false;
+    }
+    // From before the call: the others count from when they see it, which is later.
+    renewedAt = began;
+    return true;
+  }
+
+  async function renewUntilLost(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      const left = () => renewedAt! + renewDeadlineMs - clock.now();
+      await sleep(clock, Math.min(retryMs, Math.max(0, left())), stopping.signal);
+      if (stopping.signal.aborted) return;
+      const leftMs = left();
+      let reason = `not renewed within ${renewDeadlineMs} ms`;
+      if (leftMs > 0) {
+        try {
+          if (await attempt(leftMs, stopping.signal)) continue;
+          const holder = observed?.spec?.holderIdentity;
+          // A conflict with somebody who wrote our own record (an annotation) is no loss: read it again.
+          if (!holder || holder === identity) continue;
+          reason = `${holder} holds it`;
+        } catch (error) {
+          if (stopping.signal.aborted) return;
+          log.warn({ lease: name, reason: (error as Error).message }, 'lease not renewed, trying again');
+          continue;
+        }
+      }
+      renewedAt = undefined;
+      log.error({ lease: name, identity, reason }, 'lease lost');
+      onLost(reason);
+      return;
+    }
+  }
+
+  return {
+    /** Whether this process may act as the leader at this moment. */
+    isLeading: () => renewedAt !== undefined && clock.now() < renewedAt + durationMs,
+
+    /** Waits until this process leads and keeps renewing from then on; false where the signal ended the wait. */
+    async acquire(caller: AbortSignal = stopping.signal): Promise<boolean> {
+      const signal = AbortSignal.any([caller, stopping.signal]);
+      while (!signal.aborted) {
+        try {
+          if (await attempt(renewDeadlineMs, signal)) {
+            log.info({ lease: name, identity }, 'lease acquired');
+            renewing = renewUntilLost();
+            return true;
+          }
+        } catch (error) {
+          if (!signal.aborted)
+            log.warn({ lease: name, reason: (error as Error).message }, 'lease not reached, trying again');
+        }
+        await sleep(clock, retryMs * (1 + random() * 0.2), signal);
+      }
+      return false;
+    },
+
+    /** Stops renewing and hands a held lease over, so that the next one need not wait it out. */
+    async release(): Promise<void> {
+      stopping.abort();
+      await renewing;
+      if (renewedAt === undefined || !observed) return;
+      renewedAt = undefined;
+      const now = formatMicroTime(clock.date());
+      const spec = { ...observed.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: now };
+      await client
+        .update(RESOURCES.Lease, { ...observed, spec }, { timeoutMs: retryMs })
+        .catch((error) =>
+          log.warn({ lease: name, reason: error.message }, 'lease not released, it will expire'),
+        );
+    },
+  };
+}

@@ -1,0 +1,244 @@
+/** Keeps one list and watch going for ever: one path of the API, one connection. */
+import { type ApiError, isGone } from './api-error.ts';
+import type { KubeClient, Selection } from './client.ts';
+import { backoffDelay, type Clock, sleep } from './clock.ts';
+import type { Log } from './log.ts';
+import { isLaterVersion, type KubeObject, objectKey } from './object.ts';
+import type { Resource } from './resource.ts';
+
+export interface WatchTiming {
+  /** The API server ends each watch after about this long (290 s). */
+  watchMs: number;
+  /** Silence, without even a bookmark, after which a watch counts as dead (150 s; bookmarks come every minute). */
+  staleMs: number;
+  /** Back-off after failures (500 ms doubling to 30 s). */
+  backoff: { baseMs: number; maxMs: number };
+  /** How long a watch may lag behind a list before what it lacks counts as missed (5 s). */
+  settleMs: number;
+}
+
+/** Where the loop puts what it sees. */
+export interface WatchTarget<T extends KubeObject> {
+  /** The objects that this loop has put there. */
+  current(): T[];
+  get(key: string): T | undefined;
+  put(object: T): void;
+  remove(key: string): void;
+  /** Everything has been listed for the first time. */
+  synced(): void;
+}
+
+export interface WatchLoopOptions<T extends KubeObject> {
+  client: Pick<KubeClient, 'list' | 'watch'>;
+  resource: Resource;
+  selection: Selection;
+  pageSize: number;
+  timing: WatchTiming;
+  target: WatchTarget<T>;
+  clock: Clock;
+  random: () => number;
+  log: Log;
+}
+
+interface Listing<T> {
+  objects: Map<string, T>;
+  resourceVersion: string;
+}
+
+export class WatchLoop<T extends KubeObject> {
+  readonly #options: WatchLoopOptions<T>;
+  readonly #stop = new AbortController();
+  #current: AbortController | undefined;
+  #resourceVersion: string | undefined;
+  #running: Promise<void> | undefined;
+  #resyncing: Promise<void> | undefined;
+  /** Keys that the watch saw deleted while a resync was listing. */
+  #deletedMeanwhile: Set<string> | undefined;
+  #seenAt: number;
+
+  hasSynced = false;
+  /** Objects that a resync found otherwise than the watch had left them. */
+  missed = 0;
+  /** Watches and lists that failed. */
+  failures = 0;
+
+  constructor(options: WatchLoopOptions<T>) {
+    this.#options = options;
+    this.#seenAt = options.clock.now();
+  }
+
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    this.#current?.abort();
+    await Promise.all([this.#running, this.#resyncing]);
+  }
+
+  /** Milliseconds since the API server last said anything here. */
+  ageMs(): number {
+    return this.#options.clock.now() - this.#seenAt;
+  }
+
+  /** Lists beside the open watch, repairs what it missed, and reopens it if that was anything; never throws. */
+  resync(): Promise<void> {
+    this.#resyncing ??= this.#compare()
+      .catch((error) => this.#warn('resync failed', error))
+      .finally(() => {
+        this.#resyncing = undefined;
+        this.#deletedMeanwhile = undefined;
+      });
+    return this.#resyncing;
+  }
+
+  get #stopped(): boolean {
+    return this.#stop.signal.aborted;
+  }
+
+  async #run(): Promise<void> {
+    const { clock, random, timing } = this.#options;
+    let attempt = 0;
+    while (!this.#stopped) {
+      try {
+        if (this.#resourceVersion === undefined) this.#replaceAll(await this.#list());
+        attempt = (await this.#watch()) ? 0 : attempt + 1;
+      } catch (error) {
+        if (this.#stopped) return;
+        if (isGone(error)) this.#resourceVersion = undefined;
+        attempt++;
+        this.failures++;
+        this.#warn('watch failed, opening it again', error);
+      }
+      if (attempt > 0) await sleep(clock, backoffDelay(timing.backoff, attempt, random), this.#stop.signal);
+    }
+  }
+
+  /** Reads one watch to its end; false where it ended at once, so that reopening must wait. */
+  async #watch(): Promise<boolean> {
+    const { client, resource, selection, timing, clock, random } = this.#options;
+    const current = new AbortController();
+    this.#current = current;
+    const opened = clock.now();
+    let events = 0;
+    let stale = false;
+    const limitSilence = () =>
+      clock.after(timing.staleMs, () => {
+        stale = true;
+        current.abort();
+      });
+    let cancelLimit = limitSilence();
+    try {
+      const stream = client.watch<T>(resource, {
+        ...selection,
+        resourceVersion: this.#resourceVersion!,
+        timeoutSeconds: Math.ceil((timing.watchMs * (1 + random() * 0.2)) / 1000),
+        signal: current.signal,
+      });
+      for await (const event of stream) {
+        if (current.signal.aborted) break;
+        events++;
+        cancelLimit();
+        cancelLimit = limitSilence();
+        this.#take(event);
+      }
+    } catch (error) {
+      if (stale) throw new Error(`nothing heard for ${timing.staleMs} ms`);
+      if (!current.signal.aborted) throw error;
+    } finally {
+      cancelLimit();
+    }
+    // Ended by a resync: open again at once.
+    return current.signal.aborted || events > 0 || clock.now() - opened >= 1_000;
+  }
+
+  #take({ type, object }: { type: string; object: T }): void {
+    const { target } = this.#options;
+    this.#seenAt = this.#options.clock.now();
+    if (type === 'DELETED') {
+      target.remove(objectKey(object));
+      this.#deletedMeanwhile?.add(objectKey(object));
+    } else if (type !== 'BOOKMARK') target.put(object);
+    this.#resourceVersion = object.metadata.resourceVersion ?? this.#resourceVersion;
+  }
+
+  #replaceAll({ objects, resourceVersion }: Listing<T>): void {
+    const { target } = this.#options;
+    for (const old of target.current()) if (!objects.has(objectKey(old))) target.remove(objectKey(old));
+    for (const [key, object] of objects)
+      if (target.get(key)?.metadata.resourceVersion !== object.metadata.resourceVersion) target.put(object);
+    this.#resourceVersion = resourceVersion;
+    if (this.hasSynced) return;
+    this.hasSynced = true;
+    target.synced();
+  }
+
+  async #compare(): Promise<void> {
+    if (!this.hasSynced) return;
+    const { target, clock, timing, log, resource } = this.#options;
+    this.#deletedMeanwhile = new Set();
+    const listing = await this.#list();
+    if (this.#differences(listing) > 0) await sleep(clock, timing.settleMs, this.#stop.signal);
+    const missed = this.#differences(listing);
+    if (missed === 0 || this.#stopped) return;
+    this.missed += missed;
+    log.warn({ resource: resource.plural, missed }, 'the watch missed changes, opening it again');
+    for (const [key, object] of listing.objects) if (this.#missed(key, object)) target.put(object);
+    for (const old of this.#vanished(listing)) target.remove(objectKey(old));
+    this.#resourceVersion = listing.resourceVersion;
+    this.#current?.abort();
+  }
+
+  #differences(listing: Listing<T>): number {
+    const changed = [...listing.objects].filter(([key, object]) => this.#missed(key, object)).length;
+    return changed + this.#vanished(listing).length;
+  }
+
+  /** Whether the list shows a later state than the watch has brought. */
+  #missed(key: string, listed: T): boolean {
+    const known = this.#options.target.get(key);
+    if (!known) return !this.#deletedMeanwhile?.has(key);
+    return isLaterVersion(listed.metadata.resourceVersion, known.metadata.resourceVersion);
+  }
+
+  #vanished({ objects, resourceVersion }: Listing<T>): T[] {
+    return this.#options.target
+      .current()
+      .filter(
+        (known) =>
+          !objects.has(objectKey(known)) && !isLaterVersion(known.metadata.resourceVersion, resourceVersion),
+      );
+  }
+
+  /** Lists page by page; a continue token that expired on the way means once more, in one piece. */
+  async #list(): Promise<Listing<T>> {
+    try {
+      return await this.#listPages(this.#options.pageSize);
+    } catch (error) {
+      if (!isGone(error)) throw error;
+      return this.#listPages(undefined);
+    }
+  }
+
+  async #listPages(limit: number | undefined): Promise<Listing<T>> {
+    const { client, resource, selection } = this.#options;
+    const objects = new Map<string, T>();
+    let next: string | undefined;
+    for (;;) {
+      const signal = this.#stop.signal;
+      const page = await client.list<T>(resource, { ...selection, limit, continue: next, signal });
+      this.#seenAt = this.#options.clock.now();
+      for (const object of page.items) objects.set(objectKey(object), object);
+      next = page.metadata.continue || undefined;
+      if (!next) return { objects, resourceVersion: page.metadata.resourceVersion };
+    }
+  }
+
+  #warn(message: string, error: unknown): void {
+    const { log, resource, selection } = this.#options;
+    if (this.#stopped) return;
+    const { message: reason } = error as ApiError;
+    log.warn({ resource: resource.plural, namespace: selection.namespace, reason }, message);
+  }
+}

@@ -1,0 +1,164 @@
+/** A supervised, cached view of one resource: in the whole cluster, or in some namespaces. */
+import type { KubeClient, Selection } from './client.ts';
+import { type Clock, systemClock } from './clock.ts';
+import { type Log, silentLog } from './log.ts';
+import type { KubeObject } from './object.ts';
+import { type Indexes, type ObjectCache, WritableCache } from './object-cache.ts';
+import type { Resource } from './resource.ts';
+import { WatchLoop, type WatchTiming } from './watch-loop.ts';
+
+export interface WatcherOptions<T extends KubeObject> {
+  client: Pick<KubeClient, 'list' | 'watch'>;
+  resource: Resource;
+  /** Only these namespaces (one watch each); absent or empty: the whole cluster. */
+  namespaces?: readonly string[];
+  labelSelector?: string;
+  fieldSelector?: string;
+  indexes?: Indexes<T>;
+  /** Leaves out what nobody reads before an object is kept, to save memory. */
+  trim?: (object: T) => T;
+  /** Objects of a page (500). */
+  pageSize?: number;
+  /** Every object is listed and handed to the handlers again after this long (10 minutes). */
+  resyncMs?: number;
+  timing?: Partial<WatchTiming>;
+  clock?: Clock;
+  random?: () => number;
+  log?: Log;
+}
+
+/** Without `old`: added. Without `new`: deleted. Both the same: a resync. */
+export type ChangeHandler<T extends KubeObject> = (old: T | undefined, current: T | undefined) => void;
+
+export interface Watcher<T extends KubeObject = KubeObject> extends ObjectCache<T> {
+  readonly resource: Resource;
+  start(): void;
+  /** Closes its connections and timers; resolves when nothing of it runs any more. */
+  stop(): Promise<void>;
+  /** Calls the handler on every later change; returns the way to end that. Handlers must be quick. */
+  onChange(handler: ChangeHandler<T>): () => void;
+  /** Whether everything has been listed at least once. */
+  hasSynced(): boolean;
+  /** Resolves when that is so, or the signal aborts. */
+  waitForSync(signal?: AbortSignal): Promise<void>;
+  /** Lists everything now and calls the handlers for every object. */
+  resync(): Promise<void>;
+  /** Milliseconds since the API server was last heard, of the quietest watch. */
+  ageMs(): number;
+  /** Changes that a resync found and the watch had missed, since the start. */
+  missed(): number;
+  /** Lists and watches that failed, since the start. */
+  failures(): number;
+}
+
+const TIMING: WatchTiming = {
+  watchMs: 290_000,
+  staleMs: 150_000,
+  backoff: { baseMs: 500, maxMs: 30_000 },
+  settleMs: 5_000,
+};
+
+export function createWatcher<T extends KubeObject = KubeObject>(options: WatcherOptions<T>): Watcher<T> {
+  const { client, resource, labelSelector, fieldSelector, trim = (object) => object } = options;
+  const { pageSize = 500, resyncMs = 600_000, clock = systemClock, random = Math.random } = options;
+  const { log = silentLog } = options;
+  const timing = { ...TIMING, ...options.timing };
+  const cache = new WritableCache<T>(options.indexes);
+  const handlers = new Set<ChangeHandler<T>>();
+  const syncWaiters = new Set<() => void>();
+  const scopes = options.namespaces?.length ? options.namespaces : [undefined];
+  let cancelResync = () => {};
+  let stopped = false;
+
+  function notify(old: T | undefined, current: T | undefined): void {
+    for (const handler of handlers)
+      try {
+        handler(old, current);
+      } catch (err) {
+        log.error({ resource: resource.plural, err }, 'a watch handler threw');
+      }
+  }
+
+  const loops = scopes.map((namespace) => {
+    const selection: Selection = { namespace, labelSelector, fieldSelector };
+    const inScope = (object: T) => namespace === undefined || object.metadata.namespace === namespace;
+    return new WatchLoop<T>({
+      client,
+      resource,
+      selection,
+      pageSize,
+      timing,
+      clock,
+      random,
+      log,
+      target: {
+        current: () => cache.list().filter(inScope),
+        get: (key) => cache.get(key),
+        put(object) {
+          const kept = trim(object);
+          notify(cache.put(kept), kept);
+        },
+        remove(key) {
+          const old = cache.remove(key);
+          if (old) notify(old, undefined);
+        },
+        synced() {
+          if (hasSynced()) for (const wake of syncWaiters) wake();
+        },
+      },
+    });
+  });
+
+  const hasSynced = () => loops.every((loop) => loop.hasSynced);
+
+  function scheduleResync(): void {
+    cancelResync = clock.after(resyncMs * (0.9 + random() * 0.2), async () => {
+      await resync();
+      if (!stopped) scheduleResync();
+    });
+  }
+
+  async function resync(): Promise<void> {
+    await Promise.all(loops.map((loop) => loop.resync()));
+    if (!stopped) for (const object of cache.list()) notify(object, object);
+  }
+
+  return {
+    resource,
+    get size() {
+      return cache.size;
+    },
+    get: (key) => cache.get(key),
+    list: () => cache.list(),
+    byIndex: (index, value) => cache.byIndex(index, value),
+    start() {
+      for (const loop of loops) loop.start();
+      scheduleResync();
+    },
+    async stop() {
+      stopped = true;
+      cancelResync();
+      await Promise.all(loops.map((loop) => loop.stop()));
+    },
+    onChange(handler) {
+      handlers.add(handler);
+      return () => handlers.delete(handler);
+    },
+    hasSynced,
+    waitForSync: (signal) =>
+      new Promise((resolve) => {
+        if (hasSynced() || signal?.aborted) return resolve();
+        const finish = () => {
+          syncWaiters.delete(finish);
+          signal?.removeEventListener('abort', finish);
+          resolve();
+        };
+        syncWaiters.add(finish);
+        signal?.addEventListener('abort', finish);
+      }),
+    resync,
+    ageMs: () => Math.max(...loops.map((loop) => loop.ageMs())),
+    missed: () => loops.reduce((sum, loop) => sum + loop.missed, 0),
+    failures: () => loops.reduce((sum, loop) => sum + loop.failures, 0),
+  };
+}

@@ -1,0 +1,172 @@
+/** A queue of keys: each at most once in it, never two runs of one key at a time, failures back off by key. */
+import { isConflict } from './api-error.ts';
+import { type Backoff, backoffDelay, type Clock, systemClock } from './clock.ts';
+import { type Log, silentLog } from './log.ts';
+
+export interface Requeue {
+  /** Look at the key again after this time, although all went well. */
+  requeueAfterMs?: number;
+}
+
+export interface QueueSample {
+  queue: string;
+  outcome: 'success' | 'requeued' | 'conflict' | 'error';
+  seconds: number;
+  /** How long the key was due before its run began. */
+  waitSeconds: number;
+}
+
+export interface WorkQueueOptions {
+  name: string;
+  /** The signal aborts at the deadline and when the queue stops; throw to be called again. */
+  process: (key: string, signal: AbortSignal) => Promise<Requeue | undefined>;
+  /** Keys worked on at a time (2). */
+  workers?: number;
+  /** Of a failing key (250 ms doubling to 2 minutes). */
+  backoff?: Backoff;
+  /** Of one run in milliseconds (60,000). */
+  deadlineMs?: number;
+  clock?: Clock;
+  random?: () => number;
+  log?: Log;
+  onProcessed?: (sample: QueueSample) => void;
+}
+
+interface Timer {
+  at: number;
+  cancel: () => void;
+}
+
+const BACKOFF: Backoff = { baseMs: 250, maxMs: 120_000 };
+/** A conflict only says that the cache was behind: soon again, without a word. */
+const CONFLICT_BACKOFF: Backoff = { baseMs: 50, maxMs: 5_000 };
+
+export type WorkQueue = ReturnType<typeof createWorkQueue>;
+
+/** Makes a queue; it accepts keys at once and works on them after `start`. */
+export function createWorkQueue(options: WorkQueueOptions) {
+  const { name, process, workers = 2, backoff = BACKOFF, deadlineMs = 60_000 } = options;
+  const { clock = systemClock, random = Math.random, log = silentLog, onProcessed } = options;
+  /** Keys that are due, with the time since when: a Map keeps their order. */
+  const due = new Map<string, number>();
+  const timers = new Map<string, Timer>();
+  const failures = new Map<string, number>();
+  const running = new Map<string, Promise<void>>();
+  const stopping = new AbortController();
+  let freeWorkers = workers;
+  let started = false;
+
+  function add(key: string): void {
+    if (stopping.signal.aborted || due.has(key)) return;
+    due.set(key, clock.now());
+    timers.get(key)?.cancel();
+    timers.delete(key);
+    startRuns();
+  }
+
+  /** Of several times for one key the earliest counts. */
+  function addAfter(key: string, ms: number): void {
+    const at = clock.now() + ms;
+    const earlier = timers.get(key);
+    if (stopping.signal.aborted || due.has(key) || (earlier && earlier.at <= at)) return;
+    earlier?.cancel();
+    timers.set(key, { at, cancel: clock.after(Math.max(0, ms), () => add(key)) });
+  }
+
+  function startRuns(): void {
+    if (!started) return;
+    for (const [key, since] of due) {
+      if (freeWorkers === 0) return;
+      if (running.has(key)) continue;
+      due.delete(key);
+      running.set(key, run(key, since));
+    }
+  }
+
+  async function run(key: string, since: number): Promise<void> {
+    const begun = clock.now();
+    const controller = new AbortController();
+    const abort = () => controller.abort(stopping.signal.reason);
+    stopping.signal.addEventListener('abort', abort);
+    freeWorkers--;
+    let holdsWorker = true;
+    const freeWorker = () => {
+      if (holdsWorker) freeWorkers++;
+      holdsWorker = false;
+    };
+    // A run that ignores its deadline keeps its key, so that the key stays serial, but not its worker.
+    const cancelDeadline = clock.after(deadlineMs, () => {
+      log.warn({ queue: name, key, deadlineMs }, 'run is past its deadline');
+      controller.abort(new Error(`deadline of ${deadlineMs} ms passed`));
+      freeWorker();
+      startRuns();
+    });
+    let outcome: QueueSample['outcome'];
+    try {
+      const result = await process(key, controller.signal);
+      outcome = succeed(key, result ?? {});
+    } catch (error) {
+      outcome = fail(key, error);
+    }
+    cancelDeadline();
+    stopping.signal.removeEventListener('abort', abort);
+    running.delete(key);
+    freeWorker();
+    const seconds = (clock.now() - begun) / 1000;
+    onProcessed?.({ queue: name, outcome, seconds, waitSeconds: (begun - since) / 1000 });
+    startRuns();
+  }
+
+  function succeed(key: string, { requeueAfterMs }: Requeue): QueueSample['outcome'] {
+    failures.delete(key);
+    if (requeueAfterMs === undefined) return 'success';
+    addAfter(key, requeueAfterMs);
+    return 'requeued';
+  }
+
+  function fail(key: string, error: unknown): QueueSample['outcome'] {
+    const attempt = (failures.get(key) ?? 0) + 1;
+    failures.set(key, attempt);
+    const conflict = isConflict(error);
+    const retryMs = backoffDelay(conflict ? CONFLICT_BACKOFF : backoff, attempt, random);
+    const fields = { queue: name, key, attempt, retryMs: Math.round(retryMs), err: error };
+    if (conflict) log.debug(fields, 'conflict, trying again');
+    else if (!stopping.signal.aborted) log.warn(fields, 'run failed, trying again');
+    addAfter(key, retryMs);
+    return conflict ? 'conflict' : 'error';
+  }
+
+  return {
+    add,
+    addAfter,
+    /** Ends a key's back-off, and its timer: its object is gone. */
+    forget(key: string): void {
+      failures.delete(key);
+      timers.get(key)?.cancel();
+      timers.delete(key);
+    },
+    start(): void {
+      started = true;
+      startRuns();
+    },
+    /** Takes no more keys, lets what runs end within `drainMs`, then aborts it; resolves when nothing runs. */
+    async stop(drainMs = 10_000): Promise<void> {
+      started = false;
+      due.clear();
+      for (const { cancel } of timers.values()) cancel();
+      timers.clear();
+      const cancelDrain = clock.after(drainMs, () => stopping.abort(new Error('stopping')));
+      await Promise.all(running.values());
+      cancelDrain();
+      stopping.abort(new Error('stopped'));
+      for (const { cancel } of timers.values()) cancel();
+      timers.clear();
+    },
+    /** Keys that are due and not yet worked on. */
+    depth: () => due.size,
+    /** Keys being worked on. */
+    active: () => running.size,
+    /** Keys whose last run failed. */
+    failing: () => failures.size,
+  };
+}
