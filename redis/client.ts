@@ -185,7 +185,7 @@ function buildOptions(settings: RedisSettings): RedisOptions {
   const [first] = address.hosts;
   const server: RedisOptions =
     address.masterName === null
-      ? { host: first!.host, port: first!.port, ...(tls && { tls: { ...tls, servername: first!.host } }) }
+      ? { host: first!.host, port: first!.port, tls }
       : {
           sentinels: address.hosts,
           name: address.masterName,

@@ -1,4 +1,4 @@
-/** Connections to a test's Redis, and the facts it counts. */
+/** Connections to a test's Redis, and the wait for what happens there. */
 import { connectRedis, type RedisConnection, type RedisSettings } from '../../redis/client.ts';
 import type { RedisServer } from './redis-server.ts';
 
@@ -6,10 +6,16 @@ import type { RedisServer } from './redis-server.ts';
 export async function connectTo(
   server: RedisServer,
   settings: Partial<RedisSettings> = {},
+  timeoutMs = 5000,
 ): Promise<RedisConnection> {
   const admin = { password: server.admin, name: 'test', role: 'operator' as const };
   const connection = connectRedis({ url: server.url, ...admin, ...settings });
-  await connection.untilUp(5000);
+  try {
+    await connection.untilUp(timeoutMs);
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
   return connection;
 }
 
@@ -25,3 +31,10 @@ export async function until(
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
+
+/** What a promise rejects with; undefined when it resolves. */
+export const rejection = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  );

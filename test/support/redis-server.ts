@@ -9,6 +9,8 @@ import { join } from 'node:path';
 export interface RedisServerOptions {
   /** More arguments of redis-server, such as ['--maxmemory', '4mb']. */
   args?: string[];
+  /** Starts a Sentinel that watches this port's server as `mymaster`. */
+  watch?: number;
   /** Keeps users in a file; the default user then has the password `admin`. */
   aclFile?: boolean;
   appendOnly?: boolean;
@@ -38,8 +40,10 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
   ensureRedisServer();
   const folder = mkdtempSync(join(tmpdir(), 'berth-redis-'));
   const admin = options.aclFile ? randomBytes(16).toString('hex') : undefined;
-  const args = ['--bind', '127.0.0.1', '--save', '', '--dir', folder];
-  args.push('--appendonly', options.appendOnly ? 'yes' : 'no', '--appendfsync', 'always');
+  const args = options.watch
+    ? [writeSentinelFile(folder, options.watch), '--sentinel', '--bind', '127.0.0.1']
+    : ['--bind', '127.0.0.1', '--save', '', '--dir', folder, '--appendfsync', 'always'];
+  if (options.appendOnly) args.push('--appendonly', 'yes');
   if (admin) args.push('--aclfile', writeAclFile(folder, admin));
   args.push(...(options.args ?? []));
 
@@ -72,6 +76,12 @@ function writeAclFile(folder: string, password: string): string {
   return path;
 }
 
+function writeSentinelFile(folder: string, port: number): string {
+  const path = join(folder, 'sentinel.conf');
+  writeFileSync(path, `dir ${folder}\nsentinel monitor mymaster 127.0.0.1 ${port} 1\n`);
+  return path;
+}
+
 /** A free port may be taken between looking and listening, so this tries again. */
 async function startOnFreePort(args: string[]): Promise<{ port: number; child: ChildProcess }> {
   for (let attempt = 1; ; attempt++) {
@@ -85,7 +95,8 @@ async function startOnFreePort(args: string[]): Promise<{ port: number; child: C
 }
 
 function startOn(port: number, args: string[]): Promise<ChildProcess> {
-  const child = spawn('redis-server', ['--port', String(port), ...args], {
+  // The port comes last, since a configuration file must come first.
+  const child = spawn('redis-server', [...args, '--port', String(port)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   return new Promise((resolve, reject) => {
@@ -99,7 +110,7 @@ function startOn(port: number, args: string[]): Promise<ChildProcess> {
     child.once('exit', (code) => fail(`exited with ${code}`));
     child.stdout!.on('data', (chunk: Buffer) => {
       output = (output + chunk.toString()).slice(-4000);
-      if (!output.includes('Ready to accept connections')) return;
+      if (!/Ready to accept connections|\+monitor master/.test(output)) return;
       clearTimeout(timer);
       child.removeAllListeners('exit');
       child.stdout!.removeAllListeners('data').resume();

@@ -1,0 +1,243 @@
+import { expect } from 'chai';
+import { type GatewayConfig, gatewayConfig } from '../../../contract/gateway-config.ts';
+import { modelLimits, resolveLimits } from '../../../contract/model-limits.ts';
+import { channels, globalKeys, type PublishedKey, workKeys } from '../../../contract/redis-keys.ts';
+import { type Change, decodeChange } from '../../../redis/changes.ts';
+import { type RedisConnection, subscribe } from '../../../redis/client.ts';
+import * as publication from '../../../redis/publication.ts';
+import * as published from '../../../redis/published.ts';
+import { connectTo, until } from '../../support/redis-client.ts';
+import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+
+const CONFIG: GatewayConfig = gatewayConfig.parse({
+  v: 1,
+  namespace: 'one',
+  name: 'chat',
+  registrationId: 7,
+  modelId: 'org/chat',
+  servedModelName: 'org/chat',
+  displayName: 'Chat',
+  ownedBy: 'org',
+  created: 1_700_000_000,
+  kind: 'LLM',
+  concurrency: null,
+  paused: false,
+  deleting: false,
+  enginePreset: 'vllm',
+  limits: resolveLimits(modelLimits.parse({})),
+  image: null,
+  video: null,
+  pricing: { perImage: null, perVideoSecond: null, perMillionInputTokens: 5, perMillionOutputTokens: null },
+  storageCredential: null,
+});
+const key = (n: string, rpm = 60): PublishedKey => ({ n, rpm, tpd: 1000, exp: 0, off: 0 });
+const CHAT = { namespace: 'one', name: 'chat' };
+
+describe('publication', () => {
+  let server: RedisServer;
+  let connection: RedisConnection;
+  let closeSubscription: () => Promise<void>;
+  const heard: { channel: string; change: Change | null }[] = [];
+
+  before(async () => {
+    server = await startRedis();
+    connection = await connectTo(server);
+    let ready = false;
+    const subscription = subscribe(
+      { url: server.url, name: 'test', role: 'front' },
+      [channels.workspace('one'), channels.workspace('two'), channels.front],
+      {
+        onMessage: (message, channel) => heard.push({ channel, change: decodeChange(message) }),
+        onResume: () => {
+          ready = true;
+        },
+      },
+    );
+    closeSubscription = subscription.close;
+    await until(() => ready, 'the subscription');
+  });
+  beforeEach(async () => {
+    await connection.redis.flushdb();
+    heard.length = 0;
+  });
+  after(async () => {
+    await closeSubscription?.();
+    await connection?.close();
+    await server?.stop();
+  });
+
+  /** How many commands that write or notify the server has run. */
+  async function countWrites(): Promise<number> {
+    const stats = await connection.redis.info('commandstats');
+    const writes = /cmdstat_(hset|hdel|set|del|sadd|srem|publish|exec):calls=(\d+)/g;
+    return [...stats.matchAll(writes)].reduce((sum, match) => sum + Number(match[2]), 0);
+  }
+
+  /** Messages arrive in order, so one sent last says that all have. */
+  async function hear(): Promise<{ channel: string; change: Change | null }[]> {
+    const mark = JSON.stringify({ what: 'workspace', namespace: 'mark' });
+    await connection.redis.publish(channels.front, mark);
+    const isMark = ({ change }: { change: Change | null }) =>
+      change?.what === 'workspace' && change.namespace === 'mark';
+    await until(() => heard.some(isMark), 'the mark');
+    return heard.splice(0).filter((message) => !isMark(message));
+  }
+
+  const writers: [string, () => Promise<boolean>, Change][] = [
+    [
+      'publishApiKeys',
+      () =>
+        publication.publishApiKeys(
+          connection.redis,
+          'one',
+          new Map([
+            ['a', key('a')],
+            ['b', key('b')],
+          ]),
+        ),
+      { what: 'apikeys', namespace: 'one' },
+    ],
+    [
+      'publishApiKey',
+      () => publication.publishApiKey(connection.redis, 'one', 'a', key('a')),
+      { what: 'apikeys', namespace: 'one' },
+    ],
+    [
+      'publishDeployment',
+      () => publication.publishDeployment(connection.redis, CONFIG),
+      { what: 'deployment', ...CHAT },
+    ],
+    [
+      'publishReplicas',
+      () => publication.publishReplicas(connection.redis, 'one', 'chat', ['10.0.0.2', '10.0.0.1']),
+      { what: 'replicas', ...CHAT },
+    ],
+    [
+      'publishWorkspace',
+      () => publication.publishWorkspace(connection.redis, 'one', { creditMicros: 5 }),
+      { what: 'workspace', namespace: 'one' },
+    ],
+    ['publishHost', () => publication.publishHost(connection.redis, 'A.example', CHAT), { what: 'hosts' }],
+    [
+      'publishHosts',
+      () => publication.publishHosts(connection.redis, new Map([['a.example', CHAT]])),
+      { what: 'hosts' },
+    ],
+  ];
+  for (const [name, write, change] of writers) {
+    it(`${name} writes and notifies once, then nothing while nothing changes`, async () => {
+      expect(await write()).to.equal(true);
+      const told = change.what === 'hosts' ? [channels.front] : [channels.front, channels.workspace('one')];
+      expect(await hear()).to.have.deep.members(told.map((channel) => ({ channel, change })));
+      const writes = await countWrites();
+      expect(await write()).to.equal(false);
+      expect(await countWrites()).to.equal(writes);
+      expect(await hear()).to.deep.equal([]);
+    });
+  }
+
+  it('replaces a workspace’s keys exactly and leaves another’s alone', async () => {
+    const { redis } = connection;
+    await publication.publishApiKeys(redis, 'two', new Map([['a', key('theirs')]]));
+    await publication.publishApiKeys(
+      redis,
+      'one',
+      new Map([
+        ['a', key('a')],
+        ['b', key('b')],
+      ]),
+    );
+    await publication.publishApiKeys(
+      redis,
+      'one',
+      new Map([
+        ['b', key('b', 5)],
+        ['c', key('c')],
+      ]),
+    );
+    expect(await published.readApiKeys(redis, 'one')).to.deep.equal(
+      new Map([
+        ['b', key('b', 5)],
+        ['c', key('c')],
+      ]),
+    );
+    await publication.publishApiKeys(redis, 'one', new Map());
+    expect((await published.readApiKeys(redis, 'one')).size).to.equal(0);
+    expect((await published.readApiKeys(redis, 'two')).size).to.equal(1);
+    expect(await published.readWorkspaces(redis)).to.deep.equal(['one', 'two']);
+  });
+
+  it('removes one key and says nothing when it was not there', async () => {
+    const { redis } = connection;
+    await publication.publishApiKey(redis, 'one', 'a', key('a'));
+    expect(await publication.removeApiKey(redis, 'one', 'a')).to.equal(true);
+    expect(await publication.removeApiKey(redis, 'one', 'a')).to.equal(false);
+  });
+
+  it('gives gateways the configuration and replicas back as published', async () => {
+    const { redis } = connection;
+    await publication.publishDeployment(redis, CONFIG);
+    await publication.publishReplicas(redis, 'one', 'chat', ['10.0.0.2', '10.0.0.1', '10.0.0.2']);
+    expect(await published.readDeployment(redis, 'one', 'chat')).to.deep.equal(CONFIG);
+    expect(await published.readDeployments(redis, 'one')).to.deep.equal(new Map([['chat', CONFIG]]));
+    expect(await published.readDeployment(redis, 'one', 'other')).to.equal(null);
+    expect(await published.readReplicas(redis, 'one', 'chat')).to.deep.equal(['10.0.0.1', '10.0.0.2']);
+    await publication.publishReplicas(redis, 'one', 'chat', []);
+    expect(await published.readReplicas(redis, 'one', 'chat')).to.deep.equal([]);
+  });
+
+  it('removes all of a deployment, heartbeats too', async () => {
+    const { redis } = connection;
+    await publication.publishDeployment(redis, CONFIG);
+    await publication.publishReplicas(redis, 'one', 'chat', ['10.0.0.1']);
+    await redis.hset(workKeys('one').heartbeats('chat'), 'p', '{}');
+    await hear();
+    expect(await publication.removeDeployment(redis, 'one', 'chat')).to.equal(true);
+    expect(await published.readDeployment(redis, 'one', 'chat')).to.equal(null);
+    expect(await published.readReplicas(redis, 'one', 'chat')).to.deep.equal([]);
+    expect(await redis.exists(workKeys('one').heartbeats('chat'))).to.equal(0);
+    expect(await hear()).to.have.length(2);
+    expect(await publication.removeDeployment(redis, 'one', 'chat')).to.equal(false);
+    expect(await hear()).to.deep.equal([]);
+  });
+
+  it('finds the owner of a host in any case, and removes it for that owner only', async () => {
+    const { redis } = connection;
+    await publication.publishHost(redis, 'Chat.Example', CHAT);
+    expect(await published.readHost(redis, 'CHAT.example')).to.deep.equal(CHAT);
+    expect(await published.readHost(redis, 'other.example')).to.equal(null);
+    const other = { namespace: 'two', name: 'chat' };
+    expect(await publication.removeHost(redis, 'chat.example', other)).to.equal(false);
+    expect(await publication.removeHost(redis, 'chat.example', CHAT)).to.equal(true);
+    expect(await publication.removeHost(redis, 'chat.example', CHAT)).to.equal(false);
+    await publication.publishHosts(
+      redis,
+      new Map([
+        ['a', CHAT],
+        ['b', CHAT],
+      ]),
+    );
+    await publication.publishHosts(redis, new Map([['b', other]]));
+    expect(await published.readHosts(redis)).to.deep.equal(new Map([['b', other]]));
+  });
+
+  it('forgets a workspace but not what it spent', async () => {
+    const { redis } = connection;
+    await publication.publishDeployment(redis, CONFIG);
+    await publication.publishApiKey(redis, 'one', 'a', key('a'));
+    await redis.set(workKeys('one').credit, 5);
+    expect(await publication.removeWorkspace(redis, 'one')).to.equal(true);
+    expect(await redis.keys('*')).to.deep.equal([workKeys('one').credit]);
+    expect(await publication.removeWorkspace(redis, 'one')).to.equal(false);
+  });
+
+  it('reports a failed write instead of calling it published', async () => {
+    const { redis } = connection;
+    await redis.set(globalKeys.workspaces, 'of the wrong type');
+    let error: unknown;
+    await publication.publishApiKey(redis, 'one', 'a', key('a')).catch((reason) => {
+      error = reason;
+    });
+    expect(String(error)).to.include('WRONGTYPE');
+  });
+});

@@ -1,0 +1,63 @@
+import type { RedisConnection } from '../../../redis/client.ts';
+import { connectTo, until } from '../../support/redis-client.ts';
+import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+
+describe('a Redis behind Sentinel', () => {
+  const started: { stop(): Promise<void> }[] = [];
+  let replica: RedisServer;
+  let sentinel: RedisServer;
+
+  async function start(options: Parameters<typeof startRedis>[0]): Promise<RedisServer> {
+    const server = await startRedis(options);
+    started.unshift(server);
+    return server;
+  }
+  async function connect(server: RedisServer, url = server.url): Promise<RedisConnection> {
+    const connection = await connectTo(server, { url, role: 'front' });
+    started.unshift({ stop: () => connection.close() });
+    return connection;
+  }
+
+  before(async () => {
+    const master = await start({});
+    replica = await start({ args: ['--replicaof', '127.0.0.1', String(master.port)] });
+    sentinel = await start({ watch: master.port });
+  });
+  after(async () => {
+    for (const server of started) await server.stop();
+  });
+
+  it('is found by its master’s name and followed through a failover', async function () {
+    this.timeout(40_000);
+    const url = `redis+sentinel://127.0.0.1:${sentinel.port}/mymaster`;
+    const [connection, promoted, control] = await Promise.all([
+      connect(sentinel, url),
+      connect(replica),
+      connect(sentinel),
+    ]);
+    await connection.redis.set('k', 'before');
+    await until(async () => (await promoted.redis.get('k')) === 'before', 'the replica follows', 10_000);
+    const failover = () =>
+      control.redis.call('SENTINEL', 'FAILOVER', 'mymaster').then(
+        () => true,
+        () => false,
+      );
+    await until(failover, 'Sentinel knows the replica', 15_000);
+    // A promotion cuts all connections.
+    const isMaster = () =>
+      promoted.redis.info('replication').then(
+        (info) => info.includes('role:master'),
+        () => false,
+      );
+    await until(isMaster, 'the replica is promoted', 15_000);
+    const write = async () => {
+      try {
+        await connection.redis.set('k', 'after');
+        return (await promoted.redis.get('k')) === 'after';
+      } catch {
+        return false;
+      }
+    };
+    await until(write, 'writes reach the new master', 15_000);
+  });
+});

@@ -1,0 +1,201 @@
+import { expect } from 'chai';
+import { channels, configKeys, workKeys } from '../../../contract/redis-keys.ts';
+import { admit, heartbeat, leave, settle } from '../../../redis/calls.ts';
+import { isRedisAway, type RedisConnection } from '../../../redis/client.ts';
+import { loadLibrary } from '../../../redis/library.ts';
+import { publishApiKey } from '../../../redis/publication.ts';
+import { readDeployment } from '../../../redis/published.ts';
+import { ensureWorkspaceUser, listWorkspaceUsers, removeWorkspaceUser } from '../../../redis/users.ts';
+import { connectTo, rejection, until } from '../../support/redis-client.ts';
+import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+
+const SHA256 = 'a'.repeat(64);
+const KEY = { n: 'k', rpm: 10, tpd: 10, exp: 0, off: 0 as const };
+
+describe('a workspace’s Redis user', () => {
+  let server: RedisServer;
+  let admin: RedisConnection;
+  let tenant: RedisConnection;
+  const user = { namespace: 'one', username: 'ws:one', password: 'first' };
+  const connectTenant = (password = user.password) =>
+    connectTo(server, { username: user.username, password, role: 'sidecar' });
+
+  before(async () => {
+    server = await startRedis({ aclFile: true });
+    admin = await connectTo(server);
+    await loadLibrary(admin.redis);
+    for (const namespace of ['one', 'two']) {
+      await publishApiKey(admin.redis, namespace, SHA256, KEY);
+      await admin.redis.set(workKeys(namespace).credit, 5);
+    }
+    await ensureWorkspaceUser(admin.redis, user);
+    tenant = await connectTenant();
+  });
+  after(async () => {
+    await tenant?.close();
+    await admin?.close();
+    await server?.stop();
+  });
+
+  it('calls every function on its own keys and reads its own configuration', async () => {
+    const key = { namespace: 'one', sha256: SHA256 };
+    const replica = { namespace: 'one', name: 'chat' };
+    const word = { v: 1 as const, pod: 'p', address: 'a', port: 1, inflight: 0, limit: 1, ready: true };
+    expect((await admit(tenant.redis, { ...key, counted: true })).verdict).to.equal('ok');
+    expect((await admit(tenant.redis, { ...key, counted: false })).verdict).to.equal('ok');
+    expect(await settle(tenant.redis, { ...key, tokens: 1, micros: 1, token: 't' })).to.equal(true);
+    const heartbeats = { ...replica, heartbeat: { ...word, draining: false, version: '1' } };
+    expect(await heartbeat(tenant.redis, heartbeats)).to.have.length(1);
+    await leave(tenant.redis, { ...replica, pod: 'p' });
+    expect(await readDeployment(tenant.redis, 'one', 'chat')).to.equal(null);
+    expect(await tenant.redis.subscribe(channels.workspace('one'))).to.equal(1);
+    await tenant.redis.unsubscribe();
+  });
+
+  it('is refused as the limits’ counters run over too', async () => {
+    const fast = { ...KEY, rpm: 1 };
+    await publishApiKey(admin.redis, 'one', 'b'.repeat(64), fast);
+    const request = { namespace: 'one', sha256: 'b'.repeat(64), counted: true };
+    await admit(tenant.redis, request);
+    expect((await admit(tenant.redis, request)).verdict).to.equal('rpm');
+  });
+
+  const own = workKeys('one').rpm(SHA256);
+  const marker = workKeys('one').settled('unused');
+  const refused: Record<string, string[]> = {
+    'read another workspace’s counter': ['GET', workKeys('two').credit],
+    'write another workspace’s counter': ['SET', workKeys('two').credit, '0'],
+    'read another workspace’s keys': ['HGETALL', configKeys('two').apiKeys],
+    'write another workspace’s heartbeats': ['HSET', workKeys('two').heartbeats('chat'), 'p', '{}'],
+    'write its own keys': ['HSET', configKeys('one').apiKeys, SHA256, '{}'],
+    'remove its own keys': ['HDEL', configKeys('one').apiKeys, SHA256],
+    'grant itself credit': ['HSET', configKeys('one').workspace, 'creditMicros', '9'],
+    'make its own configuration expire': ['EXPIRE', configKeys('one').apiKeys, '1'],
+    'read the hosts': ['HGETALL', 'g:hosts'],
+    'read the workspaces': ['SMEMBERS', 'g:workspaces'],
+    'admit in another workspace': [
+      'FCALL',
+      'berth_1_admit',
+      '1',
+      workKeys('two').rpm(SHA256),
+      'two',
+      SHA256,
+      '1',
+    ],
+    'admit in another workspace behind a key of its own': [
+      'FCALL',
+      'berth_1_admit',
+      '1',
+      own,
+      'two',
+      SHA256,
+      '1',
+    ],
+    'settle in another workspace behind a key of its own': [
+      'FCALL',
+      'berth_1_settle',
+      '1',
+      marker,
+      'two',
+      SHA256,
+      '1',
+      '1',
+    ],
+    'call a function on its own configuration': [
+      'FCALL',
+      'berth_1_leave',
+      '1',
+      configKeys('one').apiKeys,
+      SHA256,
+    ],
+    EVAL: ['EVAL', 'return 1', '0'],
+    EVAL_RO: ['EVAL_RO', 'return 1', '0'],
+    EVALSHA: ['EVALSHA', 'e0e1f9fabfc9d4800c877a703b823ac0578ff8db', '0'],
+    SCRIPT: ['SCRIPT', 'LOAD', 'return 1'],
+    'FUNCTION LIST': ['FUNCTION', 'LIST'],
+    'FUNCTION LOAD': ['FUNCTION', 'LOAD', '#!lua name=x\nreturn 1'],
+    'FUNCTION DELETE': ['FUNCTION', 'DELETE', 'berth_1'],
+    KEYS: ['KEYS', '*'],
+    SCAN: ['SCAN', '0'],
+    RANDOMKEY: ['RANDOMKEY'],
+    DBSIZE: ['DBSIZE'],
+    CONFIG: ['CONFIG', 'GET', '*'],
+    FLUSHALL: ['FLUSHALL'],
+    FLUSHDB: ['FLUSHDB'],
+    'ACL WHOAMI': ['ACL', 'WHOAMI'],
+    'ACL LIST': ['ACL', 'LIST'],
+    'ACL SETUSER': ['ACL', 'SETUSER', 'ws:one', '~*'],
+    INFO: ['INFO'],
+    'CLIENT LIST': ['CLIENT', 'LIST'],
+    'CLIENT KILL': ['CLIENT', 'KILL', 'TYPE', 'normal'],
+    MONITOR: ['MONITOR'],
+    SHUTDOWN: ['SHUTDOWN', 'NOSAVE'],
+    SAVE: ['SAVE'],
+    REPLICAOF: ['REPLICAOF', '127.0.0.1', '1'],
+    MIGRATE: ['MIGRATE', '127.0.0.1', '1', own, '0', '1'],
+    MODULE: ['MODULE', 'LIST'],
+    SELECT: ['SELECT', '1'],
+    RENAME: ['RENAME', own, 'elsewhere'],
+    'PUBLISH to its own channel': ['PUBLISH', channels.workspace('one'), 'x'],
+    'SUBSCRIBE to another workspace’s channel': ['SUBSCRIBE', channels.workspace('two')],
+    'SUBSCRIBE to the front’s channel': ['SUBSCRIBE', channels.front],
+    PSUBSCRIBE: ['PSUBSCRIBE', '*'],
+    'PUBSUB CHANNELS': ['PUBSUB', 'CHANNELS'],
+  };
+  for (const [what, [command, ...args]] of Object.entries(refused)) {
+    it(`may not: ${what}`, async () => {
+      const error = await rejection(tenant.redis.call(command!, ...args));
+      expect(error).to.be.an.instanceOf(Error);
+      expect((error as Error).message).to.match(/^NOPERM|can't access at least one of the keys/);
+      expect(isRedisAway(error), 'a refusal counts as away').to.equal(true);
+    });
+  }
+
+  it('changed nothing of another’s by all that', async () => {
+    expect(await admin.redis.get(workKeys('two').credit)).to.equal('5');
+    expect(await admin.redis.keys('w:{two}:*')).to.deep.equal([workKeys('two').credit]);
+    expect(await admin.redis.hgetall(configKeys('one').workspace)).to.deep.equal({});
+  });
+
+  it('is left alone when it is right, and set right when it is not', async () => {
+    expect(await ensureWorkspaceUser(admin.redis, user)).to.equal(false);
+    for (const drift of [['+@all'], ['~*'], ['&*'], ['nopass'], ['off'], ['>more'], ['-fcall']]) {
+      await admin.redis.acl('SETUSER', user.username, ...drift);
+      expect(await ensureWorkspaceUser(admin.redis, user), drift.join()).to.equal(true);
+      expect(await ensureWorkspaceUser(admin.redis, user), drift.join()).to.equal(false);
+    }
+  });
+
+  it('outlives a restart by the file of users, and is not in the clear there', async () => {
+    await server.restart();
+    await until(() => admin.state === 'up' && tenant.state === 'up', 'both connect again');
+    expect(await listWorkspaceUsers(admin.redis)).to.deep.equal(['ws:one']);
+    expect(JSON.stringify(await admin.redis.acl('LIST'))).to.not.include(user.password);
+  });
+
+  it('takes the new password after a change, and the old one no more', async () => {
+    await ensureWorkspaceUser(admin.redis, { ...user, password: 'second' });
+    await (await connectTenant('second')).close();
+    const old = { username: user.username, password: 'first' };
+    const error = await rejection(connectTo(server, old, 300));
+    expect(String(error)).to.include('WRONGPASS');
+  });
+
+  it('is cut off and gone once removed', async () => {
+    const open = await connectTenant('second');
+    expect(await removeWorkspaceUser(admin.redis, user.username)).to.equal(true);
+    expect(await removeWorkspaceUser(admin.redis, user.username)).to.equal(false);
+    await until(() => open.state === 'away', 'the open connection is cut');
+    const error = await rejection(open.redis.get(own));
+    expect(isRedisAway(error)).to.equal(true);
+    expect(await listWorkspaceUsers(admin.redis)).to.deep.equal([]);
+    await open.close();
+  });
+
+  it('is not made for a namespace whose name could match others', async () => {
+    for (const namespace of ['*', 'a*', 'one}:x', '', 'One', 'a?b']) {
+      const error = await rejection(ensureWorkspaceUser(admin.redis, { ...user, namespace }));
+      expect(String(error)).to.include('not the name of a namespace');
+    }
+  });
+});
