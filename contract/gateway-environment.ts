@@ -19,6 +19,8 @@ export const GATEWAY_ENV = {
   drainTimeoutMs: 'GATEWAY_DRAIN_TIMEOUT_MS',
   podName: 'GATEWAY_POD_NAME',
   podIP: 'GATEWAY_POD_IP',
+  /** Address to listen on; all by default, 127.0.0.1 in the role `local`. */
+  host: 'GATEWAY_HOST',
   httpPort: 'GATEWAY_HTTP_PORT',
   adminPort: 'GATEWAY_ADMIN_PORT',
   metricsPort: 'GATEWAY_METRICS_PORT',

@@ -18,6 +18,8 @@ export interface CommonEnvironment {
   /** Absent where the URL or the server needs none. */
   redisUsername: string | undefined;
   redisPassword: string | undefined;
+  /** Address to listen on; undefined = all. */
+  host: string | undefined;
   httpPort: number;
   adminPort: number;
   metricsPort: number;
@@ -132,6 +134,7 @@ function readCommon(env: Variables, role: GatewayRole): CommonEnvironment {
     redisURL: readRequired(env, GATEWAY_ENV.redisURL),
     redisUsername: env[GATEWAY_ENV.redisUsername] || undefined,
     redisPassword: env[GATEWAY_ENV.redisPassword] || undefined,
+    host: env[GATEWAY_ENV.host] || (role === 'local' ? '127.0.0.1' : undefined),
     httpPort: readPort(env, GATEWAY_ENV.httpPort, PORTS.http),
     adminPort: readPort(env, GATEWAY_ENV.adminPort, PORTS.admin),
     metricsPort: readPort(env, GATEWAY_ENV.metricsPort, PORTS.metrics),

@@ -45,11 +45,10 @@ export function createPeerRoutes(options: PeerRoutesOptions): PeerRoutes {
 }
 
 function reserve({ reservations, isOpen }: PeerRoutesOptions, res: ServerResponse): void {
-  if (!isOpen()) return answer(res, 503);
-  const id = reservations.make();
-  if (!id) return answer(res, 429);
-  res.setHeader(RESERVATION_HEADER, id);
-  answer(res, 201);
+  const id = isOpen() ? reservations.make() : null;
+  if (id) res.setHeader(RESERVATION_HEADER, id);
+  if (id) answer(res, 201);
+  else answer(res, isOpen() ? 429 : 503);
 }
 
 async function pipeToEngine(
@@ -58,7 +57,10 @@ async function pipeToEngine(
   res: ServerResponse,
 ): Promise<void> {
   const release = options.reservations.redeem(String(req.headers[RESERVATION_HEADER]));
-  if (!release) return answer(res, 409);
+  if (!release) {
+    answer(res, 409);
+    return;
+  }
   try {
     const path = req.url!.slice(PEER_ENGINE_PREFIX.length);
     const headers = selectEngineHeaders(req);

@@ -1,0 +1,56 @@
+/** Hands a request on to a ready replica of its deployment. */
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { buildErrorEnvelope } from '../../contract/errors.ts';
+import { formatOrigin } from '../registry/peers.ts';
+import { type RelayedHeaders, selectRequestHeaders } from '../relay/headers.ts';
+import type { Pools } from '../relay/pools.ts';
+import { relay } from '../relay/relay.ts';
+import type { ReplicaPicker } from './replica-picker.ts';
+
+export interface ProxyOptions {
+  pools: Pools;
+  picker: ReplicaPicker;
+  /** Port of every replica's gateway. */
+  replicaPort: number;
+}
+
+export interface ProxiedRequest {
+  req: IncomingMessage;
+  res: ServerResponse;
+  addresses: readonly string[];
+  requestId: string;
+}
+
+/** `none`: no replica took the connection, and nothing has been answered. `lost`: one took it and broke off. */
+export type ProxyOutcome = 'answered' | 'broken' | 'none' | 'lost';
+
+/** An address without a gateway, such as a pod that has just gone, is passed over: nothing had been sent to it. */
+export async function proxyRequest(options: ProxyOptions, request: ProxiedRequest): Promise<ProxyOutcome> {
+  const { req, res, addresses } = request;
+  const headers = buildHeaders(req, request.requestId);
+  for (const address of options.picker.rank(addresses)) {
+    const leave = options.picker.enter(address);
+    const pool = options.pools.get(formatOrigin(address, options.replicaPort));
+    const outcome = await relay({ req, res, pool, path: req.url!, headers, describeBreak });
+    leave();
+    if (outcome.result !== 'failed') return outcome.result;
+    if (!outcome.canRetry) return 'lost';
+  }
+  return 'none';
+}
+
+function buildHeaders(req: IncomingMessage, requestId: string): RelayedHeaders {
+  const headers = selectRequestHeaders(req.headers);
+  const client = req.socket.remoteAddress?.replace(/^::ffff:/, '') ?? 'unknown';
+  const before = req.headers['x-forwarded-for'];
+  headers['x-forwarded-for'] = before ? `${before}, ${client}` : client;
+  headers['x-request-id'] = requestId;
+  return headers;
+}
+
+/** A stream never ends in silence (contract: Streaming). The blank line closes an event that was cut. */
+function describeBreak(headers: IncomingHttpHeaders): string | null {
+  if (!headers['content-type']?.startsWith('text/event-stream')) return null;
+  const envelope = buildErrorEnvelope('upstream_error', 'The replica that answered was lost.');
+  return `\n\ndata: ${JSON.stringify(envelope)}\n\n`;
+}

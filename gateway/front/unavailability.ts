@@ -1,0 +1,19 @@
+/** Why no replica can answer, in words and in seconds. */
+import type { GatewayConfig } from '../../contract/gateway-config.ts';
+
+export interface Unavailability {
+  message: string;
+  /** Seconds after which it is worth trying again. */
+  retryAfter: number;
+}
+
+const SOON = 5;
+const LATER = 30;
+
+export function describeUnavailability(config: GatewayConfig): Unavailability {
+  const who = `The deployment ${config.namespace}/${config.name}`;
+  if (config.deleting) return { message: `${who} is being deleted.`, retryAfter: LATER };
+  if (config.paused) return { message: `${who} is paused.`, retryAfter: LATER };
+  if (config.replicas === 0) return { message: `${who} is scaled to zero replicas.`, retryAfter: LATER };
+  return { message: `${who} has no ready replica: it is starting.`, retryAfter: SOON };
+}

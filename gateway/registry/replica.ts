@@ -1,0 +1,79 @@
+/** One replica of a deployment: its engine's places, its word to its peers and theirs to it. */
+import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import type { Heartbeat } from '../../contract/redis-keys.ts';
+import { VERSION } from '../../contract/version.ts';
+import { Pools } from '../relay/pools.ts';
+import { Heartbeats, type OwnHeartbeat } from './heartbeats.ts';
+import { createPeerRoutes, type PeerRoutes } from './peer-routes.ts';
+import { formatOrigin, Peers } from './peers.ts';
+import { ReplicaCapacity } from './replica-capacity.ts';
+import { Reservations } from './reservations.ts';
+import { Slots } from './slots.ts';
+
+export interface ReplicaOptions {
+  readConfig: () => GatewayConfig;
+  engineURL: string;
+  isEngineReady: () => boolean;
+  isDraining: () => boolean;
+  onEngineLost: () => void;
+  peerToken: string;
+  /** What peers see of this replica. */
+  self: { pod: string; address: string; port: number };
+  sendHeartbeat: (own: OwnHeartbeat) => Promise<Heartbeat[]>;
+  onHeartbeatError: (error: unknown) => void;
+  /** Told the origins of the peers after each heartbeat, so that connections to others can go. */
+  onPeerOrigins?: (origins: ReadonlySet<string>) => void;
+}
+
+export interface Replica {
+  capacity: ReplicaCapacity;
+  slots: Slots;
+  peerRoutes: PeerRoutes;
+  /** Tells the peers soon what has changed. */
+  announce(): void;
+  close(): Promise<void>;
+}
+
+export function startReplica(options: ReplicaOptions): Replica {
+  const { self, engineURL, isEngineReady, isDraining } = options;
+  const slots = new Slots(() => options.readConfig().concurrency);
+  const peerPools = new Pools();
+  const enginePools = new Pools();
+  const heartbeats = new Heartbeats({
+    describe: () => ({
+      v: 1,
+      ...self,
+      inflight: slots.inflight,
+      limit: slots.limit,
+      ready: isEngineReady(),
+      draining: isDraining(),
+      version: VERSION,
+    }),
+    send: options.sendHeartbeat,
+    onPeers: (peers) => {
+      const origins = new Set(peers.map(({ address, port }) => formatOrigin(address, port)));
+      peerPools.keepOnly(origins);
+      options.onPeerOrigins?.(origins);
+    },
+    onError: options.onHeartbeatError,
+  });
+  slots.onCrossing(() => heartbeats.poke());
+
+  const peers = new Peers({ token: options.peerToken, list: () => heartbeats.peers, pools: peerPools });
+  return {
+    capacity: new ReplicaCapacity({ slots, engineURL, isEngineReady, peers }),
+    slots,
+    peerRoutes: createPeerRoutes({
+      token: options.peerToken,
+      reservations: new Reservations(slots),
+      enginePool: enginePools.get(engineURL),
+      isOpen: () => isEngineReady() && !isDraining(),
+      onEngineLost: options.onEngineLost,
+    }),
+    announce: () => heartbeats.poke(),
+    close: async () => {
+      await heartbeats.close();
+      await Promise.all([peerPools.destroy(), enginePools.destroy()]);
+    },
+  };
+}

@@ -1,0 +1,89 @@
+import { EventEmitter } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { expect } from 'chai';
+import { Activity } from '../../../../gateway/admin/activity.ts';
+import { Drain, type DrainOptions } from '../../../../gateway/admin/drain.ts';
+import { until } from '../../../support/redis-client.ts';
+
+const TIMING = { quietMs: 40, quietAtMostMs: 200, stepMs: 2 };
+
+const openResponse = () => Object.assign(new EventEmitter(), { shouldKeepAlive: true, headersSent: false });
+
+describe('a drain', () => {
+  let activity: Activity;
+  beforeEach(() => {
+    activity = new Activity();
+  });
+
+  const make = (options: Partial<DrainOptions> = {}) =>
+    new Drain({ activity, isEngineHealthy: () => true, timeoutMs: 5_000, timing: TIMING, ...options });
+  const request = () => {
+    const res = openResponse();
+    activity.track(res as unknown as ServerResponse);
+    return res;
+  };
+
+  it('waits until no new request has come for a while, then for what is in flight', async () => {
+    const drain = make();
+    let isDone = false;
+    const begun = performance.now();
+    const result = drain.begin().finally(() => {
+      isDone = true;
+    });
+    const res = request();
+    await until(() => performance.now() - begun > 100, 'time');
+    expect(isDone).to.equal(false);
+    res.emit('close');
+    expect(await result).to.equal('drained');
+  });
+
+  it('does not wait for quiet for ever', async () => {
+    const drain = make();
+    const timer = setInterval(() => request().emit('close'), 5);
+    const begun = performance.now();
+    expect(await drain.begin()).to.equal('drained');
+    clearInterval(timer);
+    expect(performance.now() - begun).to.be.within(195, 2_000);
+  });
+
+  it('ends at its time limit whatever is in flight', async () => {
+    request();
+    expect(await make({ timeoutMs: 60 }).begin()).to.equal('timeout');
+  });
+
+  it('returns at once when the engine is unhealthy', async () => {
+    request();
+    const begun = performance.now();
+    expect(await make({ isEngineHealthy: () => false }).begin()).to.equal('unhealthy');
+    expect(performance.now() - begun).to.be.lessThan(30);
+  });
+
+  it('is joined, not started again, by a second call', () => {
+    const drain = make();
+    expect(drain.begin()).to.equal(drain.begin());
+  });
+
+  it('ends when a restarted engine is healthy, and says so both times', async () => {
+    const told: boolean[] = [];
+    const drain = make({ isEngineHealthy: () => false, onChange: (isDraining) => told.push(isDraining) });
+    await drain.begin();
+    expect(drain.isDraining).to.equal(true);
+    drain.cancel();
+    drain.cancel();
+    expect(drain.isDraining).to.equal(false);
+    expect(told).to.deep.equal([true, false]);
+  });
+
+  it('lets answers close their connections, also those that have not begun yet', async () => {
+    const waiting = request();
+    const begun = request();
+    begun.headersSent = true;
+    const drain = make({ isEngineHealthy: () => false });
+    await drain.begin();
+    const later = request();
+    drain.cancel();
+    const afterwards = request();
+    const closing = [waiting, begun, later, afterwards].map(({ shouldKeepAlive }) => !shouldKeepAlive);
+    expect(closing).to.deep.equal([true, false, true, false]);
+  });
+});

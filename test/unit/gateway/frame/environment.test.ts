@@ -1,0 +1,105 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import {
+  EnvironmentError,
+  readFrontEnvironment,
+  readLocalEnvironment,
+  readRole,
+  readSidecarEnvironment,
+} from '../../../../gateway/environment.ts';
+
+describe('the environment of a gateway', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'berth-environment-'));
+    writeFileSync(join(folder, 'config.json'), '{"v":1}\n');
+    writeFileSync(join(folder, 'peer-token'), 'secret\n');
+    writeFileSync(join(folder, 'redis-username'), 'ws:a');
+    writeFileSync(join(folder, 'redis-password'), 'pw');
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  const sidecar = () => ({
+    GATEWAY_REDIS_URL: 'redis:6379',
+    GATEWAY_SECRET_PATH: folder,
+    GATEWAY_ENGINE_URL: 'http://127.0.0.1:8000/',
+    GATEWAY_DRAIN_TOKEN: 'drain',
+  });
+
+  it('reads a sidecar’s variables and the files of its Secret', () => {
+    const environment = readSidecarEnvironment(sidecar());
+    expect(environment).to.include({
+      configText: '{"v":1}',
+      peerToken: 'secret',
+      redisUsername: 'ws:a',
+      redisPassword: 'pw',
+      engineURL: 'http://127.0.0.1:8000',
+      engineHealthPath: '/health',
+      httpPort: 8080,
+      drainTimeoutMs: 180_000,
+    });
+  });
+
+  const wrong: [string, Record<string, string | undefined>, RegExp][] = [
+    ['no Redis', { GATEWAY_REDIS_URL: '' }, /GATEWAY_REDIS_URL must be set/],
+    ['no engine', { GATEWAY_ENGINE_URL: undefined }, /GATEWAY_ENGINE_URL must be set/],
+    [
+      'an engine without a scheme',
+      { GATEWAY_ENGINE_URL: '127.0.0.1:8000' },
+      /GATEWAY_ENGINE_URL must be an origin/,
+    ],
+    ['a port that is none', { GATEWAY_HTTP_PORT: '80a' }, /GATEWAY_HTTP_PORT must be a whole number/],
+    ['a port out of range', { GATEWAY_ADMIN_PORT: '70000' }, /GATEWAY_ADMIN_PORT must be a whole number/],
+    ['a log level that is none', { GATEWAY_LOG_LEVEL: 'loud' }, /GATEWAY_LOG_LEVEL must be one of/],
+    ['a health path without a slash', { GATEWAY_ENGINE_HEALTH_PATH: 'health' }, /must begin with "\/"/],
+    [
+      'a Secret that is not mounted',
+      { GATEWAY_SECRET_PATH: '/nowhere' },
+      /cannot read \/nowhere\/config.json/,
+    ],
+  ];
+  for (const [what, variables, message] of wrong)
+    it(`says what is wrong: ${what}`, () => {
+      expect(() => readSidecarEnvironment({ ...sidecar(), ...variables })).to.throw(
+        EnvironmentError,
+        message,
+      );
+    });
+
+  it('refuses an unknown role and names the known ones', () => {
+    expect(() => readRole({ GATEWAY_ROLE: 'back' })).to.throw(/sidecar, front, local, not "back"/);
+  });
+
+  it('takes the front’s Redis user from variables', () => {
+    const environment = readFrontEnvironment({
+      GATEWAY_REDIS_URL: 'redis:6379',
+      GATEWAY_REDIS_USERNAME: 'front',
+      GATEWAY_REDIS_PASSWORD: 'pw',
+    });
+    expect(environment).to.include({ redisUsername: 'front', redisPassword: 'pw', replicaPort: 8080 });
+  });
+
+  it('listens on loopback only in the role local', () => {
+    const file = join(folder, 'local.json');
+    writeFileSync(
+      file,
+      JSON.stringify({ frontPort: 1, deployments: [{ port: 2, namespace: 'a', name: 'b' }] }),
+    );
+    const environment = readLocalEnvironment({ GATEWAY_REDIS_URL: 'redis:6379', GATEWAY_LOCAL_FILE: file });
+    expect(environment.host).to.equal('127.0.0.1');
+    expect(environment.deployments).to.deep.equal([
+      { port: 2, namespace: 'a', name: 'b', engineURL: null, healthPath: '/health' },
+    ]);
+  });
+
+  it('names the file of the local role when it is wrong', () => {
+    const file = join(folder, 'local.json');
+    writeFileSync(file, '{"deployments": 3}');
+    expect(() => readLocalEnvironment({ GATEWAY_REDIS_URL: 'r:1', GATEWAY_LOCAL_FILE: file })).to.throw(
+      EnvironmentError,
+      /local.json must hold/,
+    );
+  });
+});
