@@ -110,7 +110,8 @@ const gpu = z
     'Accelerators of each replica. If absent: what the preset needs (1 for vllm, sglang, tei and the diffusion engines, else 0).',
   );
 
-const resourceMap = z.record(z.string(), z.string());
+/** Kubernetes takes `cpu: 2` as well as `cpu: "2"`. */
+const resourceMap = z.record(z.string(), z.union([z.string(), z.number()]).transform(String));
 const resources = z
   .object({ requests: resourceMap.optional(), limits: resourceMap.optional() })
   .describe('CPU and memory of the engine container.');
@@ -204,7 +205,7 @@ const route = z
   })
   .meta({
     ...cel({
-      rule: "self.type != 'HTTPRoute' || has(self.gateway)",
+      rule: "!has(self.type) || self.type != 'HTTPRoute' || has(self.gateway)",
       message: 'route.gateway is required with type HTTPRoute',
       fieldPath: '.gateway',
     }),
