@@ -190,6 +190,8 @@ function buildOptions(settings: RedisSettings): RedisOptions {
           sentinels: address.hosts,
           name: address.masterName,
           sentinelPassword: settings.sentinelPassword,
+          // Else what is written to the old master until it is demoted, some 10 s, is lost.
+          failoverDetector: true,
           ...(tls && { tls, sentinelTLS: tls, enableTLSForSentinelMode: true }),
         };
   return {

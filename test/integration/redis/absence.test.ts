@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { globalKeys, workKeys } from '../../../contract/redis-keys.ts';
+import { globalKeys } from '../../../contract/redis-keys.ts';
 import { admit, settle } from '../../../redis/calls.ts';
 import {
   connectRedis,
@@ -158,8 +158,7 @@ describe('a Redis that goes away', () => {
 
   it('reconnects elsewhere when the server has become a replica', async () => {
     await connection.redis.replicaof('127.0.0.1', '1');
-    const error = await rejection(connection.redis.set(workKeys('one').credit, 1));
-    expect(isRedisAway(error), String(error)).to.equal(true);
+    await expectAway([failingCall()]);
     await until(() => states.includes('away'), 'it looks for the master');
   });
 

@@ -19,8 +19,14 @@ describe('a Redis behind Sentinel', () => {
   }
 
   before(async () => {
-    const master = await start({});
-    replica = await start({ args: ['--replicaof', '127.0.0.1', String(master.port)] });
+    // Without these a replica is copied to after 5 s, and a server with replicas waits for them before it ends.
+    const args = ['--repl-diskless-sync-delay', '0', '--shutdown-timeout', '0'];
+    const master = await start({ args });
+    replica = await start({ args: [...args, '--replicaof', '127.0.0.1', String(master.port)] });
+    const watched = await connect(master);
+    const inStep = async () => (await watched.redis.info('replication')).includes('state=online');
+    // Sentinel looks for replicas when it starts and then every 10 s only.
+    await until(inStep, 'the replica is in step');
     sentinel = await start({ watch: master.port });
   });
   after(async () => {
