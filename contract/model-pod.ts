@@ -1,0 +1,109 @@
+/** What runs in a replica's pod: the engine, its accelerators, overrides of the pod. */
+import { z } from 'zod';
+import { cel, objectName, passthrough, stringMap } from './kubernetes-types.ts';
+import { duration, quantity } from './quantity.ts';
+
+export const ENGINE_PRESETS = [
+  'vllm',
+  'sglang',
+  'vllm-omni',
+  'sglang-diffusion',
+  'tei',
+  'llama-cpp',
+  'simulator',
+  'custom',
+] as const;
+export type EnginePreset = (typeof ENGINE_PRESETS)[number];
+
+export const modelEngine = z
+  .object({
+    preset: z.enum(ENGINE_PRESETS).describe('The engine that serves the model.'),
+    image: z
+      .string()
+      .min(1)
+      .max(512)
+      .optional()
+      .describe("Engine image; the preset's default if absent. Required for custom."),
+    command: z.array(z.string().max(4096)).max(64).optional().describe("Replaces the preset's command."),
+    args: z.array(z.string().max(4096)).max(256).default([]).describe("Added after the preset's arguments."),
+    env: z
+      .array(passthrough('A container environment variable (name and value or valueFrom).'))
+      .max(256)
+      .default([]),
+    envFrom: z.array(passthrough('A container envFrom source.')).max(32).default([]),
+    servedModelName: z
+      .string()
+      .min(1)
+      .max(200)
+      .optional()
+      .describe("The engine's own name of the model; model.id if absent."),
+    port: z
+      .int()
+      .min(1024)
+      .max(65535)
+      .default(8000)
+      .describe('Port on which the engine listens, on 127.0.0.1.'),
+    healthPath: z
+      .string()
+      .max(200)
+      .regex(/^\//, 'must start with /')
+      .default('/health')
+      .describe('Path that answers 200 once the engine serves.'),
+    startupTimeout: duration('Longest start of the engine, downloads included.').default('30m'),
+    imagePullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).optional(),
+  })
+  .meta({
+    ...cel({
+      rule: "self.preset != 'custom' || has(self.image)",
+      message: 'engine.image is required with preset custom',
+      fieldPath: '.image',
+    }),
+  });
+
+export const modelGPU = z
+  .object({
+    count: z.int().min(0).max(64).default(1),
+    resourceName: z
+      .string()
+      .max(253)
+      .regex(
+        /^[a-z0-9.-]+\/[A-Za-z0-9._-]+$/,
+        'must be a resource name such as nvidia.com/gpu or nvidia.com/mig-1g.10gb',
+      )
+      .default('nvidia.com/gpu'),
+    runtimeClassName: objectName('Runtime class of the pod, such as nvidia.').optional(),
+    sharedMemory: quantity(
+      'Size of /dev/shm; half the memory limit, or 8Gi, if absent and more than one GPU is used.',
+    ).optional(),
+  })
+  .describe(
+    'Accelerators of each replica. If absent: what the preset needs (1 for vllm, sglang, tei and the diffusion engines, else 0).',
+  );
+
+/** Kubernetes takes `cpu: 2` as well as `cpu: "2"`. */
+const resourceMap = z.record(z.string(), z.union([z.string(), z.number()]).transform(String));
+export const modelResources = z
+  .object({ requests: resourceMap.optional(), limits: resourceMap.optional() })
+  .describe('CPU and memory of the engine container.');
+
+export const modelTemplate = z
+  .object({
+    labels: stringMap('Further labels of the pods.').optional(),
+    annotations: stringMap('Further annotations of the pods.').optional(),
+    nodeSelector: stringMap('').optional(),
+    tolerations: z.array(passthrough('A toleration.')).max(64).optional(),
+    affinity: passthrough('Affinity of the pods.').optional(),
+    topologySpreadConstraints: z
+      .array(passthrough("A constraint; its labelSelector is the deployment's if absent."))
+      .max(16)
+      .optional(),
+    priorityClassName: z.string().max(253).optional(),
+    serviceAccountName: objectName('Service account of the pods.').optional(),
+    imagePullSecrets: z.array(objectName('Name of a pull secret.')).max(16).optional(),
+    volumes: z.array(passthrough('A volume of the pod.')).max(64).optional(),
+    volumeMounts: z.array(passthrough('A mount of the engine container.')).max(64).optional(),
+    podSecurityContext: passthrough('Security context of the pod.').optional(),
+    securityContext: passthrough('Security context of the engine container.').optional(),
+  })
+  .prefault({})
+  .describe('Overrides of the pods.');

@@ -1,0 +1,48 @@
+/** How a deployment is reached from outside. */
+import { z } from 'zod';
+import { cel, objectName, stringMap } from './kubernetes-types.ts';
+
+export const modelRoute = z
+  .object({
+    enabled: z.boolean().default(true),
+    host: z
+      .string()
+      .max(253)
+      .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, 'must be a DNS name')
+      .optional()
+      .describe('Host name; <name>--<namespace>.<domain> if absent.'),
+    type: z.enum(['Ingress', 'HTTPRoute']).default('Ingress'),
+    className: z
+      .string()
+      .max(253)
+      .optional()
+      .describe("Ingress class; the operator's, or the cluster's default, if absent."),
+    gateway: z
+      .object({
+        name: objectName('Name of the Gateway.'),
+        namespace: objectName('Namespace of the Gateway.').optional(),
+        sectionName: z.string().max(253).optional(),
+      })
+      .optional()
+      .describe('Gateway of an HTTPRoute.'),
+    tlsSecretName: objectName(
+      "Secret with the host's certificate; plain http or the controller's own certificate if absent.",
+    ).optional(),
+    preset: z
+      .enum(['traefik', 'nginx', 'alb', 'gateway-api', 'none'])
+      .optional()
+      .describe("Annotations that the contract's long and large answers need; the operator's if absent."),
+    annotations: stringMap('Further annotations, of those that the operator allows.').optional(),
+    via: z
+      .enum(['Direct', 'Front'])
+      .optional()
+      .describe("Direct to the pods, or through the front; the operator's if absent."),
+  })
+  .meta({
+    ...cel({
+      rule: "!has(self.type) || self.type != 'HTTPRoute' || has(self.gateway)",
+      message: 'route.gateway is required with type HTTPRoute',
+      fieldPath: '.gateway',
+    }),
+  })
+  .prefault({});
