@@ -1,0 +1,48 @@
+/** What a route makes of a request, before anything is sent. */
+import type { Fields } from './fields.ts';
+
+export interface Frame {
+  /** Which token it comes with: all frames of a step go out together. */
+  step: number;
+  data: object;
+}
+
+export interface Usage {
+  prompt_tokens: number;
+  completion_tokens: number;
+  total_tokens: number;
+}
+
+export interface Answer {
+  /** Tokens of the longest choice: how long the work takes. */
+  steps: number;
+  usage: Usage;
+  /** The whole answer of a call that is not streamed. */
+  buildBody: () => object;
+  /** Null: the call is not streamed. */
+  frames: (() => Iterable<Frame>) | null;
+}
+
+export interface PlanContext {
+  model: string;
+  /** Length of an answer in tokens; null: the prompt decides. */
+  tokens: number | null;
+}
+
+/** Makes the answer to a request's body; throws an EngineError to refuse it. */
+export type Planner = (body: Fields, context: PlanContext) => Answer;
+
+let calls = 0;
+const run = Date.now().toString(16);
+
+/** An id that no other answer has. */
+export const makeAnswerId = (prefix: string): string =>
+  `${prefix}-${run}${(++calls).toString(16).padStart(8, '0')}`;
+
+export const readUnixSeconds = (): number => Math.floor(Date.now() / 1000);
+
+export const sumUsage = (promptTokens: number, completionTokens: number): Usage => ({
+  prompt_tokens: promptTokens,
+  completion_tokens: completionTokens,
+  total_tokens: promptTokens + completionTokens,
+});

@@ -1,0 +1,93 @@
+/** One HTTP exchange: waits that end when the client leaves, and writes that wait for a slow client. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Slots } from './slots.ts';
+
+/** The client has closed its connection: the work is given up. */
+export class ClientGone extends Error {}
+
+export class Call {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly #onClose: (isAborted: boolean) => void;
+  #isClosed = false;
+  /** We cut the connection ourselves: the client has not left. */
+  #isCut = false;
+  #giveUp: (() => void) | null = null;
+
+  /** `onClose` is told once whether the client left before its answer was complete. */
+  constructor(request: IncomingMessage, response: ServerResponse, onClose: (isAborted: boolean) => void) {
+    this.request = request;
+    this.response = response;
+    this.#onClose = onClose;
+    response.once('close', () => this.#close());
+    response.on('error', () => {});
+  }
+
+  sendJSON(status: number, body: object): void {
+    this.sendText(status, JSON.stringify(body), 'application/json');
+  }
+
+  sendText(status: number, text: string, type = 'text/plain; charset=utf-8'): void {
+    this.response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(text) });
+    this.response.end(text);
+  }
+
+  /** Resolves `until` this moment of performance.now(), or after the next turn of the event loop. */
+  wait(until: number): Promise<void> {
+    return this.#pause((resume) => {
+      const ms = until - performance.now();
+      if (ms <= 0) {
+        const turn = setImmediate(resume);
+        return () => clearImmediate(turn);
+      }
+      const timer = setTimeout(resume, ms);
+      return () => clearTimeout(timer);
+    });
+  }
+
+  waitForSlot(slots: Slots): Promise<void> {
+    return this.#pause((resume) => slots.enter(resume));
+  }
+
+  waitForClose(): Promise<never> {
+    return this.#pause(() => () => {}) as Promise<never>;
+  }
+
+  /** Sends a piece and waits while the client reads more slowly than we write. */
+  async write(piece: string): Promise<void> {
+    if (this.response.write(piece)) return;
+    await this.#pause((resume) => {
+      this.response.once('drain', resume);
+      return () => this.response.off('drain', resume);
+    });
+  }
+
+  /** Cuts the connection, after `last` has been sent. */
+  cut(last?: string): void {
+    this.#isCut = true;
+    const destroy = (): void => void this.response.destroy();
+    if (last === undefined) destroy();
+    else this.response.write(last, destroy);
+  }
+
+  /** `begin` starts a wait and returns how to stop it; the wait throws ClientGone when the client leaves. */
+  #pause(begin: (resume: () => void) => () => void): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (this.#isClosed) return reject(new ClientGone());
+      const stop = begin(() => {
+        this.#giveUp = null;
+        resolve();
+      });
+      this.#giveUp = () => {
+        stop();
+        reject(new ClientGone());
+      };
+    });
+  }
+
+  #close(): void {
+    this.#isClosed = true;
+    this.#onClose(!this.response.writableFinished && !this.#isCut);
+    this.#giveUp?.();
+  }
+}

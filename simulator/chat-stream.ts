@@ -1,0 +1,72 @@
+/** The chunks of a streamed chat: role, tokens or tool calls, finish reason, usage. */
+import type { Frame } from './answer.ts';
+import type { Chat, ChatChoice } from './chat.ts';
+import { describeChatTokens } from './logprobs.ts';
+import { splitTokens } from './text.ts';
+
+interface Part {
+  delta: object;
+  /** The text whose log probabilities go with the chunk. */
+  token?: string;
+}
+
+/** Choices take turns, a token each, as an engine decodes them together. */
+export function* streamChat(chat: Chat): Generator<Frame> {
+  const parts = chat.choices.map(listParts);
+  for (const index of parts.keys())
+    yield frame(chat, 0, {
+      index,
+      delta: { role: 'assistant', content: '' },
+      logprobs: null,
+      finish_reason: null,
+    });
+  const steps = Math.max(...parts.map(({ length }) => length));
+  for (let step = 0; step <= steps; step++)
+    for (const [index, list] of parts.entries()) {
+      const part = list[step];
+      if (part) yield frame(chat, step, describePart(chat, index, part));
+      // The finish reason is known with the last token, so it costs no step of its own.
+      if (step === Math.max(list.length - 1, 0))
+        yield frame(chat, step, {
+          index,
+          delta: {},
+          logprobs: null,
+          finish_reason: chat.choices[index]!.finish,
+        });
+    }
+  if (chat.withUsage) yield { step: steps, data: { ...head(chat), choices: [], usage: chat.usage } };
+}
+
+function listParts({ tokens, toolCalls }: ChatChoice): Part[] {
+  if (toolCalls.length === 0) return tokens.map((token) => ({ delta: { content: token }, token }));
+  return toolCalls.flatMap((call, index) => [
+    {
+      delta: {
+        tool_calls: [{ index, id: call.id, type: 'function', function: { name: call.name, arguments: '' } }],
+      },
+    },
+    ...splitTokens(call.arguments).map((piece) => ({
+      delta: { tool_calls: [{ index, function: { arguments: piece } }] },
+    })),
+  ]);
+}
+
+const describePart = (chat: Chat, index: number, { delta, token }: Part): object => ({
+  index,
+  delta,
+  logprobs:
+    chat.topLogprobs === null || token === undefined ? null : describeChatTokens([token], chat.topLogprobs),
+  finish_reason: null,
+});
+
+const frame = (chat: Chat, step: number, choice: object): Frame => ({
+  step,
+  data: { ...head(chat), choices: [choice] },
+});
+
+const head = (chat: Chat): object => ({
+  id: chat.id,
+  object: 'chat.completion.chunk',
+  created: chat.created,
+  model: chat.model,
+});

@@ -1,0 +1,134 @@
+/** POST /v1/chat/completions. */
+import {
+  type Answer,
+  makeAnswerId,
+  type PlanContext,
+  readUnixSeconds,
+  sumUsage,
+  type Usage,
+} from './answer.ts';
+import { streamChat } from './chat-stream.ts';
+import { refuse, refuseField } from './errors.ts';
+import { type Fields, isObject, readBoolean, readChoice, readInteger, readObject } from './fields.ts';
+import { generateValue } from './json-schema.ts';
+import { describeChatTokens } from './logprobs.ts';
+import { readConversation } from './messages.ts';
+import { hashText, type Random } from './random.ts';
+import {
+  boundSampling,
+  type Choice,
+  createChoiceRandom,
+  generateFixed,
+  generateProse,
+  readSampling,
+  type Sampling,
+} from './sampling.ts';
+import { countTokens, generatePhrase, splitTokens } from './text.ts';
+import { makeToolCalls, planTools, type ToolCall } from './tools.ts';
+
+export interface ChatChoice {
+  tokens: string[];
+  toolCalls: ToolCall[];
+  finish: 'stop' | 'length' | 'tool_calls';
+}
+
+export interface Chat {
+  id: string;
+  created: number;
+  model: string;
+  choices: ChatChoice[];
+  /** Rivals to show with each token; null: no log probabilities. */
+  topLogprobs: number | null;
+  usage: Usage;
+  withUsage: boolean;
+}
+
+export function planChat(body: Fields, context: PlanContext): Answer {
+  const conversation = readConversation(body);
+  const tools = planTools(body, conversation);
+  const topLogprobs = readTopLogprobs(body);
+  const requested = readSampling(body, 1);
+  const sampling = boundSampling(requested, requested.n, topLogprobs !== null);
+  const writeContent = planContent(body, sampling, context.tokens);
+  const promptHash = hashText(conversation.prompt);
+
+  const choices = Array.from({ length: sampling.n }, (_, index): ChatChoice => {
+    const random = createChoiceRandom(promptHash, sampling.seed, index);
+    if (tools.tools.length > 0)
+      return { tokens: [], toolCalls: makeToolCalls(tools.tools, random), finish: 'tool_calls' };
+    return { ...writeContent(random), toolCalls: [] };
+  });
+
+  const lengths = choices.map(countChoice);
+  const promptTokens = conversation.promptTokens + countTokens(tools.promptText);
+  const chat: Chat = {
+    id: makeAnswerId('chatcmpl'),
+    created: readUnixSeconds(),
+    model: context.model,
+    choices,
+    topLogprobs,
+    usage: sumUsage(
+      promptTokens,
+      lengths.reduce((sum, length) => sum + length, 0),
+    ),
+    withUsage: sampling.withUsage,
+  };
+  return {
+    steps: Math.max(...lengths),
+    usage: chat.usage,
+    buildBody: () => buildChatBody(chat),
+    frames: sampling.isStreamed ? () => streamChat(chat) : null,
+  };
+}
+
+const countChoice = ({ tokens, toolCalls }: ChatChoice): number =>
+  tokens.length + toolCalls.reduce((sum, call) => sum + 1 + splitTokens(call.arguments).length, 0);
+
+function readTopLogprobs(body: Fields): number | null {
+  const top = readInteger(body, 'top_logprobs', { min: 0, max: 20 });
+  if (readBoolean(body, 'logprobs')) return top ?? 0;
+  if (top) throw refuse('when using `top_logprobs`, `logprobs` must be set to true.', 'top_logprobs');
+  return null;
+}
+
+/** Words, or JSON where `response_format` asks for it. */
+function planContent(body: Fields, sampling: Sampling, length: number | null): (random: Random) => Choice {
+  const format = readObject(body, 'response_format');
+  const type = format && readChoice(format, 'type', ['text', 'json_object', 'json_schema']);
+  if (type === 'json_object')
+    return (random) => generateFixed(JSON.stringify({ answer: generatePhrase(random, 8) }), sampling);
+  if (type === 'json_schema') {
+    const wrapper = format?.json_schema;
+    if (!isObject(wrapper)) throw refuseField(['response_format', 'json_schema'], 'Field required');
+    const schema = wrapper.schema ?? { type: 'object' };
+    return (random) => generateFixed(JSON.stringify(generateValue(schema, random)), sampling);
+  }
+  return (random) => generateProse(random, sampling, length);
+}
+
+function buildChatBody(chat: Chat): object {
+  return {
+    id: chat.id,
+    object: 'chat.completion',
+    created: chat.created,
+    model: chat.model,
+    choices: chat.choices.map(({ tokens, toolCalls, finish }, index) => ({
+      index,
+      message: {
+        role: 'assistant',
+        content: toolCalls.length > 0 ? null : tokens.join(''),
+        refusal: null,
+        ...(toolCalls.length > 0 ? { tool_calls: toolCalls.map(describeToolCall) } : {}),
+      },
+      logprobs: chat.topLogprobs === null ? null : describeChatTokens(tokens, chat.topLogprobs),
+      finish_reason: finish,
+    })),
+    usage: chat.usage,
+  };
+}
+
+const describeToolCall = ({ id, name, arguments: text }: ToolCall): object => ({
+  id,
+  type: 'function',
+  function: { name, arguments: text },
+});

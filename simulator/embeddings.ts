@@ -1,0 +1,72 @@
+/** POST /v1/embeddings: unit vectors in which texts that share words lie near each other. */
+import { type Answer, type PlanContext, sumUsage } from './answer.ts';
+import { refuse } from './errors.ts';
+import { type Fields, readChoice, readInteger } from './fields.ts';
+import { createRandom, hashText } from './random.ts';
+import { readInputs } from './text-input.ts';
+
+const DEFAULT_DIMENSIONS = 384;
+const MAX_DIMENSIONS = 4096;
+/** Numbers in one answer, so that no request can exhaust the memory. */
+const MAX_NUMBERS = 2048 * 1024;
+/** Words beyond this are cut off, as an engine truncates an input. */
+const MAX_WORDS = 8192;
+/** Places of the vector that one word moves. */
+const PLACES_PER_WORD = 16;
+/** A part of every vector that comes from its whole text, so that none is the zero vector. */
+const WHOLE_WEIGHT = 0.1;
+const PRECISION = 1e7;
+
+export function planEmbedding(body: Fields, context: PlanContext): Answer {
+  const inputs = readInputs(body, 'input');
+  const dimensions = readInteger(body, 'dimensions', { min: 1, max: MAX_DIMENSIONS }) ?? DEFAULT_DIMENSIONS;
+  const encoding = readChoice(body, 'encoding_format', ['float', 'base64']) ?? 'float';
+  if (inputs.length * dimensions > MAX_NUMBERS)
+    throw refuse(`inputs times dimensions must be at most ${MAX_NUMBERS}.`, 'input');
+  const usage = sumUsage(
+    inputs.reduce((sum, { tokens }) => sum + tokens, 0),
+    0,
+  );
+  return {
+    steps: 1,
+    usage,
+    buildBody: () => ({
+      object: 'list',
+      data: inputs.map(({ text }, index) => {
+        const vector = embedText(text, dimensions);
+        return {
+          object: 'embedding',
+          index,
+          embedding: encoding === 'base64' ? encodeVector(vector) : vector,
+        };
+      }),
+      model: context.model,
+      usage: { prompt_tokens: usage.prompt_tokens, total_tokens: usage.total_tokens },
+    }),
+    frames: null,
+  };
+}
+
+/** A vector of length one that depends on the text alone. */
+export function embedText(text: string, dimensions: number): number[] {
+  const sums = new Float64Array(dimensions);
+  addFeature(sums, text, WHOLE_WEIGHT);
+  const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+  for (const word of words.slice(0, MAX_WORDS)) addFeature(sums, word, 1);
+  const length = Math.hypot(...sums) || 1;
+  return Array.from(sums, (sum) => Math.round((sum / length) * PRECISION) / PRECISION);
+}
+
+function addFeature(sums: Float64Array, feature: string, weight: number): void {
+  const random = createRandom(hashText(feature));
+  for (let place = 0; place < PLACES_PER_WORD; place++) {
+    const at = Math.floor(random() * sums.length);
+    sums[at]! += (random() - 0.5) * weight;
+  }
+}
+
+function encodeVector(vector: number[]): string {
+  const bytes = Buffer.allocUnsafe(vector.length * 4);
+  for (const [index, value] of vector.entries()) bytes.writeFloatLE(value, index * 4);
+  return bytes.toString('base64');
+}

@@ -1,0 +1,44 @@
+/** The state of one simulated engine. */
+import { Activity } from './activity.ts';
+import { type Settings, SettingsStore } from './settings.ts';
+import { Slots } from './slots.ts';
+
+export const KINDS = ['LLM', 'Embedding'] as const;
+export type Kind = (typeof KINDS)[number];
+
+export interface EngineOptions {
+  /** The id that `model` must have. */
+  model: string;
+  kind: Kind;
+  /** For so long the engine answers 503 to everything. */
+  startupSeconds: number;
+  settings: Settings;
+  /** Ends the process, for the fault `exit`. */
+  exit: () => void;
+}
+
+export class Engine {
+  readonly options: EngineOptions;
+  readonly settings: SettingsStore;
+  readonly activity = new Activity();
+  readonly slots: Slots;
+  /** Unix seconds. */
+  readonly created = Math.floor(Date.now() / 1000);
+  readonly #readyAt: number;
+
+  constructor(options: EngineOptions) {
+    this.options = options;
+    this.settings = new SettingsStore(options.settings);
+    this.slots = new Slots(() => this.settings.current.maxConcurrency);
+    this.settings.onChange(() => this.slots.admit());
+    this.#readyAt = performance.now() + options.startupSeconds * 1000;
+  }
+
+  get isLoaded(): boolean {
+    return performance.now() >= this.#readyAt;
+  }
+
+  get isHealthy(): boolean {
+    return this.isLoaded && this.settings.current.healthy;
+  }
+}

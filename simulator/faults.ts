@@ -1,0 +1,86 @@
+/** What each fault does to a call. */
+import type { Call } from './call.ts';
+import { EngineError } from './errors.ts';
+import type { ErrorShape, Fault } from './settings.ts';
+import { endFrames, formatFrame } from './sse.ts';
+
+/** A fault that lets the answer begin and then breaks it. */
+export type BreakingFault = Extract<Fault, { afterFrames: number }>;
+
+const OUT_OF_MEMORY = new EngineError(
+  500,
+  'InternalServerError',
+  'CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.69 GiB of which 512.00 MiB ' +
+    'is free. Including non-PyTorch memory, this process has 23.18 GiB memory in use.',
+);
+const BROKEN = new EngineError(500, 'InternalServerError', 'EngineCore encountered an issue.');
+
+/** Answers the call with a fault that needs no answer to break; returns the fault where it does. */
+export function strike(call: Call, fault: Fault, exit: () => void): BreakingFault | null {
+  switch (fault.kind) {
+    case 'status':
+      sendStatus(call, fault.status, fault.body);
+      return null;
+    case 'oom':
+      call.sendJSON(500, OUT_OF_MEMORY.toBody());
+      return null;
+    case 'exit':
+      exit();
+      call.cut();
+      return null;
+    default:
+      return fault;
+  }
+}
+
+function sendStatus(call: Call, status: number, body: unknown): void {
+  if (body === undefined) {
+    const { type, message } = BROKEN;
+    call.sendJSON(status, new EngineError(status, type, message).toBody());
+  } else if (typeof body === 'string') call.sendText(status, body);
+  else call.sendText(status, JSON.stringify(body), 'application/json');
+}
+
+/** Breaks a stream of which `afterFrames` frames have been sent. */
+export async function breakStream(call: Call, fault: BreakingFault): Promise<void> {
+  switch (fault.kind) {
+    case 'drop':
+      // Node hands the last frame to the socket only after this turn of the event loop.
+      await call.wait(0);
+      return call.cut();
+    case 'end':
+      return endFrames(call, '');
+    case 'error-frame':
+      // Engines end even a failed stream with [DONE].
+      return endFrames(call, `${formatFrame(describeFailure(fault.shape))}data: [DONE]\n\n`);
+    case 'hang':
+      return call.waitForClose();
+  }
+}
+
+/** Breaks an answer that would have been this text. */
+export async function breakBody(call: Call, fault: BreakingFault, text: string): Promise<void> {
+  const half = Buffer.from(text)
+    .subarray(0, text.length >> 1)
+    .toString();
+  switch (fault.kind) {
+    case 'drop':
+      call.response.writeHead(200, {
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(text),
+      });
+      return call.cut(half);
+    case 'end':
+      return call.sendText(200, half, 'application/json');
+    case 'error-frame':
+      return call.sendJSON(500, describeFailure(fault.shape));
+    case 'hang':
+      return call.waitForClose();
+  }
+}
+
+function describeFailure(shape: ErrorShape): object {
+  const nested = BROKEN.toBody();
+  if (shape === 'nested') return nested;
+  return shape === 'flat' ? { object: 'error', ...nested.error } : { detail: nested.error.message };
+}

@@ -1,0 +1,100 @@
+/** What chat and completions share: how long an answer is, where it stops, how it streams. */
+import { refuse, refuseField } from './errors.ts';
+import { type Fields, readBoolean, readInteger, readNumber, readObject } from './fields.ts';
+import { createRandom, hashText, pickInteger, type Random } from './random.ts';
+import { generateTokens, splitTokens } from './text.ts';
+
+export interface Sampling {
+  n: number;
+  seed: number;
+  maxTokens: number;
+  minTokens: number;
+  ignoreEnd: boolean;
+  stops: string[];
+  isStreamed: boolean;
+  withUsage: boolean;
+}
+
+export interface Choice {
+  tokens: string[];
+  finish: 'stop' | 'length';
+}
+
+const MAX_CHOICES = 128;
+const MAX_INTEGER = Number.MAX_SAFE_INTEGER;
+/** What one call may make in all, so that no request can exhaust the memory. */
+const MAX_TOKENS = 524_288;
+const MAX_TOKENS_WITH_LOGPROBS = 16_384;
+const NATURAL_LENGTH = { least: 16, most: 64 };
+
+/** Reads the shared fields; `minLength` is what the least `max_tokens` may be. */
+export function readSampling(fields: Fields, minLength: 0 | 1): Sampling {
+  const isStreamed = readBoolean(fields, 'stream');
+  const options = readObject(fields, 'stream_options');
+  if (options && !isStreamed)
+    throw refuse('Stream options can only be defined when `stream=True`.', 'stream_options');
+  readNumber(fields, 'temperature', { min: 0, max: 2 });
+  readNumber(fields, 'top_p', { min: 0, max: 1 });
+  const range = { min: minLength, max: MAX_INTEGER };
+  return {
+    n: readInteger(fields, 'n', { min: 1, max: MAX_CHOICES }) ?? 1,
+    seed: readInteger(fields, 'seed', { min: -MAX_INTEGER, max: MAX_INTEGER }) ?? 0,
+    maxTokens:
+      readInteger(fields, 'max_completion_tokens', range) ??
+      readInteger(fields, 'max_tokens', range) ??
+      Infinity,
+    minTokens: readInteger(fields, 'min_tokens', { min: 0, max: MAX_INTEGER }) ?? 0,
+    ignoreEnd: readBoolean(fields, 'ignore_eos'),
+    stops: readStops(fields.stop),
+    isStreamed,
+    withUsage: options ? readBoolean(options, 'include_usage') : false,
+  };
+}
+
+function readStops(value: unknown): string[] {
+  const stops = typeof value === 'string' ? [value] : (value ?? []);
+  if (!Array.isArray(stops) || !stops.every((stop) => typeof stop === 'string'))
+    throw refuseField(['stop'], 'Input should be a valid string or a list of strings');
+  return stops.filter((stop) => stop !== '');
+}
+
+/** Lowers `maxTokens` so that all choices together stay in bounds. */
+export function boundSampling(sampling: Sampling, choices: number, withLogprobs: boolean): Sampling {
+  const budget = Math.floor((withLogprobs ? MAX_TOKENS_WITH_LOGPROBS : MAX_TOKENS) / choices);
+  return { ...sampling, maxTokens: Math.min(sampling.maxTokens, budget) };
+}
+
+/** The chance of one choice: the same prompt, seed and index give the same answer. */
+export const createChoiceRandom = (promptHash: number, seed: number, index: number): Random =>
+  createRandom(hashText(`${seed}/${index}`, promptHash));
+
+/** An answer in words, `length` tokens long unless the request bounds it. */
+export function generateProse(random: Random, sampling: Sampling, length: number | null): Choice {
+  const natural = length ?? pickInteger(random, NATURAL_LENGTH.least, NATURAL_LENGTH.most);
+  const wanted = sampling.ignoreEnd ? Infinity : Math.max(natural, sampling.minTokens);
+  const made = Math.min(wanted, sampling.maxTokens);
+  const tokens = generateTokens(random, Math.min(wanted, made + 1)).slice(0, made);
+  return cutAtStop(tokens, wanted > made ? 'length' : 'stop', sampling.stops);
+}
+
+/** A given answer (JSON), bounded by the request as any other. */
+export function generateFixed(text: string, sampling: Sampling): Choice {
+  const tokens = splitTokens(text);
+  const kept = tokens.slice(0, sampling.maxTokens);
+  return cutAtStop(kept, kept.length < tokens.length ? 'length' : 'stop', sampling.stops);
+}
+
+function cutAtStop(tokens: string[], finish: Choice['finish'], stops: string[]): Choice {
+  if (stops.length === 0) return { tokens, finish };
+  const text = tokens.join('');
+  const found = stops.map((stop) => text.indexOf(stop)).filter((at) => at >= 0);
+  if (found.length === 0) return { tokens, finish };
+  const end = Math.min(...found);
+  const kept: string[] = [];
+  for (let index = 0, at = 0; at < end; index++) {
+    const token = tokens[index]!;
+    kept.push(token.slice(0, end - at));
+    at += token.length;
+  }
+  return { tokens: kept, finish: 'stop' };
+}

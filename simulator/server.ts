@@ -1,0 +1,126 @@
+/** The simulator's two servers: the engine's port and, if asked for, the control port. */
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Call } from './call.ts';
+import { readPath, serveControl } from './control.ts';
+import { Engine, type EngineOptions } from './engine.ts';
+import { type EngineError, refuseLoading, refuseRoute } from './errors.ts';
+import { answerFailure, INFERENCE_ROUTES, serveInference } from './inference.ts';
+import { writeMetrics } from './metrics.ts';
+
+export interface Listener {
+  host: string;
+  /** 0 takes a free one. */
+  port: number;
+}
+
+export interface SimulatorOptions extends EngineOptions {
+  listen: Listener;
+  /** Null: there is no control port. */
+  control: Listener | null;
+}
+
+export interface Simulator {
+  url: string;
+  controlURL: string | null;
+  /** Takes no more calls, lets those in flight end for so long, then cuts them. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** Longer than clients keep idle connections, so that they never send into one that we close. */
+const KEEP_ALIVE_MS = 75_000;
+const IDLE_SWEEP_MS = 50;
+const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+/** Rejects when an address cannot be bound. */
+export async function startSimulator(options: SimulatorOptions): Promise<Simulator> {
+  const engine = new Engine(options);
+  const main = await listen(createListener(engine), options.listen);
+  const control =
+    options.control &&
+    (await listen((request, response) => void serveControl(engine, request, response), options.control).catch(
+      async (error) => {
+        await close(main, 0);
+        throw error;
+      },
+    ));
+  return {
+    url: readURL(main),
+    controlURL: control && readURL(control),
+    stop: async (graceMs) => {
+      await close(main, graceMs);
+      if (control) await close(control, 0);
+    },
+  };
+}
+
+function createListener(engine: Engine): RequestListener {
+  return (request, response) => {
+    const path = readPath(request);
+    const isInference = request.method === 'POST' && INFERENCE_ROUTES.has(path);
+    const { activity } = engine;
+    if (isInference) activity.inflight++;
+    const call = new Call(request, response, (isAborted) => {
+      if (!isInference) return;
+      activity.inflight--;
+      if (isAborted) activity.aborted++;
+    });
+    if (isInference) serveInference(engine, call, path).catch((error) => answerFailure(call, error));
+    else serveRest(engine, call, path);
+  };
+}
+
+function serveRest(engine: Engine, call: Call, path: string): void {
+  const serve = READS.get(path);
+  if (!serve) sendRefusal(call, refuseRoute(INFERENCE_ROUTES.has(path) ? 405 : 404));
+  else if (call.request.method === 'GET') serve(engine, call);
+  else sendRefusal(call, refuseRoute(405));
+}
+
+const READS = new Map<string, (engine: Engine, call: Call) => void>([
+  ['/health', (engine, call) => call.sendText(engine.isHealthy ? 200 : 503, '')],
+  ['/metrics', (engine, call) => call.sendText(200, writeMetrics(engine), METRICS_TYPE)],
+  [
+    '/v1/models',
+    (engine, call) => {
+      if (engine.isLoaded) call.sendJSON(200, listModels(engine));
+      else sendRefusal(call, refuseLoading());
+    },
+  ],
+]);
+
+const sendRefusal = (call: Call, refusal: EngineError): void =>
+  call.sendJSON(refusal.status, refusal.toBody());
+
+const listModels = ({ options, created }: Engine): object => ({
+  object: 'list',
+  data: [
+    { id: options.model, object: 'model', created, owned_by: 'simulator', root: options.model, parent: null },
+  ],
+});
+
+function listen(listener: RequestListener, { host, port }: Listener): Promise<Server> {
+  const server = createServer({ noDelay: true, keepAliveTimeout: KEEP_ALIVE_MS }, listener);
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve(server);
+    });
+  });
+}
+
+function readURL(server: Server): string {
+  const { address, family, port } = server.address() as AddressInfo;
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+}
+
+async function close(server: Server, graceMs: number): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  // A kept connection becomes idle only when its call ends.
+  const sweep = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS);
+  const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+  await closed;
+  clearInterval(sweep);
+  clearTimeout(cut);
+}
