@@ -1,0 +1,166 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { parseAllDocuments } from 'yaml';
+import { ensureBinary } from '../cluster/binaries.ts';
+import { startControlPlane } from '../cluster/control-plane.ts';
+import { createKubeRequest } from '../support/kube-request.ts';
+import { writeKubernetesSchemas } from './kubernetes-schemas.ts';
+
+const CHART = 'charts/berth';
+const run = promisify(execFile);
+
+// biome-ignore lint/suspicious/noExplicitAny: rendered manifests of many kinds
+type Manifest = any;
+
+describe('the chart', () => {
+  let helm: string;
+  const template = (...values: string[]) =>
+    run(
+      helm,
+      ['template', 'berth', CHART, '--namespace', 'berth', ...values.flatMap((value) => ['--set', value])],
+      {
+        maxBuffer: 64 * 1024 * 1024,
+      },
+    );
+  const render = async (...values: string[]): Promise<Manifest[]> => {
+    const { stdout } = await template(...values);
+    return parseAllDocuments(stdout)
+      .map((document) => document.toJS())
+      .filter(Boolean);
+  };
+  const refusal = (...values: string[]): Promise<string> =>
+    template(...values).then(
+      () => '',
+      (error: { stderr: string }) => error.stderr,
+    );
+
+  before(async () => {
+    helm = await ensureBinary('helm');
+  });
+
+  it('passes helm lint', async () => {
+    const { stdout } = await run(helm, ['lint', '--strict', CHART]);
+    expect(stdout).to.match(/0 chart\(s\) failed/);
+  });
+
+  it('renders manifests that kubeconform accepts by the schemas of a real API server', async () => {
+    const kubeconform = await ensureBinary('kubeconform');
+    const controlPlane = await startControlPlane();
+    const folder = await writeKubernetesSchemas(createKubeRequest(controlPlane)).finally(() =>
+      controlPlane.close(),
+    );
+    const variants = [
+      [],
+      ['watchNamespaces={a,b}', 'redis.users=off', 'ingress.via=Front', 'ingress.className=traefik'],
+      ['redis.bundled.enabled=false', 'redis.external.url=redis://r:6379', 'redis.external.secretName=s'],
+    ];
+    for (const values of variants) {
+      const { stdout } = await template('crds.install=false', ...values);
+      const location = `${folder}/{{ .ResourceKind }}{{ .KindSuffix }}.json`;
+      const checking = run(kubeconform, ['-strict', '-summary', '-verbose', '-schema-location', location]);
+      checking.child.stdin!.end(stdout);
+      const { stdout: report } = await checking.catch((error: { stdout: string }) => error);
+      expect(report).to.match(/Invalid: 0, Errors: 0, Skipped: 0/);
+    }
+  });
+
+  it('passes its helm-unittest suites', async () => {
+    const unittest = await ensureBinary('helm-unittest');
+    const { stdout } = await run(unittest, ['--strict', CHART]);
+    expect(stdout).to.match(/Tests:\s+[1-9]\d* passed/);
+  });
+
+  const components = ['operator', 'front'];
+  for (const component of components)
+    it(`hardens the ${component}`, async () => {
+      const deployment = (await render()).find(
+        ({ kind, metadata }) => kind === 'Deployment' && metadata.name === `berth-${component}`,
+      );
+      const pod = deployment.spec.template.spec;
+      expect(pod.securityContext).to.include({ runAsNonRoot: true });
+      expect(pod.containers[0].securityContext).to.deep.include({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+      expect(deployment.spec.replicas).to.equal(2);
+      expect(pod.containers[0]).to.include.keys('readinessProbe', 'livenessProbe', 'resources');
+    });
+
+  it('gives the operator no right to list or watch Secrets, nor to read logs', async () => {
+    for (const role of await render())
+      for (const rule of role.kind === 'ClusterRole' || role.kind === 'Role' ? role.rules : []) {
+        if (!rule.apiGroups.includes('')) continue;
+        if (rule.resources.includes('secrets'))
+          expect(rule.verbs).to.not.include.oneOf(['list', 'watch', '*']);
+        expect(rule.resources).to.not.include.oneOf(['pods/log', 'pods/exec', '*']);
+        expect(rule.verbs).to.not.include('*');
+      }
+  });
+
+  it('renders Roles instead of a ClusterRole for the operator with watchNamespaces', async () => {
+    const manifests = await render('watchNamespaces={team-a,team-b}');
+    const namespaces = manifests
+      .filter(({ kind, metadata }) => kind === 'Role' && metadata.name === 'berth-operator')
+      .map(({ metadata }) => metadata.namespace);
+    expect(namespaces).to.include.members(['team-a', 'team-b']);
+    const bound = manifests.filter(
+      ({ kind, metadata }) => kind === 'ClusterRoleBinding' && metadata.name === 'berth-operator',
+    );
+    expect(bound).to.deep.equal([]);
+  });
+
+  it('puts no disruption budget that could block a node drain for ever', async () => {
+    const budgets = (await render()).filter(({ kind }) => kind === 'PodDisruptionBudget');
+    expect(budgets.map(({ metadata }) => metadata.name)).to.have.members(['berth-operator', 'berth-front']);
+    for (const { spec } of budgets) {
+      expect(spec.maxUnavailable).to.equal(1);
+      expect(spec.unhealthyPodEvictionPolicy).to.equal('AlwaysAllow');
+    }
+  });
+
+  it('keeps the CRDs on uninstall, and leaves them out when told to', async () => {
+    const definitions = (manifests: Manifest[]) =>
+      manifests.filter(({ kind }) => kind === 'CustomResourceDefinition');
+    const installed = definitions(await render());
+    expect(installed).to.have.length(5);
+    for (const { metadata } of installed)
+      expect(metadata.annotations['helm.sh/resource-policy']).to.equal('keep');
+    expect(definitions(await render('crds.install=false'))).to.deep.equal([]);
+  });
+
+  it('runs the bundled Redis append-only and without eviction, or none', async () => {
+    const config = (await render()).find(({ kind, data }) => kind === 'ConfigMap' && data['redis.conf']);
+    expect(config.data['redis.conf'])
+      .to.match(/appendonly yes/)
+      .and.match(/maxmemory-policy noeviction/);
+    const manifests = await render(
+      'redis.bundled.enabled=false',
+      'redis.external.url=rediss://r:6379',
+      'redis.external.secretName=s',
+    );
+    expect(manifests.filter(({ kind }) => kind === 'StatefulSet')).to.deep.equal([]);
+    expect(await refusal('redis.bundled.enabled=false')).to.match(
+      /redis\.external\.(url|secretName) is required/,
+    );
+  });
+
+  it('puts the registry before every image', async () => {
+    const images = JSON.stringify(await render('imageRegistry=mirror.example.com/berth')).match(
+      /"image":"[^"]+"/g,
+    )!;
+    for (const image of images) expect(image).to.match(/"image":"mirror\.example\.com\/berth\//);
+  });
+
+  const bad: [string, string, RegExp][] = [
+    ['an unknown value', 'operator.replica=2', /replica/],
+    ['no operator', 'operator.replicas=0', /replicas/],
+    ['a route that is neither', 'ingress.via=Both', /via/],
+    ['a domain with a slash', 'ingress.domain=http://x', /domain/],
+  ];
+  for (const [what, value, words] of bad)
+    it(`refuses ${what}`, async () => {
+      expect(await refusal(value)).to.match(words);
+    });
+});
