@@ -2,6 +2,12 @@
 import { z } from 'zod';
 import { cel, objectName, stringMap } from './kubernetes-types.ts';
 
+export const ROUTE_PRESETS = ['traefik', 'nginx', 'alb', 'gateway-api', 'none'] as const;
+export type RoutePreset = (typeof ROUTE_PRESETS)[number];
+
+export const ROUTE_VIA = ['Direct', 'Front'] as const;
+export type RouteVia = (typeof ROUTE_VIA)[number];
+
 export const modelRoute = z
   .object({
     enabled: z.boolean().default(true),
@@ -29,12 +35,12 @@ export const modelRoute = z
       "Secret with the host's certificate; plain http or the controller's own certificate if absent.",
     ).optional(),
     preset: z
-      .enum(['traefik', 'nginx', 'alb', 'gateway-api', 'none'])
+      .enum(ROUTE_PRESETS)
       .optional()
       .describe("Annotations that the contract's long and large answers need; the operator's if absent."),
     annotations: stringMap('Further annotations, of those that the operator allows.').optional(),
     via: z
-      .enum(['Direct', 'Front'])
+      .enum(ROUTE_VIA)
       .optional()
       .describe("Direct to the pods, or through the front; the operator's if absent."),
   })

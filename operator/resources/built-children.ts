@@ -1,0 +1,31 @@
+/** What the builders are told, and what they answer. */
+import type { V1Deployment } from '@kubernetes/client-node';
+import type { RouteVia } from '../../contract/model-route.ts';
+import type { KubeObject } from '../kube/object.ts';
+import type { Problem } from '../status/problem.ts';
+
+export interface BuildContext {
+  /** The Deployment as it is in the cluster: its pod template is kept while the spec's pod is the same. */
+  deployment?: (Pick<KubeObject, 'metadata'> & Pick<V1Deployment, 'spec'>) | undefined;
+  /** Problems found before: a route problem withholds the route. */
+  problems?: readonly Problem[];
+}
+
+export interface BuiltChildren {
+  /** All in the deployment's namespace, owned by it. */
+  objects: KubeObject[];
+  /** With `via: Front`: the route, which lives in Berth's namespace and so cannot be owned by the deployment. */
+  frontRoute: KubeObject | undefined;
+  /** What the spec alone shows to be wrong. */
+  problems: Problem[];
+  /** Version of the sidecar in the pod template. */
+  sidecarVersion: string;
+  /** Replicas wanted now, after pause and scaling. */
+  desiredReplicas: number;
+  url: string | undefined;
+  /** Resource name of the GPUs; empty for none. */
+  gpuResource: string;
+  /** Milliseconds that a leaving pod may take, the grace period. */
+  drainTimeoutMs: number;
+  via: RouteVia;
+}

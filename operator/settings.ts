@@ -1,0 +1,63 @@
+/** What an installation of Berth decides for all deployments; `environment.ts` reads it. */
+import type { V1EnvVar, V1ResourceRequirements } from '@kubernetes/client-node';
+import type { EnginePreset } from '../contract/model-pod.ts';
+import type { RoutePreset, RouteVia } from '../contract/model-route.ts';
+
+export const REDIS_USER_MODES = ['managed', 'external', 'off'] as const;
+export type RedisUserMode = (typeof REDIS_USER_MODES)[number];
+
+export interface OperatorSettings {
+  /** Berth's own namespace, where the front lives. */
+  namespace: string;
+  /** Version of this operator, and of the sidecars that it makes. */
+  version: string;
+  /** Endpoints are at `<name>--<namespace>.<domain>`. */
+  domain: string;
+  /** Scheme and, where it is not the scheme's own, port of `status.url`. */
+  urlScheme: 'http' | 'https';
+  urlPort: number | undefined;
+  /** Class of Ingresses that name none; undefined: the cluster's default. */
+  ingressClass: string | undefined;
+  routePreset: RoutePreset;
+  routeVia: RouteVia;
+  /** Hosts beyond the default that a spec may ask for; `*.example.com` covers one label. */
+  allowedHosts: readonly string[];
+  /** Keys of `spec.route.annotations` that are let through. */
+  allowedAnnotations: readonly string[];
+  /** Service of the front in `namespace`. */
+  frontService: string;
+  frontServicePort: number;
+
+  gatewayImage: string;
+  gatewayResources: V1ResourceRequirements;
+  gatewayLogLevel: string;
+  /** Image of the preset `simulator`: Berth's own. */
+  simulatorImage: string;
+  /** In place of the presets' own images. */
+  engineImages: Readonly<Partial<Record<EnginePreset, string>>>;
+  /** Image that copies weights from S3. */
+  s3CopyImage: string;
+  /** Of the gateway and simulator images. */
+  imagePullPolicy: 'Always' | 'IfNotPresent' | 'Never';
+  /** Put before every image; '' for none. */
+  imageRegistry: string;
+  /** Names of pull secrets in each workspace. */
+  imagePullSecrets: readonly string[];
+  /** Proxy and CA settings of containers that download weights. */
+  downloadEnv: readonly V1EnvVar[];
+  networkPolicies: boolean;
+
+  /** As sidecars dial it, without credentials. */
+  redisURL: string;
+  redisUsers: RedisUserMode;
+  /** Credentials of the operator itself, and of everyone with `redisUsers: off`; absent where Redis needs none. */
+  redisUsername: string | undefined;
+  redisPassword: string | undefined;
+  /** With `redisUsers: external`: Secret of each workspace with keys `username` and `password`. */
+  externalRedisSecret: string;
+
+  /** Namespaces to watch; all if empty. */
+  watchNamespaces: readonly string[];
+  /** Passwords, tokens and data keys derive from it. */
+  masterKey: string;
+}
