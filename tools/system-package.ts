@@ -22,7 +22,8 @@ export function ensureProgram(name: string, debianPackage: string): string {
   return installed;
 }
 
-function installPackages(packages: string[]): void {
+/** Installs Debian packages, as root. Throws with what apt-get said. */
+export function installPackages(packages: string[]): void {
   const install = () =>
     spawnSync('apt-get', ['install', '-y', '-q', '--no-install-recommends', ...packages], {
       env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },

@@ -49,6 +49,7 @@ const MODULES: Record<string, GoModule> = {
     accepts: { args: ['version'], output: /Version:\s+3\./ },
   },
   deviceplugin: { programs: ['deviceplugin'], minutes: 1 },
+  pause: { programs: ['pause'], minutes: 1 },
   helm: {
     programs: ['helm'],
     package: 'helm.sh/helm/v4/cmd/helm',

@@ -1,0 +1,58 @@
+/** Speaks to the cluster's containerd: images in, leftover containers out. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { runCommand, tryCommand } from './commands.ts';
+import { pollUntil } from './deadline.ts';
+import { ensureArchive, type Image } from './images.ts';
+import { type Cluster, enterCommand } from './layout.ts';
+
+const START_TIMEOUT_MS = 30_000;
+
+const ctr = (cluster: Cluster, args: string[]): string[] => [
+  ...enterCommand(cluster.name),
+  'ctr',
+  '--namespace=k8s.io',
+  ...args,
+];
+
+export const waitForContainerd = (cluster: Cluster): Promise<void> =>
+  pollUntil('containerd', START_TIMEOUT_MS, async () => {
+    const { code } = await tryCommand(ctr(cluster, ['version']));
+    return code === 0;
+  });
+
+/** Brings an archive of `docker save`'s format into the node. */
+export async function importArchive(cluster: Cluster, archive: string): Promise<void> {
+  await runCommand(ctr(cluster, ['images', 'import', archive]));
+}
+
+/** Builds what has changed and brings it into the node, unless that has been done. */
+export async function importImages(cluster: Cluster, images: Image[]): Promise<void> {
+  const record = join(cluster.stateFolder, 'containerd', 'berth-images.json');
+  const imported = readRecord(record);
+  for (const image of images) {
+    const archive = await ensureArchive(image);
+    if (imported[image.name] === archive) continue;
+    await importArchive(cluster, archive);
+    imported[image.name] = archive;
+    writeFileSync(record, JSON.stringify(imported, null, 2));
+  }
+}
+
+/** The containers of an earlier run: nobody else would remove them. */
+export async function removeContainers(cluster: Cluster): Promise<void> {
+  const list = await tryCommand(ctr(cluster, ['containers', 'list', '--quiet']));
+  const ids = list.output.split('\n').filter(Boolean);
+  if (ids.length === 0) return;
+  for (const id of ids) await tryCommand(ctr(cluster, ['tasks', 'kill', '--signal', 'SIGKILL', id]));
+  for (const id of ids) await tryCommand(ctr(cluster, ['tasks', 'delete', '--force', id]));
+  await tryCommand(ctr(cluster, ['containers', 'delete', ...ids]));
+}
+
+function readRecord(path: string): Record<string, string> {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch {
+    return {};
+  }
+}
