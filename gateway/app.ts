@@ -1,0 +1,100 @@
+/** A deployment's endpoint as one visible chain. */
+import type { RequestListener } from 'node:http';
+import Koa from 'koa';
+import type { GatewayConfig } from '../contract/gateway-config.ts';
+import type { RedisConnection } from '../redis/client.ts';
+import { Admissions } from './admission.ts';
+import type { Capacity } from './capacity.ts';
+import { ApiError } from './error-response.ts';
+import type { Logger } from './log.ts';
+import type { GatewayMetrics } from './metrics.ts';
+import { authenticate } from './middleware/authentication.ts';
+import { requireAvailability } from './middleware/availability.ts';
+import { answerErrors } from './middleware/errors.ts';
+import {
+  type GatewayMiddleware,
+  type GatewayState,
+  type Handler,
+  identifyRequest,
+} from './middleware/request-id.ts';
+import { findRoute } from './middleware/routing.ts';
+import { Pools } from './relay/pools.ts';
+import { buildModelHandlers } from './routes/models.ts';
+import { ROUTES, type RouteName } from './routes/routes.ts';
+import { buildTextHandlers } from './routes/text.ts';
+import { Settlements } from './settlements.ts';
+
+export interface SidecarAppOptions {
+  /** Asked anew for every request, so that what is published holds at once. */
+  config: () => GatewayConfig;
+  capacity: Capacity;
+  connection: Pick<RedisConnection, 'redis'>;
+  engineReady: () => boolean;
+  log: Logger;
+  metrics: GatewayMetrics;
+  /** The engine failed a request: its health is worth a look. */
+  onEngineLost?: () => void;
+  /** Unix milliseconds. */
+  clock?: () => number;
+}
+
+export interface SidecarApp {
+  listener: RequestListener;
+  /** Lets go of connections to all peers but these. */
+  keepPeers(origins: ReadonlySet<string>): void;
+  /** Settles the usage that is still on its way; after the server has closed. */
+  close(): Promise<void>;
+}
+
+export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
+  const { config, capacity, engineReady, log, metrics, onEngineLost } = options;
+  const { redis } = options.connection;
+  const admissions = new Admissions({ redis, log, metrics, clock: options.clock });
+  const settlements = new Settlements({ redis, log, metrics });
+  const enginePools = new Pools();
+  const peerPools = new Pools();
+  const handlers: Partial<Record<RouteName, Handler>> = {
+    ...buildTextHandlers({
+      config,
+      capacity,
+      findPool: ({ local, origin }) => (local ? enginePools : peerPools).get(origin),
+      settlements,
+      metrics,
+      onEngineLost,
+    }),
+    ...buildModelHandlers({ config, engineReady }),
+  };
+
+  const app = new Koa<GatewayState>();
+  // 1. Everything that follows, errors included, carries the request's id.
+  app.use(identifyRequest());
+  // 2. Whatever is thrown below becomes the envelope; Koa's own error page is never seen.
+  app.use(answerErrors(log, metrics));
+  // 3. Before authentication, so that a wrong base URL is told from a wrong key.
+  app.use(findRoute(ROUTES, () => config().kind));
+  // 4. Key, RPM, TPD and credit in one call; before the body, so that strangers cannot fill memory.
+  app.use(authenticate(admissions, config));
+  // 5. The kind of model, then whether the deployment serves at all.
+  app.use(requireAvailability(ROUTES, config));
+  // 6. The route: body, its checks, a place on an engine, the answer, usage.
+  app.use(handle(handlers));
+  app.on('error', (error) => log.debug({ err: error }, 'connection error'));
+
+  const callback = app.callback();
+  return {
+    listener: (req, res) => void callback(req, res),
+    keepPeers: (origins) => peerPools.keepOnly(origins),
+    close: async () => {
+      await settlements.close();
+      await Promise.all([enginePools.destroy(), peerPools.destroy()]);
+    },
+  };
+}
+
+const handle =
+  (handlers: Partial<Record<RouteName, Handler>>): GatewayMiddleware =>
+  ({ state }) => {
+    const handler = handlers[state.route.name as RouteName];
+    if (!handler) throw new ApiError('not_found', `${state.route.path} is not served yet.`);
+    return handler(state);
+  };

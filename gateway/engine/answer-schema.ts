@@ -1,0 +1,67 @@
+/** Fills what OpenAI's schema requires and some engines leave out; each answers whether it changed anything. */
+
+type Answer = Record<string, unknown>;
+
+export function completeChat(answer: Answer, modelId: string): boolean {
+  let isChanged = setModel(answer, modelId);
+  for (const choice of listOf(answer.choices)) {
+    isChanged = fillNull(choice, 'logprobs') || isChanged;
+    if (isRecord(choice.message)) {
+      isChanged = fillNull(choice.message, 'refusal') || isChanged;
+      isChanged = fillNull(choice.message, 'content') || isChanged;
+    }
+  }
+  return isChanged;
+}
+
+export function completeCompletion(answer: Answer, modelId: string): boolean {
+  let isChanged = setModel(answer, modelId);
+  for (const choice of listOf(answer.choices)) isChanged = fillNull(choice, 'logprobs') || isChanged;
+  return isChanged;
+}
+
+export type EmbeddingEncoding = 'float' | 'base64';
+
+/** Engines may ignore `encoding_format`, or answer only one of both. */
+export function completeEmbedding(answer: Answer, modelId: string, encoding: EmbeddingEncoding): boolean {
+  let isChanged = setModel(answer, modelId);
+  for (const item of listOf(answer.data)) {
+    const { embedding } = item;
+    if (encoding === 'float' && typeof embedding === 'string') item.embedding = decodeEmbedding(embedding);
+    else if (encoding === 'base64' && Array.isArray(embedding)) item.embedding = encodeEmbedding(embedding);
+    else continue;
+    isChanged = true;
+  }
+  return isChanged;
+}
+
+/** Little-endian 32-bit floats, as OpenAI's SDKs read them. */
+function encodeEmbedding(numbers: number[]): string {
+  const bytes = Buffer.allocUnsafe(numbers.length * 4);
+  for (let index = 0; index < numbers.length; index++) bytes.writeFloatLE(numbers[index]!, index * 4);
+  return bytes.toString('base64');
+}
+
+function decodeEmbedding(text: string): number[] {
+  const bytes = Buffer.from(text, 'base64');
+  const numbers = new Array<number>(bytes.length >> 2);
+  for (let index = 0; index < numbers.length; index++) numbers[index] = bytes.readFloatLE(index * 4);
+  return numbers;
+}
+
+function setModel(answer: Answer, modelId: string): boolean {
+  if (answer.model === modelId) return false;
+  answer.model = modelId;
+  return true;
+}
+
+function fillNull(object: Record<string, unknown>, name: string): boolean {
+  if (object[name] !== undefined) return false;
+  object[name] = null;
+  return true;
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null;
+const listOf = (value: unknown): Record<string, unknown>[] =>
+  Array.isArray(value) ? value.filter(isRecord) : [];

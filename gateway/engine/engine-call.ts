@@ -1,0 +1,153 @@
+/** One request at an engine: dispatched, watched and ended, in every case exactly once. */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Dispatcher } from 'undici';
+import { ApiError } from '../error-response.ts';
+import type { Exchange } from '../exchange.ts';
+import type { Answer } from './answer.ts';
+import { readEngineError } from './engine-error.ts';
+
+/** Connections to one engine or peer. */
+export type EnginePool = Dispatcher;
+
+export interface EngineCallOptions {
+  exchange: Exchange;
+  pool: EnginePool;
+  path: string;
+  headers: Record<string, string>;
+  body: Buffer;
+  answer: Answer;
+  /** Whether the client waits for an event stream. */
+  isStream: boolean;
+  /** The engine has let go, or was told to: its place is free. Called before the client sees the end. */
+  onRelease: () => void;
+}
+
+const LARGEST_ERROR_BYTES = 64 * 1024;
+const NOT_CONNECTED = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT']);
+
+/** Resolves when the answer is complete. Rejects with ApiError, which is the caller's to tell, or ClientGone. */
+export const callEngine = (options: EngineCallOptions): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const end = (error: Error | null) => (error ? reject(error) : resolve());
+    new EngineCall(options, end).dispatch();
+  });
+
+class EngineCall implements Dispatcher.DispatchHandler {
+  readonly #options: EngineCallOptions;
+  readonly #onEnd: (error: Error | null) => void;
+  #controller: Dispatcher.DispatchController | null = null;
+  #status = 0;
+  /** Collects an answer that is an error. */
+  #errorBody: Buffer[] = [];
+  #errorBytes = 0;
+  #attempts = 0;
+  #isOver = false;
+  #isWaiting = false;
+
+  constructor(options: EngineCallOptions, onEnd: (error: Error | null) => void) {
+    this.#options = options;
+    this.#onEnd = onEnd;
+  }
+
+  dispatch(): void {
+    const { exchange, pool, path, headers, body } = this.#options;
+    if (this.#attempts++ === 0) exchange.onCancel((reason) => this.#cancel(reason));
+    if (this.#isOver) return;
+    pool.dispatch({ path, method: 'POST', headers, body }, this);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#isOver) controller.abort(new Error('given up'));
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status < 200) return;
+    this.#status = status;
+    if (status !== 200 || !this.#options.isStream) return;
+    const type = headers['content-type'] ?? '';
+    if (type.startsWith('text/event-stream')) return;
+    // SDKs would take it for an empty stream.
+    this.#status = 0;
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#isOver) return;
+    const { answer } = this.#options;
+    if (this.#status !== 200) {
+      this.#errorBytes += chunk.length;
+      if (this.#errorBytes <= LARGEST_ERROR_BYTES) this.#errorBody.push(chunk);
+      return;
+    }
+    const canTakeMore = answer.write(chunk);
+    if (answer.isComplete) this.#options.onRelease();
+    if (answer.failure) {
+      this.#end(answer.failure);
+      controller.abort(new Error('the answer is of no use'));
+    } else if (!canTakeMore) this.#wait(controller);
+  }
+
+  onResponseEnd(): void {
+    if (this.#isOver) return;
+    if (this.#status !== 200) {
+      this.#end(this.#readError());
+      return;
+    }
+    this.#options.onRelease();
+    this.#end(this.#options.answer.end());
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, cause: Error): void {
+    if (this.#isOver) return;
+    const code = 'code' in cause ? String(cause.code) : '';
+    // Nothing has been sent on a connection that was refused, so once more does no harm.
+    if (NOT_CONNECTED.has(code) && this.#attempts < 2) {
+      this.dispatch();
+      return;
+    }
+    if (this.#options.answer.isComplete) this.onResponseEnd();
+    else this.#end(describeLoss(code, this.#status !== 0));
+  }
+
+  #readError(): ApiError {
+    if (this.#status === 0) {
+      const said = readEngineError(500, Buffer.concat(this.#errorBody));
+      return new ApiError(
+        'upstream_error',
+        `The engine did not stream its answer. ${said.message}`.slice(0, 300),
+      );
+    }
+    return readEngineError(this.#status, Buffer.concat(this.#errorBody));
+  }
+
+  #wait(controller: Dispatcher.DispatchController): void {
+    if (this.#isWaiting) return;
+    this.#isWaiting = true;
+    controller.pause();
+    this.#options.exchange.res.once('drain', () => {
+      this.#isWaiting = false;
+      controller.resume();
+    });
+  }
+
+  #cancel(reason: Error): void {
+    if (this.#isOver) return;
+    this.#end(reason);
+    this.#controller?.abort(reason);
+  }
+
+  #end(error: Error | null): void {
+    this.#isOver = true;
+    this.#options.exchange.onCancel(null);
+    this.#options.onRelease();
+    this.#onEnd(error);
+  }
+}
+
+function describeLoss(code: string, hasAnswered: boolean): ApiError {
+  if (NOT_CONNECTED.has(code)) return new ApiError('upstream_error', 'The engine does not take connections.');
+  return new ApiError(
+    'upstream_error',
+    hasAnswered ? 'The engine broke off its answer.' : 'The engine closed the connection without an answer.',
+  );
+}

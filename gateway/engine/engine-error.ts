@@ -1,0 +1,91 @@
+/** One shape for the errors of all engines: nested, flat, `{detail}`, `{error: "…"}` and plain text. */
+import { ApiError } from '../error-response.ts';
+
+const LONGEST_MESSAGE = 2_000;
+const SATURATED_RETRY_SECONDS = 5;
+const OUT_OF_MEMORY =
+  /out of (gpu |device |cuda )?memory|OutOfMemory|CUDA_ERROR_OUT_OF_MEMORY|HIP out of memory|failed to allocate|cannot allocate memory/i;
+
+interface EngineComplaint {
+  message: string;
+  /** Null where the engine gave none, or a number. */
+  code: string | null;
+  param: string | null;
+}
+
+/** The error of an engine's answer with a status of 400 and above. */
+export function readEngineError(status: number, body: Buffer): ApiError {
+  return buildEngineError(status, readComplaint(body) ?? { message: '', code: null, param: null });
+}
+
+/** The complaint in an answer or a stream event of status 200; null if it is none. */
+export function findEngineError(value: unknown): ApiError | null {
+  if (!isObject(value)) return null;
+  const isComplaint =
+    (value.error !== undefined && value.error !== null) ||
+    value.object === 'error' ||
+    (value.choices === undefined &&
+      value.data === undefined &&
+      (value.detail !== undefined || isFlat(value)));
+  if (!isComplaint) return null;
+  const status = isObject(value.error) ? value.error.code : value.code;
+  return buildEngineError(typeof status === 'number' ? status : 500, describeComplaint(value));
+}
+
+const isFlat = (value: Record<string, unknown>): boolean =>
+  typeof value.message === 'string' && (value.code !== undefined || value.type !== undefined);
+
+function buildEngineError(status: number, complaint: EngineComplaint): ApiError {
+  const { code, param } = complaint;
+  const said = complaint.message.slice(0, LONGEST_MESSAGE);
+  if (OUT_OF_MEMORY.test(complaint.message))
+    return new ApiError('upstream_error', `The engine ran out of memory: ${said}`);
+  const details = { param, detailCode: code ?? undefined };
+  switch (status) {
+    case 400:
+      return new ApiError('invalid_request_error', said || 'The engine refuses the request.', details);
+    case 413:
+      return new ApiError('request_too_large', said || 'The request is too large for the engine.', details);
+    case 422:
+      return new ApiError('invalid_request_error', said || 'The engine cannot process the request.', {
+        ...details,
+        status,
+      });
+    case 429:
+      return new ApiError('replica_saturated', said || 'The engine takes no more requests now.', {
+        retryAfter: SATURATED_RETRY_SECONDS,
+      });
+    default:
+      return new ApiError(
+        'upstream_error',
+        said ? `The engine failed: ${said}` : `The engine answered ${status}.`,
+      );
+  }
+}
+
+function readComplaint(body: Buffer): EngineComplaint | null {
+  const text = body.toString('utf8').trim();
+  if (text === '') return null;
+  try {
+    return describeComplaint(JSON.parse(text));
+  } catch {
+    // A page of a proxy in between says nothing that a caller could use.
+    return text.startsWith('<') ? null : { message: text, code: null, param: null };
+  }
+}
+
+function describeComplaint(value: unknown): EngineComplaint {
+  if (!isObject(value)) return { message: stringify(value), code: null, param: null };
+  const inner = value.error ?? value;
+  if (!isObject(inner)) return { message: stringify(inner), code: readString(value.code), param: null };
+  const message = inner.message ?? inner.detail ?? inner.error_message ?? inner;
+  return { message: stringify(message), code: readString(inner.code), param: readString(inner.param) };
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+/** Engines put their HTTP status into `code`, too. */
+const readString = (value: unknown): string | null =>
+  typeof value === 'string' && value !== '' && !/^\d+$/.test(value) ? value : null;
+const stringify = (value: unknown): string =>
+  typeof value === 'string' ? value : JSON.stringify(value).slice(0, LONGEST_MESSAGE);

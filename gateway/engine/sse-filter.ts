@@ -1,0 +1,200 @@
+/**
+ * Watches an engine's event stream on its way to the client. Whole frames go through untouched and unparsed;
+ * only those that carry usage or no choices are looked into. What is cut across chunks waits for its rest, so that
+ * half a frame never reaches the client.
+ */
+import { ApiError } from '../error-response.ts';
+import { findEngineError } from './engine-error.ts';
+import { readUsage, type Usage } from './usage.ts';
+
+export interface SseFilterOptions {
+  /** Put in the place of the engine's own name of the model. */
+  modelId: string;
+  /** Whether the client asked for usage: else it is taken out. */
+  isUsageWanted: boolean;
+}
+
+const LONGEST_FRAME_BYTES = 16 * 1024 * 1024;
+const MODEL = /"model":\s*("(?:[^"\\]|\\.)*")/;
+const DONE = '[DONE]';
+const USAGE = '"usage"';
+const NULL = /^:\s*null/;
+
+type Payload = { choices?: unknown; usage?: unknown; model?: unknown };
+
+export class SseFilter {
+  usage: Usage | null = null;
+  /** Frames with choices that went through. */
+  frames = 0;
+  /** Whether `[DONE]` has passed. */
+  isDone = false;
+  /** The engine's complaint; nothing goes through after it. */
+  failure: ApiError | null = null;
+  readonly #modelId: string;
+  readonly #isUsageWanted: boolean;
+  #carry: Buffer | null = null;
+  /** Unknown until the first line has ended. */
+  #separator = '';
+  /** The engine's `"model":"…"` as it is written, when it must be replaced; unknown until the first frame. */
+  #model: { isKnown: boolean; found: string; replacement: string } = {
+    isKnown: false,
+    found: '',
+    replacement: '',
+  };
+
+  constructor(options: SseFilterOptions) {
+    this.#modelId = options.modelId;
+    this.#isUsageWanted = options.isUsageWanted;
+  }
+
+  /** What may go to the client now; null for nothing. */
+  push(chunk: Buffer): Buffer | null {
+    if (this.isDone || this.failure) return null;
+    const data = this.#carry === null ? chunk : Buffer.concat([this.#carry, chunk]);
+    // One character a byte, so that places in the text are places in the buffer.
+    const text = data.toString('latin1');
+    if (this.#separator === '' && !this.#learnSeparator(text)) return this.#keep(data);
+    const last = text.lastIndexOf(this.#separator);
+    if (last < 0) return this.#keep(data);
+    const end = last + this.#separator.length;
+    this.#carry = end === data.length ? null : data.subarray(end);
+    if (!this.#model.isKnown) this.#learnModel(text);
+    return this.#pass(data, text, end);
+  }
+
+  /** The last words of a stream that ended without a blank line; half a frame is dropped. */
+  end(): Buffer | null {
+    if (this.isDone || this.failure || this.#carry === null) return null;
+    if (readData(this.#carry.toString('utf8')) !== DONE) return null;
+    this.isDone = true;
+    return Buffer.from(`data: ${DONE}\n\n`);
+  }
+
+  #keep(data: Buffer): null {
+    this.#carry = data;
+    if (data.length > LONGEST_FRAME_BYTES)
+      this.failure = new ApiError('upstream_error', 'The engine sent a frame without an end.');
+    return null;
+  }
+
+  #learnSeparator(text: string): boolean {
+    const newline = text.indexOf('\n');
+    if (newline < 0) return false;
+    this.#separator = text[newline - 1] === '\r' ? '\r\n\r\n' : '\n\n';
+    return true;
+  }
+
+  #learnModel(text: string): void {
+    if (!text.includes('"choices"')) return;
+    this.#model.isKnown = true;
+    const match = MODEL.exec(text);
+    if (!match) return;
+    const name = parse(Buffer.from(match[1]!, 'latin1').toString());
+    if (name === this.#modelId) return;
+    this.#model.found = match[0];
+    this.#model.replacement = `"model":${toLatin1(JSON.stringify(this.#modelId))}`;
+  }
+
+  /** Goes frame by frame by position; each needle is sought once and again only when its place is behind. */
+  #pass(data: Buffer, text: string, end: number): Buffer | null {
+    let choices = -1;
+    let usage = seekUsage(text, 0);
+    let error = text.indexOf('"error"');
+    const pieces: string[] = [];
+    let kept = 0;
+    let start = 0;
+    while (start < end) {
+      const stop = text.indexOf(this.#separator, start) + this.#separator.length;
+      if (choices < start) choices = seek(text, '"choices"', start);
+      if (usage !== -1 && usage < start) usage = seekUsage(text, start);
+      if (error !== -1 && error < start) error = text.indexOf('"error"', start);
+      const hasChoices = choices < stop;
+      if (hasChoices && !isWithin(usage, stop) && !isWithin(error, stop)) this.frames++;
+      else {
+        const replacement = this.#inspect(data.subarray(start, stop));
+        if (replacement !== null) {
+          pieces.push(text.slice(kept, start), replacement);
+          kept = stop;
+        }
+        if (this.isDone || this.failure) {
+          end = this.failure ? start : stop;
+          break;
+        }
+      }
+      start = stop;
+    }
+    return this.#assemble(data, text, { pieces, kept, end });
+  }
+
+  #assemble(data: Buffer, text: string, cut: { pieces: string[]; kept: number; end: number }): Buffer | null {
+    const { pieces, kept, end } = cut;
+    const { found, replacement } = this.#model;
+    if (pieces.length === 0 && found === '') {
+      if (end === 0) return null;
+      return end === data.length ? data : data.subarray(0, end);
+    }
+    if (kept < end) pieces.push(text.slice(kept, end));
+    let output = pieces.join('');
+    if (found !== '') output = output.replaceAll(found, replacement);
+    return output === '' ? null : Buffer.from(output, 'latin1');
+  }
+
+  /** Looks into one frame. Null leaves it as it is; a text, one character a byte, takes its place. */
+  #inspect(frame: Buffer): string | null {
+    const text = readData(frame.toString('utf8'));
+    if (text === null || text === '') return null;
+    if (text === DONE) {
+      this.isDone = true;
+      return null;
+    }
+    const payload = parse(text) as Payload | undefined;
+    if (typeof payload !== 'object' || payload === null) return null;
+    this.failure = findEngineError(payload);
+    if (this.failure) return '';
+    if (Array.isArray(payload.choices) && payload.choices.length > 0) this.frames++;
+    if (!payload.usage) return null;
+    this.usage = readUsage(payload.usage) ?? this.usage;
+    if (this.#isUsageWanted) return null;
+    if (Array.isArray(payload.choices) && payload.choices.length === 0) return '';
+    delete payload.usage;
+    if (payload.model !== undefined) payload.model = this.#modelId;
+    return `data: ${toLatin1(JSON.stringify(payload))}${this.#separator}`;
+  }
+}
+
+const isWithin = (place: number, stop: number): boolean => place !== -1 && place < stop;
+
+/** Where usage is told; -1 if nowhere. Some engines say `"usage":null` in every frame. */
+function seekUsage(text: string, from: number): number {
+  let place = text.indexOf(USAGE, from);
+  while (place !== -1 && NULL.test(text.slice(place + USAGE.length, place + USAGE.length + 6)))
+    place = text.indexOf(USAGE, place + 1);
+  return place;
+}
+
+/** Past the end when it is not there, so that one comparison tells. */
+function seek(text: string, needle: string, from: number): number {
+  const place = text.indexOf(needle, from);
+  return place < 0 ? Number.POSITIVE_INFINITY : place;
+}
+
+/** The data lines of a frame; null when it has none (a comment, a retry time). */
+function readData(frame: string): string | null {
+  let data: string | null = null;
+  for (const line of frame.split(/\r?\n/)) {
+    if (!line.startsWith('data:')) continue;
+    const value = line.slice(line[5] === ' ' ? 6 : 5);
+    data = data === null ? value : `${data}\n${value}`;
+  }
+  return data;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const toLatin1 = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');

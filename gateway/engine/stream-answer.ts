@@ -1,0 +1,65 @@
+/** An engine's event stream, passed on as it comes. */
+import { ApiError } from '../error-response.ts';
+import type { Exchange } from '../exchange.ts';
+import type { Answer } from './answer.ts';
+import { SseFilter, type SseFilterOptions } from './sse-filter.ts';
+import type { Usage } from './usage.ts';
+
+const STREAM_HEADERS = [
+  'content-type',
+  'text/event-stream; charset=utf-8',
+  'cache-control',
+  'no-cache',
+  'x-accel-buffering',
+  'no',
+];
+
+export class StreamAnswer implements Answer {
+  readonly #exchange: Exchange;
+  readonly #filter: SseFilter;
+
+  constructor(exchange: Exchange, options: SseFilterOptions) {
+    this.#exchange = exchange;
+    this.#filter = new SseFilter(options);
+  }
+
+  get failure(): ApiError | null {
+    return this.#filter.failure;
+  }
+
+  get isComplete(): boolean {
+    return this.#filter.isDone;
+  }
+
+  get usage(): Usage | null {
+    return this.#filter.usage;
+  }
+
+  get frames(): number {
+    return this.#filter.frames;
+  }
+
+  write(chunk: Buffer): boolean {
+    const output = this.#filter.push(chunk);
+    return output === null || this.#send(output);
+  }
+
+  end(): ApiError | null {
+    const output = this.#filter.end();
+    if (output) this.#send(output);
+    if (!this.#filter.isDone)
+      return new ApiError('upstream_error', 'The engine ended the stream before it was complete.');
+    this.#exchange.res.end();
+    return null;
+  }
+
+  /** The head waits for the first frame: until then an error can still have its own status. */
+  #send(output: Buffer): boolean {
+    const { res, headers } = this.#exchange;
+    if (!res.headersSent) {
+      this.#exchange.firstByteAt = performance.now();
+      res.writeHead(200, headers.concat(STREAM_HEADERS));
+    }
+    return res.write(output);
+  }
+}

@@ -1,0 +1,67 @@
+/** An engine's JSON answer, read once and completed to OpenAI's schema. */
+import { ApiError, JSON_TYPE } from '../error-response.ts';
+import type { Exchange } from '../exchange.ts';
+import type { Answer } from './answer.ts';
+import { findEngineError } from './engine-error.ts';
+import { readUsage, type Usage } from './usage.ts';
+
+/** Embeddings of a large batch as JSON numbers. */
+const LARGEST_BYTES = 256 * 1024 * 1024;
+
+/** Makes the engine's answer the contract's; answers whether it changed anything. */
+export type Completion = (answer: Record<string, unknown>) => boolean;
+
+export class WholeAnswer implements Answer {
+  failure: ApiError | null = null;
+  usage: Usage | null = null;
+  readonly isComplete = false;
+  readonly frames = 0;
+  readonly #exchange: Exchange;
+  readonly #complete: Completion;
+  readonly #chunks: Buffer[] = [];
+  #bytes = 0;
+
+  constructor(exchange: Exchange, complete: Completion) {
+    this.#exchange = exchange;
+    this.#complete = complete;
+  }
+
+  write(chunk: Buffer): boolean {
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.length;
+    if (this.#bytes > LARGEST_BYTES)
+      this.failure = new ApiError('upstream_error', `The engine's answer is over ${LARGEST_BYTES} bytes.`);
+    return true;
+  }
+
+  end(): ApiError | null {
+    const body = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
+    const answer = parseObject(body);
+    if (!answer)
+      return new ApiError('upstream_error', 'The engine answered something other than a JSON object.');
+    const failure = findEngineError(answer);
+    if (failure) return failure;
+    this.usage = readUsage(answer.usage);
+    const isChanged = this.#complete(answer);
+    this.#send(isChanged ? Buffer.from(JSON.stringify(answer)) : body);
+    return null;
+  }
+
+  #send(body: Buffer): void {
+    const { res, headers } = this.#exchange;
+    this.#exchange.firstByteAt = performance.now();
+    res.writeHead(200, headers.concat('content-type', JSON_TYPE, 'content-length', String(body.length)));
+    res.end(body);
+  }
+}
+
+function parseObject(body: Buffer): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(body.toString('utf8'));
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,78 @@
+/** Errors on the wire: one envelope, whoever found the error. */
+import type { ServerResponse } from 'node:http';
+import { buildErrorEnvelope, ERRORS, type ErrorCode, type ErrorEnvelope } from '../contract/errors.ts';
+
+export interface ApiErrorDetails {
+  /** Where it differs from the table's. */
+  status?: number;
+  param?: string | null;
+  /** Whole seconds. */
+  retryAfter?: number;
+  /** A finer code than the table's, such as the engine's `context_length_exceeded`. */
+  detailCode?: string;
+  /** More response headers, alternating names and values. */
+  headers?: string[];
+}
+
+/** An error that the caller is told in the envelope (contract: Error envelope). */
+export class ApiError extends Error {
+  readonly code: ErrorCode;
+  readonly details: ApiErrorDetails;
+
+  constructor(code: ErrorCode, message: string, details: ApiErrorDetails = {}) {
+    super(message);
+    this.code = code;
+    this.details = details;
+  }
+
+  get status(): number {
+    return this.details.status ?? ERRORS[this.code].status;
+  }
+}
+
+/** Longer waits are not worth an SDK's retry, and some SDKs would sleep for hours. */
+const LONGEST_RETRY_SECONDS = 60;
+const GATEWAY_TIMEOUT = 504;
+
+export function buildEnvelope(error: ApiError): ErrorEnvelope {
+  const envelope = buildErrorEnvelope(error.code, error.message, error.details.param ?? null);
+  if (error.details.detailCode) envelope.error.code = error.details.detailCode;
+  return envelope;
+}
+
+/** Alternating names and values. */
+export function buildErrorHeaders(error: ApiError, requestId: string): string[] {
+  const { retryAfter, headers } = error.details;
+  const list = ['x-request-id', requestId];
+  if (error.code === 'invalid_api_key') list.push('www-authenticate', 'Bearer');
+  if (retryAfter !== undefined) list.push('retry-after', String(retryAfter));
+  if (!mayRetry(error)) list.push('x-should-retry', 'false');
+  if (headers) list.push(...headers);
+  return list;
+}
+
+const mayRetry = (error: ApiError): boolean =>
+  ERRORS[error.code].retry &&
+  error.status !== GATEWAY_TIMEOUT &&
+  (error.details.retryAfter ?? 0) <= LONGEST_RETRY_SECONDS;
+
+/** Answers with the envelope, or with the error event if a stream has begun; never throws. */
+export function sendError(
+  res: ServerResponse,
+  error: ApiError,
+  requestId: string,
+  end = (response: ServerResponse, text: string): void => void response.end(text),
+): void {
+  if (res.destroyed || res.writableEnded) return;
+  const text = JSON.stringify(buildEnvelope(error));
+  if (res.headersSent) {
+    res.end(`data: ${text}\n\n`);
+    return;
+  }
+  const headers = buildErrorHeaders(error, requestId);
+  headers.push('content-type', JSON_TYPE, 'content-length', String(Buffer.byteLength(text)));
+  res.writeHead(error.status, headers);
+  end(res, text);
+}
+
+export const JSON_TYPE = 'application/json; charset=utf-8';

@@ -1,0 +1,75 @@
+/** One request and its answer: who asks, when, what became of it, and whether the client is still there. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+/** Ends the work on a request whose client has left; nobody reads an answer. */
+export class ClientGone extends Error {}
+
+type CancelListener = (reason: Error) => void;
+
+export class Exchange {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly requestId: string;
+  /** By performance.now(). */
+  readonly startedAt = performance.now();
+  /** Headers of a successful answer, alternating names and values. */
+  readonly headers: string[];
+  /** By performance.now(); 0 until the first byte of the body was written. */
+  firstByteAt = 0;
+  /** Code of the error that was answered, in the head or within a stream. */
+  errorCode: string | null = null;
+  /** Its message, where it is the gateway's or the engine's fault. */
+  errorMessage: string | null = null;
+  #abort: AbortController | null = null;
+  #listener: CancelListener | null = null;
+  #cancelled: Error | null = null;
+
+  constructor(req: IncomingMessage, res: ServerResponse, requestId: string) {
+    this.req = req;
+    this.res = res;
+    this.requestId = requestId;
+    this.headers = ['x-request-id', requestId];
+    // Before anything that takes time, so that no departure goes unseen.
+    res.once('close', () => {
+      if (!res.writableFinished) this.cancel(new ClientGone());
+    });
+  }
+
+  /** Why the request is given up (ClientGone: the client has left); null while it is not. */
+  get cancelled(): Error | null {
+    return this.#cancelled;
+  }
+
+  /** Aborted when the request is given up. */
+  get signal(): AbortSignal {
+    if (!this.#abort) {
+      this.#abort = new AbortController();
+      if (this.#cancelled) this.#abort.abort();
+    }
+    return this.#abort.signal;
+  }
+
+  /** The one who is working on the request, told at most once that it is given up; null when the work is done. */
+  onCancel(listener: CancelListener | null): void {
+    this.#listener = listener;
+    if (this.#cancelled) listener?.(this.#cancelled);
+  }
+
+  /** Gives the request up; the first reason holds. */
+  cancel(reason: Error): void {
+    if (this.#cancelled) return;
+    this.#cancelled = reason;
+    this.#abort?.abort();
+    this.#listener?.(reason);
+  }
+
+  /** Throws why the request was given up, if it was. */
+  check(): void {
+    if (this.#cancelled) throw this.#cancelled;
+  }
+
+  /** Milliseconds since the request came. */
+  elapsed(): number {
+    return performance.now() - this.startedAt;
+  }
+}

@@ -1,0 +1,82 @@
+/** The owner of prom-client: what a gateway counts. Names and meanings are in docs/metrics.md. */
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { createHistogram, createTally, type Histogram, type Tally } from './metrics-accumulators.ts';
+
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
+
+export interface GatewayMetrics {
+  readonly contentType: string;
+  render(): Promise<string>;
+  /** Labels: route, code (the status; 499 when the client left before the first byte). */
+  requests: Tally;
+  /** Label: route. */
+  duration: Histogram;
+  firstByte: Histogram;
+  /** Label: direction (`input`, `output`). */
+  tokens: Tally;
+  inflight: { inc(): void; dec(): void };
+  /** Label: reason. */
+  engineErrors: Counter<'reason'>;
+  /** Label: phase (`before_first_byte`, `mid_stream`). */
+  aborted: Counter<'phase'>;
+  forwarded: Counter;
+  redisAway: Gauge;
+  admittedWithoutRedis: Counter;
+  settlementsLost: Counter;
+  refusedDrains: Counter;
+}
+
+export function createMetrics(): GatewayMetrics {
+  const register = new Registry();
+  const registers = [register];
+  collectDefaultMetrics({ register, eventLoopMonitoringPrecision: 50 });
+  let inflight = 0;
+  new Gauge({
+    name: 'berth_gateway_requests_inflight',
+    help: 'Requests being answered now',
+    registers,
+    collect() {
+      this.set(inflight);
+    },
+  });
+  const counter = <T extends string>(name: string, help: string, labelNames: T[] = []) =>
+    new Counter<T>({ name: `berth_gateway_${name}`, help, labelNames, registers });
+  return {
+    contentType: register.contentType,
+    render: () => register.metrics(),
+    inflight: { inc: () => inflight++, dec: () => inflight-- },
+    requests: createTally(register, {
+      name: 'berth_gateway_requests_total',
+      help: 'Requests answered',
+      labelNames: ['route', 'code'],
+    }),
+    duration: createHistogram(register, {
+      name: 'berth_gateway_request_duration_seconds',
+      help: 'From the request head to the last byte of the answer',
+      label: 'route',
+      bounds: SECONDS,
+    }),
+    firstByte: createHistogram(register, {
+      name: 'berth_gateway_time_to_first_byte_seconds',
+      help: 'From the request head to the first byte of the answer’s body',
+      label: 'route',
+      bounds: SECONDS,
+    }),
+    tokens: createTally(register, {
+      name: 'berth_gateway_tokens_total',
+      help: 'Tokens counted against keys',
+      labelNames: ['direction'],
+    }),
+    engineErrors: counter('engine_errors_total', 'Requests that the engine failed', ['reason']),
+    aborted: counter('aborted_requests_total', 'Requests whose client left before the end', ['phase']),
+    forwarded: counter('forwarded_requests_total', 'Requests that ran at a peer'),
+    admittedWithoutRedis: counter('admitted_without_redis_total', 'Requests admitted from memory'),
+    settlementsLost: counter('settlements_lost_total', 'Settlements of usage given up'),
+    refusedDrains: counter('refused_drains_total', 'Drains asked for with a wrong token'),
+    redisAway: new Gauge({
+      name: 'berth_gateway_redis_away',
+      help: '1 while requests are admitted without Redis',
+      registers,
+    }),
+  };
+}

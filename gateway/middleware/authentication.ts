@@ -1,0 +1,33 @@
+/** Every route wants a key of the deployment's workspace (contract: Authentication). */
+import { hash } from 'node:crypto';
+import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import type { Admissions } from '../admission.ts';
+import { ApiError } from '../error-response.ts';
+import type { Route } from '../routes/route-table.ts';
+import type { GatewayMiddleware } from './request-id.ts';
+
+export const authenticate =
+  (admissions: Admissions, config: () => GatewayConfig): GatewayMiddleware =>
+  async (ctx, next) => {
+    const { state } = ctx;
+    const sha256 = hash('sha256', readKey(ctx.req.headers.authorization), 'hex');
+    const counted = isServed(state.route, config());
+    const headers = await admissions.admit({ namespace: config().namespace, sha256, counted });
+    state.exchange.check();
+    state.keyHash = sha256;
+    if (headers.length > 0) state.exchange.headers.push(...headers);
+    return next();
+  };
+
+/** What will be refused anyway costs nothing. */
+const isServed = (route: Route, { kind, paused, deleting }: GatewayConfig): boolean =>
+  route.isCounted && !paused && !deleting && (route.kinds === null || route.kinds.includes(kind));
+
+const SCHEME = /^bearer +/i;
+
+function readKey(header: string | undefined): string {
+  const key = header === undefined ? '' : header.replace(SCHEME, '').trim();
+  if (header === undefined || key === '' || key === header)
+    throw new ApiError('invalid_api_key', 'Send the header "Authorization: Bearer <API_KEY>".');
+  return key;
+}

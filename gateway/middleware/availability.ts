@@ -1,0 +1,37 @@
+/** Refuses what this deployment does not serve: now, or ever. */
+import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import type { ModelKind } from '../../contract/model-deployment.ts';
+import { ApiError } from '../error-response.ts';
+import type { RouteTable } from '../routes/route-table.ts';
+import type { GatewayMiddleware } from './request-id.ts';
+
+const RETRY_SECONDS = 30;
+
+export const requireAvailability =
+  (table: RouteTable, config: () => GatewayConfig): GatewayMiddleware =>
+  (ctx, next) => {
+    const { route } = ctx.state;
+    const { kind, paused, deleting, modelId, name } = config();
+    if (route.kinds !== null && !route.kinds.includes(kind))
+      throw new ApiError(
+        'wrong_modality',
+        `${modelId} is ${KIND_WORDS[kind]}; ${route.path} needs ${route.kinds.map((each) => KIND_WORDS[each]).join(' or ')}. ` +
+          `This deployment serves ${table.listFor(kind)}.`,
+      );
+    if (paused || deleting)
+      throw new ApiError(
+        'no_pod_available',
+        `The deployment ${name} is ${paused ? 'paused' : 'being deleted'}.`,
+        {
+          retryAfter: RETRY_SECONDS,
+        },
+      );
+    return next();
+  };
+
+const KIND_WORDS: Record<ModelKind, string> = {
+  LLM: 'a language model',
+  Embedding: 'an embedding model',
+  Image: 'an image model',
+  Video: 'a video model',
+};

@@ -1,0 +1,86 @@
+/** The outermost guard: whatever goes wrong is answered in the envelope, logged and counted. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ApiError, sendError } from '../error-response.ts';
+import { ClientGone, type Exchange } from '../exchange.ts';
+import type { Logger } from '../log.ts';
+import type { GatewayMetrics } from '../metrics.ts';
+import type { GatewayMiddleware } from './request-id.ts';
+
+const SLOW_MS = 60_000;
+const CLIENT_LEFT = 499;
+const UNROUTED = 'none';
+
+export const answerErrors =
+  (log: Logger, metrics: GatewayMetrics): GatewayMiddleware =>
+  async (ctx, next) => {
+    const { exchange } = ctx.state;
+    metrics.inflight.inc();
+    try {
+      await next();
+    } catch (error) {
+      answerError(exchange, error, log);
+    } finally {
+      metrics.inflight.dec();
+      record(exchange, ctx.state.route?.name ?? UNROUTED, { log, metrics });
+    }
+  };
+
+function answerError(exchange: Exchange, thrown: unknown, log: Logger): void {
+  if (thrown instanceof ClientGone) return;
+  const { req, res, requestId } = exchange;
+  const error = thrown instanceof ApiError ? thrown : hideFault(thrown, requestId, log);
+  exchange.errorCode = error.details.detailCode ?? error.code;
+  if (error.status >= 500) exchange.errorMessage = error.message;
+  const isUnread = !req.complete && (error.status === 413 || error.status === 408);
+  sendError(res, isUnread ? withClose(error) : error, requestId, isUnread ? endGently(req) : undefined);
+}
+
+const withClose = (error: ApiError): ApiError =>
+  new ApiError(error.code, error.message, { ...error.details, headers: ['connection', 'close'] });
+
+function hideFault(thrown: unknown, requestId: string, log: Logger): ApiError {
+  log.error({ requestId, err: thrown }, 'fault in the gateway');
+  return new ApiError('internal_error', `The gateway failed; report this with the request id ${requestId}.`);
+}
+
+const LINGER_MS = 2_000;
+
+/**
+ * Closes the connection only after what the client is still sending was read: an earlier close would reset the
+ * connection, and the client would see that in the place of the answer.
+ */
+const endGently = (req: IncomingMessage) => (res: ServerResponse, text: string) => {
+  res.write(text);
+  const finish = () => {
+    clearTimeout(timer);
+    res.end();
+  };
+  const timer = setTimeout(finish, LINGER_MS);
+  req.once('end', finish);
+  res.once('close', () => clearTimeout(timer));
+  req.resume();
+};
+
+function record(exchange: Exchange, route: string, sinks: { log: Logger; metrics: GatewayMetrics }): void {
+  const { log, metrics } = sinks;
+  const { res, requestId, errorCode, errorMessage, firstByteAt } = exchange;
+  const milliseconds = exchange.elapsed();
+  const hasLeft = exchange.cancelled instanceof ClientGone;
+  const status = res.headersSent ? res.statusCode : CLIENT_LEFT;
+  metrics.requests.add(1, route, status);
+  metrics.duration.observe(route, milliseconds / 1000);
+  if (firstByteAt > 0) metrics.firstByte.observe(route, (firstByteAt - exchange.startedAt) / 1000);
+  if (hasLeft) metrics.aborted.inc({ phase: res.headersSent ? 'mid_stream' : 'before_first_byte' });
+
+  const level = errorMessage !== null ? 'warn' : milliseconds > SLOW_MS ? 'info' : 'debug';
+  if (!log.isLevelEnabled(level)) return;
+  const entry = {
+    requestId,
+    route,
+    status,
+    milliseconds: Math.round(milliseconds),
+    error: errorCode,
+    hasLeft,
+  };
+  log[level](entry, errorMessage ?? 'request');
+}

@@ -1,0 +1,68 @@
+/** What the endpoint serves: the table that routing, authentication and modality checks read. */
+import type { ModelKind } from '../../contract/model-deployment.ts';
+
+export interface Route {
+  /** Label of metrics. */
+  name: string;
+  method: 'GET' | 'POST' | 'DELETE';
+  /** May hold one `{name}`, which takes the rest of the path up to what follows it. */
+  path: string;
+  /** Kinds of deployment that serve it; null = all. */
+  kinds: readonly ModelKind[] | null;
+  /** Whether it counts against RPM, TPD and credit (contract: Limits). */
+  isCounted: boolean;
+}
+
+export interface RouteMatch {
+  methods: ReadonlyMap<string, Route>;
+  /** What stood for `{name}`, not decoded; '' without one. */
+  parameter: string;
+}
+
+interface Pattern {
+  before: string;
+  after: string;
+  methods: Map<string, Route>;
+}
+
+export class RouteTable {
+  readonly #fixed = new Map<string, RouteMatch & { methods: Map<string, Route> }>();
+  readonly #patterns: Pattern[] = [];
+  readonly #routes: readonly Route[];
+
+  constructor(routes: readonly Route[]) {
+    this.#routes = routes;
+    for (const route of routes) this.#methodsOf(route.path).set(route.method, route);
+  }
+
+  match(path: string): RouteMatch | null {
+    const fixed = this.#fixed.get(path);
+    if (fixed) return fixed;
+    for (const { before, after, methods } of this.#patterns) {
+      if (!path.startsWith(before) || !path.endsWith(after)) continue;
+      const parameter = path.slice(before.length, path.length - after.length);
+      if (parameter !== '') return { methods, parameter };
+    }
+    return null;
+  }
+
+  /** The paths that this kind of deployment serves, for messages. */
+  listFor(kind: ModelKind): string {
+    const served = this.#routes.filter(({ kinds }) => kinds === null || kinds.includes(kind));
+    return [...new Set(served.map(({ path }) => path))].join(', ');
+  }
+
+  #methodsOf(path: string): Map<string, Route> {
+    const [before, after] = path.split(/\{\w+\}/);
+    if (after === undefined) {
+      const found = this.#fixed.get(path) ?? { methods: new Map<string, Route>(), parameter: '' };
+      this.#fixed.set(path, found);
+      return found.methods;
+    }
+    const pattern = this.#patterns.find((known) => known.before === before && known.after === after);
+    if (pattern) return pattern.methods;
+    const methods = new Map<string, Route>();
+    this.#patterns.push({ before: before!, after, methods });
+    return methods;
+  }
+}

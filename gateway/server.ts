@@ -1,0 +1,89 @@
+/** The HTTP server of an endpoint: its deadlines, and the envelope for what Node answers by itself. */
+import { randomUUID } from 'node:crypto';
+import { createServer as createHttpServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { ApiError, buildEnvelope, buildErrorHeaders, JSON_TYPE } from './error-response.ts';
+
+export interface ServerLimits {
+  headersTimeoutMs: number;
+  bodyTimeoutMs: number;
+  uploadTimeoutMs: number;
+}
+
+const MAX_HEADER_BYTES = 16 * 1024;
+const CHECKING_INTERVAL_MS = 1_000;
+/** Above the idle time of the usual load balancers, so that it is never the server that closes first. */
+const KEEP_ALIVE_MS = 620_000;
+
+/** Not yet listening. `limits` is asked again each second, so changes apply without a restart. */
+export function createServer(listener: RequestListener, limits: () => ServerLimits): Server {
+  const server = createHttpServer(
+    {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      connectionsCheckingInterval: CHECKING_INTERVAL_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      noDelay: true,
+      // The application answers it, in the envelope.
+      requireHostHeader: false,
+    },
+    listener,
+  );
+  const applyLimits = () => {
+    const { headersTimeoutMs, bodyTimeoutMs, uploadTimeoutMs } = limits();
+    server.headersTimeout = headersTimeoutMs;
+    // A net under the deadlines that each route sets for its body.
+    server.requestTimeout =
+      headersTimeoutMs + Math.max(bodyTimeoutMs, uploadTimeoutMs) + CHECKING_INTERVAL_MS;
+  };
+  applyLimits();
+  const timer = setInterval(applyLimits, CHECKING_INTERVAL_MS);
+  timer.unref();
+  server.on('close', () => clearInterval(timer));
+  server.on('clientError', answerClientError);
+  server.on('checkExpectation', listener);
+  server.on('connect', (_, socket) =>
+    answerRaw(socket, new ApiError('method_not_allowed', 'CONNECT is not served here.')),
+  );
+  return server;
+}
+
+function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
+  // Node itself looks here to see whether an answer has begun: after that, words would only garble it.
+  const current = (socket as { _httpMessage?: { headersSent: boolean } })._httpMessage;
+  if (error.code === 'ECONNRESET' || !socket.writable || current?.headersSent) {
+    socket.destroy();
+    return;
+  }
+  answerRaw(socket, describeClientError(error));
+}
+
+function describeClientError(error: NodeJS.ErrnoException): ApiError {
+  switch (error.code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return new ApiError('headers_too_large', `The request headers are over ${MAX_HEADER_BYTES} bytes.`);
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return new ApiError('request_too_large', 'The chunk extensions of the body are too long.');
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new ApiError('request_timeout', 'The request did not arrive in time.');
+    default:
+      return new ApiError('invalid_request_error', `This is not a valid HTTP request: ${error.message}.`);
+  }
+}
+
+function answerRaw(socket: Duplex, error: ApiError): void {
+  const text = JSON.stringify(buildEnvelope(error));
+  const headers = buildErrorHeaders(error, randomUUID());
+  headers.push(
+    'content-type',
+    JSON_TYPE,
+    'content-length',
+    String(Buffer.byteLength(text)),
+    'connection',
+    'close',
+  );
+  let head = `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n`;
+  for (let index = 0; index < headers.length; index += 2)
+    head += `${headers[index]}: ${headers[index + 1]}\r\n`;
+  socket.on('error', () => {});
+  socket.end(`${head}\r\n${text}`);
+}
