@@ -18,13 +18,13 @@ export async function serveControl(
     if (readPath(request) !== '/control')
       throw new EngineError(404, 'not_found_error', 'The control port serves /control only.');
     await change(engine, request);
-    send(response, 200, describe(engine));
+    send(response, 200, write(engine));
   } catch (error) {
     if (response.destroyed) return;
     const refusal = error instanceof EngineError ? error : refuseControl(String(error));
     if (refusal.status === 405) response.setHeader('allow', 'GET, PUT, DELETE');
     if (refusal.status === 413) response.setHeader('connection', 'close');
-    send(response, refusal.status, refusal.toBody());
+    send(response, refusal.status, JSON.stringify(refusal.toBody()));
   }
 }
 
@@ -60,6 +60,16 @@ function mergeSettings(engine: Engine, bytes: Buffer): void {
 const refuseControl = (message: string, param: string | null = null): EngineError =>
   new EngineError(400, 'invalid_request_error', message, param);
 
+function write(engine: Engine): string {
+  const state = describe(engine);
+  try {
+    return JSON.stringify(state);
+  } catch {
+    // A body may be nested more deeply than can be written.
+    return JSON.stringify({ ...state, last: { ...engine.activity.last, body: 'nested too deeply to show' } });
+  }
+}
+
 const describe = ({ settings, activity }: Engine): object => ({
   settings: settings.current,
   inflight: activity.inflight,
@@ -69,8 +79,7 @@ const describe = ({ settings, activity }: Engine): object => ({
   recent: activity.recent,
 });
 
-function send(response: ServerResponse, status: number, body: object): void {
-  const text = JSON.stringify(body);
+function send(response: ServerResponse, status: number, text: string): void {
   response.writeHead(status, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(text),

@@ -10,6 +10,7 @@ const MAX_DEPTH = 64;
 /** Below this depth only what is required is made, so that recursive schemas end. */
 const GENEROUS_DEPTH = 4;
 const UNIQUE_ATTEMPTS = 50;
+const ENDLESS = 'The JSON schema is too large or never ends.';
 
 interface Generation {
   root: unknown;
@@ -24,10 +25,9 @@ export function generateValue(schema: unknown, random: Random): unknown {
 
 function generate(given: unknown, depth: number, run: Generation): unknown {
   run.values++;
-  if (run.values > MAX_VALUES || depth > MAX_DEPTH)
-    throw refuse('The JSON schema is too large or never ends.');
+  if (run.values > MAX_VALUES || depth > MAX_DEPTH) throw refuse(ENDLESS);
   if (given === true) return generateString({}, run.random);
-  const schema = resolve(given, run);
+  const schema = resolve(given, depth, run);
   if ('const' in schema) return schema.const;
   if (Array.isArray(schema.enum) && schema.enum.length > 0) return pickOne(run.random, schema.enum);
   const options = schema.anyOf ?? schema.oneOf;
@@ -54,7 +54,7 @@ function generate(given: unknown, depth: number, run: Generation): unknown {
 }
 
 /** Follows references and folds `allOf` into one schema. */
-function resolve(given: unknown, run: Generation): Fields {
+function resolve(given: unknown, depth: number, run: Generation): Fields {
   let schema = given;
   for (let hops = 0; isObject(schema) && typeof schema.$ref === 'string'; hops++) {
     if (hops > MAX_DEPTH) throw refuse('The JSON schema refers to itself without end.');
@@ -64,9 +64,10 @@ function resolve(given: unknown, run: Generation): Fields {
   if (!isObject(schema)) throw refuse('Invalid JSON schema: a schema must be an object.');
   if (!Array.isArray(schema.allOf)) return schema;
   const { allOf, ...rest } = schema;
+  if (depth > MAX_DEPTH) throw refuse(ENDLESS);
   return (allOf as unknown[]).reduce<Fields>((whole, part) => {
-    if (++run.values > MAX_VALUES) throw refuse('The JSON schema is too large or never ends.');
-    return merge(whole, resolve(part, run));
+    if (++run.values > MAX_VALUES) throw refuse(ENDLESS);
+    return merge(whole, resolve(part, depth + 1, run));
   }, rest);
 }
 
@@ -129,8 +130,7 @@ function generateObject(schema: Fields, depth: number, run: Generation): Fields 
   for (const name of names)
     made[name] = generate(Object.hasOwn(properties, name) ? properties[name] : extra, depth + 1, run);
   const least = typeof schema.minProperties === 'number' ? schema.minProperties : 0;
-  for (let index = 1; Object.keys(made).length < Math.min(least, MAX_VALUES); index++)
-    made[`key${index}`] = generate(extra, depth + 1, run);
+  for (let index = names.size; index < least; index++) made[`key${index}`] = generate(extra, depth + 1, run);
   return made;
 }
 

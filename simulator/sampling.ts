@@ -21,6 +21,7 @@ export interface Choice {
 }
 
 const MAX_CHOICES = 128;
+const MAX_STOPS = 64;
 const MAX_INTEGER = Number.MAX_SAFE_INTEGER;
 /** What one call may make in all, so that no request can exhaust the memory. */
 const MAX_TOKENS = 524_288;
@@ -55,6 +56,7 @@ function readStops(value: unknown): string[] {
   const stops = typeof value === 'string' ? [value] : (value ?? []);
   if (!Array.isArray(stops) || !stops.every((stop) => typeof stop === 'string'))
     throw refuseField(['stop'], 'Input should be a valid string or a list of strings');
+  if (stops.length > MAX_STOPS) throw refuse(`stop must hold at most ${MAX_STOPS} entries.`, 'stop');
   return stops.filter((stop) => stop !== '');
 }
 

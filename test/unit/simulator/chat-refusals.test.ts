@@ -1,0 +1,59 @@
+import { expect } from 'chai';
+import { chatOf, type RunningSimulator as Running, RunningSimulator } from './running-simulator.ts';
+
+const PATH = '/v1/chat/completions';
+const CLOCK = { type: 'function', function: { name: 'clock' } };
+
+describe('the simulated chat, asked for what it cannot do,', () => {
+  let simulator: Running;
+  before(async () => {
+    simulator = await RunningSimulator.start();
+  });
+  after(() => simulator.stop());
+
+  describe('refuses as vLLM does', () => {
+    const cases: [why: string, body: unknown, status: number, message: RegExp][] = [
+      ['a body that is no JSON', '{"messages": [', 400, /JSON decode error/],
+      ['a body that is no object', '[]', 400, /valid dictionary/],
+      ['no messages', {}, 400, /'messages'.*Field required/],
+      ['messages of the wrong type', { messages: 'hello' }, 400, /'messages'.*valid list/],
+      ['an empty conversation', { messages: [] }, 400, /at least one message/],
+      ['a message without role', { messages: [{ content: 'x' }] }, 400, /'role'.*Field required/],
+      [
+        'an unknown part',
+        { messages: [{ role: 'user', content: [{ type: 'smell' }] }] },
+        400,
+        /Unknown part type: smell/,
+      ],
+      ['another model', chatOf('x', { model: 'gpt' }), 404, /The model `gpt` does not exist/],
+      ['a model that is no string', chatOf('x', { model: 7 }), 400, /'model'.*valid string/],
+      ['max_tokens of zero', chatOf('x', { max_tokens: 0 }), 400, /max_tokens must be at least 1/],
+      ['a fractional n', chatOf('x', { n: 1.5 }), 400, /'n'.*valid integer/],
+      ['a temperature out of range', chatOf('x', { temperature: 3 }), 400, /temperature must be in/],
+      ['top_logprobs alone', chatOf('x', { top_logprobs: 2 }), 400, /`logprobs` must be set/],
+      ['stream_options without stream', chatOf('x', { stream_options: {} }), 400, /stream=True/],
+      ['tool_choice without tools', chatOf('x', { tool_choice: 'required' }), 400, /`tools` must be set/],
+      [
+        'a tool_choice that names no tool',
+        chatOf('x', { tools: [CLOCK], tool_choice: { type: 'function', function: { name: 'y' } } }),
+        400,
+        /does not match any/,
+      ],
+      [
+        'a schema without end',
+        chatOf('x', { response_format: { type: 'json_schema', json_schema: { schema: { $ref: '#' } } } }),
+        400,
+        /without end/,
+      ],
+    ];
+    for (const [why, body, status, message] of cases)
+      it(`${why}: ${status}`, async () => {
+        const response = await simulator.post(PATH, body);
+        expect(response.status).to.equal(status);
+        const { error } = (await response.json()) as { error: Record<string, unknown> };
+        expect(error).to.have.all.keys('message', 'type', 'param', 'code');
+        expect(error.message).to.match(message);
+        expect(error.code).to.equal(status);
+      });
+  });
+});
