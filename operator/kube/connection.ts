@@ -1,5 +1,6 @@
 /** The way to the API server: credentials and TLS from a kubeconfig, connections that are used again. */
 import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import type { AgentOptions, RequestOptions as HttpsOptions } from 'node:https';
 import { HttpMethod, KubeConfig, RequestContext } from '@kubernetes/client-node';
 import { Agent, type Dispatcher } from 'undici';
@@ -109,6 +110,9 @@ export class Connection {
     const headers = Object.fromEntries(
       Object.entries(tls.headers ?? {}).map(([name, value]) => [name, String(value).trim()]),
     );
+    // client-node holds on to a file's token for a minute, also when the API server has refused it.
+    const tokenFile = this.#config.getCurrentUser()?.authProvider?.config?.tokenFile;
+    if (tokenFile) headers.Authorization = `Bearer ${(await readFile(tokenFile, 'utf8')).trim()}`;
     if (tls.auth) headers.Authorization = `Basic ${Buffer.from(tls.auth).toString('base64')}`;
 
     const fingerprint = fingerprintOf(tls);

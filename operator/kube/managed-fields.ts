@@ -37,42 +37,46 @@ export function ownsAll(wanted: unknown, owned: OwnedFields | undefined): boolea
 
 function ownsItem(item: unknown, owned: OwnedFields): boolean {
   if (!isMap(item)) return `v:${JSON.stringify(item)}` in owned;
-  // Keys that have defaults (a port's protocol) may be left out of what was applied.
-  const path = Object.keys(owned).find((candidate) => {
-    const keys = parsePath(candidate, 'k:');
-    return isMap(keys) && Object.entries(keys).every(([name, key]) => (item[name] ?? key) === key);
-  });
+  const path = findPath(item, owned);
   return path !== undefined && ownsAll(item, owned[path]);
 }
 
-/** The part of `live` that the manager owns: what it applied last, as it is now. */
-export function extractOwned(live: unknown, owned: OwnedFields): unknown {
-  if (isLeaf(owned)) return live;
-  if (Array.isArray(live)) return live.flatMap((item) => extractItem(item, owned));
-  if (!isMap(live)) return live;
-  return Object.fromEntries(
-    Object.entries(live).flatMap(([name, value]) => {
-      const inner = owned[`f:${name}`];
-      return inner ? [[name, extractOwned(value, inner)]] : [];
-    }),
-  );
+/**
+ * Whether `live` holds exactly `wanted` in what is owned of it: no owned field more, none less, the same values.
+ * For kinds that keep values as they are written; see `ownsAll` for the others.
+ */
+export function isAsApplied(wanted: unknown, live: unknown, owned: OwnedFields | undefined): boolean {
+  if (!owned) return false;
+  if (isLeaf(owned)) return isDeepStrictEqual(wanted, live);
+  const paths = Object.keys(owned).filter((path) => path !== '.');
+  if (Array.isArray(wanted) && Array.isArray(live)) {
+    if (wanted.length !== paths.length) return false;
+    return wanted.every((item) => isItemAsApplied(item, live, owned));
+  }
+  if (!isMap(wanted) || !isMap(live)) return false;
+  const names = Object.keys(wanted);
+  if (names.length !== paths.length) return false;
+  return names.every((name) => isAsApplied(wanted[name], live[name], owned[`f:${name}`]));
 }
 
-function extractItem(item: unknown, owned: OwnedFields): unknown[] {
-  for (const [path, inner] of Object.entries(owned)) {
-    const keys = parsePath(path, 'k:');
-    if (isMap(keys) && isMap(item) && Object.entries(keys).every(([name, key]) => item[name] === key))
-      return [{ ...keys, ...(extractOwned(item, inner) as object) }];
-    if (path.startsWith('v:') && isDeepStrictEqual(parsePath(path, 'v:'), item)) return [item];
-  }
-  return [];
+function isItemAsApplied(item: unknown, live: unknown[], owned: OwnedFields): boolean {
+  if (!isMap(item)) return ownsItem(item, owned) && live.includes(item);
+  const path = findPath(item, owned);
+  if (path === undefined) return false;
+  const found = live.find((candidate) => isMap(candidate) && findPath(candidate, { [path]: {} }) === path);
+  return isAsApplied(item, found, owned[path]);
+}
+
+/** The path of a keyed list's item. Keys that have defaults (a port's protocol) may be left out of it. */
+function findPath(item: Record<string, unknown>, owned: OwnedFields): string | undefined {
+  return Object.keys(owned).find((path) => {
+    if (!path.startsWith('k:')) return false;
+    const keys = JSON.parse(path.slice(2)) as Record<string, unknown>;
+    return Object.entries(keys).every(([name, key]) => (item[name] ?? key) === key);
+  });
 }
 
 const isLeaf = (owned: OwnedFields) => Object.keys(owned).every((path) => path === '.');
 
 const isMap = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-
-function parsePath(path: string, prefix: 'k:' | 'v:'): unknown {
-  return path.startsWith(prefix) ? JSON.parse(path.slice(prefix.length)) : undefined;
-}

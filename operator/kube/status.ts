@@ -1,7 +1,6 @@
 /** Writes of the status subresource, by a field manager of their own, and only where something changes. */
-import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient } from './client.ts';
-import { extractOwned, ownedFields } from './managed-fields.ts';
+import { isAsApplied, ownedFields } from './managed-fields.ts';
 import type { KubeObject } from './object.ts';
 import type { Resource } from './resource.ts';
 
@@ -30,7 +29,7 @@ export function createStatusWriter({ client, fieldManager }: StatusWriterOptions
     ): Promise<boolean> {
       const wanted = JSON.parse(JSON.stringify(status)) as object;
       const owned = ownedFields(live, fieldManager, 'status')?.['f:status'];
-      if (owned && isDeepStrictEqual(extractOwned(live.status, owned), wanted)) return false;
+      if (isAsApplied(wanted, live.status, owned)) return false;
       const { apiVersion, kind, metadata } = live;
       const { name, namespace, uid } = metadata;
       const patch: KubeObject = { apiVersion, kind, metadata: { name, namespace, uid }, status: wanted };

@@ -1,0 +1,181 @@
+import { expect } from 'chai';
+import { createController, watchOf } from '../../../operator/kube/controller.ts';
+import type { KubeObject } from '../../../operator/kube/object.ts';
+import { RESOURCES } from '../../../operator/kube/resource.ts';
+import { createWatcher, type Watcher, type WatcherOptions } from '../../../operator/kube/watcher.ts';
+import { pollUntil } from '../../cluster/deadline.ts';
+import { type CountingClient, configMap, useApi } from './api.ts';
+import { FaultProxy } from './fault-proxy.ts';
+
+const { ConfigMap } = RESOURCES;
+const BACKOFF = { baseMs: 50, maxMs: 1_000 };
+
+describe('A watcher on a real API server', function () {
+  this.timeout(60_000);
+  const api = useApi();
+  let namespace: string;
+  let watcher: Watcher | undefined;
+  let proxy: FaultProxy | undefined;
+
+  beforeEach(async () => {
+    namespace = await api.makeNamespace();
+  });
+  afterEach(async () => {
+    await watcher?.stop();
+    await proxy?.close();
+    watcher = proxy = undefined;
+  });
+
+  async function watch(client: CountingClient, options: Partial<WatcherOptions<KubeObject>> = {}) {
+    const created = createWatcher({
+      client,
+      resource: ConfigMap,
+      namespaces: [namespace],
+      timing: { backoff: BACKOFF },
+      ...options,
+    });
+    watcher = created;
+    created.start();
+    await created.waitForSync(AbortSignal.timeout(20_000));
+    expect(created.hasSynced()).to.equal(true);
+    return created;
+  }
+
+  const create = (name: string) => api.connect().create(ConfigMap, configMap(namespace, name));
+  const sees = (name: string) => () => watcher!.get(`${namespace}/${name}`) !== undefined;
+
+  it('lists 1,200 objects by pages of 100 and follows what comes after', async () => {
+    const writer = api.connect();
+    const names = Array.from({ length: 1_200 }, (_, i) => `item-${i}`);
+    await Promise.all(names.map((name) => writer.create(ConfigMap, configMap(namespace, name))));
+    const client = api.connect();
+    const all = await watch(client, { pageSize: 100 });
+    expect(all.size).to.equal(1_200);
+    expect(client.count('list')).to.equal(12);
+    expect(all.get(`${namespace}/item-7`)).to.include({ apiVersion: 'v1', kind: 'ConfigMap' });
+
+    await create('later');
+    await pollUntil('the later object', 5_000, sees('later'));
+    await writer.delete(ConfigMap, { namespace, name: 'item-0' });
+    await pollUntil('the deletion', 5_000, () => all.size === 1_200 && !sees('item-0')());
+    expect(client.count('list')).to.equal(12);
+  });
+
+  it('keeps what it knows while the API server is killed, and catches up when it is back', async () => {
+    await create('before');
+    const client = api.connect();
+    await watch(client);
+    await api.controlPlane.stop();
+    await pollUntil('the loss to be noticed', 10_000, () => watcher!.failures() > 0);
+    expect(sees('before')()).to.equal(true);
+    await api.controlPlane.start();
+    await create('after');
+    await pollUntil('the object made after the restart', 20_000, sees('after'));
+    // One more where the API server's own cache no longer reaches back to before.
+    expect(client.count('list')).to.be.at.most(2);
+  });
+
+  it('opens a watch again whose connection was reset', async () => {
+    proxy = await FaultProxy.start(api.controlPlane.url);
+    await watch(api.connect({ server: proxy.url }));
+    await pollUntil('an open watch', 5_000, () => proxy!.open > 0);
+    for (const name of ['one', 'two', 'three']) {
+      proxy.reset();
+      await create(name);
+      await pollUntil(`the object ${name}`, 10_000, sees(name));
+    }
+  });
+
+  it('opens a watch again that has gone silent', async () => {
+    proxy = await FaultProxy.start(api.controlPlane.url);
+    const client = api.connect({ server: proxy.url });
+    await watch(client, { timing: { backoff: BACKOFF, staleMs: 1_000 } });
+    await pollUntil('an open watch', 5_000, () => client.count('watch') === 1);
+    proxy.silence();
+    await create('unheard');
+    await pollUntil('the object of the silent time', 10_000, sees('unheard'));
+    expect(watcher!.missed()).to.equal(0);
+  });
+
+  it('finds by a relist what a silent watch missed, and counts it', async () => {
+    await create('doomed');
+    proxy = await FaultProxy.start(api.controlPlane.url);
+    const client = api.connect({ server: proxy.url });
+    await watch(client, { timing: { backoff: BACKOFF, settleMs: 200 } });
+    await pollUntil('an open watch', 5_000, () => client.count('watch') === 1);
+    proxy.silence(proxy.accepted);
+    await create('missed');
+    await api.connect().delete(ConfigMap, { namespace, name: 'doomed' });
+    const seen: string[] = [];
+    watcher!.onChange((old, current) => seen.push(`${old?.metadata.name} → ${current?.metadata.name}`));
+
+    await watcher!.resync();
+    expect(watcher!.missed()).to.equal(2);
+    expect(seen).to.include.members(['undefined → missed', 'doomed → undefined', 'missed → missed']);
+    await create('after');
+    await pollUntil('the object made after the relist', 5_000, sees('after'));
+  });
+
+  it('counts nothing as missed that changes while the relist runs', async () => {
+    const client = api.connect();
+    await watch(client, { timing: { backoff: BACKOFF, settleMs: 200 } });
+    const writer = api.connect();
+    const churn = Array.from({ length: 300 }, async (_, i) => {
+      await writer.create(ConfigMap, configMap(namespace, `churn-${i}`));
+      if (i % 2) await writer.delete(ConfigMap, { namespace, name: `churn-${i}` });
+    });
+    for (let i = 0; i < 5; i++) await watcher!.resync();
+    await Promise.all(churn);
+    await pollUntil(
+      'the end of the churn',
+      5_000,
+      () => watcher!.list().filter((o) => o.metadata.name.startsWith('churn')).length === 150,
+    );
+    expect(watcher!.missed()).to.equal(0);
+  });
+
+  it('uses its connections again and leaves none open when stopped', async () => {
+    proxy = await FaultProxy.start(api.controlPlane.url);
+    const client = api.connect({ server: proxy.url });
+    await watch(client);
+    await pollUntil('an open watch', 5_000, () => client.count('watch') === 1);
+    for (let i = 0; i < 5; i++) await watcher!.resync();
+    expect(proxy.accepted).to.be.at.most(3);
+    await watcher!.stop();
+    await client.close();
+    await pollUntil('the connections to close', 5_000, () => proxy!.open === 0);
+  });
+
+  it('watches several namespaces into one cache', async () => {
+    const other = await api.makeNamespace();
+    const unwatched = await api.makeNamespace();
+    await create('here');
+    const all = await watch(api.connect(), { namespaces: [namespace, other] });
+    await api.connect().create(ConfigMap, configMap(unwatched, 'elsewhere'));
+    await api.connect().create(ConfigMap, configMap(other, 'there'));
+    await pollUntil('the object of the other namespace', 5_000, () => all.size === 2);
+    expect(all.list().map(({ metadata }) => metadata.name)).to.have.members(['here', 'there']);
+  });
+
+  it('drives a controller that reconciles each object, and again after every change', async () => {
+    await create('first');
+    const objects = await watch(api.connect());
+    const reconciled: string[] = [];
+    const controller = createController({
+      name: 'test',
+      watches: [watchOf({ watcher: objects, mapToKeys: ({ metadata }) => [metadata.name] })],
+      reconcile: async (key) => {
+        reconciled.push(key);
+        return undefined;
+      },
+    });
+    await controller.start();
+    await pollUntil('the first reconcile', 5_000, () => reconciled.includes('first'));
+    await create('second');
+    await pollUntil('the second reconcile', 5_000, () => reconciled.includes('second'));
+    await controller.stop();
+    await create('third');
+    await pollUntil('the third object', 5_000, sees('third'));
+    expect(reconciled).to.deep.equal(['first', 'second']);
+  });
+});
