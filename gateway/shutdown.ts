@@ -31,12 +31,17 @@ export function listen(server: Server, port: number, host?: string): Promise<voi
   });
 }
 
+const SWEEP_MS = 50;
+
 /** Takes no more connections and lets requests in flight end; after `timeoutMs` it cuts them. */
 export function closeServer(server: Server, timeoutMs: number): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => server.closeAllConnections(), timeoutMs);
+    const deadline = setTimeout(() => server.closeAllConnections(), timeoutMs);
+    // A connection whose answer had begun before becomes idle only when that has ended.
+    const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
     server.close(() => {
-      clearTimeout(timer);
+      clearTimeout(deadline);
+      clearInterval(sweep);
       resolve();
     });
     server.closeIdleConnections();

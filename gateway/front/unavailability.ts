@@ -1,4 +1,4 @@
-/** Why no replica can answer, in words and in seconds. */
+/** Why no replica of a deployment that is neither paused nor being deleted can answer, in words and in seconds. */
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
 
 export interface Unavailability {
@@ -12,8 +12,6 @@ const LATER = 30;
 
 export function describeUnavailability(config: GatewayConfig): Unavailability {
   const who = `The deployment ${config.namespace}/${config.name}`;
-  if (config.deleting) return { message: `${who} is being deleted.`, retryAfter: LATER };
-  if (config.paused) return { message: `${who} is paused.`, retryAfter: LATER };
   if (config.replicas === 0) return { message: `${who} is scaled to zero replicas.`, retryAfter: LATER };
   return { message: `${who} has no ready replica: it is starting.`, retryAfter: SOON };
 }

@@ -31,6 +31,8 @@ export interface Replica {
   peerRoutes: PeerRoutes;
   /** Tells the peers soon what has changed. */
   announce(): void;
+  /** Says nothing more; what is in flight goes on. */
+  retire(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -71,6 +73,7 @@ export function startReplica(options: ReplicaOptions): Replica {
       onEngineLost: options.onEngineLost,
     }),
     announce: () => heartbeats.poke(),
+    retire: () => heartbeats.close(),
     close: async () => {
       await heartbeats.close();
       await Promise.all([peerPools.destroy(), enginePools.destroy()]);

@@ -118,9 +118,7 @@ describe('why no replica is ready', () => {
   const cases: [Partial<GatewayConfig>, RegExp, number][] = [
     [{}, /a\/chat has no ready replica: it is starting/, 5],
     [{ replicas: undefined }, /starting/, 5],
-    [{ paused: true }, /paused/, 30],
     [{ replicas: 0 }, /scaled to zero/, 30],
-    [{ paused: true, deleting: true }, /being deleted/, 30],
   ];
   for (const [fields, message, retryAfter] of cases)
     it(`says so of ${JSON.stringify(fields)}`, () => {

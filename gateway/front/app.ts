@@ -1,0 +1,106 @@
+/** The front's composition: it answers whenever no gateway beside an engine can. */
+import type { RequestListener } from 'node:http';
+import Koa from 'koa';
+import { isRedisAway, type RedisClient } from '../../redis/client.ts';
+import { ApiError } from '../error-response.ts';
+import type { Logger } from '../log.ts';
+import type { GatewayMetrics } from '../metrics.ts';
+import { requireAvailability } from '../middleware/availability.ts';
+import { answerErrors } from '../middleware/errors.ts';
+import { type GatewayState, identifyRequest } from '../middleware/request-id.ts';
+import { findRoute } from '../middleware/routing.ts';
+import { ROUTES } from '../routes/routes.ts';
+import { authenticate } from './authentication.ts';
+import { type Directory, type KnownDeployment, parseHost } from './directory.ts';
+import { type ProxyOptions, proxyRequest } from './proxy.ts';
+import { describeUnavailability } from './unavailability.ts';
+
+export interface FrontAppOptions {
+  directory: Directory;
+  proxy: ProxyOptions;
+  redis: RedisClient;
+  log: Logger;
+  metrics: GatewayMetrics;
+  /** Answers for this one deployment, whatever the host. */
+  fixed?: { namespace: string; name: string };
+}
+
+interface FrontState extends GatewayState {
+  deployment: KnownDeployment;
+}
+type FrontMiddleware = Koa.Middleware<FrontState>;
+
+/** In the order of the checks: who is meant, does the route exist, who serves it; else who asks, and why nobody does. */
+export function createFrontApp(options: FrontAppOptions): RequestListener {
+  const app = new Koa<FrontState>();
+  app.use(identifyRequest());
+  app.use(answerErrors(options.log, options.metrics));
+  app.use(findDeployment(options));
+  app.use(findRoute(ROUTES));
+  app.use(proxyToReplica(options.proxy));
+  app.use(authenticateCaller(options.redis));
+  app.use(requireWillingness);
+  app.use(refuse);
+  const handle = app.callback();
+  return (req, res) => void handle(req, res);
+}
+
+const REDIS_RETRY_SECONDS = 2;
+
+const findDeployment =
+  (options: FrontAppOptions): FrontMiddleware =>
+  async (ctx, next) => {
+    const host = parseHost(ctx.req.headers.host);
+    const deployment = await lookUp(options, host).catch(explainAbsence);
+    if (!deployment)
+      throw new ApiError('not_found', `There is no deployment at this address${host ? `, ${host}` : ''}.`);
+    ctx.state.deployment = deployment;
+    return next();
+  };
+
+async function lookUp(
+  { directory, fixed }: FrontAppOptions,
+  host: string | null,
+): Promise<KnownDeployment | null> {
+  if (fixed) return directory.find(fixed.namespace, fixed.name);
+  return host === null ? null : directory.findByHost(host);
+}
+
+const proxyToReplica =
+  (proxy: ProxyOptions): FrontMiddleware =>
+  async (ctx, next) => {
+    const { deployment, exchange } = ctx.state;
+    const { config, addresses } = deployment;
+    const { req, res } = ctx;
+    const isOpen = !config.paused && !config.deleting && addresses.length > 0;
+    const outcome = isOpen
+      ? await proxyRequest(proxy, { req, res, addresses, requestId: exchange.requestId })
+      : 'none';
+    if (outcome === 'lost')
+      throw new ApiError('upstream_error', 'The replica closed the connection without an answer.');
+    if (outcome === 'none') await next();
+  };
+
+const authenticateCaller =
+  (redis: RedisClient): FrontMiddleware =>
+  async (ctx, next) => {
+    const { namespace } = ctx.state.deployment.config;
+    await authenticate(redis, namespace, ctx.req.headers.authorization).catch(explainAbsence);
+    return next();
+  };
+
+/** Wrong kind of model, paused or being deleted: said as a sidecar says it. */
+const requireWillingness: FrontMiddleware = (ctx, next) =>
+  requireAvailability(ROUTES, () => ctx.state.deployment.config)(ctx, next);
+
+const refuse: FrontMiddleware = (ctx) => {
+  const { message, retryAfter } = describeUnavailability(ctx.state.deployment.config);
+  throw new ApiError('no_pod_available', message, { retryAfter });
+};
+
+function explainAbsence(error: unknown): never {
+  if (!isRedisAway(error)) throw error;
+  throw new ApiError('temporarily_unavailable', 'Deployments and keys cannot be looked up at the moment.', {
+    retryAfter: REDIS_RETRY_SECONDS,
+  });
+}

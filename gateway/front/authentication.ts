@@ -1,0 +1,26 @@
+/** Who asks the front; nothing is counted, since nothing is served. */
+import { hashApiKey } from '../../contract/identity.ts';
+import { admit, type Verdict } from '../../redis/calls.ts';
+import type { RedisClient } from '../../redis/client.ts';
+import { ApiError } from '../error-response.ts';
+
+const BEARER = /^bearer +(.*)$/i;
+
+const REFUSALS: Partial<Record<Verdict, string>> = {
+  expired: 'has expired',
+  disabled: 'is disabled',
+  unknown_key: 'is not valid here',
+};
+
+/** Throws ApiError 401, or Redis' own error while it is away (contract: Authentication). */
+export async function authenticate(
+  redis: RedisClient,
+  namespace: string,
+  authorization: string | undefined,
+): Promise<void> {
+  const key = BEARER.exec(authorization ?? '')?.[1]?.trim();
+  if (!key) throw new ApiError('invalid_api_key', 'Send the header "Authorization: Bearer <API_KEY>".');
+  const { verdict } = await admit(redis, { namespace, sha256: hashApiKey(key), counted: false });
+  const refusal = REFUSALS[verdict];
+  if (refusal) throw new ApiError('invalid_api_key', `The API key ${refusal}.`);
+}

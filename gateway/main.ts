@@ -1,0 +1,46 @@
+/** The gateway's program: starts the role that the environment names. */
+import { enableCompileCache } from 'node:module';
+import {
+  EnvironmentError,
+  readFrontEnvironment,
+  readLocalEnvironment,
+  readRole,
+  readSidecarEnvironment,
+  readVariables,
+} from './environment.ts';
+import { type Stop, stopOnSignal } from './shutdown.ts';
+
+enableCompileCache();
+
+/** Each role is loaded only when it is the one, so that a model's pod starts soon. */
+async function startRole(): Promise<Stop> {
+  const env = readVariables();
+  switch (readRole(env)) {
+    case 'sidecar': {
+      const { startSidecar } = await import('./roles/sidecar.ts');
+      return (await startSidecar(readSidecarEnvironment(env))).stop;
+    }
+    case 'front': {
+      const { startFront } = await import('./roles/front.ts');
+      return (await startFront(readFrontEnvironment(env))).stop;
+    }
+    case 'local': {
+      const { startLocal } = await import('./roles/local.ts');
+      return (await startLocal(readLocalEnvironment(env))).stop;
+    }
+  }
+}
+
+let stop: Stop = async () => {};
+stopOnSignal(() => stop());
+
+startRole().then(
+  (started) => {
+    stop = started;
+  },
+  (error: unknown) => {
+    const isPlain = error instanceof EnvironmentError || (error instanceof Error && 'cause' in error);
+    console.error(isPlain ? error.message : error);
+    process.exit(1);
+  },
+);

@@ -1,0 +1,102 @@
+/** The shared front: answers by host name for all deployments of the cluster. */
+import type { RequestListener } from 'node:http';
+import { ADMIN_PATHS, METRICS_PATH } from '../../contract/gateway-environment.ts';
+import { modelLimits, resolveLimits } from '../../contract/model-limits.ts';
+import { channels } from '../../contract/redis-keys.ts';
+import { connectRedis, type RedisConnection, type RedisSettings, subscribe } from '../../redis/client.ts';
+import { readDeployment, readHost, readReplicas } from '../../redis/published.ts';
+import { Activity } from '../admin/activity.ts';
+import { createAdminServer, OK, unavailable } from '../admin/server.ts';
+import type { FrontEnvironment } from '../environment.ts';
+import { createFrontApp } from '../front/app.ts';
+import { Directory } from '../front/directory.ts';
+import { ReplicaPicker } from '../front/replica-picker.ts';
+import { createLog } from '../log.ts';
+import { createMetrics } from '../metrics.ts';
+import { Pools } from '../relay/pools.ts';
+import { createServer } from '../server.ts';
+import { closeServer, listen } from '../shutdown.ts';
+import { logRedisState } from './redis-state.ts';
+
+export interface Front {
+  stop(): Promise<void>;
+}
+
+/** Listens when it resolves; Redis may be away. */
+export async function startFront(environment: FrontEnvironment): Promise<Front> {
+  const log = createLog(environment.logLevel, { role: 'front' });
+  const metrics = createMetrics();
+  const settings: RedisSettings = {
+    url: environment.redisURL,
+    username: environment.redisUsername,
+    password: environment.redisPassword,
+    name: environment.podName,
+    role: 'front',
+  };
+  const connection = connectRedis(settings);
+  logRedisState(connection, log);
+  const directory = openDirectory(connection);
+  const subscription = subscribe(settings, [channels.front], {
+    onMessage: () => directory.expire(),
+    onResume: () => directory.expire(),
+  });
+  // Once is enough: what it knows it goes on serving while Redis is away.
+  let hasSeenRedis = false;
+  connection.onStateChange((state) => {
+    hasSeenRedis ||= state === 'up';
+  });
+
+  const pools = new Pools();
+  const activity = new Activity();
+  const { host, httpPort, adminPort, metricsPort, replicaPort } = environment;
+  const proxy = { pools, picker: new ReplicaPicker(), replicaPort };
+  const app = createFrontApp({ directory, proxy, redis: connection.redis, log, metrics });
+  const listener: RequestListener = (req, res) => {
+    activity.track(res);
+    app(req, res);
+  };
+  const limits = resolveLimits(modelLimits.parse({}));
+  const server = createServer(listener, () => limits);
+  const admin = createAdminServer({
+    [ADMIN_PATHS.healthz]: () => OK,
+    [ADMIN_PATHS.startup]: () => OK,
+    [ADMIN_PATHS.readyz]: () => (hasSeenRedis ? OK : unavailable('Redis has not been seen yet')),
+  });
+  const metricsServer = createAdminServer({
+    [METRICS_PATH]: async () => ({
+      status: 200,
+      body: await metrics.render(),
+      contentType: metrics.contentType,
+    }),
+  });
+  await Promise.all([
+    listen(server, httpPort, host),
+    listen(admin, adminPort, host),
+    listen(metricsServer, metricsPort, host),
+  ]);
+  log.info({ port: httpPort }, 'listening');
+
+  return {
+    stop: async () => {
+      log.info('ending');
+      activity.setClosing(true);
+      await closeServer(server, environment.drainTimeoutMs);
+      await Promise.all([admin, metricsServer].map((each) => closeServer(each, ADMIN_CLOSE_MS)));
+      await pools.destroy();
+      await subscription.close();
+      await connection.close();
+      log.info('ended');
+    },
+  };
+}
+
+const ADMIN_CLOSE_MS = 200;
+
+/** What Redis tells of hosts, deployments and replicas. */
+export function openDirectory({ redis }: RedisConnection): Directory {
+  return new Directory({
+    readHost: (host) => readHost(redis, host),
+    readDeployment: (namespace, name) => readDeployment(redis, namespace, name),
+    readReplicas: (namespace, name) => readReplicas(redis, namespace, name),
+  });
+}

@@ -1,0 +1,141 @@
+/** All of `make run` in one process: every deployment on a loopback port of its own, and the front. */
+import type { RequestListener, Server } from 'node:http';
+import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import { ADMIN_PATHS, METRICS_PATH } from '../../contract/gateway-environment.ts';
+import { modelLimits, resolveLimits } from '../../contract/model-limits.ts';
+import { channels } from '../../contract/redis-keys.ts';
+import { connectRedis, type RedisConnection, type RedisSettings, subscribe } from '../../redis/client.ts';
+import { readDeployment } from '../../redis/published.ts';
+import { createAdminServer, OK, unavailable } from '../admin/server.ts';
+import type { LocalDeployment, LocalEnvironment } from '../environment.ts';
+import { createFrontApp, type FrontAppOptions } from '../front/app.ts';
+import { ReplicaPicker } from '../front/replica-picker.ts';
+import { createLog, type Logger } from '../log.ts';
+import { createMetrics, type GatewayMetrics } from '../metrics.ts';
+import { Pools } from '../relay/pools.ts';
+import { createServer } from '../server.ts';
+import { closeServer, listen } from '../shutdown.ts';
+import { openDirectory } from './front.ts';
+import { type ModelEndpoint, startModelEndpoint } from './model-endpoint.ts';
+import { logRedisState } from './redis-state.ts';
+
+export interface Local {
+  stop(): Promise<void>;
+}
+
+const REDIS_START_MS = 10_000;
+const ADMIN_CLOSE_MS = 200;
+
+interface LocalParts {
+  environment: LocalEnvironment;
+  connection: RedisConnection;
+  metrics: GatewayMetrics;
+  log: Logger;
+}
+
+/** Listens when it resolves. Redis must be there, with the configurations of all deployments. */
+export async function startLocal(environment: LocalEnvironment): Promise<Local> {
+  const log = createLog(environment.logLevel, { role: 'local' });
+  const metrics = createMetrics();
+  const settings: RedisSettings = {
+    url: environment.redisURL,
+    username: environment.redisUsername,
+    password: environment.redisPassword,
+    name: 'local',
+    role: 'local',
+  };
+  const connection = connectRedis(settings);
+  await connection.untilUp(REDIS_START_MS);
+  logRedisState(connection, log);
+  const directory = openDirectory(connection);
+  const pools = new Pools();
+  const proxy = { pools, picker: new ReplicaPicker(), replicaPort: environment.httpPort };
+  const front: FrontAppOptions = { directory, proxy, redis: connection.redis, log, metrics };
+  const parts: LocalParts = { environment, connection, metrics, log };
+
+  const servers: Server[] = [];
+  const endpoints: ModelEndpoint[] = [];
+  for (const deployment of environment.deployments) {
+    const config = await readConfig(connection, deployment);
+    if (deployment.engineURL !== null)
+      endpoints.push(await serveModel(parts, config, { ...deployment, engineURL: deployment.engineURL }));
+    else
+      servers.push(await serveFront(parts, deployment.port, createFrontApp({ ...front, fixed: deployment })));
+  }
+  servers.push(await serveFront(parts, environment.frontPort, createFrontApp(front)));
+
+  const refresh = () => {
+    directory.expire();
+    for (const { live } of endpoints) void live.refresh();
+  };
+  const subscription = subscribe(settings, [channels.front], { onMessage: refresh, onResume: refresh });
+  const admin = createAdminServer({
+    [ADMIN_PATHS.healthz]: () => OK,
+    [ADMIN_PATHS.readyz]: () =>
+      endpoints.every(({ health }) => health.isHealthy) ? OK : unavailable('an engine is not healthy yet'),
+  });
+  const metricsServer = createAdminServer({
+    [METRICS_PATH]: async () => ({
+      status: 200,
+      body: await metrics.render(),
+      contentType: metrics.contentType,
+    }),
+  });
+  servers.push(admin, metricsServer);
+  await listen(admin, environment.adminPort, environment.host);
+  await listen(metricsServer, environment.metricsPort, environment.host);
+  log.info({ port: environment.frontPort, deployments: environment.deployments.length }, 'listening');
+
+  return {
+    stop: async () => {
+      await Promise.all(endpoints.map((endpoint) => endpoint.stop()));
+      await Promise.all(servers.map((server) => closeServer(server, ADMIN_CLOSE_MS)));
+      await pools.destroy();
+      await subscription.close();
+      await connection.close();
+    },
+  };
+}
+
+async function readConfig(
+  connection: RedisConnection,
+  { namespace, name }: LocalDeployment,
+): Promise<GatewayConfig> {
+  const config = await readDeployment(connection.redis, namespace, name);
+  if (config) return config;
+  throw new Error(`no configuration of ${namespace}/${name} is published`, { cause: 'local' });
+}
+
+function serveModel(
+  parts: LocalParts,
+  initialConfig: GatewayConfig,
+  deployment: LocalDeployment & { engineURL: string },
+): Promise<ModelEndpoint> {
+  const { environment, connection, metrics, log } = parts;
+  const { namespace, name, port } = deployment;
+  const host = environment.host ?? '127.0.0.1';
+  return startModelEndpoint({
+    initialConfig,
+    connection,
+    engineURL: deployment.engineURL,
+    engineHealthPath: deployment.healthPath,
+    // One replica each: nobody is told it.
+    peerToken: crypto.randomUUID(),
+    self: { pod: `local-${name}`, address: host, port },
+    host,
+    drainTimeoutMs: environment.drainTimeoutMs,
+    metrics,
+    log: log.child({ deployment: `${namespace}/${name}` }),
+  });
+}
+
+async function serveFront(
+  { environment }: LocalParts,
+  port: number,
+  listener: RequestListener,
+): Promise<Server> {
+  const limits = resolveLimits(modelLimits.parse({}));
+  const server = createServer(listener, () => limits);
+  await listen(server, port, environment.host);
+  return server;
+}

@@ -1,0 +1,130 @@
+/** One deployment served beside its engine: all that the roles `sidecar` and `local` have in common. */
+import type { Server } from 'node:http';
+import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import { heartbeat, leave } from '../../redis/calls.ts';
+import { isRedisAway, type RedisConnection } from '../../redis/client.ts';
+import { readDeployment } from '../../redis/published.ts';
+import { Activity } from '../admin/activity.ts';
+import { Drain } from '../admin/drain.ts';
+import { EngineHealth } from '../admin/engine-health.ts';
+import { createSidecarApp } from '../app.ts';
+import { type LiveConfig, watchConfig } from '../config/live-config.ts';
+import type { Logger } from '../log.ts';
+import type { GatewayMetrics } from '../metrics.ts';
+import { type Replica, startReplica } from '../registry/replica.ts';
+import { createServer } from '../server.ts';
+import { closeServer, listen } from '../shutdown.ts';
+
+export interface ModelEndpointOptions {
+  initialConfig: GatewayConfig;
+  connection: RedisConnection;
+  engineURL: string;
+  engineHealthPath: string;
+  peerToken: string;
+  /** What peers see of this replica. */
+  self: { pod: string; address: string; port: number };
+  /** Address to listen on; undefined = all. */
+  host: string | undefined;
+  drainTimeoutMs: number;
+  metrics: GatewayMetrics;
+  log: Logger;
+}
+
+export interface ModelEndpoint {
+  server: Server;
+  live: LiveConfig;
+  health: EngineHealth;
+  drain: Drain;
+  replica: Replica;
+  /** Ends in good order: out of the registry, then what is in flight, then the rest. */
+  stop(): Promise<void>;
+}
+
+/** Listens when it resolves. Needs neither Redis nor the engine for that. */
+export async function startModelEndpoint(options: ModelEndpointOptions): Promise<ModelEndpoint> {
+  const { connection, metrics, log, self } = options;
+  const { namespace, name } = options.initialConfig;
+  const activity = new Activity();
+  const logUnlessAway = (message: string) => (error: unknown) => {
+    if (!isRedisAway(error)) log.warn({ err: error }, message);
+  };
+  const live = watchConfig({
+    initial: options.initialConfig,
+    read: () => readDeployment(connection.redis, namespace, name),
+    onError: logUnlessAway('the published configuration cannot be used; the last one stays in force'),
+  });
+  const health = new EngineHealth({
+    engineURL: options.engineURL,
+    path: options.engineHealthPath,
+    onChange: (isHealthy, reason) => {
+      if (isHealthy) log.info('the engine is healthy');
+      else log.warn({ reason }, 'the engine is not healthy');
+      if (isHealthy) drain.cancel();
+      replica.announce();
+    },
+  });
+  const drain = new Drain({
+    activity,
+    isEngineHealthy: () => health.isHealthy,
+    timeoutMs: options.drainTimeoutMs,
+    onChange: (isDraining) => {
+      log.info(isDraining ? 'draining' : 'not draining any more');
+      replica.announce();
+    },
+  });
+  const replica = startReplica({
+    readConfig: () => live.current,
+    engineURL: options.engineURL,
+    isEngineReady: () => health.isHealthy,
+    isDraining: () => drain.isDraining,
+    onEngineLost: () => health.suspect(),
+    peerToken: options.peerToken,
+    self,
+    sendHeartbeat: (own) => heartbeat(connection.redis, { namespace, name, heartbeat: own }),
+    onHeartbeatError: logUnlessAway('the heartbeat failed'),
+    onPeerOrigins: (origins) => app.keepPeers(origins),
+  });
+  live.onChange(() => replica.announce());
+  connection.onStateChange((state) => {
+    if (state === 'up') replica.announce();
+  });
+  const app = createSidecarApp({
+    config: () => live.current,
+    capacity: replica.capacity,
+    connection,
+    engineReady: () => health.isHealthy,
+    metrics,
+    log,
+    onEngineLost: () => health.suspect(),
+  });
+
+  const server = createServer(
+    (req, res) => {
+      activity.track(res);
+      if (replica.peerRoutes(req, res)) return;
+      app.listener(req, res);
+    },
+    () => live.current.limits,
+  );
+  await listen(server, self.port, options.host);
+
+  return {
+    server,
+    live,
+    health,
+    drain,
+    replica,
+    stop: async () => {
+      activity.setClosing(true);
+      await replica.retire();
+      await leave(connection.redis, { namespace, name, pod: self.pod }).catch(() => {});
+      await closeServer(server, Math.max(MIN_CLOSE_MS, drain.remainingMs));
+      health.stop();
+      live.close();
+      await app.close();
+      await replica.close();
+    },
+  };
+}
+
+const MIN_CLOSE_MS = 1_000;

@@ -1,0 +1,109 @@
+/** The gateway beside an engine in a model's pod. */
+import type { Server } from 'node:http';
+import { type GatewayConfig, gatewayConfig } from '../../contract/gateway-config.ts';
+import { METRICS_PATH } from '../../contract/gateway-environment.ts';
+import { SIDECAR_SECRET_FILES } from '../../contract/names.ts';
+import { channels } from '../../contract/redis-keys.ts';
+import { decodeChange } from '../../redis/changes.ts';
+import { connectRedis, type RedisSettings, subscribe } from '../../redis/client.ts';
+import { createAdminServer } from '../admin/server.ts';
+import { buildSidecarRoutes } from '../admin/sidecar-routes.ts';
+import { EnvironmentError, type SidecarEnvironment } from '../environment.ts';
+import { createLog } from '../log.ts';
+import { createMetrics } from '../metrics.ts';
+import { closeServer, listen } from '../shutdown.ts';
+import { type ModelEndpoint, startModelEndpoint } from './model-endpoint.ts';
+import { logRedisState } from './redis-state.ts';
+
+export interface Sidecar {
+  endpoint: ModelEndpoint;
+  stop(): Promise<void>;
+}
+
+/** Listens when it resolves; Redis and the engine may be away. Throws EnvironmentError. */
+export async function startSidecar(environment: SidecarEnvironment): Promise<Sidecar> {
+  const initialConfig = parseConfig(environment.configText);
+  const { namespace, name } = initialConfig;
+  const log = createLog(environment.logLevel, { role: 'sidecar', deployment: `${namespace}/${name}` });
+  const metrics = createMetrics();
+  const settings: RedisSettings = {
+    url: environment.redisURL,
+    username: environment.redisUsername,
+    password: environment.redisPassword,
+    name: environment.podName,
+    role: 'sidecar',
+  };
+  const connection = connectRedis(settings);
+  logRedisState(connection, log);
+
+  const { podName, podIP, host, httpPort } = environment;
+  const endpoint = await startModelEndpoint({
+    initialConfig,
+    connection,
+    engineURL: environment.engineURL,
+    engineHealthPath: environment.engineHealthPath,
+    peerToken: environment.peerToken,
+    self: { pod: podName, address: podIP, port: httpPort },
+    host,
+    drainTimeoutMs: environment.drainTimeoutMs,
+    metrics,
+    log,
+  });
+  const { live, health, drain } = endpoint;
+  const subscription = subscribe(settings, [channels.workspace(namespace)], {
+    onMessage: (message) => {
+      const change = decodeChange(message);
+      if (change?.what === 'deployment' && change.name === name) void live.refresh();
+    },
+    onResume: () => void live.refresh(),
+  });
+
+  const admin = createAdminServer(
+    buildSidecarRoutes({
+      health,
+      drain,
+      drainToken: environment.drainToken,
+      onWrongToken: () => {
+        log.warn('a drain was asked for with a wrong token');
+        metrics.refusedDrains.inc();
+      },
+    }),
+  );
+  const metricsServer = createAdminServer({
+    [METRICS_PATH]: async () => ({
+      status: 200,
+      body: await metrics.render(),
+      contentType: metrics.contentType,
+    }),
+  });
+  await Promise.all([
+    listen(admin, environment.adminPort, host),
+    listen(metricsServer, environment.metricsPort, host),
+  ]);
+  log.info({ port: httpPort }, 'listening');
+
+  return {
+    endpoint,
+    stop: async () => {
+      log.info('ending');
+      await endpoint.stop();
+      await closeAll([admin, metricsServer]);
+      await subscription.close();
+      await connection.close();
+      log.info('ended');
+    },
+  };
+}
+
+const ADMIN_CLOSE_MS = 200;
+
+const closeAll = (servers: Server[]) =>
+  Promise.all(servers.map((server) => closeServer(server, ADMIN_CLOSE_MS)));
+
+function parseConfig(text: string): GatewayConfig {
+  try {
+    return gatewayConfig.parse(JSON.parse(text));
+  } catch (error) {
+    throw new EnvironmentError(`${SIDECAR_SECRET_FILES.config} of the Secret: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,214 @@
+import { expect } from 'chai';
+import { DRAIN_TOKEN_HEADER } from '../../../contract/gateway-environment.ts';
+import { hashApiKey } from '../../../contract/identity.ts';
+import { readHeartbeats } from '../../../redis/calls.ts';
+import type { RedisConnection } from '../../../redis/client.ts';
+import { loadLibrary } from '../../../redis/library.ts';
+import { publishApiKeys, publishDeployment } from '../../../redis/publication.ts';
+import { callChat, readError, streamChat } from '../../support/chat.ts';
+import { findFreePort, startProgram } from '../../support/child-program.ts';
+import {
+  API_KEY,
+  DRAIN_TOKEN,
+  describeModel,
+  type Engine,
+  type ModelReplica,
+  startEngine,
+  startReplica,
+} from '../../support/model-replica.ts';
+import { connectTo, until } from '../../support/redis-client.ts';
+import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+
+const ADDRESS = '127.0.0.5';
+const SLOW = { ttftMs: 50, itlMs: 40, tokens: 50 };
+
+describe('a sidecar', function () {
+  this.timeout(40_000);
+  let server: RedisServer;
+  let connection: RedisConnection;
+  let engine: Engine;
+  let replica: ModelReplica;
+  const config = describeModel();
+  const { namespace, name } = config;
+
+  beforeEach(async () => {
+    server = await startRedis({ appendOnly: true });
+    connection = await connectTo(server);
+    await loadLibrary(connection.redis);
+    await publishDeployment(connection.redis, config);
+    const key = { n: 'test', rpm: 100_000, tpd: 1_000_000_000, exp: 0, off: 0 as const };
+    await publishApiKeys(connection.redis, namespace, new Map([[hashApiKey(API_KEY), key]]));
+    engine = await startEngine();
+    replica = await start();
+    await until(async () => (await readOwnBeat())?.ready === true, 'ready');
+  });
+  afterEach(async () => {
+    await Promise.all([replica?.stop('SIGKILL'), engine?.stop('SIGKILL')]);
+    await connection?.close();
+    await server?.stop();
+  });
+
+  const start = async (
+    settings: { redisURL?: string; engineURL?: string; env?: Record<string, string> } = {},
+  ) =>
+    startReplica({
+      redisURL: server.url,
+      engineURL: engine.url,
+      config,
+      address: ADDRESS,
+      port: await findFreePort([ADDRESS]),
+      ...settings,
+    });
+  const readOwnBeat = async () => (await readHeartbeats(connection.redis, namespace, name))[0];
+  const drain = (token = DRAIN_TOKEN, method = 'GET') =>
+    replica.admin('/drain', { method, headers: { [DRAIN_TOKEN_HEADER]: token } });
+
+  it('takes changes of its configuration without a restart', async () => {
+    const publish = (changes: object) => publishDeployment(connection.redis, { ...config, ...changes });
+    const readModel = async () => {
+      const response = await fetch(`${replica.url}/models`, {
+        headers: { authorization: `Bearer ${API_KEY}` },
+      });
+      const { data } = (await response.json()) as { data: { id: string; display_name: string }[] };
+      return data[0]!;
+    };
+    await publish({ modelId: 'berth/other', displayName: 'Other' });
+    await until(async () => (await readModel()).id === 'berth/other', 'the new model id', 2_000);
+    expect((await readModel()).display_name).to.equal('Other');
+
+    await publish({ limits: { ...config.limits, jsonBodyBytes: 10 } });
+    await until(async () => (await callChat(replica.url)).status === 413, 'the new limit', 2_000);
+
+    await publish({ paused: true });
+    await until(async () => (await callChat(replica.url)).status === 503, 'the pause', 2_000);
+    await publish({ paused: false });
+    await until(async () => (await callChat(replica.url)).status === 200, 'the end of the pause', 2_000);
+
+    await engine.control(SLOW);
+    await publish({ concurrency: 1 });
+    await until(
+      async () => (await readHeartbeats(connection.redis, namespace, name))[0]?.limit === 1,
+      'the limit',
+    );
+    const held = await streamChat(replica.url);
+    expect((await readError(await callChat(replica.url))).code).to.equal('replica_saturated');
+    await publish({ concurrency: 2 });
+    await until(async () => (await callChat(replica.url)).status === 200, 'the second slot', 2_000);
+    expect((await held.ended).isWhole).to.equal(true);
+  });
+
+  it('notices a change that nobody told it of, and lasts through a restart of Redis', async () => {
+    await server.restart();
+    await connection.untilUp(5_000);
+    const changed = { ...config, displayName: 'Silent' };
+    await connection.redis.hset(`c:{${namespace}}:deployments`, name, JSON.stringify(changed));
+    const readName = async () => {
+      const response = await fetch(`${replica.url}/models`, {
+        headers: { authorization: `Bearer ${API_KEY}` },
+      });
+      return (
+        response.ok && ((await response.json()) as { data: { display_name: string }[] }).data[0]!.display_name
+      );
+    };
+    await until(async () => (await readName()) === 'Silent', 'the poll', 10_000);
+    await until(
+      async () => (await readHeartbeats(connection.redis, namespace, name)).length === 1,
+      'heartbeats',
+      5_000,
+    );
+  });
+
+  it('starts while Redis and the engine are away, and serves when they have come', async () => {
+    await server.kill();
+    await replica.stop();
+    const port = await findFreePort();
+    replica = await start({ engineURL: `http://127.0.0.1:${port}` });
+    expect((await replica.admin('/startup')).status).to.equal(200);
+    expect((await replica.admin('/engine/liveness')).status).to.equal(200);
+    expect((await replica.admin('/readyz')).status).to.equal(503);
+    expect((await replica.admin('/engine/startup')).status).to.equal(503);
+    expect((await readError(await callChat(replica.url))).status).to.equal(503);
+
+    await engine.stop();
+    engine = await startEngine({ SIMULATOR_PORT: String(port) });
+    await until(async () => (await replica.admin('/readyz')).ok, 'ready', 5_000);
+    await server.restart();
+    await until(async () => (await callChat(replica.url)).status === 200, 'served', 10_000);
+  });
+
+  it('answers no_pod_available while its engine is away, and notices that at once', async () => {
+    const port = new URL(engine.url).port;
+    await engine.stop();
+    const first = await readError(await callChat(replica.url));
+    expect(first.status).to.be.oneOf([502, 503]);
+    await until(async () => (await callChat(replica.url)).status === 503, 'no pod', 1_000);
+    expect((await readError(await callChat(replica.url))).code).to.equal('no_pod_available');
+    engine = await startEngine({ SIMULATOR_PORT: port });
+    await until(async () => (await callChat(replica.url)).status === 200, 'served again', 5_000);
+  });
+
+  it('drains: the stream survives, the hook answers after it, readiness stays', async () => {
+    await engine.control({ ttftMs: 50, itlMs: 100, tokens: 80 });
+    const stream = await streamChat(replica.url);
+    let isDrained = false;
+    const hook = drain().then(async (response) => {
+      isDrained = true;
+      return response.text();
+    });
+    await until(async () => (await readOwnBeat())?.draining === true, 'the word to the peers', 1_000);
+    const during = await callChat(replica.url, { body: { max_tokens: 1 } });
+    expect(during.status).to.equal(200);
+    expect(during.headers.get('connection')).to.equal('close');
+    expect((await replica.admin('/readyz')).status).to.equal(200);
+    const { isWhole } = await stream.ended;
+    expect(isWhole).to.equal(true);
+    expect(isDrained).to.equal(false);
+    expect((await hook).trim()).to.equal('drained');
+  });
+
+  it('refuses a drain with a wrong token, and counts it', async () => {
+    expect((await drain('guess')).status).to.equal(403);
+    expect((await replica.admin('/drain')).status).to.equal(403);
+    expect(replica.program.output).to.match(/wrong token/);
+    expect(await replica.metrics()).to.match(/berth_gateway_refused_drains_total 2/);
+    expect((await readOwnBeat())!.draining).to.equal(false);
+  });
+
+  it('returns from a drain at once when the engine hangs, and serves again once it is restarted', async () => {
+    const port = new URL(engine.url).port;
+    await engine.stop('SIGKILL');
+    await until(async () => (await replica.admin('/readyz')).status === 503, 'unready', 10_000);
+    const begun = performance.now();
+    expect((await (await drain(DRAIN_TOKEN, 'POST')).text()).trim()).to.equal('unhealthy');
+    expect(performance.now() - begun).to.be.lessThan(1_000);
+    engine = await startEngine({ SIMULATOR_PORT: port });
+    await until(async () => (await callChat(replica.url)).status === 200, 'served again', 5_000);
+    await until(async () => (await readOwnBeat())?.draining === false, 'the end of the drain');
+  });
+
+  it('on SIGTERM lets a stream end, leaves the registry at once and exits 0', async () => {
+    await engine.control(SLOW);
+    const stream = await streamChat(replica.url);
+    await until(() => stream.frames() > 0, 'the stream');
+    const stopped = replica.stop('SIGTERM');
+    const countReplicas = async () => (await readHeartbeats(connection.redis, namespace, name)).length;
+    await until(async () => (await countReplicas()) === 0, 'leaving', 1_000);
+    expect((await stream.ended).isWhole).to.equal(true);
+    await stopped;
+    expect(replica.program.ended).to.equal(0);
+    expect(await countReplicas()).to.equal(0);
+  });
+
+  it('exits on a SIGTERM that comes before it has started', async () => {
+    const program = startProgram('gateway/main.ts', { GATEWAY_ROLE: 'sidecar' });
+    program.process.kill('SIGTERM');
+    await until(() => program.ended !== null, 'the end');
+  });
+
+  it('says what is wrong with its environment', async () => {
+    const program = startProgram('gateway/main.ts', { GATEWAY_ROLE: 'sidecar', GATEWAY_REDIS_URL: '' });
+    await until(() => program.ended !== null, 'the end', 10_000);
+    expect(program.ended).to.equal(1);
+    expect(program.output.trim()).to.equal('GATEWAY_REDIS_URL must be set');
+  });
+});

@@ -1,0 +1,76 @@
+/** One of Berth's programs as a child process, with its output at hand. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+
+export interface ChildProgram {
+  readonly process: ChildProcess;
+  /** All that it wrote so far. */
+  readonly output: string;
+  /** Exit code or signal; null while it runs. */
+  readonly ended: number | string | null;
+  /** The first match in what it writes; throws when it ends or is silent for too long. */
+  waitFor(pattern: RegExp): Promise<RegExpExecArray>;
+  /** SIGTERM unless told otherwise; resolves at its end. */
+  stop(signal?: NodeJS.Signals): Promise<void>;
+}
+
+const WAIT_MS = 15_000;
+
+export function startProgram(file: string, env: Record<string, string>): ChildProgram {
+  const child = spawn(process.execPath, [file], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => {
+      output += chunk;
+    });
+  const killAtExit = () => child.kill('SIGKILL');
+  process.once('exit', killAtExit);
+  child.once('exit', () => process.off('exit', killAtExit));
+  const readEnd = () => child.exitCode ?? child.signalCode;
+  return {
+    process: child,
+    get output() {
+      return output;
+    },
+    get ended() {
+      return readEnd();
+    },
+    waitFor: async (pattern) => {
+      const deadline = performance.now() + WAIT_MS;
+      for (;;) {
+        const match = pattern.exec(output);
+        if (match) return match;
+        if (readEnd() !== null || performance.now() > deadline)
+          throw new Error(`${file} did not write ${pattern}:\n${output}`);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+    },
+    stop: async (signal = 'SIGTERM') => {
+      if (readEnd() !== null) return;
+      child.kill('SIGCONT');
+      child.kill(signal);
+      await once(child, 'exit');
+    },
+  };
+}
+
+/** A port that was free a moment ago on every loopback address given. */
+export async function findFreePort(hosts: string[] = ['127.0.0.1']): Promise<number> {
+  for (let attempt = 0; attempt < 20; attempt++) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    const free = await Promise.all(hosts.map((host) => isFree(host, port)));
+    if (free.every(Boolean)) return port;
+  }
+  throw new Error('no free port found');
+}
+
+const isFree = (host: string, port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(true)));
+  });

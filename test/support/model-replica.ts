@@ -1,0 +1,150 @@
+/** A model's pod without Kubernetes: a simulator and a sidecar as processes, on a loopback address of their own. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import { buildGatewayConfig } from '../../contract/gateway-config.ts';
+import { ADMIN_PATHS, GATEWAY_ENV } from '../../contract/gateway-environment.ts';
+import { modelDeployment } from '../../contract/model-deployment.ts';
+import { SIDECAR_SECRET_FILES } from '../../contract/names.ts';
+import { type ChildProgram, findFreePort, startProgram } from './child-program.ts';
+import { until } from './redis-client.ts';
+
+export const DRAIN_TOKEN = 'drain-token';
+export const PEER_TOKEN = 'peer-token';
+export const API_KEY = 'sk-test';
+
+/** A deployment's configuration as the operator would publish it. */
+export function describeModel(
+  spec: Record<string, unknown> = {},
+  metadata: { namespace?: string; name?: string } = {},
+): GatewayConfig {
+  const deployment = modelDeployment.parse({
+    apiVersion: 'berth.dev/v1alpha1',
+    kind: 'ModelDeployment',
+    metadata: { namespace: 'team', name: 'chat', ...metadata },
+    spec: {
+      kind: 'LLM',
+      model: { id: 'berth/chat', source: { none: {} } },
+      engine: { preset: 'simulator' },
+      ...spec,
+    },
+  });
+  return buildGatewayConfig(deployment);
+}
+
+export interface Engine {
+  program: ChildProgram;
+  url: string;
+  /** Sets what its control port can set. */
+  control(settings: Record<string, unknown>): Promise<void>;
+  read(): Promise<{
+    inflight: number;
+    requests: number;
+    aborted: number;
+    last: Record<string, unknown> | null;
+  }>;
+  stop(signal?: NodeJS.Signals): Promise<void>;
+}
+
+export async function startEngine(env: Record<string, string> = {}): Promise<Engine> {
+  const program = startProgram('simulator/main.ts', {
+    SIMULATOR_PORT: '0',
+    SIMULATOR_CONTROL_PORT: '0',
+    SIMULATOR_MODEL: 'berth/chat',
+    ...env,
+  });
+  const [, url] = await program.waitFor(/engine of \S+ listening on (\S+)\n/);
+  const [, controlURL] = await program.waitFor(/control port listening on (\S+)\n/);
+  const call = async (method: string, body?: string) => {
+    const response = await fetch(controlURL!, { method, body });
+    if (!response.ok) throw new Error(`the control port answers ${response.status}`);
+    return response.json();
+  };
+  return {
+    program,
+    url: url!,
+    control: async (settings) => {
+      await call('PUT', JSON.stringify(settings));
+    },
+    read: () => call('GET') as ReturnType<Engine['read']>,
+    stop: (signal) => program.stop(signal),
+  };
+}
+
+export interface ReplicaSettings {
+  redisURL: string;
+  engineURL: string;
+  config?: GatewayConfig;
+  /** Loopback address and name of the pod. */
+  address: string;
+  /** The same for all replicas that a front is to find. */
+  port: number;
+  env?: Record<string, string>;
+}
+
+export interface ModelReplica {
+  program: ChildProgram;
+  /** With /v1. */
+  url: string;
+  origin: string;
+  /** Calls the admin port. */
+  admin(path: string, init?: RequestInit): Promise<Response>;
+  metrics(): Promise<string>;
+  stop(signal?: NodeJS.Signals): Promise<void>;
+}
+
+/** Resolves when the sidecar listens; the engine may be away. */
+export async function startReplica(settings: ReplicaSettings): Promise<ModelReplica> {
+  const { address, port } = settings;
+  const folder = mkdtempSync(join(tmpdir(), 'berth-secret-'));
+  const files = {
+    [SIDECAR_SECRET_FILES.config]: JSON.stringify(settings.config ?? describeModel()),
+    [SIDECAR_SECRET_FILES.peerToken]: PEER_TOKEN,
+  };
+  for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, file), text);
+  const adminPort = await findFreePort([address]);
+  const metricsPort = await findFreePort([address]);
+  const program = startProgram('gateway/main.ts', {
+    [GATEWAY_ENV.role]: 'sidecar',
+    [GATEWAY_ENV.redisURL]: settings.redisURL,
+    [GATEWAY_ENV.secretPath]: folder,
+    [GATEWAY_ENV.engineURL]: settings.engineURL,
+    [GATEWAY_ENV.drainToken]: DRAIN_TOKEN,
+    [GATEWAY_ENV.podName]: `pod-${address}`,
+    [GATEWAY_ENV.podIP]: address,
+    [GATEWAY_ENV.host]: address,
+    [GATEWAY_ENV.httpPort]: String(port),
+    [GATEWAY_ENV.adminPort]: String(adminPort),
+    [GATEWAY_ENV.metricsPort]: String(metricsPort),
+    ...settings.env,
+  });
+  const admin = (path: string, init?: RequestInit) => fetch(`http://${address}:${adminPort}${path}`, init);
+  await waitForAnswer(program, () => admin(ADMIN_PATHS.startup));
+  return {
+    program,
+    url: `http://${address}:${port}/v1`,
+    origin: `http://${address}:${port}`,
+    admin,
+    metrics: async () => (await fetch(`http://${address}:${metricsPort}/metrics`)).text(),
+    stop: async (signal) => {
+      await program.stop(signal);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Waits until a started program answers 200. */
+export async function waitForAnswer(program: ChildProgram, ask: () => Promise<Response>): Promise<void> {
+  await until(
+    () => {
+      if (program.ended !== null) throw new Error(`it ended with ${program.ended}:\n${program.output}`);
+      return ask().then(
+        (response) => response.ok,
+        () => false,
+      );
+    },
+    'an answer of the program',
+    15_000,
+  );
+}
