@@ -3,7 +3,7 @@ import { findViolations, type WireType } from './wire-schema.ts';
 
 const TYPES: [RegExp, WireType, WireType][] = [
   [/\/chat\/completions$/, 'ChatCompletion', 'ChatCompletionChunk'],
-  [/\/completions$/, 'Completion', 'Completion'],
+  [/\/completions$/, 'Completion', 'CompletionChunk'],
   [/\/embeddings$/, 'CreateEmbeddingResponse', 'CreateEmbeddingResponse'],
 ];
 
@@ -26,9 +26,14 @@ export function createCheckedFetch(): CheckedFetch {
     if (!response.ok || whole === undefined) return response;
     const isStream = response.headers.get('content-type')?.startsWith('text/event-stream');
     const text = await response.clone().text();
-    if (isStream) for (const data of listData(text)) check(chunk!, data);
+    if (isStream) for (const data of listData(text)) checkChunk(chunk!, data);
     else check(whole, text);
     return response;
+  }
+
+  /** An error event is the envelope, not a chunk. */
+  function checkChunk(type: WireType, data: string): void {
+    if (!('error' in JSON.parse(data))) check(type, data);
   }
 
   function check(type: WireType, text: string): void {
