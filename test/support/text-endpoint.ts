@@ -1,0 +1,99 @@
+/** An endpoint in this process: the gateway's real app and server, before a given engine and a real Redis. */
+import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import { hashApiKey } from '../../contract/identity.ts';
+import type { PublishedKey } from '../../contract/redis-keys.ts';
+import { createSidecarApp, type SidecarAppOptions } from '../../gateway/app.ts';
+import { createLog } from '../../gateway/log.ts';
+import { createMetrics, type GatewayMetrics } from '../../gateway/metrics.ts';
+import { ReplicaCapacity } from '../../gateway/registry/replica-capacity.ts';
+import { Slots } from '../../gateway/registry/slots.ts';
+import { createServer } from '../../gateway/server.ts';
+import type { RedisConnection } from '../../redis/client.ts';
+import { publishApiKey } from '../../redis/publication.ts';
+import { describeModel } from './model-replica.ts';
+
+export interface TextEndpointOptions extends Partial<SidecarAppOptions> {
+  connection: RedisConnection;
+  engineURL: string;
+  /** Over the defaults. */
+  settings?: Partial<GatewayConfig>;
+  limits?: Partial<GatewayConfig['limits']>;
+}
+
+export interface TextEndpoint {
+  origin: string;
+  port: number;
+  config: GatewayConfig;
+  slots: Slots;
+  metrics: GatewayMetrics;
+  /** Makes a key with high limits, unless told otherwise. */
+  makeKey(fields?: Partial<PublishedKey>): Promise<string>;
+  stop(): Promise<void>;
+}
+
+let made = 0;
+
+export async function startTextEndpoint(options: TextEndpointOptions): Promise<TextEndpoint> {
+  const { connection, engineURL, settings, limits, ...more } = options;
+  const base = describeModel();
+  const config = { ...base, ...settings, limits: { ...base.limits, ...limits } };
+  const slots = new Slots(() => config.concurrency);
+  const metrics = createMetrics();
+  const peers = { acquire: async () => ({ refusal: 'full' as const }) };
+  const app = createSidecarApp({
+    config: () => config,
+    capacity: new ReplicaCapacity({ slots, engineURL, isEngineReady: () => true, peers }),
+    connection,
+    engineReady: () => true,
+    log: createLog('silent'),
+    metrics,
+    ...more,
+  });
+  const server = createServer(app.listener, () => config.limits);
+  const port = await listen(server);
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    port,
+    config,
+    slots,
+    metrics,
+    makeKey: async (fields = {}) => {
+      const key = `sk-test-${++made}-${process.pid}`;
+      const published = {
+        n: `key-${made}`,
+        rpm: 100_000,
+        tpd: 1_000_000_000,
+        exp: 0,
+        off: 0 as const,
+        ...fields,
+      };
+      await publishApiKey(connection.redis, config.namespace, hashApiKey(key), published);
+      return key;
+    },
+    stop: async () => {
+      await close(server);
+      await app.close();
+    },
+  };
+}
+
+/** An engine that answers as the test says. */
+export async function startScriptedEngine(
+  listener: RequestListener,
+): Promise<{ url: string; stop(): Promise<void> }> {
+  const server = createHttpServer(listener);
+  return { url: `http://127.0.0.1:${await listen(server)}`, stop: () => close(server) };
+}
+
+const listen = (server: Server): Promise<number> =>
+  new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
+  });
+
+const close = (server: Server): Promise<void> =>
+  new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
