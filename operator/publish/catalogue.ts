@@ -17,6 +17,8 @@ export interface PublishedDeployment {
 
 export interface Catalogue {
   namespaces(): Iterable<string>;
+  /** Whether anything of Berth is in the namespace. */
+  knows(namespace: string): boolean;
   names(namespace: string): Iterable<string>;
   /** Undefined when there is nothing to publish: gone, or refused by its schema. */
   deployment(name: DeploymentName): PublishedDeployment | undefined;

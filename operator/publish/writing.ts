@@ -46,6 +46,10 @@ export class Writer {
       return;
     }
     await this.#writeUser(target.namespace);
+    if (!catalogue.knows(target.namespace)) {
+      await removeWorkspace(redis, target.namespace);
+      return;
+    }
     await publishWorkspace(redis, target.namespace, {
       creditMicros: catalogue.creditMicros(target.namespace),
     });
@@ -118,8 +122,12 @@ export class Writer {
 
   async #writeUser(namespace: string): Promise<void> {
     const { redis, catalogue, users, masterKey } = this.#settings;
-    if (users !== 'managed' || !catalogue.needsUser(namespace)) return;
+    if (users !== 'managed') return;
     const username = workspaceRedisUser(namespace);
+    if (!catalogue.needsUser(namespace)) {
+      await removeWorkspaceUser(redis, username);
+      return;
+    }
     await ensureWorkspaceUser(redis, {
       namespace,
       username,

@@ -12,6 +12,8 @@ export class ModelIndex {
   readonly #byNamespace = new Map<string, Set<string>>();
   readonly #hosts = new ClaimIndex();
   readonly #ids = new ClaimIndex();
+  readonly #uids = new Map<string, string | undefined>();
+  readonly #withdrawn = new Set<string>();
   readonly #domain: string;
 
   constructor(domain: string) {
@@ -23,13 +25,17 @@ export class ModelIndex {
     const { name, namespace } = object.metadata;
     const resourceVersion = object.metadata.resourceVersion ?? '';
     if (this.#parsed.get(key)?.resourceVersion === resourceVersion && resourceVersion !== '') return [];
+    // Deleted and made again in between: another object, with a place of its own in every queue.
+    const again = this.#uids.get(key) !== object.metadata.uid ? this.remove(key) : [];
+    this.#uids.set(key, object.metadata.uid);
     const parsed = parseObject(modelDeployment, object);
     this.#parsed.set(key, { resourceVersion, parsed });
     const names = this.#byNamespace.get(namespace) ?? new Set();
     this.#byNamespace.set(namespace, names.add(name));
     const claim = { key, since: toMillis(object.metadata.creationTimestamp) };
-    if (!parsed.ok) return [...this.#hosts.release(key), ...this.#ids.release(key)];
+    if (!parsed.ok) return [...again, ...this.#hosts.release(key), ...this.#ids.release(key)];
     return [
+      ...again,
       ...this.#hosts.claim(this.hostOf(parsed.value), claim),
       ...this.#ids.claim(String(registrationIdOf(parsed.value)), claim),
     ];
@@ -37,11 +43,22 @@ export class ModelIndex {
 
   remove(key: string): string[] {
     if (!this.#parsed.delete(key)) return [];
+    this.#withdrawn.delete(key);
+    this.#uids.delete(key);
     const [namespace = '', name = ''] = key.split('/');
     const names = this.#byNamespace.get(namespace);
     names?.delete(name);
     if (names?.size === 0) this.#byNamespace.delete(namespace);
     return [...this.#hosts.release(key), ...this.#ids.release(key)];
+  }
+
+  /** Its end is decided: nothing of it is published any more, though the object is still there. */
+  withdraw(key: string): void {
+    this.#withdrawn.add(key);
+  }
+
+  isWithdrawn(key: string): boolean {
+    return this.#withdrawn.has(key);
   }
 
   get(key: string): Parsed<ModelDeployment> | undefined {

@@ -45,7 +45,9 @@ export function judgePods(findings: readonly PodFindings[], circumstances: Circu
     [weights.reason === 'Loading' ? 'Starting' : 'Failed', weights],
     [engine.reason === 'Starting' ? 'Starting' : 'Failed', engine],
   ];
-  const first = stages.find(([, { status }]) => status !== 'True');
+  // What is known to be wrong says more than what is not known yet.
+  const first =
+    stages.find(([, { status }]) => status === 'False') ?? stages.find(([, { status }]) => status !== 'True');
   return {
     gpus,
     images,

@@ -36,6 +36,7 @@ class FakeCatalogue implements Catalogue {
 
   namespaces = () =>
     new Set([...[...this.deployments.keys()].map((key) => key.split('/')[0]!), ...this.keys.keys()]);
+  knows = (namespace: string) => this.namespaces().has(namespace);
   names = (namespace: string) =>
     [...this.deployments.keys()]
       .filter((key) => key.startsWith(`${namespace}/`))

@@ -1,0 +1,108 @@
+/** The operator's metrics; the owner of prom-client here. */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+
+export interface MetricSources {
+  /** Depth of each queue. */
+  queues: () => { name: string; depth: number; failing: number }[];
+  watches: () => { resource: string; ageMs: number; objects: number; missed: number; failures: number }[];
+  isLeading: () => boolean;
+  isRedisUp: () => boolean;
+  droppedEvents: () => number;
+}
+
+export type OperatorMetrics = ReturnType<typeof createMetrics>;
+
+export function createMetrics() {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  const reconciles = new Counter({
+    name: 'berth_operator_reconciles_total',
+    help: 'Runs of a reconciler, by outcome.',
+    labelNames: ['controller', 'outcome'],
+    registers,
+  });
+  const seconds = new Histogram({
+    name: 'berth_operator_reconcile_seconds',
+    help: 'Time of a run.',
+    labelNames: ['controller'],
+    buckets: [0.005, 0.02, 0.1, 0.5, 2, 10, 60],
+    registers,
+  });
+  const waits = new Histogram({
+    name: 'berth_operator_queue_wait_seconds',
+    help: 'Time that a key was due before its run began.',
+    labelNames: ['controller'],
+    buckets: [0.005, 0.02, 0.1, 0.5, 2, 10, 60],
+    registers,
+  });
+  const calls = new Counter({
+    name: 'berth_operator_api_calls_total',
+    help: 'Calls to the API server; code 0 where no answer came.',
+    labelNames: ['verb', 'resource', 'code'],
+    registers,
+  });
+  const callSeconds = new Histogram({
+    name: 'berth_operator_api_call_seconds',
+    help: 'Time of a call to the API server; of a watch, until its first byte.',
+    labelNames: ['verb'],
+    buckets: [0.005, 0.02, 0.1, 0.5, 2, 10, 60],
+    registers,
+  });
+
+  return {
+    onProcessed(sample: { queue: string; outcome: string; seconds: number; waitSeconds: number }): void {
+      reconciles.inc({ controller: sample.queue, outcome: sample.outcome });
+      seconds.observe({ controller: sample.queue }, sample.seconds);
+      waits.observe({ controller: sample.queue }, sample.waitSeconds);
+    },
+    onRequest(sample: { verb: string; resource: string; code: number; seconds: number }): void {
+      calls.inc({ verb: sample.verb, resource: sample.resource, code: String(sample.code) });
+      callSeconds.observe({ verb: sample.verb }, sample.seconds);
+    },
+    /** Gauges that are read when somebody asks. */
+    watch(sources: MetricSources): void {
+      gauge('queue_depth', 'Keys that are due.', ['controller'], (set) => {
+        for (const { name, depth } of sources.queues()) set({ controller: name }, depth);
+      });
+      gauge('queue_failing', 'Keys whose last run failed.', ['controller'], (set) => {
+        for (const { name, failing } of sources.queues()) set({ controller: name }, failing);
+      });
+      gauge('watch_age_seconds', 'Time since a watch heard from the API server.', ['resource'], (set) => {
+        for (const { resource, ageMs } of sources.watches()) set({ resource }, ageMs / 1000);
+      });
+      gauge('watched_objects', 'Objects in memory.', ['resource'], (set) => {
+        for (const { resource, objects } of sources.watches()) set({ resource }, objects);
+      });
+      gauge('watch_missed_changes', 'Changes that only a resync found.', ['resource'], (set) => {
+        for (const { resource, missed } of sources.watches()) set({ resource }, missed);
+      });
+      gauge('watch_failures', 'Lists and watches that failed.', ['resource'], (set) => {
+        for (const { resource, failures } of sources.watches()) set({ resource }, failures);
+      });
+      gauge('leader', '1 while this process leads.', [], (set) => set({}, sources.isLeading() ? 1 : 0));
+      gauge('redis_up', '1 while publishing works.', [], (set) => set({}, sources.isRedisUp() ? 1 : 0));
+      gauge('events_dropped', 'Events that were not written.', [], (set) => set({}, sources.droppedEvents()));
+    },
+    contentType: registry.contentType,
+    read: () => registry.metrics(),
+  };
+
+  function gauge(
+    name: string,
+    help: string,
+    labelNames: string[],
+    collect: (set: (labels: Record<string, string>, value: number) => void) => void,
+  ): void {
+    new Gauge({
+      name: `berth_operator_${name}`,
+      help,
+      labelNames,
+      registers,
+      collect() {
+        this.reset();
+        collect((labels, value) => this.set(labels, value));
+      },
+    });
+  }
+}

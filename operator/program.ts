@@ -1,0 +1,191 @@
+/** The operator as one thing that starts, leads and stops: the parts put together, nothing decided. */
+
+import { GROUP } from '../contract/kubernetes-types.ts';
+import type { ModelDeployment } from '../contract/model-deployment.ts';
+import { FIELD_MANAGER, STATUS_FIELD_MANAGER } from '../contract/names.ts';
+import { readSpentMicros } from '../redis/calls.ts';
+import type { RedisConnection } from '../redis/client.ts';
+import { createApplier } from './kube/apply.ts';
+import type { KubeClient } from './kube/client.ts';
+import { createEventRecorder } from './kube/events.ts';
+import { createLeaderLease } from './kube/leader-lease.ts';
+import type { Log } from './kube/log.ts';
+import { RESOURCES } from './kube/resource.ts';
+import { createStatusWriter } from './kube/status.ts';
+import type { OperatorMetrics } from './metrics.ts';
+import { Publisher } from './publish/publisher.ts';
+import { createCatalogue } from './reconcile/catalogue.ts';
+import { createClusterView } from './reconcile/cluster-view.ts';
+import type { ReconcileContext, ReconcileSettings } from './reconcile/context.ts';
+import { createControllers } from './reconcile/controllers.ts';
+import { keepIndexes } from './reconcile/indexing.ts';
+import { KeyIndex } from './reconcile/key-index.ts';
+import { ModelIndex } from './reconcile/model-index.ts';
+
+export interface ProgramOptions {
+  client: KubeClient;
+  /** For the lease alone, so that no slow call delays a renewal. */
+  leaseClient: KubeClient;
+  redis: RedisConnection;
+  settings: ReconcileSettings;
+  build: ReconcileContext['build'];
+  isHostAllowed: (model: ModelDeployment, host: string) => boolean;
+  domain: string;
+  masterKey: string;
+  /** Namespaces to watch; empty for all. */
+  watchNamespaces: readonly string[];
+  /** Berth's own: of the lease, the front and this pod. */
+  namespace: string;
+  frontService: string;
+  /** Of the pod; part of the lease's identity and of events. */
+  podName: string;
+  lease: { name: string; durationMs?: number; renewDeadlineMs?: number; retryMs?: number };
+  /** The lease was lost: another may lead already, so exit. */
+  onLost: (reason: string) => void;
+  metrics?: OperatorMetrics;
+  log: Log;
+  now?: () => number;
+  checkIntervalMs?: number;
+}
+
+export type Program = ReturnType<typeof createProgram>;
+
+/** Watches that are silent for longer are broken beyond what reopening them mends. */
+const STALE_MS = 10 * 60_000;
+
+export function createProgram(options: ProgramOptions) {
+  const { client, redis, settings, log, metrics, namespace, podName, masterKey } = options;
+  const stopping = new AbortController();
+  const view = createClusterView({
+    client,
+    namespaces: options.watchNamespaces,
+    front: { namespace, service: options.frontService },
+    log,
+  });
+  const models = new ModelIndex(options.domain);
+  const keys = new KeyIndex();
+  const events = createEventRecorder({ client, controller: `${GROUP}/operator`, instance: podName, log });
+  const publisher = new Publisher({
+    connection: redis,
+    catalogue: createCatalogue({ view, models, keys, isHostAllowed: options.isHostAllowed }),
+    users: settings.redisUsers,
+    masterKey,
+    log,
+    checkIntervalMs: options.checkIntervalMs,
+    onDeploymentChange: (name) => controllers.models.queue.add(`${name.namespace}/${name.name}`),
+    onStateChange: (state, reason) => void reportRedis(state, reason),
+  });
+  keepIndexes(view, models, keys, {
+    onModelAffected: (key) => controllers.models.queue.add(key),
+    onKeyAffected: (key) => controllers.keys.queue.add(key),
+    mark: (target) => publisher.mark(target),
+  });
+  const applier = createApplier({
+    client,
+    fieldManager: FIELD_MANAGER,
+    hashAnnotation: `${GROUP}/applied`,
+    resources: [
+      { resource: RESOURCES.Deployment, cache: view.deployments },
+      { resource: RESOURCES.Service, cache: view.services },
+      { resource: RESOURCES.Ingress, cache: view.ingresses },
+      { resource: RESOURCES.PodDisruptionBudget, cache: view.budgets },
+      { resource: RESOURCES.NetworkPolicy, cache: view.policies },
+      { resource: RESOURCES.PersistentVolumeClaim, cache: view.claims },
+      { resource: RESOURCES.EndpointSlice, cache: view.slices },
+      // Never watched: Secrets by right, HTTPRoutes because a cluster may lack their definition.
+      { resource: RESOURCES.Secret },
+      { resource: RESOURCES.HTTPRoute },
+    ],
+    log,
+  });
+  const controllers = createControllers(
+    {
+      client,
+      view,
+      models,
+      keys,
+      applier,
+      statusWriter: createStatusWriter({ client, fieldManager: STATUS_FIELD_MANAGER }),
+      record: events.record,
+      publisher,
+      build: options.build,
+      settings,
+      now: options.now ?? Date.now,
+      log,
+      readSpentMicros: (workspace) => readSpentMicros(redis.redis, workspace),
+    },
+    { onProcessed: metrics?.onProcessed },
+  );
+  const lease = createLeaderLease({
+    client: options.leaseClient,
+    namespace,
+    identity: `${podName}_${crypto.randomUUID().slice(0, 8)}`,
+    onLost: options.onLost,
+    log,
+    ...options.lease,
+  });
+  metrics?.watch({
+    queues: () =>
+      controllers.all.map(({ name, queue }) => ({ name, depth: queue.depth(), failing: queue.failing() })),
+    watches: () =>
+      view.all.map((watcher) => ({
+        resource: watcher.resource.plural,
+        ageMs: watcher.ageMs(),
+        objects: watcher.size,
+        missed: watcher.missed(),
+        failures: watcher.failures(),
+      })),
+    isLeading: () => lease.isLeading(),
+    isRedisUp: () => publisher.trouble === undefined,
+    droppedEvents: () => events.dropped(),
+  });
+
+  /** On the operator's own pod, where whoever runs Berth looks. */
+  async function reportRedis(state: 'up' | 'away', reason: string): Promise<void> {
+    if (state === 'up') log.info({}, 'Redis is back');
+    else log.warn({ reason }, 'Redis is away: objects are reconciled, nothing is published');
+    const pod = await client.find(RESOURCES.Pod, { name: podName, namespace }).catch(() => undefined);
+    if (!pod) return;
+    const away = {
+      type: 'Warning',
+      reason: 'RedisUnavailable',
+      note: `nothing is published: ${reason}`,
+    } as const;
+    events.record(
+      pod,
+      state === 'away' ? away : { type: 'Normal', reason: 'RedisBack', note: 'publishing goes on' },
+    );
+  }
+
+  return {
+    view,
+    publisher,
+    /** Fills the caches, waits for the lease, then works; resolves once it leads, or was stopped before. */
+    async start(): Promise<void> {
+      view.start();
+      await view.waitForSync(stopping.signal);
+      if (!(await lease.acquire(stopping.signal))) return;
+      publisher.start();
+      await Promise.all(controllers.all.map((controller) => controller.start(stopping.signal)));
+    },
+    /** Ends what runs and hands the lease over. */
+    async stop(): Promise<void> {
+      stopping.abort();
+      await Promise.all(controllers.all.map((controller) => controller.stop()));
+      await publisher.stop();
+      await events.flush();
+      await lease.release();
+      await view.stop();
+    },
+    isLeading: () => lease.isLeading(),
+    isReady: () => view.all.every((watcher) => watcher.hasSynced()),
+    /** Whether nothing is left to do for now. */
+    isIdle: () =>
+      controllers.all.every(({ queue }) => queue.depth() === 0 && queue.active() === 0) && publisher.idle,
+    /** Why the process should be restarted. */
+    ailment(): string | undefined {
+      const age = view.ageMs();
+      return age > STALE_MS ? `a watch has been silent for ${Math.round(age / 1000)} s` : undefined;
+    },
+  };
+}

@@ -1,0 +1,61 @@
+/** What ought to be in Redis, read from the watched objects at the moment it is asked for. */
+import type { V1Pod } from '@kubernetes/client-node';
+import { buildGatewayConfig } from '../../contract/gateway-config.ts';
+import type { ModelDeployment } from '../../contract/model-deployment.ts';
+import { parseAmount } from '../../contract/quantity.ts';
+import { WORKSPACE_NAME, workspace } from '../../contract/workspace.ts';
+import type { Catalogue, DeploymentName, PublishedDeployment } from '../publish/catalogue.ts';
+import { isReady } from '../status/pod-findings.ts';
+import { BY_MODEL, type ClusterView } from './cluster-view.ts';
+import type { KeyIndex } from './key-index.ts';
+import type { ModelIndex } from './model-index.ts';
+import { parseObject } from './parsing.ts';
+
+export interface CatalogueSources {
+  view: Pick<ClusterView, 'pods' | 'workspaces'>;
+  models: ModelIndex;
+  keys: KeyIndex;
+  isHostAllowed: (model: ModelDeployment, host: string) => boolean;
+}
+
+export function createCatalogue({ view, models, keys, isHostAllowed }: CatalogueSources): Catalogue {
+  const hostOf = (model: ModelDeployment, key: string): string | undefined => {
+    const host = models.hostOf(model);
+    const mine = host !== undefined && models.hostOwner(host) === key && isHostAllowed(model, host);
+    return mine ? host : undefined;
+  };
+  return {
+    namespaces: () =>
+      new Set([
+        ...models.namespaces(),
+        ...keys.namespaces(),
+        ...view.workspaces.list().map(({ metadata }) => metadata.namespace!),
+      ]),
+    knows: (namespace) =>
+      models.names(namespace).size > 0 ||
+      keys.has(namespace) ||
+      view.workspaces.get(`${namespace}/${WORKSPACE_NAME}`) !== undefined,
+    names: (namespace) =>
+      [...models.names(namespace)].filter((name) => !models.isWithdrawn(`${namespace}/${name}`)),
+    deployment({ namespace, name }: DeploymentName): PublishedDeployment | undefined {
+      const key = `${namespace}/${name}`;
+      const parsed = models.get(key);
+      if (!parsed?.ok || models.isWithdrawn(key)) return undefined;
+      const pods = view.pods.byIndex(BY_MODEL, key) as unknown as V1Pod[];
+      const addresses = pods.filter(isReady).map(({ status }) => status?.podIP);
+      return {
+        config: buildGatewayConfig(parsed.value),
+        host: hostOf(parsed.value, key),
+        addresses: addresses.filter((address) => address !== undefined).sort(),
+      };
+    },
+    apiKeys: (namespace) => keys.published(namespace),
+    creditMicros(namespace) {
+      const object = view.workspaces.get(`${namespace}/${WORKSPACE_NAME}`);
+      const parsed = object && parseObject(workspace, object);
+      const credit = parsed?.ok ? parsed.value.spec.credit : undefined;
+      return credit === undefined ? null : parseAmount(credit);
+    },
+    needsUser: (namespace) => models.names(namespace).size > 0,
+  };
+}

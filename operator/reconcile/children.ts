@@ -1,0 +1,80 @@
+/** Applies a deployment's children in an order that keeps it reachable, and names what the API server refuses. */
+import { childNames } from '../../contract/names.ts';
+import { ApiError, isForbidden, isInvalid, isNamespaceTerminating } from '../kube/api-error.ts';
+import { NotOwnedError } from '../kube/apply.ts';
+import { controllerOf, type KubeObject } from '../kube/object.ts';
+import { RESOURCES } from '../kube/resource.ts';
+import type { BuiltChildren } from '../resources/built-children.ts';
+import type { Problem } from '../status/problem.ts';
+import type { ReconcileContext } from './context.ts';
+
+interface ChildrenWork {
+  live: KubeObject;
+  built: BuiltChildren;
+  /** Called once the Service is there and before the pods are touched. */
+  beforePods: () => Promise<void>;
+  signal: AbortSignal;
+}
+
+export class Children {
+  readonly #context: Pick<ReconcileContext, 'client' | 'applier'>;
+  /** Generation of each object, by uid, for which a left-over HTTPRoute was looked for. */
+  readonly #searched = new Map<string, number>();
+
+  constructor(context: Pick<ReconcileContext, 'client' | 'applier'>) {
+    this.#context = context;
+  }
+
+  /** Makes the children as built and removes all others; answers what stood in the way for good. */
+  async apply({ live, built, beforePods, signal }: ChildrenWork): Promise<Problem[]> {
+    const { applier } = this.#context;
+    try {
+      for (const service of built.objects.filter(({ kind }) => kind === 'Service'))
+        await applier.apply(service, live, { signal });
+      await beforePods();
+      await applier.applyAll(built.objects, live, { signal });
+      await this.#removeStrayRoute(live, built, signal);
+      return [];
+    } catch (error) {
+      const problem = describeRefusal(error, live);
+      if (!problem) throw error;
+      return [problem];
+    }
+  }
+
+  forget(uid: string): void {
+    this.#searched.delete(uid);
+  }
+
+  /** HTTPRoutes are not watched, so one of an earlier spec is looked for once a generation. */
+  async #removeStrayRoute(live: KubeObject, built: BuiltChildren, signal: AbortSignal): Promise<void> {
+    const { client, applier } = this.#context;
+    const { name, namespace, uid = '', generation = 0 } = live.metadata;
+    if (this.#searched.get(uid) === generation || built.objects.some(({ kind }) => kind === 'HTTPRoute'))
+      return;
+    const route = await client.find(
+      RESOURCES.HTTPRoute,
+      { name: childNames(name).route, namespace },
+      { signal },
+    );
+    if (route && controllerOf(route)?.uid === uid) await applier.remove(route, live, { signal });
+    this.#searched.set(uid, generation);
+  }
+}
+
+/** A refusal that only a person can end; anything else is worth another try as it is. */
+function describeRefusal(error: unknown, live: KubeObject): Problem | undefined {
+  if (error instanceof NotOwnedError)
+    return isPredecessors(error, live) ? undefined : { reason: 'NotOwned', message: error.message };
+  if (isNamespaceTerminating(error)) return undefined;
+  const isMalformed = error instanceof ApiError && error.code === 400;
+  if (isInvalid(error) || isForbidden(error) || isMalformed)
+    return { reason: 'Rejected', message: (error as ApiError).message };
+  return undefined;
+}
+
+/** Left by an object of the same name that was deleted a moment ago: the garbage collector is at it. */
+function isPredecessors({ object }: NotOwnedError, live: KubeObject): boolean {
+  const controller = controllerOf(object);
+  return controller?.kind === live.kind && controller.name === live.metadata.name;
+}

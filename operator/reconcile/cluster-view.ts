@@ -1,0 +1,138 @@
+/** Everything of the cluster that reconciling reads, kept warm by watches; Secrets are never among it. */
+import type {
+  V1Deployment,
+  V1EndpointSlice,
+  V1IngressClass,
+  V1Pod,
+  V1Service,
+} from '@kubernetes/client-node';
+import { apiKeyResource } from '../../contract/api-key.ts';
+import { API_VERSION, type ResourceDefinition } from '../../contract/kubernetes-types.ts';
+import { modelDeploymentResource } from '../../contract/model-deployment.ts';
+import { FIELD_MANAGER, LABELS, MANAGED_BY, STATUS_FIELD_MANAGER } from '../../contract/names.ts';
+import { workspaceResource } from '../../contract/workspace.ts';
+import type { KubeClient } from '../kube/client.ts';
+import type { Log } from '../kube/log.ts';
+import type { KubeObject } from '../kube/object.ts';
+import { RESOURCES, type Resource } from '../kube/resource.ts';
+import { createWatcher, type Watcher, type WatcherOptions } from '../kube/watcher.ts';
+import { SERVICE_NAME_LABEL } from './front-slices.ts';
+import type { Wire } from './wire.ts';
+
+const custom = ({ kind, plural }: ResourceDefinition): Resource => ({
+  apiVersion: API_VERSION,
+  kind,
+  plural,
+  namespaced: true,
+});
+
+export const BERTH_RESOURCES = {
+  ModelDeployment: custom(modelDeploymentResource),
+  APIKey: custom(apiKeyResource),
+  Workspace: custom(workspaceResource),
+} as const;
+
+/** Index of children and pods: `namespace/name` of their deployment. */
+export const BY_MODEL = 'model';
+/** Index of objects by their namespace. */
+export const BY_NAMESPACE = 'namespace';
+
+export interface ClusterViewOptions {
+  client: KubeClient;
+  /** Only these namespaces; empty for all. */
+  namespaces: readonly string[];
+  /** Where the front's Service is. */
+  front: { namespace: string; service: string };
+  resyncMs?: number;
+  log: Log;
+}
+
+export type ClusterView = ReturnType<typeof createClusterView>;
+
+export function createClusterView({ client, namespaces, front, resyncMs, log }: ClusterViewOptions) {
+  const watch = <T extends KubeObject>(resource: Resource, more: Partial<WatcherOptions<T>> = {}) =>
+    createWatcher<T>({ client, resource, namespaces, resyncMs, log, trim: trimManagers, ...more });
+  const children = <T extends KubeObject>(resource: Resource) =>
+    watch<T>(resource, {
+      labelSelector: `${LABELS.managedBy}=${MANAGED_BY},${LABELS.deployment}`,
+      indexes: { [BY_MODEL]: modelKeyOf },
+    });
+  const watchers = {
+    models: watch(BERTH_RESOURCES.ModelDeployment),
+    keys: watch(BERTH_RESOURCES.APIKey),
+    workspaces: watch(BERTH_RESOURCES.Workspace),
+    pods: watch<Wire<V1Pod>>(RESOURCES.Pod, {
+      labelSelector: `${LABELS.deployment},${LABELS.component}=model`,
+      indexes: { [BY_MODEL]: modelKeyOf },
+      trim: trimPod,
+    }),
+    deployments: children<Wire<V1Deployment>>(RESOURCES.Deployment),
+    services: children<Wire<V1Service>>(RESOURCES.Service),
+    ingresses: children(RESOURCES.Ingress),
+    budgets: children(RESOURCES.PodDisruptionBudget),
+    policies: children(RESOURCES.NetworkPolicy),
+    claims: children(RESOURCES.PersistentVolumeClaim),
+    slices: children<Wire<V1EndpointSlice>>(RESOURCES.EndpointSlice),
+    fronts: watch<Wire<V1EndpointSlice>>(RESOURCES.EndpointSlice, {
+      namespaces: [front.namespace],
+      labelSelector: `${SERVICE_NAME_LABEL}=${front.service}`,
+    }),
+    // Cluster-wide, so out of reach of an operator that is confined to namespaces.
+    classes: namespaces.length === 0 ? watch<Wire<V1IngressClass>>(RESOURCES.IngressClass) : undefined,
+  };
+  const all = Object.values(watchers).filter((watcher) => watcher !== undefined) as Watcher<KubeObject>[];
+  return {
+    ...watchers,
+    all,
+    /** Kinds whose objects belong to one deployment each. */
+    children: [
+      watchers.deployments,
+      watchers.services,
+      watchers.ingresses,
+      watchers.budgets,
+      watchers.policies,
+      watchers.claims,
+      watchers.slices,
+    ] as unknown as Watcher<KubeObject>[],
+    start: () => {
+      for (const watcher of all) watcher.start();
+    },
+    stop: async () => {
+      await Promise.all(all.map((watcher) => watcher.stop()));
+    },
+    waitForSync: async (signal?: AbortSignal) => {
+      await Promise.all(all.map((watcher) => watcher.waitForSync(signal)));
+    },
+    /** Milliseconds since the quietest watch heard from the API server. */
+    ageMs: () => Math.max(...all.map((watcher) => watcher.ageMs())),
+  };
+}
+
+/** The deployment that a child or a pod belongs to, by its label. */
+export function modelKeyOf({ metadata }: Pick<KubeObject, 'metadata'>): string[] {
+  const name = metadata.labels?.[LABELS.deployment];
+  return name === undefined ? [] : [`${metadata.namespace}/${name}`];
+}
+
+const MANAGERS: readonly (string | undefined)[] = [FIELD_MANAGER, STATUS_FIELD_MANAGER];
+
+/** Who else owns which field is long, and nobody asks. */
+const trimManagers = <T extends KubeObject>(object: T): T => ({
+  ...object,
+  metadata: {
+    ...object.metadata,
+    managedFields: object.metadata.managedFields?.filter(({ manager }) => MANAGERS.includes(manager)),
+  },
+});
+
+/** Of a pod's spec only the node and the images are read. */
+function trimPod(pod: Wire<V1Pod>): Wire<V1Pod> {
+  const images = (containers: { name: string; image?: string }[] | undefined) =>
+    containers?.map(({ name, image }) => ({ name, image }));
+  const spec = {
+    nodeName: pod.spec?.nodeName,
+    containers: images(pod.spec?.containers) ?? [],
+    initContainers: images(pod.spec?.initContainers),
+  };
+  return { ...pod, spec, metadata: { ...pod.metadata, managedFields: undefined } };
+}

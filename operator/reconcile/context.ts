@@ -1,0 +1,37 @@
+/** What every reconciler works with. */
+import type { ModelDeployment } from '../../contract/model-deployment.ts';
+import type { Applier } from '../kube/apply.ts';
+import type { KubeClient } from '../kube/client.ts';
+import type { EventNote } from '../kube/events.ts';
+import type { Log } from '../kube/log.ts';
+import type { KubeObject } from '../kube/object.ts';
+import type { StatusWriter } from '../kube/status.ts';
+import type { Publisher } from '../publish/publisher.ts';
+import type { BuildContext, BuiltChildren } from '../resources/built-children.ts';
+import type { ClusterView } from './cluster-view.ts';
+import type { KeyIndex } from './key-index.ts';
+import type { ModelIndex } from './model-index.ts';
+
+/** What reconciling needs to know of the settings. */
+export interface ReconcileSettings {
+  operatorVersion: string;
+  /** Class of routes that name none; undefined for the cluster's default. */
+  ingressClass: string | undefined;
+  redisUsers: 'managed' | 'external' | 'off';
+}
+
+export interface ReconcileContext {
+  client: KubeClient;
+  view: ClusterView;
+  models: ModelIndex;
+  keys: KeyIndex;
+  applier: Applier;
+  statusWriter: StatusWriter;
+  record: (object: KubeObject, event: EventNote) => void;
+  publisher: Publisher;
+  build: (model: ModelDeployment, context: BuildContext) => BuiltChildren | Promise<BuiltChildren>;
+  settings: ReconcileSettings;
+  /** Unix milliseconds. */
+  now: () => number;
+  log: Log;
+}

@@ -1,0 +1,78 @@
+/** Which change of which object makes which key due. */
+import { isDeepStrictEqual } from 'node:util';
+import { type Controller, createController, watchOf } from '../kube/controller.ts';
+import type { KubeObject } from '../kube/object.ts';
+import { objectKey } from '../kube/object.ts';
+import type { QueueSample } from '../kube/work-queue.ts';
+import { ApiKeyReconciler } from './api-key.ts';
+import { modelKeyOf } from './cluster-view.ts';
+import { ModelReconciler } from './model-deployment.ts';
+import { type WorkspaceContext, WorkspaceReconciler } from './workspace.ts';
+
+export interface ControllersOptions {
+  workers?: number;
+  onProcessed?: (sample: QueueSample) => void;
+}
+
+export interface Controllers {
+  models: Controller;
+  keys: Controller;
+  workspaces: Controller;
+  all: readonly Controller[];
+}
+
+export function createControllers(context: WorkspaceContext, options: ControllersOptions = {}): Controllers {
+  const { view, log } = context;
+  const { workers = 4, onProcessed } = options;
+  const modelReconciler = new ModelReconciler(context);
+  const keyReconciler = new ApiKeyReconciler(context);
+  const workspaceReconciler = new WorkspaceReconciler(context);
+  const common = { workers, onProcessed, log };
+  const models = createController({
+    ...common,
+    name: 'modeldeployment',
+    reconcile: (key, signal) => modelReconciler.reconcile(key, signal),
+    watches: [
+      watchOf({ watcher: view.models, mapToKeys: ownKey, isRelevant: changedBeyondStatus }),
+      watchOf({ watcher: view.pods, mapToKeys: modelKeyOf }),
+      ...view.children.map((watcher) => watchOf({ watcher, mapToKeys: modelKeyOf })),
+      // The fronts stand in for every deployment that has their slices, and for no other.
+      watchOf({
+        watcher: view.fronts,
+        mapToKeys: () => view.slices.list().flatMap(modelKeyOf),
+        isRelevant: (old, current) => !isDeepStrictEqual(old.endpoints, current.endpoints),
+      }),
+    ],
+  });
+  const keys = createController({
+    ...common,
+    name: 'apikey',
+    reconcile: (key, signal) => keyReconciler.reconcile(key, signal),
+    watches: [watchOf({ watcher: view.keys, mapToKeys: ownKey, isRelevant: changedBeyondStatus })],
+  });
+  const workspaces = createController({
+    ...common,
+    name: 'workspace',
+    reconcile: (key, signal) => workspaceReconciler.reconcile(key, signal),
+    watches: [
+      watchOf({ watcher: view.workspaces, mapToKeys: namespaceOf, isRelevant: changedBeyondStatus }),
+      // A namespace is a workspace as soon as something of Berth is in it.
+      watchOf({ watcher: view.models, mapToKeys: namespaceOf, isRelevant: () => false }),
+      watchOf({ watcher: view.keys, mapToKeys: namespaceOf, isRelevant: () => false }),
+    ],
+  });
+  return { models, keys, workspaces, all: [models, keys, workspaces] };
+}
+
+const ownKey = (object: KubeObject): string[] => [objectKey(object)];
+const namespaceOf = ({ metadata }: KubeObject): string[] => [metadata.namespace!];
+
+/** The operator's own status writes are no reason to look again. */
+function changedBeyondStatus(old: KubeObject, current: KubeObject): boolean {
+  return !isDeepStrictEqual(withoutStatus(old), withoutStatus(current));
+}
+
+function withoutStatus({ status, metadata, ...rest }: KubeObject): object {
+  const { resourceVersion, managedFields, ...kept } = metadata;
+  return { ...rest, metadata: kept };
+}

@@ -1,0 +1,34 @@
+/** Keeps the indexes up to what the watches show, and tells who is affected by somebody else's change. */
+import { objectKey } from '../kube/object.ts';
+import type { Target } from '../publish/targets.ts';
+import type { ClusterView } from './cluster-view.ts';
+import type { KeyIndex } from './key-index.ts';
+import type { ModelIndex } from './model-index.ts';
+import type { RawObject } from './parsing.ts';
+
+export interface IndexListeners {
+  onModelAffected: (key: string) => void;
+  onKeyAffected: (key: string) => void;
+  mark: (target: Target) => void;
+}
+
+/** Call before any controller listens, so that a reconcile finds the indexes as new as the caches. */
+export function keepIndexes(
+  view: ClusterView,
+  models: ModelIndex,
+  keys: KeyIndex,
+  listeners: IndexListeners,
+): void {
+  view.models.onChange((old, current) => {
+    const key = objectKey((current ?? old)!);
+    const affected = current ? models.put(key, current as unknown as RawObject) : models.remove(key);
+    for (const other of affected) listeners.onModelAffected(other);
+  });
+  view.keys.onChange((old, current) => {
+    const object = (current ?? old)!;
+    const key = objectKey(object);
+    const affected = current ? keys.put(key, current as unknown as RawObject) : keys.remove(key);
+    for (const other of affected) listeners.onKeyAffected(other);
+    if (old !== current) listeners.mark({ what: 'apikeys', namespace: object.metadata.namespace! });
+  });
+}

@@ -1,0 +1,57 @@
+/** Secrets that the operator makes once and never writes again: whoever deletes one gets a new one. */
+
+import { LABELS, MANAGED_BY } from '../../contract/names.ts';
+import { isAlreadyExists } from '../kube/api-error.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { controllerOf, controllerReference, type KubeObject } from '../kube/object.ts';
+import { RESOURCES } from '../kube/resource.ts';
+
+export interface MadeSecret {
+  name: string;
+  field: string;
+  /** Makes the value, when none is there. */
+  make: () => string;
+}
+
+export type Ensured = { outcome: 'found' | 'made'; value: string } | { outcome: 'foreign' };
+
+interface Secret extends KubeObject {
+  data?: Record<string, string>;
+}
+
+/** Reads the Secret's value, or makes the Secret as a child of `owner`; `foreign` where somebody else's has its name. */
+export async function ensureSecret(
+  client: Pick<KubeClient, 'find' | 'create' | 'mergePatch'>,
+  owner: KubeObject,
+  { name, field, make }: MadeSecret,
+  signal: AbortSignal,
+): Promise<Ensured> {
+  const at = { name, namespace: owner.metadata.namespace! };
+  const live = await client.find<Secret>(RESOURCES.Secret, at, { signal });
+  if (live && controllerOf(live)?.uid !== owner.metadata.uid) return { outcome: 'foreign' };
+  const present = live?.data?.[field];
+  if (present) return { outcome: 'found', value: Buffer.from(present, 'base64').toString('utf8') };
+  const value = make();
+  const data = { [field]: Buffer.from(value).toString('base64') };
+  if (live) {
+    const { resourceVersion } = live.metadata;
+    await client.mergePatch(RESOURCES.Secret, { at, patch: { metadata: { resourceVersion }, data }, signal });
+    return { outcome: 'made', value };
+  }
+  const metadata = {
+    ...at,
+    labels: { [LABELS.managedBy]: MANAGED_BY },
+    ownerReferences: [controllerReference(owner)],
+  };
+  try {
+    await client.create(
+      RESOURCES.Secret,
+      { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', data },
+      { signal },
+    );
+  } catch (error) {
+    if (isAlreadyExists(error)) return { outcome: 'foreign' };
+    throw error;
+  }
+  return { outcome: 'made', value };
+}

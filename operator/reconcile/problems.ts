@@ -1,0 +1,109 @@
+/** Finds what in the cluster keeps a spec from being acted on. */
+import type { V1PersistentVolumeClaim } from '@kubernetes/client-node';
+import type { ModelDeployment } from '../../contract/model-deployment.ts';
+import { RESOURCES } from '../kube/resource.ts';
+import type { Problem } from '../status/problem.ts';
+import type { ReconcileContext } from './context.ts';
+import { registrationIdOf } from './model-index.ts';
+import { listClaims, listSecretReferences, mostReplicas, type SecretReference } from './references.ts';
+import type { Wire } from './wire.ts';
+
+type Search = Pick<ReconcileContext, 'client' | 'view' | 'models' | 'settings'>;
+
+/** Problems that need the cluster to be seen; the spec alone is judged by the builders. */
+export async function findProblems(
+  context: Search,
+  model: ModelDeployment,
+  signal: AbortSignal,
+): Promise<Problem[]> {
+  return [
+    ...findConflicts(context, model),
+    ...findClassProblem(context, model),
+    ...(await findSecretProblems(context, model, signal)),
+    ...(await findClaimProblems(context, model, signal)),
+  ];
+}
+
+function findConflicts({ models }: Search, model: ModelDeployment): Problem[] {
+  const key = `${model.metadata.namespace}/${model.metadata.name}`;
+  const problems: Problem[] = [];
+  const host = models.hostOf(model);
+  const hostOwner = host === undefined ? key : models.hostOwner(host);
+  if (hostOwner !== key)
+    problems.push({ reason: 'HostConflict', message: `host ${host} belongs to the older ${hostOwner}` });
+  const id = registrationIdOf(model);
+  const idOwner = models.idOwner(id);
+  if (idOwner !== key)
+    problems.push({ reason: 'IdConflict', message: `spec.id ${id} belongs to the older ${idOwner}` });
+  return problems;
+}
+
+const DEFAULT_CLASS = 'ingressclass.kubernetes.io/is-default-class';
+
+function findClassProblem({ view, settings }: Search, { spec }: ModelDeployment): Problem[] {
+  const { enabled, type, className } = spec.route;
+  if (!enabled || type !== 'Ingress' || className || settings.ingressClass || !view.classes) return [];
+  const hasDefault = view.classes
+    .list()
+    .some(({ metadata }) => metadata.annotations?.[DEFAULT_CLASS] === 'true');
+  if (hasDefault) return [];
+  const message =
+    'the cluster has no default IngressClass: set spec.route.className, or spec.route.enabled to false';
+  return [{ reason: 'NoIngressClass', message }];
+}
+
+async function findSecretProblems(
+  context: Search,
+  model: ModelDeployment,
+  signal: AbortSignal,
+): Promise<Problem[]> {
+  const problems = await Promise.all(
+    listSecretReferences(model).map((reference) =>
+      checkSecret(context, model.metadata.namespace, reference, signal),
+    ),
+  );
+  return problems.flat();
+}
+
+async function checkSecret(
+  { client }: Search,
+  namespace: string,
+  { name, keys, path }: SecretReference,
+  signal: AbortSignal,
+): Promise<Problem[]> {
+  const secret = await client.find(RESOURCES.Secret, { namespace, name }, { signal });
+  if (!secret) return [{ reason: 'SecretNotFound', message: `${path}: there is no Secret ${name}` }];
+  const missing = keys.filter((key) => !(key in ((secret.data as object | undefined) ?? {})));
+  if (missing.length === 0) return [];
+  return [
+    { reason: 'SecretKeyNotFound', message: `${path}: Secret ${name} has no key ${missing.join(', ')}` },
+  ];
+}
+
+const SHARED = ['ReadWriteMany', 'ReadOnlyMany'];
+
+async function findClaimProblems(
+  { client }: Search,
+  model: ModelDeployment,
+  signal: AbortSignal,
+): Promise<Problem[]> {
+  if (mostReplicas(model) <= 1 || sharesNode(model)) return [];
+  const { namespace } = model.metadata;
+  const problems = await Promise.all(
+    listClaims(model).map(async ({ name, path }): Promise<Problem[]> => {
+      const claim = await client.find<Wire<V1PersistentVolumeClaim>>(
+        RESOURCES.PersistentVolumeClaim,
+        { namespace, name },
+        { signal },
+      );
+      if (!claim || claim.spec?.accessModes?.some((mode) => SHARED.includes(mode))) return [];
+      const message = `${path}: claim ${name} can be mounted on one node only; use ReadWriteMany or one replica`;
+      return [{ reason: 'ClaimNotShared', message }];
+    }),
+  );
+  return problems.flat();
+}
+
+/** Pods that are all held on one node may share a claim of that node. */
+export const sharesNode = ({ spec }: ModelDeployment): boolean =>
+  spec.template.nodeSelector?.['kubernetes.io/hostname'] !== undefined;

@@ -1,0 +1,269 @@
+import type { V1Deployment } from '@kubernetes/client-node';
+import { expect } from 'chai';
+import { RESOURCES } from '../../../operator/kube/resource.ts';
+import { BERTH_RESOURCES } from '../../../operator/reconcile/cluster-view.ts';
+import type { Wire } from '../../../operator/reconcile/wire.ts';
+import { readDeployment, readHost, readReplicas } from '../../../redis/published.ts';
+import { readyStatus } from './cluster-player.ts';
+import { useHarness } from './operator-harness.ts';
+import { until } from './until.ts';
+
+describe('reconciling a ModelDeployment', function () {
+  this.timeout(60_000);
+  const harness = useHarness();
+  let namespace: string;
+
+  beforeEach(async () => {
+    namespace = await harness.cluster.makeNamespace();
+  });
+
+  const phaseIs = (name: string, phase: string) =>
+    until(async () => (await harness.cluster.status(namespace, name)).phase === phase, {
+      what: `phase ${phase}`,
+    });
+  const deploymentOf = (name: string) =>
+    harness.cluster.find<Wire<V1Deployment>>(RESOURCES.Deployment, namespace, name);
+
+  it('makes the children, and tells the way to a served request', async () => {
+    const { cluster, startOperator } = harness;
+    await cluster.setFronts(['10.9.0.1']);
+    startOperator();
+    await cluster.createModel(namespace, 'chat');
+    await until(async () => (await deploymentOf('chat')) !== undefined);
+    for (const kind of [RESOURCES.Service, RESOURCES.Secret, RESOURCES.Ingress] as const) {
+      const name = kind === RESOURCES.Secret ? 'chat-gateway' : 'chat';
+      await until(async () => (await cluster.find(kind, namespace, name)) !== undefined, { what: kind.kind });
+    }
+    await phaseIs('chat', 'Starting');
+    await cluster.makeReadyPod(namespace, 'chat', '10.1.0.7');
+    await phaseIs('chat', 'Ready');
+    const status = await cluster.status(namespace, 'chat');
+    expect(status.url).to.equal(`http://chat--${namespace}.example.test/v1`);
+    expect(status.readyReplicas).to.equal(1);
+    expect(status.selector).to.contain('berth.dev/deployment=chat');
+    expect(status.registrationId).to.be.a('number');
+    await until(async () =>
+      (await readReplicas(harness.redis.redis, namespace, 'chat')).includes('10.1.0.7'),
+    );
+    expect((await readDeployment(harness.redis.redis, namespace, 'chat'))?.modelId).to.equal('tiny');
+    const host = await readHost(harness.redis.redis, `chat--${namespace}.example.test`);
+    expect(host).to.deep.equal({ namespace, name: 'chat' });
+    await until(async () => (await cluster.events(namespace, 'chat')).includes('Ready'));
+  });
+
+  it('writes nothing when nothing changed: on a second look, and after a restart', async () => {
+    const { cluster, startOperator, settle } = harness;
+    const first = startOperator();
+    await cluster.createModel(namespace, 'still');
+    await until(async () => (await deploymentOf('still')) !== undefined);
+    await cluster.makeReadyPod(namespace, 'still');
+    await phaseIs('still', 'Ready');
+    await settle(first);
+    const before = first.writes().length;
+    await Promise.all(first.program.view.all.map((watcher) => watcher.resync()));
+    await settle(first);
+    expect(first.writes().slice(before)).to.deep.equal([]);
+    await first.stop();
+    const second = startOperator();
+    await settle(second);
+    expect(second.writes().filter((write) => !write.endsWith(' leases'))).to.deep.equal([]);
+  });
+
+  it('keeps the front in while no pod is ready, and takes it out when one is', async () => {
+    const { cluster, startOperator } = harness;
+    await cluster.setFronts(['10.9.0.1', '10.9.0.2']);
+    startOperator();
+    await cluster.createModel(namespace, 'fronted');
+    await until(async () => (await cluster.frontAddresses(namespace, 'fronted'))?.length === 2);
+    const pod = await cluster.makeReadyPod(namespace, 'fronted');
+    await until(async () => (await cluster.frontAddresses(namespace, 'fronted')) === undefined);
+    await cluster.setPod(namespace, pod, {
+      conditions: [{ type: 'Ready', status: 'False' }],
+    });
+    await until(async () => (await cluster.frontAddresses(namespace, 'fronted'))?.length === 2);
+    await cluster.setPod(namespace, pod, readyStatus('10.1.0.1'));
+    await until(async () => (await cluster.frontAddresses(namespace, 'fronted')) === undefined);
+    await cluster.deletePod(namespace, pod);
+    await until(async () => (await cluster.frontAddresses(namespace, 'fronted'))?.length === 2);
+  });
+
+  it('puts the front in before a pause takes the last pod', async () => {
+    const { cluster, startOperator } = harness;
+    const operator = startOperator();
+    await cluster.createModel(namespace, 'paused');
+    await until(async () => (await deploymentOf('paused')) !== undefined);
+    await cluster.makeReadyPod(namespace, 'paused');
+    await phaseIs('paused', 'Ready');
+    await until(async () => (await cluster.frontAddresses(namespace, 'paused')) === undefined);
+    await harness.settle(operator);
+    const before = operator.writes().length;
+    await cluster.change(namespace, 'paused', { paused: true });
+    await phaseIs('paused', 'Paused');
+    const writes = operator.writes().slice(before);
+    expect(writes.indexOf('apply endpointslices')).to.be.within(0, writes.indexOf('apply deployments') - 1);
+    expect((await deploymentOf('paused'))?.spec?.replicas).to.equal(0);
+    await until(async () => (await cluster.events(namespace, 'paused')).includes('Paused'));
+    await cluster.change(namespace, 'paused', { paused: false });
+    await until(async () => (await deploymentOf('paused'))?.spec?.replicas === 1);
+  });
+
+  it('puts the front in before a rollout takes the only pod, and not when two are ready', async () => {
+    const { cluster, startOperator, settle } = harness;
+    const operator = startOperator();
+    for (const [name, replicas] of [
+      ['alone', 1],
+      ['two', 2],
+    ] as const) {
+      await cluster.createModel(namespace, name, { replicas });
+      await until(async () => (await deploymentOf(name)) !== undefined);
+      for (let i = 0; i < replicas; i++) await cluster.makeReadyPod(namespace, name, `10.1.0.${i + 1}`);
+      await phaseIs(name, 'Ready');
+      await until(async () => (await cluster.frontAddresses(namespace, name)) === undefined);
+      await settle(operator);
+      const before = operator.writes().length;
+      await cluster.change(namespace, name, { engine: { image: 'engine:2' } });
+      await until(
+        async () => (await deploymentOf(name))?.spec?.template.spec?.containers[0]?.image === 'engine:2',
+      );
+      await settle(operator);
+      const writes = operator.writes().slice(before);
+      const put = writes.indexOf('apply endpointslices');
+      if (replicas === 1) expect(put).to.be.within(0, writes.indexOf('apply deployments') - 1);
+      else expect(put).to.equal(-1);
+      await cluster.setDeploymentStatus(namespace, name, { updatedReplicas: 0 });
+      await until(
+        async () => (await cluster.condition(namespace, name, 'Progressing'))?.reason === 'RollingOut',
+      );
+      await cluster.setDeploymentStatus(namespace, name);
+      await until(async () => (await cluster.events(namespace, name)).includes('RolledOut'));
+    }
+  });
+
+  it('brings the reason of a stuck pod up to the deployment', async () => {
+    const { cluster, startOperator } = harness;
+    startOperator();
+    await cluster.createModel(namespace, 'stuck');
+    await until(async () => (await deploymentOf('stuck')) !== undefined);
+    const pending = await cluster.makePod(
+      namespace,
+      'stuck',
+      {
+        conditions: [
+          {
+            type: 'PodScheduled',
+            status: 'False',
+            reason: 'Unschedulable',
+            message: '0/4 nodes are available: 4 Insufficient nvidia.com/gpu. preemption: none.',
+          },
+        ],
+      },
+      null,
+    );
+    await until(
+      async () =>
+        (await cluster.condition(namespace, 'stuck', 'Ready'))?.message ===
+        'Insufficient nvidia.com/gpu (0 of 4 nodes fit)',
+    );
+    await until(async () => (await cluster.events(namespace, 'stuck')).includes('InsufficientGPUs'));
+    await cluster.removePod(namespace, pending);
+    await cluster.makePod(namespace, 'stuck', {
+      containerStatuses: [
+        {
+          name: 'engine',
+          image: 'engine:1',
+          imageID: '',
+          ready: false,
+          restartCount: 4,
+          state: { waiting: { reason: 'CrashLoopBackOff' } },
+          lastState: { terminated: { exitCode: 1, message: 'no CUDA device' } },
+        },
+      ],
+    });
+    await phaseIs('stuck', 'Failed');
+    expect((await cluster.condition(namespace, 'stuck', 'EngineHealthy'))?.message).to.equal(
+      'engine exited with code 1, 4 restarts; last log: no CUDA device',
+    );
+  });
+
+  it('repairs what somebody changed or deleted', async () => {
+    const { cluster, startOperator } = harness;
+    startOperator();
+    await cluster.createModel(namespace, 'drift');
+    await until(async () => (await cluster.find(RESOURCES.Ingress, namespace, 'drift')) !== undefined);
+    await cluster.delete(RESOURCES.Service, namespace, 'drift');
+    await cluster.client.mergePatch(RESOURCES.Deployment, {
+      at: { namespace, name: 'drift' },
+      patch: { spec: { replicas: 7 } },
+    });
+    await until(async () => (await deploymentOf('drift'))?.spec?.replicas === 1);
+    await until(async () => (await cluster.find(RESOURCES.Service, namespace, 'drift')) !== undefined);
+  });
+
+  it('says which Secret is missing, and goes on when it is there', async () => {
+    const { cluster, startOperator } = harness;
+    const clock = { now: Date.now() };
+    startOperator({ now: () => clock.now });
+    const source = { huggingFace: { repo: 'a/b', tokenSecret: { name: 'hf', key: 'token' } } };
+    await cluster.createModel(namespace, 'gated', { model: { id: 'tiny', source } });
+    await until(
+      async () => (await cluster.condition(namespace, 'gated', 'Accepted'))?.reason === 'SecretNotFound',
+    );
+    expect(await deploymentOf('gated')).to.equal(undefined);
+    await cluster.client.create(RESOURCES.Secret, {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'hf', namespace },
+      stringData: { token: 'x' },
+    });
+    // Secrets are not watched: any change of the object has it looked at before the timer does.
+    await cluster.change(namespace, 'gated', { paused: false, replicas: 1 });
+    await until(async () => (await deploymentOf('gated')) !== undefined);
+    await until(async () => (await cluster.condition(namespace, 'gated', 'Accepted'))?.status === 'True');
+  });
+
+  it('takes nothing that somebody else made', async () => {
+    const { cluster, startOperator } = harness;
+    await cluster.client.create(RESOURCES.Service, {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'mine', namespace },
+      spec: { ports: [{ name: 'x', port: 1 }] },
+    });
+    startOperator();
+    await cluster.createModel(namespace, 'mine');
+    await until(async () => (await cluster.condition(namespace, 'mine', 'Accepted'))?.reason === 'NotOwned');
+    expect((await cluster.condition(namespace, 'mine', 'Accepted'))?.message).to.contain(
+      `Service ${namespace}/mine`,
+    );
+    expect(await deploymentOf('mine')).to.equal(undefined);
+  });
+
+  it('names what the API server refuses of a child', async () => {
+    const { cluster, startOperator } = harness;
+    startOperator();
+    await cluster.createModel(namespace, 'wrong', { template: { tolerations: [{ operator: 'Nonsense' }] } });
+    await until(async () => (await cluster.condition(namespace, 'wrong', 'Accepted'))?.reason === 'Rejected');
+    expect((await cluster.condition(namespace, 'wrong', 'Accepted'))?.message).to.contain('tolerations');
+  });
+
+  it('lets the older of two keep a host, and the other have it when it goes', async () => {
+    const { cluster, startOperator } = harness;
+    startOperator();
+    const other = await cluster.makeNamespace();
+    const route = { host: `shared-${namespace}.example.test` };
+    await cluster.createModel(namespace, 'older', { route });
+    await until(async () => (await deploymentOf('older')) !== undefined);
+    await new Promise((resolve) => setTimeout(resolve, 1_000 - (Date.now() % 1_000)));
+    await cluster.createModel(other, 'newer', { route });
+    await until(
+      async () => (await cluster.condition(other, 'newer', 'RouteReady'))?.reason === 'HostConflict',
+    );
+    expect(await cluster.find(RESOURCES.Ingress, other, 'newer')).to.equal(undefined);
+    expect((await cluster.condition(namespace, 'older', 'RouteReady'))?.status).to.equal('True');
+    expect(await readHost(harness.redis.redis, route.host)).to.deep.equal({ namespace, name: 'older' });
+    await cluster.delete(BERTH_RESOURCES.ModelDeployment, namespace, 'older');
+    await until(async () => (await cluster.condition(other, 'newer', 'RouteReady'))?.status === 'True');
+    await until(async () => (await cluster.find(RESOURCES.Ingress, other, 'newer')) !== undefined);
+    await until(async () => (await readHost(harness.redis.redis, route.host))?.name === 'newer');
+  });
+});

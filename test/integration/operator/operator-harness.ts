@@ -1,0 +1,174 @@
+/** What the operator's tests share: a real API server with Berth's resources, a real Redis, operators to start and kill. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { silentLog } from '../../../operator/kube/log.ts';
+import type { KubeObject } from '../../../operator/kube/object.ts';
+import { RESOURCES, type Resource } from '../../../operator/kube/resource.ts';
+import { createProgram, type Program, type ProgramOptions } from '../../../operator/program.ts';
+import { connectRedis, type RedisConnection } from '../../../redis/client.ts';
+import { createKubeRequest } from '../../support/kube-request.ts';
+import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { type Api, type CountingClient, useApi } from '../kube/api.ts';
+import { Cluster } from './cluster-player.ts';
+import { FRONT_SERVICE, SYSTEM_NAMESPACE } from './operator-names.ts';
+import { buildTestChildren } from './test-children.ts';
+import { until } from './until.ts';
+
+const CRD: Resource = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  plural: 'customresourcedefinitions',
+  namespaced: false,
+};
+const CRD_FOLDER = join(import.meta.dirname, '../../../crds');
+
+export interface RunningOperator {
+  program: Program;
+  client: CountingClient;
+  /** Calls that change something. */
+  writes(): string[];
+  redis: RedisConnection;
+  /** Why its lease was lost. */
+  lost: string[];
+  /** As SIGTERM does. */
+  stop(): Promise<void>;
+  /** As SIGKILL does: nothing is handed over. */
+  kill(): Promise<void>;
+}
+
+export interface Harness {
+  api: Api;
+  cluster: Cluster;
+  redis: RedisConnection;
+  server: RedisServer;
+  startOperator(change?: Partial<ProgramOptions>): RunningOperator;
+  /** Waits until an operator leads and has nothing left to do. */
+  settle(operator: RunningOperator): Promise<void>;
+}
+
+/** Starts everything before the tests of a `describe`; operators are stopped after each test. */
+export function useHarness(): Harness {
+  const api = useApi();
+  const operators: RunningOperator[] = [];
+  let server: RedisServer;
+  let redis: RedisConnection;
+  let cluster: Cluster;
+
+  before(async function () {
+    this.timeout(60_000);
+    server = await startRedis();
+    redis = connectRedis({ url: server.url, name: 'tests', role: 'operator' });
+    await redis.untilUp(5_000);
+    const client = api.connect();
+    await installResources(client);
+    cluster = new Cluster(client, createKubeRequest(api.controlPlane));
+    await cluster.makeNamespace(SYSTEM_NAMESPACE);
+  });
+  afterEach(async function () {
+    this.timeout(30_000);
+    await Promise.all(operators.splice(0).map((operator) => operator.stop()));
+  });
+  after(async () => {
+    await redis?.close();
+    await server?.stop();
+  });
+
+  const startOperator: Harness['startOperator'] = (change = {}) => {
+    const client = api.connect();
+    const leaseClient = api.connect();
+    const connection = connectRedis({ url: server.url, name: 'operator', role: 'operator' });
+    const lost: string[] = [];
+    const program = createProgram({
+      client,
+      leaseClient,
+      redis: connection,
+      settings: { operatorVersion: '1.0.0', ingressClass: 'test', redisUsers: 'managed' },
+      build: buildTestChildren,
+      isHostAllowed: () => true,
+      domain: 'example.test',
+      masterKey: 'master',
+      watchNamespaces: [],
+      namespace: SYSTEM_NAMESPACE,
+      frontService: FRONT_SERVICE,
+      podName: 'operator-1',
+      lease: { name: 'berth-operator', durationMs: 3_000, renewDeadlineMs: 2_000, retryMs: 200 },
+      onLost: (reason) => lost.push(reason),
+      log: process.env.TEST_LOG ? consoleLog : silentLog,
+      checkIntervalMs: 100,
+      ...change,
+    });
+    const ended = program.start();
+    let stopped: Promise<void> | undefined;
+    const end = async (how: () => Promise<void>) => {
+      await how();
+      await ended.catch(() => {});
+      await connection.close();
+    };
+    const operator: RunningOperator = {
+      program,
+      client,
+      writes: () =>
+        client.calls
+          .filter(({ verb, resource }) => !['get', 'list', 'watch'].includes(verb) && resource !== 'events')
+          .map(({ verb, resource }) => `${verb} ${resource}`),
+      redis: connection,
+      lost,
+      stop: () => (stopped ??= end(() => program.stop())),
+      kill: () =>
+        (stopped ??= end(async () => {
+          await leaseClient.close();
+          await program.stop();
+        })),
+    };
+    operators.push(operator);
+    return operator;
+  };
+
+  return {
+    get api() {
+      return api;
+    },
+    get cluster() {
+      return cluster;
+    },
+    get redis() {
+      return redis;
+    },
+    get server() {
+      return server;
+    },
+    startOperator,
+    settle: async ({ program }) => {
+      await until(() => program.isLeading() && program.isIdle(), { what: 'the operator to settle' });
+    },
+  };
+}
+
+const consoleLog = Object.fromEntries(
+  ['debug', 'info', 'warn', 'error'].map((level) => [
+    level,
+    (fields: { err?: Error }, message: string) =>
+      console.log(level, message, JSON.stringify(fields), fields.err?.stack ?? ''),
+  ]),
+) as unknown as typeof silentLog;
+
+async function installResources(client: CountingClient): Promise<void> {
+  for (const file of readdirSync(CRD_FOLDER).filter((name) => name.endsWith('.yaml'))) {
+    const definition = parse(readFileSync(join(CRD_FOLDER, file), 'utf8')) as KubeObject;
+    await client.create(CRD, definition);
+    await until(async () => {
+      const live = await client.get(CRD, { name: definition.metadata.name });
+      const { conditions } = (live.status ?? {}) as {
+        conditions?: { type: string; status: string }[] | null;
+      };
+      return (conditions ?? []).some(({ type, status }) => type === 'Established' && status === 'True');
+    });
+  }
+  await client.create(RESOURCES.IngressClass, {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'IngressClass',
+    metadata: { name: 'test' },
+    spec: { controller: 'example.test/controller' },
+  });
+}
