@@ -28,10 +28,11 @@ export interface OperatorSettings {
   frontService: string;
   frontServicePort: number;
 
+  /** Whole reference: `imageRegistry` is not put before it. */
   gatewayImage: string;
   gatewayResources: V1ResourceRequirements;
   gatewayLogLevel: string;
-  /** Image of the preset `simulator`: Berth's own. */
+  /** Image of the preset `simulator`: Berth's own, a whole reference. */
   simulatorImage: string;
   /** In place of the presets' own images. */
   engineImages: Readonly<Partial<Record<EnginePreset, string>>>;
@@ -39,7 +40,7 @@ export interface OperatorSettings {
   s3CopyImage: string;
   /** Of the gateway and simulator images. */
   imagePullPolicy: 'Always' | 'IfNotPresent' | 'Never';
-  /** Put before every image; '' for none. */
+  /** Put before every image but Berth's own; '' for none. */
   imageRegistry: string;
   /** Names of pull secrets in each workspace. */
   imagePullSecrets: readonly string[];

@@ -1,0 +1,26 @@
+/** Any engine that speaks the routes: its image, command and arguments come from the spec. */
+import {
+  ENGINE_HOST,
+  type EngineInput,
+  type EnginePresetDefinition,
+  type EngineRun,
+  modelReference,
+  variables,
+} from './engine.ts';
+
+export const custom: EnginePresetDefinition = {
+  image: () => undefined,
+  gpus: 0,
+  uid: undefined,
+  needsModel: false,
+  // `spec.engine.args` may name these as $(ENGINE_PORT), $(MODEL_PATH) …
+  run: ({ spec, location, servedModelName }: EngineInput): EngineRun => ({
+    args: [],
+    env: variables({
+      ENGINE_HOST,
+      ENGINE_PORT: String(spec.engine.port),
+      MODEL_PATH: modelReference(location)[0] ?? '',
+      MODEL_NAME: servedModelName,
+    }),
+  }),
+};

@@ -1,0 +1,58 @@
+/** What a preset is told and what it answers; pure, so that a spec always gives the same container. */
+import type { V1EnvVar } from '@kubernetes/client-node';
+import type { ModelDeploymentSpec } from '../../contract/model-deployment.ts';
+
+/** Engines listen here only: nobody in the cluster can go around the gateway. */
+export const ENGINE_HOST = '127.0.0.1';
+/** A writable folder of every engine: home, caches, outputs. */
+export const ENGINE_HOME = '/home/berth';
+
+/** Where the engine finds its model. */
+export type ModelLocation =
+  | { kind: 'repository'; repository: string; revision: string | undefined }
+  | { kind: 'path'; path: string }
+  | { kind: 'none' };
+
+export interface EngineInput {
+  spec: ModelDeploymentSpec;
+  location: ModelLocation;
+  servedModelName: string;
+  gpus: number;
+}
+
+export interface EngineRun {
+  /** Absent: the image's own. */
+  command?: string[];
+  args: string[];
+  env: V1EnvVar[];
+}
+
+export interface EnginePresetDefinition {
+  /** Pinned image for so many GPUs; undefined where the spec has to name one. */
+  image: (gpus: number) => string | undefined;
+  /** GPUs of a replica where the spec does not say. */
+  gpus: number;
+  /** The user that the engine runs as; undefined: the image's own, root included. */
+  uid: number | undefined;
+  readOnlyRootFilesystem?: boolean;
+  /** Whether it can run without a model source. */
+  needsModel: boolean;
+  run: (input: EngineInput) => EngineRun;
+  /** Says what the engine cannot do of this spec. */
+  refuse?: (input: EngineInput) => string | undefined;
+}
+
+/** The repository or path as engines take it in one argument; nothing without a source. */
+export function modelReference(location: ModelLocation): string[] {
+  if (location.kind === 'none') return [];
+  return [location.kind === 'repository' ? location.repository : location.path];
+}
+
+export const modelFlag = (flag: string, location: ModelLocation): string[] =>
+  modelReference(location).map((reference) => `${flag}=${reference}`);
+
+export const revisionFlag = (location: ModelLocation): string[] =>
+  location.kind === 'repository' && location.revision ? [`--revision=${location.revision}`] : [];
+
+export const variables = (values: Record<string, string>): V1EnvVar[] =>
+  Object.entries(values).map(([name, value]) => ({ name, value }));

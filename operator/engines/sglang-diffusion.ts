@@ -1,0 +1,35 @@
+/** SGLang Diffusion: image and video models. */
+import {
+  ENGINE_HOME,
+  ENGINE_HOST,
+  type EngineInput,
+  type EnginePresetDefinition,
+  type EngineRun,
+  modelFlag,
+  revisionFlag,
+} from './engine.ts';
+import { SGLANG_IMAGE, SGLANG_UID } from './sglang.ts';
+
+/** Its workers take a parent with process id 1 for a dead one and end: a shell is that parent, and passes SIGTERM on. */
+const AS_CHILD = 'sglang "$@" & engine=$!; trap "kill -TERM $engine" TERM; wait $engine; wait $engine';
+
+export const sglangDiffusion: EnginePresetDefinition = {
+  image: () => SGLANG_IMAGE,
+  gpus: 1,
+  uid: SGLANG_UID,
+  needsModel: true,
+  run: ({ spec, location, gpus }: EngineInput): EngineRun => ({
+    command: ['bash', '-c', AS_CHILD, 'sglang', 'serve'],
+    args: [
+      ...modelFlag('--model-path', location),
+      '--model-type=diffusion',
+      `--host=${ENGINE_HOST}`,
+      `--port=${spec.engine.port}`,
+      ...revisionFlag(location),
+      ...(gpus > 1 ? [`--num-gpus=${gpus}`] : []),
+      // Without a folder for results it refuses videos.
+      `--output-path=${ENGINE_HOME}/outputs`,
+    ],
+    env: [],
+  }),
+};

@@ -1,0 +1,26 @@
+/** Berth's own engine without a model or a GPU. */
+import {
+  ENGINE_HOST,
+  type EngineInput,
+  type EnginePresetDefinition,
+  type EngineRun,
+  variables,
+} from './engine.ts';
+
+export const simulator: EnginePresetDefinition = {
+  // The operator knows the image: it is Berth's.
+  image: () => undefined,
+  gpus: 0,
+  uid: 65_532,
+  readOnlyRootFilesystem: true,
+  needsModel: false,
+  run: ({ spec, servedModelName }: EngineInput): EngineRun => ({
+    args: ['simulator/main.js'],
+    env: variables({
+      SIMULATOR_HOST: ENGINE_HOST,
+      SIMULATOR_PORT: String(spec.engine.port),
+      SIMULATOR_MODEL: servedModelName,
+      SIMULATOR_KIND: spec.kind,
+    }),
+  }),
+};

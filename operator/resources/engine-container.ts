@@ -1,0 +1,129 @@
+/** The engine's container: what the preset says, overlaid with the spec. */
+import type {
+  V1Container,
+  V1EnvFromSource,
+  V1EnvVar,
+  V1Volume,
+  V1VolumeMount,
+} from '@kubernetes/client-node';
+import { ADMIN_PATHS, DRAIN_TOKEN_HEADER } from '../../contract/gateway-environment.ts';
+import { drainToken } from '../../contract/identity.ts';
+import type { ModelDeployment } from '../../contract/model-deployment.ts';
+import { CONTAINERS, PORTS } from '../../contract/names.ts';
+import { parseDuration } from '../../contract/quantity.ts';
+import { ENGINE_HOME, type EngineInput, variables } from '../engines/engine.ts';
+import { PRESETS } from '../engines/presets.ts';
+import type { OperatorSettings } from '../settings.ts';
+import { type Accelerators, decideAccelerators, gpuLimits } from './accelerators.ts';
+import { adminProbe } from './gateway-container.ts';
+import { engineImage } from './images.ts';
+import { engineSecurity } from './security.ts';
+import type { Weights } from './weights.ts';
+
+const HOME_VOLUME = 'home';
+export const HOME: V1Volume = { name: HOME_VOLUME, emptyDir: {} };
+
+/** The kubelet runs the drain hook after a failed probe too, where there is nothing to wait for. */
+const PROBE_GRACE_SECONDS = 30;
+const STARTUP_PERIOD_SECONDS = 5;
+/** A gateway that restarts for so long must not cost a loaded model. */
+const LIVENESS_SECONDS = 300;
+const LIVENESS_PERIOD_SECONDS = 10;
+
+export interface EngineParts {
+  weights: Weights;
+  /** Further mounts, such as shared memory. */
+  mounts: V1VolumeMount[];
+  settings: OperatorSettings;
+}
+
+export function engineInput({ spec }: ModelDeployment, weights: Pick<Weights, 'location'>): EngineInput {
+  return {
+    spec,
+    location: weights.location,
+    servedModelName: spec.engine.servedModelName ?? spec.model.id,
+    gpus: decideAccelerators(spec).count,
+  };
+}
+
+export function buildEngineContainer(model: ModelDeployment, parts: EngineParts): V1Container {
+  const { spec } = model;
+  const { weights, mounts, settings } = parts;
+  const preset = PRESETS[spec.engine.preset];
+  const accelerators = decideAccelerators(spec);
+  const run = preset.run(engineInput(model, weights));
+  const command = spec.engine.command ?? run.command;
+  const pullPolicy = spec.engine.imagePullPolicy ?? ownPullPolicy(model, settings);
+  return {
+    name: CONTAINERS.engine,
+    image: engineImage(spec, accelerators.count, settings),
+    ...(pullPolicy ? { imagePullPolicy: pullPolicy } : {}),
+    ...(command ? { command } : {}),
+    args: [...run.args, ...spec.engine.args],
+    env: mergeVariables(
+      preset.uid === undefined ? [] : variables({ HOME: ENGINE_HOME, USER: 'berth', LOGNAME: 'berth' }),
+      weights.env,
+      run.env,
+      spec.engine.env as unknown as V1EnvVar[],
+    ),
+    ...(spec.engine.envFrom.length > 0 ? { envFrom: spec.engine.envFrom as V1EnvFromSource[] } : {}),
+    ...buildProbes(model),
+    lifecycle: { preStop: buildDrainHook(model, settings) },
+    resources: buildResources(spec.resources, accelerators),
+    securityContext: engineSecurity(preset, spec.template.securityContext),
+    terminationMessagePolicy: 'FallbackToLogsOnError',
+    volumeMounts: [
+      { name: HOME_VOLUME, mountPath: ENGINE_HOME },
+      ...weights.mounts,
+      ...mounts,
+      ...((spec.template.volumeMounts ?? []) as unknown as V1VolumeMount[]),
+    ],
+  };
+}
+
+const ownPullPolicy = ({ spec }: ModelDeployment, { imagePullPolicy }: OperatorSettings) =>
+  spec.engine.preset === 'simulator' && !spec.engine.image ? imagePullPolicy : undefined;
+
+/** Through the gateway's admin port, since the engine listens on loopback. */
+function buildProbes({ spec }: ModelDeployment): Pick<V1Container, 'startupProbe' | 'livenessProbe'> {
+  const startSeconds = parseDuration(spec.engine.startupTimeout) / 1000;
+  return {
+    startupProbe: adminProbe(ADMIN_PATHS.engineStartup, {
+      periodSeconds: STARTUP_PERIOD_SECONDS,
+      timeoutSeconds: 3,
+      failureThreshold: Math.max(1, Math.ceil(startSeconds / STARTUP_PERIOD_SECONDS)),
+      terminationGracePeriodSeconds: PROBE_GRACE_SECONDS,
+    }),
+    livenessProbe: adminProbe(ADMIN_PATHS.engineLiveness, {
+      periodSeconds: LIVENESS_PERIOD_SECONDS,
+      timeoutSeconds: 5,
+      failureThreshold: LIVENESS_SECONDS / LIVENESS_PERIOD_SECONDS,
+      terminationGracePeriodSeconds: PROBE_GRACE_SECONDS,
+    }),
+  };
+}
+
+/** The hook returns when the work in flight has ended; its only deadline is the pod's grace period. */
+function buildDrainHook({ metadata }: ModelDeployment, { masterKey }: OperatorSettings) {
+  const token = drainToken(masterKey, metadata.namespace, metadata.name);
+  return {
+    httpGet: {
+      path: ADMIN_PATHS.drain,
+      port: PORTS.admin,
+      httpHeaders: [{ name: DRAIN_TOKEN_HEADER, value: token }],
+    },
+  };
+}
+
+function buildResources(wanted: ModelDeployment['spec']['resources'], accelerators: Accelerators) {
+  const limits = { ...wanted?.limits, ...gpuLimits(accelerators) };
+  return {
+    ...(wanted?.requests ? { requests: wanted.requests } : {}),
+    ...(Object.keys(limits).length > 0 ? { limits } : {}),
+  };
+}
+
+/** Later lists win; a name occurs once, as server-side apply wants. */
+function mergeVariables(...lists: readonly V1EnvVar[][]): V1EnvVar[] {
+  return [...new Map(lists.flat().map((variable) => [variable.name, variable])).values()];
+}

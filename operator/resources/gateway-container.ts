@@ -1,0 +1,107 @@
+/** The gateway as a native sidecar: it starts before the engine and stops after it. */
+import type { V1Container, V1EnvVar, V1Probe, V1Volume } from '@kubernetes/client-node';
+import { ADMIN_PATHS, GATEWAY_ENV } from '../../contract/gateway-environment.ts';
+import { drainToken } from '../../contract/identity.ts';
+import type { ModelDeployment } from '../../contract/model-deployment.ts';
+import {
+  CONTAINERS,
+  childNames,
+  HTTP_PORT_NAME,
+  PORTS,
+  SIDECAR_SECRET_FILES,
+  SIDECAR_SECRET_PATH,
+} from '../../contract/names.ts';
+import { parseQuantity } from '../../contract/quantity.ts';
+import { ENGINE_HOST, variables } from '../engines/engine.ts';
+import type { OperatorSettings } from '../settings.ts';
+import { decideGrace } from './replicas.ts';
+import { RESTRICTED } from './security.ts';
+
+const SECRET_VOLUME = 'gateway-secret';
+const TEMPORARY_VOLUME = 'gateway-tmp';
+
+export const adminProbe = (path: string, probe: V1Probe): V1Probe => ({
+  httpGet: { path, port: PORTS.admin },
+  ...probe,
+});
+
+export function buildGatewayContainer(model: ModelDeployment, settings: OperatorSettings): V1Container {
+  return {
+    name: CONTAINERS.gateway,
+    image: settings.gatewayImage,
+    imagePullPolicy: settings.imagePullPolicy,
+    restartPolicy: 'Always',
+    args: ['gateway/main.js'],
+    env: buildEnvironment(model, settings),
+    ports: [
+      { name: HTTP_PORT_NAME, containerPort: PORTS.http },
+      { name: 'admin', containerPort: PORTS.admin },
+      { name: 'metrics', containerPort: PORTS.metrics },
+    ],
+    // "It listens", and no more: the engine is started only after this.
+    startupProbe: adminProbe(ADMIN_PATHS.startup, { periodSeconds: 1, failureThreshold: 120 }),
+    readinessProbe: adminProbe(ADMIN_PATHS.readyz, {
+      periodSeconds: 2,
+      timeoutSeconds: 3,
+      failureThreshold: 2,
+    }),
+    livenessProbe: adminProbe(ADMIN_PATHS.healthz, {
+      periodSeconds: 10,
+      timeoutSeconds: 5,
+      failureThreshold: 6,
+    }),
+    resources: settings.gatewayResources,
+    securityContext: RESTRICTED,
+    terminationMessagePolicy: 'FallbackToLogsOnError',
+    volumeMounts: [
+      { name: SECRET_VOLUME, mountPath: SIDECAR_SECRET_PATH, readOnly: true },
+      { name: TEMPORARY_VOLUME, mountPath: '/tmp' },
+    ],
+  };
+}
+
+function buildEnvironment({ metadata, spec }: ModelDeployment, settings: OperatorSettings): V1EnvVar[] {
+  const { name, namespace } = metadata;
+  const heap = heapMebibytes(settings.gatewayResources.limits?.memory);
+  return [
+    ...variables({
+      [GATEWAY_ENV.role]: 'sidecar',
+      [GATEWAY_ENV.redisURL]: settings.redisURL,
+      [GATEWAY_ENV.secretPath]: SIDECAR_SECRET_PATH,
+      [GATEWAY_ENV.engineURL]: `http://${ENGINE_HOST}:${spec.engine.port}`,
+      [GATEWAY_ENV.engineHealthPath]: spec.engine.healthPath,
+      [GATEWAY_ENV.drainToken]: drainToken(settings.masterKey, namespace, name),
+      [GATEWAY_ENV.drainTimeoutMs]: String(decideGrace(spec).drainMs),
+      [GATEWAY_ENV.logLevel]: settings.gatewayLogLevel,
+      ...(heap ? { NODE_OPTIONS: `--max-old-space-size=${heap}` } : {}),
+    }),
+    { name: GATEWAY_ENV.podName, valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
+    { name: GATEWAY_ENV.podIP, valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
+  ];
+}
+
+/** Three quarters of the limit: buffers and stacks live beside the heap. */
+function heapMebibytes(limit: string | undefined): number | undefined {
+  const bytes = parseQuantity(limit ?? '');
+  return Number.isNaN(bytes) ? undefined : Math.floor((bytes * 0.75) / 1024 ** 2);
+}
+
+export function buildGatewayVolumes(
+  { metadata }: ModelDeployment,
+  { redisUsers, externalRedisSecret }: Pick<OperatorSettings, 'redisUsers' | 'externalRedisSecret'>,
+): V1Volume[] {
+  const own = { secret: { name: childNames(metadata.name).sidecarSecret } };
+  const external = {
+    secret: {
+      name: externalRedisSecret,
+      items: [
+        { key: 'username', path: SIDECAR_SECRET_FILES.redisUsername },
+        { key: 'password', path: SIDECAR_SECRET_FILES.redisPassword },
+      ],
+    },
+  };
+  return [
+    { name: SECRET_VOLUME, projected: { sources: redisUsers === 'external' ? [own, external] : [own] } },
+    { name: TEMPORARY_VOLUME, emptyDir: {} },
+  ];
+}

@@ -1,0 +1,42 @@
+/** The HTTPRoute of a deployment's host, at the Gateway that its spec names. */
+import type { ModelDeployment } from '../../contract/model-deployment.ts';
+import type { RouteVia } from '../../contract/model-route.ts';
+import type { KubeObject } from '../kube/object.ts';
+import type { OperatorSettings } from '../settings.ts';
+import { decideHost } from './route-host.ts';
+import { presetTimeouts } from './route-presets.ts';
+import { decidePreset, decideTarget } from './route-target.ts';
+
+export function buildHTTPRoute(
+  model: ModelDeployment,
+  settings: OperatorSettings,
+  via: RouteVia,
+): KubeObject {
+  const { route } = model.spec;
+  const { metadata, service, port } = decideTarget(model, via, settings, route.annotations);
+  const timeouts = presetTimeouts(decidePreset(model, settings));
+  const { name, namespace, sectionName } = route.gateway!;
+  return {
+    apiVersion: 'gateway.networking.k8s.io/v1',
+    kind: 'HTTPRoute',
+    metadata,
+    spec: {
+      parentRefs: [
+        {
+          name,
+          // Of the deployment, also where the route itself is in Berth's namespace.
+          namespace: namespace ?? model.metadata.namespace,
+          ...(sectionName ? { sectionName } : {}),
+        },
+      ],
+      hostnames: [decideHost(model, settings)],
+      rules: [
+        {
+          matches: [{ path: { type: 'PathPrefix', value: '/' } }],
+          backendRefs: [{ name: service, port }],
+          ...(timeouts ? { timeouts } : {}),
+        },
+      ],
+    },
+  };
+}

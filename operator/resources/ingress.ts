@@ -1,0 +1,27 @@
+/** The Ingress of a deployment's host. */
+import type { V1IngressSpec } from '@kubernetes/client-node';
+import type { ModelDeployment } from '../../contract/model-deployment.ts';
+import { resolveLimits } from '../../contract/model-limits.ts';
+import type { RouteVia } from '../../contract/model-route.ts';
+import type { KubeObject } from '../kube/object.ts';
+import type { OperatorSettings } from '../settings.ts';
+import { decideHost } from './route-host.ts';
+import { presetAnnotations } from './route-presets.ts';
+import { decidePreset, decideTarget } from './route-target.ts';
+
+export function buildIngress(model: ModelDeployment, settings: OperatorSettings, via: RouteVia): KubeObject {
+  const { route, limits } = model.spec;
+  const host = decideHost(model, settings);
+  const { metadata, service, port } = decideTarget(model, via, settings, {
+    ...presetAnnotations(decidePreset(model, settings), resolveLimits(limits)),
+    ...route.annotations,
+  });
+  const className = route.className ?? settings.ingressClass;
+  const backend = { service: { name: service, port: { number: port } } };
+  const spec: V1IngressSpec = {
+    ...(className ? { ingressClassName: className } : {}),
+    ...(route.tlsSecretName ? { tls: [{ hosts: [host], secretName: route.tlsSecretName }] } : {}),
+    rules: [{ host, http: { paths: [{ path: '/', pathType: 'Prefix', backend }] } }],
+  };
+  return { apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', metadata, spec };
+}

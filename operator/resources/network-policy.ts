@@ -1,0 +1,19 @@
+/** Opens the gateway's and the metrics port to others, and nothing else: the admin port is the kubelet's. */
+import type { ModelDeployment } from '../../contract/model-deployment.ts';
+import { childNames, PORTS, podSelector } from '../../contract/names.ts';
+import type { KubeObject } from '../kube/object.ts';
+import { childMetadata } from './metadata.ts';
+
+export function buildNetworkPolicy(model: ModelDeployment): KubeObject {
+  const { name } = model.metadata;
+  return {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata: childMetadata(model, childNames(name).networkPolicy),
+    spec: {
+      podSelector: { matchLabels: podSelector(name) },
+      policyTypes: ['Ingress'],
+      ingress: [{ ports: [PORTS.http, PORTS.metrics].map((port) => ({ port, protocol: 'TCP' })) }],
+    },
+  };
+}

@@ -1,0 +1,103 @@
+/** A replica's pod: the gateway as a native sidecar, what fetches the weights, the engine. */
+import type {
+  V1Affinity,
+  V1PodTemplateSpec,
+  V1Toleration,
+  V1TopologySpreadConstraint,
+  V1Volume,
+} from '@kubernetes/client-node';
+import type { ModelDeployment } from '../../contract/model-deployment.ts';
+import { CONTAINERS, PORTS, podSelector } from '../../contract/names.ts';
+import { PRESETS } from '../engines/presets.ts';
+import type { OperatorSettings } from '../settings.ts';
+import { decideAccelerators, gpuTolerations, sharedMemory } from './accelerators.ts';
+import { buildEngineContainer, HOME } from './engine-container.ts';
+import { buildGatewayContainer, buildGatewayVolumes } from './gateway-container.ts';
+import { childLabels } from './metadata.ts';
+import { decideGrace, toSeconds } from './replicas.ts';
+import { podSecurity } from './security.ts';
+import { buildWeights } from './weights.ts';
+
+export function buildPodTemplate(model: ModelDeployment, settings: OperatorSettings): V1PodTemplateSpec {
+  const { metadata, spec } = model;
+  const { template, gpu, engine } = spec;
+  const accelerators = decideAccelerators(spec);
+  const weights = buildWeights(model, settings);
+  const memory = sharedMemory(spec, accelerators);
+  const pullSecrets = [...new Set([...settings.imagePullSecrets, ...(template.imagePullSecrets ?? [])])];
+  return {
+    metadata: {
+      // The spec's labels come first: none of Berth's own, which select the pods, can be taken over.
+      labels: { ...template.labels, ...childLabels(model), ...podSelector(metadata.name) },
+      annotations: podAnnotations(template.annotations),
+    },
+    spec: {
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      terminationGracePeriodSeconds: toSeconds(decideGrace(spec).graceMs),
+      securityContext: podSecurity(PRESETS[engine.preset], template.podSecurityContext),
+      initContainers: [buildGatewayContainer(model, settings), ...weights.initContainers],
+      containers: [buildEngineContainer(model, { weights, mounts: memory.mounts, settings })],
+      volumes: [
+        ...buildGatewayVolumes(model, settings),
+        HOME,
+        ...weights.volumes,
+        ...memory.volumes,
+        ...((template.volumes ?? []) as unknown as V1Volume[]),
+      ],
+      topologySpreadConstraints: spreadConstraints(model),
+      tolerations: [
+        ...gpuTolerations(accelerators),
+        ...((template.tolerations ?? []) as unknown as V1Toleration[]),
+      ],
+      ...optional(
+        'imagePullSecrets',
+        pullSecrets.length > 0 ? pullSecrets.map((name) => ({ name })) : undefined,
+      ),
+      ...optional('nodeSelector', template.nodeSelector),
+      ...optional('affinity', template.affinity as V1Affinity | undefined),
+      ...optional('priorityClassName', template.priorityClassName),
+      ...optional('serviceAccountName', template.serviceAccountName),
+      ...optional('runtimeClassName', gpu?.runtimeClassName),
+    },
+  };
+}
+
+const optional = <K extends string, T>(key: K, value: T | undefined) =>
+  (value === undefined ? {} : { [key]: value }) as { [P in K]?: T };
+
+/** Lists of ports that a mesh leaves alone: the kubelet reaches the admin port as it is. */
+const MESH_ANNOTATIONS = [
+  'traffic.sidecar.istio.io/excludeInboundPorts',
+  'config.linkerd.io/skip-inbound-ports',
+];
+
+function podAnnotations(given: Record<string, string> = {}): Record<string, string> {
+  const ports = MESH_ANNOTATIONS.map((key) => [
+    key,
+    given[key] ? `${PORTS.admin},${given[key]}` : String(PORTS.admin),
+  ]);
+  return {
+    'kubectl.kubernetes.io/default-container': CONTAINERS.engine,
+    ...given,
+    ...Object.fromEntries(ports),
+  };
+}
+
+/** Apart from its like by default, if that is possible. */
+function spreadConstraints({ metadata, spec }: ModelDeployment): V1TopologySpreadConstraint[] {
+  const labelSelector = { matchLabels: podSelector(metadata.name) };
+  const given = spec.template.topologySpreadConstraints as unknown as
+    | V1TopologySpreadConstraint[]
+    | undefined;
+  return (
+    given?.map((constraint) => ({ labelSelector, ...constraint })) ?? [
+      {
+        maxSkew: 1,
+        topologyKey: 'kubernetes.io/hostname',
+        whenUnsatisfiable: 'ScheduleAnyway',
+        labelSelector,
+      },
+    ]
+  );
+}

@@ -1,0 +1,28 @@
+/** How many pods a spec wants now, and how long each may take to leave. */
+import type { ModelDeploymentSpec } from '../../contract/model-deployment.ts';
+import { parseDuration } from '../../contract/quantity.ts';
+
+/** With `scaling` the minimum is run, and one pod where that is 0: nothing wakes a deployment from zero yet. */
+export function decideReplicas({ paused, replicas, scaling }: ModelDeploymentSpec): number {
+  if (paused) return 0;
+  return scaling ? Math.max(scaling.min, 1) : (replicas ?? 1);
+}
+
+const MINUTE_MS = 60_000;
+const DRAIN_MS = { LLM: 3, Embedding: 3, Image: 5, Video: 35 } as const;
+/** After the drain the engine and then the gateway end. */
+const ENDING_MS = 30_000;
+
+export interface Grace {
+  /** Longest wait for work in flight. */
+  drainMs: number;
+  /** Longest life of a pod after its deletion. */
+  graceMs: number;
+}
+
+export function decideGrace({ kind, rollout }: Pick<ModelDeploymentSpec, 'kind' | 'rollout'>): Grace {
+  const drainMs = rollout.drainTimeout ? parseDuration(rollout.drainTimeout) : DRAIN_MS[kind] * MINUTE_MS;
+  return { drainMs, graceMs: drainMs + ENDING_MS };
+}
+
+export const toSeconds = (milliseconds: number): number => Math.ceil(milliseconds / 1000);

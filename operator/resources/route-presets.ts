@@ -1,0 +1,48 @@
+/** What each kind of balancer needs for long answers and large bodies: the limits are the gateway's, never its own. */
+
+import type { ResolvedLimits } from '../../contract/model-limits.ts';
+import type { RoutePreset } from '../../contract/model-route.ts';
+
+type Times = Pick<ResolvedLimits, 'requestTimeoutMs' | 'imageTimeoutMs' | 'uploadTimeoutMs'>;
+
+/** Beyond the gateway's own times, so that its answer comes first, in the envelope. */
+const MARGIN_SECONDS = 60;
+
+/** Annotations of the Ingress. */
+export function presetAnnotations(preset: RoutePreset, limits: Times): Record<string, string> {
+  const answer = seconds(limits.requestTimeoutMs, limits.imageTimeoutMs);
+  const upload = seconds(limits.uploadTimeoutMs);
+  return TABLE[preset]({ answer, upload });
+}
+
+const seconds = (...times: number[]): number => Math.ceil(Math.max(...times) / 1000) + MARGIN_SECONDS;
+
+interface Seconds {
+  answer: number;
+  upload: number;
+}
+
+const TABLE: Record<RoutePreset, (seconds: Seconds) => Record<string, string>> = {
+  nginx: ({ answer, upload }) => ({
+    'nginx.ingress.kubernetes.io/proxy-body-size': '0',
+    'nginx.ingress.kubernetes.io/proxy-buffering': 'off',
+    'nginx.ingress.kubernetes.io/proxy-request-buffering': 'off',
+    'nginx.ingress.kubernetes.io/proxy-read-timeout': String(answer),
+    'nginx.ingress.kubernetes.io/proxy-send-timeout': String(upload),
+  }),
+  // It streams both ways without a size limit; the 60 s that it reads a request are an argument of its entry point:
+  // --entryPoints.<name>.transport.respondingTimeouts.readTimeout=360s
+  traefik: () => ({}),
+  alb: ({ answer, upload }) => ({
+    'alb.ingress.kubernetes.io/load-balancer-attributes': `idle_timeout.timeout_seconds=${Math.max(answer, upload)}`,
+    // Any answer of a ready gateway is a good one; without a ready pod it is 503.
+    'alb.ingress.kubernetes.io/success-codes': '200-499',
+    'alb.ingress.kubernetes.io/target-type': 'ip',
+  }),
+  'gateway-api': () => ({}),
+  none: () => ({}),
+};
+
+/** Timeouts of an HTTPRoute's rule; zero switches the Gateway's own off. */
+export const presetTimeouts = (preset: RoutePreset): { request: string } | undefined =>
+  preset === 'gateway-api' ? { request: '0s' } : undefined;

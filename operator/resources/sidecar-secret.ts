@@ -1,0 +1,45 @@
+/** What a sidecar needs to start while Redis is away: its configuration and its credentials. */
+import { buildGatewayConfig } from '../../contract/gateway-config.ts';
+import { peerToken, workspaceRedisPassword, workspaceRedisUser } from '../../contract/identity.ts';
+import type { ModelDeployment } from '../../contract/model-deployment.ts';
+import { childNames, SIDECAR_SECRET_FILES } from '../../contract/names.ts';
+import type { KubeObject } from '../kube/object.ts';
+import type { OperatorSettings } from '../settings.ts';
+import { childMetadata } from './metadata.ts';
+
+type SecretSettings = Pick<OperatorSettings, 'masterKey' | 'redisUsers' | 'redisUsername' | 'redisPassword'>;
+
+export function buildSidecarSecret(model: ModelDeployment, settings: SecretSettings): KubeObject {
+  const { name, namespace } = model.metadata;
+  const { username, password } = redisCredentials(namespace, settings);
+  const files = {
+    [SIDECAR_SECRET_FILES.config]: JSON.stringify(buildGatewayConfig(model)),
+    [SIDECAR_SECRET_FILES.redisUsername]: username,
+    [SIDECAR_SECRET_FILES.redisPassword]: password,
+    [SIDECAR_SECRET_FILES.peerToken]: peerToken(settings.masterKey, namespace, name),
+  };
+  const present = Object.entries(files).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: childMetadata(model, childNames(name).sidecarSecret),
+    type: 'Opaque',
+    data: Object.fromEntries(present.map(([file, text]) => [file, Buffer.from(text).toString('base64')])),
+  };
+}
+
+interface Credentials {
+  username?: string | undefined;
+  password?: string | undefined;
+}
+
+/** With `external` they come from the workspace's own Secret, which the pod mounts beside this one. */
+function redisCredentials(namespace: string, settings: SecretSettings): Credentials {
+  if (settings.redisUsers === 'external') return {};
+  if (settings.redisUsers === 'off')
+    return { username: settings.redisUsername, password: settings.redisPassword };
+  return {
+    username: workspaceRedisUser(namespace),
+    password: workspaceRedisPassword(settings.masterKey, namespace),
+  };
+}

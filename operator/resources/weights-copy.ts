@@ -1,0 +1,86 @@
+/** Init containers that copy weights into a folder of the pod. */
+import type { V1Container, V1EnvVar } from '@kubernetes/client-node';
+import type { ModelSource } from '../../contract/model-source.ts';
+import { variables } from '../engines/engine.ts';
+import type { OperatorSettings } from '../settings.ts';
+import { prefixImage } from './images.ts';
+import { RESTRICTED } from './security.ts';
+
+export const MODELS_PATH = '/models';
+export const WEIGHTS_VOLUME = 'weights';
+
+/** rclone: one static program, well kept, retries and verifies; runs as any user without a writable root. */
+export const S3_COPY_IMAGE = 'docker.io/rclone/rclone:1.75.1';
+
+const writableMount = { name: WEIGHTS_VOLUME, mountPath: MODELS_PATH };
+
+type S3 = NonNullable<ModelSource['s3']>;
+
+export function buildS3Copy(
+  source: S3,
+  settings: Pick<OperatorSettings, 's3CopyImage' | 'imageRegistry' | 'downloadEnv'>,
+): V1Container {
+  const { uri } = source;
+  return {
+    name: 'fetch-weights',
+    image: prefixImage(settings.s3CopyImage, settings.imageRegistry),
+    command: ['rclone'],
+    args: [
+      'copy',
+      `:s3:${uri.slice('s3://'.length)}`,
+      MODELS_PATH,
+      '--transfers=8',
+      '--multi-thread-streams=8',
+      '--error-on-no-transfer',
+      '--stats=30s',
+      '--stats-one-line',
+      '--stats-log-level=NOTICE',
+    ],
+    env: [...s3Environment(source), ...settings.downloadEnv],
+    volumeMounts: [writableMount],
+    securityContext: RESTRICTED,
+    terminationMessagePolicy: 'FallbackToLogsOnError',
+  };
+}
+
+function s3Environment({ endpoint, region, secret, pathStyle }: S3): V1EnvVar[] {
+  const fromSecret = (name: string, key: string): V1EnvVar => ({
+    name,
+    valueFrom: { secretKeyRef: { name: secret!, key } },
+  });
+  return [
+    ...variables({
+      // No configuration file: all is in the environment.
+      RCLONE_CONFIG: '/dev/null',
+      RCLONE_S3_PROVIDER: endpoint ? 'Other' : 'AWS',
+      RCLONE_S3_REGION: region,
+      RCLONE_S3_FORCE_PATH_STYLE: String(pathStyle),
+      ...(endpoint ? { RCLONE_S3_ENDPOINT: endpoint } : {}),
+    }),
+    ...(secret
+      ? [
+          fromSecret('RCLONE_S3_ACCESS_KEY_ID', 'accessKeyId'),
+          fromSecret('RCLONE_S3_SECRET_ACCESS_KEY', 'secretAccessKey'),
+        ]
+      : []),
+  ];
+}
+
+/** Runs the image that holds the weights, so the kubelet pulls it like any other; it needs `cp`. */
+export function buildImageCopy(source: NonNullable<ModelSource['image']>): V1Container {
+  const from = joinPath('/', source.path);
+  return {
+    name: 'copy-weights',
+    image: source.reference,
+    imagePullPolicy: source.pullPolicy,
+    command: ['cp', '-R', from.endsWith('.gguf') ? from : `${from}/.`, `${MODELS_PATH}/`],
+    volumeMounts: [writableMount],
+    securityContext: RESTRICTED,
+    terminationMessagePolicy: 'FallbackToLogsOnError',
+  };
+}
+
+export function joinPath(folder: string, path: string): string {
+  const inner = path.replace(/^\/+|\/+$/g, '');
+  return inner === '' ? folder : `${folder.replace(/\/+$/, '')}/${inner}`;
+}
