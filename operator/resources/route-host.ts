@@ -11,11 +11,16 @@ export function decideHost({ metadata, spec }: ModelDeployment, settings: HostSe
 }
 
 /** A host of one's own could be another's: only those that the installation lets through. */
+export function isHostAllowed({ metadata }: ModelDeployment, host: string, settings: HostSettings): boolean {
+  return (
+    host === defaultHost(metadata.name, metadata.namespace, settings.domain) ||
+    settings.allowedHosts.some((allowed) => matchesHost(allowed, host))
+  );
+}
+
 export function findHostProblem(model: ModelDeployment, settings: HostSettings): Problem[] {
-  const { name, namespace } = model.metadata;
   const host = decideHost(model, settings);
-  if (host === defaultHost(name, namespace, settings.domain)) return [];
-  if (settings.allowedHosts.some((allowed) => matchesHost(allowed, host))) return [];
+  if (isHostAllowed(model, host, settings)) return [];
   const allowed = settings.allowedHosts.length > 0 ? settings.allowedHosts.join(', ') : 'none';
   const message = `spec.route.host ${host} is not among the allowed hosts (${allowed}); leave it out for the default`;
   return [{ reason: 'HostNotAllowed', message }];
