@@ -1,5 +1,6 @@
 /** kubectl against a cluster of ours, entered by its `exec` prefix. */
 import { spawn } from 'node:child_process';
+import { ensureBinary } from '../test/cluster/binaries.ts';
 
 export interface ClusterAccess {
   kubeconfig: string;
@@ -7,8 +8,9 @@ export interface ClusterAccess {
 }
 
 /** Runs kubectl and answers its output; throws with its error text. */
-export function runKubectl(cluster: ClusterAccess, args: string[], input = ''): Promise<string> {
-  return runInCluster(cluster, ['kubectl', '--kubeconfig', cluster.kubeconfig, ...args], input);
+export async function runKubectl(cluster: ClusterAccess, args: string[], input = ''): Promise<string> {
+  const kubectl = await ensureBinary('kubectl');
+  return runInCluster(cluster, [kubectl, '--kubeconfig', cluster.kubeconfig, ...args], input);
 }
 
 /** Runs a program behind the cluster's `exec` prefix. */

@@ -1,0 +1,91 @@
+/** Describes what a cluster of ours serves, for `.berth/endpoints.json`. */
+import type { ModelDeployment } from '../contract/model-deployment.ts';
+import { LABELS } from '../contract/names.ts';
+import type { Cluster } from '../test/cluster/layout.ts';
+import type { WorkspaceKeys } from './cluster-keys.ts';
+import type { EndpointEntry, EndpointsFile } from './endpoints-file.ts';
+import { runKubectl } from './kubectl.ts';
+import { RELEASE, RELEASE_NAMESPACE } from './release.ts';
+
+export const WORKSPACES = { own: 'default', other: 'other', exhausted: 'spent' } as const;
+const CONTROL_PORT_VARIABLE = 'SIMULATOR_CONTROL_PORT';
+
+interface Pod {
+  metadata: { labels?: Record<string, string>; namespace: string; deletionTimestamp?: string };
+  status: { podIP?: string; conditions?: { type: string; status: string }[] };
+}
+
+export async function describeCluster(
+  cluster: Cluster,
+  models: ModelDeployment[],
+  keys: WorkspaceKeys,
+): Promise<EndpointsFile> {
+  const pods: Pod[] = JSON.parse(
+    await runKubectl(cluster, ['get', 'pods', '-A', '-l', LABELS.deployment, '-o', 'json']),
+  ).items;
+  const entriesOf = (namespace: string) =>
+    models
+      .filter(({ metadata }) => metadata.namespace === namespace)
+      .map((model) => describeModel(model, keys[namespace]!, pods));
+  const workspaceOf = (namespace: string) => ({
+    namespace,
+    apiKey: keys[namespace]!,
+    deployments: entriesOf(namespace),
+  });
+  return {
+    mode: 'cluster',
+    deployments: entriesOf(WORKSPACES.own),
+    otherWorkspace: workspaceOf(WORKSPACES.other),
+    exhaustedWorkspace: workspaceOf(WORKSPACES.exhausted),
+    storageCredentials: null,
+    unknownURL: `http://nobody--${WORKSPACES.own}.${cluster.domain}/v1`,
+    s3: null,
+    redisURL: await readRedisURL(cluster),
+    webhooks: null,
+    console: null,
+    cluster: { kubeconfig: cluster.kubeconfig, exec: cluster.exec },
+  };
+}
+
+function describeModel(
+  { metadata, spec, status }: ModelDeployment,
+  apiKey: string,
+  pods: Pod[],
+): EndpointEntry {
+  const port = spec.engine.env.find(({ name }) => name === CONTROL_PORT_VARIABLE)?.value;
+  const addresses = pods
+    .filter(({ metadata: { labels, namespace, deletionTimestamp } }) => {
+      const isOurs = labels?.[LABELS.deployment] === metadata.name && namespace === metadata.namespace;
+      return isOurs && !deletionTimestamp;
+    })
+    .filter(isReady)
+    .map((pod) => `http://${pod.status.podIP}:${port}`);
+  const simulatorURLs = port && !spec.paused ? addresses : null;
+  return {
+    name: metadata.name,
+    namespace: metadata.namespace,
+    kind: spec.kind,
+    modelId: spec.model.id,
+    registrationId: status.registrationId!,
+    baseURL: `${status.url!.replace(/\/v1\/?$/, '')}/v1`,
+    apiKey,
+    simulatorURL: simulatorURLs?.[0] ?? null,
+    simulatorURLs,
+    ...(spec.paused && { paused: true as const }),
+  };
+}
+
+const isReady = ({ status }: Pod): boolean =>
+  status.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
+
+/** As the operator's user, who may see everything. */
+async function readRedisURL(cluster: Cluster): Promise<string> {
+  const read = async (kind: string): Promise<Record<string, never>> =>
+    JSON.parse(
+      await runKubectl(cluster, ['get', kind, `${RELEASE}-redis`, '-n', RELEASE_NAMESPACE, '-o', 'json']),
+    );
+  const { data } = (await read('secret')) as unknown as { data: Record<string, string> };
+  const { spec } = (await read('service')) as unknown as { spec: { clusterIP: string } };
+  const decode = (field: string) => Buffer.from(data[field]!, 'base64').toString();
+  return `redis://${decode('operator-username')}:${decode('operator-password')}@${spec.clusterIP}:6379`;
+}

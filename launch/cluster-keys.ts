@@ -1,0 +1,31 @@
+/** The API keys of `make cluster`: one a workspace, kept beside the cluster's state; the cluster sees hashes only. */
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { hashApiKey } from '../contract/identity.ts';
+import { API_VERSION } from '../contract/kubernetes-types.ts';
+import type { Cluster } from '../test/cluster/layout.ts';
+
+export type WorkspaceKeys = Record<string, string>;
+
+const KEY_NAME = 'make-cluster';
+const RPM = 100_000;
+const TPD = 1_000_000_000_000;
+
+/** Keys by namespace: those made before, and new ones for namespaces that have none. */
+export function keepKeys(cluster: Cluster, namespaces: string[]): WorkspaceKeys {
+  const path = join(cluster.stateFolder, 'api-keys.json');
+  const keys: WorkspaceKeys = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {};
+  for (const namespace of namespaces) keys[namespace] ??= `sk-berth-${randomBytes(32).toString('base64url')}`;
+  writeFileSync(path, JSON.stringify(keys, null, 2), { mode: 0o600 });
+  return keys;
+}
+
+/** APIKey objects with limits that no test meets by accident. */
+export const describeKeys = (keys: WorkspaceKeys): object[] =>
+  Object.entries(keys).map(([namespace, key]) => ({
+    apiVersion: API_VERSION,
+    kind: 'APIKey',
+    metadata: { name: KEY_NAME, namespace },
+    spec: { sha256: hashApiKey(key), rpm: RPM, tpd: TPD },
+  }));

@@ -1,0 +1,57 @@
+/** The ModelDeployments of a cluster: read, and waited for with what stands in their way. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ModelDeployment } from '../contract/model-deployment.ts';
+import { type ClusterAccess, runKubectl } from './kubectl.ts';
+
+const POLL_MS = 1_000;
+
+/** Those of all namespaces, or one. */
+export async function listModels(cluster: ClusterAccess, namespace?: string): Promise<ModelDeployment[]> {
+  const scope = namespace ? ['-n', namespace] : ['-A'];
+  const list = await runKubectl(cluster, ['get', 'modeldeployments', ...scope, '-o', 'json']);
+  return JSON.parse(list).items;
+}
+
+export const readCondition = ({ status }: ModelDeployment, type: string) =>
+  status?.conditions?.find((condition) => condition.type === type);
+
+/** Ready for its present spec, or paused as the spec wants. */
+export function isSettled(model: ModelDeployment): boolean {
+  const ready = readCondition(model, 'Ready');
+  if (!ready || model.status.observedGeneration !== model.metadata.generation) return false;
+  if (model.spec.paused) return ready.status !== 'True' && (model.status.replicas ?? 0) === 0;
+  return ready.status === 'True' && model.status.readyReplicas === (model.spec.replicas ?? 1);
+}
+
+/** Waits until all are settled and tells each change on the way. Throws with the reasons when that takes too long. */
+export async function waitForModels(
+  cluster: ClusterAccess,
+  timeoutMs: number,
+  tell: (line: string) => void,
+): Promise<ModelDeployment[]> {
+  const deadline = Date.now() + timeoutMs;
+  const told = new Map<string, string>();
+  for (;;) {
+    const models = await listModels(cluster);
+    for (const model of models) tellChange(model, told, tell);
+    const waiting = models.filter((model) => !isSettled(model));
+    if (models.length > 0 && waiting.length === 0) return models;
+    if (Date.now() > deadline)
+      throw new Error(`not ready after ${timeoutMs / 1000} s:\n${waiting.map(describeModel).join('\n')}`);
+    await sleep(POLL_MS);
+  }
+}
+
+function tellChange(model: ModelDeployment, told: Map<string, string>, tell: (line: string) => void): void {
+  const line = describeModel(model);
+  const key = model.metadata.uid ?? model.metadata.name;
+  if (told.get(key) === line) return;
+  told.set(key, line);
+  tell(line);
+}
+
+function describeModel(model: ModelDeployment): string {
+  const { namespace, name } = model.metadata;
+  const ready = readCondition(model, 'Ready');
+  return `  ${namespace}/${name}: ${model.status?.phase ?? 'new'}${ready?.message ? `: ${ready.message}` : ''}`;
+}

@@ -1,0 +1,60 @@
+/** Brings up a Kubernetes with Berth in it and an example of each kind; ends with a chat through the ingress. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startCluster } from '../test/cluster/cluster.ts';
+import { llamaCppImage, projectImages, redisImage } from '../test/cluster/images.ts';
+import type { Cluster } from '../test/cluster/layout.ts';
+import { startProgress } from '../test/cluster/progress.ts';
+import { describeCluster, WORKSPACES } from './cluster-endpoints.ts';
+import { describeKeys, keepKeys, type WorkspaceKeys } from './cluster-keys.ts';
+import { waitForModels } from './cluster-models.ts';
+import type { EndpointsFile } from './endpoints-file.ts';
+import { applyObjects, runInCluster, runKubectl } from './kubectl.ts';
+import { installRelease } from './release.ts';
+
+export interface ClusterInstallation {
+  cluster: Cluster;
+  endpoints: EndpointsFile;
+}
+
+const EXAMPLES = 'examples/cluster';
+const READY_TIMEOUT_MS = 300_000;
+
+/** Takes seconds where all of it runs already. Throws with the reasons of what is not ready. */
+export async function bringUp(name: string): Promise<ClusterInstallation> {
+  const cluster = await startCluster({ name, images: [redisImage, llamaCppImage, ...projectImages()] });
+  const progress = startProgress(4);
+  progress.step('installing Berth');
+  await installRelease(cluster);
+  progress.step('applying the examples');
+  const keys = await applyExamples(cluster);
+  progress.step('waiting until they are ready');
+  const models = await waitForModels(cluster, READY_TIMEOUT_MS, (line) => console.error(line));
+  progress.step('chatting through the ingress');
+  const endpoints = await describeCluster(cluster, models, keys);
+  await proveChat(cluster, endpoints);
+  progress.done('Berth serves');
+  return { cluster, endpoints };
+}
+
+async function applyExamples(cluster: Cluster): Promise<WorkspaceKeys> {
+  for (const file of ['workspaces.yaml', 'models.yaml'])
+    await runKubectl(
+      cluster,
+      ['apply', '--server-side', '--force-conflicts', '-f', '-'],
+      readFileSync(join(EXAMPLES, file), 'utf8'),
+    );
+  const keys = keepKeys(cluster, Object.values(WORKSPACES));
+  await applyObjects(cluster, describeKeys(keys));
+  return keys;
+}
+
+/** From a process of its own, as users' programs are. */
+async function proveChat(cluster: Cluster, { deployments }: EndpointsFile): Promise<void> {
+  const chats = deployments.filter(({ kind, paused }) => kind === 'LLM' && !paused);
+  for (const { baseURL, apiKey, modelId } of chats) {
+    const command = [process.execPath, 'launch/chat-proof.ts', baseURL, apiKey, modelId];
+    const answer = await runInCluster(cluster, command);
+    if (answer.trim() === '') throw new Error(`${modelId} answered nothing`);
+  }
+}

@@ -1,0 +1,86 @@
+/** `cluster.ts up|down|status|logs`: what `make cluster` and its companions run. */
+import { spawnSync } from 'node:child_process';
+import { isComponentRunning, stopCluster } from '../test/cluster/cluster.ts';
+import { COMPONENT_NAMES } from '../test/cluster/components.ts';
+import { hasCluster, readCluster } from '../test/cluster/layout.ts';
+import { logPath } from '../test/cluster/processes.ts';
+import { bringUp } from './cluster-up.ts';
+import { readEndpoints, removeEndpoints, writeEndpoints } from './endpoints-file.ts';
+import { writeGuide } from './guide.ts';
+import { runKubectl } from './kubectl.ts';
+import { RELEASE_NAMESPACE } from './release.ts';
+
+const NAME = process.env.CLUSTER || 'berth';
+
+const COMMANDS: Record<string, () => Promise<void>> = { up, down, status, logs };
+
+async function up(): Promise<void> {
+  await refuseBesideRun();
+  const { endpoints } = await bringUp(NAME);
+  writeEndpoints(endpoints);
+  console.log(`\n${writeGuide(endpoints)}\n\nmake cluster-status shows it, make cluster-down stops it.`);
+}
+
+/** `make run` owns the same file while it serves. */
+async function refuseBesideRun(): Promise<void> {
+  const running = readEndpoints();
+  if (running?.mode !== 'local') return;
+  const isServing = await fetch(running.unknownURL, { signal: AbortSignal.timeout(1_000) }).then(
+    () => true,
+    () => false,
+  );
+  if (isServing) throw new Error('make run is serving: .berth/endpoints.json is its own; stop it first');
+}
+
+async function down(): Promise<void> {
+  if (readEndpoints()?.mode === 'cluster') removeEndpoints();
+  await stopCluster(NAME);
+  console.log(`cluster ${NAME} is gone`);
+}
+
+async function status(): Promise<void> {
+  if (!hasCluster(NAME)) return console.log(`there is no cluster ${NAME}: make cluster starts one`);
+  const cluster = readCluster(NAME);
+  if (cluster.provider === 'bundled')
+    for (const component of COMPONENT_NAMES)
+      console.log(
+        `${component.padEnd(24)} ${isComponentRunning(cluster, component) ? 'running' : 'STOPPED'}`,
+      );
+  for (const what of ['nodes', 'modeldeployments', 'pods'])
+    console.log(
+      `\n${await runKubectl(cluster, ['get', what, '-A', '-o', 'wide', '--request-timeout=5s'])}`.trimEnd(),
+    );
+}
+
+/** A component of the cluster, or one of Berth's own: operator, front, redis. */
+async function logs(): Promise<void> {
+  const cluster = readCluster(NAME);
+  const component = process.argv[3] ?? 'operator';
+  if (COMPONENT_NAMES.includes(component)) {
+    spawnSync('tail', ['-n', '200', logPath(cluster.stateFolder, component)], { stdio: 'inherit' });
+    return;
+  }
+  const selector = `app.kubernetes.io/name=berth,app.kubernetes.io/component=${component}`;
+  const text = await runKubectl(cluster, [
+    'logs',
+    '-n',
+    RELEASE_NAMESPACE,
+    '-l',
+    selector,
+    '--prefix',
+    '--tail=200',
+  ]);
+  if (text === '')
+    throw new Error(`which log? One of: operator, front, redis, ${COMPONENT_NAMES.join(', ')}`);
+  console.log(text);
+}
+
+const command = COMMANDS[process.argv[2] ?? ''];
+if (!command) {
+  console.error(`usage: cluster.ts ${Object.keys(COMMANDS).join('|')}`);
+  process.exit(2);
+}
+command().catch((error: Error) => {
+  console.error(error.message);
+  process.exitCode = 1;
+});

@@ -1,0 +1,61 @@
+/** Berth's Helm release in a cluster of ours. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ensureBinary } from '../test/cluster/binaries.ts';
+import { ensureArchive, projectImages } from '../test/cluster/images.ts';
+import type { Cluster } from '../test/cluster/layout.ts';
+import { runInCluster } from './kubectl.ts';
+
+export const RELEASE = 'berth';
+export const RELEASE_NAMESPACE = 'berth';
+
+/** Installs or upgrades the release and waits until its pods are ready. `changes` go over the usual values. */
+export async function installRelease(cluster: Cluster, changes: object = {}): Promise<void> {
+  const values = join(cluster.stateFolder, 'values.json');
+  writeFileSync(values, JSON.stringify({ ...(await chooseValues(cluster)), ...changes }, null, 2));
+  await runHelm(cluster, [
+    'upgrade',
+    '--install',
+    RELEASE,
+    'charts/berth',
+    '--create-namespace',
+    '--wait',
+    '--timeout=4m',
+    '--values',
+    values,
+  ]);
+}
+
+/** Runs helm in the release's namespace; throws with its words. Nothing of it is written outside the cluster's folder. */
+export async function runHelm(cluster: Cluster, args: string[]): Promise<string> {
+  const helm = await ensureBinary('helm');
+  const home = join(cluster.stateFolder, 'helm');
+  mkdirSync(home, { recursive: true });
+  const env = ['CACHE', 'CONFIG', 'DATA'].map((part) => `HELM_${part}_HOME=${home}`);
+  return runInCluster(cluster, [
+    'env',
+    `KUBECONFIG=${cluster.kubeconfig}`,
+    ...env,
+    helm,
+    ...args,
+    '--namespace',
+    RELEASE_NAMESPACE,
+  ]);
+}
+
+async function chooseValues(cluster: Cluster): Promise<object> {
+  // Images have no registry here, so a change of theirs shows in no tag: these annotations roll the pods.
+  const archives = await Promise.all(projectImages().map(ensureArchive));
+  const podAnnotations = { 'berth.dev/image': archives.map((path) => path.split('-').at(-1)).join(' ') };
+  return {
+    image: { repository: 'docker.io/berth/berth', pullPolicy: 'Never' },
+    ingress: {
+      domain: cluster.domain,
+      ...(cluster.provider === 'bundled' && { className: 'traefik', preset: 'traefik' }),
+    },
+    // The control ports of simulators are reached on the pods' addresses.
+    networkPolicies: { enabled: false },
+    operator: { podAnnotations },
+    front: { podAnnotations },
+  };
+}
