@@ -28,6 +28,7 @@ export interface BuildOptions {
 export async function buildDockerfile({ name, dockerfile, context, key }: BuildOptions): Promise<void> {
   await buildah([
     'bud',
+    '--force-rm',
     ...['--layers', '--file', dockerfile, '--tag', name, '--label', `${KEY_LABEL}=${key}`],
     ...['--volume', `${CERTIFICATES}:${CERTIFICATES}:ro`, '--pull-never'],
     context,

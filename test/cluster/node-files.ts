@@ -102,7 +102,7 @@ const kubeletOf = ({ name, folder }: NodeFileOptions) => ({
   localStorageCapacityIsolation: false,
   maxPods: 250,
   serializeImagePulls: false,
-  syncFrequency: '10s',
+  nodeStatusUpdateFrequency: '2s',
 });
 
 const proxyOf = (folder: string) => ({
