@@ -1,10 +1,11 @@
 /** Calls to the API server: one deadline each, errors in words, every call counted. */
 import type { KubeConfig } from '@kubernetes/client-node';
 import { ApiError, isNotFound, isUnauthorized, parseApiError } from './api-error.ts';
+import { type Call, type CallOptions, describeCall, formatTarget } from './call.ts';
 import { Connection } from './connection.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
 import type { KubeObject } from './object.ts';
-import { type Resource, resourcePath } from './resource.ts';
+import type { Resource } from './resource.ts';
 import { readWatchEvents, type WatchEvent } from './watch-stream.ts';
 
 export interface RequestSample {
@@ -24,11 +25,6 @@ export interface ClientOptions {
   /** Connections for calls (10); each open watch has one more. */
   maxConnections?: number;
   onRequest?: (sample: RequestSample) => void;
-}
-
-export interface CallOptions {
-  signal?: AbortSignal;
-  timeoutMs?: number;
 }
 
 /** What a list or a watch looks at. */
@@ -73,16 +69,6 @@ export interface DeleteOptions extends CallOptions {
   propagation?: 'Background' | 'Foreground' | 'Orphan';
 }
 
-interface Call extends CallOptions {
-  verb: string;
-  resource: Resource;
-  at: { namespace?: string; name?: string; subresource?: string };
-  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  query?: Record<string, string | number | boolean | undefined>;
-  contentType?: string;
-  body?: unknown;
-}
-
 export type KubeClient = ReturnType<typeof createKubeClient>;
 
 /** A client of the cluster that `config` names. Close it, or its connections keep the process alive. */
@@ -99,7 +85,7 @@ export function createKubeClient(options: ClientOptions) {
     try {
       const response = await connection.send({
         method: request.method,
-        path: resourcePath(request.resource, request.at) + formatQuery(request.query),
+        path: formatTarget(request),
         headers: request.contentType ? { ...headers, 'content-type': request.contentType } : headers,
         body: request.body === undefined ? undefined : JSON.stringify(request.body),
         signal: deadline.signal,
@@ -120,15 +106,16 @@ export function createKubeClient(options: ClientOptions) {
     resource: Resource,
     { signal, namespace, labelSelector, fieldSelector, resourceVersion, timeoutSeconds }: WatchOptions,
   ): AsyncGenerator<WatchEvent<T>> {
-    const request: Call = { verb: 'watch', resource, at: { namespace }, method: 'GET' };
-    const query = { watch: true, allowWatchBookmarks: true, resourceVersion, timeoutSeconds };
+    const selection = { labelSelector, fieldSelector, resourceVersion, timeoutSeconds };
+    const query = { ...selection, watch: true, allowWatchBookmarks: true };
+    const request: Call = { verb: 'watch', resource, at: { namespace }, method: 'GET', query };
     const deadline = startDeadline(timeoutMs, signal);
     const finish = startSample(request);
     let code = 0;
     try {
       const response = await connection.send({
         method: 'GET',
-        path: resourcePath(resource, { namespace }) + formatQuery({ labelSelector, fieldSelector, ...query }),
+        path: formatTarget(request),
         headers,
         signal: deadline.signal,
         stream: true,
@@ -268,20 +255,4 @@ export function createKubeClient(options: ClientOptions) {
     /** Closes every connection, open watches included. */
     close: () => connection.close(),
   };
-}
-
-const describeCall = ({ verb, resource, at }: Call) =>
-  [
-    verb,
-    [resource.plural, at.subresource].filter(Boolean).join('/'),
-    [at.namespace, at.name].filter(Boolean).join('/'),
-  ]
-    .filter(Boolean)
-    .join(' ');
-
-function formatQuery(query: Call['query'] = {}): string {
-  const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(query))
-    if (value !== undefined) parameters.set(name, String(value));
-  return parameters.size > 0 ? `?${parameters}` : '';
 }

@@ -1,6 +1,7 @@
 /** Leader election by a Lease, with client-go's rules: who holds it works, who loses it must stop at once. */
 import { isAlreadyExists, isConflict, isNotFound } from './api-error.ts';
-import type { CallOptions, KubeClient } from './client.ts';
+import type { CallOptions } from './call.ts';
+import type { KubeClient } from './client.ts';
 import { type Clock, sleep, systemClock } from './clock.ts';
 import { type Log, silentLog } from './log.ts';
 import { formatMicroTime } from './micro-time.ts';

@@ -76,7 +76,8 @@ function findPath(item: Record<string, unknown>, owned: OwnedFields): string | u
   });
 }
 
-const isLeaf = (owned: OwnedFields) => Object.keys(owned).every((path) => path === '.');
+/** Owned as a whole. With a `.` alone it is owned without anything in it. */
+const isLeaf = (owned: OwnedFields) => Object.keys(owned).length === 0;
 
 const isMap = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
