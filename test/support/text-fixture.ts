@@ -1,0 +1,71 @@
+/** What tests of the request path share: a Redis, a simulator and an endpoint, and calls as a client makes them. */
+import type { RedisConnection } from '../../redis/client.ts';
+import { loadLibrary } from '../../redis/library.ts';
+import { MODEL, RunningSimulator } from '../unit/simulator/running-simulator.ts';
+import { connectTo } from './redis-client.ts';
+import { type RedisServer, startRedis } from './redis-server.ts';
+import { startTextEndpoint, type TextEndpoint, type TextEndpointOptions } from './text-endpoint.ts';
+
+export interface TextFixture {
+  redis: RedisServer;
+  connection: RedisConnection;
+  simulator: RunningSimulator;
+  endpoint: TextEndpoint;
+  /** With high limits. */
+  key: string;
+  post(path: string, body: object, init?: { key?: string; signal?: AbortSignal }): Promise<Response>;
+  chat(body?: object, init?: { key?: string; signal?: AbortSignal }): Promise<Response>;
+  stop(): Promise<void>;
+}
+
+export async function startTextFixture(
+  options: Partial<TextEndpointOptions> & { kind?: 'LLM' | 'Embedding' } = {},
+): Promise<TextFixture> {
+  const { kind = 'LLM', settings, ...more } = options;
+  const redis = await startRedis();
+  const connection = await connectTo(redis, { commandTimeoutMs: 300 });
+  await loadLibrary(connection.redis);
+  const simulator = await RunningSimulator.start({ kind });
+  const endpoint = await startTextEndpoint({
+    connection,
+    engineURL: simulator.url,
+    settings: { kind, servedModelName: MODEL, ...settings },
+    ...more,
+  });
+  const key = await endpoint.makeKey();
+  const post: TextFixture['post'] = (path, body, init = {}) =>
+    fetch(`${endpoint.origin}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${init.key ?? key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      signal: init.signal,
+    });
+  return {
+    redis,
+    connection,
+    simulator,
+    endpoint,
+    key,
+    post,
+    chat: (body = {}, init) =>
+      post('/v1/chat/completions', { messages: [{ role: 'user', content: 'Hi' }], ...body }, init),
+    stop: async () => {
+      await endpoint.stop();
+      await simulator.stop();
+      await connection.close();
+      await redis.stop();
+    },
+  };
+}
+
+export interface Envelope {
+  status: number;
+  code: string | null;
+  message: string;
+  headers: Headers;
+}
+
+export async function readEnvelope(response: Response): Promise<Envelope> {
+  const { error } = (await response.json()) as { error: { code: string | null; message: string } };
+  return { status: response.status, code: error.code, message: error.message, headers: response.headers };
+}
