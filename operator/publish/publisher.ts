@@ -8,7 +8,7 @@ import { Writer, type WriterSettings } from './writing.ts';
 export interface PublisherSettings extends Omit<WriterSettings, 'redis'> {
   connection: RedisConnection;
   log: Log;
-  /** A deployment's publication failed, or succeeded after it had. */
+  /** A deployment's publication failed, or it succeeded after that, or gave it another host. */
   onDeploymentChange?: (name: DeploymentName) => void;
   onStateChange?: (state: 'up' | 'away', reason: string) => void;
   /** Between two looks at whether Redis lost something; 5000. */
@@ -42,7 +42,11 @@ export class Publisher {
   constructor(settings: PublisherSettings) {
     this.#settings = settings;
     this.#catalogue = settings.catalogue;
-    this.#writer = new Writer({ ...settings, redis: settings.connection.redis });
+    this.#writer = new Writer({
+      ...settings,
+      redis: settings.connection.redis,
+      onHostChange: (name) => settings.onDeploymentChange?.(name),
+    });
   }
 
   /** Starts with a full publication. Call once the catalogue is complete, and as the leader only. */
@@ -69,8 +73,13 @@ export class Publisher {
     this.#wake();
   }
 
-  /** Why a deployment's publication is overdue; undefined while it is not. */
-  overdue(name: DeploymentName): string | undefined {
+  /** The host under which the front knows a deployment; undefined while that is not written. */
+  publishedHost(name: DeploymentName): string | undefined {
+    return this.#writer.hostOf(name);
+  }
+
+  /** Why a deployment could not be written the last time. */
+  failureOf(name: DeploymentName): string | undefined {
     return this.#failed.get(targetKey(deploymentTarget(name)));
   }
 

@@ -27,6 +27,8 @@ export interface WriterSettings {
   /** `managed`: a user for each namespace is made here; else somebody else does, or there is one for all. */
   users: 'managed' | 'external' | 'off';
   masterKey: string;
+  /** The host that Redis holds for a deployment became another one, or none. */
+  onHostChange?: (name: DeploymentName) => void;
 }
 
 export class Writer {
@@ -36,6 +38,11 @@ export class Writer {
 
   constructor(settings: WriterSettings) {
     this.#settings = settings;
+  }
+
+  /** The host under which the front knows a deployment, as last written. */
+  hostOf({ namespace, name }: DeploymentName): string | undefined {
+    return this.#hosts.get(`${namespace}/${name}`);
   }
 
   async write(target: Target): Promise<void> {
@@ -61,7 +68,7 @@ export class Writer {
     const key = `${namespace}/${name}`;
     const host = this.#hosts.get(key);
     if (host !== undefined) await removeHost(redis, host, { namespace, name });
-    this.#hosts.delete(key);
+    this.#noteHost({ namespace, name }, undefined);
     await removeDeployment(redis, namespace, name);
   }
 
@@ -78,7 +85,9 @@ export class Writer {
       for (const name of published.filter((name) => !names.has(name)))
         await removeDeployment(redis, namespace, name);
     }
-    await publishHosts(redis, this.#collectHosts());
+    const hosts = this.#collectHosts();
+    await publishHosts(redis, hosts);
+    for (const [host, name] of hosts) this.#noteHost(name, host);
     if (users !== 'managed') return;
     const needed = new Set([...wanted].filter((name) => catalogue.needsUser(name)).map(workspaceRedisUser));
     for (const user of await listWorkspaceUsers(redis)) {
@@ -113,11 +122,17 @@ export class Writer {
     await publishReplicas(redis, name.namespace, name.name, wanted.addresses);
     if (before !== undefined && before !== wanted.host) {
       await removeHost(redis, before, name);
-      this.#hosts.delete(key);
     }
-    if (wanted.host === undefined) return;
-    await publishHost(redis, wanted.host, name);
-    this.#hosts.set(key, wanted.host);
+    if (wanted.host !== undefined) await publishHost(redis, wanted.host, name);
+    this.#noteHost(name, wanted.host);
+  }
+
+  #noteHost({ namespace, name }: DeploymentName, host: string | undefined): void {
+    const key = `${namespace}/${name}`;
+    const before = this.#hosts.get(key);
+    if (host === undefined) this.#hosts.delete(key);
+    else this.#hosts.set(key, host);
+    if (before !== host) this.#settings.onHostChange?.({ namespace, name });
   }
 
   async #writeUser(namespace: string): Promise<void> {
@@ -138,13 +153,10 @@ export class Writer {
   #collectHosts(): Map<string, DeploymentName> {
     const { catalogue } = this.#settings;
     const hosts = new Map<string, DeploymentName>();
-    this.#hosts.clear();
     for (const namespace of catalogue.namespaces()) {
       for (const name of catalogue.names(namespace)) {
         const host = catalogue.deployment({ namespace, name })?.host;
-        if (host === undefined) continue;
-        hosts.set(host, { namespace, name });
-        this.#hosts.set(`${namespace}/${name}`, host);
+        if (host !== undefined) hosts.set(host, { namespace, name });
       }
     }
     return hosts;

@@ -120,11 +120,10 @@ export class ModelReconciler {
     signal: AbortSignal;
   }): Promise<{ recheckAfterMs: number | undefined }> {
     const { live, model, built, problems, signal } = work;
-    const { view, publisher, settings, now } = this.#context;
+    const { view, settings, now } = this.#context;
     const { name, namespace } = model.metadata;
     const key = `${namespace}/${name}`;
     const before = this.#lastStatus(live) ?? model.status;
-    const overdue = publisher.overdue({ namespace, name });
     const { status, recheckAfterMs } = deriveStatus(
       { ...model, status: before },
       {
@@ -134,7 +133,7 @@ export class ModelReconciler {
         desiredReplicas: built.desiredReplicas,
         gpuResource: built.gpuResource,
         startupTimeoutMs: parseDuration(model.spec.engine.startupTimeout),
-        unpublished: overdue === undefined ? undefined : `not published yet, Redis is away: ${overdue}`,
+        unpublished: this.#describeUnpublished(model),
         selector: formatSelector(podSelector(name)),
         url: built.url,
         registrationId: registrationIdOf(model),
@@ -145,6 +144,17 @@ export class ModelReconciler {
     );
     await this.#write(live, before, status, signal);
     return { recheckAfterMs };
+  }
+
+  /** Why the front does not know the deployment's host; undefined when it does, or is not meant to. */
+  #describeUnpublished(model: ModelDeployment): string | undefined {
+    const { models, publisher } = this.#context;
+    const host = models.hostOf(model);
+    if (host === undefined || publisher.publishedHost(model.metadata) === host) return undefined;
+    const reason = publisher.failureOf(model.metadata) ?? publisher.trouble;
+    return reason === undefined
+      ? 'the host is being published'
+      : `not published yet, Redis is away: ${reason}`;
   }
 
   async #refuse(live: KubeObject, problem: Problem, signal: AbortSignal): Promise<Requeue> {

@@ -115,7 +115,7 @@ function judgeRoute(deployment: ModelDeployment, facts: StatusFacts): Verdict {
   if (!deployment.spec.route.enabled)
     return verdict('True', 'RouteDisabled', 'route.enabled is false: reachable by its Service only');
   if (facts.unpublished !== undefined && !wasRouted(deployment, facts))
-    return verdict('Unknown', 'RedisUnavailable', facts.unpublished);
+    return verdict('Unknown', 'NotPublished', facts.unpublished);
   return verdict('True', 'Routed', facts.url ?? '');
 }
 

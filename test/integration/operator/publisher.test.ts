@@ -153,12 +153,13 @@ describe('publishing to Redis', function () {
     await until(() => states.at(-1) === 'away');
     catalogue.add('team-a', 'late', 'late.example');
     publisher.mark({ what: 'deployment', namespace: 'team-a', name: 'late' });
-    await until(() => publisher.overdue({ namespace: 'team-a', name: 'late' }) !== undefined);
+    await until(() => publisher.failureOf({ namespace: 'team-a', name: 'late' }) !== undefined);
     await server.restart();
-    await until(() => publisher.overdue({ namespace: 'team-a', name: 'late' }) === undefined);
+    await until(() => publisher.failureOf({ namespace: 'team-a', name: 'late' }) === undefined);
     await until(() => states.at(-1) === 'up');
     expect((await published('team-a', 'late'))?.name).to.equal('late');
-    expect(changes.filter((name) => name === 'late')).to.deep.equal(['late', 'late']);
+    expect(publisher.publishedHost({ namespace: 'team-a', name: 'late' })).to.equal('late.example');
+    expect(changes.filter((name) => name === 'late').length).to.be.within(2, 3);
   });
 
   it('moves a host without ever taking it from its new owner', async () => {

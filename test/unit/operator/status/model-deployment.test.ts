@@ -254,7 +254,7 @@ const table: Row[] = [
     name: 'a host that Redis does not hold yet',
     facts: { pods: [makePod({ ready: true })], unpublished: 'Redis is away: refused' },
     phase: 'Unrouted',
-    reason: 'RedisUnavailable',
+    reason: 'NotPublished',
     message: 'Redis is away: refused',
     condition: { type: 'RouteReady', status: 'Unknown' },
   },

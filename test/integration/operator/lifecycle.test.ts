@@ -1,0 +1,264 @@
+import type { V1Deployment } from '@kubernetes/client-node';
+import { expect } from 'chai';
+import type { KubeObject } from '../../../operator/kube/object.ts';
+import { RESOURCES } from '../../../operator/kube/resource.ts';
+import { BERTH_RESOURCES } from '../../../operator/reconcile/cluster-view.ts';
+import type { Wire } from '../../../operator/reconcile/wire.ts';
+import { readDeployment, readEpoch, readHost, readReplicas } from '../../../redis/published.ts';
+import { useHarness } from './operator-harness.ts';
+import { until } from './until.ts';
+
+const MODEL = BERTH_RESOURCES.ModelDeployment;
+
+describe('the life of the operator and of what it runs', function () {
+  this.timeout(90_000);
+  const harness = useHarness();
+  let namespace: string;
+
+  beforeEach(async () => {
+    namespace = await harness.cluster.makeNamespace();
+    await harness.cluster.setFronts(['10.9.0.1']);
+  });
+
+  const deploymentOf = (name: string) =>
+    harness.cluster.find<Wire<V1Deployment>>(RESOURCES.Deployment, namespace, name);
+  const isGone = async (name: string) => (await harness.cluster.find(MODEL, namespace, name)) === undefined;
+  const makeReady = async (name: string) => {
+    await harness.cluster.createModel(namespace, name);
+    await until(async () => (await deploymentOf(name)) !== undefined);
+    const pod = await harness.cluster.makeReadyPod(namespace, name);
+    await until(async () => (await harness.cluster.status(namespace, name)).phase === 'Ready');
+    await until(async () => (await harness.cluster.frontAddresses(namespace, name)) === undefined);
+    return pod;
+  };
+
+  describe('deletion', () => {
+    it('puts the front in, removes the pods, waits for the last, and then leaves Redis', async () => {
+      const { cluster, redis, startOperator } = harness;
+      startOperator();
+      const pod = await makeReady('leaving');
+      await cluster.delete(MODEL, namespace, 'leaving');
+      await until(async () => (await cluster.frontAddresses(namespace, 'leaving'))?.length === 1);
+      await until(async () => (await deploymentOf('leaving')) === undefined);
+      await until(async () => (await cluster.status(namespace, 'leaving')).phase === 'Deleting');
+      await until(async () => (await readDeployment(redis.redis, namespace, 'leaving'))?.deleting === true);
+      await cluster.deletePod(namespace, pod);
+      expect(await isGone('leaving')).to.equal(false);
+      await cluster.removePod(namespace, pod);
+      await until(() => isGone('leaving'));
+      expect(await readDeployment(redis.redis, namespace, 'leaving')).to.equal(null);
+      expect(await readReplicas(redis.redis, namespace, 'leaving')).to.deep.equal([]);
+      expect(await readHost(redis.redis, `leaving--${namespace}.example.test`)).to.equal(null);
+    });
+
+    it('waits no longer than the drain time and two minutes', async () => {
+      const { cluster, startOperator } = harness;
+      const clock = { offset: 0 };
+      startOperator({ now: () => Date.now() + clock.offset });
+      const pod = await makeReady('slow');
+      await cluster.delete(MODEL, namespace, 'slow');
+      await until(async () => (await cluster.status(namespace, 'slow')).phase === 'Deleting');
+      clock.offset = (180 + 121) * 1_000;
+      await cluster.deletePod(namespace, pod);
+      await until(() => isGone('slow'));
+      await until(async () => (await cluster.events(namespace, 'slow')).includes('DrainTimeout'));
+    });
+
+    it('removes an object whose spec it cannot read', async () => {
+      const { cluster, startOperator } = harness;
+      startOperator();
+      await makeReady('unread').then((pod) => cluster.removePod(namespace, pod));
+      await withoutValidation(async () => {
+        await cluster.change(namespace, 'unread', { kind: 'Teapot' });
+        await until(
+          async () => (await cluster.condition(namespace, 'unread', 'Accepted'))?.reason === 'InvalidSpec',
+        );
+        expect((await cluster.condition(namespace, 'unread', 'Accepted'))?.message).to.contain('spec.kind');
+        await cluster.delete(MODEL, namespace, 'unread');
+        await until(() => isGone('unread'));
+      });
+    });
+
+    it('makes nothing in a namespace that is going, and does not wait for its pods', async () => {
+      const { cluster, startOperator } = harness;
+      startOperator();
+      const pod = await makeReady('within');
+      await cluster.client.delete(RESOURCES.Namespace, { name: namespace });
+      await cluster.delete(MODEL, namespace, 'within');
+      await until(() => isGone('within'));
+      expect(await cluster.find(RESOURCES.Pod, namespace, pod)).to.not.equal(undefined);
+    });
+
+    it('leaves after five minutes without Redis, with a warning, and Redis is cleaned when it is back', async () => {
+      const { cluster, redis, server, startOperator } = harness;
+      const clock = { offset: 0 };
+      startOperator({ now: () => Date.now() + clock.offset });
+      const pod = await makeReady('alone');
+      await until(async () => (await readDeployment(redis.redis, namespace, 'alone')) !== null);
+      await cluster.removePod(namespace, pod);
+      server.pause();
+      try {
+        await cluster.delete(MODEL, namespace, 'alone');
+        await until(async () => (await deploymentOf('alone')) === undefined);
+        // The operator has to have found Redis away before the clock jumps.
+        await new Promise((resolve) => setTimeout(resolve, 4_000));
+        expect(await isGone('alone')).to.equal(false);
+        clock.offset = 301_000;
+        await until(() => isGone('alone'), { timeoutMs: 20_000 });
+        await until(async () => (await cluster.events(namespace, 'alone')).includes('RedisCleanupPostponed'));
+      } finally {
+        server.resume();
+      }
+      await redis.untilUp(10_000);
+      await until(
+        async () => (await readDeployment(redis.redis, namespace, 'alone').catch(() => 1)) === null,
+      );
+    });
+  });
+
+  describe('Redis', () => {
+    it('is filled again after it lost everything', async () => {
+      const { redis, startOperator } = harness;
+      startOperator();
+      await makeReady('lost');
+      await until(async () => (await readDeployment(redis.redis, namespace, 'lost')) !== null);
+      await redis.redis.flushall();
+      await until(async () => (await readEpoch(redis.redis)) !== null);
+      expect((await readReplicas(redis.redis, namespace, 'lost')).length).to.equal(1);
+      expect((await readHost(redis.redis, `lost--${namespace}.example.test`))?.name).to.equal('lost');
+    });
+
+    it('may be away: objects are made, and their route is told to be unpublished until it is back', async () => {
+      const { cluster, redis, server, startOperator } = harness;
+      startOperator();
+      await makeReady('before');
+      await server.kill();
+      try {
+        await cluster.createModel(namespace, 'during');
+        await until(async () => (await deploymentOf('during')) !== undefined);
+        await until(
+          async () => (await cluster.condition(namespace, 'during', 'RouteReady'))?.reason === 'NotPublished',
+        );
+        expect((await cluster.status(namespace, 'before')).phase).to.equal('Ready');
+      } finally {
+        await server.restart();
+      }
+      await redis.untilUp(10_000);
+      await until(
+        async () => (await cluster.condition(namespace, 'during', 'RouteReady'))?.status === 'True',
+      );
+      expect((await readDeployment(redis.redis, namespace, 'during'))?.name).to.equal('during');
+    });
+  });
+
+  describe('the API server', () => {
+    it('may be restarted: what changes afterwards is reconciled', async () => {
+      const { api, cluster, startOperator } = harness;
+      const operator = startOperator({
+        lease: { name: 'berth-operator', durationMs: 60_000, renewDeadlineMs: 50_000, retryMs: 200 },
+      });
+      await makeReady('through');
+      await api.controlPlane.restart();
+      await cluster.change(namespace, 'through', { paused: true });
+      await until(async () => (await deploymentOf('through'))?.spec?.replicas === 0, { timeoutMs: 40_000 });
+      expect(operator.lost).to.deep.equal([]);
+    });
+  });
+
+  describe('two operators', () => {
+    it('work one at a time, and the second takes over when the first is killed', async () => {
+      const { cluster, startOperator } = harness;
+      const first = startOperator();
+      await until(() => first.program.isLeading());
+      const second = startOperator({ podName: 'operator-2' });
+      await until(() => second.program.isReady());
+      await makeReady('kept');
+      expect(second.writes()).to.deep.equal([]);
+      await first.kill();
+      await cluster.createModel(namespace, 'after');
+      await until(() => second.program.isLeading(), { timeoutMs: 15_000 });
+      await until(async () => (await deploymentOf('after')) !== undefined);
+      await harness.settle(second);
+      const objects = second.writes().filter((write) => !write.endsWith(' leases'));
+      expect(objects.filter((write) => write === 'apply deployments').length).to.equal(1);
+    });
+
+    it('hand over at once on a clean stop', async () => {
+      const { startOperator } = harness;
+      const lease = { name: 'berth-operator', durationMs: 60_000, renewDeadlineMs: 50_000, retryMs: 200 };
+      const first = startOperator({ lease });
+      await until(() => first.program.isLeading(), { timeoutMs: 20_000 });
+      const second = startOperator({ lease, podName: 'operator-2' });
+      await until(() => second.program.isReady());
+      await first.stop();
+      await until(() => second.program.isLeading(), { timeoutMs: 5_000 });
+    });
+  });
+
+  describe('scale', () => {
+    it('rewrites the slices of 200 deployments at zero when the fronts change', async () => {
+      const { cluster, startOperator, settle } = harness;
+      const operator = startOperator();
+      const names = Array.from({ length: 200 }, (_, index) => `zero-${index}`);
+      for (let start = 0; start < names.length; start += 20)
+        await Promise.all(
+          names.slice(start, start + 20).map((name) => cluster.createModel(namespace, name, { replicas: 0 })),
+        );
+      const slices = async () =>
+        (
+          await cluster.list<KubeObject & { endpoints?: { addresses: string[] }[] }>(
+            RESOURCES.EndpointSlice,
+            namespace,
+          )
+        ).filter(({ metadata }) => metadata.name.endsWith('-front'));
+      await until(async () => (await slices()).length === 200, { timeoutMs: 60_000 });
+      await settle(operator);
+      await cluster.setFronts(['10.9.0.1', '10.9.0.2']);
+      await until(async () => (await slices()).every(({ endpoints }) => endpoints?.length === 2), {
+        timeoutMs: 20_000,
+      });
+    });
+
+    it('does no more work for one of many than for one of few', async () => {
+      const { cluster, startOperator, settle } = harness;
+      const operator = startOperator();
+      await cluster.createModel(namespace, 'one');
+      await until(async () => (await deploymentOf('one')) !== undefined);
+      await settle(operator);
+      operator.client.calls.length = 0;
+      await cluster.change(namespace, 'one', { model: { displayName: 'Another name' } });
+      await until(async () => (await cluster.status(namespace, 'one')).observedGeneration === 2);
+      await settle(operator);
+      const calls = operator.client.calls.filter(({ resource }) => resource !== 'leases');
+      expect(calls.length).to.be.lessThan(10);
+      await Promise.all(
+        (await cluster.list(MODEL, namespace)).map(({ metadata }) =>
+          cluster.delete(MODEL, namespace, metadata.name),
+        ),
+      );
+    });
+  });
+
+  /** Lets an object in that the schema would refuse, as an older or newer version of it might have. */
+  async function withoutValidation(work: () => Promise<void>): Promise<void> {
+    const at = { name: `${MODEL.plural}.berth.dev` };
+    const definition = await harness.cluster.client.get(CRD, at);
+    const spec = definition.spec as { versions: { schema: object }[] };
+    const open = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+    const loosened = { ...definition, spec: { ...spec, versions: [{ ...spec.versions[0], schema: open }] } };
+    await harness.cluster.client.update(CRD, loosened);
+    try {
+      await work();
+    } finally {
+      const { metadata } = await harness.cluster.client.get(CRD, at);
+      await harness.cluster.client.update(CRD, { ...definition, metadata });
+    }
+  }
+});
+
+const CRD = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  plural: 'customresourcedefinitions',
+  namespaced: false,
+};
