@@ -1,0 +1,59 @@
+import { expect } from 'chai';
+import { APIError } from 'openai';
+import { LABELS } from '../../contract/names.ts';
+import type { EndpointEntry } from '../../launch/endpoints-file.ts';
+import { killContainer, readContainer, waitForRestart } from './containers.ts';
+import { postChat } from './envelope.ts';
+import { connect, deploySimulator, listModelPods, removeModel, waitForModel } from './installation.ts';
+
+describe('a crash', () => {
+  const name = 'fragile';
+  const selector = `${LABELS.deployment}=${name}`;
+  let endpoint: EndpointEntry;
+  before(async () => {
+    endpoint = await deploySimulator(name, { env: { SIMULATOR_TOKENS: '400', SIMULATOR_ITL_MS: '25' } });
+    await waitForModel(name);
+  });
+  after(() => removeModel(name));
+
+  it('of the gateway, three times with -9, restarts no engine', async () => {
+    for (const restarts of [1, 2, 3]) {
+      const [pod] = await listModelPods(name);
+      await killContainer(pod!, 'gateway');
+      // The kubelet waits longer before each restart.
+      await waitForRestart(selector, { container: 'gateway', restarts, seconds: 90 });
+    }
+    const [pod] = await listModelPods(name);
+    expect(readContainer(pod!, 'engine').restartCount).to.equal(0);
+  });
+
+  it('of the engine in mid-stream ends the stream with the error event, never in silence', async () => {
+    const [pod] = await listModelPods(name);
+    const stream = await connect(endpoint).chat.completions.create({
+      model: endpoint.modelId,
+      messages: [{ role: 'user', content: 'Tell me all about harbours.' }],
+      stream: true,
+    });
+    let chunks = 0;
+    let reason: string | null = null;
+    let failure: unknown;
+    try {
+      for await (const chunk of stream) {
+        if (++chunks === 10) await killContainer(pod!, 'engine');
+        reason = chunk.choices[0]?.finish_reason ?? reason;
+      }
+    } catch (error) {
+      failure = error;
+    }
+    expect(chunks).to.be.within(10, 399);
+    expect(reason).to.equal(null);
+    expect(failure).to.be.instanceOf(APIError);
+    expect((failure as APIError).code).to.equal('upstream_error');
+  });
+
+  it('of the engine is got over', async () => {
+    await waitForRestart(selector, { container: 'engine', restarts: 1, seconds: 60 });
+    await waitForModel(name);
+    expect((await postChat(endpoint)).status).to.equal(200);
+  });
+});

@@ -1,0 +1,143 @@
+/** The cluster that the tests run in: its endpoints, kubectl, and waiting on what it shows. */
+import { join } from 'node:path';
+import OpenAI from 'openai';
+import type { ModelDeployment } from '../../contract/model-deployment.ts';
+import { LABELS } from '../../contract/names.ts';
+import { isSettled } from '../../launch/cluster-models.ts';
+import { type EndpointEntry, readEndpoints } from '../../launch/endpoints-file.ts';
+import { applyObjects, runKubectl } from '../../launch/kubectl.ts';
+import { pollUntil } from '../cluster/deadline.ts';
+import { type Cluster, readCluster } from '../cluster/layout.ts';
+import { CLUSTER_VARIABLE, ENDPOINTS_FILE } from './environment.ts';
+
+const name = process.env[CLUSTER_VARIABLE];
+if (!name) throw new Error('run these tests by `make test-e2e`: they need a cluster');
+
+/** As it is seen from inside: nothing needs to be entered. */
+export const cluster: Cluster = { ...readCluster(name), exec: [] };
+const endpoints = readEndpoints(join(cluster.stateFolder, ENDPOINTS_FILE))!;
+
+export { endpoints };
+
+export interface Pod {
+  metadata: {
+    name: string;
+    uid: string;
+    namespace: string;
+    deletionTimestamp?: string;
+    annotations?: Record<string, string>;
+  };
+  spec: { containers: { name: string; image: string }[] };
+  status: {
+    podIP?: string;
+    conditions?: { type: string; status: string }[];
+    containerStatuses?: ContainerStatus[];
+    initContainerStatuses?: ContainerStatus[];
+  };
+}
+
+interface ContainerStatus {
+  name: string;
+  restartCount: number;
+  ready: boolean;
+  containerID?: string;
+}
+
+/** An endpoint of the examples. */
+export function findEndpoint(name: string, namespace = 'default'): EndpointEntry {
+  const all = [endpoints, endpoints.otherWorkspace, endpoints.exhaustedWorkspace].flatMap(
+    (workspace) => workspace?.deployments ?? [],
+  );
+  const found = all.find((entry) => entry.name === name && entry.namespace === namespace);
+  if (!found) throw new Error(`no endpoint ${namespace}/${name}`);
+  return found;
+}
+
+/** The OpenAI SDK as it comes, but for its retries: they would hide what a test looks for. */
+export const connect = ({ baseURL, apiKey }: { baseURL: string; apiKey: string }): OpenAI =>
+  new OpenAI({ baseURL, apiKey, maxRetries: 0 });
+
+export const kubectl = (...args: string[]): Promise<string> => runKubectl(cluster, args);
+
+export const apply = (...objects: object[]): Promise<void> => applyObjects(cluster, objects);
+
+export async function readObject<T>(kind: string, name: string, namespace = 'default'): Promise<T> {
+  return JSON.parse(await kubectl('get', kind, name, '-n', namespace, '-o', 'json')) as T;
+}
+
+export const readModel = (name: string): Promise<ModelDeployment> => readObject('modeldeployment', name);
+
+/** Merges a patch into a ModelDeployment. */
+export async function patchModel(name: string, spec: object): Promise<void> {
+  await kubectl('patch', 'modeldeployment', name, '--type=merge', '-p', JSON.stringify({ spec }));
+}
+
+/** Pods by selector, those that are going included. */
+export async function listPods(selector: string, namespace = 'default'): Promise<Pod[]> {
+  return JSON.parse(await kubectl('get', 'pods', '-n', namespace, '-l', selector, '-o', 'json')).items;
+}
+
+export const listModelPods = (name: string): Promise<Pod[]> => listPods(`${LABELS.deployment}=${name}`);
+
+export const isPodReady = ({ metadata, status }: Pod): boolean =>
+  !metadata.deletionTimestamp &&
+  (status.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false);
+
+/** Polls until `isMet`; throws, naming what was waited for. */
+export const waitUntil = (what: string, seconds: number, isMet: () => Promise<boolean>): Promise<void> =>
+  pollUntil(what, seconds * 1000, isMet);
+
+export const waitForModel = (name: string, seconds = 90): Promise<void> =>
+  waitUntil(`${name} to be ready`, seconds, async () => {
+    const model = await readModel(name);
+    if (!isSettled(model)) return false;
+    const pods = await listModelPods(name);
+    return pods.length === (model.spec.paused ? 0 : (model.spec.replicas ?? 1));
+  });
+
+/** A simulator of the default workspace, with its control port open, and its endpoint. */
+export async function deploySimulator(
+  name: string,
+  { env = {}, ...spec }: Record<string, unknown> & { env?: Record<string, string> } = {},
+): Promise<EndpointEntry> {
+  const variables = { SIMULATOR_CONTROL_HOST: '::', SIMULATOR_CONTROL_PORT: '9100', ...env };
+  await apply({
+    apiVersion: 'berth.dev/v1alpha1',
+    kind: 'ModelDeployment',
+    metadata: { name, namespace: 'default' },
+    spec: {
+      kind: 'LLM',
+      model: { id: `e2e/${name}` },
+      engine: {
+        preset: 'simulator',
+        env: Object.entries(variables).map(([name, value]) => ({ name, value })),
+      },
+      ...spec,
+    },
+  });
+  const example = findEndpoint('tiny-chat');
+  return {
+    ...example,
+    name,
+    modelId: `e2e/${name}`,
+    baseURL: example.baseURL.replace('tiny-chat--', `${name}--`),
+    simulatorURL: null,
+    simulatorURLs: null,
+  };
+}
+
+export const removeModel = async (name: string): Promise<void> => {
+  await kubectl('delete', 'modeldeployment', name, '--ignore-not-found', '--timeout=120s');
+};
+
+/** Asks each replica's control port. */
+export async function control(name: string, method: string, settings?: object): Promise<unknown[]> {
+  const pods = (await listModelPods(name)).filter(isPodReady);
+  return Promise.all(
+    pods.map(async ({ status }) => {
+      const body = settings === undefined ? null : JSON.stringify(settings);
+      const response = await fetch(`http://${status.podIP}:9100/control`, { method, body });
+      return response.json();
+    }),
+  );
+}

@@ -1,0 +1,118 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import type { EndpointEntry } from '../../launch/endpoints-file.ts';
+import { startComponent, stopComponent, waitForServer } from '../cluster/cluster.ts';
+import { killContainer } from './containers.ts';
+import {
+  apply,
+  cluster,
+  deploySimulator,
+  isPodReady,
+  kubectl,
+  listPods,
+  readObject,
+  removeModel,
+  waitForModel,
+  waitUntil,
+} from './installation.ts';
+import { startTraffic } from './traffic.ts';
+
+const OPERATOR = 'app.kubernetes.io/name=berth,app.kubernetes.io/component=operator';
+const OUTAGE_MS = 60_000;
+/** Everything that the operator writes. */
+const WRITTEN =
+  'modeldeployments,workspaces,apikeys,deployments,services,ingresses,endpointslices,poddisruptionbudgets,networkpolicies,secrets';
+
+interface Lease {
+  spec: { holderIdentity?: string };
+}
+
+const readLeader = async (): Promise<string> => {
+  const leases = JSON.parse(await kubectl('get', 'leases', '-n', 'berth', '-o', 'json')).items as Lease[];
+  return leases[0]?.spec.holderIdentity ?? '';
+};
+
+/** Done as soon as the operator answers to a change: what was queued before is behind it. */
+async function proveReconciling(name: string, seconds: number): Promise<void> {
+  await apply({ apiVersion: 'berth.dev/v1alpha1', kind: 'APIKey', metadata: { name, namespace: 'other' } });
+  try {
+    await kubectl('wait', `apikey/${name}`, '-n', 'other', '--for=condition=Ready', `--timeout=${seconds}s`);
+  } finally {
+    await kubectl('delete', 'apikey', name, '-n', 'other');
+  }
+}
+
+describe('the operator', () => {
+  it('writes nothing when it is restarted and nothing has changed', async () => {
+    const readVersions = async () => {
+      const list = await kubectl('get', WRITTEN, '-n', 'default', '-o', 'json');
+      const items = JSON.parse(list).items as {
+        kind: string;
+        metadata: { name: string; resourceVersion: string };
+      }[];
+      return Object.fromEntries(
+        items.map(({ kind, metadata }) => [`${kind}/${metadata.name}`, metadata.resourceVersion]),
+      );
+    };
+    const before = await readVersions();
+    const leader = await readLeader();
+    await kubectl('delete', 'pod', '-n', 'berth', '-l', OPERATOR);
+    await waitUntil('another leader', 60, async () => {
+      const holder = await readLeader();
+      return holder !== '' && holder !== leader;
+    });
+    await waitUntil('both operators', 60, async () => (await listPods(OPERATOR, 'berth')).every(isPodReady));
+    await proveReconciling('e2e-restart', 30);
+    expect(await readVersions()).to.deep.equal(before);
+  });
+
+  it('is followed by its standby when it is killed', async () => {
+    const leader = await readLeader();
+    const pods = await listPods(OPERATOR, 'berth');
+    const pod = pods.find(({ metadata }) => leader.startsWith(metadata.name));
+    expect(pod, `${leader} among ${pods.map(({ metadata }) => metadata.name)}`).to.not.equal(undefined);
+    await killContainer(pod!, 'operator');
+    await waitUntil('another leader', 60, async () => {
+      const holder = await readLeader();
+      return holder !== '' && holder !== leader;
+    });
+    await proveReconciling('e2e-takeover', 30);
+  });
+
+  describe(`while the API server is away for ${OUTAGE_MS / 1000} s`, () => {
+    const name = 'unbothered';
+    let endpoint: EndpointEntry;
+    before(async () => {
+      const env = { SIMULATOR_TOKENS: '40', SIMULATOR_ITL_MS: '25' };
+      endpoint = await deploySimulator(name, { env, replicas: 2 });
+      await waitForModel(name);
+    });
+    after(async () => {
+      await startComponent(cluster, 'kube-apiserver');
+      await waitForServer(cluster);
+      await removeModel(name);
+    });
+
+    it('traffic never notices, and changes made afterwards are reconciled', async () => {
+      const traffic = startTraffic(endpoint);
+      let seen: Awaited<ReturnType<typeof traffic.stop>>;
+      try {
+        await traffic.more(10);
+        await stopComponent(cluster, 'kube-apiserver');
+        await sleep(OUTAGE_MS);
+        await startComponent(cluster, 'kube-apiserver');
+        await waitForServer(cluster);
+        await proveReconciling('e2e-outage', 90);
+        await kubectl('scale', 'modeldeployment', name, '--replicas=1');
+        await waitUntil('one replica', 60, async () => {
+          const { status } = await readObject<{ status: { replicas: number } }>('deployment', name);
+          return status.replicas === 1;
+        });
+        await traffic.more(10);
+      } finally {
+        seen = await traffic.stop();
+      }
+      expect(seen.failures).to.deep.equal([]);
+    });
+  });
+});

@@ -1,0 +1,95 @@
+import { expect } from 'chai';
+import type { EndpointEntry } from '../../launch/endpoints-file.ts';
+import {
+  deploySimulator,
+  isPodReady,
+  kubectl,
+  listModelPods,
+  listPods,
+  patchModel,
+  readModel,
+  removeModel,
+  waitForModel,
+  waitUntil,
+} from './installation.ts';
+import { startTraffic } from './traffic.ts';
+
+/** Streams of a second each. */
+const PACE = { SIMULATOR_TOKENS: '40', SIMULATOR_ITL_MS: '25' };
+
+describe('while users chat through the ingress at a steady rate, two replicas lose nothing', () => {
+  const name = 'steady';
+  let endpoint: EndpointEntry;
+  before(async () => {
+    endpoint = await deploySimulator(name, { env: PACE, replicas: 2 });
+    await waitForModel(name);
+  });
+  after(() => removeModel(name));
+
+  async function expectNoFailure(disturb: () => Promise<void>): Promise<void> {
+    const traffic = startTraffic(endpoint);
+    let seen: Awaited<ReturnType<typeof traffic.stop>>;
+    try {
+      await traffic.more(10);
+      await disturb();
+      await traffic.more(10);
+    } finally {
+      seen = await traffic.stop();
+    }
+    expect(seen.failures).to.deep.equal([]);
+    expect(seen.answers).to.be.greaterThan(20);
+  }
+
+  /** All pods of before are gone, and as many new ones are ready. */
+  async function waitForReplacement(before: string[], list = () => listModelPods(name)): Promise<void> {
+    await waitUntil('new pods in place of the old ones', 120, async () => {
+      const pods = await list();
+      const isNew = pods.every(({ metadata }) => !before.includes(metadata.uid));
+      return isNew && pods.length >= before.length && pods.every(isPodReady);
+    });
+  }
+
+  it('to a rollout', () =>
+    expectNoFailure(async () => {
+      const before = (await listModelPods(name)).map(({ metadata }) => metadata.uid);
+      await patchModel(name, { rollout: { revision: 'two' } });
+      await waitForReplacement(before);
+    }));
+
+  it('to a deleted pod', () =>
+    expectNoFailure(async () => {
+      const [pod] = await listModelPods(name);
+      await kubectl('delete', 'pod', pod!.metadata.name, '--wait=false');
+      await waitUntil('another pod in its place', 120, async () => {
+        const pods = await listModelPods(name);
+        const isGone = pods.every(({ metadata }) => metadata.uid !== pod!.metadata.uid);
+        return isGone && pods.length === 2 && pods.every(isPodReady);
+      });
+    }));
+
+  it('to a change of scale, down and up', () =>
+    expectNoFailure(async () => {
+      for (const replicas of [1, 2]) {
+        await kubectl('scale', 'modeldeployment', name, `--replicas=${replicas}`);
+        await waitUntil(`${replicas} pods`, 120, async () => {
+          const pods = await listModelPods(name);
+          return pods.length === replicas && pods.every(isPodReady);
+        });
+      }
+    }));
+
+  for (const component of ['operator', 'redis', 'front'])
+    it(`to a restart of ${component}`, () =>
+      expectNoFailure(async () => {
+        const selector = `app.kubernetes.io/name=berth,app.kubernetes.io/component=${component}`;
+        const list = () => listPods(selector, 'berth');
+        const before = (await list()).map(({ metadata }) => metadata.uid);
+        await kubectl('delete', 'pod', '-n', 'berth', '-l', selector, '--wait=false');
+        await waitForReplacement(before, list);
+      }));
+
+  it('and says Ready all in all', async () => {
+    await waitForModel(name);
+    expect((await readModel(name)).status.phase).to.equal('Ready');
+  });
+});

@@ -1,0 +1,69 @@
+/** Users at a steady rate: unmodified SDKs that chat through the ingress and never retry. */
+import type OpenAI from 'openai';
+import type { EndpointEntry } from '../../launch/endpoints-file.ts';
+import { connect } from './installation.ts';
+
+const INTERVAL_MS = 200;
+
+export interface Traffic {
+  /** Ends it, waits for what is under way, and tells what was seen. */
+  stop(): Promise<{ answers: number; failures: string[] }>;
+  /** Resolves when so many more answers have come to their end. */
+  more(count: number): Promise<void>;
+}
+
+/** Every 200 ms a new chat, by turns as a stream and at once. */
+export function startTraffic(endpoint: EndpointEntry): Traffic {
+  const client = connect(endpoint);
+  const running = new Set<Promise<void>>();
+  const failures: string[] = [];
+  let answers = 0;
+  let started = 0;
+  const send = () => {
+    const at = new Date().toISOString().slice(11, 23);
+    const isStream = started++ % 2 === 0;
+    const chat = (isStream ? readStream : readAnswer)(client, endpoint.modelId)
+      .then(
+        () => {
+          answers++;
+        },
+        (error: Error) => {
+          failures.push(`${at} ${isStream ? 'stream' : 'answer'}: ${describeError(error)}`);
+        },
+      )
+      .finally(() => running.delete(chat));
+    running.add(chat);
+  };
+  const timer = setInterval(send, INTERVAL_MS);
+  return {
+    stop: async () => {
+      clearInterval(timer);
+      await Promise.all(running);
+      return { answers, failures };
+    },
+    more: async (count) => {
+      const goal = answers + failures.length + count;
+      while (answers + failures.length < goal) await new Promise((resolve) => setTimeout(resolve, 50));
+    },
+  };
+}
+
+const MESSAGES: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'Tell me about harbours.' }];
+
+async function readAnswer(client: OpenAI, model: string): Promise<void> {
+  const answer = await client.chat.completions.create({ model, messages: MESSAGES });
+  if (!answer.choices[0]!.message.content) throw new Error('an empty answer');
+}
+
+/** A stream is whole when it tells why it ended; the SDK throws at an error event. */
+async function readStream(client: OpenAI, model: string): Promise<void> {
+  let reason: string | null = null;
+  for await (const chunk of await client.chat.completions.create({ model, messages: MESSAGES, stream: true }))
+    reason = chunk.choices[0]?.finish_reason ?? reason;
+  if (!reason) throw new Error('the stream ended without a reason');
+}
+
+function describeError(error: Error & { status?: number; cause?: unknown }): string {
+  const cause = error.cause instanceof Error ? ` (${error.cause.message})` : '';
+  return `${error.status ?? ''} ${error.message}${cause}`.trim();
+}

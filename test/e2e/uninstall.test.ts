@@ -1,0 +1,34 @@
+import { expect } from 'chai';
+import { LABELS } from '../../contract/names.ts';
+import { RELEASE, runHelm } from '../../launch/release.ts';
+import { cluster, kubectl, waitUntil } from './installation.ts';
+
+// The last file of the run: nothing is left after it.
+describe('uninstalling', () => {
+  const uninstall = () => runHelm(cluster, ['uninstall', RELEASE, '--wait', '--timeout=2m']);
+  const listNames = async (...args: string[]) =>
+    (await kubectl('get', ...args, '-o', 'name')).split('\n').filter(Boolean);
+
+  it('is refused while ModelDeployments exist', async () => {
+    const refusal = await uninstall().then(
+      () => undefined,
+      (error: Error) => error.message,
+    );
+    expect(refusal, 'helm uninstall went through').to.be.a('string');
+    expect(await listNames('deployments', '-n', 'berth')).to.have.length(2);
+  });
+
+  it('works once they are deleted, and leaves nothing but the definitions', async () => {
+    await kubectl('delete', 'modeldeployments', '--all', '-A', '--timeout=150s');
+    await waitUntil('the end of the model pods', 60, async () => {
+      const left = await listNames('deployments,services,ingresses,pods', '-A', '-l', LABELS.deployment);
+      return left.length === 0;
+    });
+    await kubectl('delete', 'apikeys,workspaces', '--all', '-A', '--timeout=60s');
+    await uninstall();
+    expect(await listNames('deployments,statefulsets,services', '-n', 'berth')).to.deep.equal([]);
+    expect(await listNames('crds')).to.include(
+      'customresourcedefinition.apiextensions.k8s.io/modeldeployments.berth.dev',
+    );
+  });
+});
