@@ -1,0 +1,31 @@
+/** The chart's pre-delete hook: fails, and so stops the uninstall, while ModelDeployments exist. */
+import { API_VERSION } from '../contract/kubernetes-types.ts';
+import { modelDeploymentResource } from '../contract/model-deployment.ts';
+import { createKubeClient } from './kube/client.ts';
+import { loadKubeConfig } from './kube/connection.ts';
+
+const { kind, plural } = modelDeploymentResource;
+const RESOURCE = { apiVersion: API_VERSION, kind, plural, namespaced: true };
+const SHOWN = 5;
+
+const namespaces = (process.env.OPERATOR_WATCH_NAMESPACES ?? '').split(',').filter(Boolean);
+const client = createKubeClient({ config: loadKubeConfig(), userAgent: 'berth-uninstall-guard' });
+try {
+  const pages = await Promise.all(
+    (namespaces.length > 0 ? namespaces : [undefined]).map((namespace) =>
+      client.list(RESOURCE, { ...(namespace ? { namespace } : {}), limit: SHOWN }),
+    ),
+  );
+  const left = pages
+    .flatMap(({ items }) => items)
+    .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
+  if (left.length > 0) {
+    console.error(
+      `ModelDeployments are left, and without the operator nobody cleans up after them: ${left.slice(0, SHOWN).join(', ')}. ` +
+        'Delete them first (kubectl delete modeldeployments --all -A), or set forceUninstall=true by helm upgrade.',
+    );
+    process.exitCode = 1;
+  }
+} finally {
+  await client.close();
+}
