@@ -23,7 +23,7 @@ import {
   stateFolder,
   writeCluster,
 } from './layout.ts';
-import { baseManifests } from './manifests.ts';
+import { baseManifests, findGatewayDefinitions } from './manifests.ts';
 import { createNamespaces, listContainerProcesses, listShims, removeNamespaces } from './namespaces.ts';
 import { writeNodeFiles } from './node-files.ts';
 import { ensurePackages } from './packages.ts';
@@ -79,8 +79,8 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   await importImages(cluster, [pauseImage, ...images]);
   progress.step('starting the controllers and the node');
   await waitForServer(cluster);
+  await applyBase(cluster);
   for (const component of COMPONENT_NAMES) await startComponent(cluster, component);
-  await runKubectl(cluster, ['apply', '-f', '-'], JSON.stringify(baseManifests(cluster.stateFolder)));
   progress.step('waiting for the node to be Ready');
   await waitForNode(cluster);
   progress.done(`cluster ${name} is up`);
@@ -127,6 +127,16 @@ export async function stopComponent(cluster: Cluster, component: string): Promis
 export const isComponentRunning = (cluster: Cluster, component: string): boolean =>
   isDaemonRunning(cluster.stateFolder, component);
 
+/**
+ * Serves the cluster's ingress (or another `host:port` of its network) on a port of this machine's 127.0.0.1, until
+ * the cluster is stopped.
+ */
+export function startRelay(cluster: Cluster, port: number, target = `${cluster.nodeIP}:80`): void {
+  const connect = [...cluster.exec, 'socat', '-', `TCP:${target}`].join(' ').replaceAll(':', '\\:');
+  const argv = ['socat', `TCP-LISTEN:${port},bind=127.0.0.1,fork,reuseaddr`, `EXEC:${connect}`];
+  startDaemon(cluster.stateFolder, { name: `relay-${port}`, argv });
+}
+
 /** Resolves when the API server is ready. */
 export const waitForServer = (cluster: Cluster): Promise<void> =>
   pollUntil('kube-apiserver', READY_TIMEOUT_MS, () => tryKubectl(cluster, ['get', '--raw', '/readyz']));
@@ -162,6 +172,12 @@ async function prepare(cluster: Cluster): Promise<void> {
   await writeCertificates(folder);
   writeNodeFiles({ name: cluster.name, folder, domain: cluster.domain });
   writeCluster(cluster);
+}
+
+async function applyBase(cluster: Cluster): Promise<void> {
+  const apply = ['apply', '--server-side', '-f'];
+  await runKubectl(cluster, [...apply, await findGatewayDefinitions()]);
+  await runKubectl(cluster, [...apply, '-'], JSON.stringify(baseManifests(cluster.stateFolder)));
 }
 
 async function waitForNode(cluster: Cluster): Promise<void> {

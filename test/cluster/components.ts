@@ -1,7 +1,7 @@
 /** The programs of the bundled cluster and their arguments, in the order in which they start. */
 import { join } from 'node:path';
 import { ensureBinary } from './binaries.ts';
-import { API_URL, type Cluster, enterCommand, NODE_IP, NODE_NAME, SERVICE_RANGE } from './layout.ts';
+import { API_URL, type Cluster, NODE_IP, NODE_NAME, SERVICE_RANGE } from './layout.ts';
 import type { DaemonCommand } from './processes.ts';
 
 interface Component {
@@ -84,8 +84,12 @@ const COMPONENTS: Component[] = [
     name: 'traefik',
     args: () => [
       `--entrypoints.web.address=${NODE_IP}:80`,
+      // By default an upload of more than a minute is cut.
+      '--entrypoints.web.transport.respondingtimeouts.readtimeout=300s',
       '--providers.kubernetesingress',
       `--providers.kubernetesingress.ingressendpoint.ip=${NODE_IP}`,
+      '--providers.kubernetesgateway',
+      `--providers.kubernetesgateway.statusaddress.ip=${NODE_IP}`,
       '--log.level=INFO',
       '--accesslog',
       '--global.checknewversion=false',
@@ -113,7 +117,7 @@ export async function componentCommand(cluster: Cluster, name: string): Promise<
   const program = SYSTEM_PROGRAMS.includes(name) ? name : await ensureBinary(name);
   return {
     name,
-    argv: [...enterCommand(cluster.name), program, ...component.args(cluster)],
+    argv: [...cluster.exec, program, ...component.args(cluster)],
     env: component.env?.(cluster) ?? {},
   };
 }
