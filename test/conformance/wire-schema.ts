@@ -6,6 +6,7 @@ export type WireType =
   | 'ChatCompletion'
   | 'ChatCompletionChunk'
   | 'Completion'
+  | 'CompletionChunk'
   | 'CreateEmbeddingResponse'
   | 'Model';
 
