@@ -1,7 +1,6 @@
 /** The operator as one thing that starts, leads and stops: the parts put together, nothing decided. */
 
 import { GROUP } from '../contract/kubernetes-types.ts';
-import type { ModelDeployment } from '../contract/model-deployment.ts';
 import { FIELD_MANAGER, STATUS_FIELD_MANAGER } from '../contract/names.ts';
 import { readSpentMicros } from '../redis/calls.ts';
 import type { RedisConnection } from '../redis/client.ts';
@@ -16,27 +15,20 @@ import type { OperatorMetrics } from './metrics.ts';
 import { Publisher } from './publish/publisher.ts';
 import { createCatalogue } from './reconcile/catalogue.ts';
 import { createClusterView } from './reconcile/cluster-view.ts';
-import type { ReconcileContext, ReconcileSettings } from './reconcile/context.ts';
 import { createControllers } from './reconcile/controllers.ts';
 import { keepIndexes } from './reconcile/indexing.ts';
 import { KeyIndex } from './reconcile/key-index.ts';
 import { ModelIndex } from './reconcile/model-index.ts';
+import { buildChildren } from './resources/children.ts';
+import { isHostAllowed } from './resources/route-host.ts';
+import type { OperatorSettings } from './settings.ts';
 
 export interface ProgramOptions {
   client: KubeClient;
   /** For the lease alone, so that no slow call delays a renewal. */
   leaseClient: KubeClient;
   redis: RedisConnection;
-  settings: ReconcileSettings;
-  build: ReconcileContext['build'];
-  isHostAllowed: (model: ModelDeployment, host: string) => boolean;
-  domain: string;
-  masterKey: string;
-  /** Namespaces to watch; empty for all. */
-  watchNamespaces: readonly string[];
-  /** Berth's own: of the lease, the front and this pod. */
-  namespace: string;
-  frontService: string;
+  settings: OperatorSettings;
   /** Of the pod; part of the lease's identity and of events. */
   podName: string;
   lease: { name: string; durationMs?: number; renewDeadlineMs?: number; retryMs?: number };
@@ -54,22 +46,28 @@ export type Program = ReturnType<typeof createProgram>;
 const STALE_MS = 10 * 60_000;
 
 export function createProgram(options: ProgramOptions) {
-  const { client, redis, settings, log, metrics, namespace, podName, masterKey } = options;
+  const { client, redis, settings, log, metrics, podName } = options;
+  const { namespace } = settings;
   const stopping = new AbortController();
   const view = createClusterView({
     client,
-    namespaces: options.watchNamespaces,
-    front: { namespace, service: options.frontService },
+    namespaces: settings.watchNamespaces,
+    front: { namespace, service: settings.frontService },
     log,
   });
-  const models = new ModelIndex(options.domain);
+  const models = new ModelIndex(settings.domain);
   const keys = new KeyIndex();
   const events = createEventRecorder({ client, controller: `${GROUP}/operator`, instance: podName, log });
   const publisher = new Publisher({
     connection: redis,
-    catalogue: createCatalogue({ view, models, keys, isHostAllowed: options.isHostAllowed }),
+    catalogue: createCatalogue({
+      view,
+      models,
+      keys,
+      isHostAllowed: (model, host) => isHostAllowed(model, host, settings),
+    }),
     users: settings.redisUsers,
-    masterKey,
+    masterKey: settings.masterKey,
     log,
     checkIntervalMs: options.checkIntervalMs,
     onDeploymentChange: (name) => controllers.models.queue.add(`${name.namespace}/${name.name}`),
@@ -108,7 +106,7 @@ export function createProgram(options: ProgramOptions) {
       statusWriter: createStatusWriter({ client, fieldManager: STATUS_FIELD_MANAGER }),
       record: events.record,
       publisher,
-      build: options.build,
+      build: (model, context) => buildChildren(model, settings, context),
       settings,
       now: options.now ?? Date.now,
       log,

@@ -1,12 +1,13 @@
 /** Applies a deployment's children in an order that keeps it reachable, and names what the API server refuses. */
 import { childNames } from '../../contract/names.ts';
-import { ApiError, isForbidden, isInvalid, isNamespaceTerminating } from '../kube/api-error.ts';
+import { ApiError, isForbidden, isInvalid, isNamespaceTerminating, isNotFound } from '../kube/api-error.ts';
 import { NotOwnedError } from '../kube/apply.ts';
-import { controllerOf, type KubeObject } from '../kube/object.ts';
+import { controllerOf, type KubeObject, objectKey } from '../kube/object.ts';
 import { RESOURCES } from '../kube/resource.ts';
 import type { BuiltChildren } from '../resources/built-children.ts';
 import type { Problem } from '../status/problem.ts';
 import type { ReconcileContext } from './context.ts';
+import { FrontRoutes } from './front-route.ts';
 
 interface ChildrenWork {
   live: KubeObject;
@@ -17,12 +18,14 @@ interface ChildrenWork {
 }
 
 export class Children {
-  readonly #context: Pick<ReconcileContext, 'client' | 'applier'>;
-  /** Generation of each object, by uid, for which a left-over HTTPRoute was looked for. */
-  readonly #searched = new Map<string, number>();
+  readonly #context: Pick<ReconcileContext, 'client' | 'applier' | 'settings' | 'log'>;
+  readonly #frontRoutes: FrontRoutes;
+  /** Generation of each object, by key, for which a left-over HTTPRoute was looked for. */
+  readonly #searched = new Map<string, string>();
 
-  constructor(context: Pick<ReconcileContext, 'client' | 'applier'>) {
+  constructor(context: Pick<ReconcileContext, 'client' | 'applier' | 'settings' | 'log'>) {
     this.#context = context;
+    this.#frontRoutes = new FrontRoutes(context);
   }
 
   /** Makes the children as built and removes all others; answers what stood in the way for good. */
@@ -34,6 +37,7 @@ export class Children {
       await beforePods();
       await applier.applyAll(built.objects, live, { signal });
       await this.#removeStrayRoute(live, built, signal);
+      await this.#frontRoutes.bring(live, built.frontRoute, signal);
       return [];
     } catch (error) {
       const problem = describeRefusal(error, live);
@@ -42,23 +46,22 @@ export class Children {
     }
   }
 
-  forget(uid: string): void {
-    this.#searched.delete(uid);
+  forget(key: string): void {
+    this.#searched.delete(key);
+    this.#frontRoutes.forget(key);
   }
 
   /** HTTPRoutes are not watched, so one of an earlier spec is looked for once a generation. */
   async #removeStrayRoute(live: KubeObject, built: BuiltChildren, signal: AbortSignal): Promise<void> {
     const { client, applier } = this.#context;
-    const { name, namespace, uid = '', generation = 0 } = live.metadata;
-    if (this.#searched.get(uid) === generation || built.objects.some(({ kind }) => kind === 'HTTPRoute'))
-      return;
-    const route = await client.find(
-      RESOURCES.HTTPRoute,
-      { name: childNames(name).route, namespace },
-      { signal },
-    );
+    const { name, namespace, uid, generation } = live.metadata;
+    const sought = `${uid}/${generation}`;
+    if (this.#searched.get(objectKey(live)) === sought) return;
+    if (built.objects.some(({ kind }) => kind === 'HTTPRoute')) return;
+    const at = { name: childNames(name).route, namespace };
+    const route = await client.find(RESOURCES.HTTPRoute, at, { signal });
     if (route && controllerOf(route)?.uid === uid) await applier.remove(route, live, { signal });
-    this.#searched.set(uid, generation);
+    this.#searched.set(objectKey(live), sought);
   }
 }
 
@@ -67,6 +70,8 @@ function describeRefusal(error: unknown, live: KubeObject): Problem | undefined 
   if (error instanceof NotOwnedError)
     return isPredecessors(error, live) ? undefined : { reason: 'NotOwned', message: error.message };
   if (isNamespaceTerminating(error)) return undefined;
+  if (isNotFound(error) && (error as ApiError).message.includes(RESOURCES.HTTPRoute.plural))
+    return { reason: 'NoHTTPRoute', message: 'the cluster has no HTTPRoute: install the Gateway API' };
   const isMalformed = error instanceof ApiError && error.code === 400;
   if (isInvalid(error) || isForbidden(error) || isMalformed)
     return { reason: 'Rejected', message: (error as ApiError).message };

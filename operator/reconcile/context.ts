@@ -8,17 +8,16 @@ import type { KubeObject } from '../kube/object.ts';
 import type { StatusWriter } from '../kube/status.ts';
 import type { Publisher } from '../publish/publisher.ts';
 import type { BuildContext, BuiltChildren } from '../resources/built-children.ts';
+import type { OperatorSettings } from '../settings.ts';
 import type { ClusterView } from './cluster-view.ts';
 import type { KeyIndex } from './key-index.ts';
 import type { ModelIndex } from './model-index.ts';
 
 /** What reconciling needs to know of the settings. */
-export interface ReconcileSettings {
-  operatorVersion: string;
-  /** Class of routes that name none; undefined for the cluster's default. */
-  ingressClass: string | undefined;
-  redisUsers: 'managed' | 'external' | 'off';
-}
+export type ReconcileSettings = Pick<
+  OperatorSettings,
+  'version' | 'namespace' | 'ingressClass' | 'redisUsers'
+>;
 
 export interface ReconcileContext {
   client: KubeClient;
@@ -29,7 +28,7 @@ export interface ReconcileContext {
   statusWriter: StatusWriter;
   record: (object: KubeObject, event: EventNote) => void;
   publisher: Publisher;
-  build: (model: ModelDeployment, context: BuildContext) => BuiltChildren | Promise<BuiltChildren>;
+  build: (model: ModelDeployment, context?: BuildContext) => BuiltChildren;
   settings: ReconcileSettings;
   /** Unix milliseconds. */
   now: () => number;

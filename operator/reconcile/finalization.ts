@@ -10,6 +10,7 @@ import { deploymentTarget } from '../publish/targets.ts';
 import { toMillis } from '../status/times.ts';
 import { BERTH_RESOURCES, BY_MODEL } from './cluster-view.ts';
 import type { ReconcileContext } from './context.ts';
+import { removeFrontRoute } from './front-route.ts';
 import { putFront } from './fronting.ts';
 
 /** Beyond the drain time, for what the cluster takes to notice. */
@@ -49,6 +50,7 @@ export class Finalization {
       await leaving.report();
       return { requeueAfterMs: Math.min(waiting, RECHECK_MS) };
     }
+    await removeFrontRoute(this.#context, key, signal);
     this.#context.models.withdraw(key);
     if (!(await this.#leaveRedis(key, live))) return { requeueAfterMs: REDIS_RECHECK_MS };
     await removeFinalizer(this.#context.client, {
@@ -78,17 +80,12 @@ export class Finalization {
       await applier.remove(deployment, live, { signal });
     const pods = view.pods.byIndex(BY_MODEL, key);
     if (pods.length === 0 && !view.deployments.get(key)) return 0;
-    const drainMs = model ? await this.#drainTimeout(model) : LONGEST_DRAIN_MS;
+    const drainMs = model ? this.#context.build(model).drainTimeoutMs : LONGEST_DRAIN_MS;
     const left = toMillis(live.metadata.deletionTimestamp) + drainMs + SLACK_MS - now();
     if (left > 0) return left;
     const note = `${pods.length} pods are still there after the drain time; leaving them to the cluster`;
     record(live, { type: 'Warning', reason: 'DrainTimeout', note });
     return 0;
-  }
-
-  async #drainTimeout(model: ModelDeployment): Promise<number> {
-    const built = await this.#context.build(model, { deployment: undefined, problems: [] });
-    return built.drainTimeoutMs;
   }
 
   /** True when Redis holds nothing of it any more, or has been away for too long to wait. */

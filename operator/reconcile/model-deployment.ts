@@ -78,7 +78,7 @@ export class ModelReconciler {
     });
     const found = await findProblems(context, model, signal);
     const deployment = context.view.deployments.get(key);
-    const built = await context.build(model, { deployment, problems: found });
+    const built = context.build(model, { deployment, problems: found });
     const problems = [...found, ...built.problems];
     const front = judgeFront({
       readySince: listReadySince(context, key),
@@ -108,7 +108,7 @@ export class ModelReconciler {
     if (!model) return;
     const { name, namespace } = model.metadata;
     const deployment = this.#context.view.deployments.get(`${namespace}/${name}`);
-    const built = await this.#context.build(model, { deployment, problems: [] });
+    const built = this.#context.build(model, { deployment });
     await this.#writeStatus({ live, model, built: { ...built, desiredReplicas: 0 }, problems: [], signal });
   }
 
@@ -138,7 +138,7 @@ export class ModelReconciler {
         url: built.url,
         registrationId: registrationIdOf(model),
         sidecarVersion: built.sidecarVersion,
-        operatorVersion: settings.operatorVersion,
+        operatorVersion: settings.version,
         now: now(),
       },
     );
@@ -189,7 +189,7 @@ export class ModelReconciler {
     const [namespace, name] = key.split('/') as [string, string];
     this.#finalization.forget(key);
     this.#context.publisher.mark(deploymentTarget({ namespace, name }));
-    this.#children.forget(this.#written.get(key)?.uid ?? '');
+    this.#children.forget(key);
     this.#written.delete(key);
   }
 }

@@ -4,7 +4,13 @@ export interface Problem {
   message: string;
 }
 
-const ROUTE_REASONS = new Set(['HostConflict', 'HostNotAllowed', 'AnnotationNotAllowed', 'NoIngressClass']);
+const ROUTE_REASONS = new Set([
+  'HostConflict',
+  'HostNotAllowed',
+  'AnnotationNotAllowed',
+  'NoIngressClass',
+  'NoHTTPRoute',
+]);
 
 /** A problem that withholds the route only: the pods are made all the same. */
 export const isRouteProblem = ({ reason }: Problem): boolean => ROUTE_REASONS.has(reason);
@@ -13,7 +19,8 @@ export const isRouteProblem = ({ reason }: Problem): boolean => ROUTE_REASONS.ha
 export const isBlocking = (problem: Problem): boolean => !isRouteProblem(problem);
 
 /** The cluster lacks something, the spec is right: it does not make the object unaccepted. */
-export const isRefusal = ({ reason }: Problem): boolean => reason !== 'NoIngressClass';
+export const isRefusal = ({ reason }: Problem): boolean =>
+  !['NoIngressClass', 'NoHTTPRoute'].includes(reason);
 
 export const joinMessages = (problems: readonly Problem[]): string =>
   problems.map(({ message }) => message).join('; ');

@@ -8,7 +8,7 @@ import { RESOURCES, type Resource } from '../../../operator/kube/resource.ts';
 import { BERTH_RESOURCES } from '../../../operator/reconcile/cluster-view.ts';
 import type { Wire } from '../../../operator/reconcile/wire.ts';
 import type { KubeRequest } from '../../support/kube-request.ts';
-import { FRONT_SERVICE, SYSTEM_NAMESPACE } from './operator-names.ts';
+import { FRONT_SERVICE, SYSTEM_NAMESPACE } from './operator-settings.ts';
 import { until } from './until.ts';
 
 export type Status = ModelDeployment['status'];

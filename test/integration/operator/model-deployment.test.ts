@@ -75,6 +75,7 @@ describe('reconciling a ModelDeployment', function () {
     startOperator();
     await cluster.createModel(namespace, 'fronted');
     await until(async () => (await cluster.frontAddresses(namespace, 'fronted'))?.length === 2);
+    await until(async () => (await deploymentOf('fronted')) !== undefined);
     const pod = await cluster.makeReadyPod(namespace, 'fronted');
     await until(async () => (await cluster.frontAddresses(namespace, 'fronted')) === undefined);
     await cluster.setPod(namespace, pod, {
@@ -142,7 +143,7 @@ describe('reconciling a ModelDeployment', function () {
   it('brings the reason of a stuck pod up to the deployment', async () => {
     const { cluster, startOperator } = harness;
     startOperator();
-    await cluster.createModel(namespace, 'stuck');
+    await cluster.createModel(namespace, 'stuck', { gpu: { count: 1 } });
     await until(async () => (await deploymentOf('stuck')) !== undefined);
     const pending = await cluster.makePod(
       namespace,

@@ -11,8 +11,7 @@ import { createKubeRequest } from '../../support/kube-request.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { type Api, type CountingClient, useApi } from '../kube/api.ts';
 import { Cluster } from './cluster-player.ts';
-import { FRONT_SERVICE, SYSTEM_NAMESPACE } from './operator-names.ts';
-import { buildTestChildren } from './test-children.ts';
+import { makeSettings, SYSTEM_NAMESPACE } from './operator-settings.ts';
 import { until } from './until.ts';
 
 const CRD: Resource = {
@@ -83,14 +82,7 @@ export function useHarness(): Harness {
       client,
       leaseClient,
       redis: connection,
-      settings: { operatorVersion: '1.0.0', ingressClass: 'test', redisUsers: 'managed' },
-      build: buildTestChildren,
-      isHostAllowed: () => true,
-      domain: 'example.test',
-      masterKey: 'master',
-      watchNamespaces: [],
-      namespace: SYSTEM_NAMESPACE,
-      frontService: FRONT_SERVICE,
+      settings: makeSettings(),
       podName: 'operator-1',
       lease: { name: 'berth-operator', durationMs: 3_000, renewDeadlineMs: 2_000, retryMs: 200 },
       onLost: (reason) => lost.push(reason),
