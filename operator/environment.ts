@@ -21,9 +21,8 @@ export interface OperatorProcess {
   logLevel: string;
   /** Name of the leader lease in `namespace`. */
   leaseName: string;
-  /** Probes; metrics have a port of their own. */
-  adminPort: number;
-  metricsPort: number;
+  /** Of /healthz, /readyz and /metrics. */
+  port: number;
   /** Path of a kubeconfig; undefined in a pod. */
   kubeconfig: string | undefined;
 }
@@ -101,8 +100,7 @@ function parseProcess(env: Variables): OperatorProcess {
     podName: readRequired(env, 'OPERATOR_POD_NAME'),
     logLevel: readOneOf(env, 'OPERATOR_LOG_LEVEL', LOG_LEVELS, 'info'),
     leaseName: env.OPERATOR_LEASE_NAME || 'berth-operator',
-    adminPort: readPort(env, 'OPERATOR_ADMIN_PORT', PORTS.admin),
-    metricsPort: readPort(env, 'OPERATOR_METRICS_PORT', PORTS.metrics),
+    port: readPort(env, 'OPERATOR_PORT', PORTS.metrics),
     kubeconfig: env.KUBECONFIG || undefined,
   };
 }

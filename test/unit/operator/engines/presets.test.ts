@@ -1,0 +1,180 @@
+import { expect } from 'chai';
+import { ENGINE_PRESETS } from '../../../../contract/model-pod.ts';
+import { PRESETS } from '../../../../operator/engines/presets.ts';
+import { hashInputs } from '../../../../operator/resources/template-pin.ts';
+import { build, makeModel, variable } from '../resources/fixtures.ts';
+
+const kindOf = (preset: string) =>
+  preset === 'tei' ? 'Embedding' : ['vllm-omni', 'sglang-diffusion'].includes(preset) ? 'Image' : 'LLM';
+
+const spec = (preset: string, more: object = {}) => ({
+  kind: kindOf(preset),
+  engine: { preset, ...(preset === 'custom' ? { image: 'own:1', args: ['$(ENGINE_PORT)'] } : {}) },
+  ...more,
+});
+
+describe('every engine', () => {
+  for (const preset of ENGINE_PRESETS) {
+    it(`listens on loopback only, on the port of the spec: ${preset}`, () => {
+      const { engine } = build(spec(preset));
+      const told = JSON.stringify([engine.args, engine.env]);
+      expect(told).to.include('127.0.0.1').and.to.include('8000');
+      expect(told).not.to.include('0.0.0.0');
+    });
+
+    it(`gives up privileges: ${preset}`, () => {
+      expect(build(spec(preset)).engine.securityContext).to.deep.include({
+        allowPrivilegeEscalation: false,
+        capabilities: { drop: ['ALL'] },
+        seccompProfile: { type: 'RuntimeDefault' },
+      });
+    });
+
+    it(`adds the arguments of the spec after its own: ${preset}`, () => {
+      const { engine } = build({ ...spec(preset), engine: { preset, image: 'i', args: ['--last'] } });
+      expect(engine.args!.at(-1)).to.equal('--last');
+    });
+  }
+
+  for (const preset of ENGINE_PRESETS.filter((name) => name !== 'custom'))
+    it(`runs as a user that is not root, with a home that it may write to: ${preset}`, () => {
+      const { engine, pod } = build(spec(preset));
+      expect(engine.securityContext).to.include({ runAsNonRoot: true }).and.have.property('runAsUser');
+      const home = engine.volumeMounts!.find(
+        ({ mountPath }) => mountPath === variable(engine, 'HOME')!.value,
+      )!;
+      expect(pod.volumes!.find(({ name }) => name === home.name)!.emptyDir).to.deep.equal({});
+      // Libraries that look their user up ask these first.
+      expect([variable(engine, 'USER')!.value, variable(engine, 'LOGNAME')!.value]).to.deep.equal([
+        'berth',
+        'berth',
+      ]);
+    });
+
+  for (const preset of ENGINE_PRESETS.filter((name) => !['custom', 'simulator'].includes(name)))
+    it(`has a pinned image: ${preset}`, () => {
+      for (const gpus of [0, 1])
+        expect(PRESETS[preset].image(gpus))
+          .to.match(/^[a-z.]+\/.+:[a-z0-9.-]*[0-9]$/)
+          .and.not.include('latest');
+    });
+});
+
+const argsOf = (preset: string, more: object = {}) => build(spec(preset, more)).engine.args!;
+
+describe('vLLM', () => {
+  it('serves the repository by the name that requests carry', () => {
+    const { engine } = build();
+    expect(engine.command).to.deep.equal(['vllm', 'serve']);
+    expect(engine.args).to.deep.equal([
+      'Qwen/Qwen3-8B',
+      '--host=127.0.0.1',
+      '--port=8000',
+      '--served-model-name=qwen/qwen3',
+      '--allowed-media-domains=none.invalid',
+    ]);
+  });
+
+  it('fetches no media by itself, by redirects neither', () => {
+    const { engine } = build();
+    expect(engine.args).to.include('--allowed-media-domains=none.invalid');
+    expect(variable(engine, 'VLLM_MEDIA_URL_ALLOW_REDIRECTS')!.value).to.equal('0');
+  });
+
+  it("runs as the image's own user, whom torch can look up", () => {
+    expect(build().engine.securityContext!.runAsUser).to.equal(2000);
+  });
+
+  it('splits the model over the GPUs of a replica', () => {
+    expect(argsOf('vllm', { gpu: { count: 4 } })).to.include('--tensor-parallel-size=4');
+    expect(argsOf('vllm').join()).not.to.include('tensor-parallel');
+  });
+
+  it('pools for embeddings', () => {
+    expect(argsOf('vllm', { kind: 'Embedding' })).to.include('--runner=pooling');
+  });
+});
+
+describe('SGLang', () => {
+  it('serves language models, split over GPUs, and embeddings', () => {
+    const { engine } = build(spec('sglang', { gpu: { count: 2 } }));
+    expect(engine.command).to.deep.equal(['python3', '-m', 'sglang.launch_server']);
+    expect(engine.args).to.include.members(['--model-path=Qwen/Qwen3-8B', '--tp-size=2']);
+    expect(argsOf('sglang', { kind: 'Embedding' })).to.include('--is-embedding');
+  });
+
+  it('serves diffusion as the child of a shell, with a folder for results', () => {
+    const { engine } = build(spec('sglang-diffusion', { kind: 'Video', gpu: { count: 2 } }));
+    expect(engine.command!.slice(0, 2)).to.deep.equal(['bash', '-c']);
+    expect(engine.args).to.include.members(['--num-gpus=2', '--output-path=/home/berth/outputs']);
+  });
+});
+
+describe('vLLM-Omni', () => {
+  it('serves diffusion models, split by sequence', () => {
+    const args = argsOf('vllm-omni', { gpu: { count: 2 } });
+    expect(args).to.include.members(['--omni', '--usp=2', '--allowed-media-domains=none.invalid']);
+  });
+});
+
+describe('Text Embeddings Inference', () => {
+  it('listens where it is told, whatever HOSTNAME says', () => {
+    expect(argsOf('tei')).to.include.members(['--hostname=127.0.0.1', '--model-id=Qwen/Qwen3-8B']);
+  });
+
+  it('takes the image without CUDA where there is no GPU', () => {
+    expect(build(spec('tei', { gpu: { count: 0 } })).engine.image).to.include(':cpu-');
+    expect(build(spec('tei')).engine.image).to.include(':cuda-');
+  });
+});
+
+describe('llama.cpp', () => {
+  it('runs on CPUs unless given GPUs, and offloads all layers to those', () => {
+    expect(build(spec('llama-cpp')).gpuResource).to.equal('');
+    expect(argsOf('llama-cpp', { gpu: { count: 1 } }).join(' ')).to.include('--n-gpu-layers 999');
+    expect(argsOf('llama-cpp').join()).not.to.include('n-gpu-layers');
+  });
+
+  it('takes no revision, and says so', () => {
+    const source = { huggingFace: { repo: 'a/b', revision: 'v1' } };
+    const { problems } = build(spec('llama-cpp', { model: { id: 'm', source } }));
+    expect(problems[0]!.message).to.include('revision');
+  });
+});
+
+describe('the simulator', () => {
+  it('is told kind, name, address and port, and what the spec sets', () => {
+    const { engine } = build({
+      model: { id: 'm' },
+      kind: 'Embedding',
+      engine: { preset: 'simulator', env: [{ name: 'SIMULATOR_TTFT_MS', value: '5' }] },
+    });
+    const told = Object.fromEntries(engine.env!.map(({ name, value }) => [name, value]));
+    expect(told).to.include({
+      SIMULATOR_KIND: 'Embedding',
+      SIMULATOR_MODEL: 'm',
+      SIMULATOR_HOST: '127.0.0.1',
+      SIMULATOR_PORT: '8000',
+      SIMULATOR_TTFT_MS: '5',
+    });
+    expect(engine.args).to.deep.equal(['simulator/main.js']);
+  });
+});
+
+describe('an engine of one’s own', () => {
+  it('finds address, port and model in its environment, for its arguments too', () => {
+    const { engine } = build({
+      model: { id: 'm', source: { pvc: { claimName: 'c', path: 'w' } } },
+      engine: { preset: 'custom', image: 'own:1', command: ['serve'], args: ['$(MODEL_PATH)'] },
+    });
+    expect(engine.command).to.deep.equal(['serve']);
+    expect(variable(engine, 'MODEL_PATH')!.value).to.equal('/models/w');
+    expect(engine.securityContext).not.to.have.property('runAsUser');
+  });
+});
+
+describe('the hash of what makes the pods', () => {
+  it('is what it was: a change here would restart every GPU pod at the next upgrade', () => {
+    expect(hashInputs(makeModel().spec)).to.equal('2235a34f1296a346a05d81c74a823b54');
+  });
+});

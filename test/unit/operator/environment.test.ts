@@ -1,0 +1,82 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { EnvironmentError, parseSettings, readEnvironment } from '../../../operator/environment.ts';
+
+const REQUIRED = {
+  OPERATOR_NAMESPACE: 'berth-system',
+  OPERATOR_DOMAIN: 'models.example.com',
+  OPERATOR_FRONT_SERVICE: 'berth-front',
+  OPERATOR_GATEWAY_IMAGE: 'berth/berth:1',
+  OPERATOR_REDIS_URL: 'redis://redis:6379',
+  OPERATOR_POD_NAME: 'operator-1',
+};
+const SECRETS = { masterKey: 'm', redisUsername: undefined, redisPassword: undefined };
+const parse = (env: Record<string, string> = {}) => parseSettings({ ...REQUIRED, ...env }, SECRETS);
+
+describe("the operator's environment", () => {
+  it('needs no more than where it is, its domain, image, front and Redis', () => {
+    expect(parse()).to.deep.include({
+      routeVia: 'Direct',
+      redisUsers: 'managed',
+      networkPolicies: true,
+      simulatorImage: 'berth/berth:1',
+      watchNamespaces: [],
+      gatewayResources: { requests: { cpu: '100m', memory: '256Mi' }, limits: { memory: '1Gi' } },
+    });
+  });
+
+  it('reads lists, JSON, ports and choices', () => {
+    const settings = parse({
+      OPERATOR_ALLOWED_HOSTS: 'a.example.com, *.b.example.com,',
+      OPERATOR_ENGINE_IMAGES: '{"vllm":"own:1"}',
+      OPERATOR_DOWNLOAD_ENV: '[{"name":"HTTPS_PROXY","value":"http://p"}]',
+      OPERATOR_URL_PORT: '8443',
+      OPERATOR_ROUTE_PRESET: 'nginx',
+      OPERATOR_NETWORK_POLICIES: 'false',
+      OPERATOR_WATCH_NAMESPACES: 'a,b',
+    });
+    expect(settings).to.deep.include({
+      allowedHosts: ['a.example.com', '*.b.example.com'],
+      engineImages: { vllm: 'own:1' },
+      downloadEnv: [{ name: 'HTTPS_PROXY', value: 'http://p' }],
+      urlPort: 8443,
+      routePreset: 'nginx',
+      networkPolicies: false,
+      watchNamespaces: ['a', 'b'],
+    });
+  });
+
+  const wrong: [string, Record<string, string>, RegExp][] = [
+    ['a missing variable', { OPERATOR_DOMAIN: '' }, /^OPERATOR_DOMAIN must be set$/],
+    [
+      'an unknown choice',
+      { OPERATOR_REDIS_USERS: 'on' },
+      /^OPERATOR_REDIS_USERS must be one of managed, external, off, not "on"$/,
+    ],
+    ['a port that is none', { OPERATOR_URL_PORT: '99999' }, /^OPERATOR_URL_PORT must be a port/],
+    ['broken JSON', { OPERATOR_ENGINE_IMAGES: '{' }, /^OPERATOR_ENGINE_IMAGES must be JSON/],
+    ['JSON of another shape', { OPERATOR_DOWNLOAD_ENV: '{}' }, /^OPERATOR_DOWNLOAD_ENV has the wrong shape/],
+  ];
+  for (const [name, env, message] of wrong)
+    it(`names ${name}`, () => expect(() => parse(env)).to.throw(EnvironmentError, message));
+
+  describe('with its Secret', () => {
+    let folder: string;
+    before(() => {
+      folder = mkdtempSync(join(tmpdir(), 'berth-operator-'));
+    });
+    after(() => rmSync(folder, { recursive: true }));
+
+    it('needs the master key, and reads it and the credentials from files', () => {
+      const env = { ...REQUIRED, OPERATOR_SECRET_PATH: folder };
+      expect(() => readEnvironment(env)).to.throw(EnvironmentError, /master-key/);
+      writeFileSync(join(folder, 'master-key'), 'key\n');
+      writeFileSync(join(folder, 'redis-password'), 'secret');
+      const { settings, process } = readEnvironment(env);
+      expect(settings).to.include({ masterKey: 'key', redisPassword: 'secret', redisUsername: undefined });
+      expect(process).to.include({ podName: 'operator-1', leaseName: 'berth-operator', logLevel: 'info' });
+    });
+  });
+});

@@ -1,0 +1,266 @@
+import { expect } from 'chai';
+import { drainToken } from '../../../../contract/identity.ts';
+import { build, SETTINGS, variable } from './fixtures.ts';
+
+describe('the gateway in the pod', () => {
+  it('is a native sidecar and first of the init containers, also where weights are copied', () => {
+    const { pod } = build({ model: { id: 'm', source: { s3: { uri: 's3://models/m' } } } });
+    expect(pod.initContainers!.map(({ name }) => name)).to.deep.equal(['gateway', 'fetch-weights']);
+    expect(pod.initContainers![0]!.restartPolicy).to.equal('Always');
+    expect(pod.initContainers![1]!.restartPolicy).to.equal(undefined);
+  });
+
+  it('has a startup probe that says "listening" only, and readiness that follows the engine', () => {
+    const { gateway } = build();
+    expect(gateway.startupProbe!.httpGet).to.deep.equal({ path: '/startup', port: 8081 });
+    expect(gateway.readinessProbe!.httpGet).to.deep.equal({ path: '/readyz', port: 8081 });
+    expect(gateway.livenessProbe!.httpGet).to.deep.equal({ path: '/healthz', port: 8081 });
+  });
+
+  it('meets the restricted pod security standard, as every init container does', () => {
+    const { pod } = build({
+      model: { id: 'm', source: { image: { reference: 'w:1', mode: 'Copy', path: 'w' } } },
+    });
+    for (const { name, securityContext } of pod.initContainers!)
+      expect(securityContext, name).to.deep.include({
+        runAsNonRoot: true,
+        readOnlyRootFilesystem: true,
+        allowPrivilegeEscalation: false,
+        capabilities: { drop: ['ALL'] },
+        seccompProfile: { type: 'RuntimeDefault' },
+      });
+  });
+
+  it('has no CPU limit, and a heap below its memory limit', () => {
+    const { gateway } = build();
+    expect(gateway.resources!.limits).to.deep.equal({ memory: '1Gi' });
+    expect(variable(gateway, 'NODE_OPTIONS')!.value).to.equal('--max-old-space-size=768');
+  });
+
+  it('is told its engine, its pod and where its Secret is, but no credentials', () => {
+    const { gateway, pod } = build({ engine: { preset: 'vllm', port: 9000, healthPath: '/ok' } });
+    expect(variable(gateway, 'GATEWAY_ENGINE_URL')!.value).to.equal('http://127.0.0.1:9000');
+    expect(variable(gateway, 'GATEWAY_ENGINE_HEALTH_PATH')!.value).to.equal('/ok');
+    expect(variable(gateway, 'GATEWAY_POD_IP')!.valueFrom!.fieldRef!.fieldPath).to.equal('status.podIP');
+    expect(JSON.stringify(pod)).not.to.include('operator-password');
+  });
+
+  it("mounts the workspace's own Redis Secret with external users", () => {
+    const { pod } = build({}, { redisUsers: 'external', externalRedisSecret: 'my-redis' });
+    const { projected } = pod.volumes!.find(({ name }) => name === 'gateway-secret')!;
+    expect(projected!.sources!.map(({ secret }) => secret!.name)).to.deep.equal(['qwen-gateway', 'my-redis']);
+  });
+});
+
+describe('the engine in the pod', () => {
+  it('is probed through the gateway, and started for as long as its start-up may take', () => {
+    const { engine } = build({ engine: { preset: 'vllm', startupTimeout: '1h' } });
+    const { startupProbe } = engine;
+    expect(startupProbe!.httpGet).to.deep.equal({ path: '/engine/startup', port: 8081 });
+    expect(startupProbe!.failureThreshold! * startupProbe!.periodSeconds!).to.equal(3600);
+    expect(engine.livenessProbe!.httpGet).to.deep.equal({ path: '/engine/liveness', port: 8081 });
+  });
+
+  it('is restarted by its liveness only after 5 minutes without an answer, so a crashing gateway costs no model', () => {
+    const { failureThreshold, periodSeconds } = build().engine.livenessProbe!;
+    expect(failureThreshold! * periodSeconds!).to.be.at.least(300);
+  });
+
+  it('ends within 30 s after a failed probe, not after the whole grace period', () => {
+    const { startupProbe, livenessProbe } = build().engine;
+    expect(startupProbe!.terminationGracePeriodSeconds).to.equal(30);
+    expect(livenessProbe!.terminationGracePeriodSeconds).to.equal(30);
+  });
+
+  it('drains before it ends, with the token that the gateway of the same template knows', () => {
+    const { engine, gateway } = build();
+    const { httpGet } = engine.lifecycle!.preStop!;
+    const token = drainToken(SETTINGS.masterKey, 'team-a', 'qwen');
+    expect(httpGet).to.deep.equal({
+      path: '/drain',
+      port: 8081,
+      httpHeaders: [{ name: 'x-berth-drain-token', value: token }],
+    });
+    expect(variable(gateway, 'GATEWAY_DRAIN_TOKEN')!.value).to.equal(token);
+  });
+
+  it('opens no port, and tells the reason of a crash', () => {
+    const { engine } = build();
+    expect(engine.ports).to.equal(undefined);
+    expect(engine.terminationMessagePolicy).to.equal('FallbackToLogsOnError');
+  });
+
+  it("takes the spec's variables over the preset's, each name once", () => {
+    const secret = { secretKeyRef: { name: 's', key: 'k' } };
+    const { engine } = build({
+      engine: {
+        preset: 'vllm',
+        env: [
+          { name: 'VLLM_NO_USAGE_STATS', value: '0' },
+          { name: 'TOKEN', valueFrom: secret },
+        ],
+        envFrom: [{ secretRef: { name: 'more' } }],
+      },
+    });
+    const names = engine.env!.map(({ name }) => name);
+    expect(names).to.have.lengthOf(new Set(names).size);
+    expect(variable(engine, 'VLLM_NO_USAGE_STATS')!.value).to.equal('0');
+    expect(variable(engine, 'TOKEN')!.valueFrom).to.deep.equal(secret);
+    expect(engine.envFrom).to.deep.equal([{ secretRef: { name: 'more' } }]);
+  });
+});
+
+describe('the grace of a pod', () => {
+  const cases: [string, object, number][] = [
+    ['3 minutes for text', { kind: 'LLM' }, 180],
+    ['5 minutes for images', { kind: 'Image', engine: { preset: 'simulator' }, model: { id: 'm' } }, 300],
+    ['35 minutes for video', { kind: 'Video', engine: { preset: 'simulator' }, model: { id: 'm' } }, 2100],
+    ['what the spec says', { rollout: { drainTimeout: '7m' } }, 420],
+  ];
+  for (const [name, spec, seconds] of cases)
+    it(`is ${name}, and 30 s to end`, () => {
+      const { pod, gateway, deployment, drainTimeoutMs } = build(spec);
+      expect(pod.terminationGracePeriodSeconds).to.equal(seconds + 30);
+      expect(drainTimeoutMs).to.equal((seconds + 30) * 1000);
+      expect(variable(gateway, 'GATEWAY_DRAIN_TIMEOUT_MS')!.value).to.equal(String(seconds * 1000));
+      // The start-up timeout, the grace and 10 minutes.
+      expect(deployment.progressDeadlineSeconds).to.equal(1800 + seconds + 30 + 600);
+    });
+});
+
+describe('rollouts', () => {
+  it('need no spare GPU: one pod goes before its replacement comes', () => {
+    expect(build().deployment.strategy!.rollingUpdate).to.deep.equal({ maxSurge: 0, maxUnavailable: 1 });
+  });
+
+  it('take no pod before its replacement is ready, where there is a spare GPU', () => {
+    const { deployment } = build({ rollout: { maxSurge: 1 } });
+    expect(deployment.strategy!.rollingUpdate).to.deep.equal({ maxSurge: 1, maxUnavailable: 0 });
+  });
+});
+
+describe('the number of pods', () => {
+  const cases: [string, object, number][] = [
+    ['one by default', {}, 1],
+    ['what the spec says', { replicas: 3 }, 3],
+    ['none by hand', { replicas: 0 }, 0],
+    ['none while paused', { replicas: 3, paused: true }, 0],
+    ['the minimum with scaling', { scaling: { min: 2, max: 5 } }, 2],
+    ['one with scaling from zero, which nothing wakes yet', { scaling: { min: 0, max: 5 } }, 1],
+  ];
+  for (const [name, spec, replicas] of cases)
+    it(`is ${name}`, () => {
+      const { deployment, desiredReplicas } = build(spec);
+      expect([deployment.replicas, desiredReplicas]).to.deep.equal([replicas, replicas]);
+    });
+});
+
+describe('GPUs', () => {
+  it('are limits by resource name, and bring the toleration of GPU nodes', () => {
+    const { engine, pod, gpuResource } = build({ resources: { limits: { memory: '32Gi' } } });
+    expect(engine.resources!.limits).to.deep.equal({ memory: '32Gi', 'nvidia.com/gpu': '1' });
+    expect(pod.tolerations).to.deep.equal([
+      { key: 'nvidia.com/gpu', operator: 'Exists', effect: 'NoSchedule' },
+    ]);
+    expect(gpuResource).to.equal('nvidia.com/gpu');
+  });
+
+  it('can be MIG slices, on nodes with the same taint, in a runtime class', () => {
+    const gpu = { count: 2, resourceName: 'nvidia.com/mig-1g.10gb', runtimeClassName: 'nvidia' };
+    const { engine, pod, gpuResource } = build({ gpu });
+    expect(engine.resources!.limits).to.deep.equal({ 'nvidia.com/mig-1g.10gb': '2' });
+    expect(pod.tolerations![0]!.key).to.equal('nvidia.com/gpu');
+    expect(pod.runtimeClassName).to.equal('nvidia');
+    expect(gpuResource).to.equal('nvidia.com/mig-1g.10gb');
+  });
+
+  it('are asked for by none of the presets that need none', () => {
+    const { engine, pod, gpuResource } = build({ model: { id: 'm' }, engine: { preset: 'simulator' } });
+    expect(engine.resources!.limits).to.equal(undefined);
+    expect([pod.tolerations, gpuResource]).to.deep.equal([[], '']);
+  });
+
+  const memory: [string, object, string | undefined][] = [
+    ['as it is with one', { gpu: { count: 1 } }, undefined],
+    ['8Gi with more', { gpu: { count: 2 } }, '8Gi'],
+    ['half the memory limit', { gpu: { count: 2 }, resources: { limits: { memory: '64Gi' } } }, '32768Mi'],
+    ['what the spec says', { gpu: { count: 1, sharedMemory: '1Gi' } }, '1Gi'],
+  ];
+  for (const [name, spec, size] of memory)
+    it(`have shared memory ${name}`, () => {
+      const { pod, engine } = build(spec);
+      const volume = pod.volumes!.find(({ name }) => name === 'shared-memory');
+      expect(volume?.emptyDir?.sizeLimit).to.equal(size);
+      const mount = engine.volumeMounts!.find(({ mountPath }) => mountPath === '/dev/shm');
+      expect(mount !== undefined).to.equal(size !== undefined);
+    });
+});
+
+describe('overrides of the pod', () => {
+  it('add labels, but none that would take the pods out of their selector', () => {
+    const labels = { team: 'a', 'berth.dev/deployment': 'other', 'app.kubernetes.io/component': 'x' };
+    const { template, deployment } = build({ template: { labels } });
+    expect(template.metadata!.labels).to.include({ team: 'a', ...deployment.selector.matchLabels });
+  });
+
+  it('add annotations, and keep the admin port out of meshes all the same', () => {
+    const annotations = { a: 'b', 'traffic.sidecar.istio.io/excludeInboundPorts': '9999' };
+    const { template } = build({ template: { annotations } });
+    expect(template.metadata!.annotations).to.include({
+      a: 'b',
+      'traffic.sidecar.istio.io/excludeInboundPorts': '8081,9999',
+      'config.linkerd.io/skip-inbound-ports': '8081',
+    });
+  });
+
+  it('reach the pod: scheduling, pull secrets, volumes, security', () => {
+    const { pod, engine } = build(
+      {
+        template: {
+          nodeSelector: { zone: 'a' },
+          tolerations: [{ key: 'spot', operator: 'Exists' }],
+          affinity: { nodeAffinity: {} },
+          priorityClassName: 'high',
+          serviceAccountName: 'models',
+          imagePullSecrets: ['mine', 'shared'],
+          volumes: [{ name: 'lora', emptyDir: {} }],
+          volumeMounts: [{ name: 'lora', mountPath: '/lora' }],
+          securityContext: { runAsUser: 0, runAsNonRoot: null },
+          podSecurityContext: { fsGroup: 7 },
+          topologySpreadConstraints: [
+            { maxSkew: 2, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule' },
+          ],
+        },
+      },
+      { imagePullSecrets: ['shared'] },
+    );
+    expect(pod.nodeSelector).to.deep.equal({ zone: 'a' });
+    expect(pod.tolerations).to.have.lengthOf(2);
+    expect(pod.affinity).to.deep.equal({ nodeAffinity: {} });
+    expect([pod.priorityClassName, pod.serviceAccountName]).to.deep.equal(['high', 'models']);
+    expect(pod.imagePullSecrets).to.deep.equal([{ name: 'shared' }, { name: 'mine' }]);
+    expect(pod.volumes!.at(-1)).to.deep.equal({ name: 'lora', emptyDir: {} });
+    expect(engine.volumeMounts!.at(-1)).to.deep.equal({ name: 'lora', mountPath: '/lora' });
+    expect(engine.securityContext).to.include({ runAsUser: 0 }).and.not.have.property('runAsNonRoot');
+    expect(pod.securityContext).to.include({ fsGroup: 7 });
+    expect(pod.topologySpreadConstraints![0]).to.deep.include({
+      maxSkew: 2,
+      labelSelector: {
+        matchLabels: { 'berth.dev/deployment': 'qwen', 'app.kubernetes.io/component': 'model' },
+      },
+    });
+  });
+
+  it('are not needed to spread pods over nodes, softly', () => {
+    const [constraint] = build().pod.topologySpreadConstraints!;
+    expect(constraint).to.include({
+      topologyKey: 'kubernetes.io/hostname',
+      whenUnsatisfiable: 'ScheduleAnyway',
+    });
+  });
+
+  it('never give the pod a token of the API server or links to other Services', () => {
+    const { pod } = build({ template: { serviceAccountName: 'models' } });
+    expect([pod.automountServiceAccountToken, pod.enableServiceLinks]).to.deep.equal([false, false]);
+  });
+});

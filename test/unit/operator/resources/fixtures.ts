@@ -1,0 +1,107 @@
+/** A deployment and settings for tables, and a look into what is built. */
+import type {
+  V1Container,
+  V1DeploymentSpec,
+  V1EnvVar,
+  V1IngressSpec,
+  V1PodSpec,
+  V1PodTemplateSpec,
+} from '@kubernetes/client-node';
+import { type ModelDeployment, modelDeployment } from '../../../../contract/model-deployment.ts';
+import type { KubeObject } from '../../../../operator/kube/object.ts';
+import type { BuildContext, BuiltChildren } from '../../../../operator/resources/built-children.ts';
+import { buildChildren } from '../../../../operator/resources/children.ts';
+import type { OperatorSettings } from '../../../../operator/settings.ts';
+
+export const SETTINGS: OperatorSettings = {
+  namespace: 'berth-system',
+  version: '1.0.0',
+  domain: 'models.example.com',
+  urlScheme: 'https',
+  urlPort: undefined,
+  ingressClass: undefined,
+  routePreset: 'none',
+  routeVia: 'Direct',
+  allowedHosts: ['llm.example.com', '*.llm.example.com'],
+  allowedAnnotations: ['cert-manager.io/cluster-issuer'],
+  frontService: 'berth-front',
+  frontServicePort: 80,
+  gatewayImage: 'berth/berth:1.0.0',
+  gatewayResources: { requests: { cpu: '100m', memory: '256Mi' }, limits: { memory: '1Gi' } },
+  gatewayLogLevel: 'info',
+  simulatorImage: 'berth/berth:1.0.0',
+  engineImages: {},
+  s3CopyImage: 'docker.io/rclone/rclone:1',
+  imagePullPolicy: 'IfNotPresent',
+  imageRegistry: '',
+  imagePullSecrets: [],
+  downloadEnv: [],
+  networkPolicies: true,
+  redisURL: 'redis://berth-redis.berth-system.svc:6379',
+  redisUsers: 'managed',
+  redisUsername: 'operator',
+  redisPassword: 'operator-password',
+  externalRedisSecret: 'berth-redis',
+  watchNamespaces: [],
+  masterKey: 'master',
+};
+
+/** A vLLM deployment of weights from the hub, but for what `spec` and `metadata` say. */
+export function makeModel(spec: object = {}, metadata: object = {}): ModelDeployment {
+  return modelDeployment.parse({
+    apiVersion: 'berth.dev/v1alpha1',
+    kind: 'ModelDeployment',
+    metadata: { name: 'qwen', namespace: 'team-a', uid: 'uid-1', ...metadata },
+    spec: {
+      kind: 'LLM',
+      model: { id: 'qwen/qwen3', source: { huggingFace: { repo: 'Qwen/Qwen3-8B' } } },
+      engine: { preset: 'vllm' },
+      ...spec,
+    },
+  });
+}
+
+export interface Built extends BuiltChildren {
+  find: (kind: string) => KubeObject;
+  has: (kind: string) => boolean;
+  deployment: V1DeploymentSpec;
+  deploymentObject: KubeObject;
+  template: V1PodTemplateSpec;
+  pod: V1PodSpec;
+  gateway: V1Container;
+  engine: V1Container;
+  ingress: () => V1IngressSpec;
+}
+
+export function build(
+  spec: object | ModelDeployment = {},
+  settings: Partial<OperatorSettings> = {},
+  context: BuildContext = {},
+): Built {
+  const model = 'apiVersion' in spec ? (spec as ModelDeployment) : makeModel(spec);
+  const built = buildChildren(model, { ...SETTINGS, ...settings }, context);
+  const find = (kind: string) => {
+    const found = built.objects.find((object) => object.kind === kind);
+    if (!found) throw new Error(`no ${kind} was built`);
+    return found;
+  };
+  const deploymentObject = find('Deployment');
+  const deployment = deploymentObject.spec as V1DeploymentSpec;
+  const pod = deployment.template.spec!;
+  return {
+    ...built,
+    find,
+    has: (kind) => built.objects.some((object) => object.kind === kind),
+    deployment,
+    deploymentObject,
+    template: deployment.template,
+    pod,
+    gateway: pod.initContainers![0]!,
+    engine: pod.containers[0]!,
+    ingress: () => find('Ingress').spec as V1IngressSpec,
+  };
+}
+
+export function variable(container: V1Container, name: string): V1EnvVar | undefined {
+  return container.env?.find((one) => one.name === name);
+}

@@ -1,0 +1,165 @@
+import type { V1IngressSpec } from '@kubernetes/client-node';
+import { expect } from 'chai';
+import { build, makeModel } from './fixtures.ts';
+
+const annotationsOf = (spec: object, settings = {}) =>
+  build(spec, settings).find('Ingress').metadata.annotations ?? {};
+
+describe("a deployment's host", () => {
+  it('is one DNS label under the domain, so that one wildcard certificate covers all', () => {
+    const { ingress, url } = build();
+    expect(ingress().rules![0]!.host).to.equal('qwen--team-a.models.example.com');
+    expect(url).to.equal('https://qwen--team-a.models.example.com/v1');
+  });
+
+  it('is shortened with a hash where the label would be too long', () => {
+    const model = makeModel({}, { name: 'n'.repeat(45), namespace: 's'.repeat(60) });
+    const [label] = build(model).ingress().rules![0]!.host!.split('.');
+    expect(label).to.match(/^n{45}--s+-[0-9a-f]{8}$/);
+    expect(label!.length).to.be.at.most(63);
+  });
+
+  const hosts: [string, boolean][] = [
+    ['llm.example.com', true],
+    ['a.llm.example.com', true],
+    ['qwen--team-a.models.example.com', true],
+    ['a.b.llm.example.com', false],
+    ['other--team-b.models.example.com', false],
+    ['llm.example.com.evil.org', false],
+  ];
+  for (const [host, allowed] of hosts)
+    it(`${allowed ? 'may' : 'may not'} be ${host}`, () => {
+      const built = build({ route: { host } });
+      expect(built.has('Ingress')).to.equal(allowed);
+      expect(built.url).to.equal(allowed ? `https://${host}/v1` : undefined);
+      expect(built.problems.map(({ reason }) => reason)).to.deep.equal(allowed ? [] : ['HostNotAllowed']);
+    });
+
+  it('is withheld, but nothing else, while another deployment has it', () => {
+    const problems = [{ reason: 'HostConflict', message: 'taken' }];
+    const built = build({}, {}, { problems });
+    expect(built.has('Ingress')).to.equal(false);
+    expect(built.has('Deployment')).to.equal(true);
+    expect(built.url).to.equal(undefined);
+  });
+
+  it('is the Service within the cluster where no route is wanted', () => {
+    const built = build({ route: { enabled: false } });
+    expect(built.has('Ingress')).to.equal(false);
+    expect(built.url).to.equal('http://qwen.team-a.svc/v1');
+  });
+
+  it('carries the port and scheme that clients see', () => {
+    expect(build({}, { urlScheme: 'http', urlPort: 8443 }).url).to.equal(
+      'http://qwen--team-a.models.example.com:8443/v1',
+    );
+  });
+});
+
+describe('an Ingress', () => {
+  it("points at the deployment's own Service", () => {
+    const [path] = build().ingress().rules![0]!.http!.paths;
+    expect(path).to.deep.equal({
+      path: '/',
+      pathType: 'Prefix',
+      backend: { service: { name: 'qwen', port: { number: 80 } } },
+    });
+  });
+
+  it("takes the spec's class, then the installation's, then the cluster's", () => {
+    const classOf = (className?: string, ingressClass?: string) =>
+      build({ route: { className } }, { ingressClass }).ingress().ingressClassName;
+    expect([classOf('own', 'all'), classOf(undefined, 'all'), classOf()]).to.deep.equal([
+      'own',
+      'all',
+      undefined,
+    ]);
+  });
+
+  it('serves the certificate of the spec', () => {
+    const { ingress, url } = build({ route: { tlsSecretName: 'cert' } }, { urlScheme: 'http' });
+    expect(ingress().tls).to.deep.equal([{ hosts: ['qwen--team-a.models.example.com'], secretName: 'cert' }]);
+    expect(url).to.match(/^https:/);
+  });
+
+  it('lets nginx answer for as long and take as much as the gateway does, and buffer nothing', () => {
+    const prefix = 'nginx.ingress.kubernetes.io';
+    const annotations = annotationsOf({ route: { preset: 'nginx' } });
+    expect(annotations).to.deep.equal({
+      [`${prefix}/proxy-body-size`]: '0',
+      [`${prefix}/proxy-buffering`]: 'off',
+      [`${prefix}/proxy-request-buffering`]: 'off',
+      [`${prefix}/proxy-read-timeout`]: '180',
+      [`${prefix}/proxy-send-timeout`]: '360',
+    });
+    const longer = annotationsOf({ route: { preset: 'nginx' }, limits: { requestTimeout: '10m' } });
+    expect(longer[`${prefix}/proxy-read-timeout`]).to.equal('660');
+  });
+
+  it('lets an ALB idle for as long, and take a missing route for health', () => {
+    const annotations = annotationsOf({}, { routePreset: 'alb' });
+    expect(annotations['alb.ingress.kubernetes.io/load-balancer-attributes']).to.equal(
+      'idle_timeout.timeout_seconds=360',
+    );
+    expect(annotations['alb.ingress.kubernetes.io/success-codes']).to.equal('200-499');
+  });
+
+  it('carries annotations that the installation lets through', () => {
+    const annotations = { 'cert-manager.io/cluster-issuer': 'letsencrypt' };
+    expect(annotationsOf({ route: { annotations } })).to.deep.equal(annotations);
+  });
+});
+
+describe('an HTTPRoute', () => {
+  const route = { type: 'HTTPRoute', gateway: { name: 'public', sectionName: 'https' } };
+
+  it("hangs on the Gateway of the spec, in the deployment's namespace unless told otherwise", () => {
+    const { spec } = build({ route }).find('HTTPRoute') as unknown as { spec: { parentRefs: object[] } };
+    expect(spec.parentRefs).to.deep.equal([{ name: 'public', namespace: 'team-a', sectionName: 'https' }]);
+  });
+
+  it("switches the Gateway's own timeouts off with its preset", () => {
+    const rulesOf = (preset: string) =>
+      (build({ route: { ...route, preset } }).find('HTTPRoute').spec as { rules: object[] }).rules;
+    expect(rulesOf('gateway-api')[0]).to.deep.include({
+      timeouts: { request: '0s' },
+      backendRefs: [{ name: 'qwen', port: 80 }],
+    });
+    expect(rulesOf('none')[0]).not.to.have.property('timeouts');
+  });
+});
+
+describe('a route through the front', () => {
+  const front = (spec: object = {}) => build({ route: { via: 'Front' }, ...spec });
+
+  it("lives in Berth's namespace, points at the front's Service and has no owner in another namespace", () => {
+    const built = front();
+    expect(built.has('Ingress')).to.equal(false);
+    const { metadata, spec } = built.frontRoute!;
+    expect(metadata.namespace).to.equal('berth-system');
+    expect(metadata.ownerReferences).to.equal(undefined);
+    expect(metadata.labels).to.include({ 'berth.dev/deployment': 'qwen' });
+    const { rules } = spec as V1IngressSpec;
+    expect(rules![0]!.host).to.equal('qwen--team-a.models.example.com');
+    expect(rules![0]!.http!.paths[0]!.backend.service).to.deep.equal({
+      name: 'berth-front',
+      port: { number: 80 },
+    });
+  });
+
+  it('has a name that no other deployment shares', () => {
+    const nameOf = (name: string, namespace: string) =>
+      build(makeModel({ route: { via: 'Front' } }, { name, namespace })).frontRoute!.metadata.name;
+    expect(nameOf('b-c', 'a')).not.to.equal(nameOf('c', 'a-b'));
+    expect(nameOf('n'.repeat(45), 's'.repeat(63)).length).to.be.at.most(253);
+  });
+
+  it('can be the default of the installation, and overridden', () => {
+    expect(build({}, { routeVia: 'Front' }).via).to.equal('Front');
+    expect(build({ route: { via: 'Direct' } }, { routeVia: 'Front' }).frontRoute).to.equal(undefined);
+  });
+
+  it('is withheld like any other', () => {
+    expect(front({ route: { via: 'Front', host: 'evil.com' } }).frontRoute).to.equal(undefined);
+  });
+});
