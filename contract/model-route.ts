@@ -32,7 +32,7 @@ export const modelRoute = z
       .optional()
       .describe('Gateway of an HTTPRoute.'),
     tlsSecretName: objectName(
-      "Secret with the host's certificate; plain http or the controller's own certificate if absent.",
+      "Secret with the host's certificate, in Berth's namespace with via Front; plain http or the controller's own certificate if absent.",
     ).optional(),
     preset: z
       .enum(ROUTE_PRESETS)

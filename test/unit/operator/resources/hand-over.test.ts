@@ -1,0 +1,65 @@
+/** What the operator sets is what the other programs read. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { V1Container } from '@kubernetes/client-node';
+import { expect } from 'chai';
+import { ADMIN_PATHS } from '../../../../contract/gateway-environment.ts';
+import { readRole, readSidecarEnvironment } from '../../../../gateway/environment.ts';
+import { readEnvironment } from '../../../../simulator/environment.ts';
+import { build } from './fixtures.ts';
+
+const valuesOf = ({ env }: V1Container) => Object.fromEntries(env!.map(({ name, value }) => [name, value]));
+
+describe('the gateway of a pod', () => {
+  let folder: string;
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'berth-sidecar-'));
+  });
+  after(() => rmSync(folder, { recursive: true }));
+
+  it('reads all that it needs from the variables and the Secret that the operator made', () => {
+    const built = build({ rollout: { drainTimeout: '7m' } });
+    for (const [file, data] of Object.entries(built.find('Secret').data as Record<string, string>))
+      writeFileSync(join(folder, file), Buffer.from(data, 'base64'));
+    const env = {
+      ...valuesOf(built.gateway),
+      GATEWAY_SECRET_PATH: folder,
+      GATEWAY_POD_NAME: 'qwen-1',
+      GATEWAY_POD_IP: '10.0.0.1',
+    };
+    expect(readRole(env)).to.equal('sidecar');
+    expect(readSidecarEnvironment(env)).to.include({
+      engineURL: 'http://127.0.0.1:8000',
+      engineHealthPath: '/health',
+      redisUsername: 'ws:team-a',
+      podIP: '10.0.0.1',
+      drainTimeoutMs: 420_000,
+      httpPort: 8080,
+      adminPort: 8081,
+    });
+  });
+
+  it('is probed on paths that it has', () => {
+    const { gateway, engine } = build();
+    const probes = [gateway, engine].flatMap((container) => [
+      container.startupProbe,
+      container.readinessProbe,
+      container.livenessProbe,
+      container.lifecycle?.preStop,
+    ]);
+    const paths = probes.flatMap((probe) => probe?.httpGet?.path ?? []);
+    expect(paths).to.have.members(Object.values(ADMIN_PATHS));
+  });
+});
+
+describe('the simulator of a pod', () => {
+  it('reads all that it needs from the variables that the operator set', () => {
+    const { engine } = build({ model: { id: 'm' }, engine: { preset: 'simulator', port: 9000 } });
+    expect(readEnvironment(valuesOf(engine))).to.deep.include({
+      listen: { host: '127.0.0.1', port: 9000 },
+      model: 'm',
+      kind: 'LLM',
+    });
+  });
+});
