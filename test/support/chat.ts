@@ -1,15 +1,18 @@
 /** Calls of a text endpoint, streams among them, as a client sees them. */
+import { fetchByHost } from './host-fetch.ts';
 import { API_KEY } from './model-replica.ts';
 
 export interface ChatOptions {
   key?: string;
   signal?: AbortSignal;
   headers?: Record<string, string>;
+  /** Host header. */
+  host?: string;
   body?: Record<string, unknown>;
 }
 
-export const callChat = (baseURL: string, options: ChatOptions = {}): Promise<Response> =>
-  fetch(`${baseURL}/chat/completions`, {
+export function callChat(baseURL: string, options: ChatOptions = {}): Promise<Response> {
+  const request = {
     method: 'POST',
     headers: {
       authorization: `Bearer ${options.key ?? API_KEY}`,
@@ -18,7 +21,10 @@ export const callChat = (baseURL: string, options: ChatOptions = {}): Promise<Re
     },
     body: JSON.stringify({ messages: [{ role: 'user', content: 'Hello' }], ...options.body }),
     signal: options.signal,
-  });
+  };
+  const url = `${baseURL}/chat/completions`;
+  return options.host === undefined ? fetch(url, request) : fetchByHost(url, options.host, request);
+}
 
 export interface StreamedChat {
   status: number;

@@ -1,0 +1,268 @@
+import { expect } from 'chai';
+import type { GatewayConfig } from '../../../contract/gateway-config.ts';
+import { hashApiKey } from '../../../contract/identity.ts';
+import type { RedisConnection } from '../../../redis/client.ts';
+import { loadLibrary } from '../../../redis/library.ts';
+import {
+  publishApiKeys,
+  publishDeployment,
+  publishHost,
+  publishReplicas,
+  removeDeployment,
+  removeHost,
+} from '../../../redis/publication.ts';
+import { type ChatOptions, callChat, readError, streamChat } from '../../support/chat.ts';
+import { findFreePort } from '../../support/child-program.ts';
+import { type FrontProcess, startFrontProcess } from '../../support/front-process.ts';
+import { fetchByHost } from '../../support/host-fetch.ts';
+import {
+  API_KEY,
+  describeModel,
+  type Engine,
+  type ModelReplica,
+  startEngine,
+  startReplica,
+} from '../../support/model-replica.ts';
+import { connectTo, until } from '../../support/redis-client.ts';
+import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+
+const ADDRESSES = ['127.0.0.6', '127.0.0.7'];
+const NOBODY = '127.0.0.8';
+const HOST = 'chat--team.models.example.com';
+
+describe('the front', function () {
+  this.timeout(30_000);
+  let server: RedisServer;
+  let connection: RedisConnection;
+  let front: FrontProcess;
+  let engines: Engine[];
+  let replicas: ModelReplica[];
+  let port: number;
+  const config = describeModel();
+  const { namespace, name } = config;
+
+  before(async () => {
+    server = await startRedis({ appendOnly: true });
+    connection = await connectTo(server);
+    await loadLibrary(connection.redis);
+    const key = { n: 'test', rpm: 2, tpd: 1_000_000_000, exp: 0, off: 0 as const };
+    await publishApiKeys(
+      connection.redis,
+      namespace,
+      new Map([[hashApiKey(API_KEY), { ...key, rpm: 100_000 }]]),
+    );
+    await publishApiKeys(connection.redis, 'other', new Map([[hashApiKey('sk-other'), key]]));
+    engines = await Promise.all(ADDRESSES.map(() => startEngine()));
+    port = await findFreePort([...ADDRESSES, NOBODY]);
+    replicas = await Promise.all(ADDRESSES.map((address, index) => start(address, engines[index]!)));
+    front = await startFrontProcess({ redisURL: server.url, replicaPort: port });
+    await until(async () => (await front.admin('/readyz')).ok, 'the front to be ready');
+    for (const replica of replicas)
+      await until(async () => (await replica.admin('/readyz')).ok, 'ready', 10_000);
+  });
+  after(async () => {
+    await Promise.all([...(replicas ?? []), ...(engines ?? [])].map((part) => part.stop('SIGKILL')));
+    await front?.stop('SIGKILL');
+    await connection?.close();
+    await server?.stop();
+  });
+  beforeEach(async () => {
+    await Promise.all(engines.map((engine) => engine.control({ ttftMs: 0, itlMs: 0, tokens: 20 })));
+    await publish(config, ADDRESSES);
+    await publishHost(connection.redis, HOST, { namespace, name });
+  });
+
+  const start = (address: string, engine: Engine) =>
+    startReplica({ redisURL: server.url, engineURL: engine.url, config, address, port });
+  const publish = async (published: GatewayConfig, addresses: string[]) => {
+    await publishDeployment(connection.redis, published);
+    await publishReplicas(connection.redis, published.namespace, published.name, addresses);
+  };
+  const url = () => `${front.origin}/v1`;
+  const call = (options: ChatOptions = {}) => callChat(url(), { host: HOST, ...options });
+  const stream = (options: ChatOptions = {}) => streamChat(url(), { host: HOST, ...options });
+  /** What the front answers once it has heard of what was published. */
+  const awaitError = async (code: string, options: ChatOptions = {}) => {
+    let answer: Awaited<ReturnType<typeof readError>> | undefined;
+    await until(
+      async () => {
+        const response = await call(options);
+        if (response.ok) await response.text();
+        else answer = await readError(response);
+        return answer?.code === code;
+      },
+      code,
+      2_000,
+    );
+    return answer!;
+  };
+
+  it('answers 404 not_found at an address that is no deployment’s', async () => {
+    for (const host of ['nobody.models.example.com', '127.0.0.1', 'localhost:1']) {
+      const answer = await readError(await call({ host }));
+      expect(answer).to.include({ status: 404, code: 'not_found' });
+      expect(answer.message).to.match(/no deployment at this address/);
+    }
+  });
+
+  it('hands requests on to ready replicas, whatever the case, port and dot of the host', async () => {
+    for (const host of [HOST, HOST.toUpperCase(), `${HOST}:8443`, `${HOST}.`]) {
+      const response = await call({ host });
+      expect(response.status).to.equal(200);
+      expect(((await response.json()) as { model: string }).model).to.equal('berth/chat');
+    }
+  });
+
+  it('keeps the request id and takes all replicas in turn', async () => {
+    const before = await Promise.all(engines.map((engine) => engine.read()));
+    for (let index = 0; index < 6; index++) {
+      const response = await call({ headers: { 'x-request-id': `id-${index}` } });
+      expect(response.headers.get('x-request-id')).to.equal(`id-${index}`);
+      await response.text();
+    }
+    const after = await Promise.all(engines.map((engine) => engine.read()));
+    expect(after.map(({ requests }, index) => requests - before[index]!.requests)).to.deep.equal([3, 3]);
+  });
+
+  it('passes a stream on token by token, and frees the engine when the client leaves', async () => {
+    await Promise.all(engines.map((engine) => engine.control({ ttftMs: 20, itlMs: 30, tokens: 100 })));
+    const leaving = new AbortController();
+    const streamed = await stream({ signal: leaving.signal });
+    await until(() => streamed.frames() > 3, 'frames');
+    expect(streamed.frames()).to.be.lessThan(60);
+    leaving.abort();
+    await until(async () => {
+      const states = await Promise.all(engines.map((engine) => engine.read()));
+      return states.every(({ inflight }) => inflight === 0);
+    }, 'free engines');
+  });
+
+  it('passes over a replica that does not take connections', async () => {
+    await publish(config, [NOBODY, ...ADDRESSES]);
+    for (let index = 0; index < 6; index++) expect((await call()).status).to.equal(200);
+    await publish(config, [NOBODY]);
+    const answer = await awaitError('no_pod_available');
+    expect(answer).to.include({ status: 503, retryAfter: '5' });
+  });
+
+  const unavailable: [string, Partial<GatewayConfig>, RegExp, string][] = [
+    ['starting', {}, /starting/, '5'],
+    ['paused', { paused: true }, /paused/, '30'],
+    ['scaled to zero', { replicas: 0 }, /scaled to zero/, '30'],
+    ['being deleted', { deleting: true }, /being deleted/, '30'],
+  ];
+  for (const [state, changes, message, retryAfter] of unavailable)
+    it(`answers 503 no_pod_available while a deployment is ${state}, to its own keys only`, async () => {
+      await publish(
+        { ...config, ...changes },
+        state === 'starting' || changes.replicas === 0 ? [] : ADDRESSES,
+      );
+      const answer = await awaitError('no_pod_available');
+      expect(answer).to.include({ status: 503, retryAfter });
+      expect(answer.message).to.match(message);
+      for (const key of ['sk-other', 'sk-unknown'])
+        expect(await readError(await call({ key }))).to.include({ status: 401, code: 'invalid_api_key' });
+    });
+
+  it('counts nothing that it refuses', async () => {
+    const other = { ...describeModel({}, { namespace: 'other', name: 'idle' }) };
+    await publish(other, []);
+    await publishHost(connection.redis, 'idle.example.com', { namespace: 'other', name: 'idle' });
+    for (let index = 0; index < 5; index++) {
+      const answer = await awaitError('no_pod_available', { host: 'idle.example.com', key: 'sk-other' });
+      expect(answer.status).to.equal(503);
+    }
+  });
+
+  it('tells unknown paths and wrong methods of a deployment that has no replica', async () => {
+    await publish(config, []);
+    await awaitError('no_pod_available');
+    const path = await readError(await fetchByHost(`${front.origin}/v1/nothing`, HOST));
+    expect(path).to.include({ status: 404, code: 'not_found' });
+    const method = await fetchByHost(`${url()}/chat/completions`, HOST);
+    expect(method.headers.get('allow')).to.equal('POST');
+    expect(await readError(method)).to.include({ status: 405, code: 'method_not_allowed' });
+    const headers = { authorization: `Bearer ${API_KEY}` };
+    const kind = await readError(await fetchByHost(`${url()}/embeddings`, HOST, { method: 'POST', headers }));
+    expect(kind).to.include({ status: 400, code: 'wrong_modality' });
+  });
+
+  it('knows within a moment when a deployment comes, moves and goes', async () => {
+    await removeHost(connection.redis, HOST, { namespace, name });
+    await awaitError('not_found');
+    await publishHost(connection.redis, HOST, { namespace, name });
+    await until(async () => (await call()).status === 200, 'the host', 1_000);
+    await removeDeployment(connection.redis, namespace, name);
+    await awaitError('not_found');
+  });
+
+  it('answers for 200 deployments without a replica at once', async () => {
+    const names = Array.from({ length: 200 }, (_, index) => `model-${index}`);
+    for (const each of names) {
+      await publishDeployment(connection.redis, { ...config, name: each });
+      await publishHost(connection.redis, `${each}.example.com`, { namespace, name: each });
+    }
+    const answers = await Promise.all(
+      names.map((each) => call({ host: `${each}.example.com` }).then(readError)),
+    );
+    expect(new Set(answers.map(({ code }) => code))).to.deep.equal(new Set(['no_pod_available']));
+    expect(answers[7]!.message).to.match(/team\/model-7 /);
+  });
+
+  it('tells the client when the replica is lost within its stream, and goes on with the other', async () => {
+    await Promise.all(engines.map((engine) => engine.control({ ttftMs: 20, itlMs: 30, tokens: 200 })));
+    await publish(config, [ADDRESSES[1]!]);
+    await until(async () => (await engines[0]!.read()).inflight === 0, 'an idle engine');
+    const streamed = await stream();
+    await until(() => streamed.frames() > 2, 'frames');
+    await publish(config, ADDRESSES);
+    const index = (await engines[1]!.read()).inflight === 1 ? 1 : 0;
+    await replicas[index]!.stop('SIGKILL');
+    const { error, isWhole, text } = await streamed.ended;
+    expect(error).to.equal(undefined);
+    expect(isWhole).to.equal(false);
+    expect(text).to.match(/\n\ndata: \{"error":\{[^\n]*"code":"upstream_error"[^\n]*\}\n\n$/);
+    await Promise.all(engines.map((engine) => engine.control({ ttftMs: 0, itlMs: 0, tokens: 5 })));
+    for (let turn = 0; turn < 4; turn++) expect((await call()).status).to.equal(200);
+    replicas[index] = await start(ADDRESSES[index]!, engines[index]!);
+    await until(async () => (await replicas[index]!.admin('/readyz')).ok, 'ready', 10_000);
+  });
+
+  it('goes on with the deployments that it knows while Redis is away, and with all when it is back', async () => {
+    expect((await call()).status).to.equal(200);
+    await server.kill();
+    await until(async () => (await call()).status === 200, 'served from memory', 5_000);
+    const stranger = await readError(await call({ host: 'never-seen.example.com' }));
+    expect(stranger).to.include({ status: 503, code: 'temporarily_unavailable', retryAfter: '2' });
+    expect((await front.admin('/readyz')).status).to.equal(200);
+    await server.restart();
+    await connection.untilUp(10_000);
+    await until(
+      async () => (await call({ host: 'never-seen.example.com' })).status === 404,
+      'Redis again',
+      5_000,
+    );
+  });
+
+  it('is ready only once it has seen Redis', async () => {
+    const lonely = await startFrontProcess({
+      redisURL: `127.0.0.1:${await findFreePort()}`,
+      replicaPort: port,
+    });
+    expect((await lonely.admin('/readyz')).status).to.equal(503);
+    await lonely.stop();
+    expect(lonely.program.ended).to.equal(0);
+  });
+
+  it('on SIGTERM lets streams end and exits 0', async () => {
+    const leaving = await startFrontProcess({ redisURL: server.url, replicaPort: port });
+    await until(async () => (await leaving.admin('/readyz')).ok, 'ready');
+    await Promise.all(engines.map((engine) => engine.control({ ttftMs: 20, itlMs: 30, tokens: 50 })));
+    const streamed = await streamChat(`${leaving.origin}/v1`, { host: HOST });
+    await until(() => streamed.frames() > 0, 'a frame');
+    const stopped = leaving.stop('SIGTERM');
+    expect((await streamed.ended).isWhole).to.equal(true);
+    await stopped;
+    expect(leaving.program.ended).to.equal(0);
+  });
+});

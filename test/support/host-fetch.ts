@@ -1,0 +1,24 @@
+/** `fetch` with a Host header of one's own, which the real one overwrites. */
+import { request } from 'node:http';
+import { Readable } from 'node:stream';
+
+export interface HostFetchOptions {
+  method?: string;
+  headers?: Record<string, string>;
+  body?: string;
+  signal?: AbortSignal;
+}
+
+export const fetchByHost = (url: string, host: string, options: HostFetchOptions = {}): Promise<Response> =>
+  new Promise((resolve, reject) => {
+    const { method, headers, body, signal } = options;
+    const call = request(url, { method, headers: { ...headers, host }, signal, agent: false }, (message) => {
+      const received = new Headers();
+      for (let index = 0; index < message.rawHeaders.length; index += 2)
+        received.append(message.rawHeaders[index]!, message.rawHeaders[index + 1]!);
+      const content = Readable.toWeb(message) as ReadableStream<Uint8Array>;
+      resolve(new Response(content, { status: message.statusCode, headers: received }));
+    });
+    call.on('error', reject);
+    call.end(body);
+  });
