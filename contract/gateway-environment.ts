@@ -5,7 +5,7 @@ export const GATEWAY_ENV = {
   role: 'GATEWAY_ROLE',
   /** host:port, or redis:// or rediss:// URL without credentials. */
   redisURL: 'GATEWAY_REDIS_URL',
-  /** Front and local; a sidecar's are files of its Secret. */
+  /** Where the mounted Secret (below) has none. */
   redisUsername: 'GATEWAY_REDIS_USERNAME',
   redisPassword: 'GATEWAY_REDIS_PASSWORD',
   /** Folder of the mounted Secret (SIDECAR_SECRET_FILES). */
@@ -28,6 +28,12 @@ export const GATEWAY_ENV = {
   replicaPort: 'GATEWAY_REPLICA_PORT',
   /** Local: JSON file that lists the deployments and their ports. */
   localFile: 'GATEWAY_LOCAL_FILE',
+  /** CIDRs, separated by commas, that tenants' URLs may lead to although they are not public. */
+  egressAllow: 'GATEWAY_EGRESS_ALLOW',
+  /** Public CIDRs that tenants' URLs must not lead to, such as a cluster's pod, service and node ranges. */
+  egressDeny: 'GATEWAY_EGRESS_DENY',
+  /** `true`: tenants' URLs may be http: where they lead to what GATEWAY_EGRESS_ALLOW lists. */
+  egressPlainHTTP: 'GATEWAY_EGRESS_PLAIN_HTTP',
   logLevel: 'GATEWAY_LOG_LEVEL',
 } as const;
 

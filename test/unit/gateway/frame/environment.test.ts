@@ -72,6 +72,14 @@ describe('the environment of a gateway', () => {
     expect(() => readRole({ GATEWAY_ROLE: 'back' })).to.throw(/sidecar, front, local, not "back"/);
   });
 
+  it('takes the front’s Redis user from its Secret', () => {
+    const environment = readFrontEnvironment({
+      GATEWAY_REDIS_URL: 'redis:6379',
+      GATEWAY_SECRET_PATH: folder,
+    });
+    expect(environment).to.include({ redisUsername: 'ws:a', redisPassword: 'pw' });
+  });
+
   it('takes the front’s Redis user from variables', () => {
     const environment = readFrontEnvironment({
       GATEWAY_REDIS_URL: 'redis:6379',
