@@ -74,8 +74,9 @@ export function useHarness(): Harness {
   });
 
   const startOperator: Harness['startOperator'] = (change = {}) => {
-    const client = api.connect();
-    const leaseClient = api.connect();
+    const calls = api.connect();
+    const client = change.client ?? calls;
+    const leaseClient = change.leaseClient ?? api.connect();
     const connection = connectRedis({ url: server.url, name: 'operator', role: 'operator' });
     const lost: string[] = [];
     const program = createProgram({
@@ -99,9 +100,9 @@ export function useHarness(): Harness {
     };
     const operator: RunningOperator = {
       program,
-      client,
+      client: calls,
       writes: () =>
-        client.calls
+        calls.calls
           .filter(({ verb, resource }) => !['get', 'list', 'watch'].includes(verb) && resource !== 'events')
           .map(({ verb, resource }) => `${verb} ${resource}`),
       redis: connection,

@@ -1,0 +1,149 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { parseAllDocuments } from 'yaml';
+import { createKubeClient, type KubeClient, type RequestSample } from '../../../operator/kube/client.ts';
+import { loadKubeConfig } from '../../../operator/kube/connection.ts';
+import type { KubeObject } from '../../../operator/kube/object.ts';
+import { RESOURCES, type Resource } from '../../../operator/kube/resource.ts';
+import { BERTH_RESOURCES } from '../../../operator/reconcile/cluster-view.ts';
+import { ensureBinary } from '../../cluster/binaries.ts';
+import { createKubeRequest } from '../../support/kube-request.ts';
+import { useHarness } from './operator-harness.ts';
+import { makeSettings, SYSTEM_NAMESPACE } from './operator-settings.ts';
+import { until } from './until.ts';
+
+const CHART = join(import.meta.dirname, '../../../charts/berth');
+const KINDS: Record<string, string> = {
+  Role: 'roles',
+  RoleBinding: 'rolebindings',
+  ClusterRole: 'clusterroles',
+  ClusterRoleBinding: 'clusterrolebindings',
+  ServiceAccount: 'serviceaccounts',
+};
+
+describe("the operator with the chart's rights", function () {
+  this.timeout(90_000);
+  const harness = useHarness();
+  const clients: KubeClient[] = [];
+  const calls: RequestSample[] = [];
+
+  afterEach(async () => {
+    calls.length = 0;
+  });
+  after(async () => {
+    await Promise.all(clients.map((client) => client.close()));
+  });
+
+  /** Applies what the chart renders of rights; answers the operator's service account. */
+  async function grant(release: string, values: string[]): Promise<string> {
+    const helm = await ensureBinary('helm');
+    const sets = values.flatMap((value) => ['--set', value]);
+    const args = ['template', release, CHART, '--namespace', SYSTEM_NAMESPACE, ...sets];
+    const { stdout } = await promisify(execFile)(helm, args, { maxBuffer: 64 * 1024 * 1024 });
+    const objects = parseAllDocuments(stdout)
+      .map((document) => document.toJS() as KubeObject | null)
+      .filter((object) => object !== null && object.kind in KINDS) as KubeObject[];
+    for (const object of objects) {
+      const { apiVersion, kind } = object;
+      const resource: Resource = {
+        apiVersion,
+        kind,
+        plural: KINDS[kind]!,
+        namespaced: !kind.startsWith('Cluster'),
+      };
+      await harness.cluster.client.apply(resource, object, { fieldManager: 'test', force: true });
+    }
+    return objects.find(
+      ({ kind, metadata }) => kind === 'ServiceAccount' && metadata.name.endsWith('-operator'),
+    )!.metadata.name;
+  }
+
+  async function connectAs(account: string): Promise<KubeClient> {
+    const { controlPlane } = harness.api;
+    const path = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/serviceaccounts/${account}/token`;
+    const answer = await createKubeRequest(controlPlane)('POST', path, {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenRequest',
+      spec: {},
+    });
+    const config = loadKubeConfig({ file: controlPlane.kubeconfig });
+    config.loadFromClusterAndUser(config.getCurrentCluster()!, {
+      name: account,
+      token: answer.body.status.token,
+    });
+    const client = createKubeClient({ config, onRequest: (sample) => calls.push(sample) });
+    clients.push(client);
+    return client;
+  }
+
+  /** Walks an object of each kind through its life, so that every call is made once. */
+  async function live(namespace: string): Promise<void> {
+    const { cluster } = harness;
+    const spec = {
+      engine: { preset: 'custom', image: 'engine:1' },
+      model: { id: 'a', source: { huggingFace: { repo: 'a/b', cache: { size: '1Gi' } } } },
+    };
+    await cluster.create(BERTH_RESOURCES.Workspace, { namespace, name: 'workspace' }, { credit: '1' });
+    await cluster.create(BERTH_RESOURCES.APIKey, { namespace, name: 'key' }, {});
+    await cluster.createModel(namespace, 'chat', spec);
+    await until(async () => (await cluster.find(RESOURCES.Deployment, namespace, 'chat')) !== undefined);
+    const pod = await cluster.makeReadyPod(namespace, 'chat');
+    await until(async () => (await cluster.status(namespace, 'chat')).phase === 'Ready');
+    await cluster.change(namespace, 'chat', { route: { via: 'Front' } });
+    await until(async () => (await cluster.list(RESOURCES.Ingress, SYSTEM_NAMESPACE)).length === 1);
+    await until(async () => (await cluster.list(RESOURCES.Ingress, namespace)).length === 0);
+    await cluster.change(namespace, 'chat', { route: { via: 'Direct' } });
+    await until(async () => (await cluster.list(RESOURCES.Ingress, SYSTEM_NAMESPACE)).length === 0);
+    await cluster.change(namespace, 'chat', { route: { type: 'HTTPRoute', gateway: { name: 'g' } } });
+    await until(
+      async () => (await cluster.condition(namespace, 'chat', 'RouteReady'))?.reason === 'NoHTTPRoute',
+    );
+    expect((await cluster.condition(namespace, 'chat', 'Accepted'))?.status).to.equal('True');
+    await cluster.client.mergePatch(BERTH_RESOURCES.APIKey, {
+      at: { namespace, name: 'key' },
+      patch: { spec: { sha256: 'a'.repeat(64) } },
+    });
+    await until(async () => (await cluster.find(RESOURCES.Secret, namespace, 'key-api-key')) === undefined);
+    await until(async () => (await cluster.events(namespace, 'chat')).includes('Ready'));
+    await cluster.removePod(namespace, pod);
+    await cluster.delete(BERTH_RESOURCES.ModelDeployment, namespace, 'chat');
+    await until(
+      async () => (await cluster.find(BERTH_RESOURCES.ModelDeployment, namespace, 'chat')) === undefined,
+    );
+  }
+
+  const refused = () =>
+    calls.filter(({ code }) => code === 403).map(({ verb, resource }) => `${verb} ${resource}`);
+
+  it('does all of its work in the whole cluster', async () => {
+    const client = await connectAs(await grant('whole', []));
+    harness.startOperator({ client, leaseClient: client });
+    await live(await harness.cluster.makeNamespace());
+    expect(refused()).to.deep.equal([]);
+  });
+
+  it('does all of its work in two namespaces, and sees no other', async () => {
+    const { cluster } = harness;
+    const namespaces = [await cluster.makeNamespace(), await cluster.makeNamespace()];
+    const other = await cluster.makeNamespace();
+    await cluster.createModel(other, 'unseen');
+    const client = await connectAs(await grant('confined', [`watchNamespaces={${namespaces.join(',')}}`]));
+    const settings = makeSettings({ watchNamespaces: namespaces });
+    const operator = harness.startOperator({ client, leaseClient: client, settings });
+    for (const namespace of namespaces) await live(namespace);
+    expect(refused()).to.deep.equal([]);
+    expect(operator.program.view.models.list()).to.deep.equal([]);
+    const attempt = await client
+      .get(RESOURCES.Secret, { namespace: other, name: 'x' })
+      .catch((error) => error.code);
+    expect(attempt).to.equal(403);
+  });
+
+  it('may read no list of Secrets', async () => {
+    const client = await connectAs(await grant('whole', []));
+    const attempt = await client.list(RESOURCES.Secret, {}).catch((error: { code: number }) => error.code);
+    expect(attempt).to.equal(403);
+  });
+});
