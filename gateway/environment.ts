@@ -74,12 +74,10 @@ export function readRole(env: Variables): GatewayRole {
 
 /** Throws EnvironmentError. */
 export function readSidecarEnvironment(env: Variables): SidecarEnvironment {
-  const folder = env[GATEWAY_ENV.secretPath] ?? SIDECAR_SECRET_PATH;
-  const common = readCommon(env, 'sidecar');
+  const folder = secretFolder(env);
   return {
-    ...common,
-    redisUsername: readSecret(folder, SIDECAR_SECRET_FILES.redisUsername, false) ?? common.redisUsername,
-    redisPassword: readSecret(folder, SIDECAR_SECRET_FILES.redisPassword, false) ?? common.redisPassword,
+    ...readCommon(env, 'sidecar'),
+    ...readRedisCredentials(env),
     configText: readSecret(folder, SIDECAR_SECRET_FILES.config, true)!,
     peerToken: readSecret(folder, SIDECAR_SECRET_FILES.peerToken, true)!,
     engineURL: readOrigin(env, GATEWAY_ENV.engineURL),
@@ -90,10 +88,23 @@ export function readSidecarEnvironment(env: Variables): SidecarEnvironment {
   };
 }
 
+const secretFolder = (env: Variables): string => env[GATEWAY_ENV.secretPath] ?? SIDECAR_SECRET_PATH;
+
+/** Of the mounted Secret; the environment's where there is none. */
+const readRedisCredentials = (env: Variables) => ({
+  redisUsername:
+    readSecret(secretFolder(env), SIDECAR_SECRET_FILES.redisUsername, false) ??
+    (env[GATEWAY_ENV.redisUsername] || undefined),
+  redisPassword:
+    readSecret(secretFolder(env), SIDECAR_SECRET_FILES.redisPassword, false) ??
+    (env[GATEWAY_ENV.redisPassword] || undefined),
+});
+
 /** Throws EnvironmentError. */
 export function readFrontEnvironment(env: Variables): FrontEnvironment {
   return {
     ...readCommon(env, 'front'),
+    ...readRedisCredentials(env),
     podName: env[GATEWAY_ENV.podName] ?? hostname(),
     replicaPort: readPort(env, GATEWAY_ENV.replicaPort, PORTS.http),
   };
