@@ -12,6 +12,9 @@ export const WEIGHTS_VOLUME = 'weights';
 /** rclone: one static program, well kept, retries and verifies; runs as any user without a writable root. */
 export const S3_COPY_IMAGE = 'docker.io/rclone/rclone:1.75.1';
 
+/** For S3 a prefix without objects is no error; a copy that a restart finds complete is none either. */
+const COPY_SCRIPT = `rclone copy "$@" || exit; ls -A ${MODELS_PATH} | grep -q . || { echo "nothing found at $1" >&2; exit 1; }`;
+
 const writableMount = { name: WEIGHTS_VOLUME, mountPath: MODELS_PATH };
 
 type S3 = NonNullable<ModelSource['s3']>;
@@ -24,14 +27,12 @@ export function buildS3Copy(
   return {
     name: 'fetch-weights',
     image: prefixImage(settings.s3CopyImage, settings.imageRegistry),
-    command: ['rclone'],
+    command: ['sh', '-c', COPY_SCRIPT, 'fetch'],
     args: [
-      'copy',
       `:s3:${uri.slice('s3://'.length)}`,
       MODELS_PATH,
       '--transfers=8',
       '--multi-thread-streams=8',
-      '--error-on-no-transfer',
       '--stats=30s',
       '--stats-one-line',
       '--stats-log-level=NOTICE',

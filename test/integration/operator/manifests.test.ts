@@ -1,14 +1,17 @@
 /** What the builders answer, held against a real API server: strict fields, its own validation, pod security. */
 import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
-import { parseAllDocuments } from 'yaml';
+import { parseAllDocuments, parseDocument } from 'yaml';
 import { type ModelDeployment, modelDeployment } from '../../../contract/model-deployment.ts';
 import { ENGINE_PRESETS } from '../../../contract/model-pod.ts';
 import type { KubeObject } from '../../../operator/kube/object.ts';
 import { RESOURCES } from '../../../operator/kube/resource.ts';
 import { buildChildren } from '../../../operator/resources/children.ts';
+import { findGatewayDefinitions } from '../../cluster/manifests.ts';
 import { SETTINGS } from '../../unit/operator/resources/fixtures.ts';
 import { useApi } from '../kube/api.ts';
+import { until } from './until.ts';
 
 const FOLDER = 'examples';
 const examples: [string, object][] = readdirSync(FOLDER)
@@ -29,7 +32,15 @@ const llm = (more: object = {}) => ({
   engine: { preset: 'vllm' },
   ...more,
 });
+const httpRoute = { type: 'HTTPRoute', gateway: { name: 'public', namespace: 'edge', sectionName: 'https' } };
 const fromSource = (source: object) => llm({ model: { id: 'm', source } });
+
+const DEFINITIONS = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  plural: 'customresourcedefinitions',
+  namespaced: false,
+};
 
 /** Everything that a spec can say about the pods and the route, at least once. */
 const SPECS: [string, object][] = [
@@ -91,6 +102,8 @@ const SPECS: [string, object][] = [
       },
     }),
   ],
+  ['a route of Gateway API', llm({ route: { ...httpRoute, preset: 'gateway-api' } })],
+  ['a route of Gateway API without a preset', llm({ route: httpRoute })],
   ['a paused deployment', llm({ paused: true })],
 ];
 
@@ -111,8 +124,19 @@ describe("what is built for a ModelDeployment, at Kubernetes' own API server", f
     });
   }
 
-  /** The CustomResourceDefinition of Gateway API is not part of Kubernetes. */
-  const isBuiltIn = ({ kind }: KubeObject) => kind !== 'HTTPRoute';
+  /** Gateway API's definitions are not part of Kubernetes. */
+  before(async () => {
+    const file = join(await findGatewayDefinitions(), 'gateway.networking.k8s.io_httproutes.yaml');
+    const client = api.connect();
+    await client.create(DEFINITIONS, parseDocument(readFileSync(file, 'utf8')).toJS());
+    const at = { name: 'httproutes.gateway.networking.k8s.io' };
+    await until(async () => {
+      const { status } = await client.get(DEFINITIONS, at);
+      const { conditions } = (status ?? {}) as { conditions?: { type: string; status: string }[] | null };
+      return conditions?.some(({ type, status }) => type === 'Established' && status === 'True') ?? false;
+    });
+  });
+
   const resourceOf = ({ kind }: KubeObject) => RESOURCES[kind as keyof typeof RESOURCES];
 
   for (const [name, spec] of SPECS)
@@ -121,7 +145,7 @@ describe("what is built for a ModelDeployment, at Kubernetes' own API server", f
       const namespace = await api.makeNamespace();
       const built = buildChildren(parse(spec, namespace), settings);
       expect(built.problems).to.deep.equal([]);
-      for (const object of built.objects.filter(isBuiltIn))
+      for (const object of built.objects)
         await client.apply(resourceOf(object), object, { fieldManager: 'test', force: true });
     });
 
@@ -172,7 +196,7 @@ describe("what is built for a ModelDeployment, at Kubernetes' own API server", f
     const client = api.connect();
     const namespace = await api.makeNamespace();
     const model = parse(llm(), namespace);
-    for (const object of buildChildren(model, settings).objects.filter(isBuiltIn)) {
+    for (const object of buildChildren(model, settings).objects) {
       const options = { fieldManager: 'test', force: true };
       const first = await client.apply(resourceOf(object), object, options);
       const second = await client.apply(resourceOf(object), object, options);
