@@ -28,11 +28,10 @@ export interface OperatorSettings {
   frontService: string;
   frontServicePort: number;
 
-  /** Whole reference: `imageRegistry` is not put before it. */
   gatewayImage: string;
   gatewayResources: V1ResourceRequirements;
   gatewayLogLevel: string;
-  /** Image of the preset `simulator`: Berth's own, a whole reference. */
+  /** Image of the preset `simulator`: Berth's own. */
   simulatorImage: string;
   /** In place of the presets' own images. */
   engineImages: Readonly<Partial<Record<EnginePreset, string>>>;
@@ -40,7 +39,7 @@ export interface OperatorSettings {
   s3CopyImage: string;
   /** Of the gateway and simulator images. */
   imagePullPolicy: 'Always' | 'IfNotPresent' | 'Never';
-  /** Put before every image but Berth's own; '' for none. */
+  /** Put before every image but those that a spec names; '' for none. */
   imageRegistry: string;
   /** Names of pull secrets in each workspace. */
   imagePullSecrets: readonly string[];

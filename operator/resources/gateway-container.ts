@@ -14,6 +14,7 @@ import {
 import { parseQuantity } from '../../contract/quantity.ts';
 import { ENGINE_HOST, variables } from '../engines/engine.ts';
 import type { OperatorSettings } from '../settings.ts';
+import { prefixImage } from './images.ts';
 import { decideGrace } from './replicas.ts';
 import { RESTRICTED } from './security.ts';
 
@@ -28,7 +29,7 @@ export const adminProbe = (path: string, probe: V1Probe): V1Probe => ({
 export function buildGatewayContainer(model: ModelDeployment, settings: OperatorSettings): V1Container {
   return {
     name: CONTAINERS.gateway,
-    image: settings.gatewayImage,
+    image: prefixImage(settings.gatewayImage, settings.imageRegistry),
     imagePullPolicy: settings.imagePullPolicy,
     restartPolicy: 'Always',
     args: ['gateway/main.js'],

@@ -16,5 +16,5 @@ export function engineImage(
 ): string {
   if (engine.image) return engine.image;
   const image = settings.engineImages[engine.preset] ?? PRESETS[engine.preset].image(gpus);
-  return image === undefined ? settings.simulatorImage : prefixImage(image, settings.imageRegistry);
+  return prefixImage(image ?? settings.simulatorImage, settings.imageRegistry);
 }

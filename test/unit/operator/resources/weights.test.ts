@@ -117,9 +117,9 @@ describe('images', () => {
   it("are Berth's own for the gateway and the simulator", () => {
     const { gateway, engine } = build(
       { model: { id: 'm' }, engine: { preset: 'simulator' } },
-      { imageRegistry: 'mirror', gatewayImage: 'g:1', simulatorImage: 's:1', imagePullPolicy: 'Never' },
+      { imageRegistry: 'mirror/', gatewayImage: 'g:1', simulatorImage: 's:1', imagePullPolicy: 'Never' },
     );
-    expect([gateway.image, gateway.imagePullPolicy]).to.deep.equal(['g:1', 'Never']);
-    expect([engine.image, engine.imagePullPolicy]).to.deep.equal(['s:1', 'Never']);
+    expect([gateway.image, gateway.imagePullPolicy]).to.deep.equal(['mirror/g:1', 'Never']);
+    expect([engine.image, engine.imagePullPolicy]).to.deep.equal(['mirror/s:1', 'Never']);
   });
 });
