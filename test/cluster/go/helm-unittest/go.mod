@@ -87,5 +87,5 @@ require (
 
 tool github.com/helm-unittest/helm-unittest/cmd/helm-unittest
 
-// The replacement of helm-unittest itself, which a dependent module does not inherit.
+// As in the module's own go.mod: the original reads another YAML package's nodes.
 replace github.com/vmware-labs/yaml-jsonpath v0.3.2 => github.com/helm-unittest/yaml-jsonpath v0.4.0
