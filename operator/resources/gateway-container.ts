@@ -1,6 +1,6 @@
 /** The gateway as a native sidecar: it starts before the engine and stops after it. */
 import type { V1Container, V1EnvVar, V1Probe, V1Volume } from '@kubernetes/client-node';
-import { ADMIN_PATHS, GATEWAY_ENV } from '../../contract/gateway-environment.ts';
+import { ADMIN_PATHS, GATEWAY_ENV, GATEWAY_NODE_FLAGS } from '../../contract/gateway-environment.ts';
 import { drainToken } from '../../contract/identity.ts';
 import type { ModelDeployment } from '../../contract/model-deployment.ts';
 import {
@@ -74,7 +74,7 @@ function buildEnvironment({ metadata, spec }: ModelDeployment, settings: Operato
       [GATEWAY_ENV.drainToken]: drainToken(settings.masterKey, namespace, name),
       [GATEWAY_ENV.drainTimeoutMs]: String(decideGrace(spec).drainMs),
       [GATEWAY_ENV.logLevel]: settings.gatewayLogLevel,
-      ...(heap ? { NODE_OPTIONS: `--max-old-space-size=${heap}` } : {}),
+      NODE_OPTIONS: [...GATEWAY_NODE_FLAGS, ...(heap ? [`--max-old-space-size=${heap}`] : [])].join(' '),
     }),
     { name: GATEWAY_ENV.podName, valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
     { name: GATEWAY_ENV.podIP, valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildGatewayConfig, type GatewayConfig } from '../../contract/gateway-config.ts';
-import { GATEWAY_ENV } from '../../contract/gateway-environment.ts';
+import { GATEWAY_ENV, GATEWAY_NODE_FLAGS } from '../../contract/gateway-environment.ts';
 import { hashApiKey } from '../../contract/identity.ts';
 import { API_VERSION } from '../../contract/kubernetes-types.ts';
 import { modelDeployment } from '../../contract/model-deployment.ts';
@@ -48,7 +48,11 @@ export function listSystems(): System[] {
     {
       name: 'berth',
       port: PORTS.berth,
-      command: { program: process.execPath, args: ['dist/gateway/main.js'], env: berthEnvironment() },
+      command: {
+        program: process.execPath,
+        args: [...GATEWAY_NODE_FLAGS, 'dist/gateway/main.js'],
+        env: berthEnvironment(),
+      },
     },
     {
       name: 'portkey',
