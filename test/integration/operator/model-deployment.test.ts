@@ -6,6 +6,7 @@ import type { Wire } from '../../../operator/reconcile/wire.ts';
 import { readDeployment, readHost, readReplicas } from '../../../redis/published.ts';
 import { readyStatus } from './cluster-player.ts';
 import { useHarness } from './operator-harness.ts';
+import { makeSettings } from './operator-settings.ts';
 import { until } from './until.ts';
 
 describe('reconciling a ModelDeployment', function () {
@@ -266,5 +267,63 @@ describe('reconciling a ModelDeployment', function () {
     await until(async () => (await cluster.condition(other, 'newer', 'RouteReady'))?.status === 'True');
     await until(async () => (await cluster.find(RESOURCES.Ingress, other, 'newer')) !== undefined);
     await until(async () => (await readHost(harness.redis.redis, route.host))?.name === 'newer');
+  });
+
+  it('withholds the route of a host that is not allowed, and runs the pods all the same', async () => {
+    const { cluster, startOperator } = harness;
+    startOperator();
+    await cluster.createModel(namespace, 'wide', { route: { host: 'elsewhere.example.com' } });
+    await until(
+      async () => (await cluster.condition(namespace, 'wide', 'RouteReady'))?.reason === 'HostNotAllowed',
+    );
+    await until(async () => (await deploymentOf('wide')) !== undefined);
+    expect(await cluster.find(RESOURCES.Ingress, namespace, 'wide')).to.equal(undefined);
+    expect(await readHost(harness.redis.redis, 'elsewhere.example.com')).to.equal(null);
+  });
+
+  it('says that the cluster has no ingress class, until it has a default one', async () => {
+    const { cluster, startOperator } = harness;
+    startOperator({ settings: makeSettings({ ingressClass: undefined }) });
+    await cluster.createModel(namespace, 'classless');
+    await until(
+      async () =>
+        (await cluster.condition(namespace, 'classless', 'RouteReady'))?.reason === 'NoIngressClass',
+    );
+    expect((await cluster.condition(namespace, 'classless', 'Accepted'))?.status).to.equal('True');
+    await cluster.client.create(RESOURCES.IngressClass, {
+      apiVersion: 'networking.k8s.io/v1',
+      kind: 'IngressClass',
+      metadata: { name: 'chosen', annotations: { 'ingressclass.kubernetes.io/is-default-class': 'true' } },
+      spec: { controller: 'example.test/controller' },
+    });
+    await cluster.change(namespace, 'classless', { model: { displayName: 'x' } });
+    await until(
+      async () => (await cluster.condition(namespace, 'classless', 'RouteReady'))?.status === 'True',
+    );
+    await cluster.client.delete(RESOURCES.IngressClass, { name: 'chosen' });
+  });
+
+  it('keeps the pods of an older sidecar when the operator is upgraded, and says that there is a newer one', async () => {
+    const { cluster, startOperator, settle } = harness;
+    const first = startOperator();
+    await cluster.createModel(namespace, 'pinned');
+    await until(async () => (await deploymentOf('pinned')) !== undefined);
+    await cluster.makeReadyPod(namespace, 'pinned');
+    await settle(first);
+    await first.stop();
+    const before = await deploymentOf('pinned');
+    const second = startOperator({
+      settings: makeSettings({ version: '9.9.9', gatewayImage: 'berth/berth:9.9.9' }),
+    });
+    await until(
+      async () => (await cluster.condition(namespace, 'pinned', 'UpdateAvailable'))?.status === 'True',
+    );
+    await settle(second);
+    expect((await deploymentOf('pinned'))?.spec?.template).to.deep.equal(before?.spec?.template);
+    await cluster.change(namespace, 'pinned', { rollout: { revision: 'take-it' } });
+    await until(
+      async () => (await cluster.condition(namespace, 'pinned', 'UpdateAvailable'))?.status === 'False',
+    );
+    expect((await cluster.status(namespace, 'pinned')).sidecarVersion).to.equal('9.9.9');
   });
 });

@@ -1,0 +1,89 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { RESOURCES } from '../../../operator/kube/resource.ts';
+import { type ChildProgram, findFreePort, startProgram } from '../../support/child-program.ts';
+import { useHarness } from './operator-harness.ts';
+import { FRONT_SERVICE, SYSTEM_NAMESPACE } from './operator-settings.ts';
+import { until } from './until.ts';
+
+const MAIN = join(import.meta.dirname, '../../../operator/main.ts');
+
+describe('the operator as a process', function () {
+  this.timeout(60_000);
+  const harness = useHarness();
+  const programs: ChildProgram[] = [];
+  let folder: string;
+  let port: number;
+
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'berth-operator-'));
+    writeFileSync(join(folder, 'master-key'), 'master');
+    port = await findFreePort();
+  });
+  afterEach(() => Promise.all(programs.splice(0).map((program) => program.stop('SIGKILL'))));
+  after(() => rmSync(folder, { recursive: true, force: true }));
+
+  function start(change: Record<string, string> = {}): ChildProgram {
+    const program = startProgram(MAIN, {
+      KUBECONFIG: harness.api.controlPlane.kubeconfig,
+      OPERATOR_POD_NAME: 'operator-1',
+      OPERATOR_NAMESPACE: SYSTEM_NAMESPACE,
+      OPERATOR_DOMAIN: 'example.test',
+      OPERATOR_INGRESS_CLASS: 'test',
+      OPERATOR_FRONT_SERVICE: FRONT_SERVICE,
+      OPERATOR_GATEWAY_IMAGE: 'berth/berth:test',
+      OPERATOR_REDIS_URL: harness.server.url,
+      OPERATOR_SECRET_PATH: folder,
+      OPERATOR_PORT: String(port),
+      ...change,
+    });
+    programs.push(program);
+    return program;
+  }
+
+  const read = async (path: string) => {
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`).catch(() => undefined);
+    return answer && { status: answer.status, text: await answer.text() };
+  };
+
+  it('leads, reconciles, tells its state and metrics, and ends well on SIGTERM', async () => {
+    const { cluster } = harness;
+    const program = start();
+    await until(async () => (await read('/readyz'))?.status === 200, { timeoutMs: 20_000 });
+    await program.waitFor(/"leading"/);
+    expect((await read('/healthz'))?.status).to.equal(200);
+    const namespace = await cluster.makeNamespace();
+    await cluster.createModel(namespace, 'chat');
+    await until(async () => (await cluster.find(RESOURCES.Deployment, namespace, 'chat')) !== undefined);
+    const runs = /berth_operator_reconciles_total\{controller="modeldeployment",outcome="\w+"\} \d/;
+    await until(async () => runs.test((await read('/metrics'))?.text ?? ''));
+    const metrics = (await read('/metrics'))?.text ?? '';
+    expect(metrics).to.match(/berth_operator_leader 1/);
+    expect(metrics).to.match(/berth_operator_watch_age_seconds\{resource="pods"\} \d/);
+    await program.stop();
+    expect(program.ended).to.equal(0);
+    const lease = await cluster.find(RESOURCES.Lease, SYSTEM_NAMESPACE, 'berth-operator');
+    expect(lease?.spec).to.include({ holderIdentity: '' });
+  });
+
+  it('ends with a code other than 0 when its lease is lost', async () => {
+    const { cluster } = harness;
+    const program = start({ OPERATOR_LEASE_NAME: 'berth-operator-lost' });
+    await program.waitFor(/"leading"/);
+    await cluster.client.mergePatch(RESOURCES.Lease, {
+      at: { namespace: SYSTEM_NAMESPACE, name: 'berth-operator-lost' },
+      patch: { spec: { holderIdentity: 'another' } },
+    });
+    await until(() => program.ended !== null);
+    expect(program.ended).to.equal(1);
+  });
+
+  it('says which setting is wrong, and does not start', async () => {
+    const program = start({ OPERATOR_REDIS_USERS: 'some' });
+    await until(() => program.ended !== null);
+    expect(program.ended).to.equal(1);
+    expect(program.output).to.contain('OPERATOR_REDIS_USERS must be one of managed, external, off');
+  });
+});
