@@ -14,7 +14,8 @@ export function ensureProgram(name: string, debianPackage: string): string {
   const found = findProgram(name);
   if (found) return found;
   const canInstall = process.getuid?.() === 0 && findProgram('apt-get') !== undefined;
-  if (!canInstall) throw new Error(`${name} is missing: install it (Debian: sudo apt-get install ${debianPackage})`);
+  if (!canInstall)
+    throw new Error(`${name} is missing: install it (Debian: sudo apt-get install ${debianPackage})`);
   console.error(`installing ${debianPackage}…`);
   installPackages([debianPackage]);
   const installed = findProgram(name);
