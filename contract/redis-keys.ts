@@ -15,6 +15,26 @@ export const FUNCTIONS = {
   heartbeat: `${FUNCTIONS_LIBRARY}_heartbeat`,
   /** Removes a replica's heartbeat when it shuts down. */
   leave: `${FUNCTIONS_LIBRARY}_leave`,
+  /** Accepts a request, or says why not. */
+  submit: `${FUNCTIONS_LIBRARY}_submit`,
+  /** Gives a worker the next request under a lease. */
+  claim: `${FUNCTIONS_LIBRARY}_claim`,
+  /** Keeps a claim alive and notes progress. */
+  renew: `${FUNCTIONS_LIBRARY}_renew`,
+  /** Ends a claimed request. */
+  finish: `${FUNCTIONS_LIBRARY}_finish`,
+  /** Gives a claimed request back. */
+  release: `${FUNCTIONS_LIBRARY}_release`,
+  /** Cancels a queued request. */
+  cancel: `${FUNCTIONS_LIBRARY}_cancel`,
+  /** Does what time demands: lost workers, deadlines, expiry, deleted deployments, old records. */
+  sweep: `${FUNCTIONS_LIBRARY}_sweep`,
+  /** A deployment's requests, newest first. */
+  list: `${FUNCTIONS_LIBRARY}_list`,
+  /** Notes stored objects that must be removed at a time. */
+  registerObjects: `${FUNCTIONS_LIBRARY}_register_objects`,
+  /** Takes what is due of the clean-up list or the outbox, under a lease. */
+  takeDue: `${FUNCTIONS_LIBRARY}_take_due`,
 } as const;
 
 const tagged = (family: 'c' | 'w', namespace: string, rest: string) => `${family}:{${namespace}}:${rest}`;
@@ -42,6 +62,36 @@ export const workKeys = (namespace: string) => ({
   settled: (token: string) => tagged('w', namespace, `settled:${token}`),
   /** Hash: pod name → Heartbeat as JSON. */
   heartbeats: (deployment: string) => tagged('w', namespace, `replicas:${deployment}`),
+  /** Hash: the record of a request, as redis/request-record.ts reads it. */
+  request: (id: string) => tagged('w', namespace, `request:${id}`),
+  /** String: what the worker needs; gone when the request ends. */
+  params: (id: string) => tagged('w', namespace, `params:${id}`),
+  /** String: the id of the request that an idempotency key made. */
+  idempotency: (digest: string) => tagged('w', namespace, `idempotency:${digest}`),
+  /** String: the id of the request that a worker's token claimed. */
+  claimed: (token: string) => tagged('w', namespace, `claimed:${token}`),
+  /** Sorted set: ids of a deployment's requests in one status, or all, by age in Unix microseconds; so all below. */
+  index: (deployment: string, status: string) => tagged('w', namespace, `by:${deployment}:${status}`),
+  /** Sorted set: ids that one API key (24 digits of its hash) has waiting. */
+  queue: (deployment: string, apiKey: string) => tagged('w', namespace, `queue:${deployment}:${apiKey}`),
+  /** Sorted set: API keys with something waiting, by when they last had their turn. */
+  turns: (deployment: string) => tagged('w', namespace, `turns:${deployment}`),
+  /** Sorted set: ids of running requests that lost their worker and wait for another. */
+  again: (deployment: string) => tagged('w', namespace, `again:${deployment}`),
+  /** Hash: `average_ms`, the moving average of a job's time. */
+  pace: (deployment: string) => tagged('w', namespace, `pace:${deployment}`),
+  /** Sorted set: ids of requests that have not ended, by when (Unix ms) the sweeper must look at them. */
+  due: tagged('w', namespace, 'due'),
+  /** Sorted set: ids of requests that have ended, by when (Unix ms) they are forgotten. */
+  ended: tagged('w', namespace, 'ended'),
+  /** Sorted set: names of deployments that had requests, by when (Unix ms) the sweeper looked at them. */
+  deployments: tagged('w', namespace, 'deployments'),
+  /** Sorted set: ids of events to deliver, by when (Unix ms) they are due. */
+  outbox: tagged('w', namespace, 'outbox'),
+  /** Hash: `type`, `request`, `webhook_url`, `body` of an event in the outbox. */
+  event: (id: string) => tagged('w', namespace, `event:${id}`),
+  /** Sorted set: stored objects by when (Unix ms) they must be removed. */
+  cleanup: tagged('w', namespace, 'cleanup'),
   prefix: `w:{${namespace}}:`,
 });
 
@@ -57,6 +107,10 @@ export const globalKeys = {
 export const channels = {
   /** Tells a workspace's gateways that its configuration changed. */
   workspace: (namespace: string) => `n:{${namespace}}`,
+  /** Tells a deployment's workers that something waits. */
+  jobs: (namespace: string, deployment: string) => `n:{${namespace}}:jobs:${deployment}`,
+  /** Tells the front that something is in the outbox. */
+  events: (namespace: string) => `n:{${namespace}}:events`,
   /** Tells the front that hosts, replicas or configuration changed. */
   front: 'n:front',
 } as const;

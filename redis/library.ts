@@ -5,17 +5,18 @@ import { FUNCTIONS_LIBRARY } from '../contract/redis-keys.ts';
 import type { RedisClient } from './client.ts';
 
 const FOLDER = join(import.meta.dirname, 'functions');
-const HEADER = 'header.lua';
+/** What functions share; everything else is local to its file. */
+const HEADERS = ['header.lua', 'header-requests.lua'];
 
-/** The library's text: the header, then each function's file with its own locals. */
+/** The library's text: the headers, then each function's file with its own locals. */
 export function assembleLibrary(): string {
   const read = (file: string) => readFileSync(join(FOLDER, file), 'utf8').trim();
   const functions = readdirSync(FOLDER)
-    .filter((file) => file.endsWith('.lua') && file !== HEADER)
+    .filter((file) => file.endsWith('.lua') && !HEADERS.includes(file))
     .sort()
     .map((file) => `do\n${read(file)}\nend`);
   const top = `#!lua name=${FUNCTIONS_LIBRARY}\nlocal LIBRARY = '${FUNCTIONS_LIBRARY}'`;
-  return `${[top, read(HEADER), ...functions].join('\n\n')}\n`;
+  return `${[top, ...HEADERS.map(read), ...functions].join('\n\n')}\n`;
 }
 
 /** Whether Redis holds exactly this version's library. */

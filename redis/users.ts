@@ -23,6 +23,14 @@ const COMMANDS = [
   'hset',
   'hdel',
   'hgetall',
+  'hmget',
+  'del',
+  'zadd',
+  'zrem',
+  'zcard',
+  'zrank',
+  'zrange',
+  'zpopmin',
 ];
 
 const USER_PREFIX = 'ws:';
@@ -52,6 +60,7 @@ export async function ensureWorkspaceUser(redis: RedisClient, user: WorkspaceUse
     ...wanted.keys,
     ...wanted.channels,
     ...wanted.commands,
+    ...wanted.selectors,
   );
   await saveUsers(redis);
   return true;
@@ -77,17 +86,22 @@ interface UserRules {
   keys: string[];
   channels: string[];
   commands: string[];
+  /** What is allowed beyond that, each only as a whole. */
+  selectors: string[];
 }
 
 function buildUser({ namespace, password }: WorkspaceUser): UserRules {
   // A name with a wildcard in it would reach other workspaces' keys.
   if (!NAMESPACE.test(namespace)) throw new Error(`"${namespace}" is not the name of a namespace`);
+  const jobs = channels.jobs(namespace, '*');
   return {
     flags: ['on'],
     passwords: [createHash('sha256').update(password).digest('hex')],
     keys: [`%R~${configKeys(namespace).prefix}*`, `~${workKeys(namespace).prefix}*`],
-    channels: [`&${channels.workspace(namespace)}`],
+    channels: [`&${channels.workspace(namespace)}`, `&${jobs}`],
     commands: ['-@all', ...COMMANDS.map((command) => `+${command}`)],
+    // The functions announce jobs and events as the caller; a change of configuration only the operator tells.
+    selectors: [`(-@all +publish &${jobs} &${channels.events(namespace)})`],
   };
 }
 
@@ -105,14 +119,21 @@ async function readUser(redis: RedisClient, username: string): Promise<UserRules
     keys: read('keys'),
     channels: read('channels'),
     commands: read('commands'),
+    selectors: (reply[reply.indexOf('selectors') + 1] as string[][]).map(formatSelector),
   };
+}
+
+/** A selector as `buildUser` writes it, of the pairs that Redis tells. */
+function formatSelector(pairs: readonly string[]): string {
+  const read = (field: string) => pairs[pairs.indexOf(field) + 1]!;
+  return `(${[read('commands'), read('keys'), read('channels')].filter(Boolean).join(' ')})`;
 }
 
 function equalUsers(a: UserRules, b: UserRules): boolean {
   const normal = (rules: UserRules) =>
     JSON.stringify(
-      [rules.flags, rules.passwords, rules.keys, rules.channels, rules.commands].map((list) =>
-        [...list].sort(),
+      [rules.flags, rules.passwords, rules.keys, rules.channels, rules.commands, rules.selectors].map(
+        (list) => [...list].sort(),
       ),
     );
   return normal(a) === normal(b);

@@ -1,0 +1,108 @@
+/** Asynchronous requests: states, codes, ids and shapes (contract: Request states, Inference request object). */
+import { createHash, randomBytes } from 'node:crypto';
+
+export const REQUEST_STATUSES = ['queued', 'running', 'succeeded', 'failed', 'canceled'] as const;
+export type RequestStatus = (typeof REQUEST_STATUSES)[number];
+
+export const MODALITIES = ['image', 'video'] as const;
+export type Modality = (typeof MODALITIES)[number];
+
+/** The same states as a Video object names them (contract: Video states). */
+export const VIDEO_STATUS = {
+  queued: 'queued',
+  running: 'in_progress',
+  succeeded: 'completed',
+  failed: 'failed',
+  canceled: 'canceled',
+} as const satisfies Record<RequestStatus, string>;
+export type VideoStatus = (typeof VIDEO_STATUS)[RequestStatus];
+
+/** What `error_code` of a failed request may say. */
+export const FAILURE_CODES = {
+  vram_exceeded: 'The engine ran out of GPU memory.',
+  model_timeout: 'The job ran for longer than allowed.',
+  worker_lost: 'The replica that ran the job was lost, and the second attempt too.',
+  storage_upload_failed: 'The result could not be written to the output bucket.',
+  upstream_error: 'The engine failed.',
+  invalid_input: 'The engine refused the input.',
+  expired: 'The request waited in the queue for longer than allowed.',
+} as const;
+export type FailureCode = keyof typeof FAILURE_CODES;
+
+export const EVENT_TYPES = {
+  succeeded: 'request.completed',
+  failed: 'request.failed',
+  canceled: 'request.canceled',
+} as const satisfies Partial<Record<RequestStatus, string>>;
+export type EventType = (typeof EVENT_TYPES)[keyof typeof EVENT_TYPES];
+
+export const DEFAULT_LIST_LIMIT = 50;
+export const MAX_LIST_LIMIT = 200;
+
+/** Longer parameters go to the bucket; Redis is no place for them. */
+export const MAX_PARAMS_BYTES = 4096;
+
+export const REQUEST_ID = /^req_[0-9a-f]{32}$/;
+
+/** A new id; its first 8 digits are the workspace's (`workspacePrefix`). */
+export const makeRequestId = (workspacePrefix: string): string =>
+  `req_${workspacePrefix}${randomBytes(12).toString('hex')}`;
+
+/** The id of the one event that a request causes; the functions derive the same. */
+export const deriveEventId = (requestId: string): string =>
+  `evt_${createHash('sha1').update(`event:${requestId}`).digest('hex').slice(0, 32)}`;
+
+/** What scopes an `Idempotency-Key` (contract: Limits); the header itself is kept nowhere. */
+export function digestIdempotencyKey(scope: {
+  /** `hashApiKey` of the API key. */
+  sha256: string;
+  deployment: string;
+  modality: Modality;
+  header: string;
+}): string {
+  const header = createHash('sha256').update(scope.header).digest('hex');
+  return createHash('sha256')
+    .update([scope.sha256, scope.deployment, scope.modality, header].join('\n'))
+    .digest('hex');
+}
+
+/** An object in a bucket; `credential` is the StorageCredential's name, null = managed storage. */
+export interface StoredObject {
+  credential: string | null;
+  key: string;
+}
+
+/** Where a succeeded request's files are. */
+export interface RequestOutput {
+  bucket: string;
+  /** One a file, in the order of the results. */
+  keys: string[];
+  /** Name of the StorageCredential; null = managed storage. */
+  credential: string | null;
+  /** The contract's `storage_provider`; null = managed storage. */
+  provider: string | null;
+  /** How long after `completedAt` the files stay; null = for ever. */
+  retentionMs: number | null;
+}
+
+/** What is known about a request; times in Unix milliseconds by Redis' clock. */
+export interface RequestRecord {
+  id: string;
+  deployment: string;
+  registrationId: number;
+  modality: Modality;
+  status: RequestStatus;
+  /** Model id at submission. */
+  model: string;
+  /** Of a video; '' otherwise. */
+  size: string;
+  seconds: string;
+  /** 0–99. */
+  progress: number;
+  queuedAt: number;
+  startedAt: number | null;
+  completedAt: number | null;
+  output: RequestOutput | null;
+  errorCode: FailureCode | null;
+  errorMessage: string | null;
+}

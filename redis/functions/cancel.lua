@@ -1,0 +1,17 @@
+-- Cancels a request that is still queued. KEYS: the record. ARGV: namespace, id, the caller's token.
+-- Answers `canceled`, also to a repeat with the same token, `unknown` or `not_cancellable`; then the record.
+register('cancel', function(keys, args)
+  local request = load_request(args[1], args[2])
+  if not request then
+    return { 'unknown', {} }
+  end
+  local verdict = 'not_cancellable'
+  if request.status == 'queued' then
+    leave_queue(request)
+    end_request(request, now_ms(), { status = 'canceled', by = args[3] })
+    verdict = 'canceled'
+  elseif request.status == 'canceled' and request.ended_by == args[3] then
+    verdict = 'canceled'
+  end
+  return { verdict, redis.call('HGETALL', keys[1]) }
+end)

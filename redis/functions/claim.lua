@@ -1,0 +1,76 @@
+-- Gives the next request to a worker under a lease: what was begun before first, then each API key in its turn.
+-- KEYS: the deployment's round. ARGV: namespace, deployment, the worker's token, lease in milliseconds, pod.
+-- A repeat with the same token answers the same request while the claim holds, and none afterwards.
+local MARKER_SECONDS = 600
+
+local function answer(request, now)
+  local params = redis.call('GET', work_key(request.namespace, 'params:' .. request.id)) or ''
+  return { request.id, request.modality, request.attempts, request.deadline - now, params }
+end
+
+-- The oldest that lost its worker; what is past its deadline is ended on the way.
+local function take_again(namespace, deployment, now)
+  local again = work_key(namespace, 'again:' .. deployment)
+  while true do
+    local id = redis.call('ZPOPMIN', again)[1]
+    local request = id and load_request(namespace, id)
+    if not id or (request and now < request.deadline) then
+      return request
+    end
+    if request then
+      end_request(request, now, { status = 'failed', code = 'model_timeout', message = DEADLINE_MESSAGE })
+    end
+  end
+end
+
+-- The oldest of the API key whose turn it is; the key goes to the end of the round.
+local function take_next(namespace, deployment, turns, micros)
+  local api_key = redis.call('ZRANGE', turns, 0, 0)[1]
+  if not api_key then
+    return nil
+  end
+  local queue = queue_key(namespace, deployment, api_key)
+  local id = redis.call('ZPOPMIN', queue)[1]
+  if redis.call('ZCARD', queue) == 0 then
+    redis.call('ZREM', turns, api_key)
+  else
+    redis.call('ZADD', turns, micros, api_key)
+  end
+  return id and load_request(namespace, id)
+end
+
+register('claim', function(keys, args)
+  local namespace, deployment, token, lease, pod = args[1], args[2], args[3], tonumber(args[4]), args[5]
+  local micros = now_micros()
+  local now = math.floor(micros / 1000)
+  local marker = work_key(namespace, 'claimed:' .. token)
+  local earlier = redis.call('GET', marker)
+  if earlier then
+    local request = load_request(namespace, earlier)
+    if request and request.status == 'running' and request.claim == token then
+      return answer(request, now)
+    end
+    return false
+  end
+
+  local config = read_config(namespace, deployment)
+  if is_gone(config) then
+    return false
+  end
+  local request = take_again(namespace, deployment, now)
+  if not request then
+    request = take_next(namespace, deployment, keys[1], micros)
+    if not request then
+      return false
+    end
+    request.deadline = now + config_number(config, 'videoTimeoutMs', DEFAULT_JOB_MS)
+    redis.call('HSET', request.key, 'status', 'running', 'started_at', now, 'deadline', request.deadline)
+    redis.call('ZREM', index_key(namespace, deployment, 'queued'), request.id)
+    redis.call('ZADD', index_key(namespace, deployment, 'running'), request.order, request.id)
+  end
+  request.attempts = request.attempts + 1
+  redis.call('HSET', request.key, 'claim', token, 'claimed_at', now, 'attempts', request.attempts, 'worker', pod)
+  redis.call('ZADD', work_key(namespace, 'due'), math.min(now + lease, request.deadline), request.id)
+  redis.call('SET', marker, request.id, 'EX', MARKER_SECONDS)
+  return answer(request, now)
+end)

@@ -1,0 +1,56 @@
+-- Ends a claimed request as its worker says. KEYS: the record. ARGV: namespace, id, the worker's token,
+-- `succeeded` or `failed`, error code, error message, output (JSON), its bucket, its first object key,
+-- the event's result payload (JSON), objects' clean-up times as a JSON list of [object, milliseconds or -1 = keep].
+-- Answers `done`, `already_done_by_you` or `stale`; after `stale` alone a worker removes its own objects.
+local WEIGHT = 0.2
+
+-- The moving average by which waiting is estimated.
+local function note_pace(request, now)
+  local key = work_key(request.namespace, 'pace:' .. request.deployment)
+  local taken = now - request.claimed_at
+  local average = tonumber(redis.call('HGET', key, 'average_ms') or taken)
+  redis.call('HSET', key, 'average_ms', math.ceil(average + (taken - average) * WEIGHT))
+end
+
+local function schedule_cleanup(namespace, now, text)
+  local cleanup = work_key(namespace, 'cleanup')
+  for _, entry in ipairs(cjson.decode(text)) do
+    if entry[2] < 0 then
+      redis.call('ZREM', cleanup, entry[1])
+    else
+      redis.call('ZADD', cleanup, now + entry[2], entry[1])
+    end
+  end
+end
+
+register('finish', function(_, args)
+  local namespace, id, token, status = args[1], args[2], args[3], args[4]
+  local request = load_request(namespace, id)
+  if not request then
+    return 'stale'
+  end
+  if request.ended_by == token then
+    return 'already_done_by_you'
+  end
+  if request.status ~= 'running' or request.claim ~= token then
+    return 'stale'
+  end
+  local now = now_ms()
+  if now >= request.deadline then
+    -- What the sweeper would have said: the outcome must not depend on who comes first.
+    end_request(request, now, { status = 'failed', code = 'model_timeout', message = DEADLINE_MESSAGE })
+    return 'stale'
+  end
+  if status == 'succeeded' then
+    end_request(request, now, {
+      status = status, by = token, output = args[7], bucket = args[8], object_key = args[9], payload = args[10],
+    })
+    note_pace(request, now)
+  else
+    end_request(request, now, { status = 'failed', by = token, code = args[5], message = args[6] })
+  end
+  if args[11] ~= '' then
+    schedule_cleanup(namespace, now, args[11])
+  end
+  return 'done'
+end)

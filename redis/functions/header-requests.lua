@@ -1,0 +1,142 @@
+-- What the functions on requests share: their keys, their configuration, and the one way in which a request ends.
+-- The keys are listed in contract/redis-keys.ts, the states in docs/requests.md.
+local DEFAULT_JOB_MS = 30 * MINUTE_MS
+local DEFAULT_QUEUE_MS = DAY_SECONDS * SECOND_MS
+local DEFAULT_RECORD_MS = 7 * DAY_SECONDS * SECOND_MS
+local MAX_EVENT_BYTES = 65536
+local DEADLINE_MESSAGE = 'The request ran for longer than allowed.'
+
+local function work_key(namespace, rest)
+  return 'w:{' .. namespace .. '}:' .. rest
+end
+
+-- Sorted by age; `status` may be `all`.
+local function index_key(namespace, deployment, status)
+  return 'w:{' .. namespace .. '}:by:' .. deployment .. ':' .. status
+end
+
+-- What one API key has waiting, sorted by age.
+local function queue_key(namespace, deployment, api_key)
+  return 'w:{' .. namespace .. '}:queue:' .. deployment .. ':' .. api_key
+end
+
+-- Unix microseconds by Redis' clock: the order of requests and of turns.
+local function now_micros()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000000 + tonumber(time[2])
+end
+
+local function read_config(namespace, deployment)
+  return redis.call('HGET', 'c:{' .. namespace .. '}:deployments', deployment)
+end
+
+-- A whole number of a configuration, found as text: decoding it all would cost more than the rest of a call.
+-- Quotes inside JSON strings are escaped, so no value can pass for a member's name.
+local function config_number(config, field, default)
+  if not config then
+    return default
+  end
+  local _, stop = string.find(config, '"' .. field .. '":', 1, true)
+  return stop and tonumber(string.match(config, '^%d+', stop + 1)) or default
+end
+
+-- Whether a deployment is deleted or about to be: nothing new is accepted or begun.
+local function is_gone(config)
+  return not config or string.find(config, '"deleting":true', 1, true) ~= nil
+end
+
+local function load_request(namespace, id)
+  local key = work_key(namespace, 'request:' .. id)
+  local values = redis.call('HMGET', key, 'status', 'deployment', 'modality', 'api_key', 'order', 'queued_at',
+    'registration_id', 'price', 'inputs', 'webhook_url', 'claim', 'deadline', 'attempts', 'ended_by', 'claimed_at')
+  if not values[1] then
+    return nil
+  end
+  return {
+    namespace = namespace, id = id, key = key,
+    status = values[1], deployment = values[2], modality = values[3], api_key = values[4], order = values[5],
+    queued_at = tonumber(values[6]), registration_id = values[7], price = values[8], inputs = values[9],
+    webhook_url = values[10] or '', claim = values[11] or '', deadline = tonumber(values[12] or 0),
+    attempts = tonumber(values[13] or 0), ended_by = values[14] or '', claimed_at = tonumber(values[15] or 0),
+  }
+end
+
+-- Takes a waiting request out of its API key's queue, and the key out of the round if that was its last.
+local function leave_queue(request)
+  local queue = queue_key(request.namespace, request.deployment, request.api_key)
+  redis.call('ZREM', queue, request.id)
+  if redis.call('ZCARD', queue) == 0 then
+    redis.call('ZREM', work_key(request.namespace, 'turns:' .. request.deployment), request.api_key)
+  end
+end
+
+local function announce_jobs(namespace, deployment)
+  redis.call('PUBLISH', 'n:{' .. namespace .. '}:jobs:' .. deployment, '1')
+end
+
+-- Gives a running request up for another claim, before all that was never begun; it stays running to the outside.
+local function give_back(request, attempts)
+  redis.call('HSET', request.key, 'claim', '', 'attempts', attempts)
+  redis.call('ZADD', work_key(request.namespace, 'again:' .. request.deployment), request.order, request.id)
+  redis.call('ZADD', work_key(request.namespace, 'due'), request.deadline, request.id)
+  announce_jobs(request.namespace, request.deployment)
+end
+
+local EVENT_TYPES = { succeeded = 'request.completed', failed = 'request.failed', canceled = 'request.canceled' }
+
+local function encode_text(text)
+  return (text and text ~= '') and cjson.encode(text) or 'null'
+end
+
+-- The body is put together as text: cjson writes 14 digits, and a registration id may have 15.
+local function encode_event(request, now, ending, payload)
+  local seconds = string.format('%d', math.floor(now / SECOND_MS))
+  return table.concat({
+    '{"id":"', ending.event, '","type":"', EVENT_TYPES[ending.status], '","created_at":', seconds,
+    ',"data":{"id":"', request.id, '","status":"', ending.status, '","modality":"', request.modality,
+    '","namespace_name":"', request.namespace, '","registration_id":', request.registration_id,
+    ',"created_at":', string.format('%d', math.floor(request.queued_at / SECOND_MS)), ',"completed_at":', seconds,
+    ',"output_object_key":', encode_text(ending.object_key), ',"output_bucket":', encode_text(ending.bucket),
+    ',"result_payload":', payload, ',"error_code":', encode_text(ending.code),
+    ',"error_message":', encode_text(ending.message), '}}',
+  })
+end
+
+-- One event a request, its id derived from the request's, so that nothing can ever make a second one.
+local function write_event(request, now, ending)
+  ending.event = 'evt_' .. string.sub(redis.sha1hex('event:' .. request.id), 1, 32)
+  local payload = ending.payload and ending.payload ~= '' and ending.payload or '{}'
+  local body = encode_event(request, now, ending, payload)
+  if #body > MAX_EVENT_BYTES then
+    body = encode_event(request, now, ending, '{"_truncated":true}')
+  end
+  redis.call('HSET', work_key(request.namespace, 'event:' .. ending.event), 'type', EVENT_TYPES[ending.status],
+    'request', request.id, 'webhook_url', request.webhook_url, 'body', body)
+  redis.call('ZADD', work_key(request.namespace, 'outbox'), now, ending.event)
+  redis.call('PUBLISH', 'n:{' .. request.namespace .. '}:events', '1')
+end
+
+-- Ends a request for good: state, indexes, credit, inputs, event. The caller has taken it out of queue or `again`.
+-- `ending`: status, and as they apply code, message, by (the caller's token), output, bucket, object_key, payload.
+local function end_request(request, now, ending)
+  local namespace, id = request.namespace, request.id
+  local config = read_config(namespace, request.deployment)
+  redis.call('ZREM', index_key(namespace, request.deployment, request.status), id)
+  redis.call('ZADD', index_key(namespace, request.deployment, ending.status), request.order, id)
+  redis.call('ZREM', work_key(namespace, 'due'), id)
+  redis.call('ZADD', work_key(namespace, 'ended'),
+    now + config_number(config, 'recordRetentionMs', DEFAULT_RECORD_MS), id)
+  redis.call('HSET', request.key, 'status', ending.status, 'completed_at', now, 'ended_by', ending.by or '',
+    'error_code', ending.code or '', 'error_message', ending.message or '', 'output', ending.output or '')
+  -- The prompt goes with the parameters.
+  redis.call('DEL', work_key(namespace, 'params:' .. id))
+  if ending.status ~= 'succeeded' and request.price ~= '0' then
+    redis.call('INCRBY', work_key(namespace, 'credit'), '-' .. request.price)
+  end
+  if request.inputs then
+    for _, object in ipairs(cjson.decode(request.inputs)) do
+      redis.call('ZADD', work_key(namespace, 'cleanup'), now, object)
+    end
+  end
+  write_event(request, now, ending)
+end

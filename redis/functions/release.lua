@@ -1,0 +1,10 @@
+-- Gives a claimed request back unfinished, without counting an attempt: a worker that drains or is told to stop.
+-- KEYS: the record. ARGV: namespace, id, the worker's token. Answers 1, or 0 when it was not this worker's (any more).
+register('release', function(_, args)
+  local request = load_request(args[1], args[2])
+  if not request or request.status ~= 'running' or request.claim ~= args[3] then
+    return 0
+  end
+  give_back(request, request.attempts - 1)
+  return 1
+end)

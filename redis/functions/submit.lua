@@ -1,0 +1,98 @@
+-- Accepts a request: record, place in the queue, debit; or says why not. Safe to repeat with the same id.
+-- KEYS: the record. ARGV: namespace, id, deployment, modality, API key (24 digits of its hash), digest of the
+-- idempotency key or '', price in millionths, slots, expected milliseconds of a job before any was measured,
+-- parameters, then more fields of the record as pairs.
+local IDEMPOTENCY_SECONDS = DAY_SECONDS
+local DEFAULT_MAX_QUEUED = 10000
+local FIXED_ARGUMENTS = 10
+
+-- Seconds until a request with `ahead` before it will have ended.
+local function estimate(namespace, deployment, ahead, args)
+  local average = redis.call('HGET', work_key(namespace, 'pace:' .. deployment), 'average_ms')
+  local slots = math.max(1, tonumber(args[8]))
+  return math.max(1, math.ceil((ahead / slots + 1) * tonumber(average or args[9]) / SECOND_MS))
+end
+
+local function answer_known(verdict, request, args)
+  local seconds = 0
+  if request.status == 'queued' or request.status == 'running' then
+    local queued = index_key(request.namespace, request.deployment, 'queued')
+    seconds = estimate(request.namespace, request.deployment, redis.call('ZRANK', queued, request.id) or 0, args)
+  end
+  return { verdict, request.id, request.status, seconds }
+end
+
+local function afford(namespace, price)
+  local granted = redis.call('HGET', 'c:{' .. namespace .. '}:workspace', 'creditMicros')
+  if not granted then
+    return true
+  end
+  local spent = tonumber(redis.call('GET', work_key(namespace, 'credit')) or 0)
+  return spent < tonumber(granted) and spent + tonumber(price) <= tonumber(granted)
+end
+
+local function submit(keys, args)
+  local namespace, id, deployment, modality, api_key = args[1], args[2], args[3], args[4], args[5]
+  local digest, price, params = args[6], args[7], args[10]
+  local repeated = load_request(namespace, id)
+  if repeated then
+    return answer_known('accepted', repeated, args)
+  end
+  local marker = digest ~= '' and work_key(namespace, 'idempotency:' .. digest)
+  local first = marker and redis.call('GET', marker)
+  local original = first and load_request(namespace, first)
+  if original then
+    return answer_known('duplicate', original, args)
+  end
+
+  local config = read_config(namespace, deployment)
+  if is_gone(config) then
+    return { 'gone', '', '', 0 }
+  end
+  local queue = queue_key(namespace, deployment, api_key)
+  local waiting = index_key(namespace, deployment, 'queued')
+  local total, own = redis.call('ZCARD', waiting), redis.call('ZCARD', queue)
+  local most = config_number(config, 'maxQueued', DEFAULT_MAX_QUEUED)
+  -- While others wait, one API key holds at most half of the queue.
+  if total >= most or (own > 0 and own < total and own >= math.floor(most / 2)) then
+    return { 'queue_full', '', '', 0 }
+  end
+  if not afford(namespace, price) then
+    return { 'credit', '', '', 0 }
+  end
+
+  local micros = now_micros()
+  local now = math.floor(micros / 1000)
+  redis.call('HSET', keys[1], 'status', 'queued', 'deployment', deployment, 'modality', modality,
+    'api_key', api_key, 'order', micros, 'queued_at', now, 'price', price,
+    'registration_id', string.format('%.0f', config_number(config, 'registrationId', 0)),
+    unpack(args, FIXED_ARGUMENTS + 1))
+  redis.call('SET', work_key(namespace, 'params:' .. id), params)
+  redis.call('ZADD', waiting, micros, id)
+  redis.call('ZADD', index_key(namespace, deployment, 'all'), micros, id)
+  redis.call('ZADD', queue, micros, id)
+  redis.call('ZADD', work_key(namespace, 'due'), now + config_number(config, 'queueTTLMs', DEFAULT_QUEUE_MS), id)
+  if marker then
+    redis.call('SET', marker, id, 'EX', IDEMPOTENCY_SECONDS)
+  end
+  if price ~= '0' then
+    redis.call('INCRBY', work_key(namespace, 'credit'), price)
+  end
+  -- From now on the record owns its inputs.
+  local inputs = redis.call('HGET', keys[1], 'inputs')
+  if inputs then
+    redis.call('ZREM', work_key(namespace, 'cleanup'), unpack(cjson.decode(inputs)))
+  end
+  if own == 0 then
+    redis.call('ZADD', work_key(namespace, 'turns:' .. deployment), micros, api_key)
+  end
+  if total == 0 then
+    redis.call('ZADD', work_key(namespace, 'deployments'), 'NX', 0, deployment)
+    -- A worker that waits has seen an empty queue, so the first is all that has to be announced.
+    announce_jobs(namespace, deployment)
+  end
+  return { 'accepted', id, 'queued', estimate(namespace, deployment, total, args) }
+end
+
+-- Unlike the others it stops when memory is full: nothing is accepted that could not be kept.
+redis.register_function(LIBRARY .. '_submit', submit)
