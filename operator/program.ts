@@ -4,6 +4,7 @@ import { GROUP } from '../contract/kubernetes-types.ts';
 import { FIELD_MANAGER, STATUS_FIELD_MANAGER } from '../contract/names.ts';
 import { readSpentMicros } from '../redis/calls.ts';
 import type { RedisConnection } from '../redis/client.ts';
+import { inspectRedis } from '../redis/inspection.ts';
 import { createApplier } from './kube/apply.ts';
 import type { KubeClient } from './kube/client.ts';
 import { createEventRecorder } from './kube/events.ts';
@@ -136,6 +137,18 @@ export function createProgram(options: ProgramOptions) {
     isLeading: () => lease.isLeading(),
     isRedisUp: () => publisher.trouble === undefined,
     droppedEvents: () => events.dropped(),
+  });
+
+  /** A Redis that forgets serves text all the same, but whoever runs it should know. */
+  const warnOfRedis = () =>
+    inspectRedis(redis.redis).then(
+      ({ warnings }) => {
+        for (const warning of warnings) log.warn({}, warning);
+      },
+      () => {},
+    );
+  redis.onStateChange((state) => {
+    if (state === 'up') void warnOfRedis();
   });
 
   /** On the operator's own pod, where whoever runs Berth looks. */

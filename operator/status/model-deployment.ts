@@ -36,7 +36,7 @@ export interface DerivedStatus {
 const ELAPSED_RECHECK_MS = 60_000;
 
 export function deriveStatus(deployment: ModelDeployment, facts: StatusFacts): DerivedStatus {
-  const findings = facts.pods.map((pod) => inspectPod(pod, facts.gpuResource));
+  const findings = withoutRemains(facts.pods).map((pod) => inspectPod(pod, facts.gpuResource));
   const live = findings.filter(({ terminating }) => !terminating);
   const ready = live.filter((pod) => pod.ready).length;
   const pods = judgePods(findings, facts);
@@ -82,6 +82,12 @@ export function deriveStatus(deployment: ModelDeployment, facts: StatusFacts): D
   if (facts.url !== undefined) status.url = facts.url;
   if (facts.sidecarVersion !== undefined) status.sidecarVersion = facts.sidecarVersion;
   return { status, recheckAfterMs: pods.elapsed ? ELAPSED_RECHECK_MS : undefined };
+}
+
+/** Evicted pods stay behind after they were replaced; they tell something only while there is no other. */
+function withoutRemains(pods: readonly V1Pod[]): readonly V1Pod[] {
+  const living = pods.filter(({ status }) => status?.phase !== 'Failed' && status?.phase !== 'Succeeded');
+  return living.length > 0 ? living : pods;
 }
 
 /** The status of an object that its schema refuses: nothing of it is acted on. */

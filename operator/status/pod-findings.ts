@@ -117,9 +117,9 @@ function findFailure(status: V1ContainerStatus, who: string, crashed: string): F
   const serves = status.ready || (status.started === true && status.name === CONTAINERS.gateway);
   const ended = serves ? undefined : findBadEnd(status);
   if (!ended) return undefined;
-  const reason =
-    waiting?.reason === 'CrashLoopBackOff' && crashed === 'EngineCrashed' ? 'CrashLoopBackOff' : crashed;
-  return { reason, message: describeEnd(ended, who, status.restartCount ?? 0) };
+  const restarts = status.restartCount ?? 0;
+  const loops = crashed === 'EngineCrashed' && (waiting?.reason === 'CrashLoopBackOff' || restarts > 1);
+  return { reason: loops ? 'CrashLoopBackOff' : crashed, message: describeEnd(ended, who, restarts) };
 }
 
 type Ended = NonNullable<V1ContainerState['terminated']>;

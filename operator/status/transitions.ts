@@ -20,6 +20,10 @@ const EXPECTED = new Set([
   'Paused',
   'ScaledToZero',
 ]);
+/** The kubelet goes to and fro between these while it tries again: one event is enough. */
+const SAME: Record<string, string> = { ImagePullBackOff: 'ErrImagePull', CrashLoopBackOff: 'EngineCrashed' };
+const familyOf = (reason: string): string => SAME[reason] ?? reason;
+
 const WATCHED = [
   'Accepted',
   'GPUsAvailable',
@@ -85,7 +89,7 @@ function describeProblem(
 ): Transition[] {
   const [old, now] = [findCondition(before.conditions, type), findCondition(after.conditions, type)];
   if (now === undefined || !isProblem(now)) return [];
-  if (old?.status === now.status && old.reason === now.reason) return [];
+  if (old?.status === now.status && familyOf(old.reason) === familyOf(now.reason)) return [];
   return [{ type: 'Warning', reason: now.reason, message: now.message }];
 }
 

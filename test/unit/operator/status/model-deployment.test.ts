@@ -281,6 +281,13 @@ describe('the status of a ModelDeployment', () => {
     expect([status.replicas, status.readyReplicas, status.desiredReplicas]).to.deep.equal([2, 1, 2]);
   });
 
+  it('leaves evicted pods out once they are replaced', () => {
+    const pods = [makePod({ phase: 'Failed', reason: 'Evicted' }), makePod({ ready: true })];
+    const { status } = deriveStatus(makeModel(), makeFacts({ pods }));
+    expect([status.phase, status.replicas]).to.deep.equal(['Ready', 1]);
+    expect(findCondition(status.conditions, 'EngineHealthy')?.status).to.equal('True');
+  });
+
   it('keeps Ready true while one of two replicas crashes, and says so in EngineHealthy', () => {
     const crashed = makePod({ engine: { state: { terminated: { exitCode: 3 } } } });
     const { status } = deriveStatus(makeModel(), makeFacts({ pods: [makePod({ ready: true }), crashed] }));

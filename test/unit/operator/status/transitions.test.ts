@@ -26,6 +26,12 @@ const table: Row[] = [
     events: ['Warning NotReady', 'Warning EngineCrashed'],
   },
   {
+    name: 'an image that cannot be pulled once, though the kubelet goes to and fro about it',
+    before: { pods: [makePod({ engine: { state: { waiting: { reason: 'ErrImagePull' } } } })] },
+    after: { pods: [makePod({ engine: { state: { waiting: { reason: 'ImagePullBackOff' } } } })] },
+    events: [],
+  },
+  {
     name: 'a change of scale',
     before: { pods: ready },
     after: { pods: ready, desiredReplicas: 3 },
