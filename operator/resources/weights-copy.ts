@@ -15,6 +15,9 @@ export const S3_COPY_IMAGE = 'docker.io/rclone/rclone:1.75.1';
 /** For S3 a prefix without objects is no error; a copy that a restart finds complete is none either. */
 const COPY_SCRIPT = `rclone copy "$@" || exit; ls -A ${MODELS_PATH} | grep -q . || { echo "nothing found at $1" >&2; exit 1; }`;
 
+/** Not where the image itself may keep its weights: the mount would hide them. */
+const COPY_PATH = '/berth-weights';
+
 const writableMount = { name: WEIGHTS_VOLUME, mountPath: MODELS_PATH };
 
 type S3 = NonNullable<ModelSource['s3']>;
@@ -74,8 +77,8 @@ export function buildImageCopy(source: NonNullable<ModelSource['image']>): V1Con
     name: 'copy-weights',
     image: source.reference,
     imagePullPolicy: source.pullPolicy,
-    command: ['cp', '-R', from.endsWith('.gguf') ? from : `${from}/.`, `${MODELS_PATH}/`],
-    volumeMounts: [writableMount],
+    command: ['cp', '-R', from.endsWith('.gguf') ? from : `${from}/.`, `${COPY_PATH}/`],
+    volumeMounts: [{ ...writableMount, mountPath: COPY_PATH }],
     securityContext: RESTRICTED,
     terminationMessagePolicy: 'FallbackToLogsOnError',
   };

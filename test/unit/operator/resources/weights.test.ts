@@ -96,7 +96,7 @@ describe('weights in an image', () => {
     expect(built.pod.initContainers![1]).to.deep.include({
       image: 'w:1',
       imagePullPolicy: 'Always',
-      command: ['cp', '-R', '/qwen/.', '/models/'],
+      command: ['cp', '-R', '/qwen/.', '/berth-weights/'],
     });
     expect(built.engine.args![0]).to.equal('/models');
   });
