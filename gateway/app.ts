@@ -5,6 +5,7 @@ import type { GatewayConfig } from '../contract/gateway-config.ts';
 import type { RedisConnection } from '../redis/client.ts';
 import { Admissions } from './admission.ts';
 import type { Capacity } from './capacity.ts';
+import { EgressAgent, type EgressAgentOptions, PUBLIC_ONLY } from './egress/agent.ts';
 import { ApiError } from './error-response.ts';
 import type { Logger } from './log.ts';
 import type { GatewayMetrics } from './metrics.ts';
@@ -34,6 +35,8 @@ export interface SidecarAppOptions {
   metrics: GatewayMetrics;
   /** The engine failed a request: its health is worth a look. */
   onEngineLost?: () => void;
+  /** Which URLs of tenants may be fetched; by default those that are public. */
+  egress?: EgressAgentOptions;
   /** Unix milliseconds. */
   clock?: () => number;
 }
@@ -53,11 +56,13 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
   const settlements = new Settlements({ redis, log, metrics });
   const enginePools = new Pools();
   const peerPools = new Pools();
+  const egress = new EgressAgent(options.egress ?? PUBLIC_ONLY);
   const handlers: Partial<Record<RouteName, Handler>> = {
     ...buildTextHandlers({
       config,
       capacity,
       findPool: ({ local, origin }) => (local ? enginePools : peerPools).get(origin),
+      egress,
       settlements,
       metrics,
       onEngineLost,
@@ -86,7 +91,7 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
     keepPeers: (origins) => peerPools.keepOnly(origins),
     close: async () => {
       await settlements.close();
-      await Promise.all([enginePools.destroy(), peerPools.destroy()]);
+      await Promise.all([enginePools.destroy(), peerPools.destroy(), egress.close()]);
     },
   };
 }

@@ -4,6 +4,8 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { GATEWAY_ENV } from '../contract/gateway-environment.ts';
 import { PORTS, SIDECAR_SECRET_FILES, SIDECAR_SECRET_PATH } from '../contract/names.ts';
+import { createAddressPolicy } from './egress/address-policy.ts';
+import type { EgressSettings } from './egress/agent.ts';
 
 export const GATEWAY_ROLES = ['sidecar', 'front', 'local'] as const;
 export type GatewayRole = (typeof GATEWAY_ROLES)[number];
@@ -26,6 +28,7 @@ export interface CommonEnvironment {
   logLevel: string;
   /** Milliseconds that in-flight work may take once the program is asked to end. */
   drainTimeoutMs: number;
+  egress: EgressSettings;
 }
 
 export interface SidecarEnvironment extends CommonEnvironment {
@@ -151,6 +154,11 @@ function readCommon(env: Variables, role: GatewayRole): CommonEnvironment {
     metricsPort: readPort(env, GATEWAY_ENV.metricsPort, PORTS.metrics),
     logLevel,
     drainTimeoutMs: readInteger(env, GATEWAY_ENV.drainTimeoutMs, DEFAULT_DRAIN_MS[role], 86_400_000),
+    egress: {
+      allow: readCIDRs(env, GATEWAY_ENV.egressAllow),
+      deny: readCIDRs(env, GATEWAY_ENV.egressDeny),
+      plainHTTP: readFlag(env, GATEWAY_ENV.egressPlainHTTP),
+    },
   };
 }
 
@@ -170,6 +178,23 @@ function readInteger(env: Variables, name: string, fallback: number, most: numbe
 }
 
 const readPort = (env: Variables, name: string, fallback: number) => readInteger(env, name, fallback, 65_535);
+
+function readFlag(env: Variables, name: string): boolean {
+  const text = env[name] || 'false';
+  if (text !== 'true' && text !== 'false')
+    throw new EnvironmentError(`${name} must be true or false, not "${text}"`);
+  return text === 'true';
+}
+
+function readCIDRs(env: Variables, name: string): string[] {
+  const cidrs = (env[name] ?? '').split(',').flatMap((part) => part.trim() || []);
+  try {
+    createAddressPolicy({ allow: cidrs, deny: [] });
+  } catch (error) {
+    throw new EnvironmentError(`${name}: ${(error as Error).message}`);
+  }
+  return cidrs;
+}
 
 function readOrigin(env: Variables, name: string): string {
   const text = readRequired(env, name);

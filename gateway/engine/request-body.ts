@@ -31,6 +31,46 @@ export function getMember(text: string, name: string): string | null {
   return value;
 }
 
+/** Of members by name and of items by index, each to a JSON text or to changes within. */
+export type Changes = ReadonlyMap<string | number, string | Changes>;
+
+/** Replaces values that are there, however deep they lie. `text` must be valid JSON. */
+export function replaceValues(text: string, changes: Changes): string {
+  let output = '';
+  let copied = 0;
+  for (const { name, start, end } of listValues(text)) {
+    const change = changes.get(name);
+    if (change === undefined) continue;
+    const value = typeof change === 'string' ? change : replaceValues(text.slice(start, end), change);
+    output += text.slice(copied, start) + value;
+    copied = end;
+  }
+  return output + text.slice(copied);
+}
+
+function listValues(text: string): Iterable<Member | Item> {
+  const first = text[skipSpace(text, 0)];
+  if (first === '{') return listMembers(text);
+  return first === '[' ? listItems(text) : [];
+}
+
+interface Item {
+  /** Its index. */
+  name: number;
+  start: number;
+  end: number;
+}
+
+function* listItems(text: string): Generator<Item> {
+  let start = skipSpace(text, text.indexOf('[') + 1);
+  for (let name = 0; text[start] !== ']'; name++) {
+    const end = skipValue(text, start);
+    yield { name, start, end };
+    start = skipSpace(text, end);
+    if (text[start] === ',') start = skipSpace(text, start + 1);
+  }
+}
+
 interface Member {
   name: string;
   /** Of the value. */

@@ -124,6 +124,7 @@ function serveModel(
     self: { pod: `local-${name}`, address: host, port },
     host,
     drainTimeoutMs: environment.drainTimeoutMs,
+    egress: environment.egress,
     metrics,
     log: log.child({ deployment: `${namespace}/${name}` }),
   });

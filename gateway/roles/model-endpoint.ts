@@ -9,6 +9,7 @@ import { Drain } from '../admin/drain.ts';
 import { EngineHealth } from '../admin/engine-health.ts';
 import { createSidecarApp } from '../app.ts';
 import { type LiveConfig, watchConfig } from '../config/live-config.ts';
+import type { EgressSettings } from '../egress/agent.ts';
 import type { Logger } from '../log.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import { type Replica, startReplica } from '../registry/replica.ts';
@@ -26,6 +27,7 @@ export interface ModelEndpointOptions {
   /** Address to listen on; undefined = all. */
   host: string | undefined;
   drainTimeoutMs: number;
+  egress: EgressSettings;
   metrics: GatewayMetrics;
   log: Logger;
 }
@@ -96,6 +98,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     metrics,
     log,
     onEngineLost: () => health.suspect(),
+    egress: options.egress,
   });
 
   const server = createServer(

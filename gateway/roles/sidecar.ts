@@ -46,6 +46,7 @@ export async function startSidecar(environment: SidecarEnvironment): Promise<Sid
     self: { pod: podName, address: podIP, port: httpPort },
     host,
     drainTimeoutMs: environment.drainTimeoutMs,
+    egress: environment.egress,
     metrics,
     log,
   });

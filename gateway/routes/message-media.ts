@@ -1,36 +1,47 @@
 /**
  * URLs within messages. An engine that fetched them would reach whatever the cluster's network reaches, so only data
- * that the request itself carries goes on.
+ * that the request carries goes on: images are fetched here, other media must be sent along.
  */
+import { formatPath, type ImageReference } from '../egress/image-inlining.ts';
 import { ApiError } from '../error-response.ts';
 
-/** Checks all parts; answers the characters of inline media, which are no prompt text. Throws ApiError. */
-export function checkMessageMedia(messages: unknown): number {
-  if (!Array.isArray(messages)) return 0;
-  let characters = 0;
+export interface MessageMedia {
+  /** Of inline media, which are no prompt text. */
+  characters: number;
+  /** To be fetched. */
+  images: ImageReference[];
+}
+
+/** Checks all parts. Throws ApiError. */
+export function readMessageMedia(messages: unknown): MessageMedia {
+  const media: MessageMedia = { characters: 0, images: [] };
+  if (!Array.isArray(messages)) return media;
   for (let index = 0; index < messages.length; index++) {
     const content: unknown = messages[index]?.content;
     if (!Array.isArray(content)) continue;
     for (let part = 0; part < content.length; part++)
-      characters += checkPart(content[part], `messages[${index}].content[${part}]`);
+      readPart(content[part], ['messages', index, 'content', part], media);
   }
-  return characters;
+  return media;
 }
 
-function checkPart(part: unknown, place: string): number {
-  if (typeof part !== 'object' || part === null) return 0;
-  let characters = 0;
+function readPart(part: unknown, place: ImageReference['path'], media: MessageMedia): void {
+  if (typeof part !== 'object' || part === null) return;
   for (const [name, value] of Object.entries(part)) {
     if (!name.endsWith('_url')) continue;
-    const url: unknown = typeof value === 'object' && value !== null ? value.url : value;
+    const isObject = typeof value === 'object' && value !== null;
+    const url: unknown = isObject ? value.url : value;
     if (typeof url !== 'string') continue;
-    if (!/^data:/i.test(url))
-      throw new ApiError(
-        'invalid_request_error',
-        `\`${place}.${name}\` must be a data: URL, such as "data:image/png;base64,…": this endpoint fetches nothing.`,
-        { param: `${place}.${name}` },
-      );
-    characters += url.length;
+    const path = isObject ? [...place, name, 'url'] : [...place, name];
+    if (/^data:/i.test(url)) media.characters += url.length;
+    else if (name === 'image_url') media.images.push({ path, url });
+    else throw refuse(formatPath(path));
   }
-  return characters;
 }
+
+const refuse = (param: string) =>
+  new ApiError(
+    'invalid_request_error',
+    `\`${param}\` must be a data: URL, such as "data:audio/wav;base64,…": only images are fetched.`,
+    { param },
+  );

@@ -1,11 +1,12 @@
 /** What a text request asks for, and what the engine is sent. */
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import type { ImageReference } from '../egress/image-inlining.ts';
 import type { EmbeddingEncoding } from '../engine/answer-schema.ts';
 import { getMember, setMembers } from '../engine/request-body.ts';
 import { ApiError } from '../error-response.ts';
 import type { JsonBody } from '../middleware/json-body.ts';
 import { checkFields, type Fields } from './fields.ts';
-import { checkMessageMedia } from './message-media.ts';
+import { readMessageMedia } from './message-media.ts';
 
 export interface TextRequest {
   payload: Buffer;
@@ -15,6 +16,8 @@ export interface TextRequest {
   encoding: EmbeddingEncoding;
   /** For an estimate of tokens where the engine gives no usage. */
   promptBytes: number;
+  /** That the payload names by URL and that are to be inlined. */
+  images: ImageReference[];
 }
 
 type Model = Pick<GatewayConfig, 'modelId' | 'servedModelName'>;
@@ -28,7 +31,7 @@ export function readTextRequest(
   const { value, raw } = body;
   checkFields(value, route.fields);
   checkModel(value.model, model);
-  const mediaCharacters = checkMessageMedia(value.messages);
+  const { characters, images } = readMessageMedia(value.messages);
   const isStream = route.canStream && value.stream === true;
   const options = value.stream_options as { include_usage?: unknown } | null | undefined;
   const isUsageWanted = isStream && options?.include_usage === true;
@@ -37,7 +40,8 @@ export function readTextRequest(
     isStream,
     isUsageWanted,
     encoding: value.encoding_format === 'base64' ? 'base64' : 'float',
-    promptBytes: raw.length - mediaCharacters,
+    promptBytes: raw.length - characters,
+    images,
   };
 }
 

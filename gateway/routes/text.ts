@@ -1,6 +1,8 @@
 /** The text routes: from a JSON body to the engine's answer, whole or streamed, with its usage settled. */
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import type { Capacity, EngineTarget } from '../capacity.ts';
+import type { EgressAgent } from '../egress/agent.ts';
+import { inlineImages } from '../egress/image-inlining.ts';
 import type { Answer } from '../engine/answer.ts';
 import { completeChat, completeCompletion, completeEmbedding } from '../engine/answer-schema.ts';
 import { callEngine, type EnginePool } from '../engine/engine-call.ts';
@@ -20,6 +22,7 @@ export interface TextServices {
   config: () => GatewayConfig;
   capacity: Capacity;
   findPool: (target: EngineTarget) => EnginePool;
+  egress: EgressAgent;
   settlements: Settlements;
   metrics: GatewayMetrics;
   /** The engine failed a request: its health is worth a look. */
@@ -70,6 +73,13 @@ async function serveText(route: TextRoute, services: TextServices, state: Gatewa
   const request = readTextRequest(body, route, config);
   const deadline = startDeadline(exchange, config.limits.requestTimeoutMs);
   try {
+    // Before a place on an engine is taken, which would stand idle meanwhile.
+    if (request.images.length > 0)
+      request.payload = await inlineImages(request, {
+        agent: services.egress,
+        exchange,
+        mostBytes: config.limits.jsonBodyBytes,
+      });
     const target = await acquire(services.capacity, exchange);
     if (!target.local) services.metrics.forwarded.inc();
     await runAtEngine({ route, services, state, request, target });

@@ -42,6 +42,20 @@ describe('the environment of a gateway', () => {
     });
   });
 
+  it('reads where tenants’ URLs may lead; only to public addresses by default', () => {
+    expect(readSidecarEnvironment(sidecar()).egress).to.deep.equal({ allow: [], deny: [], plainHTTP: false });
+    const egress = {
+      GATEWAY_EGRESS_ALLOW: '127.0.0.0/8, ::1,',
+      GATEWAY_EGRESS_DENY: '203.0.114.0/24',
+      GATEWAY_EGRESS_PLAIN_HTTP: 'true',
+    };
+    expect(readSidecarEnvironment({ ...sidecar(), ...egress }).egress).to.deep.equal({
+      allow: ['127.0.0.0/8', '::1'],
+      deny: ['203.0.114.0/24'],
+      plainHTTP: true,
+    });
+  });
+
   const wrong: [string, Record<string, string | undefined>, RegExp][] = [
     ['no Redis', { GATEWAY_REDIS_URL: '' }, /GATEWAY_REDIS_URL must be set/],
     ['no engine', { GATEWAY_ENGINE_URL: undefined }, /GATEWAY_ENGINE_URL must be set/],
@@ -53,6 +67,16 @@ describe('the environment of a gateway', () => {
     ['a port that is none', { GATEWAY_HTTP_PORT: '80a' }, /GATEWAY_HTTP_PORT must be a whole number/],
     ['a port out of range', { GATEWAY_ADMIN_PORT: '70000' }, /GATEWAY_ADMIN_PORT must be a whole number/],
     ['a log level that is none', { GATEWAY_LOG_LEVEL: 'loud' }, /GATEWAY_LOG_LEVEL must be one of/],
+    [
+      'an egress range that is none',
+      { GATEWAY_EGRESS_ALLOW: '10.0.0.0/8, 10/8' },
+      /GATEWAY_EGRESS_ALLOW: "10\/8" is no CIDR/,
+    ],
+    [
+      'an egress flag that is none',
+      { GATEWAY_EGRESS_PLAIN_HTTP: 'yes' },
+      /GATEWAY_EGRESS_PLAIN_HTTP must be true or false/,
+    ],
     ['a health path without a slash', { GATEWAY_ENGINE_HEALTH_PATH: 'health' }, /must begin with "\/"/],
     [
       'a Secret that is not mounted',

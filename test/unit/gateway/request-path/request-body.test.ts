@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { getMember, setMembers } from '../../../../gateway/engine/request-body.ts';
+import { getMember, replaceValues, setMembers } from '../../../../gateway/engine/request-body.ts';
 
 const set = (text: string, ...values: [string, string][]): string => setMembers(text, new Map(values));
 
@@ -44,4 +44,41 @@ describe('a change within a JSON text', () => {
     expect(set(text, ['model', '"b"']).endsWith('"model":"b"}')).to.equal(true);
     expect(performance.now() - start).to.be.below(1000);
   });
+});
+
+describe('a change deep within a JSON text', () => {
+  const changes = new Map([
+    [
+      'a',
+      new Map<number, string | Map<string, string>>([
+        [0, '"x"'],
+        [2, new Map([['b', '"y"']])],
+      ]),
+    ],
+  ]);
+  const cases: [string, string, string][] = [
+    ['replaces items and members', '{"a":[1,2,{"b":3}]}', '{"a":["x",2,{"b":"y"}]}'],
+    [
+      'keeps space and large numbers',
+      ' { "a" : [ 1 ,\n12345678901234567890, {"b" :[{}] } ] } ',
+      ' { "a" : [ "x" ,\n12345678901234567890, {"b" :"y" } ] } ',
+    ],
+    [
+      'knows strings that look like structure',
+      '{"a":["]",",",{"c":"}","b":"\\""}]}',
+      '{"a":["x",",",{"c":"}","b":"y"}]}',
+    ],
+    ['leaves what is not there', '{"a":[]}', '{"a":[]}'],
+    ['leaves what has another shape', '{"a":"[1]","b":[1]}', '{"a":"[1]","b":[1]}'],
+    [
+      'changes all values of a name that comes twice',
+      '{"a":1,"a":[1,[2],{"b":3}]}',
+      '{"a":1,"a":["x",[2],{"b":"y"}]}',
+    ],
+  ];
+  for (const [behaviour, text, expected] of cases)
+    it(behaviour, () => {
+      expect(replaceValues(text, changes)).to.equal(expected);
+      JSON.parse(expected);
+    });
 });

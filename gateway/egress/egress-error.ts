@@ -1,0 +1,44 @@
+/** Why a tenant's URL was not fetched, in fixed words: what a network said of its inside is never passed on. */
+
+const NOT_PUBLIC = 'leads to no public address';
+
+/** Each goes on after the name of what holds the URL. */
+const WORDS = {
+  url: 'is not a valid URL',
+  scheme: 'must begin with https://',
+  userinfo: 'must hold no user name and no password',
+  port: 'must use the default port, or one from 1024 up',
+  address: NOT_PUBLIC,
+  // In the same words, or a caller could ask which names exist inside.
+  unresolvable: NOT_PUBLIC,
+  busy: 'has to wait: too many requests are on their way',
+  connect: 'does not take connections',
+  tls: 'has no valid TLS certificate',
+  timeout: 'did not answer in time',
+  broken: 'broke the connection off, or answered no HTTP',
+  aborted: 'was given up',
+} as const;
+
+export type EgressErrorKind = keyof typeof WORDS;
+
+/** `kind` is for logs and decisions; only the message is for tenants. */
+export class EgressError extends Error {
+  readonly kind: EgressErrorKind;
+
+  constructor(kind: EgressErrorKind) {
+    super(WORDS[kind]);
+    this.kind = kind;
+  }
+}
+
+const CONNECT_CODES = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL']);
+const TIMEOUT_CODES = new Set(['ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT']);
+
+/** Of whatever undici, TLS or the system threw. */
+export function toEgressError(error: unknown): EgressError {
+  if (error instanceof EgressError) return error;
+  const code = String((error as { code?: unknown } | null)?.code ?? '');
+  if (CONNECT_CODES.has(code)) return new EgressError('connect');
+  if (TIMEOUT_CODES.has(code)) return new EgressError('timeout');
+  return new EgressError(/CERT|TLS|SSL|ISSUER|SIGN|EPROTO/.test(code) ? 'tls' : 'broken');
+}

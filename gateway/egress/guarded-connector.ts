@@ -1,0 +1,87 @@
+/**
+ * Connections to judged addresses only. The check is part of each connection's own look-up, so what was checked is
+ * what is dialled: a name that changes its answer in between gains nothing.
+ */
+import type { LookupFunction } from 'node:net';
+import { buildConnector, Client } from 'undici';
+import { EgressError } from './egress-error.ts';
+import type { NameResolver, ResolvedAddress } from './name-resolver.ts';
+import { readLiteral, requireVerdict, type URLRules } from './url-policy.ts';
+
+export interface GuardOptions extends URLRules {
+  resolver: NameResolver;
+  /** Certificates to trust instead of the system's. */
+  ca?: string;
+}
+
+type Connector = ReturnType<typeof buildConnector>;
+
+const CONNECT_TIMEOUT_MS = 5_000;
+
+/** The addresses of a name if every one may be dialled. Throws EgressError. */
+export async function resolveJudged(
+  { policy, resolver }: GuardOptions,
+  hostname: string,
+  protocol: string,
+): Promise<ResolvedAddress[]> {
+  const addresses = await resolver.resolve(hostname);
+  for (const { address } of addresses) requireVerdict(policy(address), protocol);
+  return addresses;
+}
+
+export function buildGuardedConnector(options: GuardOptions): Connector {
+  const connectors = new Map(['https:', 'http:'].map((protocol) => [protocol, build(options, protocol)]));
+  return (target, callback) => {
+    try {
+      // Node looks up no literals.
+      const literal = readLiteral(target.hostname);
+      if (literal) requireVerdict(options.policy(literal), target.protocol);
+      connectors.get(target.protocol)!(target, (...[error, socket]) => {
+        if (!socket) return callback(error!, null);
+        try {
+          requireVerdict(options.policy(socket.remoteAddress ?? ''), target.protocol);
+          callback(null, socket);
+        } catch (refusal) {
+          socket.destroy();
+          callback(refusal as Error, null);
+        }
+      });
+    } catch (refusal) {
+      callback(refusal as Error, null);
+    }
+  };
+}
+
+function build(options: GuardOptions, protocol: string): Connector {
+  const lookup: LookupFunction = (hostname, { all }, callback) => {
+    resolveJudged(options, hostname, protocol).then(
+      (addresses) =>
+        all ? callback(null, addresses) : callback(null, addresses[0]!.address, addresses[0]!.family),
+      (error) => callback(error, []),
+    );
+  };
+  return buildConnector({ lookup, ca: options.ca, allowH2: false, timeout: CONNECT_TIMEOUT_MS });
+}
+
+/** One connection, whose other end is judged anew for each request that reuses it. */
+export function createGuardedClient(origin: URL, options: Client.Options, { policy }: URLRules): Client {
+  let remove: (() => void) | null = null;
+  const connect = options.connect as Connector;
+  const client = new Client(origin, {
+    ...options,
+    connect: (target, callback) =>
+      connect(target, (...[error, socket]) => {
+        if (!socket) return callback(error!, null);
+        remove = () => {
+          if (policy(socket.remoteAddress ?? '') === 'blocked') socket.destroy(new EgressError('address'));
+        };
+        callback(null, socket);
+      }),
+  });
+  const dispatch = client.dispatch.bind(client);
+  client.dispatch = (request, handler) => {
+    remove?.();
+    return dispatch(request, handler);
+  };
+  return client;
+}

@@ -1,0 +1,210 @@
+import { expect } from 'chai';
+import type { RedisConnection } from '../../../redis/client.ts';
+import { loadLibrary } from '../../../redis/library.ts';
+import { connectTo, until } from '../../support/redis-client.ts';
+import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { startTextEndpoint, type TextEndpoint } from '../../support/text-endpoint.ts';
+import { MODEL, RunningSimulator } from '../../unit/simulator/running-simulator.ts';
+import { type DNSServer, startDNSServer } from './dns-server.ts';
+import { type LoopbackServer, startHttpServer, startHttpsServer } from './loopback-server.ts';
+import { makeCertificates } from './test-certificates.ts';
+
+const PNG = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(1_000, 7)]);
+const JPEG = Buffer.concat([Buffer.from('ffd8ffe0', 'hex'), Buffer.alloc(500, 9)]);
+const DATA_URL = 'data:image/gif;base64,R0lGODlhAQABAAAAACw=';
+const JSON_BYTES = 40_000;
+
+describe('an image of a chat', () => {
+  let redis: RedisServer;
+  let connection: RedisConnection;
+  let simulator: RunningSimulator;
+  let dns: DNSServer;
+  let images: LoopbackServer;
+  let inside: LoopbackServer;
+  let endpoint: TextEndpoint;
+  let key: string;
+  let fetched: string[] = [];
+  /** Fetches that broke off. */
+  let brokenOff = 0;
+  let insideBefore = 0;
+
+  before(async () => {
+    redis = await startRedis();
+    connection = await connectTo(redis);
+    await loadLibrary(connection.redis);
+    simulator = await RunningSimulator.start();
+    const certificates = makeCertificates('DNS:images.test');
+    dns = await startDNSServer();
+    dns.zone.set('images.test', () => ['127.0.0.1']);
+    dns.zone.set('inside.test', () => ['127.0.0.2']);
+    images = await startHttpsServer((req, res) => {
+      fetched.push(req.url!);
+      res.once('close', () => (brokenOff += res.writableFinished ? 0 : 1));
+      const answers: Record<string, () => void> = {
+        '/a.png': () => res.end(PNG),
+        '/b.jpg': () => res.end(JPEG),
+        '/page.png': () => res.setHeader('content-type', 'image/png').end('<!doctype html>'),
+        '/away.png': () => res.writeHead(302, { location: `http://127.0.0.2:${inside.port}/` }).end(),
+        '/large.png': () => res.end(Buffer.concat([PNG, Buffer.alloc(JSON_BYTES)])),
+        '/half.png': () => res.end(Buffer.concat([PNG, Buffer.alloc(15_000)])),
+        '/slow.png': () => res.write(PNG),
+      };
+      (answers[req.url!] ?? (() => res.writeHead(404).end('no such image')))();
+    }, certificates);
+    inside = await startHttpServer((_, res) => res.end(PNG), '127.0.0.2');
+    endpoint = await startTextEndpoint({
+      connection,
+      engineURL: simulator.url,
+      settings: { servedModelName: MODEL },
+      limits: { jsonBodyBytes: JSON_BYTES },
+      egress: {
+        allow: ['127.0.0.1'],
+        deny: [],
+        plainHTTP: false,
+        servers: [dns.address],
+        ca: certificates.ca,
+      },
+    });
+    key = await endpoint.makeKey();
+  });
+  after(async () => {
+    await endpoint?.stop();
+    await simulator?.stop();
+    await Promise.all([dns?.stop(), images?.stop(), inside?.stop()]);
+    await connection?.close();
+    await redis?.stop();
+  });
+  beforeEach(async () => {
+    fetched = [];
+    insideBefore = inside.connections;
+    await simulator.reset();
+  });
+
+  const at = (path: string) => `https://images.test:${images.port}${path}`;
+  const partOf = (url: string) => ({ type: 'image_url', image_url: { url } });
+  const toDataURL = (type: string, bytes: Buffer) => `data:${type};base64,${bytes.toString('base64')}`;
+  const chatOf = (...urls: string[]) =>
+    JSON.stringify({
+      messages: [{ role: 'user', content: [{ type: 'text', text: 'What is it?' }, ...urls.map(partOf)] }],
+      max_tokens: 1,
+    });
+
+  function post(body: string, init: RequestInit = {}): Promise<Response> {
+    return fetch(`${endpoint.origin}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body,
+      ...init,
+    });
+  }
+  async function readEngine() {
+    const { last, requests } = await simulator.readControl();
+    return { requests, body: last?.body as { messages: { content: unknown[] }[] } };
+  }
+
+  it('is fetched by https and reaches the engine as a data: URL, beside one that came as such', async () => {
+    const response = await post(chatOf(at('/a.png'), DATA_URL, at('/b.jpg')));
+    expect(response.status).to.equal(200);
+    const { body } = await readEngine();
+    expect(body.messages[0]!.content.slice(1)).to.deep.equal([
+      partOf(toDataURL('image/png', PNG)),
+      partOf(DATA_URL),
+      partOf(toDataURL('image/jpeg', JPEG)),
+    ]);
+    expect(fetched.sort()).to.deep.equal(['/a.png', '/b.jpg']);
+  });
+
+  it('is put in place of its URL alone: what surrounds it stays as it was sent', async () => {
+    let sent = '';
+    const engine = await startHttpServer(async (req, res) => {
+      for await (const chunk of req) sent += chunk;
+      res.end('{"choices":[]}');
+    });
+    const other = await startTextEndpoint({
+      connection,
+      engineURL: `http://127.0.0.1:${engine.port}`,
+      settings: { servedModelName: MODEL },
+      egress: { allow: ['127.0.0.0/8'], deny: [], plainHTTP: true, servers: [dns.address] },
+    });
+    const url = `http://127.0.0.2:${inside.port}/`;
+    const write = (image: string) =>
+      `{ "model":"${MODEL}", "seed": 12345678901234567890, "messages": [ {"role":"user", "content":[ {"image_url" : "${image}", "x":1.0 }]} ]}`;
+    // The gateway writes the engine's name of the model into the body; nothing else but the image may change.
+    await fetch(`${other.origin}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${await other.makeKey()}`, 'content-type': 'application/json' },
+      body: write(url).replace(MODEL, other.config.modelId),
+    });
+    await other.stop();
+    await engine.stop();
+    expect(sent).to.equal(write(toDataURL('image/png', PNG)));
+  });
+
+  it('streams as any chat', async () => {
+    const response = await post(chatOf(at('/a.png')).replace('{', '{"stream":true,'));
+    expect(await response.text()).to.match(/data: \[DONE\]\s*$/);
+  });
+
+  const failures: [string, (at: (path: string) => string) => string, RegExp][] = [
+    ['an http: URL', (to) => to('/a.png').replace('https', 'http'), /must begin with https:/],
+    ['a file: URL', () => 'file:///etc/passwd', /must begin with https:/],
+    ['what is no URL', () => 'a.png', /is not a valid URL/],
+    ['a URL with a password', (to) => to('/a.png').replace('images', 'a:b@images'), /no user name/],
+    ['a port of the system', () => 'https://images.test:22/', /port/],
+    ['a metadata address', () => 'https://169.254.169.254/latest/', /leads to no public address/],
+    ['a private address in disguise', () => 'https://0x7f.2/', /leads to no public address/],
+    ['a name inside', () => `https://inside.test:${inside.port}/`, /leads to no public address/],
+    ['a name that does not exist', () => 'https://nowhere.test/', /leads to no public address/],
+    ['a redirect', (to) => to('/away.png'), /redirect, which is not followed/],
+    ['a server that has no such image', (to) => to('/gone.png'), /answers with status 404/],
+    ['a page', (to) => to('/page.png'), /no PNG, JPEG, WebP or GIF/],
+    ['an image that is too large', (to) => to('/large.png'), /holds more than 20 MiB, or .* limit of 40000/],
+    ['a server that is not there', () => 'https://127.0.0.1:1024/', /does not take connections/],
+  ];
+  for (const [what, urlOf, message] of failures)
+    it(`that is ${what} is refused with its place and the way out`, async () => {
+      const response = await post(chatOf(DATA_URL, urlOf(at)));
+      const { error } = (await response.json()) as {
+        error: { code: string; param: string; message: string };
+      };
+      expect([response.status, error.code]).to.deep.equal([400, 'invalid_request_error']);
+      expect(error.param).to.equal('messages[0].content[2].image_url.url');
+      expect(error.message).to.match(message).and.contain('data: URL').and.contain(error.param);
+      expect(error.message).not.to.match(/127\.0|secret|ECONN|UND_ERR/);
+      expect((await readEngine()).requests).to.equal(0);
+      expect(inside.connections, 'nothing inside is reached').to.equal(insideBefore);
+    });
+  it('is refused when all together are over the limit of the body, though each alone is not', async () => {
+    expect((await post(chatOf(at('/half.png')))).status).to.equal(200);
+    const response = await post(chatOf(at('/half.png'), at('/half.png')));
+    expect(response.status).to.equal(400);
+    expect(await response.text()).to.contain('over its limit of 40000 bytes');
+  });
+
+  it('is refused as the eleventh, before any is fetched', async () => {
+    const response = await post(chatOf(...Array.from({ length: 11 }, () => at('/a.png'))));
+    const { error } = (await response.json()) as { error: { param: string; message: string } };
+    expect([response.status, error.param]).to.deep.equal([400, 'messages[0].content[11].image_url.url']);
+    expect(error.message).to.contain('more than 10');
+    expect(fetched).to.deep.equal([]);
+  });
+
+  it('that takes longer than 5 s is refused', async () => {
+    const start = performance.now();
+    const response = await post(chatOf(at('/slow.png')));
+    expect(response.status).to.equal(400);
+    expect(await response.text()).to.contain('did not answer in time');
+    expect(performance.now() - start).to.be.within(4_900, 7_000);
+  });
+
+  it('is not fetched any further when the client leaves', async () => {
+    const before = brokenOff;
+    const client = new AbortController();
+    const gone = post(chatOf(at('/slow.png')), { signal: client.signal }).catch((error) => error.name);
+    await until(() => fetched.length === 1, 'the image is being fetched');
+    client.abort();
+    expect(await gone).to.equal('AbortError');
+    await until(() => brokenOff === before + 1, 'the fetch is broken off');
+    expect([(await readEngine()).requests, endpoint.slots.inflight]).to.deep.equal([0, 0]);
+  });
+});
