@@ -1,0 +1,258 @@
+import { expect } from 'chai';
+import { channels, workKeys } from '../../../contract/redis-keys.ts';
+import { digestIdempotencyKey, type REQUEST_STATUSES } from '../../../contract/request.ts';
+import type { RedisConnection } from '../../../redis/client.ts';
+import { subscribe } from '../../../redis/client.ts';
+import { loadLibrary } from '../../../redis/library.ts';
+import { publishWorkspace } from '../../../redis/publication.ts';
+import {
+  cancelRequest,
+  claimRequest,
+  finishRequest,
+  type Submission,
+  submitRequest,
+} from '../../../redis/request-calls.ts';
+import { countWaiting, findSubmission, listRequests, readRequest } from '../../../redis/request-record.ts';
+import { connectTo, rejection, until } from '../../support/redis-client.ts';
+import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import {
+  failure,
+  newRequestId,
+  newToken,
+  passTime,
+  publishMedia,
+  submissionOf,
+  success,
+} from '../../support/request-fixture.ts';
+
+describe('submission of a request', () => {
+  let server: RedisServer;
+  let connection: RedisConnection;
+  let namespace: string;
+  let workspaces = 0;
+  const deployment = 'film';
+  const keyA = 'a'.repeat(64);
+  const keyB = 'b'.repeat(64);
+
+  const submit = (fields: Partial<Submission> = {}) =>
+    submitRequest(connection.redis, submissionOf({ namespace, deployment, ...fields }));
+  const claim = () =>
+    claimRequest(connection.redis, { namespace, deployment, token: newToken(), pod: 'pod-1' });
+  const spent = async () => Number((await connection.redis.get(workKeys(namespace).credit)) ?? 0);
+  async function submitted(fields: Partial<Submission> = {}): Promise<string> {
+    const answer = await submit(fields);
+    if (answer.verdict !== 'accepted') throw new Error(`The submission was answered ${answer.verdict}`);
+    return answer.id;
+  }
+
+  before(async () => {
+    server = await startRedis();
+    connection = await connectTo(server);
+    await loadLibrary(connection.redis);
+  });
+  beforeEach(async () => {
+    namespace = `space-${++workspaces}`;
+    await publishMedia(connection.redis, { namespace, name: deployment, limits: { maxQueued: 4 } });
+  });
+  after(async () => {
+    await connection?.close();
+    await server?.stop();
+  });
+
+  it('makes a queued record with all that was given but the parameters', async () => {
+    const id = await submitted({ size: '720x1280', seconds: '5', webhookUrl: 'https://example.com/' });
+    const record = (await readRequest(connection.redis, namespace, id))!;
+    const [seconds] = await connection.redis.time();
+    expect(record).to.deep.include({
+      id,
+      deployment,
+      modality: 'video',
+      status: 'queued',
+      model: 'film',
+      size: '720x1280',
+      seconds: '5',
+      progress: 0,
+      startedAt: null,
+      completedAt: null,
+      output: null,
+      errorCode: null,
+      errorMessage: null,
+    });
+    expect(record.registrationId).to.be.above(0);
+    expect(record.queuedAt / 1000).to.be.within(Number(seconds) - 2, Number(seconds) + 1);
+    expect(await countWaiting(connection.redis, namespace, deployment)).to.equal(1);
+  });
+
+  it('keeps a registration id of 15 digits exact', async () => {
+    const record = (await readRequest(connection.redis, namespace, await submitted()))!;
+    const config = await connection.redis.hget(`c:{${namespace}}:deployments`, deployment);
+    expect(record.registrationId).to.equal(JSON.parse(config!).registrationId);
+  });
+
+  it('answers a repeat with the same id as it did at first, and makes nothing twice', async () => {
+    const submission = submissionOf({ namespace, deployment, priceMicros: 5 });
+    const first = await submitRequest(connection.redis, submission);
+    expect(await submitRequest(connection.redis, submission)).to.deep.equal(first);
+    expect(await countWaiting(connection.redis, namespace, deployment)).to.equal(1);
+    expect(await spent()).to.equal(5);
+  });
+
+  it('answers a repeated idempotency key with the first id and its present status', async () => {
+    const scope = { sha256: keyA, deployment, modality: 'video' as const, header: 'order 7' };
+    const idempotency = digestIdempotencyKey(scope);
+    expect(await findSubmission(connection.redis, namespace, idempotency)).to.equal(null);
+    const id = await submitted({ idempotency });
+    expect(await submit({ idempotency })).to.include({ verdict: 'duplicate', id, status: 'queued' });
+    const job = (await claim())!;
+    expect(await submit({ idempotency })).to.include({ verdict: 'duplicate', id, status: 'running' });
+    await finishRequest(connection.redis, job.claim, failure());
+    expect(await submit({ idempotency })).to.include({ verdict: 'duplicate', id, status: 'failed' });
+    expect((await findSubmission(connection.redis, namespace, idempotency))?.id).to.equal(id);
+    expect(await listRequests(connection.redis, { namespace, deployment, limit: 10 })).to.have.length(1);
+    const ttl = await connection.redis.ttl(workKeys(namespace).idempotency(idempotency));
+    expect(ttl).to.be.within(86_390, 86_400);
+  });
+
+  it('makes one request of the same idempotency key sent by many at once', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => submit({ idempotency: 'same', priceMicros: 3 })),
+    );
+    const ids = new Set(answers.map((answer) => ('id' in answer ? answer.id : answer.verdict)));
+    expect(ids.size).to.equal(1);
+    expect(answers.filter(({ verdict }) => verdict === 'accepted')).to.have.length(1);
+    expect(await spent()).to.equal(3);
+  });
+
+  it('refuses what is over the bound with queue_full, whose key is free to be used again', async () => {
+    for (let i = 0; i < 4; i++) await submitted();
+    expect(await submit({ idempotency: 'later' })).to.deep.equal({ verdict: 'queue_full' });
+    await claim();
+    expect(await submit({ idempotency: 'later' })).to.include({ verdict: 'accepted' });
+  });
+
+  it('lets one API key have half of the queue while others wait, and all of it alone', async () => {
+    for (let i = 0; i < 2; i++) await submitted({ sha256: keyA });
+    await submitted({ sha256: keyB });
+    expect(await submit({ sha256: keyA })).to.deep.equal({ verdict: 'queue_full' });
+    expect(await submit({ sha256: keyB })).to.include({ verdict: 'accepted' });
+    await publishMedia(connection.redis, { namespace, name: 'other', limits: { maxQueued: 4 } });
+    for (let i = 0; i < 4; i++) {
+      expect(await submit({ sha256: keyA, deployment: 'other' })).to.include({ verdict: 'accepted' });
+    }
+  });
+
+  it('answers gone when the deployment is not published, or is being deleted', async () => {
+    expect(await submit({ deployment: 'unknown' })).to.deep.equal({ verdict: 'gone' });
+    await publishMedia(connection.redis, { namespace, name: deployment, deleting: true });
+    expect(await submit()).to.deep.equal({ verdict: 'gone' });
+  });
+
+  it('debits the price, refuses what credit does not cover, and gives back what did not succeed', async () => {
+    await publishWorkspace(connection.redis, namespace, { creditMicros: 100 });
+    const first = await submitted({ priceMicros: 60 });
+    expect(await submit({ priceMicros: 41 })).to.deep.equal({ verdict: 'credit' });
+    await submitted({ priceMicros: 40 });
+    expect(await submit({ priceMicros: 0 }), 'nothing is left').to.deep.equal({ verdict: 'credit' });
+    expect(await spent()).to.equal(100);
+    await cancelRequest(connection.redis, { namespace, id: first, token: newToken() });
+    expect(await spent()).to.equal(40);
+    await finishRequest(connection.redis, (await claim())!.claim, success());
+    expect(await spent(), 'a success is paid').to.equal(40);
+    await submitted({ priceMicros: 60 });
+    await finishRequest(connection.redis, (await claim())!.claim, failure());
+    expect(await spent()).to.equal(40);
+  });
+
+  it('estimates by what waits, the slots and the measured pace', async () => {
+    const estimate = async (fields: Partial<Submission>) => {
+      const answer = await submit(fields);
+      return 'estimatedSeconds' in answer ? answer.estimatedSeconds : answer.verdict;
+    };
+    await publishMedia(connection.redis, { namespace, name: deployment });
+    expect(await estimate({ expectedMs: 10_000 })).to.equal(10);
+    expect(await estimate({ expectedMs: 10_000, slots: 2 })).to.equal(15);
+    expect(await estimate({ expectedMs: 10_000, slots: 0 })).to.equal(30);
+    const job = (await claim())!;
+    await passTime(connection.redis, 20);
+    await finishRequest(connection.redis, job.claim, success());
+    // The pace is measured now: some 20 ms a job.
+    expect(await estimate({ expectedMs: 10_000 })).to.equal(1);
+  });
+
+  it('announces the first that waits to the deployment’s workers, on a channel of their own', async () => {
+    const heard: string[] = [];
+    let listening = false;
+    const listener = subscribe(
+      { url: server.url, name: 'worker', role: 'sidecar' },
+      [channels.jobs(namespace, deployment)],
+      {
+        onMessage: (_, channel) => heard.push(channel),
+        onResume: () => {
+          listening = true;
+        },
+      },
+    );
+    await until(() => listening, 'the worker listens');
+    await submitted();
+    await until(() => heard.length === 1, 'the worker hears of it');
+    await submitted();
+    await claim();
+    await claim();
+    await submitted();
+    await until(() => heard.length === 2, 'the worker hears of the next');
+    await listener.close();
+    expect(heard).to.deep.equal(Array(2).fill(channels.jobs(namespace, deployment)));
+  });
+
+  it('takes parameters of 4 KiB and throws on more', async () => {
+    await submitted({ params: 'é'.repeat(2048) });
+    expect((await claim())?.params).to.equal('é'.repeat(2048));
+    expect(await rejection(submit({ params: `${'é'.repeat(2048)}x` }))).to.be.an.instanceOf(RangeError);
+  });
+
+  it('lists a deployment’s requests by status, newest first, up to the limit', async () => {
+    await publishMedia(connection.redis, { namespace, name: deployment, limits: { maxQueued: 300 } });
+    await publishMedia(connection.redis, { namespace, name: 'other' });
+    const ids = [];
+    for (let i = 0; i < 210; i++) ids.push(await submitted());
+    await submitted({ deployment: 'other' });
+    await finishRequest(connection.redis, (await claim())!.claim, success());
+    await finishRequest(connection.redis, (await claim())!.claim, failure());
+    await claim();
+    await cancelRequest(connection.redis, { namespace, id: ids[3]!, token: newToken() });
+    const list = async (query: { status?: (typeof REQUEST_STATUSES)[number]; limit: number }) =>
+      (await listRequests(connection.redis, { namespace, deployment, ...query })).map(({ id }) => id);
+
+    expect(await list({ limit: 200 })).to.deep.equal([...ids].reverse().slice(0, 200));
+    expect(await list({ limit: 1 })).to.deep.equal([ids[209]]);
+    expect(await list({ status: 'queued', limit: 3 })).to.deep.equal([ids[209], ids[208], ids[207]]);
+    expect(await list({ status: 'queued', limit: 300 })).to.have.length(206);
+    const expected = { succeeded: ids[0], failed: ids[1], running: ids[2], canceled: ids[3] };
+    for (const [status, id] of Object.entries(expected)) {
+      expect(await list({ status: status as keyof typeof expected, limit: 50 })).to.deep.equal([id]);
+    }
+  });
+
+  it('knows nothing of an unknown id', async () => {
+    expect(await readRequest(connection.redis, namespace, newRequestId())).to.equal(null);
+  });
+
+  it('is refused while memory is full, and running requests still end', async () => {
+    const small = await startRedis();
+    const admin = await connectTo(small);
+    try {
+      await loadLibrary(admin.redis);
+      await publishMedia(admin.redis, { namespace, name: deployment });
+      await submitRequest(admin.redis, submissionOf({ namespace, deployment }));
+      await admin.redis.config('SET', 'maxmemory', '1');
+      const error = await rejection(submitRequest(admin.redis, submissionOf({ namespace, deployment })));
+      expect(String(error)).to.include('OOM');
+      const request = { namespace, deployment, token: newToken(), pod: 'pod-1' };
+      const job = (await claimRequest(admin.redis, request))!;
+      expect(await finishRequest(admin.redis, job.claim, success())).to.equal('done');
+    } finally {
+      await admin.close();
+      await small.stop();
+    }
+  });
+});
