@@ -16,7 +16,7 @@ import type { ModelIndex } from './model-index.ts';
 /** What reconciling needs to know of the settings. */
 export type ReconcileSettings = Pick<
   OperatorSettings,
-  'version' | 'namespace' | 'ingressClass' | 'redisUsers'
+  'version' | 'namespace' | 'ingressClass' | 'redisUsers' | 'externalRedisSecret'
 >;
 
 export interface ReconcileContext {

@@ -57,10 +57,16 @@ async function findSecretProblems(
   model: ModelDeployment,
   signal: AbortSignal,
 ): Promise<Problem[]> {
+  const { redisUsers, externalRedisSecret } = context.settings;
+  const references = listSecretReferences(model);
+  if (redisUsers === 'external')
+    references.push({
+      name: externalRedisSecret,
+      keys: ['username', 'password'],
+      path: "the namespace's Redis user",
+    });
   const problems = await Promise.all(
-    listSecretReferences(model).map((reference) =>
-      checkSecret(context, model.metadata.namespace, reference, signal),
-    ),
+    references.map((reference) => checkSecret(context, model.metadata.namespace, reference, signal)),
   );
   return problems.flat();
 }

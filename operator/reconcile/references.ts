@@ -18,6 +18,10 @@ interface EnvironmentSource {
   secretRef?: { name?: string; optional?: boolean };
 }
 
+interface Volume {
+  secret?: { secretName?: string; optional?: boolean };
+}
+
 /** Secrets without which a pod could not start. */
 export function listSecretReferences({ spec }: ModelDeployment): SecretReference[] {
   const { huggingFace, s3 } = spec.model.source;
@@ -41,6 +45,10 @@ export function listSecretReferences({ spec }: ModelDeployment): SecretReference
   for (const [index, { secretRef }] of (spec.engine.envFrom as EnvironmentSource[]).entries()) {
     if (secretRef?.name && !secretRef.optional)
       references.push({ name: secretRef.name, keys: [], path: `spec.engine.envFrom[${index}]` });
+  }
+  for (const [index, { secret }] of ((spec.template.volumes ?? []) as Volume[]).entries()) {
+    if (secret?.secretName && !secret.optional)
+      references.push({ name: secret.secretName, keys: [], path: `spec.template.volumes[${index}]` });
   }
   return references;
 }

@@ -21,6 +21,9 @@ interface Circumstances {
   now: number;
 }
 
+/** Reasons whose messages tell how long something has taken. */
+const ELAPSED = new Set(['Pulling', 'Loading', 'Starting']);
+
 const NO_PODS = verdict('Unknown', 'NoPods', 'there are no pods');
 
 export function judgePods(findings: readonly PodFindings[], circumstances: Circumstances): PodVerdicts {
@@ -36,7 +39,7 @@ export function judgePods(findings: readonly PodFindings[], circumstances: Circu
     };
   const leaving = findings.filter(({ terminating }) => terminating);
   const gpus = judgeGPUs(live, leaving, circumstances);
-  const images = judgeImages(live);
+  const images = judgeImages(live, circumstances);
   const weights = judgeWeights(live, circumstances);
   const engine = judgeEngine(live, circumstances);
   const stages: [string, Verdict][] = [
@@ -58,7 +61,7 @@ export function judgePods(findings: readonly PodFindings[], circumstances: Circu
       reason: first[1].reason,
       message: first[1].message,
     },
-    elapsed: [weights.reason, engine.reason].some((reason) => reason === 'Loading' || reason === 'Starting'),
+    elapsed: [images, weights, engine].some(({ reason }) => ELAPSED.has(reason)),
   };
 }
 
@@ -84,12 +87,16 @@ function judgeGPUs(
     : verdict('True', 'Scheduled', 'every pod has its GPUs');
 }
 
-function judgeImages(live: PodFindings[]): Verdict {
+function judgeImages(live: PodFindings[], { now }: Circumstances): Verdict {
   const problem = firstFinding(live, ({ image }) => image);
   if (problem) return verdict('False', problem.reason, problem.message);
   if (live.every(({ imagesPulled, ready }) => imagesPulled || ready))
     return verdict('True', 'Pulled', 'every image is there');
-  return verdict('Unknown', 'Pulling', 'images are being pulled');
+  const since = Math.min(
+    ...live.filter(({ imagesPulled }) => !imagesPulled).map(({ createdAt }) => createdAt),
+  );
+  const message = `images are being pulled and volumes mounted for ${describeSpan(now - since)}`;
+  return verdict('Unknown', 'Pulling', message);
 }
 
 function judgeWeights(live: PodFindings[], { now }: Circumstances): Verdict {

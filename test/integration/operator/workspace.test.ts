@@ -218,6 +218,16 @@ describe('keys and workspaces', function () {
       await until(async () => !(await listWorkspaceUsers(redis.redis)).includes(user));
     });
 
+    it('is asked for the Secret of its Redis user where somebody else makes the users', async () => {
+      const { cluster, startOperator } = harness;
+      startOperator({ settings: makeSettings({ redisUsers: 'external' }) });
+      await cluster.createModel(namespace, 'chat');
+      await until(
+        async () => (await cluster.condition(namespace, 'chat', 'Accepted'))?.reason === 'SecretNotFound',
+      );
+      expect((await cluster.condition(namespace, 'chat', 'Accepted'))?.message).to.contain('berth-redis');
+    });
+
     it('is told that it shares a Redis user where users are off', async () => {
       const { cluster, redis, startOperator } = harness;
       startOperator({ settings: makeSettings({ redisUsers: 'off' }) });

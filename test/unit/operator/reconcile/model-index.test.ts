@@ -112,6 +112,12 @@ describe('the Secrets of a spec', () => {
             ],
             envFrom: [{ secretRef: { name: 'all' } }, { configMapRef: { name: 'map' } }],
           },
+          template: {
+            volumes: [
+              { name: 'v', secret: { secretName: 'volume' } },
+              { name: 'e', emptyDir: {} },
+            ],
+          },
         },
       }),
     );
@@ -121,6 +127,7 @@ describe('the Secrets of a spec', () => {
       ['hf', 'token'],
       ['env', 'a'],
       ['all'],
+      ['volume'],
     ]);
   });
 });

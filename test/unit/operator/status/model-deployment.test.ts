@@ -66,6 +66,16 @@ const table: Row[] = [
     condition: { type: 'ImagePulled', status: 'False' },
   },
   {
+    name: 'images and volumes that take their time, and for how long',
+    facts: {
+      pods: [makePod({ engine: { imageID: '', state: { waiting: { reason: 'ContainerCreating' } } } })],
+    },
+    phase: 'Starting',
+    reason: 'Pulling',
+    message: 'images are being pulled and volumes mounted for 10 min',
+    condition: { type: 'ImagePulled', status: 'Unknown' },
+  },
+  {
     name: 'a crash loop with the last log lines',
     facts: {
       pods: [
