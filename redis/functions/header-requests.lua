@@ -45,6 +45,11 @@ local function is_gone(config)
   return not config or string.find(config, '"deleting":true', 1, true) ~= nil
 end
 
+-- An empty token is nobody's: it must not equal a caller's.
+local function token_of(value)
+  return value and value ~= '' and value or nil
+end
+
 local function load_request(namespace, id)
   local key = work_key(namespace, 'request:' .. id)
   local values = redis.call('HMGET', key, 'status', 'deployment', 'modality', 'api_key', 'order', 'queued_at',
@@ -56,8 +61,8 @@ local function load_request(namespace, id)
     namespace = namespace, id = id, key = key,
     status = values[1], deployment = values[2], modality = values[3], api_key = values[4], order = values[5],
     queued_at = tonumber(values[6]), registration_id = values[7], price = values[8], inputs = values[9],
-    webhook_url = values[10] or '', claim = values[11] or '', deadline = tonumber(values[12] or 0),
-    attempts = tonumber(values[13] or 0), ended_by = values[14] or '', claimed_at = tonumber(values[15] or 0),
+    webhook_url = values[10] or '', claim = token_of(values[11]), deadline = tonumber(values[12] or 0),
+    attempts = tonumber(values[13] or 0), ended_by = token_of(values[14]), claimed_at = tonumber(values[15] or 0),
   }
 end
 

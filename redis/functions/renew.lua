@@ -6,7 +6,7 @@ local MAX_PROGRESS = 99
 register('renew', function(keys, args)
   local namespace, id, token, lease = args[1], args[2], args[3], tonumber(args[4])
   local values = redis.call('HMGET', keys[1], 'status', 'claim', 'deadline', 'progress')
-  if values[1] ~= 'running' or values[2] ~= token then
+  if values[1] ~= 'running' or token_of(values[2]) ~= token then
     return 'stale'
   end
   local now, deadline = now_ms(), tonumber(values[3])
