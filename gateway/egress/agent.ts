@@ -1,15 +1,10 @@
 /** The one way out to URLs that tenants supply: webhooks, images, storage endpoints. */
-import { Agent, Pool } from 'undici';
 import { type AddressPolicy, type AddressRules, createAddressPolicy } from './address-policy.ts';
 import type { Allowance } from './allowance.ts';
 import { type EgressAnswer, EgressCall } from './egress-call.ts';
 import { EgressError } from './egress-error.ts';
-import {
-  buildGuardedConnector,
-  createGuardedClient,
-  type GuardOptions,
-  resolveJudged,
-} from './guarded-connector.ts';
+import { type GuardOptions, resolveJudged } from './guarded-connector.ts';
+import { GuardedPools } from './guarded-pools.ts';
 import { InFlight } from './in-flight.ts';
 import { NameResolver } from './name-resolver.ts';
 import { parseEgressURL, readLiteral } from './url-policy.ts';
@@ -46,35 +41,24 @@ export interface EgressRequest {
 
 /** More wait, within their deadlines. */
 const IN_FLIGHT = { inAll: 256, perDestination: 16 };
-const LONGEST_KEEP_ALIVE_MS = 10_000;
+const MOST_ORIGINS = IN_FLIGHT.inAll;
 
 export class EgressAgent {
   readonly #guard: GuardOptions;
-  readonly #agent: Agent;
+  readonly #pools: GuardedPools;
   readonly #inFlight = new InFlight(IN_FLIGHT);
 
   constructor(options: EgressAgentOptions) {
-    const guard: GuardOptions = {
+    this.#guard = {
       policy: options.policy ?? createAddressPolicy(options),
       plainHTTP: options.plainHTTP,
       resolver: new NameResolver(options.servers),
       ca: options.ca,
     };
-    this.#guard = guard;
-    this.#agent = new Agent({
-      connect: buildGuardedConnector(guard),
-      allowH2: false,
-      connections: IN_FLIGHT.perDestination,
-      pipelining: 1,
-      // One deadline bounds it all.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      keepAliveMaxTimeout: LONGEST_KEEP_ALIVE_MS,
-      factory: (origin, pool) =>
-        new Pool(origin, {
-          ...pool,
-          factory: (place, client) => createGuardedClient(place, client as object, guard),
-        }),
+    this.#pools = new GuardedPools({
+      ...this.#guard,
+      connectionsPerOrigin: IN_FLIGHT.perDestination,
+      mostOrigins: MOST_ORIGINS,
     });
   }
 
@@ -97,7 +81,7 @@ export class EgressAgent {
       const leave = await this.#inFlight.enter(url.host, end.signal);
       stage = 'timeout';
       try {
-        return await new EgressCall(url, request, end.signal).send(this.#agent);
+        return await new EgressCall(url, request, end.signal).send(this.#pools.get(url.origin));
       } finally {
         leave();
       }
@@ -109,6 +93,6 @@ export class EgressAgent {
 
   /** Breaks off what is under way. */
   close(): Promise<void> {
-    return this.#agent.destroy();
+    return this.#pools.destroy();
   }
 }

@@ -41,7 +41,7 @@ export class EgressCall implements Dispatcher.DispatchHandler {
   }
 
   /** Once only. Throws EgressError. */
-  send(dispatcher: Dispatcher): Promise<EgressAnswer> {
+  send(pool: Dispatcher): Promise<EgressAnswer> {
     return new Promise((resolve, reject) => {
       const onAbort = () => this.#end(this.#signal.reason);
       this.#settle = (outcome) => {
@@ -51,10 +51,10 @@ export class EgressCall implements Dispatcher.DispatchHandler {
         else resolve(outcome);
       };
       this.#signal.addEventListener('abort', onAbort, { once: true });
-      const { origin, pathname, search } = this.#url;
+      const { pathname, search } = this.#url;
       const { method, headers, body } = this.#options;
       const path = pathname + search;
-      dispatcher.dispatch({ origin, path, method, headers: { ...HEADERS, ...headers }, body }, this);
+      pool.dispatch({ path, method, headers: { ...HEADERS, ...headers }, body }, this);
     });
   }
 

@@ -1,0 +1,63 @@
+/** A pool of guarded connections for each origin, of the latest origins only: tenants may name any number of them. */
+import { Pool } from 'undici';
+import { buildGuardedConnector, createGuardedClient, type GuardOptions } from './guarded-connector.ts';
+
+export interface GuardedPoolsOptions extends GuardOptions {
+  connectionsPerOrigin: number;
+  /** More than can be in use at once. */
+  mostOrigins: number;
+}
+
+const LONGEST_KEEP_ALIVE_MS = 10_000;
+
+export class GuardedPools {
+  readonly #options: GuardedPoolsOptions;
+  readonly #connect: ReturnType<typeof buildGuardedConnector>;
+  /** The least lately used first. */
+  readonly #pools = new Map<string, Pool>();
+
+  constructor(options: GuardedPoolsOptions) {
+    this.#options = options;
+    this.#connect = buildGuardedConnector(options);
+  }
+
+  get size(): number {
+    return this.#pools.size;
+  }
+
+  get(origin: string): Pool {
+    const pool = this.#pools.get(origin) ?? this.#create(origin);
+    this.#pools.delete(origin);
+    this.#pools.set(origin, pool);
+    if (this.#pools.size > this.#options.mostOrigins) this.#dropOldest();
+    return pool;
+  }
+
+  /** Breaks off what is under way. */
+  async destroy(): Promise<void> {
+    const pools = [...this.#pools.values()];
+    this.#pools.clear();
+    await Promise.all(pools.map((pool) => pool.destroy()));
+  }
+
+  #create(origin: string): Pool {
+    return new Pool(origin, {
+      connect: this.#connect,
+      allowH2: false,
+      connections: this.#options.connectionsPerOrigin,
+      pipelining: 1,
+      // The request's own deadline bounds it all.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      keepAliveMaxTimeout: LONGEST_KEEP_ALIVE_MS,
+      factory: (place, options) => createGuardedClient(place, options as object, this.#options),
+    });
+  }
+
+  /** What is under way in it ends in peace. */
+  #dropOldest(): void {
+    const [origin, pool] = this.#pools.entries().next().value!;
+    this.#pools.delete(origin);
+    pool.close().catch(() => {});
+  }
+}
