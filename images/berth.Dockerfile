@@ -1,8 +1,13 @@
 # One image, four commands: operator, gateway, console and simulator.
-FROM docker.io/library/node:24-bookworm-slim AS build
+FROM docker.io/library/node:24-bookworm-slim AS dependencies
 WORKDIR /berth
 COPY package.json package-lock.json .npmrc ./
 # The npm package `node` would fetch a second Node: scripts stay off.
+RUN npm ci --ignore-scripts --omit=dev
+
+FROM docker.io/library/node:24-bookworm-slim AS build
+WORKDIR /berth
+COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json build-assets.ts ./
 COPY contract contract
@@ -11,13 +16,13 @@ COPY operator operator
 COPY gateway gateway
 COPY simulator simulator
 RUN node_modules/.bin/tsc -p tsconfig.build.json && node build-assets.ts
-RUN npm prune --omit=dev --ignore-scripts
 
 FROM docker.io/library/node:24-bookworm-slim
 ENV NODE_ENV=production
 WORKDIR /berth
-COPY --from=build /berth/node_modules node_modules
-COPY --from=build /berth/package.json package.json
+# What seldom changes comes first, so that a change of the sources makes one small layer.
+COPY --from=dependencies /berth/node_modules node_modules
+COPY --from=dependencies /berth/package.json package.json
 COPY --from=build /berth/dist .
 USER 65532:65532
 ENTRYPOINT ["node"]

@@ -26,13 +26,9 @@ export interface BuildOptions {
 
 /** Builds a Dockerfile. The host's certificates are there while it builds: a proxy may re-sign traffic. */
 export async function buildDockerfile({ name, dockerfile, context, key }: BuildOptions): Promise<void> {
-  await buildah([
-    'bud',
-    '--force-rm',
-    ...['--layers', '--file', dockerfile, '--tag', name, '--label', `${KEY_LABEL}=${key}`],
-    ...['--volume', `${CERTIFICATES}:${CERTIFICATES}:ro`, '--pull-never'],
-    context,
-  ]);
+  const certificates = existsSync(CERTIFICATES) ? ['--volume', `${CERTIFICATES}:${CERTIFICATES}:ro`] : [];
+  const settings = ['--file', dockerfile, '--tag', name, '--label', `${KEY_LABEL}=${key}`];
+  await buildah(['bud', '--force-rm', '--layers', '--pull-never', ...settings, ...certificates, context]);
 }
 
 /** Makes an image of Debian's smallest system. */

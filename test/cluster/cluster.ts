@@ -8,7 +8,7 @@ import { BASE_COMPONENTS, COMPONENT_NAMES, componentCommand, unhealthyFile } fro
 import { importImages, removeContainers, waitForContainerd } from './containerd.ts';
 import { pollUntil } from './deadline.ts';
 import { ensureArchive, type Image, pauseImage } from './images.ts';
-import { hasDocker, importIntoKind, startKind, stopKind } from './kind.ts';
+import { hasKind, importIntoKind, startKind, stopKind } from './kind.ts';
 import { runKubectl, tryKubectl } from './kubectl.ts';
 import {
   type Cluster,
@@ -46,10 +46,11 @@ const KEPT_FOLDER = 'containerd';
 
 /**
  * Starts a cluster, in some 30 s once all is built, and resolves when its node is Ready. One of that name and
- * these settings that runs already is taken as it is; what a killed one left is removed first. On Docker it is kind's.
+ * these settings that runs already is taken as it is; what a killed one left is removed first. Without root it is kind's, where Docker answers.
  */
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
-  if (await hasDocker()) return startKind({ ...DEFAULTS, ...options });
+  // The bundled one has GPUs and an ingress controller, so it comes first where it can run.
+  if (process.getuid?.() !== 0 && (await hasKind())) return startKind({ ...DEFAULTS, ...options });
   const { name, domain, gpus, images } = { ...DEFAULTS, ...options };
   const progress = startProgress(7);
   progress.step('looking for programs');

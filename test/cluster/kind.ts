@@ -1,4 +1,4 @@
-/** The same interface on kind, where a Docker daemon answers. Not everything is there: no GPUs, no Traefik. */
+/** A cluster of kind's for those who are not root but have Docker: bare, without GPUs or an ingress controller. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { findProgram } from '../../tools/system-package.ts';
@@ -13,8 +13,8 @@ interface KindOptions {
   images: Image[];
 }
 
-/** Whether Docker and kind are there, so that kind is taken in place of the bundled cluster. */
-export async function hasDocker(): Promise<boolean> {
+/** Whether kind is there and Docker answers. */
+export async function hasKind(): Promise<boolean> {
   if (!findProgram('docker') || !findProgram('kind')) return false;
   const { code } = await tryCommand(['docker', 'info']);
   return code === 0;
