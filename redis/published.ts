@@ -1,10 +1,9 @@
 /** Readers of what the operator published. A sidecar's user may read its own workspace's; the front all. */
-import { type GatewayConfig, gatewayConfig } from '../contract/gateway-config.ts';
+import type { GatewayConfig } from '../contract/gateway-config.ts';
+import { parseGatewayConfig } from '../contract/gateway-config-text.ts';
 import { configKeys, globalKeys, type PublishedKey, type PublishedReplicas } from '../contract/redis-keys.ts';
 import type { RedisClient } from './client.ts';
 import type { DeploymentName } from './publication.ts';
-
-const decodeConfig = (text: string): GatewayConfig => gatewayConfig.parse(JSON.parse(text));
 
 /** A deployment's configuration, or null if none is published. Throws on one that this version cannot read. */
 export async function readDeployment(
@@ -13,7 +12,7 @@ export async function readDeployment(
   name: string,
 ): Promise<GatewayConfig | null> {
   const text = await redis.hget(configKeys(namespace).deployments, name);
-  return text === null ? null : decodeConfig(text);
+  return text === null ? null : parseGatewayConfig(text);
 }
 
 /** All deployments of a workspace by name. */
@@ -22,7 +21,7 @@ export async function readDeployments(
   namespace: string,
 ): Promise<Map<string, GatewayConfig>> {
   const entries = await redis.hgetall(configKeys(namespace).deployments);
-  return new Map(Object.entries(entries).map(([name, text]) => [name, decodeConfig(text)]));
+  return new Map(Object.entries(entries).map(([name, text]) => [name, parseGatewayConfig(text)]));
 }
 
 /** Addresses of a deployment's ready pods. */

@@ -1,6 +1,7 @@
 /** The gateway beside an engine in a model's pod. */
 import type { Server } from 'node:http';
-import { type GatewayConfig, gatewayConfig } from '../../contract/gateway-config.ts';
+import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import { parseGatewayConfig } from '../../contract/gateway-config-text.ts';
 import { METRICS_PATH } from '../../contract/gateway-environment.ts';
 import { SIDECAR_SECRET_FILES } from '../../contract/names.ts';
 import { channels } from '../../contract/redis-keys.ts';
@@ -103,7 +104,7 @@ const closeAll = (servers: Server[]) =>
 
 function parseConfig(text: string): GatewayConfig {
   try {
-    return gatewayConfig.parse(JSON.parse(text));
+    return parseGatewayConfig(text);
   } catch (error) {
     throw new EnvironmentError(`${SIDECAR_SECRET_FILES.config} of the Secret: ${(error as Error).message}`);
   }

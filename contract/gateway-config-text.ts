@@ -1,0 +1,32 @@
+/** Reads a published GatewayConfig. Apart from its schema, and without zod, which would double a gateway's start-up. */
+import type { GatewayConfig } from './gateway-config.ts';
+
+const STRINGS = [
+  'namespace',
+  'name',
+  'modelId',
+  'servedModelName',
+  'displayName',
+  'ownedBy',
+  'kind',
+] as const;
+
+/**
+ * The operator alone writes it, by the schema; this refuses only what this version cannot serve by. Fields of a newer
+ * operator are left as they are. Throws an error that names what is wrong.
+ */
+export function parseGatewayConfig(text: string): GatewayConfig {
+  const config = JSON.parse(text) as Partial<GatewayConfig> | null;
+  if (typeof config !== 'object' || config === null) throw new Error('the configuration is not an object');
+  if (config.v !== 1) throw new Error(`the configuration has version ${config.v}, this gateway knows 1`);
+  for (const field of STRINGS)
+    if (typeof config[field] !== 'string') throw new Error(`the configuration lacks ${field}`);
+  if (
+    typeof config.limits !== 'object' ||
+    Object.values(config.limits).some((limit) => !Number.isFinite(limit))
+  )
+    throw new Error('the configuration lacks limits');
+  if (config.concurrency !== null && !Number.isInteger(config.concurrency))
+    throw new Error('the configuration lacks concurrency');
+  return config as GatewayConfig;
+}
