@@ -1,7 +1,7 @@
 /** Pieces of Kubernetes' own types that Berth's objects embed. */
 import { z } from 'zod';
+import { GROUP } from './group.ts';
 
-export const GROUP = 'berth.dev';
 export const API_VERSION = `${GROUP}/v1alpha1`;
 
 /** A piece of a Kubernetes object that is passed on as it is; the API server checks it in the pod. */

@@ -1,6 +1,6 @@
 /** The only place that names things: objects, labels, annotations, ports, hosts. */
 import { createHash } from 'node:crypto';
-import { GROUP } from './kubernetes-types.ts';
+import { GROUP } from './group.ts';
 
 export const FINALIZER = `${GROUP}/cleanup`;
 export const FIELD_MANAGER = 'berth-operator';

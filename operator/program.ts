@@ -1,6 +1,6 @@
 /** The operator as one thing that starts, leads and stops: the parts put together, nothing decided. */
 
-import { GROUP } from '../contract/kubernetes-types.ts';
+import { GROUP } from '../contract/group.ts';
 import { FIELD_MANAGER, STATUS_FIELD_MANAGER } from '../contract/names.ts';
 import { readSpentMicros } from '../redis/calls.ts';
 import type { RedisConnection } from '../redis/client.ts';

@@ -1,6 +1,7 @@
 /** Writes the CustomResourceDefinition of one resource. */
 import { stringify } from 'yaml';
-import { GROUP, type ResourceDefinition } from '../../contract/kubernetes-types.ts';
+import { GROUP } from '../../contract/group.ts';
+import type { ResourceDefinition } from '../../contract/kubernetes-types.ts';
 import { buildStructuralSchema } from './structural-schema.ts';
 
 const HEADER = '# Generated from contract/ by make generate. Do not edit.\n';

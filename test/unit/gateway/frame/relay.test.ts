@@ -97,7 +97,7 @@ describe('a relay', () => {
     const near = await relayTo(
       await serve((_, res) => {
         const push = () => {
-          while (!res.destroyed && sent < 2_000) {
+          while (!res.destroyed && sent < 600) {
             sent++;
             if (!res.write(chunk)) return void res.once('drain', push);
           }
@@ -115,10 +115,10 @@ describe('a relay', () => {
       last = sent;
       return sent > 0 && performance.now() - since > 200;
     }, 'the sender to stop');
-    expect(sent).to.be.lessThan(1_000);
+    expect(sent).to.be.lessThan(400);
     let received = 0;
     for await (const part of response) received += part.length;
-    expect(received).to.equal(2_000 * chunk.length);
+    expect(received).to.equal(600 * chunk.length);
   });
 
   it('aborts the far side when the client leaves, before and during the answer', async () => {

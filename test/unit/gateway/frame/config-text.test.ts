@@ -1,0 +1,32 @@
+import { expect } from 'chai';
+import { parseGatewayConfig } from '../../../../contract/gateway-config-text.ts';
+import { describeModel } from '../../../support/model-replica.ts';
+
+describe('a published configuration', () => {
+  const config = describeModel();
+
+  it('is read as it was written', () => {
+    expect(parseGatewayConfig(JSON.stringify(config))).to.deep.equal(config);
+  });
+
+  it('may have fields of a newer operator', () => {
+    expect(() => parseGatewayConfig(JSON.stringify({ ...config, later: true }))).to.not.throw();
+  });
+
+  const wrong: [string, unknown, RegExp][] = [
+    ['null', null, /not an object/],
+    ['another version', { ...config, v: 2 }, /version 2, this gateway knows 1/],
+    ['no name', { ...config, name: undefined }, /lacks name/],
+    ['no limits', { ...config, limits: undefined }, /lacks limits/],
+    [
+      'a limit that is no number',
+      { ...config, limits: { ...config.limits, jsonBodyBytes: '1' } },
+      /lacks limits/,
+    ],
+    ['no concurrency', { ...config, concurrency: undefined }, /lacks concurrency/],
+  ];
+  for (const [what, value, message] of wrong)
+    it(`is refused with ${what}`, () => {
+      expect(() => parseGatewayConfig(JSON.stringify(value))).to.throw(message);
+    });
+});
