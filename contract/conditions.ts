@@ -8,10 +8,10 @@ export interface ConditionDefinition {
 
 export const CONDITIONS = {
   ready: {
-    kind: 'ModelDeployment',
+    kind: 'ModelDeployment, APIKey, Workspace',
     type: 'Ready',
     meaning:
-      'A request sent now is served: accepted, routed, and at least one replica ready. Its message is the first thing that stands in the way.',
+      'A request sent now is served: accepted, routed, and at least one replica ready; of a key or a workspace: the gateways know it. Its message is the first thing that stands in the way.',
   },
   accepted: {
     kind: 'all',

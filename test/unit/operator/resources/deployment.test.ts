@@ -34,7 +34,9 @@ describe('the gateway in the pod', () => {
   it('has no CPU limit, and a heap below its memory limit', () => {
     const { gateway } = build();
     expect(gateway.resources!.limits).to.deep.equal({ memory: '1Gi' });
-    expect(variable(gateway, 'NODE_OPTIONS')!.value).to.equal('--max-semi-space-size=8 --max-old-space-size=768');
+    expect(variable(gateway, 'NODE_OPTIONS')!.value).to.equal(
+      '--max-semi-space-size=8 --max-old-space-size=768',
+    );
   });
 
   it('is told its engine, its pod and where its Secret is, but no credentials', () => {
