@@ -84,6 +84,8 @@ local function give_back(request, attempts)
   redis.call('HSET', request.key, 'claim', '', 'attempts', attempts)
   redis.call('ZADD', work_key(request.namespace, 'again:' .. request.deployment), request.order, request.id)
   redis.call('ZADD', work_key(request.namespace, 'due'), request.deadline, request.id)
+  -- The sweeper may have crossed a deleted deployment off already.
+  redis.call('ZADD', work_key(request.namespace, 'deployments'), 'NX', 0, request.deployment)
   announce_jobs(request.namespace, request.deployment)
 end
 
