@@ -87,6 +87,11 @@ export function parseSettings(env: Variables, secrets: OperatorSecrets): Operato
     imagePullSecrets: readList(env, 'OPERATOR_IMAGE_PULL_SECRETS'),
     downloadEnv: readJSON<V1EnvVar[]>(env, 'OPERATOR_DOWNLOAD_ENV', Array.isArray, []),
     networkPolicies: readOneOf(env, 'OPERATOR_NETWORK_POLICIES', BOOLEANS, 'true') === 'true',
+    egress: {
+      allow: readList(env, 'OPERATOR_EGRESS_ALLOW'),
+      deny: readList(env, 'OPERATOR_EGRESS_DENY'),
+      plainHTTP: readOneOf(env, 'OPERATOR_EGRESS_PLAIN_HTTP', BOOLEANS, 'false') === 'true',
+    },
     redisURL: readRequired(env, 'OPERATOR_REDIS_URL'),
     redisUsers: readOneOf(env, 'OPERATOR_REDIS_USERS', REDIS_USER_MODES, 'managed'),
     externalRedisSecret: env.OPERATOR_EXTERNAL_REDIS_SECRET || 'berth-redis',

@@ -46,6 +46,8 @@ export interface OperatorSettings {
   /** Proxy and CA settings of containers that download weights. */
   downloadEnv: readonly V1EnvVar[];
   networkPolicies: boolean;
+  /** CIDRs that tenants' URLs may or may not lead to, beside the public-only rule; http where the first list allows. */
+  egress: { allow: readonly string[]; deny: readonly string[]; plainHTTP: boolean };
 
   /** As sidecars dial it, without credentials. */
   redisURL: string;

@@ -74,11 +74,21 @@ function buildEnvironment({ metadata, spec }: ModelDeployment, settings: Operato
       [GATEWAY_ENV.drainToken]: drainToken(settings.masterKey, namespace, name),
       [GATEWAY_ENV.drainTimeoutMs]: String(decideGrace(spec).drainMs),
       [GATEWAY_ENV.logLevel]: settings.gatewayLogLevel,
+      ...describeEgress(settings),
       NODE_OPTIONS: [...GATEWAY_NODE_FLAGS, ...(heap ? [`--max-old-space-size=${heap}`] : [])].join(' '),
     }),
     { name: GATEWAY_ENV.podName, valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
     { name: GATEWAY_ENV.podIP, valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
   ];
+}
+
+/** Left out where nothing is set, so that the template stays what it was. */
+function describeEgress({ egress }: OperatorSettings): Record<string, string> {
+  return {
+    ...(egress.allow.length > 0 ? { [GATEWAY_ENV.egressAllow]: egress.allow.join(',') } : {}),
+    ...(egress.deny.length > 0 ? { [GATEWAY_ENV.egressDeny]: egress.deny.join(',') } : {}),
+    ...(egress.plainHTTP ? { [GATEWAY_ENV.egressPlainHTTP]: 'true' } : {}),
+  };
 }
 
 /** Three quarters of the limit: buffers and stacks live beside the heap. */

@@ -21,6 +21,7 @@ describe("the operator's environment", () => {
       routeVia: 'Direct',
       redisUsers: 'managed',
       networkPolicies: true,
+      egress: { allow: [], deny: [], plainHTTP: false },
       simulatorImage: 'berth/berth:1',
       watchNamespaces: [],
       gatewayResources: { requests: { cpu: '100m', memory: '256Mi' }, limits: { memory: '1Gi' } },
@@ -36,6 +37,9 @@ describe("the operator's environment", () => {
       OPERATOR_ROUTE_PRESET: 'nginx',
       OPERATOR_NETWORK_POLICIES: 'false',
       OPERATOR_WATCH_NAMESPACES: 'a,b',
+      OPERATOR_EGRESS_ALLOW: '10.1.0.0/16',
+      OPERATOR_EGRESS_DENY: '203.0.113.0/24,10.96.0.0/12',
+      OPERATOR_EGRESS_PLAIN_HTTP: 'true',
     });
     expect(settings).to.deep.include({
       allowedHosts: ['a.example.com', '*.b.example.com'],
@@ -44,6 +48,7 @@ describe("the operator's environment", () => {
       urlPort: 8443,
       routePreset: 'nginx',
       networkPolicies: false,
+      egress: { allow: ['10.1.0.0/16'], deny: ['203.0.113.0/24', '10.96.0.0/12'], plainHTTP: true },
       watchNamespaces: ['a', 'b'],
     });
   });

@@ -55,6 +55,15 @@ describe('the gateway in the pod', () => {
 });
 
 describe('the engine in the pod', () => {
+  it('is told where tenants’ URLs may lead, only where the installation says so', () => {
+    expect(variable(build().gateway, 'GATEWAY_EGRESS_ALLOW')).to.equal(undefined);
+    const egress = { allow: ['10.1.0.0/16'], deny: ['10.96.0.0/12', '10.0.0.0/24'], plainHTTP: true };
+    const { gateway } = build({}, { egress });
+    expect(variable(gateway, 'GATEWAY_EGRESS_ALLOW')!.value).to.equal('10.1.0.0/16');
+    expect(variable(gateway, 'GATEWAY_EGRESS_DENY')!.value).to.equal('10.96.0.0/12,10.0.0.0/24');
+    expect(variable(gateway, 'GATEWAY_EGRESS_PLAIN_HTTP')!.value).to.equal('true');
+  });
+
   it('is probed through the gateway, and started for as long as its start-up may take', () => {
     const { engine } = build({ engine: { preset: 'vllm', startupTimeout: '1h' } });
     const { startupProbe } = engine;

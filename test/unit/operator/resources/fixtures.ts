@@ -37,6 +37,7 @@ export const SETTINGS: OperatorSettings = {
   imagePullSecrets: [],
   downloadEnv: [],
   networkPolicies: true,
+  egress: { allow: [], deny: [], plainHTTP: false },
   redisURL: 'redis://berth-redis.berth-system.svc:6379',
   redisUsers: 'managed',
   redisUsername: 'operator',
