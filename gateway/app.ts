@@ -11,6 +11,7 @@ import type { Logger } from './log.ts';
 import type { GatewayMetrics } from './metrics.ts';
 import { authenticate } from './middleware/authentication.ts';
 import { requireAvailability } from './middleware/availability.ts';
+import { createListener } from './middleware/chain.ts';
 import { answerErrors } from './middleware/errors.ts';
 import {
   type GatewayMiddleware,
@@ -83,11 +84,9 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
   app.use(requireAvailability(ROUTES, config));
   // 6. The route: body, its checks, a place on an engine, the answer, usage.
   app.use(handle(handlers));
-  app.on('error', (error) => log.debug({ err: error }, 'connection error'));
 
-  const callback = app.callback();
   return {
-    listener: (req, res) => void callback(req, res),
+    listener: createListener(app),
     keepPeers: (origins) => peerPools.keepOnly(origins),
     close: async () => {
       await settlements.close();

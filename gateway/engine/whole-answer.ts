@@ -36,28 +36,31 @@ export class WholeAnswer implements Answer {
 
   end(): ApiError | null {
     const body = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
-    const answer = parseObject(body);
+    const text = body.toString('utf8');
+    const answer = parseObject(text);
     if (!answer)
       return new ApiError('upstream_error', 'The engine answered something other than a JSON object.');
     const failure = findEngineError(answer);
     if (failure) return failure;
     this.usage = readUsage(answer.usage);
     const isChanged = this.#complete(answer);
-    this.#send(isChanged ? Buffer.from(JSON.stringify(answer)) : body);
+    if (isChanged) this.#send(JSON.stringify(answer));
+    else this.#send(text, body.length);
     return null;
   }
 
-  #send(body: Buffer): void {
+  /** As text, which Node writes together with the head. */
+  #send(text: string, bytes = Buffer.byteLength(text)): void {
     const { res, headers } = this.#exchange;
     this.#exchange.firstByteAt = performance.now();
-    res.writeHead(200, headers.concat('content-type', JSON_TYPE, 'content-length', String(body.length)));
-    res.end(body);
+    res.writeHead(200, headers.concat('content-type', JSON_TYPE, 'content-length', String(bytes)));
+    res.end(text);
   }
 }
 
-function parseObject(body: Buffer): Record<string, unknown> | null {
+function parseObject(text: string): Record<string, unknown> | null {
   try {
-    const value: unknown = JSON.parse(body.toString('utf8'));
+    const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null && !Array.isArray(value)
       ? (value as Record<string, unknown>)
       : null;

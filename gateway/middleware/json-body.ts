@@ -17,7 +17,7 @@ export interface BodyLimits {
 /** Throws ApiError; ClientGone when the client leaves before the end. */
 export async function readJsonBody(exchange: Exchange, limits: BodyLimits): Promise<JsonBody> {
   checkHeaders(exchange, limits);
-  const raw = await readBytes(exchange, limits);
+  const raw = takeBuffered(exchange, limits) ?? (await readBytes(exchange, limits));
   if (!isUtf8(raw)) throw new ApiError('invalid_json', 'The body is not valid UTF-8.');
   const text = raw.toString('utf8');
   const value = parse(text);
@@ -46,6 +46,14 @@ const JSON_TYPES = /^\s*(application|text)\/([\w.-]+\+)?json\s*(;|$)/i;
 
 const refuseSize = (limit: number) =>
   new ApiError('request_too_large', `The body is over the limit of ${limit} bytes.`);
+
+/** A small body has mostly arrived by the time its key is checked: then no listeners and no timer are needed. */
+function takeBuffered({ req }: Exchange, { jsonBodyBytes }: BodyLimits): Buffer | null {
+  if (!req.complete || req.readableFlowing !== null) return null;
+  const raw = (req.read() as Buffer | null) ?? Buffer.alloc(0);
+  if (raw.length > jsonBodyBytes) throw refuseSize(jsonBodyBytes);
+  return raw;
+}
 
 function readBytes(exchange: Exchange, { jsonBodyBytes, bodyTimeoutMs }: BodyLimits): Promise<Buffer> {
   const { req } = exchange;
