@@ -1,4 +1,5 @@
 /** Builds images without a daemon, in a store of the cache folder. */
+import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ensureProgram } from '../../tools/system-package.ts';
@@ -75,14 +76,7 @@ function command(args: string[]): string[] {
   const store = join(CACHE_FOLDER, 'buildah');
   mkdirSync(store, { recursive: true });
   const program = ensureProgram('buildah', 'buildah');
-  return [
-    program,
-    '--root',
-    store,
-    '--runroot',
-    '/run/berth-buildah',
-    '--storage-driver',
-    'overlay',
-    ...args,
-  ];
+  // What is mounted now; gone after a reboot, as the mounts are.
+  const mounts = join('/run/berth-buildah', createHash('sha256').update(store).digest('hex').slice(0, 8));
+  return [program, '--root', store, '--runroot', mounts, '--storage-driver', 'overlay', ...args];
 }

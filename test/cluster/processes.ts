@@ -37,10 +37,10 @@ export function isDaemonRunning(folder: string, name: string): boolean {
   return readPid(folder, name) !== undefined;
 }
 
-/** SIGTERM to all of them at once, SIGKILL to those that are still there after 5 s. */
-export async function stopDaemons(folder: string, names: string[]): Promise<void> {
+/** SIGTERM to all of them at once, SIGKILL to those that are still there after `graceMs`. */
+export async function stopDaemons(folder: string, names: string[], graceMs = TERM_GRACE_MS): Promise<void> {
   signal(folder, names, 'SIGTERM');
-  await waitForEnd(folder, names, TERM_GRACE_MS).catch(() => {
+  await waitForEnd(folder, names, graceMs).catch(() => {
     signal(folder, names, 'SIGKILL');
     return waitForEnd(folder, names, KILL_GRACE_MS);
   });
