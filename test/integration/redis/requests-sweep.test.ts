@@ -156,12 +156,13 @@ describe('the sweep', () => {
 
   it('ends what waits for its second attempt at the deadline, without any worker', async () => {
     await publish({ videoTimeoutMs: 30 });
-    const id = await submit();
+    const id = await submit({ priceMicros: 3 });
     await releaseRequest(connection.redis, (await claim(60_000))!.claim);
     await passTime(connection.redis, 30);
     expect(await sweep()).to.include({ ended: 1 });
     expect(await read(id)).to.include({ status: 'failed', errorCode: 'model_timeout' });
     expect(await claim(5)).to.equal(null);
+    expect(await spent(), 'given back once').to.equal('0');
   });
 
   it('fails as expired what waited for too long, and not what was claimed in time', async () => {
