@@ -4,35 +4,49 @@ import { Pool } from 'undici';
 const CONNECT_TIMEOUT_MS = 2_000;
 
 export class Pools {
-  readonly #pools = new Map<string, Pool>();
+  readonly #entries = new Map<string, { pool: Pool; usedAt: number }>();
 
   get(origin: string): Pool {
-    let pool = this.#pools.get(origin);
-    if (!pool) {
-      // Own deadlines bound a request; undici's would cut answers that take their time.
-      pool = new Pool(origin, {
-        pipelining: 1,
-        headersTimeout: 0,
-        bodyTimeout: 0,
-        connect: { timeout: CONNECT_TIMEOUT_MS, noDelay: true },
-      });
-      this.#pools.set(origin, pool);
-    }
-    return pool;
+    const entry = this.#entries.get(origin) ?? this.#open(origin);
+    entry.usedAt = performance.now();
+    return entry.pool;
   }
 
   /** Lets go of all pools but these; what they carry ends in peace. */
   keepOnly(origins: ReadonlySet<string>): void {
-    for (const [origin, pool] of this.#pools) {
-      if (origins.has(origin)) continue;
-      this.#pools.delete(origin);
-      void pool.close().catch(() => {});
-    }
+    this.#closeIf((origin) => !origins.has(origin));
+  }
+
+  /** Lets go of the pools that nobody asked for in so long. */
+  closeIdle(maxIdleMs: number): void {
+    const oldest = performance.now() - maxIdleMs;
+    this.#closeIf((_, usedAt) => usedAt < oldest);
   }
 
   async destroy(): Promise<void> {
-    const pools = [...this.#pools.values()];
-    this.#pools.clear();
-    await Promise.all(pools.map((pool) => pool.destroy().catch(() => {})));
+    const entries = [...this.#entries.values()];
+    this.#entries.clear();
+    await Promise.all(entries.map(({ pool }) => pool.destroy().catch(() => {})));
+  }
+
+  #open(origin: string): { pool: Pool; usedAt: number } {
+    // Own deadlines bound a request; undici's would cut answers that take their time.
+    const pool = new Pool(origin, {
+      pipelining: 1,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect: { timeout: CONNECT_TIMEOUT_MS, noDelay: true },
+    });
+    const entry = { pool, usedAt: 0 };
+    this.#entries.set(origin, entry);
+    return entry;
+  }
+
+  #closeIf(isUnwanted: (origin: string, usedAt: number) => boolean): void {
+    for (const [origin, { pool, usedAt }] of this.#entries) {
+      if (!isUnwanted(origin, usedAt)) continue;
+      this.#entries.delete(origin);
+      void pool.close().catch(() => {});
+    }
   }
 }

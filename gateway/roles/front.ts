@@ -47,6 +47,9 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
   });
 
   const pools = new Pools();
+  // Pods come and go with new addresses.
+  const sweep = setInterval(() => pools.closeIdle(POOL_IDLE_MS), POOL_IDLE_MS);
+  sweep.unref();
   const activity = new Activity();
   const { host, httpPort, adminPort, metricsPort, replicaPort } = environment;
   const proxy = { pools, picker: new ReplicaPicker(), replicaPort };
@@ -82,6 +85,7 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
       activity.setClosing(true);
       await closeServer(server, environment.drainTimeoutMs);
       await Promise.all([admin, metricsServer].map((each) => closeServer(each, ADMIN_CLOSE_MS)));
+      clearInterval(sweep);
       await pools.destroy();
       await subscription.close();
       await connection.close();
@@ -91,6 +95,7 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
 }
 
 const ADMIN_CLOSE_MS = 200;
+const POOL_IDLE_MS = 60_000;
 
 /** What Redis tells of hosts, deployments and replicas. */
 export function openDirectory({ redis }: RedisConnection): Directory {

@@ -178,6 +178,24 @@ describe('a relay', () => {
   });
 });
 
+describe('the pools of a relay', () => {
+  it('go when they are not wanted or not used any more, and come back when asked for', async () => {
+    const pools = new Pools();
+    const [first, second] = [pools.get('http://127.0.0.1:1'), pools.get('http://127.0.0.1:2')];
+    expect(pools.get('http://127.0.0.1:1')).to.equal(first);
+    pools.keepOnly(new Set(['http://127.0.0.1:2']));
+    await until(() => first.closed && !second.closed, 'the first to close');
+    pools.closeIdle(60_000);
+    expect(pools.get('http://127.0.0.1:2')).to.equal(second);
+    await until(() => {
+      pools.closeIdle(5);
+      return second.closed;
+    }, 'the second to close');
+    expect(pools.get('http://127.0.0.1:2')).to.not.equal(second);
+    await pools.destroy();
+  });
+});
+
 describe('the headers of a relay', () => {
   it('leave out what belongs to one connection, what Connection names and what outsiders may not say', () => {
     const selected = selectRequestHeaders({
