@@ -7,7 +7,7 @@ import { tryCommand } from './commands.ts';
 import { BASE_COMPONENTS, COMPONENT_NAMES, componentCommand, unhealthyFile } from './components.ts';
 import { importImages, removeContainers, waitForContainerd } from './containerd.ts';
 import { pollUntil } from './deadline.ts';
-import { ensureArchive, type Image, pauseImage } from './images.ts';
+import { type Image, pauseImage, saveImages } from './images.ts';
 import { hasKind, importIntoKind, startKind, stopKind } from './kind.ts';
 import { runKubectl, tryKubectl } from './kubectl.ts';
 import {
@@ -61,11 +61,11 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   ))
     if (!isBinaryReady(program)) await ensureBinary(program);
   progress.step('building images that have changed');
-  for (const image of [pauseImage, ...images]) await ensureArchive(image);
+  const saved = await saveImages([pauseImage, ...images]);
 
   const cluster = makeRecord(name, domain, gpus);
   if (await isClusterRunning(cluster)) {
-    await importImages(cluster, images);
+    await importImages(cluster, saved);
     progress.done(`cluster ${name} runs already`);
     return cluster;
   }
@@ -77,7 +77,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   await waitForContainerd(cluster);
   progress.step('bringing images into the node');
   await removeContainers(cluster);
-  await importImages(cluster, [pauseImage, ...images]);
+  await importImages(cluster, saved);
   progress.step('starting the controllers and the node');
   await waitForServer(cluster);
   await applyBase(cluster);
@@ -112,8 +112,10 @@ export async function stopCluster(name = DEFAULT_NAME): Promise<void> {
 }
 
 /** Builds what has changed and makes it known to the node. */
-export const loadImages = (cluster: Cluster, images: Image[]): Promise<void> =>
-  cluster.provider === 'kind' ? importIntoKind(cluster.name, images) : importImages(cluster, images);
+export async function loadImages(cluster: Cluster, images: Image[]): Promise<void> {
+  if (cluster.provider === 'kind') await importIntoKind(cluster.name, images);
+  else await importImages(cluster, await saveImages(images));
+}
 
 /** Starts one component again, as it was. Resolves when the process is there; `waitForServer` tells of more. */
 export async function startComponent(cluster: Cluster, component: string): Promise<void> {

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runCommand, tryCommand } from './commands.ts';
 import { pollUntil } from './deadline.ts';
-import { ensureArchive, type Image } from './images.ts';
+import type { SavedImage } from './images.ts';
 import { type Cluster, enterCommand } from './layout.ts';
 
 const START_TIMEOUT_MS = 30_000;
@@ -26,15 +26,14 @@ export async function importArchive(cluster: Cluster, archive: string): Promise<
   await runCommand(ctr(cluster, ['images', 'import', archive]));
 }
 
-/** Builds what has changed and brings it into the node, unless that has been done. */
-export async function importImages(cluster: Cluster, images: Image[]): Promise<void> {
+/** Brings images into the node, those that are not there as they are. */
+export async function importImages(cluster: Cluster, images: SavedImage[]): Promise<void> {
   const record = join(cluster.stateFolder, 'containerd', 'berth-images.json');
   const imported = readRecord(record);
-  for (const image of images) {
-    const archive = await ensureArchive(image);
-    if (imported[image.name] === archive) continue;
+  for (const { name, archive } of images) {
+    if (imported[name] === archive) continue;
     await importArchive(cluster, archive);
-    imported[image.name] = archive;
+    imported[name] = archive;
     writeFileSync(record, JSON.stringify(imported, null, 2));
   }
 }

@@ -104,6 +104,18 @@ function projectImage(dockerfile: string): Image {
   };
 }
 
+export interface SavedImage {
+  name: string;
+  archive: string;
+}
+
+/** Archives of the images, one after the other: building two at once gains nothing. */
+export async function saveImages(images: Image[]): Promise<SavedImage[]> {
+  const saved: SavedImage[] = [];
+  for (const image of images) saved.push({ name: image.name, archive: await ensureArchive(image) });
+  return saved;
+}
+
 /** An archive of the image, built first when anything that it is made of has changed. Resolves with its path. */
 export async function ensureArchive(image: Image): Promise<string> {
   const key = await keyOf(image);
