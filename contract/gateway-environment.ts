@@ -47,7 +47,7 @@ export const ADMIN_PATHS = {
   readyz: '/readyz',
   /** The engine's startupProbe: it is healthy. */
   engineStartup: '/engine/startup',
-  /** The engine's livenessProbe: fails only after 5 minutes without a good answer. */
+  /** The engine's livenessProbe, which acts after 5 minutes of failures: a gateway that restarts costs no loaded model. */
   engineLiveness: '/engine/liveness',
   /** The engine's preStop hook, with DRAIN_TOKEN_HEADER: answers when the work in flight has ended. */
   drain: '/drain',

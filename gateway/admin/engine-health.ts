@@ -14,11 +14,11 @@ export interface EngineHealthTiming {
   failingMs: number;
   healthyMs: number;
   timeoutMs: number;
-  /** So long without a good answer, the engine counts as dead: long, so that no fault of ours costs a loaded model. */
+  /** So long without a good answer, the engine counts as dead; its probe's own threshold adds the 5 minutes of patience. */
   deadMs: number;
 }
 
-const TIMING: EngineHealthTiming = { failingMs: 1_000, healthyMs: 5_000, timeoutMs: 2_000, deadMs: 300_000 };
+const TIMING: EngineHealthTiming = { failingMs: 1_000, healthyMs: 5_000, timeoutMs: 2_000, deadMs: 20_000 };
 /** A busy engine may miss one check. */
 const FAILURES_TO_UNHEALTHY = 2;
 
@@ -44,7 +44,7 @@ export class EngineHealth {
     return this.#isHealthy;
   }
 
-  /** False only after minutes without a good answer. */
+  /** False after `deadMs` without a good answer. */
   get isAlive(): boolean {
     return performance.now() - this.#goodAt < this.#timing.deadMs;
   }

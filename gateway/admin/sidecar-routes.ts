@@ -24,7 +24,7 @@ export function buildSidecarRoutes(options: SidecarRoutesOptions): AdminRoutes {
     [ADMIN_PATHS.readyz]: answerHealth,
     [ADMIN_PATHS.engineStartup]: answerHealth,
     [ADMIN_PATHS.engineLiveness]: () =>
-      health.isAlive ? OK : unavailable('the engine has not answered for minutes'),
+      health.isAlive ? OK : unavailable('the engine does not answer'),
     [ADMIN_PATHS.drain]: async (req) => {
       if (isToken(req.headers[DRAIN_TOKEN_HEADER])) return { status: 200, body: await drain.begin() };
       options.onWrongToken();
