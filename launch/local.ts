@@ -137,6 +137,7 @@ async function leave(code: number): Promise<void> {
 }
 process.once('SIGINT', () => void leave(0));
 process.once('SIGTERM', () => void leave(0));
+process.once('SIGHUP', () => void leave(0));
 
 main().then(watchChildren, (error: Error) => {
   console.error(error.message);
