@@ -2,15 +2,16 @@
 -- KEYS: the deployment's round. ARGV: namespace, deployment, the worker's token, lease in milliseconds, pod.
 -- A repeat with the same token answers the same request while the claim holds, and none afterwards.
 local MARKER_SECONDS = 600
+local DEFAULT_JOB_MS = 30 * MINUTE_MS
 
 local function answer(request, now)
-  local params = redis.call('GET', work_key(request.namespace, 'params:' .. request.id)) or ''
+  local params = redis.call('GET', work_key(request.namespace, 'params:', request.id)) or ''
   return { request.id, request.modality, request.attempts, request.deadline - now, params }
 end
 
 -- The oldest that lost its worker; what is past its deadline is ended on the way.
 local function take_again(namespace, deployment, now)
-  local again = work_key(namespace, 'again:' .. deployment)
+  local again = work_key(namespace, 'again:', deployment)
   while true do
     local id = redis.call('ZPOPMIN', again)[1]
     local request = id and load_request(namespace, id)
@@ -30,20 +31,36 @@ local function take_next(namespace, deployment, turns, micros)
     return nil
   end
   local queue = queue_key(namespace, deployment, api_key)
-  local id = redis.call('ZPOPMIN', queue)[1]
+  local taken = redis.call('ZPOPMIN', queue)
   if redis.call('ZCARD', queue) == 0 then
     redis.call('ZREM', turns, api_key)
   else
     redis.call('ZADD', turns, micros, api_key)
   end
-  return id and load_request(namespace, id)
+  return taken[1], taken[2]
+end
+
+-- Begins a request that waited in the queue; its deadline is fixed now for all attempts.
+local function begin(namespace, deployment, config, turns, micros)
+  local id, order = take_next(namespace, deployment, turns, micros)
+  if not id then
+    return nil
+  end
+  redis.call('ZREM', index_key(namespace, deployment, 'queued'), id)
+  redis.call('ZADD', index_key(namespace, deployment, 'running'), order, id)
+  local key = work_key(namespace, 'request:', id)
+  local now = math.floor(micros / 1000)
+  return {
+    namespace = namespace, id = id, key = key, modality = redis.call('HGET', key, 'modality'), attempts = 0,
+    deadline = now + config_number(config, 'videoTimeoutMs', DEFAULT_JOB_MS), started_at = now,
+  }
 end
 
 register('claim', function(keys, args)
   local namespace, deployment, token, lease, pod = args[1], args[2], args[3], tonumber(args[4]), args[5]
   local micros = now_micros()
   local now = math.floor(micros / 1000)
-  local marker = work_key(namespace, 'claimed:' .. token)
+  local marker = work_key(namespace, 'claimed:', token)
   local earlier = redis.call('GET', marker)
   if earlier then
     local request = load_request(namespace, earlier)
@@ -57,19 +74,14 @@ register('claim', function(keys, args)
   if is_gone(config) then
     return false
   end
-  local request = take_again(namespace, deployment, now)
+  local request = take_again(namespace, deployment, now) or begin(namespace, deployment, config, keys[1], micros)
   if not request then
-    request = take_next(namespace, deployment, keys[1], micros)
-    if not request then
-      return false
-    end
-    request.deadline = now + config_number(config, 'videoTimeoutMs', DEFAULT_JOB_MS)
-    redis.call('HSET', request.key, 'status', 'running', 'started_at', now, 'deadline', request.deadline)
-    redis.call('ZREM', index_key(namespace, deployment, 'queued'), request.id)
-    redis.call('ZADD', index_key(namespace, deployment, 'running'), request.order, request.id)
+    return false
   end
   request.attempts = request.attempts + 1
-  redis.call('HSET', request.key, 'claim', token, 'claimed_at', now, 'attempts', request.attempts, 'worker', pod)
+  redis.call('HSET', request.key, 'claim', token, 'claimed_at', now, 'attempts', request.attempts, 'worker', pod,
+    -- On a second attempt nothing of this changes for who looks from outside.
+    'status', 'running', 'started_at', request.started_at, 'deadline', request.deadline)
   redis.call('ZADD', work_key(namespace, 'due'), math.min(now + lease, request.deadline), request.id)
   redis.call('SET', marker, request.id, 'EX', MARKER_SECONDS)
   return answer(request, now)

@@ -3,13 +3,17 @@
 -- the event's result payload (JSON), objects' clean-up times as a JSON list of [object, milliseconds or -1 = keep].
 -- Answers `done`, `already_done_by_you` or `stale`; after `stale` alone a worker removes its own objects.
 local WEIGHT = 0.2
+local PACE_SECONDS = 30 * DAY_SECONDS
 
--- The moving average by which waiting is estimated.
+-- The moving average by which waiting is estimated; learned anew each month, so that none outlives its deployment.
 local function note_pace(request, now)
-  local key = work_key(request.namespace, 'pace:' .. request.deployment)
+  local key = work_key(request.namespace, 'pace:', request.deployment)
   local taken = now - request.claimed_at
-  local average = tonumber(redis.call('HGET', key, 'average_ms') or taken)
-  redis.call('HSET', key, 'average_ms', math.ceil(average + (taken - average) * WEIGHT))
+  local average = redis.call('HGET', key, 'average_ms')
+  redis.call('HSET', key, 'average_ms', average and math.ceil(average + (taken - average) * WEIGHT) or taken)
+  if not average then
+    redis.call('EXPIRE', key, PACE_SECONDS)
+  end
 end
 
 local function schedule_cleanup(namespace, now, text)

@@ -1,13 +1,10 @@
 -- What the functions on requests share: their keys, their configuration, and the one way in which a request ends.
 -- The keys are listed in contract/redis-keys.ts, the states in docs/requests.md.
-local DEFAULT_JOB_MS = 30 * MINUTE_MS
-local DEFAULT_QUEUE_MS = DAY_SECONDS * SECOND_MS
-local DEFAULT_RECORD_MS = 7 * DAY_SECONDS * SECOND_MS
 local MAX_EVENT_BYTES = 65536
 local DEADLINE_MESSAGE = 'The request ran for longer than allowed.'
 
-local function work_key(namespace, rest)
-  return 'w:{' .. namespace .. '}:' .. rest
+local function work_key(namespace, kind, rest)
+  return 'w:{' .. namespace .. '}:' .. kind .. (rest or '')
 end
 
 -- Sorted by age; `status` may be `all`.
@@ -50,19 +47,22 @@ local function token_of(value)
   return value and value ~= '' and value or nil
 end
 
+-- A request of a workspace as the functions know it, or nil.
 local function load_request(namespace, id)
-  local key = work_key(namespace, 'request:' .. id)
+  local key = work_key(namespace, 'request:', id)
   local values = redis.call('HMGET', key, 'status', 'deployment', 'modality', 'api_key', 'order', 'queued_at',
-    'registration_id', 'price', 'inputs', 'webhook_url', 'claim', 'deadline', 'attempts', 'ended_by', 'claimed_at')
+    'registration_id', 'price', 'keep_ms', 'inputs', 'webhook_url', 'claim', 'deadline', 'attempts', 'ended_by',
+    'claimed_at', 'started_at')
   if not values[1] then
     return nil
   end
   return {
     namespace = namespace, id = id, key = key,
     status = values[1], deployment = values[2], modality = values[3], api_key = values[4], order = values[5],
-    queued_at = tonumber(values[6]), registration_id = values[7], price = values[8], inputs = values[9],
-    webhook_url = values[10] or '', claim = token_of(values[11]), deadline = tonumber(values[12] or 0),
-    attempts = tonumber(values[13] or 0), ended_by = token_of(values[14]), claimed_at = tonumber(values[15] or 0),
+    queued_at = tonumber(values[6]), registration_id = values[7], price = values[8], keep_ms = tonumber(values[9]),
+    inputs = values[10], webhook_url = values[11] or '', claim = token_of(values[12]),
+    deadline = tonumber(values[13] or 0), attempts = tonumber(values[14] or 0), ended_by = token_of(values[15]),
+    claimed_at = tonumber(values[16] or 0), started_at = values[17],
   }
 end
 
@@ -71,7 +71,7 @@ local function leave_queue(request)
   local queue = queue_key(request.namespace, request.deployment, request.api_key)
   redis.call('ZREM', queue, request.id)
   if redis.call('ZCARD', queue) == 0 then
-    redis.call('ZREM', work_key(request.namespace, 'turns:' .. request.deployment), request.api_key)
+    redis.call('ZREM', work_key(request.namespace, 'turns:', request.deployment), request.api_key)
   end
 end
 
@@ -82,7 +82,7 @@ end
 -- Gives a running request up for another claim, before all that was never begun; it stays running to the outside.
 local function give_back(request, attempts)
   redis.call('HSET', request.key, 'claim', '', 'attempts', attempts)
-  redis.call('ZADD', work_key(request.namespace, 'again:' .. request.deployment), request.order, request.id)
+  redis.call('ZADD', work_key(request.namespace, 'again:', request.deployment), request.order, request.id)
   redis.call('ZADD', work_key(request.namespace, 'due'), request.deadline, request.id)
   -- The sweeper may have crossed a deleted deployment off already.
   redis.call('ZADD', work_key(request.namespace, 'deployments'), 'NX', 0, request.deployment)
@@ -109,15 +109,15 @@ local function encode_event(request, now, ending, payload)
   })
 end
 
--- One event a request, its id derived from the request's, so that nothing can ever make a second one.
+-- One event a request, with the digits of the request's id, so that nothing can ever make a second one.
 local function write_event(request, now, ending)
-  ending.event = 'evt_' .. string.sub(redis.sha1hex('event:' .. request.id), 1, 32)
+  ending.event = 'evt_' .. string.sub(request.id, 5)
   local payload = ending.payload and ending.payload ~= '' and ending.payload or '{}'
   local body = encode_event(request, now, ending, payload)
   if #body > MAX_EVENT_BYTES then
     body = encode_event(request, now, ending, '{"_truncated":true}')
   end
-  redis.call('HSET', work_key(request.namespace, 'event:' .. ending.event), 'type', EVENT_TYPES[ending.status],
+  redis.call('HSET', work_key(request.namespace, 'event:', ending.event), 'type', EVENT_TYPES[ending.status],
     'request', request.id, 'webhook_url', request.webhook_url, 'body', body)
   redis.call('ZADD', work_key(request.namespace, 'outbox'), now, ending.event)
   redis.call('PUBLISH', 'n:{' .. request.namespace .. '}:events', '1')
@@ -127,16 +127,14 @@ end
 -- `ending`: status, and as they apply code, message, by (the caller's token), output, bucket, object_key, payload.
 local function end_request(request, now, ending)
   local namespace, id = request.namespace, request.id
-  local config = read_config(namespace, request.deployment)
   redis.call('ZREM', index_key(namespace, request.deployment, request.status), id)
   redis.call('ZADD', index_key(namespace, request.deployment, ending.status), request.order, id)
   redis.call('ZREM', work_key(namespace, 'due'), id)
-  redis.call('ZADD', work_key(namespace, 'ended'),
-    now + config_number(config, 'recordRetentionMs', DEFAULT_RECORD_MS), id)
+  redis.call('ZADD', work_key(namespace, 'ended'), now + request.keep_ms, id)
   redis.call('HSET', request.key, 'status', ending.status, 'completed_at', now, 'ended_by', ending.by or '',
     'error_code', ending.code or '', 'error_message', ending.message or '', 'output', ending.output or '')
   -- The prompt goes with the parameters.
-  redis.call('DEL', work_key(namespace, 'params:' .. id))
+  redis.call('DEL', work_key(namespace, 'params:', id))
   if ending.status ~= 'succeeded' and request.price ~= '0' then
     redis.call('INCRBY', work_key(namespace, 'credit'), '-' .. request.price)
   end

@@ -4,11 +4,13 @@
 -- parameters, then more fields of the record as pairs.
 local IDEMPOTENCY_SECONDS = DAY_SECONDS
 local DEFAULT_MAX_QUEUED = 10000
+local DEFAULT_QUEUE_MS = DAY_SECONDS * SECOND_MS
+local DEFAULT_KEEP_MS = 7 * DAY_SECONDS * SECOND_MS
 local FIXED_ARGUMENTS = 10
 
 -- Seconds until a request with `ahead` before it will have ended.
 local function estimate(namespace, deployment, ahead, args)
-  local average = redis.call('HGET', work_key(namespace, 'pace:' .. deployment), 'average_ms')
+  local average = redis.call('HGET', work_key(namespace, 'pace:', deployment), 'average_ms')
   local slots = math.max(1, tonumber(args[8]))
   return math.max(1, math.ceil((ahead / slots + 1) * tonumber(average or args[9]) / SECOND_MS))
 end
@@ -38,7 +40,7 @@ local function submit(keys, args)
   if repeated then
     return answer_known('accepted', repeated, args)
   end
-  local marker = digest ~= '' and work_key(namespace, 'idempotency:' .. digest)
+  local marker = digest ~= '' and work_key(namespace, 'idempotency:', digest)
   local first = marker and redis.call('GET', marker)
   local original = first and load_request(namespace, first)
   if original then
@@ -65,9 +67,10 @@ local function submit(keys, args)
   local now = math.floor(micros / 1000)
   redis.call('HSET', keys[1], 'status', 'queued', 'deployment', deployment, 'modality', modality,
     'api_key', api_key, 'order', micros, 'queued_at', now, 'price', price,
+    'keep_ms', config_number(config, 'recordRetentionMs', DEFAULT_KEEP_MS),
     'registration_id', string.format('%.0f', config_number(config, 'registrationId', 0)),
     unpack(args, FIXED_ARGUMENTS + 1))
-  redis.call('SET', work_key(namespace, 'params:' .. id), params)
+  redis.call('SET', work_key(namespace, 'params:', id), params)
   redis.call('ZADD', waiting, micros, id)
   redis.call('ZADD', index_key(namespace, deployment, 'all'), micros, id)
   redis.call('ZADD', queue, micros, id)
@@ -84,7 +87,7 @@ local function submit(keys, args)
     redis.call('ZREM', work_key(namespace, 'cleanup'), unpack(cjson.decode(inputs)))
   end
   if own == 0 then
-    redis.call('ZADD', work_key(namespace, 'turns:' .. deployment), micros, api_key)
+    redis.call('ZADD', work_key(namespace, 'turns:', deployment), micros, api_key)
   end
   if total == 0 then
     redis.call('ZADD', work_key(namespace, 'deployments'), 'NX', 0, deployment)

@@ -19,7 +19,7 @@ local function expire(request, now)
     give_back(request, request.attempts)
     return 'given_back'
   end
-  redis.call('ZREM', work_key(request.namespace, 'again:' .. request.deployment), request.id)
+  redis.call('ZREM', work_key(request.namespace, 'again:', request.deployment), request.id)
   end_request(request, now, { status = 'failed', code = code, message = message })
   return 'ended'
 end
@@ -33,7 +33,7 @@ end
 
 -- Cancels what waits for a deployment that is gone, and fails what would wait for another worker there.
 local function clear_deployment(namespace, deployment, now, limit)
-  local again = work_key(namespace, 'again:' .. deployment)
+  local again = work_key(namespace, 'again:', deployment)
   local ended = 0
   local lost = redis.call('ZRANGE', again, 0, limit - 1)
   for _, id in ipairs(lost) do
@@ -87,7 +87,7 @@ register('sweep', function(keys, args)
       redis.call('ZADD', deployments, now, name)
     else
       redis.call('ZREM', deployments, name)
-      redis.call('DEL', work_key(namespace, 'pace:' .. name))
+      redis.call('DEL', work_key(namespace, 'pace:', name))
     end
   end
 

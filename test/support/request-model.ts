@@ -138,7 +138,7 @@ export class RequestModel {
     const original = this.requests.get((digest && this.#digests.get(digest)) ?? '');
     if (original) return { verdict: 'duplicate', id: original.id, status: original.status };
     const deployment = this.deployments.get(name)!;
-    const { maxQueued, queue } = deployment.limits;
+    const { maxQueued, queue, records } = deployment.limits;
     if (deployment.state !== 'served') return { verdict: 'gone' };
     const total = this.#queue(name).length;
     const own = this.#queue(name, apiKey).length;
@@ -153,7 +153,7 @@ export class RequestModel {
     this.requests.set(id, {
       ...{ id, deployment: name, apiKey, price, order: ++this.#submissions, status: 'queued', code: null },
       ...{ progress: 0, attempts: 0, claim: null, endedBy: null },
-      ...{ wait: queue, lease: 'long', deadline: 'long', memory: 'long' },
+      ...{ wait: queue, lease: 'long', deadline: 'long', memory: records },
     });
     return { verdict: 'accepted', id, status: 'queued' };
   }
@@ -229,9 +229,7 @@ export class RequestModel {
   }
 
   #end(request: ModelRequest, status: RequestStatus, { code = null as string | null, by = '' } = {}): void {
-    const deployment = this.deployments.get(request.deployment)!;
-    const memory = deployment.state === 'removed' ? 'long' : deployment.limits.records;
-    Object.assign(request, { status, code, endedBy: by || null, memory });
+    Object.assign(request, { status, code, endedBy: by || null });
     if (status !== 'succeeded') this.spent -= request.price;
     this.events.set(request.id, status);
   }

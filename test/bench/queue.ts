@@ -1,0 +1,130 @@
+/**
+ * Measures the queue on one Redis, with few and with many records in it, beside the admission of a text request.
+ * `node test/bench/queue.ts` prints the table.
+ */
+import { randomBytes } from 'node:crypto';
+import { admit } from '../../redis/calls.ts';
+import type { RedisClient } from '../../redis/client.ts';
+import { loadLibrary } from '../../redis/library.ts';
+import { publishApiKey } from '../../redis/publication.ts';
+import { claimRequest, finishRequest, submitRequest } from '../../redis/request-calls.ts';
+import { listRequests } from '../../redis/request-record.ts';
+import { connectTo } from '../support/redis-client.ts';
+import { startRedis } from '../support/redis-server.ts';
+import { publishMedia, submissionOf, success } from '../support/request-fixture.ts';
+
+export interface Cost {
+  perSecond: number;
+  /** Of Redis' main thread for one operation: what one Redis can do is a million divided by this. */
+  redisMicros: number;
+}
+
+export interface QueueFigures {
+  records: number;
+  admit: Cost;
+  submit: Cost;
+  claimAndFinish: Cost;
+  list200: Cost;
+}
+
+const namespace = 'bench';
+const deployment = 'film';
+const CONCURRENCY = 100;
+const API_KEYS = Array.from({ length: 10 }, (_, i) => String(i).repeat(64));
+const PARAMS = JSON.stringify({ prompt: 'x'.repeat(800) });
+
+/** Measures with each of `sizes` records present; every figure is of `operations` operations. */
+export async function measureQueue(sizes: readonly number[], operations: number): Promise<QueueFigures[]> {
+  const server = await startRedis();
+  const connection = await connectTo(server, { commandTimeoutMs: 30_000 });
+  const { redis } = connection;
+  try {
+    await loadLibrary(redis);
+    await publishMedia(redis, { namespace, name: deployment, limits: { maxQueued: 1_000_000 } });
+    const key = { n: 'bench', rpm: 1_000_000_000, tpd: 1_000_000_000, exp: 0, off: 0 as const };
+    for (const sha256 of API_KEYS) await publishApiKey(redis, namespace, sha256, key);
+    const figures: QueueFigures[] = [];
+    let present = 0;
+    for (const records of sizes) {
+      await repeat(records - present, () => submit(redis));
+      await repeat(records - present, () => work(redis));
+      figures.push({
+        records,
+        admit: await measure(redis, operations, (i) =>
+          admit(redis, { namespace, sha256: API_KEYS[i % API_KEYS.length]!, counted: true }),
+        ),
+        submit: await measure(redis, operations, () => submit(redis)),
+        claimAndFinish: await measure(redis, operations, () => work(redis)),
+        list200: await measure(redis, operations / 100, () =>
+          listRequests(redis, { namespace, deployment, limit: 200 }),
+        ),
+      });
+      present = records + operations;
+    }
+    return figures;
+  } finally {
+    await connection.close();
+    await server.stop();
+  }
+}
+
+let submissions = 0;
+
+const submit = (redis: RedisClient) =>
+  submitRequest(
+    redis,
+    submissionOf({
+      namespace,
+      deployment,
+      sha256: API_KEYS[submissions++ % API_KEYS.length]!,
+      priceMicros: 40_000,
+      size: '720x1280',
+      seconds: '5',
+      params: PARAMS,
+    }),
+  );
+
+async function work(redis: RedisClient): Promise<void> {
+  const token = randomBytes(16).toString('hex');
+  const job = await claimRequest(redis, { namespace, deployment, token, pod: 'bench-0' });
+  if (!job) throw new Error('The queue is empty');
+  await finishRequest(redis, job.claim, success());
+}
+
+async function repeat(times: number, operation: (i: number) => Promise<unknown>): Promise<void> {
+  let next = 0;
+  const lane = async () => {
+    while (next < times) await operation(next++);
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, lane));
+}
+
+async function measure(
+  redis: RedisClient,
+  times: number,
+  operation: (i: number) => Promise<unknown>,
+): Promise<Cost> {
+  const [before, start] = [await readMicros(redis), performance.now()];
+  await repeat(times, operation);
+  const seconds = (performance.now() - start) / 1000;
+  return { perSecond: times / seconds, redisMicros: ((await readMicros(redis)) - before) / times };
+}
+
+/** CPU time of the thread that runs commands, in microseconds. */
+async function readMicros(redis: RedisClient): Promise<number> {
+  const text = await redis.info('cpu');
+  const read = (field: string) => Number(new RegExp(`${field}:([0-9.]+)`).exec(text)![1]);
+  return 1e6 * (read('used_cpu_user_main_thread') + read('used_cpu_sys_main_thread'));
+}
+
+if (import.meta.main) {
+  const figures = await measureQueue([10, 1_000, 100_000], Number(process.env.OPERATIONS ?? 20_000));
+  const rows = figures.map(({ records, ...costs }) => {
+    const cells = Object.entries(costs).map(([name, { perSecond, redisMicros }]) => [
+      name,
+      `${Math.round(perSecond)}/s, ${redisMicros.toFixed(1)} µs of Redis (${Math.round(1e6 / redisMicros)}/s)`,
+    ]);
+    return [`${records} records`, Object.fromEntries(cells)];
+  });
+  for (const [records, cells] of rows) console.log(records, cells);
+}
