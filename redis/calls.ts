@@ -1,5 +1,6 @@
 /** Typed calls of the functions library; all are safe to repeat after a time-out. */
 import { FUNCTIONS, type Heartbeat, workKeys } from '../contract/redis-keys.ts';
+import { admitTogether } from './admission-batch.ts';
 import type { RedisClient } from './client.ts';
 
 export const VERDICTS = ['ok', 'unknown_key', 'disabled', 'expired', 'credit', 'tpd', 'rpm'] as const;
@@ -30,39 +31,18 @@ export interface AdmissionRequest {
   counted: boolean;
 }
 
-type AdmissionReply = [
-  verdict: Verdict,
-  keyName: string,
-  expiresAt: number,
-  creditLeft: 0 | 1,
-  rpm: number,
-  remaining: number,
-  minuteReset: number,
-  tpd: number,
-  used: number,
-  dayReset: number,
-  retryAfter: number,
-];
-
 /** Authenticates a key and, if asked, counts one request (contract: Authentication, Limits). */
 export async function admit(redis: RedisClient, request: AdmissionRequest): Promise<Admission> {
-  const { namespace, sha256, counted } = request;
-  const reply = (await redis.fcall(
-    FUNCTIONS.admit,
-    1,
-    workKeys(namespace).rpm(sha256),
-    namespace,
-    sha256,
-    counted ? '1' : '0',
-  )) as AdmissionReply;
+  const fields = (await admitTogether(redis, request)).split(' ');
+  const number = (index: number) => Number(fields[index]);
   return {
-    verdict: reply[0],
-    keyName: reply[1],
-    expiresAt: reply[2],
-    creditLeft: reply[3] === 1,
-    rpm: { limit: reply[4], remaining: reply[5], resetAt: reply[6] },
-    tpd: { limit: reply[7], used: reply[8], resetAt: reply[9] },
-    retryAfter: reply[10],
+    verdict: fields[0] as Verdict,
+    keyName: fields[10]!,
+    expiresAt: number(1),
+    creditLeft: fields[2] === '1',
+    rpm: { limit: number(3), remaining: number(4), resetAt: number(5) },
+    tpd: { limit: number(6), used: number(7), resetAt: number(8) },
+    retryAfter: number(9),
   };
 }
 

@@ -1,5 +1,5 @@
 /** The owner of ioredis: connections that fail at once while Redis is away and come back by themselves. */
-import { Redis, type RedisOptions } from 'ioredis';
+import { Command, Redis, type RedisOptions } from 'ioredis';
 import { parseRedisAddress } from './address.ts';
 
 /** What every function of this folder takes; other folders name the type, never ioredis. */
@@ -36,6 +36,10 @@ export interface RedisConnection {
 const COMMAND_TIMEOUT_MS = 1000;
 const CONNECT_TIMEOUT_MS = 2000;
 const MAX_RECONNECT_MS = 1000;
+
+/** Sends a command at once, where others wait for the end of the turn to share a write. */
+export const sendNow = (redis: RedisClient, name: string, args: string[]): Promise<unknown> =>
+  redis.sendCommand(new Command(name, args, { replyEncoding: 'utf8' })) as Promise<unknown>;
 
 /** Starts to connect and returns at once: a program starts, and runs on, while Redis is away. */
 export function connectRedis(settings: RedisSettings): RedisConnection {
