@@ -80,8 +80,8 @@ export const workKeys = (namespace: string) => ({
   again: (deployment: string) => tagged('w', namespace, `again:${deployment}`),
   /** Hash: `average_ms`, the moving average of a job's time. */
   pace: (deployment: string) => tagged('w', namespace, `pace:${deployment}`),
-  /** Sorted set: ids of requests that have not ended, by when (Unix ms) the sweeper must look at them. */
-  due: tagged('w', namespace, 'due'),
+  /** Sorted set: ids of running requests, by when (Unix ms) the sweeper takes their worker for lost. */
+  leases: tagged('w', namespace, 'leases'),
   /** Sorted set: ids of requests that have ended, by when (Unix ms) they are forgotten. */
   ended: tagged('w', namespace, 'ended'),
   /** Sorted set: names of deployments that had requests, by when (Unix ms) the sweeper looked at them. */

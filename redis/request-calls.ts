@@ -60,7 +60,6 @@ export async function submitRequest(redis: RedisClient, submission: Submission):
     size: submission.size,
     seconds: submission.seconds,
     webhook_url: submission.webhookUrl,
-    inputs: inputs.length > 0 ? JSON.stringify(inputs.map(encodeObject)) : undefined,
   };
   const [verdict, known, status, estimatedSeconds] = (await redis.fcall(
     FUNCTIONS.submit,
@@ -76,6 +75,7 @@ export async function submitRequest(redis: RedisClient, submission: Submission):
     submission.slots,
     submission.expectedMs,
     params,
+    inputs.length > 0 ? JSON.stringify(inputs.map(encodeObject)) : '',
     ...Object.entries(more).flatMap(([field, value]) => (value ? [field, value] : [])),
   )) as [SubmissionAnswer['verdict'], string, RequestStatus, number];
   if (verdict !== 'accepted' && verdict !== 'duplicate') return { verdict };

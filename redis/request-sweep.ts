@@ -24,7 +24,7 @@ export async function sweepRequests(
   const [ended, givenBack, forgotten, more] = (await redis.fcall(
     FUNCTIONS.sweep,
     1,
-    workKeys(namespace).due,
+    workKeys(namespace).leases,
     namespace,
     limit,
     mayExpire ? '1' : '0',

@@ -82,7 +82,7 @@ register('claim', function(keys, args)
   redis.call('HSET', request.key, 'claim', token, 'claimed_at', now, 'attempts', request.attempts, 'worker', pod,
     -- On a second attempt nothing of this changes for who looks from outside.
     'status', 'running', 'started_at', request.started_at, 'deadline', request.deadline)
-  redis.call('ZADD', work_key(namespace, 'due'), math.min(now + lease, request.deadline), request.id)
+  redis.call('ZADD', work_key(namespace, 'leases'), math.min(now + lease, request.deadline), request.id)
   redis.call('SET', marker, request.id, 'EX', MARKER_SECONDS)
   return answer(request, now)
 end)

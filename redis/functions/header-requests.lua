@@ -83,7 +83,7 @@ end
 local function give_back(request, attempts)
   redis.call('HSET', request.key, 'claim', '', 'attempts', attempts)
   redis.call('ZADD', work_key(request.namespace, 'again:', request.deployment), request.order, request.id)
-  redis.call('ZADD', work_key(request.namespace, 'due'), request.deadline, request.id)
+  redis.call('ZADD', work_key(request.namespace, 'leases'), request.deadline, request.id)
   -- The sweeper may have crossed a deleted deployment off already.
   redis.call('ZADD', work_key(request.namespace, 'deployments'), 'NX', 0, request.deployment)
   announce_jobs(request.namespace, request.deployment)
@@ -129,7 +129,9 @@ local function end_request(request, now, ending)
   local namespace, id = request.namespace, request.id
   redis.call('ZREM', index_key(namespace, request.deployment, request.status), id)
   redis.call('ZADD', index_key(namespace, request.deployment, ending.status), request.order, id)
-  redis.call('ZREM', work_key(namespace, 'due'), id)
+  if request.status == 'running' then
+    redis.call('ZREM', work_key(namespace, 'leases'), id)
+  end
   redis.call('ZADD', work_key(namespace, 'ended'), now + request.keep_ms, id)
   redis.call('HSET', request.key, 'status', ending.status, 'completed_at', now, 'ended_by', ending.by or '',
     'error_code', ending.code or '', 'error_message', ending.message or '', 'output', ending.output or '')

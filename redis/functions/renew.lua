@@ -13,7 +13,7 @@ register('renew', function(keys, args)
   if now >= deadline then
     return 'deadline'
   end
-  redis.call('ZADD', work_key(namespace, 'due'), math.min(now + lease, deadline), id)
+  redis.call('ZADD', work_key(namespace, 'leases'), math.min(now + lease, deadline), id)
   local progress = tonumber(args[5])
   if progress then
     progress = math.min(MAX_PROGRESS, math.floor(progress))

@@ -1,12 +1,11 @@
 -- Accepts a request: record, place in the queue, debit; or says why not. Safe to repeat with the same id.
 -- KEYS: the record. ARGV: namespace, id, deployment, modality, API key (24 digits of its hash), digest of the
 -- idempotency key or '', price in millionths, slots, expected milliseconds of a job before any was measured,
--- parameters, then more fields of the record as pairs.
+-- parameters, stored inputs as a JSON list or '', then more fields of the record as pairs.
 local IDEMPOTENCY_SECONDS = DAY_SECONDS
 local DEFAULT_MAX_QUEUED = 10000
-local DEFAULT_QUEUE_MS = DAY_SECONDS * SECOND_MS
 local DEFAULT_KEEP_MS = 7 * DAY_SECONDS * SECOND_MS
-local FIXED_ARGUMENTS = 10
+local FIXED_ARGUMENTS = 11
 
 -- Seconds until a request with `ahead` before it will have ended.
 local function estimate(namespace, deployment, ahead, args)
@@ -35,10 +34,9 @@ end
 
 local function submit(keys, args)
   local namespace, id, deployment, modality, api_key = args[1], args[2], args[3], args[4], args[5]
-  local digest, price, params = args[6], args[7], args[10]
-  local repeated = load_request(namespace, id)
-  if repeated then
-    return answer_known('accepted', repeated, args)
+  local digest, price, params, inputs = args[6], args[7], args[10], args[11]
+  if redis.call('HGET', keys[1], 'status') then
+    return answer_known('accepted', load_request(namespace, id), args)
   end
   local marker = digest ~= '' and work_key(namespace, 'idempotency:', digest)
   local first = marker and redis.call('GET', marker)
@@ -64,30 +62,30 @@ local function submit(keys, args)
   end
 
   local micros = now_micros()
-  local now = math.floor(micros / 1000)
+  -- As text, since it is written several times and each number would be formatted anew.
+  local order = string.format('%.0f', micros)
   redis.call('HSET', keys[1], 'status', 'queued', 'deployment', deployment, 'modality', modality,
-    'api_key', api_key, 'order', micros, 'queued_at', now, 'price', price,
+    'api_key', api_key, 'order', order, 'queued_at', math.floor(micros / 1000), 'price', price,
     'keep_ms', config_number(config, 'recordRetentionMs', DEFAULT_KEEP_MS),
     'registration_id', string.format('%.0f', config_number(config, 'registrationId', 0)),
     unpack(args, FIXED_ARGUMENTS + 1))
   redis.call('SET', work_key(namespace, 'params:', id), params)
-  redis.call('ZADD', waiting, micros, id)
-  redis.call('ZADD', index_key(namespace, deployment, 'all'), micros, id)
-  redis.call('ZADD', queue, micros, id)
-  redis.call('ZADD', work_key(namespace, 'due'), now + config_number(config, 'queueTTLMs', DEFAULT_QUEUE_MS), id)
+  redis.call('ZADD', waiting, order, id)
+  redis.call('ZADD', index_key(namespace, deployment, 'all'), order, id)
+  redis.call('ZADD', queue, order, id)
   if marker then
     redis.call('SET', marker, id, 'EX', IDEMPOTENCY_SECONDS)
   end
   if price ~= '0' then
     redis.call('INCRBY', work_key(namespace, 'credit'), price)
   end
-  -- From now on the record owns its inputs.
-  local inputs = redis.call('HGET', keys[1], 'inputs')
-  if inputs then
+  if inputs ~= '' then
+    -- From now on the record owns them.
+    redis.call('HSET', keys[1], 'inputs', inputs)
     redis.call('ZREM', work_key(namespace, 'cleanup'), unpack(cjson.decode(inputs)))
   end
   if own == 0 then
-    redis.call('ZADD', work_key(namespace, 'turns:', deployment), micros, api_key)
+    redis.call('ZADD', work_key(namespace, 'turns:', deployment), order, api_key)
   end
   if total == 0 then
     redis.call('ZADD', work_key(namespace, 'deployments'), 'NX', 0, deployment)

@@ -1,17 +1,12 @@
 -- Does what time demands of a workspace's requests, at most `limit` of them in one call.
--- KEYS: what is due. ARGV: namespace, limit, '1' if leases and waiting may expire.
+-- KEYS: the leases. ARGV: namespace, limit, '1' if leases and queued requests may expire.
 -- Answers how many requests were ended, given back and forgotten, and 1 if more is left to do now.
 local MAX_ATTEMPTS = 2
 local CHECKED_DEPLOYMENTS = 50
+local DEFAULT_QUEUE_MS = DAY_SECONDS * SECOND_MS
 
-local function expire(request, now)
-  if request.status == 'queued' then
-    leave_queue(request)
-    end_request(request, now, {
-      status = 'failed', code = 'expired', message = 'The request waited in the queue for longer than allowed.',
-    })
-    return 'ended'
-  end
+-- A running request whose lease is over, or whose deadline is.
+local function recover(request, now)
   local code, message = 'worker_lost', 'The replica that ran the request was lost.'
   if now >= request.deadline then
     code, message = 'model_timeout', DEADLINE_MESSAGE
@@ -22,6 +17,24 @@ local function expire(request, now)
   redis.call('ZREM', work_key(request.namespace, 'again:', request.deployment), request.id)
   end_request(request, now, { status = 'failed', code = code, message = message })
   return 'ended'
+end
+
+local function end_queued(namespace, ids, now, ending)
+  for _, id in ipairs(ids) do
+    local request = load_request(namespace, id)
+    leave_queue(request)
+    end_request(request, now, { status = ending.status, code = ending.code, message = ending.message })
+  end
+  return #ids
+end
+
+local function expire_queued(namespace, deployment, config, now, limit)
+  local youngest = (now - config_number(config, 'queueTTLMs', DEFAULT_QUEUE_MS) + 1) * 1000
+  local ids = redis.call('ZRANGE', index_key(namespace, deployment, 'queued'), '-inf',
+    string.format('(%.0f', youngest), 'BYSCORE', 'LIMIT', 0, limit)
+  return end_queued(namespace, ids, now, {
+    status = 'failed', code = 'expired', message = 'The request waited in the queue for longer than allowed.',
+  })
 end
 
 local function forget(request)
@@ -45,12 +58,8 @@ local function clear_deployment(namespace, deployment, now, limit)
     ended = ended + 1
   end
   if ended < limit then
-    for _, id in ipairs(redis.call('ZRANGE', index_key(namespace, deployment, 'queued'), 0, limit - ended - 1)) do
-      local request = load_request(namespace, id)
-      leave_queue(request)
-      end_request(request, now, { status = 'canceled' })
-      ended = ended + 1
-    end
+    local ids = redis.call('ZRANGE', index_key(namespace, deployment, 'queued'), 0, limit - ended - 1)
+    ended = ended + end_queued(namespace, ids, now, { status = 'canceled' })
   end
   return ended
 end
@@ -65,7 +74,7 @@ register('sweep', function(keys, args)
     for _, id in ipairs(redis.call('ZRANGE', keys[1], '-inf', now, 'BYSCORE', 'LIMIT', 0, left)) do
       local request = load_request(namespace, id)
       if request then
-        local what = expire(request, now)
+        local what = recover(request, now)
         done[what] = done[what] + 1
       else
         redis.call('ZREM', keys[1], id)
@@ -81,7 +90,12 @@ register('sweep', function(keys, args)
       break
     end
     local config = read_config(namespace, name)
-    local ended = is_gone(config) and clear_deployment(namespace, name, now, left) or 0
+    local ended = 0
+    if is_gone(config) then
+      ended = clear_deployment(namespace, name, now, left)
+    elseif may_expire then
+      ended = expire_queued(namespace, name, config, now, left)
+    end
     done.ended, left = done.ended + ended, left - ended
     if config or left <= 0 then
       redis.call('ZADD', deployments, now, name)

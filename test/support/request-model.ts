@@ -37,7 +37,6 @@ export interface ModelRequest {
   attempts: number;
   claim: string | null;
   endedBy: string | null;
-  wait: Term;
   lease: Term;
   deadline: Term;
   memory: Term;
@@ -138,7 +137,7 @@ export class RequestModel {
     const original = this.requests.get((digest && this.#digests.get(digest)) ?? '');
     if (original) return { verdict: 'duplicate', id: original.id, status: original.status };
     const deployment = this.deployments.get(name)!;
-    const { maxQueued, queue, records } = deployment.limits;
+    const { maxQueued, records } = deployment.limits;
     if (deployment.state !== 'served') return { verdict: 'gone' };
     const total = this.#queue(name).length;
     const own = this.#queue(name, apiKey).length;
@@ -153,7 +152,7 @@ export class RequestModel {
     this.requests.set(id, {
       ...{ id, deployment: name, apiKey, price, order: ++this.#submissions, status: 'queued', code: null },
       ...{ progress: 0, attempts: 0, claim: null, endedBy: null },
-      ...{ wait: queue, lease: 'long', deadline: 'long', memory: records },
+      ...{ lease: 'long', deadline: 'long', memory: records },
     });
     return { verdict: 'accepted', id, status: 'queued' };
   }
@@ -238,11 +237,7 @@ export class RequestModel {
     const counts = { ended: 0, givenBack: 0, forgotten: 0 };
     const old = this.#oldest(({ status, memory }) => /succ|fail|canc/.test(status) && memory === 'short');
     for (const request of mayExpire ? this.#oldest(() => true) : []) {
-      if (request.status === 'queued' && request.wait === 'short') {
-        this.#leaveQueue(request);
-        this.#end(request, 'failed', { code: 'expired' });
-        counts.ended++;
-      } else if (request.status === 'running' && request.deadline === 'short') {
+      if (request.status === 'running' && request.deadline === 'short') {
         this.#end(request, 'failed', { code: 'model_timeout' });
         counts.ended++;
       } else if (request.status === 'running' && request.claim !== null && request.lease === 'short') {
@@ -256,10 +251,21 @@ export class RequestModel {
         }
       }
     }
-    for (const [name, { state }] of this.deployments)
+    for (const [name, { state, limits }] of this.deployments) {
       if (state !== 'served') counts.ended += this.#clear(name);
+      else if (mayExpire && limits.queue === 'short') counts.ended += this.#expire(name);
+    }
     for (const { id } of old) this.requests.delete(id);
     return { ...counts, forgotten: old.length };
+  }
+
+  #expire(deployment: string): number {
+    const queued = this.#queue(deployment);
+    for (const request of queued) {
+      this.#leaveQueue(request);
+      this.#end(request, 'failed', { code: 'expired' });
+    }
+    return queued.length;
   }
 
   #clear(deployment: string): number {

@@ -121,6 +121,6 @@ describe('requests and a model of them', function () {
     expect(removed.map(({ key }) => key).sort(), 'inputs to remove').to.deep.equal(inputs.sort());
     const left = await admin.keys(`w:{${namespace}}:*`);
     const kinds = new Set(left.map((key) => key.split(':')[2]));
-    expect(kinds).to.not.have.any.keys('params', 'queue', 'turns', 'again', 'due');
+    expect(kinds).to.not.have.any.keys('params', 'queue', 'turns', 'again', 'leases');
   }
 });

@@ -119,13 +119,13 @@ describe('the sweep', () => {
   });
 
   it('expires nothing while it may not', async () => {
-    await publish({ queueTTLMs: 5 });
     await submit();
-    await publish({});
     await submit();
     await claim(5);
+    await publish({ queueTTLMs: 5 });
     await passTime(connection.redis, 5);
     expect(await sweep({ mayExpire: false })).to.deep.equal(NOTHING);
+    expect(await sweep()).to.deep.equal({ ...NOTHING, ended: 1, givenBack: 1 });
   });
 
   it('ends as model_timeout what runs past the deadline, its worker alive or not', async () => {
