@@ -154,6 +154,27 @@ export const ERRORS = {
     when: 'The engine failed or broke off.',
     remedy: "Try again; see the deployment's EngineHealthy condition.",
   },
+  storage_credential_not_found: {
+    status: 422,
+    type: invalid,
+    retry: false,
+    when: "`storage_credential_id` names no StorageCredential of the key's workspace.",
+    remedy: 'Send the id in the status of a StorageCredential, or omit the field for managed storage.',
+  },
+  storage_credential_not_verified: {
+    status: 422,
+    type: invalid,
+    retry: false,
+    when: 'The StorageCredential could not be verified: its bucket was not written, read and cleaned up.',
+    remedy: "Correct what the StorageCredential's Verified condition names.",
+  },
+  storage_upload_failed: {
+    status: 502,
+    type: 'upstream_error',
+    retry: true,
+    when: 'The result could not be written to the output bucket.',
+    remedy: 'Do what the message says of the bucket, and try again.',
+  },
   internal_error: {
     status: 500,
     type: 'server_error',

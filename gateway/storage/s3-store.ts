@@ -1,0 +1,218 @@
+/** A bucket of any S3: the only place that knows the AWS SDK. */
+import type { Readable } from 'node:stream';
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  type GetObjectCommandOutput,
+  HeadObjectCommand,
+  PutObjectCommand,
+  S3Client,
+  S3ServiceException,
+} from '@aws-sdk/client-s3';
+import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
+import { NodeHttpHandler } from '@smithy/node-http-handler';
+import type { EgressAgentOptions } from '../egress/agent.ts';
+import { isPlainKey } from './object-keys.ts';
+import {
+  formatDisposition,
+  type GetGrant,
+  type ObjectFacts,
+  type ObjectStore,
+  type PutGrant,
+  type SignedPut,
+  type StoredObject,
+} from './object-store.ts';
+import { probeStore } from './probe.ts';
+import { classifyAnswer, classifyFailure, StorageError } from './storage-error.ts';
+import { createGuardedAgents, createOwnAgents, type StoreAgents } from './store-agents.ts';
+
+export interface S3StoreOptions {
+  /** URL; AWS's own for the region if null. */
+  endpoint: string | null;
+  /** By which clients reach the store where that differs; null = `endpoint`. */
+  publicEndpoint: string | null;
+  region: string;
+  bucket: string;
+  /** Prepended to every key as it is, such as `berth/`. */
+  prefix: string;
+  /** false: the bucket is a part of the host's name. */
+  pathStyle: boolean;
+  accessKeyId: string;
+  secretAccessKey: string;
+  provider: string | null;
+  /** Where a tenant chose the endpoint: the rules that it is reached by; null for the operator's own. */
+  egress: EgressAgentOptions | null;
+  /** Certificates (PEM) to trust instead of the system's; for the operator's own endpoint. */
+  ca?: string;
+  /** From a request to its answer's headers, of each of two attempts. */
+  answerTimeoutMs?: number;
+}
+
+const ATTEMPTS = 2;
+const CONNECT_TIMEOUT_MS = 5_000;
+const ANSWER_TIMEOUT_MS = 30_000;
+/** Without a byte, also in the midst of an object. */
+const IDLE_TIMEOUT_MS = 30_000;
+/** What else there is, such as ARNs, changes the host that is asked. */
+const BUCKET_NAME = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
+const REGION_NAME = /^[a-z0-9-]{1,64}$/i;
+
+export class S3Store implements ObjectStore {
+  readonly bucket: string;
+  readonly provider: string | null;
+  readonly #options: S3StoreOptions;
+  readonly #agents: StoreAgents;
+  readonly #client: S3Client;
+  /** Signs links for clients; asks nothing itself. */
+  readonly #publicClient: S3Client;
+
+  /** Throws StorageError where the settings can never work. */
+  constructor(options: S3StoreOptions) {
+    if (!BUCKET_NAME.test(options.bucket)) throw new StorageError('bucket');
+    if (!REGION_NAME.test(options.region)) throw new StorageError('region');
+    this.bucket = options.bucket;
+    this.provider = options.provider;
+    this.#options = options;
+    this.#agents = options.egress ? createGuardedAgents(options.egress) : createOwnAgents(options.ca);
+    judgeEndpoint(this.#agents, options);
+    this.#client = createClient(options, options.endpoint, this.#agents);
+    this.#publicClient = options.publicEndpoint
+      ? createClient(options, options.publicEndpoint, this.#agents)
+      : this.#client;
+  }
+
+  async signPut({ key, contentType, contentLength, expiresInSeconds }: PutGrant): Promise<SignedPut> {
+    const command = new PutObjectCommand({
+      ...this.#place(key),
+      ContentType: contentType,
+      ContentLength: contentLength,
+    });
+    const url = await getSignedUrl(this.#client, command, {
+      expiresIn: expiresInSeconds,
+      signableHeaders: new Set(['host', 'content-type', 'content-length']),
+    });
+    return {
+      url,
+      headers: { 'content-type': contentType, 'content-length': String(contentLength) },
+      isTenantHost: this.#options.egress !== null,
+    };
+  }
+
+  signGet({ key, expiresInSeconds, contentType, fileName, isInternal }: GetGrant): Promise<string> {
+    const command = new GetObjectCommand({
+      ...this.#place(key),
+      ResponseContentType: contentType,
+      ResponseContentDisposition: fileName === undefined ? undefined : formatDisposition(fileName),
+    });
+    const client = isInternal ? this.#client : this.#publicClient;
+    return getSignedUrl(client, command, { expiresIn: expiresInSeconds });
+  }
+
+  async put(key: string, body: Buffer, contentType: string): Promise<void> {
+    const command = new PutObjectCommand({
+      ...this.#place(key),
+      Body: body,
+      ContentType: contentType,
+      ContentLength: body.length,
+    });
+    await this.#ask(() => this.#client.send(command));
+  }
+
+  async get(key: string): Promise<StoredObject | null> {
+    const command = new GetObjectCommand(this.#place(key));
+    const answer = await this.#find(() => this.#client.send(command));
+    return answer && { ...readFacts(answer), body: answer.Body as Readable };
+  }
+
+  async head(key: string): Promise<ObjectFacts | null> {
+    const command = new HeadObjectCommand(this.#place(key));
+    const answer = await this.#find(() => this.#client.send(command));
+    return answer && readFacts(answer);
+  }
+
+  async delete(key: string): Promise<void> {
+    const command = new DeleteObjectCommand(this.#place(key));
+    await this.#find(() => this.#client.send(command));
+  }
+
+  verify(): Promise<void> {
+    return probeStore(this);
+  }
+
+  close(): void {
+    this.#client.destroy();
+    this.#publicClient.destroy();
+    this.#agents.close();
+  }
+
+  #place(key: string): { Bucket: string; Key: string } {
+    if (!isPlainKey(key)) throw new RangeError(`"${key}" is no key of an object`);
+    return { Bucket: this.bucket, Key: this.#options.prefix + key };
+  }
+
+  /** null where there is no such object. */
+  async #find<Answer>(send: () => Promise<Answer>): Promise<Answer | null> {
+    try {
+      return await this.#ask(send);
+    } catch (error) {
+      const { cause } = error as StorageError;
+      // The answer to HEAD has no body, so it cannot tell a missing bucket from a missing object.
+      const isMissing = cause instanceof S3ServiceException && /^(NoSuchKey|NotFound)$/.test(cause.name);
+      if (isMissing) return null;
+      throw error;
+    }
+  }
+
+  async #ask<Answer>(send: () => Promise<Answer>): Promise<Answer> {
+    try {
+      return await send();
+    } catch (error) {
+      throw new StorageError(readReason(error), error);
+    }
+  }
+}
+
+function createClient(options: S3StoreOptions, endpoint: string | null, agents: StoreAgents): S3Client {
+  return new S3Client({
+    endpoint: endpoint ?? undefined,
+    region: options.region,
+    forcePathStyle: options.pathStyle,
+    credentials: { accessKeyId: options.accessKeyId, secretAccessKey: options.secretAccessKey },
+    // Many stores that speak S3 know none of the newer checksums, and a signed link could not carry one.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    maxAttempts: ATTEMPTS,
+    requestHandler: new NodeHttpHandler({
+      httpAgent: agents.http,
+      httpsAgent: agents.https,
+      connectionTimeout: CONNECT_TIMEOUT_MS,
+      requestTimeout: options.answerTimeoutMs ?? ANSWER_TIMEOUT_MS,
+      throwOnRequestTimeout: true,
+      socketTimeout: IDLE_TIMEOUT_MS,
+    }),
+  });
+}
+
+function judgeEndpoint(agents: StoreAgents, { endpoint, publicEndpoint }: S3StoreOptions): void {
+  for (const url of [endpoint, publicEndpoint])
+    if (url !== null)
+      try {
+        agents.judge(url);
+      } catch (error) {
+        agents.close();
+        throw new StorageError(classifyFailure(error), error);
+      }
+}
+
+function readReason(error: unknown) {
+  if (!(error instanceof S3ServiceException)) return classifyFailure(error);
+  return classifyAnswer(error.$metadata.httpStatusCode ?? 0, error.name);
+}
+
+const readFacts = ({
+  ContentType,
+  ContentLength,
+}: Pick<GetObjectCommandOutput, 'ContentType' | 'ContentLength'>): ObjectFacts => ({
+  contentType: ContentType ?? 'application/octet-stream',
+  contentLength: ContentLength ?? 0,
+});

@@ -1,0 +1,81 @@
+/** What is wrong with a store, in fixed words: what a network said of its inside is never passed on. */
+import { EgressError, toEgressError } from '../egress/egress-error.ts';
+
+/** Each goes on after "The bucket" or a bucket's name. */
+const WORDS = {
+  bucket: 'does not exist',
+  credentials: 'is refused to these keys: the access key is unknown, or the secret is wrong',
+  denied: 'may not be used in this way with these keys: access denied',
+  region: 'is in another region',
+  clock: 'cannot be used: the clock of the store differs from ours',
+  full: 'has no room left',
+  tooLarge: 'takes no object of this size',
+  address: 'is at an address that is not allowed: the endpoint must begin with https:// and be public',
+  unreachable: 'cannot be reached',
+  certificate: 'is behind an endpoint without a valid TLS certificate',
+  slow: 'did not answer in time',
+  failed: 'is in a store that fails at the moment',
+  refused: 'refused the request',
+  corrupt: 'gave back other content than was put there',
+} as const;
+
+export type StorageReason = keyof typeof WORDS;
+
+/** `reason` is for logs and decisions; the message goes on after "The bucket". */
+export class StorageError extends Error {
+  readonly reason: StorageReason;
+
+  constructor(reason: StorageReason, cause?: unknown) {
+    super(WORDS[reason], { cause });
+    this.reason = reason;
+  }
+}
+
+/** S3's codes and those of its likes, where the status alone says less. */
+const CODES: Record<string, StorageReason> = {
+  NoSuchBucket: 'bucket',
+  InvalidBucketName: 'bucket',
+  InvalidAccessKeyId: 'credentials',
+  XAdminUserNotFound: 'credentials',
+  SignatureDoesNotMatch: 'credentials',
+  AccessDenied: 'denied',
+  AllAccessDisabled: 'denied',
+  AccountProblem: 'denied',
+  AuthorizationHeaderMalformed: 'region',
+  PermanentRedirect: 'region',
+  TemporaryRedirect: 'region',
+  IllegalLocationConstraintException: 'region',
+  RequestTimeTooSkewed: 'clock',
+  QuotaExceeded: 'full',
+  InsufficientStorage: 'full',
+  XMinioStorageFull: 'full',
+  XMinioAdminBucketQuotaExceeded: 'full',
+  EntityTooLarge: 'tooLarge',
+  RequestTimeout: 'slow',
+};
+
+const STATUSES: Record<number, StorageReason> = {
+  301: 'region',
+  307: 'region',
+  401: 'denied',
+  403: 'denied',
+  408: 'slow',
+  413: 'tooLarge',
+  504: 'slow',
+  507: 'full',
+};
+
+/** Why a store answered with something else than success. */
+export const classifyAnswer = (status: number, code: string | undefined): StorageReason =>
+  (code !== undefined && Object.hasOwn(CODES, code) ? CODES[code] : undefined) ??
+  STATUSES[status] ??
+  (status >= 500 || status === 429 ? 'failed' : 'refused');
+
+/** Why no answer came: of whatever the network, TLS or an egress rule threw. */
+export function classifyFailure(error: unknown): StorageReason {
+  if ((error as Error | null)?.name === 'TimeoutError') return 'slow';
+  const { kind } = error instanceof EgressError ? error : toEgressError(error);
+  if (kind === 'timeout' || kind === 'aborted') return 'slow';
+  if (kind === 'tls') return 'certificate';
+  return kind === 'connect' || kind === 'broken' || kind === 'busy' ? 'unreachable' : 'address';
+}

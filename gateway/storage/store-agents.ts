@@ -1,0 +1,81 @@
+/** Connections to stores. Those to a tenant's host are judged where they are made, as all of egress are. */
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import type { LookupFunction } from 'node:net';
+import { createAddressPolicy } from '../egress/address-policy.ts';
+import type { EgressAgentOptions } from '../egress/agent.ts';
+import { type GuardOptions, resolveJudged } from '../egress/guarded-connector.ts';
+import { NameResolver } from '../egress/name-resolver.ts';
+import { parseEgressURL, readLiteral, requireVerdict } from '../egress/url-policy.ts';
+
+export interface StoreAgents {
+  http: HttpAgent;
+  https: HttpsAgent;
+  /** Throws EgressError where a URL may not be asked. */
+  judge(url: string): void;
+  /** Breaks idle connections off. */
+  close(): void;
+}
+
+const MOST_SOCKETS = 64;
+const SETTINGS = { keepAlive: true, maxSockets: MOST_SOCKETS };
+
+/** For hosts of the operator's choice, which may be anywhere. `ca`: PEM to trust instead of the system's. */
+export function createOwnAgents(ca?: string): StoreAgents {
+  const agents = { http: new HttpAgent(SETTINGS), https: new HttpsAgent({ ...SETTINGS, ca }) };
+  return { ...agents, judge: () => {}, close: () => closeBoth(agents) };
+}
+
+/** For hosts of a tenant's choice. */
+export function createGuardedAgents(egress: EgressAgentOptions): StoreAgents {
+  const guard: GuardOptions = {
+    policy: egress.policy ?? createAddressPolicy(egress),
+    plainHTTP: egress.plainHTTP,
+    resolver: new NameResolver(egress.servers),
+  };
+  const agents = {
+    http: new HttpAgent({ ...SETTINGS, lookup: buildLookup(guard, 'http:') }),
+    https: new HttpsAgent({ ...SETTINGS, lookup: buildLookup(guard, 'https:'), ca: egress.ca }),
+  };
+  guardLiterals(agents.http, guard, 'http:');
+  guardLiterals(agents.https, guard, 'https:');
+  return {
+    ...agents,
+    judge: (url) => {
+      parseEgressURL(url, guard);
+    },
+    close: () => closeBoth(agents),
+  };
+}
+
+function closeBoth({ http, https }: Pick<StoreAgents, 'http' | 'https'>): void {
+  http.destroy();
+  https.destroy();
+}
+
+/** What was judged is what is dialled: a name that changes its answer in between gains nothing. */
+function buildLookup(guard: GuardOptions, protocol: string): LookupFunction {
+  return (hostname, { all }, callback) => {
+    resolveJudged(guard, hostname, protocol).then(
+      (addresses) =>
+        all ? callback(null, addresses) : callback(null, addresses[0]!.address, addresses[0]!.family),
+      (error) => callback(error, []),
+    );
+  };
+}
+
+/** Node looks up no literals. */
+function guardLiterals(agent: HttpAgent, guard: GuardOptions, protocol: string): void {
+  const connect = agent.createConnection.bind(agent);
+  agent.createConnection = (options, callback) => {
+    try {
+      const literal = readLiteral(options.host ?? '');
+      if (literal) requireVerdict(guard.policy(literal), protocol);
+    } catch (refusal) {
+      // A throw would be nobody's where the agent takes a request from its queue.
+      callback?.(refusal as Error, undefined as never);
+      return undefined;
+    }
+    return connect(options, callback);
+  };
+}

@@ -1,0 +1,103 @@
+/** A real S3 server (versitygw) on a free loopback port, over a folder of its own. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ensureBinary } from '../cluster/binaries.ts';
+
+export interface S3ServerOptions {
+  region?: string;
+  /** Base domain of virtual hosts, such as `s3.localhost`. */
+  virtualDomain?: string;
+}
+
+export interface S3Server {
+  readonly port: number;
+  /** As `http://127.0.0.1:1234`. */
+  readonly endpoint: string;
+  readonly region: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  /** A folder is a bucket, a file in it an object. */
+  readonly folder: string;
+  createBucket(name: string): void;
+  /** Freezes the server: connections stay open and nothing answers. */
+  pause(): void;
+  resume(): void;
+  /** SIGKILL. */
+  kill(): Promise<void>;
+  /** Ends the server and removes its files. */
+  stop(): Promise<void>;
+}
+
+const START_TIMEOUT_MS = 15_000;
+const KEYS = { accessKeyId: 'TESTACCESSKEY', secretAccessKey: 'test-secret-access-key' };
+
+export async function startS3(options: S3ServerOptions = {}): Promise<S3Server> {
+  const program = await ensureBinary('versitygw');
+  const region = options.region ?? 'us-east-1';
+  const root = mkdtempSync(join(tmpdir(), 'berth-s3-'));
+  const folder = join(root, 'buckets');
+  const metadata = join(root, 'metadata');
+  mkdirSync(folder);
+  mkdirSync(metadata);
+  const port = await findFreePort();
+  const args = ['--port', `127.0.0.1:${port}`, '--region', region, '--quiet'];
+  if (options.virtualDomain) args.push('--virtual-domain', options.virtualDomain);
+  // Not every filesystem takes extended attributes.
+  const child = spawn(program, [...args, 'posix', '--sidecar', metadata, folder], {
+    env: { ROOT_ACCESS_KEY_ID: KEYS.accessKeyId, ROOT_SECRET_ACCESS_KEY: KEYS.secretAccessKey },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const killAtExit = () => child.kill('SIGKILL');
+  process.once('exit', killAtExit);
+  const endpoint = `http://127.0.0.1:${port}`;
+  await waitUntilAnswering(endpoint, child);
+  return {
+    port,
+    endpoint,
+    region,
+    ...KEYS,
+    folder,
+    createBucket: (name) => mkdirSync(join(folder, name)),
+    pause: () => child.kill('SIGSTOP'),
+    resume: () => child.kill('SIGCONT'),
+    kill: () => end(child, 'SIGKILL'),
+    stop: async () => {
+      process.off('exit', killAtExit);
+      await end(child, 'SIGKILL');
+      rmSync(root, { recursive: true, force: true });
+    },
+  };
+}
+
+async function waitUntilAnswering(endpoint: string, child: ChildProcess): Promise<void> {
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  for (;;) {
+    if (child.exitCode !== null) throw new Error(`versitygw exited with ${child.exitCode}`);
+    const answer = await fetch(endpoint).catch(() => null);
+    await answer?.arrayBuffer();
+    if (answer) return;
+    if (Date.now() > deadline) throw new Error('versitygw did not start in time');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
+  return new Promise((resolve) => {
+    child.once('exit', () => resolve());
+    child.kill(signal);
+  });
+}
+
+function findFreePort(): Promise<number> {
+  const server = createServer();
+  return new Promise((resolve, reject) => {
+    server.once('error', reject).listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}
