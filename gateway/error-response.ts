@@ -56,19 +56,15 @@ const mayRetry = (error: ApiError): boolean =>
   error.status !== GATEWAY_TIMEOUT &&
   (error.details.retryAfter ?? 0) <= LONGEST_RETRY_SECONDS;
 
-/** Answers with the envelope, or with the error event if a stream has begun; never throws. */
+/** Answers with the envelope, unless an answer has begun; never throws. */
 export function sendError(
   res: ServerResponse,
   error: ApiError,
   requestId: string,
   end = (response: ServerResponse, text: string): void => void response.end(text),
 ): void {
-  if (res.destroyed || res.writableEnded) return;
+  if (res.destroyed || res.headersSent) return;
   const text = JSON.stringify(buildEnvelope(error));
-  if (res.headersSent) {
-    res.end(`data: ${text}\n\n`);
-    return;
-  }
   const headers = buildErrorHeaders(error, requestId);
   headers.push('content-type', JSON_TYPE, 'content-length', String(Buffer.byteLength(text)));
   res.writeHead(error.status, headers);

@@ -1,5 +1,6 @@
 /** One request and its answer: who asks, when, what became of it, and whether the client is still there. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { EventStream } from './engine/event-stream.ts';
 
 /** Ends the work on a request whose client has left; nobody reads an answer. */
 export class ClientGone extends Error {}
@@ -14,6 +15,8 @@ export class Exchange {
   readonly startedAt = performance.now();
   /** Headers of a successful answer, alternating names and values. */
   readonly headers: string[];
+  /** The answer, once it has begun as a stream. */
+  stream: EventStream | null = null;
   /** By performance.now(); 0 until the first byte of the body was written. */
   firstByteAt = 0;
   /** Code of the error that was answered, in the head or within a stream. */

@@ -5,6 +5,7 @@
  */
 import { ApiError } from '../error-response.ts';
 import { findEngineError } from './engine-error.ts';
+import { toBytesText } from './event-stream.ts';
 import { readUsage, type Usage } from './usage.ts';
 
 export interface SseFilterOptions {
@@ -47,8 +48,8 @@ export class SseFilter {
     this.#isUsageWanted = options.isUsageWanted;
   }
 
-  /** What may go to the client now; null for nothing. */
-  push(chunk: Buffer): Buffer | null {
+  /** What may go to the client now, one character a byte; null for nothing. */
+  push(chunk: Buffer): string | null {
     if (this.isDone || this.failure) return null;
     const data = this.#carry === null ? chunk : Buffer.concat([this.#carry, chunk]);
     // One character a byte, so that places in the text are places in the buffer.
@@ -63,11 +64,11 @@ export class SseFilter {
   }
 
   /** The last words of a stream that ended without a blank line; half a frame is dropped. */
-  end(): Buffer | null {
+  end(): string | null {
     if (this.isDone || this.failure || this.#carry === null) return null;
     if (readData(this.#carry.toString('utf8')) !== DONE) return null;
     this.isDone = true;
-    return Buffer.from(`data: ${DONE}\n\n`);
+    return `data: ${DONE}\n\n`;
   }
 
   #keep(data: Buffer): null {
@@ -92,11 +93,11 @@ export class SseFilter {
     const name = parse(Buffer.from(match[1]!, 'latin1').toString());
     if (name === this.#modelId) return;
     this.#model.found = match[0];
-    this.#model.replacement = `"model":${toLatin1(JSON.stringify(this.#modelId))}`;
+    this.#model.replacement = `"model":${toBytesText(JSON.stringify(this.#modelId))}`;
   }
 
   /** Goes frame by frame by position; each needle is sought once and again only when its place is behind. */
-  #pass(data: Buffer, text: string, end: number): Buffer | null {
+  #pass(data: Buffer, text: string, end: number): string | null {
     let choices = -1;
     let usage = seekUsage(text, 0);
     let error = text.indexOf('"error"');
@@ -123,20 +124,17 @@ export class SseFilter {
       }
       start = stop;
     }
-    return this.#assemble(data, text, { pieces, kept, end });
+    return this.#assemble(text, { pieces, kept, end });
   }
 
-  #assemble(data: Buffer, text: string, cut: { pieces: string[]; kept: number; end: number }): Buffer | null {
+  #assemble(text: string, cut: { pieces: string[]; kept: number; end: number }): string | null {
     const { pieces, kept, end } = cut;
     const { found, replacement } = this.#model;
-    if (pieces.length === 0 && found === '') {
-      if (end === 0) return null;
-      return end === data.length ? data : data.subarray(0, end);
-    }
-    if (kept < end) pieces.push(text.slice(kept, end));
-    let output = pieces.join('');
+    let output = text;
+    if (pieces.length > 0) output = pieces.join('') + text.slice(kept, Math.max(kept, end));
+    else if (end < text.length) output = text.slice(0, end);
     if (found !== '') output = output.replaceAll(found, replacement);
-    return output === '' ? null : Buffer.from(output, 'latin1');
+    return output === '' ? null : output;
   }
 
   /** Looks into one frame. Null leaves it as it is; a text, one character a byte, takes its place. */
@@ -158,7 +156,7 @@ export class SseFilter {
     if (Array.isArray(payload.choices) && payload.choices.length === 0) return '';
     delete payload.usage;
     if (payload.model !== undefined) payload.model = this.#modelId;
-    return `data: ${toLatin1(JSON.stringify(payload))}${this.#separator}`;
+    return `data: ${toBytesText(JSON.stringify(payload))}${this.#separator}`;
   }
 }
 
@@ -196,5 +194,3 @@ function parse(text: string): unknown {
     return undefined;
   }
 }
-
-const toLatin1 = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');

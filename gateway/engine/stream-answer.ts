@@ -2,17 +2,9 @@
 import { ApiError } from '../error-response.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Answer } from './answer.ts';
+import { EventStream } from './event-stream.ts';
 import { SseFilter, type SseFilterOptions } from './sse-filter.ts';
 import type { Usage } from './usage.ts';
-
-const STREAM_HEADERS = [
-  'content-type',
-  'text/event-stream; charset=utf-8',
-  'cache-control',
-  'no-cache',
-  'x-accel-buffering',
-  'no',
-];
 
 export class StreamAnswer implements Answer {
   readonly #exchange: Exchange;
@@ -49,17 +41,17 @@ export class StreamAnswer implements Answer {
     if (output) this.#send(output);
     if (!this.#filter.isDone)
       return new ApiError('upstream_error', 'The engine ended the stream before it was complete.');
-    this.#exchange.res.end();
+    this.#exchange.stream!.end();
     return null;
   }
 
   /** The head waits for the first frame: until then an error can still have its own status. */
-  #send(output: Buffer): boolean {
-    const { res, headers } = this.#exchange;
-    if (!res.headersSent) {
-      this.#exchange.firstByteAt = performance.now();
-      res.writeHead(200, headers.concat(STREAM_HEADERS));
+  #send(output: string): boolean {
+    const exchange = this.#exchange;
+    if (!exchange.stream) {
+      exchange.firstByteAt = performance.now();
+      exchange.stream = new EventStream(exchange.res, exchange.headers);
     }
-    return res.write(output);
+    return exchange.stream.write(output);
   }
 }

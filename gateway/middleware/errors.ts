@@ -1,6 +1,7 @@
 /** The outermost guard: whatever goes wrong is answered in the envelope, logged and counted. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ApiError, sendError } from '../error-response.ts';
+import { toBytesText } from '../engine/event-stream.ts';
+import { ApiError, buildEnvelope, sendError } from '../error-response.ts';
 import { ClientGone, type Exchange } from '../exchange.ts';
 import type { Logger } from '../log.ts';
 import type { GatewayMetrics } from '../metrics.ts';
@@ -31,9 +32,17 @@ function answerError(exchange: Exchange, thrown: unknown, log: Logger): void {
   const error = thrown instanceof ApiError ? thrown : hideFault(thrown, requestId, log);
   exchange.errorCode = error.details.detailCode ?? error.code;
   if (error.status >= 500) exchange.errorMessage = error.message;
+  if (exchange.stream) {
+    if (!res.destroyed) exchange.stream.end(formatErrorEvent(error));
+    return;
+  }
   const isUnread = !req.complete && (error.status === 413 || error.status === 408);
   sendError(res, isUnread ? withClose(error) : error, requestId, isUnread ? endGently(req) : undefined);
 }
+
+/** Contract: a failure in mid-stream is the last event. */
+const formatErrorEvent = (error: ApiError): string =>
+  toBytesText(`data: ${JSON.stringify(buildEnvelope(error))}\n\n`);
 
 const withClose = (error: ApiError): ApiError =>
   new ApiError(error.code, error.message, { ...error.details, headers: ['connection', 'close'] });

@@ -17,20 +17,20 @@ interface Passed {
 function pass(text: string, size: number, options: Partial<SseFilterOptions> = {}): Passed {
   const filter = new SseFilter({ modelId: MODEL, isUsageWanted: false, ...options });
   const bytes = Buffer.from(text);
-  const output: Buffer[] = [];
+  let output = '';
   for (let start = 0; start < bytes.length; start += size)
-    output.push(filter.push(bytes.subarray(start, start + size)) ?? Buffer.alloc(0));
-  output.push(filter.end() ?? Buffer.alloc(0));
-  return { text: Buffer.concat(output).toString(), filter };
+    output += filter.push(bytes.subarray(start, start + size)) ?? '';
+  output += filter.end() ?? '';
+  return { text: Buffer.from(output, 'latin1').toString(), filter };
 }
 
 const SIZES = [1, 2, 3, 7, 50, 1_000_000];
 
 describe('the filter of event streams', () => {
-  it('hands whole chunks on as the same buffer', () => {
+  it('hands whole chunks on as they are', () => {
     const filter = new SseFilter({ modelId: MODEL, isUsageWanted: false });
     const chunk = Buffer.from(frame('a') + frame('b'));
-    expect(filter.push(chunk)).to.equal(chunk);
+    expect(filter.push(chunk)).to.equal(chunk.toString('latin1'));
     expect(filter.frames).to.equal(2);
   });
 
