@@ -1,0 +1,178 @@
+/** Answers a folder's links on an origin of its own: what users made never shares one with the API. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { pipeline } from 'node:stream/promises';
+import { type ByteRange, readRange } from './byte-range.ts';
+import { type LinkClaims, readLink } from './folder-links.ts';
+import type { ObjectFolder, OpenObject } from './object-folder.ts';
+import { formatDisposition } from './object-store.ts';
+import { StorageError, type StorageReason } from './storage-error.ts';
+
+export interface FolderServerOptions {
+  objects: ObjectFolder;
+  bucket: string;
+  secret: Buffer;
+  host: string;
+  /** 0 takes a free one. */
+  port: number;
+}
+
+/** Without a byte, in either direction. */
+const IDLE_MS = 30_000;
+const MOST_BYTES_IGNORED = 8 * 1024 * 1024;
+const STATUSES: Partial<Record<StorageReason, number>> = { full: 507, denied: 403, tooLarge: 413 };
+
+/** What a link is answered with where it cannot be followed, as S3 puts it. */
+class Refusal extends Error {
+  readonly status: number;
+  readonly code: string;
+
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+export class FolderServer {
+  readonly #options: FolderServerOptions;
+  readonly #server: Server;
+
+  private constructor(options: FolderServerOptions) {
+    this.#options = options;
+    const answer = (request: IncomingMessage, response: ServerResponse) => {
+      this.#answer(request, response).catch((error) => refuse(response, error));
+    };
+    // Big uploads may last; one that stands still may not.
+    this.#server = createServer({ requestTimeout: 0 }, answer).on('checkContinue', answer);
+    this.#server.setTimeout(IDLE_MS);
+  }
+
+  /** Rejects with the system's error where it cannot listen. */
+  static async start(options: FolderServerOptions): Promise<FolderServer> {
+    const server = new FolderServer(options);
+    await new Promise<void>((resolve, reject) => {
+      server.#server.once('error', reject).listen(options.port, options.host, resolve);
+    });
+    return server;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Breaks off what is under way. */
+  close(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#server.close(() => resolve());
+      this.#server.closeAllConnections();
+    });
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    response.setHeader('x-content-type-options', 'nosniff');
+    // Whatever a model made runs no scripts, should it be a page or an SVG.
+    response.setHeader(
+      'content-security-policy',
+      "default-src 'none'; media-src 'self'; img-src 'self'; sandbox",
+    );
+    const { method } = request;
+    if (method !== 'GET' && method !== 'HEAD' && method !== 'PUT')
+      throw new Refusal(405, 'MethodNotAllowed', 'Links take GET, HEAD and PUT.');
+    const claims = this.#readClaims(method === 'PUT' ? 'PUT' : 'GET', request.url ?? '');
+    if (method === 'PUT') return this.#take(request, response, claims);
+    const object = await this.#options.objects.open(claims.key);
+    if (!object) throw new Refusal(404, 'NoSuchKey', 'The object does not exist any more.');
+    try {
+      await send(request, response, { object, claims });
+    } finally {
+      await object.close().catch(() => {});
+    }
+  }
+
+  #readClaims(method: 'GET' | 'PUT', text: string): LinkClaims {
+    const { bucket, secret } = this.#options;
+    const url = URL.parse(text, 'http://folder');
+    const claims = url ? readLink(method, url, secret, Date.now()) : 'tampered';
+    if (claims === 'expired') throw new Refusal(403, 'AccessDenied', 'Request has expired');
+    if (claims === 'tampered' || claims.bucket !== bucket)
+      throw new Refusal(403, 'SignatureDoesNotMatch', 'The link was not signed by this store.');
+    return claims;
+  }
+
+  async #take(request: IncomingMessage, response: ServerResponse, claims: LinkClaims): Promise<void> {
+    const { 'content-length': length, 'content-type': type, expect } = request.headers;
+    if (length === undefined)
+      throw new Refusal(411, 'MissingContentLength', 'Uploads must tell their length.');
+    if (Number(length) !== claims.contentLength || type !== claims.contentType)
+      throw new Refusal(403, 'SignatureDoesNotMatch', 'The link is for another length or type of content.');
+    if (expect !== undefined) response.writeContinue();
+    await this.#options.objects.write(claims.key, request, type!);
+    response.writeHead(200, { 'content-length': 0 }).end();
+  }
+}
+
+async function send(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { object, claims }: { object: OpenObject; claims: LinkClaims },
+): Promise<void> {
+  const { contentLength: size } = object;
+  const etag = `"${Math.round(object.modifiedMs).toString(16)}-${size.toString(16)}"`;
+  const ifRange = request.headers['if-range'];
+  const asked = ifRange === undefined || ifRange === etag ? request.headers.range : undefined;
+  const range = readRange(asked, size);
+  response.setHeaders(
+    new Map([
+      ['content-type', claims.contentType ?? object.contentType],
+      ['accept-ranges', 'bytes'],
+      ['cache-control', 'private'],
+      ['etag', etag],
+      ['last-modified', new Date(object.modifiedMs).toUTCString()],
+    ]),
+  );
+  if (claims.fileName !== undefined)
+    response.setHeader('content-disposition', formatDisposition(claims.fileName));
+  if (range === 'unsatisfiable') {
+    response.setHeader('content-range', `bytes */${size}`);
+    throw new Refusal(416, 'InvalidRange', 'The range lies beyond the end of the object.');
+  }
+  writeHead(response, range, size);
+  if (request.method === 'HEAD' || size === 0) response.end();
+  else await pipeline(object.read(range ?? undefined), response);
+}
+
+function writeHead(response: ServerResponse, range: ByteRange | null, size: number): void {
+  if (!range) response.writeHead(200, { 'content-length': size });
+  else
+    response.writeHead(206, {
+      'content-length': range.end - range.start + 1,
+      'content-range': `bytes ${range.start}-${range.end}/${size}`,
+    });
+}
+
+function refuse(response: ServerResponse, error: unknown): void {
+  if (response.headersSent || response.destroyed) {
+    response.destroy();
+    return;
+  }
+  const { status, code, message } = toRefusal(error);
+  const body = `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>${message}</Message></Error>\n`;
+  const { 'content-length': length = '0', expect } = response.req.headers;
+  // A short upload is read to its end, or closing would destroy this answer on its way; a long one is not.
+  if (expect !== undefined || Number(length) > MOST_BYTES_IGNORED) response.setHeader('connection', 'close');
+  response.writeHead(status, {
+    'content-type': 'application/xml',
+    'content-length': Buffer.byteLength(body),
+  });
+  response.end(response.req.method === 'HEAD' ? undefined : body);
+}
+
+function toRefusal(error: unknown): Refusal {
+  if (error instanceof Refusal) return error;
+  const reason = error instanceof StorageError ? error.reason : 'failed';
+  const message = error instanceof StorageError ? `The folder ${error.message}.` : 'The server failed.';
+  const code =
+    reason === 'full' ? 'InsufficientStorage' : reason === 'denied' ? 'AccessDenied' : 'InternalError';
+  return new Refusal(STATUSES[reason] ?? 500, code, message);
+}

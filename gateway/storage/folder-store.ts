@@ -1,0 +1,87 @@
+/** The embedded default: a folder, and links that a FolderServer of the same folder and secret answers. */
+
+import { type LinkClaims, signLink } from './folder-links.ts';
+import type { ObjectFolder } from './object-folder.ts';
+import { isPlainKey } from './object-keys.ts';
+import {
+  type GetGrant,
+  LONGEST_LINK_SECONDS,
+  type ObjectFacts,
+  type ObjectStore,
+  type PutGrant,
+  type SignedPut,
+  type StoredObject,
+} from './object-store.ts';
+import { probeStore } from './probe.ts';
+
+export interface FolderStoreOptions {
+  objects: ObjectFolder;
+  /** What the folder is called in links and records. */
+  bucket: string;
+  /** Of the server of links, as `http://127.0.0.1:1234`. */
+  origin: string;
+  /** Signs links. */
+  secret: Buffer;
+}
+
+export class FolderStore implements ObjectStore {
+  readonly bucket: string;
+  readonly provider = null;
+  readonly #options: FolderStoreOptions;
+
+  constructor(options: FolderStoreOptions) {
+    this.bucket = options.bucket;
+    this.#options = options;
+  }
+
+  async signPut({ key, contentType, contentLength, expiresInSeconds }: PutGrant): Promise<SignedPut> {
+    return {
+      url: this.#sign({ method: 'PUT', key, contentType, contentLength }, expiresInSeconds),
+      headers: { 'content-type': contentType, 'content-length': String(contentLength) },
+      isTenantHost: false,
+    };
+  }
+
+  async signGet({ key, expiresInSeconds, contentType, fileName }: GetGrant): Promise<string> {
+    return this.#sign({ method: 'GET', key, contentType, fileName }, expiresInSeconds);
+  }
+
+  put(key: string, body: Buffer, contentType: string): Promise<void> {
+    return this.#options.objects.write(key, body, contentType);
+  }
+
+  async get(key: string): Promise<StoredObject | null> {
+    const object = await this.#options.objects.open(key);
+    return (
+      object && {
+        contentType: object.contentType,
+        contentLength: object.contentLength,
+        body: object.read(),
+      }
+    );
+  }
+
+  async head(key: string): Promise<ObjectFacts | null> {
+    const object = await this.#options.objects.open(key);
+    await object?.close();
+    return object && { contentType: object.contentType, contentLength: object.contentLength };
+  }
+
+  delete(key: string): Promise<void> {
+    return this.#options.objects.delete(key);
+  }
+
+  verify(): Promise<void> {
+    return probeStore(this);
+  }
+
+  close(): void {}
+
+  #sign(claims: Omit<LinkClaims, 'bucket' | 'expires'>, expiresInSeconds: number): string {
+    if (!isPlainKey(claims.key)) throw new RangeError(`"${claims.key}" is no key of an object`);
+    if (expiresInSeconds > LONGEST_LINK_SECONDS) throw new RangeError('a link lives for 7 days at most');
+    const { bucket, origin, secret } = this.#options;
+    const expires = Math.floor(Date.now() / 1_000) + expiresInSeconds;
+    return signLink(origin, { ...claims, bucket, expires }, secret);
+  }
+}

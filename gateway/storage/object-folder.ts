@@ -1,0 +1,153 @@
+/** Objects as files of one folder: whole or not there at all. */
+import { randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import { type FileHandle, mkdir, open, readFile, rename, rm, rmdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { isPlainKey } from './object-keys.ts';
+import type { ObjectFacts } from './object-store.ts';
+import { StorageError, type StorageReason } from './storage-error.ts';
+
+/** An object that is open for reading; its file stays the same even if the object is replaced. */
+export interface OpenObject extends ObjectFacts {
+  modifiedMs: number;
+  /** Of bytes `start` to `end`, both included; the whole by default. Closes the object when it ends. */
+  read(range?: { start: number; end: number }): Readable;
+  close(): Promise<void>;
+}
+
+export class ObjectFolder {
+  readonly #objects: string;
+  /** What the objects are, each under its key: a file has no place for it on every filesystem. */
+  readonly #types: string;
+  readonly #partial: string;
+
+  constructor(folder: string) {
+    this.#objects = join(folder, 'objects');
+    this.#types = join(folder, 'types');
+    this.#partial = join(folder, 'partial');
+  }
+
+  /** Removes what a crash left half written; only before anything is written. */
+  async tidy(): Promise<void> {
+    await this.#guard(() => rm(this.#partial, { recursive: true, force: true }));
+  }
+
+  /** Throws StorageError; whatever breaks the source off leaves nothing behind. */
+  async write(key: string, source: Readable | Buffer, contentType: string): Promise<void> {
+    requirePlain(key);
+    await this.#guard(async () => {
+      await this.#replace(join(this.#types, key), Readable.from([Buffer.from(contentType)]));
+      await this.#replace(
+        join(this.#objects, key),
+        Buffer.isBuffer(source) ? Readable.from([source]) : source,
+      );
+    });
+  }
+
+  /** null if there is none. Throws StorageError. */
+  async open(key: string): Promise<OpenObject | null> {
+    requirePlain(key);
+    return this.#guard(async () => {
+      const file = await orNull(
+        open(join(this.#objects, key), constants.O_RDONLY | constants.O_NOFOLLOW),
+        'ENOENT',
+        'ENOTDIR',
+      );
+      const facts = file && (await file.stat());
+      if (!facts?.isFile()) {
+        await file?.close();
+        return null;
+      }
+      const contentType = await orNull(readFile(join(this.#types, key), 'utf8'), 'ENOENT');
+      return {
+        contentType: contentType ?? 'application/octet-stream',
+        contentLength: facts.size,
+        modifiedMs: facts.mtimeMs,
+        read: (range) => readAll(file!, range),
+        close: () => file!.close(),
+      };
+    });
+  }
+
+  /** Throws StorageError. */
+  async delete(key: string): Promise<void> {
+    requirePlain(key);
+    await this.#guard(async () => {
+      for (const tree of [this.#objects, this.#types]) {
+        await rm(join(tree, key), { force: true });
+        await removeEmpty(dirname(join(tree, key)), tree);
+      }
+    });
+  }
+
+  async #replace(path: string, source: Readable): Promise<void> {
+    await mkdir(this.#partial, { recursive: true });
+    const partial = join(this.#partial, randomUUID());
+    try {
+      const file = await open(partial, 'wx');
+      await pipeline(source, file.createWriteStream({ flush: true }));
+      await mkdir(dirname(path), { recursive: true });
+      // An empty folder may just have been removed with the last object in it.
+      if (
+        (await orNull(
+          rename(partial, path).then(() => true),
+          'ENOENT',
+        )) === null
+      ) {
+        await mkdir(dirname(path), { recursive: true });
+        await rename(partial, path);
+      }
+    } catch (error) {
+      await rm(partial, { force: true });
+      throw error;
+    }
+  }
+
+  async #guard<Result>(act: () => Promise<Result>): Promise<Result> {
+    try {
+      return await act();
+    } catch (error) {
+      throw new StorageError(REASONS[(error as NodeJS.ErrnoException).code ?? ''] ?? 'failed', error);
+    }
+  }
+}
+
+const REASONS: Record<string, StorageReason> = {
+  ENOSPC: 'full',
+  EDQUOT: 'full',
+  EFBIG: 'tooLarge',
+  EACCES: 'denied',
+  EPERM: 'denied',
+  EROFS: 'denied',
+};
+
+function requirePlain(key: string): void {
+  if (!isPlainKey(key)) throw new RangeError(`"${key}" is no key of an object`);
+}
+
+const readAll = (file: FileHandle, range: { start: number; end: number } | undefined): Readable =>
+  file.createReadStream({ ...range, highWaterMark: 256 * 1024 });
+
+async function orNull<Result>(promise: Promise<Result>, ...codes: string[]): Promise<Result | null> {
+  try {
+    return await promise;
+  } catch (error) {
+    if (codes.includes((error as NodeJS.ErrnoException).code ?? '')) return null;
+    throw error;
+  }
+}
+
+async function removeEmpty(folder: string, top: string): Promise<void> {
+  for (let current = folder; current !== top; current = dirname(current))
+    if (
+      (await orNull(
+        rmdir(current).then(() => true),
+        'ENOTEMPTY',
+        'EEXIST',
+        'ENOENT',
+      )) === null
+    )
+      return;
+}

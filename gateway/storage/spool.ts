@@ -1,0 +1,75 @@
+/** Holds results on disk between the engine and the bucket, for an upload must tell its length and may be repeated. */
+import { randomUUID } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { UploadError } from './upload-error.ts';
+
+export interface SpooledFile {
+  path: string;
+  bytes: number;
+  /** Gives its room back; may be called twice. */
+  remove(): Promise<void>;
+}
+
+export interface SpoolOptions {
+  /** Of this spool alone. */
+  folder: string;
+  /** Of all files at once. */
+  mostBytes: number;
+}
+
+export class Spool {
+  readonly #options: SpoolOptions;
+  #used = 0;
+
+  private constructor(options: SpoolOptions) {
+    this.#options = options;
+  }
+
+  /** Empties the folder of what an earlier process left there. */
+  static async open(options: SpoolOptions): Promise<Spool> {
+    await rm(options.folder, { recursive: true, force: true });
+    await mkdir(options.folder, { recursive: true });
+    return new Spool(options);
+  }
+
+  /** Bytes of all files that are held. */
+  get used(): number {
+    return this.#used;
+  }
+
+  /** Reads the source to its end. Throws UploadError, the source's own error or the signal's reason. */
+  async hold(
+    source: AsyncIterable<Buffer>,
+    { mostBytes, signal }: { mostBytes: number; signal?: AbortSignal },
+  ): Promise<SpooledFile> {
+    const path = join(this.#options.folder, randomUUID());
+    let bytes = 0;
+    let isHeld = true;
+    const remove = async () => {
+      if (isHeld) this.#used -= bytes;
+      isHeld = false;
+      await rm(path, { force: true });
+    };
+    const count = async function* (this: Spool, chunks: AsyncIterable<Buffer>) {
+      for await (const chunk of chunks) {
+        if (bytes + chunk.length > mostBytes) throw new UploadError('tooLarge');
+        if (this.#used + chunk.length > this.#options.mostBytes) throw new UploadError('spool');
+        bytes += chunk.length;
+        this.#used += chunk.length;
+        yield chunk;
+      }
+    }.bind(this);
+    try {
+      await pipeline(source, count, createWriteStream(path, { flags: 'wx' }), { signal });
+      return { path, bytes, remove };
+    } catch (error) {
+      await remove();
+      signal?.throwIfAborted();
+      const { code } = error as NodeJS.ErrnoException;
+      throw code === 'ENOSPC' || code === 'EDQUOT' ? new UploadError('spool', error) : error;
+    }
+  }
+}

@@ -1,0 +1,40 @@
+/** Why a result did not reach its bucket, in fixed words (contract: Error codes, `storage_upload_failed`). */
+import type { StorageReason } from './storage-error.ts';
+
+const WORDS = {
+  full: 'The output bucket has no room left.',
+  denied: 'The output bucket denied access.',
+  unreachable: 'The output bucket could not be reached.',
+  slow: 'The output bucket took too long.',
+  refused: 'The output bucket did not take the result.',
+  spool: 'The replica has no disk space left to hold the result.',
+  tooLarge: 'The result is larger than allowed.',
+} as const;
+
+export type UploadReason = keyof typeof WORDS;
+
+/** The message is for clients; `code` is an error code as well as a failure code. */
+export class UploadError extends Error {
+  readonly code = 'storage_upload_failed';
+  readonly reason: UploadReason;
+
+  constructor(reason: UploadReason, cause?: unknown) {
+    super(WORDS[reason], { cause });
+    this.reason = reason;
+  }
+}
+
+/** What a client may know; the rest of a StorageReason is for the owner of the bucket. */
+export const toUploadReason = (reason: StorageReason): UploadReason => UPLOAD_REASONS[reason] ?? 'refused';
+
+const UPLOAD_REASONS: Partial<Record<StorageReason, UploadReason>> = {
+  full: 'full',
+  credentials: 'denied',
+  denied: 'denied',
+  region: 'denied',
+  clock: 'denied',
+  address: 'unreachable',
+  unreachable: 'unreachable',
+  certificate: 'unreachable',
+  slow: 'slow',
+};

@@ -1,0 +1,89 @@
+/** A sidecar's way to a bucket: it holds no keys, only a signed link for each object. */
+import { setTimeout as wait } from 'node:timers/promises';
+import type { EgressAgentOptions } from '../egress/agent.ts';
+import type { SignedPut } from './object-store.ts';
+import { type PutAnswer, type PutRequest, putFile } from './put-request.ts';
+import { classifyAnswer, classifyFailure, type StorageReason } from './storage-error.ts';
+import { createGuardedAgents, createOwnAgents, type StoreAgents } from './store-agents.ts';
+import { toUploadReason, UploadError } from './upload-error.ts';
+
+export interface UploaderOptions {
+  /** For the hosts that tenants chose. */
+  egress: EgressAgentOptions;
+  /** Certificates (PEM) to trust of the operator's own store, instead of the system's. */
+  ca?: string;
+  /** The longest time without a byte. */
+  idleMs?: number;
+}
+
+export interface UploadOptions {
+  /** Of all attempts together. */
+  deadlineMs: number;
+  signal?: AbortSignal;
+}
+
+type Outcome =
+  | { isDone: true }
+  | { isDone: false; reason: StorageReason; mayRetry: boolean; cause?: unknown };
+
+const IDLE_MS = 20_000;
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 5_000;
+const PASSING_STATUSES = new Set([408, 429, 500, 502, 503, 504]);
+const PASSING_FAILURES = new Set<StorageReason>(['unreachable', 'slow']);
+
+export class Uploader {
+  readonly #own: StoreAgents;
+  readonly #guarded: StoreAgents;
+  readonly #idleMs: number;
+
+  constructor({ egress, ca, idleMs = IDLE_MS }: UploaderOptions) {
+    this.#own = createOwnAgents(ca);
+    this.#guarded = createGuardedAgents(egress);
+    this.#idleMs = idleMs;
+  }
+
+  /** Tries again what may pass. Throws UploadError, or the reason of the caller's signal. */
+  async upload(
+    file: { path: string; bytes: number },
+    grant: SignedPut,
+    { deadlineMs, signal }: UploadOptions,
+  ): Promise<void> {
+    const late = AbortSignal.timeout(deadlineMs);
+    const end = signal ? AbortSignal.any([late, signal]) : late;
+    const agents = grant.isTenantHost ? this.#guarded : this.#own;
+    let pauseMs = FIRST_PAUSE_MS;
+    for (;;) {
+      const outcome = await tryOnce({ grant, file, agents, idleMs: this.#idleMs, signal: end });
+      if (outcome.isDone) return;
+      signal?.throwIfAborted();
+      const failure = new UploadError(toUploadReason(outcome.reason), outcome.cause);
+      if (late.aborted || !outcome.mayRetry) throw failure;
+      // Half of it by chance, so that a store which comes back is not met by all at once.
+      await wait(pauseMs * (0.5 + Math.random() / 2), undefined, { signal: end }).catch(() => {
+        signal?.throwIfAborted();
+        throw failure;
+      });
+      pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+    }
+  }
+
+  /** Breaks idle connections off. */
+  close(): void {
+    this.#own.close();
+    this.#guarded.close();
+  }
+}
+
+async function tryOnce(request: PutRequest): Promise<Outcome> {
+  let answer: PutAnswer;
+  try {
+    answer = await putFile(request);
+  } catch (cause) {
+    const reason = classifyFailure(cause);
+    return { isDone: false, reason, mayRetry: PASSING_FAILURES.has(reason), cause };
+  }
+  const { status, code } = answer;
+  if (status >= 200 && status < 300) return { isDone: true };
+  return { isDone: false, reason: classifyAnswer(status, code), mayRetry: PASSING_STATUSES.has(status) };
+}
