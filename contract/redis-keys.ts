@@ -29,8 +29,6 @@ export const FUNCTIONS = {
   cancel: `${FUNCTIONS_LIBRARY}_cancel`,
   /** Does what time demands: lost workers, deadlines, expiry, deleted deployments, old records. */
   sweep: `${FUNCTIONS_LIBRARY}_sweep`,
-  /** A deployment's requests, newest first. */
-  list: `${FUNCTIONS_LIBRARY}_list`,
   /** Notes stored objects that must be removed at a time. */
   registerObjects: `${FUNCTIONS_LIBRARY}_register_objects`,
   /** Takes what is due of the clean-up list or the outbox, under a lease. */
@@ -66,6 +64,8 @@ export const workKeys = (namespace: string) => ({
   request: (id: string) => tagged('w', namespace, `request:${id}`),
   /** String: what the worker needs; gone when the request ends. */
   params: (id: string) => tagged('w', namespace, `params:${id}`),
+  /** String: where the files of a succeeded request are (RequestOutput as JSON), or why one failed. */
+  result: (id: string) => tagged('w', namespace, `result:${id}`),
   /** String: the id of the request that an idempotency key made. */
   idempotency: (digest: string) => tagged('w', namespace, `idempotency:${digest}`),
   /** String: the id of the request that a worker's token claimed. */
@@ -88,7 +88,7 @@ export const workKeys = (namespace: string) => ({
   deployments: tagged('w', namespace, 'deployments'),
   /** Sorted set: ids of events to deliver, by when (Unix ms) they are due. */
   outbox: tagged('w', namespace, 'outbox'),
-  /** Hash: `type`, `request`, `webhook_url`, `body` of an event in the outbox. */
+  /** String: of an event in the outbox; the request's own callback or nothing, a line break, the body to send. */
   event: (id: string) => tagged('w', namespace, `event:${id}`),
   /** Sorted set: stored objects by when (Unix ms) they must be removed. */
   cleanup: tagged('w', namespace, 'cleanup'),

@@ -23,23 +23,27 @@ export async function takeEvents(
 ): Promise<OutboxEvent[]> {
   const keys = workKeys(namespace);
   const ids = (await redis.fcall(FUNCTIONS.takeDue, 1, keys.outbox, limit, leaseMs)) as string[];
-  const rows = await Promise.all(ids.map((id) => redis.hgetall(keys.event(id))));
-  const found = ids.flatMap((id, i) => decodeEvent(id, rows[i]!) ?? []);
-  // Another front delivered it between the two steps.
-  const missing = ids.filter((_, i) => rows[i]?.body === undefined);
-  await removeEvents(redis, namespace, missing);
+  const rows = await Promise.all(ids.map((id) => redis.get(keys.event(id))));
+  const found = ids.flatMap((id, i) => decodeEvent(id, rows[i] ?? '') ?? []);
+  // What is not readable another front removed in the meantime, or a tenant made up.
+  const read = new Set(found.map(({ id }) => id));
+  await removeEvents(
+    redis,
+    namespace,
+    ids.filter((id) => !read.has(id)),
+  );
   return found;
 }
 
-function decodeEvent(id: string, row: Record<string, string>): OutboxEvent | null {
-  if (row.body === undefined) return null;
-  return {
-    id,
-    type: row.type as EventType,
-    requestId: row.request!,
-    webhookUrl: row.webhook_url || null,
-    body: row.body,
-  };
+function decodeEvent(id: string, row: string): OutboxEvent | null {
+  const end = row.indexOf('\n');
+  const body = row.slice(end + 1);
+  try {
+    const { type, data } = JSON.parse(body) as { type: EventType; data: { id: string } };
+    return { id, type, requestId: data.id, webhookUrl: row.slice(0, end) || null, body };
+  } catch {
+    return null;
+  }
 }
 
 /** Takes events out of the outbox for good. */

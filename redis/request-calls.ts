@@ -95,7 +95,6 @@ export interface Claim {
 
 export interface ClaimedJob {
   claim: Claim;
-  modality: Modality;
   /** 1, or 2 after a worker was lost. */
   attempt: number;
   /** Until the deadline, which is the same for both attempts. */
@@ -119,11 +118,11 @@ export async function claimRequest(redis: RedisClient, request: ClaimRequest): P
   const { namespace, deployment, token, pod, leaseMs = LEASE_MS } = request;
   const turns = workKeys(namespace).turns(deployment);
   const reply = (await redis.fcall(FUNCTIONS.claim, 1, turns, namespace, deployment, token, leaseMs, pod)) as
-    | [string, Modality, number, number, string]
+    | [string, number, number, string]
     | null;
   if (!reply) return null;
-  const [id, modality, attempt, remainingMs, params] = reply;
-  return { claim: { namespace, id, token }, modality, attempt, remainingMs, params };
+  const [id, attempt, remainingMs, params] = reply;
+  return { claim: { namespace, id, token }, attempt, remainingMs, params };
 }
 
 /** `stale`: another's, or ended. `deadline`: the time is up. After both, stop the job and leave it to the sweeper. */
@@ -218,9 +217,12 @@ export async function cancelRequest(
   { namespace, id, token }: Claim,
 ): Promise<Cancellation> {
   const key = workKeys(namespace).request(id);
-  const [verdict, fields] = (await redis.fcall(FUNCTIONS.cancel, 1, key, namespace, id, token)) as [
+  const [verdict, fields, result] = (await redis.fcall(FUNCTIONS.cancel, 1, key, namespace, id, token)) as [
     Cancellation['verdict'],
     string[],
+    string,
   ];
-  return verdict === 'unknown' ? { verdict } : { verdict, record: decodeRecord(id, pairFields(fields)) };
+  return verdict === 'unknown'
+    ? { verdict }
+    : { verdict, record: decodeRecord(id, pairFields(fields), result) };
 }

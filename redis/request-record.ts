@@ -1,11 +1,17 @@
 /** Reads records of requests. */
 
-import { FUNCTIONS, workKeys } from '../contract/redis-keys.ts';
-import type { FailureCode, Modality, RequestRecord, RequestStatus } from '../contract/request.ts';
+import { workKeys } from '../contract/redis-keys.ts';
+import type {
+  FailureCode,
+  Modality,
+  RequestOutput,
+  RequestRecord,
+  RequestStatus,
+} from '../contract/request.ts';
 import type { RedisClient } from './client.ts';
 
 /** A record as the functions keep it; see `RequestRecord`. */
-export function decodeRecord(id: string, fields: Record<string, string>): RequestRecord {
+export function decodeRecord(id: string, fields: Record<string, string>, result: string): RequestRecord {
   const time = (text: string | undefined) => (text ? Number(text) : null);
   return {
     id,
@@ -20,9 +26,9 @@ export function decodeRecord(id: string, fields: Record<string, string>): Reques
     queuedAt: Number(fields.queued_at),
     startedAt: time(fields.started_at),
     completedAt: time(fields.completed_at),
-    output: fields.output ? JSON.parse(fields.output) : null,
+    output: fields.status === 'succeeded' && result ? (JSON.parse(result) as RequestOutput) : null,
     errorCode: (fields.error_code || null) as FailureCode | null,
-    errorMessage: fields.error_message || null,
+    errorMessage: fields.status === 'failed' ? result : null,
   };
 }
 
@@ -39,8 +45,11 @@ export async function readRequest(
   namespace: string,
   id: string,
 ): Promise<RequestRecord | null> {
-  const fields = await redis.hgetall(workKeys(namespace).request(id));
-  return fields.status === undefined ? null : decodeRecord(id, fields);
+  const keys = workKeys(namespace);
+  // In this order: once the record says that it has ended, its result is there.
+  const [fields, result] = await Promise.all([redis.hgetall(keys.request(id)), redis.get(keys.result(id))]);
+  if (fields.status === undefined) return null;
+  return decodeRecord(id, fields, result ?? '');
 }
 
 export interface RequestQuery {
@@ -55,9 +64,14 @@ export interface RequestQuery {
 /** A deployment's requests, newest first (contract: GET /v1/requests). */
 export async function listRequests(redis: RedisClient, query: RequestQuery): Promise<RequestRecord[]> {
   const { namespace, deployment, status, limit } = query;
-  const index = workKeys(namespace).index(deployment, status ?? 'all');
-  const found = (await redis.fcall(FUNCTIONS.list, 1, index, namespace, limit)) as [string, string[]][];
-  return found.map(([id, flat]) => decodeRecord(id, pairFields(flat)));
+  const keys = workKeys(namespace);
+  const ids = await redis.zrevrange(keys.index(deployment, status ?? 'all'), 0, limit - 1);
+  // One by one rather than in a function: 200 records at once would hold up everybody else's calls.
+  const records = await Promise.all(ids.map((id) => readRequest(redis, namespace, id)));
+  return records.filter(
+    // What has moved on between the two steps is no longer of that status.
+    (record): record is RequestRecord => record !== null && (!status || record.status === status),
+  );
 }
 
 /** How many requests of a deployment wait, those that lost their worker included. */

@@ -30,6 +30,7 @@ const COMMANDS = [
   'zcard',
   'zrank',
   'zrange',
+  'zrevrange',
   'zpopmin',
 ];
 

@@ -6,7 +6,7 @@ local DEFAULT_JOB_MS = 30 * MINUTE_MS
 
 local function answer(request, now)
   local params = redis.call('GET', work_key(request.namespace, 'params:', request.id)) or ''
-  return { request.id, request.modality, request.attempts, request.deadline - now, params }
+  return { request.id, request.attempts, request.deadline - now, params }
 end
 
 -- The oldest that lost its worker; what is past its deadline is ended on the way.
@@ -48,10 +48,9 @@ local function begin(namespace, deployment, config, turns, micros)
   end
   redis.call('ZREM', index_key(namespace, deployment, 'queued'), id)
   redis.call('ZADD', index_key(namespace, deployment, 'running'), order, id)
-  local key = work_key(namespace, 'request:', id)
   local now = math.floor(micros / 1000)
   return {
-    namespace = namespace, id = id, key = key, modality = redis.call('HGET', key, 'modality'), attempts = 0,
+    namespace = namespace, id = id, key = work_key(namespace, 'request:', id), attempts = 0,
     deadline = now + config_number(config, 'videoTimeoutMs', DEFAULT_JOB_MS), started_at = now,
   }
 end

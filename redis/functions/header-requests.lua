@@ -117,8 +117,7 @@ local function write_event(request, now, ending)
   if #body > MAX_EVENT_BYTES then
     body = encode_event(request, now, ending, '{"_truncated":true}')
   end
-  redis.call('HSET', work_key(request.namespace, 'event:', ending.event), 'type', EVENT_TYPES[ending.status],
-    'request', request.id, 'webhook_url', request.webhook_url, 'body', body)
+  redis.call('SET', work_key(request.namespace, 'event:', ending.event), request.webhook_url .. '\n' .. body)
   redis.call('ZADD', work_key(request.namespace, 'outbox'), now, ending.event)
   redis.call('PUBLISH', 'n:{' .. request.namespace .. '}:events', '1')
 end
@@ -134,7 +133,12 @@ local function end_request(request, now, ending)
   end
   redis.call('ZADD', work_key(namespace, 'ended'), now + request.keep_ms, id)
   redis.call('HSET', request.key, 'status', ending.status, 'completed_at', now, 'ended_by', ending.by or '',
-    'error_code', ending.code or '', 'error_message', ending.message or '', 'output', ending.output or '')
+    'error_code', ending.code or '')
+  -- Apart from the record, which stays small and flat that way.
+  local result = ending.output or ending.message
+  if result then
+    redis.call('SET', work_key(namespace, 'result:', id), result)
+  end
   -- The prompt goes with the parameters.
   redis.call('DEL', work_key(namespace, 'params:', id))
   if ending.status ~= 'succeeded' and request.price ~= '0' then

@@ -41,7 +41,7 @@ local function forget(request)
   local namespace, deployment, id = request.namespace, request.deployment, request.id
   redis.call('ZREM', index_key(namespace, deployment, request.status), id)
   redis.call('ZREM', index_key(namespace, deployment, 'all'), id)
-  redis.call('DEL', request.key)
+  redis.call('DEL', request.key, work_key(namespace, 'result:', id))
 end
 
 -- Cancels what waits for a deployment that is gone, and fails what would wait for another worker there.

@@ -67,7 +67,7 @@ describe('the life of a request', () => {
       const id = await submit({ params: '{"prompt":"a dog"}' });
       const token = newToken();
       const job = (await claim(token))!;
-      expect(job).to.deep.include({ modality: 'video', attempt: 1, params: '{"prompt":"a dog"}' });
+      expect(job).to.deep.include({ attempt: 1, params: '{"prompt":"a dog"}' });
       expect(job.claim).to.deep.equal({ namespace, id, token });
       expect(job.remainingMs).to.equal(30 * 60_000);
       const record = await read(id);
@@ -393,6 +393,16 @@ describe('the life of a request', () => {
         left.map(({ id }) => id),
       );
       expect(await connection.redis.keys(`w:{${namespace}}:event:*`)).to.deep.equal([]);
+    });
+
+    it('drops rows that are no events, and gives the others', async () => {
+      const { redis } = connection;
+      const id = await submit();
+      await cancel(id);
+      await redis.zadd(`w:{${namespace}}:outbox`, '0', 'evt_gone', '0', 'evt_odd');
+      await redis.set(`w:{${namespace}}:event:evt_odd`, 'odd');
+      expect((await events()).map(({ requestId }) => requestId)).to.deep.equal([id]);
+      expect(await redis.zrange(`w:{${namespace}}:outbox`, '0', '-1')).to.deep.equal([deriveEventId(id)]);
     });
   });
 });
