@@ -23,6 +23,8 @@ export const ANNOTATIONS = {
   /** The template as it was last applied: kept while its inputs are unchanged, so an upgrade restarts nothing. */
   template: `${GROUP}/template`,
   sidecarVersion: `${GROUP}/sidecar-version`,
+  /** Of the pods: `rollout.revision`, any change of which rolls them. */
+  revision: `${GROUP}/revision`,
   reEnable: `${GROUP}/re-enable`,
 } as const;
 

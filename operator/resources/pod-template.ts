@@ -7,7 +7,7 @@ import type {
   V1Volume,
 } from '@kubernetes/client-node';
 import type { ModelDeployment } from '../../contract/model-deployment.ts';
-import { CONTAINERS, PORTS, podSelector } from '../../contract/names.ts';
+import { ANNOTATIONS, CONTAINERS, PORTS, podSelector } from '../../contract/names.ts';
 import { PRESETS } from '../engines/presets.ts';
 import type { OperatorSettings } from '../settings.ts';
 import { decideAccelerators, gpuTolerations, sharedMemory } from './accelerators.ts';
@@ -29,7 +29,7 @@ export function buildPodTemplate(model: ModelDeployment, settings: OperatorSetti
     metadata: {
       // The spec's labels come first: none of Berth's own, which select the pods, can be taken over.
       labels: { ...template.labels, ...childLabels(model), ...podSelector(metadata.name) },
-      annotations: podAnnotations(template.annotations),
+      annotations: podAnnotations(spec),
     },
     spec: {
       automountServiceAccountToken: false,
@@ -72,7 +72,8 @@ const MESH_ANNOTATIONS = [
   'config.linkerd.io/skip-inbound-ports',
 ];
 
-function podAnnotations(given: Record<string, string> = {}): Record<string, string> {
+function podAnnotations({ template, rollout }: ModelDeployment['spec']): Record<string, string> {
+  const given = template.annotations ?? {};
   const ports = MESH_ANNOTATIONS.map((key) => [
     key,
     given[key] ? `${PORTS.admin},${given[key]}` : String(PORTS.admin),
@@ -81,6 +82,7 @@ function podAnnotations(given: Record<string, string> = {}): Record<string, stri
     'kubectl.kubernetes.io/default-container': CONTAINERS.engine,
     ...given,
     ...Object.fromEntries(ports),
+    ...(rollout.revision !== undefined && { [ANNOTATIONS.revision]: rollout.revision }),
   };
 }
 

@@ -58,6 +58,7 @@ describe('a change of the spec', () => {
     ['the source', { model: { id: 'qwen/qwen3', source: { huggingFace: { repo: 'Qwen/Qwen3-4B' } } } }],
     ['the engine', { engine: { preset: 'sglang' } }],
     ['GPUs', { gpu: { count: 2 } }],
+    ['the revision', { rollout: { revision: 'again' } }],
     ['resources', { resources: { requests: { cpu: 2 } } }],
     ['the drain time', { rollout: { drainTimeout: '9m' } }],
     ['the template', { template: { nodeSelector: { zone: 'a' } } }],
