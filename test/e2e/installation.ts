@@ -100,7 +100,13 @@ export async function deploySimulator(
   name: string,
   { env = {}, ...spec }: Record<string, unknown> & { env?: Record<string, string> } = {},
 ): Promise<EndpointEntry> {
-  const variables = { SIMULATOR_CONTROL_HOST: '::', SIMULATOR_CONTROL_PORT: '9100', ...env };
+  const variables = {
+    SIMULATOR_CONTROL_HOST: '::',
+    SIMULATOR_CONTROL_PORT: '9100',
+    // See examples/cluster/models.yaml.
+    SIMULATOR_TTFT_MS: '20',
+    ...env,
+  };
   await apply({
     apiVersion: 'berth.dev/v1alpha1',
     kind: 'ModelDeployment',
