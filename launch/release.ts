@@ -2,7 +2,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensureBinary } from '../test/cluster/binaries.ts';
-import { ensureArchive, projectImages } from '../test/cluster/images.ts';
+import { readImported } from '../test/cluster/containerd.ts';
+import { projectImages } from '../test/cluster/images.ts';
 import type { Cluster } from '../test/cluster/layout.ts';
 import { runInCluster } from './kubectl.ts';
 
@@ -12,7 +13,7 @@ export const RELEASE_NAMESPACE = 'berth';
 /** Installs or upgrades the release and waits until its pods are ready. `changes` go over the usual values. */
 export async function installRelease(cluster: Cluster, changes: object = {}): Promise<void> {
   const values = join(cluster.stateFolder, 'values.json');
-  writeFileSync(values, JSON.stringify({ ...(await chooseValues(cluster)), ...changes }, null, 2));
+  writeFileSync(values, JSON.stringify({ ...chooseValues(cluster), ...changes }, null, 2));
   await runHelm(cluster, [
     'upgrade',
     '--install',
@@ -43,9 +44,10 @@ export async function runHelm(cluster: Cluster, args: string[]): Promise<string>
   ]);
 }
 
-async function chooseValues(cluster: Cluster): Promise<object> {
+function chooseValues(cluster: Cluster): object {
   // Images have no registry here, so a change of theirs shows in no tag: these annotations roll the pods.
-  const archives = await Promise.all(projectImages().map(ensureArchive));
+  const imported = readImported(cluster);
+  const archives = projectImages().map(({ name }) => imported[name] ?? name);
   const podAnnotations = { 'berth.dev/image': archives.map((path) => path.split('-').at(-1)).join(' ') };
   return {
     image: { repository: 'docker.io/berth/berth', pullPolicy: 'Never' },

@@ -28,13 +28,12 @@ export async function importArchive(cluster: Cluster, archive: string): Promise<
 
 /** Brings images into the node, those that are not there as they are. */
 export async function importImages(cluster: Cluster, images: SavedImage[]): Promise<void> {
-  const record = join(cluster.stateFolder, 'containerd', 'berth-images.json');
-  const imported = readRecord(record);
+  const imported = readImported(cluster);
   for (const { name, archive } of images) {
     if (imported[name] === archive) continue;
     await importArchive(cluster, archive);
     imported[name] = archive;
-    writeFileSync(record, JSON.stringify(imported, null, 2));
+    writeFileSync(recordPath(cluster), JSON.stringify(imported, null, 2));
   }
 }
 
@@ -48,9 +47,12 @@ export async function removeContainers(cluster: Cluster): Promise<void> {
   await tryCommand(ctr(cluster, ['containers', 'delete', ...ids]));
 }
 
-function readRecord(path: string): Record<string, string> {
+const recordPath = ({ stateFolder }: Cluster): string => join(stateFolder, 'containerd', 'berth-images.json');
+
+/** The archives that the node's images came from, by image. */
+export function readImported(cluster: Cluster): Record<string, string> {
   try {
-    return JSON.parse(readFileSync(path, 'utf8'));
+    return JSON.parse(readFileSync(recordPath(cluster), 'utf8'));
   } catch {
     return {};
   }
