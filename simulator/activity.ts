@@ -30,6 +30,16 @@ export class Activity {
   /** For /metrics, which counts from the start of the process. */
   readonly totals = { answered: 0, promptTokens: 0, completionTokens: 0 };
 
+  /** One more in flight, until the function that it returns is called first. */
+  enter(): () => void {
+    let isIn = true;
+    this.inflight++;
+    return () => {
+      if (isIn) this.inflight--;
+      isIn = false;
+    };
+  }
+
   record(call: RecordedCall, prompt: string | undefined): void {
     this.requests++;
     this.last = call;

@@ -1,5 +1,6 @@
 /** One HTTP exchange: waits that end when the client leaves, and writes that wait for a slow client. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { EngineError } from './errors.ts';
 import type { Slots } from './slots.ts';
 
 /** The client has closed its connection: the work is given up. */
@@ -30,6 +31,15 @@ export class Call {
   sendText(status: number, text: string, type = 'text/plain; charset=utf-8'): void {
     this.response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(text) });
     this.response.end(text);
+  }
+
+  sendRefusal(refusal: EngineError): void {
+    this.sendJSON(refusal.status, refusal.toBody());
+  }
+
+  sendBytes(bytes: Buffer, type: string): void {
+    this.response.writeHead(200, { 'content-type': type, 'content-length': bytes.length });
+    this.response.end(bytes);
   }
 
   /** Resolves `until` this moment of performance.now(), or after the next turn of the event loop. */
@@ -63,7 +73,7 @@ export class Call {
   }
 
   /** Cuts the connection, after `last` has been sent. */
-  cut(last?: string): void {
+  cut(last?: string | Buffer): void {
     this.#isCut = true;
     const destroy = (): void => void this.response.destroy();
     if (last === undefined) destroy();

@@ -2,8 +2,9 @@
 import { Activity } from './activity.ts';
 import { type Settings, SettingsStore } from './settings.ts';
 import { Slots } from './slots.ts';
+import { VideoJobs } from './video-jobs.ts';
 
-export const KINDS = ['LLM', 'Embedding'] as const;
+export const KINDS = ['LLM', 'Embedding', 'Image', 'Video'] as const;
 export type Kind = (typeof KINDS)[number];
 
 export interface EngineOptions {
@@ -22,6 +23,7 @@ export class Engine {
   readonly settings: SettingsStore;
   readonly activity = new Activity();
   readonly slots: Slots;
+  readonly jobs: VideoJobs;
   /** Unix seconds. */
   readonly created = Math.floor(Date.now() / 1000);
   readonly #readyAt: number;
@@ -30,6 +32,7 @@ export class Engine {
     this.options = options;
     this.settings = new SettingsStore(options.settings);
     this.slots = new Slots(() => this.settings.current.maxConcurrency);
+    this.jobs = new VideoJobs({ slots: this.slots, activity: this.activity, exit: options.exit });
     this.settings.onChange(() => this.slots.admit());
     this.#readyAt = performance.now() + options.startupSeconds * 1000;
   }

@@ -29,7 +29,7 @@ A GPU-free engine that speaks the routes of real ones. Everything is set by envi
   SIMULATOR_CONTROL_PORT     the control port; unset: there is none
   SIMULATOR_CONTROL_HOST     address of the control port (127.0.0.1)
   SIMULATOR_MODEL            id of the served model (simulator)
-  SIMULATOR_KIND             ${KINDS.join(' or ')} (LLM)
+  SIMULATOR_KIND             ${KINDS.join(', ')} (LLM)
   SIMULATOR_STARTUP_SECONDS  for so long everything answers 503 (0)
 
 The start values of what the control port can change:
@@ -37,7 +37,7 @@ The start values of what the control port can change:
   SIMULATOR_TTFT_MS          milliseconds to the first token (0)
   SIMULATOR_ITL_MS           milliseconds between tokens (0)
   SIMULATOR_TOKENS           length of an answer (unset: 16 to 64, by the prompt)
-  SIMULATOR_JOB_SECONDS      length of a job (${DEFAULT_SETTINGS.jobSeconds})
+  SIMULATOR_JOB_SECONDS      time of an image or a video (${DEFAULT_SETTINGS.jobSeconds})
   SIMULATOR_MAX_CONCURRENCY  calls worked on at once; more wait (0: unlimited)
   SIMULATOR_HEALTHY          true, or false: the health check fails (true)
   SIMULATOR_FAULT            a fault as JSON, such as {"kind":"drop","afterFrames":3}
@@ -76,7 +76,7 @@ function readPort<T extends number | null>(env: Environment, name: string, fallb
 function readKind(env: Environment): Kind {
   const value = env.SIMULATOR_KIND || 'LLM';
   const kind = KINDS.find((one) => one === value);
-  if (!kind) throw refuse('SIMULATOR_KIND', KINDS.join(' or '), value);
+  if (!kind) throw refuse('SIMULATOR_KIND', `one of ${KINDS.join(', ')}`, value);
   return kind;
 }
 

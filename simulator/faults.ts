@@ -7,13 +7,13 @@ import { endFrames, formatFrame } from './sse.ts';
 /** A fault that lets the answer begin and then breaks it. */
 export type BreakingFault = Extract<Fault, { afterFrames: number }>;
 
-const OUT_OF_MEMORY = new EngineError(
+export const OUT_OF_MEMORY = new EngineError(
   500,
   'InternalServerError',
   'CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.69 GiB of which 512.00 MiB ' +
     'is free. Including non-PyTorch memory, this process has 23.18 GiB memory in use.',
 );
-const BROKEN = new EngineError(500, 'InternalServerError', 'EngineCore encountered an issue.');
+export const BROKEN = new EngineError(500, 'InternalServerError', 'EngineCore encountered an issue.');
 
 /** Answers the call with a fault that needs no answer to break; returns the fault where it does. */
 export function strike(call: Call, fault: Fault, exit: () => void): BreakingFault | null {

@@ -9,20 +9,36 @@ export const MAX_BODY_BYTES = 64 * 1024 * 1024;
 export function readBody(request: IncomingMessage, maxBytes = MAX_BODY_BYTES): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
-    let size = 0;
-    request.on('data', (chunk: Buffer) => {
-      size += chunk.length;
-      if (size <= maxBytes) chunks.push(chunk);
-      else {
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    checkBodySize(
+      request,
+      (tooLarge) => {
         request.removeAllListeners('data').resume();
-        reject(
-          new EngineError(413, 'Request Entity Too Large', `The body is larger than ${maxBytes} bytes.`),
-        );
-      }
-    });
+        reject(tooLarge);
+      },
+      maxBytes,
+    );
     request.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
     request.on('error', reject);
   });
+}
+
+/** Tells once when more than `maxBytes` have come. */
+export function checkBodySize(
+  request: IncomingMessage,
+  onTooLarge: (error: EngineError) => void,
+  maxBytes = MAX_BODY_BYTES,
+): void {
+  let size = 0;
+  const count = (chunk: Buffer): void => {
+    size += chunk.length;
+    if (size <= maxBytes) return;
+    request.off('data', count);
+    onTooLarge(
+      new EngineError(413, 'Request Entity Too Large', `The body is larger than ${maxBytes} bytes.`),
+    );
+  };
+  request.on('data', count);
 }
 
 export type ParsedBody = { ok: true; value: unknown } | { ok: false; text: string; problem: string };

@@ -4,9 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { Call } from './call.ts';
 import { readPath, serveControl } from './control.ts';
 import { Engine, type EngineOptions } from './engine.ts';
-import { type EngineError, refuseLoading, refuseRoute } from './errors.ts';
+import { refuseLoading, refuseRoute } from './errors.ts';
+import { checkFilms } from './films.ts';
 import { answerFailure, INFERENCE_ROUTES, serveInference } from './inference.ts';
 import { writeMetrics } from './metrics.ts';
+import { readVideoPath, serveVideo } from './videos.ts';
 
 export interface Listener {
   host: string;
@@ -32,8 +34,9 @@ const KEEP_ALIVE_MS = 75_000;
 const IDLE_SWEEP_MS = 50;
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** Rejects when an address cannot be bound. */
+/** Rejects when an address cannot be bound, and for videos without a program that makes them. */
 export async function startSimulator(options: SimulatorOptions): Promise<Simulator> {
+  if (options.kind === 'Video') await checkFilms();
   const engine = new Engine(options);
   const main = await listen(createListener(engine), options.listen);
   const control =
@@ -49,6 +52,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
     controlURL: control && readURL(control),
     stop: async (graceMs) => {
       await close(main, graceMs);
+      await engine.jobs.stop();
       if (control) await close(control, 0);
     },
   };
@@ -59,22 +63,24 @@ function createListener(engine: Engine): RequestListener {
     const path = readPath(request);
     const isInference = request.method === 'POST' && INFERENCE_ROUTES.has(path);
     const { activity } = engine;
-    if (isInference) activity.inflight++;
+    const release = isInference ? activity.enter() : () => {};
     const call = new Call(request, response, (isAborted) => {
-      if (!isInference) return;
-      activity.inflight--;
-      if (isAborted) activity.aborted++;
+      release();
+      if (isInference && isAborted) activity.aborted++;
     });
-    if (isInference) serveInference(engine, call, path).catch((error) => answerFailure(call, error));
+    if (isInference)
+      serveInference({ engine, call, path, release }).catch((error) => answerFailure(call, error));
     else serveRest(engine, call, path);
   };
 }
 
 function serveRest(engine: Engine, call: Call, path: string): void {
+  const video = readVideoPath(path);
   const serve = READS.get(path);
-  if (!serve) sendRefusal(call, refuseRoute(INFERENCE_ROUTES.has(path) ? 405 : 404));
+  if (video) serveVideo(engine, call, video);
+  else if (!serve) call.sendRefusal(refuseRoute(INFERENCE_ROUTES.has(path) ? 405 : 404));
   else if (call.request.method === 'GET') serve(engine, call);
-  else sendRefusal(call, refuseRoute(405));
+  else call.sendRefusal(refuseRoute(405));
 }
 
 const READS = new Map<string, (engine: Engine, call: Call) => void>([
@@ -84,13 +90,10 @@ const READS = new Map<string, (engine: Engine, call: Call) => void>([
     '/v1/models',
     (engine, call) => {
       if (engine.isLoaded) call.sendJSON(200, listModels(engine));
-      else sendRefusal(call, refuseLoading());
+      else call.sendRefusal(refuseLoading());
     },
   ],
 ]);
-
-const sendRefusal = (call: Call, refusal: EngineError): void =>
-  call.sendJSON(refusal.status, refusal.toBody());
 
 const listModels = ({ options, created }: Engine): object => ({
   object: 'list',

@@ -60,6 +60,15 @@ export class RunningSimulator {
     });
   }
 
+  /** Sends a multipart form; a Buffer becomes a file. */
+  postForm(path: string, parts: [name: string, value: string | Buffer][], init: RequestInit = {}) {
+    const body = new FormData();
+    for (const [name, value] of parts)
+      if (typeof value === 'string') body.append(name, value);
+      else body.append(name, new Blob([new Uint8Array(value)]), 'upload.png');
+    return fetch(`${this.url}${path}`, { method: 'POST', body, ...init });
+  }
+
   async readControl(): Promise<ControlState> {
     return (await (await fetch(this.controlURL)).json()) as ControlState;
   }

@@ -1,0 +1,44 @@
+/** A call of an inference route, from what was received to fields that can be read. */
+import type { Call } from './call.ts';
+import type { Engine, Kind } from './engine.ts';
+import { refuse, refuseField, refuseModel } from './errors.ts';
+import { type Fields, isObject } from './fields.ts';
+import type { ParsedForm, UploadedFile } from './form-body.ts';
+import type { ParsedBody } from './request-body.ts';
+
+export interface Exchange {
+  engine: Engine;
+  call: Call;
+  route: InferenceRoute;
+  body: ParsedBody | ParsedForm;
+  /** The call counts as in flight no more, because a job of its own does. */
+  release: () => void;
+}
+
+export interface InferenceRoute {
+  kind: Kind;
+  /** As an engine's message calls it. */
+  name: string;
+  /** Absent: JSON alone. */
+  takesForms?: true;
+  /** The prompt, as the control port shows it. */
+  peek: (body: Fields) => string | undefined;
+  /** Answers the call; throws an EngineError to refuse it. */
+  serve: (exchange: Exchange) => Promise<void>;
+}
+
+/** Throws an EngineError for a body that cannot be read, for another kind of model and for another model. */
+export function checkBody({ engine, route, body }: Exchange): Fields {
+  const { kind, model } = engine.options;
+  if (!body.ok) throw refuseField([], `${route.takesForms ? 'Body' : 'JSON'} decode error: ${body.problem}`);
+  if (!isObject(body.value)) throw refuseField([], 'Input should be a valid dictionary');
+  if (route.kind !== kind) throw refuse(`The model does not support ${route.name} API`);
+  const wanted = body.value.model ?? model;
+  if (typeof wanted !== 'string') throw refuseField(['model'], 'Input should be a valid string');
+  if (wanted !== model) throw refuseModel(wanted);
+  return body.value;
+}
+
+/** The files of a form under any of the names; none with a JSON body. */
+export const listFiles = ({ body }: Exchange, ...names: string[]): UploadedFile[] =>
+  body.ok && 'files' in body ? body.files.filter(({ name }) => names.includes(name)) : [];
