@@ -1,7 +1,7 @@
 /** Makes real H.264 videos with ffmpeg, from one picture whose colours turn. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -13,6 +13,7 @@ export interface Film {
 }
 
 const run = promisify(execFile);
+const PREFIX = 'simulator-';
 const MAX_MS = 300_000;
 
 /** The program that comes with the npm package, else the one on PATH. */
@@ -36,9 +37,13 @@ export async function checkFilms(): Promise<void> {
   }
 }
 
+/** An MP4's index can be written only into a file; a container may have no writable place but the home. */
+const makeFolder = (): Promise<string> =>
+  mkdtemp(join(tmpdir(), PREFIX)).catch(() => mkdtemp(join(homedir(), PREFIX)));
+
 /** The bytes of an MP4 with exactly so many frames; the signal ends the work. */
 export async function makeFilm({ picture, frames, fps }: Film, signal: AbortSignal): Promise<Buffer> {
-  const folder = await mkdtemp(join(tmpdir(), 'simulator-'));
+  const folder = await makeFolder();
   const file = join(folder, 'video.mp4');
   try {
     const running = run(
