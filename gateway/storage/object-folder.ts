@@ -38,11 +38,15 @@ export class ObjectFolder {
   async write(key: string, source: Readable | Buffer, contentType: string): Promise<void> {
     requirePlain(key);
     await this.#guard(async () => {
-      await this.#replace(join(this.#types, key), Readable.from([Buffer.from(contentType)]));
-      await this.#replace(
-        join(this.#objects, key),
-        Buffer.isBuffer(source) ? Readable.from([source]) : source,
-      );
+      const body = await this.#hold(Buffer.isBuffer(source) ? Readable.from([source]) : source);
+      try {
+        const type = await this.#hold(Readable.from([Buffer.from(contentType)]));
+        await moveTo(join(this.#types, key), type);
+        await moveTo(join(this.#objects, key), body);
+      } catch (error) {
+        await rm(body, { force: true });
+        throw error;
+      }
     });
   }
 
@@ -82,25 +86,16 @@ export class ObjectFolder {
     });
   }
 
-  async #replace(path: string, source: Readable): Promise<void> {
+  /** The path of a whole file that is nothing yet. */
+  async #hold(source: Readable): Promise<string> {
     await mkdir(this.#partial, { recursive: true });
-    const partial = join(this.#partial, randomUUID());
+    const path = join(this.#partial, randomUUID());
     try {
-      const file = await open(partial, 'wx');
+      const file = await open(path, 'wx');
       await pipeline(source, file.createWriteStream({ flush: true }));
-      await mkdir(dirname(path), { recursive: true });
-      // An empty folder may just have been removed with the last object in it.
-      if (
-        (await orNull(
-          rename(partial, path).then(() => true),
-          'ENOENT',
-        )) === null
-      ) {
-        await mkdir(dirname(path), { recursive: true });
-        await rename(partial, path);
-      }
+      return path;
     } catch (error) {
-      await rm(partial, { force: true });
+      await rm(path, { force: true });
       throw error;
     }
   }
@@ -136,6 +131,17 @@ async function orNull<Result>(promise: Promise<Result>, ...codes: string[]): Pro
   } catch (error) {
     if (codes.includes((error as NodeJS.ErrnoException).code ?? '')) return null;
     throw error;
+  }
+}
+
+const MOST_MOVES = 10;
+
+async function moveTo(path: string, from: string): Promise<void> {
+  for (let left = MOST_MOVES; ; left--) {
+    await mkdir(dirname(path), { recursive: true });
+    const isMoved = rename(from, path).then(() => true);
+    // The folder may just have been removed with the last object in it.
+    if (await (left > 1 ? orNull(isMoved, 'ENOENT') : isMoved)) return;
   }
 }
 

@@ -1,5 +1,5 @@
 /** A real S3 server (versitygw) on a free loopback port, over a folder of its own. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -22,6 +22,8 @@ export interface S3Server {
   /** A folder is a bucket, a file in it an object. */
   readonly folder: string;
   createBucket(name: string): void;
+  /** Keys that are known and may do nothing yet. */
+  createUser(): { accessKeyId: string; secretAccessKey: string };
   /** Freezes the server: connections stay open and nothing answers. */
   pause(): void;
   resume(): void;
@@ -40,15 +42,15 @@ export async function startS3(options: S3ServerOptions = {}): Promise<S3Server> 
   const root = mkdtempSync(join(tmpdir(), 'berth-s3-'));
   const folder = join(root, 'buckets');
   const metadata = join(root, 'metadata');
-  mkdirSync(folder);
-  mkdirSync(metadata);
+  const users = join(root, 'users');
+  for (const path of [folder, metadata, users]) mkdirSync(path);
   const port = await findFreePort();
-  const args = ['--port', `127.0.0.1:${port}`, '--region', region, '--quiet'];
+  const args = ['--port', `127.0.0.1:${port}`, '--region', region, '--iam-dir', users, '--quiet'];
   if (options.virtualDomain) args.push('--virtual-domain', options.virtualDomain);
   // Not every filesystem takes extended attributes.
   const child = spawn(program, [...args, 'posix', '--sidecar', metadata, folder], {
     env: { ROOT_ACCESS_KEY_ID: KEYS.accessKeyId, ROOT_SECRET_ACCESS_KEY: KEYS.secretAccessKey },
-    stdio: ['ignore', 'ignore', 'inherit'],
+    stdio: 'ignore',
   });
   const killAtExit = () => child.kill('SIGKILL');
   process.once('exit', killAtExit);
@@ -60,6 +62,14 @@ export async function startS3(options: S3ServerOptions = {}): Promise<S3Server> 
     region,
     ...KEYS,
     folder,
+    createUser: () => {
+      const user = { accessKeyId: 'TESTUSER', secretAccessKey: 'test-user-secret' };
+      const admin = ['--access', KEYS.accessKeyId, '--secret', KEYS.secretAccessKey, '--region', region];
+      const create = ['create-user', '--access', user.accessKeyId, '--secret', user.secretAccessKey];
+      const target = ['--endpoint-url', endpoint];
+      execFileSync(program, ['admin', ...admin, ...target, ...create, '--role', 'user'], { stdio: 'pipe' });
+      return user;
+    },
     createBucket: (name) => mkdirSync(join(folder, name)),
     pause: () => child.kill('SIGSTOP'),
     resume: () => child.kill('SIGCONT'),

@@ -1,0 +1,180 @@
+import { readdirSync } from 'node:fs';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { expect } from 'chai';
+import type { EgressAgentOptions } from '../../../gateway/egress/agent.ts';
+import { S3Store, type S3StoreOptions } from '../../../gateway/storage/s3-store.ts';
+import { StorageError } from '../../../gateway/storage/storage-error.ts';
+import { type S3Server, startS3 } from '../../support/s3-server.ts';
+import { startSocketServer } from '../egress/loopback-server.ts';
+import { BUCKET, s3Options } from './stores.ts';
+
+const KEY = 'results/team-a/req_1/1/0.png';
+const LOOPBACK: EgressAgentOptions = { allow: ['127.0.0.0/8', '::1/128'], deny: [], plainHTTP: true };
+const PUBLIC: EgressAgentOptions = { allow: [], deny: [], plainHTTP: false };
+const VIRTUAL_DOMAIN = 's3.localhost';
+
+async function verify(options: S3StoreOptions): Promise<StorageError | null> {
+  let store: S3Store | null = null;
+  try {
+    store = new S3Store(options);
+    await store.verify();
+    return null;
+  } catch (error) {
+    return error as StorageError;
+  } finally {
+    store?.close();
+  }
+}
+
+describe('a bucket of S3', () => {
+  let server: S3Server;
+  let user: { accessKeyId: string; secretAccessKey: string };
+  before(async function () {
+    this.timeout(600_000);
+    server = await startS3({ virtualDomain: VIRTUAL_DOMAIN });
+    server.createBucket(BUCKET);
+    user = server.createUser();
+  });
+  after(() => server?.stop());
+
+  describe('is told not to be verified', () => {
+    const cases: [string, (own: S3StoreOptions) => Partial<S3StoreOptions>, string, RegExp][] = [
+      ['it does not exist', () => ({ bucket: 'no-such-bucket' }), 'bucket', /does not exist/],
+      ['its name is none', () => ({ bucket: 'evil.test/x@' }), 'bucket', /does not exist/],
+      [
+        'the access key is unknown',
+        () => ({ accessKeyId: 'NOBODY' }),
+        'credentials',
+        /access key is unknown/,
+      ],
+      ['the secret is wrong', () => ({ secretAccessKey: 'wrong' }), 'credentials', /secret is wrong/],
+      ['the keys give no access', () => user, 'denied', /access denied/],
+      ['the region is another one', () => ({ region: 'eu-west-1' }), 'region', /another region/],
+      ['nothing listens', () => ({ endpoint: 'http://127.0.0.1:1' }), 'unreachable', /cannot be reached/],
+      [
+        'the endpoint of a tenant is private',
+        ({ endpoint }) => ({ endpoint: endpoint!.replace('http:', 'https:'), egress: PUBLIC }),
+        'address',
+        /not allowed.*https.*public/,
+      ],
+      [
+        'the endpoint of a tenant is private by its name',
+        () => ({ endpoint: `https://${VIRTUAL_DOMAIN}:${server.port}`, egress: PUBLIC }),
+        'address',
+        /not allowed/,
+      ],
+      ['the endpoint of a tenant is plain http', () => ({ egress: PUBLIC }), 'address', /https:/],
+      [
+        'the endpoint of a tenant speaks no TLS',
+        ({ endpoint }) => ({ endpoint: endpoint!.replace('http:', 'https:'), egress: LOOPBACK }),
+        'certificate',
+        /TLS/,
+      ],
+    ];
+    for (const [why, change, reason, words] of cases)
+      it(`as ${why}`, async () => {
+        const own = s3Options(server);
+        const error = await verify({ ...own, ...change(own) });
+        expect(error).to.be.instanceOf(StorageError);
+        expect(error!.message).to.match(words);
+        expect(error!.reason).to.equal(reason);
+      });
+
+    it('as the store does not answer in time', async () => {
+      server.pause();
+      try {
+        const error = await verify({ ...s3Options(server), answerTimeoutMs: 200 });
+        expect(error?.reason).to.equal('slow');
+      } finally {
+        server.resume();
+      }
+    });
+  });
+
+  it('is never dialled at a private address that a tenant names', async () => {
+    const heard = await startSocketServer((socket) => socket.end());
+    for (const host of ['127.0.0.1', 'store.localhost', '[::ffff:127.0.0.1]', '2130706433'])
+      await verify({ ...s3Options(server), endpoint: `https://${host}:${heard.port}`, egress: PUBLIC });
+    expect(heard.connections).to.equal(0);
+    await verify({ ...s3Options(server), endpoint: `https://127.0.0.1:${heard.port}`, egress: LOOPBACK });
+    expect(heard.connections).to.be.above(0);
+    await heard.stop();
+  });
+
+  it('is reached by a tenant at an address that the operator allows', async () => {
+    expect(await verify({ ...s3Options(server), egress: LOOPBACK })).to.equal(null);
+  });
+
+  it('is addressed by its host where the store wants that', async () => {
+    const endpoint = `http://${VIRTUAL_DOMAIN}:${server.port}`;
+    const store = new S3Store({ ...s3Options(server), endpoint, pathStyle: false, egress: LOOPBACK });
+    await store.verify();
+    await store.put(KEY, Buffer.from('by host'), 'text/plain');
+    const link = new URL(await store.signGet({ key: KEY, expiresInSeconds: 60 }));
+    expect(link.host).to.equal(`${BUCKET}.${VIRTUAL_DOMAIN}:${server.port}`);
+    expect(await getFrom(server.port, link)).to.deep.equal({ status: 200, body: 'by host' });
+    const grant = { key: KEY, contentType: 'text/plain', contentLength: 1, expiresInSeconds: 60 };
+    expect((await store.signPut(grant)).isTenantHost).to.equal(true);
+    await store.delete(KEY);
+    store.close();
+  });
+
+  it('puts its prefix before every key', async () => {
+    const store = new S3Store({ ...s3Options(server), prefix: 'berth/' });
+    await store.put(KEY, Buffer.from('x'), 'text/plain');
+    expect(readdirSync(join(server.folder, BUCKET))).to.include('berth');
+    expect(new URL(await store.signGet({ key: KEY, expiresInSeconds: 60 })).pathname).to.equal(
+      `/${BUCKET}/berth/${KEY}`,
+    );
+    await store.delete(KEY);
+    store.close();
+  });
+
+  it('gives clients links to its public endpoint, and sidecars to its own', async () => {
+    // The same server by another name: a signature holds for one host only.
+    const publicEndpoint = `http://localhost:${server.port}`;
+    const store = new S3Store({ ...s3Options(server), publicEndpoint });
+    await store.put(KEY, Buffer.from('x'), 'text/plain');
+    const grant = { key: KEY, expiresInSeconds: 60 };
+    const link = new URL(await store.signGet(grant));
+    expect(link.origin).to.equal(publicEndpoint);
+    expect(await getFrom(server.port, link)).to.deep.equal({ status: 200, body: 'x' });
+    expect(new URL(await store.signGet({ ...grant, isInternal: true })).origin).to.equal(server.endpoint);
+    const { url } = await store.signPut({ ...grant, contentType: 'text/plain', contentLength: 1 });
+    expect(new URL(url).origin).to.equal(server.endpoint);
+    await store.delete(KEY);
+    store.close();
+  });
+
+  it('signs links for 7 days with static keys, and for no longer', async () => {
+    const store = new S3Store(s3Options(server));
+    const link = new URL(await store.signGet({ key: KEY, expiresInSeconds: 7 * 24 * 3_600 }));
+    expect(link.searchParams.get('X-Amz-Expires')).to.equal('604800');
+    expect(link.searchParams.has('X-Amz-Security-Token')).to.equal(false);
+    const longer = store.signGet({ key: KEY, expiresInSeconds: 7 * 24 * 3_600 + 1 });
+    expect(await longer.catch((error) => error)).to.be.instanceOf(Error);
+    store.close();
+  });
+
+  it('of AWS is addressed by its virtual host in its region', async () => {
+    const options = { ...s3Options(server), endpoint: null, region: 'eu-west-1', pathStyle: false };
+    const store = new S3Store({ ...options, egress: PUBLIC });
+    const link = new URL(await store.signGet({ key: KEY, expiresInSeconds: 60 }));
+    expect(link.origin).to.equal(`https://${BUCKET}.s3.eu-west-1.amazonaws.com`);
+    store.close();
+  });
+});
+
+/** What a client gets whose DNS knows the link's host. */
+function getFrom(port: number, link: URL): Promise<{ status: number; body: string }> {
+  return new Promise((resolve, reject) => {
+    const path = link.pathname + link.search;
+    request({ host: '127.0.0.1', port, path, headers: { host: link.host } }, (response) => {
+      text(response).then((body) => resolve({ status: response.statusCode!, body }), reject);
+    })
+      .once('error', reject)
+      .end();
+  });
+}

@@ -1,0 +1,268 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { EgressAgentOptions } from '../../../gateway/egress/agent.ts';
+import { S3Store } from '../../../gateway/storage/s3-store.ts';
+import { Spool, type SpooledFile } from '../../../gateway/storage/spool.ts';
+import { Uploader } from '../../../gateway/storage/upload.ts';
+import { UploadError } from '../../../gateway/storage/upload-error.ts';
+import { type S3Server, startS3 } from '../../support/s3-server.ts';
+import { startSocketServer } from '../egress/loopback-server.ts';
+import * as faults from './faulty-store.ts';
+import { BUCKET, s3Options } from './stores.ts';
+
+const MIB = 1024 * 1024;
+const PUBLIC: EgressAgentOptions = { allow: [], deny: [], plainHTTP: false };
+const SHORT_MS = 1_500;
+
+async function* repeat(chunk: Buffer, times: number): AsyncGenerator<Buffer> {
+  for (let index = 0; index < times; index++) yield chunk;
+}
+
+describe('an upload from a sidecar', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-spool-'));
+  let uploader: Uploader;
+  let spool: Spool;
+  let small: SpooledFile;
+  let large: SpooledFile;
+  before(async () => {
+    uploader = new Uploader({ egress: PUBLIC, idleMs: 400 });
+    spool = await Spool.open({ folder, mostBytes: 100 * MIB });
+    small = await spool.hold(repeat(Buffer.from('hello'), 1), { mostBytes: MIB });
+    large = await spool.hold(repeat(Buffer.alloc(MIB), 32), { mostBytes: 32 * MIB });
+  });
+  after(() => {
+    uploader.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  const grantFor = (url: string, file: SpooledFile, isTenantHost = false) => ({
+    url,
+    headers: { 'content-type': 'image/png', 'content-length': String(file.bytes) },
+    isTenantHost,
+  });
+  const upload = (url: string, file: SpooledFile, deadlineMs = SHORT_MS, isTenantHost = false) =>
+    uploader.upload(file, grantFor(url, file, isTenantHost), { deadlineMs }).then(
+      () => null,
+      (error: UploadError) => error,
+    );
+
+  const refusals: [string, faults.Fault, string][] = [
+    ['is full', faults.answerAtOnce(507), 'full'],
+    ['is over its quota', faults.answerAtOnce(403, 'QuotaExceeded'), 'full'],
+    ['fills up midway', faults.answerMidway(507), 'full'],
+    ['is full at the end', faults.answerAtEnd(507, 'XMinioStorageFull'), 'full'],
+    ['denies', faults.answerAtOnce(403, 'AccessDenied'), 'denied'],
+    ['denies without a word', faults.answerAtEnd(403), 'denied'],
+    ['knows no such bucket', faults.answerAtOnce(404, 'NoSuchBucket'), 'refused'],
+    ['takes no object so large', faults.answerAtOnce(413), 'refused'],
+    ['answers with a redirect', faults.answerAtOnce(302), 'refused'],
+  ];
+  for (const [what, fault, reason] of refusals)
+    for (const size of ['small', 'large'])
+      it(`of a ${size} file ends at once as "${reason}" where the store ${what}`, async () => {
+        const store = await faults.startFaultyStore(fault);
+        const error = await upload(store.url, size === 'small' ? small : large, 20_000);
+        expect(error).to.be.instanceOf(UploadError);
+        expect(error).to.include({ reason, code: 'storage_upload_failed' });
+        expect(store.attempts).to.equal(1);
+        await store.stop();
+      });
+
+  it('sends nothing of a large file to a store that denies', async () => {
+    const store = await faults.startFaultyStore(faults.answerAtOnce(403, 'AccessDenied'));
+    await upload(store.url, large);
+    await store.stop();
+    expect(store.bytes).to.be.within(1, 4_096);
+  });
+
+  const passing: [string, faults.Fault][] = [
+    ['fails with 500', faults.answerAtEnd(500)],
+    ['fails with 503 midway', faults.answerMidway(503)],
+    ['asks to slow down', faults.answerAtOnce(429)],
+    ['breaks off midway', faults.breakOffMidway],
+    ['says nothing', faults.sayNothing],
+  ];
+  for (const [what, fault] of passing)
+    it(`is tried again where the store ${what}, and succeeds`, async () => {
+      const store = await faults.startFaultyStore(fault, fault, faults.answerAtEnd(200));
+      expect(await upload(store.url, large, 20_000)).to.equal(null);
+      expect(store.attempts).to.equal(3);
+      await store.stop();
+    });
+
+  const lasting: [string, faults.Fault, string][] = [
+    ['fails', faults.answerAtEnd(500), 'refused'],
+    ['breaks off midway', faults.breakOffMidway, 'unreachable'],
+    ['says nothing', faults.sayNothing, 'slow'],
+    ['reads a little and no more', faults.readLittle, 'slow'],
+  ];
+  for (const [what, fault, reason] of lasting)
+    it(`ends at its deadline as "${reason}" where the store ${what} every time`, async () => {
+      const store = await faults.startFaultyStore(fault);
+      const start = performance.now();
+      expect(await upload(store.url, large)).to.include({ reason });
+      expect((performance.now() - start) / SHORT_MS).to.be.within(0.5, 3);
+      expect(store.attempts).to.be.above(1);
+      await store.stop();
+    });
+
+  it('goes on by itself where the store never says that it may', async () => {
+    const store = await faults.startFaultyStore(faults.skipContinue);
+    const patient = new Uploader({ egress: PUBLIC });
+    await patient.upload(large, grantFor(store.url, large), { deadlineMs: 20_000 });
+    expect(store.attempts).to.equal(1);
+    patient.close();
+    await store.stop();
+    expect(store.bytes).to.be.above(large.bytes);
+  });
+
+  it('ends as "unreachable" where nothing listens', async () => {
+    expect(await upload('http://127.0.0.1:1/bucket/key', small)).to.include({ reason: 'unreachable' });
+  });
+
+  it('ends with the reason of the one who gives it up', async () => {
+    const store = await faults.startFaultyStore(faults.sayNothing);
+    const canceled = new AbortController();
+    const reason = new Error('canceled');
+    const ended = uploader
+      .upload(large, grantFor(store.url, large), { deadlineMs: 20_000, signal: canceled.signal })
+      .catch((error) => error);
+    while (store.attempts === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    canceled.abort(reason);
+    expect(await ended).to.equal(reason);
+    await store.stop();
+  });
+
+  it('dials no private address that a tenant named', async () => {
+    const heard = await startSocketServer((socket) => socket.end());
+    for (const host of ['https://127.0.0.1', 'http://127.0.0.1', 'https://a.localhost'])
+      expect(await upload(`${host}:${heard.port}/b/k`, small, SHORT_MS, true), host).to.include({
+        reason: 'unreachable',
+      });
+    expect(heard.connections).to.equal(0);
+    await heard.stop();
+  });
+
+  describe('to a real store', () => {
+    let server: S3Server;
+    let store: S3Store;
+    beforeEach(async function () {
+      this.timeout(600_000);
+      server = await startS3();
+      server.createBucket(BUCKET);
+      store = new S3Store(s3Options(server));
+    });
+    afterEach(async () => {
+      store.close();
+      await server.stop();
+    });
+    const sign = (file: SpooledFile, expiresInSeconds = 60) =>
+      store.signPut({
+        key: 'a/0.png',
+        contentType: 'image/png',
+        contentLength: file.bytes,
+        expiresInSeconds,
+      });
+
+    it('arrives whole', async () => {
+      for (const file of [small, large]) {
+        await uploader.upload(file, await sign(file), { deadlineMs: 20_000 });
+        expect((await store.head('a/0.png'))?.contentLength).to.equal(file.bytes);
+      }
+    });
+
+    it('ends as "unreachable" where it was killed, and leaves no part of an object', async () => {
+      const grant = await sign(large);
+      await server.kill();
+      const error = await uploader.upload(large, grant, { deadlineMs: 500 }).catch((thrown) => thrown);
+      expect(error).to.include({ reason: 'unreachable' });
+      expect(readdirSync(join(server.folder, BUCKET))).to.deep.equal([]);
+    });
+
+    it('ends as "slow" where it is frozen', async () => {
+      const grant = await sign(large);
+      server.pause();
+      const error = await uploader.upload(large, grant, { deadlineMs: 500 }).catch((thrown) => thrown);
+      expect(error).to.include({ reason: 'slow' });
+      server.resume();
+    });
+
+    it('ends as "unreachable" where it is killed midway, and leaves no part of an object', async () => {
+      let bytes = 0;
+      const between = await startSocketServer((socket) => {
+        const onward = connect(server.port, '127.0.0.1').on('error', () => socket.destroy());
+        socket
+          .on('error', () => onward.destroy())
+          .on('data', (chunk) => {
+            bytes += chunk.length;
+            if (bytes > MIB) server.kill();
+          });
+        socket.pipe(onward).pipe(socket);
+      });
+      const through = new S3Store({ ...s3Options(server), endpoint: `http://127.0.0.1:${between.port}` });
+      const place = { key: 'a/0.png', contentType: 'image/png', expiresInSeconds: 60 };
+      const grant = await through.signPut({ ...place, contentLength: large.bytes });
+      const error = await uploader.upload(large, grant, { deadlineMs: SHORT_MS }).catch((thrown) => thrown);
+      expect(error).to.include({ reason: 'unreachable' });
+      expect(bytes).to.be.above(MIB);
+      const left = readdirSync(join(server.folder, BUCKET), { recursive: true, encoding: 'utf8' });
+      expect(left.filter((path) => path.endsWith('.png'))).to.deep.equal([]);
+      through.close();
+      await between.stop();
+    });
+  });
+
+  describe('is held on disk', () => {
+    const held = () => readdirSync(folder).length;
+
+    it('up to a size, and leaves nothing of what is larger', async () => {
+      const before = { files: held(), used: spool.used };
+      const error = await spool.hold(repeat(Buffer.alloc(MIB), 3), { mostBytes: 2 * MIB }).catch((e) => e);
+      expect(error).to.include({ code: 'storage_upload_failed', reason: 'tooLarge' });
+      expect({ files: held(), used: spool.used }).to.deep.equal(before);
+    });
+
+    it('up to a size of all files together, whose room comes back', async () => {
+      const first = await spool.hold(repeat(Buffer.alloc(MIB), 40), { mostBytes: 100 * MIB });
+      const tooMuch = () => spool.hold(repeat(Buffer.alloc(MIB), 40), { mostBytes: 100 * MIB });
+      expect(await tooMuch().catch((error) => error)).to.include({ reason: 'spool' });
+      await first.remove();
+      await first.remove();
+      await (await tooMuch()).remove();
+      expect(held()).to.equal(2);
+    });
+
+    it('and leaves nothing where the source fails or the caller gives up', async () => {
+      const before = { files: held(), used: spool.used };
+      const broken = async function* () {
+        yield Buffer.alloc(MIB);
+        throw new Error('engine died');
+      };
+      expect(await spool.hold(broken(), { mostBytes: 9 * MIB }).catch((e) => e.message)).to.equal(
+        'engine died',
+      );
+      const end = new AbortController();
+      const endless = async function* () {
+        yield Buffer.alloc(MIB);
+        end.abort(new Error('canceled'));
+        yield Buffer.alloc(MIB);
+        await new Promise(() => {});
+      };
+      const options = { mostBytes: 9 * MIB, signal: end.signal };
+      expect(await spool.hold(endless(), options).catch((e) => e.message)).to.equal('canceled');
+      expect({ files: held(), used: spool.used }).to.deep.equal(before);
+    });
+
+    it('and what an earlier process left there is removed', async () => {
+      const other = mkdtempSync(join(tmpdir(), 'berth-spool-'));
+      const left = await Spool.open({ folder: other, mostBytes: MIB });
+      await left.hold(repeat(Buffer.from('x'), 1), { mostBytes: MIB });
+      await Spool.open({ folder: other, mostBytes: MIB });
+      expect(readdirSync(other)).to.deep.equal([]);
+      rmSync(other, { recursive: true });
+    });
+  });
+});
