@@ -56,14 +56,19 @@ const mayRetry = (error: ApiError): boolean =>
   error.status !== GATEWAY_TIMEOUT &&
   (error.details.retryAfter ?? 0) <= LONGEST_RETRY_SECONDS;
 
-/** Answers with the envelope, unless an answer has begun; never throws. */
+/** Answers with the envelope, or breaks off an answer that has begun; never throws. */
 export function sendError(
   res: ServerResponse,
   error: ApiError,
   requestId: string,
   end = (response: ServerResponse, text: string): void => void response.end(text),
 ): void {
-  if (res.destroyed || res.headersSent) return;
+  if (res.destroyed || res.writableEnded) return;
+  if (res.headersSent) {
+    // Half an answer must not look like a whole one.
+    res.destroy();
+    return;
+  }
   const text = JSON.stringify(buildEnvelope(error));
   const headers = buildErrorHeaders(error, requestId);
   headers.push('content-type', JSON_TYPE, 'content-length', String(Buffer.byteLength(text)));
