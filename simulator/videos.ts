@@ -130,7 +130,7 @@ const describeVideo = ({ options }: Engine, job: VideoJob): object => ({
   completed_at: job.status === 'completed' ? job.endedAt : null,
   expires_at: null,
   size: `${job.order.size.width}x${job.order.size.height}`,
-  seconds: `${job.order.frames / job.order.fps}`,
+  seconds: `${Number((job.order.frames / job.order.fps).toFixed(3))}`,
   fps: job.order.fps,
   num_frames: job.order.frames,
   remixed_from_video_id: null,

@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { crc32 } from 'node:zlib';
 import { expect } from 'chai';
 import sharp from 'sharp';
@@ -259,6 +260,19 @@ describe('the simulator as an engine of images', () => {
       expect(response.status).to.equal(400);
       expect((await simulator.readControl()).requests).to.equal(1);
     });
+
+  it('ends the call when an upload breaks off', async () => {
+    const { hostname, port } = new URL(simulator.url);
+    const socket = connect(Number(port), hostname);
+    socket.write(
+      `POST ${EDITS} HTTP/1.1\r\nhost: x\r\ncontent-type: multipart/form-data; boundary=b\r\n` +
+        'content-length: 9999\r\n\r\n--b\r\ncontent-disposition: form-data; name="image"; filename="a"\r\n\r\nxx',
+    );
+    await until(async () => (await simulator.readControl()).inflight === 1);
+    socket.destroy();
+    await until(async () => (await simulator.readControl()).inflight === 0);
+    expect(await readImages(await generate())).to.have.lengthOf(1);
+  });
 
   it('refuses a form beyond the limit', async () => {
     const status = await edit([['image', Buffer.alloc(65 * 1024 * 1024)]]).then(
