@@ -95,11 +95,12 @@ local function encode_text(text)
   return (text and text ~= '') and cjson.encode(text) or 'null'
 end
 
--- The body is put together as text: cjson writes 14 digits, and a registration id may have 15.
+-- The row of the outbox: callback, line break, body. It is put together as text, since cjson writes 14 digits and a
+-- registration id may have 15, and in one go, since Lua hashes every long string that it makes.
 local function encode_event(request, now, ending, payload)
   local seconds = string.format('%d', math.floor(now / SECOND_MS))
   return table.concat({
-    '{"id":"', ending.event, '","type":"', EVENT_TYPES[ending.status], '","created_at":', seconds,
+    request.webhook_url, '\n{"id":"', ending.event, '","type":"', EVENT_TYPES[ending.status], '","created_at":', seconds,
     ',"data":{"id":"', request.id, '","status":"', ending.status, '","modality":"', request.modality,
     '","namespace_name":"', request.namespace, '","registration_id":', request.registration_id,
     ',"created_at":', string.format('%d', math.floor(request.queued_at / SECOND_MS)), ',"completed_at":', seconds,
@@ -113,11 +114,11 @@ end
 local function write_event(request, now, ending)
   ending.event = 'evt_' .. string.sub(request.id, 5)
   local payload = ending.payload and ending.payload ~= '' and ending.payload or '{}'
-  local body = encode_event(request, now, ending, payload)
-  if #body > MAX_EVENT_BYTES then
-    body = encode_event(request, now, ending, '{"_truncated":true}')
+  local row = encode_event(request, now, ending, payload)
+  if #row - #request.webhook_url - 1 > MAX_EVENT_BYTES then
+    row = encode_event(request, now, ending, '{"_truncated":true}')
   end
-  redis.call('SET', work_key(request.namespace, 'event:', ending.event), request.webhook_url .. '\n' .. body)
+  redis.call('SET', work_key(request.namespace, 'event:', ending.event), row)
   redis.call('ZADD', work_key(request.namespace, 'outbox'), now, ending.event)
   redis.call('PUBLISH', 'n:{' .. request.namespace .. '}:events', '1')
 end
