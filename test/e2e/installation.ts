@@ -136,14 +136,12 @@ export const removeModel = async (name: string): Promise<void> => {
   await kubectl('delete', 'modeldeployment', name, '--ignore-not-found', '--timeout=120s');
 };
 
-/** Asks each replica's control port. */
-export async function control(name: string, method: string, settings?: object): Promise<unknown[]> {
-  const pods = (await listModelPods(name)).filter(isPodReady);
-  return Promise.all(
-    pods.map(async ({ status }) => {
-      const body = settings === undefined ? null : JSON.stringify(settings);
-      const response = await fetch(`http://${status.podIP}:9100/control`, { method, body });
-      return response.json();
-    }),
-  );
+/** Done as soon as the operator answers to a change: what was queued before is behind it. */
+export async function proveReconciling(name: string, seconds: number): Promise<void> {
+  await apply({ apiVersion: 'berth.dev/v1alpha1', kind: 'APIKey', metadata: { name, namespace: 'other' } });
+  try {
+    await kubectl('wait', `apikey/${name}`, '-n', 'other', '--for=condition=Ready', `--timeout=${seconds}s`);
+  } finally {
+    await kubectl('delete', 'apikey', name, '-n', 'other');
+  }
 }

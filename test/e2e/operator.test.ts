@@ -4,12 +4,12 @@ import type { EndpointEntry } from '../../launch/endpoints-file.ts';
 import { startComponent, stopComponent, waitForServer } from '../cluster/cluster.ts';
 import { killContainer } from './containers.ts';
 import {
-  apply,
   cluster,
   deploySimulator,
   isPodReady,
   kubectl,
   listPods,
+  proveReconciling,
   readObject,
   removeModel,
   waitForModel,
@@ -31,16 +31,6 @@ const readLeader = async (): Promise<string> => {
   const leases = JSON.parse(await kubectl('get', 'leases', '-n', 'berth', '-o', 'json')).items as Lease[];
   return leases[0]?.spec.holderIdentity ?? '';
 };
-
-/** Done as soon as the operator answers to a change: what was queued before is behind it. */
-async function proveReconciling(name: string, seconds: number): Promise<void> {
-  await apply({ apiVersion: 'berth.dev/v1alpha1', kind: 'APIKey', metadata: { name, namespace: 'other' } });
-  try {
-    await kubectl('wait', `apikey/${name}`, '-n', 'other', '--for=condition=Ready', `--timeout=${seconds}s`);
-  } finally {
-    await kubectl('delete', 'apikey', name, '-n', 'other');
-  }
-}
 
 describe('the operator', () => {
   it('writes nothing when it is restarted and nothing has changed', async () => {
