@@ -50,7 +50,7 @@ export interface ObjectStore {
   signGet(grant: GetGrant): Promise<string>;
   /** For what the front itself has in memory, such as inputs. */
   put(key: string, body: Buffer, contentType: string): Promise<void>;
-  /** null if there is no such object. */
+  /** null if there is no such object; the body is to be read to its end, or destroyed. */
   get(key: string): Promise<StoredObject | null>;
   /** null if there is no such object. */
   head(key: string): Promise<ObjectFacts | null>;

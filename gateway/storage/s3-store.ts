@@ -10,8 +10,8 @@ import {
   S3ServiceException,
 } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
-import { NodeHttpHandler } from '@smithy/node-http-handler';
 import type { EgressAgentOptions } from '../egress/agent.ts';
+import { BoundedHandler } from './bounded-handler.ts';
 import { isPlainKey } from './object-keys.ts';
 import {
   formatDisposition,
@@ -182,7 +182,7 @@ function createClient(options: S3StoreOptions, endpoint: string | null, agents: 
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     maxAttempts: ATTEMPTS,
-    requestHandler: new NodeHttpHandler({
+    requestHandler: new BoundedHandler({
       httpAgent: agents.http,
       httpsAgent: agents.https,
       connectionTimeout: CONNECT_TIMEOUT_MS,

@@ -73,7 +73,7 @@ export const classifyAnswer = (status: number, code: string | undefined): Storag
 
 /** Why no answer came: of whatever the network, TLS or an egress rule threw. */
 export function classifyFailure(error: unknown): StorageReason {
-  if ((error as Error | null)?.name === 'TimeoutError') return 'slow';
+  if (/^(Timeout|Abort)Error$/.test((error as Error | null)?.name ?? '')) return 'slow';
   const { kind } = error instanceof EgressError ? error : toEgressError(error);
   if (kind === 'timeout' || kind === 'aborted') return 'slow';
   if (kind === 'tls') return 'certificate';

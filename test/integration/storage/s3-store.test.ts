@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs';
-import { request } from 'node:http';
+import { type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
@@ -7,7 +7,7 @@ import type { EgressAgentOptions } from '../../../gateway/egress/agent.ts';
 import { S3Store, type S3StoreOptions } from '../../../gateway/storage/s3-store.ts';
 import { StorageError } from '../../../gateway/storage/storage-error.ts';
 import { type S3Server, startS3 } from '../../support/s3-server.ts';
-import { startSocketServer } from '../egress/loopback-server.ts';
+import { startHttpServer, startSocketServer } from '../egress/loopback-server.ts';
 import { BUCKET, s3Options } from './stores.ts';
 
 const KEY = 'results/team-a/req_1/1/0.png';
@@ -93,6 +93,38 @@ describe('a bucket of S3', () => {
     });
   });
 
+  describe('of a tenant whose server means harm', () => {
+    const answers: Record<string, (request: IncomingMessage, response: ServerResponse) => void> = {
+      'an error without end': (_request, response) => flood(response.writeHead(400)),
+      'a success without end': (_request, response) => flood(response.writeHead(200)),
+      'an object without end': (request, response) => {
+        response.writeHead(200);
+        if (request.method === 'GET') flood(response);
+        else response.end();
+      },
+      'an object that breaks off': (request, response) => {
+        if (request.method !== 'GET') response.end();
+        else response.writeHead(200, { 'content-length': 10 }).write('x', () => request.socket.destroy());
+      },
+      'another object': (_request, response) => response.end('something else'),
+    };
+    for (const [what, answer] of Object.entries(answers))
+      it(`costs little by ${what}`, async () => {
+        let sent = 0;
+        const harmful = await startHttpServer((request, response) => {
+          request.socket.once('close', () => {
+            sent += request.socket.bytesWritten;
+          });
+          answer(request.resume(), response);
+        });
+        const endpoint = `http://127.0.0.1:${harmful.port}`;
+        const error = await verify({ ...s3Options(server), endpoint, egress: LOOPBACK });
+        expect(error).to.be.instanceOf(StorageError);
+        await harmful.stop();
+        expect(sent).to.be.below(32 * 1024 * 1024);
+      });
+  });
+
   it('is never dialled at a private address that a tenant names', async () => {
     const heard = await startSocketServer((socket) => socket.end());
     for (const host of ['127.0.0.1', 'store.localhost', '[::ffff:127.0.0.1]', '2130706433'])
@@ -166,6 +198,17 @@ describe('a bucket of S3', () => {
     store.close();
   });
 });
+
+/** As much as the other end takes. */
+function flood(response: ServerResponse): void {
+  const chunk = Buffer.alloc(256 * 1024, ' ');
+  const write = () => {
+    while (!response.destroyed && response.write(chunk));
+    response.once('drain', write);
+  };
+  response.on('error', () => {});
+  write();
+}
 
 /** What a client gets whose DNS knows the link's host. */
 function getFrom(port: number, link: URL): Promise<{ status: number; body: string }> {

@@ -1,0 +1,35 @@
+/** The SDK's way to the network, with a bound on answers that it would read to their end whatever their length. */
+import { addAbortSignal, type Readable, Transform } from 'node:stream';
+import { NodeHttpHandler } from '@smithy/node-http-handler';
+
+/** More than any answer that is no object. */
+const MOST_BYTES = 64 * 1024;
+/** From its headers to its end. */
+const MOST_MS = 10_000;
+
+type Handle = NodeHttpHandler['handle'];
+
+/** Objects themselves are as long as they are: who reads one sees to it. */
+export class BoundedHandler extends NodeHttpHandler {
+  override async handle(...[request, options]: Parameters<Handle>): ReturnType<Handle> {
+    const answer = await super.handle(request, options);
+    const { response } = answer;
+    const isObject = request.method === 'GET' && response.statusCode < 300;
+    if (!isObject && response.body) response.body = bound(response.body as Readable);
+    return answer;
+  }
+}
+
+function bound(body: Readable): Readable {
+  let left = MOST_BYTES;
+  const bounded = new Transform({
+    transform(chunk: Buffer, _encoding, callback) {
+      left -= chunk.length;
+      if (left < 0) callback(new Error('the answer is too long'));
+      else callback(null, chunk);
+    },
+  });
+  bounded.once('close', () => body.destroy());
+  body.once('error', (error) => bounded.destroy(error));
+  return addAbortSignal(AbortSignal.timeout(MOST_MS), body.pipe(bounded));
+}

@@ -1,0 +1,69 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { Spool } from '../../../gateway/storage/spool.ts';
+
+const MIB = 1024 * 1024;
+
+async function* repeat(chunk: Buffer, times: number): AsyncGenerator<Buffer> {
+  for (let index = 0; index < times; index++) yield chunk;
+}
+
+describe('a result on its way is held on disk', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-spool-'));
+  let spool: Spool;
+  before(async () => {
+    spool = await Spool.open({ folder, mostBytes: 64 * MIB });
+  });
+  after(() => rmSync(folder, { recursive: true }));
+
+  const held = () => readdirSync(folder).length;
+
+  it('up to a size, and leaves nothing of what is larger', async () => {
+    const before = { files: held(), used: spool.used };
+    const error = await spool.hold(repeat(Buffer.alloc(MIB), 3), { mostBytes: 2 * MIB }).catch((e) => e);
+    expect(error).to.include({ code: 'storage_upload_failed', reason: 'tooLarge' });
+    expect({ files: held(), used: spool.used }).to.deep.equal(before);
+  });
+
+  it('up to a size of all files together, whose room comes back', async () => {
+    const first = await spool.hold(repeat(Buffer.alloc(MIB), 40), { mostBytes: 100 * MIB });
+    const tooMuch = () => spool.hold(repeat(Buffer.alloc(MIB), 40), { mostBytes: 100 * MIB });
+    expect(await tooMuch().catch((error) => error)).to.include({ reason: 'spool' });
+    await first.remove();
+    await first.remove();
+    await (await tooMuch()).remove();
+    expect(held()).to.equal(0);
+  });
+
+  it('and leaves nothing where the source fails or the caller gives up', async () => {
+    const before = { files: held(), used: spool.used };
+    const broken = async function* () {
+      yield Buffer.alloc(MIB);
+      throw new Error('engine died');
+    };
+    expect(await spool.hold(broken(), { mostBytes: 9 * MIB }).catch((e) => e.message)).to.equal(
+      'engine died',
+    );
+    const end = new AbortController();
+    const endless = async function* () {
+      yield Buffer.alloc(MIB);
+      end.abort(new Error('canceled'));
+      yield Buffer.alloc(MIB);
+      await new Promise(() => {});
+    };
+    const options = { mostBytes: 9 * MIB, signal: end.signal };
+    expect(await spool.hold(endless(), options).catch((e) => e.message)).to.equal('canceled');
+    expect({ files: held(), used: spool.used }).to.deep.equal(before);
+  });
+
+  it('and what an earlier process left there is removed', async () => {
+    const other = mkdtempSync(join(tmpdir(), 'berth-spool-'));
+    const left = await Spool.open({ folder: other, mostBytes: MIB });
+    await left.hold(repeat(Buffer.from('x'), 1), { mostBytes: MIB });
+    await Spool.open({ folder: other, mostBytes: MIB });
+    expect(readdirSync(other)).to.deep.equal([]);
+    rmSync(other, { recursive: true });
+  });
+});
