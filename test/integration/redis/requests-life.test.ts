@@ -1,9 +1,7 @@
 import { expect } from 'chai';
-import { deriveEventId, type StoredObject } from '../../../contract/request.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
-import { forgetObjects, registerObjects, takeDueObjects } from '../../../redis/object-cleanup.ts';
-import { removeEvents, takeEvents } from '../../../redis/outbox.ts';
+import { takeEvents } from '../../../redis/outbox.ts';
 import {
   cancelRequest,
   claimRequest,
@@ -17,10 +15,8 @@ import { readRequest } from '../../../redis/request-record.ts';
 import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import {
-  failure,
   newRequestId,
   newToken,
-  outputOf,
   passTime,
   publishMedia,
   submissionOf,
@@ -45,8 +41,6 @@ describe('the life of a request', () => {
     cancelRequest(connection.redis, { namespace, id, token });
   const read = async (id: string) => (await readRequest(connection.redis, namespace, id))!;
   const events = () => takeEvents(connection.redis, namespace, { limit: 100, leaseMs: 60_000 });
-  const dueObjects = () => takeDueObjects(connection.redis, namespace, { limit: 100, leaseMs: 60_000 });
-  const object = (key: string): StoredObject => ({ credential: null, key });
 
   before(async () => {
     server = await startRedis();
@@ -147,124 +141,6 @@ describe('the life of a request', () => {
     });
   });
 
-  describe('finish', () => {
-    it('keeps where the files are, drops the prompt and writes request.completed', async () => {
-      const id = await submit({ webhookUrl: 'https://example.com/hook' });
-      const job = (await claim())!;
-      expect(await connection.redis.exists(`w:{${namespace}}:params:${id}`)).to.equal(1);
-      expect(await finishRequest(connection.redis, job.claim, success())).to.equal('done');
-      const record = await read(id);
-      expect(record).to.deep.include({ status: 'succeeded', output: outputOf('results/one.mp4') });
-      expect(record.completedAt).to.be.at.least(record.startedAt!);
-      expect(await connection.redis.exists(`w:{${namespace}}:params:${id}`)).to.equal(0);
-
-      const [event, ...others] = await events();
-      expect(others).to.deep.equal([]);
-      expect(event).to.deep.include({
-        id: deriveEventId(id),
-        type: 'request.completed',
-        requestId: id,
-        webhookUrl: 'https://example.com/hook',
-      });
-      const completed = Math.floor(record.completedAt! / 1000);
-      expect(JSON.parse(event!.body)).to.deep.equal({
-        id: deriveEventId(id),
-        type: 'request.completed',
-        created_at: completed,
-        data: {
-          id,
-          status: 'succeeded',
-          modality: 'video',
-          namespace_name: namespace,
-          registration_id: record.registrationId,
-          created_at: Math.floor(record.queuedAt / 1000),
-          completed_at: completed,
-          output_object_key: 'results/one.mp4',
-          output_bucket: 'results',
-          result_payload: { outputs: 1 },
-          error_code: null,
-          error_message: null,
-        },
-      });
-    });
-
-    it('keeps why it failed, word for word, and writes request.failed', async () => {
-      const id = await submit();
-      const message = 'Say "no"\n\tto \\ / é 😀 \u0001';
-      const outcome = { status: 'failed', code: 'vram_exceeded', message, objects: [] } as const;
-      await finishRequest(connection.redis, (await claim())!.claim, outcome);
-      const ending = { status: 'failed', errorCode: 'vram_exceeded', errorMessage: message, output: null };
-      expect(await read(id)).to.deep.include(ending);
-      const [event] = await events();
-      expect(event?.type).to.equal('request.failed');
-      expect(JSON.parse(event!.body).data).to.deep.include({
-        status: 'failed',
-        error_code: 'vram_exceeded',
-        error_message: message,
-        output_object_key: null,
-        output_bucket: null,
-        result_payload: {},
-      });
-    });
-
-    it('answers already_done_by_you to a repeat, even with another outcome, and changes nothing', async () => {
-      const id = await submit({ priceMicros: 7 });
-      const { claim: held } = (await claim())!;
-      await finishRequest(connection.redis, held, success());
-      const record = await read(id);
-      expect(await finishRequest(connection.redis, held, failure())).to.equal('already_done_by_you');
-      expect(await read(id)).to.deep.equal(record);
-      expect(await connection.redis.get(`w:{${namespace}}:credit`)).to.equal('7');
-      expect(await events()).to.have.length(1);
-    });
-
-    it('answers stale to every other token and to an unknown request', async () => {
-      const id = await submit();
-      expect(await finishRequest(connection.redis, { namespace, id, token: '' }, success())).to.equal(
-        'stale',
-      );
-      const { claim: held } = (await claim())!;
-      const stranger = { ...held, token: newToken() };
-      expect(await finishRequest(connection.redis, stranger, success())).to.equal('stale');
-      const unknown = { ...held, id: newRequestId() };
-      expect(await finishRequest(connection.redis, unknown, success())).to.equal('stale');
-      expect((await read(id)).status).to.equal('running');
-      await releaseRequest(connection.redis, held);
-      const nobody = { ...held, token: '' };
-      expect(await finishRequest(connection.redis, nobody, success())).to.equal('stale');
-      expect(await renewClaim(connection.redis, nobody)).to.equal('stale');
-    });
-
-    it('comes too late past the deadline: the request has timed out, and the worker is stale', async () => {
-      await publishMedia(connection.redis, { namespace, name: deployment, limits: { videoTimeoutMs: 20 } });
-      const id = await submit({ priceMicros: 7 });
-      const { claim: held } = (await claim())!;
-      await passTime(connection.redis, 20);
-      for (let i = 0; i < 2; i++) {
-        expect(await finishRequest(connection.redis, held, success())).to.equal('stale');
-      }
-      expect(await read(id)).to.include({ status: 'failed', errorCode: 'model_timeout' });
-      expect(await connection.redis.get(`w:{${namespace}}:credit`)).to.equal('0');
-      expect(await events()).to.have.length(1);
-    });
-
-    it('replaces a payload that would make the event larger than 64 KiB', async () => {
-      for (const [length, truncated] of [
-        [64_000, false],
-        [65_536, true],
-      ] as const) {
-        await submit();
-        const payload = { text: 'x'.repeat(length) };
-        await finishRequest(connection.redis, (await claim())!.claim, { ...success(), payload });
-        const [event] = await events();
-        expect(event!.body.length).to.be.at.most(65_536);
-        const { result_payload: result } = JSON.parse(event!.body).data;
-        expect(result).to.deep.equal(truncated ? { _truncated: true } : payload);
-        await removeEvents(connection.redis, namespace, [event!.id]);
-      }
-    });
-  });
-
   describe('release', () => {
     it('puts the request before all others without counting an attempt; outside it stays running', async () => {
       const id = await submit();
@@ -321,88 +197,6 @@ describe('the life of a request', () => {
       await cancel(first);
       expect((await claim())?.claim.id).to.equal(second);
       expect(await claim()).to.equal(null);
-    });
-  });
-
-  describe('stored objects', () => {
-    it('come up when they are due, and again unless they were said to be removed', async () => {
-      const { redis } = connection;
-      await registerObjects(redis, namespace, { objects: [object('soon'), object('too')], removeInMs: 5 });
-      await registerObjects(redis, namespace, { objects: [object('late')], removeInMs: 60_000 });
-      expect(await dueObjects()).to.deep.equal([]);
-      await passTime(redis, 5);
-      const due = await takeDueObjects(redis, namespace, { limit: 10, leaseMs: 5 });
-      expect(due).to.have.deep.members([object('soon'), object('too')]);
-      expect(await dueObjects(), 'under the lease').to.deep.equal([]);
-      await passTime(redis, 5);
-      expect(await takeDueObjects(redis, namespace, { limit: 1, leaseMs: 5 })).to.have.length(1);
-      await forgetObjects(redis, namespace, [object('soon'), object('too')]);
-      await passTime(redis, 5);
-      expect(await dueObjects()).to.deep.equal([]);
-    });
-
-    it('of an input belong to the request once it is accepted, and are due when it ends', async () => {
-      const { redis } = connection;
-      const inputs = [object('inputs/1'), object('inputs/2')];
-      for (const end of ['finish', 'cancel']) {
-        await registerObjects(redis, namespace, { objects: inputs, removeInMs: 0 });
-        const id = await submit({ inputs });
-        expect(await dueObjects(), 'while it waits').to.deep.equal([]);
-        if (end === 'cancel') await cancel(id);
-        else await finishRequest(redis, (await claim())!.claim, failure());
-        expect(await dueObjects()).to.have.deep.members(inputs);
-      }
-    });
-
-    it('of a result are kept until their retention ends, or for ever', async () => {
-      const { redis } = connection;
-      await submit();
-      const { claim: held } = (await claim())!;
-      const [kept, managed] = [{ credential: 'mine', key: 'kept' }, object('managed')];
-      await registerObjects(redis, namespace, { objects: [kept, managed], removeInMs: 0 });
-      const fates = [
-        { object: kept, removeInMs: null },
-        { object: managed, removeInMs: 10 },
-      ];
-      await finishRequest(redis, held, success(fates));
-      expect(await dueObjects()).to.deep.equal([]);
-      await passTime(redis, 10);
-      expect(await dueObjects()).to.deep.equal([managed]);
-    });
-  });
-
-  describe('the outbox', () => {
-    it('gives events under a lease, oldest first, until they are removed', async () => {
-      const ids = [];
-      for (let i = 0; i < 3; i++) {
-        ids.push(await submit());
-        await cancel(ids[i]!);
-        await passTime(connection.redis, 1);
-      }
-      const take = (limit: number, leaseMs: number) =>
-        takeEvents(connection.redis, namespace, { limit, leaseMs });
-      const first = await take(2, 5);
-      expect(first.map(({ requestId }) => requestId)).to.deep.equal(ids.slice(0, 2));
-      await removeEvents(connection.redis, namespace, [first[0]!.id]);
-      await passTime(connection.redis, 5);
-      const left = await take(10, 60_000);
-      expect(left.map(({ requestId }) => requestId)).to.have.members(ids.slice(1));
-      await removeEvents(
-        connection.redis,
-        namespace,
-        left.map(({ id }) => id),
-      );
-      expect(await connection.redis.keys(`w:{${namespace}}:event:*`)).to.deep.equal([]);
-    });
-
-    it('drops rows that are no events, and gives the others', async () => {
-      const { redis } = connection;
-      const id = await submit();
-      await cancel(id);
-      await redis.zadd(`w:{${namespace}}:outbox`, '0', 'evt_gone', '0', 'evt_odd');
-      await redis.set(`w:{${namespace}}:event:evt_odd`, 'odd');
-      expect((await events()).map(({ requestId }) => requestId)).to.deep.equal([id]);
-      expect(await redis.zrange(`w:{${namespace}}:outbox`, '0', '-1')).to.deep.equal([deriveEventId(id)]);
     });
   });
 });
