@@ -31,6 +31,7 @@ const mocha = (folder: string, timeoutMs: number): Stage => ({
 });
 const check = (...command: string[]): Stage => ({ command, isMocha: false });
 
+const INTEGRATION_PROGRAMS = ['etcd', 'kube-apiserver', 'helm', 'versitygw'];
 const CHART_PROGRAMS = ['etcd', 'kube-apiserver', 'helm', 'kubeconform', 'helm-unittest'];
 
 const STAGES: Record<string, () => Stage> = {
@@ -38,7 +39,7 @@ const STAGES: Record<string, () => Stage> = {
   types: () => check('tsc', '--noEmit'),
   verify: () => check('node', 'tools/generate/main.ts', '--verify'),
   unit: () => mocha('unit', 10_000),
-  integration: () => ({ ...mocha('integration', 120_000), programs: ['etcd', 'kube-apiserver', 'helm'] }),
+  integration: () => ({ ...mocha('integration', 120_000), programs: INTEGRATION_PROGRAMS }),
   conformance: () => mocha('conformance', 120_000),
   chart: () => ({ ...mocha('chart', 300_000), programs: CHART_PROGRAMS }),
   e2e: () => ({

@@ -23,8 +23,7 @@ export function buildSidecarRoutes(options: SidecarRoutesOptions): AdminRoutes {
     // Also while draining: deletion alone takes a pod out of its Service.
     [ADMIN_PATHS.readyz]: answerHealth,
     [ADMIN_PATHS.engineStartup]: answerHealth,
-    [ADMIN_PATHS.engineLiveness]: () =>
-      health.isAlive ? OK : unavailable('the engine does not answer'),
+    [ADMIN_PATHS.engineLiveness]: () => (health.isAlive ? OK : unavailable('the engine does not answer')),
     [ADMIN_PATHS.drain]: async (req) => {
       if (isToken(req.headers[DRAIN_TOKEN_HEADER])) return { status: 200, body: await drain.begin() };
       options.onWrongToken();

@@ -11,7 +11,8 @@ import { stopCluster } from '../cluster/cluster.ts';
 import { ensurePython } from '../support/python.ts';
 import { CLUSTER_VARIABLE, ENDPOINTS_FILE, OPENAI_PYTHON } from './environment.ts';
 
-const CLUSTER = 'berth-e2e';
+/** Another name lets a second run go on beside this one. */
+const CLUSTER = process.env[CLUSTER_VARIABLE] ?? 'berth-e2e';
 const isKept = process.env.E2E_KEEP === '1';
 
 let mocha: ChildProcess | undefined;
