@@ -10,6 +10,7 @@ import { writeEndpoints } from '../../launch/endpoints-file.ts';
 import { stopCluster } from '../cluster/cluster.ts';
 import { ensurePython } from '../support/python.ts';
 import { CLUSTER_VARIABLE, ENDPOINTS_FILE, OPENAI_PYTHON } from './environment.ts';
+import { lockRun } from './run-lock.ts';
 
 /** Another name lets a second run go on beside this one. */
 const CLUSTER = process.env[CLUSTER_VARIABLE] ?? 'berth-e2e';
@@ -39,6 +40,7 @@ async function runTests(): Promise<number> {
   return new Promise((resolve) => mocha!.once('close', (code) => resolve(code ?? 1)));
 }
 
+const lock = await lockRun();
 try {
   process.exitCode = await runTests();
 } catch (error) {
@@ -46,4 +48,5 @@ try {
   process.exitCode = 1;
 } finally {
   if (!isKept) await stopCluster(CLUSTER);
+  lock.release();
 }
