@@ -40,7 +40,7 @@ async function runTests(): Promise<number> {
   return new Promise((resolve) => mocha!.once('close', (code) => resolve(code ?? 1)));
 }
 
-const lock = await lockRun();
+const lock = await lockRun(CLUSTER);
 try {
   process.exitCode = await runTests();
 } catch (error) {
