@@ -9,7 +9,7 @@ export function writeGuide(endpoints: EndpointsFile): string {
     '',
     ...listDeployments(endpoints.deployments),
     '',
-    ...(chat ? [...writeCurl(chat, prefix), '', ...writeSDK(chat), ''] : []),
+    ...(chat ? [...writeCurl(chat, prefix), '', ...writeSDK(chat, prefix), ''] : []),
     `All addresses and keys: .berth/endpoints.json. Another key: make key RPM=60 TPD=100000`,
   ].join('\n');
 }
@@ -29,8 +29,8 @@ const writeCurl = (chat: EndpointEntry, prefix: string): string[] => [
   `    -d '{"stream": true, "messages": [{"role": "user", "content": "Hello"}]}'`,
 ];
 
-const writeSDK = (chat: EndpointEntry): string[] => [
-  'OpenAI SDK (Python):',
+const writeSDK = (chat: EndpointEntry, prefix: string): string[] => [
+  prefix ? `OpenAI SDK (Python), in: ${prefix}python3` : 'OpenAI SDK (Python):',
   '  from openai import OpenAI',
   `  client = OpenAI(base_url="${chat.baseURL}", api_key="${chat.apiKey}")`,
   `  print(client.chat.completions.create(model="${chat.modelId}", messages=[{"role": "user", "content": "Hello"}]).choices[0].message.content)`,
