@@ -69,7 +69,13 @@ describe('the life of the operator and of what it runs', function () {
       startOperator();
       await makeReady('unread').then((pod) => cluster.removePod(namespace, pod));
       await withoutValidation(async () => {
-        await cluster.change(namespace, 'unread', { kind: 'Teapot' });
+        // The API server takes up a changed definition in its own time.
+        await until(() =>
+          cluster.change(namespace, 'unread', { kind: 'Teapot' }).then(
+            () => true,
+            () => false,
+          ),
+        );
         await until(
           async () => (await cluster.condition(namespace, 'unread', 'Accepted'))?.reason === 'InvalidSpec',
         );
