@@ -8,7 +8,8 @@ import { CACHE_FOLDER } from './environment.ts';
 
 const KEY_LABEL = 'dev.berth.test.key';
 const CERTIFICATES = '/etc/ssl/certs';
-const DEBIAN_MIRROR = 'http://deb.debian.org/debian';
+/** debootstrap's own default. */
+const DEFAULT_MIRROR = '';
 const DEBOOTSTRAP_SCRIPTS = '/usr/share/debootstrap/scripts';
 
 /** The key that the image of that name was built with, if there is one. */
@@ -56,7 +57,7 @@ function debootstrapCommand(release: string, root: string): string[] {
   const command = [debootstrap, '--variant=minbase', '--include=ca-certificates', release, root];
   // A release newer than this machine's debootstrap is made like unstable.
   const isKnown = existsSync(join(DEBOOTSTRAP_SCRIPTS, release));
-  return isKnown ? command : [...command, DEBIAN_MIRROR, join(DEBOOTSTRAP_SCRIPTS, 'sid')];
+  return isKnown ? command : [...command, DEFAULT_MIRROR, join(DEBOOTSTRAP_SCRIPTS, 'sid')];
 }
 
 /** Writes the image as an archive that containerd and Docker load. */
