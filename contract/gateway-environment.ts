@@ -34,6 +34,28 @@ export const GATEWAY_ENV = {
   egressDeny: 'GATEWAY_EGRESS_DENY',
   /** `true`: tenants' URLs may be http: where they lead to what GATEWAY_EGRESS_ALLOW lists. */
   egressPlainHTTP: 'GATEWAY_EGRESS_PLAIN_HTTP',
+  /** Sidecar: origin of the front's storage service. */
+  storageURL: 'GATEWAY_STORAGE_URL',
+  /** Folder for uploads and results on their way; emptied at the start. */
+  spoolPath: 'GATEWAY_SPOOL_PATH',
+  /** Bytes that it may hold. */
+  spoolBytes: 'GATEWAY_SPOOL_BYTES',
+  /** Front: port of the storage service. */
+  internalPort: 'GATEWAY_INTERNAL_PORT',
+  /** Front and local: the managed bucket; none without a name. Its keys are in the mounted Secret. */
+  s3Bucket: 'GATEWAY_S3_BUCKET',
+  /** URL; AWS if absent. */
+  s3Endpoint: 'GATEWAY_S3_ENDPOINT',
+  /** By which clients reach it, where that differs. */
+  s3PublicEndpoint: 'GATEWAY_S3_PUBLIC_ENDPOINT',
+  s3Region: 'GATEWAY_S3_REGION',
+  /** Prepended to every key. */
+  s3Prefix: 'GATEWAY_S3_PREFIX',
+  /** `false`: the bucket is a part of the host's name. */
+  s3PathStyle: 'GATEWAY_S3_PATH_STYLE',
+  /** Local: a folder in place of a bucket, and the port of its links. */
+  storageFolder: 'GATEWAY_STORAGE_FOLDER',
+  storagePort: 'GATEWAY_STORAGE_PORT',
   logLevel: 'GATEWAY_LOG_LEVEL',
 } as const;
 

@@ -21,6 +21,10 @@ export const workspaceDataKey = (masterKey: string, namespace: string) =>
   deriveSecret(masterKey, `data/${namespace}`);
 export const peerToken = (masterKey: string, namespace: string, name: string) =>
   deriveSecret(masterKey, `peer/${namespace}/${name}`).toString('base64url');
+export const storageToken = (masterKey: string, namespace: string) =>
+  deriveSecret(masterKey, `storage/${namespace}`).toString('base64url');
+/** What the operator shows the front. */
+export const operatorToken = (masterKey: string) => deriveSecret(masterKey, 'operator').toString('base64url');
 export const drainToken = (masterKey: string, namespace: string, name: string) =>
   deriveSecret(masterKey, `drain/${namespace}/${name}`).toString('base64url').slice(0, 22);
 

@@ -32,7 +32,7 @@ export const ANNOTATIONS = {
 export const CONTAINERS = { gateway: 'gateway', engine: 'engine' } as const;
 
 /** Ports of the gateway in every role; the engine's own is in the spec. */
-export const PORTS = { http: 8080, admin: 8081, metrics: 9090 } as const;
+export const PORTS = { http: 8080, admin: 8081, internal: 8082, metrics: 9090 } as const;
 export const HTTP_PORT_NAME = 'http';
 
 /** Where the sidecar's Secret is mounted, and its files. */
@@ -42,6 +42,19 @@ export const SIDECAR_SECRET_FILES = {
   redisUsername: 'redis-username',
   redisPassword: 'redis-password',
   peerToken: 'peer-token',
+  /** Proves the workspace to the front's storage service. */
+  storageToken: 'storage-token',
+  /** First digits of the workspace's request ids. */
+  requestPrefix: 'request-prefix',
+} as const;
+
+/** Files of the front's Secret, and of the folder that `make run` keeps. */
+export const FRONT_SECRET_FILES = {
+  masterKey: 'master-key',
+  redisUsername: 'redis-username',
+  redisPassword: 'redis-password',
+  s3AccessKeyId: 's3-access-key-id',
+  s3SecretAccessKey: 's3-secret-access-key',
 } as const;
 
 /** Names of a deployment's children; `name` has at most 45 characters, so that all fit. */

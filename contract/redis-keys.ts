@@ -40,12 +40,17 @@ const tagged = (family: 'c' | 'w', namespace: string, rest: string) => `${family
 export const configKeys = (namespace: string) => ({
   /** Hash: SHA-256 of a key → PublishedKey as JSON. */
   apiKeys: tagged('c', namespace, 'apikeys'),
-  /** Hash: fields of the workspace (`creditMicros`, absent = unlimited). */
+  /**
+   * Hash: fields of the workspace: `creditMicros` (absent = unlimited), `asyncRefusal` (why nothing may be queued on
+   * this Redis; absent = it may).
+   */
   workspace: tagged('c', namespace, 'workspace'),
   /** Hash: deployment name → GatewayConfig as JSON. */
   deployments: tagged('c', namespace, 'deployments'),
   /** Hash: deployment name → PublishedReplicas as JSON. */
   replicas: tagged('c', namespace, 'replicas'),
+  /** Hash: `id:<id>` → PublishedCredential as JSON, `name:<name>` → the id. */
+  credentials: tagged('c', namespace, 'credentials'),
   prefix: `c:{${namespace}}:`,
 });
 
@@ -102,6 +107,10 @@ export const globalKeys = {
   epoch: 'g:epoch',
   /** Set of namespaces that have published configuration. */
   workspaces: 'g:workspaces',
+  /** Set of namespaces that the sweeper knows: those above and those that went and left something to do. */
+  swept: 'g:swept',
+  /** String, one for each workspace: its request ids begin so. Any gateway may ask whether it exists. */
+  requestPrefix: (prefix: string) => `g:prefix:${prefix}`,
 } as const;
 
 export const channels = {
@@ -125,6 +134,23 @@ export interface PublishedKey {
   exp: number;
   /** 1 = disabled. */
   off: 0 | 1;
+}
+
+/** A StorageCredential as gateways see it; the front alone can open `sealed`. */
+export interface PublishedCredential {
+  v: 1;
+  id: number;
+  name: string;
+  /** null = AWS. */
+  endpoint: string | null;
+  region: string;
+  bucket: string;
+  /** Prepended to every key. */
+  prefix: string;
+  pathStyle: boolean;
+  /** `sealStorageKeys`, in the Redis key of this hash. */
+  sealed: string;
+  verified: boolean;
 }
 
 /** Ready replicas of a deployment, from its pods; the front dials these on PORTS.http. */

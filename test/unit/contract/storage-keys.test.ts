@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
-import { workspaceDataKey } from '../../../../contract/identity.ts';
-import { openStorageKeys, sealStorageKeys } from '../../../../gateway/storage/credentials.ts';
+import { workspaceDataKey } from '../../../contract/identity.ts';
+import { openStorageKeys, sealStorageKeys } from '../../../contract/storage-keys.ts';
 
 const KEYS = { accessKeyId: 'AKIAEXAMPLE', secretAccessKey: 'sécret/+=' };
 const PLACE = { redisKey: 'berth:w:team-a:credentials', credentialId: 42 };

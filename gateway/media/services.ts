@@ -1,0 +1,31 @@
+/** What the media routes work with: the same beside an engine, in the front and in `make run`. */
+import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import type { RedisClient } from '../../redis/client.ts';
+import type { EgressAgent } from '../egress/agent.ts';
+import type { Logger } from '../log.ts';
+import type { GatewayMetrics } from '../metrics.ts';
+import type { GatewayState } from '../middleware/request-id.ts';
+import type { StorageBroker } from '../storage/broker.ts';
+import type { Spool } from '../storage/spool.ts';
+import type { Uploader } from '../storage/upload.ts';
+
+export interface MediaServices {
+  /** Of the deployment that the request is for. */
+  config: (state: GatewayState) => GatewayConfig;
+  /** Of all its replicas together, at least 1: for estimates. */
+  countSlots: (state: GatewayState) => number;
+  redis: RedisClient;
+  storage: StorageServices;
+  egress: EgressAgent;
+  log: Logger;
+  metrics: GatewayMetrics;
+}
+
+/** The way to stores, and to Redis' list of what must be removed from them. */
+export interface StorageServices {
+  broker: StorageBroker;
+  spool: Spool;
+  uploader: Uploader;
+  /** First 8 digits of a workspace's request ids. */
+  requestPrefix: (namespace: string) => string;
+}

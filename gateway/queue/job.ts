@@ -1,0 +1,54 @@
+/** What a worker is told of a request: the parameters in its record, written at submission and read at the claim. */
+import type { StoredObject } from '../../contract/request.ts';
+
+/** What an image engine is asked for; checked, defaults filled in, steps clamped. */
+export interface ImageParameters {
+  task: 'txt2img' | 'img2img';
+  prompt: string;
+  n: number;
+  /** Of each image. */
+  size: string;
+  negativePrompt?: string;
+  seed?: number;
+  steps?: number;
+  guidanceScale?: number;
+}
+
+/** What a video engine is asked for. */
+export interface VideoParameters {
+  task: 't2v' | 'i2v';
+  prompt: string;
+  size: string;
+  frames: number;
+  fps: number;
+  negativePrompt?: string;
+  seed?: number;
+  steps?: number;
+}
+
+/** An upload in the managed bucket, below `inputs/`. */
+export interface JobInput {
+  object: StoredObject;
+  contentType: string;
+  fileName: string;
+  bytes: number;
+}
+
+interface JobBase {
+  v: 1;
+  /** Name of the StorageCredential for the results; null = the managed bucket. */
+  credential: string | null;
+  /** Images of an edit in their order, or a video's reference. */
+  inputs: JobInput[];
+}
+
+export type ImageJob = JobBase & { kind: 'image'; parameters: ImageParameters };
+export type VideoJob = JobBase & { kind: 'video'; parameters: VideoParameters };
+export type Job = ImageJob | VideoJob;
+
+/** Stands in the record for a job of more than MAX_PARAMS_BYTES, which then lies as JSON below `inputs/`. */
+export interface StoredJob {
+  v: 1;
+  kind: 'stored';
+  object: StoredObject;
+}

@@ -1,0 +1,40 @@
+/** What gateways ask of stores without holding their keys: the front answers itself, a sidecar asks the front. */
+import type { SignedPut } from './object-store.ts';
+
+/** One store of a workspace. */
+export interface StoreName {
+  namespace: string;
+  /** Name of a StorageCredential; null = the managed bucket. */
+  credential: string | null;
+}
+
+export interface PutQuestion extends StoreName {
+  /** Below `inputs/<namespace>/` or `results/<namespace>/` (object-keys.ts); at most 100. */
+  objects: readonly { key: string; contentType: string; contentLength: number }[];
+}
+
+export interface PutPermission {
+  bucket: string;
+  /** The contract's `storage_provider`. */
+  provider: string | null;
+  /** In the order asked for. `key` is the whole one, with the store's prefix: it goes into records and clean-up. */
+  puts: { key: string; grant: SignedPut }[];
+}
+
+export interface GetQuestion extends StoreName {
+  /** Whole ones, as a PutPermission told them. */
+  objects: readonly { key: string; fileName?: string }[];
+  expiresInSeconds: number;
+  /** For a gateway's own reading, by the endpoint that it reaches. */
+  isInternal?: boolean;
+}
+
+/**
+ * Throws ApiError: `storage_credential_not_found` for a credential that is gone, `temporarily_unavailable` where
+ * there is no managed bucket or nobody answers.
+ */
+export interface StorageBroker {
+  signPuts(question: PutQuestion): Promise<PutPermission>;
+  /** Links in the order asked for. */
+  signGets(question: GetQuestion): Promise<string[]>;
+}
