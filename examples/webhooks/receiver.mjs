@@ -1,0 +1,34 @@
+// A receiver of Berth's webhooks in Node, without packages:  SIGNING_SECRET=whsec_… node receiver.mjs
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createServer } from 'node:http';
+
+const OLDEST_SECONDS = 300;
+
+/** `body`: the raw bytes, not what a JSON parser made of them. */
+export function verify(header, body, secret, now = Date.now() / 1000) {
+  const match = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/.exec(header ?? '');
+  if (!match) return false;
+  const [, time, signature] = match;
+  if (Math.abs(now - Number(time)) > OLDEST_SECONDS) return false;
+  const wanted = createHmac('sha256', secret).update(`${time}.`).update(body).digest();
+  return timingSafeEqual(wanted, Buffer.from(signature, 'hex'));
+}
+
+const server = createServer(async (request, response) => {
+  const chunks = [];
+  for await (const chunk of request) chunks.push(chunk);
+  const body = Buffer.concat(chunks);
+  if (!verify(request.headers['x-service-signature'], body, process.env.SIGNING_SECRET)) {
+    response.writeHead(401).end();
+    return;
+  }
+  // Answer first, work later: each attempt has 5 seconds. The event's id tells repeats.
+  response.writeHead(204).end();
+  const event = JSON.parse(body);
+  console.log(event.type, event.id, event.data?.id ?? '');
+});
+
+if (import.meta.main)
+  server.listen(Number(process.env.PORT ?? 4000), '127.0.0.1', () =>
+    console.log(`http://127.0.0.1:${server.address().port}/`),
+  );

@@ -1,0 +1,101 @@
+/** The receivers of docs/webhooks.md, each as its own program, and Stripe's SDK, against what Berth signs. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { expect } from 'chai';
+import Stripe from 'stripe';
+import { signDelivery } from '../../gateway/webhooks/signature.ts';
+import { ensureProgram } from '../../tools/system-package.ts';
+
+const SECRET = 'whsec_c2VjcmV0';
+const BODY = Buffer.from(
+  JSON.stringify({ id: 'evt_1', type: 'request.completed', data: { id: 'req_1', note: 'ümlaut ☃' } }),
+);
+const now = () => Math.floor(Date.now() / 1000);
+const signed = (at = now(), body = BODY, secret = SECRET) => signDelivery(body, secret, at);
+
+/** What a delivery carries, and whether it is to be taken. */
+const DELIVERIES: [title: string, header: () => string | undefined, body: Buffer, isGenuine: boolean][] = [
+  ['a genuine delivery', () => signed(), BODY, true],
+  ['one of four minutes ago', () => signed(now() - 240), BODY, true],
+  ['one of ten minutes ago', () => signed(now() - 600), BODY, false],
+  ['one from the future', () => signed(now() + 600), BODY, false],
+  ['a changed body', () => signed(), Buffer.concat([BODY, Buffer.from(' ')]), false],
+  ['another secret', () => signed(now(), BODY, 'whsec_other'), BODY, false],
+  ['a changed time', () => signed().replace(/t=\d+/, `t=${now() - 1}`), BODY, false],
+  ['no header', () => undefined, BODY, false],
+  ['a malformed header', () => 't=1;v1=2', BODY, false],
+  ['a short digest', () => signed().slice(0, -2), BODY, false],
+];
+
+const RECEIVERS: Record<string, () => [command: string, ...args: string[]]> = {
+  'receiver.mjs': () => [process.execPath, 'examples/webhooks/receiver.mjs'],
+  'receiver.py': () => [ensureProgram('python3', 'python3'), 'examples/webhooks/receiver.py'],
+  'receiver.go': () => [ensureProgram('go', 'golang-go'), 'run', 'examples/webhooks/receiver.go'],
+};
+
+for (const [name, command] of Object.entries(RECEIVERS))
+  describe(`examples/webhooks/${name}`, () => {
+    let receiver: ChildProcess;
+    let url: string;
+    const lines: string[] = [];
+
+    before(async () => {
+      const [program, ...args] = command();
+      receiver = spawn(program, args, {
+        env: { ...process.env, SIGNING_SECRET: SECRET, PORT: '0' },
+        stdio: ['ignore', 'pipe', 'inherit'],
+        detached: true,
+      });
+      const output = createInterface({ input: receiver.stdout! });
+      [url] = (await once(output, 'line')) as [string];
+      output.on('line', (line) => lines.push(line));
+    });
+
+    after(() => {
+      // `go run` starts what it built as a child of its own.
+      process.kill(-receiver.pid!, 'SIGKILL');
+    });
+
+    for (const [title, header, body, isGenuine] of DELIVERIES)
+      it(`${isGenuine ? 'takes' : 'refuses'} ${title}`, async () => {
+        const value = header();
+        const headers: Record<string, string> = { 'content-type': 'application/json' };
+        if (value !== undefined) headers['x-service-signature'] = value;
+        const response = await fetch(url, { method: 'POST', headers, body });
+        expect(response.status).to.equal(isGenuine ? 204 : 401);
+      });
+
+    it('prints the events that it took, and no other', () => {
+      expect(lines).to.deep.equal(Array(2).fill('request.completed evt_1 req_1'));
+    });
+  });
+
+describe('examples/webhooks/verify.sh', () => {
+  for (const [title, header, body, isGenuine] of DELIVERIES)
+    it(`${isGenuine ? 'takes' : 'refuses'} ${title}`, () => {
+      const { status, stdout } = spawnSync('examples/webhooks/verify.sh', [header() ?? ''], {
+        input: body,
+        env: { ...process.env, SIGNING_SECRET: SECRET },
+        encoding: 'utf8',
+      });
+      expect(status).to.equal(isGenuine ? 0 : 1);
+      expect(stdout.trim()).to.equal(isGenuine ? 'genuine' : '');
+    });
+});
+
+describe("Stripe's SDK", () => {
+  // It takes times that lie ahead, as the contract does not forbid.
+  for (const [title, header, body, isGenuine] of DELIVERIES.filter(([each]) => !/future/.test(each)))
+    it(`${isGenuine ? 'takes' : 'refuses'} ${title}`, () => {
+      const verify = () =>
+        new Stripe('sk_test').webhooks.signature!.verifyHeader(
+          body.toString('utf8'),
+          header() ?? '',
+          SECRET,
+          300,
+        );
+      if (isGenuine) expect(verify()).to.equal(true);
+      else expect(verify).to.throw(/signature|header|timestamp/i);
+    });
+});
