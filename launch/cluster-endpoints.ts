@@ -1,10 +1,12 @@
 /** Describes what a cluster of ours serves, for `.berth/endpoints.json`. */
+import { buildGatewayConfig } from '../contract/gateway-config.ts';
 import type { ModelDeployment } from '../contract/model-deployment.ts';
 import { LABELS } from '../contract/names.ts';
 import type { Cluster } from '../test/cluster/layout.ts';
 import type { WorkspaceKeys } from './cluster-keys.ts';
 import type { EndpointEntry, EndpointsFile } from './endpoints-file.ts';
 import { runKubectl } from './kubectl.ts';
+import { describeMedia } from './media-facts.ts';
 import { RELEASE, RELEASE_NAMESPACE } from './release.ts';
 
 export const WORKSPACES = { own: 'default', other: 'other', exhausted: 'spent' } as const;
@@ -47,11 +49,8 @@ export async function describeCluster(
   };
 }
 
-function describeModel(
-  { metadata, spec, status }: ModelDeployment,
-  apiKey: string,
-  pods: Pod[],
-): EndpointEntry {
+function describeModel(model: ModelDeployment, apiKey: string, pods: Pod[]): EndpointEntry {
+  const { metadata, spec, status } = model;
   const port = spec.engine.env.find(({ name }) => name === CONTROL_PORT_VARIABLE)?.value;
   const addresses = pods
     .filter(({ metadata: { labels, namespace, deletionTimestamp } }) => {
@@ -71,6 +70,7 @@ function describeModel(
     apiKey,
     simulatorURL: simulatorURLs?.[0] ?? null,
     simulatorURLs,
+    ...describeMedia(buildGatewayConfig(model)),
     ...(spec.paused && { paused: true as const }),
   };
 }

@@ -1,10 +1,11 @@
 /** `.berth/endpoints.json`: what `make run` and `make cluster` serve, for people's tools and tests. */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import type { MediaFacts } from './media-facts.ts';
 
 const DEFAULT_PATH = '.berth/endpoints.json';
 
-export interface EndpointEntry {
+export interface EndpointEntry extends MediaFacts {
   name: string;
   namespace: string;
   kind: string;

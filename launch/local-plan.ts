@@ -4,6 +4,7 @@ import { buildGatewayConfig } from '../contract/gateway-config.ts';
 import { deriveSecret } from '../contract/identity.ts';
 import type { ModelDeployment } from '../contract/model-deployment.ts';
 import type { EndpointEntry, EndpointsFile } from './endpoints-file.ts';
+import { describeMedia } from './media-facts.ts';
 
 export const LOOPBACK = '127.0.0.1';
 export const DEFAULT_NAMESPACE = 'default';
@@ -14,6 +15,8 @@ const ENGINE_OFFSET = 2_000;
 const REDIS_OFFSET = 90;
 const ADMIN_OFFSET = 91;
 const METRICS_OFFSET = 92;
+const STORAGE_OFFSET = 93;
+const BUCKETS_OFFSET = 94;
 
 export interface PlannedDeployment {
   config: GatewayConfig;
@@ -31,6 +34,10 @@ export interface LocalPlan {
   redisPort: number;
   adminPort: number;
   metricsPort: number;
+  /** Of the links to results. */
+  storagePort: number;
+  /** Of the S3 server that stands for a customer's. */
+  bucketsPort: number;
 }
 
 /** Ports for every deployment, in the order of the manifests; throws for an engine that cannot run here. */
@@ -41,6 +48,8 @@ export function planLocal(deployments: ModelDeployment[], basePort: number): Loc
     redisPort: basePort + REDIS_OFFSET,
     adminPort: basePort + ADMIN_OFFSET,
     metricsPort: basePort + METRICS_OFFSET,
+    storagePort: basePort + STORAGE_OFFSET,
+    bucketsPort: basePort + BUCKETS_OFFSET,
   };
 }
 
@@ -107,6 +116,7 @@ function describeDeployment(
     apiKey: deriveLocalKey(masterKey, config.namespace),
     simulatorURL: control,
     simulatorURLs: control === null ? null : [control],
+    ...describeMedia(config),
     ...(config.paused ? { paused: true as const } : {}),
   };
 }

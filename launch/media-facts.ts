@@ -1,0 +1,19 @@
+/** What `.berth/endpoints.json` tells of an image or a video model beyond its address. */
+import type { GatewayConfig } from '../contract/gateway-config.ts';
+
+export interface MediaFacts {
+  /** Of an image model. */
+  sizes?: string[];
+  /** Whether it takes images as input. */
+  imageInput?: boolean;
+  /** Of a video model. */
+  resolutions?: string[];
+  /** Duration and frame rate where both are fixed, else null. */
+  native?: { seconds: number; fps: number } | null;
+}
+
+export function describeMedia({ image, video }: Pick<GatewayConfig, 'image' | 'video'>): MediaFacts {
+  if (image) return { sizes: image.sizes, imageInput: image.tasks.includes('img2img') };
+  if (video) return { resolutions: video.resolutions, native: video.native ?? null };
+  return {};
+}
