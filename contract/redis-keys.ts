@@ -33,6 +33,12 @@ export const FUNCTIONS = {
   registerObjects: `${FUNCTIONS_LIBRARY}_register_objects`,
   /** Takes what is due of the clean-up list or the outbox, under a lease. */
   takeDue: `${FUNCTIONS_LIBRARY}_take_due`,
+  /** Makes the deliveries of one event. */
+  expand: `${FUNCTIONS_LIBRARY}_expand`,
+  /** Gives deliveries that are due, each for one attempt. */
+  leaseDeliveries: `${FUNCTIONS_LIBRARY}_lease_deliveries`,
+  /** Notes how an attempt ended. */
+  settleDelivery: `${FUNCTIONS_LIBRARY}_settle_delivery`,
 } as const;
 
 const tagged = (family: 'c' | 'w', namespace: string, rest: string) => `${family}:{${namespace}}:${rest}`;
@@ -51,6 +57,8 @@ export const configKeys = (namespace: string) => ({
   replicas: tagged('c', namespace, 'replicas'),
   /** Hash: `id:<id>` → PublishedCredential as JSON, `name:<name>` → the id. */
   credentials: tagged('c', namespace, 'credentials'),
+  /** Hash: name of a WebhookEndpoint → PublishedEndpoint as JSON. */
+  endpoints: tagged('c', namespace, 'endpoints'),
   prefix: `c:{${namespace}}:`,
 });
 
@@ -100,6 +108,24 @@ export const workKeys = (namespace: string) => ({
   prefix: `w:{${namespace}}:`,
 });
 
+/** Webhook deliveries: the front's and the operator's alone. */
+export const deliveryKeys = (namespace: string) => ({
+  /** Sorted set: destinations with something to deliver, by when (Unix ms) they are looked at. */
+  destinations: `d:{${namespace}}:destinations`,
+  /** Sorted set: ids of a destination's deliveries, by when (Unix ms) they are due. */
+  due: (destination: string) => `d:{${namespace}}:due:${destination}`,
+  /** Sorted set: ids of those that are being attempted, by when (Unix ms) their lease ends. */
+  leased: (destination: string) => `d:{${namespace}}:leased:${destination}`,
+  /** Hash: one delivery. */
+  delivery: (id: string) => `d:{${namespace}}:delivery:${id}`,
+  /** String: what is sent of one event. */
+  body: (eventId: string) => `d:{${namespace}}:body:${eventId}`,
+  /** Sorted set: ids of the latest 200 deliveries, by age in Unix microseconds. */
+  log: `d:{${namespace}}:log`,
+  /** Hash: `failures` in a row and `disabled_at` (Unix ms) of a WebhookEndpoint. */
+  endpoint: (name: string) => `d:{${namespace}}:endpoint:${name}`,
+});
+
 export const globalKeys = {
   /** Hash: host name → `namespace/name`. */
   hosts: 'g:hosts',
@@ -118,8 +144,10 @@ export const channels = {
   workspace: (namespace: string) => `n:{${namespace}}`,
   /** Tells a deployment's workers that something waits. */
   jobs: (namespace: string, deployment: string) => `n:{${namespace}}:jobs:${deployment}`,
-  /** Tells the front that something is in the outbox. */
+  /** Tells the front that something is in the outbox, or is to be delivered. */
   events: (namespace: string) => `n:{${namespace}}:events`,
+  /** Pattern of all workspaces' `events`. */
+  allEvents: 'n:{*}:events',
   /** Tells the front that hosts, replicas or configuration changed. */
   front: 'n:front',
 } as const;
@@ -151,6 +179,14 @@ export interface PublishedCredential {
   /** `sealStorageKeys`, in the Redis key of this hash. */
   sealed: string;
   verified: boolean;
+}
+
+/** A WebhookEndpoint that the operator accepted. */
+export interface PublishedEndpoint {
+  v: 1;
+  url: string;
+  eventTypes: string[];
+  enabled: boolean;
 }
 
 /** Ready replicas of a deployment, from its pods; the front dials these on PORTS.http. */

@@ -106,7 +106,7 @@ export interface SubscriptionListener {
 const SUBSCRIBER_PING_MS = 5000;
 const RESUBSCRIBE_MS = 1000;
 
-/** Listens on channels over a connection of its own, again after every reconnect. */
+/** Listens on channels (patterns with `*`) over a connection of its own, again after every reconnect. */
 export function subscribe(
   settings: RedisSettings,
   channels: readonly string[],
@@ -114,10 +114,15 @@ export function subscribe(
 ): Subscription {
   const connection = connectRedis({ ...settings, name: `${settings.name}-subscriber` });
   const { redis } = connection;
+  const patterns = channels.filter((channel) => channel.includes('*'));
+  const exact = channels.filter((channel) => !channel.includes('*'));
   let retry: NodeJS.Timeout | undefined;
   const start = () => {
     clearTimeout(retry);
-    redis.subscribe(...channels).then(
+    Promise.all([
+      exact.length > 0 && redis.subscribe(...exact),
+      patterns.length > 0 && redis.psubscribe(...patterns),
+    ]).then(
       () => listener.onResume(),
       () => {
         // A refusal leaves the connection open, so nothing else would try again.
@@ -126,6 +131,7 @@ export function subscribe(
     );
   };
   redis.on('message', (channel: string, message: string) => listener.onMessage(message, channel));
+  redis.on('pmessage', (_: string, channel: string, message: string) => listener.onMessage(message, channel));
   connection.onStateChange((state) => {
     if (state === 'up') start();
   });

@@ -1,0 +1,68 @@
+/** One attempt to deliver an event (contract: Delivery rules). */
+import type { Attempt, LeasedDelivery } from '../../redis/deliveries.ts';
+import type { EgressAgent } from '../egress/agent.ts';
+import { Allowance } from '../egress/allowance.ts';
+import { EgressError } from '../egress/egress-error.ts';
+import { SIGNATURE_HEADER, signDelivery } from './signature.ts';
+
+export interface AttemptTiming {
+  /** The longest attempt, from the look-up of the name to the answer. */
+  attemptMs: number;
+  /** From a failed attempt (1 to 3) to the next one, or to giving up. */
+  waitAfter: (attempt: number) => number;
+}
+
+/** 2, 4 and 8 seconds; the last one precedes giving up. */
+export const DELIVERY_TIMING: AttemptTiming = {
+  attemptMs: 5_000,
+  waitAfter: (attempt) => 1_000 * 2 ** attempt,
+};
+/** An answer means nothing beyond its status. */
+const MOST_ANSWER_BYTES = 64 * 1024;
+const USER_AGENT = 'Service-Webhook/1.0';
+
+export interface AttemptOptions {
+  agent: Pick<EgressAgent, 'request'>;
+  /** Read for this attempt, so that a rolled secret holds at once; null = the workspace has none. */
+  secret: string | null;
+  /** Unix milliseconds. */
+  now: number;
+  timing: AttemptTiming;
+}
+
+/** Never throws: what goes wrong is the outcome, in words for the log. */
+export async function attemptDelivery(
+  delivery: LeasedDelivery,
+  { agent, secret, now, timing }: AttemptOptions,
+): Promise<Attempt> {
+  const fail = (error: string, status: number | null = null): Attempt => ({
+    isDelivered: false,
+    status,
+    error,
+    waitMs: timing.waitAfter(delivery.attempt),
+  });
+  if (secret === null) return fail('the workspace has no signing secret: it needs a Workspace object');
+  const body = Buffer.from(delivery.body);
+  try {
+    const { status } = await agent.request({
+      url: delivery.url,
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'user-agent': USER_AGENT,
+        [SIGNATURE_HEADER]: signDelivery(body, secret, Math.floor(now / 1_000)),
+        'X-Service-Event': delivery.type,
+        'X-Service-Delivery-Id': delivery.id,
+      },
+      body,
+      deadlineMs: timing.attemptMs,
+      allowance: new Allowance(MOST_ANSWER_BYTES),
+    });
+    if (status >= 200 && status < 300) return { isDelivered: true, status, error: '', waitMs: 0 };
+    const hint = status >= 300 && status < 400 ? '; redirects are not followed' : '';
+    return fail(`answered ${status}${hint}`, status);
+  } catch (error) {
+    if (!(error instanceof EgressError)) throw error;
+    return fail(`the URL ${error.message}`);
+  }
+}

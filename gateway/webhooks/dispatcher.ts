@@ -1,0 +1,182 @@
+/** Brings events to their receivers: outbox → deliveries → attempts, for all workspaces, beside any number of fronts. */
+import type { PublishedEndpoint } from '../../contract/redis-keys.ts';
+import { isRedisAway, type RedisClient } from '../../redis/client.ts';
+import {
+  type AbandonedDelivery,
+  expandEvent,
+  type LeasedDelivery,
+  leaseDeliveries,
+  settleDelivery,
+} from '../../redis/deliveries.ts';
+import { takeEvents } from '../../redis/outbox.ts';
+import type { EgressAgent } from '../egress/agent.ts';
+import type { Logger } from '../log.ts';
+import { type AttemptTiming, attemptDelivery, DELIVERY_TIMING } from './attempt.ts';
+import { listTargets } from './targets.ts';
+
+export interface DispatcherOptions {
+  redis: RedisClient;
+  agent: Pick<EgressAgent, 'request'>;
+  readEndpoints: (namespace: string) => Promise<ReadonlyMap<string, PublishedEndpoint>>;
+  /** Opened; null = the workspace has none. */
+  readSecret: (namespace: string) => Promise<string | null>;
+  /** An inline callback failed for good. */
+  onAbandoned: (delivery: AbandonedDelivery) => void;
+  onAttempt?: (delivery: LeasedDelivery, isDelivered: boolean, seconds: number) => void;
+  log: Logger;
+  /** Unix milliseconds. */
+  clock?: () => number;
+  timing?: AttemptTiming;
+}
+
+/** An attempt and the note of its end fit in well. */
+const LEASE_MS = 10_000;
+const EVENTS_AT_ONCE = 50;
+/** Of one workspace at one front; what hangs leaves room for the rest. */
+const MOST_IN_FLIGHT = 128;
+/** Of one address over all fronts. */
+const PLACES_PER_DESTINATION = 8;
+const RETRY_MS = 1_000;
+
+interface Workspace {
+  isRunning: boolean;
+  isDue: boolean;
+  inFlight: number;
+  timer: NodeJS.Timeout | null;
+}
+
+export class Dispatcher {
+  readonly #options: DispatcherOptions;
+  readonly #clock: () => number;
+  readonly #timing: AttemptTiming;
+  readonly #workspaces = new Map<string, Workspace>();
+  readonly #running = new Set<Promise<void>>();
+  #isClosed = false;
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? Date.now;
+    this.#timing = options.timing ?? DELIVERY_TIMING;
+  }
+
+  /** There may be something to do for a workspace. */
+  wake(namespace: string): void {
+    if (this.#isClosed) return;
+    const workspace = this.#workspaceOf(namespace);
+    workspace.isDue = true;
+    if (workspace.isRunning) return;
+    workspace.isRunning = true;
+    this.#track(this.#run(namespace, workspace));
+  }
+
+  /** Begins nothing more; resolves when the attempts under way have ended. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const { timer } of this.#workspaces.values()) clearTimeout(timer ?? undefined);
+    await Promise.all(this.#running);
+  }
+
+  #workspaceOf(namespace: string): Workspace {
+    const known = this.#workspaces.get(namespace);
+    if (known) return known;
+    const workspace = { isRunning: false, isDue: false, inFlight: 0, timer: null };
+    this.#workspaces.set(namespace, workspace);
+    return workspace;
+  }
+
+  #track(work: Promise<void>): void {
+    this.#running.add(work);
+    void work.finally(() => this.#running.delete(work));
+  }
+
+  async #run(namespace: string, workspace: Workspace): Promise<void> {
+    try {
+      while (workspace.isDue && !this.#isClosed) {
+        workspace.isDue = false;
+        const hasMore = await this.#expand(namespace);
+        const isFull = await this.#begin(namespace, workspace);
+        // A delivery that ends wakes it again.
+        workspace.isDue ||= hasMore && !isFull;
+      }
+    } catch (error) {
+      if (!isRedisAway(error)) this.#options.log.error({ err: error, namespace }, 'webhooks are held up');
+      this.#wakeLater(namespace, workspace, RETRY_MS);
+    } finally {
+      workspace.isRunning = false;
+      if (workspace.isDue && !workspace.timer) this.wake(namespace);
+      else this.#forgetIfIdle(namespace, workspace);
+    }
+  }
+
+  /** Makes deliveries of what is in the outbox; answers whether more may be there. */
+  async #expand(namespace: string): Promise<boolean> {
+    const { redis, readEndpoints } = this.#options;
+    const events = await takeEvents(redis, namespace, { limit: EVENTS_AT_ONCE, leaseMs: LEASE_MS });
+    if (events.length === 0) return false;
+    const endpoints = await readEndpoints(namespace);
+    await Promise.all(
+      events.map((event) => expandEvent(redis, { ...event, namespace }, listTargets(event, endpoints))),
+    );
+    return events.length === EVENTS_AT_ONCE;
+  }
+
+  /** Begins as many attempts as there is room for; answers whether there is none left. */
+  async #begin(namespace: string, workspace: Workspace): Promise<boolean> {
+    const limit = MOST_IN_FLIGHT - workspace.inFlight;
+    if (limit <= 0) return true;
+    const { leased, abandoned, nextInMs } = await leaseDeliveries(this.#options.redis, namespace, {
+      limit,
+      perDestination: PLACES_PER_DESTINATION,
+      leaseMs: LEASE_MS,
+    });
+    for (const delivery of leased) {
+      workspace.inFlight++;
+      this.#track(this.#attempt(delivery, workspace));
+    }
+    for (const delivery of abandoned) this.#abandon(delivery);
+    if (nextInMs !== null) this.#wakeLater(namespace, workspace, nextInMs);
+    return leased.length === limit;
+  }
+
+  async #attempt(delivery: LeasedDelivery, workspace: Workspace): Promise<void> {
+    const { agent, redis, readSecret, log, onAttempt } = this.#options;
+    const begun = performance.now();
+    try {
+      const secret = await readSecret(delivery.namespace);
+      const outcome = await attemptDelivery(delivery, {
+        agent,
+        secret,
+        now: this.#clock(),
+        timing: this.#timing,
+      });
+      onAttempt?.(delivery, outcome.isDelivered, (performance.now() - begun) / 1_000);
+      await settleDelivery(redis, delivery, outcome);
+    } catch (error) {
+      // The lease runs out, and the delivery is attempted again: at least once, then.
+      if (!isRedisAway(error)) log.error({ err: error, delivery: delivery.id }, 'a delivery is held up');
+    } finally {
+      workspace.inFlight--;
+      this.wake(delivery.namespace);
+    }
+  }
+
+  #abandon(delivery: AbandonedDelivery): void {
+    const { namespace, id, eventId, endpoint, isTest } = delivery;
+    this.#options.log.warn({ namespace, delivery: id, event: eventId, endpoint }, 'a webhook was given up');
+    if (endpoint === '' && !isTest) this.#options.onAbandoned(delivery);
+  }
+
+  #wakeLater(namespace: string, workspace: Workspace, ms: number): void {
+    if (this.#isClosed) return;
+    clearTimeout(workspace.timer ?? undefined);
+    workspace.timer = setTimeout(() => {
+      workspace.timer = null;
+      this.wake(namespace);
+    }, ms);
+    workspace.timer.unref();
+  }
+
+  #forgetIfIdle(namespace: string, { inFlight, timer, isDue }: Workspace): void {
+    if (inFlight === 0 && timer === null && !isDue) this.#workspaces.delete(namespace);
+  }
+}

@@ -1,0 +1,86 @@
+/** Reads the log of webhook deliveries and what endpoints are known for. */
+import { deliveryKeys } from '../contract/redis-keys.ts';
+import type { RedisClient } from './client.ts';
+
+export interface DeliveryRecord {
+  id: string;
+  eventId: string;
+  type: string;
+  /** '' of a test event. */
+  requestId: string;
+  url: string;
+  /** Name of the WebhookEndpoint; '' = the request's own callback. */
+  endpoint: string;
+  isTest: boolean;
+  state: 'pending' | 'delivered' | 'failed';
+  attempts: number;
+  /** Of the latest answer. */
+  status: number | null;
+  error: string;
+  /** Unix milliseconds. */
+  createdAt: number;
+  endedAt: number | null;
+}
+
+/** The latest 200 deliveries of a workspace, newest first (contract: Delivery rules, 8). */
+export async function readDeliveryLog(redis: RedisClient, namespace: string): Promise<DeliveryRecord[]> {
+  const keys = deliveryKeys(namespace);
+  const ids = await redis.zrevrange(keys.log, 0, -1);
+  const records = await Promise.all(ids.map((id) => redis.hgetall(keys.delivery(id))));
+  return records.flatMap((fields, index) => (fields.event ? decodeDelivery(ids[index]!, fields) : []));
+}
+
+function decodeDelivery(id: string, fields: Record<string, string>): DeliveryRecord {
+  return {
+    id,
+    eventId: fields.event!,
+    type: fields.type!,
+    requestId: fields.request!,
+    url: fields.url!,
+    endpoint: fields.endpoint!,
+    isTest: fields.test === '1',
+    state: fields.state as DeliveryRecord['state'],
+    attempts: Number(fields.attempts),
+    status: fields.code ? Number(fields.code) : null,
+    error: fields.error ?? '',
+    createdAt: Number(fields.created_at),
+    endedAt: fields.ended_at ? Number(fields.ended_at) : null,
+  };
+}
+
+export interface EndpointHealth {
+  /** Deliveries that failed for good, one after the other. */
+  failures: number;
+  /** Unix milliseconds; null while it is not disabled for them. */
+  disabledAt: number | null;
+}
+
+export async function readEndpointHealth(
+  redis: RedisClient,
+  namespace: string,
+  name: string,
+): Promise<EndpointHealth> {
+  const { failures, disabled_at } = await redis.hgetall(deliveryKeys(namespace).endpoint(name));
+  return { failures: Number(failures ?? 0), disabledAt: disabled_at ? Number(disabled_at) : null };
+}
+
+/** Puts back what Redis lost, from an object's status; nothing happens where Redis still knows. */
+export async function restoreEndpointHealth(
+  redis: RedisClient,
+  namespace: string,
+  name: string,
+  { failures, disabledAt }: EndpointHealth,
+): Promise<void> {
+  const key = deliveryKeys(namespace).endpoint(name);
+  await redis.hsetnx(key, 'failures', failures);
+  if (disabledAt !== null) await redis.hsetnx(key, 'disabled_at', disabledAt);
+}
+
+/** Forgets an endpoint's failures: it was re-enabled, changed or removed. */
+export async function resetEndpointHealth(
+  redis: RedisClient,
+  namespace: string,
+  name: string,
+): Promise<void> {
+  await redis.del(deliveryKeys(namespace).endpoint(name));
+}

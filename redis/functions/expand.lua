@@ -1,0 +1,54 @@
+-- Makes one event's deliveries, once: who takes it out of the outbox makes them. Test events have no place there.
+-- KEYS: the outbox. ARGV: namespace, event, type, request or '', body of a test event or '', then for each delivery
+-- its id, destination, URL and endpoint ('' = the request's own callback). Answers how many were made.
+local FIXED_ARGUMENTS = 5
+local FIELDS_EACH = 4
+
+local function take_body(outbox, namespace, event, given)
+  if given ~= '' then
+    return given
+  end
+  if redis.call('ZREM', outbox, event) == 0 then
+    return nil
+  end
+  local key = 'w:{' .. namespace .. '}:event:' .. event
+  local row = redis.call('GET', key)
+  redis.call('DEL', key)
+  local break_at = row and string.find(row, '\n', 1, true)
+  return break_at and string.sub(row, break_at + 1)
+end
+
+local function add_delivery(namespace, now, event, delivery)
+  local record = delivery_key(namespace, 'delivery:', delivery.id)
+  if redis.call('EXISTS', record) == 1 or (event.test == '' and is_disabled(namespace, delivery.endpoint)) then
+    return 0
+  end
+  redis.call('HSET', record, 'event', event.id, 'type', event.type, 'request', event.request, 'test', event.test,
+    'url', delivery.url, 'endpoint', delivery.endpoint, 'destination', delivery.destination,
+    'state', 'pending', 'attempts', 0, 'created_at', now)
+  redis.call('ZADD', delivery_key(namespace, 'log'), now_micros(), delivery.id)
+  redis.call('ZADD', delivery_key(namespace, 'due:', delivery.destination), now, delivery.id)
+  plan_destination(namespace, delivery.destination)
+  return 1
+end
+
+register('expand', function(keys, args)
+  local namespace, now = args[1], now_ms()
+  local event = { id = args[2], type = args[3], request = args[4], test = args[5] ~= '' and '1' or '' }
+  local body = take_body(keys[1], namespace, event.id, args[5])
+  if not body or #args == FIXED_ARGUMENTS then
+    return 0
+  end
+  redis.call('SET', delivery_key(namespace, 'body:', event.id), body, 'EX', BODY_SECONDS)
+  local made = 0
+  for i = FIXED_ARGUMENTS + 1, #args, FIELDS_EACH do
+    made = made + add_delivery(namespace, now, event,
+      { id = args[i], destination = args[i + 1], url = args[i + 2], endpoint = args[i + 3] })
+  end
+  trim_log(namespace)
+  if event.test ~= '' then
+    -- What ends a request announces its event itself.
+    redis.call('PUBLISH', 'n:{' .. namespace .. '}:events', '1')
+  end
+  return made
+end)

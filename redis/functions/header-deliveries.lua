@@ -1,0 +1,73 @@
+-- What the functions on webhook deliveries share (docs/webhooks.md). Their keys, `d:{ws}:`, are the front's alone.
+local MAX_DELIVERY_ATTEMPTS = 3
+local LOG_SIZE = 200
+local MAX_CONSECUTIVE_FAILURES = 20
+local BODY_SECONDS = DAY_SECONDS
+
+local function delivery_key(namespace, kind, rest)
+  return 'd:{' .. namespace .. '}:' .. kind .. (rest or '')
+end
+
+-- When a destination is looked at next: its earliest due delivery, or the end of its earliest lease.
+local function plan_destination(namespace, destination)
+  local earliest
+  for _, kind in ipairs({ 'due:', 'leased:' }) do
+    local first = redis.call('ZRANGE', delivery_key(namespace, kind, destination), 0, 0, 'WITHSCORES')
+    local at = first[2] and tonumber(first[2])
+    earliest = at and math.min(at, earliest or at) or earliest
+  end
+  local destinations = delivery_key(namespace, 'destinations')
+  if earliest then
+    redis.call('ZADD', destinations, earliest, destination)
+  else
+    redis.call('ZREM', destinations, destination)
+  end
+end
+
+-- Ended deliveries beyond the newest 200 are forgotten; those that are under way stay until they have ended.
+local function trim_log(namespace)
+  local log = delivery_key(namespace, 'log')
+  local excess = redis.call('ZCARD', log) - LOG_SIZE
+  if excess <= 0 then
+    return
+  end
+  for _, id in ipairs(redis.call('ZRANGE', log, 0, excess - 1)) do
+    local record = delivery_key(namespace, 'delivery:', id)
+    if redis.call('HGET', record, 'state') ~= 'pending' then
+      redis.call('DEL', record)
+    end
+    redis.call('ZREM', log, id)
+  end
+end
+
+-- Ends a delivery for good. A record that has left the log goes at once.
+local function end_delivery(namespace, id, state, now)
+  local record = delivery_key(namespace, 'delivery:', id)
+  if redis.call('ZSCORE', delivery_key(namespace, 'log'), id) then
+    redis.call('HSET', record, 'state', state, 'ended_at', now)
+  else
+    redis.call('DEL', record)
+  end
+end
+
+-- What a subscription endpoint is known for: `failures` in a row, and `disabled_at` once there were too many.
+local function endpoint_key(namespace, endpoint)
+  return delivery_key(namespace, 'endpoint:', endpoint)
+end
+
+local function is_disabled(namespace, endpoint)
+  return endpoint ~= '' and redis.call('HEXISTS', endpoint_key(namespace, endpoint), 'disabled_at') == 1
+end
+
+local function note_success(namespace, endpoint)
+  if redis.call('HEXISTS', endpoint_key(namespace, endpoint), 'failures') == 1 then
+    redis.call('HDEL', endpoint_key(namespace, endpoint), 'failures')
+  end
+end
+
+local function note_failure(namespace, endpoint, now)
+  local failures = redis.call('HINCRBY', endpoint_key(namespace, endpoint), 'failures', 1)
+  if failures >= MAX_CONSECUTIVE_FAILURES then
+    redis.call('HSETNX', endpoint_key(namespace, endpoint), 'disabled_at', now)
+  end
+end

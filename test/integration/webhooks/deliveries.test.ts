@@ -1,0 +1,217 @@
+import { expect } from 'chai';
+import { workKeys } from '../../../contract/redis-keys.ts';
+import type { RedisConnection } from '../../../redis/client.ts';
+import {
+  type Attempt,
+  type DeliveryTarget,
+  expandEvent,
+  leaseDeliveries,
+  settleDelivery,
+} from '../../../redis/deliveries.ts';
+import { readDeliveryLog, readEndpointHealth, resetEndpointHealth } from '../../../redis/delivery-log.ts';
+import { loadLibrary } from '../../../redis/library.ts';
+import { connectTo } from '../../support/redis-client.ts';
+import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { passTime } from '../../support/request-fixture.ts';
+
+const HOOK: DeliveryTarget = { url: 'https://a.example/hook', endpoint: 'first' };
+const OTHER: DeliveryTarget = { url: 'https://b.example/hook', endpoint: 'second' };
+const INLINE: DeliveryTarget = { url: 'https://c.example/hook', endpoint: '' };
+const SUCCESS: Attempt = { isDelivered: true, status: 200, error: '', waitMs: 0 };
+const failed = (waitMs: number): Attempt => ({
+  isDelivered: false,
+  status: 500,
+  error: 'answered 500',
+  waitMs,
+});
+
+describe('webhook deliveries in Redis', () => {
+  let server: RedisServer;
+  let connection: RedisConnection;
+  let namespace: string;
+  let count = 0;
+
+  before(async () => {
+    server = await startRedis();
+    connection = await connectTo(server);
+    await loadLibrary(connection.redis);
+  });
+  beforeEach(() => {
+    namespace = `space-${++count}`;
+  });
+  after(async () => {
+    await connection?.close();
+    await server?.stop();
+  });
+
+  const put = async (id: string, url = '') => {
+    const keys = workKeys(namespace);
+    await connection.redis.set(keys.event(id), `${url}\n{"id":"${id}"}`);
+    await connection.redis.zadd(keys.outbox, 0, id);
+  };
+  const expand = (id: string, ...targets: DeliveryTarget[]) =>
+    expandEvent(
+      connection.redis,
+      { namespace, id, type: 'request.completed', requestId: id.replace('evt', 'req') },
+      targets,
+    );
+  const lease = (options: { limit?: number; perDestination?: number; leaseMs?: number } = {}) =>
+    leaseDeliveries(connection.redis, namespace, {
+      limit: 100,
+      perDestination: 4,
+      leaseMs: 60_000,
+      ...options,
+    });
+  const attempt = async (outcome: Attempt) => {
+    const { leased } = await lease();
+    for (const delivery of leased) await settleDelivery(connection.redis, delivery, outcome);
+    return leased;
+  };
+  /** All attempts and waits, to the end. */
+  const fail = async () => {
+    const abandoned = [];
+    for (let round = 0; round < 4; round++) {
+      abandoned.push(...(await lease({ limit: 0 })).abandoned);
+      const leases = await lease();
+      abandoned.push(...leases.abandoned);
+      for (const delivery of leases.leased) await settleDelivery(connection.redis, delivery, failed(0));
+    }
+    return abandoned;
+  };
+
+  it('makes one delivery for each target, and leases it with what is to be sent', async () => {
+    await put('evt_1');
+    expect(await expand('evt_1', HOOK, INLINE)).to.equal(2);
+    const { leased, nextInMs } = await lease();
+    expect(leased.map(({ url, attempt: number, body }) => [url, number, body])).to.have.deep.members([
+      [HOOK.url, 1, '{"id":"evt_1"}'],
+      [INLINE.url, 1, '{"id":"evt_1"}'],
+    ]);
+    expect(nextInMs).to.be.greaterThan(50_000);
+    expect((await lease()).leased).to.deep.equal([]);
+  });
+
+  it('makes them once, whoever else had read the outbox', async () => {
+    await put('evt_1');
+    const made = await Promise.all([expand('evt_1', HOOK), expand('evt_1', HOOK)]);
+    expect(made.toSorted()).to.deep.equal([0, 1]);
+    expect(await connection.redis.exists(workKeys(namespace).event('evt_1'))).to.equal(0);
+  });
+
+  it('forgets an event that nobody wants', async () => {
+    await put('evt_1');
+    expect(await expand('evt_1')).to.equal(0);
+    expect(await connection.redis.keys(`*{${namespace}}*`)).to.deep.equal([]);
+  });
+
+  it('keeps one id over all attempts', async () => {
+    await put('evt_1');
+    await expand('evt_1', HOOK);
+    const [first] = await attempt(failed(0));
+    const [second] = await attempt(SUCCESS);
+    expect(second!.id).to.equal(first!.id);
+    expect(second!.attempt).to.equal(2);
+    expect((await lease()).nextInMs).to.equal(null);
+    expect(await readDeliveryLog(connection.redis, namespace)).to.have.length(1);
+    const [record] = await readDeliveryLog(connection.redis, namespace);
+    expect(record).to.include({ state: 'delivered', attempts: 2, status: 200, error: '', endpoint: 'first' });
+  });
+
+  it('waits as it is told between attempts', async () => {
+    await put('evt_1');
+    await expand('evt_1', HOOK);
+    await attempt(failed(30_000));
+    const { leased, nextInMs } = await lease();
+    expect(leased).to.deep.equal([]);
+    expect(nextInMs).to.be.within(25_000, 30_000);
+  });
+
+  it('gives up after three attempts and the last wait, and says so once', async () => {
+    await put('evt_1');
+    await expand('evt_1', INLINE);
+    const abandoned = await fail();
+    expect(abandoned.map(({ url, requestId }) => [url, requestId])).to.deep.equal([[INLINE.url, 'req_1']]);
+    const [record] = await readDeliveryLog(connection.redis, namespace);
+    expect(record).to.include({ state: 'failed', attempts: 3, status: 500, error: 'answered 500' });
+  });
+
+  it('gives a delivery whose front was lost to the next, and counts the attempt', async () => {
+    await put('evt_1');
+    await expand('evt_1', HOOK);
+    const [lost] = (await lease({ leaseMs: 1 })).leased;
+    await passTime(connection.redis, 2);
+    const [again] = (await lease()).leased;
+    expect(again).to.include({ id: lost!.id, attempt: 2 });
+    expect(await settleDelivery(connection.redis, lost!, SUCCESS)).to.equal(false);
+    expect(await settleDelivery(connection.redis, again!, SUCCESS)).to.equal(true);
+  });
+
+  it('holds a destination to its places, and serves the others meanwhile', async () => {
+    for (let i = 0; i < 10; i++) {
+      await put(`evt_${i}`);
+      await expand(`evt_${i}`, HOOK, OTHER);
+    }
+    const { leased } = await lease({ perDestination: 2 });
+    expect(leased.filter(({ url }) => url === HOOK.url)).to.have.length(2);
+    await settleDelivery(connection.redis, leased.find(({ url }) => url === OTHER.url)!, SUCCESS);
+    const next = (await lease({ perDestination: 2 })).leased;
+    expect(next.map(({ url }) => url)).to.deep.equal([OTHER.url]);
+  });
+
+  it('disables an endpoint after 20 failures in a row, and ends what waits for it', async () => {
+    for (let i = 0; i < 20; i++) {
+      await put(`evt_${i}`);
+      await expand(`evt_${i}`, HOOK);
+      if (i === 10) await attempt(SUCCESS);
+      else await fail();
+    }
+    expect(await readEndpointHealth(connection.redis, namespace, 'first')).to.deep.equal({
+      failures: 9,
+      disabledAt: null,
+    });
+    for (let i = 20; i < 31; i++) {
+      await put(`evt_${i}`);
+      await expand(`evt_${i}`, HOOK);
+      await fail();
+    }
+    const { failures, disabledAt } = await readEndpointHealth(connection.redis, namespace, 'first');
+    expect(failures).to.equal(20);
+    expect(disabledAt).to.be.a('number');
+    await put('evt_99');
+    expect(await expand('evt_99', HOOK)).to.equal(0);
+    await resetEndpointHealth(connection.redis, namespace, 'first');
+    await put('evt_100');
+    expect(await expand('evt_100', HOOK)).to.equal(1);
+  });
+
+  it('never counts test events, and sends them to a disabled endpoint, too', async () => {
+    await connection.redis.hset(`d:{${namespace}}:endpoint:first`, 'failures', 20, 'disabled_at', 1);
+    const made = await expandEvent(
+      connection.redis,
+      { namespace, id: 'evt_t', type: 'webhook.test', requestId: '', testBody: '{"_service_test":true}' },
+      [HOOK],
+    );
+    expect(made).to.equal(1);
+    await fail();
+    expect((await readEndpointHealth(connection.redis, namespace, 'first')).failures).to.equal(20);
+    const [record] = await readDeliveryLog(connection.redis, namespace);
+    expect(record).to.include({ isTest: true, state: 'failed', requestId: '' });
+  });
+
+  it('remembers the latest 200 and loses none that is under way', async () => {
+    for (let i = 0; i < 205; i++) {
+      await put(`evt_${i}`);
+      await expand(`evt_${i}`, HOOK);
+    }
+    expect(await readDeliveryLog(connection.redis, namespace)).to.have.length(200);
+    let delivered = 0;
+    for (;;) {
+      const leased = await attempt(SUCCESS);
+      delivered += leased.length;
+      if (leased.length === 0) break;
+    }
+    expect(delivered).to.equal(205);
+    const records = await connection.redis.keys(`d:{${namespace}}:delivery:*`);
+    expect(records).to.have.length(200);
+  });
+});

@@ -1,0 +1,249 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect } from 'chai';
+import { type PublishedEndpoint, workKeys } from '../../../contract/redis-keys.ts';
+import { EgressAgent } from '../../../gateway/egress/agent.ts';
+import { createLog } from '../../../gateway/log.ts';
+import { Dispatcher, type DispatcherOptions } from '../../../gateway/webhooks/dispatcher.ts';
+import { signDelivery } from '../../../gateway/webhooks/signature.ts';
+import type { RedisConnection } from '../../../redis/client.ts';
+import type { AbandonedDelivery } from '../../../redis/deliveries.ts';
+import { readDeliveryLog } from '../../../redis/delivery-log.ts';
+import { loadLibrary } from '../../../redis/library.ts';
+import { connectTo, until } from '../../support/redis-client.ts';
+import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+
+interface Received {
+  path: string;
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+/** Fractions of the real times. */
+const TIMING = { attemptMs: 200, waitAfter: (attempt: number) => 5 * 2 ** attempt };
+const ALL_TYPES = ['request.completed', 'request.failed', 'request.canceled'];
+
+describe('the webhook dispatcher', () => {
+  let server: RedisServer;
+  let connection: RedisConnection;
+  let receiver: Server;
+  let origin: string;
+  let namespace: string;
+  let count = 0;
+  let secret: string | null;
+  let endpoints: Map<string, PublishedEndpoint>;
+  const received: Received[] = [];
+  const abandoned: AbandonedDelivery[] = [];
+  const dispatchers: Dispatcher[] = [];
+  const agent = new EgressAgent({ allow: ['127.0.0.0/8'], deny: [], plainHTTP: true });
+  const seen = new Map<string, number>();
+
+  /** What a receiver does, by path. */
+  const behaviours: Record<string, RequestListener> = {
+    '/204': (_, res) => res.writeHead(204).end(),
+    '/500': (_, res) => res.writeHead(500).end('secret of the inside'),
+    '/redirect': (_, res) => res.writeHead(302, { location: '/200' }).end(),
+    '/hang': () => {},
+    '/close': (req) => req.socket.destroy(),
+    '/second': (req, res) => {
+      seen.set(req.url!, (seen.get(req.url!) ?? 0) + 1);
+      res.writeHead(seen.get(req.url!)! > 1 ? 200 : 503).end();
+    },
+  };
+
+  before(async () => {
+    server = await startRedis();
+    connection = await connectTo(server);
+    await loadLibrary(connection.redis);
+    receiver = createServer(async (req, res) => {
+      let body = '';
+      for await (const chunk of req) body += chunk;
+      received.push({ path: req.url!, headers: req.headers, body });
+      (behaviours[req.url!] ?? ((_, response) => response.writeHead(200).end()))(req, res);
+    }).listen(0, '127.0.0.1');
+    await once(receiver, 'listening');
+    origin = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
+  });
+  beforeEach(() => {
+    namespace = `space-${++count}`;
+    secret = 'whsec_test';
+    endpoints = new Map();
+    received.length = 0;
+    abandoned.length = 0;
+    seen.clear();
+  });
+  afterEach(async () => {
+    await Promise.all(dispatchers.splice(0).map((dispatcher) => dispatcher.close()));
+  });
+  after(async () => {
+    receiver.closeAllConnections();
+    receiver.close();
+    await agent.close();
+    await connection.close();
+    await server.stop();
+  });
+
+  const start = (options: Partial<DispatcherOptions> = {}) => {
+    const dispatcher = new Dispatcher({
+      redis: connection.redis,
+      agent,
+      readEndpoints: async () => endpoints,
+      readSecret: async () => secret,
+      onAbandoned: (delivery) => abandoned.push(delivery),
+      log: createLog('silent', {}),
+      timing: TIMING,
+      ...options,
+    });
+    dispatchers.push(dispatcher);
+    return dispatcher;
+  };
+  const subscribe = (name: string, path: string, eventTypes = ALL_TYPES) =>
+    endpoints.set(name, { v: 1, url: origin + path, eventTypes, enabled: true });
+  const bodyOf = (id: string, type: string) =>
+    JSON.stringify({ id, type, created_at: 1, data: { id: id.replace('evt', 'req'), status: 'succeeded' } });
+  const put = async (id: string, { type = 'request.completed', path = '' } = {}) => {
+    const keys = workKeys(namespace);
+    await connection.redis.set(keys.event(id), `${path && origin + path}\n${bodyOf(id, type)}`);
+    await connection.redis.zadd(keys.outbox, 0, id);
+  };
+  const readLog = () => readDeliveryLog(connection.redis, namespace);
+  const untilEnded = (number: number, timeoutMs = 5_000) =>
+    until(
+      async () => (await readLog()).filter(({ state }) => state !== 'pending').length >= number,
+      `${number} ended deliveries`,
+      timeoutMs,
+    );
+
+  it('sends the exact body with its signature, type and delivery id', async () => {
+    subscribe('all', '/200');
+    await put('evt_1');
+    start({ clock: () => 1_700_000_000_000 }).wake(namespace);
+    await untilEnded(1);
+    const [{ headers, body }] = received as [Received];
+    expect(body).to.equal(bodyOf('evt_1', 'request.completed'));
+    expect(headers['x-service-signature']).to.equal(
+      signDelivery(Buffer.from(body), 'whsec_test', 1_700_000_000),
+    );
+    expect(headers).to.include({
+      'x-service-event': 'request.completed',
+      'user-agent': 'Service-Webhook/1.0',
+      'content-type': 'application/json',
+    });
+    const [record] = await readLog();
+    expect(headers['x-service-delivery-id']).to.equal(record!.id);
+    expect(record).to.include({ state: 'delivered', attempts: 1, status: 200, requestId: 'req_1' });
+  });
+
+  it('sends one event to endpoints and callback under one id, each with a delivery of its own', async () => {
+    subscribe('all', '/200');
+    subscribe('failures', '/failures', ['request.failed']);
+    subscribe('more', '/more', ['request.completed']);
+    await put('evt_1', { path: '/inline' });
+    start().wake(namespace);
+    await untilEnded(3);
+    expect(received.map(({ path }) => path)).to.have.members(['/200', '/more', '/inline']);
+    expect(new Set(received.map(({ body }) => body))).to.have.length(1);
+    expect(new Set(received.map(({ headers }) => headers['x-service-delivery-id']))).to.have.length(3);
+  });
+
+  it('sends once where callback and endpoint are the same address', async () => {
+    subscribe('all', '/200');
+    await put('evt_1', { path: '/200' });
+    start().wake(namespace);
+    await untilEnded(1);
+    expect(received).to.have.length(1);
+    expect((await readLog())[0]).to.include({ endpoint: 'all' });
+  });
+
+  const outcomes: [path: string, attempts: number, state: string, status: number | null, error: RegExp][] = [
+    ['/204', 1, 'delivered', 204, /^$/],
+    ['/500', 3, 'failed', 500, /^answered 500$/],
+    ['/redirect', 3, 'failed', 302, /^answered 302; redirects are not followed$/],
+    ['/hang', 3, 'failed', null, /did not answer in time$/],
+    ['/close', 3, 'failed', null, /broke the connection off/],
+    ['/second', 2, 'delivered', 200, /^$/],
+  ];
+  for (const [path, attempts, state, status, error] of outcomes)
+    it(`ends as ${state} after ${attempts} attempts at ${path}`, async () => {
+      await put('evt_1', { path });
+      start().wake(namespace);
+      await untilEnded(1);
+      const [record] = await readLog();
+      expect(record).to.include({ state, attempts, status });
+      expect(record!.error).to.match(error);
+      expect(received).to.have.length(attempts);
+      expect(new Set(received.map(({ headers }) => headers['x-service-delivery-id']))).to.have.length(1);
+      expect(abandoned.map(({ eventId }) => eventId)).to.deep.equal(state === 'failed' ? ['evt_1'] : []);
+    });
+
+  it('signs each attempt with the secret of that moment, for older events too', async () => {
+    await put('evt_1', { path: '/second' });
+    const dispatcher = start({
+      timing: { ...TIMING, waitAfter: () => 60_000 },
+    });
+    dispatcher.wake(namespace);
+    await until(() => received.length === 1, 'the first attempt');
+    secret = 'whsec_rolled';
+    await until(
+      async () => (await connection.redis.keys(`d:{${namespace}}:leased:*`)).length === 0,
+      'its note',
+    );
+    const [due] = await connection.redis.keys(`d:{${namespace}}:due:*`);
+    const [id] = await connection.redis.zrange(due!, 0, 0);
+    await connection.redis.zadd(due!, 0, id!);
+    await connection.redis.zadd(`d:{${namespace}}:destinations`, 0, due!.split(':').at(-1)!);
+    dispatcher.wake(namespace);
+    await untilEnded(1);
+    const { headers, body } = received[1]!;
+    const time = Number(/t=(\d+)/.exec(String(headers['x-service-signature']))![1]);
+    expect(headers['x-service-signature']).to.equal(signDelivery(Buffer.from(body), 'whsec_rolled', time));
+  });
+
+  it('says what is missing where a workspace has no signing secret', async () => {
+    secret = null;
+    await put('evt_1', { path: '/200' });
+    start().wake(namespace);
+    await untilEnded(1);
+    expect(received).to.deep.equal([]);
+    expect((await readLog())[0]!.error).to.match(/no signing secret/);
+  });
+
+  it('delivers what a lost front had begun', async () => {
+    await put('evt_1', { path: '/200' });
+    // It takes the delivery and is never heard of again.
+    const lost = start({ agent: { request: () => new Promise(() => {}) } });
+    lost.wake(namespace);
+    await until(
+      async () => (await connection.redis.keys(`d:{${namespace}}:leased:*`)).length === 1,
+      'the lease',
+    );
+    dispatchers.length = 0;
+    const [leased] = await connection.redis.keys(`d:{${namespace}}:leased:*`);
+    const [id] = await connection.redis.zrange(leased!, 0, 0);
+    await connection.redis.zadd(leased!, 0, id!);
+    await connection.redis.zadd(`d:{${namespace}}:destinations`, 0, leased!.split(':').at(-1)!);
+    start().wake(namespace);
+    await untilEnded(1);
+    expect((await readLog())[0]).to.include({ state: 'delivered', attempts: 2 });
+  });
+
+  it('delivers each event once in all where two fronts share the work', async () => {
+    subscribe('all', '/200');
+    for (let i = 0; i < 100; i++) await put(`evt_${i}`);
+    for (const dispatcher of [start(), start()]) dispatcher.wake(namespace);
+    await untilEnded(100);
+    expect(received).to.have.length(100);
+    expect(new Set(received.map(({ headers }) => headers['x-service-delivery-id']))).to.have.length(100);
+  });
+
+  it('serves all others while one endpoint hangs', async () => {
+    subscribe('slow', '/hang');
+    subscribe('quick', '/200');
+    for (let i = 0; i < 60; i++) await put(`evt_${i}`);
+    start({ timing: { attemptMs: 60_000, waitAfter: () => 60_000 } }).wake(namespace);
+    await until(() => received.filter(({ path }) => path === '/200').length === 60, 'the quick deliveries');
+    expect(received.filter(({ path }) => path === '/hang').length).to.be.at.most(8);
+    receiver.closeAllConnections();
+  });
+});
