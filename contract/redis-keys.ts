@@ -124,6 +124,14 @@ export const deliveryKeys = (namespace: string) => ({
   log: `d:{${namespace}}:log`,
   /** Hash: `failures` in a row and `disabled_at` (Unix ms) of a WebhookEndpoint. */
   endpoint: (name: string) => `d:{${namespace}}:endpoint:${name}`,
+  /** Sorted set: callbacks that failed for good (AbandonedCallback as JSON), by when (Unix ms) the owner is told. */
+  mail: `d:{${namespace}}:mail`,
+  /** String: the owner was told of a delivery. */
+  mailed: (deliveryId: string) => `d:{${namespace}}:mailed:${deliveryId}`,
+  /** Counter of the messages of this hour; those beyond the limit are told in one digest. */
+  mails: `d:{${namespace}}:mails`,
+  /** List: callbacks (AbandonedCallback as JSON) for that digest. */
+  digest: `d:{${namespace}}:digest`,
 });
 
 export const globalKeys = {

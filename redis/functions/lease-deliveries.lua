@@ -25,6 +25,12 @@ local function give_up(namespace, record, id, now)
   local endpoint, test = taken[7], taken[8]
   if endpoint ~= '' and test == '' then
     note_failure(namespace, endpoint, now)
+  elseif test == '' then
+    -- The owner is told of a callback, once.
+    redis.call('ZADD', delivery_key(namespace, 'mail'), now, cjson.encode({
+      delivery = id, event = taken[3], type = taken[4], request = taken[5], url = taken[6],
+      error = redis.call('HGET', record, 'error') or '',
+    }))
   end
   end_delivery(namespace, id, 'failed', now)
   return taken

@@ -190,9 +190,9 @@ describe('the webhook dispatcher', () => {
       'its note',
     );
     const [due] = await connection.redis.keys(`d:{${namespace}}:due:*`);
-    const [id] = await connection.redis.zrange(due!, 0, 0);
+    const [id] = await connection.redis.zrange(due!, '0', '0');
     await connection.redis.zadd(due!, 0, id!);
-    await connection.redis.zadd(`d:{${namespace}}:destinations`, 0, due!.split(':').at(-1)!);
+    await connection.redis.zadd(`d:{${namespace}}:destinations`, 0, String(due).split(':').at(-1)!);
     dispatcher.wake(namespace);
     await untilEnded(1);
     const { headers, body } = received[1]!;
@@ -220,7 +220,7 @@ describe('the webhook dispatcher', () => {
     );
     dispatchers.length = 0;
     const [leased] = await connection.redis.keys(`d:{${namespace}}:leased:*`);
-    const [id] = await connection.redis.zrange(leased!, 0, 0);
+    const [id] = await connection.redis.zrange(leased!, '0', '0');
     await connection.redis.zadd(leased!, 0, id!);
     await connection.redis.zadd(`d:{${namespace}}:destinations`, 0, leased!.split(':').at(-1)!);
     start().wake(namespace);
