@@ -1,0 +1,106 @@
+/** The front's part in webhooks: hears of events, delivers them, tells owners. */
+
+import { channels, deliveryKeys, workKeys } from '../../contract/redis-keys.ts';
+import { openSigningSecret } from '../../contract/signing-secret.ts';
+import { isRedisAway, type RedisClient, type RedisSettings, subscribe } from '../../redis/client.ts';
+import { readEndpoints, readOwnerEmail, readSigningSecret } from '../../redis/webhook-settings.ts';
+import type { EgressAgent } from '../egress/agent.ts';
+import { FreshCache } from '../front/fresh-cache.ts';
+import type { Logger } from '../log.ts';
+import type { AttemptTiming } from './attempt.ts';
+import { Dispatcher, type DispatcherOptions } from './dispatcher.ts';
+import type { Mailer } from './mailer.ts';
+import { OwnerMail } from './owner-mail.ts';
+
+export interface WebhookServiceOptions {
+  redis: RedisClient;
+  /** Of a subscription of its own. */
+  settings: RedisSettings;
+  agent: EgressAgent;
+  /** 32 bytes, by namespace. */
+  dataKey: (namespace: string) => Buffer;
+  /** null = mail is not set up. */
+  mailer: Mailer | null;
+  /** All that may have something to deliver. */
+  listWorkspaces: () => Promise<string[]>;
+  onAttempt?: DispatcherOptions['onAttempt'];
+  log: Logger;
+  timing?: AttemptTiming;
+  /** Between two looks at all workspaces, for what a lost front left behind. */
+  lookMs?: number;
+}
+
+export interface WebhookService {
+  /** Ends the attempts under way, begins none. */
+  close(): Promise<void>;
+}
+
+const LOOK_MS = 10_000;
+const ENDPOINTS_TTL_MS = 1_000;
+const MOST_WORKSPACES = 10_000;
+const CHANNEL = /^n:\{(.+)\}:events$/;
+
+export function startWebhooks(options: WebhookServiceOptions): WebhookService {
+  const { redis, settings, agent, dataKey, mailer, listWorkspaces, log, lookMs = LOOK_MS } = options;
+  const endpoints = new FreshCache({
+    load: (namespace) => readEndpoints(redis, namespace),
+    ttlMs: ENDPOINTS_TTL_MS,
+    maxEntries: MOST_WORKSPACES,
+  });
+  const ownerMail =
+    mailer &&
+    new OwnerMail({
+      redis,
+      readOwner: (namespace) => readOwnerEmail(redis, namespace),
+      send: mailer.send,
+      log,
+    });
+  const dispatcher = new Dispatcher({
+    redis,
+    agent,
+    readEndpoints: async (namespace) => endpoints.get(namespace),
+    readSecret: async (namespace) => {
+      const sealed = await readSigningSecret(redis, namespace);
+      return sealed && openSigningSecret(sealed, namespace, dataKey(namespace));
+    },
+    onAbandoned: ({ namespace }) => ownerMail?.wake(namespace),
+    onAttempt: options.onAttempt,
+    log,
+    timing: options.timing,
+  });
+
+  /** What pub/sub lost, and what a lost front had begun. */
+  const look = async () => {
+    try {
+      for (const namespace of await listWorkspaces()) {
+        const keys = deliveryKeys(namespace);
+        const [waiting, mails] = await Promise.all([
+          redis.exists(workKeys(namespace).outbox, keys.destinations),
+          redis.exists(keys.mail, keys.digest),
+        ]);
+        if (waiting > 0) dispatcher.wake(namespace);
+        if (mails > 0) ownerMail?.wake(namespace);
+      }
+    } catch (error) {
+      if (!isRedisAway(error)) log.error({ err: error }, 'webhooks of some workspaces were not looked at');
+    }
+  };
+  const timer = setInterval(() => void look(), lookMs);
+  timer.unref();
+  const subscription = subscribe(settings, [channels.allEvents], {
+    onMessage: (_, channel) => {
+      const namespace = CHANNEL.exec(channel)?.[1];
+      if (namespace) dispatcher.wake(namespace);
+    },
+    onResume: () => void look(),
+  });
+
+  return {
+    close: async () => {
+      clearInterval(timer);
+      await subscription.close();
+      await dispatcher.close();
+      await ownerMail?.close();
+    },
+  };
+}

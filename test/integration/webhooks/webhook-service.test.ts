@@ -1,0 +1,123 @@
+import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect } from 'chai';
+import { workspaceDataKey } from '../../../contract/identity.ts';
+import { configKeys } from '../../../contract/redis-keys.ts';
+import { sealSigningSecret } from '../../../contract/signing-secret.ts';
+import { EgressAgent } from '../../../gateway/egress/agent.ts';
+import { createLog } from '../../../gateway/log.ts';
+import { startWebhooks, type WebhookService } from '../../../gateway/webhooks/webhook-service.ts';
+import type { RedisConnection } from '../../../redis/client.ts';
+import { loadLibrary } from '../../../redis/library.ts';
+import { cancelRequest, submitRequest } from '../../../redis/request-calls.ts';
+import { connectTo, until } from '../../support/redis-client.ts';
+import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { newToken, publishMedia, submissionOf } from '../../support/request-fixture.ts';
+
+const MASTER_KEY = 'master';
+const dataKey = (namespace: string) => workspaceDataKey(MASTER_KEY, namespace);
+
+describe('webhooks of real requests', () => {
+  let server: RedisServer;
+  let connection: RedisConnection;
+  let receiver: Server;
+  let url: string;
+  let namespace: string;
+  let count = 0;
+  let service: WebhookService | undefined;
+  const agent = new EgressAgent({ allow: ['127.0.0.0/8'], deny: [], plainHTTP: true });
+  const received: { headers: IncomingHttpHeaders; body: string }[] = [];
+
+  before(async () => {
+    server = await startRedis();
+    connection = await connectTo(server);
+    await loadLibrary(connection.redis);
+    receiver = createServer(async (req, res) => {
+      let body = '';
+      for await (const chunk of req) body += chunk;
+      received.push({ headers: req.headers, body });
+      res.writeHead(204).end();
+    }).listen(0, '127.0.0.1');
+    await once(receiver, 'listening');
+    url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
+  });
+  beforeEach(async () => {
+    namespace = `space-${++count}`;
+    received.length = 0;
+    await publishMedia(connection.redis, { namespace, name: 'film' });
+    await connection.redis.hset(configKeys(namespace).workspace, {
+      signingSecret: sealSigningSecret('whsec_test', namespace, dataKey(namespace)),
+    });
+  });
+  afterEach(async () => {
+    await service?.close();
+  });
+  after(async () => {
+    receiver.close();
+    await agent.close();
+    await connection.close();
+    await server.stop();
+  });
+
+  const start = (options: { lookMs?: number } = {}) => {
+    service = startWebhooks({
+      redis: connection.redis,
+      settings: { url: server.url, name: 'front', role: 'front' },
+      agent,
+      dataKey,
+      mailer: null,
+      listWorkspaces: async () => [namespace],
+      log: createLog('silent', {}),
+      ...options,
+    });
+  };
+  const endOne = async () => {
+    const submission = submissionOf({ namespace, deployment: 'film', webhookUrl: url });
+    await submitRequest(connection.redis, submission);
+    await cancelRequest(connection.redis, { namespace, id: submission.id, token: newToken() });
+    return submission.id;
+  };
+
+  it('delivers the event of a canceled request at once, in the envelope of the contract', async () => {
+    start({ lookMs: 3_600_000 });
+    // Once the subscription stands, nothing but its messages brings anything about.
+    await until(async () => Number(await connection.redis.pubsub('NUMPAT')) === 1, 'the subscription');
+    const id = await endOne();
+    await until(() => received.length === 1, 'the delivery');
+    const [{ headers, body }] = received as [(typeof received)[0]];
+    const event = JSON.parse(body);
+    expect(event).to.deep.include({ id: id.replace('req', 'evt'), type: 'request.canceled' });
+    expect(event.data).to.include({
+      id,
+      status: 'canceled',
+      modality: 'video',
+      namespace_name: namespace,
+      output_object_key: null,
+      error_code: null,
+    });
+    expect(event.data.registration_id).to.be.a('number');
+    const [, time, signature] = /^t=(\d+),v1=(\w+)$/.exec(String(headers['x-service-signature']))!;
+    const wanted = createHmac('sha256', 'whsec_test').update(`${time}.${body}`).digest('hex');
+    expect(signature).to.equal(wanted);
+  });
+
+  it('delivers what ended while no front was there', async () => {
+    await endOne();
+    await endOne();
+    start();
+    await until(() => received.length === 2, 'both deliveries');
+  });
+
+  it('delivers by its regular look what no message told of', async () => {
+    start({ lookMs: 50 });
+    await until(async () => Number(await connection.redis.pubsub('NUMPAT')) === 1, 'the subscription');
+    await connection.redis.set(
+      `w:{${namespace}}:event:evt_1`,
+      `${url}\n{"id":"evt_1","type":"request.failed","data":{"id":"req_1"}}`,
+    );
+    await connection.redis.zadd(`w:{${namespace}}:outbox`, 0, 'evt_1');
+    await until(() => received.length === 1, 'the delivery');
+  });
+});
