@@ -3,6 +3,7 @@ import type { GatewayConfig } from '../contract/gateway-config.ts';
 import { buildGatewayConfig } from '../contract/gateway-config.ts';
 import { deriveSecret } from '../contract/identity.ts';
 import type { ModelDeployment } from '../contract/model-deployment.ts';
+import type { StorageKeys } from '../contract/storage-keys.ts';
 import type { EndpointEntry, EndpointsFile } from './endpoints-file.ts';
 import { describeMedia } from './media-facts.ts';
 
@@ -78,7 +79,15 @@ function readVariable(variable: Record<string, unknown>): [string, string] {
 export const deriveLocalKey = (masterKey: string, namespace: string): string =>
   `sk-berth-${deriveSecret(masterKey, `local-key/${namespace}`).toString('base64url')}`;
 
-export function describeEndpoints(plan: LocalPlan, masterKey: string): EndpointsFile {
+export interface LocalInstance {
+  plan: LocalPlan;
+  masterKey: string;
+  credentials: { namespace: string; id: number; bucket: string; fault: string | null }[];
+  /** Of the S3 server, where there is one. */
+  buckets: { endpoint: string; bucket: string; keys: StorageKeys }[];
+}
+
+export function describeEndpoints({ plan, masterKey, credentials, buckets }: LocalInstance): EndpointsFile {
   const entries = plan.deployments.map((planned) => describeDeployment(planned, masterKey));
   const ofNamespace = (namespace: string) => {
     const deployments = entries.filter((entry) => entry.namespace === namespace);
@@ -91,14 +100,21 @@ export function describeEndpoints(plan: LocalPlan, masterKey: string): Endpoints
     deployments: entries.filter((entry) => entry.namespace === DEFAULT_NAMESPACE),
     otherWorkspace: ofNamespace('other'),
     exhaustedWorkspace: ofNamespace('spent'),
-    storageCredentials: null,
+    storageCredentials: describeCredentials(credentials),
     unknownURL: `http://${LOOPBACK}:${plan.frontPort}/v1`,
-    s3: null,
+    s3: buckets[0] ? { endpoint: buckets[0].endpoint, bucket: buckets[0].bucket, ...buckets[0].keys } : null,
     redisURL: `redis://${LOOPBACK}:${plan.redisPort}`,
     webhooks: null,
     console: null,
     cluster: null,
   };
+}
+
+function describeCredentials(credentials: LocalInstance['credentials']): EndpointsFile['storageCredentials'] {
+  const own = credentials.filter(({ namespace }) => namespace === DEFAULT_NAMESPACE);
+  return own.length === 0
+    ? null
+    : own.map(({ id, fault, bucket }) => ({ id, verified: fault === null, bucket }));
 }
 
 function describeDeployment(

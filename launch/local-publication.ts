@@ -1,18 +1,21 @@
 /** Tells the gateways of `make run` what the operator tells those of a cluster, by the same functions. */
-import { hashApiKey } from '../contract/identity.ts';
+import { hashApiKey, workspacePrefix } from '../contract/identity.ts';
 import { parseAmount } from '../contract/quantity.ts';
 import type { PublishedKey } from '../contract/redis-keys.ts';
 import { connectRedis, type RedisClient } from '../redis/client.ts';
 import { loadLibrary } from '../redis/library.ts';
 import {
   publishApiKeys,
+  publishCredentials,
   publishDeployment,
   publishEpoch,
+  publishRequestPrefix,
   publishWorkspace,
   removeDeployment,
 } from '../redis/publication.ts';
 import { readDeployments } from '../redis/published.ts';
 import { type Child, readLogTail } from './child-process.ts';
+import { sealCredential, type VerifiedCredential } from './local-credentials.ts';
 import { deriveLocalKey, LOOPBACK, type LocalPlan } from './local-plan.ts';
 import type { Manifests } from './manifests.ts';
 
@@ -26,6 +29,7 @@ export interface LocalPublication {
   manifests: Manifests;
   masterKey: string;
   redis: Child;
+  credentials: VerifiedCredential[];
 }
 
 /** Publishes configuration, workspaces and keys to a Redis that is starting. */
@@ -58,6 +62,13 @@ export async function publishLocal(publication: LocalPublication): Promise<void>
     for (const config of configs) await publishDeployment(redis, config);
     await publishWorkspace(redis, namespace, { creditMicros: findCredit(manifests, namespace) });
     await publishApiKeys(redis, namespace, listKeys(manifests, namespace, masterKey));
+    const credentials = publication.credentials.filter((credential) => credential.namespace === namespace);
+    await publishCredentials(
+      redis,
+      namespace,
+      credentials.map((credential) => sealCredential(credential, masterKey)),
+    );
+    await publishRequestPrefix(redis, workspacePrefix(masterKey, namespace));
   }
 }
 

@@ -1,12 +1,17 @@
 /** `make run`: Redis, a simulator for each model and a gateway, from the YAML that `kubectl apply` takes. */
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { GATEWAY_ENV } from '../contract/gateway-environment.ts';
+import { join } from 'node:path';
+import { FRONT_SECRET_FILES } from '../contract/names.ts';
 import { type Child, startChild, stopChild, waitForURL } from './child-process.ts';
 import { readEndpoints, removeEndpoints, writeEndpoints } from './endpoints-file.ts';
 import { findBasePort } from './free-ports.ts';
 import { writeGuide } from './guide.ts';
+import { canServeBuckets, describeBuckets, readyURL, startBuckets } from './local-buckets.ts';
+import { listCredentials, toCredential, verifyCredential } from './local-credentials.ts';
+import { LOCAL_EGRESS, startGateway } from './local-gateway.ts';
 import {
+  DEFAULT_NAMESPACE,
   describeEndpoints,
   LOOPBACK,
   type LocalPlan,
@@ -37,10 +42,20 @@ async function main(): Promise<void> {
   children.push(redis);
   const simulators = plan.deployments.filter(({ controlPort }) => controlPort !== null).map(startSimulator);
   children.push(...simulators);
-  await publishLocal({ plan, manifests, masterKey, redis });
-  await startGateway(plan);
+  const buckets = canServeBuckets() ? describeBuckets(plan.bucketsPort) : [];
+  if (buckets.length > 0) await serveBuckets(plan.bucketsPort);
+  const examples = buckets.map((bucket) => toCredential(bucket, DEFAULT_NAMESPACE));
+  const credentials = await Promise.all(
+    [...examples, ...listCredentials(manifests)].map((credential) =>
+      verifyCredential(credential, LOCAL_EGRESS),
+    ),
+  );
+  for (const { name, fault } of credentials.slice(examples.length))
+    if (fault !== null) console.error(`StorageCredential/${name} is not verified: ${fault}`);
+  await publishLocal({ plan, manifests, masterKey, redis, credentials });
+  await serveAll(plan);
 
-  const endpoints = describeEndpoints(plan, masterKey);
+  const endpoints = describeEndpoints({ plan, masterKey, credentials, buckets });
   writeEndpoints(endpoints, ENDPOINTS);
   console.log(`\n${writeGuide(endpoints)}\n\nCtrl-C stops it. Logs: ${STATE_FOLDER}/logs/\n`);
 }
@@ -56,6 +71,8 @@ const listPorts = (plan: LocalPlan): number[] => [
   plan.redisPort,
   plan.adminPort,
   plan.metricsPort,
+  plan.storagePort,
+  plan.bucketsPort,
   ...plan.deployments.flatMap(({ port, enginePort, controlPort }) => [
     port,
     enginePort,
@@ -65,7 +82,7 @@ const listPorts = (plan: LocalPlan): number[] => [
 
 /** Made once, so that keys survive a restart. */
 function readMasterKey(): string {
-  const path = `${STATE_FOLDER}/master-key`;
+  const path = join(STATE_FOLDER, FRONT_SECRET_FILES.masterKey);
   if (!existsSync(path)) {
     mkdirSync(STATE_FOLDER, { recursive: true });
     writeFileSync(path, randomBytes(32).toString('base64url'), { mode: 0o600 });
@@ -90,34 +107,14 @@ const startSimulator = ({ config, enginePort, controlPort, env }: PlannedDeploym
     logPath: `${STATE_FOLDER}/logs/simulator-${config.namespace}-${config.name}.log`,
   });
 
-async function startGateway(plan: LocalPlan): Promise<void> {
-  const file = `${STATE_FOLDER}/gateway.json`;
-  writeFileSync(
-    file,
-    JSON.stringify({
-      frontPort: plan.frontPort,
-      deployments: plan.deployments.map(({ config, port, enginePort, controlPort }) => ({
-        namespace: config.namespace,
-        name: config.name,
-        port,
-        engineURL: controlPort === null ? null : `http://${LOOPBACK}:${enginePort}`,
-        healthPath: '/health',
-      })),
-    }),
-  );
-  const gateway = startChild({
-    name: 'gateway',
-    command: process.execPath,
-    args: ['gateway/main.ts'],
-    env: {
-      [GATEWAY_ENV.role]: 'local',
-      [GATEWAY_ENV.redisURL]: `redis://${LOOPBACK}:${plan.redisPort}`,
-      [GATEWAY_ENV.adminPort]: String(plan.adminPort),
-      [GATEWAY_ENV.metricsPort]: String(plan.metricsPort),
-      GATEWAY_LOCAL_FILE: file,
-    },
-    logPath: `${STATE_FOLDER}/logs/gateway.log`,
-  });
+async function serveBuckets(port: number): Promise<void> {
+  const server = await startBuckets(port, STATE_FOLDER);
+  children.push(server);
+  await waitForURL(server, readyURL(port));
+}
+
+async function serveAll(plan: LocalPlan): Promise<void> {
+  const gateway = startGateway(plan, STATE_FOLDER);
   children.push(gateway);
   await waitForURL(gateway, `http://${LOOPBACK}:${plan.adminPort}/readyz`);
 }

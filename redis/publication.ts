@@ -1,6 +1,13 @@
 /** Writers of what gateways are told (`c:` and `g:` keys). They write and notify only when something changed. */
 import type { GatewayConfig } from '../contract/gateway-config.ts';
-import { channels, configKeys, globalKeys, type PublishedKey, workKeys } from '../contract/redis-keys.ts';
+import {
+  channels,
+  configKeys,
+  globalKeys,
+  type PublishedCredential,
+  type PublishedKey,
+  workKeys,
+} from '../contract/redis-keys.ts';
 import { type Change, encodeChange } from './changes.ts';
 import type { RedisClient } from './client.ts';
 
@@ -75,6 +82,26 @@ export async function publishWorkspace(
   const value = creditMicros === null ? null : String(creditMicros);
   const field = { key: configKeys(namespace).workspace, field: 'creditMicros', value };
   return writeField(redis, field, { what: 'workspace', namespace });
+}
+
+/** Replaces a workspace's storage credentials exactly. */
+export async function publishCredentials(
+  redis: RedisClient,
+  namespace: string,
+  credentials: readonly PublishedCredential[],
+): Promise<boolean> {
+  const wanted = new Map(
+    credentials.flatMap((credential): [string, string][] => [
+      [`id:${credential.id}`, JSON.stringify(credential)],
+      [`name:${credential.name}`, String(credential.id)],
+    ]),
+  );
+  return replaceHash(redis, configKeys(namespace).credentials, wanted, { what: 'workspace', namespace });
+}
+
+/** Makes known that request ids may begin so (`workspacePrefix`). */
+export async function publishRequestPrefix(redis: RedisClient, prefix: string): Promise<void> {
+  await redis.set(globalKeys.requestPrefix(prefix), '1');
 }
 
 /** Removes all that was published about a workspace. What it spent stays: a mistake here must not give money back. */

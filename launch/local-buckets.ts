@@ -1,0 +1,61 @@
+/**
+ * A customer's own bucket in `make run`: a real S3 server, where versitygw is on the machine. It stands outside, on a
+ * loopback address of its own, which is the one place not public that tenants' URLs may lead to.
+ */
+import { mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { StorageKeys } from '../contract/storage-keys.ts';
+import { ensureBinary, isBinaryReady } from '../test/cluster/binaries.ts';
+import { type Child, startChild } from './child-process.ts';
+
+export const OUTSIDE_ADDRESS = '127.0.0.2';
+
+const PROGRAM = 'versitygw';
+const BUCKET = 'customer';
+const KEYS: StorageKeys = { accessKeyId: 'customer', secretAccessKey: 'make-run-customer-key' };
+
+/** One bucket as a StorageCredential describes it. */
+export interface CustomerBucket {
+  id: number;
+  name: string;
+  endpoint: string;
+  bucket: string;
+  keys: StorageKeys;
+}
+
+/** Elsewhere than on Linux the loopback interface has one address only. */
+export const canServeBuckets = (): boolean => process.platform === 'linux' && isBinaryReady(PROGRAM);
+
+export const bucketsURL = (port: number): string => `http://${OUTSIDE_ADDRESS}:${port}`;
+
+/** One that works, and one whose keys are wrong: it is never verified. */
+export const describeBuckets = (port: number): CustomerBucket[] => [
+  { id: 1, name: 'customer', endpoint: bucketsURL(port), bucket: BUCKET, keys: KEYS },
+  {
+    id: 2,
+    name: 'broken',
+    endpoint: bucketsURL(port),
+    bucket: BUCKET,
+    keys: { ...KEYS, secretAccessKey: 'wrong' },
+  },
+];
+
+const HEALTH_PATH = '/healthz';
+export const readyURL = (port: number): string => `${bucketsURL(port)}${HEALTH_PATH}`;
+
+/** Buckets and their objects lie in the state folder, as folders and files. */
+export async function startBuckets(port: number, folder: string): Promise<Child> {
+  const buckets = resolve(folder, 's3', 'buckets');
+  const metadata = resolve(folder, 's3', 'metadata');
+  mkdirSync(join(buckets, BUCKET), { recursive: true });
+  mkdirSync(metadata, { recursive: true });
+  const options = ['--port', `${OUTSIDE_ADDRESS}:${port}`, '--health', HEALTH_PATH];
+  return startChild({
+    name: 's3',
+    command: await ensureBinary(PROGRAM),
+    // Not every filesystem takes extended attributes.
+    args: [...options, 'posix', '--sidecar', metadata, buckets],
+    env: { ROOT_ACCESS_KEY_ID: KEYS.accessKeyId, ROOT_SECRET_ACCESS_KEY: KEYS.secretAccessKey },
+    logPath: join(folder, 'logs', 's3.log'),
+  });
+}

@@ -1,0 +1,47 @@
+/** The gateway of `make run`: one process for all deployments, the front and the links to results. */
+import { writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { GATEWAY_ENV } from '../contract/gateway-environment.ts';
+import type { EgressSettings } from '../gateway/egress/agent.ts';
+import { type Child, startChild } from './child-process.ts';
+import { OUTSIDE_ADDRESS } from './local-buckets.ts';
+import { LOOPBACK, type LocalPlan } from './local-plan.ts';
+
+/** What listens on 127.0.0.1 stays out of tenants' reach: Redis and the engines are there. */
+export const LOCAL_EGRESS: EgressSettings = { allow: [`${OUTSIDE_ADDRESS}/32`], deny: [], plainHTTP: true };
+
+/** `folder`: the state folder, which has the master key. */
+export function startGateway(plan: LocalPlan, folder: string): Child {
+  const file = join(folder, 'gateway.json');
+  writeFileSync(file, JSON.stringify(describeListeners(plan)));
+  return startChild({
+    name: 'gateway',
+    command: process.execPath,
+    args: ['gateway/main.ts'],
+    env: {
+      [GATEWAY_ENV.role]: 'local',
+      [GATEWAY_ENV.redisURL]: `redis://${LOOPBACK}:${plan.redisPort}`,
+      [GATEWAY_ENV.adminPort]: String(plan.adminPort),
+      [GATEWAY_ENV.metricsPort]: String(plan.metricsPort),
+      [GATEWAY_ENV.localFile]: file,
+      [GATEWAY_ENV.secretPath]: resolve(folder),
+      [GATEWAY_ENV.spoolPath]: resolve(folder, 'spool'),
+      [GATEWAY_ENV.storageFolder]: resolve(folder, 'storage'),
+      [GATEWAY_ENV.storagePort]: String(plan.storagePort),
+      [GATEWAY_ENV.egressAllow]: LOCAL_EGRESS.allow.join(','),
+      [GATEWAY_ENV.egressPlainHTTP]: String(LOCAL_EGRESS.plainHTTP),
+    },
+    logPath: join(folder, 'logs', 'gateway.log'),
+  });
+}
+
+const describeListeners = ({ frontPort, deployments }: LocalPlan) => ({
+  frontPort,
+  deployments: deployments.map(({ config, port, enginePort, controlPort }) => ({
+    namespace: config.namespace,
+    name: config.name,
+    port,
+    engineURL: controlPort === null ? null : `http://${LOOPBACK}:${enginePort}`,
+    healthPath: '/health',
+  })),
+});
