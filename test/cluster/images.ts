@@ -1,6 +1,15 @@
 /** The images that pods of the tests run. There is no registry: each is built here, once for what it is made of. */
 import { createHash } from 'node:crypto';
-import { copyFileSync, existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { ensureBinary } from './binaries.ts';
@@ -84,6 +93,13 @@ export const llamaCppImage = localImage(
   async (folder) => writeTinyModel(join(folder, 'tiny.gguf')),
   debianImage('forky'),
 );
+
+/** A real S3 server with two empty buckets, `berth` and `customer`, in `/data/buckets`. */
+export const s3Image = localImage('s3', 'docker.io/berth/s3-test:1', async (folder) => {
+  copyFileSync(await ensureBinary('versitygw'), join(folder, 'versitygw'));
+  for (const path of ['buckets/berth', 'buckets/customer', 'metadata'])
+    mkdirSync(join(folder, 'data', path), { recursive: true });
+});
 
 /** The project's images, each of `images/<name>.Dockerfile`. */
 export function projectImages(): Image[] {
