@@ -2,14 +2,17 @@
 import type { EndpointEntry, EndpointsFile } from './endpoints-file.ts';
 
 export function writeGuide(endpoints: EndpointsFile): string {
-  const chat = endpoints.deployments.find((entry) => entry.kind === 'LLM' && !entry.paused);
   const prefix = endpoints.cluster?.exec.length ? `${endpoints.cluster.exec.join(' ')} ` : '';
+  const examples = EXAMPLES.flatMap(([kind, write]) => {
+    const entry = endpoints.deployments.find((entry) => entry.kind === kind && !entry.paused);
+    return entry ? [...write(entry, prefix), ''] : [];
+  });
   return [
     'Berth is serving:',
     '',
     ...listDeployments(endpoints.deployments),
     '',
-    ...(chat ? [...writeCurl(chat, prefix), '', ...writeSDK(chat, prefix), ''] : []),
+    ...examples,
     `All addresses and keys: .berth/endpoints.json. Another key: make key RPM=60 TPD=100000`,
   ].join('\n');
 }
@@ -22,16 +25,41 @@ function listDeployments(entries: EndpointEntry[]): string[] {
   });
 }
 
-const writeCurl = (chat: EndpointEntry, prefix: string): string[] => [
-  'curl:',
+type Writer = (entry: EndpointEntry, prefix: string) => string[];
+
+const writeChat: Writer = (chat, prefix) => [
+  'A chat with curl:',
   `  ${prefix}curl -N ${chat.baseURL}/chat/completions \\`,
   `    -H 'Authorization: Bearer ${chat.apiKey}' -H 'Content-Type: application/json' \\`,
   `    -d '{"stream": true, "messages": [{"role": "user", "content": "Hello"}]}'`,
-];
-
-const writeSDK = (chat: EndpointEntry, prefix: string): string[] => [
-  prefix ? `OpenAI SDK (Python), in: ${prefix}python3` : 'OpenAI SDK (Python):',
+  '',
+  prefix ? `With the OpenAI SDK (Python), in: ${prefix}python3` : 'With the OpenAI SDK (Python):',
   '  from openai import OpenAI',
   `  client = OpenAI(base_url="${chat.baseURL}", api_key="${chat.apiKey}")`,
   `  print(client.chat.completions.create(model="${chat.modelId}", messages=[{"role": "user", "content": "Hello"}]).choices[0].message.content)`,
+];
+
+const writeImage: Writer = ({ baseURL, apiKey, modelId }, prefix) => [
+  'An image:',
+  `  ${prefix}curl ${baseURL}/images/generations \\`,
+  `    -H 'Authorization: Bearer ${apiKey}' -H 'Content-Type: application/json' \\`,
+  `    -d '{"model": "${modelId}", "prompt": "A harbour at dawn"}'`,
+];
+
+const writeVideo: Writer = ({ baseURL, apiKey, modelId, native, resolutions }, prefix) => {
+  const { seconds, fps } = native ?? { seconds: 5, fps: 24 };
+  const size = resolutions?.[0] ?? '720x1280';
+  return [
+    'A video, made in the background; then where it is:',
+    `  ${prefix}curl ${baseURL}/videos -H 'Authorization: Bearer ${apiKey}' \\`,
+    `    -F model=${modelId} -F prompt='A ship leaves' -F seconds=${seconds} -F fps=${fps} -F size=${size}`,
+    `  ${prefix}curl '${baseURL}/requests?limit=1' -H 'Authorization: Bearer ${apiKey}'`,
+    `  ${prefix}curl -L -o ship.mp4 ${baseURL}/videos/ID/content -H 'Authorization: Bearer ${apiKey}'`,
+  ];
+};
+
+const EXAMPLES: [kind: string, Writer][] = [
+  ['LLM', writeChat],
+  ['Image', writeImage],
+  ['Video', writeVideo],
 ];
