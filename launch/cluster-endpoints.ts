@@ -2,8 +2,10 @@
 import { buildGatewayConfig } from '../contract/gateway-config.ts';
 import type { ModelDeployment } from '../contract/model-deployment.ts';
 import { LABELS } from '../contract/names.ts';
+import type { StorageCredential } from '../contract/storage-credential.ts';
 import type { Cluster } from '../test/cluster/layout.ts';
 import type { WorkspaceKeys } from './cluster-keys.ts';
+import { BUCKET, publicURL, readStorageKeys, readVerdict } from './cluster-storage.ts';
 import type { EndpointEntry, EndpointsFile } from './endpoints-file.ts';
 import { runKubectl } from './kubectl.ts';
 import { describeMedia } from './media-facts.ts';
@@ -17,10 +19,15 @@ interface Pod {
   status: { podIP?: string; conditions?: { type: string; status: string }[] };
 }
 
+export interface ClusterContents {
+  models: ModelDeployment[];
+  keys: WorkspaceKeys;
+  credentials: StorageCredential[];
+}
+
 export async function describeCluster(
   cluster: Cluster,
-  models: ModelDeployment[],
-  keys: WorkspaceKeys,
+  { models, keys, credentials }: ClusterContents,
 ): Promise<EndpointsFile> {
   const pods: Pod[] = JSON.parse(
     await runKubectl(cluster, ['get', 'pods', '-A', '-l', LABELS.deployment, '-o', 'json']),
@@ -39,9 +46,15 @@ export async function describeCluster(
     deployments: entriesOf(WORKSPACES.own),
     otherWorkspace: workspaceOf(WORKSPACES.other),
     exhaustedWorkspace: workspaceOf(WORKSPACES.exhausted),
-    storageCredentials: null,
+    storageCredentials: credentials
+      .filter(({ metadata }) => metadata.namespace === WORKSPACES.own)
+      .map((credential) => ({
+        id: credential.status.id!,
+        verified: readVerdict(credential)?.status === 'True',
+        bucket: credential.spec.bucket,
+      })),
     unknownURL: `http://nobody--${WORKSPACES.own}.${cluster.domain}/v1`,
-    s3: null,
+    s3: { endpoint: publicURL(cluster), bucket: BUCKET, ...(await readStorageKeys(cluster)) },
     redisURL: await readRedisURL(cluster),
     webhooks: null,
     console: null,

@@ -2,12 +2,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startCluster } from '../test/cluster/cluster.ts';
-import { llamaCppImage, projectImages, redisImage } from '../test/cluster/images.ts';
+import { llamaCppImage, projectImages, redisImage, s3Image } from '../test/cluster/images.ts';
 import type { Cluster } from '../test/cluster/layout.ts';
 import { startProgress } from '../test/cluster/progress.ts';
 import { describeCluster, WORKSPACES } from './cluster-endpoints.ts';
 import { describeKeys, keepKeys, type WorkspaceKeys } from './cluster-keys.ts';
 import { waitForModels } from './cluster-models.ts';
+import { waitForCredentials } from './cluster-storage.ts';
 import type { EndpointsFile } from './endpoints-file.ts';
 import { applyObjects, runInCluster, runKubectl } from './kubectl.ts';
 import { installRelease } from './release.ts';
@@ -19,34 +20,38 @@ export interface ClusterInstallation {
 
 const EXAMPLES = 'examples/cluster';
 const READY_TIMEOUT_MS = 300_000;
+const VERDICT_TIMEOUT_MS = 60_000;
 
 /** Takes seconds where all of it runs already. Throws with the reasons of what is not ready. */
 export async function bringUp(name: string): Promise<ClusterInstallation> {
-  const cluster = await startCluster({ name, images: [redisImage, llamaCppImage, ...projectImages()] });
+  const images = [redisImage, s3Image, llamaCppImage, ...projectImages()];
+  const cluster = await startCluster({ name, images });
   const progress = startProgress(4);
   progress.step('installing Berth');
+  await applyFile(cluster, 'storage.yaml');
   await installRelease(cluster);
   progress.step('applying the examples');
   const keys = await applyExamples(cluster);
   progress.step('waiting until they are ready');
   const models = await waitForModels(cluster, READY_TIMEOUT_MS, (line) => console.error(line));
+  const credentials = await waitForCredentials(cluster, VERDICT_TIMEOUT_MS);
+  const endpoints = await describeCluster(cluster, { models, keys, credentials });
   progress.step('chatting through the ingress');
-  const endpoints = await describeCluster(cluster, models, keys);
   await proveChat(cluster, endpoints);
   progress.done('Berth serves');
   return { cluster, endpoints };
 }
 
 async function applyExamples(cluster: Cluster): Promise<WorkspaceKeys> {
-  for (const file of ['workspaces.yaml', 'models.yaml'])
-    await runKubectl(
-      cluster,
-      ['apply', '--server-side', '--force-conflicts', '-f', '-'],
-      readFileSync(join(EXAMPLES, file), 'utf8'),
-    );
+  for (const file of ['workspaces.yaml', 'credentials.yaml', 'models.yaml']) await applyFile(cluster, file);
   const keys = keepKeys(cluster, Object.values(WORKSPACES));
   await applyObjects(cluster, describeKeys(keys));
   return keys;
+}
+
+async function applyFile(cluster: Cluster, file: string): Promise<void> {
+  const apply = ['apply', '--server-side', '--force-conflicts', '-f', '-'];
+  await runKubectl(cluster, apply, readFileSync(join(EXAMPLES, file), 'utf8'));
 }
 
 /** From a process of its own, as users' programs are. */
