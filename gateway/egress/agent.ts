@@ -25,6 +25,8 @@ export interface EgressAgentOptions extends EgressSettings {
   ca?: string;
   /** Instead of the one that `allow` and `deny` make. */
   policy?: AddressPolicy;
+  /** Requests on their way; more wait, within their deadlines. */
+  inFlight?: { inAll: number; perDestination: number };
 }
 
 export interface EgressRequest {
@@ -39,16 +41,16 @@ export interface EgressRequest {
   signal?: AbortSignal;
 }
 
-/** More wait, within their deadlines. */
 const IN_FLIGHT = { inAll: 256, perDestination: 16 };
-const MOST_ORIGINS = IN_FLIGHT.inAll;
 
 export class EgressAgent {
   readonly #guard: GuardOptions;
   readonly #pools: GuardedPools;
-  readonly #inFlight = new InFlight(IN_FLIGHT);
+  readonly #inFlight: InFlight;
 
   constructor(options: EgressAgentOptions) {
+    const { inAll, perDestination } = options.inFlight ?? IN_FLIGHT;
+    this.#inFlight = new InFlight({ inAll, perDestination });
     this.#guard = {
       policy: options.policy ?? createAddressPolicy(options),
       plainHTTP: options.plainHTTP,
@@ -57,8 +59,8 @@ export class EgressAgent {
     };
     this.#pools = new GuardedPools({
       ...this.#guard,
-      connectionsPerOrigin: IN_FLIGHT.perDestination,
-      mostOrigins: MOST_ORIGINS,
+      connectionsPerOrigin: perDestination,
+      mostOrigins: inAll,
     });
   }
 

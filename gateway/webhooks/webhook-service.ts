@@ -35,6 +35,12 @@ export interface WebhookService {
   close(): Promise<void>;
 }
 
+/**
+ * For the agent that delivers. Its bound for one host is wide, since one receiver may have a hundred endpoints of which
+ * some hang: each address has its own few places in Redis.
+ */
+export const WEBHOOKS_IN_FLIGHT = { inAll: 512, perDestination: 256 };
+
 const LOOK_MS = 10_000;
 const ENDPOINTS_TTL_MS = 1_000;
 const MOST_WORKSPACES = 10_000;
