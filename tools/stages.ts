@@ -40,7 +40,7 @@ const STAGES: Record<string, () => Stage> = {
   verify: () => check('node', 'tools/generate/main.ts', '--verify'),
   unit: () => mocha('unit', 10_000),
   integration: () => ({ ...mocha('integration', 120_000), programs: INTEGRATION_PROGRAMS }),
-  conformance: () => mocha('conformance', 120_000),
+  conformance: () => ({ ...mocha('conformance', 120_000), programs: ['versitygw'] }),
   chart: () => ({ ...mocha('chart', 300_000), programs: CHART_PROGRAMS }),
   e2e: () => ({
     ...mocha('e2e', 300_000),

@@ -1,11 +1,39 @@
 /** A fetch for SDKs that checks every answer and every stream chunk on the wire, below the SDK. */
 import { findViolations, type WireType } from './wire-schema.ts';
 
-const TYPES: [RegExp, WireType, WireType][] = [
-  [/\/chat\/completions$/, 'ChatCompletion', 'ChatCompletionChunk'],
-  [/\/completions$/, 'Completion', 'CompletionChunk'],
-  [/\/embeddings$/, 'CreateEmbeddingResponse', 'CreateEmbeddingResponse'],
+interface Route {
+  path: RegExp;
+  /** Type of the whole answer. */
+  whole: WireType;
+  /** Of each event of a stream. */
+  event?: WireType;
+  /** Of a 202, where it differs. */
+  accepted?: WireType;
+}
+
+const ROUTES: Route[] = [
+  { path: /\/chat\/completions$/, whole: 'ChatCompletion', event: 'ChatCompletionChunk' },
+  { path: /\/completions$/, whole: 'Completion', event: 'CompletionChunk' },
+  { path: /\/embeddings$/, whole: 'CreateEmbeddingResponse' },
+  {
+    path: /\/images\/generations$/,
+    whole: 'ImagesResponse',
+    event: 'ImageGenCompletedEvent',
+    accepted: 'Acknowledgement',
+  },
+  {
+    path: /\/images\/edits$/,
+    whole: 'ImagesResponse',
+    event: 'ImageEditCompletedEvent',
+    accepted: 'Acknowledgement',
+  },
+  { path: /\/videos\/generations$/, whole: 'Acknowledgement' },
+  { path: /\/videos(\/req_[0-9a-f]+)?$/, whole: 'Video' },
+  { path: /\/requests$/, whole: 'RequestList' },
+  { path: /\/requests\/req_[0-9a-f]+(\/cancel)?$/, whole: 'InferenceRequest' },
 ];
+const NO_CONTENT = 204;
+const ACCEPTED = 202;
 
 export interface CheckedFetch {
   fetch: typeof fetch;
@@ -22,17 +50,18 @@ export function createCheckedFetch(): CheckedFetch {
   async function checkedFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
     const response = await fetch(input, init);
     const path = new URL(input instanceof Request ? input.url : input).pathname;
-    const [, whole, chunk] = TYPES.find(([pattern]) => pattern.test(path)) ?? [];
-    if (!response.ok || whole === undefined) return response;
+    const route = ROUTES.find((route) => route.path.test(path));
+    if (!response.ok || response.status === NO_CONTENT || route === undefined) return response;
+    const whole = (response.status === ACCEPTED && route.accepted) || route.whole;
     const isStream = response.headers.get('content-type')?.startsWith('text/event-stream');
     const text = await response.clone().text();
-    if (isStream) for (const data of listData(text)) checkChunk(chunk!, data);
+    if (isStream) for (const data of listData(text)) checkEvent(route.event!, data);
     else check(whole, text);
     return response;
   }
 
   /** An error event is the envelope, not a chunk. */
-  function checkChunk(type: WireType, data: string): void {
+  function checkEvent(type: WireType, data: string): void {
     if (!('error' in JSON.parse(data))) check(type, data);
   }
 

@@ -1,17 +1,25 @@
 import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { type LocalStack, startLocalStack } from '../support/local-stack.ts';
+import { probeFilm } from '../support/media-files.ts';
 import { ensurePython } from '../support/python.ts';
 
 const VERSIONS = ['openai==3.22.1', 'openai==2.54.0'];
 
 describe('OpenAI SDK for Python', () => {
   let stack: LocalStack;
+  const folder = mkdtempSync(join(tmpdir(), 'berth-python-'));
   before(async () => {
     stack = await startLocalStack();
   });
-  after(() => stack?.stop());
+  after(async () => {
+    rmSync(folder, { recursive: true, force: true });
+    await stack?.stop();
+  });
 
   for (const version of VERSIONS)
     it(`chats, streams, embeds, lists and raises with ${version}`, async () => {
@@ -38,5 +46,39 @@ describe('OpenAI SDK for Python', () => {
       expect(seen.vectors).to.have.length(2);
       expect(seen.models).to.deep.equal([chat.modelId]);
       expect([seen.mismatch, seen.wrong_key]).to.deep.equal(['model_mismatch', 'invalid_api_key']);
+    });
+
+  for (const version of VERSIONS)
+    it(`makes images and videos with ${version}`, async () => {
+      const image = stack.find('Image');
+      const video = stack.endpoints.deployments.find(({ native }) => native === null)!;
+      const file = join(folder, `${version}.mp4`);
+      const env = {
+        ...process.env,
+        IMAGE_URL: image.baseURL,
+        IMAGE_MODEL: image.modelId,
+        VIDEO_URL: video.baseURL,
+        VIDEO_MODEL: video.modelId,
+        VIDEO_FILE: file,
+        API_KEY: image.apiKey,
+      };
+      const program = ensurePython([version]);
+      const { stdout } = await promisify(execFile)(program, ['test/conformance/openai_media.py'], { env });
+      const seen = JSON.parse(stdout);
+      expect(seen).to.deep.equal({
+        linked: '256x256',
+        inline: ['256x256', '256x256'],
+        edited: '256x256',
+        events: ['image_generation.completed'],
+        queued: 'queued',
+        video: 'completed',
+        size: 'size_not_supported',
+      });
+      expect(await probeFilm(readFileSync(file))).to.deep.equal({
+        codec: 'h264',
+        size: '320x192',
+        frames: 25,
+        fps: 24,
+      });
     });
 });

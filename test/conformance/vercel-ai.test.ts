@@ -1,8 +1,9 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { embedMany, generateText, streamText, tool } from 'ai';
+import { embedMany, generateImage, generateText, streamText, tool } from 'ai';
 import { expect } from 'chai';
 import { z } from 'zod';
 import { type LocalStack, startLocalStack } from '../support/local-stack.ts';
+import { describePicture, makePicture } from '../support/media-files.ts';
 
 describe('Vercel AI SDK', () => {
   let stack: LocalStack;
@@ -49,5 +50,24 @@ describe('Vercel AI SDK', () => {
     const { embeddings } = await embedMany({ model, values: ['a ship', 'a berth'] });
     expect(embeddings).to.have.length(2);
     expect(embeddings[0]).to.have.length(embeddings[1]!.length);
+  });
+
+  it('generates images, the number and the size asked for', async () => {
+    const model = connect('Image').imageModel(stack.find('Image').modelId);
+    const { images } = await generateImage({ model, prompt: 'A harbour', n: 2, size: '256x256' });
+    expect(await Promise.all(images.map(({ uint8Array }) => describePicture(uint8Array)))).to.deep.equal([
+      'png 256x256',
+      'png 256x256',
+    ]);
+  });
+
+  it('edits an image', async () => {
+    const model = connect('Image').imageModel(stack.find('Image').modelId);
+    const { image } = await generateImage({
+      model,
+      prompt: { text: 'At night', images: [await makePicture(256, 256)] },
+      size: '256x256',
+    });
+    expect(await describePicture(image.uint8Array)).to.equal('png 256x256');
   });
 });

@@ -8,7 +8,14 @@ export type WireType =
   | 'Completion'
   | 'CompletionChunk'
   | 'CreateEmbeddingResponse'
-  | 'Model';
+  | 'Model'
+  | 'ImagesResponse'
+  | 'ImageGenCompletedEvent'
+  | 'ImageEditCompletedEvent'
+  | 'Video'
+  | 'Acknowledgement'
+  | 'InferenceRequest'
+  | 'RequestList';
 
 let generator: SchemaGenerator | undefined;
 const validators = new Map<WireType, ValidateFunction>();

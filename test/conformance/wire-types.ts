@@ -4,10 +4,60 @@ import type {
   ChatCompletionChunk,
   Completion,
   CreateEmbeddingResponse,
+  ImageEditCompletedEvent,
+  ImageGenCompletedEvent,
+  ImagesResponse,
   Model,
+  Video as OpenAIVideo,
 } from 'openai/resources';
 
-export type { ChatCompletion, ChatCompletionChunk, Completion, CreateEmbeddingResponse, Model };
+export type {
+  ChatCompletion,
+  ChatCompletionChunk,
+  Completion,
+  CreateEmbeddingResponse,
+  ImageEditCompletedEvent,
+  ImageGenCompletedEvent,
+  ImagesResponse,
+  Model,
+};
+
+/** OpenAI's model knows four sizes and cancels nothing. */
+export type Video = Omit<OpenAIVideo, 'size' | 'status'> & {
+  size: string;
+  status: OpenAIVideo['status'] | 'canceled';
+};
+
+/** Berth's own (contract: Async submission acknowledgement). */
+export interface Acknowledgement {
+  id: string;
+  object: 'inference.request';
+  status: 'queued';
+  modality: 'image' | 'video';
+  estimated_seconds: number;
+}
+
+/** Berth's own (contract: Inference request object). */
+export interface InferenceRequest {
+  id: string;
+  object: 'inference.request';
+  modality: 'image' | 'video';
+  status: 'queued' | 'running' | 'succeeded' | 'failed' | 'canceled';
+  output_object_key: string | null;
+  output_bucket: string | null;
+  storage_provider: string | null;
+  output_urls?: string[];
+  error_code: string | null;
+  error_message: string | null;
+  queued_at: number;
+  started_at: number | null;
+  completed_at: number | null;
+}
+
+export interface RequestList {
+  object: 'list';
+  data: InferenceRequest[];
+}
 
 /** The SDK declares one type for both; a chunk before the last has no reason to finish yet. */
 export type CompletionChunk = Omit<Completion, 'choices'> & {
