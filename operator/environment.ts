@@ -76,6 +76,7 @@ export function parseSettings(env: Variables, secrets: OperatorSecrets): Operato
     allowedAnnotations: readList(env, 'OPERATOR_ALLOWED_ANNOTATIONS'),
     frontService: readRequired(env, 'OPERATOR_FRONT_SERVICE'),
     frontServicePort: readPort(env, 'OPERATOR_FRONT_SERVICE_PORT', 80),
+    storageURL: readOrigin(env, 'OPERATOR_STORAGE_URL'),
     gatewayImage,
     gatewayResources: readJSON(env, 'OPERATOR_GATEWAY_RESOURCES', isObject, GATEWAY_RESOURCES),
     gatewayLogLevel: readOneOf(env, 'OPERATOR_GATEWAY_LOG_LEVEL', LOG_LEVELS, 'info'),
@@ -160,6 +161,15 @@ function readPort<T extends number | undefined>(env: Variables, name: string, fa
   if (!/^[0-9]+$/.test(text) || port < 1 || port > 65_535)
     throw new EnvironmentError(`${name} must be a port from 1 to 65535, not "${text}"`);
   return port;
+}
+
+function readOrigin(env: Variables, name: string): string | undefined {
+  const text = env[name];
+  if (!text) return undefined;
+  const url = URL.parse(text);
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:')
+    throw new EnvironmentError(`${name} must be an origin such as http://front:8082, not "${text}"`);
+  return url.origin;
 }
 
 function readJSON<T>(env: Variables, name: string, isRight: (value: unknown) => boolean, fallback: T): T {

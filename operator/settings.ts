@@ -27,6 +27,8 @@ export interface OperatorSettings {
   /** Service of the front in `namespace`. */
   frontService: string;
   frontServicePort: number;
+  /** Origin of the front's internal service; without it there is no storage. */
+  storageURL: string | undefined;
 
   gatewayImage: string;
   gatewayResources: V1ResourceRequirements;

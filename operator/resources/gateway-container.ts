@@ -20,6 +20,15 @@ import { RESTRICTED } from './security.ts';
 
 const SECRET_VOLUME = 'gateway-secret';
 const TEMPORARY_VOLUME = 'gateway-tmp';
+const SPOOL_VOLUME = 'gateway-spool';
+const SPOOL_PATH = '/var/spool/berth';
+const GIBIBYTE = 1024 ** 3;
+
+/** Bytes of uploads and results on their way; absent where there are none. */
+const SPOOL_BYTES: Partial<Record<ModelDeployment['spec']['kind'], number>> = {
+  Image: GIBIBYTE,
+  Video: 4 * GIBIBYTE,
+};
 
 export const adminProbe = (path: string, probe: V1Probe): V1Probe => ({
   httpGet: { path, port: PORTS.admin },
@@ -57,6 +66,7 @@ export function buildGatewayContainer(model: ModelDeployment, settings: Operator
     volumeMounts: [
       { name: SECRET_VOLUME, mountPath: SIDECAR_SECRET_PATH, readOnly: true },
       { name: TEMPORARY_VOLUME, mountPath: '/tmp' },
+      ...(SPOOL_BYTES[model.spec.kind] ? [{ name: SPOOL_VOLUME, mountPath: SPOOL_PATH }] : []),
     ],
   };
 }
@@ -75,6 +85,7 @@ function buildEnvironment({ metadata, spec }: ModelDeployment, settings: Operato
       [GATEWAY_ENV.drainTimeoutMs]: String(decideGrace(spec).drainMs),
       [GATEWAY_ENV.logLevel]: settings.gatewayLogLevel,
       ...describeEgress(settings),
+      ...describeStorage(spec.kind, settings),
       NODE_OPTIONS: [...GATEWAY_NODE_FLAGS, ...(heap ? [`--max-old-space-size=${heap}`] : [])].join(' '),
     }),
     { name: GATEWAY_ENV.podName, valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
@@ -91,6 +102,19 @@ function describeEgress({ egress }: OperatorSettings): Record<string, string> {
   };
 }
 
+function describeStorage(
+  kind: ModelDeployment['spec']['kind'],
+  { storageURL }: OperatorSettings,
+): Record<string, string> {
+  const bytes = SPOOL_BYTES[kind];
+  if (bytes === undefined) return {};
+  return {
+    ...(storageURL === undefined ? {} : { [GATEWAY_ENV.storageURL]: storageURL }),
+    [GATEWAY_ENV.spoolPath]: `${SPOOL_PATH}/files`,
+    [GATEWAY_ENV.spoolBytes]: String(bytes),
+  };
+}
+
 /** Three quarters of the limit: buffers and stacks live beside the heap. */
 function heapMebibytes(limit: string | undefined): number | undefined {
   const bytes = parseQuantity(limit ?? '');
@@ -98,7 +122,7 @@ function heapMebibytes(limit: string | undefined): number | undefined {
 }
 
 export function buildGatewayVolumes(
-  { metadata }: ModelDeployment,
+  { metadata, spec }: ModelDeployment,
   { redisUsers, externalRedisSecret }: Pick<OperatorSettings, 'redisUsers' | 'externalRedisSecret'>,
 ): V1Volume[] {
   const own = { secret: { name: childNames(metadata.name).sidecarSecret } };
@@ -114,5 +138,13 @@ export function buildGatewayVolumes(
   return [
     { name: SECRET_VOLUME, projected: { sources: redisUsers === 'external' ? [own, external] : [own] } },
     { name: TEMPORARY_VOLUME, emptyDir: {} },
+    ...buildSpoolVolume(spec.kind),
   ];
+}
+
+/** The gateway keeps within its bytes: the volume's limit lies above, since whoever passes it is evicted. */
+function buildSpoolVolume(kind: ModelDeployment['spec']['kind']): V1Volume[] {
+  const bytes = SPOOL_BYTES[kind];
+  if (bytes === undefined) return [];
+  return [{ name: SPOOL_VOLUME, emptyDir: { sizeLimit: `${(bytes * 1.25) / 1024 ** 2}Mi` } }];
 }

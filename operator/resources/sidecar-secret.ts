@@ -1,6 +1,12 @@
 /** What a sidecar needs to start while Redis is away: its configuration and its credentials. */
 import { buildGatewayConfig } from '../../contract/gateway-config.ts';
-import { peerToken, workspaceRedisPassword, workspaceRedisUser } from '../../contract/identity.ts';
+import {
+  peerToken,
+  storageToken,
+  workspacePrefix,
+  workspaceRedisPassword,
+  workspaceRedisUser,
+} from '../../contract/identity.ts';
 import type { ModelDeployment } from '../../contract/model-deployment.ts';
 import { childNames, SIDECAR_SECRET_FILES } from '../../contract/names.ts';
 import type { KubeObject } from '../kube/object.ts';
@@ -17,6 +23,8 @@ export function buildSidecarSecret(model: ModelDeployment, settings: SecretSetti
     [SIDECAR_SECRET_FILES.redisUsername]: username,
     [SIDECAR_SECRET_FILES.redisPassword]: password,
     [SIDECAR_SECRET_FILES.peerToken]: peerToken(settings.masterKey, namespace, name),
+    [SIDECAR_SECRET_FILES.storageToken]: storageToken(settings.masterKey, namespace),
+    [SIDECAR_SECRET_FILES.requestPrefix]: workspacePrefix(settings.masterKey, namespace),
   };
   const present = Object.entries(files).filter((entry): entry is [string, string] => entry[1] !== undefined);
   return {

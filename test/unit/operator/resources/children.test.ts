@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { gatewayConfig } from '../../../../contract/gateway-config.ts';
-import { workspaceRedisPassword } from '../../../../contract/identity.ts';
+import { storageToken, workspacePrefix, workspaceRedisPassword } from '../../../../contract/identity.ts';
 import type { KubeObject } from '../../../../operator/kube/object.ts';
 import type { OperatorSettings } from '../../../../operator/settings.ts';
 import { build, makeModel, SETTINGS } from './fixtures.ts';
@@ -92,6 +92,11 @@ describe("the sidecar's Secret", () => {
     expect(read(secretOf(), 'redis-username')).to.equal('ws:team-a');
     expect(read(secretOf(), 'redis-password')).to.equal(workspaceRedisPassword(SETTINGS.masterKey, 'team-a'));
     expect(read(secretOf(), 'peer-token')).to.have.length.above(20);
+  });
+
+  it("proves the workspace to the front's storage, and tells how its request ids begin", () => {
+    expect(read(secretOf(), 'storage-token')).to.equal(storageToken(SETTINGS.masterKey, 'team-a'));
+    expect(read(secretOf(), 'request-prefix')).to.equal(workspacePrefix(SETTINGS.masterKey, 'team-a'));
   });
 
   it('holds the one shared user where users are off', () => {

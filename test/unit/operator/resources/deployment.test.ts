@@ -54,6 +54,31 @@ describe('the gateway in the pod', () => {
   });
 });
 
+describe('the media of a pod', () => {
+  const media = (kind: string) => ({ kind, engine: { preset: 'simulator' }, model: { id: 'm' } });
+
+  for (const [kind, bytes, limit] of [
+    ['Image', 2 ** 30, '1280Mi'],
+    ['Video', 2 ** 32, '5120Mi'],
+  ] as const)
+    it(`pass through a bounded volume of the gateway's own: ${kind}`, () => {
+      const { gateway, pod } = build(media(kind));
+      expect(variable(gateway, 'GATEWAY_STORAGE_URL')!.value).to.equal(SETTINGS.storageURL);
+      expect(variable(gateway, 'GATEWAY_SPOOL_BYTES')!.value).to.equal(String(bytes));
+      const mount = gateway.volumeMounts!.find(({ name }) => name === 'gateway-spool')!;
+      expect(variable(gateway, 'GATEWAY_SPOOL_PATH')!.value).to.equal(`${mount.mountPath}/files`);
+      expect(pod.volumes!.find(({ name }) => name === mount.name)!.emptyDir).to.deep.equal({
+        sizeLimit: limit,
+      });
+    });
+
+  it('are no concern of text models', () => {
+    const { gateway, pod } = build();
+    expect(gateway.env!.filter(({ name }) => /SPOOL|STORAGE/.test(name))).to.deep.equal([]);
+    expect(pod.volumes!.map(({ name }) => name)).to.not.include('gateway-spool');
+  });
+});
+
 describe('the engine in the pod', () => {
   it('is told where tenants’ URLs may lead, only where the installation says so', () => {
     expect(variable(build().gateway, 'GATEWAY_EGRESS_ALLOW')).to.equal(undefined);

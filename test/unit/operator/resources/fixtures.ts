@@ -26,6 +26,7 @@ export const SETTINGS: OperatorSettings = {
   allowedAnnotations: ['cert-manager.io/cluster-issuer'],
   frontService: 'berth-front',
   frontServicePort: 80,
+  storageURL: 'http://berth-front-internal.berth-system.svc:8082',
   gatewayImage: 'berth/berth:1.0.0',
   gatewayResources: { requests: { cpu: '100m', memory: '256Mi' }, limits: { memory: '1Gi' } },
   gatewayLogLevel: 'info',
