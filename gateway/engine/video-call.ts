@@ -1,0 +1,183 @@
+/** One video at an engine, from its submission to its bytes on disk. */
+import { setTimeout as wait } from 'node:timers/promises';
+import { ApiError } from '../error-response.ts';
+import type { VideoParameters } from '../queue/job.ts';
+import type { SpooledFile } from '../storage/spool.ts';
+import { UploadError } from '../storage/upload-error.ts';
+import type { EnginePool } from './engine-call.ts';
+import { buildVideoForm, buildVideoJSON, type ReferenceFile } from './video-body.ts';
+import {
+  deleteVideo,
+  EngineConnectionError,
+  type EngineVideo,
+  openContent,
+  pollVideo,
+  submitVideo,
+} from './video-client.ts';
+
+export interface VideoCall {
+  pool: EnginePool;
+  requestId: string;
+  /** The engine's own name of the model. */
+  servedModelName: string;
+  parameters: VideoParameters;
+  reference: ReferenceFile | null;
+  /** Reads the video onto disk. */
+  hold(source: AsyncIterable<Buffer>, signal: AbortSignal): Promise<SpooledFile>;
+  isEngineHealthy: () => boolean;
+  /** The engine was seen to fail: its health is worth a look. */
+  onEngineLost: () => void;
+  /** Percent, by the engine's own word. */
+  onProgress: (percent: number) => void;
+  /** Gives the video up: the engine is told so, and watched until it has let go. */
+  signal: AbortSignal;
+  /** The engine has let go of the video; called exactly once, perhaps after the call has ended. */
+  onRelease: () => void;
+  timing?: Partial<VideoTiming>;
+}
+
+export interface VideoTiming {
+  /** The first wait between polls; each next is longer by half. */
+  firstPollMs: number;
+  longestPollMs: number;
+  /** So long is an engine watched that works on what was given up. */
+  letGoMs: number;
+}
+
+export interface MadeVideo {
+  file: SpooledFile;
+  /** Removes the engine's copy, as far as it can be had; never throws. */
+  forget(): Promise<void>;
+}
+
+const TIMING: VideoTiming = { firstPollMs: 50, longestPollMs: 1_000, letGoMs: 10 * 60_000 };
+const POLL_GROWTH = 1.5;
+/** In a row, while the engine is healthy otherwise. */
+const TOLERATED_FAILURES = 5;
+const CONTENT_ATTEMPTS = 3;
+/** What engines say that take a form only with a file in it, or no form at all. */
+const WANTS_JSON = /input_reference|\bfile\b|multipart|form|content.?type|json/i;
+
+const GONE = 'The engine does not know the video any more: it was started anew.';
+const LOST = 'The engine was lost while it worked on the video.';
+
+/**
+ * The finished video on disk. Throws ApiError (an EngineMemoryError where the engine ran out of memory), UploadError
+ * where the disk is full, or the signal's reason.
+ */
+export async function generateVideo(call: VideoCall): Promise<MadeVideo> {
+  const timing = { ...TIMING, ...call.timing };
+  let video: EngineVideo | null = null;
+  try {
+    video = await submit(call);
+    video = await follow(call, video, timing);
+  } catch (error) {
+    if (video) void watchRelease(call, video.id, timing);
+    else call.onRelease();
+    throw describeLoss(call, error, video !== null);
+  }
+  call.onRelease();
+  const { id, failure } = video;
+  const forget = () => deleteVideo(call.pool, id).then(ignore, ignore);
+  try {
+    if (failure) throw failure;
+    return { file: await fetchContent(call, id), forget };
+  } catch (error) {
+    void forget();
+    throw describeLoss(call, error, true);
+  }
+}
+
+const ignore = () => {};
+
+async function submit(call: VideoCall): Promise<EngineVideo> {
+  const { pool, servedModelName, parameters, reference } = call;
+  try {
+    return await submitVideo(pool, buildVideoForm(servedModelName, parameters, reference), call);
+  } catch (error) {
+    const isRefusal = error instanceof ApiError && error.code === 'invalid_request_error';
+    if (!isRefusal || reference || !WANTS_JSON.test(error.message)) throw error;
+    return await submitVideo(pool, buildVideoJSON(servedModelName, parameters), call).catch((second) => {
+      call.signal.throwIfAborted();
+      // What was wrong with the form tells more than that JSON is not taken.
+      throw second instanceof ApiError ? error : second;
+    });
+  }
+}
+
+/** Polls until the video has ended. */
+async function follow(call: VideoCall, first: EngineVideo, timing: VideoTiming): Promise<EngineVideo> {
+  const { pool, signal } = call;
+  let video = first;
+  let pauseMs = timing.firstPollMs;
+  let failures = 0;
+  while (video.state === 'working') {
+    call.onProgress(video.progress);
+    await wait(pauseMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+    pauseMs = Math.min(pauseMs * POLL_GROWTH, timing.longestPollMs);
+    try {
+      const next = await pollVideo(pool, video.id, signal);
+      if (!next) throw new EngineRestarted();
+      video = next;
+      failures = 0;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof EngineRestarted) throw new ApiError('upstream_error', GONE);
+      failures++;
+      call.onEngineLost();
+      if (failures > TOLERATED_FAILURES || !call.isEngineHealthy()) throw error;
+    }
+  }
+  return video;
+}
+
+class EngineRestarted extends Error {}
+
+async function fetchContent(call: VideoCall, id: string): Promise<SpooledFile> {
+  const { pool, signal } = call;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const file = await call.hold(await openContent(pool, id, signal), signal);
+      if (file.bytes > 0) return file;
+      await file.remove();
+      throw new ApiError('upstream_error', 'The engine answered an empty video.');
+    } catch (error) {
+      signal.throwIfAborted();
+      const isFinal = error instanceof UploadError || error instanceof ApiError;
+      if (isFinal || attempt === CONTENT_ATTEMPTS || !call.isEngineHealthy())
+        throw isFinal ? error : new EngineConnectionError(error);
+    }
+  }
+}
+
+/** After the video was given up. Bounded, for an engine may say for ever that it works. */
+async function watchRelease(
+  { pool, onRelease, isEngineHealthy }: VideoCall,
+  id: string,
+  timing: VideoTiming,
+) {
+  const end = performance.now() + timing.letGoMs;
+  while (performance.now() < end && isEngineHealthy()) {
+    try {
+      if (await deleteVideo(pool, id)) break;
+      const video = await pollVideo(pool, id);
+      if (!video) break;
+    } catch (error) {
+      if (error instanceof EngineConnectionError && error.isRefused) break;
+    }
+    await wait(timing.longestPollMs, undefined, { ref: false });
+  }
+  onRelease();
+}
+
+function describeLoss(call: VideoCall, error: unknown, isSubmitted: boolean): unknown {
+  if (!(error instanceof EngineConnectionError)) return error;
+  call.onEngineLost();
+  if (isSubmitted) return new ApiError('upstream_error', LOST);
+  return new ApiError(
+    'upstream_error',
+    error.isRefused
+      ? 'The engine does not take connections.'
+      : 'The engine closed the connection without an answer.',
+  );
+}
