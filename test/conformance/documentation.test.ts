@@ -1,0 +1,69 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { type LocalStack, startLocalStack } from '../support/local-stack.ts';
+import { describePicture, probeFilm } from '../support/media-files.ts';
+import { ensurePython } from '../support/python.ts';
+
+const run = promisify(execFile);
+
+/** The code of a page, by language. */
+const readBlocks = (page: string, language: string): string[] =>
+  [...readFileSync(page, 'utf8').matchAll(/^```(\w+)\n(.*?)^```$/gms)]
+    .filter(([, name]) => name === language)
+    .map(([, , code]) => code!);
+
+describe('the documentation of images and videos', () => {
+  let stack: LocalStack;
+  let folder: string;
+  before(async () => {
+    stack = await startLocalStack();
+    folder = mkdtempSync(join(tmpdir(), 'berth-docs-'));
+    mkdirSync(join(folder, '.berth'));
+    writeFileSync(join(folder, '.berth', 'endpoints.json'), JSON.stringify(stack.endpoints));
+  });
+  after(async () => {
+    rmSync(folder, { recursive: true, force: true });
+    await stack?.stop();
+  });
+
+  it('begins with lines in the README that are answered', async () => {
+    const of = (name: string) => stack.endpoints.deployments.find((entry) => entry.name === name)!;
+    const [image, video] = [of('tiny-image'), of('free-video')];
+    const env = { ...process.env, IMAGE: image.baseURL, VIDEO: video.baseURL, API_KEY: image.apiKey };
+    const [code] = readBlocks('README.md', 'sh').filter((code) => code.includes('$IMAGE'));
+    const script = ['set -e', code!.replaceAll('curl ', 'echo; curl -sSf ')].join('\n');
+    const { stdout } = await run('bash', ['-c', script], { env });
+    const [generated, submitted, list] = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(generated.data[0].url).to.match(/^http/);
+    expect(submitted).to.include({ object: 'video', status: 'queued' });
+    expect(list.data[0].id).to.equal(submitted.id);
+  });
+
+  it('has lines for the shell that make what they say', async () => {
+    const lines = readBlocks('docs/media.md', 'sh').filter((code) => !code.startsWith('kubectl'));
+    const script = ['set -eo pipefail', ...lines].join('\n');
+    const { stdout } = await run('bash', ['-c', script], { cwd: folder, timeout: 60_000 });
+    expect(JSON.parse(stdout).data[0].url).to.match(/^http/);
+    expect(await describePicture(readFileSync(join(folder, 'harbour.png')))).to.equal('png 512x512');
+    expect((await probeFilm(readFileSync(join(folder, 'ship.mp4')))).frames).to.equal(49);
+  });
+
+  it('has lines of Python that make what they say', async () => {
+    const { baseURL, apiKey } = stack.endpoints.deployments.find(({ name }) => name === 'free-video')!;
+    const program = [
+      'import openai',
+      `client = openai.OpenAI(base_url=${JSON.stringify(baseURL)}, api_key=${JSON.stringify(apiKey)})`,
+      ...readBlocks('docs/media.md', 'python'),
+    ].join('\n');
+    rmSync(join(folder, 'ship.mp4'));
+    await run(ensurePython(['openai==3.22.1']), ['-c', program], { cwd: folder, timeout: 60_000 });
+    expect((await probeFilm(readFileSync(join(folder, 'ship.mp4')))).size).to.equal('832x480');
+  });
+});
