@@ -9,6 +9,7 @@ import { runInCluster } from './kubectl.ts';
 
 export const RELEASE = 'berth';
 export const RELEASE_NAMESPACE = 'berth';
+const SMALL = { cpu: '20m', memory: '96Mi' };
 
 /** Installs or upgrades the release and waits until its pods are ready. `changes` go over the usual values. */
 export async function installRelease(cluster: Cluster, changes: object = {}): Promise<void> {
@@ -58,6 +59,8 @@ function chooseValues(cluster: Cluster): object {
     // The control ports of simulators are reached on the pods' addresses.
     networkPolicies: { enabled: false },
     operator: { podAnnotations },
-    front: { podAnnotations },
+    front: { podAnnotations, resources: { requests: SMALL } },
+    // A dozen models fit on a node of two cores.
+    gateway: { resources: { requests: SMALL } },
   };
 }
