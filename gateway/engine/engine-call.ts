@@ -25,6 +25,10 @@ export interface EngineCallOptions {
 const LARGEST_ERROR_BYTES = 64 * 1024;
 const NOT_CONNECTED = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT']);
 
+/** No connection came about, so nothing was sent. */
+export const isNotConnected = (error: unknown): boolean =>
+  NOT_CONNECTED.has(String((error as NodeJS.ErrnoException).code));
+
 /** Resolves when the answer is complete. Rejects with ApiError, which is the caller's to tell, or ClientGone. */
 export const callEngine = (options: EngineCallOptions): Promise<void> =>
   new Promise((resolve, reject) => {

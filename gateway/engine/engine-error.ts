@@ -6,6 +6,13 @@ const SATURATED_RETRY_SECONDS = 5;
 const OUT_OF_MEMORY =
   /out of (gpu |device |cuda )?memory|OutOfMemory|CUDA_ERROR_OUT_OF_MEMORY|HIP out of memory|failed to allocate|cannot allocate memory/i;
 
+/** The engine had too little memory for the request; another request may well succeed. */
+export class EngineMemoryError extends ApiError {
+  constructor(said: string) {
+    super('upstream_error', `The engine ran out of memory: ${said}`);
+  }
+}
+
 interface EngineComplaint {
   message: string;
   /** Null where the engine gave none, or a number. */
@@ -38,8 +45,7 @@ const isFlat = (value: Record<string, unknown>): boolean =>
 function buildEngineError(status: number, complaint: EngineComplaint): ApiError {
   const { code, param } = complaint;
   const said = complaint.message.slice(0, LONGEST_MESSAGE);
-  if (OUT_OF_MEMORY.test(complaint.message))
-    return new ApiError('upstream_error', `The engine ran out of memory: ${said}`);
+  if (OUT_OF_MEMORY.test(complaint.message)) return new EngineMemoryError(said);
   const details = { param, detailCode: code ?? undefined };
   switch (status) {
     case 400:

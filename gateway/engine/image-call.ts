@@ -1,0 +1,166 @@
+/** One call of an image engine, for requests that wait and for jobs of the queue alike. */
+import type { Dispatcher } from 'undici';
+import type { EngineTarget } from '../capacity.ts';
+import { sniffImageType } from '../egress/image-type.ts';
+import { ApiError } from '../error-response.ts';
+import type { ImageParameters } from '../queue/job.ts';
+import { type EnginePool, isNotConnected } from './engine-call.ts';
+import { findEngineError, readEngineError } from './engine-error.ts';
+import { buildEditBody, buildGenerationBody, type ImageBody, type ImageFile } from './image-body.ts';
+
+export interface ImageCall {
+  /** Connections to the target's origin. */
+  pool: EnginePool;
+  target: Pick<EngineTarget, 'pathPrefix' | 'headers'>;
+  requestId: string;
+  /** The engine's own name of the model. */
+  servedModelName: string;
+  parameters: ImageParameters;
+  /** Of an edit. */
+  images: readonly ImageFile[];
+  mask: ImageFile | null;
+  /** Breaks the connection off, which is all that stops an engine. */
+  signal: AbortSignal;
+  /** The engine has let go, or was told to; called exactly once. */
+  onRelease: () => void;
+}
+
+export interface MadeImage {
+  bytes: Buffer;
+  /** By its bytes: image/png, image/jpeg or image/webp. */
+  contentType: string;
+}
+
+const LARGEST_ANSWER_BYTES = 256 * 1024 * 1024;
+const LARGEST_ERROR_BYTES = 64 * 1024;
+const IMAGE_TYPES = new Set(['image/png', 'image/jpeg', 'image/webp']);
+
+/**
+ * As many images as were asked for. Throws ApiError (an EngineMemoryError where the engine ran out of memory), or the
+ * signal's reason.
+ */
+export async function generateImages(call: ImageCall): Promise<MadeImage[]> {
+  const { servedModelName, parameters, images, mask } = call;
+  const body =
+    parameters.task === 'txt2img'
+      ? buildGenerationBody(servedModelName, parameters)
+      : buildEditBody(servedModelName, parameters, { images, mask });
+  let answer: Buffer;
+  try {
+    answer = await ask(call, body);
+  } finally {
+    call.onRelease();
+  }
+  return readImages(answer, parameters.n);
+}
+
+async function ask(call: ImageCall, body: ImageBody): Promise<Buffer> {
+  let hasAnswered = false;
+  try {
+    const { statusCode, body: answer } = await send(call, body);
+    hasAnswered = true;
+    if (statusCode === 200) return await collect(answer);
+    throw readEngineError(statusCode, await collectStart(answer));
+  } catch (error) {
+    call.signal.throwIfAborted();
+    if (error instanceof ApiError || isFileFault(error)) throw error;
+    throw describeLoss(error, hasAnswered);
+  }
+}
+
+async function send(call: ImageCall, body: ImageBody): Promise<Dispatcher.ResponseData> {
+  const { pool, target, requestId, signal } = call;
+  const request = () =>
+    pool.request({
+      path: target.pathPrefix + body.path,
+      method: 'POST',
+      headers: {
+        ...body.headers,
+        accept: 'application/json',
+        'x-request-id': requestId,
+        ...target.headers,
+      },
+      body: body.open(),
+      signal,
+    });
+  try {
+    return await request();
+  } catch (error) {
+    // Nothing has been sent on a connection that was refused, so once more does no harm.
+    if (!isNotConnected(error) || signal.aborted) throw error;
+    return await request();
+  }
+}
+
+async function collect(source: AsyncIterable<Buffer>): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of source) {
+    bytes += chunk.length;
+    if (bytes > LARGEST_ANSWER_BYTES)
+      throw new ApiError('upstream_error', `The engine's answer is over ${LARGEST_ANSWER_BYTES} bytes.`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, bytes);
+}
+
+/** What an error says beyond its start, or breaks off, is not worth waiting for. */
+async function collectStart(source: AsyncIterable<Buffer>): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of source) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes > LARGEST_ERROR_BYTES) break;
+    }
+  } catch {}
+  return Buffer.concat(chunks, bytes).subarray(0, LARGEST_ERROR_BYTES);
+}
+
+function readImages(answer: Buffer, wanted: number): MadeImage[] {
+  const value = parse(answer);
+  const failure = findEngineError(value);
+  if (failure) throw failure;
+  const data = (value as { data?: unknown } | null)?.data;
+  const images = (Array.isArray(data) ? data : []).slice(0, wanted).map(decodeImage);
+  if (images.length < wanted)
+    throw new ApiError('upstream_error', `The engine answered ${images.length} of ${wanted} images.`);
+  return images;
+}
+
+const DATA_URL = /^data:[^,]{0,100},/;
+
+function decodeImage(item: unknown): MadeImage {
+  const text = (item as { b64_json?: unknown } | null)?.b64_json;
+  if (typeof text !== 'string' || text === '')
+    throw new ApiError('upstream_error', 'The engine answered without an image.');
+  const [prefix = ''] = DATA_URL.exec(text) ?? [];
+  const bytes = Buffer.from(text.slice(prefix.length), 'base64');
+  const contentType = sniffImageType(bytes);
+  if (contentType === null || !IMAGE_TYPES.has(contentType))
+    throw new ApiError(
+      'upstream_error',
+      'The engine answered something other than a PNG, JPEG or WebP image.',
+    );
+  return { bytes, contentType };
+}
+
+function parse(answer: Buffer): unknown {
+  try {
+    return JSON.parse(answer.toString('utf8'));
+  } catch {
+    throw new ApiError('upstream_error', 'The engine answered something other than JSON.');
+  }
+}
+
+/** Our own disk failed, not the engine. */
+const isFileFault = (error: unknown): boolean => (error as NodeJS.ErrnoException).path !== undefined;
+
+function describeLoss(error: unknown, hasAnswered: boolean): ApiError {
+  if (isNotConnected(error)) return new ApiError('upstream_error', 'The engine does not take connections.');
+  return new ApiError(
+    'upstream_error',
+    hasAnswered ? 'The engine broke off its answer.' : 'The engine closed the connection without an answer.',
+  );
+}
