@@ -54,6 +54,7 @@ describe('the chart', () => {
       [],
       ['watchNamespaces={a,b}', 'redis.users=off', 'ingress.via=Front', 'ingress.className=traefik'],
       ['redis.bundled.enabled=false', 'redis.external.url=redis://r:6379', 'redis.external.secretName=s'],
+      ['storage.bucket=berth', 'storage.endpoint=http://minio:9000', 'storage.secretName=s3-keys'],
     ];
     for (const values of variants) {
       const { stdout } = await template('crds.install=false', ...values);
@@ -146,6 +147,23 @@ describe('the chart', () => {
     );
   });
 
+  it('keeps the internal port away from every Ingress and from the Service that Ingresses use', async () => {
+    const manifests = await render('ingress.via=Front', 'storage.bucket=berth', 'storage.secretName=s');
+    const withPort = manifests.filter(({ kind, spec }) =>
+      kind === 'Service' ? spec.ports.some(({ targetPort }: Manifest) => targetPort === 'internal') : false,
+    );
+    expect(withPort.map(({ metadata }) => metadata.name)).to.deep.equal(['berth-front-internal']);
+    expect(withPort[0].spec.type).to.equal('ClusterIP');
+    const routes = manifests.filter(({ kind }) => kind === 'Ingress' || kind === 'HTTPRoute');
+    expect(routes).to.not.have.length(0);
+    for (const route of routes) expect(JSON.stringify(route)).to.not.match(/internal|8082/);
+    const policy = manifests.find(
+      ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === 'berth-front',
+    );
+    for (const { ports, from } of policy.spec.ingress)
+      if (ports.some(({ port }: Manifest) => port === 8082)) expect(from).to.have.length(2);
+  });
+
   it('puts the registry before every image', async () => {
     const images = JSON.stringify(await render('imageRegistry=mirror.example.com/berth')).match(
       /"image":"[^"]+"/g,
@@ -157,6 +175,10 @@ describe('the chart', () => {
     ['an unknown value', 'operator.replica=2', /replica/],
     ['no operator', 'operator.replicas=0', /replicas/],
     ['a route that is neither', 'ingress.via=Both', /via/],
+    ['a bucket without keys', 'storage.bucket=berth', /storage\.secretName is required/],
+    ['a bucket that is a URL', 'storage.bucket=s3://berth', /bucket/],
+    ['a store without a scheme', 'storage.endpoint=minio:9000', /endpoint/],
+    ['a prefix that leads upwards', 'storage.prefix=a/../b', /prefix/],
     ['a domain with a slash', 'ingress.domain=http://x', /domain/],
   ];
   for (const [what, value, words] of bad)
