@@ -1,0 +1,82 @@
+/** Where results go and who is told: checked before anything is done. */
+import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import { configKeys, type PublishedCredential } from '../../contract/redis-keys.ts';
+import { EgressError } from '../egress/egress-error.ts';
+import { ApiError } from '../error-response.ts';
+import type { FieldReader } from './field-reader.ts';
+import type { MediaServices } from './services.ts';
+
+/** As the request says it, types checked. */
+export interface Wishes {
+  webhookUrl: string | undefined;
+  credentialId: number | undefined;
+}
+
+/** Throws ApiError. */
+export const readWishes = (fields: FieldReader): Wishes => ({
+  webhookUrl: fields.text('webhook_url'),
+  credentialId: fields.integer('storage_credential_id'),
+});
+
+export interface Destination {
+  webhookUrl: string | null;
+  credential: string | null;
+}
+
+const RETRY_SECONDS = 2;
+
+/** Throws ApiError: 422 for a URL that is not public HTTPS, and for a credential that is unknown or not verified. */
+export async function checkDestination(
+  { webhookUrl, credentialId }: Wishes,
+  config: GatewayConfig,
+  { redis, egress }: Pick<MediaServices, 'redis' | 'egress'>,
+): Promise<Destination> {
+  if (webhookUrl !== undefined) await checkWebhookUrl(webhookUrl, egress);
+  const credential =
+    credentialId === undefined
+      ? config.storageCredential
+      : await findCredential(credentialId, config.namespace, redis);
+  return { webhookUrl: webhookUrl ?? null, credential };
+}
+
+async function checkWebhookUrl(url: string, egress: MediaServices['egress']): Promise<void> {
+  try {
+    await egress.check(url);
+  } catch (error) {
+    if (!(error instanceof EgressError)) throw error;
+    throw new ApiError(
+      'invalid_webhook_url',
+      `\`webhook_url\` ${error.message}; it must be a public HTTPS address, such as https://example.com/hook.`,
+      { param: 'webhook_url' },
+    );
+  }
+}
+
+async function findCredential(id: number, namespace: string, redis: MediaServices['redis']): Promise<string> {
+  const param = 'storage_credential_id';
+  const credential = await readPublished(id, namespace, redis);
+  if (!credential)
+    throw new ApiError(
+      'storage_credential_not_found',
+      `\`${param}\` ${id} is no StorageCredential of this workspace: send the id in the status of one, or omit it.`,
+      { param },
+    );
+  if (!credential.verified)
+    throw new ApiError(
+      'storage_credential_not_verified',
+      `The StorageCredential "${credential.name}" (\`${param}\` ${id}) is not verified: see its Verified condition.`,
+      { param },
+    );
+  return credential.name;
+}
+
+async function readPublished(id: number, namespace: string, redis: MediaServices['redis']) {
+  try {
+    const text = await redis.hget(configKeys(namespace).credentials, `id:${id}`);
+    return text === null ? null : (JSON.parse(text) as PublishedCredential);
+  } catch {
+    throw new ApiError('temporarily_unavailable', 'Storage credentials cannot be looked up at the moment.', {
+      retryAfter: RETRY_SECONDS,
+    });
+  }
+}

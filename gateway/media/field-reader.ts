@@ -1,0 +1,119 @@
+/** Typed values of a request's documented fields, from a JSON body or from the texts of a form. */
+import { ApiError } from '../error-response.ts';
+
+/** As forms carry numbers; nothing else that JavaScript would take for one, such as `0x10` or `Infinity`. */
+const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i;
+const LONGEST_NUMBER = 40;
+const LONGEST_SHOWN = 40;
+
+export interface Range {
+  min?: number;
+  max?: number;
+}
+
+/** Each method throws ApiError with `param` for a value of the wrong type. Null is absent, in a form '' too. */
+export class FieldReader {
+  readonly #values: Readonly<Record<string, unknown>>;
+  readonly #isForm: boolean;
+
+  private constructor(values: Readonly<Record<string, unknown>>, isForm: boolean) {
+    this.#values = values;
+    this.#isForm = isForm;
+  }
+
+  static ofJSON(body: Readonly<Record<string, unknown>>): FieldReader {
+    return new FieldReader(body, false);
+  }
+
+  static ofForm(texts: ReadonlyMap<string, string>): FieldReader {
+    return new FieldReader(Object.fromEntries(texts), true);
+  }
+
+  has(name: string): boolean {
+    return this.#find(name) !== undefined;
+  }
+
+  text(name: string): string | undefined {
+    const value = this.#find(name);
+    if (value === undefined || typeof value === 'string') return value;
+    throw refuse(name, 'a string', value);
+  }
+
+  /** One that is not empty. */
+  requireText(name: string): string {
+    const value = this.text(name);
+    if (value === undefined || value.trim() === '') throw requireField(name, 'a string that is not empty');
+    return value;
+  }
+
+  /** A finite number above 0. */
+  positive(name: string): number | undefined {
+    const value = this.#number(name);
+    if (value === undefined || (isNumber(value) && value > 0)) return value;
+    throw refuse(name, 'a number above 0', this.#find(name));
+  }
+
+  number(name: string): number | undefined {
+    const value = this.#number(name);
+    if (value === undefined || isNumber(value)) return value;
+    throw refuse(name, 'a number', this.#find(name));
+  }
+
+  /** Exact ones only; both ends of the range belong to it. */
+  integer(name: string, { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER }: Range = {}) {
+    const value = this.#number(name);
+    if (value === undefined || (Number.isSafeInteger(value) && value >= min && value <= max)) return value;
+    throw refuse(name, describeRange(min, max), this.#find(name));
+  }
+
+  choice<Name extends string>(name: string, choices: readonly Name[]): Name | undefined {
+    const value = this.#find(name);
+    const choice = choices.find((each) => each === value);
+    if (value === undefined || choice !== undefined) return choice;
+    throw refuse(name, choices.map((each) => `"${each}"`).join(' or '), value);
+  }
+
+  /** Of a field that may be anything else, too. */
+  isTrue(name: string): boolean {
+    const value = this.#find(name);
+    return value === true || (this.#isForm && typeof value === 'string' && /^(true|1)$/i.test(value));
+  }
+
+  #find(name: string): unknown {
+    const value = Object.hasOwn(this.#values, name) ? this.#values[name] : undefined;
+    return value === null || (this.#isForm && value === '') ? undefined : value;
+  }
+
+  /** NaN for what is no number. */
+  #number(name: string): number | undefined {
+    const value = this.#find(name);
+    if (value === undefined || typeof value === 'number') return value;
+    if (!this.#isForm || typeof value !== 'string') return Number.NaN;
+    const text = value.trim();
+    return text.length <= LONGEST_NUMBER && NUMBER.test(text) ? Number(text) : Number.NaN;
+  }
+}
+
+const isNumber = (value: number): boolean => Number.isFinite(value);
+
+function describeRange(min: number, max: number): string {
+  const isFrom = min > Number.MIN_SAFE_INTEGER;
+  const isTo = max < Number.MAX_SAFE_INTEGER;
+  if (isFrom && isTo) return `an integer from ${min} to ${max}`;
+  return isFrom ? `an integer of at least ${min}` : 'an integer';
+}
+
+export const requireField = (name: string, allowed: string): ApiError =>
+  new ApiError('invalid_request_error', `\`${name}\` is required: it must be ${allowed}.`, { param: name });
+
+const refuse = (name: string, allowed: string, value: unknown): ApiError =>
+  new ApiError('invalid_request_error', `\`${name}\` must be ${allowed}, not ${show(value)}.`, {
+    param: name,
+  });
+
+function show(value: unknown): string {
+  if (Array.isArray(value)) return 'an array';
+  if (typeof value === 'object') return 'an object';
+  const text = JSON.stringify(value);
+  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
+}

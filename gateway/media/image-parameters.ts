@@ -1,0 +1,63 @@
+/** What an image is made by (contract: POST /v1/images/generations, /v1/images/edits). */
+import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import { ApiError } from '../error-response.ts';
+import type { ImageParameters } from '../queue/job.ts';
+import type { FieldReader } from './field-reader.ts';
+import { checkModel, chooseDefault, listSizes, readCommonParameters, readPrompt } from './order-fields.ts';
+import { listImageExtras } from './supported-parameters.ts';
+
+const USUAL_SIZE = '1024x1024';
+const RESPONSE_FORMATS = ['url', 'b64_json'] as const;
+
+export type ImageConfig = Pick<GatewayConfig, 'modelId' | 'limits' | 'image'>;
+
+export interface ImageRequest {
+  parameters: ImageParameters;
+  responseFormat: (typeof RESPONSE_FORMATS)[number];
+}
+
+/** Types come first, then the model, then values. Throws ApiError. */
+export function readImageParameters(
+  fields: FieldReader,
+  task: ImageParameters['task'],
+  config: ImageConfig,
+): ImageRequest {
+  const model = config.image!;
+  const { promptCharacters, imagesPerRequest } = config.limits;
+  const extras = listImageExtras(model);
+  const given = fields.requireText('model');
+  const prompt = readPrompt(fields, config.limits);
+  const n = fields.integer('n', { min: 1, max: imagesPerRequest }) ?? 1;
+  const size = fields.text('size') ?? chooseDefault(model.sizes, USUAL_SIZE);
+  const responseFormat = fields.choice('response_format', RESPONSE_FORMATS) ?? 'url';
+  const common = readCommonParameters(fields, extras, { steps: model.steps, promptCharacters });
+  const guidanceScale = extras.includes('guidance_scale') ? fields.number('guidance_scale') : undefined;
+  checkModel(given, config);
+  checkTask(task, config);
+  if (!model.sizes.includes(size))
+    throw new ApiError(
+      'size_not_supported',
+      `\`size\` ${size.slice(0, 40)} is not supported by ${config.modelId}: it must be one of ${listSizes(model.sizes)}.`,
+      { param: 'size' },
+    );
+  return {
+    parameters: {
+      task,
+      prompt,
+      n,
+      size,
+      ...common,
+      ...(guidanceScale !== undefined && { guidanceScale }),
+    },
+    responseFormat,
+  };
+}
+
+function checkTask(task: ImageParameters['task'], { modelId, image }: ImageConfig): void {
+  if (image!.tasks.includes(task)) return;
+  const words =
+    task === 'img2img'
+      ? 'takes no image as input: use POST /v1/images/generations'
+      : 'makes images from images only: use POST /v1/images/edits';
+  throw new ApiError('invalid_request_error', `${modelId} ${words}.`, { param: 'model' });
+}

@@ -1,0 +1,94 @@
+/** What all media routes read alike: prompt, model, steps, the wish to queue, the idempotency key. */
+import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import { ApiError } from '../error-response.ts';
+import type { FieldReader } from './field-reader.ts';
+import type { Extra } from './supported-parameters.ts';
+
+/** Once all fields were read. Throws ApiError with 404 for another model than the deployment's. */
+export function checkModel(given: string, { modelId }: Pick<GatewayConfig, 'modelId'>): void {
+  if (given === modelId) return;
+  throw new ApiError('model_not_found', `This deployment serves the model "${modelId}" only.`, {
+    param: 'model',
+  });
+}
+
+/** Throws ApiError with 413 for a text over the limit, which counts characters, not code units. */
+function limitText(text: string, param: string, limit: number): string {
+  if (text.length > limit && [...text].length > limit)
+    throw new ApiError('request_too_large', `\`${param}\` is over the limit of ${limit} characters.`, {
+      param,
+    });
+  // Half a surrogate pair has no UTF-8.
+  return text.toWellFormed();
+}
+
+export const readPrompt = (fields: FieldReader, { promptCharacters }: { promptCharacters: number }): string =>
+  limitText(fields.requireText('prompt'), 'prompt', promptCharacters);
+
+export interface CommonParameters {
+  negativePrompt?: string;
+  seed?: number;
+  steps?: number;
+}
+
+type Steps = { min: number; max: number; default: number } | undefined;
+
+/** Only those that the model applies are looked at (contract: Model object). */
+export function readCommonParameters(
+  fields: FieldReader,
+  extras: readonly Extra[],
+  { steps, promptCharacters }: { steps: Steps; promptCharacters: number },
+): CommonParameters {
+  const applies = (extra: Extra) => extras.includes(extra);
+  const negative = applies('negative_prompt') ? fields.text('negative_prompt') : undefined;
+  const seed = applies('seed') ? fields.integer('seed') : undefined;
+  return {
+    ...(negative && { negativePrompt: limitText(negative, 'negative_prompt', promptCharacters) }),
+    ...(seed !== undefined && { seed }),
+    ...(steps && applies('num_inference_steps') && { steps: readSteps(fields, steps) }),
+  };
+}
+
+/** Contract: Limits, "Inference steps". */
+function readSteps(fields: FieldReader, { min, max, default: fallback }: NonNullable<Steps>): number {
+  const wanted = fields.integer('steps') ?? fields.integer('num_inference_steps') ?? fallback;
+  return Math.min(Math.max(wanted, min), max);
+}
+
+/** `?async=true`. Throws ApiError for what is neither true nor false. */
+export function readAsync(url: string): boolean {
+  const query = url.indexOf('?');
+  const text = query < 0 ? null : new URLSearchParams(url.slice(query)).get('async');
+  if (text === null || /^(false|0|)$/i.test(text)) return false;
+  if (/^(true|1)$/i.test(text)) return true;
+  throw new ApiError('invalid_request_error', 'The query parameter `async` must be true or false.', {
+    param: 'async',
+  });
+}
+
+const LONGEST_KEY = 255;
+
+/** Null without one. Throws ApiError for one that is too long. */
+export function readIdempotencyKey(header: string | string[] | undefined): string | null {
+  const key = String(header ?? '').trim();
+  if (key.length > LONGEST_KEY)
+    throw new ApiError(
+      'invalid_request_error',
+      `The Idempotency-Key header must have at most ${LONGEST_KEY} characters.`,
+      { param: 'Idempotency-Key' },
+    );
+  return key || null;
+}
+
+const byExtent = (one: string, other: string): number => {
+  const [width = 0, height = 0] = one.split('x').map(Number);
+  const [otherWidth = 0, otherHeight = 0] = other.split('x').map(Number);
+  return width - otherWidth || height - otherHeight;
+};
+
+/** For messages: by width, then by height. */
+export const listSizes = (sizes: readonly string[]): string => sizes.toSorted(byExtent).join(', ');
+
+/** The contract's default, or the model's first where it has not that: an omitted field never fails. */
+export const chooseDefault = (sizes: readonly string[], usual: string): string =>
+  sizes.includes(usual) ? usual : sizes[0]!;

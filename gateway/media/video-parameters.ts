@@ -1,0 +1,173 @@
+/** What a video is made by, and the three rules of its validation (contract: Video validation). */
+import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import type { VideoModel } from '../../contract/model-media.ts';
+import { ApiError } from '../error-response.ts';
+import type { VideoParameters } from '../queue/job.ts';
+import { type FieldReader, requireField } from './field-reader.ts';
+import { checkModel, chooseDefault, listSizes, readCommonParameters, readPrompt } from './order-fields.ts';
+import { listVideoExtras } from './supported-parameters.ts';
+
+const USUAL_RESOLUTION = '720x1280';
+const USUAL_SECONDS = 5;
+const USUAL_FPS = 24;
+/** What an unpinned model is asked for at most; a pinned one's own may be as much. */
+const MAX_SECONDS = 600;
+const MAX_FPS = 240;
+const TOLERANCE_SECONDS = 0.5;
+const MIN_FRAMES = 5;
+const GRID = 32;
+
+export type VideoConfig = Pick<GatewayConfig, 'modelId' | 'limits' | 'video'>;
+
+export interface VideoRequest {
+  parameters: VideoParameters;
+  /** As a Video object shows it, such as `5` or `5.5`. */
+  seconds: string;
+}
+
+/** The names of a route's fields, and what it has beyond them. */
+interface Source {
+  size: string;
+  seconds: string;
+  task: VideoParameters['task'];
+  areRequired: boolean;
+  /** Contract: Limits, "Resolution snap". */
+  isSnapped: boolean;
+}
+
+/** Of POST /v1/videos. Throws ApiError. */
+export const readVideoFormParameters = (
+  fields: FieldReader,
+  hasReference: boolean,
+  config: VideoConfig,
+): VideoRequest =>
+  read(fields, config, {
+    size: 'size',
+    seconds: 'seconds',
+    task: hasReference ? 'i2v' : 't2v',
+    areRequired: true,
+    isSnapped: false,
+  });
+
+/** Of POST /v1/videos/generations. Throws ApiError. */
+export const readVideoGenerationParameters = (fields: FieldReader, config: VideoConfig): VideoRequest =>
+  read(fields, config, {
+    size: 'resolution',
+    seconds: 'duration',
+    task: 't2v',
+    areRequired: false,
+    isSnapped: true,
+  });
+
+/** Types come first, then the model and its mode, then values. */
+function read(fields: FieldReader, config: VideoConfig, source: Source): VideoRequest {
+  const model = config.video!;
+  const { resolutions, native } = model;
+  const extras = listVideoExtras(model);
+  const given = fields.requireText('model');
+  const prompt = readPrompt(fields, config.limits);
+  const seconds = fields.positive(source.seconds);
+  const resolution = fields.text(source.size);
+  if (source.areRequired && seconds === undefined) throw requireField('seconds', 'a number of seconds');
+  if (source.areRequired && resolution === undefined)
+    throw requireField('size', `one of ${listSizes(resolutions)}`);
+  const fps = extras.includes('fps')
+    ? fields.integer('fps', native ? {} : { min: 1, max: MAX_FPS })
+    : undefined;
+  const common = readCommonParameters(fields, extras, {
+    steps: model.steps,
+    promptCharacters: config.limits.promptCharacters,
+  });
+  checkModel(given, config);
+  checkMode(source, config);
+  const supported = resolution ?? chooseDefault(resolutions, USUAL_RESOLUTION);
+  checkResolution(supported, source.size, config);
+  const clip = native
+    ? matchNative({ seconds, fps }, native, source.seconds)
+    : planClip({ seconds, fps }, source.seconds);
+  const size = source.isSnapped && !native ? snapSize(supported) : supported;
+  return {
+    parameters: { task: source.task, prompt, size, frames: clip.frames, fps: clip.fps, ...common },
+    seconds: String(clip.seconds),
+  };
+}
+
+function checkMode({ task, areRequired }: Source, { modelId, video }: VideoConfig): void {
+  if (video!.tasks.includes(task)) return;
+  if (task === 'i2v')
+    throw new ApiError(
+      'invalid_request_error',
+      `${modelId} makes videos from text only: leave \`input_reference\` out.`,
+      { param: 'input_reference' },
+    );
+  const words = areRequired
+    ? 'attach one as `input_reference`'
+    : 'use POST /v1/videos with `input_reference`';
+  throw new ApiError('invalid_request_error', `${modelId} makes videos from an image: ${words}.`, {
+    param: areRequired ? 'input_reference' : 'model',
+  });
+}
+
+function checkResolution(resolution: string, param: string, { modelId, video }: VideoConfig): void {
+  if (video!.resolutions.includes(resolution)) return;
+  throw new ApiError(
+    'resolution_not_supported',
+    `\`${param}\` ${resolution.slice(0, 40)} is not supported by ${modelId}: it must be one of ${listSizes(video!.resolutions)}.`,
+    { param },
+  );
+}
+
+interface Wanted {
+  seconds: number | undefined;
+  fps: number | undefined;
+}
+
+interface Clip {
+  seconds: number;
+  fps: number;
+  frames: number;
+}
+
+/** The clip is the model's own, as near as the request has to come to it. */
+function matchNative(
+  { seconds, fps }: Wanted,
+  native: NonNullable<VideoModel['native']>,
+  param: string,
+): Clip {
+  // What decimal fractions lose in binary is no difference.
+  const isNear = Math.abs((seconds ?? native.seconds) - native.seconds) <= TOLERANCE_SECONDS + 1e-9;
+  if (!isNear)
+    throw new ApiError(
+      'duration_mismatch',
+      `\`${param}\` must be within ${TOLERANCE_SECONDS} s of ${native.seconds}, the only duration of this model, not ${seconds}.`,
+      { param },
+    );
+  if ((fps ?? native.fps) !== native.fps)
+    throw new ApiError(
+      'fps_mismatch',
+      `\`fps\` must be ${native.fps}, the only frame rate of this model, not ${fps}.`,
+      { param: 'fps' },
+    );
+  return { ...native, frames: Math.max(1, Math.round(native.seconds * native.fps)) };
+}
+
+function planClip({ seconds = USUAL_SECONDS, fps = USUAL_FPS }: Wanted, param: string): Clip {
+  if (seconds > MAX_SECONDS)
+    throw new ApiError(
+      'invalid_request_error',
+      `\`${param}\` must be above 0 and at most ${MAX_SECONDS}, not ${seconds}.`,
+      { param },
+    );
+  return { seconds, fps, frames: snapFrames(seconds * fps) };
+}
+
+/** The nearest count of the form 4n+1, at least 5 (contract: Limits, "Frame count"). */
+export const snapFrames = (frames: number): number =>
+  Math.max(MIN_FRAMES, Math.round((frames - 1) / 4) * 4 + 1);
+
+/** Down to multiples of 32, of which there is at least one. */
+export const snapSize = (size: string): string =>
+  size
+    .split('x')
+    .map((side) => Math.max(GRID, Math.floor(Number(side) / GRID) * GRID))
+    .join('x');
