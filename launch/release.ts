@@ -5,6 +5,7 @@ import { ensureBinary } from '../test/cluster/binaries.ts';
 import { readImported } from '../test/cluster/containerd.ts';
 import { projectImages } from '../test/cluster/images.ts';
 import type { Cluster } from '../test/cluster/layout.ts';
+import { BUCKET, INTERNAL_URL, publicURL, readServiceAddress } from './cluster-storage.ts';
 import { runInCluster } from './kubectl.ts';
 
 export const RELEASE = 'berth';
@@ -14,7 +15,7 @@ const SMALL = { cpu: '20m', memory: '96Mi' };
 /** Installs or upgrades the release and waits until its pods are ready. `changes` go over the usual values. */
 export async function installRelease(cluster: Cluster, changes: object = {}): Promise<void> {
   const values = join(cluster.stateFolder, 'values.json');
-  writeFileSync(values, JSON.stringify({ ...chooseValues(cluster), ...changes }, null, 2));
+  writeFileSync(values, JSON.stringify({ ...(await chooseValues(cluster)), ...changes }, null, 2));
   await runHelm(cluster, [
     'upgrade',
     '--install',
@@ -45,7 +46,7 @@ export async function runHelm(cluster: Cluster, args: string[]): Promise<string>
   ]);
 }
 
-function chooseValues(cluster: Cluster): object {
+async function chooseValues(cluster: Cluster): Promise<object> {
   // Images have no registry here, so a change of theirs shows in no tag: these annotations roll the pods.
   const imported = readImported(cluster);
   const archives = projectImages().map(({ name }) => imported[name] ?? name);
@@ -58,6 +59,14 @@ function chooseValues(cluster: Cluster): object {
     },
     // The control ports of simulators are reached on the pods' addresses.
     networkPolicies: { enabled: false },
+    storage: {
+      bucket: BUCKET,
+      endpoint: INTERNAL_URL,
+      publicEndpoint: publicURL(cluster),
+      secretName: 'berth-storage',
+    },
+    // A customer's bucket is in the cluster here.
+    egress: { allow: [`${await readServiceAddress(cluster)}/32`], plainHTTP: true },
     operator: { podAnnotations },
     front: { podAnnotations, resources: { requests: SMALL } },
     // A dozen models fit on a node of two cores.

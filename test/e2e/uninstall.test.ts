@@ -24,7 +24,7 @@ describe('uninstalling', () => {
       const left = await listNames('deployments,services,ingresses,pods', '-A', '-l', LABELS.deployment);
       return left.length === 0;
     });
-    await kubectl('delete', 'apikeys,workspaces', '--all', '-A', '--timeout=60s');
+    await kubectl('delete', 'apikeys,workspaces,storagecredentials', '--all', '-A', '--timeout=60s');
     await uninstall();
     expect(await listNames('deployments,statefulsets,services', '-n', 'berth')).to.deep.equal([]);
     expect(await listNames('crds')).to.include(
