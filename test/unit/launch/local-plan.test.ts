@@ -1,0 +1,69 @@
+import { expect } from 'chai';
+import { writeGuide } from '../../../launch/guide.ts';
+import { describeEndpoints, planLocal } from '../../../launch/local-plan.ts';
+import { readManifests } from '../../../launch/manifests.ts';
+
+const MASTER_KEY = 'k'.repeat(43);
+
+describe('what make run serves of its examples', () => {
+  const { deployments } = readManifests(['examples/local']);
+  const plan = planLocal(deployments, 8100);
+  const credentials = [
+    { namespace: 'default', id: 1, bucket: 'customer', fault: null },
+    { namespace: 'default', id: 2, bucket: 'customer', fault: 'bucket customer is refused' },
+    { namespace: 'other', id: 3, bucket: 'theirs', fault: null },
+  ];
+  const keys = { accessKeyId: 'key', secretAccessKey: 'secret' };
+  const buckets = [{ endpoint: 'http://127.0.0.2:8194', bucket: 'customer', keys }];
+  const endpoints = describeEndpoints({ plan, masterKey: MASTER_KEY, credentials, buckets });
+  const ofKind = (kind: string) => endpoints.deployments.filter((entry) => entry.kind === kind);
+
+  it('gives no port twice', () => {
+    const { deployments, ...ports } = plan;
+    const all = [
+      ...Object.values(ports),
+      ...deployments.flatMap(({ port, enginePort, controlPort }) =>
+        [port, enginePort, controlPort ?? []].flat(),
+      ),
+    ];
+    expect(new Set(all).size).to.equal(all.length);
+  });
+
+  it('has an image model that takes images and one that does not, with their sizes', () => {
+    expect(ofKind('Image').map(({ imageInput }) => imageInput)).to.have.members([true, false]);
+    for (const { sizes } of ofKind('Image')) expect(sizes).to.include('1024x1024');
+  });
+
+  it('has a video model of a fixed length and one without, with their resolutions', () => {
+    expect(ofKind('Video').map(({ native }) => native)).to.deep.include.members([
+      { seconds: 5, fps: 16 },
+      null,
+    ]);
+    for (const { resolutions } of ofKind('Video')) expect(resolutions).to.include('720x1280');
+  });
+
+  it('has chats and images in the other workspaces', () => {
+    for (const workspace of [endpoints.otherWorkspace, endpoints.exhaustedWorkspace])
+      expect(workspace!.deployments.map(({ kind }) => kind)).to.deep.equal(['LLM', 'Image']);
+  });
+
+  it('tells which storage credentials of the workspace work', () => {
+    expect(endpoints.storageCredentials).to.deep.equal([
+      { id: 1, verified: true, bucket: 'customer' },
+      { id: 2, verified: false, bucket: 'customer' },
+    ]);
+    expect(endpoints.s3).to.deep.equal({ endpoint: 'http://127.0.0.2:8194', bucket: 'customer', ...keys });
+  });
+
+  it('says null where there is no S3 server', () => {
+    const bare = describeEndpoints({ plan, masterKey: MASTER_KEY, credentials: [], buckets: [] });
+    expect([bare.storageCredentials, bare.s3]).to.deep.equal([null, null]);
+  });
+
+  it('shows lines for a chat, an image and a video, those for a video as its model takes it', () => {
+    const guide = writeGuide(endpoints);
+    for (const path of ['/chat/completions', '/images/generations', '/videos'])
+      expect(guide).to.include(path);
+    expect(guide).to.include('-F seconds=5 -F fps=16');
+  });
+});
