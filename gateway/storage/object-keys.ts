@@ -4,8 +4,8 @@
 export interface ResultPlace {
   workspace: string;
   request: string;
-  /** The fencing token of the claim. */
-  token: number;
+  /** The fencing token of the claim: 32 hex digits. */
+  token: string;
 }
 
 const PART = /^[A-Za-z0-9_-][A-Za-z0-9._-]*$/;
@@ -26,12 +26,32 @@ const resultParts = ({ workspace, request, token }: ResultPlace): string[] => [
   'results',
   workspace,
   request,
-  String(token),
+  token,
 ];
 
 /** Whether a key leads nowhere else than below its bucket: also as a path of files. */
 export const isPlainKey = (key: string): boolean =>
   key.length <= LONGEST_KEY && key.split('/').every((part) => PART.test(part));
+
+/** Whether a bucket can hold a key, prefix and all, such that links lead nowhere else. */
+export const isBucketKey = (key: string): boolean =>
+  Buffer.byteLength(key) <= LONGEST_KEY &&
+  !/[\x00-\x1f\x7f]/.test(key) &&
+  key.split('/').every((part) => part !== '' && part !== '.' && part !== '..');
+
+/**
+ * Whether a whole key, with whatever prefix its store has or once had, is a workspace's own. Counted from its end, where
+ * the parts of all keys are: what a tenant writes into its records leads to nobody else's objects.
+ */
+export function ownsKey(workspace: string, key: string): boolean {
+  const parts = key.split('/');
+  const isAt = (place: number, tree: string) =>
+    parts.at(place)?.endsWith(tree) === true && parts.at(place + 1) === workspace;
+  return isAt(-INPUT_PARTS, 'inputs') || isAt(-RESULT_PARTS, 'results');
+}
+
+const INPUT_PARTS = 4;
+const RESULT_PARTS = 5;
 
 function join(...parts: string[]): string {
   const key = parts.join('/');

@@ -39,7 +39,7 @@ export interface StoredObject extends ObjectFacts {
   body: Readable;
 }
 
-/** All but the signing throw StorageError; keys must be plain (object-keys.ts), or a RangeError is thrown. */
+/** All but the signing throw StorageError; for keys that lead elsewhere (object-keys.ts) a RangeError is thrown. */
 export interface ObjectStore {
   /** The contract's `output_bucket`. */
   readonly bucket: string;

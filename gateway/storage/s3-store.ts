@@ -12,7 +12,7 @@ import {
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import type { EgressAgentOptions } from '../egress/agent.ts';
 import { BoundedHandler } from './bounded-handler.ts';
-import { isPlainKey } from './object-keys.ts';
+import { isBucketKey } from './object-keys.ts';
 import {
   formatDisposition,
   type GetGrant,
@@ -146,7 +146,7 @@ export class S3Store implements ObjectStore {
   }
 
   #place(key: string): { Bucket: string; Key: string } {
-    if (!isPlainKey(key)) throw new RangeError(`"${key}" is no key of an object`);
+    if (!isBucketKey(key)) throw new RangeError(`"${key}" is no key of an object`);
     return { Bucket: this.bucket, Key: this.#options.prefix + key };
   }
 

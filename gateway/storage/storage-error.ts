@@ -16,6 +16,8 @@ const WORDS = {
   slow: 'did not answer in time',
   failed: 'is in a store that fails at the moment',
   refused: 'refused the request',
+  prefix: 'cannot be used with this prefix: no part of it may be empty, "." or ".."',
+  keys: 'cannot be used: its keys were sealed with another master key',
   corrupt: 'gave back other content than was put there',
 } as const;
 

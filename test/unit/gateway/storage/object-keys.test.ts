@@ -1,12 +1,14 @@
 import { expect } from 'chai';
 import { inputKey, isPlainKey, resultKey, resultPrefix } from '../../../../gateway/storage/object-keys.ts';
 
-const PLACE = { workspace: 'team-a', request: 'req_0123abcd', token: 7 };
+const PLACE = { workspace: 'team-a', request: 'req_0123abcd', token: '0123456789abcdef0123456789abcdef' };
 
 describe('keys of objects', () => {
   it('hold the workspace, the request and, for results, the token of the claim', () => {
     expect(inputKey('team-a', 'req_0123abcd', 'image.png')).to.equal('inputs/team-a/req_0123abcd/image.png');
-    expect(resultKey(PLACE, 0, 'png')).to.equal('results/team-a/req_0123abcd/7/0.png');
+    expect(resultKey(PLACE, 0, 'png')).to.equal(
+      'results/team-a/req_0123abcd/0123456789abcdef0123456789abcdef/0.png',
+    );
     expect(resultKey(PLACE, 1, 'mp4').startsWith(resultPrefix(PLACE))).to.equal(true);
   });
 

@@ -1,0 +1,120 @@
+/** A sidecar's way to what only fronts can sign: their internal service. */
+import { request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { text } from 'node:stream/consumers';
+import { setTimeout as wait } from 'node:timers/promises';
+import { ERRORS, type ErrorCode, type ErrorEnvelope } from '../../contract/errors.ts';
+import { INTERNAL_PATHS, WORKSPACE_HEADER } from '../../contract/internal-api.ts';
+import { ApiError } from '../error-response.ts';
+import type { GetQuestion, PutPermission, PutQuestion, StorageBroker } from './broker.ts';
+
+export interface RemoteBrokerOptions {
+  /** Origin of the service; null = the installation has none. */
+  url: string | null;
+  namespace: string;
+  /** `storageToken`. */
+  token: string;
+  /** Of each of three attempts. */
+  timeoutMs?: number;
+}
+
+interface Reply {
+  status: number;
+  body: string;
+}
+
+const TIMEOUT_MS = 5_000;
+const ATTEMPTS = 3;
+const PAUSE_MS = 150;
+const RETRY_SECONDS = 2;
+/** What a caller may be told as it is; anything else is a fault between the two programs. */
+const PASSED_ON: readonly ErrorCode[] = [
+  'storage_credential_not_found',
+  'storage_credential_not_verified',
+  'temporarily_unavailable',
+  'permission_denied',
+];
+
+export class RemoteBroker implements StorageBroker {
+  readonly #options: RemoteBrokerOptions;
+
+  constructor(options: RemoteBrokerOptions) {
+    this.#options = options;
+  }
+
+  signPuts(question: PutQuestion): Promise<PutPermission> {
+    return this.#ask(INTERNAL_PATHS.signPuts, question, 'storage_upload_failed');
+  }
+
+  signGets(question: GetQuestion): Promise<string[]> {
+    return this.#ask(INTERNAL_PATHS.signGets, question, 'temporarily_unavailable');
+  }
+
+  /** `lost`: what it comes to where nobody answers. */
+  async #ask<Answer>(path: string, question: object, lost: ErrorCode): Promise<Answer> {
+    const { url } = this.#options;
+    if (url === null)
+      throw new ApiError('temporarily_unavailable', 'This installation has no storage for results.');
+    const reply = await this.#send(new URL(path, url), JSON.stringify(question));
+    if (reply instanceof Error) {
+      const details = { retryAfter: RETRY_SECONDS };
+      throw Object.assign(new ApiError(lost, 'The storage service could not be reached.', details), {
+        cause: reply,
+      });
+    }
+    const { status, body } = reply;
+    if (status === 200) return JSON.parse(body) as Answer;
+    throw readError(status, body);
+  }
+
+  /** Each attempt over a connection of its own, so that another front may take it. */
+  async #send(url: URL, body: string): Promise<Reply | Error> {
+    let cause = new Error('never asked');
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+      if (attempt > 1) await wait(PAUSE_MS * attempt);
+      try {
+        const reply = await this.#sendOnce(url, body);
+        if (reply.status < 500 || reply.body.includes('"code":"temporarily_unavailable"')) return reply;
+        cause = new Error(`the storage service answered ${reply.status}`);
+      } catch (error) {
+        cause = error as Error;
+      }
+    }
+    return cause;
+  }
+
+  #sendOnce(url: URL, body: string): Promise<Reply> {
+    const { namespace, token, timeoutMs = TIMEOUT_MS } = this.#options;
+    const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
+    return new Promise((resolve, reject) => {
+      const request = send(url, {
+        method: 'POST',
+        agent: false,
+        signal: AbortSignal.timeout(timeoutMs),
+        headers: {
+          authorization: `Bearer ${token}`,
+          [WORKSPACE_HEADER]: namespace,
+          'content-type': 'application/json',
+          'content-length': Buffer.byteLength(body),
+        },
+      });
+      request.once('error', reject);
+      request.once('response', (response) => {
+        text(response).then((answer) => resolve({ status: response.statusCode!, body: answer }), reject);
+      });
+      request.end(body);
+    });
+  }
+}
+
+function readError(status: number, body: string): Error {
+  try {
+    const { code, message } = (JSON.parse(body) as ErrorEnvelope).error;
+    const known = PASSED_ON.find((each) => each === code);
+    const retryAfter = known && ERRORS[known].retry ? RETRY_SECONDS : undefined;
+    if (known) return new ApiError(known, message, { retryAfter });
+  } catch {
+    // Told below.
+  }
+  return new Error(`the storage service refused this gateway with ${status}`);
+}

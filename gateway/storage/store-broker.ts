@@ -1,0 +1,73 @@
+/** Signs for gateways, with the stores that a front holds. */
+
+import { isRedisAway } from '../../redis/client.ts';
+import { ApiError } from '../error-response.ts';
+import type { GetQuestion, PutPermission, PutQuestion, StorageBroker, StoreName } from './broker.ts';
+import { isPlainKey, ownsKey } from './object-keys.ts';
+import { StorageError } from './storage-error.ts';
+import type { OpenStore, Stores } from './stores.ts';
+
+/** An upload begins within it. */
+const PUT_LINK_SECONDS = 900;
+const RETRY_SECONDS = 2;
+
+/** Signs for no key that is not the workspace's own, whoever asks: records, too, are for a tenant to write. */
+export class StoreBroker implements StorageBroker {
+  readonly #stores: Pick<Stores, 'find'>;
+
+  constructor(stores: Pick<Stores, 'find'>) {
+    this.#stores = stores;
+  }
+
+  async signPuts(question: PutQuestion): Promise<PutPermission> {
+    const { namespace, objects } = question;
+    for (const { key } of objects)
+      if (!isPlainKey(key) || !/^(inputs|results)\//.test(key)) throw refuseKey();
+    requireOwn(namespace, objects);
+    const { store, prefix } = await this.#find(question);
+    const puts = objects.map(async ({ key, contentType, contentLength }) => {
+      const whole = prefix + key;
+      const grant = { key: whole, contentType, contentLength, expiresInSeconds: PUT_LINK_SECONDS };
+      return { key: whole, grant: await store.signPut(grant) };
+    });
+    return { bucket: store.bucket, provider: store.provider, puts: await Promise.all(puts) };
+  }
+
+  async signGets(question: GetQuestion): Promise<string[]> {
+    const { namespace, objects, expiresInSeconds, isInternal } = question;
+    requireOwn(namespace, objects);
+    const { store } = await this.#find(question);
+    return Promise.all(
+      objects.map(({ key, fileName }) => store.signGet({ key, fileName, expiresInSeconds, isInternal })),
+    );
+  }
+
+  async #find(name: StoreName): Promise<OpenStore> {
+    const found = await this.#stores.find(name).catch((error) => explain(error, name));
+    if (found) return found;
+    if (name.credential === null)
+      throw new ApiError(
+        'temporarily_unavailable',
+        'This installation has no managed storage: its operator must set a bucket, or the request name a storage credential.',
+      );
+    throw new ApiError('storage_credential_not_found', 'The storage credential does not exist any more.');
+  }
+}
+
+function requireOwn(namespace: string, objects: readonly { key: string }[]): void {
+  if (!objects.every(({ key }) => ownsKey(namespace, key))) throw refuseKey();
+}
+
+const refuseKey = () => new ApiError('permission_denied', 'The object does not belong to this workspace.');
+
+function explain(error: unknown, { credential }: StoreName): never {
+  if (error instanceof StorageError)
+    throw new ApiError(
+      'storage_credential_not_verified',
+      `The bucket of storage credential ${credential} ${error.message}.`,
+    );
+  if (!isRedisAway(error)) throw error;
+  throw new ApiError('temporarily_unavailable', 'Storage credentials cannot be looked up at the moment.', {
+    retryAfter: RETRY_SECONDS,
+  });
+}

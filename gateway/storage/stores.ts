@@ -1,0 +1,101 @@
+/** The stores that a front holds open: the managed one, and those of StorageCredentials that were used of late. */
+import { configKeys, type PublishedCredential } from '../../contract/redis-keys.ts';
+import { openStorageKeys } from '../../contract/storage-keys.ts';
+import type { EgressAgentOptions } from '../egress/agent.ts';
+import type { StoreName } from './broker.ts';
+import { isBucketKey } from './object-keys.ts';
+import type { ObjectStore } from './object-store.ts';
+import { S3Store } from './s3-store.ts';
+import { StorageError } from './storage-error.ts';
+
+/** Its keys are whole ones: `prefix` goes before those of new objects, and is no part of the store itself. */
+export interface OpenStore {
+  store: ObjectStore;
+  prefix: string;
+}
+
+export interface StoresOptions {
+  managed: OpenStore | null;
+  /** As it is published now; null = there is none. */
+  readCredential: (namespace: string, name: string) => Promise<PublishedCredential | null>;
+  /** 32 bytes, by namespace. */
+  dataKey: (namespace: string) => Buffer;
+  egress: EgressAgentOptions;
+  /** Of customers' stores at once; the longest unused goes first. */
+  mostOpen?: number;
+  /** From a request to its answer's headers, of each of two attempts. */
+  answerTimeoutMs?: number;
+}
+
+/** The contract's `storage_provider` of every store that is not managed. */
+export const CUSTOMER_PROVIDER = 's3';
+
+const MOST_OPEN = 200;
+
+interface Entry extends OpenStore {
+  /** The published credential that it was opened with. */
+  text: string;
+}
+
+export class Stores {
+  readonly #options: StoresOptions;
+  readonly #open = new Map<string, Entry>();
+
+  constructor(options: StoresOptions) {
+    this.#options = options;
+  }
+
+  /** null where there is no such credential, or no managed store. Throws StorageError, or an error of Redis. */
+  async find({ namespace, credential }: StoreName): Promise<OpenStore | null> {
+    if (credential === null) return this.#options.managed;
+    const published = await this.#options.readCredential(namespace, credential);
+    const place = `${namespace}/${credential}`;
+    const known = this.#open.get(place);
+    const text = JSON.stringify(published);
+    if (known?.text === text) {
+      this.#open.delete(place);
+      this.#open.set(place, known);
+      return known;
+    }
+    this.#close(place);
+    if (!published) return null;
+    const entry = { ...this.openCredential(namespace, published), text };
+    this.#open.set(place, entry);
+    const [longestUnused] = this.#open.keys();
+    if (this.#open.size > (this.#options.mostOpen ?? MOST_OPEN)) this.#close(longestUnused!);
+    return entry;
+  }
+
+  /** A store of the caller's own, to be closed. Throws StorageError where the settings can never work. */
+  openCredential(namespace: string, credential: PublishedCredential): OpenStore {
+    const { dataKey, egress, answerTimeoutMs } = this.#options;
+    const { id, endpoint, region, bucket, prefix, pathStyle, sealed } = credential;
+    const place = { redisKey: configKeys(namespace).credentials, credentialId: id };
+    const keys = openStorageKeys(sealed, place, dataKey(namespace));
+    if (!keys) throw new StorageError('keys');
+    if (!isBucketKey(`${prefix}results`)) throw new StorageError('prefix');
+    const store = new S3Store({
+      endpoint,
+      publicEndpoint: null,
+      region,
+      bucket,
+      prefix: '',
+      pathStyle,
+      ...keys,
+      provider: CUSTOMER_PROVIDER,
+      egress,
+      answerTimeoutMs,
+    });
+    return { store, prefix };
+  }
+
+  close(): void {
+    for (const place of [...this.#open.keys()]) this.#close(place);
+    this.#options.managed?.store.close();
+  }
+
+  #close(place: string): void {
+    this.#open.get(place)?.store.close();
+    this.#open.delete(place);
+  }
+}

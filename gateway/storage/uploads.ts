@@ -1,0 +1,89 @@
+/** Brings files from the spool to a store: signed for by the broker, listed for clean-up, then uploaded. */
+import type { StoredObject } from '../../contract/request.ts';
+import type { RedisClient } from '../../redis/client.ts';
+import { registerObjects } from '../../redis/object-cleanup.ts';
+import type { StorageBroker, StoreName } from './broker.ts';
+import type { SignedPut } from './object-store.ts';
+import type { Uploader } from './upload.ts';
+
+export interface UploadServices {
+  broker: StorageBroker;
+  uploader: Pick<Uploader, 'upload'>;
+  redis: RedisClient;
+}
+
+export interface FileToStore {
+  file: { path: string; bytes: number };
+  /** As `inputKey` or `resultKey` make it. */
+  key: string;
+  contentType: string;
+}
+
+export interface FilesToStore extends StoreName {
+  files: readonly FileToStore[];
+  /** From now, unless a request takes the objects over or `forgetObjects` lets them stay. */
+  removeInMs: number;
+  /** Of all uploads together. */
+  deadlineMs: number;
+  signal?: AbortSignal;
+}
+
+export interface StoredFiles {
+  bucket: string;
+  /** The contract's `storage_provider`. */
+  provider: string | null;
+  /** In the order of the files. */
+  objects: StoredObject[];
+}
+
+const UPLOADS_AT_ONCE = 4;
+
+/**
+ * Uploads all files, or throws: ApiError of the broker, UploadError, an error of Redis, or the signal's reason. Whatever
+ * was uploaded by then is removed when its time comes.
+ */
+export async function storeFiles(
+  services: UploadServices,
+  { namespace, credential, files, removeInMs, deadlineMs, signal }: FilesToStore,
+): Promise<StoredFiles> {
+  const permission = await services.broker.signPuts({
+    namespace,
+    credential,
+    objects: files.map(({ file, key, contentType }) => ({ key, contentType, contentLength: file.bytes })),
+  });
+  const objects = permission.puts.map(({ key }) => ({ credential, key }));
+  await registerObjects(services.redis, namespace, { objects, removeInMs });
+  signal?.throwIfAborted();
+  const grants = permission.puts.map(({ grant }) => grant);
+  await uploadAll(services.uploader, files, { grants, deadlineMs, signal });
+  return { bucket: permission.bucket, provider: permission.provider, objects };
+}
+
+/** The first failure ends the others. */
+async function uploadAll(
+  uploader: UploadServices['uploader'],
+  files: readonly FileToStore[],
+  { grants, deadlineMs, signal }: { grants: SignedPut[]; deadlineMs: number; signal?: AbortSignal },
+): Promise<void> {
+  const failed = new AbortController();
+  const end = signal ? AbortSignal.any([signal, failed.signal]) : failed.signal;
+  const deadline = performance.now() + deadlineMs;
+  let next = 0;
+  const work = async () => {
+    while (next < files.length) {
+      const index = next++;
+      const leftMs = Math.max(1, Math.round(deadline - performance.now()));
+      await uploader.upload(files[index]!.file, grants[index]!, { deadlineMs: leftMs, signal: end });
+    }
+  };
+  const workers = Array.from({ length: Math.min(UPLOADS_AT_ONCE, files.length) }, () =>
+    work().catch((error) => {
+      failed.abort(error);
+      throw error;
+    }),
+  );
+  const outcomes = await Promise.allSettled(workers);
+  signal?.throwIfAborted();
+  if (failed.signal.aborted && outcomes.some(({ status }) => status === 'rejected'))
+    throw failed.signal.reason;
+}
