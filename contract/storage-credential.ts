@@ -9,6 +9,29 @@ import {
   type ResourceDefinition,
 } from './kubernetes-types.ts';
 
+const ENDPOINT = {
+  pattern: '^https?://[^/?#@ ]+/?$',
+  message: 'must be an origin such as https://s3.example.com, without a path or a user',
+};
+const BUCKET = {
+  pattern: '^[a-z0-9][a-z0-9.-]+[a-z0-9]$',
+  message: 'must be the name of a bucket: lower-case letters, digits, dots and hyphens',
+};
+const REGION = { pattern: '^[A-Za-z0-9-]+$', message: 'must be the name of a region such as eu-central-1' };
+const PREFIX = {
+  pattern: '^$|^[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*/?$',
+  message:
+    'must be empty or such as berth/results/: letters, digits, "-", "_" and ".", no "/" at the beginning, no ".."',
+};
+
+/** A text that both sides check, the API server with words in place of the pattern. */
+const checked = (text: z.ZodString, { pattern, message }: { pattern: string; message: string }) => {
+  const expression = new RegExp(pattern);
+  return text
+    .refine((value) => expression.test(value), message)
+    .meta(cel({ rule: `self.matches('${pattern}')`, message }));
+};
+
 export const storageCredentialSpec = z.object({
   id: z
     .int()
@@ -19,10 +42,14 @@ export const storageCredentialSpec = z.object({
       description: 'What storage_credential_id names; derived from the name if absent.',
       ...cel({ rule: 'self == oldSelf', message: 'id is immutable' }),
     }),
-  endpoint: z.string().max(512).optional().describe('URL of the store; AWS if absent.'),
-  region: z.string().min(1).max(64).default('us-east-1'),
-  bucket: z.string().min(3).max(63).describe('Bucket to which results go.'),
-  prefix: z.string().max(512).default('').describe('Prepended to every key.'),
+  endpoint: checked(z.string().max(512), ENDPOINT)
+    .optional()
+    .describe('URL of the store, without a path; AWS if absent.'),
+  region: checked(z.string().min(1).max(64), REGION).default('us-east-1'),
+  bucket: checked(z.string().min(3).max(63), BUCKET).describe('Bucket to which results go.'),
+  prefix: checked(z.string().max(512), PREFIX)
+    .default('')
+    .describe('Prepended to every key as it is, such as `berth/`.'),
   pathStyle: z
     .boolean()
     .default(true)
