@@ -2,6 +2,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { createHistogram, createTally, type Histogram, type Tally } from './metrics-accumulators.ts';
 
+const JOB_SECONDS = [0.02, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 86_400];
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
 export interface GatewayMetrics {
@@ -19,32 +20,45 @@ export interface GatewayMetrics {
   engineErrors: Counter<'reason'>;
   /** Label: phase (`before_first_byte`, `mid_stream`). */
   aborted: Counter<'phase'>;
+  /** Label: task (`txt2img`, `img2img`); of clients that waited. */
+  images: Counter<'task'>;
+  /** Label: task. Of the engine. */
+  imageSeconds: Histogram;
   forwarded: Counter;
   redisAway: Gauge;
   admittedWithoutRedis: Counter;
   settlementsLost: Counter;
   refusedDrains: Counter;
+  jobsRunning: { inc(): void; dec(): void };
+  /** Label: outcome (`succeeded`, a failure's code, `stale` or `given_back`). */
+  jobs: Counter<'outcome'>;
+  /** Label: modality. */
+  queueWait: Histogram;
+  jobDuration: Histogram;
 }
 
 export function createMetrics(): GatewayMetrics {
   const register = new Registry();
   const registers = [register];
   collectDefaultMetrics({ register, eventLoopMonitoringPrecision: 50 });
-  let inflight = 0;
-  new Gauge({
-    name: 'berth_gateway_requests_inflight',
-    help: 'Requests being answered now',
-    registers,
-    collect() {
-      this.set(inflight);
-    },
-  });
+  const level = (name: string, help: string) => {
+    let value = 0;
+    new Gauge({
+      name: `berth_gateway_${name}`,
+      help,
+      registers,
+      collect() {
+        this.set(value);
+      },
+    });
+    return { inc: () => void value++, dec: () => void value-- };
+  };
   const counter = <T extends string>(name: string, help: string, labelNames: T[] = []) =>
     new Counter<T>({ name: `berth_gateway_${name}`, help, labelNames, registers });
   return {
     contentType: register.contentType,
     render: () => register.metrics(),
-    inflight: { inc: () => inflight++, dec: () => inflight-- },
+    inflight: level('requests_inflight', 'Requests being answered now'),
     requests: createTally(register, {
       name: 'berth_gateway_requests_total',
       help: 'Requests answered',
@@ -69,10 +83,31 @@ export function createMetrics(): GatewayMetrics {
     }),
     engineErrors: counter('engine_errors_total', 'Requests that the engine failed', ['reason']),
     aborted: counter('aborted_requests_total', 'Requests whose client left before the end', ['phase']),
+    images: counter('images_total', 'Images made for clients that waited', ['task']),
+    imageSeconds: createHistogram(register, {
+      name: 'berth_gateway_image_seconds',
+      help: 'Engine time of the requests for images whose client waited',
+      label: 'task',
+      bounds: SECONDS,
+    }),
     forwarded: counter('forwarded_requests_total', 'Requests that ran at a peer'),
     admittedWithoutRedis: counter('admitted_without_redis_total', 'Requests admitted from memory'),
     settlementsLost: counter('settlements_lost_total', 'Settlements of usage given up'),
     refusedDrains: counter('refused_drains_total', 'Drains asked for with a wrong token'),
+    jobsRunning: level('jobs_running', 'Jobs of the queue that run on this replica now'),
+    jobs: counter('jobs_total', 'Jobs of the queue that this replica ran', ['outcome']),
+    queueWait: createHistogram(register, {
+      name: 'berth_gateway_queue_wait_seconds',
+      help: 'From a job’s submission to its first claim',
+      label: 'modality',
+      bounds: JOB_SECONDS,
+    }),
+    jobDuration: createHistogram(register, {
+      name: 'berth_gateway_job_duration_seconds',
+      help: 'From a job’s claim to its end',
+      label: 'modality',
+      bounds: JOB_SECONDS,
+    }),
     redisAway: new Gauge({
       name: 'berth_gateway_redis_away',
       help: '1 while requests are admitted without Redis',

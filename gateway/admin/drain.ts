@@ -3,6 +3,8 @@ import type { Activity } from './activity.ts';
 
 export interface DrainOptions {
   activity: Activity;
+  /** Work beside the requests in flight: taken slots, claimed jobs. */
+  countWork?: () => number;
   isEngineHealthy: () => boolean;
   /** The longest that a drain may take. */
   timeoutMs: number;
@@ -65,7 +67,7 @@ export class Drain {
   }
 
   async #wait(): Promise<DrainResult> {
-    const { activity, isEngineHealthy } = this.#options;
+    const { activity, countWork = () => 0, isEngineHealthy } = this.#options;
     const { quietMs, quietAtMostMs, stepMs } = this.#timing;
     const begun = performance.now();
     for (;;) {
@@ -74,7 +76,7 @@ export class Drain {
       const now = performance.now();
       const isQuiet =
         now - begun >= quietAtMostMs || now - Math.max(begun, activity.lastRequestAt) >= quietMs;
-      if (isQuiet && activity.inflight === 0) return 'drained';
+      if (isQuiet && activity.inflight + countWork() === 0) return 'drained';
       await new Promise((resolve) => setTimeout(resolve, stepMs));
     }
   }

@@ -2,7 +2,7 @@
 
 export class Slots {
   #inflight = 0;
-  #onCrossing: () => void = () => {};
+  readonly #listeners = new Set<() => void>();
   readonly #readLimit: () => number | null;
 
   /** `readLimit` is asked each time, so a changed limit holds at once; null = unlimited. */
@@ -27,19 +27,23 @@ export class Slots {
   take(): (() => void) | null {
     if (this.isFull) return null;
     this.#inflight++;
-    if (this.isFull) this.#onCrossing();
+    if (this.isFull) this.#tellCrossing();
     let isHeld = true;
     return () => {
       if (!isHeld) return;
       isHeld = false;
       const wasFull = this.isFull;
       this.#inflight--;
-      if (wasFull && !this.isFull) this.#onCrossing();
+      if (wasFull && !this.isFull) this.#tellCrossing();
     };
   }
 
   /** Told whenever the last place is taken and when one becomes free again. */
   onCrossing(listener: () => void): void {
-    this.#onCrossing = listener;
+    this.#listeners.add(listener);
+  }
+
+  #tellCrossing(): void {
+    for (const listener of this.#listeners) listener();
   }
 }

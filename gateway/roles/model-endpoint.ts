@@ -11,8 +11,11 @@ import { createSidecarApp } from '../app.ts';
 import { type LiveConfig, watchConfig } from '../config/live-config.ts';
 import type { EgressSettings } from '../egress/agent.ts';
 import type { Logger } from '../log.ts';
+import type { StorageServices } from '../media/services.ts';
 import type { GatewayMetrics } from '../metrics.ts';
+import { startWorker, type Worker, type WorkerOptions } from '../queue/worker.ts';
 import { type Replica, startReplica } from '../registry/replica.ts';
+import { Pools } from '../relay/pools.ts';
 import { createServer } from '../server.ts';
 import { closeServer, listen } from '../shutdown.ts';
 
@@ -28,6 +31,7 @@ export interface ModelEndpointOptions {
   host: string | undefined;
   drainTimeoutMs: number;
   egress: EgressSettings;
+  storage: StorageServices;
   metrics: GatewayMetrics;
   log: Logger;
 }
@@ -38,6 +42,8 @@ export interface ModelEndpoint {
   health: EngineHealth;
   drain: Drain;
   replica: Replica;
+  /** A message on the deployment's `channels.jobs`, or a subscription anew: something may wait for a worker. */
+  wakeWorker(): void;
   /** Ends in good order: out of the registry, then what is in flight, then the rest. */
   stop(): Promise<void>;
 }
@@ -63,15 +69,19 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
       else log.warn({ reason }, 'the engine is not healthy');
       if (isHealthy) drain.cancel();
       replica.announce();
+      worker?.wake();
     },
   });
   const drain = new Drain({
     activity,
+    countWork: () => replica.slots.inflight + (worker?.running ?? 0),
     isEngineHealthy: () => health.isHealthy,
     timeoutMs: options.drainTimeoutMs,
     onChange: (isDraining) => {
       log.info(isDraining ? 'draining' : 'not draining any more');
       replica.announce();
+      if (isDraining) worker?.windDown(drain.remainingMs);
+      else worker?.resume();
     },
   });
   const replica = startReplica({
@@ -87,8 +97,18 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     onPeerOrigins: (origins) => app.keepPeers(origins),
   });
   live.onChange(() => replica.announce());
+  const enginePools = new Pools();
+  const worker = buildWorker(options, {
+    config: () => live.current,
+    slots: replica.slots,
+    pool: enginePools.get(options.engineURL),
+    isEngineReady: () => health.isHealthy,
+    onEngineLost: () => health.suspect(),
+  });
   connection.onStateChange((state) => {
-    if (state === 'up') replica.announce();
+    if (state !== 'up') return;
+    replica.announce();
+    worker?.wake();
   });
   const app = createSidecarApp({
     config: () => live.current,
@@ -117,17 +137,32 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     health,
     drain,
     replica,
+    wakeWorker: () => worker?.wake(true),
     stop: async () => {
       activity.setClosing(true);
       await replica.retire();
       await leave(connection.redis, { namespace, name, pod: self.pod }).catch(() => {});
-      await closeServer(server, Math.max(MIN_CLOSE_MS, drain.remainingMs));
+      const withinMs = Math.max(MIN_CLOSE_MS, drain.remainingMs);
+      await Promise.all([closeServer(server, withinMs), worker?.stop(withinMs)]);
       health.stop();
       live.close();
       await app.close();
       await replica.close();
+      await enginePools.destroy();
     },
   };
+}
+
+type WorkerParts = Pick<WorkerOptions, 'config' | 'slots' | 'pool' | 'isEngineReady' | 'onEngineLost'>;
+
+/** null for kinds of models that nothing is queued for. */
+function buildWorker(
+  { initialConfig, storage, connection, self, metrics, log }: ModelEndpointOptions,
+  parts: WorkerParts,
+): Worker | null {
+  const { kind } = initialConfig;
+  if (kind !== 'Image' && kind !== 'Video') return null;
+  return startWorker({ ...parts, redis: connection.redis, storage, pod: self.pod, metrics, log });
 }
 
 const MIN_CLOSE_MS = 1_000;

@@ -1,0 +1,54 @@
+/** Keeps a claim alive while its job runs, and says when it is lost. */
+import { isRedisAway } from '../../redis/client.ts';
+import { RENEWAL_MS, type Renewal } from '../../redis/request-calls.ts';
+
+export interface LeaseOptions {
+  /** Until the deadline. */
+  remainingMs: number;
+  renew: () => Promise<Renewal>;
+  /** Once at most. */
+  onLost: (why: 'stale' | 'deadline') => void;
+  onError: (error: unknown) => void;
+  renewalMs?: number;
+}
+
+/** After a renewal that was not answered. */
+const RETRY_MS = 300;
+/** More than a timer can count is no deadline. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** Returns the function that ends it. */
+export function keepLease({
+  remainingMs,
+  renew,
+  onLost,
+  onError,
+  renewalMs = RENEWAL_MS,
+}: LeaseOptions): () => void {
+  let isOver = false;
+  let timer: NodeJS.Timeout;
+  const end = () => {
+    isOver = true;
+    clearTimeout(timer);
+    clearTimeout(deadline);
+  };
+  const lose = (why: 'stale' | 'deadline') => {
+    if (isOver) return;
+    end();
+    onLost(why);
+  };
+  const tick = async () => {
+    let pauseMs = renewalMs;
+    try {
+      const answer = await renew();
+      if (answer !== 'renewed') lose(answer);
+    } catch (error) {
+      pauseMs = RETRY_MS;
+      if (!isRedisAway(error)) onError(error);
+    }
+    if (!isOver) timer = setTimeout(tick, pauseMs);
+  };
+  const deadline = setTimeout(lose, Math.min(Math.max(0, remainingMs), LONGEST_TIMER_MS), 'deadline');
+  timer = setTimeout(tick, renewalMs);
+  return end;
+}

@@ -1,0 +1,35 @@
+/** What a request is told of a job that succeeded. */
+import type { ResolvedLimits } from '../../contract/model-limits.ts';
+import type { Outcome } from '../../redis/request-calls.ts';
+import type { StoredFiles } from '../storage/uploads.ts';
+
+/** Managed results stay so long after the last link to them could be asked for. */
+const LINK_LIFE_MS = 3_600_000;
+
+export interface SuccessDetails {
+  /** Name of the StorageCredential; null = managed storage. */
+  credential: string | null;
+  /** One a file; null where none could be signed. */
+  links: readonly (string | null)[];
+  limits: Pick<ResolvedLimits, 'resultRetentionMs'>;
+  /** Unix milliseconds. */
+  now?: number;
+}
+
+/** Managed objects are removed after their retention; a customer's are theirs (contract: Result storage). */
+export function buildSuccess(
+  { bucket, provider, objects }: StoredFiles,
+  { credential, links, limits, now = Date.now() }: SuccessDetails,
+): Outcome {
+  const retentionMs = credential === null ? limits.resultRetentionMs : null;
+  const removeInMs = retentionMs === null ? null : retentionMs + LINK_LIFE_MS;
+  return {
+    status: 'succeeded',
+    output: { bucket, keys: objects.map(({ key }) => key), credential, provider, retentionMs },
+    payload: {
+      created: Math.floor(now / 1_000),
+      data: objects.map(({ key }, index) => ({ url: links[index] ?? null, object_key: key })),
+    },
+    objects: objects.map((object) => ({ object, removeInMs })),
+  };
+}

@@ -1,0 +1,25 @@
+/** How long a deployment's jobs take: measured, or guessed as long as none has ended. */
+import { workKeys } from '../../contract/redis-keys.ts';
+import type { RedisClient } from '../../redis/client.ts';
+import type { Job } from './job.ts';
+
+const IMAGE_MS = 10_000;
+/** Of work, for each second of video. */
+const VIDEO_SECOND_MS = 30_000;
+
+/** Milliseconds that a job is expected to take where none was measured. */
+export function expectJobMs({ kind, parameters }: Pick<Job, 'kind' | 'parameters'>): number {
+  if (kind === 'image' && 'n' in parameters) return IMAGE_MS * parameters.n;
+  if ('frames' in parameters) return Math.ceil((VIDEO_SECOND_MS * parameters.frames) / parameters.fps);
+  return IMAGE_MS;
+}
+
+/** The moving average of the deployment's jobs in milliseconds; null before the first. */
+export async function readPace(
+  redis: RedisClient,
+  namespace: string,
+  deployment: string,
+): Promise<number | null> {
+  const average = Number(await redis.hget(workKeys(namespace).pace(deployment), 'average_ms'));
+  return average > 0 ? average : null;
+}

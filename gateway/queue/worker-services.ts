@@ -1,0 +1,24 @@
+/** What a worker and its jobs work with. */
+import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import type { RedisClient } from '../../redis/client.ts';
+import type { EnginePool } from '../engine/engine-call.ts';
+import type { VideoTiming } from '../engine/video-call.ts';
+import type { Logger } from '../log.ts';
+import type { StorageServices } from '../media/services.ts';
+import type { GatewayMetrics } from '../metrics.ts';
+
+export interface WorkerServices {
+  config: () => GatewayConfig;
+  redis: RedisClient;
+  storage: StorageServices;
+  /** Connections to the engine. */
+  pool: EnginePool;
+  isEngineReady: () => boolean;
+  /** The engine was seen to fail: its health is worth a look. */
+  onEngineLost: () => void;
+  /** This replica, as records name it. */
+  pod: string;
+  log: Logger;
+  metrics: Pick<GatewayMetrics, 'jobsRunning' | 'jobs' | 'queueWait' | 'jobDuration'>;
+  timing?: Partial<VideoTiming>;
+}
