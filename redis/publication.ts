@@ -72,16 +72,35 @@ export async function publishReplicas(
   return writeField(redis, field, { what: 'replicas', namespace, name });
 }
 
-/** Sets what a workspace may spend in all, in millionths; null = unlimited. */
+export interface PublishedWorkspace {
+  /** What the workspace may spend in all, in millionths; null = unlimited. */
+  creditMicros: number | null;
+  /** Why nothing may be queued on this Redis (`judgeServer`); null = it may. */
+  asyncRefusal: string | null;
+}
+
+/** Sets what is given of a workspace; the rest stays. */
 export async function publishWorkspace(
   redis: RedisClient,
   namespace: string,
-  workspace: { creditMicros: number | null },
+  workspace: Partial<PublishedWorkspace>,
 ): Promise<boolean> {
-  const { creditMicros } = workspace;
-  const value = creditMicros === null ? null : String(creditMicros);
-  const field = { key: configKeys(namespace).workspace, field: 'creditMicros', value };
-  return writeField(redis, field, { what: 'workspace', namespace });
+  const wanted = Object.entries(workspace).filter(([, value]) => value !== undefined);
+  if (wanted.length === 0) return false;
+  const key = configKeys(namespace).workspace;
+  const present = await redis.hmget(key, ...wanted.map(([field]) => field));
+  const batch = redis.multi();
+  let changes = 0;
+  for (const [index, [field, value]] of wanted.entries()) {
+    const text = value === null ? null : String(value);
+    if (present[index] === text) continue;
+    if (text === null) batch.hdel(key, field);
+    else batch.hset(key, field, text);
+    changes++;
+  }
+  if (changes === 0) return false;
+  const change: Change = { what: 'workspace', namespace };
+  return commit(remember(batch, change), change);
 }
 
 /** Replaces a workspace's storage credentials exactly. */
@@ -99,15 +118,30 @@ export async function publishCredentials(
   return replaceHash(redis, configKeys(namespace).credentials, wanted, { what: 'workspace', namespace });
 }
 
-/** Makes known that request ids may begin so (`workspacePrefix`). */
-export async function publishRequestPrefix(redis: RedisClient, prefix: string): Promise<void> {
-  await redis.set(globalKeys.requestPrefix(prefix), '1');
+/** Makes known that a workspace's request ids begin so (`workspacePrefix`). */
+export async function publishRequestPrefix(
+  redis: RedisClient,
+  prefix: string,
+  namespace: string,
+): Promise<void> {
+  await redis.set(globalKeys.requestPrefix(prefix), namespace);
+}
+
+export async function removeRequestPrefix(redis: RedisClient, prefix: string): Promise<void> {
+  await redis.del(globalKeys.requestPrefix(prefix));
 }
 
 /** Removes all that was published about a workspace. What it spent stays: a mistake here must not give money back. */
 export async function removeWorkspace(redis: RedisClient, namespace: string): Promise<boolean> {
   const keys = configKeys(namespace);
-  const published = [keys.apiKeys, keys.workspace, keys.deployments, keys.replicas];
+  const published = [
+    keys.apiKeys,
+    keys.workspace,
+    keys.deployments,
+    keys.replicas,
+    keys.credentials,
+    keys.endpoints,
+  ];
   const [known, existing] = await Promise.all([
     redis.sismember(globalKeys.workspaces, namespace),
     redis.exists(...published),

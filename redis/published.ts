@@ -1,7 +1,13 @@
 /** Readers of what the operator published. A sidecar's user may read its own workspace's; the front all. */
 import type { GatewayConfig } from '../contract/gateway-config.ts';
 import { parseGatewayConfig } from '../contract/gateway-config-text.ts';
-import { configKeys, globalKeys, type PublishedKey, type PublishedReplicas } from '../contract/redis-keys.ts';
+import {
+  configKeys,
+  globalKeys,
+  type PublishedCredential,
+  type PublishedKey,
+  type PublishedReplicas,
+} from '../contract/redis-keys.ts';
 import type { RedisClient } from './client.ts';
 import type { DeploymentName } from './publication.ts';
 
@@ -34,6 +40,31 @@ export async function readReplicas(redis: RedisClient, namespace: string, name: 
 export async function readApiKeys(redis: RedisClient, namespace: string): Promise<Map<string, PublishedKey>> {
   const entries = await redis.hgetall(configKeys(namespace).apiKeys);
   return new Map(Object.entries(entries).map(([sha256, text]) => [sha256, JSON.parse(text) as PublishedKey]));
+}
+
+/** All storage credentials of a workspace. */
+export async function readCredentials(redis: RedisClient, namespace: string): Promise<PublishedCredential[]> {
+  const entries = await redis.hgetall(configKeys(namespace).credentials);
+  return Object.entries(entries)
+    .filter(([field]) => field.startsWith('id:'))
+    .map(([, text]) => JSON.parse(text) as PublishedCredential);
+}
+
+/** A workspace's StorageCredential by its id or its name; null when there is none (any more). */
+export async function readCredential(
+  redis: RedisClient,
+  namespace: string,
+  which: { id: number } | { name: string },
+): Promise<PublishedCredential | null> {
+  const { credentials } = configKeys(namespace);
+  const id = 'id' in which ? String(which.id) : await redis.hget(credentials, `name:${which.name}`);
+  const text = id === null ? null : await redis.hget(credentials, `id:${id}`);
+  return text === null ? null : (JSON.parse(text) as PublishedCredential);
+}
+
+/** Whether request ids of any workspace begin so: tells another workspace's id from one that never was. */
+export async function isKnownPrefix(redis: RedisClient, prefix: string): Promise<boolean> {
+  return (await redis.exists(globalKeys.requestPrefix(prefix))) === 1;
 }
 
 /** The deployment that owns a host name (any case, no port), or null. */

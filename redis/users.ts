@@ -1,6 +1,6 @@
 /** One Redis user a workspace: it reads its configuration, works on its own keys and calls the functions. */
 import { createHash } from 'node:crypto';
-import { channels, configKeys, workKeys } from '../contract/redis-keys.ts';
+import { channels, configKeys, globalKeys, workKeys } from '../contract/redis-keys.ts';
 import type { RedisClient } from './client.ts';
 
 /** What gateways send and what the functions call on their behalf; ACLs apply inside functions too. */
@@ -101,8 +101,12 @@ function buildUser({ namespace, password }: WorkspaceUser): UserRules {
     keys: [`%R~${configKeys(namespace).prefix}*`, `~${workKeys(namespace).prefix}*`],
     channels: [`&${channels.workspace(namespace)}`, `&${jobs}`],
     commands: ['-@all', ...COMMANDS.map((command) => `+${command}`)],
-    // The functions announce jobs and events as the caller; a change of configuration only the operator tells.
-    selectors: [`(-@all +publish &${jobs} &${channels.events(namespace)})`],
+    selectors: [
+      // The functions announce jobs and events as the caller; a change of configuration only the operator tells.
+      `(-@all +publish &${jobs} &${channels.events(namespace)})`,
+      // Whether an id is some workspace's, not whose.
+      `(-@all +exists %R~${globalKeys.requestPrefix('*')})`,
+    ],
   };
 }
 

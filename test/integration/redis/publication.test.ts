@@ -1,7 +1,14 @@
 import { expect } from 'chai';
 import { type GatewayConfig, gatewayConfig } from '../../../contract/gateway-config.ts';
 import { modelLimits, resolveLimits } from '../../../contract/model-limits.ts';
-import { channels, globalKeys, type PublishedKey, workKeys } from '../../../contract/redis-keys.ts';
+import {
+  channels,
+  configKeys,
+  globalKeys,
+  type PublishedCredential,
+  type PublishedKey,
+  workKeys,
+} from '../../../contract/redis-keys.ts';
 import { type Change, decodeChange } from '../../../redis/changes.ts';
 import { type RedisConnection, subscribe } from '../../../redis/client.ts';
 import * as publication from '../../../redis/publication.ts';
@@ -31,6 +38,18 @@ const CONFIG: GatewayConfig = gatewayConfig.parse({
   storageCredential: null,
 });
 const key = (n: string, rpm = 60): PublishedKey => ({ n, rpm, tpd: 1000, exp: 0, off: 0 });
+const credential = (id: number, name: string): PublishedCredential => ({
+  v: 1,
+  id,
+  name,
+  endpoint: null,
+  region: 'eu-central-1',
+  bucket: 'films',
+  prefix: '',
+  pathStyle: false,
+  sealed: 'sealed',
+  verified: true,
+});
 const CHAT = { namespace: 'one', name: 'chat' };
 
 describe('publication', () => {
@@ -114,7 +133,12 @@ describe('publication', () => {
     ],
     [
       'publishWorkspace',
-      () => publication.publishWorkspace(connection.redis, 'one', { creditMicros: 5 }),
+      () => publication.publishWorkspace(connection.redis, 'one', { creditMicros: 5, asyncRefusal: 'full' }),
+      { what: 'workspace', namespace: 'one' },
+    ],
+    [
+      'publishCredentials',
+      () => publication.publishCredentials(connection.redis, 'one', [credential(7, 'films')]),
       { what: 'workspace', namespace: 'one' },
     ],
     ['publishHost', () => publication.publishHost(connection.redis, 'A.example', CHAT), { what: 'hosts' }],
@@ -165,6 +189,37 @@ describe('publication', () => {
     expect((await published.readApiKeys(redis, 'one')).size).to.equal(0);
     expect((await published.readApiKeys(redis, 'two')).size).to.equal(1);
     expect(await published.readWorkspaces(redis)).to.deep.equal(['one', 'two']);
+  });
+
+  it('sets of a workspace what is given, and leaves the rest', async () => {
+    const { redis } = connection;
+    const read = () => redis.hgetall(configKeys('one').workspace);
+    await publication.publishWorkspace(redis, 'one', { creditMicros: 5, asyncRefusal: 'no persistence' });
+    await publication.publishWorkspace(redis, 'one', { creditMicros: null });
+    expect(await read()).to.deep.equal({ asyncRefusal: 'no persistence' });
+    await publication.publishWorkspace(redis, 'one', { asyncRefusal: null, creditMicros: 6 });
+    expect(await read()).to.deep.equal({ creditMicros: '6' });
+    expect(await publication.publishWorkspace(redis, 'one', {})).to.equal(false);
+  });
+
+  it('finds a credential by id and by name, and none that was replaced', async () => {
+    const { redis } = connection;
+    await publication.publishCredentials(redis, 'one', [credential(7, 'films'), credential(8, 'old')]);
+    await publication.publishCredentials(redis, 'one', [credential(7, 'clips'), credential(9, 'new')]);
+    expect(await published.readCredential(redis, 'one', { id: 7 })).to.deep.equal(credential(7, 'clips'));
+    expect(await published.readCredential(redis, 'one', { name: 'new' })).to.deep.equal(credential(9, 'new'));
+    for (const gone of [{ id: 8 }, { name: 'old' }, { name: 'films' }])
+      expect(await published.readCredential(redis, 'one', gone), JSON.stringify(gone)).to.equal(null);
+    expect(await published.readCredential(redis, 'two', { id: 7 })).to.equal(null);
+  });
+
+  it('knows the prefix of a workspace’s request ids as long as it is published', async () => {
+    const { redis } = connection;
+    await publication.publishRequestPrefix(redis, '0a1b2c3d', 'one');
+    expect(await published.isKnownPrefix(redis, '0a1b2c3d')).to.equal(true);
+    expect(await published.isKnownPrefix(redis, '0a1b2c3e')).to.equal(false);
+    await publication.removeRequestPrefix(redis, '0a1b2c3d');
+    expect(await published.isKnownPrefix(redis, '0a1b2c3d')).to.equal(false);
   });
 
   it('removes one key and says nothing when it was not there', async () => {
@@ -225,6 +280,8 @@ describe('publication', () => {
     const { redis } = connection;
     await publication.publishDeployment(redis, CONFIG);
     await publication.publishApiKey(redis, 'one', 'a', key('a'));
+    await publication.publishCredentials(redis, 'one', [credential(7, 'films')]);
+    await redis.hset(configKeys('one').endpoints, 'hook', '{}');
     await redis.set(workKeys('one').credit, 5);
     expect(await publication.removeWorkspace(redis, 'one')).to.equal(true);
     expect(await redis.keys('*')).to.deep.equal([workKeys('one').credit]);

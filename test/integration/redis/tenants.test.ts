@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { channels, configKeys, workKeys } from '../../../contract/redis-keys.ts';
+import { channels, configKeys, globalKeys, workKeys } from '../../../contract/redis-keys.ts';
 import { admit, heartbeat, leave, settle } from '../../../redis/calls.ts';
 import { isRedisAway, type RedisConnection } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
-import { publishApiKey } from '../../../redis/publication.ts';
-import { readDeployment } from '../../../redis/published.ts';
+import { publishApiKey, publishRequestPrefix } from '../../../redis/publication.ts';
+import { isKnownPrefix, readDeployment } from '../../../redis/published.ts';
 import { ensureWorkspaceUser, listWorkspaceUsers, removeWorkspaceUser } from '../../../redis/users.ts';
 import { connectTo, rejection, until } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
@@ -28,6 +28,7 @@ describe('a workspace’s Redis user', () => {
       await publishApiKey(admin.redis, namespace, SHA256, KEY);
       await admin.redis.set(workKeys(namespace).credit, 5);
     }
+    await publishRequestPrefix(admin.redis, '0a1b2c3d', 'two');
     await ensureWorkspaceUser(admin.redis, user);
     tenant = await connectTenant();
   });
@@ -48,6 +49,8 @@ describe('a workspace’s Redis user', () => {
     expect(await heartbeat(tenant.redis, heartbeats)).to.have.length(1);
     await leave(tenant.redis, { ...replica, pod: 'p' });
     expect(await readDeployment(tenant.redis, 'one', 'chat')).to.equal(null);
+    expect(await isKnownPrefix(tenant.redis, '0a1b2c3d')).to.equal(true);
+    expect(await isKnownPrefix(tenant.redis, 'ffffffff')).to.equal(false);
     expect(await tenant.redis.subscribe(channels.workspace('one'))).to.equal(1);
     await tenant.redis.unsubscribe();
   });
@@ -72,6 +75,10 @@ describe('a workspace’s Redis user', () => {
     'grant itself credit': ['HSET', configKeys('one').workspace, 'creditMicros', '9'],
     'make its own configuration expire': ['EXPIRE', configKeys('one').apiKeys, '1'],
     'read the hosts': ['HGETALL', 'g:hosts'],
+    'read whose a prefix is': ['GET', globalKeys.requestPrefix('0a1b2c3d')],
+    'claim a prefix': ['SET', globalKeys.requestPrefix('0a1b2c3d'), 'one'],
+    'remove a prefix': ['DEL', globalKeys.requestPrefix('0a1b2c3d')],
+    'ask whether another workspace’s key exists': ['EXISTS', workKeys('two').credit],
     'read the workspaces': ['SMEMBERS', 'g:workspaces'],
     'admit in another workspace': [
       'FCALL',
