@@ -1,12 +1,15 @@
 /** Reads the requests of the image routes (contract: POST /v1/images/generations, POST /v1/images/edits). */
+import { ApiError } from '../error-response.ts';
 import { readJsonBody } from '../middleware/json-body.ts';
 import type { GatewayState } from '../middleware/request-id.ts';
 import { checkDestination, readWishes } from './destination.ts';
-import { FieldReader } from './field-reader.ts';
+import { FieldReader, requireField } from './field-reader.ts';
 import { readImageParameters } from './image-parameters.ts';
+import { type FormFields, readForm, removeFiles } from './multipart.ts';
 import type { ImageOrder } from './order.ts';
 import { readAsync, readIdempotencyKey } from './order-fields.ts';
 import type { MediaServices } from './services.ts';
+import { readUploadedImages } from './uploaded-images.ts';
 
 /** Throws ApiError; ClientGone when the client leaves before the end. */
 export async function readImageGeneration(state: GatewayState, services: MediaServices): Promise<ImageOrder> {
@@ -31,4 +34,71 @@ export async function readImageGeneration(state: GatewayState, services: MediaSe
     idempotencyKey,
     ...destination,
   };
+}
+
+/** As many as OpenAI takes. */
+const MOST_IMAGES = 16;
+
+const EDIT_FORM: FormFields = {
+  texts: new Set([
+    'model',
+    'prompt',
+    'n',
+    'size',
+    'response_format',
+    'negative_prompt',
+    'seed',
+    'steps',
+    'num_inference_steps',
+    'guidance_scale',
+    'storage_credential_id',
+    'webhook_url',
+    'stream',
+  ]),
+  files: new Map([
+    ['image', MOST_IMAGES],
+    ['mask', 1],
+  ]),
+};
+
+/** The order holds files. Throws ApiError; ClientGone when the client leaves before the end; no file is left then. */
+export async function readImageEdit(state: GatewayState, services: MediaServices): Promise<ImageOrder> {
+  const { exchange } = state;
+  const config = services.config(state);
+  const isAsync = readAsync(exchange.req.url!);
+  const idempotencyKey = readIdempotencyKey(exchange.req.headers['idempotency-key']);
+  const { spool } = services.storage;
+  const form = await readForm(exchange, EDIT_FORM, { limits: config.limits, spool });
+  try {
+    const fields = FieldReader.ofForm(form.texts);
+    const wishes = readWishes(fields);
+    const hasMask = form.files.some(({ field }) => field === 'mask');
+    if (!form.files.some(({ field }) => field === 'image'))
+      throw requireField('image', 'a PNG, JPEG or WebP file');
+    if (hasMask && isAsync)
+      throw new ApiError(
+        'async_mask_unsupported',
+        '`mask` cannot be sent with async=true: leave it out, or send the edit without async=true.',
+        { param: 'mask' },
+      );
+    const { parameters, responseFormat } = readImageParameters(fields, 'img2img', config);
+    const images = await readUploadedImages(form.files, 'image');
+    const [mask = null] = await readUploadedImages(form.files, 'mask');
+    const destination = await checkDestination(wishes, config, services);
+    exchange.check();
+    return {
+      kind: 'image',
+      parameters,
+      images,
+      mask,
+      responseFormat,
+      isAsync,
+      isStream: fields.isTrue('stream'),
+      idempotencyKey,
+      ...destination,
+    };
+  } catch (error) {
+    await removeFiles(form);
+    throw error;
+  }
 }

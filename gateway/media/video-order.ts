@@ -3,10 +3,12 @@ import { readJsonBody } from '../middleware/json-body.ts';
 import type { GatewayState } from '../middleware/request-id.ts';
 import { checkDestination, readWishes } from './destination.ts';
 import { FieldReader } from './field-reader.ts';
+import { type FormFields, readForm, removeFiles } from './multipart.ts';
 import type { VideoOrder } from './order.ts';
 import { readIdempotencyKey } from './order-fields.ts';
 import type { MediaServices } from './services.ts';
-import { readVideoGenerationParameters } from './video-parameters.ts';
+import { readUploadedImages } from './uploaded-images.ts';
+import { readVideoFormParameters, readVideoGenerationParameters } from './video-parameters.ts';
 
 /** Throws ApiError; ClientGone when the client leaves before the end. */
 export async function readVideoGeneration(state: GatewayState, services: MediaServices): Promise<VideoOrder> {
@@ -20,4 +22,43 @@ export async function readVideoGeneration(state: GatewayState, services: MediaSe
   const destination = await checkDestination(wishes, config, services);
   state.exchange.check();
   return { kind: 'video', parameters, seconds, reference: null, idempotencyKey, ...destination };
+}
+
+const VIDEO_FORM: FormFields = {
+  texts: new Set([
+    'model',
+    'prompt',
+    'seconds',
+    'size',
+    'fps',
+    'seed',
+    'negative_prompt',
+    'steps',
+    'num_inference_steps',
+    'webhook_url',
+    'storage_credential_id',
+  ]),
+  files: new Map([['input_reference', 1]]),
+};
+
+/** The order may hold a file. Throws ApiError; ClientGone when the client leaves before the end; no file is left then. */
+export async function readVideoForm(state: GatewayState, services: MediaServices): Promise<VideoOrder> {
+  const { exchange } = state;
+  const config = services.config(state);
+  const idempotencyKey = readIdempotencyKey(exchange.req.headers['idempotency-key']);
+  const { spool } = services.storage;
+  const form = await readForm(exchange, VIDEO_FORM, { limits: config.limits, spool });
+  try {
+    const fields = FieldReader.ofForm(form.texts);
+    const wishes = readWishes(fields);
+    const hasReference = form.files.length > 0;
+    const { parameters, seconds } = readVideoFormParameters(fields, hasReference, config);
+    const [reference = null] = await readUploadedImages(form.files, 'input_reference');
+    const destination = await checkDestination(wishes, config, services);
+    exchange.check();
+    return { kind: 'video', parameters, seconds, reference, idempotencyKey, ...destination };
+  } catch (error) {
+    await removeFiles(form);
+    throw error;
+  }
 }

@@ -1,0 +1,259 @@
+/** Reads a multipart form within its limits of size and time: texts into memory, files into the spool. */
+import type { Readable } from 'node:stream';
+import { Busboy, type BusboyInstance } from '@fastify/busboy';
+import { ApiError } from '../error-response.ts';
+import type { Exchange } from '../exchange.ts';
+import type { Spool, SpooledFile } from '../storage/spool.ts';
+import { UploadError } from '../storage/upload-error.ts';
+
+/** Names of the documented fields; all others are read over. */
+export interface FormFields {
+  texts: ReadonlySet<string>;
+  /** With the most files that each may hold. */
+  files: ReadonlyMap<string, number>;
+}
+
+export interface FormLimits {
+  fileBytes: number;
+  multipartBodyBytes: number;
+  uploadTimeoutMs: number;
+  promptCharacters: number;
+}
+
+export interface FormFile {
+  field: string;
+  file: SpooledFile;
+}
+
+export interface Form {
+  texts: ReadonlyMap<string, string>;
+  /** In the order of the body. */
+  files: FormFile[];
+}
+
+/** Gives back the room of a form that came to nothing. */
+export async function removeFiles({ files }: Form): Promise<void> {
+  for (const { file } of files) await file.remove();
+}
+
+const MOST_TEXTS = 100;
+const MOST_FILES = 40;
+const MOST_HEADER_BYTES = 8 * 1024;
+const MOST_BYTES_PER_CHARACTER = 4;
+const SPOOL_RETRY_SECONDS = 10;
+
+/**
+ * The caller removes the files. Throws ApiError, and ClientGone when the client leaves before the end; no file is left
+ * then.
+ */
+export async function readForm(
+  exchange: Exchange,
+  fields: FormFields,
+  { limits, spool }: { limits: FormLimits; spool: Spool },
+): Promise<Form> {
+  checkHeaders(exchange, limits);
+  const intake = new FormIntake(exchange, fields, { limits, spool });
+  return intake.read();
+}
+
+function checkHeaders({ req }: Exchange, { multipartBodyBytes }: FormLimits): void {
+  const encoding = req.headers['content-encoding'];
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
+    throw new ApiError(
+      'unsupported_encoding',
+      `Content-Encoding ${encoding.slice(0, 50)} is not supported: send the body as it is.`,
+    );
+  const type = req.headers['content-type'] ?? '';
+  if (!/^\s*multipart\/form-data\s*(;|$)/i.test(type))
+    throw new ApiError(
+      'unsupported_media_type',
+      `Content-Type must be multipart/form-data, not ${type === '' ? 'absent' : type.slice(0, 100)}.`,
+    );
+  if (Number(req.headers['content-length'] ?? 0) > multipartBodyBytes) throw refuseBody(multipartBodyBytes);
+}
+
+const refuseBody = (limit: number) =>
+  new ApiError('request_too_large', `The body is over the limit of ${limit} bytes.`);
+
+const malformed = (why: string, param: string | null = null) =>
+  new ApiError('invalid_request_error', `The multipart body is malformed: ${why}.`, { param });
+
+class FormIntake {
+  readonly #exchange: Exchange;
+  readonly #fields: FormFields;
+  readonly #limits: FormLimits;
+  readonly #spool: Spool;
+  readonly #texts = new Map<string, string>();
+  readonly #files: { field: string; held: Promise<SpooledFile> }[] = [];
+  readonly #abort = new AbortController();
+  #parts = 0;
+
+  constructor(
+    exchange: Exchange,
+    fields: FormFields,
+    { limits, spool }: { limits: FormLimits; spool: Spool },
+  ) {
+    this.#exchange = exchange;
+    this.#fields = fields;
+    this.#limits = limits;
+    this.#spool = spool;
+  }
+
+  async read(): Promise<Form> {
+    try {
+      await this.#readBody();
+      const files = await Promise.all(
+        this.#files.map(async ({ field, held }) => ({ field, file: await held })),
+      );
+      this.#exchange.check();
+      return { texts: this.#texts, files };
+    } catch (error) {
+      this.#abort.abort(error);
+      for (const { held } of this.#files) await held.then((file) => file.remove(), ignore);
+      throw error;
+    }
+  }
+
+  #readBody(): Promise<void> {
+    const { req } = this.#exchange;
+    const { multipartBodyBytes, uploadTimeoutMs } = this.#limits;
+    const parser = this.#createParser();
+    return new Promise((resolve, reject) => {
+      let size = 0;
+      let isDone = false;
+      const finish = (error?: Error) => {
+        if (isDone) return;
+        isDone = true;
+        clearTimeout(timer);
+        this.#exchange.onCancel(null);
+        req.off('data', onData).off('end', onEnd);
+        this.#abort.signal.removeEventListener('abort', onAbort);
+        if (!error) return resolve();
+        this.#abort.abort(error);
+        // The rest is read over, so that a client that is still sending comes to see the answer.
+        req.resume();
+        parser.destroy();
+        reject(error);
+      };
+      const onData = (chunk: Buffer) => {
+        size += chunk.length;
+        if (size > multipartBodyBytes) return finish(refuseBody(multipartBodyBytes));
+        if (parser.write(chunk)) return;
+        req.pause();
+        parser.once('drain', () => req.resume());
+      };
+      const onEnd = () => parser.end();
+      const onAbort = () => finish(this.#abort.signal.reason);
+      const timer = setTimeout(() => {
+        finish(
+          new ApiError('request_timeout', `The body did not arrive within ${uploadTimeoutMs / 1000} s.`),
+        );
+      }, uploadTimeoutMs);
+      this.#abort.signal.addEventListener('abort', onAbort);
+      parser.on('error', (error: Error) => finish(malformed(error.message)));
+      parser.on('finish', () => finish(this.#parts === 0 ? malformed('it has no parts') : undefined));
+      req.on('data', onData).on('end', onEnd);
+      this.#exchange.onCancel(finish);
+    });
+  }
+
+  #createParser(): BusboyInstance {
+    const { files, texts } = this.#fields;
+    let parser: BusboyInstance;
+    try {
+      parser = new Busboy({
+        headers: this.#exchange.req.headers as { 'content-type': string },
+        limits: {
+          fields: MOST_TEXTS,
+          files: MOST_FILES,
+          fieldSize: this.#limits.promptCharacters * MOST_BYTES_PER_CHARACTER + 1,
+          headerSize: MOST_HEADER_BYTES,
+        },
+        // Files of some clients have neither a name nor a type.
+        isPartAFile: (name, type, fileName) =>
+          fileName !== undefined ||
+          (type === 'application/octet-stream' && !texts.has(name ?? '')) ||
+          (type !== 'text/plain' && files.has(normalise(name ?? ''))),
+      });
+    } catch (error) {
+      throw malformed((error as Error).message.replace(/^Multipart: /, ''));
+    }
+    const fail = (error: Error) => this.#abort.abort(error);
+    const tooMany = () => fail(malformed(`it has more than ${MOST_TEXTS} fields or ${MOST_FILES} files`));
+    parser.on('fieldsLimit', tooMany).on('filesLimit', tooMany);
+    parser.on('field', (name, text, _, isTruncated) => {
+      this.#parts++;
+      try {
+        this.#takeText(String(name), text, isTruncated);
+      } catch (error) {
+        fail(error as Error);
+      }
+    });
+    parser.on('file', (name, stream) => {
+      this.#parts++;
+      // Whoever reads it is told, too; unread files break off as well.
+      stream.on('error', ignore);
+      try {
+        this.#takeFile(String(name), stream);
+      } catch (error) {
+        stream.resume();
+        fail(error as Error);
+      }
+    });
+    return parser;
+  }
+
+  #takeText(name: string, text: string, isTruncated: boolean): void {
+    if (this.#fields.files.has(normalise(name)))
+      throw new ApiError('invalid_request_error', `\`${name}\` must be a file, not a text.`, {
+        param: normalise(name),
+      });
+    if (!this.#fields.texts.has(name)) return;
+    if (isTruncated) throw new ApiError('request_too_large', `\`${name}\` is too long.`, { param: name });
+    if (this.#texts.has(name)) throw malformed(`\`${name}\` is there twice`, name);
+    this.#texts.set(name, text);
+  }
+
+  #takeFile(name: string, stream: Readable): void {
+    const field = normalise(name);
+    if (this.#fields.texts.has(name))
+      throw new ApiError('invalid_request_error', `\`${name}\` must be a text, not a file.`, { param: name });
+    const most = this.#fields.files.get(field);
+    if (most === undefined) {
+      stream.resume();
+      return;
+    }
+    if (this.#files.filter((each) => each.field === field).length === most)
+      throw new ApiError(
+        'invalid_request_error',
+        most === 1 ? `\`${field}\` must be one file.` : `\`${field}\` must be at most ${most} files.`,
+        { param: field },
+      );
+    const held = this.#spool
+      .hold(stream, { mostBytes: this.#limits.fileBytes, signal: this.#abort.signal })
+      .catch((error: unknown) => {
+        throw describeFailure(error, field, this.#limits);
+      });
+    held.catch((error: Error) => this.#abort.abort(error));
+    this.#files.push({ field, held });
+  }
+}
+
+/** `image[]`, `image[0]` and `image` are one field. */
+const normalise = (name: string): string => name.replace(/\[[^\]]*\]$/, '');
+
+function describeFailure(error: unknown, field: string, { fileBytes }: FormLimits): unknown {
+  if (error instanceof UploadError && error.reason === 'tooLarge')
+    return new ApiError('request_too_large', `\`${field}\` is over the limit of ${fileBytes} bytes.`, {
+      param: field,
+    });
+  if (error instanceof UploadError)
+    return new ApiError('temporarily_unavailable', 'There is no room left for uploads at the moment.', {
+      retryAfter: SPOOL_RETRY_SECONDS,
+    });
+  const isOfParser =
+    Object.getPrototypeOf(error) === Error.prototype && !Object.hasOwn(error as Error, 'code');
+  return isOfParser ? malformed((error as Error).message, field) : error;
+}
+
+const ignore = () => {};

@@ -1,0 +1,82 @@
+/** A gateway's listener with only the readers of media requests behind it: an accepted order is answered as JSON. */
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Koa from 'koa';
+import type { GatewayConfig } from '../../../contract/gateway-config.ts';
+import { EgressAgent, PUBLIC_ONLY } from '../../../gateway/egress/agent.ts';
+import { createLog } from '../../../gateway/log.ts';
+import { readImageEdit, readImageGeneration } from '../../../gateway/media/image-order.ts';
+import { listFiles, type MediaOrder } from '../../../gateway/media/order.ts';
+import type { MediaServices } from '../../../gateway/media/services.ts';
+import { readVideoForm, readVideoGeneration } from '../../../gateway/media/video-order.ts';
+import { createMetrics } from '../../../gateway/metrics.ts';
+import { requireAvailability } from '../../../gateway/middleware/availability.ts';
+import { createListener } from '../../../gateway/middleware/chain.ts';
+import { answerErrors } from '../../../gateway/middleware/errors.ts';
+import { type GatewayState, identifyRequest } from '../../../gateway/middleware/request-id.ts';
+import { findRoute } from '../../../gateway/middleware/routing.ts';
+import { ROUTES } from '../../../gateway/routes/routes.ts';
+import { createServer } from '../../../gateway/server.ts';
+import { Spool } from '../../../gateway/storage/spool.ts';
+import type { RedisClient } from '../../../redis/client.ts';
+
+const READERS: Record<string, (state: GatewayState, services: MediaServices) => Promise<MediaOrder>> = {
+  image_generations: readImageGeneration,
+  image_edits: readImageEdit,
+  videos: readVideoForm,
+  video_generations: readVideoGeneration,
+};
+
+export interface IntakeEndpoint {
+  origin: string;
+  port: number;
+  config: GatewayConfig;
+  spool: Spool;
+  /** Files that lie in the spool's folder. */
+  listSpooled(): string[];
+  stop(): Promise<void>;
+}
+
+export async function startIntake(config: GatewayConfig, redis: RedisClient): Promise<IntakeEndpoint> {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-intake-'));
+  const spool = await Spool.open({ folder: join(folder, 'spool'), mostBytes: 1024 ** 3 });
+  const egress = new EgressAgent(PUBLIC_ONLY);
+  const services = {
+    config: () => config,
+    redis,
+    egress,
+    storage: { spool },
+  } as unknown as MediaServices;
+  const app = new Koa<GatewayState>();
+  app.use(identifyRequest());
+  app.use(answerErrors(createLog('silent'), createMetrics()));
+  app.use(findRoute(ROUTES, () => config.kind));
+  app.use(requireAvailability(ROUTES, () => config));
+  app.use(async ({ state }) => {
+    const order = await READERS[state.route.name]!(state as GatewayState, services);
+    const files = listFiles(order);
+    const text = JSON.stringify({ order, spooled: spool.used });
+    for (const file of files) await file.remove();
+    state.exchange.res.writeHead(200, { 'content-type': 'application/json' }).end(text);
+  });
+  const server = createServer(createListener(app), () => config.limits);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    port,
+    config,
+    spool,
+    listSpooled: () => readdirSync(join(folder, 'spool')),
+    stop: async () => {
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      });
+      await egress.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
