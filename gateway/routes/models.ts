@@ -2,6 +2,7 @@
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import { ApiError, JSON_TYPE } from '../error-response.ts';
 import type { Exchange } from '../exchange.ts';
+import { describeSupportedParameters } from '../media/supported-parameters.ts';
 import type { GatewayState } from '../middleware/request-id.ts';
 
 export interface ModelServices {
@@ -35,14 +36,18 @@ export function buildModelHandlers({ config, engineReady }: ModelServices) {
   };
 }
 
-const describeModel = ({ modelId, displayName, created, ownedBy }: GatewayConfig) => ({
-  id: modelId,
-  object: 'model',
-  created,
-  owned_by: ownedBy,
-  display_name: displayName,
-  permission: [],
-});
+const describeModel = (config: GatewayConfig) => {
+  const supported = describeSupportedParameters(config);
+  return {
+    id: config.modelId,
+    object: 'model',
+    created: config.created,
+    owned_by: config.ownedBy,
+    display_name: config.displayName,
+    permission: [],
+    ...(supported && { supported_parameters: supported }),
+  };
+};
 
 function decode(parameter: string): string | null {
   try {
