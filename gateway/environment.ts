@@ -1,19 +1,33 @@
 /** The only place where a gateway reads `process.env`, the sidecar's mounted Secret and `make run`'s file. */
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
 import { GATEWAY_ENV } from '../contract/gateway-environment.ts';
-import { PORTS, SIDECAR_SECRET_FILES, SIDECAR_SECRET_PATH } from '../contract/names.ts';
+import { PORTS, SIDECAR_SECRET_FILES } from '../contract/names.ts';
 import { createAddressPolicy } from './egress/address-policy.ts';
 import type { EgressSettings } from './egress/agent.ts';
+import {
+  type LocalStorageEnvironment,
+  readFrontStorage,
+  readLocalStorage,
+  readSidecarStorage,
+  type ServerStorageEnvironment,
+  type SidecarStorageEnvironment,
+} from './storage-environment.ts';
+import {
+  EnvironmentError,
+  readFlag,
+  readInteger,
+  readOrigin,
+  readPath,
+  readPort,
+  readRequired,
+  readSecret,
+  secretFolder,
+  type Variables,
+} from './variables.ts';
 
 export const GATEWAY_ROLES = ['sidecar', 'front', 'local'] as const;
 export type GatewayRole = (typeof GATEWAY_ROLES)[number];
-
-type Variables = Readonly<Record<string, string | undefined>>;
-
-/** A setting that is missing or wrong; the message names it. */
-export class EnvironmentError extends Error {}
 
 export interface CommonEnvironment {
   redisURL: string;
@@ -40,12 +54,16 @@ export interface SidecarEnvironment extends CommonEnvironment {
   drainToken: string;
   podName: string;
   podIP: string;
+  storage: SidecarStorageEnvironment;
 }
 
 export interface FrontEnvironment extends CommonEnvironment {
   podName: string;
   /** Port on which replicas are dialled; PORTS.http but in tests. */
   replicaPort: number;
+  /** Of the storage service. */
+  internalPort: number;
+  storage: ServerStorageEnvironment;
 }
 
 export interface LocalDeployment {
@@ -60,6 +78,7 @@ export interface LocalDeployment {
 export interface LocalEnvironment extends CommonEnvironment {
   frontPort: number;
   deployments: LocalDeployment[];
+  storage: LocalStorageEnvironment;
 }
 
 const DEFAULT_DRAIN_MS: Record<GatewayRole, number> = { sidecar: 180_000, front: 150_000, local: 5_000 };
@@ -88,10 +107,9 @@ export function readSidecarEnvironment(env: Variables): SidecarEnvironment {
     drainToken: readRequired(env, GATEWAY_ENV.drainToken),
     podName: env[GATEWAY_ENV.podName] ?? hostname(),
     podIP: env[GATEWAY_ENV.podIP] ?? '127.0.0.1',
+    storage: readSidecarStorage(env),
   };
 }
-
-const secretFolder = (env: Variables): string => env[GATEWAY_ENV.secretPath] ?? SIDECAR_SECRET_PATH;
 
 /** Of the mounted Secret; the environment's where there is none. */
 const readRedisCredentials = (env: Variables) => ({
@@ -110,6 +128,8 @@ export function readFrontEnvironment(env: Variables): FrontEnvironment {
     ...readRedisCredentials(env),
     podName: env[GATEWAY_ENV.podName] ?? hostname(),
     replicaPort: readPort(env, GATEWAY_ENV.replicaPort, PORTS.http),
+    internalPort: readPort(env, GATEWAY_ENV.internalPort, PORTS.internal),
+    storage: readFrontStorage(env),
   };
 }
 
@@ -132,6 +152,7 @@ export function readLocalEnvironment(env: Variables): LocalEnvironment {
   return {
     ...readCommon(env, 'local'),
     frontPort: content.frontPort!,
+    storage: readLocalStorage(env),
     deployments: content.deployments.map((deployment) => ({
       ...deployment,
       engineURL: deployment.engineURL ?? null,
@@ -162,30 +183,6 @@ function readCommon(env: Variables, role: GatewayRole): CommonEnvironment {
   };
 }
 
-function readRequired(env: Variables, name: string): string {
-  const value = env[name];
-  if (!value) throw new EnvironmentError(`${name} must be set`);
-  return value;
-}
-
-function readInteger(env: Variables, name: string, fallback: number, most: number): number {
-  const text = env[name];
-  if (text === undefined || text === '') return fallback;
-  const value = Number(text);
-  if (!/^[0-9]+$/.test(text) || value > most)
-    throw new EnvironmentError(`${name} must be a whole number from 0 to ${most}, not "${text}"`);
-  return value;
-}
-
-const readPort = (env: Variables, name: string, fallback: number) => readInteger(env, name, fallback, 65_535);
-
-function readFlag(env: Variables, name: string): boolean {
-  const text = env[name] || 'false';
-  if (text !== 'true' && text !== 'false')
-    throw new EnvironmentError(`${name} must be true or false, not "${text}"`);
-  return text === 'true';
-}
-
 function readCIDRs(env: Variables, name: string): string[] {
   const cidrs = (env[name] ?? '').split(',').flatMap((part) => part.trim() || []);
   try {
@@ -194,29 +191,4 @@ function readCIDRs(env: Variables, name: string): string[] {
     throw new EnvironmentError(`${name}: ${(error as Error).message}`);
   }
   return cidrs;
-}
-
-function readOrigin(env: Variables, name: string): string {
-  const text = readRequired(env, name);
-  const url = URL.parse(text);
-  if (url?.protocol !== 'http:' && url?.protocol !== 'https:')
-    throw new EnvironmentError(`${name} must be an origin such as http://127.0.0.1:8000, not "${text}"`);
-  return url.origin;
-}
-
-function readPath(env: Variables, name: string): string {
-  const path = env[name] || '/health';
-  if (!path.startsWith('/')) throw new EnvironmentError(`${name} must begin with "/", not "${path}"`);
-  return path;
-}
-
-function readSecret(folder: string, file: string, isRequired: boolean): string | undefined {
-  try {
-    return readFileSync(join(folder, file), 'utf8').trim() || undefined;
-  } catch (error) {
-    if (!isRequired) return undefined;
-    throw new EnvironmentError(
-      `cannot read ${join(folder, file)} (${GATEWAY_ENV.secretPath}): ${(error as Error).message}`,
-    );
-  }
 }

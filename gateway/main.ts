@@ -1,7 +1,6 @@
 /** The gateway's program: starts the role that the environment names. */
 import { enableCompileCache } from 'node:module';
 import {
-  EnvironmentError,
   readFrontEnvironment,
   readLocalEnvironment,
   readRole,
@@ -9,6 +8,7 @@ import {
   readVariables,
 } from './environment.ts';
 import { type Stop, stopOnSignal } from './shutdown.ts';
+import { EnvironmentError } from './variables.ts';
 
 enableCompileCache();
 

@@ -17,6 +17,7 @@ import { Pools } from '../relay/pools.ts';
 import { createServer } from '../server.ts';
 import { closeServer, listen } from '../shutdown.ts';
 import { logRedisState } from './redis-state.ts';
+import { openServerStorage } from './server-storage.ts';
 
 export interface Front {
   stop(): Promise<void>;
@@ -46,6 +47,11 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
     hasSeenRedis ||= state === 'up';
   });
 
+  const storage = await openServerStorage({
+    environment: environment.storage,
+    redis: connection.redis,
+    egress: environment.egress,
+  });
   const pools = new Pools();
   // Pods come and go with new addresses.
   const sweep = setInterval(() => pools.closeIdle(POOL_IDLE_MS), POOL_IDLE_MS);
@@ -87,6 +93,7 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
       await Promise.all([admin, metricsServer].map((each) => closeServer(each, ADMIN_CLOSE_MS)));
       clearInterval(sweep);
       await pools.destroy();
+      await storage.close();
       await subscription.close();
       await connection.close();
       log.info('ended');

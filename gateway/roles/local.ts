@@ -18,6 +18,7 @@ import { closeServer, listen } from '../shutdown.ts';
 import { openDirectory } from './front.ts';
 import { type ModelEndpoint, startModelEndpoint } from './model-endpoint.ts';
 import { logRedisState } from './redis-state.ts';
+import { openLocalStorage, type ServerStorage } from './server-storage.ts';
 
 export interface Local {
   stop(): Promise<void>;
@@ -25,9 +26,11 @@ export interface Local {
 
 const REDIS_START_MS = 10_000;
 const ADMIN_CLOSE_MS = 200;
+const LOOPBACK = '127.0.0.1';
 
 interface LocalParts {
   environment: LocalEnvironment;
+  storage: ServerStorage;
   connection: RedisConnection;
   metrics: GatewayMetrics;
   log: Logger;
@@ -48,10 +51,16 @@ export async function startLocal(environment: LocalEnvironment): Promise<Local> 
   await connection.untilUp(REDIS_START_MS);
   logRedisState(connection, log);
   const directory = openDirectory(connection);
+  const storage = await openLocalStorage({
+    environment: environment.storage,
+    redis: connection.redis,
+    egress: environment.egress,
+    host: environment.host ?? LOOPBACK,
+  });
   const pools = new Pools();
   const proxy = { pools, picker: new ReplicaPicker(), replicaPort: environment.httpPort };
   const front: FrontAppOptions = { directory, proxy, redis: connection.redis, log, metrics };
-  const parts: LocalParts = { environment, connection, metrics, log };
+  const parts: LocalParts = { environment, storage, connection, metrics, log };
 
   const servers: Server[] = [];
   const endpoints: ModelEndpoint[] = [];
@@ -66,9 +75,21 @@ export async function startLocal(environment: LocalEnvironment): Promise<Local> 
 
   const refresh = () => {
     directory.expire();
-    for (const { live } of endpoints) void live.refresh();
+    for (const { live, wakeWorker } of endpoints) {
+      void live.refresh();
+      wakeWorker();
+    }
   };
-  const subscription = subscribe(settings, [channels.front], { onMessage: refresh, onResume: refresh });
+  const workers = new Map(
+    endpoints.map(({ live, wakeWorker }) => [
+      channels.jobs(live.current.namespace, live.current.name),
+      wakeWorker,
+    ]),
+  );
+  const subscription = subscribe(settings, [channels.front, ...workers.keys()], {
+    onMessage: (_, channel) => (workers.get(channel) ?? refresh)(),
+    onResume: refresh,
+  });
   const admin = createAdminServer({
     [ADMIN_PATHS.healthz]: () => OK,
     [ADMIN_PATHS.readyz]: () =>
@@ -91,6 +112,7 @@ export async function startLocal(environment: LocalEnvironment): Promise<Local> 
       await Promise.all(endpoints.map((endpoint) => endpoint.stop()));
       await Promise.all(servers.map((server) => closeServer(server, ADMIN_CLOSE_MS)));
       await pools.destroy();
+      await storage.close();
       await subscription.close();
       await connection.close();
     },
@@ -111,9 +133,9 @@ function serveModel(
   initialConfig: GatewayConfig,
   deployment: LocalDeployment & { engineURL: string },
 ): Promise<ModelEndpoint> {
-  const { environment, connection, metrics, log } = parts;
+  const { environment, storage, connection, metrics, log } = parts;
   const { namespace, name, port } = deployment;
-  const host = environment.host ?? '127.0.0.1';
+  const host = environment.host ?? LOOPBACK;
   return startModelEndpoint({
     initialConfig,
     connection,
@@ -125,6 +147,7 @@ function serveModel(
     host,
     drainTimeoutMs: environment.drainTimeoutMs,
     egress: environment.egress,
+    storage: storage.services,
     metrics,
     log: log.child({ deployment: `${namespace}/${name}` }),
   });

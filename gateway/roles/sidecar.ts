@@ -9,12 +9,14 @@ import { decodeChange } from '../../redis/changes.ts';
 import { connectRedis, type RedisSettings, subscribe } from '../../redis/client.ts';
 import { createAdminServer } from '../admin/server.ts';
 import { buildSidecarRoutes } from '../admin/sidecar-routes.ts';
-import { EnvironmentError, type SidecarEnvironment } from '../environment.ts';
+import type { SidecarEnvironment } from '../environment.ts';
 import { createLog } from '../log.ts';
 import { createMetrics } from '../metrics.ts';
 import { closeServer, listen } from '../shutdown.ts';
+import { EnvironmentError } from '../variables.ts';
 import { type ModelEndpoint, startModelEndpoint } from './model-endpoint.ts';
 import { logRedisState } from './redis-state.ts';
+import { openSidecarStorage } from './sidecar-storage.ts';
 
 export interface Sidecar {
   endpoint: ModelEndpoint;
@@ -38,6 +40,7 @@ export async function startSidecar(environment: SidecarEnvironment): Promise<Sid
   logRedisState(connection, log);
 
   const { podName, podIP, host, httpPort } = environment;
+  const storage = await openSidecarStorage(environment.storage, namespace, environment.egress);
   const endpoint = await startModelEndpoint({
     initialConfig,
     connection,
@@ -48,16 +51,22 @@ export async function startSidecar(environment: SidecarEnvironment): Promise<Sid
     host,
     drainTimeoutMs: environment.drainTimeoutMs,
     egress: environment.egress,
+    storage: storage.services,
     metrics,
     log,
   });
   const { live, health, drain } = endpoint;
-  const subscription = subscribe(settings, [channels.workspace(namespace)], {
-    onMessage: (message) => {
+  const jobs = channels.jobs(namespace, name);
+  const subscription = subscribe(settings, [channels.workspace(namespace), jobs], {
+    onMessage: (message, channel) => {
+      if (channel === jobs) return endpoint.wakeWorker();
       const change = decodeChange(message);
       if (change?.what === 'deployment' && change.name === name) void live.refresh();
     },
-    onResume: () => void live.refresh(),
+    onResume: () => {
+      void live.refresh();
+      endpoint.wakeWorker();
+    },
   });
 
   const admin = createAdminServer(
@@ -89,6 +98,7 @@ export async function startSidecar(environment: SidecarEnvironment): Promise<Sid
     stop: async () => {
       log.info('ending');
       await endpoint.stop();
+      storage.close();
       await closeAll([admin, metricsServer]);
       await subscription.close();
       await connection.close();

@@ -1,11 +1,19 @@
 /** The front as a process on a loopback address. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { ADMIN_PATHS, GATEWAY_ENV } from '../../contract/gateway-environment.ts';
+import { FRONT_SECRET_FILES } from '../../contract/names.ts';
 import { type ChildProgram, findFreePort, startProgram } from './child-program.ts';
 import { waitForAnswer } from './model-replica.ts';
+
+export const MASTER_KEY = 'test-master-key';
 
 export interface FrontProcess {
   program: ChildProgram;
   origin: string;
+  /** Of its storage service. */
+  internalOrigin: string;
   admin(path: string): Promise<Response>;
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
@@ -15,9 +23,16 @@ export async function startFrontProcess(settings: {
   redisURL: string;
   /** Of the replicas that it dials. */
   replicaPort: number;
+  /** More files of its Secret, such as the keys of a bucket. */
+  secrets?: Partial<Record<keyof typeof FRONT_SECRET_FILES, string>>;
   env?: Record<string, string>;
 }): Promise<FrontProcess> {
-  const [httpPort, adminPort, metricsPort] = [
+  const folder = mkdtempSync(join(tmpdir(), 'berth-front-'));
+  const secrets = { masterKey: MASTER_KEY, ...settings.secrets };
+  for (const [name, text] of Object.entries(secrets))
+    writeFileSync(join(folder, FRONT_SECRET_FILES[name as keyof typeof secrets]), text);
+  const [httpPort, adminPort, internalPort, metricsPort] = [
+    await findFreePort(),
     await findFreePort(),
     await findFreePort(),
     await findFreePort(),
@@ -28,6 +43,9 @@ export async function startFrontProcess(settings: {
     [GATEWAY_ENV.host]: '127.0.0.1',
     [GATEWAY_ENV.httpPort]: String(httpPort),
     [GATEWAY_ENV.adminPort]: String(adminPort),
+    [GATEWAY_ENV.internalPort]: String(internalPort),
+    [GATEWAY_ENV.secretPath]: folder,
+    [GATEWAY_ENV.spoolPath]: join(folder, 'spool'),
     [GATEWAY_ENV.metricsPort]: String(metricsPort),
     [GATEWAY_ENV.replicaPort]: String(settings.replicaPort),
     ...settings.env,
@@ -37,7 +55,11 @@ export async function startFrontProcess(settings: {
   return {
     program,
     origin: `http://127.0.0.1:${httpPort}`,
+    internalOrigin: `http://127.0.0.1:${internalPort}`,
     admin,
-    stop: (signal) => program.stop(signal),
+    stop: async (signal) => {
+      await program.stop(signal);
+      rmSync(folder, { recursive: true, force: true });
+    },
   };
 }

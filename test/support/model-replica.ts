@@ -80,6 +80,8 @@ export interface ReplicaSettings {
   address: string;
   /** The same for all replicas that a front is to find. */
   port: number;
+  /** Of the fronts' storage service, with the workspace's token for it. */
+  storage?: { url: string; token: string; requestPrefix: string };
   env?: Record<string, string>;
 }
 
@@ -101,6 +103,10 @@ export async function startReplica(settings: ReplicaSettings): Promise<ModelRepl
   const files = {
     [SIDECAR_SECRET_FILES.config]: JSON.stringify(settings.config ?? describeModel()),
     [SIDECAR_SECRET_FILES.peerToken]: PEER_TOKEN,
+    ...(settings.storage && {
+      [SIDECAR_SECRET_FILES.storageToken]: settings.storage.token,
+      [SIDECAR_SECRET_FILES.requestPrefix]: settings.storage.requestPrefix,
+    }),
   };
   for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, file), text);
   const adminPort = await findFreePort([address]);
@@ -117,6 +123,8 @@ export async function startReplica(settings: ReplicaSettings): Promise<ModelRepl
     [GATEWAY_ENV.httpPort]: String(port),
     [GATEWAY_ENV.adminPort]: String(adminPort),
     [GATEWAY_ENV.metricsPort]: String(metricsPort),
+    [GATEWAY_ENV.spoolPath]: join(folder, 'spool'),
+    ...(settings.storage && { [GATEWAY_ENV.storageURL]: settings.storage.url }),
     ...settings.env,
   });
   const admin = (path: string, init?: RequestInit) => fetch(`http://${address}:${adminPort}${path}`, init);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { GATEWAY_ENV } from '../../../contract/gateway-environment.ts';
 import { hashApiKey } from '../../../contract/identity.ts';
+import { FRONT_SECRET_FILES } from '../../../contract/names.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
 import { publishApiKeys, publishDeployment } from '../../../redis/publication.ts';
@@ -54,12 +55,15 @@ describe('the gateway of `make run`', function () {
       healthPath: '/health',
     }));
     writeFileSync(file, JSON.stringify({ frontPort: ports[3], deployments }));
+    writeFileSync(join(folder, FRONT_SECRET_FILES.masterKey), 'test-master-key');
     const [chat, other, idle, front] = ports.map((port) => `http://127.0.0.1:${port}/v1`);
     urls = { chat: chat!, other: other!, idle: idle!, front: front! };
     program = startProgram('gateway/main.ts', {
       [GATEWAY_ENV.role]: 'local',
       [GATEWAY_ENV.redisURL]: server.url,
       [GATEWAY_ENV.localFile]: file,
+      [GATEWAY_ENV.secretPath]: folder,
+      [GATEWAY_ENV.spoolPath]: join(folder, 'spool'),
       [GATEWAY_ENV.adminPort]: String(ports[4]),
       [GATEWAY_ENV.metricsPort]: String(ports[5]),
     });

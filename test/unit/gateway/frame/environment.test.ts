@@ -1,14 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import {
-  EnvironmentError,
   readFrontEnvironment,
   readLocalEnvironment,
   readRole,
   readSidecarEnvironment,
 } from '../../../../gateway/environment.ts';
+import { EnvironmentError } from '../../../../gateway/variables.ts';
 
 describe('the environment of a gateway', () => {
   let folder: string;
@@ -18,6 +18,7 @@ describe('the environment of a gateway', () => {
     writeFileSync(join(folder, 'peer-token'), 'secret\n');
     writeFileSync(join(folder, 'redis-username'), 'ws:a');
     writeFileSync(join(folder, 'redis-password'), 'pw');
+    writeFileSync(join(folder, 'master-key'), 'master');
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
@@ -105,8 +106,12 @@ describe('the environment of a gateway', () => {
   });
 
   it('takes the front’s Redis user from variables', () => {
+    const plain = join(folder, 'plain');
+    mkdirSync(plain);
+    writeFileSync(join(plain, 'master-key'), 'master');
     const environment = readFrontEnvironment({
       GATEWAY_REDIS_URL: 'redis:6379',
+      GATEWAY_SECRET_PATH: plain,
       GATEWAY_REDIS_USERNAME: 'front',
       GATEWAY_REDIS_PASSWORD: 'pw',
     });
@@ -119,7 +124,11 @@ describe('the environment of a gateway', () => {
       file,
       JSON.stringify({ frontPort: 1, deployments: [{ port: 2, namespace: 'a', name: 'b' }] }),
     );
-    const environment = readLocalEnvironment({ GATEWAY_REDIS_URL: 'redis:6379', GATEWAY_LOCAL_FILE: file });
+    const environment = readLocalEnvironment({
+      GATEWAY_REDIS_URL: 'redis:6379',
+      GATEWAY_LOCAL_FILE: file,
+      GATEWAY_SECRET_PATH: folder,
+    });
     expect(environment.host).to.equal('127.0.0.1');
     expect(environment.deployments).to.deep.equal([
       { port: 2, namespace: 'a', name: 'b', engineURL: null, healthPath: '/health' },
@@ -133,5 +142,67 @@ describe('the environment of a gateway', () => {
       EnvironmentError,
       /local.json must hold/,
     );
+  });
+
+  const front = () => ({ GATEWAY_REDIS_URL: 'redis:6379', GATEWAY_SECRET_PATH: folder });
+  const bucket = () => {
+    writeFileSync(join(folder, 's3-access-key-id'), 'id\n');
+    writeFileSync(join(folder, 's3-secret-access-key'), 'key\n');
+    return { ...front(), GATEWAY_S3_BUCKET: 'results' };
+  };
+
+  it('knows of no managed bucket unless one is named', () => {
+    expect(readFrontEnvironment(front()).storage).to.include({ masterKey: 'master', bucket: null });
+  });
+
+  it('reads the managed bucket with the keys of its Secret; AWS by default', () => {
+    const { storage } = readFrontEnvironment({ ...bucket(), GATEWAY_S3_ENDPOINT: '' });
+    expect(storage.bucket).to.deep.equal({
+      bucket: 'results',
+      endpoint: null,
+      publicEndpoint: null,
+      region: 'us-east-1',
+      prefix: '',
+      pathStyle: true,
+      accessKeyId: 'id',
+      secretAccessKey: 'key',
+    });
+  });
+
+  it('reads a bucket of another S3', () => {
+    const { storage } = readFrontEnvironment({
+      ...bucket(),
+      GATEWAY_S3_ENDPOINT: 'http://s3.storage:9000',
+      GATEWAY_S3_PUBLIC_ENDPOINT: 'https://s3.example.com/',
+      GATEWAY_S3_REGION: 'eu',
+      GATEWAY_S3_PREFIX: 'berth/',
+      GATEWAY_S3_PATH_STYLE: 'false',
+    });
+    expect(storage.bucket).to.include({
+      endpoint: 'http://s3.storage:9000',
+      publicEndpoint: 'https://s3.example.com',
+      region: 'eu',
+      prefix: 'berth/',
+      pathStyle: false,
+    });
+  });
+
+  it('wants keys for a bucket, and a master key', () => {
+    const named = { ...front(), GATEWAY_S3_BUCKET: 'results' };
+    expect(() => readFrontEnvironment(named)).to.throw(EnvironmentError, /s3-access-key-id/);
+    rmSync(join(folder, 'master-key'));
+    expect(() => readFrontEnvironment(front())).to.throw(EnvironmentError, /master-key/);
+  });
+
+  it('wants the token of a sidecar that is told of a storage service', () => {
+    const env = { ...sidecar(), GATEWAY_STORAGE_URL: 'http://front:8082' };
+    expect(() => readSidecarEnvironment(env)).to.throw(EnvironmentError, /storage-token/);
+    writeFileSync(join(folder, 'storage-token'), 'token\n');
+    writeFileSync(join(folder, 'request-prefix'), '01234567\n');
+    expect(readSidecarEnvironment(env).storage).to.include({
+      url: 'http://front:8082',
+      token: 'token',
+      requestPrefix: '01234567',
+    });
   });
 });

@@ -1,0 +1,33 @@
+/** Storage beside an engine: links from the fronts, and a disk. Apart from the fronts' own, which loads the AWS SDK. */
+import type { EgressSettings } from '../egress/agent.ts';
+import { ApiError } from '../error-response.ts';
+import type { StorageServices } from '../media/services.ts';
+import { RemoteBroker } from '../storage/remote-broker.ts';
+import { Spool } from '../storage/spool.ts';
+import { Uploader } from '../storage/upload.ts';
+import type { SidecarStorageEnvironment } from '../storage-environment.ts';
+
+export interface SidecarStorage {
+  services: StorageServices;
+  close(): void;
+}
+
+export async function openSidecarStorage(
+  { url, token, requestPrefix, spool }: SidecarStorageEnvironment,
+  namespace: string,
+  egress: EgressSettings,
+): Promise<SidecarStorage> {
+  const uploader = new Uploader({ egress });
+  return {
+    services: {
+      broker: new RemoteBroker({ url, token, namespace }),
+      spool: await Spool.open(spool),
+      uploader,
+      requestPrefix: () => {
+        if (requestPrefix !== '') return requestPrefix;
+        throw new ApiError('temporarily_unavailable', 'This installation has no storage for results.');
+      },
+    },
+    close: () => uploader.close(),
+  };
+}
