@@ -11,6 +11,10 @@ export const FUNCTIONS = {
   admit: `${FUNCTIONS_LIBRARY}_admit`,
   /** Counts tokens and money after a response. */
   settle: `${FUNCTIONS_LIBRARY}_settle`,
+  /** Takes a price at once. */
+  charge: `${FUNCTIONS_LIBRARY}_charge`,
+  /** Gives a charge back. */
+  refund: `${FUNCTIONS_LIBRARY}_refund`,
   /** Writes one replica's heartbeat and reads its peers'. */
   heartbeat: `${FUNCTIONS_LIBRARY}_heartbeat`,
   /** Removes a replica's heartbeat when it shuts down. */
@@ -71,6 +75,8 @@ export const workKeys = (namespace: string) => ({
   credit: tagged('w', namespace, 'credit'),
   /** Marker that one settlement is done, by the caller's token. */
   settled: (token: string) => tagged('w', namespace, `settled:${token}`),
+  /** What one charge took, in millionths, by the caller's token; `0` once it is given back. */
+  charged: (token: string) => tagged('w', namespace, `charged:${token}`),
   /** Hash: pod name → Heartbeat as JSON. */
   heartbeats: (deployment: string) => tagged('w', namespace, `replicas:${deployment}`),
   /** Hash: the record of a request, as redis/request-record.ts reads it. */

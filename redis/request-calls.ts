@@ -47,7 +47,9 @@ export type SubmissionAnswer =
   /** `duplicate`: the id and present status are the first one's; remove what was uploaded for this one. */
   | { verdict: 'accepted' | 'duplicate'; id: string; status: RequestStatus; estimatedSeconds: number }
   /** `gone`: no such deployment, or it is being deleted. */
-  | { verdict: 'queue_full' | 'credit' | 'gone' };
+  | { verdict: 'queue_full' | 'credit' | 'gone' }
+  /** Nothing may be queued on this Redis now; the reason is the operator's (`judgeServer`). */
+  | { verdict: 'refused'; reason: string };
 
 /** Puts a request into its deployment's queue (contract: Async submission acknowledgement). */
 export async function submitRequest(redis: RedisClient, submission: Submission): Promise<SubmissionAnswer> {
@@ -78,6 +80,7 @@ export async function submitRequest(redis: RedisClient, submission: Submission):
     inputs.length > 0 ? JSON.stringify(inputs.map(encodeObject)) : '',
     ...Object.entries(more).flatMap(([field, value]) => (value ? [field, value] : [])),
   )) as [SubmissionAnswer['verdict'], string, RequestStatus, number];
+  if (verdict === 'refused') return { verdict, reason: known };
   if (verdict !== 'accepted' && verdict !== 'duplicate') return { verdict };
   return { verdict, id: known, status, estimatedSeconds };
 }

@@ -1,6 +1,8 @@
 -- What the functions on requests share: their keys, their configuration, and the one way in which a request ends.
 -- The keys are listed in contract/redis-keys.ts, the states in docs/requests.md.
 local MAX_EVENT_BYTES = 65536
+-- Longer than any answer takes and its refund is tried.
+local CHARGE_SECONDS = 1200
 local DEADLINE_MESSAGE = 'The request ran for longer than allowed.'
 
 local function work_key(namespace, kind, rest)
@@ -40,6 +42,19 @@ end
 -- Whether a deployment is deleted or about to be: nothing new is accepted or begun.
 local function is_gone(config)
   return not config or string.find(config, '"deleting":true', 1, true) ~= nil
+end
+
+local function workspace_key(namespace)
+  return 'c:{' .. namespace .. '}:workspace'
+end
+
+-- Whether a price fits into what is left of the credit that was granted; nil or false = unlimited.
+local function afford(namespace, price, granted)
+  if not granted then
+    return true
+  end
+  local spent = tonumber(redis.call('GET', work_key(namespace, 'credit')) or 0)
+  return spent < tonumber(granted) and spent + tonumber(price) <= tonumber(granted)
 end
 
 -- An empty token is nobody's: it must not equal a caller's.

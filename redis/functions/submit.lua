@@ -23,15 +23,6 @@ local function answer_known(verdict, request, args)
   return { verdict, request.id, request.status, seconds }
 end
 
-local function afford(namespace, price)
-  local granted = redis.call('HGET', 'c:{' .. namespace .. '}:workspace', 'creditMicros')
-  if not granted then
-    return true
-  end
-  local spent = tonumber(redis.call('GET', work_key(namespace, 'credit')) or 0)
-  return spent < tonumber(granted) and spent + tonumber(price) <= tonumber(granted)
-end
-
 local function submit(keys, args)
   local namespace, id, deployment, modality, api_key = args[1], args[2], args[3], args[4], args[5]
   local digest, price, params, inputs = args[6], args[7], args[10], args[11]
@@ -49,6 +40,10 @@ local function submit(keys, args)
   if is_gone(config) then
     return { 'gone', '', '', 0 }
   end
+  local granted, refusal = unpack(redis.call('HMGET', workspace_key(namespace), 'creditMicros', 'asyncRefusal'))
+  if refusal then
+    return { 'refused', refusal, '', 0 }
+  end
   local queue = queue_key(namespace, deployment, api_key)
   local waiting = index_key(namespace, deployment, 'queued')
   local total, own = redis.call('ZCARD', waiting), redis.call('ZCARD', queue)
@@ -57,7 +52,7 @@ local function submit(keys, args)
   if total >= most or (own > 0 and own < total and own >= math.floor(most / 2)) then
     return { 'queue_full', '', '', 0 }
   end
-  if not afford(namespace, price) then
+  if not afford(namespace, price, granted) then
     return { 'credit', '', '', 0 }
   end
 

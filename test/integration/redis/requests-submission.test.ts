@@ -147,6 +147,19 @@ describe('submission of a request', () => {
     expect(await submit()).to.deep.equal({ verdict: 'gone' });
   });
 
+  it('is refused with the published reason, but tells of what was accepted before', async () => {
+    const submission = submissionOf({ namespace, deployment, idempotency: 'first', priceMicros: 5 });
+    const accepted = await submitRequest(connection.redis, submission);
+    const reason = 'Redis keeps nothing over a restart.';
+    await publishWorkspace(connection.redis, namespace, { asyncRefusal: reason });
+    expect(await submit({ priceMicros: 5 })).to.deep.equal({ verdict: 'refused', reason });
+    expect(await submitRequest(connection.redis, submission)).to.deep.equal(accepted);
+    expect(await submit({ idempotency: 'first' })).to.include({ verdict: 'duplicate', id: submission.id });
+    expect(await spent()).to.equal(5);
+    await publishWorkspace(connection.redis, namespace, { asyncRefusal: null });
+    expect(await submit()).to.include({ verdict: 'accepted' });
+  });
+
   it('debits the price, refuses what credit does not cover, and gives back what did not succeed', async () => {
     await publishWorkspace(connection.redis, namespace, { creditMicros: 100 });
     const first = await submitted({ priceMicros: 60 });

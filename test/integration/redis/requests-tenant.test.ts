@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { channels, FUNCTIONS, workKeys } from '../../../contract/redis-keys.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
+import { chargeWorkspace } from '../../../redis/credit.ts';
 import { loadLibrary } from '../../../redis/library.ts';
 import { claimRequest, submitRequest } from '../../../redis/request-calls.ts';
 import { readRequest } from '../../../redis/request-record.ts';
@@ -27,6 +28,7 @@ describe('requests and another workspace’s Redis user', () => {
     const user = { namespace: 'one', username: 'ws:one', password: 'secret' };
     await ensureWorkspaceUser(admin.redis, user);
     tenant = await connectTo(server, { ...user, role: 'sidecar' });
+    await chargeWorkspace(tenant.redis, { namespace: 'one', token: 'taken', micros: 5 });
     const submission = submissionOf({ namespace: 'two', deployment });
     victim.id = submission.id;
     await submitRequest(admin.redis, submission);
@@ -68,6 +70,18 @@ describe('requests and another workspace’s Redis user', () => {
         key: own.turns(deployment),
         honest: other.turns(deployment),
         args: ['two', deployment, newToken(), '6000', 'pod'],
+      },
+      charge: {
+        name: FUNCTIONS.charge,
+        key: own.charged('t'),
+        honest: other.charged('t'),
+        args: ['two', '5'],
+      },
+      refund: {
+        name: FUNCTIONS.refund,
+        key: own.charged('taken'),
+        honest: other.charged('taken'),
+        args: ['two'],
       },
       renew: { name: FUNCTIONS.renew, ...onRecord, args: ['two', id, token, '6000', '5'] },
       finish: {

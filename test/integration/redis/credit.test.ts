@@ -1,0 +1,88 @@
+import { expect } from 'chai';
+import { workKeys } from '../../../contract/redis-keys.ts';
+import type { RedisConnection } from '../../../redis/client.ts';
+import { chargeWorkspace, refundWorkspace } from '../../../redis/credit.ts';
+import { loadLibrary } from '../../../redis/library.ts';
+import { publishWorkspace } from '../../../redis/publication.ts';
+import { ensureWorkspaceUser } from '../../../redis/users.ts';
+import { connectTo } from '../../support/redis-client.ts';
+import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { newToken } from '../../support/request-fixture.ts';
+
+describe('the charge of a workspace', () => {
+  let server: RedisServer;
+  let admin: RedisConnection;
+  let tenant: RedisConnection;
+  const namespace = 'one';
+  const charge = (micros: number, token = newToken()) =>
+    chargeWorkspace(tenant.redis, { namespace, token, micros });
+  const refund = (token: string) => refundWorkspace(tenant.redis, { namespace, token });
+  const spent = async () => Number((await admin.redis.get(workKeys(namespace).credit)) ?? 0);
+  const grant = (creditMicros: number | null) => publishWorkspace(admin.redis, namespace, { creditMicros });
+
+  before(async () => {
+    server = await startRedis({ aclFile: true });
+    admin = await connectTo(server);
+    await loadLibrary(admin.redis);
+    const user = { namespace, username: 'ws:one', password: 'secret' };
+    await ensureWorkspaceUser(admin.redis, user);
+    tenant = await connectTo(server, { ...user, role: 'sidecar' });
+  });
+  beforeEach(() => admin.redis.flushdb());
+  after(async () => {
+    await tenant?.close();
+    await admin?.close();
+    await server?.stop();
+  });
+
+  it('takes what the credit covers and refuses what it does not', async () => {
+    await grant(100);
+    expect(await charge(60)).to.equal(true);
+    expect(await charge(41)).to.equal(false);
+    expect(await charge(40)).to.equal(true);
+    expect(await charge(0), 'nothing is left').to.equal(false);
+    expect(await spent()).to.equal(100);
+  });
+
+  it('takes without end where no credit is set', async () => {
+    expect(await charge(5_000_000_000)).to.equal(true);
+    expect(await charge(0)).to.equal(true);
+    expect(await spent()).to.equal(5_000_000_000);
+  });
+
+  it('never takes more than is granted from many at once', async () => {
+    await grant(100);
+    const taken = await Promise.all(Array.from({ length: 50 }, () => charge(9)));
+    expect(taken.filter(Boolean)).to.have.length(11);
+    expect(await spent()).to.equal(99);
+  });
+
+  it('takes and gives back once, however often it is told', async () => {
+    await grant(100);
+    const token = newToken();
+    for (let i = 0; i < 2; i++) expect(await charge(60, token)).to.equal(true);
+    expect(await spent()).to.equal(60);
+    expect(await refund(token)).to.equal(true);
+    expect(await refund(token)).to.equal(false);
+    expect(await spent()).to.equal(0);
+    expect(await charge(60, token), 'a late repeat').to.equal(true);
+    expect(await spent()).to.equal(0);
+  });
+
+  it('takes nothing when the refund came before it', async () => {
+    const token = newToken();
+    expect(await refund(token)).to.equal(false);
+    expect(await charge(60, token)).to.equal(true);
+    expect(await refund(token)).to.equal(false);
+    expect(await spent()).to.equal(0);
+  });
+
+  it('is not remembered for ever', async () => {
+    const token = newToken();
+    await charge(60, token);
+    const ttl = () => admin.redis.ttl(workKeys(namespace).charged(token));
+    expect(await ttl()).to.be.within(1190, 1200);
+    await refund(token);
+    expect(await ttl()).to.be.within(1190, 1200);
+  });
+});
