@@ -68,7 +68,7 @@ export async function publishLocal(publication: LocalPublication): Promise<void>
       namespace,
       credentials.map((credential) => sealCredential(credential, masterKey)),
     );
-    await publishRequestPrefix(redis, workspacePrefix(masterKey, namespace), namespace);
+    await publishRequestPrefix(redis, workspacePrefix(masterKey, namespace));
   }
 }
 

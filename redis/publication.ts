@@ -119,12 +119,8 @@ export async function publishCredentials(
 }
 
 /** Makes known that a workspace's request ids begin so (`workspacePrefix`). */
-export async function publishRequestPrefix(
-  redis: RedisClient,
-  prefix: string,
-  namespace: string,
-): Promise<void> {
-  await redis.set(globalKeys.requestPrefix(prefix), namespace);
+export async function publishRequestPrefix(redis: RedisClient, prefix: string): Promise<void> {
+  await redis.set(globalKeys.requestPrefix(prefix), '1');
 }
 
 export async function removeRequestPrefix(redis: RedisClient, prefix: string): Promise<void> {

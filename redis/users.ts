@@ -104,7 +104,7 @@ function buildUser({ namespace, password }: WorkspaceUser): UserRules {
     selectors: [
       // The functions announce jobs and events as the caller; a change of configuration only the operator tells.
       `(-@all +publish &${jobs} &${channels.events(namespace)})`,
-      // Whether an id is some workspace's, not whose.
+      // Whether an id is some workspace's.
       `(-@all +exists %R~${globalKeys.requestPrefix('*')})`,
     ],
   };

@@ -215,7 +215,7 @@ describe('publication', () => {
 
   it('knows the prefix of a workspace’s request ids as long as it is published', async () => {
     const { redis } = connection;
-    await publication.publishRequestPrefix(redis, '0a1b2c3d', 'one');
+    await publication.publishRequestPrefix(redis, '0a1b2c3d');
     expect(await published.isKnownPrefix(redis, '0a1b2c3d')).to.equal(true);
     expect(await published.isKnownPrefix(redis, '0a1b2c3e')).to.equal(false);
     await publication.removeRequestPrefix(redis, '0a1b2c3d');

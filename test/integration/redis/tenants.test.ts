@@ -28,7 +28,7 @@ describe('a workspace’s Redis user', () => {
       await publishApiKey(admin.redis, namespace, SHA256, KEY);
       await admin.redis.set(workKeys(namespace).credit, 5);
     }
-    await publishRequestPrefix(admin.redis, '0a1b2c3d', 'two');
+    await publishRequestPrefix(admin.redis, '0a1b2c3d');
     await ensureWorkspaceUser(admin.redis, user);
     tenant = await connectTenant();
   });
@@ -75,7 +75,7 @@ describe('a workspace’s Redis user', () => {
     'grant itself credit': ['HSET', configKeys('one').workspace, 'creditMicros', '9'],
     'make its own configuration expire': ['EXPIRE', configKeys('one').apiKeys, '1'],
     'read the hosts': ['HGETALL', 'g:hosts'],
-    'read whose a prefix is': ['GET', globalKeys.requestPrefix('0a1b2c3d')],
+    'read a prefix': ['GET', globalKeys.requestPrefix('0a1b2c3d')],
     'claim a prefix': ['SET', globalKeys.requestPrefix('0a1b2c3d'), 'one'],
     'remove a prefix': ['DEL', globalKeys.requestPrefix('0a1b2c3d')],
     'ask whether another workspace’s key exists': ['EXISTS', workKeys('two').credit],
