@@ -138,7 +138,7 @@ class FormIntake {
       const onData = (chunk: Buffer) => {
         size += chunk.length;
         if (size > multipartBodyBytes) return finish(refuseBody(multipartBodyBytes));
-        if (parser.write(chunk)) return;
+        if (parser.write(chunk) || isDone) return;
         req.pause();
         parser.once('drain', () => req.resume());
       };

@@ -59,7 +59,9 @@ export async function startIntake(config: GatewayConfig, redis: RedisClient): Pr
     const files = listFiles(order);
     const text = JSON.stringify({ order, spooled: spool.used });
     for (const file of files) await file.remove();
-    state.exchange.res.writeHead(200, { 'content-type': 'application/json' }).end(text);
+    state.exchange.res
+      .writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) })
+      .end(text);
   });
   const server = createServer(createListener(app), () => config.limits);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
