@@ -23,6 +23,7 @@ export interface JobStorage {
 const PAUSE_MS = 1_000;
 /** So long may storage, or the front before it, be away. */
 const PATIENCE_MS = 60_000;
+const PASSING = new Set(['temporarily_unavailable', 'storage_upload_failed']);
 const LONGEST_TRANSFER_MS = 10 * 60_000;
 /** Results that no record takes over are removed so long after the deadline. */
 const ORPHANED_MS = 3_600_000;
@@ -105,5 +106,4 @@ async function persist<T>(job: JobStorage, call: () => Promise<T>): Promise<T> {
 }
 
 const isPassing = (error: unknown): boolean =>
-  (error instanceof ApiError && error.code === 'temporarily_unavailable') ||
-  (error instanceof DownloadError && !error.isGone);
+  (error instanceof ApiError && PASSING.has(error.code)) || (error instanceof DownloadError && !error.isGone);

@@ -1,0 +1,83 @@
+/** Storage as sidecars see it: a service that signs, before a folder with links of its own. */
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
+import { INTERNAL_PATHS } from '../../contract/internal-api.ts';
+import { ApiError, buildEnvelope } from '../../gateway/error-response.ts';
+import type { GetQuestion, PutQuestion, StorageBroker } from '../../gateway/storage/broker.ts';
+import { FolderServer } from '../../gateway/storage/folder-server.ts';
+import { FolderStore } from '../../gateway/storage/folder-store.ts';
+import { ObjectFolder } from '../../gateway/storage/object-folder.ts';
+import { StoreBroker } from '../../gateway/storage/store-broker.ts';
+
+export interface StorageService {
+  /** What sidecars are told. */
+  url: string;
+  broker: StorageBroker;
+  store: FolderStore;
+  listObjects(): string[];
+  /** What is asked of it while it is closed is broken off. */
+  setOpen(isOpen: boolean): void;
+  /** Questions that were broken off. */
+  readonly refusals: number;
+  stop(): Promise<void>;
+}
+
+export async function startStorageService(): Promise<StorageService> {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-objects-'));
+  const objects = new ObjectFolder(folder);
+  const secret = randomBytes(32);
+  const bucket = 'results';
+  const links = await FolderServer.start({ objects, bucket, secret, host: '127.0.0.1', port: 0 });
+  const store = new FolderStore({ objects, bucket, origin: `http://127.0.0.1:${links.port}`, secret });
+  const broker = new StoreBroker({ find: async () => ({ store, prefix: '' }) });
+  let isOpen = true;
+  let refusals = 0;
+
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    if (!isOpen) {
+      refusals++;
+      request.destroy();
+      return;
+    }
+    const question = await json(request);
+    const ask = () =>
+      request.url === INTERNAL_PATHS.signPuts
+        ? broker.signPuts(question as PutQuestion)
+        : broker.signGets(question as GetQuestion);
+    const [status, body] = await ask().then(
+      (good) => [200, good],
+      (error) => (error instanceof ApiError ? [error.status, buildEnvelope(error)] : [500, {}]),
+    );
+    response.writeHead(status as number).end(JSON.stringify(body));
+  };
+  const server = createServer((request, response) => void answer(request, response));
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    broker,
+    store,
+    listObjects: () =>
+      readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
+        (path) => !path.startsWith('types/') && statSync(join(folder, path)).isFile(),
+      ),
+    get refusals() {
+      return refusals;
+    },
+    setOpen: (open) => {
+      isOpen = open;
+    },
+    stop: async () => {
+      server.closeAllConnections();
+      server.close();
+      await links.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
