@@ -1,6 +1,6 @@
 /** Where results go and who is told: checked before anything is done. */
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
-import { configKeys, type PublishedCredential } from '../../contract/redis-keys.ts';
+import { readCredential } from '../../redis/published.ts';
 import { EgressError } from '../egress/egress-error.ts';
 import { ApiError } from '../error-response.ts';
 import type { FieldReader } from './field-reader.ts';
@@ -72,8 +72,7 @@ async function findCredential(id: number, namespace: string, redis: MediaService
 
 async function readPublished(id: number, namespace: string, redis: MediaServices['redis']) {
   try {
-    const text = await redis.hget(configKeys(namespace).credentials, `id:${id}`);
-    return text === null ? null : (JSON.parse(text) as PublishedCredential);
+    return await readCredential(redis, namespace, { id });
   } catch {
     throw new ApiError('temporarily_unavailable', 'Storage credentials cannot be looked up at the moment.', {
       retryAfter: RETRY_SECONDS,

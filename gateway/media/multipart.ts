@@ -4,7 +4,7 @@ import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import { ApiError } from '../error-response.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Spool, SpooledFile } from '../storage/spool.ts';
-import { UploadError } from '../storage/upload-error.ts';
+import { checkFormHeaders, describeFailure, malformed, refuseBody } from './form-refusals.ts';
 
 /** Names of the documented fields; all others are read over. */
 export interface FormFields {
@@ -40,7 +40,6 @@ const MOST_TEXTS = 100;
 const MOST_FILES = 40;
 const MOST_HEADER_BYTES = 8 * 1024;
 const MOST_BYTES_PER_CHARACTER = 4;
-const SPOOL_RETRY_SECONDS = 10;
 
 /**
  * The caller removes the files. Throws ApiError, and ClientGone when the client leaves before the end; no file is left
@@ -51,32 +50,10 @@ export async function readForm(
   fields: FormFields,
   { limits, spool }: { limits: FormLimits; spool: Spool },
 ): Promise<Form> {
-  checkHeaders(exchange, limits);
+  checkFormHeaders(exchange, limits);
   const intake = new FormIntake(exchange, fields, { limits, spool });
   return intake.read();
 }
-
-function checkHeaders({ req }: Exchange, { multipartBodyBytes }: FormLimits): void {
-  const encoding = req.headers['content-encoding'];
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
-    throw new ApiError(
-      'unsupported_encoding',
-      `Content-Encoding ${encoding.slice(0, 50)} is not supported: send the body as it is.`,
-    );
-  const type = req.headers['content-type'] ?? '';
-  if (!/^\s*multipart\/form-data\s*(;|$)/i.test(type))
-    throw new ApiError(
-      'unsupported_media_type',
-      `Content-Type must be multipart/form-data, not ${type === '' ? 'absent' : type.slice(0, 100)}.`,
-    );
-  if (Number(req.headers['content-length'] ?? 0) > multipartBodyBytes) throw refuseBody(multipartBodyBytes);
-}
-
-const refuseBody = (limit: number) =>
-  new ApiError('request_too_large', `The body is over the limit of ${limit} bytes.`);
-
-const malformed = (why: string, param: string | null = null) =>
-  new ApiError('invalid_request_error', `The multipart body is malformed: ${why}.`, { param });
 
 class FormIntake {
   readonly #exchange: Exchange;
@@ -241,19 +218,5 @@ class FormIntake {
 
 /** `image[]`, `image[0]` and `image` are one field. */
 const normalise = (name: string): string => name.replace(/\[[^\]]*\]$/, '');
-
-function describeFailure(error: unknown, field: string, { fileBytes }: FormLimits): unknown {
-  if (error instanceof UploadError && error.reason === 'tooLarge')
-    return new ApiError('request_too_large', `\`${field}\` is over the limit of ${fileBytes} bytes.`, {
-      param: field,
-    });
-  if (error instanceof UploadError)
-    return new ApiError('temporarily_unavailable', 'There is no room left for uploads at the moment.', {
-      retryAfter: SPOOL_RETRY_SECONDS,
-    });
-  const isOfParser =
-    Object.getPrototypeOf(error) === Error.prototype && !Object.hasOwn(error as Error, 'code');
-  return isOfParser ? malformed((error as Error).message, field) : error;
-}
 
 const ignore = () => {};

@@ -1,0 +1,51 @@
+/** Why a multipart form is not taken. */
+import { ApiError } from '../error-response.ts';
+import type { Exchange } from '../exchange.ts';
+import { UploadError } from '../storage/upload-error.ts';
+
+const SPOOL_RETRY_SECONDS = 10;
+
+/** Before anything is read. Throws ApiError. */
+export function checkFormHeaders(
+  { req }: Exchange,
+  { multipartBodyBytes }: { multipartBodyBytes: number },
+): void {
+  const encoding = req.headers['content-encoding'];
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
+    throw new ApiError(
+      'unsupported_encoding',
+      `Content-Encoding ${encoding.slice(0, 50)} is not supported: send the body as it is.`,
+    );
+  const type = req.headers['content-type'] ?? '';
+  if (!/^\s*multipart\/form-data\s*(;|$)/i.test(type))
+    throw new ApiError(
+      'unsupported_media_type',
+      `Content-Type must be multipart/form-data, not ${type === '' ? 'absent' : type.slice(0, 100)}.`,
+    );
+  if (Number(req.headers['content-length'] ?? 0) > multipartBodyBytes) throw refuseBody(multipartBodyBytes);
+}
+
+export const refuseBody = (limit: number) =>
+  new ApiError('request_too_large', `The body is over the limit of ${limit} bytes.`);
+
+export const malformed = (why: string, param: string | null = null) =>
+  new ApiError('invalid_request_error', `The multipart body is malformed: ${why}.`, { param });
+
+/** What a client is told of a file that could not be taken; errors of others pass. */
+export function describeFailure(
+  error: unknown,
+  field: string,
+  { fileBytes }: { fileBytes: number },
+): unknown {
+  if (error instanceof UploadError && error.reason === 'tooLarge')
+    return new ApiError('request_too_large', `\`${field}\` is over the limit of ${fileBytes} bytes.`, {
+      param: field,
+    });
+  if (error instanceof UploadError)
+    return new ApiError('temporarily_unavailable', 'There is no room left for uploads at the moment.', {
+      retryAfter: SPOOL_RETRY_SECONDS,
+    });
+  const isOfParser =
+    Object.getPrototypeOf(error) === Error.prototype && !Object.hasOwn(error as Error, 'code');
+  return isOfParser ? malformed((error as Error).message, field) : error;
+}
