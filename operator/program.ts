@@ -1,10 +1,12 @@
 /** The operator as one thing that starts, leads and stops: the parts put together, nothing decided. */
 
 import { GROUP } from '../contract/group.ts';
+import { operatorToken } from '../contract/identity.ts';
 import { FIELD_MANAGER, STATUS_FIELD_MANAGER } from '../contract/names.ts';
 import { readSpentMicros } from '../redis/calls.ts';
 import type { RedisConnection } from '../redis/client.ts';
 import { inspectRedis } from '../redis/inspection.ts';
+import { readCredentials } from '../redis/published.ts';
 import { createApplier } from './kube/apply.ts';
 import type { KubeClient } from './kube/client.ts';
 import { createEventRecorder } from './kube/events.ts';
@@ -17,9 +19,11 @@ import { Publisher } from './publish/publisher.ts';
 import { createCatalogue } from './reconcile/catalogue.ts';
 import { createClusterView } from './reconcile/cluster-view.ts';
 import { createControllers } from './reconcile/controllers.ts';
+import { CredentialIndex } from './reconcile/credential-index.ts';
 import { keepIndexes } from './reconcile/indexing.ts';
 import { KeyIndex } from './reconcile/key-index.ts';
 import { ModelIndex } from './reconcile/model-index.ts';
+import { createStorageVerifier } from './reconcile/storage-verifier.ts';
 import { buildChildren } from './resources/children.ts';
 import { isHostAllowed } from './resources/route-host.ts';
 import type { OperatorSettings } from './settings.ts';
@@ -58,6 +62,7 @@ export function createProgram(options: ProgramOptions) {
   });
   const models = new ModelIndex(settings.domain);
   const keys = new KeyIndex();
+  const credentials = new CredentialIndex();
   const events = createEventRecorder({ client, controller: `${GROUP}/operator`, instance: podName, log });
   const publisher = new Publisher({
     connection: redis,
@@ -65,6 +70,7 @@ export function createProgram(options: ProgramOptions) {
       view,
       models,
       keys,
+      credentials,
       isHostAllowed: (model, host) => isHostAllowed(model, host, settings),
     }),
     users: settings.redisUsers,
@@ -74,11 +80,16 @@ export function createProgram(options: ProgramOptions) {
     onDeploymentChange: (name) => controllers.models.queue.add(`${name.namespace}/${name.name}`),
     onStateChange: (state, reason) => void reportRedis(state, reason),
   });
-  keepIndexes(view, models, keys, {
-    onModelAffected: (key) => controllers.models.queue.add(key),
-    onKeyAffected: (key) => controllers.keys.queue.add(key),
-    mark: (target) => publisher.mark(target),
-  });
+  keepIndexes(
+    view,
+    { models, keys, credentials },
+    {
+      onModelAffected: (key) => controllers.models.queue.add(key),
+      onKeyAffected: (key) => controllers.keys.queue.add(key),
+      onCredentialAffected: (key) => controllers.credentials.queue.add(key),
+      mark: (target) => publisher.mark(target),
+    },
+  );
   const applier = createApplier({
     client,
     fieldManager: FIELD_MANAGER,
@@ -103,6 +114,7 @@ export function createProgram(options: ProgramOptions) {
       view,
       models,
       keys,
+      credentials,
       applier,
       statusWriter: createStatusWriter({ client, fieldManager: STATUS_FIELD_MANAGER }),
       record: events.record,
@@ -112,6 +124,11 @@ export function createProgram(options: ProgramOptions) {
       now: options.now ?? Date.now,
       log,
       readSpentMicros: (workspace) => readSpentMicros(redis.redis, workspace),
+      readCredentials: (workspace) => readCredentials(redis.redis, workspace),
+      verifyStorage: createStorageVerifier({
+        storageURL: settings.storageURL,
+        token: operatorToken(settings.masterKey),
+      }),
     },
     { onProcessed: metrics?.onProcessed },
   );

@@ -1,6 +1,6 @@
 /** What ought to be in Redis, as the operator sees the cluster now. */
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
-import type { PublishedKey } from '../../contract/redis-keys.ts';
+import type { PublishedCredential, PublishedKey } from '../../contract/redis-keys.ts';
 
 export interface DeploymentName {
   namespace: string;
@@ -15,6 +15,12 @@ export interface PublishedDeployment {
   addresses: readonly string[];
 }
 
+export interface WantedCredential {
+  name: string;
+  /** null = it is not to be published; undefined = not known yet, so what Redis holds stays. */
+  entry: PublishedCredential | null | undefined;
+}
+
 export interface Catalogue {
   namespaces(): Iterable<string>;
   /** Whether anything of Berth is in the namespace. */
@@ -23,6 +29,7 @@ export interface Catalogue {
   /** Undefined when there is nothing to publish: gone, or refused by its schema. */
   deployment(name: DeploymentName): PublishedDeployment | undefined;
   apiKeys(namespace: string): ReadonlyMap<string, PublishedKey>;
+  credentials(namespace: string): readonly WantedCredential[];
   /** Millionths granted; null = unlimited. */
   creditMicros(namespace: string): number | null;
   /** Whether pods of this namespace need a Redis user of their own. */

@@ -93,6 +93,11 @@ export class Publisher {
     return this.#lastFull > 0 && !this.#everything && this.#dirty.size === 0 && !this.#writing;
   }
 
+  /** Writes one target now; throws while Redis is away. */
+  async publish(target: Target): Promise<void> {
+    await this.#writer.write(target);
+  }
+
   /** Takes a deployment out of Redis now; throws while Redis is away. */
   async withdraw(name: DeploymentName): Promise<void> {
     await this.#writer.remove(name);
@@ -188,6 +193,7 @@ export class Publisher {
     for (const namespace of this.#catalogue.namespaces()) {
       yield { what: 'workspace', namespace };
       yield { what: 'apikeys', namespace };
+      yield { what: 'credentials', namespace };
       for (const name of this.#catalogue.names(namespace)) yield { what: 'deployment', namespace, name };
     }
   }

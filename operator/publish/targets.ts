@@ -4,6 +4,7 @@ import type { DeploymentName } from './catalogue.ts';
 export type Target =
   | { what: 'deployment'; namespace: string; name: string }
   | { what: 'apikeys'; namespace: string }
+  | { what: 'credentials'; namespace: string }
   | { what: 'workspace'; namespace: string };
 
 export const targetKey = (target: Target): string =>

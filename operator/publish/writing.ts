@@ -1,22 +1,25 @@
 /** Writes one target, or everything, into Redis. Whatever fails throws; the publisher tries again. */
 import { randomUUID } from 'node:crypto';
-import { workspaceRedisPassword, workspaceRedisUser } from '../../contract/identity.ts';
+import { workspacePrefix, workspaceRedisPassword, workspaceRedisUser } from '../../contract/identity.ts';
 import { configKeys } from '../../contract/redis-keys.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { libraryIsLoaded, loadLibrary } from '../../redis/library.ts';
 import {
   publishApiKeys,
+  publishCredentials,
   publishDeployment,
   publishEpoch,
   publishHost,
   publishHosts,
   publishReplicas,
+  publishRequestPrefix,
   publishWorkspace,
   removeDeployment,
   removeHost,
+  removeRequestPrefix,
   removeWorkspace,
 } from '../../redis/publication.ts';
-import { readEpoch, readWorkspaces } from '../../redis/published.ts';
+import { isKnownPrefix, readCredentials, readEpoch, readWorkspaces } from '../../redis/published.ts';
 import { ensureWorkspaceUser, listWorkspaceUsers, removeWorkspaceUser } from '../../redis/users.ts';
 import type { Catalogue, DeploymentName } from './catalogue.ts';
 import type { Target } from './targets.ts';
@@ -52,11 +55,14 @@ export class Writer {
       await publishApiKeys(redis, target.namespace, catalogue.apiKeys(target.namespace));
       return;
     }
+    if (target.what === 'credentials') return this.#writeCredentials(target.namespace);
     await this.#writeUser(target.namespace);
     if (!catalogue.knows(target.namespace)) {
-      await removeWorkspace(redis, target.namespace);
+      await this.#removeWorkspace(target.namespace);
       return;
     }
+    const prefix = this.#prefixOf(target.namespace);
+    if (!(await isKnownPrefix(redis, prefix))) await publishRequestPrefix(redis, prefix);
     await publishWorkspace(redis, target.namespace, {
       creditMicros: catalogue.creditMicros(target.namespace),
     });
@@ -77,7 +83,7 @@ export class Writer {
     const { redis, catalogue, users } = this.#settings;
     const wanted = new Set(catalogue.namespaces());
     for (const namespace of await readWorkspaces(redis)) {
-      if (!wanted.has(namespace)) await removeWorkspace(redis, namespace);
+      if (!wanted.has(namespace)) await this.#removeWorkspace(namespace);
     }
     for (const namespace of wanted) {
       const names = new Set(catalogue.names(namespace));
@@ -133,6 +139,32 @@ export class Writer {
     if (host === undefined) this.#hosts.delete(key);
     else this.#hosts.set(key, host);
     if (before !== host) this.#settings.onHostChange?.({ namespace, name });
+  }
+
+  async #removeWorkspace(namespace: string): Promise<void> {
+    const { redis } = this.#settings;
+    await removeWorkspace(redis, namespace);
+    await removeRequestPrefix(redis, this.#prefixOf(namespace));
+  }
+
+  #prefixOf(namespace: string): string {
+    return workspacePrefix(this.#settings.masterKey, namespace);
+  }
+
+  /** Of a credential whose Secret was not read yet, such as after a restart, what is there stays. */
+  async #writeCredentials(namespace: string): Promise<void> {
+    const { redis, catalogue } = this.#settings;
+    const wanted = catalogue.credentials(namespace);
+    const isUnknown = wanted.some(({ entry }) => entry === undefined);
+    const present = isUnknown ? await readCredentials(redis, namespace) : [];
+    const entries = wanted.map(({ name, entry }) =>
+      entry === undefined ? present.find((credential) => credential.name === name) : entry,
+    );
+    await publishCredentials(
+      redis,
+      namespace,
+      entries.filter((entry) => entry !== undefined && entry !== null),
+    );
   }
 
   async #writeUser(namespace: string): Promise<void> {

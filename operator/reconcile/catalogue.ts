@@ -7,6 +7,7 @@ import { WORKSPACE_NAME, workspace } from '../../contract/workspace.ts';
 import type { Catalogue, DeploymentName, PublishedDeployment } from '../publish/catalogue.ts';
 import { isReady } from '../status/pod-findings.ts';
 import { BY_MODEL, type ClusterView } from './cluster-view.ts';
+import type { CredentialIndex } from './credential-index.ts';
 import type { KeyIndex } from './key-index.ts';
 import type { ModelIndex } from './model-index.ts';
 import { parseObject } from './parsing.ts';
@@ -15,10 +16,12 @@ export interface CatalogueSources {
   view: Pick<ClusterView, 'pods' | 'workspaces'>;
   models: ModelIndex;
   keys: KeyIndex;
+  credentials: CredentialIndex;
   isHostAllowed: (model: ModelDeployment, host: string) => boolean;
 }
 
-export function createCatalogue({ view, models, keys, isHostAllowed }: CatalogueSources): Catalogue {
+export function createCatalogue(sources: CatalogueSources): Catalogue {
+  const { view, models, keys, credentials, isHostAllowed } = sources;
   const hostOf = (model: ModelDeployment, key: string): string | undefined => {
     const host = models.hostOf(model);
     const mine = host !== undefined && models.hostOwner(host) === key && isHostAllowed(model, host);
@@ -29,11 +32,13 @@ export function createCatalogue({ view, models, keys, isHostAllowed }: Catalogue
       new Set([
         ...models.namespaces(),
         ...keys.namespaces(),
+        ...credentials.namespaces(),
         ...view.workspaces.list().map(({ metadata }) => metadata.namespace!),
       ]),
     knows: (namespace) =>
       models.names(namespace).size > 0 ||
       keys.has(namespace) ||
+      credentials.has(namespace) ||
       view.workspaces.get(`${namespace}/${WORKSPACE_NAME}`) !== undefined,
     names: (namespace) =>
       [...models.names(namespace)].filter((name) => !models.isWithdrawn(`${namespace}/${name}`)),
@@ -50,6 +55,7 @@ export function createCatalogue({ view, models, keys, isHostAllowed }: Catalogue
       };
     },
     apiKeys: (namespace) => keys.published(namespace),
+    credentials: (namespace) => credentials.wanted(namespace),
     creditMicros(namespace) {
       const object = view.workspaces.get(`${namespace}/${WORKSPACE_NAME}`);
       const parsed = object && parseObject(workspace, object);

@@ -10,6 +10,7 @@ import { apiKeyResource } from '../../contract/api-key.ts';
 import { API_VERSION, type ResourceDefinition } from '../../contract/kubernetes-types.ts';
 import { modelDeploymentResource } from '../../contract/model-deployment.ts';
 import { FIELD_MANAGER, LABELS, MANAGED_BY, STATUS_FIELD_MANAGER } from '../../contract/names.ts';
+import { storageCredentialResource } from '../../contract/storage-credential.ts';
 import { workspaceResource } from '../../contract/workspace.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Log } from '../kube/log.ts';
@@ -30,6 +31,7 @@ export const BERTH_RESOURCES = {
   ModelDeployment: custom(modelDeploymentResource),
   APIKey: custom(apiKeyResource),
   Workspace: custom(workspaceResource),
+  StorageCredential: custom(storageCredentialResource),
 } as const;
 
 /** Index of children and pods: `namespace/name` of their deployment. */
@@ -61,6 +63,7 @@ export function createClusterView({ client, namespaces, front, resyncMs, log }: 
     models: watch(BERTH_RESOURCES.ModelDeployment),
     keys: watch(BERTH_RESOURCES.APIKey),
     workspaces: watch(BERTH_RESOURCES.Workspace),
+    credentials: watch(BERTH_RESOURCES.StorageCredential),
     pods: watch<Wire<V1Pod>>(RESOURCES.Pod, {
       labelSelector: `${LABELS.deployment},${LABELS.component}=model`,
       indexes: { [BY_MODEL]: modelKeyOf },

@@ -10,13 +10,14 @@ import type { Publisher } from '../publish/publisher.ts';
 import type { BuildContext, BuiltChildren } from '../resources/built-children.ts';
 import type { OperatorSettings } from '../settings.ts';
 import type { ClusterView } from './cluster-view.ts';
+import type { CredentialIndex } from './credential-index.ts';
 import type { KeyIndex } from './key-index.ts';
 import type { ModelIndex } from './model-index.ts';
 
 /** What reconciling needs to know of the settings. */
 export type ReconcileSettings = Pick<
   OperatorSettings,
-  'version' | 'namespace' | 'ingressClass' | 'redisUsers' | 'externalRedisSecret'
+  'version' | 'namespace' | 'ingressClass' | 'redisUsers' | 'externalRedisSecret' | 'masterKey' | 'egress'
 >;
 
 export interface ReconcileContext {
@@ -24,6 +25,7 @@ export interface ReconcileContext {
   view: ClusterView;
   models: ModelIndex;
   keys: KeyIndex;
+  credentials: CredentialIndex;
   applier: Applier;
   statusWriter: StatusWriter;
   record: (object: KubeObject, event: EventNote) => void;

@@ -7,6 +7,7 @@ import type { QueueSample } from '../kube/work-queue.ts';
 import { ApiKeyReconciler } from './api-key.ts';
 import { modelKeyOf } from './cluster-view.ts';
 import { ModelReconciler } from './model-deployment.ts';
+import { type CredentialContext, CredentialReconciler } from './storage-credential.ts';
 import { type WorkspaceContext, WorkspaceReconciler } from './workspace.ts';
 
 export interface ControllersOptions {
@@ -18,15 +19,23 @@ export interface Controllers {
   models: Controller;
   keys: Controller;
   workspaces: Controller;
+  credentials: Controller;
   all: readonly Controller[];
 }
 
-export function createControllers(context: WorkspaceContext, options: ControllersOptions = {}): Controllers {
+/** A check of a bucket that hardly answers holds a worker for most of a minute. */
+const CREDENTIAL_WORKERS = 16;
+
+export function createControllers(
+  context: WorkspaceContext & CredentialContext,
+  options: ControllersOptions = {},
+): Controllers {
   const { view, log } = context;
   const { workers = 4, onProcessed } = options;
   const modelReconciler = new ModelReconciler(context);
   const keyReconciler = new ApiKeyReconciler(context);
   const workspaceReconciler = new WorkspaceReconciler(context);
+  const credentialReconciler = new CredentialReconciler(context);
   const common = { workers, onProcessed, log };
   const models = createController({
     ...common,
@@ -59,9 +68,17 @@ export function createControllers(context: WorkspaceContext, options: Controller
       // A namespace is a workspace as soon as something of Berth is in it.
       watchOf({ watcher: view.models, mapToKeys: namespaceOf, isRelevant: () => false }),
       watchOf({ watcher: view.keys, mapToKeys: namespaceOf, isRelevant: () => false }),
+      watchOf({ watcher: view.credentials, mapToKeys: namespaceOf, isRelevant: () => false }),
     ],
   });
-  return { models, keys, workspaces, all: [models, keys, workspaces] };
+  const credentials = createController({
+    ...common,
+    workers: CREDENTIAL_WORKERS,
+    name: 'storagecredential',
+    reconcile: (key, signal) => credentialReconciler.reconcile(key, signal),
+    watches: [watchOf({ watcher: view.credentials, mapToKeys: ownKey, isRelevant: changedBeyondStatus })],
+  });
+  return { models, keys, workspaces, credentials, all: [models, keys, workspaces, credentials] };
 }
 
 const ownKey = (object: KubeObject): string[] => [objectKey(object)];

@@ -2,6 +2,7 @@
 import { objectKey } from '../kube/object.ts';
 import type { Target } from '../publish/targets.ts';
 import type { ClusterView } from './cluster-view.ts';
+import type { CredentialIndex } from './credential-index.ts';
 import type { KeyIndex } from './key-index.ts';
 import type { ModelIndex } from './model-index.ts';
 import type { RawObject } from './parsing.ts';
@@ -9,14 +10,20 @@ import type { RawObject } from './parsing.ts';
 export interface IndexListeners {
   onModelAffected: (key: string) => void;
   onKeyAffected: (key: string) => void;
+  onCredentialAffected: (key: string) => void;
   mark: (target: Target) => void;
+}
+
+export interface Indexes {
+  models: ModelIndex;
+  keys: KeyIndex;
+  credentials: CredentialIndex;
 }
 
 /** Call before any controller listens, so that a reconcile finds the indexes as new as the caches. */
 export function keepIndexes(
   view: ClusterView,
-  models: ModelIndex,
-  keys: KeyIndex,
+  { models, keys, credentials }: Indexes,
   listeners: IndexListeners,
 ): void {
   view.models.onChange((old, current) => {
@@ -30,5 +37,14 @@ export function keepIndexes(
     const affected = current ? keys.put(key, current as unknown as RawObject) : keys.remove(key);
     for (const other of affected) listeners.onKeyAffected(other);
     if (old !== current) listeners.mark({ what: 'apikeys', namespace: object.metadata.namespace! });
+  });
+  view.credentials.onChange((old, current) => {
+    const object = (current ?? old)!;
+    const key = objectKey(object);
+    const affected = current
+      ? credentials.put(key, current as unknown as RawObject)
+      : credentials.remove(key);
+    for (const other of affected) listeners.onCredentialAffected(other);
+    if (!current) listeners.mark({ what: 'credentials', namespace: object.metadata.namespace! });
   });
 }

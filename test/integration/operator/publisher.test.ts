@@ -1,15 +1,27 @@
 import { expect } from 'chai';
 import { buildGatewayConfig } from '../../../contract/gateway-config.ts';
-import { workspaceRedisPassword, workspaceRedisUser } from '../../../contract/identity.ts';
+import { workspacePrefix, workspaceRedisPassword, workspaceRedisUser } from '../../../contract/identity.ts';
 import { modelDeployment } from '../../../contract/model-deployment.ts';
 import type { PublishedKey } from '../../../contract/redis-keys.ts';
 import { silentLog } from '../../../operator/kube/log.ts';
-import type { Catalogue, DeploymentName, PublishedDeployment } from '../../../operator/publish/catalogue.ts';
+import type {
+  Catalogue,
+  DeploymentName,
+  PublishedDeployment,
+  WantedCredential,
+} from '../../../operator/publish/catalogue.ts';
 import { Publisher } from '../../../operator/publish/publisher.ts';
 import { connectRedis, type RedisConnection } from '../../../redis/client.ts';
 import { libraryIsLoaded } from '../../../redis/library.ts';
 import { publishApiKeys, publishDeployment, publishHost } from '../../../redis/publication.ts';
-import { readApiKeys, readDeployment, readEpoch, readHosts, readReplicas } from '../../../redis/published.ts';
+import {
+  isKnownPrefix,
+  readApiKeys,
+  readDeployment,
+  readEpoch,
+  readHosts,
+  readReplicas,
+} from '../../../redis/published.ts';
 import { listWorkspaceUsers } from '../../../redis/users.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { until } from './until.ts';
@@ -20,6 +32,7 @@ const KEY: PublishedKey = { n: 'mine', rpm: 60, tpd: 1000, exp: 0, off: 0 };
 class FakeCatalogue implements Catalogue {
   readonly deployments = new Map<string, PublishedDeployment>();
   readonly keys = new Map<string, Map<string, PublishedKey>>();
+  readonly wanted = new Map<string, WantedCredential[]>();
   credit: number | null = null;
 
   add(namespace: string, name: string, host?: string, addresses: string[] = []): void {
@@ -43,6 +56,7 @@ class FakeCatalogue implements Catalogue {
       .map((key) => key.split('/')[1]!);
   deployment = ({ namespace, name }: DeploymentName) => this.deployments.get(`${namespace}/${name}`);
   apiKeys = (namespace: string) => this.keys.get(namespace) ?? new Map<string, PublishedKey>();
+  credentials = (namespace: string) => this.wanted.get(namespace) ?? [];
   creditMicros = () => this.credit;
   needsUser = (namespace: string) => this.names(namespace).length > 0;
 }
@@ -95,6 +109,7 @@ describe('publishing to Redis', function () {
     expect([...(await readHosts(connection.redis)).keys()]).to.deep.equal(['chat.example']);
     expect([...(await readApiKeys(connection.redis, 'team-a')).keys()]).to.deep.equal(['aa']);
     expect(await libraryIsLoaded(connection.redis)).to.equal(true);
+    expect(await isKnownPrefix(connection.redis, workspacePrefix('master', 'team-a'))).to.equal(true);
     const tenant = connectRedis({
       url: server.url,
       name: 'tenant',

@@ -87,6 +87,15 @@ describe("the operator with the chart's rights", function () {
     };
     await cluster.create(BERTH_RESOURCES.Workspace, { namespace, name: 'workspace' }, { credit: '1' });
     await cluster.create(BERTH_RESOURCES.APIKey, { namespace, name: 'key' }, {});
+    await cluster.create(
+      BERTH_RESOURCES.StorageCredential,
+      { namespace, name: 'bucket' },
+      { bucket: 'results', secret: 'nowhere' },
+    );
+    await until(
+      async () =>
+        (await cluster.find(BERTH_RESOURCES.StorageCredential, namespace, 'bucket'))?.status !== undefined,
+    );
     await cluster.createModel(namespace, 'chat', spec);
     await until(async () => (await cluster.find(RESOURCES.Deployment, namespace, 'chat')) !== undefined);
     const pod = await cluster.makeReadyPod(namespace, 'chat');
