@@ -4,13 +4,15 @@ import { ADMIN_PATHS, METRICS_PATH } from '../../contract/gateway-environment.ts
 import { modelLimits, resolveLimits } from '../../contract/model-limits.ts';
 import { channels } from '../../contract/redis-keys.ts';
 import { connectRedis, type RedisConnection, type RedisSettings, subscribe } from '../../redis/client.ts';
-import { readDeployment, readHost, readReplicas } from '../../redis/published.ts';
+import { readCredential, readDeployment, readHost, readReplicas } from '../../redis/published.ts';
 import { Activity } from '../admin/activity.ts';
 import { createAdminServer, OK, unavailable } from '../admin/server.ts';
 import type { FrontEnvironment } from '../environment.ts';
 import { createFrontApp } from '../front/app.ts';
 import { Directory } from '../front/directory.ts';
 import { ReplicaPicker } from '../front/replica-picker.ts';
+import { startHousekeeping } from '../housekeeping/housekeeping.ts';
+import { createInternalServer } from '../internal/service.ts';
 import { createLog } from '../log.ts';
 import { createMetrics } from '../metrics.ts';
 import { Pools } from '../relay/pools.ts';
@@ -71,6 +73,13 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
     [ADMIN_PATHS.startup]: () => OK,
     [ADMIN_PATHS.readyz]: () => (hasSeenRedis ? OK : unavailable('Redis has not been seen yet')),
   });
+  const internal = createInternalServer({
+    masterKey: environment.storage.masterKey,
+    broker: storage.services.broker,
+    stores: storage.stores,
+    readCredential: (namespace, id) => readCredential(connection.redis, namespace, { id }),
+    log,
+  });
   const metricsServer = createAdminServer({
     [METRICS_PATH]: async () => ({
       status: 200,
@@ -81,8 +90,10 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
   await Promise.all([
     listen(server, httpPort, host),
     listen(admin, adminPort, host),
+    listen(internal, environment.internalPort, host),
     listen(metricsServer, metricsPort, host),
   ]);
+  const housekeeping = startHousekeeping({ connection, stores: storage.stores, log });
   log.info({ port: httpPort }, 'listening');
 
   return {
@@ -90,7 +101,8 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
       log.info('ending');
       activity.setClosing(true);
       await closeServer(server, environment.drainTimeoutMs);
-      await Promise.all([admin, metricsServer].map((each) => closeServer(each, ADMIN_CLOSE_MS)));
+      await Promise.all([admin, internal, metricsServer].map((each) => closeServer(each, ADMIN_CLOSE_MS)));
+      await housekeeping.close();
       clearInterval(sweep);
       await pools.destroy();
       await storage.close();

@@ -10,6 +10,7 @@ import { createAdminServer, OK, unavailable } from '../admin/server.ts';
 import type { LocalDeployment, LocalEnvironment } from '../environment.ts';
 import { createFrontApp, type FrontAppOptions } from '../front/app.ts';
 import { ReplicaPicker } from '../front/replica-picker.ts';
+import { startHousekeeping } from '../housekeeping/housekeeping.ts';
 import { createLog, type Logger } from '../log.ts';
 import { createMetrics, type GatewayMetrics } from '../metrics.ts';
 import { Pools } from '../relay/pools.ts';
@@ -105,12 +106,14 @@ export async function startLocal(environment: LocalEnvironment): Promise<Local> 
   servers.push(admin, metricsServer);
   await listen(admin, environment.adminPort, environment.host);
   await listen(metricsServer, environment.metricsPort, environment.host);
+  const housekeeping = startHousekeeping({ connection, stores: storage.stores, log });
   log.info({ port: environment.frontPort, deployments: environment.deployments.length }, 'listening');
 
   return {
     stop: async () => {
       await Promise.all(endpoints.map((endpoint) => endpoint.stop()));
       await Promise.all(servers.map((server) => closeServer(server, ADMIN_CLOSE_MS)));
+      await housekeeping.close();
       await pools.destroy();
       await storage.close();
       await subscription.close();

@@ -1,7 +1,7 @@
 /** Storage of those that hold its keys: the managed bucket, or the folder of `make run`, and customers' buckets. */
 import { deriveSecret, workspaceDataKey, workspacePrefix } from '../../contract/identity.ts';
-import { configKeys, type PublishedCredential } from '../../contract/redis-keys.ts';
 import type { RedisClient } from '../../redis/client.ts';
+import { readCredential } from '../../redis/published.ts';
 import type { EgressSettings } from '../egress/agent.ts';
 import type { StorageServices } from '../media/services.ts';
 import { FolderServer } from '../storage/folder-server.ts';
@@ -44,7 +44,7 @@ export async function openServerStorage({
   const uploader = new Uploader({ egress });
   const stores = new Stores({
     managed,
-    readCredential: (namespace, name) => readCredential(redis, namespace, name),
+    readCredential: (namespace, name) => readCredential(redis, namespace, { name }),
     dataKey: (namespace) => workspaceDataKey(masterKey, namespace),
     egress,
   });
@@ -106,15 +106,4 @@ function openBucket({ prefix, ...bucket }: BucketEnvironment): OpenStore {
   } catch (error) {
     throw new EnvironmentError(`the managed bucket ${bucket.bucket} ${(error as Error).message}`);
   }
-}
-
-async function readCredential(
-  redis: RedisClient,
-  namespace: string,
-  name: string,
-): Promise<PublishedCredential | null> {
-  const key = configKeys(namespace).credentials;
-  const id = await redis.hget(key, `name:${name}`);
-  const text = id === null ? null : await redis.hget(key, `id:${id}`);
-  return text === null ? null : (JSON.parse(text) as PublishedCredential);
 }

@@ -1,0 +1,65 @@
+/** Visits all workspaces again and again: each one's turn is short, and what fails or lasts holds up no other. */
+
+export interface RoundsOptions {
+  list: () => Promise<readonly string[]>;
+  /** One bounded step; true = there is more to do at once. */
+  visit: (namespace: string) => Promise<boolean>;
+  /** `namespace` is null where the list could not be read. */
+  onError: (error: unknown, namespace: string | null) => void;
+  /** Between the starts of two rounds. */
+  intervalMs: number;
+}
+
+const VISITS_AT_ONCE = 16;
+/** Of one workspace in one round, so that a round ends and newcomers are seen. */
+const MOST_STEPS = 50;
+
+export class Rounds {
+  readonly #options: RoundsOptions;
+  readonly #timer: NodeJS.Timeout;
+  #round: Promise<void> | null = null;
+  #isClosed = false;
+
+  constructor(options: RoundsOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => this.#begin(), options.intervalMs);
+    this.#timer.unref();
+    this.#begin();
+  }
+
+  /** Resolves when the steps under way have ended. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#timer);
+    await this.#round;
+  }
+
+  #begin(): void {
+    this.#round ??= this.#run().finally(() => {
+      this.#round = null;
+    });
+  }
+
+  async #run(): Promise<void> {
+    const { list, onError } = this.#options;
+    try {
+      // Who has more to do goes behind all others.
+      const turns = (await list()).map((namespace) => ({ namespace, left: MOST_STEPS }));
+      await Promise.all(Array.from({ length: VISITS_AT_ONCE }, () => this.#visitAll(turns)));
+    } catch (error) {
+      onError(error, null);
+    }
+  }
+
+  async #visitAll(turns: { namespace: string; left: number }[]): Promise<void> {
+    const { visit, onError } = this.#options;
+    for (let turn = turns.shift(); turn && !this.#isClosed; turn = turns.shift()) {
+      const { namespace, left } = turn;
+      const hasMore = await visit(namespace).catch((error) => {
+        onError(error, namespace);
+        return false;
+      });
+      if (hasMore && left > 1) turns.push({ namespace, left: left - 1 });
+    }
+  }
+}
