@@ -43,6 +43,7 @@ export interface Engine {
     requests: number;
     aborted: number;
     last: Record<string, unknown> | null;
+    recent: { at: number; method: string; path: string; prompt?: string }[];
   }>;
   stop(signal?: NodeJS.Signals): Promise<void>;
 }

@@ -59,7 +59,7 @@ export interface JobStack {
   storage: StorageService;
   pods: Pod[];
   publish(changes: Partial<GatewayConfig>): Promise<unknown>;
-  submit(parameters?: object, more?: Partial<Job>): Promise<string>;
+  submit(parameters?: object, more?: Partial<Job>, submission?: Partial<Submission>): Promise<string>;
   send(submission: Partial<Submission>): Promise<string>;
   read(id: string): Promise<RequestRecord>;
   untilIs(id: string, status: RequestStatus | RequestStatus[], timeoutMs?: number): Promise<RequestRecord>;
@@ -154,13 +154,13 @@ export async function startJobStack(options: StackOptions): Promise<JobStack> {
     send,
     read,
     publish: (changes) => publishDeployment(redis, { ...config, ...changes }),
-    submit: (parameters = {}, more = {}) => {
+    submit: (parameters = {}, more = {}, submission = {}) => {
       const job = isVideo
         ? { task: 't2v', prompt: 'a cat', size: '64x64', frames: 9, fps: 8, ...parameters }
         : { task: 'txt2img', prompt: 'a cat', size: '64x64', n: 1, ...parameters };
       const base = { v: 1, kind: isVideo ? 'video' : 'image', credential: null, inputs: [], parameters: job };
       const params = JSON.stringify({ ...base, ...more });
-      return send({ modality: isVideo ? 'video' : 'image', params });
+      return send({ modality: isVideo ? 'video' : 'image', params, ...submission });
     },
     untilIs: async (id, status, timeoutMs = 10_000) => {
       const wanted = [status].flat();

@@ -1,0 +1,141 @@
+import { expect } from 'chai';
+import { DRAIN_TOKEN_HEADER } from '../../../contract/gateway-environment.ts';
+import { workKeys } from '../../../contract/redis-keys.ts';
+import { DRAIN_TOKEN } from '../../support/model-replica.ts';
+import { until } from '../../support/redis-client.ts';
+import { type JobStack, type Pod, startJobStack } from './job-stack.ts';
+
+describe('jobs of replicas that go', function () {
+  this.timeout(90_000);
+  let stack: JobStack;
+
+  beforeEach(async () => {
+    stack = await startJobStack({
+      kind: 'Video',
+      jobSeconds: 1,
+      pods: 2,
+      env: { GATEWAY_DRAIN_TIMEOUT_MS: '7000' },
+    });
+  });
+  afterEach(() => stack?.stop());
+
+  const readWorker = async (id: string): Promise<{ worker: string; claim: string }> => {
+    const [worker = '', claim = ''] = await stack.connection.redis.hmget(
+      workKeys('team').request(id),
+      'worker',
+      'claim',
+    );
+    return { worker: worker ?? '', claim: claim ?? '' };
+  };
+  /** The pod that runs a request once its engine does. */
+  const findPod = async (id: string): Promise<Pod> => {
+    let found: Pod | undefined;
+    await until(async () => {
+      const { worker } = await readWorker(id);
+      found = stack.pods.find(({ address }) => worker === `pod-${address}`);
+      return found !== undefined && (await found.engine.read()).inflight > 0;
+    }, 'a worker');
+    return found!;
+  };
+  const setJobSeconds = (jobSeconds: number) =>
+    Promise.all(stack.pods.map(({ engine }) => engine.control({ jobSeconds })));
+
+  it('are claimed by another within about 8 seconds, and nobody outside sees it', async () => {
+    const id = await stack.submit();
+    const pod = await findPod(id);
+    const { startedAt } = await stack.read(id);
+    await pod.crash();
+    const crashed = performance.now();
+    const claim = (await readWorker(id)).claim;
+    await until(async () => ![claim, ''].includes((await readWorker(id)).claim), 'the second claim', 12_000);
+    const recoveryMs = performance.now() - crashed;
+    expect((await stack.read(id)).status).to.equal('running');
+    const record = await stack.untilIs(id, 'succeeded');
+    expect(record.startedAt).to.equal(startedAt);
+    expect(recoveryMs).to.be.below(9_000);
+    if (process.env.SHOW) console.log(`recovered in ${Math.round(recoveryMs)} ms`);
+    expect(stack.storage.listObjects()).to.have.length(1);
+  });
+
+  it('fail as worker_lost when the second replica is lost, too', async () => {
+    await setJobSeconds(60);
+    const id = await stack.submit();
+    const first = await findPod(id);
+    await first.crash();
+    const second = stack.pods.find((pod) => pod !== first)!;
+    await until(async () => (await second.engine.read()).inflight > 0, 'the second attempt', 12_000);
+    await second.crash();
+    const record = await stack.untilIs(id, 'failed', 12_000);
+    expect(record.errorCode).to.equal('worker_lost');
+    expect([...(await stack.readEvents()).keys()]).to.deep.equal([id]);
+  });
+
+  it('are given back shortly before a drain must end, and go on elsewhere with the same start', async () => {
+    await setJobSeconds(4);
+    const id = await stack.submit();
+    const pod = await findPod(id);
+    const { startedAt } = await stack.read(id);
+    const drained = pod.replica.admin('/drain', { headers: { [DRAIN_TOKEN_HEADER]: DRAIN_TOKEN } });
+    const other = stack.pods.find((each) => each !== pod)!;
+    await until(async () => (await readWorker(id)).worker === `pod-${other.address}`, 'the other', 6_000);
+    await until(async () => (await pod.engine.read()).inflight === 0, 'its engine lets go');
+    const record = await stack.untilIs(id, 'succeeded');
+    expect(record.startedAt).to.equal(startedAt);
+    expect((await (await drained).text()).trim()).to.equal('drained');
+    const attempts = await stack.connection.redis.hget(workKeys('team').request(id), 'attempts');
+    expect(attempts).to.equal('1');
+  });
+
+  it('are waited for by a drain, which claims nothing new', async () => {
+    const id = await stack.submit();
+    const pod = await findPod(id);
+    const drained = pod.replica.admin('/drain', { headers: { [DRAIN_TOKEN_HEADER]: DRAIN_TOKEN } });
+    const more = await Promise.all([stack.submit(), stack.submit(), stack.submit()]);
+    await stack.untilIs(id, 'succeeded');
+    expect((await readWorker(id)).worker).to.equal(`pod-${pod.address}`);
+    expect((await (await drained).text()).trim()).to.equal('drained');
+    for (const each of more) {
+      await stack.untilIs(each, 'succeeded');
+      expect((await readWorker(each)).worker).not.to.equal(`pod-${pod.address}`);
+    }
+  });
+
+  it('are given back on SIGTERM when the time is short', async () => {
+    await setJobSeconds(5);
+    const id = await stack.submit();
+    const pod = await findPod(id);
+    await pod.replica.stop('SIGTERM');
+    const other = stack.pods.find((each) => each !== pod)!;
+    await until(async () => (await readWorker(id)).worker === `pod-${other.address}`, 'the other', 4_000);
+    expect((await stack.read(id)).status).to.equal('running');
+    await stack.untilIs(id, 'succeeded', 12_000);
+  });
+});
+
+describe('jobs while Redis is away', function () {
+  this.timeout(60_000);
+  let stack: JobStack;
+
+  before(async () => {
+    stack = await startJobStack({ kind: 'Video', jobSeconds: 2, graceMs: 2_000 });
+  });
+  after(() => stack?.stop());
+
+  it('go on, and end when it is back', async () => {
+    const id = await stack.submit();
+    await until(async () => (await stack.pods[0]!.engine.read()).inflight === 1, 'the job runs');
+    await stack.server.kill();
+    await until(async () => (await stack.pods[0]!.engine.read()).inflight === 0, 'the engine is done', 8_000);
+    await stack.server.restart();
+    await stack.untilIs(id, 'succeeded');
+    expect([...(await stack.readEvents()).keys()]).to.deep.equal([id]);
+    expect(stack.storage.listObjects()).to.have.length(1);
+    expect((await stack.pods[0]!.engine.read()).requests).to.equal(1);
+  });
+
+  it('are claimed soon after it is back', async () => {
+    await stack.server.restart();
+    await stack.connection.untilUp(5_000);
+    await stack.untilIs(await stack.submit(), 'running', 3_000);
+  });
+});
