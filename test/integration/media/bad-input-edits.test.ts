@@ -1,0 +1,161 @@
+import { expect } from 'chai';
+import { makePicture } from '../../support/media-files.ts';
+import {
+  expectRefusal,
+  type Intakes,
+  makeFile,
+  type Part,
+  type Refusal,
+  sendForm,
+  sendJSON,
+  startIntakes,
+} from './intake-calls.ts';
+
+describe('bad input of POST /v1/images/edits', () => {
+  let intakes: Intakes<'image' | 'words'>;
+  let picture: Buffer;
+
+  before(async () => {
+    picture = await makePicture(64, 48);
+    const tasks = ['txt2img', 'img2img'];
+    intakes = await startIntakes({
+      image: { kind: 'Image', image: { tasks, steps: { min: 2, max: 50, default: 20 } } },
+      words: { kind: 'Image', image: { tasks: ['txt2img'] } },
+    });
+  });
+  after(() => intakes?.stop());
+  afterEach('nothing lies in a spool', () => intakes.expectNothingSpooled());
+
+  const makeImage = (bytes = picture, type?: string) => makeFile(bytes, type);
+  const edit = (change: Record<string, Part> = {}, query = '') =>
+    sendForm(intakes.endpoints.image, `/v1/images/edits${query}`, { image: makeImage(), ...change });
+
+  const refused: Refusal[] = [
+    ['no image', () => edit({ image: null }), 400, 'invalid_request_error', 'image'],
+    ['a text for an image', () => edit({ image: 'x' }), 400, 'invalid_request_error', 'image'],
+    ['an address for an image', () => edit({ 'image[url]': 'x' }), 400, 'invalid_request_error', 'image'],
+    ['a file for a prompt', () => edit({ prompt: makeImage() }), 400, 'invalid_request_error', 'prompt'],
+    ['two prompts', () => edit({ prompt: ['a', 'b'] }), 400, 'invalid_request_error', 'prompt'],
+    ['two masks', () => edit({ mask: [makeImage(), makeImage()] }), 400, 'invalid_request_error', 'mask'],
+    ['17 images', () => edit({ image: Array(17).fill(makeImage()) }), 400, 'invalid_request_error', 'image'],
+    ['101 fields', () => edit({ x: Array(101).fill('1') }), 400, 'invalid_request_error', null],
+    ['41 files', () => edit({ x: Array(41).fill(makeImage()) }), 400, 'invalid_request_error', null],
+    ['no model', () => edit({ model: null }), 400, 'invalid_request_error', 'model'],
+    ['an empty prompt', () => edit({ prompt: '' }), 400, 'invalid_request_error', 'prompt'],
+    ['too long a prompt', () => edit({ prompt: 'a'.repeat(32_001) }), 413, 'request_too_large', 'prompt'],
+    ['far too long a prompt', () => edit({ prompt: 'a'.repeat(2e6) }), 413, 'request_too_large', 'prompt'],
+    ['n of words', () => edit({ n: 'two' }), 400, 'invalid_request_error', 'n'],
+    ['n in hex', () => edit({ n: '0x2' }), 400, 'invalid_request_error', 'n'],
+    ['a fraction of n', () => edit({ n: '1.5' }), 400, 'invalid_request_error', 'n'],
+    ['a negative n', () => edit({ n: '-1' }), 400, 'invalid_request_error', 'n'],
+    ['another model', () => edit({ model: 'x' }), 404, 'model_not_found', 'model'],
+    ['another size', () => edit({ size: '0x0' }), 422, 'size_not_supported', 'size'],
+    [
+      'an unknown credential',
+      () => edit({ storage_credential_id: '1' }),
+      422,
+      'storage_credential_not_found',
+      'storage_credential_id',
+    ],
+    [
+      'a private callback',
+      () => edit({ webhook_url: 'https://[::1]/' }),
+      422,
+      'invalid_webhook_url',
+      'webhook_url',
+    ],
+    [
+      'a queued mask',
+      () => edit({ mask: makeImage() }, '?async=true'),
+      400,
+      'async_mask_unsupported',
+      'mask',
+    ],
+    ['an empty file', () => edit({ image: makeImage(Buffer.alloc(0)) }), 400, 'invalid_image', 'image'],
+    [
+      'a text as an image',
+      () => edit({ image: makeImage(Buffer.from('hello')) }),
+      400,
+      'invalid_image',
+      'image',
+    ],
+    [
+      'a mask that is none',
+      () => edit({ mask: makeImage(Buffer.from('GIF89a')) }),
+      400,
+      'invalid_image',
+      'mask',
+    ],
+    [
+      'the start of an image',
+      () => edit({ image: makeImage(picture.subarray(0, 20)) }),
+      400,
+      'invalid_image',
+      'image',
+    ],
+    ['a bomb', () => edit({ image: makeImage(claimPixels(65_000, 65_000)) }), 400, 'invalid_image', 'image'],
+    [
+      'nothing by nothing',
+      () => edit({ image: makeImage(claimPixels(0, 0)) }),
+      400,
+      'invalid_image',
+      'image',
+    ],
+  ];
+  for (const refusal of refused)
+    it(`answers ${refusal[2]} ${refusal[3]} to ${refusal[0]}`, () => expectRefusal(refusal));
+
+  it('takes images however they are named, typed and ordered, numbers as texts', async () => {
+    const { order } = await edit({
+      'image[]': [makeImage(), makeImage(picture, 'text/plain')],
+      mask: makeImage(),
+      n: '2',
+      seed: '5.0',
+      steps: '1000',
+      guidance_scale: '7.5',
+      stream: 'true',
+      quality: 'high',
+      extra: makeImage(),
+    });
+    expect(order.images.map(({ contentType, fileName }) => [contentType, fileName])).to.deep.equal([
+      ['image/png', 'image.png'],
+      ['image/png', 'image-2.png'],
+      ['image/png', 'image-3.png'],
+    ]);
+    expect(order.images[0]!.bytes).to.equal(picture.length);
+    expect(order).to.deep.include({
+      parameters: {
+        task: 'img2img',
+        prompt: 'A ship',
+        n: 2,
+        size: '1024x1024',
+        seed: 5,
+        steps: 50,
+        guidanceScale: 7.5,
+      },
+      isStream: true,
+    });
+    expect(order.mask!.fileName).to.equal('mask.png');
+  });
+
+  it('answers 415 to JSON', async () => {
+    expect(await sendJSON(intakes.endpoints.image, '/v1/images/edits')).to.include({
+      status: 415,
+      code: 'unsupported_media_type',
+    });
+  });
+
+  /** The picture with other dimensions in its header. */
+  function claimPixels(width: number, height: number): Buffer {
+    const bytes = Buffer.from(picture);
+    bytes.writeUInt32BE(width, 16);
+    bytes.writeUInt32BE(height, 20);
+    return bytes;
+  }
+
+  it('answers 400 where the model makes no images from images', async () => {
+    const answer = await sendForm(intakes.endpoints.words, '/v1/images/edits', { image: makeImage() });
+    expect(answer).to.include({ status: 400, param: 'model' });
+    expect(answer.message).to.contain('/v1/images/generations');
+  });
+});

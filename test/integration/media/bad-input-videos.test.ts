@@ -1,0 +1,162 @@
+import { expect } from 'chai';
+import { makePicture } from '../../support/media-files.ts';
+import {
+  expectRefusal,
+  type Intakes,
+  makeFile,
+  type Part,
+  type Refusal,
+  sendForm,
+  sendJSON,
+  startIntakes,
+} from './intake-calls.ts';
+
+type Name = 'free' | 'pinned' | 'film';
+
+describe('bad input of video routes', () => {
+  let intakes: Intakes<Name>;
+  let picture: Buffer;
+
+  before(async () => {
+    picture = await makePicture(64, 48);
+    const resolutions = ['720x1280', '480x832', '1280x720'];
+    const steps = { min: 2, max: 50, default: 20 };
+    intakes = await startIntakes({
+      free: { kind: 'Video', video: { resolutions, tasks: ['t2v', 'i2v'], steps } },
+      pinned: { kind: 'Video', video: { resolutions, native: { seconds: 5, fps: 16 } } },
+      film: { kind: 'Video', video: { resolutions, tasks: ['i2v'] } },
+    });
+  });
+  after(() => intakes?.stop());
+  afterEach('nothing lies in a spool', () => intakes.expectNothingSpooled());
+
+  const makeImage = (bytes = picture) => makeFile(bytes);
+  const shoot = (change: Record<string, Part> = {}, name: Name = 'free') =>
+    sendForm(intakes.endpoints[name], '/v1/videos', { seconds: '5', size: '480x832', ...change });
+  const animate = (change: object = {}, name: Name = 'free') =>
+    sendJSON(intakes.endpoints[name], '/v1/videos/generations', change);
+
+  describe('POST /v1/videos', () => {
+    const refused: Refusal[] = [
+      ...[null, 'abc', 'NaN', 'Infinity', '-1', '0', '1e9', '1e999', '0x5', '', '5s'].map(
+        (seconds): Refusal => [
+          `seconds ${seconds}`,
+          () => shoot({ seconds }),
+          400,
+          'invalid_request_error',
+          'seconds',
+        ],
+      ),
+      ['no size', () => shoot({ size: null }), 400, 'invalid_request_error', 'size'],
+      ['no prompt', () => shoot({ prompt: null }), 400, 'invalid_request_error', 'prompt'],
+      ['no model', () => shoot({ model: null }), 400, 'invalid_request_error', 'model'],
+      ['fps of words', () => shoot({ fps: 'fast' }), 400, 'invalid_request_error', 'fps'],
+      ['a fraction of fps', () => shoot({ fps: '24.5' }), 400, 'invalid_request_error', 'fps'],
+      ['no fps at all', () => shoot({ fps: '0' }), 400, 'invalid_request_error', 'fps'],
+      ['absurd fps', () => shoot({ fps: '1e9' }), 400, 'invalid_request_error', 'fps'],
+      ['a seed of words', () => shoot({ seed: 'x' }), 400, 'invalid_request_error', 'seed'],
+      ['steps of words', () => shoot({ steps: 'x' }), 400, 'invalid_request_error', 'steps'],
+      ['another model', () => shoot({ model: 'sora-2' }), 404, 'model_not_found', 'model'],
+      ['another size', () => shoot({ size: '1x1' }), 422, 'resolution_not_supported', 'size'],
+      [
+        'a reference as text',
+        () => shoot({ input_reference: 'x' }),
+        400,
+        'invalid_request_error',
+        'input_reference',
+      ],
+      [
+        'a reference by address',
+        () => shoot({ 'input_reference[image_url]': 'https://example.com/a.png' }),
+        400,
+        'invalid_request_error',
+        'input_reference',
+      ],
+      [
+        'a reference that is no image',
+        () => shoot({ input_reference: makeImage(Buffer.from('x')) }),
+        400,
+        'invalid_image',
+        'input_reference',
+      ],
+      [
+        'a reference where none is taken',
+        () => shoot({ input_reference: makeImage() }, 'pinned'),
+        400,
+        'invalid_request_error',
+        'input_reference',
+      ],
+      ['no reference', () => shoot({}, 'film'), 400, 'invalid_request_error', 'input_reference'],
+      ['0.51 s too long', () => shoot({ seconds: '5.51' }, 'pinned'), 422, 'duration_mismatch', 'seconds'],
+      ['1e9 s', () => shoot({ seconds: '1e9' }, 'pinned'), 422, 'duration_mismatch', 'seconds'],
+      ['other fps', () => shoot({ fps: '24' }, 'pinned'), 422, 'fps_mismatch', 'fps'],
+      ['negative fps', () => shoot({ fps: '-16' }, 'pinned'), 422, 'fps_mismatch', 'fps'],
+    ];
+    for (const refusal of refused)
+      it(`answers ${refusal[2]} ${refusal[3]} to ${refusal[0]}`, () => expectRefusal(refusal));
+
+    it('takes a reference, and makes 4n+1 frames of free models, all of pinned ones', async () => {
+      const { order } = await shoot({ seconds: '4.0', fps: '8', input_reference: makeImage() });
+      expect(order).to.deep.include({
+        parameters: { task: 'i2v', prompt: 'A ship', size: '480x832', frames: 33, fps: 8, steps: 20 },
+        seconds: '4',
+      });
+      expect(order.reference).to.include({ contentType: 'image/png', fileName: 'input_reference.png' });
+      const own = await shoot({ seconds: '5.5' }, 'pinned');
+      expect(own.order).to.deep.include({
+        parameters: { task: 't2v', prompt: 'A ship', size: '480x832', frames: 80, fps: 16 },
+        seconds: '5',
+      });
+    });
+
+    it('answers 415 to JSON', async () => {
+      expect(await sendJSON(intakes.endpoints.free, '/v1/videos')).to.include({ status: 415 });
+    });
+  });
+
+  describe('POST /v1/videos/generations', () => {
+    const wrong: [string, unknown[]][] = [
+      ['model', [null, 5]],
+      ['prompt', [null, '', 5, []]],
+      ['resolution', [5, {}, []]],
+      ['duration', ['5', 0, -1, 1e9, {}, true]],
+      ['fps', ['24', 24.5, 0, -1, 241, {}]],
+      ['seed', ['1', 0.5, {}]],
+      ['steps', ['1', 0.5, {}]],
+      ['negative_prompt', [5, {}]],
+      ['webhook_url', [5, {}]],
+      ['storage_credential_id', ['7', 0.5, {}]],
+    ];
+    for (const [param, values] of wrong)
+      for (const value of values)
+        it(`answers 400 to \`${param}\` ${JSON.stringify(value)}`, async () => {
+          expect(await animate({ [param]: value })).to.include({
+            status: 400,
+            code: 'invalid_request_error',
+            param,
+          });
+        });
+
+    it('answers 422 with the resolutions in order to another', async () => {
+      const answer = await animate({ resolution: '704x1280' });
+      expect(answer).to.include({ status: 422, code: 'resolution_not_supported', param: 'resolution' });
+      expect(answer.message).to.contain('480x832, 720x1280, 1280x720');
+    });
+
+    it('fills in what is left out, and lets the resolution fall to multiples of 32', async () => {
+      const { order } = await animate();
+      expect(order).to.deep.include({
+        parameters: { task: 't2v', prompt: 'A ship', size: '704x1280', frames: 121, fps: 24, steps: 20 },
+        seconds: '5',
+      });
+      const own = await animate({}, 'pinned');
+      expect(own.order.parameters).to.include({ size: '720x1280', frames: 80, fps: 16 });
+    });
+
+    it('sends models that need an image to the other route', async () => {
+      const answer = await animate({}, 'film');
+      expect(answer).to.include({ status: 400, param: 'model' });
+      expect(answer.message).to.contain('POST /v1/videos');
+    });
+  });
+});
