@@ -48,6 +48,12 @@ export const CONDITIONS = {
     meaning:
       'The host is reachable through its Ingress or HTTPRoute. False: HostConflict, HostNotAllowed, NoIngressClass, AnnotationNotAllowed.',
   },
+  storageReady: {
+    kind: 'ModelDeployment',
+    type: 'StorageReady',
+    meaning:
+      'The StorageCredential that spec.storage.credential names is verified; absent where none is named. False: CredentialNotFound, CredentialNotVerified. The deployment serves all the same.',
+  },
   updateAvailable: {
     kind: 'ModelDeployment',
     type: 'UpdateAvailable',

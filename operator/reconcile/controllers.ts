@@ -23,14 +23,14 @@ export interface Controllers {
   all: readonly Controller[];
 }
 
-/** A check of a bucket that hardly answers holds a worker for most of a minute. */
+/** A check of a bucket that hardly answers holds a worker for 20 s. */
 const CREDENTIAL_WORKERS = 16;
 
 export function createControllers(
   context: WorkspaceContext & CredentialContext,
   options: ControllersOptions = {},
 ): Controllers {
-  const { view, log } = context;
+  const { view, models: index, log } = context;
   const { workers = 4, onProcessed } = options;
   const modelReconciler = new ModelReconciler(context);
   const keyReconciler = new ApiKeyReconciler(context);
@@ -45,6 +45,7 @@ export function createControllers(
       watchOf({ watcher: view.models, mapToKeys: ownKey, isRelevant: changedBeyondStatus }),
       watchOf({ watcher: view.pods, mapToKeys: modelKeyOf }),
       ...view.children.map((watcher) => watchOf({ watcher, mapToKeys: modelKeyOf })),
+      watchOf({ watcher: view.credentials, mapToKeys: (credential) => index.listStoringIn(credential) }),
       // The fronts stand in for every deployment that has their slices, and for no other.
       watchOf({
         watcher: view.fronts,

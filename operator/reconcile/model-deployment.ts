@@ -20,6 +20,7 @@ import { judgeFront } from './front-slices.ts';
 import { countRollingAway, listReadySince, putFront, takeFront } from './fronting.ts';
 import { registrationIdOf } from './model-index.ts';
 import { findProblems } from './problems.ts';
+import { judgeStorage } from './storage-state.ts';
 import type { Wire } from './wire.ts';
 
 /** Secrets and claims are not watched: an object that waits for one is looked at again after this. */
@@ -134,6 +135,7 @@ export class ModelReconciler {
         gpuResource: built.gpuResource,
         startupTimeoutMs: parseDuration(model.spec.engine.startupTimeout),
         unpublished: this.#describeUnpublished(model),
+        storage: judgeStorage(this.#context, model),
         selector: formatSelector(podSelector(name)),
         url: built.url,
         registrationId: registrationIdOf(model),

@@ -3,6 +3,7 @@
 import { deriveId } from '../../contract/identity.ts';
 import { type ModelDeployment, modelDeployment } from '../../contract/model-deployment.ts';
 import { defaultHost } from '../../contract/names.ts';
+import type { KubeObject } from '../kube/object.ts';
 import { toMillis } from '../status/times.ts';
 import { ClaimIndex } from './claim-index.ts';
 import { type Parsed, parseObject, type RawObject } from './parsing.ts';
@@ -75,6 +76,16 @@ export class ModelIndex {
 
   names(namespace: string): ReadonlySet<string> {
     return this.#byNamespace.get(namespace) ?? new Set();
+  }
+
+  /** Keys of the deployments whose results go to a StorageCredential. */
+  listStoringIn({ metadata }: Pick<KubeObject, 'metadata'>): string[] {
+    const namespace = metadata.namespace!;
+    const keys = [...this.names(namespace)].map((name) => `${namespace}/${name}`);
+    return keys.filter((key) => {
+      const parsed = this.get(key);
+      return parsed?.ok && parsed.value.spec.storage.credential === metadata.name;
+    });
   }
 
   /** The host a deployment asks for; undefined when it asks for no route. */

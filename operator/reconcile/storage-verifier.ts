@@ -4,8 +4,8 @@ import type { CheckAnswer } from './storage-check.ts';
 
 export type StorageVerifier = (question: VerifyQuestion, signal: AbortSignal) => Promise<CheckAnswer>;
 
-/** Three operations, each with a second attempt, in a store that hardly answers. */
-const TIMEOUT_MS = 50_000;
+/** The front gives a store 20 s. */
+const TIMEOUT_MS = 30_000;
 
 export interface StorageVerifierOptions {
   /** Origin of the front's internal service; undefined: there is none. */

@@ -18,6 +18,8 @@ export interface StatusFacts {
   startupTimeoutMs: number;
   /** Set while what the front and the gateways need could not be written to Redis. */
   unpublished: string | undefined;
+  /** Of the StorageCredential that the spec names; undefined where it names none. */
+  storage: Verdict | undefined;
   selector: string;
   url: string | undefined;
   registrationId: number;
@@ -74,6 +76,7 @@ export function deriveStatus(deployment: ModelDeployment, facts: StatusFacts): D
         WeightsLoaded: pods.weights,
         EngineHealthy: pods.engine,
         RouteReady: route,
+        ...(facts.storage && { StorageReady: facts.storage }),
         UpdateAvailable: judgeUpdate(facts),
       },
       stamp,

@@ -31,6 +31,7 @@ const WATCHED = [
   'WeightsLoaded',
   'EngineHealthy',
   'RouteReady',
+  'StorageReady',
 ] as const;
 
 export function describeTransitions(

@@ -307,6 +307,25 @@ describe('storage credentials', function () {
     await until(async () => (await isVerified('mine')) === 'True');
   });
 
+  it('that a deployment names is told on the deployment, which serves all the same', async () => {
+    const { cluster } = harness;
+    start();
+    await cluster.createModel(namespace, 'painter', { kind: 'Image', storage: { credential: 'mine' } });
+    const storage = () => cluster.condition(namespace, 'painter', 'StorageReady');
+    await until(async () => (await storage())?.reason === 'CredentialNotFound');
+    expect((await cluster.condition(namespace, 'painter', 'Accepted'))?.status).to.equal('True');
+    await until(async () => (await cluster.find(RESOURCES.Deployment, namespace, 'painter')) !== undefined);
+    await makeSecret();
+    answers = () => DENIED;
+    await create('mine');
+    await until(async () => (await storage())?.reason === 'CredentialNotVerified');
+    expect((await storage())?.message).to.contain('bucket results denies the use of these keys');
+    answers = () => VERIFIED;
+    await pass('mine', 16_000);
+    await until(async () => (await storage())?.status === 'True');
+    await until(async () => (await cluster.events(namespace, 'painter')).includes('CredentialNotVerified'));
+  });
+
   it('makes a workspace of its namespace alone', async () => {
     await makeSecret();
     start();

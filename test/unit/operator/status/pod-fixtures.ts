@@ -86,6 +86,7 @@ export const makeFacts = (change: Partial<StatusFacts> = {}): StatusFacts => ({
   gpuResource: 'nvidia.com/gpu',
   startupTimeoutMs: 30 * 60_000,
   unpublished: undefined,
+  storage: undefined,
   selector: 'berth.dev/deployment=qwen',
   url: 'http://qwen--team-a.example/v1',
   registrationId: 7,
