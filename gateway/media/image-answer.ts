@@ -1,0 +1,82 @@
+/** Images on the wire: as one JSON answer, or as the events that OpenAI's clients await of `stream: true`. */
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { EventStream } from '../engine/event-stream.ts';
+import type { MadeImage } from '../engine/image-call.ts';
+import { JSON_TYPE } from '../error-response.ts';
+import type { Exchange } from '../exchange.ts';
+import type { ImageOrder } from './order.ts';
+
+const readUnixSeconds = (): number => Math.floor(Date.now() / 1000);
+
+export function answerLinks(exchange: Exchange, urls: readonly string[]): void {
+  const text = JSON.stringify({ created: readUnixSeconds(), data: urls.map((url) => ({ url })) });
+  sendHead(exchange, Buffer.byteLength(text));
+  exchange.res.end(text);
+}
+
+/** One image after the other is encoded, as the client takes them. */
+export async function answerInline(exchange: Exchange, images: readonly MadeImage[]): Promise<void> {
+  const start = `{"created":${readUnixSeconds()},"data":[`;
+  const before = (index: number) => `${index === 0 ? '' : ','}{"b64_json":"`;
+  const after = '"}';
+  const end = ']}';
+  const length = images.reduce(
+    (sum, { bytes }, index) => sum + before(index).length + 4 * Math.ceil(bytes.length / 3) + after.length,
+    start.length + end.length,
+  );
+  sendHead(exchange, length);
+  const pieces = function* () {
+    yield start;
+    for (const [index, { bytes }] of images.entries()) {
+      yield before(index);
+      yield bytes.toString('base64');
+      yield after;
+    }
+    yield end;
+  };
+  await pipeline(Readable.from(pieces(), { objectMode: false }), exchange.res).catch((error) => {
+    exchange.check();
+    throw error;
+  });
+}
+
+function sendHead(exchange: Exchange, length: number): void {
+  const { res, headers } = exchange;
+  exchange.firstByteAt = performance.now();
+  res.writeHead(200, headers.concat('content-type', JSON_TYPE, 'content-length', String(length)));
+}
+
+/** One event for each image stands for the whole stream (contract: What the service does). */
+export function answerEvents(
+  exchange: Exchange,
+  images: readonly MadeImage[],
+  { parameters }: ImageOrder,
+): void {
+  const type = parameters.task === 'txt2img' ? 'image_generation.completed' : 'image_edit.completed';
+  const stream = new EventStream(exchange.res, exchange.headers);
+  exchange.stream = stream;
+  exchange.firstByteAt = performance.now();
+  for (const { bytes, contentType } of images) {
+    const event = {
+      type,
+      b64_json: bytes.toString('base64'),
+      created_at: readUnixSeconds(),
+      size: parameters.size,
+      quality: 'auto',
+      background: 'auto',
+      output_format: contentType.slice('image/'.length),
+      usage: NO_USAGE,
+    };
+    stream.write(`event: ${type}\ndata: ${JSON.stringify(event)}\n\n`);
+  }
+  stream.end();
+}
+
+/** Engines of images count none. */
+const NO_USAGE = {
+  total_tokens: 0,
+  input_tokens: 0,
+  output_tokens: 0,
+  input_tokens_details: { text_tokens: 0, image_tokens: 0 },
+};

@@ -1,0 +1,56 @@
+/** What images cost that a client waits for: taken before the engine starts, given back when none was delivered. */
+import { randomUUID } from 'node:crypto';
+import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import { isRedisAway } from '../../redis/client.ts';
+import { chargeWorkspace, refundWorkspace } from '../../redis/credit.ts';
+import { ApiError } from '../error-response.ts';
+import { insist } from '../queue/insistence.ts';
+import type { ImageOrder } from './order.ts';
+import type { MediaServices } from './services.ts';
+
+const AWAY_RETRY_SECONDS = 2;
+const PAYMENT_REQUIRED = 402;
+/** Repeats are recognised for 10 minutes. */
+const GIVE_UP_MS = 9 * 60_000;
+
+export class ImageCharge {
+  readonly #services: MediaServices;
+  readonly #bill: { namespace: string; token: string; micros: number };
+  #isTaken = false;
+
+  constructor({ parameters }: ImageOrder, { namespace, pricing }: GatewayConfig, services: MediaServices) {
+    this.#services = services;
+    const micros = parameters.n * (pricing.perImage ?? 0);
+    this.#bill = { namespace, token: randomUUID(), micros };
+  }
+
+  /** Throws ApiError: 402 where the credit does not suffice, 503 where nobody can tell and it is not free. */
+  async take(): Promise<void> {
+    try {
+      // Before the answer: of a call that timed out nobody knows what became of it.
+      this.#isTaken = this.#bill.micros > 0;
+      if (await chargeWorkspace(this.#services.redis, this.#bill)) return;
+    } catch (error) {
+      if (!isRedisAway(error)) throw error;
+      if (this.#bill.micros === 0) return;
+      throw new ApiError('temporarily_unavailable', 'Credit cannot be checked at the moment.', {
+        retryAfter: AWAY_RETRY_SECONDS,
+      });
+    }
+    this.#isTaken = false;
+    throw new ApiError('insufficient_quota', "The workspace's credit does not suffice for this request.", {
+      status: PAYMENT_REQUIRED,
+    });
+  }
+
+  /** Returns at once; goes on until Redis has taken it. */
+  giveBack(): void {
+    if (!this.#isTaken) return;
+    this.#isTaken = false;
+    const { redis, metrics, log } = this.#services;
+    insist(() => refundWorkspace(redis, this.#bill), AbortSignal.timeout(GIVE_UP_MS)).catch((error) => {
+      metrics.settlementsLost.inc();
+      log.error({ micros: this.#bill.micros, reason: error.message }, 'a price could not be given back');
+    });
+  }
+}

@@ -1,0 +1,99 @@
+/** Where images go once they are made (contract: Output destinations). */
+import { randomBytes } from 'node:crypto';
+import { makeRequestId } from '../../contract/request.ts';
+import { isRedisAway } from '../../redis/client.ts';
+import { forgetObjects } from '../../redis/object-cleanup.ts';
+import type { MadeImage } from '../engine/image-call.ts';
+import { ApiError } from '../error-response.ts';
+import type { Exchange } from '../exchange.ts';
+import { resultKey } from '../storage/object-keys.ts';
+import type { SpooledFile } from '../storage/spool.ts';
+import { UploadError } from '../storage/upload-error.ts';
+import { storeFiles } from '../storage/uploads.ts';
+import type { MediaServices } from './services.ts';
+
+export interface ImageDestination {
+  namespace: string;
+  /** Name of the StorageCredential; null = managed. */
+  credential: string | null;
+  /** Of the whole request, from its start. */
+  budgetMs: number;
+}
+
+const HOUR_S = 3_600;
+const LINK_SECONDS = { managed: HOUR_S, customer: 7 * 24 * HOUR_S };
+/** Managed objects outlive their links a little. */
+const REMOVE_AFTER_MS = (HOUR_S + 600) * 1_000;
+/** However late the engine was: what it made is not thrown away for a second. */
+const LEAST_UPLOAD_MS = 10_000;
+const AWAY_RETRY_SECONDS = 2;
+
+/** Links to the images, in their order, once all of them are stored. Throws ApiError, or ClientGone. */
+export async function storeImages(
+  images: readonly MadeImage[],
+  exchange: Exchange,
+  { destination, services }: { destination: ImageDestination; services: MediaServices },
+): Promise<string[]> {
+  const files: SpooledFile[] = [];
+  try {
+    for (const { bytes } of images)
+      files.push(await services.storage.spool.hold(once(bytes), { mostBytes: bytes.length }));
+    return await storeAndSign(images, files, { exchange, destination, services });
+  } catch (error) {
+    exchange.check();
+    throw toApiError(error);
+  } finally {
+    await Promise.all(files.map((file) => file.remove()));
+  }
+}
+
+async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes;
+}
+
+async function storeAndSign(
+  images: readonly MadeImage[],
+  files: readonly SpooledFile[],
+  {
+    exchange,
+    destination: { namespace, credential, budgetMs },
+    services: { storage, redis },
+  }: { exchange: Exchange; destination: ImageDestination; services: MediaServices },
+): Promise<string[]> {
+  const place = {
+    workspace: namespace,
+    request: makeRequestId(storage.requestPrefix(namespace)),
+    token: randomBytes(16).toString('hex'),
+  };
+  const { objects } = await storeFiles(
+    { ...storage, redis },
+    {
+      namespace,
+      credential,
+      files: images.map(({ contentType }, index) => ({
+        file: files[index]!,
+        key: resultKey(place, index, contentType.slice('image/'.length)),
+        contentType,
+      })),
+      removeInMs: REMOVE_AFTER_MS,
+      deadlineMs: Math.max(LEAST_UPLOAD_MS, Math.round(budgetMs - exchange.elapsed())),
+      signal: exchange.signal,
+    },
+  );
+  // Registered only for the case that the upload failed: in a customer's bucket they stay.
+  if (credential !== null) await forgetObjects(redis, namespace, objects);
+  return storage.broker.signGets({
+    namespace,
+    credential,
+    objects: objects.map(({ key }) => ({ key })),
+    expiresInSeconds: credential === null ? LINK_SECONDS.managed : LINK_SECONDS.customer,
+  });
+}
+
+function toApiError(error: unknown): unknown {
+  if (error instanceof UploadError) return new ApiError(error.code, error.message);
+  if (!isRedisAway(error)) return error;
+  return new ApiError('temporarily_unavailable', 'Results cannot be stored at the moment.', {
+    retryAfter: AWAY_RETRY_SECONDS,
+  });
+}

@@ -1,0 +1,136 @@
+/** Images for a client that waits: a place, the price, the engine, all within one budget (contract: Limits). */
+import type { Capacity, EngineTarget } from '../capacity.ts';
+import type { EnginePool } from '../engine/engine-call.ts';
+import { EngineMemoryError } from '../engine/engine-error.ts';
+import { generateImages, type MadeImage } from '../engine/image-call.ts';
+import { ApiError } from '../error-response.ts';
+import type { Exchange } from '../exchange.ts';
+import type { GatewayState } from '../middleware/request-id.ts';
+import type { ImageOrder } from './order.ts';
+import type { MediaServices } from './services.ts';
+
+/** The way to engines, this replica's or a peer's. */
+export interface ImageEngines {
+  capacity: Capacity;
+  findPool: (target: EngineTarget) => EnginePool;
+  /** The engine failed a request: its health is worth a look. */
+  onEngineLost?: () => void;
+  /** How long an engine may go on with what nobody waits for any more; 10 minutes. */
+  lingerMs?: number;
+}
+
+/** Called with a place in hand, before the engine starts; throws where the caller cannot pay. */
+export type Charge = () => Promise<void>;
+
+const LINGER_MS = 10 * 60_000;
+const SATURATED_RETRY_SECONDS = 5;
+const TIMEOUTS = { txt2img: 'image_generation_timeout', img2img: 'image_edit_timeout' } as const;
+
+/**
+ * Throws ApiError, or ClientGone when the client leaves. In both cases the engine keeps its place until it lets go: it
+ * cannot be told to stop, and a second request would only wait behind the first.
+ */
+export async function makeImages(
+  order: ImageOrder,
+  state: GatewayState,
+  { services, engines, charge }: { services: MediaServices; engines: ImageEngines; charge: Charge },
+): Promise<MadeImage[]> {
+  const { exchange } = state;
+  const { limits, servedModelName } = services.config(state);
+  const budget = startBudget(order, exchange, limits.imageTimeoutMs);
+  try {
+    const target = await findPlace(engines.capacity, exchange);
+    try {
+      await charge();
+      exchange.check();
+    } catch (error) {
+      target.release();
+      throw error;
+    }
+    if (!target.local) services.metrics.forwarded.inc();
+    return await runAtEngine({ order, exchange, services, engines, target, servedModelName });
+  } finally {
+    clearTimeout(budget);
+  }
+}
+
+/** Counts from the request's start, its upload included. */
+function startBudget({ parameters }: ImageOrder, exchange: Exchange, budgetMs: number): NodeJS.Timeout {
+  const end = () => {
+    const message = `The image took longer than ${budgetMs / 1000} s: use async=true, which has no budget.`;
+    exchange.cancel(new ApiError(TIMEOUTS[parameters.task], message));
+  };
+  const left = budgetMs - exchange.elapsed();
+  if (left <= 0) end();
+  return setTimeout(end, Math.max(0, left));
+}
+
+async function findPlace(capacity: Capacity, exchange: Exchange): Promise<EngineTarget> {
+  exchange.check();
+  const acquisition = await capacity.acquire(exchange.signal);
+  if (exchange.cancelled && 'target' in acquisition) acquisition.target.release();
+  exchange.check();
+  if ('target' in acquisition) return acquisition.target;
+  const { refusal } = acquisition;
+  const why =
+    refusal === 'replica_saturated'
+      ? 'Every replica is at its concurrency limit: use async=true to queue the request instead.'
+      : 'No replica is ready: async=true queues the request until one is.';
+  throw new ApiError(refusal, why, { retryAfter: SATURATED_RETRY_SECONDS });
+}
+
+interface EngineRun {
+  order: ImageOrder;
+  exchange: Exchange;
+  services: MediaServices;
+  engines: ImageEngines;
+  target: EngineTarget;
+  servedModelName: string;
+}
+
+async function runAtEngine(run: EngineRun): Promise<MadeImage[]> {
+  const { order, exchange, engines, target, servedModelName } = run;
+  const { parameters, images, mask } = order;
+  const startedAt = performance.now();
+  const linger = new AbortController();
+  const work = generateImages({
+    pool: engines.findPool(target),
+    target,
+    requestId: exchange.requestId,
+    servedModelName,
+    parameters,
+    images,
+    mask,
+    signal: linger.signal,
+    onRelease: target.release,
+  });
+  try {
+    const made = await unlessCancelled(exchange, work);
+    const { metrics } = run.services;
+    metrics.images.inc({ task: parameters.task }, made.length);
+    metrics.imageSeconds.observe(parameters.task, (performance.now() - startedAt) / 1000);
+    return made;
+  } catch (error) {
+    if (!exchange.cancelled) throw noteFailure(error, run);
+    const timer = setTimeout(() => linger.abort(), engines.lingerMs ?? LINGER_MS);
+    void work.catch(() => {}).finally(() => clearTimeout(timer));
+    throw error;
+  }
+}
+
+/** The work's outcome, or at once why the request was given up. */
+function unlessCancelled<T>(exchange: Exchange, work: Promise<T>): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    work.then(resolve, reject);
+    exchange.onCancel(reject);
+  }).finally(() => exchange.onCancel(null));
+}
+
+function noteFailure(error: unknown, { services, engines }: EngineRun): unknown {
+  if (!(error instanceof ApiError) || error.status < 500) return error;
+  const isMemory = error instanceof EngineMemoryError;
+  services.metrics.engineErrors.inc({ reason: isMemory ? 'out_of_memory' : error.code });
+  if (!isMemory) engines.onEngineLost?.();
+  // A request of the queue keeps a code for it; an answer has the one.
+  return new ApiError(error.code, `${error.message} (async=true reports the exact cause.)`, error.details);
+}

@@ -1,0 +1,107 @@
+import { expect } from 'chai';
+import { readSpentMicros } from '../../../redis/calls.ts';
+import { publishWorkspace } from '../../../redis/publication.ts';
+import { until } from '../../support/redis-client.ts';
+import { readEnvelope } from '../../support/text-fixture.ts';
+import { DENIED, type ImagesEndpoint, type ImagesFixture, startImagesFixture } from './images-fixture.ts';
+
+const PRICE = 40_000;
+
+describe('the price of images, while their client waits', () => {
+  let fixture: ImagesFixture;
+  let endpoint: ImagesEndpoint;
+  const pricing = {
+    perImage: PRICE,
+    perVideoSecond: null,
+    perMillionInputTokens: null,
+    perMillionOutputTokens: null,
+  };
+
+  before(async function () {
+    this.timeout(60_000);
+    fixture = await startImagesFixture();
+    endpoint = await fixture.start({ settings: { pricing } });
+  });
+  after(() => fixture?.stop());
+  afterEach(() => fixture.simulator.reset());
+
+  const readSpent = () => readSpentMicros(fixture.connection.redis, 'team');
+  const grant = (creditMicros: number | null) =>
+    publishWorkspace(fixture.connection.redis, 'team', { creditMicros });
+
+  it('is taken for each of the images', async () => {
+    const before = await readSpent();
+    expect((await endpoint.generate({ n: 3, response_format: 'b64_json' })).status).to.equal(200);
+    expect((await readSpent()) - before).to.equal(3 * PRICE);
+  });
+
+  it('is 402 insufficient_quota where the credit does not suffice, before the engine hears of it', async () => {
+    const before = await readSpent();
+    await grant(before + 2 * PRICE);
+    const { requests } = await fixture.simulator.readControl();
+    const envelope = await readEnvelope(await endpoint.generate({ n: 3 }));
+    expect(envelope).to.deep.include({ status: 402, code: 'insufficient_quota' });
+    expect(envelope.headers.get('x-should-retry')).to.equal('false');
+    expect((await fixture.simulator.readControl()).requests).to.equal(requests);
+    expect(await readSpent()).to.equal(before);
+    expect((await endpoint.generate({ n: 2, response_format: 'b64_json' })).status).to.equal(200);
+
+    const free = await fixture.start();
+    expect((await free.generate()).status, 'nothing is left, not even for what is free').to.equal(402);
+    await grant(null);
+  });
+
+  const failures: { what: string; status: number; prepare?: object; body?: object; limits?: object }[] = [
+    { what: 'the engine fails', status: 502, prepare: { fault: { kind: 'oom' } } },
+    { what: 'the budget is over', status: 504, prepare: { jobSeconds: 1 }, limits: { imageTimeoutMs: 200 } },
+    { what: 'the bucket denies access', status: 502, body: { storage_credential_id: DENIED.id } },
+  ];
+  for (const { what, status, prepare, body, limits } of failures)
+    it(`is given back where ${what}`, async () => {
+      const own = await fixture.start({ settings: { pricing }, limits });
+      const before = await readSpent();
+      if (prepare) await fixture.simulator.putControl(prepare);
+      expect((await own.generate(body)).status).to.equal(status);
+      await until(async () => (await readSpent()) === before, 'it was given back');
+    });
+
+  it('is given back to a client that left without its image', async () => {
+    await fixture.simulator.putControl({ jobSeconds: 0.5 });
+    const before = await readSpent();
+    const leave = new AbortController();
+    const left = endpoint.generate({}, { signal: leave.signal }).catch((error: Error) => error.name);
+    await until(async () => (await readSpent()) === before + PRICE, 'it was taken');
+    leave.abort();
+    expect(await left).to.equal('AbortError');
+    await until(async () => (await readSpent()) === before, 'it was given back');
+    await until(() => endpoint.slots.inflight === 0, 'the engine has let go');
+  });
+
+  it('is not taken where every replica is full', async () => {
+    const full = await fixture.start({ settings: { pricing, concurrency: 0 } });
+    const before = await readSpent();
+    expect((await full.generate()).status).to.equal(429);
+    expect(await readSpent()).to.equal(before);
+  });
+
+  it('makes Redis’ absence a 503, where it is not nothing; links need Redis too', async () => {
+    const free = await fixture.start({ settings: { concurrency: 1 } });
+    const before = await readSpent();
+    fixture.redis.pause();
+    try {
+      const priced = await readEnvelope(await endpoint.generate({ response_format: 'b64_json' }));
+      expect(priced).to.deep.include({ status: 503, code: 'temporarily_unavailable' });
+      expect(priced.headers.get('retry-after')).to.equal('2');
+      const link = await readEnvelope(await free.generate());
+      expect(link).to.deep.include({ status: 503, code: 'temporarily_unavailable' });
+      expect((await free.generate({ response_format: 'b64_json' })).status).to.equal(200);
+      expect(free.slots.inflight).to.equal(0);
+    } finally {
+      fixture.redis.resume();
+    }
+    const isSpent = (micros: number) => async () => (await readSpent().catch(() => null)) === micros;
+    await until(isSpent(before), 'what was given up costs nothing');
+    expect((await endpoint.generate({ response_format: 'b64_json' })).status).to.equal(200);
+    await until(isSpent(before + PRICE), 'the next one was charged');
+  });
+});

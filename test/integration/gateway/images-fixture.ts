@@ -1,0 +1,253 @@
+/** An image model's gateway in this process, before a real simulator, a real Redis and real stores. */
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Koa from 'koa';
+import type { GatewayConfig } from '../../../contract/gateway-config.ts';
+import { workspaceDataKey } from '../../../contract/identity.ts';
+import { configKeys, type PublishedCredential } from '../../../contract/redis-keys.ts';
+import { type StorageKeys, sealStorageKeys } from '../../../contract/storage-keys.ts';
+import { createAddressPolicy } from '../../../gateway/egress/address-policy.ts';
+import { EgressAgent, type EgressAgentOptions } from '../../../gateway/egress/agent.ts';
+import { createLog } from '../../../gateway/log.ts';
+import type { StorageServices } from '../../../gateway/media/services.ts';
+import { createMetrics, type GatewayMetrics } from '../../../gateway/metrics.ts';
+import { createListener } from '../../../gateway/middleware/chain.ts';
+import { answerErrors } from '../../../gateway/middleware/errors.ts';
+import { type GatewayState, identifyRequest } from '../../../gateway/middleware/request-id.ts';
+import { findRoute } from '../../../gateway/middleware/routing.ts';
+import type { Peers } from '../../../gateway/registry/peers.ts';
+import { ReplicaCapacity } from '../../../gateway/registry/replica-capacity.ts';
+import { Slots } from '../../../gateway/registry/slots.ts';
+import { Pools } from '../../../gateway/relay/pools.ts';
+import { openLocalStorage } from '../../../gateway/roles/server-storage.ts';
+import { buildImageHandlers } from '../../../gateway/routes/images.ts';
+import { ROUTES } from '../../../gateway/routes/routes.ts';
+import { createServer } from '../../../gateway/server.ts';
+import type { RedisConnection } from '../../../redis/client.ts';
+import { loadLibrary } from '../../../redis/library.ts';
+import { publishCredentials, publishDeployment } from '../../../redis/publication.ts';
+import { describeModel } from '../../support/model-replica.ts';
+import { connectTo } from '../../support/redis-client.ts';
+import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { type S3Server, startS3 } from '../../support/s3-server.ts';
+import { MODEL, RunningSimulator } from '../../unit/simulator/running-simulator.ts';
+
+export const CUSTOMER = { id: 7, name: 'theirs', bucket: 'customer', prefix: 'berth/' };
+/** The same bucket, with keys that may do nothing there. */
+export const DENIED = { ...CUSTOMER, id: 8, name: 'denied' };
+
+const MASTER_KEY = randomBytes(32).toString('hex');
+/** Loopback stands for the public internet here. */
+const EGRESS: EgressAgentOptions = {
+  allow: ['127.0.0.0/8'],
+  deny: [],
+  plainHTTP: true,
+};
+
+export interface ImagesFixtureOptions {
+  settings?: Partial<GatewayConfig>;
+  limits?: Partial<GatewayConfig['limits']>;
+  peers?: Pick<Peers, 'acquire'>;
+  lingerMs?: number;
+  /** In the front there is no engine. */
+  isFront?: boolean;
+  /** In place of a folder. */
+  storage?: Partial<StorageServices>;
+}
+
+export interface ImagesEndpoint {
+  origin: string;
+  config: GatewayConfig;
+  slots: Slots;
+  metrics: GatewayMetrics;
+  /** What stands in Prometheus' text for a series; 0 when absent. */
+  readMetric(series: string): Promise<number>;
+  generate(body?: object, init?: { query?: string; signal?: AbortSignal }): Promise<Response>;
+  edit(parts: [name: string, value: string | Buffer][], query?: string): Promise<Response>;
+  stop(): Promise<void>;
+}
+
+export interface ImagesFixture {
+  redis: RedisServer;
+  connection: RedisConnection;
+  simulator: RunningSimulator;
+  s3: S3Server;
+  /** Objects of the managed folder. */
+  listManaged(): string[];
+  /** Objects of the customer's bucket. */
+  listCustomer(): string[];
+  /** Files that wait in the spool. */
+  listSpooled(): string[];
+  start(options?: ImagesFixtureOptions): Promise<ImagesEndpoint>;
+  stop(): Promise<void>;
+}
+
+export async function startImagesFixture(): Promise<ImagesFixture> {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-images-'));
+  const redis = await startRedis();
+  const connection = await connectTo(redis, { commandTimeoutMs: 300 });
+  await loadLibrary(connection.redis);
+  const simulator = await RunningSimulator.start({ kind: 'Image', settings: { jobSeconds: 0 } });
+  const s3 = await startS3();
+  s3.createBucket(CUSTOMER.bucket);
+  const storage = await openLocalStorage({
+    environment: {
+      masterKey: MASTER_KEY,
+      bucket: null,
+      folder: { path: join(folder, 'managed'), port: 0 },
+      spool: { folder: join(folder, 'spool'), mostBytes: 2 ** 28 },
+    },
+    redis: connection.redis,
+    egress: EGRESS,
+    host: '127.0.0.1',
+  });
+  const endpoints: ImagesEndpoint[] = [];
+  const base = describeConfig();
+  await publishDeployment(connection.redis, base);
+  await publishCustomers(connection, base.namespace, s3);
+  return {
+    redis,
+    connection,
+    simulator,
+    s3,
+    listManaged: () => listFiles(join(folder, 'managed')),
+    listCustomer: () => listFiles(join(s3.folder, CUSTOMER.bucket)),
+    listSpooled: () => listFiles(join(folder, 'spool')),
+    start: async (options = {}) => {
+      const endpoint = await startEndpoint(options, { connection, simulator, storage: storage.services });
+      endpoints.push(endpoint);
+      return endpoint;
+    },
+    stop: async () => {
+      for (const endpoint of endpoints) await endpoint.stop();
+      await storage.close();
+      await simulator.stop();
+      await s3.stop();
+      await connection.close();
+      await redis.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+const describeConfig = (): GatewayConfig => ({
+  ...describeModel(
+    {
+      kind: 'Image',
+      image: { sizes: ['64x64', '256x256'], tasks: ['txt2img', 'img2img'], parameters: ['seed'] },
+      model: { id: MODEL, source: { none: {} } },
+    },
+    { name: 'painter' },
+  ),
+  servedModelName: MODEL,
+});
+
+async function publishCustomers(connection: RedisConnection, namespace: string, s3: S3Server): Promise<void> {
+  const describe = (customer: typeof CUSTOMER, keys: StorageKeys): PublishedCredential => {
+    const place = { redisKey: configKeys(namespace).credentials, credentialId: customer.id };
+    return {
+      v: 1,
+      ...customer,
+      endpoint: s3.endpoint,
+      region: s3.region,
+      pathStyle: true,
+      sealed: sealStorageKeys(keys, place, workspaceDataKey(MASTER_KEY, namespace)),
+      verified: true,
+    };
+  };
+  const credentials = [describe(CUSTOMER, s3), describe(DENIED, s3.createUser())];
+  await publishCredentials(connection.redis, namespace, credentials);
+}
+
+interface Parts {
+  connection: RedisConnection;
+  simulator: RunningSimulator;
+  storage: StorageServices;
+}
+
+async function startEndpoint(
+  options: ImagesFixtureOptions,
+  { connection, simulator, storage }: Parts,
+): Promise<ImagesEndpoint> {
+  const base = describeConfig();
+  const config = { ...base, ...options.settings, limits: { ...base.limits, ...options.limits } };
+  const slots = new Slots(() => config.concurrency);
+  const metrics = createMetrics();
+  const log = createLog('silent');
+  const pools = new Pools();
+  const egress = new EgressAgent({ ...EGRESS, policy: createAddressPolicy(EGRESS) });
+  const peers = options.peers ?? { acquire: async () => ({ refusal: 'full' as const }) };
+  const engines = {
+    capacity: new ReplicaCapacity({ slots, engineURL: simulator.url, isEngineReady: () => true, peers }),
+    findPool: ({ origin }: { origin: string }) => pools.get(origin),
+    lingerMs: options.lingerMs,
+  };
+  const handlers: Record<string, (state: GatewayState) => Promise<void>> = buildImageHandlers({
+    config: () => config,
+    countSlots: () => 1,
+    redis: connection.redis,
+    storage: { ...storage, ...options.storage },
+    egress,
+    log,
+    metrics,
+    ...(!options.isFront && engines),
+  });
+  const app = new Koa<GatewayState>();
+  app.use(identifyRequest());
+  app.use(answerErrors(log, metrics));
+  app.use(findRoute(ROUTES));
+  app.use((ctx) => {
+    ctx.state.keyHash = 'a'.repeat(64);
+    return handlers[ctx.state.route.name]!(ctx.state as GatewayState);
+  });
+  const server = createServer(createListener(app), () => config.limits);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    origin,
+    config,
+    slots,
+    metrics,
+    readMetric: async (series) => {
+      const line = (await metrics.render()).split('\n').find((each) => each.startsWith(`${series} `));
+      return Number(line?.split(' ').at(-1) ?? 0);
+    },
+    generate: (body = {}, { query = '', signal } = {}) =>
+      fetch(`${origin}/v1/images/generations${query}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ model: config.modelId, prompt: 'a lighthouse', size: '64x64', ...body }),
+        signal,
+      }),
+    edit: (parts, query = '') => {
+      const form = new FormData();
+      const all = [
+        ['model', config.modelId],
+        ['prompt', 'at night'],
+        ['size', '64x64'],
+        ...parts,
+      ] as typeof parts;
+      for (const [name, value] of all)
+        if (typeof value === 'string') form.append(name, value);
+        else form.append(name, new Blob([new Uint8Array(value)], { type: 'image/png' }), `${name}.png`);
+      return fetch(`${origin}/v1/images/edits${query}`, { method: 'POST', body: form });
+    },
+    stop: async () => {
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      });
+      await pools.destroy();
+      await egress.close();
+    },
+  };
+}
+
+/** Without a folder's notes of what each object is, and a server's own folders. */
+const listFiles = (folder: string): string[] =>
+  (existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : []).filter(
+    (path) => !/^(types|\.)/.test(path) && statSync(join(folder, path)).isFile(),
+  );

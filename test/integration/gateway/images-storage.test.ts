@@ -1,0 +1,59 @@
+import { expect } from 'chai';
+import { workKeys } from '../../../contract/redis-keys.ts';
+import { StoreBroker } from '../../../gateway/storage/store-broker.ts';
+import { readEnvelope } from '../../support/text-fixture.ts';
+import { CUSTOMER, DENIED, type ImagesFixture, startImagesFixture } from './images-fixture.ts';
+
+describe('images whose storage fails, while their client waits', () => {
+  let fixture: ImagesFixture;
+
+  before(async function () {
+    this.timeout(60_000);
+    fixture = await startImagesFixture();
+  });
+  after(() => fixture?.stop());
+  afterEach(() => {
+    expect(fixture.listSpooled(), 'files left in the spool').to.deep.equal([]);
+  });
+
+  const cases = ['url', 'b64_json'].map((responseFormat) => ({ responseFormat }));
+  for (const { responseFormat } of cases)
+    it(`are a 502 storage_upload_failed where the bucket denies access, with ${responseFormat}`, async () => {
+      const endpoint = await fixture.start({ settings: { concurrency: 1 } });
+      const body = { n: 2, storage_credential_id: DENIED.id, response_format: responseFormat };
+      const envelope = await readEnvelope(await endpoint.generate(body));
+      expect(envelope).to.deep.include({
+        status: 502,
+        code: 'storage_upload_failed',
+        message: 'The output bucket denied access.',
+      });
+      expect(endpoint.slots.inflight).to.equal(0);
+    });
+
+  it('leave what may have been uploaded on the list of what is removed', async () => {
+    const endpoint = await fixture.start();
+    const { redis } = fixture.connection;
+    const before = await redis.zcard(workKeys('team').cleanup);
+    expect((await endpoint.generate({ n: 2, storage_credential_id: DENIED.id })).status).to.equal(502);
+    expect(await redis.zcard(workKeys('team').cleanup)).to.equal(before + 2);
+  });
+
+  it('say so where the installation has no managed storage', async () => {
+    const endpoint = await fixture.start({
+      storage: { broker: new StoreBroker({ find: async () => null }) },
+    });
+    const envelope = await readEnvelope(await endpoint.generate());
+    expect(envelope).to.deep.include({ status: 503, code: 'temporarily_unavailable' });
+    expect(envelope.message).to.include('no managed storage');
+    expect((await endpoint.generate({ response_format: 'b64_json' })).status).to.equal(200);
+  });
+
+  it('are a 502 storage_upload_failed where the store is gone, though not before 10 s of trying', async function () {
+    this.timeout(30_000);
+    const endpoint = await fixture.start({ limits: { imageTimeoutMs: 2_000 } });
+    await fixture.s3.kill();
+    const envelope = await readEnvelope(await endpoint.generate({ storage_credential_id: CUSTOMER.id }));
+    expect(envelope).to.deep.include({ status: 502, code: 'storage_upload_failed' });
+    expect(envelope.message).to.equal('The output bucket could not be reached.');
+  });
+});

@@ -1,0 +1,312 @@
+import { expect } from 'chai';
+import { workKeys } from '../../../contract/redis-keys.ts';
+import { describePicture, makePicture } from '../../support/media-files.ts';
+import { until } from '../../support/redis-client.ts';
+import { readEnvelope } from '../../support/text-fixture.ts';
+import { CUSTOMER, type ImagesEndpoint, type ImagesFixture, startImagesFixture } from './images-fixture.ts';
+
+interface Answer {
+  created: number;
+  data: { url?: string; b64_json?: string }[];
+}
+
+const read = async (response: Response): Promise<Answer> => {
+  expect(response.status, await response.clone().text()).to.equal(200);
+  return (await response.json()) as Answer;
+};
+const decode = (text: string | undefined) => Buffer.from(text ?? '', 'base64');
+
+describe('images, while their client waits', () => {
+  let fixture: ImagesFixture;
+  let endpoint: ImagesEndpoint;
+
+  before(async function () {
+    this.timeout(60_000);
+    fixture = await startImagesFixture();
+    endpoint = await fixture.start();
+  });
+  after(() => fixture?.stop());
+  afterEach(async () => {
+    await fixture.simulator.reset();
+    expect(fixture.listSpooled(), 'files left in the spool').to.deep.equal([]);
+  });
+
+  const listCleanup = () =>
+    fixture.connection.redis.zrange(workKeys('team').cleanup, '0', '-1', 'WITHSCORES');
+
+  describe('what comes back', () => {
+    it('is a link by default, to an image of the size asked for, removed after it ended', async () => {
+      const before = Date.now();
+      const { created, data } = await read(await endpoint.generate({ size: '256x256' }));
+      expect(created).to.be.closeTo(before / 1000, 5);
+      expect(data).to.have.lengthOf(1);
+      const link = await fetch(data[0]!.url!);
+      expect(link.headers.get('content-type')).to.equal('image/png');
+      expect(await describePicture(await link.arrayBuffer())).to.equal('png 256x256');
+      const [member, removedAt] = (await listCleanup()).slice(-2);
+      expect(member).to.match(/^\[null,"results\/team\/req_[0-9a-f]{32}\/[0-9a-f]{32}\/0\.png"\]$/);
+      expect(Number(removedAt) - before).to.be.closeTo(70 * 60_000, 10_000);
+    });
+
+    it('is inline with b64_json, and nothing is stored', async () => {
+      const stored = fixture.listManaged().length;
+      const { data } = await read(await endpoint.generate({ n: 3, response_format: 'b64_json' }));
+      expect(data).to.have.lengthOf(3);
+      for (const { b64_json } of data) expect(await describePicture(decode(b64_json))).to.equal('png 64x64');
+      expect(new Set(data.map(({ b64_json }) => b64_json))).to.have.property('size', 3);
+      expect(fixture.listManaged()).to.have.lengthOf(stored);
+    });
+
+    it('is a link of 7 days to the customer’s bucket, where it stays', async () => {
+      const listed = await listCleanup();
+      const { data } = await read(await endpoint.generate({ n: 2, storage_credential_id: CUSTOMER.id }));
+      for (const { url } of data) {
+        expect(new URL(url!).searchParams.get('X-Amz-Expires')).to.equal(String(7 * 24 * 3600));
+        expect(await describePicture(await (await fetch(url!)).arrayBuffer())).to.equal('png 64x64');
+      }
+      expect(
+        fixture.listCustomer().filter((key) => key.startsWith('berth/results/team/req_')),
+      ).to.have.lengthOf(2);
+      expect(await listCleanup()).to.deep.equal(listed);
+    });
+
+    it('is inline and also in the bucket that is the deployment’s default', async () => {
+      const own = await fixture.start({ settings: { storageCredential: CUSTOMER.name } });
+      const stored = fixture.listCustomer().length;
+      const { data } = await read(await own.generate({ response_format: 'b64_json' }));
+      expect(await describePicture(decode(data[0]!.b64_json))).to.equal('png 64x64');
+      expect(fixture.listCustomer()).to.have.lengthOf(stored + 1);
+    });
+
+    it('tells the engine of the parameters, in its own words', async () => {
+      await read(await endpoint.generate({ n: 2, seed: 5, response_format: 'b64_json', style: 'vivid' }));
+      const { last } = await fixture.simulator.readControl();
+      expect(last).to.deep.include({ method: 'POST', path: '/v1/images/generations' });
+      expect(last!.body).to.deep.equal({
+        model: endpoint.config.servedModelName,
+        prompt: 'a lighthouse',
+        n: 2,
+        size: '64x64',
+        response_format: 'b64_json',
+        seed: 5,
+      });
+    });
+  });
+
+  describe('edits', () => {
+    it('send one image and a mask', async () => {
+      const [image, mask] = [await makePicture(80, 60), await makePicture(80, 60, 0)];
+      const response = await endpoint.edit([
+        ['image', image],
+        ['mask', mask],
+        ['response_format', 'b64_json'],
+      ]);
+      const { data } = await read(response);
+      expect(await describePicture(decode(data[0]!.b64_json))).to.equal('png 64x64');
+      const { last } = await fixture.simulator.readControl();
+      const files = (last!.body as { name: string; filename: string | null; size: number }[]).filter(
+        ({ filename }) => filename !== null,
+      );
+      expect(files.map(({ name, size }) => [name, size])).to.deep.equal([
+        ['image', image.length],
+        ['mask', mask.length],
+      ]);
+    });
+
+    it('send several images in their order', async () => {
+      const images = [await makePicture(10, 10), await makePicture(30, 20), await makePicture(50, 20)];
+      const parts = images.map((image): [string, Buffer] => ['image[]', image]);
+      await read(await endpoint.edit([...parts, ['response_format', 'b64_json']]));
+      const { last } = await fixture.simulator.readControl();
+      const files = (last!.body as { name: string; filename: string | null; size: number }[]).filter(
+        ({ name }) => name === 'image[]',
+      );
+      expect(files.map(({ size }) => size)).to.deep.equal(images.map(({ length }) => length));
+    });
+
+    it('answer what the engine refuses with its own words', async () => {
+      await fixture.simulator.putControl({
+        fault: { kind: 'status', status: 422, body: { detail: 'one image only' } },
+      });
+      const envelope = await readEnvelope(await endpoint.edit([['image', await makePicture(10, 10)]]));
+      expect(envelope).to.deep.include({
+        status: 422,
+        code: 'invalid_request_error',
+        message: 'one image only',
+      });
+    });
+  });
+
+  describe('stream: true', () => {
+    const cases = [
+      { route: 'generations', type: 'image_generation.completed' },
+      { route: 'edits', type: 'image_edit.completed' },
+    ];
+    for (const { route, type } of cases)
+      it(`is one ${type} event, then the end`, async () => {
+        const response =
+          route === 'edits'
+            ? await endpoint.edit([
+                ['image', await makePicture(10, 10)],
+                ['stream', 'true'],
+              ])
+            : await endpoint.generate({ stream: true });
+        expect(response.headers.get('content-type')).to.match(/^text\/event-stream/);
+        const events = (await response.text()).split('\n\n').filter((event) => event !== '');
+        expect(events).to.have.lengthOf(1);
+        const [name, data] = events[0]!.split('\n');
+        expect(name).to.equal(`event: ${type}`);
+        const event = JSON.parse(data!.replace('data: ', ''));
+        expect(event).to.deep.include({ type, size: '64x64', output_format: 'png' });
+        expect(await describePicture(decode(event.b64_json))).to.equal('png 64x64');
+      });
+
+    it('answers an engine’s failure with its status, not as a stream', async () => {
+      await fixture.simulator.putControl({ fault: { kind: 'status', status: 500 } });
+      const envelope = await readEnvelope(await endpoint.generate({ stream: true }));
+      expect(envelope).to.deep.include({ status: 502, code: 'upstream_error' });
+    });
+  });
+
+  describe('places', () => {
+    it('run at a peer when this replica is full', async () => {
+      let asked = 0;
+      const full = await fixture.start({
+        settings: { concurrency: 0 },
+        peers: {
+          acquire: async () => {
+            asked++;
+            const origin = fixture.simulator.url;
+            return { target: { origin, pathPrefix: '', headers: {}, local: false, release: () => {} } };
+          },
+        },
+      });
+      await read(await full.generate({ response_format: 'b64_json' }));
+      expect(asked).to.equal(1);
+      expect(await full.readMetric('berth_gateway_forwarded_requests_total')).to.equal(1);
+    });
+
+    it('are refused with 429 replica_saturated when all are taken', async () => {
+      const full = await fixture.start({ settings: { concurrency: 0 } });
+      const envelope = await readEnvelope(await full.generate());
+      expect(envelope).to.deep.include({ status: 429, code: 'replica_saturated' });
+      expect(envelope.message).to.include('async=true');
+      expect(envelope.headers.get('retry-after')).to.equal('5');
+      expect(envelope.headers.get('x-should-retry')).to.equal(null);
+    });
+
+    it('are none in the front: 503 no_pod_available', async () => {
+      const front = await fixture.start({ isFront: true });
+      const envelope = await readEnvelope(await front.generate());
+      expect(envelope).to.deep.include({ status: 503, code: 'no_pod_available' });
+      expect(envelope.headers.get('retry-after')).to.not.equal(null);
+    });
+  });
+
+  describe('the budget', () => {
+    const cases = [
+      { route: 'generations', code: 'image_generation_timeout' },
+      { route: 'edits', code: 'image_edit_timeout' },
+    ];
+    for (const { route, code } of cases)
+      it(`ends ${route} with 504 ${code}; the place is free once the engine has let go`, async () => {
+        const brief = await fixture.start({ settings: { concurrency: 1 }, limits: { imageTimeoutMs: 300 } });
+        await fixture.simulator.putControl({ jobSeconds: 1 });
+        const picture = await makePicture(10, 10);
+        const response = await (route === 'edits' ? brief.edit([['image', picture]]) : brief.generate());
+        const envelope = await readEnvelope(response);
+        expect(envelope).to.deep.include({ status: 504, code });
+        expect(envelope.headers.get('x-should-retry')).to.equal('false');
+
+        expect(brief.slots.inflight).to.equal(1);
+        const { status } = await readEnvelope(await brief.generate());
+        expect(status).to.equal(429);
+        await until(() => brief.slots.inflight === 0, 'the place is free', 3000);
+        expect((await fixture.simulator.readControl()).aborted).to.equal(0);
+      });
+
+    it('takes a place from an engine that never lets go, at last', async () => {
+      const brief = await fixture.start({
+        settings: { concurrency: 1 },
+        limits: { imageTimeoutMs: 200 },
+        lingerMs: 300,
+      });
+      await fixture.simulator.putControl({ jobSeconds: 600 });
+      expect((await brief.generate()).status).to.equal(504);
+      await until(() => brief.slots.inflight === 0, 'the place is free', 3000);
+      await until(
+        async () => (await fixture.simulator.readControl()).inflight === 0,
+        'the engine was told',
+        3000,
+      );
+    });
+
+    it('counts the wait for a peer', async () => {
+      const brief = await fixture.start({
+        settings: { concurrency: 0 },
+        limits: { imageTimeoutMs: 200 },
+        peers: {
+          acquire: (signal) =>
+            new Promise((resolve) => {
+              signal.addEventListener('abort', () => resolve({ refusal: 'full' }));
+            }),
+        },
+      });
+      expect((await readEnvelope(await brief.generate())).code).to.equal('image_generation_timeout');
+    });
+  });
+
+  it('keeps the place of a client that leaves until the engine lets go', async () => {
+    const single = await fixture.start({ settings: { concurrency: 1 } });
+    const stored = fixture.listManaged();
+    await fixture.simulator.putControl({ jobSeconds: 0.5 });
+    const leave = new AbortController();
+    const left = single.generate({}, { signal: leave.signal }).catch((error: Error) => error.name);
+    await until(async () => (await fixture.simulator.readControl()).inflight === 1, 'the engine works');
+    leave.abort();
+    expect(await left).to.equal('AbortError');
+    await until(
+      async () => (await single.readMetric('berth_gateway_requests_inflight')) === 0,
+      'the request has ended',
+    );
+    expect(single.slots.inflight).to.equal(1);
+    await until(() => single.slots.inflight === 0, 'the place is free', 3000);
+    expect((await fixture.simulator.readControl()).aborted).to.equal(0);
+    expect(fixture.listManaged()).to.deep.equal(stored);
+  });
+
+  describe('an engine that fails', () => {
+    const cases = [
+      {
+        what: 'runs out of memory',
+        fault: { kind: 'oom' },
+        says: /ran out of memory/,
+        reason: 'out_of_memory',
+      },
+      { what: 'drops the connection', fault: { kind: 'drop' }, says: /broke off/ },
+      { what: 'answers half', fault: { kind: 'end' }, says: /other than JSON/ },
+      { what: 'answers 500', fault: { kind: 'status', status: 500 }, says: /encountered an issue/ },
+      { what: 'makes no image', fault: { kind: 'status', status: 200, body: { data: [] } }, says: /0 of 1/ },
+      {
+        what: 'answers with a link',
+        fault: { kind: 'status', status: 200, body: { data: [{ url: 'http://x/y.png' }] } },
+        says: /without an image/,
+      },
+      {
+        what: 'makes something else',
+        fault: { kind: 'status', status: 200, body: { data: [{ b64_json: 'aGVsbG8=' }] } },
+        says: /other than a PNG/,
+      },
+    ];
+    for (const { what, fault, says, reason = 'upstream_error' } of cases)
+      it(`and ${what} is a 502 upstream_error, and the place is free`, async () => {
+        const single = await fixture.start({ settings: { concurrency: 1 } });
+        await fixture.simulator.putControl({ fault });
+        const envelope = await readEnvelope(await single.generate());
+        expect(envelope).to.deep.include({ status: 502, code: 'upstream_error' });
+        expect(envelope.message).to.match(says).and.to.include('async=true reports the exact cause');
+        expect(single.slots.inflight).to.equal(0);
+        expect(await single.readMetric(`berth_gateway_engine_errors_total{reason="${reason}"}`)).to.equal(1);
+      });
+  });
+});
