@@ -19,6 +19,7 @@ export interface StorageService {
   url: string;
   broker: StorageBroker;
   store: FolderStore;
+  /** Keys of all that is stored. */
   listObjects(): string[];
   /** What is asked of it while it is closed is broken off. */
   setOpen(isOpen: boolean): void;
@@ -64,9 +65,9 @@ export async function startStorageService(): Promise<StorageService> {
     broker,
     store,
     listObjects: () =>
-      readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
-        (path) => !path.startsWith('types/') && statSync(join(folder, path)).isFile(),
-      ),
+      readdirSync(folder, { recursive: true, encoding: 'utf8' })
+        .filter((path) => path.startsWith('objects/') && statSync(join(folder, path)).isFile())
+        .map((path) => path.slice('objects/'.length)),
     get refusals() {
       return refusals;
     },

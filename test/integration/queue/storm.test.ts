@@ -51,7 +51,7 @@ describe('a storm of jobs', function () {
 
     async function killReplicas(): Promise<void> {
       while (!isOver) {
-        await sleep(1_000 + Math.random() * 2_000);
+        await sleep(200 + Math.random() * 800);
         if (isOver) return;
         const pod = pods[Math.floor(Math.random() * pods.length)]!;
         await pod.crash();
@@ -65,15 +65,25 @@ describe('a storm of jobs', function () {
         const prompt = `storm ${index} of all`;
         promptOf.set(id, prompt);
         await insist(() => stack.submit({ prompt }, {}, { id }));
-        if (index % 10 === 0) {
-          if (Math.random() < 0.5) await sleep(Math.random() * 20);
-          const token = newToken();
-          const answer = await insist(() =>
-            cancelRequest(connection.redis, { namespace: 'team', id, token }),
-          );
-          if (answer.verdict === 'canceled') canceled.add(id);
-        }
         await sleep(Math.random() * 20);
+      }
+    }
+    /** Each tenth, about when its turn has come. */
+    async function cancelTenths(): Promise<void> {
+      for (let index = 0; index < JOBS; index += 10) {
+        const turn = index - Math.random() * 5 * PODS;
+        await until(
+          async () => promptOf.size > index && (await countEnded()) >= turn,
+          `the turn of ${index}`,
+          500_000,
+        );
+        const id = [...promptOf.keys()][index]!;
+        const token = newToken();
+        const call = () => cancelRequest(connection.redis, { namespace: 'team', id, token });
+        // It may not have been submitted yet, while Redis is away.
+        let answer = await insist(call);
+        while (answer.verdict === 'unknown') answer = await insist(call);
+        if (answer.verdict === 'canceled') canceled.add(id);
       }
     }
     const countEnded = () => insist(() => connection.redis.zcard(keys.ended));
@@ -86,7 +96,7 @@ describe('a storm of jobs', function () {
     }
 
     const killing = killReplicas();
-    await Promise.all([submitAll(), restartRedis()]);
+    await Promise.all([submitAll(), cancelTenths(), restartRedis()]);
     await until(async () => (await countEnded()) >= JOBS * 0.9, 'most', 500_000);
     isOver = true;
     await killing;
