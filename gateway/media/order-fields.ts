@@ -14,13 +14,17 @@ export function checkModel(given: string, { modelId }: Pick<GatewayConfig, 'mode
 
 /** Throws ApiError with 413 for a text over the limit, which counts characters, not code units. */
 function limitText(text: string, param: string, limit: number): string {
-  if (text.length > limit && [...text].length > limit)
+  if (isLonger(text, limit))
     throw new ApiError('request_too_large', `\`${param}\` is over the limit of ${limit} characters.`, {
       param,
     });
   // Half a surrogate pair has no UTF-8.
   return text.toWellFormed();
 }
+
+/** A character is one code unit or two, so most texts need no counting. */
+const isLonger = (text: string, limit: number): boolean =>
+  text.length > limit && (text.length > 2 * limit || [...text].length > limit);
 
 export const readPrompt = (fields: FieldReader, { promptCharacters }: { promptCharacters: number }): string =>
   limitText(fields.requireText('prompt'), 'prompt', promptCharacters);
