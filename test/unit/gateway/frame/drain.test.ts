@@ -44,6 +44,20 @@ describe('a drain', () => {
     expect(await result).to.equal('drained');
   });
 
+  it('waits for work that is no request: jobs, and slots that an engine still holds', async () => {
+    let work = 1;
+    let isDone = false;
+    const result = make({ countWork: () => work }).begin();
+    void result.then(() => {
+      isDone = true;
+    });
+    const begun = performance.now();
+    await until(() => performance.now() - begun > 2 * TIMING.quietMs, 'time');
+    expect(isDone).to.equal(false);
+    work = 0;
+    expect(await result).to.equal('drained');
+  });
+
   it('does not wait for quiet for ever', async () => {
     const begun = performance.now();
     expect(await make({ activity: new NeverQuiet() }).begin()).to.equal('drained');
