@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import Koa from 'koa';
 import type { GatewayConfig } from '../../../contract/gateway-config.ts';
 import { workspaceDataKey } from '../../../contract/identity.ts';
-import { configKeys, type PublishedCredential } from '../../../contract/redis-keys.ts';
+import { configKeys, type Heartbeat, type PublishedCredential } from '../../../contract/redis-keys.ts';
 import { type StorageKeys, sealStorageKeys } from '../../../contract/storage-keys.ts';
 import { createAddressPolicy } from '../../../gateway/egress/address-policy.ts';
 import { EgressAgent, type EgressAgentOptions } from '../../../gateway/egress/agent.ts';
@@ -18,8 +18,10 @@ import { createListener } from '../../../gateway/middleware/chain.ts';
 import { answerErrors } from '../../../gateway/middleware/errors.ts';
 import { type GatewayState, identifyRequest } from '../../../gateway/middleware/request-id.ts';
 import { findRoute } from '../../../gateway/middleware/routing.ts';
-import type { Peers } from '../../../gateway/registry/peers.ts';
+import { createPeerRoutes } from '../../../gateway/registry/peer-routes.ts';
+import { Peers } from '../../../gateway/registry/peers.ts';
 import { ReplicaCapacity } from '../../../gateway/registry/replica-capacity.ts';
+import { Reservations } from '../../../gateway/registry/reservations.ts';
 import { Slots } from '../../../gateway/registry/slots.ts';
 import { Pools } from '../../../gateway/relay/pools.ts';
 import { openLocalStorage } from '../../../gateway/roles/server-storage.ts';
@@ -29,7 +31,7 @@ import { createServer } from '../../../gateway/server.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
 import { publishCredentials, publishDeployment } from '../../../redis/publication.ts';
-import { describeModel } from '../../support/model-replica.ts';
+import { describeModel, PEER_TOKEN } from '../../support/model-replica.ts';
 import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { type S3Server, startS3 } from '../../support/s3-server.ts';
@@ -50,7 +52,8 @@ const EGRESS: EgressAgentOptions = {
 export interface ImagesFixtureOptions {
   settings?: Partial<GatewayConfig>;
   limits?: Partial<GatewayConfig['limits']>;
-  peers?: Pick<Peers, 'acquire'>;
+  /** Replicas beside this one. */
+  peers?: readonly ImagesEndpoint[];
   lingerMs?: number;
   /** In the front there is no engine. */
   isFront?: boolean;
@@ -179,7 +182,23 @@ async function startEndpoint(
   const log = createLog('silent');
   const pools = new Pools();
   const egress = new EgressAgent({ ...EGRESS, policy: createAddressPolicy(EGRESS) });
-  const peers = options.peers ?? { acquire: async () => ({ refusal: 'full' as const }) };
+  const describePeer = ({ origin, slots: { inflight, limit } }: ImagesEndpoint): Heartbeat => {
+    const { hostname, port } = new URL(origin);
+    const pod = { v: 1 as const, pod: origin, address: hostname, port: Number(port), version: '1', at: 0 };
+    return { ...pod, inflight, limit, ready: true, draining: false };
+  };
+  const peers = new Peers({
+    token: PEER_TOKEN,
+    list: () => (options.peers ?? []).map(describePeer),
+    pools,
+  });
+  const peerRoutes = createPeerRoutes({
+    token: PEER_TOKEN,
+    reservations: new Reservations(slots),
+    enginePool: pools.get(simulator.url),
+    isOpen: () => true,
+    onEngineLost: () => {},
+  });
   const engines = {
     capacity: new ReplicaCapacity({ slots, engineURL: simulator.url, isEngineReady: () => true, peers }),
     findPool: ({ origin }: { origin: string }) => pools.get(origin),
@@ -203,7 +222,13 @@ async function startEndpoint(
     ctx.state.keyHash = 'a'.repeat(64);
     return handlers[ctx.state.route.name]!(ctx.state as GatewayState);
   });
-  const server = createServer(createListener(app), () => config.limits);
+  const answer = createListener(app);
+  const server = createServer(
+    (req, res) => {
+      if (!peerRoutes(req, res)) answer(req, res);
+    },
+    () => config.limits,
+  );
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {

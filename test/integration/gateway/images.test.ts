@@ -169,21 +169,38 @@ describe('images, while their client waits', () => {
   });
 
   describe('places', () => {
-    it('run at a peer when this replica is full', async () => {
-      let asked = 0;
-      const full = await fixture.start({
-        settings: { concurrency: 0 },
-        peers: {
-          acquire: async () => {
-            asked++;
-            const origin = fixture.simulator.url;
-            return { target: { origin, pathPrefix: '', headers: {}, local: false, release: () => {} } };
-          },
-        },
-      });
-      await read(await full.generate({ response_format: 'b64_json' }));
-      expect(asked).to.equal(1);
-      expect(await full.readMetric('berth_gateway_forwarded_requests_total')).to.equal(1);
+    it('are at a peer when this replica is full, edits too', async () => {
+      const peer = await fixture.start({ settings: { concurrency: 1 } });
+      const full = await fixture.start({ settings: { concurrency: 0 }, peers: [peer] });
+      await read(await full.generate({ n: 2, response_format: 'b64_json' }));
+      const { data } = await read(await full.edit([['image', await makePicture(300, 200)]]));
+      expect((await fetch(data[0]!.url!)).status).to.equal(200);
+      expect(await full.readMetric('berth_gateway_forwarded_requests_total')).to.equal(2);
+      await until(() => peer.slots.inflight === 0, 'the peer’s place is free');
+    });
+
+    it('are refused only after every peer refused', async () => {
+      const peers = [await fixture.start({ settings: { concurrency: 1 } })];
+      peers.push(await fixture.start({ settings: { concurrency: 1 } }));
+      const full = await fixture.start({ settings: { concurrency: 0 }, peers });
+      await fixture.simulator.putControl({ jobSeconds: 0.5 });
+      const body = { response_format: 'b64_json' };
+      const statuses = (await Promise.all([1, 2, 3].map(() => full.generate(body)))).map(
+        ({ status }) => status,
+      );
+      expect(statuses.sort()).to.deep.equal([200, 200, 429]);
+    });
+
+    it('of a peer stay taken after a 504, until the engine lets go', async () => {
+      const peer = await fixture.start({ settings: { concurrency: 1 } });
+      const limits = { imageTimeoutMs: 300 };
+      const full = await fixture.start({ settings: { concurrency: 0 }, limits, peers: [peer] });
+      await fixture.simulator.putControl({ jobSeconds: 1 });
+      expect((await full.generate()).status).to.equal(504);
+      expect(peer.slots.inflight).to.equal(1);
+      expect((await full.generate()).status).to.equal(429);
+      await until(() => peer.slots.inflight === 0, 'the place is free', 3000);
+      expect((await fixture.simulator.readControl()).aborted).to.equal(0);
     });
 
     it('are refused with 429 replica_saturated when all are taken', async () => {
@@ -239,20 +256,6 @@ describe('images, while their client waits', () => {
         'the engine was told',
         3000,
       );
-    });
-
-    it('counts the wait for a peer', async () => {
-      const brief = await fixture.start({
-        settings: { concurrency: 0 },
-        limits: { imageTimeoutMs: 200 },
-        peers: {
-          acquire: (signal) =>
-            new Promise((resolve) => {
-              signal.addEventListener('abort', () => resolve({ refusal: 'full' }));
-            }),
-        },
-      });
-      expect((await readEnvelope(await brief.generate())).code).to.equal('image_generation_timeout');
     });
   });
 
