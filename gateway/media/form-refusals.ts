@@ -45,7 +45,5 @@ export function describeFailure(
     return new ApiError('temporarily_unavailable', 'There is no room left for uploads at the moment.', {
       retryAfter: SPOOL_RETRY_SECONDS,
     });
-  const isOfParser =
-    Object.getPrototypeOf(error) === Error.prototype && !Object.hasOwn(error as Error, 'code');
-  return isOfParser ? malformed((error as Error).message, field) : error;
+  return error;
 }

@@ -90,6 +90,11 @@ describe('video parameters', () => {
       expect(refuse(() => generate({ duration: Number(seconds) }, pinned))).to.equal(expected);
     });
 
+  it('takes half a second for half a second, though 1.1 - 0.6 is more in binary', () => {
+    const model = describeVideo({ native: { seconds: 1.1, fps: 16 } });
+    expect(refuse(() => form({ seconds: '0.6' }, model))).to.equal('taken');
+  });
+
   const rates: [unknown, string][] = [
     [16, 'taken'],
     [24, '422 fps_mismatch'],
