@@ -4,6 +4,7 @@ import { operatorToken, storageToken } from '../../../contract/identity.ts';
 import { INTERNAL_PATHS, type VerifyAnswer, WORKSPACE_HEADER } from '../../../contract/internal-api.ts';
 import { ApiError } from '../../../gateway/error-response.ts';
 import { inputKey, resultKey } from '../../../gateway/storage/object-keys.ts';
+import { readCredential } from '../../../redis/published.ts';
 import { findFreePort } from '../../support/child-program.ts';
 import { rejection, until } from '../../support/redis-client.ts';
 import { newRequestId, newToken } from '../../support/request-fixture.ts';
@@ -193,9 +194,8 @@ describe('the internal service of a front', () => {
 
   it('does not open what was sealed for another workspace', async () => {
     await harness.publish('fourth');
-    const [sealed] = await harness.connection.redis.hvals('c:{fourth}:credentials');
-    const { sealed: stolen } = JSON.parse(sealed!);
-    await harness.publish('fifth', { sealed: stolen });
+    const stolen = await readCredential(harness.connection.redis, 'fourth', { id: 7 });
+    await harness.publish('fifth', { sealed: stolen!.sealed });
     const question = {
       namespace: 'fifth',
       credential: 'own',
