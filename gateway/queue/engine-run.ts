@@ -45,7 +45,11 @@ const LARGEST_RESULT_BYTES = 5 * 1024 ** 3;
 const LET_GO_MS = 10 * 60_000;
 
 /** Throws ApiError, UploadError, JobError or the signal's reason; then nothing is left on disk. */
-export function runEngine(job: Job, run: EngineRun): Promise<EngineResult> {
+export async function runEngine(job: Job, run: EngineRun): Promise<EngineResult> {
+  if (run.signal.aborted) {
+    run.onRelease();
+    throw run.signal.reason;
+  }
   return job.kind === 'image' ? makeImages(job, run) : makeVideo(job, run);
 }
 

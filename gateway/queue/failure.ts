@@ -21,7 +21,9 @@ export class JobError extends Error {
 }
 
 const REFUSALS = new Set(['invalid_request_error', 'request_too_large', 'invalid_image']);
+/** Engines have no part in these: nobody signed, or the bucket did not take it. */
 const STORAGE_ERRORS = new Set([
+  'temporarily_unavailable',
   'storage_credential_not_found',
   'storage_credential_not_verified',
   'storage_upload_failed',

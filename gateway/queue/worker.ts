@@ -180,5 +180,5 @@ class QueueWorker implements Worker {
 const newToken = (): string => randomBytes(16).toString('hex');
 const pause = (ms: number): Promise<void> =>
   new Promise((resolve) => {
-    setTimeout(resolve, ms);
+    setTimeout(resolve, ms).unref();
   });

@@ -50,6 +50,15 @@ export interface StackOptions {
   env?: Record<string, string>;
   /** Of the sweeper, after a restart of Redis. */
   graceMs?: number;
+  /** In place of the test's own storage and sweeper. */
+  startFront?: (redisURL: string) => Promise<FrontStorage>;
+}
+
+export interface FrontStorage {
+  /** Of the storage service. */
+  url: string;
+  token: string;
+  stop(): Promise<void>;
 }
 
 export interface JobStack {
@@ -91,13 +100,14 @@ export async function startJobStack(options: StackOptions): Promise<JobStack> {
   await loadLibrary(redis);
   await publishDeployment(redis, config);
   const storage = await startStorageService();
-  const sweeper = startSweeper(connection, options.graceMs ?? 0);
+  const front = await options.startFront?.(server.url);
+  const sweeper = front ?? startSweeper(connection, options.graceMs ?? 0);
 
   const folder = mkdtempSync(join(tmpdir(), 'berth-pod-'));
   for (const [file, text] of Object.entries({
     [SIDECAR_SECRET_FILES.config]: JSON.stringify(config),
     [SIDECAR_SECRET_FILES.peerToken]: PEER_TOKEN,
-    [SIDECAR_SECRET_FILES.storageToken]: 'storage-token',
+    [SIDECAR_SECRET_FILES.storageToken]: front?.token ?? 'storage-token',
     [SIDECAR_SECRET_FILES.requestPrefix]: PREFIX,
   }))
     writeFileSync(join(folder, file), text);
@@ -105,7 +115,7 @@ export async function startJobStack(options: StackOptions): Promise<JobStack> {
   const port = await findFreePort(addresses);
   const env = {
     [GATEWAY_ENV.secretPath]: folder,
-    [GATEWAY_ENV.storageURL]: storage.url,
+    [GATEWAY_ENV.storageURL]: front?.url ?? storage.url,
     ...options.env,
   };
   const startPod = async (address: string): Promise<Pod> => {
