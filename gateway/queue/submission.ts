@@ -1,0 +1,138 @@
+/** Puts a media order into its deployment's queue (contract: Async submission acknowledgement, Limits: Idempotency). */
+import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import { digestIdempotencyKey, makeRequestId, type RequestStatus } from '../../contract/request.ts';
+import { isRedisAway } from '../../redis/client.ts';
+import { registerObjects } from '../../redis/object-cleanup.ts';
+import { type SubmissionAnswer, submitRequest } from '../../redis/request-calls.ts';
+import { countWaiting, findSubmission } from '../../redis/request-record.ts';
+import { ApiError } from '../error-response.ts';
+import { listFiles, type MediaOrder } from '../media/order.ts';
+import type { MediaServices } from '../media/services.ts';
+import type { GatewayState } from '../middleware/request-id.ts';
+import { insist } from './insistence.ts';
+import { expectJobMs, readPace } from './pace.ts';
+import { storeJob } from './submitted-job.ts';
+
+export interface Accepted {
+  id: string;
+  /** The present one, where an idempotency key named an earlier request. */
+  status: RequestStatus;
+  estimatedSeconds: number;
+}
+
+/** So long a client waits for a Redis that does not answer; the repeats have the same id. */
+const PATIENCE_MS = 5_000;
+const AWAY_RETRY_SECONDS = 2;
+const LATER_RETRY_SECONDS = 30;
+const PAYMENT_REQUIRED = 402;
+
+/** Throws ApiError; the order's files are gone afterwards, whatever happens. */
+export async function submitOrder(
+  services: MediaServices,
+  state: GatewayState,
+  order: MediaOrder,
+): Promise<Accepted> {
+  try {
+    return await submit(services, state, order);
+  } catch (error) {
+    if (!isRedisAway(error)) throw error;
+    throw new ApiError('temporarily_unavailable', 'Nothing can be queued at the moment.', {
+      retryAfter: AWAY_RETRY_SECONDS,
+    });
+  } finally {
+    await Promise.all(listFiles(order).map((file) => file.remove()));
+  }
+}
+
+async function submit(services: MediaServices, state: GatewayState, order: MediaOrder): Promise<Accepted> {
+  const config = services.config(state);
+  const { namespace, name: deployment } = config;
+  const digest = digestOrder(order, state.keyHash, deployment);
+  // Before anything is uploaded that would only have to be removed again.
+  const earlier = digest === null ? null : await findEarlier(services, state, digest);
+  if (earlier) return earlier;
+
+  const id = makeRequestId(services.storage.requestPrefix(namespace));
+  const { params, inputs } = await storeJob(services, { namespace, id, order, state });
+  const submission = {
+    namespace,
+    deployment,
+    id,
+    modality: order.kind,
+    sha256: state.keyHash,
+    idempotency: digest,
+    priceMicros: priceOrder(order, config),
+    slots: services.countSlots(state),
+    expectedMs: expectJobMs(order),
+    model: config.modelId,
+    ...(order.kind === 'video' && { size: order.parameters.size, seconds: order.seconds }),
+    ...(order.webhookUrl !== null && { webhookUrl: order.webhookUrl }),
+    inputs,
+    params,
+  };
+  const end = AbortSignal.timeout(PATIENCE_MS);
+  const answer = await insist(() => submitRequest(services.redis, submission), end).catch((error) => {
+    if (error !== end.reason) throw error;
+    // It may have been accepted all the same: its inputs stay, and are removed by their registration if it was not.
+    throw new ApiError('temporarily_unavailable', 'The queue does not answer at the moment.', {
+      retryAfter: AWAY_RETRY_SECONDS,
+    });
+  });
+  if (answer.verdict === 'accepted') return answer;
+  if (inputs.length > 0) await registerObjects(services.redis, namespace, { objects: inputs, removeInMs: 0 });
+  if (answer.verdict === 'duplicate') return answer;
+  throw describeRefusal(answer, config);
+}
+
+const digestOrder = (order: MediaOrder, sha256: string, deployment: string): string | null =>
+  order.idempotencyKey === null
+    ? null
+    : digestIdempotencyKey({ sha256, deployment, modality: order.kind, header: order.idempotencyKey });
+
+async function findEarlier(
+  services: MediaServices,
+  state: GatewayState,
+  digest: string,
+): Promise<Accepted | null> {
+  const { namespace, name } = services.config(state);
+  const record = await findSubmission(services.redis, namespace, digest);
+  if (!record) return null;
+  const { id, status } = record;
+  if (status !== 'queued' && status !== 'running') return { id, status, estimatedSeconds: 0 };
+  const [pace, waiting] = await Promise.all([
+    readPace(services.redis, namespace, name),
+    status === 'queued' ? countWaiting(services.redis, namespace, name) : 0,
+  ]);
+  const turns = waiting / services.countSlots(state) + 1;
+  return { id, status, estimatedSeconds: Math.max(1, Math.ceil((turns * (pace ?? 1_000)) / 1_000)) };
+}
+
+/** Millionths. */
+function priceOrder(order: MediaOrder, { pricing }: GatewayConfig): number {
+  if (order.kind === 'image') return (pricing.perImage ?? 0) * order.parameters.n;
+  return Math.round((pricing.perVideoSecond ?? 0) * Number(order.seconds));
+}
+
+function describeRefusal(refusal: SubmissionAnswer, { name, limits }: GatewayConfig): ApiError {
+  switch (refusal.verdict) {
+    case 'queue_full':
+      return new ApiError(
+        'queue_full',
+        `The deployment ${name} holds as many queued requests as it may (${limits.maxQueued}, and of one API key half ` +
+          'of them while others wait).',
+        { retryAfter: LATER_RETRY_SECONDS },
+      );
+    case 'credit':
+      return new ApiError('insufficient_quota', "The workspace's credit does not suffice for this request.", {
+        status: PAYMENT_REQUIRED,
+      });
+    case 'refused':
+      return new ApiError('temporarily_unavailable', `Nothing may be queued here: ${refusal.reason}`, {
+        retryAfter: LATER_RETRY_SECONDS,
+      });
+    default:
+      return new ApiError('no_pod_available', `The deployment ${name} is being deleted.`, {
+        retryAfter: LATER_RETRY_SECONDS,
+      });
+  }
+}
