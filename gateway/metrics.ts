@@ -35,6 +35,10 @@ export interface GatewayMetrics {
   /** Label: modality. */
   queueWait: Histogram;
   jobDuration: Histogram;
+  /** Label: outcome (`removed`, `failed`, `dropped`). */
+  cleanedObjects: Counter<'outcome'>;
+  /** Label: outcome (`ended`, `given_back`, `forgotten`). */
+  sweptRequests: Counter<'outcome'>;
 }
 
 export function createMetrics(): GatewayMetrics {
@@ -108,6 +112,8 @@ export function createMetrics(): GatewayMetrics {
       label: 'modality',
       bounds: JOB_SECONDS,
     }),
+    cleanedObjects: counter('cleaned_objects_total', 'Stored objects whose time had come', ['outcome']),
+    sweptRequests: counter('swept_requests_total', 'Requests that the sweeper moved on', ['outcome']),
     redisAway: new Gauge({
       name: 'berth_gateway_redis_away',
       help: '1 while requests are admitted without Redis',

@@ -3,6 +3,7 @@ import type { RedisConnection } from '../../redis/client.ts';
 import { readWorkspaces } from '../../redis/published.ts';
 import { createExpiryGate } from '../../redis/request-sweep.ts';
 import type { Logger } from '../log.ts';
+import type { GatewayMetrics } from '../metrics.ts';
 import type { Stores } from '../storage/stores.ts';
 import { Cleaner } from './cleaner.ts';
 import { startSweeper } from './sweeper.ts';
@@ -11,6 +12,7 @@ export interface HousekeepingOptions {
   connection: RedisConnection;
   stores: Pick<Stores, 'find'>;
   log: Logger;
+  metrics: Pick<GatewayMetrics, 'cleanedObjects' | 'sweptRequests'>;
 }
 
 export interface Housekeeping {
@@ -18,13 +20,30 @@ export interface Housekeeping {
   close(): Promise<void>;
 }
 
-export function startHousekeeping({ connection, stores, log }: HousekeepingOptions): Housekeeping {
+export function startHousekeeping(options: HousekeepingOptions): Housekeeping {
+  const { connection, stores, log, metrics } = options;
   const { redis } = connection;
   const gate = createExpiryGate();
   const stopListening = connection.onStateChange(() => gate.reset());
   const listWorkspaces = () => readWorkspaces(redis);
-  const sweeper = startSweeper({ redis, gate, listWorkspaces, log });
-  const cleaner = new Cleaner({ redis, stores, listWorkspaces, log });
+  const sweeper = startSweeper({
+    redis,
+    gate,
+    listWorkspaces,
+    onSwept: (_, { ended, givenBack, forgotten }) => {
+      metrics.sweptRequests.inc({ outcome: 'ended' }, ended);
+      metrics.sweptRequests.inc({ outcome: 'given_back' }, givenBack);
+      metrics.sweptRequests.inc({ outcome: 'forgotten' }, forgotten);
+    },
+    log,
+  });
+  const cleaner = new Cleaner({
+    redis,
+    stores,
+    listWorkspaces,
+    onObject: (outcome) => metrics.cleanedObjects.inc({ outcome }),
+    log,
+  });
   return {
     close: async () => {
       stopListening();

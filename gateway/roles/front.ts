@@ -93,7 +93,7 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
     listen(internal, environment.internalPort, host),
     listen(metricsServer, metricsPort, host),
   ]);
-  const housekeeping = startHousekeeping({ connection, stores: storage.stores, log });
+  const housekeeping = startHousekeeping({ connection, stores: storage.stores, log, metrics });
   log.info({ port: httpPort }, 'listening');
 
   return {

@@ -106,7 +106,7 @@ export async function startLocal(environment: LocalEnvironment): Promise<Local> 
   servers.push(admin, metricsServer);
   await listen(admin, environment.adminPort, environment.host);
   await listen(metricsServer, environment.metricsPort, environment.host);
-  const housekeeping = startHousekeeping({ connection, stores: storage.stores, log });
+  const housekeeping = startHousekeeping({ connection, stores: storage.stores, log, metrics });
   log.info({ port: environment.frontPort, deployments: environment.deployments.length }, 'listening');
 
   return {

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { workKeys } from '../../../contract/redis-keys.ts';
 import { type Sweeper, startSweeper } from '../../../gateway/housekeeping/sweeper.ts';
 import { createLog } from '../../../gateway/log.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
