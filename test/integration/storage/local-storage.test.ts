@@ -1,0 +1,82 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { PUBLIC_ONLY } from '../../../gateway/egress/agent.ts';
+import { openLocalStorage, type ServerStorage } from '../../../gateway/roles/server-storage.ts';
+import { resultKey } from '../../../gateway/storage/object-keys.ts';
+import { storeFiles } from '../../../gateway/storage/uploads.ts';
+import type { RedisConnection } from '../../../redis/client.ts';
+import { loadLibrary } from '../../../redis/library.ts';
+import { findFreePort } from '../../support/child-program.ts';
+import { connectTo, until } from '../../support/redis-client.ts';
+import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { newRequestId, newToken } from '../../support/request-fixture.ts';
+
+describe('the storage of `make run`', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-local-storage-'));
+  let server: RedisServer;
+  let connection: RedisConnection;
+  let storage: ServerStorage;
+  let port: number;
+  const open = () =>
+    openLocalStorage({
+      environment: {
+        masterKey: 'test-master-key',
+        bucket: null,
+        folder: { path: join(folder, 'objects'), port },
+        spool: { folder: join(folder, 'spool'), mostBytes: 1024 },
+      },
+      redis: connection.redis,
+      egress: PUBLIC_ONLY,
+      host: '127.0.0.1',
+    });
+  before(async () => {
+    server = await startRedis();
+    connection = await connectTo(server);
+    await loadLibrary(connection.redis);
+    port = await findFreePort();
+    storage = await open();
+  });
+  after(async () => {
+    await storage?.close();
+    await connection?.close();
+    await server?.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  const store = async (text: string) => {
+    const { services } = storage;
+    const source = (async function* () {
+      yield Buffer.from(text);
+    })();
+    const file = await services.spool.hold(source, { mostBytes: 1024 });
+    const place = { workspace: 'team', request: newRequestId(), token: newToken() };
+    const files = [{ file, key: resultKey(place, 0, 'txt'), contentType: 'text/plain' }];
+    const where = { namespace: 'team', credential: null };
+    const until = { removeInMs: 60_000, deadlineMs: 10_000 };
+    return storeFiles({ ...services, redis: connection.redis }, { ...where, files, ...until });
+  };
+  const link = async (key: string, expiresInSeconds: number) => {
+    const question = { namespace: 'team', credential: null, objects: [{ key }], expiresInSeconds };
+    const [url] = await storage.services.broker.signGets(question);
+    return url!;
+  };
+
+  it('keeps results and gives links to them on an origin of their own, which end', async () => {
+    const { objects, bucket, provider } = await store('hello');
+    expect({ bucket, provider }).to.deep.equal({ bucket: 'berth', provider: null });
+    const url = await link(objects[0]!.key, 2);
+    expect(new URL(url).port).to.equal(String(port));
+    expect(await (await fetch(url)).text()).to.equal('hello');
+    await until(async () => (await fetch(url)).status === 403, 'the end of the link', 6_000);
+  });
+
+  it('keeps results and links over a restart', async () => {
+    const { objects } = await store('again');
+    const url = await link(objects[0]!.key, 60);
+    await storage.close();
+    storage = await open();
+    expect(await (await fetch(url)).text()).to.equal('again');
+  });
+});
