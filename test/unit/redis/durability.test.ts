@@ -1,0 +1,28 @@
+import { expect } from 'chai';
+import { type DurabilitySettings, judgeServer } from '../../../redis/durability.ts';
+import type { RedisInspection } from '../../../redis/inspection.ts';
+
+const good = { persistence: 'aof', evictionSafe: true, usedMemory: 84, maxMemory: 100 } as const;
+const evicting = { evictionSafe: false, usedMemory: 100 };
+const allowed = { allowLoss: true };
+
+describe('the judgement of a Redis that is to keep requests', () => {
+  const cases: [string, Partial<RedisInspection>, DurabilitySettings, RegExp | null][] = [
+    ['an append-only file and memory left', {}, {}, null],
+    ['snapshots', { persistence: 'rdb' }, {}, null],
+    ['no persistence', { persistence: 'none' }, {}, /keeps nothing/],
+    ['no persistence that is allowed', { persistence: 'none' }, allowed, null],
+    ['eviction', evicting, {}, /drops keys/],
+    ['eviction that is allowed', evicting, allowed, null],
+    ['85 % of its memory in use', { usedMemory: 85 }, {}, /85 %/],
+    ['85 % of its memory in use, whatever is allowed', { usedMemory: 85 }, allowed, /85 %/],
+    ['no limit of memory', { usedMemory: 1e12, maxMemory: 0 }, {}, null],
+  ];
+  for (const [what, inspection, settings, expected] of cases) {
+    it(`${expected ? 'refuses' : 'takes'} one with ${what}`, () => {
+      const reason = judgeServer({ ...good, ...inspection }, settings);
+      if (expected) expect(reason).to.match(expected);
+      else expect(reason).to.equal(null);
+    });
+  }
+});
