@@ -96,6 +96,7 @@ export function parseSettings(env: Variables, secrets: OperatorSecrets): Operato
     redisURL: readRequired(env, 'OPERATOR_REDIS_URL'),
     redisUsers: readOneOf(env, 'OPERATOR_REDIS_USERS', REDIS_USER_MODES, 'managed'),
     externalRedisSecret: env.OPERATOR_EXTERNAL_REDIS_SECRET || 'berth-redis',
+    allowVolatileQueue: readOneOf(env, 'OPERATOR_ALLOW_VOLATILE_QUEUE', BOOLEANS, 'false') === 'true',
     watchNamespaces: readList(env, 'OPERATOR_WATCH_NAMESPACES'),
     ...secrets,
   };

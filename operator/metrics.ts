@@ -7,6 +7,8 @@ export interface MetricSources {
   watches: () => { resource: string; ageMs: number; objects: number; missed: number; failures: number }[];
   isLeading: () => boolean;
   isRedisUp: () => boolean;
+  isQueueRefused: () => boolean;
+  credentials: () => { verified: string; count: number }[];
   droppedEvents: () => number;
 }
 
@@ -82,6 +84,20 @@ export function createMetrics() {
       });
       gauge('leader', '1 while this process leads.', [], (set) => set({}, sources.isLeading() ? 1 : 0));
       gauge('redis_up', '1 while publishing works.', [], (set) => set({}, sources.isRedisUp() ? 1 : 0));
+      gauge(
+        'queue_refused',
+        '1 while requests may not be queued: Redis may lose them, or is full.',
+        [],
+        (set) => set({}, sources.isQueueRefused() ? 1 : 0),
+      );
+      gauge(
+        'storage_credentials',
+        'StorageCredentials, by their condition Verified.',
+        ['verified'],
+        (set) => {
+          for (const { verified, count } of sources.credentials()) set({ verified }, count);
+        },
+      );
       gauge('events_dropped', 'Events that were not written.', [], (set) => set({}, sources.droppedEvents()));
     },
     contentType: registry.contentType,

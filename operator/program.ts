@@ -9,7 +9,7 @@ import { inspectRedis } from '../redis/inspection.ts';
 import { readCredentials } from '../redis/published.ts';
 import { createApplier } from './kube/apply.ts';
 import type { KubeClient } from './kube/client.ts';
-import { createEventRecorder } from './kube/events.ts';
+import { createEventRecorder, type EventNote } from './kube/events.ts';
 import { createLeaderLease } from './kube/leader-lease.ts';
 import type { Log } from './kube/log.ts';
 import { RESOURCES } from './kube/resource.ts';
@@ -19,7 +19,7 @@ import { Publisher } from './publish/publisher.ts';
 import { createCatalogue } from './reconcile/catalogue.ts';
 import { createClusterView } from './reconcile/cluster-view.ts';
 import { createControllers } from './reconcile/controllers.ts';
-import { CredentialIndex } from './reconcile/credential-index.ts';
+import { CredentialIndex, countVerified } from './reconcile/credential-index.ts';
 import { keepIndexes } from './reconcile/indexing.ts';
 import { KeyIndex } from './reconcile/key-index.ts';
 import { ModelIndex } from './reconcile/model-index.ts';
@@ -75,10 +75,12 @@ export function createProgram(options: ProgramOptions) {
     }),
     users: settings.redisUsers,
     masterKey: settings.masterKey,
+    allowVolatileQueue: settings.allowVolatileQueue,
     log,
     checkIntervalMs: options.checkIntervalMs,
     onDeploymentChange: (name) => controllers.models.queue.add(`${name.namespace}/${name.name}`),
     onStateChange: (state, reason) => void reportRedis(state, reason),
+    onRefusalChange: (refusal) => void reportRefusal(refusal),
   });
   keepIndexes(
     view,
@@ -153,6 +155,8 @@ export function createProgram(options: ProgramOptions) {
       })),
     isLeading: () => lease.isLeading(),
     isRedisUp: () => publisher.trouble === undefined,
+    isQueueRefused: () => publisher.asyncRefusal !== null,
+    credentials: () => countVerified(view.credentials.list()),
     droppedEvents: () => events.dropped(),
   });
 
@@ -168,21 +172,30 @@ export function createProgram(options: ProgramOptions) {
     if (state === 'up') void warnOfRedis();
   });
 
-  /** On the operator's own pod, where whoever runs Berth looks. */
   async function reportRedis(state: 'up' | 'away', reason: string): Promise<void> {
     if (state === 'up') log.info({}, 'Redis is back');
     else log.warn({ reason }, 'Redis is away: objects are reconciled, nothing is published');
-    const pod = await client.find(RESOURCES.Pod, { name: podName, namespace }).catch(() => undefined);
-    if (!pod) return;
-    const away = {
-      type: 'Warning',
-      reason: 'RedisUnavailable',
-      note: `nothing is published: ${reason}`,
-    } as const;
-    events.record(
-      pod,
-      state === 'away' ? away : { type: 'Normal', reason: 'RedisBack', note: 'publishing goes on' },
+    await recordOnPod(
+      state === 'away'
+        ? { type: 'Warning', reason: 'RedisUnavailable', note: `nothing is published: ${reason}` }
+        : { type: 'Normal', reason: 'RedisBack', note: 'publishing goes on' },
     );
+  }
+
+  async function reportRefusal(refusal: string | null): Promise<void> {
+    if (refusal === null) log.info({}, 'requests may be queued');
+    else log.warn({ reason: refusal }, 'no request may be queued: asynchronous work is answered with 503');
+    await recordOnPod(
+      refusal === null
+        ? { type: 'Normal', reason: 'QueueOpen', note: 'requests may be queued' }
+        : { type: 'Warning', reason: 'QueueRefused', note: `no request may be queued: ${refusal}` },
+    );
+  }
+
+  /** On the operator's own pod, where whoever runs Berth looks. */
+  async function recordOnPod(event: EventNote): Promise<void> {
+    const pod = await client.find(RESOURCES.Pod, { name: podName, namespace }).catch(() => undefined);
+    if (pod) events.record(pod, event);
   }
 
   return {

@@ -60,6 +60,9 @@ export interface OperatorSettings {
   /** With `redisUsers: external`: Secret of each workspace with keys `username` and `password`. */
   externalRedisSecret: string;
 
+  /** Let requests be queued on a Redis that may lose them. */
+  allowVolatileQueue: boolean;
+
   /** Namespaces to watch; all if empty. */
   watchNamespaces: readonly string[];
   /** Passwords, tokens and data keys derive from it. */

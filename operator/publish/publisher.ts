@@ -10,6 +10,8 @@ export interface PublisherSettings extends Omit<WriterSettings, 'redis'> {
   log: Log;
   /** A deployment's publication failed, or it succeeded after that, or gave it another host. */
   onDeploymentChange?: (name: DeploymentName) => void;
+  /** Requests may no longer be queued on this Redis, for a reason; null = they may again. */
+  onRefusalChange?: (refusal: string | null) => void;
   onStateChange?: (state: 'up' | 'away', reason: string) => void;
   /** Between two looks at whether Redis lost something; 5000. */
   checkIntervalMs?: number;
@@ -88,6 +90,11 @@ export class Publisher {
     return this.#trouble;
   }
 
+  /** Why requests may not be queued on this Redis; null = they may. */
+  get asyncRefusal(): string | null {
+    return this.#writer.asyncRefusal;
+  }
+
   /** Whether everything that is known of has been written. */
   get idle(): boolean {
     return this.#lastFull > 0 && !this.#everything && this.#dirty.size === 0 && !this.#writing;
@@ -119,10 +126,7 @@ export class Publisher {
   /** One round of work; a look at Redis when one is due. */
   async #step(): Promise<'done' | 'failed'> {
     try {
-      if (!this.#everything && this.#isCheckDue()) {
-        this.#lastCheck = Date.now();
-        this.#everything = this.#isResyncDue() || !(await this.#writer.isIntact());
-      }
+      if (this.#everything || this.#isCheckDue()) await this.#check();
       this.#writing = true;
       if (this.#everything) await this.#publishEverything();
       else await this.#publishDirty();
@@ -134,6 +138,15 @@ export class Publisher {
     } finally {
       this.#writing = false;
     }
+  }
+
+  async #check(): Promise<void> {
+    this.#lastCheck = Date.now();
+    if (await this.#writer.judgeServer()) {
+      this.#settings.onRefusalChange?.(this.#writer.asyncRefusal);
+      for (const namespace of this.#catalogue.namespaces()) this.mark({ what: 'workspace', namespace });
+    }
+    this.#everything ||= this.#isResyncDue() || !(await this.#writer.isIntact());
   }
 
   #isCheckDue(): boolean {

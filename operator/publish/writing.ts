@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { workspacePrefix, workspaceRedisPassword, workspaceRedisUser } from '../../contract/identity.ts';
 import { configKeys } from '../../contract/redis-keys.ts';
 import type { RedisClient } from '../../redis/client.ts';
+import { readServerHealth } from '../../redis/durability.ts';
 import { libraryIsLoaded, loadLibrary } from '../../redis/library.ts';
 import {
   publishApiKeys,
@@ -30,6 +31,8 @@ export interface WriterSettings {
   /** `managed`: a user for each namespace is made here; else somebody else does, or there is one for all. */
   users: 'managed' | 'external' | 'off';
   masterKey: string;
+  /** Let requests be queued on a Redis that may lose them. */
+  allowVolatileQueue: boolean;
   /** The host that Redis holds for a deployment became another one, or none. */
   onHostChange?: (name: DeploymentName) => void;
 }
@@ -38,9 +41,25 @@ export class Writer {
   readonly #settings: WriterSettings;
   /** Host last written for a deployment, so that a changed one is taken back. */
   readonly #hosts = new Map<string, string>();
+  #asyncRefusal: string | null = null;
 
   constructor(settings: WriterSettings) {
     this.#settings = settings;
+  }
+
+  /** Why nothing may be queued on this Redis, as last judged; null = it may. */
+  get asyncRefusal(): string | null {
+    return this.#asyncRefusal;
+  }
+
+  /** Judges the server anew; true when gateways have to be told. Figures within the reason change all the time. */
+  async judgeServer(): Promise<boolean> {
+    const { redis, allowVolatileQueue } = this.#settings;
+    const refusal = await readServerHealth(redis, { allowLoss: allowVolatileQueue });
+    const withoutFigures = (reason: string | null) => reason?.replace(/\d+/g, '') ?? null;
+    if (withoutFigures(refusal) === withoutFigures(this.#asyncRefusal)) return false;
+    this.#asyncRefusal = refusal;
+    return true;
   }
 
   /** The host under which the front knows a deployment, as last written. */
@@ -65,6 +84,7 @@ export class Writer {
     if (!(await isKnownPrefix(redis, prefix))) await publishRequestPrefix(redis, prefix);
     await publishWorkspace(redis, target.namespace, {
       creditMicros: catalogue.creditMicros(target.namespace),
+      asyncRefusal: this.#asyncRefusal,
     });
   }
 

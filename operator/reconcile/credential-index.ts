@@ -1,8 +1,11 @@
 /** All StorageCredentials as last seen, with the id that each claims, and what of each is to be published. */
 import { deriveId } from '../../contract/identity.ts';
+import type { Condition } from '../../contract/kubernetes-types.ts';
 import type { PublishedCredential } from '../../contract/redis-keys.ts';
 import { type StorageCredential, storageCredential } from '../../contract/storage-credential.ts';
+import type { KubeObject } from '../kube/object.ts';
 import type { WantedCredential } from '../publish/catalogue.ts';
+import { findCondition } from '../status/condition-list.ts';
 import { toMillis } from '../status/times.ts';
 import { ClaimIndex } from './claim-index.ts';
 import { type Parsed, parseObject, type RawObject } from './parsing.ts';
@@ -77,3 +80,14 @@ export class CredentialIndex {
 
 export const credentialIdOf = ({ metadata, spec }: StorageCredential): number =>
   spec.id ?? deriveId('StorageCredential', metadata.namespace, metadata.name);
+
+/** How many are in each state of their condition Verified. */
+export function countVerified(objects: readonly KubeObject[]): { verified: string; count: number }[] {
+  const counts = new Map<string, number>();
+  for (const { status } of objects) {
+    const { conditions = [] } = (status ?? {}) as { conditions?: Condition[] };
+    const verified = findCondition(conditions, 'Verified')?.status ?? 'Unknown';
+    counts.set(verified, (counts.get(verified) ?? 0) + 1);
+  }
+  return [...counts].map(([verified, count]) => ({ verified, count }));
+}

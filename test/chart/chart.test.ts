@@ -142,6 +142,10 @@ describe('the chart', () => {
       'redis.external.secretName=s',
     );
     expect(manifests.filter(({ kind }) => kind === 'StatefulSet')).to.deep.equal([]);
+    const external = ['redis.bundled.enabled=false', 'redis.external.url=redis://r:6379'];
+    expect(await refusal(...external, 'redis.external.secretName=s', 'redis.durability=strict')).to.match(
+      /appendfsync always/,
+    );
     expect(await refusal('redis.bundled.enabled=false')).to.match(
       /redis\.external\.(url|secretName) is required/,
     );
@@ -175,6 +179,7 @@ describe('the chart', () => {
     ['an unknown value', 'operator.replica=2', /replica/],
     ['no operator', 'operator.replicas=0', /replicas/],
     ['a route that is neither', 'ingress.via=Both', /via/],
+    ['a durability that is none', 'redis.durability=always', /durability/],
     ['a bucket without keys', 'storage.bucket=berth', /storage\.secretName is required/],
     ['a bucket that is a URL', 'storage.bucket=s3://berth', /bucket/],
     ['a store without a scheme', 'storage.endpoint=minio:9000', /endpoint/],

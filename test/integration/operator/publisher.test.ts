@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { buildGatewayConfig } from '../../../contract/gateway-config.ts';
 import { workspacePrefix, workspaceRedisPassword, workspaceRedisUser } from '../../../contract/identity.ts';
 import { modelDeployment } from '../../../contract/model-deployment.ts';
-import type { PublishedKey } from '../../../contract/redis-keys.ts';
+import { configKeys, type PublishedKey } from '../../../contract/redis-keys.ts';
 import { silentLog } from '../../../operator/kube/log.ts';
 import type {
   Catalogue,
@@ -67,6 +67,7 @@ describe('publishing to Redis', function () {
   let connection: RedisConnection;
   let catalogue: FakeCatalogue;
   let publisher: Publisher;
+  let queueStates: (string | null)[];
   let states: string[];
   let changes: string[];
 
@@ -76,9 +77,11 @@ describe('publishing to Redis', function () {
       catalogue,
       users: 'managed',
       masterKey: 'master',
+      allowVolatileQueue: false,
       log: silentLog,
       checkIntervalMs: 50,
       onStateChange: (state) => states.push(state),
+      onRefusalChange: (refusal) => queueStates.push(refusal),
       onDeploymentChange: ({ name }) => changes.push(name),
     });
     publisher.start();
@@ -91,6 +94,7 @@ describe('publishing to Redis', function () {
     await connection.untilUp(5_000);
     catalogue = new FakeCatalogue();
     states = [];
+    queueStates = [];
     changes = [];
   });
   afterEach(async () => {
@@ -150,6 +154,26 @@ describe('publishing to Redis', function () {
     await until(async () => (await readEpoch(connection.redis)) !== null);
     expect((await published('team-a', 'chat'))?.name).to.equal('chat');
     expect(await libraryIsLoaded(connection.redis)).to.equal(true);
+  });
+
+  it('tells every workspace that nothing may be queued while Redis keeps nothing, and when that is over', async () => {
+    catalogue.add('team-a', 'chat');
+    catalogue.add('team-b', 'chat');
+    const { redis } = connection;
+    await redis.config('SET', 'appendonly', 'no');
+    await redis.config('SET', 'save', '');
+    start();
+    const refusals = () =>
+      Promise.all(['team-a', 'team-b'].map((name) => redis.hget(configKeys(name).workspace, 'asyncRefusal')));
+    const every = async (expected: (refusal: string | null) => boolean) => (await refusals()).every(expected);
+    await until(() => every((refusal) => refusal?.includes('appendonly') ?? false));
+    await redis.config('SET', 'appendonly', 'yes');
+    await until(() => every((refusal) => refusal === null));
+    expect(queueStates.at(0)).to.match(/appendonly/);
+    expect(queueStates.at(-1)).to.equal(null);
+    const used = Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))![1]);
+    await redis.config('SET', 'maxmemory', String(Math.floor(used / 0.9)));
+    await until(() => every((refusal) => /% of its memory/.test(refusal ?? '')));
   });
 
   it('makes the users again when they alone vanish', async () => {

@@ -44,6 +44,7 @@ export const SETTINGS: OperatorSettings = {
   redisUsername: 'operator',
   redisPassword: 'operator-password',
   externalRedisSecret: 'berth-redis',
+  allowVolatileQueue: false,
   watchNamespaces: [],
   masterKey: 'master',
 };
