@@ -1,7 +1,7 @@
 /** A front's work between requests, shared by any number of fronts: the end of lost requests, the removal of objects. */
 import type { RedisConnection } from '../../redis/client.ts';
-import { readWorkspaces } from '../../redis/published.ts';
 import { createExpiryGate } from '../../redis/request-sweep.ts';
+import { forgetSwept, listSweptWorkspaces } from '../../redis/swept-workspaces.ts';
 import type { Logger } from '../log.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import type { Stores } from '../storage/stores.ts';
@@ -25,15 +25,16 @@ export function startHousekeeping(options: HousekeepingOptions): Housekeeping {
   const { redis } = connection;
   const gate = createExpiryGate();
   const stopListening = connection.onStateChange(() => gate.reset());
-  const listWorkspaces = () => readWorkspaces(redis);
+  const listWorkspaces = () => listSweptWorkspaces(redis);
   const sweeper = startSweeper({
     redis,
     gate,
     listWorkspaces,
-    onSwept: (_, { ended, givenBack, forgotten }) => {
+    onSwept: async (namespace, { ended, givenBack, forgotten }) => {
       metrics.sweptRequests.inc({ outcome: 'ended' }, ended);
       metrics.sweptRequests.inc({ outcome: 'given_back' }, givenBack);
       metrics.sweptRequests.inc({ outcome: 'forgotten' }, forgotten);
+      await forgetSwept(redis, namespace);
     },
     log,
   });

@@ -10,7 +10,7 @@ export interface SweeperOptions {
   gate: ExpiryGate;
   /** Those that went and left requests behind included. */
   listWorkspaces: () => Promise<readonly string[]>;
-  /** Nothing more was to be done for a workspace for now. */
+  /** After each step. */
   onSwept?: (namespace: string, result: SweepResult) => void | Promise<void>;
   log: Logger;
   intervalMs?: number;
