@@ -151,7 +151,7 @@ export function subscribe(
 }
 
 const AWAY_REPLIES =
-  /^(WRONGPASS|NOAUTH|NOPERM|LOADING|READONLY|MASTERDOWN|MISCONF|OOM|BUSY|NOREPLICAS|CLUSTERDOWN|TRYAGAIN)\b|^ERR (Function not found|max number of clients)|can't (run|access) this|can't access at least one/;
+  /^(WRONGPASS|NOAUTH|NOPERM|LOADING|READONLY|MASTERDOWN|MISCONF|OOM|BUSY|NOREPLICAS|CLUSTERDOWN|TRYAGAIN)\b|^ERR (Function not found|max number of clients|ACL failure in script)|can't (run|access) this|can't access at least one/;
 const AWAY_CONNECTIONS =
   /^(Connection is closed|Stream isn't writeable|Command timed out|Command aborted due to connection|Socket timeout|Reached the max retries|All sentinels are unreachable|connect ETIMEDOUT)/;
 const AWAY_CODES = new Set([
@@ -172,7 +172,7 @@ const AWAY_CODES = new Set([
  */
 export function isRedisAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  if (error.name === 'MaxRetriesPerRequestError') return true;
+  if (error.name === 'MaxRetriesPerRequestError' || error.name === 'NotDurableError') return true;
   if ('code' in error && AWAY_CODES.has(String(error.code))) return true;
   if ('previousErrors' in error && Array.isArray(error.previousErrors)) {
     return error.previousErrors.some(isRedisAway);

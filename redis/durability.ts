@@ -38,19 +38,21 @@ export async function readServerHealth(
 
 /**
  * `everysec`: an answer may come before the append-only file is on disk, up to a second at a crash of the host.
- * `strict`: it comes after, from Redis 7.2 on; such calls need a connection of their own, since they hold it up.
+ * `strict`: it comes after, from Redis 7.2 on. Such calls hold their connection up, so they need one of their own, with
+ * a command time-out of STRICT_COMMAND_MS.
  */
 export type Durability = 'everysec' | 'strict';
 
-/** Below the time-out of a command, so that the answer is this one. */
-const FSYNC_TIMEOUT_MS = 900;
+/** Redis writes every second, and later when the disk is slow. */
+const FSYNC_TIMEOUT_MS = 3000;
+export const STRICT_COMMAND_MS = FSYNC_TIMEOUT_MS + 1000;
 
-/** Not on disk in time, or not knowable: repeat the call with the same token. */
+/** Not on disk in time: `isRedisAway`, so repeat the call with the same token. */
 export class NotDurableError extends Error {
   override name = 'NotDurableError';
 }
 
-/** Returns once all that Redis was told before is on its disk. Throws NotDurableError, on each server before 7.2. */
+/** Returns once all that Redis was told before is on its disk, or throws: NotDurableError, or that it cannot be. */
 export async function waitForDisk(redis: RedisClient, namespace: string): Promise<void> {
   // A write of this connection's own: without any, after a reconnect, there would be nothing to wait for.
   const [written, waited] = (await redis
@@ -60,7 +62,7 @@ export async function waitForDisk(redis: RedisClient, namespace: string): Promis
     .exec())!;
   const error = written![0] ?? waited![0];
   if (error && /unknown command/i.test(error.message)) {
-    throw new NotDurableError('Strict durability needs Redis 7.2 or newer.');
+    throw new Error('Strict durability needs Redis 7.2 or newer.');
   }
   if (error) throw error;
   if ((waited![1] as [number, number])[0] < 1) {
