@@ -4,23 +4,20 @@ import Koa from 'koa';
 import type { GatewayConfig } from '../contract/gateway-config.ts';
 import type { RedisConnection } from '../redis/client.ts';
 import { Admissions } from './admission.ts';
-import type { Capacity } from './capacity.ts';
+import type { Capacity, EngineTarget } from './capacity.ts';
 import { EgressAgent, type EgressAgentOptions, PUBLIC_ONLY } from './egress/agent.ts';
-import { ApiError } from './error-response.ts';
 import type { Logger } from './log.ts';
+import { countSlots, type StorageServices } from './media/services.ts';
 import type { GatewayMetrics } from './metrics.ts';
 import { authenticate } from './middleware/authentication.ts';
 import { requireAvailability } from './middleware/availability.ts';
 import { createListener } from './middleware/chain.ts';
 import { answerErrors } from './middleware/errors.ts';
-import {
-  type GatewayMiddleware,
-  type GatewayState,
-  type Handler,
-  identifyRequest,
-} from './middleware/request-id.ts';
+import { type GatewayState, type Handler, identifyRequest } from './middleware/request-id.ts';
 import { findRoute } from './middleware/routing.ts';
 import { Pools } from './relay/pools.ts';
+import { runHandler } from './routes/handlers.ts';
+import { buildMediaHandlers } from './routes/media.ts';
 import { buildModelHandlers } from './routes/models.ts';
 import { ROUTES, type RouteName } from './routes/routes.ts';
 import { buildTextHandlers } from './routes/text.ts';
@@ -38,6 +35,8 @@ export interface SidecarAppOptions {
   onEngineLost?: () => void;
   /** Which URLs of tenants may be fetched; by default those that are public. */
   egress?: EgressAgentOptions;
+  /** The media routes need it; text models have none. */
+  storage?: StorageServices;
   /** Unix milliseconds. */
   clock?: () => number;
 }
@@ -58,17 +57,25 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
   const enginePools = new Pools();
   const peerPools = new Pools();
   const egress = new EgressAgent(options.egress ?? PUBLIC_ONLY);
+  const engines = {
+    capacity,
+    findPool: ({ local, origin }: EngineTarget) => (local ? enginePools : peerPools).get(origin),
+    onEngineLost,
+  };
   const handlers: Partial<Record<RouteName, Handler>> = {
-    ...buildTextHandlers({
-      config,
-      capacity,
-      findPool: ({ local, origin }) => (local ? enginePools : peerPools).get(origin),
-      egress,
-      settlements,
-      metrics,
-      onEngineLost,
-    }),
+    ...buildTextHandlers({ config, ...engines, egress, settlements, metrics }),
     ...buildModelHandlers({ config, engineReady }),
+    ...(options.storage &&
+      buildMediaHandlers({
+        config,
+        countSlots: () => countSlots(config(), 0),
+        redis,
+        storage: options.storage,
+        egress,
+        log,
+        metrics,
+        ...engines,
+      })),
   };
 
   const app = new Koa<GatewayState>();
@@ -83,7 +90,7 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
   // 5. The kind of model, then whether the deployment serves at all.
   app.use(requireAvailability(ROUTES, config));
   // 6. The route: body, its checks, a place on an engine, the answer, usage.
-  app.use(handle(handlers));
+  app.use(runHandler(handlers));
 
   return {
     listener: createListener(app),
@@ -94,11 +101,3 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
     },
   };
 }
-
-const handle =
-  (handlers: Partial<Record<RouteName, Handler>>): GatewayMiddleware =>
-  ({ state }) => {
-    const handler = handlers[state.route.name as RouteName];
-    if (!handler) throw new ApiError('not_found', `${state.route.path} is not served yet.`);
-    return handler(state);
-  };

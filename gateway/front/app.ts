@@ -2,13 +2,17 @@
 import type { RequestListener } from 'node:http';
 import Koa from 'koa';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
+import type { EgressAgent } from '../egress/agent.ts';
 import { ApiError } from '../error-response.ts';
 import type { Logger } from '../log.ts';
+import { countSlots, type MediaServices, type StorageServices } from '../media/services.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import { requireAvailability } from '../middleware/availability.ts';
 import { answerErrors } from '../middleware/errors.ts';
 import { type GatewayState, identifyRequest } from '../middleware/request-id.ts';
 import { findRoute } from '../middleware/routing.ts';
+import { runHandler } from '../routes/handlers.ts';
+import { buildMediaHandlers } from '../routes/media.ts';
 import { ROUTES } from '../routes/routes.ts';
 import { authenticate } from './authentication.ts';
 import { type Directory, type KnownDeployment, parseHost } from './directory.ts';
@@ -21,6 +25,8 @@ export interface FrontAppOptions {
   redis: RedisClient;
   log: Logger;
   metrics: GatewayMetrics;
+  storage: StorageServices;
+  egress: EgressAgent;
   /** Answers for this one deployment, whatever the host. */
   fixed?: { namespace: string; name: string };
 }
@@ -30,7 +36,10 @@ interface FrontState extends GatewayState {
 }
 type FrontMiddleware = Koa.Middleware<FrontState>;
 
-/** In the order of the checks: who is meant, does the route exist, who serves it; else who asks, and why nobody does. */
+/**
+ * In the order of the checks: who is meant, does the route exist, who serves it; else who asks, and either the front can
+ * do it itself (queue work, tell of requests), or it says why nobody does.
+ */
 export function createFrontApp(options: FrontAppOptions): RequestListener {
   const app = new Koa<FrontState>();
   app.use(identifyRequest());
@@ -40,7 +49,10 @@ export function createFrontApp(options: FrontAppOptions): RequestListener {
   app.use(proxyToReplica(options.proxy));
   app.use(authenticateCaller(options.redis));
   app.use(requireWillingness);
-  app.use(refuse);
+  app.use(refuseWithoutReplica);
+  const services = buildServices(options);
+  const serve = runHandler(buildMediaHandlers(services));
+  app.use(({ state }) => serve({ state }));
   const handle = app.callback();
   return (req, res) => void handle(req, res);
 }
@@ -85,7 +97,8 @@ const authenticateCaller =
   (redis: RedisClient): FrontMiddleware =>
   async (ctx, next) => {
     const { namespace } = ctx.state.deployment.config;
-    await authenticate(redis, namespace, ctx.req.headers.authorization).catch(explainAbsence);
+    const sha256 = await authenticate(redis, namespace, ctx.req.headers.authorization).catch(explainAbsence);
+    ctx.state.keyHash = sha256;
     return next();
   };
 
@@ -93,10 +106,24 @@ const authenticateCaller =
 const requireWillingness: FrontMiddleware = (ctx, next) =>
   requireAvailability(ROUTES, () => ctx.state.deployment.config)(ctx, next);
 
-const refuse: FrontMiddleware = (ctx) => {
+const refuseWithoutReplica: FrontMiddleware = (ctx, next) => {
+  if (ctx.state.route.served !== 'ready') return next();
   const { message, retryAfter } = describeUnavailability(ctx.state.deployment.config);
   throw new ApiError('no_pod_available', message, { retryAfter });
 };
+
+function buildServices({ redis, storage, egress, log, metrics }: FrontAppOptions): MediaServices {
+  const deploymentOf = (state: GatewayState) => (state as FrontState).deployment;
+  return {
+    config: (state) => deploymentOf(state).config,
+    countSlots: (state) => countSlots(deploymentOf(state).config, deploymentOf(state).addresses.length),
+    redis,
+    storage,
+    egress,
+    log,
+    metrics,
+  };
+}
 
 function explainAbsence(error: unknown): never {
   if (!isRedisAway(error)) throw error;

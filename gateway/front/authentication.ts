@@ -12,15 +12,17 @@ const REFUSALS: Partial<Record<Verdict, string>> = {
   unknown_key: 'is not valid here',
 };
 
-/** Throws ApiError 401, or Redis' own error while it is away (contract: Authentication). */
+/** The key's hash. Throws ApiError 401, or Redis' own error while it is away (contract: Authentication). */
 export async function authenticate(
   redis: RedisClient,
   namespace: string,
   authorization: string | undefined,
-): Promise<void> {
+): Promise<string> {
   const key = BEARER.exec(authorization ?? '')?.[1]?.trim();
   if (!key) throw new ApiError('invalid_api_key', 'Send the header "Authorization: Bearer <API_KEY>".');
-  const { verdict } = await admit(redis, { namespace, sha256: hashApiKey(key), counted: false });
+  const sha256 = hashApiKey(key);
+  const { verdict } = await admit(redis, { namespace, sha256, counted: false });
   const refusal = REFUSALS[verdict];
   if (refusal) throw new ApiError('invalid_api_key', `The API key ${refusal}.`);
+  return sha256;
 }

@@ -29,3 +29,8 @@ export interface StorageServices {
   /** First 8 digits of a workspace's request ids. */
   requestPrefix: (namespace: string) => string;
 }
+
+/** Places of all replicas together, `ready` of which are known to be there; at least 1. */
+export function countSlots({ replicas, concurrency }: GatewayConfig, ready: number): number {
+  return Math.max(1, ready, replicas ?? 1) * (concurrency ?? 1);
+}

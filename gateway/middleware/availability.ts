@@ -18,7 +18,7 @@ export const requireAvailability =
         `${modelId} is ${KIND_WORDS[kind]}; ${route.path} needs ${route.kinds.map((each) => KIND_WORDS[each]).join(' or ')}. ` +
           `This deployment serves ${table.listFor(kind)}.`,
       );
-    if (paused || deleting)
+    if ((paused || deleting) && route.served !== 'always')
       throw new ApiError(
         'no_pod_available',
         `The deployment ${name} is ${paused ? 'paused' : 'being deleted'}.`,

@@ -1,9 +1,11 @@
 /** What a worker will need of an order: its files in the managed bucket, its parameters in the record. */
 import { MAX_PARAMS_BYTES, type StoredObject } from '../../contract/request.ts';
+import { ApiError } from '../error-response.ts';
 import { listFiles, type MediaOrder, type UploadedFile } from '../media/order.ts';
 import type { MediaServices } from '../media/services.ts';
 import type { GatewayState } from '../middleware/request-id.ts';
 import { inputKey } from '../storage/object-keys.ts';
+import { UploadError } from '../storage/upload-error.ts';
 import { storeFiles } from '../storage/uploads.ts';
 import type { Job, StoredJob } from './job.ts';
 
@@ -27,7 +29,7 @@ const UPLOAD_MS = 60_000;
 const ORPHANED_MS = 15 * 60_000;
 const EXTENSIONS: Record<string, string> = { 'image/png': 'png', 'image/jpeg': 'jpg', 'image/webp': 'webp' };
 
-/** Throws ApiError, UploadError, or ClientGone where the client leaves before all is stored. */
+/** Throws ApiError, or ClientGone where the client leaves before all is stored. */
 export async function storeJob(services: MediaServices, place: JobPlace): Promise<SubmittedJob> {
   const files = listFiles(place.order);
   const names = files.map((file, index) => `${index}.${EXTENSIONS[file.contentType] ?? 'bin'}`);
@@ -70,7 +72,10 @@ async function store(
       deadlineMs: UPLOAD_MS,
       signal: state.exchange.signal,
     },
-  );
+  ).catch((error) => {
+    state.exchange.check();
+    throw error instanceof UploadError ? new ApiError(error.code, error.message) : error;
+  });
   return objects;
 }
 

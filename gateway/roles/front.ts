@@ -7,6 +7,7 @@ import { connectRedis, type RedisConnection, type RedisSettings, subscribe } fro
 import { readCredential, readDeployment, readHost, readReplicas } from '../../redis/published.ts';
 import { Activity } from '../admin/activity.ts';
 import { createAdminServer, OK, unavailable } from '../admin/server.ts';
+import { EgressAgent } from '../egress/agent.ts';
 import type { FrontEnvironment } from '../environment.ts';
 import { createFrontApp } from '../front/app.ts';
 import { Directory } from '../front/directory.ts';
@@ -61,7 +62,9 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
   const activity = new Activity();
   const { host, httpPort, adminPort, metricsPort, replicaPort } = environment;
   const proxy = { pools, picker: new ReplicaPicker(), replicaPort };
-  const app = createFrontApp({ directory, proxy, redis: connection.redis, log, metrics });
+  const egress = new EgressAgent(environment.egress);
+  const { redis } = connection;
+  const app = createFrontApp({ directory, proxy, redis, storage: storage.services, egress, log, metrics });
   const listener: RequestListener = (req, res) => {
     activity.track(res);
     app(req, res);
@@ -106,6 +109,7 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
       clearInterval(sweep);
       await pools.destroy();
       await storage.close();
+      await egress.close();
       await subscription.close();
       await connection.close();
       log.info('ended');

@@ -7,6 +7,7 @@ import { channels } from '../../contract/redis-keys.ts';
 import { connectRedis, type RedisConnection, type RedisSettings, subscribe } from '../../redis/client.ts';
 import { readDeployment } from '../../redis/published.ts';
 import { createAdminServer, OK, unavailable } from '../admin/server.ts';
+import { EgressAgent } from '../egress/agent.ts';
 import type { LocalDeployment, LocalEnvironment } from '../environment.ts';
 import { createFrontApp, type FrontAppOptions } from '../front/app.ts';
 import { ReplicaPicker } from '../front/replica-picker.ts';
@@ -60,7 +61,17 @@ export async function startLocal(environment: LocalEnvironment): Promise<Local> 
   });
   const pools = new Pools();
   const proxy = { pools, picker: new ReplicaPicker(), replicaPort: environment.httpPort };
-  const front: FrontAppOptions = { directory, proxy, redis: connection.redis, log, metrics };
+  const egress = new EgressAgent(environment.egress);
+  const { redis } = connection;
+  const front: FrontAppOptions = {
+    directory,
+    proxy,
+    redis,
+    storage: storage.services,
+    egress,
+    log,
+    metrics,
+  };
   const parts: LocalParts = { environment, storage, connection, metrics, log };
 
   const servers: Server[] = [];
@@ -116,6 +127,7 @@ export async function startLocal(environment: LocalEnvironment): Promise<Local> 
       await housekeeping.close();
       await pools.destroy();
       await storage.close();
+      await egress.close();
       await subscription.close();
       await connection.close();
     },

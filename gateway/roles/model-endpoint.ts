@@ -119,6 +119,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     log,
     onEngineLost: () => health.suspect(),
     egress: options.egress,
+    storage: options.storage,
   });
 
   const server = createServer(

@@ -1,5 +1,5 @@
 /** The image routes: an order is read, then queued, or served while its client waits. */
-import { ApiError, JSON_TYPE } from '../error-response.ts';
+import { ApiError } from '../error-response.ts';
 import { describeUnavailability } from '../front/unavailability.ts';
 import { answerEvents, answerInline, answerLinks } from '../media/image-answer.ts';
 import { ImageCharge } from '../media/image-charge.ts';
@@ -10,6 +10,7 @@ import type { MediaServices } from '../media/services.ts';
 import { type ImageEngines, makeImages } from '../media/sync-images.ts';
 import type { GatewayState } from '../middleware/request-id.ts';
 import { submitOrder } from '../queue/submission.ts';
+import { sendJSON } from './json-answer.ts';
 
 /** Without engines, as in the front, only what is asynchronous is served. */
 export type ImageServices = MediaServices & Partial<ImageEngines>;
@@ -33,19 +34,12 @@ async function serveImages(read: ReadOrder, services: ImageServices, state: Gate
 }
 
 async function queue(order: ImageOrder, services: ImageServices, state: GatewayState): Promise<void> {
-  const { exchange } = state;
   const { id, status, estimatedSeconds } = await submitOrder(services, state, order);
-  exchange.check();
-  const text = JSON.stringify({
-    id,
-    object: 'inference.request',
-    status,
-    modality: 'image',
-    estimated_seconds: estimatedSeconds,
-  });
-  const length = String(Buffer.byteLength(text));
-  exchange.res.writeHead(202, exchange.headers.concat('content-type', JSON_TYPE, 'content-length', length));
-  exchange.res.end(text);
+  sendJSON(
+    state.exchange,
+    { id, object: 'inference.request', status, modality: 'image', estimated_seconds: estimatedSeconds },
+    { status: 202 },
+  );
 }
 
 async function serveNow(order: ImageOrder, services: ImageServices, state: GatewayState): Promise<void> {

@@ -11,6 +11,11 @@ export interface Route {
   kinds: readonly ModelKind[] | null;
   /** Whether it counts against RPM, TPD and credit (contract: Limits). */
   isCounted: boolean;
+  /**
+   * When it is served: `ready` by a replica alone, `accepting` also while none is ready unless the deployment is paused or
+   * being deleted, `always` even then.
+   */
+  served: 'ready' | 'accepting' | 'always';
 }
 
 export interface RouteMatch {

@@ -1,9 +1,11 @@
 /** All routes of an endpoint (contract: Endpoints). */
 import { type Route, RouteTable } from './route-table.ts';
 
-const text = { method: 'POST', isCounted: true } as const;
-const models = { method: 'GET', kinds: null, isCounted: false } as const;
-const media = { method: 'POST', isCounted: false } as const;
+const text = { method: 'POST', isCounted: true, served: 'ready' } as const;
+const models = { method: 'GET', kinds: null, isCounted: false, served: 'ready' } as const;
+const media = { method: 'POST', isCounted: false, served: 'accepting' } as const;
+/** A workspace's requests can be looked after at any of its endpoints. */
+const records = { kinds: null, isCounted: false, served: 'always' } as const;
 
 const ALL = [
   { ...text, name: 'chat_completions', path: '/v1/chat/completions', kinds: ['LLM'] },
@@ -15,6 +17,13 @@ const ALL = [
   { ...media, name: 'image_edits', path: '/v1/images/edits', kinds: ['Image'] },
   { ...media, name: 'videos', path: '/v1/videos', kinds: ['Video'] },
   { ...media, name: 'video_generations', path: '/v1/videos/generations', kinds: ['Video'] },
+  // Before what follows, since a pattern takes the rest of a path.
+  { ...records, name: 'video_content', method: 'GET', path: '/v1/videos/{id}/content' },
+  { ...records, name: 'video', method: 'GET', path: '/v1/videos/{id}' },
+  { ...records, name: 'video_delete', method: 'DELETE', path: '/v1/videos/{id}' },
+  { ...records, name: 'requests', method: 'GET', path: '/v1/requests' },
+  { ...records, name: 'request_cancel', method: 'POST', path: '/v1/requests/{id}/cancel' },
+  { ...records, name: 'request', method: 'GET', path: '/v1/requests/{id}' },
 ] as const satisfies readonly Route[];
 
 export type RouteName = (typeof ALL)[number]['name'];

@@ -1,0 +1,82 @@
+/** Follows, lists and cancels requests (contract: GET /v1/requests, GET /v1/requests/{id}, Cancel a request). */
+import { randomBytes } from 'node:crypto';
+import {
+  DEFAULT_LIST_LIMIT,
+  MAX_LIST_LIMIT,
+  REQUEST_ID,
+  REQUEST_STATUSES,
+  type RequestStatus,
+} from '../../contract/request.ts';
+import { type Cancellation, cancelRequest } from '../../redis/request-calls.ts';
+import { listRequests } from '../../redis/request-record.ts';
+import { ApiError } from '../error-response.ts';
+import { findRequest, guardAway, refuse, refuseForeign, signOutputs } from '../media/request-lookup.ts';
+import { describeRequest } from '../media/request-object.ts';
+import type { MediaServices } from '../media/services.ts';
+import type { GatewayState } from '../middleware/request-id.ts';
+import { insist } from '../queue/insistence.ts';
+import { sendJSON } from './json-answer.ts';
+
+export const buildRequestHandlers = (services: MediaServices) => ({
+  requests: async (state: GatewayState) => {
+    const { namespace, name: deployment } = services.config(state);
+    const query = readQuery(state.exchange.req.url!);
+    const records = await guardAway(listRequests(services.redis, { namespace, deployment, ...query }));
+    sendJSON(state.exchange, { object: 'list', data: records.map((record) => describeRequest(record)) });
+  },
+  request: async (state: GatewayState) => {
+    const record = await findRequest(services, state);
+    const isDone = record.status === 'succeeded';
+    const { namespace } = services.config(state);
+    const urls = isDone ? await signOutputs(services, namespace, record) : undefined;
+    sendJSON(state.exchange, describeRequest(record, urls));
+  },
+  request_cancel: async (state: GatewayState) => {
+    const outcome = await cancel(services, state);
+    if (outcome.verdict === 'canceled') return sendJSON(state.exchange, describeRequest(outcome.record));
+    throw new ApiError(
+      'request_not_cancellable',
+      `The request ${outcome.record.id} is ${outcome.record.status}; only queued requests can be canceled.`,
+    );
+  },
+});
+
+/** So long a client waits for a Redis that does not answer; the repeats have the same token. */
+const PATIENCE_MS = 5_000;
+
+/** What became of the wish to cancel the request that the path names. Throws ApiError. */
+export async function cancel(
+  services: MediaServices,
+  state: GatewayState,
+): Promise<Exclude<Cancellation, { verdict: 'unknown' }>> {
+  const id = state.parameter;
+  const { namespace } = services.config(state);
+  if (!REQUEST_ID.test(id)) throw refuse(id);
+  const claim = { namespace, id, token: randomBytes(16).toString('hex') };
+  const end = AbortSignal.timeout(PATIENCE_MS);
+  const outcome = await insist(() => cancelRequest(services.redis, claim), end).catch((error) => {
+    if (error !== end.reason) throw error;
+    throw new ApiError('temporarily_unavailable', 'Requests cannot be canceled at the moment.', {
+      retryAfter: 2,
+    });
+  });
+  if (outcome.verdict !== 'unknown') return outcome;
+  await refuseForeign(services, namespace, id);
+  throw refuse(id);
+}
+
+function readQuery(url: string): { status?: RequestStatus; limit: number } {
+  const query = new URLSearchParams(url.includes('?') ? url.slice(url.indexOf('?') + 1) : '');
+  const limit = query.get('limit') || String(DEFAULT_LIST_LIMIT);
+  if (!/^0*[1-9]\d{0,8}$/.test(limit))
+    throw new ApiError('invalid_request_error', '`limit` must be a whole number from 1 to 200.', {
+      param: 'limit',
+    });
+  const wanted = query.get('status') || null;
+  const status = REQUEST_STATUSES.find((each) => each === wanted);
+  if (wanted !== null && !status)
+    throw new ApiError('invalid_request_error', `\`status\` must be one of ${REQUEST_STATUSES.join(', ')}.`, {
+      param: 'status',
+    });
+  return { limit: Math.min(Number(limit), MAX_LIST_LIMIT), ...(status && { status }) };
+}
