@@ -44,9 +44,10 @@ export class Finalization {
   async advance(leaving: Leaving): Promise<Requeue> {
     const { key, live, signal } = leaving;
     if (!live.metadata.finalizers?.includes(FINALIZER)) return {};
+    // First, so that no worker begins another request, and the sweeper cancels what waits.
+    this.#context.publisher.mark(deploymentTarget(nameOf(key)));
     const waiting = (await this.#isNamespaceLeaving(live, signal)) ? 0 : await this.#removePods(leaving);
     if (waiting > 0) {
-      this.#context.publisher.mark(deploymentTarget(nameOf(key)));
       await leaving.report();
       return { requeueAfterMs: Math.min(waiting, RECHECK_MS) };
     }

@@ -5,7 +5,12 @@ import { RESOURCES } from '../../../operator/kube/resource.ts';
 import { BERTH_RESOURCES } from '../../../operator/reconcile/cluster-view.ts';
 import type { Wire } from '../../../operator/reconcile/wire.ts';
 import { readDeployment, readEpoch, readHost, readReplicas } from '../../../redis/published.ts';
+import { claimRequest, type Submission, submitRequest } from '../../../redis/request-calls.ts';
+import { readRequest } from '../../../redis/request-record.ts';
+import { sweepRequests } from '../../../redis/request-sweep.ts';
+import { newToken, submissionOf } from '../../support/request-fixture.ts';
 import { useHarness } from './operator-harness.ts';
+import { makeSettings } from './operator-settings.ts';
 import { until } from './until.ts';
 
 const MODEL = BERTH_RESOURCES.ModelDeployment;
@@ -49,6 +54,33 @@ describe('the life of the operator and of what it runs', function () {
       expect(await readDeployment(redis.redis, namespace, 'leaving')).to.equal(null);
       expect(await readReplicas(redis.redis, namespace, 'leaving')).to.deep.equal([]);
       expect(await readHost(redis.redis, `leaving--${namespace}.example.test`)).to.equal(null);
+    });
+
+    it('lets what is queued be canceled at once, and what runs go on until the pod has gone', async () => {
+      const { cluster, redis, startOperator } = harness;
+      startOperator({ settings: makeSettings({ allowVolatileQueue: true }) });
+      await cluster.createModel(namespace, 'film', { kind: 'Video' });
+      await until(async () => (await deploymentOf('film')) !== undefined);
+      const pod = await cluster.makeReadyPod(namespace, 'film');
+      await until(async () => (await readDeployment(redis.redis, namespace, 'film')) !== null);
+      await until(async () => (await readEpoch(redis.redis)) !== null);
+      const [runs, waits] = [1, 2].map(() => submissionOf({ namespace, deployment: 'film' })) as [
+        Submission,
+        Submission,
+      ];
+      for (const submission of [runs, waits])
+        expect(await submitRequest(redis.redis, submission)).to.include({ verdict: 'accepted' });
+      const token = newToken();
+      const claimed = await claimRequest(redis.redis, { namespace, deployment: 'film', token, pod });
+      expect(claimed?.claim.id).to.equal(runs.id);
+      await cluster.delete(MODEL, namespace, 'film');
+      await until(async () => (await readDeployment(redis.redis, namespace, 'film'))?.deleting === true);
+      await sweepRequests(redis.redis, namespace, { mayExpire: false });
+      const statusOf = async ({ id }: Submission) => (await readRequest(redis.redis, namespace, id))?.status;
+      expect([await statusOf(runs), await statusOf(waits)]).to.deep.equal(['running', 'canceled']);
+      expect(await isGone('film')).to.equal(false);
+      await cluster.removePod(namespace, pod);
+      await until(() => isGone('film'));
     });
 
     it('waits no longer than the drain time and two minutes', async () => {
