@@ -9,6 +9,7 @@ import { findFreePort } from '../../support/child-program.ts';
 import { MASTER_KEY, startFrontProcess } from '../../support/front-process.ts';
 import { probeFilm } from '../../support/media-files.ts';
 import { until } from '../../support/redis-client.ts';
+import type { RedisServer } from '../../support/redis-server.ts';
 import { type S3Server, startS3 } from '../../support/s3-server.ts';
 import { type JobStack, startJobStack } from './job-stack.ts';
 
@@ -30,12 +31,16 @@ describe('video jobs with a front and a bucket', function () {
     await s3?.stop();
   });
 
-  async function startFront(redisURL: string) {
+  async function startFront({ url: redisURL, admin }: RedisServer) {
     const front = await startFrontProcess({
       redisURL,
       replicaPort: await findFreePort(),
       secrets: { s3AccessKeyId: s3.accessKeyId, s3SecretAccessKey: s3.secretAccessKey },
-      env: { [GATEWAY_ENV.s3Bucket]: BUCKET, [GATEWAY_ENV.s3Endpoint]: s3.endpoint },
+      env: {
+        [GATEWAY_ENV.redisPassword]: admin!,
+        [GATEWAY_ENV.s3Bucket]: BUCKET,
+        [GATEWAY_ENV.s3Endpoint]: s3.endpoint,
+      },
     });
     frontSince = performance.now();
     const url = front.internalOrigin;

@@ -15,6 +15,7 @@ import { publishDeployment } from '../../../redis/publication.ts';
 import { type Submission, submitRequest } from '../../../redis/request-calls.ts';
 import { readRequest } from '../../../redis/request-record.ts';
 import { createExpiryGate, sweepRequests } from '../../../redis/request-sweep.ts';
+import { ensureWorkspaceUser } from '../../../redis/users.ts';
 import { findFreePort } from '../../support/child-program.ts';
 import {
   describeModel,
@@ -51,7 +52,7 @@ export interface StackOptions {
   /** Of the sweeper, after a restart of Redis. */
   graceMs?: number;
   /** In place of the test's own storage and sweeper. */
-  startFront?: (redisURL: string) => Promise<FrontStorage>;
+  startFront?: (server: RedisServer) => Promise<FrontStorage>;
 }
 
 export interface FrontStorage {
@@ -94,13 +95,16 @@ export async function startJobStack(options: StackOptions): Promise<JobStack> {
     },
     { namespace: NAMESPACE, name: 'media' },
   );
-  const server = await startRedis({ appendOnly: true });
+  const server = await startRedis({ appendOnly: true, aclFile: true });
   const connection = await connectTo(server);
   const { redis } = connection;
   await loadLibrary(redis);
+  // Sidecars have their workspace's rights and no others.
+  const user = { namespace: NAMESPACE, username: `ws:${NAMESPACE}`, password: 'secret' };
+  await ensureWorkspaceUser(redis, user);
   await publishDeployment(redis, config);
   const storage = await startStorageService();
-  const front = await options.startFront?.(server.url);
+  const front = await options.startFront?.(server);
   const sweeper = front ?? startSweeper(connection, options.graceMs ?? 0);
 
   const folder = mkdtempSync(join(tmpdir(), 'berth-pod-'));
@@ -109,6 +113,8 @@ export async function startJobStack(options: StackOptions): Promise<JobStack> {
     [SIDECAR_SECRET_FILES.peerToken]: PEER_TOKEN,
     [SIDECAR_SECRET_FILES.storageToken]: front?.token ?? 'storage-token',
     [SIDECAR_SECRET_FILES.requestPrefix]: PREFIX,
+    [SIDECAR_SECRET_FILES.redisUsername]: user.username,
+    [SIDECAR_SECRET_FILES.redisPassword]: user.password,
   }))
     writeFileSync(join(folder, file), text);
   const addresses = Array.from({ length: count }, (_, index) => `127.0.0.${20 + index}`);
