@@ -4,11 +4,17 @@ import { parseAllDocuments } from 'yaml';
 import { apiKey } from '../../../../contract/api-key.ts';
 import { modelDeployment } from '../../../../contract/model-deployment.ts';
 import { ENGINE_PRESETS } from '../../../../contract/model-pod.ts';
+import { storageCredential } from '../../../../contract/storage-credential.ts';
 import { workspace } from '../../../../contract/workspace.ts';
 import { build } from './fixtures.ts';
 
 const FOLDER = 'examples';
-const SCHEMAS = { ModelDeployment: modelDeployment, Workspace: workspace, APIKey: apiKey };
+const SCHEMAS = {
+  ModelDeployment: modelDeployment,
+  Workspace: workspace,
+  APIKey: apiKey,
+  StorageCredential: storageCredential,
+};
 
 const documents = readdirSync(FOLDER)
   .filter((file) => file.endsWith('.yaml'))
