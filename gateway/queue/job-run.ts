@@ -27,7 +27,7 @@ export type RunEnd = 'succeeded' | FailureCode | 'stale' | 'given_back';
 
 type GiveUp = 'stale' | 'deadline' | 'given_back';
 
-const LARGEST_PARAMETERS_BYTES = 1024 * 1024;
+const LARGEST_PARAMETERS_BYTES = 16 * 1024 * 1024;
 const LAST_WORDS_MS = 4_000;
 
 export class JobRun {
