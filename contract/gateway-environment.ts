@@ -56,6 +56,8 @@ export const GATEWAY_ENV = {
   /** Local: a folder in place of a bucket, and the port of its links. */
   storageFolder: 'GATEWAY_STORAGE_FOLDER',
   storagePort: 'GATEWAY_STORAGE_PORT',
+  /** Front and local: the address that messages to owners come from. The SMTP server is in the mounted Secret. */
+  mailFrom: 'GATEWAY_MAIL_FROM',
   logLevel: 'GATEWAY_LOG_LEVEL',
 } as const;
 

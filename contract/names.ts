@@ -55,6 +55,8 @@ export const FRONT_SECRET_FILES = {
   redisPassword: 'redis-password',
   s3AccessKeyId: 's3-access-key-id',
   s3SecretAccessKey: 's3-secret-access-key',
+  /** smtp://user:password@host:587; none: nobody is written to. */
+  smtpURL: 'smtp-url',
 } as const;
 
 /** Names of a deployment's children; `name` has at most 45 characters, so that all fit. */

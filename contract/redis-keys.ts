@@ -57,6 +57,12 @@ export const configKeys = (namespace: string) => ({
   workspace: tagged('c', namespace, 'workspace'),
   /** Hash: deployment name → GatewayConfig as JSON. */
   deployments: tagged('c', namespace, 'deployments'),
+  /**
+   * Hash: deployment name → what each submission and claim reads, since the whole configuration costs more than the rest
+   * of such a call: maxQueued, recordRetentionMs, videoTimeoutMs, registrationId, with a space between. Absent while
+   * the deployment is being deleted.
+   */
+  limits: tagged('c', namespace, 'limits'),
   /** Hash: deployment name → PublishedReplicas as JSON. */
   replicas: tagged('c', namespace, 'replicas'),
   /** Hash: `id:<id>` → PublishedCredential as JSON, `name:<name>` → the id. */

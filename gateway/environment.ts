@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { GATEWAY_ENV } from '../contract/gateway-environment.ts';
-import { PORTS, SIDECAR_SECRET_FILES } from '../contract/names.ts';
+import { FRONT_SECRET_FILES, PORTS, SIDECAR_SECRET_FILES } from '../contract/names.ts';
 import { createAddressPolicy } from './egress/address-policy.ts';
 import type { EgressSettings } from './egress/agent.ts';
 import {
@@ -25,6 +25,7 @@ import {
   secretFolder,
   type Variables,
 } from './variables.ts';
+import type { MailerOptions } from './webhooks/mailer.ts';
 
 export const GATEWAY_ROLES = ['sidecar', 'front', 'local'] as const;
 export type GatewayRole = (typeof GATEWAY_ROLES)[number];
@@ -64,6 +65,8 @@ export interface FrontEnvironment extends CommonEnvironment {
   /** Of the storage service. */
   internalPort: number;
   storage: ServerStorageEnvironment;
+  /** null: nobody is written to. */
+  mail: MailerOptions | null;
 }
 
 export interface LocalDeployment {
@@ -79,6 +82,7 @@ export interface LocalEnvironment extends CommonEnvironment {
   frontPort: number;
   deployments: LocalDeployment[];
   storage: LocalStorageEnvironment;
+  mail: MailerOptions | null;
 }
 
 const DEFAULT_DRAIN_MS: Record<GatewayRole, number> = { sidecar: 180_000, front: 150_000, local: 5_000 };
@@ -130,6 +134,7 @@ export function readFrontEnvironment(env: Variables): FrontEnvironment {
     replicaPort: readPort(env, GATEWAY_ENV.replicaPort, PORTS.http),
     internalPort: readPort(env, GATEWAY_ENV.internalPort, PORTS.internal),
     storage: readFrontStorage(env),
+    mail: readMail(env),
   };
 }
 
@@ -153,12 +158,23 @@ export function readLocalEnvironment(env: Variables): LocalEnvironment {
     ...readCommon(env, 'local'),
     frontPort: content.frontPort!,
     storage: readLocalStorage(env),
+    mail: readMail(env),
     deployments: content.deployments.map((deployment) => ({
       ...deployment,
       engineURL: deployment.engineURL ?? null,
       healthPath: deployment.healthPath ?? '/health',
     })),
   };
+}
+
+function readMail(env: Variables): MailerOptions | null {
+  const url = readSecret(secretFolder(env), FRONT_SECRET_FILES.smtpURL, false);
+  if (!url) return null;
+  if (!/^smtps?:$/.test(URL.parse(url)?.protocol ?? ''))
+    throw new EnvironmentError(
+      `${FRONT_SECRET_FILES.smtpURL} of the Secret must be an smtp:// or smtps:// URL`,
+    );
+  return { url, from: readRequired(env, GATEWAY_ENV.mailFrom) };
 }
 
 function readCommon(env: Variables, role: GatewayRole): CommonEnvironment {

@@ -39,6 +39,10 @@ export interface GatewayMetrics {
   cleanedObjects: Counter<'outcome'>;
   /** Label: outcome (`ended`, `given_back`, `forgotten`). */
   sweptRequests: Counter<'outcome'>;
+  /** Label: outcome (`delivered`, `failed`). */
+  webhookAttempts: Counter<'outcome'>;
+  /** Label: type of the event. */
+  webhookDuration: Histogram;
 }
 
 export function createMetrics(): GatewayMetrics {
@@ -114,6 +118,13 @@ export function createMetrics(): GatewayMetrics {
     }),
     cleanedObjects: counter('cleaned_objects_total', 'Stored objects whose time had come', ['outcome']),
     sweptRequests: counter('swept_requests_total', 'Requests that the sweeper moved on', ['outcome']),
+    webhookAttempts: counter('webhook_attempts_total', 'Attempts to deliver an event', ['outcome']),
+    webhookDuration: createHistogram(register, {
+      name: 'berth_gateway_webhook_attempt_seconds',
+      help: 'From the look-up of a receiver’s name to its answer',
+      label: 'type',
+      bounds: SECONDS,
+    }),
     redisAway: new Gauge({
       name: 'berth_gateway_redis_away',
       help: '1 while requests are admitted without Redis',

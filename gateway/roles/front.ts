@@ -21,6 +21,7 @@ import { createServer } from '../server.ts';
 import { closeServer, listen } from '../shutdown.ts';
 import { logRedisState } from './redis-state.ts';
 import { openServerStorage } from './server-storage.ts';
+import { openWebhookDelivery } from './webhook-delivery.ts';
 
 export interface Front {
   stop(): Promise<void>;
@@ -97,6 +98,15 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
     listen(metricsServer, metricsPort, host),
   ]);
   const housekeeping = startHousekeeping({ connection, stores: storage.stores, log, metrics });
+  const webhooks = openWebhookDelivery({
+    redis,
+    settings,
+    masterKey: environment.storage.masterKey,
+    egress: environment.egress,
+    mail: environment.mail,
+    log,
+    metrics,
+  });
   log.info({ port: httpPort }, 'listening');
 
   return {
@@ -105,7 +115,7 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
       activity.setClosing(true);
       await closeServer(server, environment.drainTimeoutMs);
       await Promise.all([admin, internal, metricsServer].map((each) => closeServer(each, ADMIN_CLOSE_MS)));
-      await housekeeping.close();
+      await Promise.all([housekeeping.close(), webhooks.close()]);
       clearInterval(sweep);
       await pools.destroy();
       await storage.close();

@@ -21,6 +21,7 @@ import { openDirectory } from './front.ts';
 import { type ModelEndpoint, startModelEndpoint } from './model-endpoint.ts';
 import { logRedisState } from './redis-state.ts';
 import { openLocalStorage, type ServerStorage } from './server-storage.ts';
+import { openWebhookDelivery } from './webhook-delivery.ts';
 
 export interface Local {
   stop(): Promise<void>;
@@ -118,13 +119,22 @@ export async function startLocal(environment: LocalEnvironment): Promise<Local> 
   await listen(admin, environment.adminPort, environment.host);
   await listen(metricsServer, environment.metricsPort, environment.host);
   const housekeeping = startHousekeeping({ connection, stores: storage.stores, log, metrics });
+  const webhooks = openWebhookDelivery({
+    redis,
+    settings,
+    masterKey: environment.storage.masterKey,
+    egress: environment.egress,
+    mail: environment.mail,
+    log,
+    metrics,
+  });
   log.info({ port: environment.frontPort, deployments: environment.deployments.length }, 'listening');
 
   return {
     stop: async () => {
       await Promise.all(endpoints.map((endpoint) => endpoint.stop()));
       await Promise.all(servers.map((server) => closeServer(server, ADMIN_CLOSE_MS)));
-      await housekeeping.close();
+      await Promise.all([housekeeping.close(), webhooks.close()]);
       await pools.destroy();
       await storage.close();
       await egress.close();
