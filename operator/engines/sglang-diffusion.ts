@@ -10,8 +10,13 @@ import {
 } from './engine.ts';
 import { SGLANG_IMAGE, SGLANG_UID } from './sglang.ts';
 
+const OUTPUTS = `${ENGINE_HOME}/outputs`;
+
+/** Its DELETE forgets a video and keeps the file: long after the gateway has fetched it, it goes. */
+const TIDY = `while sleep 600; do find ${OUTPUTS} -type f -mmin +180 -delete 2>/dev/null; done &`;
+
 /** Its workers take a parent with process id 1 for a dead one and end: a shell is that parent, and passes SIGTERM on. */
-const AS_CHILD = 'sglang "$@" & engine=$!; trap "kill -TERM $engine" TERM; wait $engine; wait $engine';
+const AS_CHILD = `${TIDY} sglang "$@" & engine=$!; trap "kill -TERM $engine" TERM; wait $engine; wait $engine`;
 
 export const sglangDiffusion: EnginePresetDefinition = {
   image: () => SGLANG_IMAGE,
@@ -28,7 +33,7 @@ export const sglangDiffusion: EnginePresetDefinition = {
       ...revisionFlag(location),
       ...(gpus > 1 ? [`--num-gpus=${gpus}`] : []),
       // Without a folder for results it refuses videos.
-      `--output-path=${ENGINE_HOME}/outputs`,
+      `--output-path=${OUTPUTS}`,
     ],
     env: [],
   }),

@@ -5,6 +5,7 @@ import type { KubeObject } from '../../../operator/kube/object.ts';
 import { RESOURCES, type Resource } from '../../../operator/kube/resource.ts';
 import { BERTH_RESOURCES } from '../../../operator/reconcile/cluster-view.ts';
 import { settle as settleUsage } from '../../../redis/calls.ts';
+import { chargeWorkspace } from '../../../redis/credit.ts';
 import { readApiKeys, readWorkspaces } from '../../../redis/published.ts';
 import { listWorkspaceUsers } from '../../../redis/users.ts';
 import { useHarness } from './operator-harness.ts';
@@ -183,6 +184,12 @@ describe('keys and workspaces', function () {
       clock.offset = 61_000;
       await change(Workspace, 'workspace', { ownerEmail: 'owner@example.test' });
       await until(async () => (await statusOf(Workspace, 'workspace')).creditRemaining === '10');
+      // Images and videos are paid from the same credit.
+      const charge = { namespace, token: 't2', micros: 2_000_000 };
+      expect(await chargeWorkspace(redis.redis, charge)).to.equal(true);
+      clock.offset = 122_000;
+      await change(Workspace, 'workspace', { ownerEmail: 'other@example.test' });
+      await until(async () => (await statusOf(Workspace, 'workspace')).creditRemaining === '8');
     });
 
     it('remakes a signing secret that was deleted to roll it', async () => {

@@ -107,6 +107,8 @@ describe('SGLang', () => {
     const { engine } = build(spec('sglang-diffusion', { kind: 'Video', gpu: { count: 2 } }));
     expect(engine.command!.slice(0, 2)).to.deep.equal(['bash', '-c']);
     expect(engine.args).to.include.members(['--num-gpus=2', '--output-path=/home/berth/outputs']);
+    // Nobody else removes the files.
+    expect(engine.command![2]).to.match(/find \/home\/berth\/outputs .*-mmin \+180 -delete/);
   });
 });
 
