@@ -1,6 +1,6 @@
 /** `make run` for tests: the launcher as a child process, in a state folder and on ports of its own. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type EndpointEntry, type EndpointsFile, readEndpoints } from '../../launch/endpoints-file.ts';
@@ -32,11 +32,18 @@ export async function startLocalStack(env: Record<string, string> = {}): Promise
     endpoints,
     find: (kind) => endpoints.deployments.find((entry) => entry.kind === kind && !entry.paused)!,
     stop: async () => {
+      if (output.includes('has ended')) tellEnd(output, folder);
       child.kill('SIGTERM');
       if (child.exitCode === null) await new Promise((resolve) => child.once('exit', resolve));
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** A part that ended by itself is why tests fail, and its log is gone with the folder. */
+function tellEnd(output: string, folder: string): void {
+  const log = readFileSync(join(folder, 'logs', 'gateway.log'), 'utf8');
+  console.error(`${output.slice(output.indexOf('Ctrl-C'))}\n${log.split('\n').slice(-20).join('\n')}`);
 }
 
 async function waitForEndpoints(
