@@ -38,9 +38,16 @@ export async function removeApiKey(redis: RedisClient, namespace: string, sha256
 
 export async function publishDeployment(redis: RedisClient, config: GatewayConfig): Promise<boolean> {
   const { namespace, name } = config;
-  const field = { key: configKeys(namespace).deployments, field: name, value: JSON.stringify(config) };
-  return writeField(redis, field, { what: 'deployment', namespace, name });
+  const { deployments, limits } = configKeys(namespace);
+  const wanted: HashField[] = [
+    { key: deployments, field: name, value: JSON.stringify(config) },
+    { key: limits, field: name, value: config.deleting ? null : encodeLimits(config) },
+  ];
+  return writeFields(redis, wanted, { what: 'deployment', namespace, name });
 }
+
+const encodeLimits = ({ limits, registrationId }: GatewayConfig): string =>
+  [limits.maxQueued, limits.recordRetentionMs, limits.videoTimeoutMs, registrationId].join(' ');
 
 /** Removes a deployment's configuration, replicas and heartbeats; its hosts are removed by `removeHost`. */
 export async function removeDeployment(
@@ -48,7 +55,7 @@ export async function removeDeployment(
   namespace: string,
   name: string,
 ): Promise<boolean> {
-  const { deployments, replicas } = configKeys(namespace);
+  const { deployments, limits, replicas } = configKeys(namespace);
   const heartbeats = workKeys(namespace).heartbeats(name);
   const [config, addresses, beating] = await Promise.all([
     redis.hexists(deployments, name),
@@ -56,7 +63,7 @@ export async function removeDeployment(
     redis.exists(heartbeats),
   ]);
   if (config + addresses + beating === 0) return false;
-  const batch = redis.multi().hdel(deployments, name).hdel(replicas, name).del(heartbeats);
+  const batch = redis.multi().hdel(deployments, name).hdel(limits, name).hdel(replicas, name).del(heartbeats);
   return commit(batch, { what: 'deployment', namespace, name });
 }
 
@@ -85,22 +92,11 @@ export async function publishWorkspace(
   namespace: string,
   workspace: Partial<PublishedWorkspace>,
 ): Promise<boolean> {
-  const wanted = Object.entries(workspace).filter(([, value]) => value !== undefined);
-  if (wanted.length === 0) return false;
   const key = configKeys(namespace).workspace;
-  const present = await redis.hmget(key, ...wanted.map(([field]) => field));
-  const batch = redis.multi();
-  let changes = 0;
-  for (const [index, [field, value]] of wanted.entries()) {
-    const text = value === null ? null : String(value);
-    if (present[index] === text) continue;
-    if (text === null) batch.hdel(key, field);
-    else batch.hset(key, field, text);
-    changes++;
-  }
-  if (changes === 0) return false;
-  const change: Change = { what: 'workspace', namespace };
-  return commit(remember(batch, change), change);
+  const wanted = Object.entries(workspace).flatMap(([field, value]): HashField[] =>
+    value === undefined ? [] : [{ key, field, value: value === null ? null : String(value) }],
+  );
+  return writeFields(redis, wanted, { what: 'workspace', namespace });
 }
 
 /** Replaces a workspace's storage credentials exactly. */
@@ -134,6 +130,7 @@ export async function removeWorkspace(redis: RedisClient, namespace: string): Pr
     keys.apiKeys,
     keys.workspace,
     keys.deployments,
+    keys.limits,
     keys.replicas,
     keys.credentials,
     keys.endpoints,
@@ -192,15 +189,23 @@ interface HashField {
   value: string | null;
 }
 
-async function writeField(
+const writeField = (redis: RedisClient, field: HashField, change: Change): Promise<boolean> =>
+  writeFields(redis, [field], change);
+
+/** All at once, if any differs. */
+async function writeFields(
   redis: RedisClient,
-  { key, field, value }: HashField,
+  wanted: readonly HashField[],
   change: Change,
 ): Promise<boolean> {
-  if ((await redis.hget(key, field)) === value) return false;
+  const present = await Promise.all(wanted.map(({ key, field }) => redis.hget(key, field)));
+  const changed = wanted.filter(({ value }, index) => value !== present[index]);
+  if (changed.length === 0) return false;
   const batch = redis.multi();
-  if (value === null) batch.hdel(key, field);
-  else batch.hset(key, field, value);
+  for (const { key, field, value } of changed) {
+    if (value === null) batch.hdel(key, field);
+    else batch.hset(key, field, value);
+  }
   return commit(remember(batch, change), change);
 }
 

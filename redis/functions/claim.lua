@@ -2,7 +2,6 @@
 -- KEYS: the deployment's round. ARGV: namespace, deployment, the worker's token, lease in milliseconds, pod.
 -- A repeat with the same token answers the same request while the claim holds, and none afterwards.
 local MARKER_SECONDS = 600
-local DEFAULT_JOB_MS = 30 * MINUTE_MS
 
 local function answer(request, now)
   local params = redis.call('GET', work_key(request.namespace, 'params:', request.id)) or ''
@@ -35,13 +34,13 @@ local function take_next(namespace, deployment, turns, micros)
   if redis.call('ZCARD', queue) == 0 then
     redis.call('ZREM', turns, api_key)
   else
-    redis.call('ZADD', turns, micros, api_key)
+    redis.call('ZADD', turns, digits(micros), api_key)
   end
   return taken[1], taken[2]
 end
 
 -- Begins a request that waited in the queue; its deadline is fixed now for all attempts.
-local function begin(namespace, deployment, config, turns, micros)
+local function begin(namespace, deployment, job_ms, turns, micros)
   local id, order = take_next(namespace, deployment, turns, micros)
   if not id then
     return nil
@@ -51,7 +50,7 @@ local function begin(namespace, deployment, config, turns, micros)
   local now = math.floor(micros / 1000)
   return {
     namespace = namespace, id = id, key = work_key(namespace, 'request:', id), attempts = 0,
-    deadline = now + config_number(config, 'videoTimeoutMs', DEFAULT_JOB_MS), started_at = now,
+    deadline = now + tonumber(job_ms), started_at = digits(now),
   }
 end
 
@@ -69,19 +68,19 @@ register('claim', function(keys, args)
     return false
   end
 
-  local config = read_config(namespace, deployment)
-  if is_gone(config) then
+  local _, _, job_ms = read_limits(namespace, deployment)
+  if not job_ms then
     return false
   end
-  local request = take_again(namespace, deployment, now) or begin(namespace, deployment, config, keys[1], micros)
+  local request = take_again(namespace, deployment, now) or begin(namespace, deployment, job_ms, keys[1], micros)
   if not request then
     return false
   end
   request.attempts = request.attempts + 1
-  redis.call('HSET', request.key, 'claim', token, 'claimed_at', now, 'attempts', request.attempts, 'worker', pod,
+  redis.call('HSET', request.key, 'claim', token, 'claimed_at', digits(now), 'attempts', request.attempts, 'worker', pod,
     -- On a second attempt nothing of this changes for who looks from outside.
-    'status', 'running', 'started_at', request.started_at, 'deadline', request.deadline)
-  redis.call('ZADD', work_key(namespace, 'leases'), math.min(now + lease, request.deadline), request.id)
+    'status', 'running', 'started_at', request.started_at, 'deadline', digits(request.deadline))
+  redis.call('ZADD', work_key(namespace, 'leases'), digits(math.min(now + lease, request.deadline)), request.id)
   redis.call('SET', marker, request.id, 'EX', MARKER_SECONDS)
   return answer(request, now)
 end)

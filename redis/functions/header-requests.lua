@@ -25,6 +25,20 @@ local function now_micros()
   return tonumber(time[1]) * 1000000 + tonumber(time[2])
 end
 
+-- A whole number as text, for who writes it: as a number it would be formatted at every call, and at greater cost.
+local function digits(number)
+  return string.format('%d', number)
+end
+
+-- What submissions and claims go by: the most that may wait, milliseconds that a record stays, milliseconds of a job, and
+-- the registration id, all as text; nil where nothing new is accepted or begun.
+local function read_limits(namespace, deployment)
+  local limits = redis.call('HGET', 'c:{' .. namespace .. '}:limits', deployment)
+  if limits then
+    return string.match(limits, '^(%d+) (%d+) (%d+) (%d+)$')
+  end
+end
+
 local function read_config(namespace, deployment)
   return redis.call('HGET', 'c:{' .. namespace .. '}:deployments', deployment)
 end
@@ -39,7 +53,7 @@ local function config_number(config, field, default)
   return stop and tonumber(string.match(config, '^%d+', stop + 1)) or default
 end
 
--- Whether a deployment is deleted or about to be: nothing new is accepted or begun.
+-- Whether a deployment is deleted or about to be.
 local function is_gone(config)
   return not config or string.find(config, '"deleting":true', 1, true) ~= nil
 end
@@ -113,12 +127,12 @@ end
 -- The row of the outbox: callback, line break, body. It is put together as text, since cjson writes 14 digits and a
 -- registration id may have 15, and in one go, since Lua hashes every long string that it makes.
 local function encode_event(request, now, ending, payload)
-  local seconds = string.format('%d', math.floor(now / SECOND_MS))
+  local seconds = digits(math.floor(now / SECOND_MS))
   return table.concat({
     request.webhook_url, '\n{"id":"', ending.event, '","type":"', EVENT_TYPES[ending.status], '","created_at":', seconds,
     ',"data":{"id":"', request.id, '","status":"', ending.status, '","modality":"', request.modality,
     '","namespace_name":"', request.namespace, '","registration_id":', request.registration_id,
-    ',"created_at":', string.format('%d', math.floor(request.queued_at / SECOND_MS)), ',"completed_at":', seconds,
+    ',"created_at":', digits(math.floor(request.queued_at / SECOND_MS)), ',"completed_at":', seconds,
     ',"output_object_key":', encode_text(ending.object_key), ',"output_bucket":', encode_text(ending.bucket),
     ',"result_payload":', payload, ',"error_code":', encode_text(ending.code),
     ',"error_message":', encode_text(ending.message), '}}',
@@ -134,7 +148,7 @@ local function write_event(request, now, ending)
     row = encode_event(request, now, ending, '{"_truncated":true}')
   end
   redis.call('SET', work_key(request.namespace, 'event:', ending.event), row)
-  redis.call('ZADD', work_key(request.namespace, 'outbox'), now, ending.event)
+  redis.call('ZADD', work_key(request.namespace, 'outbox'), digits(now), ending.event)
   redis.call('PUBLISH', 'n:{' .. request.namespace .. '}:events', '1')
 end
 
@@ -142,13 +156,14 @@ end
 -- `ending`: status, and as they apply code, message, by (the caller's token), output, bucket, object_key, payload.
 local function end_request(request, now, ending)
   local namespace, id = request.namespace, request.id
+  local at = digits(now)
   redis.call('ZREM', index_key(namespace, request.deployment, request.status), id)
   redis.call('ZADD', index_key(namespace, request.deployment, ending.status), request.order, id)
   if request.status == 'running' then
     redis.call('ZREM', work_key(namespace, 'leases'), id)
   end
-  redis.call('ZADD', work_key(namespace, 'ended'), now + request.keep_ms, id)
-  redis.call('HSET', request.key, 'status', ending.status, 'completed_at', now, 'ended_by', ending.by or '',
+  redis.call('ZADD', work_key(namespace, 'ended'), digits(now + request.keep_ms), id)
+  redis.call('HSET', request.key, 'status', ending.status, 'completed_at', at, 'ended_by', ending.by or '',
     'error_code', ending.code or '')
   -- Apart from the record, which stays small and flat that way.
   local result = ending.output or ending.message
@@ -162,7 +177,7 @@ local function end_request(request, now, ending)
   end
   if request.inputs then
     for _, object in ipairs(cjson.decode(request.inputs)) do
-      redis.call('ZADD', work_key(namespace, 'cleanup'), now, object)
+      redis.call('ZADD', work_key(namespace, 'cleanup'), at, object)
     end
   end
   write_event(request, now, ending)

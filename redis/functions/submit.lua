@@ -3,8 +3,6 @@
 -- idempotency key or '', price in millionths, slots, expected milliseconds of a job before any was measured,
 -- parameters, stored inputs as a JSON list or '', then more fields of the record as pairs.
 local IDEMPOTENCY_SECONDS = DAY_SECONDS
-local DEFAULT_MAX_QUEUED = 10000
-local DEFAULT_KEEP_MS = 7 * DAY_SECONDS * SECOND_MS
 local FIXED_ARGUMENTS = 11
 
 -- Seconds until a request with `ahead` before it will have ended.
@@ -36,8 +34,8 @@ local function submit(keys, args)
     return answer_known('duplicate', original, args)
   end
 
-  local config = read_config(namespace, deployment)
-  if is_gone(config) then
+  local most, keep_ms, _, registration_id = read_limits(namespace, deployment)
+  if not most then
     return { 'gone', '', '', 0 }
   end
   local granted, refusal = unpack(redis.call('HMGET', workspace_key(namespace), 'creditMicros', 'asyncRefusal'))
@@ -47,7 +45,7 @@ local function submit(keys, args)
   local queue = queue_key(namespace, deployment, api_key)
   local waiting = index_key(namespace, deployment, 'queued')
   local total, own = redis.call('ZCARD', waiting), redis.call('ZCARD', queue)
-  local most = config_number(config, 'maxQueued', DEFAULT_MAX_QUEUED)
+  most = tonumber(most)
   -- While others wait, one API key holds at most half of the queue.
   if total >= most or (own > 0 and own < total and own >= math.floor(most / 2)) then
     return { 'queue_full', '', '', 0 }
@@ -56,13 +54,10 @@ local function submit(keys, args)
     return { 'credit', '', '', 0 }
   end
 
-  local micros = now_micros()
-  -- As text, since it is written several times and each number would be formatted anew.
-  local order = string.format('%.0f', micros)
+  local order = digits(now_micros())
   redis.call('HSET', keys[1], 'status', 'queued', 'deployment', deployment, 'modality', modality,
-    'api_key', api_key, 'order', order, 'queued_at', math.floor(micros / 1000), 'price', price,
-    'keep_ms', config_number(config, 'recordRetentionMs', DEFAULT_KEEP_MS),
-    'registration_id', string.format('%.0f', config_number(config, 'registrationId', 0)),
+    'api_key', api_key, 'order', order, 'queued_at', string.sub(order, 1, -4), 'price', price,
+    'keep_ms', keep_ms, 'registration_id', registration_id,
     unpack(args, FIXED_ARGUMENTS + 1))
   redis.call('SET', work_key(namespace, 'params:', id), params)
   redis.call('ZADD', waiting, order, id)

@@ -241,6 +241,21 @@ describe('publication', () => {
     expect(await published.readReplicas(redis, 'one', 'chat')).to.deep.equal([]);
   });
 
+  it('keeps what the functions go by beside the configuration, until the deployment is to be deleted', async () => {
+    const { redis } = connection;
+    const read = () => redis.hgetall(configKeys('one').limits);
+    const { maxQueued, recordRetentionMs, videoTimeoutMs } = CONFIG.limits;
+    await publication.publishDeployment(redis, CONFIG);
+    expect(await read()).to.deep.equal({ chat: `${maxQueued} ${recordRetentionMs} ${videoTimeoutMs} 7` });
+    await redis.del(configKeys('one').limits);
+    expect(await publication.publishDeployment(redis, CONFIG), 'they were missing').to.equal(true);
+    await publication.publishDeployment(redis, { ...CONFIG, deleting: true });
+    expect(await read()).to.deep.equal({});
+    await publication.publishDeployment(redis, CONFIG);
+    await publication.removeDeployment(redis, 'one', 'chat');
+    expect(await read()).to.deep.equal({});
+  });
+
   it('removes all of a deployment, heartbeats too', async () => {
     const { redis } = connection;
     await publication.publishDeployment(redis, CONFIG);
