@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import type { V1Container } from '@kubernetes/client-node';
 import { expect } from 'chai';
 import { ADMIN_PATHS } from '../../../../contract/gateway-environment.ts';
+import { storageToken, workspacePrefix } from '../../../../contract/identity.ts';
 import { readRole, readSidecarEnvironment } from '../../../../gateway/environment.ts';
 import { readEnvironment } from '../../../../simulator/environment.ts';
-import { build } from './fixtures.ts';
+import { build, SETTINGS } from './fixtures.ts';
 
 const valuesOf = ({ env }: V1Container) => Object.fromEntries(env!.map(({ name, value }) => [name, value]));
 
@@ -37,6 +38,22 @@ describe('the gateway of a pod', () => {
       drainTimeoutMs: 420_000,
       httpPort: 8080,
       adminPort: 8081,
+    });
+  });
+
+  it('reads where results go, and how much of them it may hold on its way', () => {
+    const built = build({ kind: 'Video', engine: { preset: 'simulator' }, model: { id: 'm' } });
+    for (const [file, data] of Object.entries(built.find('Secret').data as Record<string, string>))
+      writeFileSync(join(folder, file), Buffer.from(data, 'base64'));
+    const { storage } = readSidecarEnvironment({
+      ...valuesOf(built.gateway),
+      GATEWAY_SECRET_PATH: folder,
+    });
+    expect(storage).to.deep.equal({
+      url: SETTINGS.storageURL,
+      token: storageToken(SETTINGS.masterKey, 'team-a'),
+      requestPrefix: workspacePrefix(SETTINGS.masterKey, 'team-a'),
+      spool: { folder: '/var/spool/berth/files', mostBytes: 4 * 1024 ** 3 },
     });
   });
 
