@@ -21,7 +21,9 @@ export const buildVideoHandlers = (services: MediaServices) => ({
     const accepted = await submitOrder(services, state, order);
     const { namespace, modelId } = services.config(state);
     const record = await guardAway(readRequest(services.redis, namespace, accepted.id));
-    sendVideo(state, record ?? describeAccepted(accepted, order, modelId), 202);
+    // As it was accepted: a worker may have taken it by now.
+    const asAccepted = accepted.status === 'queued' ? { status: accepted.status } : {};
+    sendVideo(state, { ...(record ?? describeAccepted(accepted, order, modelId)), ...asAccepted }, 202);
   },
   video_generations: async (state: GatewayState) => {
     const order = await readVideoGeneration(state, services);

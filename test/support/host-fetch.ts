@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 export interface HostFetchOptions {
   method?: string;
   headers?: Record<string, string>;
-  body?: string;
+  body?: string | Buffer;
   signal?: AbortSignal;
 }
 
@@ -16,7 +16,10 @@ export const fetchByHost = (url: string, host: string, options: HostFetchOptions
       const received = new Headers();
       for (let index = 0; index < message.rawHeaders.length; index += 2)
         received.append(message.rawHeaders[index]!, message.rawHeaders[index + 1]!);
-      const content = Readable.toWeb(message) as ReadableStream<Uint8Array>;
+      // A Response of status 204 takes no stream, not even an empty one.
+      const content =
+        message.statusCode === 204 ? null : (Readable.toWeb(message) as ReadableStream<Uint8Array>);
+      if (content === null) message.resume();
       resolve(new Response(content, { status: message.statusCode, headers: received }));
     });
     call.on('error', reject);

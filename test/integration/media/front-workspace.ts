@@ -1,0 +1,163 @@
+/** A front with a bucket and no replica at all, two workspaces, and a test in the place of a worker. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { GatewayConfig } from '../../../contract/gateway-config.ts';
+import { GATEWAY_ENV } from '../../../contract/gateway-environment.ts';
+import { hashApiKey, workspacePrefix } from '../../../contract/identity.ts';
+import type { RedisConnection } from '../../../redis/client.ts';
+import { loadLibrary } from '../../../redis/library.ts';
+import {
+  publishApiKeys,
+  publishDeployment,
+  publishHost,
+  publishRequestPrefix,
+  publishWorkspace,
+} from '../../../redis/publication.ts';
+import { type ClaimedJob, claimRequest, finishRequest } from '../../../redis/request-calls.ts';
+import { findFreePort } from '../../support/child-program.ts';
+import { type FrontProcess, MASTER_KEY, startFrontProcess } from '../../support/front-process.ts';
+import { fetchByHost } from '../../support/host-fetch.ts';
+import { describeModel } from '../../support/model-replica.ts';
+import { connectTo } from '../../support/redis-client.ts';
+import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { newToken } from '../../support/request-fixture.ts';
+import { type S3Server, startS3 } from '../../support/s3-server.ts';
+
+export const KEYS = { team: 'sk-team', other: 'sk-other' } as const;
+const BUCKET = 'berth';
+
+export type Answer = { status: number; headers: Headers; body: Record<string, unknown>; text: string };
+
+export interface FrontWorkspace {
+  redis: RedisServer;
+  connection: RedisConnection;
+  s3: S3Server;
+  front: FrontProcess;
+  /** Publishes the deployment `name` of `team` with changes; its host is `name.example`. */
+  publish(
+    name: string,
+    spec: Record<string, unknown>,
+    changes?: Partial<GatewayConfig>,
+  ): Promise<GatewayConfig>;
+  call(
+    host: string,
+    path: string,
+    init?: { method?: string; body?: unknown; key?: string; headers?: Record<string, string> },
+  ): Promise<Answer>;
+  grant(namespace: string, creditMicros: number | null): Promise<unknown>;
+  refuseAsync(reason: string | null): Promise<unknown>;
+  /** What a worker does: takes the next request of a deployment. */
+  claim(deployment: string): Promise<ClaimedJob>;
+  /** Ends it well, with one object of this content in the bucket. */
+  succeed(job: ClaimedJob, content: Buffer, retentionMs?: number | null): Promise<void>;
+  fail(job: ClaimedJob): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export const FILM = {
+  kind: 'Video',
+  model: { id: 'film', source: { none: {} } },
+  video: { resolutions: ['64x64', '128x64'], tasks: ['t2v', 'i2v'] },
+};
+export const PICTURE = {
+  kind: 'Image',
+  model: { id: 'picture', source: { none: {} } },
+  image: { sizes: ['64x64'], tasks: ['txt2img', 'img2img'] },
+};
+
+export async function startFrontWorkspace(): Promise<FrontWorkspace> {
+  const redis = await startRedis({ appendOnly: true });
+  const connection = await connectTo(redis);
+  const client = connection.redis;
+  await loadLibrary(client);
+  const s3 = await startS3();
+  s3.createBucket(BUCKET);
+  const front = await startFrontProcess({
+    redisURL: redis.url,
+    replicaPort: await findFreePort(),
+    secrets: { s3AccessKeyId: s3.accessKeyId, s3SecretAccessKey: s3.secretAccessKey },
+    env: { [GATEWAY_ENV.s3Bucket]: BUCKET, [GATEWAY_ENV.s3Endpoint]: s3.endpoint },
+  });
+  for (const [namespace, key] of Object.entries(KEYS)) {
+    await publishApiKeys(
+      client,
+      namespace,
+      new Map([[hashApiKey(key), { n: 'key', rpm: 1000, tpd: 1000, exp: 0, off: 0 as const }]]),
+    );
+    await publishRequestPrefix(client, workspacePrefix(MASTER_KEY, namespace));
+  }
+  const states = new Map<string, { creditMicros: number | null; asyncRefusal: string | null }>();
+  const change = (namespace: string, fields: object) => {
+    const state = { creditMicros: null, asyncRefusal: null, ...states.get(namespace), ...fields };
+    states.set(namespace, state);
+    return publishWorkspace(client, namespace, state);
+  };
+
+  return {
+    redis,
+    connection,
+    s3,
+    front,
+    publish: async (name, spec, changes = {}) => {
+      const namespace = name.startsWith('other') ? 'other' : 'team';
+      const config = { ...describeModel(spec, { namespace, name }), ...changes };
+      await publishDeployment(client, config);
+      await publishHost(client, `${name}.example`, { namespace, name });
+      return config;
+    },
+    call: async (host, path, { method, body, key = KEYS.team, headers = {} } = {}) => {
+      const isForm = body instanceof FormData;
+      const form = isForm ? new Request('http://form/', { method: 'POST', body }) : null;
+      const payload = form ? Buffer.from(await form.arrayBuffer()) : body && JSON.stringify(body);
+      const type = form ? form.headers.get('content-type')! : 'application/json';
+      const response = await fetchByHost(`${front.origin}/v1${path}`, `${host}.example`, {
+        method: method ?? (body ? 'POST' : 'GET'),
+        headers: { authorization: `Bearer ${key}`, ...(body ? { 'content-type': type } : {}), ...headers },
+        body: payload as string | Buffer,
+      });
+      const text = await response.text();
+      let parsed: Record<string, unknown> = {};
+      if (text !== '') parsed = JSON.parse(text);
+      return { status: response.status, headers: response.headers, body: parsed, text };
+    },
+    grant: (namespace, creditMicros) => change(namespace, { creditMicros }),
+    refuseAsync: (asyncRefusal) => change('team', { asyncRefusal }),
+    claim: async (deployment) => {
+      const job = await claimRequest(client, {
+        namespace: 'team',
+        deployment,
+        token: newToken(),
+        pod: 'pod',
+        leaseMs: 60_000,
+      });
+      if (!job) throw new Error(`nothing waits for ${deployment}`);
+      return job;
+    },
+    succeed: async ({ claim }, content, retentionMs = 86_400_000) => {
+      const key = `results/team/${claim.id}/${claim.token}/0.mp4`;
+      const path = join(s3.folder, BUCKET, key);
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, content);
+      await finishRequest(client, claim, {
+        status: 'succeeded',
+        output: { bucket: BUCKET, keys: [key], credential: null, provider: null, retentionMs },
+        payload: {},
+        objects: [],
+      });
+    },
+    fail: async ({ claim }) => {
+      await finishRequest(client, claim, {
+        status: 'failed',
+        code: 'vram_exceeded',
+        message: 'out of memory',
+        objects: [],
+      });
+    },
+    stop: async () => {
+      await front.stop();
+      await connection.close();
+      await redis.stop();
+      await s3.stop();
+    },
+  };
+}

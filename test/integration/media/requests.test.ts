@@ -1,0 +1,319 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { workKeys } from '../../../contract/redis-keys.ts';
+import { takeEvents } from '../../../redis/outbox.ts';
+import { makePicture } from '../../support/media-files.ts';
+import {
+  type Answer,
+  FILM,
+  type FrontWorkspace,
+  KEYS,
+  PICTURE,
+  startFrontWorkspace,
+} from './front-workspace.ts';
+
+const ORDER = { model: 'film', prompt: 'a cat', resolution: '64x64', duration: 1 };
+
+describe('requests at a front without any replica', function () {
+  this.timeout(30_000);
+  let space: FrontWorkspace;
+  let count = 0;
+  /** A deployment of its own for each test. */
+  let film: string;
+
+  before(async () => {
+    space = await startFrontWorkspace();
+    await space.publish('picture', PICTURE);
+    await space.publish('other-film', FILM);
+  });
+  beforeEach(async () => {
+    film = `film-${++count}`;
+    await space.publish(film, FILM);
+    await space.grant('team', null);
+    await space.refuseAsync(null);
+  });
+  after(() => space?.stop());
+
+  const submit = (body: object = {}, headers: Record<string, string> = {}) =>
+    space.call(film, '/videos/generations', { body: { ...ORDER, ...body }, headers });
+  const submitOne = async () => {
+    const { status, body, text } = await submit();
+    expect(status, text).to.equal(202);
+    return body.id as string;
+  };
+  const expectError = ({ status, body, text }: Answer, wanted: number, code: string) => {
+    expect(status, text).to.equal(wanted);
+    expect((body.error as Record<string, unknown>).code).to.equal(code);
+    return (body.error as Record<string, string>).message!;
+  };
+  const listInputs = () =>
+    readdirSync(join(space.s3.folder, 'berth'), { recursive: true, encoding: 'utf8' }).filter((path) =>
+      path.startsWith('inputs/team/req_'),
+    );
+
+  it('accepts a video while nothing runs, and tells of it', async () => {
+    const { status, body } = await submit();
+    expect(status).to.equal(202);
+    expect(body).to.have.all.keys('id', 'object', 'status', 'modality', 'estimated_seconds');
+    expect(body).to.include({ object: 'inference.request', status: 'queued', modality: 'video' });
+    const detail = await space.call(film, `/requests/${body.id}`);
+    expect(detail.body).to.deep.include({
+      id: body.id,
+      object: 'inference.request',
+      status: 'queued',
+      output_object_key: null,
+      started_at: null,
+      completed_at: null,
+      error_code: null,
+    });
+    expect(detail.body).not.to.have.property('output_urls');
+    expect((await space.call(film, `/videos/${body.id}`)).body).to.deep.include({
+      object: 'video',
+      status: 'queued',
+      progress: 0,
+      model: 'film',
+      size: '64x64',
+      seconds: '1',
+      error: null,
+    });
+  });
+
+  it('answers a form with a Video object, and keeps its reference until the request ends', async () => {
+    const form = new FormData();
+    for (const [name, value] of Object.entries({ model: 'film', prompt: 'x', seconds: '1', size: '64x64' }))
+      form.set(name, value);
+    form.set('input_reference', new Blob([new Uint8Array(await makePicture(64, 64))]), 'a.png');
+    const { status, body, text } = await space.call(film, '/videos', { body: form });
+    expect(status, text).to.equal(202);
+    expect(body).to.include({ object: 'video', status: 'queued', progress: 0, seconds: '1', size: '64x64' });
+    expect(listInputs().filter((path) => path.includes(String(body.id)))).to.have.length(2);
+    const job = await space.claim(film);
+    expect(JSON.parse(job.params)).to.deep.include({ kind: 'video', credential: null });
+    await space.fail(job);
+    const due = await space.connection.redis.zrange(workKeys('team').cleanup, '0', '-1');
+    expect(due.some((member) => member.includes(String(body.id)))).to.equal(true);
+  });
+
+  it('stores parameters that are too long for a record', async () => {
+    const { body } = await submit({ prompt: 'é'.repeat(20_000) });
+    const { params } = await space.claim(film);
+    expect(JSON.parse(params)).to.include({ kind: 'stored' });
+    expect(listInputs().some((path) => path.endsWith(`${body.id}/job.json`))).to.equal(true);
+  });
+
+  it('follows a video to its content, behind a link of another origin', async () => {
+    const id = await submitOne();
+    expectError(await space.call(film, `/videos/${id}/content`), 409, 'video_not_ready');
+    const job = await space.claim(film);
+    expect((await space.call(film, `/videos/${id}`)).body).to.include({ status: 'in_progress' });
+    expect(expectError(await space.call(film, `/videos/${id}/content`), 409, 'video_not_ready')).to.include(
+      'in_progress',
+    );
+    await space.succeed(job, Buffer.from('film'));
+    expect((await space.call(film, `/videos/${id}`)).body).to.include({ status: 'completed', progress: 100 });
+    const content = await space.call(film, `/videos/${id}/content`);
+    expect(content.status).to.equal(302);
+    const link = content.headers.get('location')!;
+    expect(new URL(link).origin).to.equal(space.s3.endpoint);
+    expect(await (await fetch(link)).text()).to.equal('film');
+    const { body } = await space.call(film, `/requests/${id}`);
+    expect(body).to.include({ status: 'succeeded', output_bucket: 'berth', storage_provider: null });
+    const [fresh] = body.output_urls as string[];
+    expect(await (await fetch(fresh!)).text()).to.equal('film');
+  });
+
+  it('tells of a result whose retention is over that it is gone', async () => {
+    const id = await submitOne();
+    await space.succeed(await space.claim(film), Buffer.from('film'), 0);
+    expectError(await space.call(film, `/videos/${id}/content`), 404, 'result_expired');
+    expect((await space.call(film, `/requests/${id}`)).body.output_urls).to.deep.equal([]);
+  });
+
+  it('shows why a video failed', async () => {
+    const id = await submitOne();
+    await space.fail(await space.claim(film));
+    const { body } = await space.call(film, `/videos/${id}`);
+    expect(body).to.deep.include({
+      status: 'failed',
+      error: { code: 'vram_exceeded', message: 'out of memory' },
+    });
+    expect((await space.call(film, `/requests/${id}`)).body).to.include({
+      status: 'failed',
+      error_code: 'vram_exceeded',
+      error_message: 'out of memory',
+    });
+    expect(expectError(await space.call(film, `/videos/${id}/content`), 409, 'video_not_ready')).to.include(
+      'failed',
+    );
+  });
+
+  it('cancels what is queued, with one event, and nothing else', async () => {
+    const id = await submitOne();
+    const canceled = await space.call(film, `/requests/${id}/cancel`, { method: 'POST' });
+    expect(canceled.status).to.equal(200);
+    expect(canceled.body).to.include({ id, status: 'canceled' });
+    expectError(
+      await space.call(film, `/requests/${id}/cancel`, { method: 'POST' }),
+      409,
+      'request_not_cancellable',
+    );
+    const running = await submitOne();
+    await space.claim(film);
+    expectError(
+      await space.call(film, `/requests/${running}/cancel`, { method: 'POST' }),
+      409,
+      'request_not_cancellable',
+    );
+    const events = await takeEvents(space.connection.redis, 'team', { limit: 1000, leaseMs: 1 });
+    // The front may have taken it already, for nobody to deliver to.
+    expect(events.filter(({ requestId }) => requestId === id).length).to.be.at.most(1);
+  });
+
+  const deletions: [state: string, status: number, code?: string][] = [
+    ['queued', 204],
+    ['running', 409, 'video_not_cancellable'],
+    ['succeeded', 204],
+    ['failed', 204],
+    ['canceled', 204],
+  ];
+  for (const [state, status, code] of deletions)
+    it(`answers ${status} to the deletion of a video that is ${state}`, async () => {
+      const id = await submitOne();
+      if (state === 'canceled') await space.call(film, `/requests/${id}/cancel`, { method: 'POST' });
+      else if (state !== 'queued') {
+        const job = await space.claim(film);
+        if (state === 'succeeded') await space.succeed(job, Buffer.from('film'));
+        if (state === 'failed') await space.fail(job);
+      }
+      const answer = await space.call(film, `/videos/${id}`, { method: 'DELETE' });
+      if (code) expectError(answer, status, code);
+      else expect([answer.status, answer.text]).to.deep.equal([204, '']);
+      const after = state === 'queued' ? 'canceled' : state;
+      expect((await space.call(film, `/requests/${id}`)).body.status).to.equal(after);
+    });
+
+  it('lists its own requests, newest first, by status and limit', async () => {
+    const ids = [];
+    for (let i = 0; i < 5; i++) ids.push(await submitOne());
+    await space.fail(await space.claim(film));
+    const list = async (query: string) =>
+      ((await space.call(film, `/requests${query}`)).body.data as { id: string }[]).map(({ id }) => id);
+    expect(await list('')).to.deep.equal(ids.toReversed());
+    expect(await list('?limit=2')).to.deep.equal(ids.slice(3).toReversed());
+    expect(await list('?limit=100000')).to.deep.equal(ids.toReversed());
+    expect(await list('?status=failed')).to.deep.equal([ids[0]]);
+    expect(await list('?status=queued&limit=1')).to.deep.equal([ids[4]]);
+    const { body } = await space.call(film, '/requests');
+    expect(body.object).to.equal('list');
+    expect((body.data as object[])[0]).not.to.have.property('output_urls');
+  });
+
+  for (const query of ['limit=0', 'limit=-1', 'limit=x', 'limit=1.5', 'limit=1e3', 'status=done'])
+    it(`refuses ?${query} with what is allowed`, async () => {
+      const message = expectError(await space.call(film, `/requests?${query}`), 400, 'invalid_request_error');
+      expect(message).to.match(/1 to 200|queued, running, succeeded, failed, canceled/);
+    });
+
+  it('tells a request of another workspace (403) from none (404)', async () => {
+    const foreign = await space.call('other-film', '/videos/generations', { body: ORDER, key: KEYS.other });
+    expect(foreign.status).to.equal(202);
+    const unknown = [
+      `req_${'0'.repeat(32)}`,
+      String(await submitOne()).replace(/.{4}$/, 'ffff'),
+      'req_1',
+      'x%2F..',
+    ];
+    for (const [method, path] of [
+      ['GET', '/requests/ID'],
+      ['POST', '/requests/ID/cancel'],
+      ['GET', '/videos/ID'],
+      ['GET', '/videos/ID/content'],
+      ['DELETE', '/videos/ID'],
+    ] as const) {
+      const call = (id: string) => space.call(film, path.replace('ID', id), { method });
+      expectError(await call(String(foreign.body.id)), 403, 'permission_denied');
+      for (const id of unknown) expectError(await call(id), 404, 'not_found');
+    }
+  });
+
+  it('shows a request at every endpoint of its workspace, and images not as videos', async () => {
+    const { body } = await space.call('picture', '/images/generations?async=true', {
+      body: { model: 'picture', prompt: 'x', size: '64x64' },
+    });
+    expect(body).to.include({ status: 'queued', modality: 'image' });
+    expect((await space.call(film, `/requests/${body.id}`)).status).to.equal(200);
+    expectError(await space.call(film, `/videos/${body.id}`), 404, 'not_found');
+  });
+
+  it('makes one request of two submissions with one idempotency key at once', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, (_, i) => submit({ prompt: `cat ${i}` }, { 'idempotency-key': film })),
+    );
+    expect(new Set(answers.map(({ status }) => status))).to.deep.equal(new Set([202]));
+    expect(new Set(answers.map(({ body }) => body.id))).to.have.length(1);
+    const { body } = await space.call(film, '/requests');
+    expect(body.data).to.have.length(1);
+    await space.fail(await space.claim(film));
+    const repeat = await submit({}, { 'idempotency-key': film });
+    expect(repeat.body).to.include({ id: answers[0]!.body.id, status: 'failed' });
+    expect((await submit({}, { 'idempotency-key': '' })).body.id).not.to.equal(answers[0]!.body.id);
+  });
+
+  it('debits a video beforehand, gives it back if it fails, and answers 402 when too little is left', async () => {
+    await space.publish(film, FILM, {
+      pricing: {
+        perImage: null,
+        perVideoSecond: 400_000,
+        perMillionInputTokens: null,
+        perMillionOutputTokens: null,
+      },
+    });
+    const spent = async () => Number(await space.connection.redis.get(workKeys('team').credit));
+    const before = await spent();
+    await space.grant('team', before + 1_000_000);
+    await submitOne();
+    await submitOne();
+    expect((await spent()) - before).to.equal(800_000);
+    expectError(await submit(), 402, 'insufficient_quota');
+    await space.fail(await space.claim(film));
+    expect((await spent()) - before).to.equal(400_000);
+    await submitOne();
+  });
+
+  it('refuses what the queue has no room for, with Retry-After', async () => {
+    const config = await space.publish(film, FILM);
+    await space.publish(film, FILM, { limits: { ...config.limits, maxQueued: 1 } });
+    await submitOne();
+    const answer = await submit();
+    expectError(answer, 429, 'queue_full');
+    expect(answer.headers.get('retry-after')).to.match(/^\d+$/);
+  });
+
+  it('refuses to queue on a Redis that loses things, and says why', async () => {
+    await space.refuseAsync('Redis keeps nothing over a restart: set appendonly yes.');
+    expect(expectError(await submit(), 503, 'temporarily_unavailable')).to.include('appendonly yes');
+  });
+
+  it('takes no new work while paused, and still tells of the old', async () => {
+    const id = await submitOne();
+    await space.publish(film, FILM, { paused: true });
+    expectError(await submit(), 503, 'no_pod_available');
+    expect((await space.call(film, `/requests/${id}`)).status).to.equal(200);
+    expect((await space.call(film, `/requests/${id}/cancel`, { method: 'POST' })).status).to.equal(200);
+  });
+
+  it('answers a synchronous image with 503, and says what would be taken', async () => {
+    const answer = await space.call('picture', '/images/generations', {
+      body: { model: 'picture', prompt: 'x', size: '64x64' },
+    });
+    expect(expectError(answer, 503, 'no_pod_available')).to.include('async=true');
+    expect(answer.headers.get('retry-after')).to.match(/^\d+$/);
+  });
+
+  it('wants a key on every route', async () => {
+    const id = await submitOne();
+    for (const path of [`/requests/${id}`, '/requests', `/videos/${id}`, `/videos/${id}/content`])
+      expectError(await space.call(film, path, { key: 'sk-wrong' }), 401, 'invalid_api_key');
+  });
+});
