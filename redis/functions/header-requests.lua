@@ -39,25 +39,6 @@ local function read_limits(namespace, deployment)
   end
 end
 
-local function read_config(namespace, deployment)
-  return redis.call('HGET', 'c:{' .. namespace .. '}:deployments', deployment)
-end
-
--- A whole number of a configuration, found as text: decoding it all would cost more than the rest of a call.
--- Quotes inside JSON strings are escaped, so no value can pass for a member's name.
-local function config_number(config, field, default)
-  if not config then
-    return default
-  end
-  local _, stop = string.find(config, '"' .. field .. '":', 1, true)
-  return stop and tonumber(string.match(config, '^%d+', stop + 1)) or default
-end
-
--- Whether a deployment is deleted or about to be.
-local function is_gone(config)
-  return not config or string.find(config, '"deleting":true', 1, true) ~= nil
-end
-
 local function workspace_key(namespace)
   return 'c:{' .. namespace .. '}:workspace'
 end

@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ensureProgram } from '../../tools/system-package.ts';
 import { LOAD_CORE, startPinned, stopAllPinned, waitForPort } from './pinned-process.ts';
+import { measureQueue, OPERATIONS, RECORDS } from './queue.ts';
+import { formatQueue, listQueueGoals } from './queue-report.ts';
 import { formatGoals, formatTable, listGoals, summarise } from './report.ts';
 import { measureSystem, type Round } from './rounds.ts';
 import { listSystems, PORTS, publishBench } from './systems.ts';
@@ -44,6 +46,10 @@ async function main(): Promise<void> {
     }
   const medians = summarise(rounds);
   console.log(`\n${formatTable(medians)}\n\n${formatGoals(listGoals(medians))}\n`);
+  if (ONLY) return;
+  console.log('the queue…');
+  const figures = await measureQueue(RECORDS, OPERATIONS);
+  console.log(`\n${formatQueue(figures)}\n\n${formatGoals(listQueueGoals(figures))}\n`);
 }
 
 /** Sources with types to strip would start later than what the image runs. */

@@ -1,6 +1,6 @@
 /**
  * Measures the queue on one Redis, with few and with many records in it, beside the admission of a text request.
- * `node test/bench/queue.ts` prints the table.
+ * Part of `make bench`; `node test/bench/queue.ts` shows it alone.
  */
 import { randomBytes } from 'node:crypto';
 import { admit } from '../../redis/calls.ts';
@@ -12,6 +12,8 @@ import { listRequests } from '../../redis/request-record.ts';
 import { connectTo } from '../support/redis-client.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { publishMedia, submissionOf, success } from '../support/request-fixture.ts';
+import { formatQueue, listQueueGoals } from './queue-report.ts';
+import { formatGoals } from './report.ts';
 
 export interface Cost {
   perSecond: number;
@@ -26,6 +28,9 @@ export interface QueueFigures {
   claimAndFinish: Cost;
   list200: Cost;
 }
+
+export const RECORDS = [10, 1_000, 100_000];
+export const OPERATIONS = Number(process.env.OPERATIONS ?? 20_000);
 
 const namespace = 'bench';
 const deployment = 'film';
@@ -118,13 +123,6 @@ async function readMicros(redis: RedisClient): Promise<number> {
 }
 
 if (import.meta.main) {
-  const figures = await measureQueue([10, 1_000, 100_000], Number(process.env.OPERATIONS ?? 20_000));
-  const rows = figures.map(({ records, ...costs }) => {
-    const cells = Object.entries(costs).map(([name, { perSecond, redisMicros }]) => [
-      name,
-      `${Math.round(perSecond)}/s, ${redisMicros.toFixed(1)} µs of Redis (${Math.round(1e6 / redisMicros)}/s)`,
-    ]);
-    return [`${records} records`, Object.fromEntries(cells)];
-  });
-  for (const [records, cells] of rows) console.log(records, cells);
+  const figures = await measureQueue(RECORDS, OPERATIONS);
+  console.log(`${formatQueue(figures)}\n\n${formatGoals(listQueueGoals(figures))}`);
 }

@@ -47,12 +47,25 @@ export function formatTable(medians: Medians): string {
   return formatRows([['', ...systems], ...rows]);
 }
 
-interface Goal {
+export interface Goal {
   label: string;
   value: number;
   limit: number;
   isAtLeast: boolean;
 }
+
+export const atLeast = (label: string, value: number, limit: number): Goal => ({
+  label,
+  value,
+  limit,
+  isAtLeast: true,
+});
+export const atMost = (label: string, value: number, limit: number): Goal => ({
+  label,
+  value,
+  limit,
+  isAtLeast: false,
+});
 
 /** Berth against the baselines; what is to be reached beside each. */
 export function listGoals(medians: Medians): Goal[] {
@@ -60,18 +73,6 @@ export function listGoals(medians: Medians): Goal[] {
   const floor = medians.get('floor');
   if (!berth || !floor) return [];
   const portkey = medians.get('portkey');
-  const atLeast = (label: string, value: number, limit: number): Goal => ({
-    label,
-    value,
-    limit,
-    isAtLeast: true,
-  });
-  const atMost = (label: string, value: number, limit: number): Goal => ({
-    label,
-    value,
-    limit,
-    isAtLeast: false,
-  });
   return [
     atLeast('requests/s ÷ floor', berth.requestsPerSecond / floor.requestsPerSecond, 0.55),
     ...(portkey
@@ -103,7 +104,7 @@ export function formatGoals(goals: Goal[]): string {
   return formatRows([['Berth', 'measured', 'reach', ''], ...rows]);
 }
 
-function formatRows(rows: string[][]): string {
+export function formatRows(rows: string[][]): string {
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
   return rows
     .map((row) =>

@@ -1,0 +1,42 @@
+/** The queue's rows and goals of `make bench`. Pure. */
+import type { Cost, QueueFigures } from './queue.ts';
+import { atLeast, atMost, formatRows, type Goal } from './report.ts';
+
+type Operation = Exclude<keyof QueueFigures, 'records'>;
+
+const OPERATIONS: [Operation, string][] = [
+  ['admit', 'admit'],
+  ['submit', 'submit'],
+  ['claimAndFinish', 'claim + finish'],
+  ['list200', 'list of 200'],
+];
+const FIGURES: [keyof Cost, string, number][] = [
+  ['perSecond', 'per second', 0],
+  ['redisMicros', 'CPU µs of Redis', 1],
+];
+
+/** One column for each number of records. */
+export function formatQueue(figures: readonly QueueFigures[]): string {
+  const rows = OPERATIONS.flatMap(([operation, label]) =>
+    FIGURES.map(([figure, unit, digits]) => [
+      `${label}, ${unit}`,
+      ...figures.map((costs) => costs[operation][figure].toFixed(digits)),
+    ]),
+  );
+  return formatRows([['queue on one Redis', ...figures.map(({ records }) => `${records} records`)], ...rows]);
+}
+
+/** What is to be reached with few records, and how little more many may cost. */
+export function listQueueGoals(figures: readonly QueueFigures[]): Goal[] {
+  const [first] = figures;
+  const last = figures.at(-1);
+  if (!first || !last) return [];
+  const growth = (operation: Operation) => last[operation].redisMicros / first[operation].redisMicros;
+  return [
+    atLeast('submissions/s', first.submit.perSecond, 40_000),
+    atLeast('claims with finish/s', first.claimAndFinish.perSecond, 25_000),
+    ...OPERATIONS.map(([operation, label]) =>
+      atMost(`${label} with ${last.records} ÷ ${first.records} records`, growth(operation), 1.5),
+    ),
+  ];
+}
