@@ -23,7 +23,7 @@ export function judgeServer(
   }
   // Where keys are evicted, memory is full as a rule.
   if (evictionSafe && maxMemory > 0 && usedMemory >= MOST_MEMORY * maxMemory) {
-    return `Redis has ${Math.floor((100 * usedMemory) / maxMemory)} % of its memory in use.`;
+    return `Redis has ${MOST_MEMORY * 100} % of its memory in use, or more.`;
   }
   return null;
 }

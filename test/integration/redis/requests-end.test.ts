@@ -1,21 +1,9 @@
 import { expect } from 'chai';
 import { deriveEventId, type StoredObject } from '../../../contract/request.ts';
-import type { RedisConnection } from '../../../redis/client.ts';
-import { loadLibrary } from '../../../redis/library.ts';
 import { forgetObjects, registerObjects, takeDueObjects } from '../../../redis/object-cleanup.ts';
 import { removeEvents, takeEvents } from '../../../redis/outbox.ts';
-import {
-  cancelRequest,
-  claimRequest,
-  finishRequest,
-  releaseRequest,
-  renewClaim,
-  type Submission,
-  submitRequest,
-} from '../../../redis/request-calls.ts';
-import { readRequest } from '../../../redis/request-record.ts';
-import { connectTo } from '../../support/redis-client.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { finishRequest, releaseRequest, renewClaim } from '../../../redis/request-calls.ts';
+import { useMediaWorkspace } from '../../support/media-workspace.ts';
 import {
   failure,
   newRequestId,
@@ -23,55 +11,25 @@ import {
   outputOf,
   passTime,
   publishMedia,
-  submissionOf,
   success,
 } from '../../support/request-fixture.ts';
 
 describe('the end of a request', () => {
-  let server: RedisServer;
-  let connection: RedisConnection;
-  let namespace: string;
-  let workspaces = 0;
-  const deployment = 'film';
-
-  const submit = async (fields: Partial<Submission> = {}) => {
-    const submission = submissionOf({ namespace, deployment, ...fields });
-    await submitRequest(connection.redis, submission);
-    return submission.id;
-  };
-  const claim = (token = newToken(), leaseMs = 60_000) =>
-    claimRequest(connection.redis, { namespace, deployment, token, leaseMs, pod: 'pod-1' });
-  const cancel = (id: string, token = newToken()) =>
-    cancelRequest(connection.redis, { namespace, id, token });
-  const read = async (id: string) => (await readRequest(connection.redis, namespace, id))!;
-  const events = () => takeEvents(connection.redis, namespace, { limit: 100, leaseMs: 60_000 });
-  const dueObjects = () => takeDueObjects(connection.redis, namespace, { limit: 100, leaseMs: 60_000 });
+  const space = useMediaWorkspace();
+  const { deployment, claim, cancel, read, events, submitted: submit } = space;
+  const dueObjects = () => takeDueObjects(space.redis, space.namespace, { limit: 100, leaseMs: 60_000 });
   const object = (key: string): StoredObject => ({ credential: null, key });
-
-  before(async () => {
-    server = await startRedis();
-    connection = await connectTo(server);
-    await loadLibrary(connection.redis);
-  });
-  beforeEach(async () => {
-    namespace = `space-${++workspaces}`;
-    await publishMedia(connection.redis, { namespace, name: deployment });
-  });
-  after(async () => {
-    await connection?.close();
-    await server?.stop();
-  });
 
   describe('finish', () => {
     it('keeps where the files are, drops the prompt and writes request.completed', async () => {
       const id = await submit({ webhookUrl: 'https://example.com/hook' });
       const job = (await claim())!;
-      expect(await connection.redis.exists(`w:{${namespace}}:params:${id}`)).to.equal(1);
-      expect(await finishRequest(connection.redis, job.claim, success())).to.equal('done');
+      expect(await space.redis.exists(`w:{${space.namespace}}:params:${id}`)).to.equal(1);
+      expect(await finishRequest(space.redis, job.claim, success())).to.equal('done');
       const record = await read(id);
       expect(record).to.deep.include({ status: 'succeeded', output: outputOf('results/one.mp4') });
       expect(record.completedAt).to.be.at.least(record.startedAt!);
-      expect(await connection.redis.exists(`w:{${namespace}}:params:${id}`)).to.equal(0);
+      expect(await space.redis.exists(`w:{${space.namespace}}:params:${id}`)).to.equal(0);
 
       const [event, ...others] = await events();
       expect(others).to.deep.equal([]);
@@ -90,7 +48,7 @@ describe('the end of a request', () => {
           id,
           status: 'succeeded',
           modality: 'video',
-          namespace_name: namespace,
+          namespace_name: space.namespace,
           registration_id: record.registrationId,
           created_at: Math.floor(record.queuedAt / 1000),
           completed_at: completed,
@@ -107,7 +65,7 @@ describe('the end of a request', () => {
       const id = await submit();
       const message = 'Say "no"\n\tto \\ / é 😀 \u0001';
       const outcome = { status: 'failed', code: 'vram_exceeded', message, objects: [] } as const;
-      await finishRequest(connection.redis, (await claim())!.claim, outcome);
+      await finishRequest(space.redis, (await claim())!.claim, outcome);
       const ending = { status: 'failed', errorCode: 'vram_exceeded', errorMessage: message, output: null };
       expect(await read(id)).to.deep.include(ending);
       const [event] = await events();
@@ -125,41 +83,45 @@ describe('the end of a request', () => {
     it('answers already_done_by_you to a repeat, even with another outcome, and changes nothing', async () => {
       const id = await submit({ priceMicros: 7 });
       const { claim: held } = (await claim())!;
-      await finishRequest(connection.redis, held, success());
+      await finishRequest(space.redis, held, success());
       const record = await read(id);
-      expect(await finishRequest(connection.redis, held, failure())).to.equal('already_done_by_you');
+      expect(await finishRequest(space.redis, held, failure())).to.equal('already_done_by_you');
       expect(await read(id)).to.deep.equal(record);
-      expect(await connection.redis.get(`w:{${namespace}}:credit`)).to.equal('7');
+      expect(await space.redis.get(`w:{${space.namespace}}:credit`)).to.equal('7');
       expect(await events()).to.have.length(1);
     });
 
     it('answers stale to every other token and to an unknown request', async () => {
       const id = await submit();
-      expect(await finishRequest(connection.redis, { namespace, id, token: '' }, success())).to.equal(
-        'stale',
-      );
+      expect(
+        await finishRequest(space.redis, { namespace: space.namespace, id, token: '' }, success()),
+      ).to.equal('stale');
       const { claim: held } = (await claim())!;
       const stranger = { ...held, token: newToken() };
-      expect(await finishRequest(connection.redis, stranger, success())).to.equal('stale');
+      expect(await finishRequest(space.redis, stranger, success())).to.equal('stale');
       const unknown = { ...held, id: newRequestId() };
-      expect(await finishRequest(connection.redis, unknown, success())).to.equal('stale');
+      expect(await finishRequest(space.redis, unknown, success())).to.equal('stale');
       expect((await read(id)).status).to.equal('running');
-      await releaseRequest(connection.redis, held);
+      await releaseRequest(space.redis, held);
       const nobody = { ...held, token: '' };
-      expect(await finishRequest(connection.redis, nobody, success())).to.equal('stale');
-      expect(await renewClaim(connection.redis, nobody)).to.equal('stale');
+      expect(await finishRequest(space.redis, nobody, success())).to.equal('stale');
+      expect(await renewClaim(space.redis, nobody)).to.equal('stale');
     });
 
     it('comes too late past the deadline: the request has timed out, and the worker is stale', async () => {
-      await publishMedia(connection.redis, { namespace, name: deployment, limits: { videoTimeoutMs: 20 } });
+      await publishMedia(space.redis, {
+        namespace: space.namespace,
+        name: deployment,
+        limits: { videoTimeoutMs: 20 },
+      });
       const id = await submit({ priceMicros: 7 });
       const { claim: held } = (await claim())!;
-      await passTime(connection.redis, 20);
+      await passTime(space.redis, 20);
       for (let i = 0; i < 2; i++) {
-        expect(await finishRequest(connection.redis, held, success())).to.equal('stale');
+        expect(await finishRequest(space.redis, held, success())).to.equal('stale');
       }
       expect(await read(id)).to.include({ status: 'failed', errorCode: 'model_timeout' });
-      expect(await connection.redis.get(`w:{${namespace}}:credit`)).to.equal('0');
+      expect(await space.redis.get(`w:{${space.namespace}}:credit`)).to.equal('0');
       expect(await events()).to.have.length(1);
     });
 
@@ -170,38 +132,41 @@ describe('the end of a request', () => {
       ] as const) {
         await submit();
         const payload = { text: 'x'.repeat(length) };
-        await finishRequest(connection.redis, (await claim())!.claim, { ...success(), payload });
+        await finishRequest(space.redis, (await claim())!.claim, { ...success(), payload });
         const [event] = await events();
         expect(event!.body.length).to.be.at.most(65_536);
         const { result_payload: result } = JSON.parse(event!.body).data;
         expect(result).to.deep.equal(truncated ? { _truncated: true } : payload);
-        await removeEvents(connection.redis, namespace, [event!.id]);
+        await removeEvents(space.redis, space.namespace, [event!.id]);
       }
     });
   });
 
   describe('stored objects', () => {
     it('come up when they are due, and again unless they were said to be removed', async () => {
-      const { redis } = connection;
-      await registerObjects(redis, namespace, { objects: [object('soon'), object('too')], removeInMs: 5 });
-      await registerObjects(redis, namespace, { objects: [object('late')], removeInMs: 60_000 });
+      const { redis } = space;
+      await registerObjects(redis, space.namespace, {
+        objects: [object('soon'), object('too')],
+        removeInMs: 5,
+      });
+      await registerObjects(redis, space.namespace, { objects: [object('late')], removeInMs: 60_000 });
       expect(await dueObjects()).to.deep.equal([]);
       await passTime(redis, 5);
-      const due = await takeDueObjects(redis, namespace, { limit: 10, leaseMs: 5 });
+      const due = await takeDueObjects(redis, space.namespace, { limit: 10, leaseMs: 5 });
       expect(due).to.have.deep.members([object('soon'), object('too')]);
       expect(await dueObjects(), 'under the lease').to.deep.equal([]);
       await passTime(redis, 5);
-      expect(await takeDueObjects(redis, namespace, { limit: 1, leaseMs: 5 })).to.have.length(1);
-      await forgetObjects(redis, namespace, [object('soon'), object('too')]);
+      expect(await takeDueObjects(redis, space.namespace, { limit: 1, leaseMs: 5 })).to.have.length(1);
+      await forgetObjects(redis, space.namespace, [object('soon'), object('too')]);
       await passTime(redis, 5);
       expect(await dueObjects()).to.deep.equal([]);
     });
 
     it('of an input belong to the request once it is accepted, and are due when it ends', async () => {
-      const { redis } = connection;
+      const { redis } = space;
       const inputs = [object('inputs/1'), object('inputs/2')];
       for (const end of ['finish', 'cancel']) {
-        await registerObjects(redis, namespace, { objects: inputs, removeInMs: 0 });
+        await registerObjects(redis, space.namespace, { objects: inputs, removeInMs: 0 });
         const id = await submit({ inputs });
         expect(await dueObjects(), 'while it waits').to.deep.equal([]);
         if (end === 'cancel') await cancel(id);
@@ -211,11 +176,11 @@ describe('the end of a request', () => {
     });
 
     it('of a result are kept until their retention ends, or for ever', async () => {
-      const { redis } = connection;
+      const { redis } = space;
       await submit();
       const { claim: held } = (await claim())!;
       const [kept, managed] = [{ credential: 'mine', key: 'kept' }, object('managed')];
-      await registerObjects(redis, namespace, { objects: [kept, managed], removeInMs: 0 });
+      await registerObjects(redis, space.namespace, { objects: [kept, managed], removeInMs: 0 });
       const fates = [
         { object: kept, removeInMs: null },
         { object: managed, removeInMs: 10 },
@@ -233,32 +198,34 @@ describe('the end of a request', () => {
       for (let i = 0; i < 3; i++) {
         ids.push(await submit());
         await cancel(ids[i]!);
-        await passTime(connection.redis, 1);
+        await passTime(space.redis, 1);
       }
       const take = (limit: number, leaseMs: number) =>
-        takeEvents(connection.redis, namespace, { limit, leaseMs });
+        takeEvents(space.redis, space.namespace, { limit, leaseMs });
       const first = await take(2, 5);
       expect(first.map(({ requestId }) => requestId)).to.deep.equal(ids.slice(0, 2));
-      await removeEvents(connection.redis, namespace, [first[0]!.id]);
-      await passTime(connection.redis, 5);
+      await removeEvents(space.redis, space.namespace, [first[0]!.id]);
+      await passTime(space.redis, 5);
       const left = await take(10, 60_000);
       expect(left.map(({ requestId }) => requestId)).to.have.members(ids.slice(1));
       await removeEvents(
-        connection.redis,
-        namespace,
+        space.redis,
+        space.namespace,
         left.map(({ id }) => id),
       );
-      expect(await connection.redis.keys(`w:{${namespace}}:event:*`)).to.deep.equal([]);
+      expect(await space.redis.keys(`w:{${space.namespace}}:event:*`)).to.deep.equal([]);
     });
 
     it('drops rows that are no events, and gives the others', async () => {
-      const { redis } = connection;
+      const { redis } = space;
       const id = await submit();
       await cancel(id);
-      await redis.zadd(`w:{${namespace}}:outbox`, '0', 'evt_gone', '0', 'evt_odd');
-      await redis.set(`w:{${namespace}}:event:evt_odd`, 'odd');
+      await redis.zadd(`w:{${space.namespace}}:outbox`, '0', 'evt_gone', '0', 'evt_odd');
+      await redis.set(`w:{${space.namespace}}:event:evt_odd`, 'odd');
       expect((await events()).map(({ requestId }) => requestId)).to.deep.equal([id]);
-      expect(await redis.zrange(`w:{${namespace}}:outbox`, '0', '-1')).to.deep.equal([deriveEventId(id)]);
+      expect(await redis.zrange(`w:{${space.namespace}}:outbox`, '0', '-1')).to.deep.equal([
+        deriveEventId(id),
+      ]);
     });
   });
 });

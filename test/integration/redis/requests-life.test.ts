@@ -1,60 +1,11 @@
 import { expect } from 'chai';
-import type { RedisConnection } from '../../../redis/client.ts';
-import { loadLibrary } from '../../../redis/library.ts';
-import { takeEvents } from '../../../redis/outbox.ts';
-import {
-  cancelRequest,
-  claimRequest,
-  finishRequest,
-  releaseRequest,
-  renewClaim,
-  type Submission,
-  submitRequest,
-} from '../../../redis/request-calls.ts';
-import { readRequest } from '../../../redis/request-record.ts';
-import { connectTo } from '../../support/redis-client.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
-import {
-  newRequestId,
-  newToken,
-  passTime,
-  publishMedia,
-  submissionOf,
-  success,
-} from '../../support/request-fixture.ts';
+import { finishRequest, releaseRequest, renewClaim } from '../../../redis/request-calls.ts';
+import { useMediaWorkspace } from '../../support/media-workspace.ts';
+import { newRequestId, newToken, passTime, publishMedia, success } from '../../support/request-fixture.ts';
 
 describe('the life of a request', () => {
-  let server: RedisServer;
-  let connection: RedisConnection;
-  let namespace: string;
-  let workspaces = 0;
-  const deployment = 'film';
-
-  const submit = async (fields: Partial<Submission> = {}) => {
-    const submission = submissionOf({ namespace, deployment, ...fields });
-    await submitRequest(connection.redis, submission);
-    return submission.id;
-  };
-  const claim = (token = newToken(), leaseMs = 60_000) =>
-    claimRequest(connection.redis, { namespace, deployment, token, leaseMs, pod: 'pod-1' });
-  const cancel = (id: string, token = newToken()) =>
-    cancelRequest(connection.redis, { namespace, id, token });
-  const read = async (id: string) => (await readRequest(connection.redis, namespace, id))!;
-  const events = () => takeEvents(connection.redis, namespace, { limit: 100, leaseMs: 60_000 });
-
-  before(async () => {
-    server = await startRedis();
-    connection = await connectTo(server);
-    await loadLibrary(connection.redis);
-  });
-  beforeEach(async () => {
-    namespace = `space-${++workspaces}`;
-    await publishMedia(connection.redis, { namespace, name: deployment });
-  });
-  after(async () => {
-    await connection?.close();
-    await server?.stop();
-  });
+  const space = useMediaWorkspace();
+  const { deployment, claim, cancel, read, events, submitted: submit } = space;
 
   describe('claim', () => {
     it('hands out the parameters and makes the request running, with its start and the whole time left', async () => {
@@ -62,7 +13,7 @@ describe('the life of a request', () => {
       const token = newToken();
       const job = (await claim(token))!;
       expect(job).to.deep.include({ attempt: 1, params: '{"prompt":"a dog"}' });
-      expect(job.claim).to.deep.equal({ namespace, id, token });
+      expect(job.claim).to.deep.equal({ namespace: space.namespace, id, token });
       expect(job.remainingMs).to.equal(30 * 60_000);
       const record = await read(id);
       expect(record.status).to.equal('running');
@@ -87,7 +38,7 @@ describe('the life of a request', () => {
     it('gives a late repeat nothing once its claim is over', async () => {
       await submit();
       const token = newToken();
-      await finishRequest(connection.redis, (await claim(token))!.claim, success());
+      await finishRequest(space.redis, (await claim(token))!.claim, success());
       const next = await submit();
       expect(await claim(token)).to.equal(null);
       expect((await read(next)).status).to.equal('queued');
@@ -106,7 +57,7 @@ describe('the life of a request', () => {
 
     it('starts nothing for a deployment that is being deleted', async () => {
       await submit();
-      await publishMedia(connection.redis, { namespace, name: deployment, deleting: true });
+      await publishMedia(space.redis, { namespace: space.namespace, name: deployment, deleting: true });
       expect(await claim()).to.equal(null);
     });
   });
@@ -117,7 +68,7 @@ describe('the life of a request', () => {
       const job = (await claim())!;
       const seen = [];
       for (const progress of [10, 5, 40.9, 39, 250, 7]) {
-        await renewClaim(connection.redis, job.claim, { progress });
+        await renewClaim(space.redis, job.claim, { progress });
         seen.push((await read(id)).progress);
       }
       expect(seen).to.deep.equal([10, 10, 40, 40, 99, 99]);
@@ -126,18 +77,22 @@ describe('the life of a request', () => {
     it('is refused to another token, and once the request has ended', async () => {
       await submit();
       const { claim: held } = (await claim())!;
-      expect(await renewClaim(connection.redis, { ...held, token: newToken() })).to.equal('stale');
-      expect(await renewClaim(connection.redis, held)).to.equal('renewed');
-      await finishRequest(connection.redis, held, success());
-      expect(await renewClaim(connection.redis, held)).to.equal('stale');
+      expect(await renewClaim(space.redis, { ...held, token: newToken() })).to.equal('stale');
+      expect(await renewClaim(space.redis, held)).to.equal('renewed');
+      await finishRequest(space.redis, held, success());
+      expect(await renewClaim(space.redis, held)).to.equal('stale');
     });
 
     it('is refused past the deadline', async () => {
-      await publishMedia(connection.redis, { namespace, name: deployment, limits: { videoTimeoutMs: 20 } });
+      await publishMedia(space.redis, {
+        namespace: space.namespace,
+        name: deployment,
+        limits: { videoTimeoutMs: 20 },
+      });
       await submit();
       const { claim: held } = (await claim())!;
-      await passTime(connection.redis, 20);
-      expect(await renewClaim(connection.redis, held)).to.equal('deadline');
+      await passTime(space.redis, 20);
+      expect(await renewClaim(space.redis, held)).to.equal('deadline');
     });
   });
 
@@ -147,13 +102,13 @@ describe('the life of a request', () => {
       await submit();
       const first = (await claim())!;
       const { startedAt } = await read(id);
-      expect(await releaseRequest(connection.redis, first.claim)).to.equal(true);
-      expect(await releaseRequest(connection.redis, first.claim), 'a repeat').to.equal(false);
+      expect(await releaseRequest(space.redis, first.claim)).to.equal(true);
+      expect(await releaseRequest(space.redis, first.claim), 'a repeat').to.equal(false);
       expect(await read(id)).to.deep.include({ status: 'running', startedAt });
       expect((await cancel(id)).verdict).to.equal('not_cancellable');
-      expect(await finishRequest(connection.redis, first.claim, success())).to.equal('stale');
+      expect(await finishRequest(space.redis, first.claim, success())).to.equal('stale');
 
-      await passTime(connection.redis, 2);
+      await passTime(space.redis, 2);
       const second = (await claim())!;
       expect(second.claim.id).to.equal(id);
       expect(second.attempt).to.equal(1);
@@ -186,7 +141,7 @@ describe('the life of a request', () => {
       const id = await submit();
       const { claim: held } = (await claim())!;
       expect(await cancel(id)).to.deep.equal({ verdict: 'not_cancellable', record: await read(id) });
-      await finishRequest(connection.redis, held, success());
+      await finishRequest(space.redis, held, success());
       expect(await cancel(id)).to.deep.equal({ verdict: 'not_cancellable', record: await read(id) });
       expect(await cancel(newRequestId())).to.deep.equal({ verdict: 'unknown' });
     });

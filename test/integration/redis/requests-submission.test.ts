@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { channels, workKeys } from '../../../contract/redis-keys.ts';
 import { digestIdempotencyKey, type REQUEST_STATUSES } from '../../../contract/request.ts';
-import type { RedisConnection } from '../../../redis/client.ts';
 import { subscribe } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
 import { publishWorkspace } from '../../../redis/publication.ts';
@@ -13,8 +12,9 @@ import {
   submitRequest,
 } from '../../../redis/request-calls.ts';
 import { countWaiting, findSubmission, listRequests, readRequest } from '../../../redis/request-record.ts';
+import { useMediaWorkspace } from '../../support/media-workspace.ts';
 import { connectTo, rejection, until } from '../../support/redis-client.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { startRedis } from '../../support/redis-server.ts';
 import {
   failure,
   newRequestId,
@@ -26,43 +26,15 @@ import {
 } from '../../support/request-fixture.ts';
 
 describe('submission of a request', () => {
-  let server: RedisServer;
-  let connection: RedisConnection;
-  let namespace: string;
-  let workspaces = 0;
-  const deployment = 'film';
+  const space = useMediaWorkspace({ maxQueued: 4 });
+  const { deployment, submit, claim, spent, submitted } = space;
   const keyA = 'a'.repeat(64);
   const keyB = 'b'.repeat(64);
 
-  const submit = (fields: Partial<Submission> = {}) =>
-    submitRequest(connection.redis, submissionOf({ namespace, deployment, ...fields }));
-  const claim = () =>
-    claimRequest(connection.redis, { namespace, deployment, token: newToken(), pod: 'pod-1' });
-  const spent = async () => Number((await connection.redis.get(workKeys(namespace).credit)) ?? 0);
-  async function submitted(fields: Partial<Submission> = {}): Promise<string> {
-    const answer = await submit(fields);
-    if (answer.verdict !== 'accepted') throw new Error(`The submission was answered ${answer.verdict}`);
-    return answer.id;
-  }
-
-  before(async () => {
-    server = await startRedis();
-    connection = await connectTo(server);
-    await loadLibrary(connection.redis);
-  });
-  beforeEach(async () => {
-    namespace = `space-${++workspaces}`;
-    await publishMedia(connection.redis, { namespace, name: deployment, limits: { maxQueued: 4 } });
-  });
-  after(async () => {
-    await connection?.close();
-    await server?.stop();
-  });
-
   it('makes a queued record with all that was given but the parameters', async () => {
     const id = await submitted({ size: '720x1280', seconds: '5', webhookUrl: 'https://example.com/' });
-    const record = (await readRequest(connection.redis, namespace, id))!;
-    const [seconds] = await connection.redis.time();
+    const record = (await readRequest(space.redis, space.namespace, id))!;
+    const [seconds] = await space.redis.time();
     expect(record).to.deep.include({
       id,
       deployment,
@@ -80,36 +52,38 @@ describe('submission of a request', () => {
     });
     expect(record.registrationId).to.be.above(0);
     expect(record.queuedAt / 1000).to.be.within(Number(seconds) - 2, Number(seconds) + 1);
-    expect(await countWaiting(connection.redis, namespace, deployment)).to.equal(1);
+    expect(await countWaiting(space.redis, space.namespace, deployment)).to.equal(1);
   });
 
   it('keeps a registration id of 15 digits exact', async () => {
-    const record = (await readRequest(connection.redis, namespace, await submitted()))!;
-    const config = await connection.redis.hget(`c:{${namespace}}:deployments`, deployment);
+    const record = (await readRequest(space.redis, space.namespace, await submitted()))!;
+    const config = await space.redis.hget(`c:{${space.namespace}}:deployments`, deployment);
     expect(record.registrationId).to.equal(JSON.parse(config!).registrationId);
   });
 
   it('answers a repeat with the same id as it did at first, and makes nothing twice', async () => {
-    const submission = submissionOf({ namespace, deployment, priceMicros: 5 });
-    const first = await submitRequest(connection.redis, submission);
-    expect(await submitRequest(connection.redis, submission)).to.deep.equal(first);
-    expect(await countWaiting(connection.redis, namespace, deployment)).to.equal(1);
+    const submission = submissionOf({ namespace: space.namespace, deployment, priceMicros: 5 });
+    const first = await submitRequest(space.redis, submission);
+    expect(await submitRequest(space.redis, submission)).to.deep.equal(first);
+    expect(await countWaiting(space.redis, space.namespace, deployment)).to.equal(1);
     expect(await spent()).to.equal(5);
   });
 
   it('answers a repeated idempotency key with the first id and its present status', async () => {
     const scope = { sha256: keyA, deployment, modality: 'video' as const, header: 'order 7' };
     const idempotency = digestIdempotencyKey(scope);
-    expect(await findSubmission(connection.redis, namespace, idempotency)).to.equal(null);
+    expect(await findSubmission(space.redis, space.namespace, idempotency)).to.equal(null);
     const id = await submitted({ idempotency });
     expect(await submit({ idempotency })).to.include({ verdict: 'duplicate', id, status: 'queued' });
     const job = (await claim())!;
     expect(await submit({ idempotency })).to.include({ verdict: 'duplicate', id, status: 'running' });
-    await finishRequest(connection.redis, job.claim, failure());
+    await finishRequest(space.redis, job.claim, failure());
     expect(await submit({ idempotency })).to.include({ verdict: 'duplicate', id, status: 'failed' });
-    expect((await findSubmission(connection.redis, namespace, idempotency))?.id).to.equal(id);
-    expect(await listRequests(connection.redis, { namespace, deployment, limit: 10 })).to.have.length(1);
-    const ttl = await connection.redis.ttl(workKeys(namespace).idempotency(idempotency));
+    expect((await findSubmission(space.redis, space.namespace, idempotency))?.id).to.equal(id);
+    expect(
+      await listRequests(space.redis, { namespace: space.namespace, deployment, limit: 10 }),
+    ).to.have.length(1);
+    const ttl = await space.redis.ttl(workKeys(space.namespace).idempotency(idempotency));
     expect(ttl).to.be.within(86_390, 86_400);
   });
 
@@ -135,7 +109,7 @@ describe('submission of a request', () => {
     await submitted({ sha256: keyB });
     expect(await submit({ sha256: keyA })).to.deep.equal({ verdict: 'queue_full' });
     expect(await submit({ sha256: keyB })).to.include({ verdict: 'accepted' });
-    await publishMedia(connection.redis, { namespace, name: 'other', limits: { maxQueued: 4 } });
+    await publishMedia(space.redis, { namespace: space.namespace, name: 'other', limits: { maxQueued: 4 } });
     for (let i = 0; i < 4; i++) {
       expect(await submit({ sha256: keyA, deployment: 'other' })).to.include({ verdict: 'accepted' });
     }
@@ -143,36 +117,41 @@ describe('submission of a request', () => {
 
   it('answers gone when the deployment is not published, or is being deleted', async () => {
     expect(await submit({ deployment: 'unknown' })).to.deep.equal({ verdict: 'gone' });
-    await publishMedia(connection.redis, { namespace, name: deployment, deleting: true });
+    await publishMedia(space.redis, { namespace: space.namespace, name: deployment, deleting: true });
     expect(await submit()).to.deep.equal({ verdict: 'gone' });
   });
 
   it('is refused with the published reason, but tells of what was accepted before', async () => {
-    const submission = submissionOf({ namespace, deployment, idempotency: 'first', priceMicros: 5 });
-    const accepted = await submitRequest(connection.redis, submission);
+    const submission = submissionOf({
+      namespace: space.namespace,
+      deployment,
+      idempotency: 'first',
+      priceMicros: 5,
+    });
+    const accepted = await submitRequest(space.redis, submission);
     const reason = 'Redis keeps nothing over a restart.';
-    await publishWorkspace(connection.redis, namespace, { asyncRefusal: reason });
+    await publishWorkspace(space.redis, space.namespace, { asyncRefusal: reason });
     expect(await submit({ priceMicros: 5 })).to.deep.equal({ verdict: 'refused', reason });
-    expect(await submitRequest(connection.redis, submission)).to.deep.equal(accepted);
+    expect(await submitRequest(space.redis, submission)).to.deep.equal(accepted);
     expect(await submit({ idempotency: 'first' })).to.include({ verdict: 'duplicate', id: submission.id });
     expect(await spent()).to.equal(5);
-    await publishWorkspace(connection.redis, namespace, { asyncRefusal: null });
+    await publishWorkspace(space.redis, space.namespace, { asyncRefusal: null });
     expect(await submit()).to.include({ verdict: 'accepted' });
   });
 
   it('debits the price, refuses what credit does not cover, and gives back what did not succeed', async () => {
-    await publishWorkspace(connection.redis, namespace, { creditMicros: 100 });
+    await publishWorkspace(space.redis, space.namespace, { creditMicros: 100 });
     const first = await submitted({ priceMicros: 60 });
     expect(await submit({ priceMicros: 41 })).to.deep.equal({ verdict: 'credit' });
     await submitted({ priceMicros: 40 });
     expect(await submit({ priceMicros: 0 }), 'nothing is left').to.deep.equal({ verdict: 'credit' });
     expect(await spent()).to.equal(100);
-    await cancelRequest(connection.redis, { namespace, id: first, token: newToken() });
+    await cancelRequest(space.redis, { namespace: space.namespace, id: first, token: newToken() });
     expect(await spent()).to.equal(40);
-    await finishRequest(connection.redis, (await claim())!.claim, success());
+    await finishRequest(space.redis, (await claim())!.claim, success());
     expect(await spent(), 'a success is paid').to.equal(40);
     await submitted({ priceMicros: 60 });
-    await finishRequest(connection.redis, (await claim())!.claim, failure());
+    await finishRequest(space.redis, (await claim())!.claim, failure());
     expect(await spent()).to.equal(40);
   });
 
@@ -181,13 +160,13 @@ describe('submission of a request', () => {
       const answer = await submit(fields);
       return 'estimatedSeconds' in answer ? answer.estimatedSeconds : answer.verdict;
     };
-    await publishMedia(connection.redis, { namespace, name: deployment });
+    await publishMedia(space.redis, { namespace: space.namespace, name: deployment });
     expect(await estimate({ expectedMs: 10_000 })).to.equal(10);
     expect(await estimate({ expectedMs: 10_000, slots: 2 })).to.equal(15);
     expect(await estimate({ expectedMs: 10_000, slots: 0 })).to.equal(30);
     const job = (await claim())!;
-    await passTime(connection.redis, 20);
-    await finishRequest(connection.redis, job.claim, success());
+    await passTime(space.redis, 20);
+    await finishRequest(space.redis, job.claim, success());
     // The pace is measured now: some 20 ms a job.
     expect(await estimate({ expectedMs: 10_000 })).to.equal(1);
   });
@@ -196,8 +175,8 @@ describe('submission of a request', () => {
     const heard: string[] = [];
     let listening = false;
     const listener = subscribe(
-      { url: server.url, name: 'worker', role: 'sidecar' },
-      [channels.jobs(namespace, deployment)],
+      { url: space.server.url, name: 'worker', role: 'sidecar' },
+      [channels.jobs(space.namespace, deployment)],
       {
         onMessage: (_, channel) => heard.push(channel),
         onResume: () => {
@@ -214,7 +193,7 @@ describe('submission of a request', () => {
     await submitted();
     await until(() => heard.length === 2, 'the worker hears of the next');
     await listener.close();
-    expect(heard).to.deep.equal(Array(2).fill(channels.jobs(namespace, deployment)));
+    expect(heard).to.deep.equal(Array(2).fill(channels.jobs(space.namespace, deployment)));
   });
 
   it('takes parameters of 4 KiB and throws on more', async () => {
@@ -224,17 +203,23 @@ describe('submission of a request', () => {
   });
 
   it('lists a deployment’s requests by status, newest first, up to the limit', async () => {
-    await publishMedia(connection.redis, { namespace, name: deployment, limits: { maxQueued: 300 } });
-    await publishMedia(connection.redis, { namespace, name: 'other' });
+    await publishMedia(space.redis, {
+      namespace: space.namespace,
+      name: deployment,
+      limits: { maxQueued: 300 },
+    });
+    await publishMedia(space.redis, { namespace: space.namespace, name: 'other' });
     const ids = [];
     for (let i = 0; i < 210; i++) ids.push(await submitted());
     await submitted({ deployment: 'other' });
-    await finishRequest(connection.redis, (await claim())!.claim, success());
-    await finishRequest(connection.redis, (await claim())!.claim, failure());
+    await finishRequest(space.redis, (await claim())!.claim, success());
+    await finishRequest(space.redis, (await claim())!.claim, failure());
     await claim();
-    await cancelRequest(connection.redis, { namespace, id: ids[3]!, token: newToken() });
+    await cancelRequest(space.redis, { namespace: space.namespace, id: ids[3]!, token: newToken() });
     const list = async (query: { status?: (typeof REQUEST_STATUSES)[number]; limit: number }) =>
-      (await listRequests(connection.redis, { namespace, deployment, ...query })).map(({ id }) => id);
+      (await listRequests(space.redis, { namespace: space.namespace, deployment, ...query })).map(
+        ({ id }) => id,
+      );
 
     expect(await list({ limit: 200 })).to.deep.equal([...ids].reverse().slice(0, 200));
     expect(await list({ limit: 1 })).to.deep.equal([ids[209]]);
@@ -247,7 +232,7 @@ describe('submission of a request', () => {
   });
 
   it('knows nothing of an unknown id', async () => {
-    expect(await readRequest(connection.redis, namespace, newRequestId())).to.equal(null);
+    expect(await readRequest(space.redis, space.namespace, newRequestId())).to.equal(null);
   });
 
   it('is refused while memory is full, and running requests still end', async () => {
@@ -255,12 +240,14 @@ describe('submission of a request', () => {
     const admin = await connectTo(small);
     try {
       await loadLibrary(admin.redis);
-      await publishMedia(admin.redis, { namespace, name: deployment });
-      await submitRequest(admin.redis, submissionOf({ namespace, deployment }));
+      await publishMedia(admin.redis, { namespace: space.namespace, name: deployment });
+      await submitRequest(admin.redis, submissionOf({ namespace: space.namespace, deployment }));
       await admin.redis.config('SET', 'maxmemory', '1');
-      const error = await rejection(submitRequest(admin.redis, submissionOf({ namespace, deployment })));
+      const error = await rejection(
+        submitRequest(admin.redis, submissionOf({ namespace: space.namespace, deployment })),
+      );
       expect(String(error)).to.include('OOM');
-      const request = { namespace, deployment, token: newToken(), pod: 'pod-1' };
+      const request = { namespace: space.namespace, deployment, token: newToken(), pod: 'pod-1' };
       const job = (await claimRequest(admin.redis, request))!;
       expect(await finishRequest(admin.redis, job.claim, success())).to.equal('done');
     } finally {

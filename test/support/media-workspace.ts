@@ -1,0 +1,98 @@
+/** A Redis for the tests of one `describe`, and in it a new workspace with one media deployment for each test. */
+import type { ResolvedLimits } from '../../contract/model-limits.ts';
+import { workKeys } from '../../contract/redis-keys.ts';
+import type { RequestRecord } from '../../contract/request.ts';
+import type { RedisClient, RedisConnection } from '../../redis/client.ts';
+import { loadLibrary } from '../../redis/library.ts';
+import { type OutboxEvent, takeEvents } from '../../redis/outbox.ts';
+import {
+  type Cancellation,
+  type ClaimedJob,
+  cancelRequest,
+  claimRequest,
+  type Submission,
+  type SubmissionAnswer,
+  submitRequest,
+} from '../../redis/request-calls.ts';
+import { readRequest } from '../../redis/request-record.ts';
+import { connectTo } from './redis-client.ts';
+import { type RedisServer, startRedis } from './redis-server.ts';
+import { newToken, publishMedia, submissionOf } from './request-fixture.ts';
+
+export interface MediaWorkspace {
+  readonly server: RedisServer;
+  readonly redis: RedisClient;
+  readonly namespace: string;
+  readonly deployment: string;
+  /** Changes the deployment's limits. */
+  publish(limits: Partial<ResolvedLimits>): Promise<void>;
+  submit(fields?: Partial<Submission>): Promise<SubmissionAnswer>;
+  /** The id of a submission that must be accepted. */
+  submitted(fields?: Partial<Submission>): Promise<string>;
+  claim(token?: string, leaseMs?: number): Promise<ClaimedJob | null>;
+  cancel(id: string, token?: string): Promise<Cancellation>;
+  /** A record that must be there. */
+  read(id: string): Promise<RequestRecord>;
+  /** Events that were not taken before. */
+  events(): Promise<OutboxEvent[]>;
+  /** Millionths. */
+  spent(): Promise<number>;
+}
+
+/** Call it within a `describe`, before its own hooks. */
+export function useMediaWorkspace(limits: Partial<ResolvedLimits> = {}): MediaWorkspace {
+  const deployment = 'film';
+  let server: RedisServer;
+  let connection: RedisConnection;
+  let namespace: string;
+  let workspaces = 0;
+
+  const publish: MediaWorkspace['publish'] = (limits) =>
+    publishMedia(connection.redis, { namespace, name: deployment, limits });
+  const submit: MediaWorkspace['submit'] = (fields = {}) =>
+    submitRequest(connection.redis, submissionOf({ namespace, deployment, ...fields }));
+
+  before(async () => {
+    server = await startRedis();
+    connection = await connectTo(server);
+    await loadLibrary(connection.redis);
+  });
+  beforeEach(() => {
+    namespace = `space-${++workspaces}`;
+    return publish(limits);
+  });
+  after(async () => {
+    await connection?.close();
+    await server?.stop();
+  });
+
+  return {
+    get server() {
+      return server;
+    },
+    get redis() {
+      return connection.redis;
+    },
+    get namespace() {
+      return namespace;
+    },
+    deployment,
+    publish,
+    submit,
+    submitted: async (fields) => {
+      const answer = await submit(fields);
+      if (answer.verdict !== 'accepted') throw new Error(`The submission was answered ${answer.verdict}`);
+      return answer.id;
+    },
+    claim: (token = newToken(), leaseMs = 60_000) =>
+      claimRequest(connection.redis, { namespace, deployment, token, leaseMs, pod: 'pod-1' }),
+    cancel: (id, token = newToken()) => cancelRequest(connection.redis, { namespace, id, token }),
+    read: async (id) => {
+      const record = await readRequest(connection.redis, namespace, id);
+      if (!record) throw new Error(`No record of ${id}`);
+      return record;
+    },
+    events: () => takeEvents(connection.redis, namespace, { limit: 100, leaseMs: 60_000 }),
+    spent: async () => Number((await connection.redis.get(workKeys(namespace).credit)) ?? 0),
+  };
+}
