@@ -30,6 +30,13 @@ type GiveUp = 'stale' | 'deadline' | 'given_back';
 const LARGEST_PARAMETERS_BYTES = 16 * 1024 * 1024;
 const LAST_WORDS_MS = 4_000;
 
+export interface RunPlace {
+  /** Gives the slot back: the engine has let go. */
+  release: () => void;
+  /** This replica is to end: what its engine fails at is another's to try. */
+  isLeaving: () => boolean;
+}
+
 export class JobRun {
   /** Resolves at the end, whatever it is; never rejects. */
   readonly ended: Promise<RunEnd>;
@@ -37,6 +44,7 @@ export class JobRun {
   readonly #job: ClaimedJob;
   readonly #deadline: number;
   readonly #release: () => void;
+  readonly #isLeaving: () => boolean;
   readonly #giveUp = new AbortController();
   #inputs: InputFile[] = [];
   #result: EngineResult | null = null;
@@ -46,12 +54,12 @@ export class JobRun {
   readonly #quit = new AbortController();
   #isFinishing = false;
 
-  /** `release` gives the slot back: the engine has let go. */
-  constructor(services: WorkerServices, job: ClaimedJob, release: () => void) {
+  constructor(services: WorkerServices, job: ClaimedJob, { release, isLeaving }: RunPlace) {
     this.#services = services;
     this.#job = job;
     this.#deadline = performance.now() + job.remainingMs;
     this.#release = release;
+    this.#isLeaving = isLeaving;
     this.ended = this.#run();
   }
 
@@ -103,6 +111,11 @@ export class JobRun {
           { err: error, request: this.#job.claim.id },
           'a job failed by a fault of ours',
         );
+      // A pod that is deleted by force loses its engine before its gateway.
+      if (this.#isLeaving() && failure?.code === 'upstream_error') {
+        this.#giveUp.abort('given_back' satisfies GiveUp);
+        return null;
+      }
       const objects = this.#stored.map((object) => ({ object, removeInMs: 0 }));
       return { status: 'failed', ...(failure ?? OWN_FAULT), objects };
     }

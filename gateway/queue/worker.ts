@@ -162,7 +162,7 @@ class QueueWorker implements Worker {
   #start(job: ClaimedJob, release: () => void): void {
     const { metrics, config } = this.#options;
     const begun = performance.now();
-    const run = new JobRun(this.#options, job, release);
+    const run = new JobRun(this.#options, job, { release, isLeaving: () => this.#isWindingDown });
     this.#runs.add(run);
     metrics.jobsRunning.inc();
     if (this.#isWindingDown) run.giveBack();

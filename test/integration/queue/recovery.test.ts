@@ -86,6 +86,20 @@ describe('jobs of replicas that go', function () {
     expect(attempts).to.equal('1');
   });
 
+  it('go on elsewhere when their engine is killed in a drain, as when a pod is deleted by force', async () => {
+    await setJobSeconds(4);
+    const id = await stack.submit();
+    const pod = await findPod(id);
+    void pod.replica.admin('/drain', { headers: { [DRAIN_TOKEN_HEADER]: DRAIN_TOKEN } }).catch(() => {});
+    const other = stack.pods.find((each) => each !== pod)!;
+    const readLog = () => pod.replica.program.output;
+    await until(async () => readLog().includes('draining'), 'the drain');
+    await pod.engine.stop('SIGKILL');
+    await until(async () => (await readWorker(id)).worker === `pod-${other.address}`, 'the other', 6_000);
+    await stack.untilIs(id, 'succeeded');
+    expect([...(await stack.readEvents()).keys()]).to.deep.equal([id]);
+  });
+
   it('are waited for by a drain, which claims nothing new', async () => {
     const id = await stack.submit();
     const pod = await findPod(id);
