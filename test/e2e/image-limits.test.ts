@@ -19,7 +19,7 @@ describe('a synchronous image', () => {
   });
 
   it('is refused with 429 replica_saturated while every replica is busy; in the background it is taken', async () => {
-    await steer(endpoint, { jobSeconds: 5 });
+    await steer(endpoint, { jobSeconds: 2.5 });
     const first = generate(endpoint);
     await waitUntil('the engine to be busy', 10, async () => (await countInflight(endpoint)) === 1);
     const refused = await generate(endpoint);

@@ -64,7 +64,6 @@ export async function submitVideo(
   const body = makeForm({ model: endpoint.modelId, prompt: 'A ship', size: '320x192', seconds, fps });
   const { status, body: video } = await send(endpoint, '/videos', { body, headers });
   expect(status, JSON.stringify(video)).to.equal(202);
-  expect(video.status).to.equal('queued');
   return video.id!;
 }
 

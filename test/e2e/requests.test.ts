@@ -15,7 +15,10 @@ const FRONT = 'app.kubernetes.io/name=berth,app.kubernetes.io/component=front';
 
 describe('a request in the background', () => {
   const endpoint = findEndpoint('free-video');
-  afterEach(() => steer(endpoint, null));
+  afterEach(async () => {
+    await waitForModel(endpoint.name);
+    await steer(endpoint, null);
+  });
 
   it('is taken while the deployment is scaled to zero, and completes when it is scaled up', async () => {
     await kubectl('scale', 'modeldeployment', endpoint.name, '--replicas=0');
@@ -26,7 +29,6 @@ describe('a request in the background', () => {
     expect((await send(endpoint, '/models')).status).to.equal(503);
     await kubectl('scale', 'modeldeployment', endpoint.name, '--replicas=1');
     await waitForSuccess(endpoint, id, 90);
-    await waitForModel(endpoint.name);
   });
 
   it('is made by another pod when its own is killed', async () => {
@@ -38,7 +40,6 @@ describe('a request in the background', () => {
     const { output_urls } = await waitForSuccess(endpoint, id, 90);
     const film = await probeFilm(await (await fetch(output_urls![0]!)).arrayBuffer());
     expect(film.frames).to.equal(9);
-    await waitForModel(endpoint.name);
   });
 
   it('outlives a front that is killed while it runs', async () => {
