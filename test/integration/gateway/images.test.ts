@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { workKeys } from '../../../contract/redis-keys.ts';
+import { readRequest } from '../../../redis/request-record.ts';
 import { describePicture, makePicture } from '../../support/media-files.ts';
 import { until } from '../../support/redis-client.ts';
 import { readEnvelope } from '../../support/text-fixture.ts';
@@ -256,6 +257,37 @@ describe('images, while their client waits', () => {
         'the engine was told',
         3000,
       );
+    });
+  });
+
+  describe('with async=true', () => {
+    const acknowledge = async (response: Response) => {
+      expect(response.status, await response.clone().text()).to.equal(202);
+      const answer = (await response.json()) as { id: string; estimated_seconds: number };
+      expect(answer).to.deep.equal({
+        id: answer.id,
+        object: 'inference.request',
+        status: 'queued',
+        modality: 'image',
+        estimated_seconds: answer.estimated_seconds,
+      });
+      expect(answer.estimated_seconds).to.be.a('number').that.is.at.least(1);
+      const record = await readRequest(fixture.connection.redis, 'team', answer.id);
+      expect(record).to.deep.include({ status: 'queued', modality: 'image', deployment: 'painter' });
+    };
+
+    it('are acknowledged, though every replica is full', async () => {
+      const full = await fixture.start({ settings: { concurrency: 0 } });
+      await acknowledge(await full.generate({}, { query: '?async=true' }));
+      expect((await fixture.simulator.readControl()).requests).to.equal(0);
+    });
+
+    it('are acknowledged by the front, uploads too', async () => {
+      const front = await fixture.start({ isFront: true });
+      const stored = fixture.listManaged().length;
+      await acknowledge(await front.generate({}, { query: '?async=true' }));
+      await acknowledge(await front.edit([['image', await makePicture(20, 20)]], '?async=true'));
+      expect(fixture.listManaged()).to.have.lengthOf(stored + 1);
     });
   });
 
