@@ -83,8 +83,6 @@ export const workKeys = (namespace: string) => ({
   settled: (token: string) => tagged('w', namespace, `settled:${token}`),
   /** What one charge took, in millionths, by the caller's token; `0` once it is given back. */
   charged: (token: string) => tagged('w', namespace, `charged:${token}`),
-  /** String: written for no other purpose than to be waited for on disk. */
-  synced: tagged('w', namespace, 'synced'),
   /** Hash: pod name → Heartbeat as JSON. */
   heartbeats: (deployment: string) => tagged('w', namespace, `replicas:${deployment}`),
   /** Hash: the record of a request, as redis/request-record.ts reads it. */

@@ -172,7 +172,7 @@ const AWAY_CODES = new Set([
  */
 export function isRedisAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  if (error.name === 'MaxRetriesPerRequestError' || error.name === 'NotDurableError') return true;
+  if (error.name === 'MaxRetriesPerRequestError') return true;
   if ('code' in error && AWAY_CODES.has(String(error.code))) return true;
   if ('previousErrors' in error && Array.isArray(error.previousErrors)) {
     return error.previousErrors.some(isRedisAway);

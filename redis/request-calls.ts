@@ -14,7 +14,6 @@ import {
   type StoredObject,
 } from '../contract/request.ts';
 import type { RedisClient } from './client.ts';
-import { type Durability, waitForDisk } from './durability.ts';
 import { encodeObject } from './object-cleanup.ts';
 import { decodeRecord, pairFields } from './request-record.ts';
 
@@ -52,17 +51,8 @@ export type SubmissionAnswer =
   /** Nothing may be queued on this Redis now; the reason is the operator's (`judgeServer`). */
   | { verdict: 'refused'; reason: string };
 
-export interface CallOptions {
-  /** `strict` answers only once the change is on disk, else throws NotDurableError; default `everysec`. */
-  durability?: Durability;
-}
-
 /** Puts a request into its deployment's queue (contract: Async submission acknowledgement). */
-export async function submitRequest(
-  redis: RedisClient,
-  submission: Submission,
-  { durability }: CallOptions = {},
-): Promise<SubmissionAnswer> {
+export async function submitRequest(redis: RedisClient, submission: Submission): Promise<SubmissionAnswer> {
   const { namespace, id, params, inputs = [] } = submission;
   if (Buffer.byteLength(params) > MAX_PARAMS_BYTES) {
     throw new RangeError(`Parameters over ${MAX_PARAMS_BYTES} bytes belong into storage`);
@@ -92,7 +82,6 @@ export async function submitRequest(
   )) as [SubmissionAnswer['verdict'], string, RequestStatus, number];
   if (verdict === 'refused') return { verdict, reason: known };
   if (verdict !== 'accepted' && verdict !== 'duplicate') return { verdict };
-  if (durability === 'strict') await waitForDisk(redis, namespace);
   return { verdict, id: known, status, estimatedSeconds };
 }
 
@@ -188,7 +177,6 @@ export async function finishRequest(
   redis: RedisClient,
   claim: Claim,
   outcome: Outcome,
-  { durability }: CallOptions = {},
 ): Promise<FinishAnswer> {
   const { namespace, id, token } = claim;
   const fates = outcome.objects.map(({ object, removeInMs }) => [encodeObject(object), removeInMs ?? -1]);
@@ -203,7 +191,7 @@ export async function finishRequest(
           JSON.stringify(outcome.payload),
         ]
       : [outcome.code, outcome.message.slice(0, MAX_MESSAGE_LENGTH), '', '', '', ''];
-  const answer = (await redis.fcall(
+  return (await redis.fcall(
     FUNCTIONS.finish,
     1,
     workKeys(namespace).request(id),
@@ -214,8 +202,6 @@ export async function finishRequest(
     ...details,
     fates.length > 0 ? JSON.stringify(fates) : '',
   )) as FinishAnswer;
-  if (durability === 'strict') await waitForDisk(redis, namespace);
-  return answer;
 }
 
 /** Gives a claimed request back to the head of the queue: drain, SIGTERM. False: it was not held (any more). */

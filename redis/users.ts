@@ -33,8 +33,6 @@ const COMMANDS = [
   'zrevrange',
   'zpopmin',
 ];
-/** For strict durability; a server that does not know the command refuses the whole user. */
-const SINCE_7_2 = 'waitaof';
 
 const USER_PREFIX = 'ws:';
 const NAMESPACE = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
@@ -51,10 +49,7 @@ export interface WorkspaceUser {
  * called again for every server and after each restart.
  */
 export async function ensureWorkspaceUser(redis: RedisClient, user: WorkspaceUser): Promise<boolean> {
-  const wanted = buildUser(
-    user,
-    (await knowsCommand(redis, SINCE_7_2)) ? [...COMMANDS, SINCE_7_2] : COMMANDS,
-  );
+  const wanted = buildUser(user);
   const present = await readUser(redis, user.username);
   if (present && equalUsers(present, wanted)) return false;
   await redis.acl(
@@ -70,11 +65,6 @@ export async function ensureWorkspaceUser(redis: RedisClient, user: WorkspaceUse
   );
   await saveUsers(redis);
   return true;
-}
-
-async function knowsCommand(redis: RedisClient, name: string): Promise<boolean> {
-  const [known] = (await redis.command('INFO', name)) as unknown[];
-  return known !== null && known !== undefined;
 }
 
 /** Removes the user and cuts its connections; false when there was none. */
@@ -101,7 +91,7 @@ interface UserRules {
   selectors: string[];
 }
 
-function buildUser({ namespace, password }: WorkspaceUser, commands: readonly string[]): UserRules {
+function buildUser({ namespace, password }: WorkspaceUser): UserRules {
   // A name with a wildcard in it would reach other workspaces' keys.
   if (!NAMESPACE.test(namespace)) throw new Error(`"${namespace}" is not the name of a namespace`);
   const jobs = channels.jobs(namespace, '*');
@@ -110,7 +100,7 @@ function buildUser({ namespace, password }: WorkspaceUser, commands: readonly st
     passwords: [createHash('sha256').update(password).digest('hex')],
     keys: [`%R~${configKeys(namespace).prefix}*`, `~${workKeys(namespace).prefix}*`],
     channels: [`&${channels.workspace(namespace)}`, `&${jobs}`],
-    commands: ['-@all', ...commands.map((command) => `+${command}`)],
+    commands: ['-@all', ...COMMANDS.map((command) => `+${command}`)],
     selectors: [
       // The functions announce jobs and events as the caller; a change of configuration only the operator tells.
       `(-@all +publish &${jobs} &${channels.events(namespace)})`,
