@@ -107,11 +107,12 @@ function describeStorage(
   { storageURL }: OperatorSettings,
 ): Record<string, string> {
   const bytes = SPOOL_BYTES[kind];
-  if (bytes === undefined) return {};
   return {
+    // Text endpoints too: they tell of all requests of their workspace, with links to the results.
     ...(storageURL === undefined ? {} : { [GATEWAY_ENV.storageURL]: storageURL }),
-    [GATEWAY_ENV.spoolPath]: `${SPOOL_PATH}/files`,
-    [GATEWAY_ENV.spoolBytes]: String(bytes),
+    ...(bytes === undefined
+      ? {}
+      : { [GATEWAY_ENV.spoolPath]: `${SPOOL_PATH}/files`, [GATEWAY_ENV.spoolBytes]: String(bytes) }),
   };
 }
 

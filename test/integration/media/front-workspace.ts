@@ -24,6 +24,8 @@ import { newToken } from '../../support/request-fixture.ts';
 import { type S3Server, startS3 } from '../../support/s3-server.ts';
 
 export const KEYS = { team: 'sk-team', other: 'sk-other' } as const;
+/** Addresses of pods. */
+export const REPLICAS = ['127.0.0.41', '127.0.0.42'] as const;
 const BUCKET = 'berth';
 
 export type Answer = { status: number; headers: Headers; body: Record<string, unknown>; text: string };
@@ -33,6 +35,8 @@ export interface FrontWorkspace {
   connection: RedisConnection;
   s3: S3Server;
   front: FrontProcess;
+  /** Where the front looks for gateways of replicas. */
+  replicaPort: number;
   /** Publishes the deployment `name` of `team` with changes; its host is `name.example`. */
   publish(
     name: string,
@@ -72,9 +76,10 @@ export async function startFrontWorkspace(): Promise<FrontWorkspace> {
   await loadLibrary(client);
   const s3 = await startS3();
   s3.createBucket(BUCKET);
+  const replicaPort = await findFreePort([...REPLICAS]);
   const front = await startFrontProcess({
     redisURL: redis.url,
-    replicaPort: await findFreePort(),
+    replicaPort,
     secrets: { s3AccessKeyId: s3.accessKeyId, s3SecretAccessKey: s3.secretAccessKey },
     env: { [GATEWAY_ENV.s3Bucket]: BUCKET, [GATEWAY_ENV.s3Endpoint]: s3.endpoint },
   });
@@ -98,6 +103,7 @@ export async function startFrontWorkspace(): Promise<FrontWorkspace> {
     connection,
     s3,
     front,
+    replicaPort,
     publish: async (name, spec, changes = {}) => {
       const namespace = name.startsWith('other') ? 'other' : 'team';
       const config = { ...describeModel(spec, { namespace, name }), ...changes };

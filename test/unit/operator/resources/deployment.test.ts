@@ -72,9 +72,11 @@ describe('the media of a pod', () => {
       });
     });
 
-  it('are no concern of text models', () => {
+  it('pass by text models, which still tell of all requests with links to their results', () => {
     const { gateway, pod } = build();
-    expect(gateway.env!.filter(({ name }) => /SPOOL|STORAGE/.test(name))).to.deep.equal([]);
+    expect(gateway.env!.filter(({ name }) => /SPOOL|STORAGE/.test(name))).to.deep.equal([
+      { name: 'GATEWAY_STORAGE_URL', value: SETTINGS.storageURL },
+    ]);
     expect(pod.volumes!.map(({ name }) => name)).to.not.include('gateway-spool');
   });
 });
