@@ -52,7 +52,7 @@ export const configKeys = (namespace: string) => ({
   apiKeys: tagged('c', namespace, 'apikeys'),
   /**
    * Hash: fields of the workspace: `creditMicros` (absent = unlimited), `asyncRefusal` (why nothing may be queued on
-   * this Redis; absent = it may).
+   * this Redis; absent = it may), `signingSecret` (sealed), `ownerEmail`.
    */
   workspace: tagged('c', namespace, 'workspace'),
   /** Hash: deployment name → GatewayConfig as JSON. */

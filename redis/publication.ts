@@ -1,15 +1,16 @@
 /** Writers of what gateways are told (`c:` and `g:` keys). They write and notify only when something changed. */
 import type { GatewayConfig } from '../contract/gateway-config.ts';
 import {
-  channels,
   configKeys,
   globalKeys,
   type PublishedCredential,
+  type PublishedEndpoint,
   type PublishedKey,
   workKeys,
 } from '../contract/redis-keys.ts';
-import { type Change, encodeChange } from './changes.ts';
+import { openSigningSecret, sealSigningSecret } from '../contract/signing-secret.ts';
 import type { RedisClient } from './client.ts';
+import { commit, type HashField, replaceHash, writeField, writeFields } from './hash-publication.ts';
 
 /** Replaces a workspace's keys (by SHA-256) exactly. True when something changed; so in every function here. */
 export async function publishApiKeys(
@@ -84,19 +85,48 @@ export interface PublishedWorkspace {
   creditMicros: number | null;
   /** Why nothing may be queued on this Redis (`judgeServer`); null = it may. */
   asyncRefusal: string | null;
+  /** Who is told of callbacks that failed for good; null = nobody. */
+  ownerEmail: string | null;
+  /** What signs webhooks, and the workspace's data key to seal it with; null = nothing does. */
+  signingSecret: { secret: string; dataKey: Buffer } | null;
 }
 
 /** Sets what is given of a workspace; the rest stays. */
 export async function publishWorkspace(
   redis: RedisClient,
   namespace: string,
-  workspace: Partial<PublishedWorkspace>,
+  { signingSecret, ...workspace }: Partial<PublishedWorkspace>,
 ): Promise<boolean> {
   const key = configKeys(namespace).workspace;
   const wanted = Object.entries(workspace).flatMap(([field, value]): HashField[] =>
     value === undefined ? [] : [{ key, field, value: value === null ? null : String(value) }],
   );
+  if (signingSecret !== undefined) {
+    const field = 'signingSecret';
+    const present = signingSecret && (await redis.hget(key, field));
+    wanted.push({ key, field, value: signingSecret && sealAnew(signingSecret, namespace, present) });
+  }
   return writeFields(redis, wanted, { what: 'workspace', namespace });
+}
+
+/** What is there already where it says the same, since sealing anew gives another text each time. */
+function sealAnew(
+  { secret, dataKey }: { secret: string; dataKey: Buffer },
+  namespace: string,
+  present: string | null,
+): string {
+  if (present !== null && openSigningSecret(present, namespace, dataKey) === secret) return present;
+  return sealSigningSecret(secret, namespace, dataKey);
+}
+
+/** Replaces a workspace's webhook endpoints (by name) exactly. */
+export async function publishEndpoints(
+  redis: RedisClient,
+  namespace: string,
+  endpoints: ReadonlyMap<string, PublishedEndpoint>,
+): Promise<boolean> {
+  const wanted = new Map([...endpoints].map(([name, endpoint]) => [name, JSON.stringify(endpoint)]));
+  return replaceHash(redis, configKeys(namespace).endpoints, wanted, { what: 'workspace', namespace });
 }
 
 /** Replaces a workspace's storage credentials exactly. */
@@ -181,60 +211,3 @@ export async function publishEpoch(redis: RedisClient, epoch: string): Promise<v
 }
 
 const encodeKey = ({ n, rpm, tpd, exp, off }: PublishedKey) => JSON.stringify({ n, rpm, tpd, exp, off });
-
-interface HashField {
-  key: string;
-  field: string;
-  /** null removes the field. */
-  value: string | null;
-}
-
-const writeField = (redis: RedisClient, field: HashField, change: Change): Promise<boolean> =>
-  writeFields(redis, [field], change);
-
-/** All at once, if any differs. */
-async function writeFields(
-  redis: RedisClient,
-  wanted: readonly HashField[],
-  change: Change,
-): Promise<boolean> {
-  const present = await Promise.all(wanted.map(({ key, field }) => redis.hget(key, field)));
-  const changed = wanted.filter(({ value }, index) => value !== present[index]);
-  if (changed.length === 0) return false;
-  const batch = redis.multi();
-  for (const { key, field, value } of changed) {
-    if (value === null) batch.hdel(key, field);
-    else batch.hset(key, field, value);
-  }
-  return commit(remember(batch, change), change);
-}
-
-async function replaceHash(
-  redis: RedisClient,
-  key: string,
-  wanted: ReadonlyMap<string, string>,
-  change: Change,
-): Promise<boolean> {
-  const present = await redis.hgetall(key);
-  const written = [...wanted].filter(([field, value]) => present[field] !== value);
-  const removed = Object.keys(present).filter((field) => !wanted.has(field));
-  if (written.length + removed.length === 0) return false;
-  const batch = redis.multi();
-  if (written.length > 0) batch.hset(key, ...written.flat());
-  if (removed.length > 0) batch.hdel(key, ...removed);
-  return commit(remember(batch, change), change);
-}
-
-type Batch = ReturnType<RedisClient['multi']>;
-
-function remember(batch: Batch, change: Change): Batch {
-  return change.what === 'hosts' ? batch : batch.sadd(globalKeys.workspaces, change.namespace);
-}
-
-async function commit(batch: Batch, change: Change): Promise<true> {
-  const message = encodeChange(change);
-  batch.publish(channels.front, message);
-  if (change.what !== 'hosts') batch.publish(channels.workspace(change.namespace), message);
-  for (const [error] of (await batch.exec()) ?? []) if (error) throw error;
-  return true;
-}

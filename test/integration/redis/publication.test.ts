@@ -1,18 +1,22 @@
 import { expect } from 'chai';
 import { type GatewayConfig, gatewayConfig } from '../../../contract/gateway-config.ts';
+import { workspaceDataKey } from '../../../contract/identity.ts';
 import { modelLimits, resolveLimits } from '../../../contract/model-limits.ts';
 import {
   channels,
   configKeys,
   globalKeys,
   type PublishedCredential,
+  type PublishedEndpoint,
   type PublishedKey,
   workKeys,
 } from '../../../contract/redis-keys.ts';
+import { openSigningSecret } from '../../../contract/signing-secret.ts';
 import { type Change, decodeChange } from '../../../redis/changes.ts';
 import { type RedisConnection, subscribe } from '../../../redis/client.ts';
 import * as publication from '../../../redis/publication.ts';
 import * as published from '../../../redis/published.ts';
+import { readEndpoints, readOwnerEmail, readSigningSecret } from '../../../redis/webhook-settings.ts';
 import { connectTo, until } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 
@@ -50,6 +54,14 @@ const credential = (id: number, name: string): PublishedCredential => ({
   sealed: 'sealed',
   verified: true,
 });
+const DATA_KEY = workspaceDataKey('master', 'one');
+const SIGNING = { secret: 'whsec_a', dataKey: DATA_KEY };
+const ENDPOINT: PublishedEndpoint = {
+  v: 1,
+  url: 'https://hooks.example.com/',
+  eventTypes: ['request.completed'],
+  enabled: true,
+};
 const CHAT = { namespace: 'one', name: 'chat' };
 
 describe('publication', () => {
@@ -141,6 +153,20 @@ describe('publication', () => {
       () => publication.publishCredentials(connection.redis, 'one', [credential(7, 'films')]),
       { what: 'workspace', namespace: 'one' },
     ],
+    [
+      'publishWorkspace with a signing secret',
+      () =>
+        publication.publishWorkspace(connection.redis, 'one', {
+          ownerEmail: 'a@example.com',
+          signingSecret: SIGNING,
+        }),
+      { what: 'workspace', namespace: 'one' },
+    ],
+    [
+      'publishEndpoints',
+      () => publication.publishEndpoints(connection.redis, 'one', new Map([['hook', ENDPOINT]])),
+      { what: 'workspace', namespace: 'one' },
+    ],
     ['publishHost', () => publication.publishHost(connection.redis, 'A.example', CHAT), { what: 'hosts' }],
     [
       'publishHosts',
@@ -200,6 +226,38 @@ describe('publication', () => {
     await publication.publishWorkspace(redis, 'one', { asyncRefusal: null, creditMicros: 6 });
     expect(await read()).to.deep.equal({ creditMicros: '6' });
     expect(await publication.publishWorkspace(redis, 'one', {})).to.equal(false);
+  });
+
+  it('keeps the signing secret sealed, replaces a rolled one, and takes it and the owner back', async () => {
+    const { redis } = connection;
+    const open = async () => {
+      const sealed = await readSigningSecret(redis, 'one');
+      return sealed && openSigningSecret(sealed, 'one', DATA_KEY);
+    };
+    await publication.publishWorkspace(redis, 'one', { signingSecret: SIGNING, ownerEmail: 'a@example.com' });
+    expect(await open()).to.equal('whsec_a');
+    expect(await readSigningSecret(redis, 'one')).not.to.contain('whsec_a');
+    expect(await readOwnerEmail(redis, 'one')).to.equal('a@example.com');
+    await publication.publishWorkspace(redis, 'one', { signingSecret: { ...SIGNING, secret: 'whsec_b' } });
+    expect(await open()).to.equal('whsec_b');
+    expect(await readOwnerEmail(redis, 'one')).to.equal('a@example.com');
+    await publication.publishWorkspace(redis, 'one', { signingSecret: null, ownerEmail: null });
+    expect(await open()).to.equal(null);
+    expect(await readOwnerEmail(redis, 'one')).to.equal(null);
+  });
+
+  it('replaces a workspace’s webhook endpoints exactly', async () => {
+    const { redis } = connection;
+    const moved = { ...ENDPOINT, url: 'https://hooks.example.com/moved' };
+    const before = new Map([
+      ['kept', ENDPOINT],
+      ['gone', ENDPOINT],
+    ]);
+    await publication.publishEndpoints(redis, 'two', new Map([['theirs', ENDPOINT]]));
+    await publication.publishEndpoints(redis, 'one', before);
+    await publication.publishEndpoints(redis, 'one', new Map([['kept', moved]]));
+    expect(await readEndpoints(redis, 'one')).to.deep.equal(new Map([['kept', moved]]));
+    expect([...(await readEndpoints(redis, 'two')).keys()]).to.deep.equal(['theirs']);
   });
 
   it('finds a credential by id and by name, and none that was replaced', async () => {
