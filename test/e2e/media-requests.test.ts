@@ -42,7 +42,12 @@ describe('a request in the background', () => {
     expect(film.frames).to.equal(9);
   });
 
-  it('outlives a front that is killed while it runs', async () => {
+  it('outlives fronts that are killed while it runs', async () => {
+    // For some seconds more they stand in for a pod that has just become ready.
+    await waitUntil('the fronts to step back', 30, async () => {
+      const slice = `${endpoint.name}-front`;
+      return (await kubectl('get', 'endpointslice', slice, '--ignore-not-found')) === '';
+    });
     await steer(endpoint, { jobSeconds: 5 });
     const id = await submitVideo(endpoint);
     await waitForStatus(endpoint, id, 'running');
