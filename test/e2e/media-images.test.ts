@@ -40,7 +40,7 @@ describe('images through the ingress', () => {
     const answer = await client.images.generate({ ...order, n: 2, response_format: 'b64_json' });
     for (const { b64_json } of answer.data!)
       expect(await describePicture(Buffer.from(b64_json!, 'base64'))).to.equal(`png ${SIZE}`);
-    expect(await listObjects(s3)).to.have.members(before);
+    expect((await listObjects(s3)).filter((key) => !before.includes(key))).to.deep.equal([]);
   });
 
   it('are edited', async () => {
