@@ -62,7 +62,8 @@ export const CONDITIONS = {
   active: {
     kind: 'WebhookEndpoint',
     type: 'Active',
-    meaning: 'Deliveries are made. False after 20 consecutive failures.',
+    meaning:
+      'Deliveries are made. False: NotAccepted, Disabled (spec.enabled), AutoDisabled after 20 deliveries that failed for good in a row.',
   },
   verified: { kind: 'StorageCredential', type: 'Verified', meaning: 'A put, a get and a delete succeeded.' },
 } as const satisfies Record<string, ConditionDefinition>;

@@ -17,7 +17,16 @@ export const webhookEndpointSpec = z.object({
 
 export const webhookEndpointStatus = z.object({
   observedGeneration: z.int().optional(),
-  consecutiveFailures: z.int().optional(),
+  consecutiveFailures: z
+    .int()
+    .optional()
+    .describe('Deliveries that failed for good, one after the other; at 20 the endpoint is disabled.'),
+  countsFor: z
+    .string()
+    .optional()
+    .describe(
+      'Digest of url, enabled and the annotation berth.dev/re-enable: another one begins the count anew.',
+    ),
   conditions,
 });
 

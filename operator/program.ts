@@ -5,6 +5,13 @@ import { operatorToken } from '../contract/identity.ts';
 import { FIELD_MANAGER, STATUS_FIELD_MANAGER } from '../contract/names.ts';
 import { readSpentMicros } from '../redis/calls.ts';
 import type { RedisConnection } from '../redis/client.ts';
+import {
+  forgetEndpoint,
+  knowsEndpoint,
+  readEndpointHealth,
+  resetEndpointHealth,
+  restoreEndpointHealth,
+} from '../redis/delivery-log.ts';
 import { inspectRedis } from '../redis/inspection.ts';
 import { readCredentials } from '../redis/published.ts';
 import { createApplier } from './kube/apply.ts';
@@ -20,10 +27,12 @@ import { createCatalogue } from './reconcile/catalogue.ts';
 import { createClusterView } from './reconcile/cluster-view.ts';
 import { createControllers } from './reconcile/controllers.ts';
 import { CredentialIndex, countVerified } from './reconcile/credential-index.ts';
+import { EndpointIndex } from './reconcile/endpoint-index.ts';
 import { keepIndexes } from './reconcile/indexing.ts';
 import { KeyIndex } from './reconcile/key-index.ts';
 import { ModelIndex } from './reconcile/model-index.ts';
 import { createStorageVerifier } from './reconcile/storage-verifier.ts';
+import { createURLChecker } from './reconcile/url-checker.ts';
 import { buildChildren } from './resources/children.ts';
 import { isHostAllowed } from './resources/route-host.ts';
 import type { OperatorSettings } from './settings.ts';
@@ -63,6 +72,8 @@ export function createProgram(options: ProgramOptions) {
   const models = new ModelIndex(settings.domain);
   const keys = new KeyIndex();
   const credentials = new CredentialIndex();
+  const endpoints = new EndpointIndex();
+  const signingSecrets = new Map<string, string | null>();
   const events = createEventRecorder({ client, controller: `${GROUP}/operator`, instance: podName, log });
   const publisher = new Publisher({
     connection: redis,
@@ -71,6 +82,8 @@ export function createProgram(options: ProgramOptions) {
       models,
       keys,
       credentials,
+      endpoints,
+      signingSecrets,
       isHostAllowed: (model, host) => isHostAllowed(model, host, settings),
     }),
     users: settings.redisUsers,
@@ -84,11 +97,12 @@ export function createProgram(options: ProgramOptions) {
   });
   keepIndexes(
     view,
-    { models, keys, credentials },
+    { models, keys, credentials, endpoints },
     {
       onModelAffected: (key) => controllers.models.queue.add(key),
       onKeyAffected: (key) => controllers.keys.queue.add(key),
       onCredentialAffected: (key) => controllers.credentials.queue.add(key),
+      onEndpointAffected: (key) => controllers.endpoints.queue.add(key),
       mark: (target) => publisher.mark(target),
     },
   );
@@ -110,6 +124,7 @@ export function createProgram(options: ProgramOptions) {
     ],
     log,
   });
+  const front = { storageURL: settings.storageURL, token: operatorToken(settings.masterKey) };
   const controllers = createControllers(
     {
       client,
@@ -117,6 +132,8 @@ export function createProgram(options: ProgramOptions) {
       models,
       keys,
       credentials,
+      endpoints,
+      signingSecrets,
       applier,
       statusWriter: createStatusWriter({ client, fieldManager: STATUS_FIELD_MANAGER }),
       record: events.record,
@@ -127,10 +144,15 @@ export function createProgram(options: ProgramOptions) {
       log,
       readSpentMicros: (workspace) => readSpentMicros(redis.redis, workspace),
       readCredentials: (workspace) => readCredentials(redis.redis, workspace),
-      verifyStorage: createStorageVerifier({
-        storageURL: settings.storageURL,
-        token: operatorToken(settings.masterKey),
-      }),
+      verifyStorage: createStorageVerifier(front),
+      checkURL: createURLChecker(front),
+      endpointHealth: {
+        read: (workspace, name) => readEndpointHealth(redis.redis, workspace, name),
+        isKnown: (workspace, name) => knowsEndpoint(redis.redis, workspace, name),
+        restore: (workspace, name, health) => restoreEndpointHealth(redis.redis, workspace, name, health),
+        reset: (workspace, name) => resetEndpointHealth(redis.redis, workspace, name),
+        forget: (workspace, name) => forgetEndpoint(redis.redis, workspace, name),
+      },
     },
     { onProcessed: metrics?.onProcessed },
   );

@@ -55,6 +55,9 @@ export interface EndpointHealth {
   disabledAt: number | null;
 }
 
+/** Written with the first look at an endpoint: where it is missing, Redis lost what it knew. */
+const KNOWN = 'known';
+
 export async function readEndpointHealth(
   redis: RedisClient,
   namespace: string,
@@ -62,6 +65,11 @@ export async function readEndpointHealth(
 ): Promise<EndpointHealth> {
   const { failures, disabled_at } = await redis.hgetall(deliveryKeys(namespace).endpoint(name));
   return { failures: Number(failures ?? 0), disabledAt: disabled_at ? Number(disabled_at) : null };
+}
+
+/** Whether Redis still has what was counted of an endpoint, be it nothing. */
+export async function knowsEndpoint(redis: RedisClient, namespace: string, name: string): Promise<boolean> {
+  return (await redis.hexists(deliveryKeys(namespace).endpoint(name), KNOWN)) === 1;
 }
 
 /** Puts back what Redis lost, from an object's status; nothing happens where Redis still knows. */
@@ -72,15 +80,24 @@ export async function restoreEndpointHealth(
   { failures, disabledAt }: EndpointHealth,
 ): Promise<void> {
   const key = deliveryKeys(namespace).endpoint(name);
-  await redis.hsetnx(key, 'failures', failures);
-  if (disabledAt !== null) await redis.hsetnx(key, 'disabled_at', disabledAt);
+  const batch = redis.multi().hsetnx(key, KNOWN, 1);
+  if (failures > 0) batch.hsetnx(key, 'failures', failures);
+  if (disabledAt !== null) batch.hsetnx(key, 'disabled_at', disabledAt);
+  for (const [error] of (await batch.exec()) ?? []) if (error) throw error;
 }
 
-/** Forgets an endpoint's failures: it was re-enabled, changed or removed. */
+/** Forgets an endpoint's failures: it was re-enabled or changed. */
 export async function resetEndpointHealth(
   redis: RedisClient,
   namespace: string,
   name: string,
 ): Promise<void> {
+  const key = deliveryKeys(namespace).endpoint(name);
+  for (const [error] of (await redis.multi().del(key).hset(key, KNOWN, 1).exec()) ?? [])
+    if (error) throw error;
+}
+
+/** Of an endpoint that is gone. */
+export async function forgetEndpoint(redis: RedisClient, namespace: string, name: string): Promise<void> {
   await redis.del(deliveryKeys(namespace).endpoint(name));
 }

@@ -34,4 +34,7 @@ export const getQuestion = z.object({
   isInternal: z.boolean().optional(),
 });
 
+/** Longer ones are refused in the words that any bad URL gets. */
+export const checkURLQuestion = z.object({ url: z.string() });
+
 export const verifyQuestion = z.object({ namespace: z.string().min(1).max(63), id: z.int().min(1) });

@@ -1,16 +1,23 @@
-/** The front's internal service: signs links for the gateways of workspaces, verifies buckets for the operator. */
+/** The front's internal service: signs links for workspaces' gateways, tries buckets and URLs for the operator. */
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { ZodType } from 'zod';
 import { operatorToken, storageToken } from '../../contract/identity.ts';
-import { INTERNAL_PATHS, type VerifyAnswer, WORKSPACE_HEADER } from '../../contract/internal-api.ts';
+import {
+  type CheckURLAnswer,
+  INTERNAL_PATHS,
+  type VerifyAnswer,
+  WORKSPACE_HEADER,
+} from '../../contract/internal-api.ts';
 import type { PublishedCredential } from '../../contract/redis-keys.ts';
 import { isRedisAway } from '../../redis/client.ts';
+import type { EgressAgent } from '../egress/agent.ts';
+import { EgressError } from '../egress/egress-error.ts';
 import { ApiError, JSON_TYPE, sendError } from '../error-response.ts';
 import type { Logger } from '../log.ts';
 import type { StorageBroker } from '../storage/broker.ts';
 import type { Stores } from '../storage/stores.ts';
-import { getQuestion, putQuestion, verifyQuestion } from './questions.ts';
+import { checkURLQuestion, getQuestion, putQuestion, verifyQuestion } from './questions.ts';
 import { verifyCredential } from './verification.ts';
 
 export interface InternalServiceOptions {
@@ -18,6 +25,7 @@ export interface InternalServiceOptions {
   broker: StorageBroker;
   stores: Pick<Stores, 'openCredential'>;
   readCredential: (namespace: string, id: number) => Promise<PublishedCredential | null>;
+  egress: Pick<EgressAgent, 'check'>;
   log: Logger;
 }
 
@@ -34,6 +42,7 @@ export function createInternalServer(options: InternalServiceOptions): Server {
     [INTERNAL_PATHS.signPuts]: (req) => signPuts(options, req),
     [INTERNAL_PATHS.signGets]: (req) => signGets(options, req),
     [INTERNAL_PATHS.verify]: (req) => verify(options, req),
+    [INTERNAL_PATHS.checkURL]: (req) => checkURL(options, req),
   };
   return createServer({ requestTimeout: BODY_TIMEOUT_MS, headersTimeout: BODY_TIMEOUT_MS }, (req, res) => {
     const route = Object.hasOwn(routes, req.url ?? '') ? routes[req.url!] : undefined;
@@ -76,6 +85,21 @@ async function verify(
       `No storage credential ${id} of ${namespace} is published.`,
     );
   return verifyCredential(stores, namespace, credential);
+}
+
+async function checkURL(
+  { masterKey, egress }: InternalServiceOptions,
+  req: IncomingMessage,
+): Promise<CheckURLAnswer> {
+  requireToken(req, operatorToken(masterKey));
+  const { url } = await readQuestion(req, checkURLQuestion);
+  try {
+    await egress.check(url);
+    return { ok: true, message: '' };
+  } catch (error) {
+    if (!(error instanceof EgressError)) throw error;
+    return { ok: false, message: error.message };
+  }
 }
 
 /** The one that the token belongs to: what the question says of it counts for nothing. */

@@ -82,6 +82,7 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
     broker: storage.services.broker,
     stores: storage.stores,
     readCredential: (namespace, id) => readCredential(connection.redis, namespace, { id }),
+    egress,
     log,
   });
   const metricsServer = createAdminServer({

@@ -1,6 +1,6 @@
 /** What ought to be in Redis, as the operator sees the cluster now. */
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
-import type { PublishedCredential, PublishedKey } from '../../contract/redis-keys.ts';
+import type { PublishedCredential, PublishedEndpoint, PublishedKey } from '../../contract/redis-keys.ts';
 
 export interface DeploymentName {
   namespace: string;
@@ -21,6 +21,12 @@ export interface WantedCredential {
   entry: PublishedCredential | null | undefined;
 }
 
+export interface WantedEndpoint {
+  name: string;
+  /** As with credentials. */
+  entry: PublishedEndpoint | null | undefined;
+}
+
 export interface Catalogue {
   namespaces(): Iterable<string>;
   /** Whether anything of Berth is in the namespace. */
@@ -30,6 +36,11 @@ export interface Catalogue {
   deployment(name: DeploymentName): PublishedDeployment | undefined;
   apiKeys(namespace: string): ReadonlyMap<string, PublishedKey>;
   credentials(namespace: string): readonly WantedCredential[];
+  endpoints(namespace: string): readonly WantedEndpoint[];
+  /** null = nothing signs webhooks; undefined = not known yet, so what Redis holds stays. */
+  signingSecret(namespace: string): string | null | undefined;
+  /** null = nobody is told of failed callbacks. */
+  ownerEmail(namespace: string): string | null;
   /** Millionths granted; null = unlimited. */
   creditMicros(namespace: string): number | null;
   /** Whether pods of this namespace need a Redis user of their own. */

@@ -207,6 +207,7 @@ export class Publisher {
       yield { what: 'workspace', namespace };
       yield { what: 'apikeys', namespace };
       yield { what: 'credentials', namespace };
+      yield { what: 'endpoints', namespace };
       for (const name of this.#catalogue.names(namespace)) yield { what: 'deployment', namespace, name };
     }
   }

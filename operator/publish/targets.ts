@@ -5,6 +5,7 @@ export type Target =
   | { what: 'deployment'; namespace: string; name: string }
   | { what: 'apikeys'; namespace: string }
   | { what: 'credentials'; namespace: string }
+  | { what: 'endpoints'; namespace: string }
   | { what: 'workspace'; namespace: string };
 
 export const targetKey = (target: Target): string =>

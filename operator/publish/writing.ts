@@ -1,7 +1,12 @@
 /** Writes one target, or everything, into Redis. Whatever fails throws; the publisher tries again. */
 import { randomUUID } from 'node:crypto';
-import { workspacePrefix, workspaceRedisPassword, workspaceRedisUser } from '../../contract/identity.ts';
-import { configKeys } from '../../contract/redis-keys.ts';
+import {
+  workspaceDataKey,
+  workspacePrefix,
+  workspaceRedisPassword,
+  workspaceRedisUser,
+} from '../../contract/identity.ts';
+import { configKeys, type PublishedEndpoint } from '../../contract/redis-keys.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { readServerHealth } from '../../redis/durability.ts';
 import { libraryIsLoaded, loadLibrary } from '../../redis/library.ts';
@@ -9,6 +14,7 @@ import {
   publishApiKeys,
   publishCredentials,
   publishDeployment,
+  publishEndpoints,
   publishEpoch,
   publishHost,
   publishHosts,
@@ -22,6 +28,7 @@ import {
 } from '../../redis/publication.ts';
 import { isKnownPrefix, readCredentials, readEpoch, readWorkspaces } from '../../redis/published.ts';
 import { ensureWorkspaceUser, listWorkspaceUsers, removeWorkspaceUser } from '../../redis/users.ts';
+import { readEndpoints } from '../../redis/webhook-settings.ts';
 import type { Catalogue, DeploymentName } from './catalogue.ts';
 import type { Target } from './targets.ts';
 
@@ -75,6 +82,7 @@ export class Writer {
       return;
     }
     if (target.what === 'credentials') return this.#writeCredentials(target.namespace);
+    if (target.what === 'endpoints') return this.#writeEndpoints(target.namespace);
     await this.#writeUser(target.namespace);
     if (!catalogue.knows(target.namespace)) {
       await this.#removeWorkspace(target.namespace);
@@ -85,6 +93,8 @@ export class Writer {
     await publishWorkspace(redis, target.namespace, {
       creditMicros: catalogue.creditMicros(target.namespace),
       asyncRefusal: this.#asyncRefusal,
+      ownerEmail: catalogue.ownerEmail(target.namespace),
+      signingSecret: this.#sealable(target.namespace),
     });
   }
 
@@ -185,6 +195,24 @@ export class Writer {
       namespace,
       entries.filter((entry) => entry !== undefined && entry !== null),
     );
+  }
+
+  /** Of an endpoint that was not reconciled yet, what is there stays. */
+  async #writeEndpoints(namespace: string): Promise<void> {
+    const { redis, catalogue } = this.#settings;
+    const wanted = catalogue.endpoints(namespace);
+    const isUnknown = wanted.some(({ entry }) => entry === undefined);
+    const present = isUnknown ? await readEndpoints(redis, namespace) : new Map<string, never>();
+    const entries = wanted.flatMap(({ name, entry = present.get(name) }): [string, PublishedEndpoint][] =>
+      entry ? [[name, entry]] : [],
+    );
+    await publishEndpoints(redis, namespace, new Map(entries));
+  }
+
+  #sealable(namespace: string) {
+    const { catalogue, masterKey } = this.#settings;
+    const secret = catalogue.signingSecret(namespace);
+    return typeof secret === 'string' ? { secret, dataKey: workspaceDataKey(masterKey, namespace) } : secret;
   }
 
   async #writeUser(namespace: string): Promise<void> {

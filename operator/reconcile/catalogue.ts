@@ -8,6 +8,7 @@ import type { Catalogue, DeploymentName, PublishedDeployment } from '../publish/
 import { isReady } from '../status/pod-findings.ts';
 import { BY_MODEL, type ClusterView } from './cluster-view.ts';
 import type { CredentialIndex } from './credential-index.ts';
+import type { EndpointIndex } from './endpoint-index.ts';
 import type { KeyIndex } from './key-index.ts';
 import type { ModelIndex } from './model-index.ts';
 import { parseObject } from './parsing.ts';
@@ -17,11 +18,19 @@ export interface CatalogueSources {
   models: ModelIndex;
   keys: KeyIndex;
   credentials: CredentialIndex;
+  endpoints: EndpointIndex;
+  /** By namespace; null = none to be had. */
+  signingSecrets: ReadonlyMap<string, string | null>;
   isHostAllowed: (model: ModelDeployment, host: string) => boolean;
 }
 
 export function createCatalogue(sources: CatalogueSources): Catalogue {
-  const { view, models, keys, credentials, isHostAllowed } = sources;
+  const { view, models, keys, credentials, endpoints, signingSecrets, isHostAllowed } = sources;
+  const specOf = (namespace: string) => {
+    const object = view.workspaces.get(`${namespace}/${WORKSPACE_NAME}`);
+    const parsed = object && parseObject(workspace, object);
+    return parsed?.ok ? parsed.value.spec : undefined;
+  };
   const hostOf = (model: ModelDeployment, key: string): string | undefined => {
     const host = models.hostOf(model);
     const mine = host !== undefined && models.hostOwner(host) === key && isHostAllowed(model, host);
@@ -33,12 +42,14 @@ export function createCatalogue(sources: CatalogueSources): Catalogue {
         ...models.namespaces(),
         ...keys.namespaces(),
         ...credentials.namespaces(),
+        ...endpoints.namespaces(),
         ...view.workspaces.list().map(({ metadata }) => metadata.namespace!),
       ]),
     knows: (namespace) =>
       models.names(namespace).size > 0 ||
       keys.has(namespace) ||
       credentials.has(namespace) ||
+      endpoints.has(namespace) ||
       view.workspaces.get(`${namespace}/${WORKSPACE_NAME}`) !== undefined,
     names: (namespace) =>
       [...models.names(namespace)].filter((name) => !models.isWithdrawn(`${namespace}/${name}`)),
@@ -56,10 +67,11 @@ export function createCatalogue(sources: CatalogueSources): Catalogue {
     },
     apiKeys: (namespace) => keys.published(namespace),
     credentials: (namespace) => credentials.wanted(namespace),
+    endpoints: (namespace) => endpoints.wanted(namespace),
+    signingSecret: (namespace) => signingSecrets.get(namespace),
+    ownerEmail: (namespace) => specOf(namespace)?.ownerEmail ?? null,
     creditMicros(namespace) {
-      const object = view.workspaces.get(`${namespace}/${WORKSPACE_NAME}`);
-      const parsed = object && parseObject(workspace, object);
-      const credit = parsed?.ok ? parsed.value.spec.credit : undefined;
+      const credit = specOf(namespace)?.credit;
       return credit === undefined ? null : parseAmount(credit);
     },
     needsUser: (namespace) => models.names(namespace).size > 0,

@@ -11,6 +11,7 @@ import { API_VERSION, type ResourceDefinition } from '../../contract/kubernetes-
 import { modelDeploymentResource } from '../../contract/model-deployment.ts';
 import { FIELD_MANAGER, LABELS, MANAGED_BY, STATUS_FIELD_MANAGER } from '../../contract/names.ts';
 import { storageCredentialResource } from '../../contract/storage-credential.ts';
+import { webhookEndpointResource } from '../../contract/webhook-endpoint.ts';
 import { workspaceResource } from '../../contract/workspace.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Log } from '../kube/log.ts';
@@ -32,6 +33,7 @@ export const BERTH_RESOURCES = {
   APIKey: custom(apiKeyResource),
   Workspace: custom(workspaceResource),
   StorageCredential: custom(storageCredentialResource),
+  WebhookEndpoint: custom(webhookEndpointResource),
 } as const;
 
 /** Index of children and pods: `namespace/name` of their deployment. */
@@ -64,6 +66,7 @@ export function createClusterView({ client, namespaces, front, resyncMs, log }: 
     keys: watch(BERTH_RESOURCES.APIKey),
     workspaces: watch(BERTH_RESOURCES.Workspace),
     credentials: watch(BERTH_RESOURCES.StorageCredential),
+    endpoints: watch(BERTH_RESOURCES.WebhookEndpoint),
     pods: watch<Wire<V1Pod>>(RESOURCES.Pod, {
       labelSelector: `${LABELS.deployment},${LABELS.component}=model`,
       indexes: { [BY_MODEL]: modelKeyOf },

@@ -11,6 +11,7 @@ import type { BuildContext, BuiltChildren } from '../resources/built-children.ts
 import type { OperatorSettings } from '../settings.ts';
 import type { ClusterView } from './cluster-view.ts';
 import type { CredentialIndex } from './credential-index.ts';
+import type { EndpointIndex } from './endpoint-index.ts';
 import type { KeyIndex } from './key-index.ts';
 import type { ModelIndex } from './model-index.ts';
 
@@ -26,6 +27,7 @@ export interface ReconcileContext {
   models: ModelIndex;
   keys: KeyIndex;
   credentials: CredentialIndex;
+  endpoints: EndpointIndex;
   applier: Applier;
   statusWriter: StatusWriter;
   record: (object: KubeObject, event: EventNote) => void;

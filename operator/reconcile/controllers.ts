@@ -8,6 +8,7 @@ import { ApiKeyReconciler } from './api-key.ts';
 import { modelKeyOf } from './cluster-view.ts';
 import { ModelReconciler } from './model-deployment.ts';
 import { type CredentialContext, CredentialReconciler } from './storage-credential.ts';
+import { type EndpointContext, EndpointReconciler } from './webhook-endpoint.ts';
 import { type WorkspaceContext, WorkspaceReconciler } from './workspace.ts';
 
 export interface ControllersOptions {
@@ -20,14 +21,17 @@ export interface Controllers {
   keys: Controller;
   workspaces: Controller;
   credentials: Controller;
+  endpoints: Controller;
   all: readonly Controller[];
 }
 
 /** A check of a bucket that hardly answers holds a worker for 20 s. */
 const CREDENTIAL_WORKERS = 16;
+/** Each waits for a look-up of a name now and then. */
+const ENDPOINT_WORKERS = 16;
 
 export function createControllers(
-  context: WorkspaceContext & CredentialContext,
+  context: WorkspaceContext & CredentialContext & EndpointContext,
   options: ControllersOptions = {},
 ): Controllers {
   const { view, models: index, log } = context;
@@ -36,6 +40,7 @@ export function createControllers(
   const keyReconciler = new ApiKeyReconciler(context);
   const workspaceReconciler = new WorkspaceReconciler(context);
   const credentialReconciler = new CredentialReconciler(context);
+  const endpointReconciler = new EndpointReconciler(context);
   const common = { workers, onProcessed, log };
   const models = createController({
     ...common,
@@ -70,6 +75,7 @@ export function createControllers(
       watchOf({ watcher: view.models, mapToKeys: namespaceOf, isRelevant: () => false }),
       watchOf({ watcher: view.keys, mapToKeys: namespaceOf, isRelevant: () => false }),
       watchOf({ watcher: view.credentials, mapToKeys: namespaceOf, isRelevant: () => false }),
+      watchOf({ watcher: view.endpoints, mapToKeys: namespaceOf, isRelevant: () => false }),
     ],
   });
   const credentials = createController({
@@ -79,7 +85,15 @@ export function createControllers(
     reconcile: (key, signal) => credentialReconciler.reconcile(key, signal),
     watches: [watchOf({ watcher: view.credentials, mapToKeys: ownKey, isRelevant: changedBeyondStatus })],
   });
-  return { models, keys, workspaces, credentials, all: [models, keys, workspaces, credentials] };
+  const endpoints = createController({
+    ...common,
+    workers: ENDPOINT_WORKERS,
+    name: 'webhookendpoint',
+    reconcile: (key, signal) => endpointReconciler.reconcile(key, signal),
+    watches: [watchOf({ watcher: view.endpoints, mapToKeys: ownKey, isRelevant: changedBeyondStatus })],
+  });
+  const all = [models, keys, workspaces, credentials, endpoints];
+  return { models, keys, workspaces, credentials, endpoints, all };
 }
 
 const ownKey = (object: KubeObject): string[] => [objectKey(object)];

@@ -3,6 +3,7 @@ import { objectKey } from '../kube/object.ts';
 import type { Target } from '../publish/targets.ts';
 import type { ClusterView } from './cluster-view.ts';
 import type { CredentialIndex } from './credential-index.ts';
+import type { EndpointIndex } from './endpoint-index.ts';
 import type { KeyIndex } from './key-index.ts';
 import type { ModelIndex } from './model-index.ts';
 import type { RawObject } from './parsing.ts';
@@ -11,6 +12,7 @@ export interface IndexListeners {
   onModelAffected: (key: string) => void;
   onKeyAffected: (key: string) => void;
   onCredentialAffected: (key: string) => void;
+  onEndpointAffected: (key: string) => void;
   mark: (target: Target) => void;
 }
 
@@ -18,12 +20,13 @@ export interface Indexes {
   models: ModelIndex;
   keys: KeyIndex;
   credentials: CredentialIndex;
+  endpoints: EndpointIndex;
 }
 
 /** Call before any controller listens, so that a reconcile finds the indexes as new as the caches. */
 export function keepIndexes(
   view: ClusterView,
-  { models, keys, credentials }: Indexes,
+  { models, keys, credentials, endpoints }: Indexes,
   listeners: IndexListeners,
 ): void {
   view.models.onChange((old, current) => {
@@ -46,5 +49,12 @@ export function keepIndexes(
       : credentials.remove(key);
     for (const other of affected) listeners.onCredentialAffected(other);
     if (!current) listeners.mark({ what: 'credentials', namespace: object.metadata.namespace! });
+  });
+  view.endpoints.onChange((old, current) => {
+    const object = (current ?? old)!;
+    const key = objectKey(object);
+    const affected = current ? endpoints.put(key, current as unknown as RawObject) : endpoints.remove(key);
+    for (const other of affected) listeners.onEndpointAffected(other);
+    if (!current) listeners.mark({ what: 'endpoints', namespace: object.metadata.namespace! });
   });
 }

@@ -19,16 +19,19 @@ interface Secret extends KubeObject {
   data?: Record<string, string>;
 }
 
-/** Reads the Secret's value, or makes the Secret as a child of `owner`; `foreign` where somebody else's has its name. */
+/** An object whose child the Secret is; or a namespace, and then it is anybody's that carries the operator's label. */
+export type SecretOwner = KubeObject | { namespace: string };
+
+/** Reads the Secret's value, or makes the Secret; `foreign` where somebody else's has its name. */
 export async function ensureSecret(
   client: Pick<KubeClient, 'find' | 'create' | 'mergePatch'>,
-  owner: KubeObject,
+  owner: SecretOwner,
   { name, field, make }: MadeSecret,
   signal: AbortSignal,
 ): Promise<Ensured> {
-  const at = { name, namespace: owner.metadata.namespace! };
+  const at = { name, namespace: 'metadata' in owner ? owner.metadata.namespace! : owner.namespace };
   const live = await client.find<Secret>(RESOURCES.Secret, at, { signal });
-  if (live && controllerOf(live)?.uid !== owner.metadata.uid) return { outcome: 'foreign' };
+  if (live && !isOurs(live, owner)) return { outcome: 'foreign' };
   const present = live?.data?.[field];
   if (present) return { outcome: 'found', value: Buffer.from(present, 'base64').toString('utf8') };
   const value = make();
@@ -41,7 +44,7 @@ export async function ensureSecret(
   const metadata = {
     ...at,
     labels: { [LABELS.managedBy]: MANAGED_BY },
-    ownerReferences: [controllerReference(owner)],
+    ...('metadata' in owner && { ownerReferences: [controllerReference(owner)] }),
   };
   try {
     await client.create(
@@ -55,3 +58,8 @@ export async function ensureSecret(
   }
   return { outcome: 'made', value };
 }
+
+const isOurs = (secret: Secret, owner: SecretOwner): boolean =>
+  'metadata' in owner
+    ? controllerOf(secret)?.uid === owner.metadata.uid
+    : secret.metadata.labels?.[LABELS.managedBy] === MANAGED_BY;

@@ -78,6 +78,14 @@ export class ModelIndex {
     return this.#byNamespace.get(namespace) ?? new Set();
   }
 
+  /** Whether requests with callbacks can be made in the namespace. */
+  hasMedia(namespace: string): boolean {
+    return [...this.names(namespace)].some((name) => {
+      const parsed = this.get(`${namespace}/${name}`);
+      return parsed?.ok && (parsed.value.spec.kind === 'Image' || parsed.value.spec.kind === 'Video');
+    });
+  }
+
   /** Keys of the deployments whose results go to a StorageCredential. */
   listStoringIn({ metadata }: Pick<KubeObject, 'metadata'>): string[] {
     const namespace = metadata.namespace!;

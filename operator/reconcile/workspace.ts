@@ -1,29 +1,30 @@
 /** Brings a namespace's Workspace to what its spec says: credit, signing secret, what is left to spend. */
-import { randomBytes } from 'node:crypto';
 import { workspaceRedisUser } from '../../contract/identity.ts';
 import type { Condition } from '../../contract/kubernetes-types.ts';
-import { SIGNING_SECRET_FIELD, SIGNING_SECRET_NAME } from '../../contract/names.ts';
+import { SIGNING_SECRET_NAME } from '../../contract/names.ts';
 import { formatAmount, parseAmount } from '../../contract/quantity.ts';
 import { WORKSPACE_NAME, type Workspace, workspace } from '../../contract/workspace.ts';
 import { isNamespaceTerminating } from '../kube/api-error.ts';
 import type { KubeObject } from '../kube/object.ts';
-import { RESOURCES } from '../kube/resource.ts';
 import type { Requeue } from '../kube/work-queue.ts';
 import { mergeConditions, type Verdict, verdict } from '../status/condition-list.ts';
 import { BERTH_RESOURCES } from './cluster-view.ts';
 import type { ReconcileContext } from './context.ts';
-import { ensureSecret } from './made-secret.ts';
 import { parseObject } from './parsing.ts';
+import { ensureSigningSecret, readNamedSecret, type SigningSecret } from './signing-secret.ts';
 
 /** Traffic changes what is left all the time; the status follows at most this often. */
 const CREDIT_MS = 60_000;
 const PROBLEM_RECHECK_MS = 15_000;
 
-const makeSigningSecret = (): string => `whsec_${randomBytes(32).toString('base64url')}`;
+/** Secrets are not watched: a rolled one holds for what is signed after this time. */
+const SECRET_MS = 20_000;
 
 export type WorkspaceContext = ReconcileContext & {
   /** Millionths spent so far; throws while Redis is away. */
   readSpentMicros: (namespace: string) => Promise<number>;
+  /** What signs each namespace's webhooks; null = nothing is to be had. */
+  signingSecrets: Map<string, string | null>;
 };
 
 export class WorkspaceReconciler {
@@ -40,51 +41,57 @@ export class WorkspaceReconciler {
     const { view, publisher } = this.#context;
     publisher.mark({ what: 'workspace', namespace });
     const live = view.workspaces.get(`${namespace}/${WORKSPACE_NAME}`);
-    if (!live || live.metadata.deletionTimestamp !== undefined) {
-      this.#remaining.delete(namespace);
-      return {};
-    }
-    const parsed = parseObject(workspace, live);
-    if (!parsed.ok) {
-      await this.#write(live, verdict('False', 'InvalidSpec', parsed.message), undefined, signal);
-      return {};
-    }
     try {
-      const accepted = await this.#ensureSigningSecret(live, parsed.value, signal);
-      const remaining = await this.#readRemaining(parsed.value);
-      await this.#write(live, accepted, remaining, signal);
-      if (accepted.status !== 'True') return { requeueAfterMs: PROBLEM_RECHECK_MS };
-      return parsed.value.spec.credit === undefined ? {} : { requeueAfterMs: CREDIT_MS };
+      if (live && live.metadata.deletionTimestamp === undefined) return await this.#bring(live, signal);
+      this.#remaining.delete(namespace);
+      const secret = await this.#provide(namespace, {}, signal);
+      return secret ? { requeueAfterMs: SECRET_MS } : {};
     } catch (error) {
       if (isNamespaceTerminating(error)) return {};
       throw error;
     }
   }
 
-  async #ensureSigningSecret(live: KubeObject, { spec }: Workspace, signal: AbortSignal): Promise<Verdict> {
-    const { client, record } = this.#context;
-    if (spec.signingSecret !== undefined) {
-      const at = { name: spec.signingSecret, namespace: live.metadata.namespace! };
-      const given = await client.find(RESOURCES.Secret, at, { signal });
-      if (given && SIGNING_SECRET_FIELD in ((given.data as object | undefined) ?? {})) return this.#accept();
-      const message = `spec.signingSecret: Secret ${at.name} ${given ? `has no key ${SIGNING_SECRET_FIELD}` : 'does not exist'}`;
-      return verdict('False', given ? 'SecretKeyNotFound' : 'SecretNotFound', message);
+  async #bring(live: KubeObject, signal: AbortSignal): Promise<Requeue> {
+    const namespace = live.metadata.namespace!;
+    const parsed = parseObject(workspace, live);
+    if (!parsed.ok) {
+      await this.#write(live, verdict('False', 'InvalidSpec', parsed.message), undefined, signal);
+      return {};
     }
-    const wanted = { name: SIGNING_SECRET_NAME, field: SIGNING_SECRET_FIELD, make: makeSigningSecret };
-    const secret = await ensureSecret(client, live, wanted, signal);
-    if (secret.outcome === 'foreign')
-      return verdict(
-        'False',
-        'NotOwned',
-        `Secret ${SIGNING_SECRET_NAME} was made by someone else: name it in spec.signingSecret`,
-      );
-    if (secret.outcome === 'made')
-      record(live, {
+    const given = { name: parsed.value.spec.signingSecret, isWanted: true };
+    const secret = (await this.#provide(namespace, given, signal))!;
+    if ('isNew' in secret && secret.isNew)
+      this.#context.record(live, {
         type: 'Normal',
         reason: 'SigningSecretMade',
         note: `it is in Secret ${SIGNING_SECRET_NAME}`,
       });
-    return this.#accept();
+    const accepted = 'problem' in secret ? secret.problem : this.#accept();
+    const remaining = await this.#readRemaining(parsed.value);
+    await this.#write(live, accepted, remaining, signal);
+    return { requeueAfterMs: accepted.status === 'True' ? SECRET_MS : PROBLEM_RECHECK_MS };
+  }
+
+  /** The secret that signs this namespace's webhooks, told to the publisher; undefined where nothing has to be signed. */
+  async #provide(
+    namespace: string,
+    { name, isWanted }: { name?: string; isWanted?: boolean },
+    signal: AbortSignal,
+  ): Promise<SigningSecret | undefined> {
+    const { client, models, endpoints, signingSecrets, publisher } = this.#context;
+    if (!isWanted && !models.hasMedia(namespace) && !endpoints.has(namespace)) {
+      signingSecrets.delete(namespace);
+      return undefined;
+    }
+    const found =
+      name === undefined
+        ? await ensureSigningSecret(client, namespace, signal)
+        : await readNamedSecret(client, { namespace, name }, signal);
+    const secret = 'secret' in found ? found.secret : null;
+    if (signingSecrets.get(namespace) !== secret) publisher.mark({ what: 'workspace', namespace });
+    signingSecrets.set(namespace, secret);
+    return found;
   }
 
   #accept(): Verdict {

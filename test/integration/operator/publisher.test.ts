@@ -57,6 +57,9 @@ class FakeCatalogue implements Catalogue {
   deployment = ({ namespace, name }: DeploymentName) => this.deployments.get(`${namespace}/${name}`);
   apiKeys = (namespace: string) => this.keys.get(namespace) ?? new Map<string, PublishedKey>();
   credentials = (namespace: string) => this.wanted.get(namespace) ?? [];
+  endpoints = () => [];
+  signingSecret = () => null;
+  ownerEmail = () => null;
   creditMicros = () => this.credit;
   needsUser = (namespace: string) => this.names(namespace).length > 0;
 }

@@ -96,6 +96,9 @@ describe("the operator with the chart's rights", function () {
       async () =>
         (await cluster.find(BERTH_RESOURCES.StorageCredential, namespace, 'bucket'))?.status !== undefined,
     );
+    const { WebhookEndpoint } = BERTH_RESOURCES;
+    await cluster.create(WebhookEndpoint, { namespace, name: 'hook' }, { url: 'https://hooks.example.com/' });
+    await until(async () => (await cluster.find(WebhookEndpoint, namespace, 'hook'))?.status !== undefined);
     await cluster.createModel(namespace, 'chat', spec);
     await until(async () => (await cluster.find(RESOURCES.Deployment, namespace, 'chat')) !== undefined);
     const pod = await cluster.makeReadyPod(namespace, 'chat');

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { workspaceDataKey } from '../../../contract/identity.ts';
 import type { Condition } from '../../../contract/kubernetes-types.ts';
+import { EgressAgent } from '../../../gateway/egress/agent.ts';
 import { createInternalServer } from '../../../gateway/internal/service.ts';
 import { createLog } from '../../../gateway/log.ts';
 import { StoreBroker } from '../../../gateway/storage/store-broker.ts';
@@ -43,6 +44,7 @@ describe('storage credentials, a real front and a real store', function () {
       broker: new StoreBroker(stores),
       stores,
       readCredential: (workspace, id) => readCredential(redis, workspace, { id }),
+      egress: new EgressAgent({ allow: [], deny: [], plainHTTP: false }),
       log: createLog('silent'),
     }).listen(0, '127.0.0.1');
     await once(front, 'listening');

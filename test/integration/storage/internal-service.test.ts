@@ -1,7 +1,12 @@
 import { expect } from 'chai';
 import type { ErrorEnvelope } from '../../../contract/errors.ts';
 import { operatorToken, storageToken } from '../../../contract/identity.ts';
-import { INTERNAL_PATHS, type VerifyAnswer, WORKSPACE_HEADER } from '../../../contract/internal-api.ts';
+import {
+  type CheckURLAnswer,
+  INTERNAL_PATHS,
+  type VerifyAnswer,
+  WORKSPACE_HEADER,
+} from '../../../contract/internal-api.ts';
 import { ApiError } from '../../../gateway/error-response.ts';
 import { inputKey, resultKey } from '../../../gateway/storage/object-keys.ts';
 import { readCredential } from '../../../redis/published.ts';
@@ -264,6 +269,36 @@ describe('the internal service of a front', () => {
       expect((await ask(INTERNAL_PATHS.verify, { namespace: 'team', id: 8 }, asOperator())).status).to.equal(
         422,
       );
+    });
+  });
+
+  describe('when the operator asks whether a URL may be called', () => {
+    const check = async (
+      url: unknown,
+      headers = { authorization: `Bearer ${operatorToken(MASTER_KEY)}` },
+    ) => {
+      const answer = await ask(INTERNAL_PATHS.checkURL, { url }, headers);
+      return { status: answer.status, ...((await answer.json()) as CheckURLAnswer) };
+    };
+
+    const urls: [string, string][] = [
+      ['https://93.184.216.34/hook', ''],
+      ['https://10.0.0.1/hook', 'leads to no public address'],
+      ['https://[::ffff:a9fe:a9fe]/', 'leads to no public address'],
+      ['ftp://93.184.216.34/', 'must begin with https://'],
+      ['https://user@93.184.216.34/', 'must hold no user name and no password'],
+      ['https://93.184.216.34:22/', 'must use the default port, or one from 1024 up'],
+      ['no URL', 'is not a valid URL'],
+    ];
+    for (const [url, message] of urls)
+      it(`answers "${message}" for ${url}`, async () => {
+        expect(await check(url)).to.deep.equal({ status: 200, ok: message === '', message });
+      });
+
+    it('answers a workspace’s token 401 and a question without a URL 400', async () => {
+      const stranger = await ask(INTERNAL_PATHS.checkURL, { url: 'https://a.example' }, asWorkspace('team'));
+      expect(stranger.status).to.equal(401);
+      expect((await check(7)).status).to.equal(400);
     });
   });
 });

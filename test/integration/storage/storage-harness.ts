@@ -8,6 +8,7 @@ import { storageToken, workspaceDataKey } from '../../../contract/identity.ts';
 import { configKeys, type PublishedCredential } from '../../../contract/redis-keys.ts';
 import { sealStorageKeys } from '../../../contract/storage-keys.ts';
 import type { EgressSettings } from '../../../gateway/egress/agent.ts';
+import { EgressAgent } from '../../../gateway/egress/agent.ts';
 import { createInternalServer } from '../../../gateway/internal/service.ts';
 import { createLog } from '../../../gateway/log.ts';
 import { openServerStorage, type ServerStorage } from '../../../gateway/roles/server-storage.ts';
@@ -84,6 +85,7 @@ export async function startStorage({
     broker: storage.services.broker,
     stores: storage.stores,
     readCredential: (namespace, id) => readCredential(connection.redis, namespace, { id }),
+    egress: new EgressAgent(EGRESS),
     log: createLog('silent'),
   });
   await listen(server, 0, '127.0.0.1');

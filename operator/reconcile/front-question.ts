@@ -1,0 +1,55 @@
+/** Asks a front something: it alone talks to addresses that tenants name. */
+
+export interface FrontAddress {
+  /** Origin of the front's internal service; undefined: there is none. */
+  storageURL: string | undefined;
+  /** `operatorToken`. */
+  token: string;
+  timeoutMs?: number;
+}
+
+/** Why there is no answer, which says nothing of what was asked about. */
+export interface Unanswered {
+  unanswered: string;
+}
+
+/** The front gives a store 20 s. */
+const TIMEOUT_MS = 30_000;
+
+export interface FrontQuestion<T> {
+  path: string;
+  question: object;
+  isAnswer: (body: unknown) => body is T;
+}
+
+/** Throws for an aborted signal only. */
+export async function askFront<T>(
+  { storageURL, token, timeoutMs = TIMEOUT_MS }: FrontAddress,
+  { path, question, isAnswer }: FrontQuestion<T>,
+  signal: AbortSignal,
+): Promise<T | Unanswered> {
+  if (storageURL === undefined) return { unanswered: 'the operator has no OPERATOR_STORAGE_URL' };
+  const timeout = AbortSignal.timeout(timeoutMs);
+  try {
+    const answer = await fetch(new URL(path, storageURL), {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(question),
+      redirect: 'error',
+      signal: AbortSignal.any([signal, timeout]),
+    });
+    const body: unknown = await answer.json().catch(() => undefined);
+    if (answer.ok && isAnswer(body)) return body;
+    return { unanswered: `the front answered ${answer.status}` };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (timeout.aborted) return { unanswered: `the front did not answer within ${timeoutMs / 1_000} s` };
+    return { unanswered: `the front cannot be reached (${describe(error)})` };
+  }
+}
+
+/** fetch says what happened in the cause. */
+function describe(error: unknown): string {
+  const { cause, message } = error as Error & { cause?: { code?: string } };
+  return cause?.code ?? message;
+}

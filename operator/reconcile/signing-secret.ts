@@ -1,0 +1,45 @@
+/** Where the secret comes from that signs a namespace's webhooks: a Secret that is named, or one that is made here. */
+import { randomBytes } from 'node:crypto';
+import { LABELS, MANAGED_BY, SIGNING_SECRET_FIELD, SIGNING_SECRET_NAME } from '../../contract/names.ts';
+import type { KubeClient } from '../kube/client.ts';
+import type { KubeObject } from '../kube/object.ts';
+import { RESOURCES } from '../kube/resource.ts';
+import { type Verdict, verdict } from '../status/condition-list.ts';
+import { ensureSecret } from './made-secret.ts';
+
+const makeSigningSecret = (): string => `whsec_${randomBytes(32).toString('base64url')}`;
+
+/** The secret, or why there is none. */
+export type SigningSecret = { secret: string; isNew: boolean } | { problem: Verdict };
+
+type Client = Pick<KubeClient, 'find' | 'create' | 'mergePatch'>;
+
+interface Secret extends KubeObject {
+  data?: Record<string, string>;
+}
+
+/** Of the Secret that a Workspace names. */
+export async function readNamedSecret(
+  client: Client,
+  at: { namespace: string; name: string },
+  signal: AbortSignal,
+): Promise<SigningSecret> {
+  const given = await client.find<Secret>(RESOURCES.Secret, at, { signal });
+  const encoded = given?.data?.[SIGNING_SECRET_FIELD];
+  if (encoded) return { secret: Buffer.from(encoded, 'base64').toString('utf8'), isNew: false };
+  const message = `spec.signingSecret: Secret ${at.name} ${given ? `has no key ${SIGNING_SECRET_FIELD}` : 'does not exist'}`;
+  return { problem: verdict('False', given ? 'SecretKeyNotFound' : 'SecretNotFound', message) };
+}
+
+/** The namespace's own: it has no owner, so that receivers can go on with it whatever comes and goes. */
+export async function ensureSigningSecret(
+  client: Client,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<SigningSecret> {
+  const wanted = { name: SIGNING_SECRET_NAME, field: SIGNING_SECRET_FIELD, make: makeSigningSecret };
+  const made = await ensureSecret(client, { namespace }, wanted, signal);
+  if (made.outcome !== 'foreign') return { secret: made.value, isNew: made.outcome === 'made' };
+  const message = `Secret ${SIGNING_SECRET_NAME} was made by someone else: name it in spec.signingSecret, or label it ${LABELS.managedBy}=${MANAGED_BY}`;
+  return { problem: verdict('False', 'NotOwned', message) };
+}
