@@ -52,7 +52,8 @@ export async function describeCluster(
         id: credential.status.id!,
         verified: readVerdict(credential)?.status === 'True',
         bucket: credential.spec.bucket,
-      })),
+      }))
+      .sort((one, other) => one.id - other.id),
     unknownURL: `http://nobody--${WORKSPACES.own}.${cluster.domain}/v1`,
     s3: { endpoint: publicURL(cluster), bucket: BUCKET, ...(await readStorageKeys(cluster)) },
     redisURL: await readRedisURL(cluster),
