@@ -13,6 +13,7 @@ export function writeGuide(endpoints: EndpointsFile): string {
     ...listDeployments(endpoints.deployments),
     '',
     ...examples,
+    ...writeWebhook(endpoints, prefix),
     `All addresses and keys: .berth/endpoints.json. Another key: make key RPM=60 TPD=100000`,
   ].join('\n');
 }
@@ -23,6 +24,26 @@ function listDeployments(entries: EndpointEntry[]): string[] {
     const note = entry.paused ? '  (paused: answers 503)' : '';
     return `  ${entry.name.padEnd(width)}  ${entry.kind.padEnd(9)}  ${entry.baseURL}${note}`;
   });
+}
+
+const RECEIVER_PORT = 4000;
+
+/** A receiver, and a request that calls it back. */
+function writeWebhook({ webhooks, deployments, mode }: EndpointsFile, prefix: string): string[] {
+  const video = deployments.find(({ kind, paused }) => kind === 'Video' && !paused);
+  if (!webhooks || !video) return [];
+  const { signingSecret, receiverHost } = webhooks;
+  const { seconds, fps } = video.native ?? { seconds: 5, fps: 24 };
+  const where = mode === 'local' ? 'this machine' : receiverHost;
+  const host = mode === 'local' ? '' : `HOST=${receiverHost} `;
+  return [
+    `Webhooks may call ${where}, by plain http too. A receiver, and in another terminal a video that calls it:`,
+    `  ${prefix}env ${host}SIGNING_SECRET=${signingSecret} PORT=${RECEIVER_PORT} node examples/webhooks/receiver.mjs`,
+    `  ${prefix}curl ${video.baseURL}/videos -H 'Authorization: Bearer ${video.apiKey}' \\`,
+    `    -F model=${video.modelId} -F prompt='A ship leaves' -F seconds=${seconds} -F fps=${fps} \\`,
+    `    -F size=${video.resolutions?.[0] ?? '720x1280'} -F webhook_url=http://${receiverHost}:${RECEIVER_PORT}/`,
+    '',
+  ];
 }
 
 type Writer = (entry: EndpointEntry, prefix: string) => string[];

@@ -7,8 +7,12 @@ import { type Child, startChild } from './child-process.ts';
 import { OUTSIDE_ADDRESS } from './local-buckets.ts';
 import { LOOPBACK, type LocalPlan } from './local-plan.ts';
 
-/** What listens on 127.0.0.1 stays out of tenants' reach: Redis and the engines are there. */
-export const LOCAL_EGRESS: EgressSettings = { allow: [`${OUTSIDE_ADDRESS}/32`], deny: [], plainHTTP: true };
+/** Beside what is public: receivers of webhooks on this machine, and the bucket that stands for a customer's. */
+export const LOCAL_EGRESS: EgressSettings = {
+  allow: [`${LOOPBACK}/32`, `${OUTSIDE_ADDRESS}/32`],
+  deny: [],
+  plainHTTP: true,
+};
 
 /** `folder`: the state folder, which has the master key. */
 export function startGateway(plan: LocalPlan, folder: string): Child {

@@ -79,15 +79,22 @@ function readVariable(variable: Record<string, unknown>): [string, string] {
 export const deriveLocalKey = (masterKey: string, namespace: string): string =>
   `sk-berth-${deriveSecret(masterKey, `local-key/${namespace}`).toString('base64url')}`;
 
+/** What signs a workspace's webhooks in `make run`, where its Workspace names no Secret. */
+export const deriveLocalSigningSecret = (masterKey: string, namespace: string): string =>
+  `whsec_${deriveSecret(masterKey, `local-signing/${namespace}`).toString('base64url')}`;
+
 export interface LocalInstance {
   plan: LocalPlan;
   masterKey: string;
+  /** Of the default workspace. */
+  signingSecret: string;
   credentials: { namespace: string; id: number; bucket: string; fault: string | null }[];
   /** Of the S3 server, where there is one. */
   buckets: { endpoint: string; bucket: string; keys: StorageKeys }[];
 }
 
-export function describeEndpoints({ plan, masterKey, credentials, buckets }: LocalInstance): EndpointsFile {
+export function describeEndpoints(instance: LocalInstance): EndpointsFile {
+  const { plan, masterKey, signingSecret, credentials, buckets } = instance;
   const entries = plan.deployments.map((planned) => describeDeployment(planned, masterKey));
   const ofNamespace = (namespace: string) => {
     const deployments = entries.filter((entry) => entry.namespace === namespace);
@@ -104,7 +111,7 @@ export function describeEndpoints({ plan, masterKey, credentials, buckets }: Loc
     unknownURL: `http://${LOOPBACK}:${plan.frontPort}/v1`,
     s3: buckets[0] ? { endpoint: buckets[0].endpoint, bucket: buckets[0].bucket, ...buckets[0].keys } : null,
     redisURL: `redis://${LOOPBACK}:${plan.redisPort}`,
-    webhooks: null,
+    webhooks: { signingSecret, receiverHost: LOOPBACK, plainHTTP: true },
     console: null,
     cluster: null,
   };

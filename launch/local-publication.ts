@@ -1,13 +1,15 @@
 /** Tells the gateways of `make run` what the operator tells those of a cluster, by the same functions. */
-import { hashApiKey, workspacePrefix } from '../contract/identity.ts';
+import { hashApiKey, workspaceDataKey, workspacePrefix } from '../contract/identity.ts';
+import { SIGNING_SECRET_FIELD } from '../contract/names.ts';
 import { parseAmount } from '../contract/quantity.ts';
-import type { PublishedKey } from '../contract/redis-keys.ts';
+import type { PublishedEndpoint, PublishedKey } from '../contract/redis-keys.ts';
 import { connectRedis, type RedisClient } from '../redis/client.ts';
 import { loadLibrary } from '../redis/library.ts';
 import {
   publishApiKeys,
   publishCredentials,
   publishDeployment,
+  publishEndpoints,
   publishEpoch,
   publishRequestPrefix,
   publishWorkspace,
@@ -16,7 +18,7 @@ import {
 import { readDeployments } from '../redis/published.ts';
 import { type Child, readLogTail } from './child-process.ts';
 import { sealCredential, type VerifiedCredential } from './local-credentials.ts';
-import { deriveLocalKey, LOOPBACK, type LocalPlan } from './local-plan.ts';
+import { deriveLocalKey, deriveLocalSigningSecret, LOOPBACK, type LocalPlan } from './local-plan.ts';
 import type { Manifests } from './manifests.ts';
 
 const REDIS_START_MS = 15_000;
@@ -60,7 +62,15 @@ export async function publishLocal(publication: LocalPublication): Promise<void>
     for (const [name] of await readDeployments(redis, namespace))
       if (!names.has(name)) await removeDeployment(redis, namespace, name);
     for (const config of configs) await publishDeployment(redis, config);
-    await publishWorkspace(redis, namespace, { creditMicros: findCredit(manifests, namespace) });
+    await publishWorkspace(redis, namespace, {
+      creditMicros: findCredit(manifests, namespace),
+      ownerEmail: findWorkspace(manifests, namespace)?.spec.ownerEmail ?? null,
+      signingSecret: {
+        secret: findSigningSecret(manifests, namespace, masterKey),
+        dataKey: workspaceDataKey(masterKey, namespace),
+      },
+    });
+    await publishEndpoints(redis, namespace, listWebhooks(manifests, namespace));
     await publishApiKeys(redis, namespace, listKeys(manifests, namespace, masterKey));
     const credentials = publication.credentials.filter((credential) => credential.namespace === namespace);
     await publishCredentials(
@@ -72,8 +82,24 @@ export async function publishLocal(publication: LocalPublication): Promise<void>
   }
 }
 
+const findWorkspace = (manifests: Manifests, namespace: string) =>
+  manifests.workspaces.find(({ metadata }) => metadata.namespace === namespace);
+
+/** The one of the Secret that the Workspace names, where it is in the manifests. */
+export function findSigningSecret(manifests: Manifests, namespace: string, masterKey: string): string {
+  const wanted = findWorkspace(manifests, namespace)?.spec.signingSecret;
+  const secret = manifests.secrets.find((each) => each.namespace === namespace && each.name === wanted);
+  return secret?.texts[SIGNING_SECRET_FIELD] ?? deriveLocalSigningSecret(masterKey, namespace);
+}
+
+/** Their addresses are judged where they are dialled. */
+function listWebhooks(manifests: Manifests, namespace: string): Map<string, PublishedEndpoint> {
+  const own = manifests.webhookEndpoints.filter(({ metadata }) => metadata.namespace === namespace);
+  return new Map(own.map(({ metadata, spec }) => [metadata.name, { v: 1, ...spec }]));
+}
+
 function findCredit(manifests: Manifests, namespace: string): number | null {
-  const workspace = manifests.workspaces.find(({ metadata }) => metadata.namespace === namespace);
+  const workspace = findWorkspace(manifests, namespace);
   return workspace?.spec.credit === undefined ? null : parseAmount(workspace.spec.credit);
 }
 

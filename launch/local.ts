@@ -18,7 +18,7 @@ import {
   type PlannedDeployment,
   planLocal,
 } from './local-plan.ts';
-import { publishLocal } from './local-publication.ts';
+import { findSigningSecret, publishLocal } from './local-publication.ts';
 import { startLocalRedis } from './local-redis.ts';
 import { readManifests } from './manifests.ts';
 
@@ -55,7 +55,8 @@ async function main(): Promise<void> {
   await publishLocal({ plan, manifests, masterKey, redis, credentials });
   await serveAll(plan);
 
-  const endpoints = describeEndpoints({ plan, masterKey, credentials, buckets });
+  const signingSecret = findSigningSecret(manifests, DEFAULT_NAMESPACE, masterKey);
+  const endpoints = describeEndpoints({ plan, masterKey, signingSecret, credentials, buckets });
   writeEndpoints(endpoints, ENDPOINTS);
   console.log(`\n${writeGuide(endpoints)}\n\nCtrl-C stops it. Logs: ${STATE_FOLDER}/logs/\n`);
 }

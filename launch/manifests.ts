@@ -7,6 +7,7 @@ import { type APIKey, apiKey } from '../contract/api-key.ts';
 import { API_VERSION } from '../contract/kubernetes-types.ts';
 import { type ModelDeployment, modelDeployment } from '../contract/model-deployment.ts';
 import { type StorageCredential, storageCredential } from '../contract/storage-credential.ts';
+import { type WebhookEndpoint, webhookEndpoint } from '../contract/webhook-endpoint.ts';
 import { type Workspace, workspace } from '../contract/workspace.ts';
 
 export interface Manifests {
@@ -14,6 +15,7 @@ export interface Manifests {
   workspaces: Workspace[];
   apiKeys: APIKey[];
   storageCredentials: StorageCredential[];
+  webhookEndpoints: WebhookEndpoint[];
   secrets: Secret[];
 }
 
@@ -39,6 +41,7 @@ export function readManifests(paths: string[], now = new Date()): Manifests {
     workspaces: [],
     apiKeys: [],
     storageCredentials: [],
+    webhookEndpoints: [],
     secrets: [],
   };
   for (const file of paths.flatMap(listYamlFiles)) {
@@ -64,6 +67,8 @@ function addObject(manifests: Manifests, value: Document, file: string, now: Dat
   else if (value.kind === 'APIKey') manifests.apiKeys.push(parseObject(apiKey, object, file));
   else if (value.kind === 'StorageCredential')
     manifests.storageCredentials.push(parseObject(storageCredential, object, file));
+  else if (value.kind === 'WebhookEndpoint')
+    manifests.webhookEndpoints.push(parseObject(webhookEndpoint, object, file));
 }
 
 function readSecret({ metadata, data = {}, stringData = {} }: Document): Secret {

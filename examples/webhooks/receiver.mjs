@@ -29,6 +29,6 @@ const server = createServer(async (request, response) => {
 });
 
 if (import.meta.main)
-  server.listen(Number(process.env.PORT ?? 4000), '127.0.0.1', () =>
-    console.log(`http://127.0.0.1:${server.address().port}/`),
+  server.listen(Number(process.env.PORT ?? 4000), process.env.HOST ?? '127.0.0.1', () =>
+    console.log(`http://${server.address().address}:${server.address().port}/`),
   );

@@ -15,7 +15,8 @@ describe('what make run serves of its examples', () => {
   ];
   const keys = { accessKeyId: 'key', secretAccessKey: 'secret' };
   const buckets = [{ endpoint: 'http://127.0.0.2:8194', bucket: 'customer', keys }];
-  const endpoints = describeEndpoints({ plan, masterKey: MASTER_KEY, credentials, buckets });
+  const instance = { plan, masterKey: MASTER_KEY, signingSecret: 'whsec_local' };
+  const endpoints = describeEndpoints({ ...instance, credentials, buckets });
   const ofKind = (kind: string) => endpoints.deployments.filter((entry) => entry.kind === kind);
 
   it('gives no port twice', () => {
@@ -56,7 +57,7 @@ describe('what make run serves of its examples', () => {
   });
 
   it('says null where there is no S3 server', () => {
-    const bare = describeEndpoints({ plan, masterKey: MASTER_KEY, credentials: [], buckets: [] });
+    const bare = describeEndpoints({ ...instance, credentials: [], buckets: [] });
     expect([bare.storageCredentials, bare.s3]).to.deep.equal([null, null]);
   });
 
@@ -65,5 +66,16 @@ describe('what make run serves of its examples', () => {
     for (const path of ['/chat/completions', '/images/generations', '/videos'])
       expect(guide).to.include(path);
     expect(guide).to.include('-F seconds=5 -F fps=16');
+  });
+
+  it('says where a receiver of webhooks may listen, with a command for it and a request that calls it', () => {
+    expect(endpoints.webhooks).to.deep.equal({
+      signingSecret: 'whsec_local',
+      receiverHost: '127.0.0.1',
+      plainHTTP: true,
+    });
+    const guide = writeGuide(endpoints);
+    expect(guide).to.include('SIGNING_SECRET=whsec_local PORT=4000 node examples/webhooks/receiver.mjs');
+    expect(guide).to.include('-F webhook_url=http://127.0.0.1:4000/');
   });
 });
