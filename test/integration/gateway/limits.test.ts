@@ -96,8 +96,10 @@ describe('a deployment that does not serve', () => {
 
 describe('while Redis is away', () => {
   let fixture: TextFixture;
-  let now = Date.now();
+  let now: number;
   before(async () => {
+    // Not when the file is read: other tests may run for minutes before this one.
+    now = Date.now();
     fixture = await startTextFixture({ clock: () => now });
   });
   after(() => fixture?.stop());

@@ -129,7 +129,7 @@ describe('keys and workspaces', function () {
       await cluster.create(APIKey, { namespace, name: 'a-older' }, { sha256 });
       await cluster.create(APIKey, { namespace, name: 'b-newer' }, { sha256 });
       await until(async () => (await conditionOf(APIKey, 'b-newer', 'Accepted'))?.reason === 'DuplicateKey');
-      expect((await published()).get(sha256)?.n).to.equal('a-older');
+      await until(async () => (await published()).get(sha256)?.n === 'a-older');
       await cluster.delete(APIKey, namespace, 'a-older');
       await until(async () => (await conditionOf(APIKey, 'b-newer', 'Accepted'))?.status === 'True');
       await until(async () => (await published()).get(sha256)?.n === 'b-newer');

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { GATEWAY_ENV } from '../../../contract/gateway-environment.ts';
 import { storageToken } from '../../../contract/identity.ts';
-import { workKeys } from '../../../contract/redis-keys.ts';
+import type { RequestRecord } from '../../../contract/request.ts';
+import { RemoteBroker } from '../../../gateway/storage/remote-broker.ts';
 import { EXPIRY_GRACE_MS } from '../../../redis/request-sweep.ts';
 import { findFreePort } from '../../support/child-program.ts';
 import { MASTER_KEY, startFrontProcess } from '../../support/front-process.ts';
@@ -20,6 +21,7 @@ describe('video jobs with a front and a bucket', function () {
   let s3: S3Server;
   let stack: JobStack;
   let frontSince = 0;
+  let internalOrigin: string;
 
   before(async () => {
     s3 = await startS3();
@@ -43,8 +45,12 @@ describe('video jobs with a front and a bucket', function () {
       },
     });
     frontSince = performance.now();
-    const url = front.internalOrigin;
-    return { url, token: storageToken(MASTER_KEY, 'team'), stop: () => front.stop('SIGKILL') };
+    internalOrigin = front.internalOrigin;
+    return {
+      url: internalOrigin,
+      token: storageToken(MASTER_KEY, 'team'),
+      stop: () => front.stop('SIGKILL'),
+    };
   }
   const listObjects = () =>
     readdirSync(join(s3.folder, BUCKET), { recursive: true, encoding: 'utf8' }).filter((path) =>
@@ -53,21 +59,24 @@ describe('video jobs with a front and a bucket', function () {
 
   it('end in the bucket, behind a link that works', async () => {
     const id = await stack.submit({ frames: 13, fps: 8 });
-    const { output } = await stack.untilIs(id, 'succeeded');
-    expect(output).to.include({ bucket: BUCKET, provider: null });
-    expect(listObjects()).to.deep.equal(output!.keys);
-    const { url } = await readResult(id);
-    const film = await probeFilm(await (await fetch(url)).arrayBuffer());
+    const record = await stack.untilIs(id, 'succeeded');
+    expect(record.output).to.include({ bucket: BUCKET, provider: null });
+    expect(listObjects()).to.deep.equal(record.output!.keys);
+    const film = await probeFilm(await (await fetch(await signResult(record))).arrayBuffer());
     expect(film).to.deep.equal({ codec: 'h264', size: '64x64', frames: 13, fps: 8 });
   });
 
-  async function readResult(id: string): Promise<{ url: string }> {
-    const key = workKeys('team').event(id.replace('req_', 'evt_'));
-    // The front takes events from the outbox, and forgets them once they are delivered.
-    const row = await stack.connection.redis.get(key);
-    if (row) return JSON.parse(row.slice(row.indexOf('\n') + 1)).data.result_payload.data[0];
-    const { output } = await stack.read(id);
-    return { url: `${s3.endpoint}/${BUCKET}/${output!.keys[0]}` };
+  async function signResult({ output }: RequestRecord): Promise<string> {
+    const token = storageToken(MASTER_KEY, 'team');
+    const broker = new RemoteBroker({ url: internalOrigin, namespace: 'team', token });
+    const objects = output!.keys.map((key) => ({ key }));
+    const [url] = await broker.signGets({
+      namespace: 'team',
+      credential: null,
+      objects,
+      expiresInSeconds: 60,
+    });
+    return url!;
   }
 
   it('are recovered by the front’s own sweeper when a replica is killed', async () => {
