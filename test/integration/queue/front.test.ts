@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { GATEWAY_ENV } from '../../../contract/gateway-environment.ts';
 import { storageToken } from '../../../contract/identity.ts';
+import { workKeys } from '../../../contract/redis-keys.ts';
 import type { RequestRecord } from '../../../contract/request.ts';
 import { RemoteBroker } from '../../../gateway/storage/remote-broker.ts';
 import { EXPIRY_GRACE_MS } from '../../../redis/request-sweep.ts';
