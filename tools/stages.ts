@@ -36,12 +36,13 @@ const CHART_PROGRAMS = ['etcd', 'kube-apiserver', 'helm', 'kubeconform', 'helm-u
 
 const STAGES: Record<string, () => Stage> = {
   lint: () => check('biome', 'check', '--error-on-warnings', '.'),
-  types: () => check('tsc', '--noEmit'),
+  types: () => check('sh', '-c', 'tsc --noEmit && tsc --noEmit -p console/web'),
   verify: () => check('node', 'tools/generate/main.ts', '--verify'),
   unit: () => mocha('unit', 10_000),
   integration: () => ({ ...mocha('integration', 120_000), programs: INTEGRATION_PROGRAMS }),
   conformance: () => ({ ...mocha('conformance', 120_000), programs: ['versitygw'] }),
   chart: () => ({ ...mocha('chart', 300_000), programs: CHART_PROGRAMS }),
+  console: () => mocha('console', 60_000),
   e2e: () => ({
     ...mocha('e2e', 300_000),
     command: ['node', 'test/e2e/main.ts', ...mocha('e2e', 300_000).command.slice(1)],

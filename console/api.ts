@@ -1,0 +1,247 @@
+/**
+ * What the console's page and its server say to each other, all under /api. Errors are the contract's envelope.
+ * Bodies that do not fit the types below answer 400 with `param`. A write carries CSRF_HEADER. Without a session every
+ * path but the first answers 401.
+ */
+import type { Condition } from '../contract/kubernetes-types.ts';
+import type { PublishedKey } from '../contract/redis-keys.ts';
+
+/** No page of another origin can send it without being asked. */
+export const CSRF_HEADER = 'x-berth-console';
+
+/** `POST /api/session`: signs in. `GET`: who is signed in. `DELETE`: signs out. */
+export interface SignIn {
+  /** Kubernetes bearer token. */
+  token: string;
+  /** Where to begin, for those who may not list namespaces and whose token names none. */
+  namespace?: string;
+}
+
+export interface SessionView {
+  /** As the API server names them. */
+  user: string;
+  /** ISO. */
+  expiresAt: string;
+  /** Those in which they may see deployments; the first is where to begin. */
+  namespaces: string[];
+  version: string;
+}
+
+/** Below, `ns` is `/api/namespaces/{namespace}`. What a member may do there: `GET ns/access`. */
+export interface AccessView {
+  manageKeys: boolean;
+  manageWebhooks: boolean;
+  manageStorage: boolean;
+  rollSecret: boolean;
+  readRequests: boolean;
+  cancelRequests: boolean;
+  readDeliveries: boolean;
+  sendTests: boolean;
+  readUsage: boolean;
+  usePlayground: boolean;
+}
+
+/** `GET ns/deployments`, `GET ns/deployments/{name}`. */
+export interface DeploymentView {
+  name: string;
+  kind: 'LLM' | 'Embedding' | 'Image' | 'Video';
+  modelId: string;
+  registrationId: number | null;
+  /** What SDKs take for base URL, with /v1; null while it has none. */
+  baseURL: string | null;
+  state: 'ready' | 'degraded' | 'starting' | 'failing' | 'paused' | 'scaled-to-zero' | 'deleting';
+  /** The first thing in the way; '' when it serves. */
+  message: string;
+  conditions: Condition[];
+  replicas: { ready: number; wanted: number };
+  /** Requests that wait and run; null for kinds that have none, or without the right to see. */
+  queue: { waiting: number; running: number } | null;
+  createdAt: string;
+  /** For forms: what images and videos may be asked for. */
+  media: {
+    sizes: string[];
+    imageInput: boolean;
+    textInput: boolean;
+    /** A pinned video model makes this only. */
+    native: { seconds: number; fps: number } | null;
+    steps: { min: number; max: number; default: number } | null;
+  } | null;
+}
+
+/** `GET ns/keys`, `POST ns/keys` (answers NewKeyView), `PATCH ns/keys/{name}` (disabled), `DELETE ns/keys/{name}`. */
+export interface KeyView {
+  name: string;
+  rpm: number;
+  tpd: number;
+  expiresAt: string | null;
+  disabled: boolean;
+  isReady: boolean;
+  message: string;
+  createdAt: string;
+  usage: KeyUsage | null;
+}
+export interface KeyUsage {
+  requestsThisMinute: number;
+  tokensToday: number;
+}
+export interface NewKey {
+  name: string;
+  /** 60 by default. */
+  rpm?: number;
+  /** 1,000,000 by default. */
+  tpd?: number;
+  /** ISO with an offset; never if absent. */
+  expiresAt?: string;
+}
+export interface KeyChange {
+  disabled: boolean;
+}
+export interface NewKeyView {
+  key: KeyView;
+  /** Shown once, kept nowhere. */
+  secret: string;
+}
+
+/**
+ * `GET ns/webhooks`, `POST ns/webhooks`, `PATCH ns/webhooks/{name}`, `DELETE ns/webhooks/{name}`. POST and PATCH wait up
+ * to 5 s for the operator's verdict on the URL: `refused` says what is wrong.
+ */
+export interface WebhookView {
+  name: string;
+  url: string;
+  eventTypes: string[];
+  enabled: boolean;
+  state: 'active' | 'disabled' | 'auto-disabled' | 'refused' | 'pending';
+  message: string;
+  consecutiveFailures: number;
+  createdAt: string;
+}
+export interface NewWebhook {
+  name: string;
+  url: string;
+  /** All by default. */
+  eventTypes?: string[];
+}
+export interface WebhookChange {
+  url?: string;
+  eventTypes?: string[];
+  enabled?: boolean;
+  /** Begins the count of failures anew. */
+  reEnable?: true;
+}
+/** `POST ns/webhooks/{name}/test`: waits for the first attempt; null where that takes longer than 8 s. */
+export interface TestView {
+  eventId: string;
+  delivery: DeliveryView | null;
+}
+
+/** `POST ns/signing-secret/roll`: the new secret, shown once. */
+export interface SigningSecretView {
+  secret: string;
+}
+
+/** `GET ns/deliveries?endpoint=&request=&state=`: newest first, 200 at most. `endpoint=-` names inline callbacks. */
+export interface DeliveryView {
+  id: string;
+  eventId: string;
+  type: string;
+  requestId: string | null;
+  url: string;
+  /** Null: the request's own callback. */
+  endpoint: string | null;
+  isTest: boolean;
+  state: 'pending' | 'delivered' | 'failed';
+  attempts: number;
+  status: number | null;
+  error: string | null;
+  createdAt: string;
+  endedAt: string | null;
+}
+
+/**
+ * `GET ns/requests?deployment=&status=&limit=`: of one deployment or all, newest first.
+ * `GET ns/requests/{deployment}/{id}`: with links to results. `POST ns/requests/{deployment}/{id}/cancel`.
+ */
+export interface RequestView {
+  id: string;
+  deployment: string;
+  modality: 'image' | 'video';
+  model: string;
+  status: 'queued' | 'running' | 'succeeded' | 'failed' | 'canceled';
+  progress: number;
+  size: string | null;
+  seconds: string | null;
+  queuedAt: string;
+  startedAt: string | null;
+  completedAt: string | null;
+  errorCode: string | null;
+  errorMessage: string | null;
+}
+export interface RequestDetail extends RequestView {
+  /** Signed links; [] when there is nothing (any more) to see. */
+  outputURLs: string[];
+}
+
+export const USAGE_RANGES = ['1h', '6h', '24h', '7d', '30d'] as const;
+export type UsageRange = (typeof USAGE_RANGES)[number];
+/** `GET ns/usage?deployment=&range=`: of one deployment or all. */
+export interface UsageView {
+  stepSeconds: number;
+  points: UsagePoint[];
+  credit: CreditView;
+}
+export interface UsagePoint {
+  at: string;
+  requests: number;
+  clientErrors: number;
+  rateLimited: number;
+  serverErrors: number;
+  inputTokens: number;
+  outputTokens: number;
+  images: number;
+  videos: number;
+  videoSeconds: number;
+  p50Ms: number | null;
+  p95Ms: number | null;
+  queued: number;
+}
+/** In the currency of the prices; null = unlimited. */
+export interface CreditView {
+  granted: string | null;
+  remaining: string | null;
+}
+
+/** `GET ns/storage-credentials`, `POST ns/storage-credentials`, `POST …/{name}/verify`, `DELETE …/{name}`. */
+export interface StorageCredentialView {
+  name: string;
+  id: number | null;
+  endpoint: string | null;
+  region: string;
+  bucket: string;
+  prefix: string;
+  pathStyle: boolean;
+  state: 'verified' | 'failed' | 'pending';
+  message: string;
+  createdAt: string;
+}
+export interface NewStorageCredential {
+  name: string;
+  /** AWS if absent. */
+  endpoint?: string;
+  /** us-east-1 by default. */
+  region?: string;
+  bucket: string;
+  prefix?: string;
+  /** True by default. */
+  pathStyle?: boolean;
+  accessKeyId: string;
+  secretAccessKey: string;
+}
+
+/**
+ * The playground: `ns/deployments/{name}/v1/…` is the deployment's own endpoint with a key of five minutes:
+ * POST chat/completions, completions, embeddings, images/generations, images/edits, videos/generations; GET models,
+ * requests/{id}. Answers, streams included, come as they are.
+ */
+export const PLAYGROUND_KEY_SECONDS = 300;
+export const PLAYGROUND_LIMITS: Pick<PublishedKey, 'rpm' | 'tpd'> = { rpm: 60, tpd: 1_000_000 };

@@ -1,0 +1,47 @@
+/** Which page an address shows. Every page but the first is fetched when it is opened. */
+import { lazy, Suspense } from 'react';
+import { Navigate, Route, Routes } from 'react-router';
+import { SignInPage } from './pages/sign-in.tsx';
+import { PageLoader } from './parts/page-states.tsx';
+import { useSession } from './session.ts';
+import { Shell } from './shell.tsx';
+
+const DeploymentsPage = lazy(async () => ({
+  default: (await import('./pages/deployments.tsx')).DeploymentsPage,
+}));
+const DeploymentPage = lazy(async () => ({
+  default: (await import('./pages/deployment.tsx')).DeploymentPage,
+}));
+const KeysPage = lazy(async () => ({ default: (await import('./pages/keys.tsx')).KeysPage }));
+const WebhooksPage = lazy(async () => ({ default: (await import('./pages/webhooks.tsx')).WebhooksPage }));
+const DeliveriesPage = lazy(async () => ({
+  default: (await import('./pages/deliveries.tsx')).DeliveriesPage,
+}));
+const RequestsPage = lazy(async () => ({ default: (await import('./pages/requests.tsx')).RequestsPage }));
+const UsagePage = lazy(async () => ({ default: (await import('./pages/usage.tsx')).UsagePage }));
+const StoragePage = lazy(async () => ({ default: (await import('./pages/storage.tsx')).StoragePage }));
+
+export function App() {
+  const session = useSession();
+  if (session.isPending) return <PageLoader />;
+  if (!session.data) return <SignInPage fault={session.error} />;
+  const [first = 'default'] = session.data.namespaces;
+  return (
+    <Suspense fallback={<PageLoader />}>
+      <Routes>
+        <Route path="/:namespace" element={<Shell session={session.data} />}>
+          <Route index element={<Navigate to="deployments" replace />} />
+          <Route path="deployments" element={<DeploymentsPage />} />
+          <Route path="deployments/:name" element={<DeploymentPage />} />
+          <Route path="keys" element={<KeysPage />} />
+          <Route path="webhooks" element={<WebhooksPage />} />
+          <Route path="deliveries" element={<DeliveriesPage />} />
+          <Route path="requests" element={<RequestsPage />} />
+          <Route path="usage" element={<UsagePage />} />
+          <Route path="storage" element={<StoragePage />} />
+        </Route>
+        <Route path="*" element={<Navigate to={`/${first}/deployments`} replace />} />
+      </Routes>
+    </Suspense>
+  );
+}

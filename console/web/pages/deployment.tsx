@@ -1,0 +1,5 @@
+import { Page } from '../parts/page.tsx';
+
+export function DeploymentPage() {
+  return <Page title="Deployment">{null}</Page>;
+}

@@ -1,0 +1,71 @@
+/** Signing in with a Kubernetes bearer token. */
+import {
+  Alert,
+  Button,
+  Center,
+  Code,
+  Paper,
+  PasswordInput,
+  Stack,
+  Text,
+  TextInput,
+  Title,
+} from '@mantine/core';
+import { type FormEvent, useState } from 'react';
+import { useSignIn } from '../session.ts';
+
+export function SignInPage({ fault }: { fault: Error | null }) {
+  const [token, setToken] = useState('');
+  const [namespace, setNamespace] = useState('');
+  const signIn = useSignIn();
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    signIn.mutate({ token, ...(namespace.trim() && { namespace: namespace.trim() }) });
+  };
+  const error = signIn.error ?? fault;
+  return (
+    <Center mih="100vh" p="md" component="main">
+      <Paper withBorder radius="md" p="xl" w="100%" maw="28rem">
+        <form onSubmit={submit}>
+          <Stack>
+            <div>
+              <Title order={1} size="h2">
+                Berth
+              </Title>
+              <Text c="dimmed" size="sm">
+                Sign in with a Kubernetes bearer token. What you may do here is what it may do there.
+              </Text>
+            </div>
+            {error && (
+              <Alert color="red" role="alert">
+                {error.message}
+              </Alert>
+            )}
+            <PasswordInput
+              label="Token"
+              description={
+                <>
+                  Such as one of <Code>kubectl create token NAME</Code>
+                </>
+              }
+              value={token}
+              onChange={(event) => setToken(event.currentTarget.value)}
+              autoComplete="off"
+              required
+              autoFocus
+            />
+            <TextInput
+              label="Namespace"
+              description="Where to begin, if the token does not tell"
+              value={namespace}
+              onChange={(event) => setNamespace(event.currentTarget.value)}
+            />
+            <Button type="submit" loading={signIn.isPending}>
+              Sign in
+            </Button>
+          </Stack>
+        </form>
+      </Paper>
+    </Center>
+  );
+}

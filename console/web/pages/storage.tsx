@@ -1,0 +1,5 @@
+import { Page } from '../parts/page.tsx';
+
+export function StoragePage() {
+  return <Page title="Storage">{null}</Page>;
+}

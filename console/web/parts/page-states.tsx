@@ -1,0 +1,41 @@
+/** What a page shows when it has nothing to show yet, nothing at all, or an error. */
+import { Alert, Button, Center, Loader, Stack, Text, Title } from '@mantine/core';
+import { IconAlertTriangle } from '@tabler/icons-react';
+import type { ReactNode } from 'react';
+
+export function PageLoader() {
+  return (
+    <Center mih="40vh">
+      <Loader aria-label="Loading" />
+    </Center>
+  );
+}
+
+/** `children`: what to do about it. */
+export function EmptyState({ title, children }: { title: string; children?: ReactNode }) {
+  return (
+    <Center mih="30vh">
+      <Stack align="center" gap="xs" maw="32rem" ta="center">
+        <Title order={2} size="h4">
+          {title}
+        </Title>
+        <Text c="dimmed" component="div">
+          {children}
+        </Text>
+      </Stack>
+    </Center>
+  );
+}
+
+export function Fault({ error, onRetry }: { error: Error; onRetry?: () => void }) {
+  return (
+    <Alert color="red" icon={<IconAlertTriangle aria-hidden />} title="That did not work" role="alert">
+      <Text size="sm">{error.message}</Text>
+      {onRetry && (
+        <Button mt="sm" size="xs" variant="default" onClick={onRetry}>
+          Try again
+        </Button>
+      )}
+    </Alert>
+  );
+}

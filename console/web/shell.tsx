@@ -1,0 +1,106 @@
+/** What surrounds every page: navigation, the namespace, who is signed in. */
+import {
+  AppShell,
+  Burger,
+  Button,
+  Group,
+  NavLink,
+  ScrollArea,
+  Select,
+  Text,
+  useMantineColorScheme,
+} from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import {
+  IconChartLine,
+  IconDatabase,
+  IconKey,
+  IconListDetails,
+  IconMoonStars,
+  IconSend,
+  IconServer,
+  IconWebhook,
+} from '@tabler/icons-react';
+import { Suspense } from 'react';
+import { Link, Outlet, useLocation, useNavigate } from 'react-router';
+import type { SessionView } from '../api.ts';
+import { PageLoader } from './parts/page-states.tsx';
+import { useNamespace, useSignOut } from './session.ts';
+
+const PAGES = [
+  { path: 'deployments', label: 'Deployments', Icon: IconServer },
+  { path: 'keys', label: 'API keys', Icon: IconKey },
+  { path: 'requests', label: 'Requests', Icon: IconListDetails },
+  { path: 'usage', label: 'Usage', Icon: IconChartLine },
+  { path: 'webhooks', label: 'Webhooks', Icon: IconWebhook },
+  { path: 'deliveries', label: 'Deliveries', Icon: IconSend },
+  { path: 'storage', label: 'Storage', Icon: IconDatabase },
+];
+
+export function Shell({ session }: { session: SessionView }) {
+  const namespace = useNamespace();
+  const { pathname } = useLocation();
+  const navigate = useNavigate();
+  const signOut = useSignOut();
+  const { toggleColorScheme } = useMantineColorScheme();
+  const [isOpen, { toggle, close }] = useDisclosure();
+  const page = pathname.split('/')[2] ?? 'deployments';
+  return (
+    <AppShell
+      header={{ height: 56 }}
+      navbar={{ width: 220, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
+      padding="md"
+    >
+      <AppShell.Header>
+        <Group h="100%" px="md" justify="space-between" wrap="nowrap">
+          <Group gap="sm" wrap="nowrap">
+            <Burger opened={isOpen} onClick={toggle} hiddenFrom="sm" size="sm" aria-label="Navigation" />
+            <Text fw={700}>Berth</Text>
+            <Select
+              aria-label="Namespace"
+              data={[...new Set([namespace, ...session.namespaces])]}
+              value={namespace}
+              onChange={(chosen) => chosen && navigate(`/${chosen}/${page}`)}
+              allowDeselect={false}
+              searchable
+              size="xs"
+              w={160}
+            />
+          </Group>
+          <Group gap="xs" wrap="nowrap">
+            <Text size="sm" c="dimmed" visibleFrom="sm" truncate maw="20rem">
+              {session.user}
+            </Text>
+            <Button size="xs" variant="subtle" aria-label="Light or dark" onClick={() => toggleColorScheme()}>
+              <IconMoonStars size={16} aria-hidden />
+            </Button>
+            <Button size="xs" variant="default" onClick={() => signOut.mutate()}>
+              Sign out
+            </Button>
+          </Group>
+        </Group>
+      </AppShell.Header>
+      <AppShell.Navbar p="xs" aria-label="Pages">
+        <ScrollArea>
+          {PAGES.map(({ path, label, Icon }) => (
+            <NavLink
+              key={path}
+              component={Link}
+              to={`/${namespace}/${path}`}
+              label={label}
+              leftSection={<Icon size={18} aria-hidden />}
+              active={page === path}
+              aria-current={page === path ? 'page' : undefined}
+              onClick={close}
+            />
+          ))}
+        </ScrollArea>
+      </AppShell.Navbar>
+      <AppShell.Main>
+        <Suspense fallback={<PageLoader />}>
+          <Outlet />
+        </Suspense>
+      </AppShell.Main>
+    </AppShell>
+  );
+}
