@@ -57,7 +57,7 @@ $(addprefix test-,$(STAGES)): test-%: $(INSTALLED)
 	@node tools/stages.ts $*
 
 .PHONY: bench
-bench: $(INSTALLED) ## Measure speed side by side with the baselines (ROUNDS=3)
+bench: $(INSTALLED) ## Measure speed beside the baselines (ONLY=berth,wait… a part)
 	@node test/bench/main.ts
 
 ##@ Help

@@ -1,57 +1,110 @@
 /** `make bench`: everything side by side in one run, since absolute figures on shared machines drift. */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import type { RedisClient } from '../../redis/client.ts';
 import { ensureProgram } from '../../tools/system-package.ts';
-import { LOAD_CORE, startPinned, stopAllPinned, waitForPort } from './pinned-process.ts';
+import { formatLargeResults, listLargeResultGoals, measureLargeResults } from './large-results.ts';
+import { stopAllPinned } from './pinned-process.ts';
 import { measureQueue, OPERATIONS, RECORDS } from './queue.ts';
 import { formatQueue, listQueueGoals } from './queue-report.ts';
-import { formatGoals, formatTable, listGoals, summarise } from './report.ts';
+import { formatQueueWait, listQueueWaitGoals, measureQueueWait } from './queue-wait.ts';
+import { connectBench, startBenchRedis } from './redis.ts';
+import { formatGoals, formatTable, type Goal, listGoals, summarise } from './report.ts';
 import { measureSystem, type Round } from './rounds.ts';
-import { listSystems, PORTS, publishBench } from './systems.ts';
+import { listSystems, publishBench } from './systems.ts';
+import { formatWebhooks, listWebhookGoals, measureWebhooks } from './webhooks.ts';
 
 const ROUNDS = Number(process.env.ROUNDS ?? 3);
 const SECONDS = Number(process.env.SECONDS ?? 6);
 const ONLY = process.env.ONLY?.split(',');
+
+interface Part {
+  name: string;
+  measure(): Promise<[table: string, goals: Goal[]]>;
+}
+
+/** What is not compared with other systems; each by its name in ONLY. */
+const PARTS: Part[] = [
+  {
+    name: 'queue',
+    measure: async () => {
+      const figures = await measureQueue(RECORDS, OPERATIONS);
+      return [formatQueue(figures), listQueueGoals(figures)];
+    },
+  },
+  {
+    name: 'wait',
+    measure: async () => {
+      const figures = await withRedis(measureQueueWait);
+      return [formatQueueWait(figures), listQueueWaitGoals(figures)];
+    },
+  },
+  {
+    name: 'results',
+    measure: async () => {
+      const figures = await withRedis(measureLargeResults);
+      return [formatLargeResults(figures), listLargeResultGoals(figures)];
+    },
+  },
+  {
+    name: 'webhooks',
+    measure: async () => {
+      const figures = await withRedis(measureWebhooks);
+      return [formatWebhooks(figures), listWebhookGoals(figures)];
+    },
+  },
+];
 
 async function main(): Promise<void> {
   for (const [program, debianPackage] of [
     ['wrk', 'wrk'],
     ['taskset', 'util-linux'],
     ['redis-server', 'redis-server'],
+    ['curl', 'curl'],
   ])
     ensureProgram(program!, debianPackage!);
+  const systems = listSystems().filter(({ name }) => isWanted(name));
+  const parts = PARTS.filter(({ name }) => isWanted(name));
+  refuseUnknown([...listSystems(), ...PARTS].map(({ name }) => name));
   compile();
-  const redisArgs = [
-    '--port',
-    String(PORTS.redis),
-    '--bind',
-    '127.0.0.1',
-    '--save',
-    '',
-    '--dir',
-    mkdtempSync(join(tmpdir(), 'berth-bench-')),
-  ];
-  startPinned(LOAD_CORE, { program: 'redis-server', args: redisArgs }, '/dev/null');
-  await waitForPort(PORTS.redis);
-  await publishBench();
+  await startBenchRedis();
+  await withRedis(publishBench);
 
-  const systems = listSystems().filter(({ name }) => !ONLY || ONLY.includes(name));
   const rounds: Round[] = [];
   for (let round = 1; round <= ROUNDS; round++)
     for (const system of systems) {
       console.log(`round ${round} of ${ROUNDS}: ${system.name}…`);
       rounds.push(await measureSystem(system, SECONDS));
     }
-  const medians = summarise(rounds);
-  console.log(`\n${formatTable(medians)}\n\n${formatGoals(listGoals(medians))}\n`);
-  if (ONLY) return;
-  console.log('the queue…');
-  const figures = await measureQueue(RECORDS, OPERATIONS);
-  console.log(`\n${formatQueue(figures)}\n\n${formatGoals(listQueueGoals(figures))}\n`);
+  if (systems.length > 0) {
+    const medians = summarise(rounds);
+    show(formatTable(medians), listGoals(medians));
+  }
+  for (const { name, measure } of parts) {
+    console.log(`${name}…`);
+    show(...(await measure()));
+  }
 }
 
+const isWanted = (name: string): boolean => !ONLY || ONLY.includes(name);
+
+function refuseUnknown(names: string[]): void {
+  const unknown = ONLY?.filter((name) => !names.includes(name)) ?? [];
+  if (unknown.length > 0) throw new Error(`ONLY takes ${names.join(', ')}; not ${unknown.join(', ')}`);
+}
+
+function show(table: string, goals: Goal[]): void {
+  console.log(`\n${table}\n`);
+  if (goals.length > 0) console.log(`${formatGoals(goals)}\n`);
+}
+
+async function withRedis<T>(measure: (redis: RedisClient) => Promise<T>): Promise<T> {
+  const connection = await connectBench();
+  try {
+    return await measure(connection.redis);
+  } finally {
+    await connection.close();
+  }
+}
 /** Sources with types to strip would start later than what the image runs. */
 function compile(): void {
   execFileSync('tsc', ['-p', 'tsconfig.build.json'], { stdio: 'inherit' });

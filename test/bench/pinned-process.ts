@@ -61,9 +61,13 @@ export function readCPU(pid: number): number {
 }
 
 /** Resident memory in MiB. */
-export function readMemory(pid: number): number {
-  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024;
-}
+export const readMemory = (pid: number): number => readStatus(pid, 'VmRSS') / 1024;
+
+/** The most that was resident, in MiB. */
+export const readPeakMemory = (pid: number): number => readStatus(pid, 'VmHWM') / 1024;
+
+const readStatus = (pid: number, field: string): number =>
+  Number(new RegExp(`${field}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]);
 
 /** Resolves with the milliseconds after which a loopback port accepts connections. */
 export async function waitForPort(port: number, timeoutMs = 20_000): Promise<number> {

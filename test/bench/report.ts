@@ -32,11 +32,15 @@ export function summarise(rounds: Round[]): Medians {
   );
 }
 
-const median = (values: number[]): number => {
+export const median = (values: number[]): number => {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;
   return sorted.length % 2 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 };
+
+export const percentile = (values: number[], share: number): number =>
+  values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ??
+  Number.NaN;
 
 export function formatTable(medians: Medians): string {
   const systems = [...medians.keys()];

@@ -63,7 +63,7 @@ export async function measureSystem(system: System, seconds: number): Promise<Ro
   };
   const engine = startPinned(LOAD_CORE, engineCommand, LOG);
   await waitForPort(PORTS.engine);
-  const process_ = startPinned(SYSTEM_CORE, system.command, LOG);
+  const process_ = startPinned(SYSTEM_CORE, system.buildCommand(), LOG);
   try {
     const readyMs = await waitUntilServing(system.port);
     return await measure(system, process_.pid!, { seconds, readyMs });

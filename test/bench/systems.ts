@@ -1,5 +1,5 @@
 /** What is compared: the floor, Berth's sidecar and Portkey, each as a command on a port. */
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildGatewayConfig, type GatewayConfig } from '../../contract/gateway-config.ts';
@@ -8,7 +8,7 @@ import { hashApiKey } from '../../contract/identity.ts';
 import { API_VERSION } from '../../contract/kubernetes-types.ts';
 import { modelDeployment } from '../../contract/model-deployment.ts';
 import { SIDECAR_SECRET_FILES } from '../../contract/names.ts';
-import { connectRedis } from '../../redis/client.ts';
+import type { RedisClient } from '../../redis/client.ts';
 import { loadLibrary } from '../../redis/library.ts';
 import { publishApiKeys, publishDeployment, publishEpoch } from '../../redis/publication.ts';
 import type { Command } from './pinned-process.ts';
@@ -22,7 +22,14 @@ export const PORTS = {
   berthAdmin: 19_203,
   berthMetrics: 19_204,
   portkey: 19_205,
+  mediaEngine: 19_101,
+  receiver: 19_102,
+  front: 19_206,
+  frontAdmin: 19_207,
+  frontMetrics: 19_208,
+  frontInternal: 19_209,
 };
+export const REDIS_URL = `redis://127.0.0.1:${PORTS.redis}`;
 export const ENGINE_URL = `http://127.0.0.1:${PORTS.engine}`;
 export const API_KEY = 'sk-bench-0123456789abcdef';
 export const MODEL = 'mock';
@@ -30,7 +37,7 @@ export const MODEL = 'mock';
 export interface System {
   name: string;
   port: number;
-  command: Command;
+  buildCommand(): Command;
 }
 
 /** The systems in the order in which they are measured. Berth runs as compiled for the image. */
@@ -39,25 +46,21 @@ export function listSystems(): System[] {
     {
       name: 'floor',
       port: PORTS.floor,
-      command: {
+      buildCommand: () => ({
         program: process.execPath,
         args: ['dist-bench/floor.js'],
         env: { PORT: String(PORTS.floor), ENGINE_URL },
-      },
+      }),
     },
     {
       name: 'berth',
       port: PORTS.berth,
-      command: {
-        program: process.execPath,
-        args: [...GATEWAY_NODE_FLAGS, 'dist/gateway/main.js'],
-        env: berthEnvironment(),
-      },
+      buildCommand: () => buildSidecar(benchConfig(), ENGINE_URL),
     },
     {
       name: 'portkey',
       port: PORTS.portkey,
-      command: {
+      buildCommand: () => ({
         program: process.execPath,
         args: [
           '--import',
@@ -67,7 +70,7 @@ export function listSystems(): System[] {
           `--port=${PORTS.portkey}`,
         ],
         env: { TRUSTED_CUSTOM_HOSTS: '127.0.0.1' },
-      },
+      }),
     },
   ];
 }
@@ -82,16 +85,41 @@ const benchConfig = (): GatewayConfig =>
     }),
   );
 
-function berthEnvironment(): Record<string, string> {
-  const folder = join(mkdtempSync(join(tmpdir(), 'berth-bench-')), 'secret');
-  mkdirSync(folder);
-  writeFileSync(join(folder, SIDECAR_SECRET_FILES.config), JSON.stringify(benchConfig()));
-  writeFileSync(join(folder, SIDECAR_SECRET_FILES.peerToken), 'bench-peer-token');
+/** A folder of files as a mounted Secret would hold them. */
+export function writeSecret(files: Record<string, string>): string {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-bench-'));
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  return folder;
+}
+
+/** A sidecar for any deployment; `files` and `env` add to what all have. */
+export function buildSidecar(
+  config: GatewayConfig,
+  engineURL: string,
+  { files = {}, env = {} }: { files?: Record<string, string>; env?: Record<string, string> } = {},
+): Command {
+  return {
+    program: process.execPath,
+    args: [...GATEWAY_NODE_FLAGS, 'dist/gateway/main.js'],
+    env: { ...buildSidecarEnvironment(config, engineURL, files), ...env },
+  };
+}
+
+function buildSidecarEnvironment(
+  config: GatewayConfig,
+  engineURL: string,
+  files: Record<string, string>,
+): Record<string, string> {
+  const folder = writeSecret({
+    [SIDECAR_SECRET_FILES.config]: JSON.stringify(config),
+    [SIDECAR_SECRET_FILES.peerToken]: 'bench-peer-token',
+    ...files,
+  });
   return {
     [GATEWAY_ENV.role]: 'sidecar',
-    [GATEWAY_ENV.redisURL]: `redis://127.0.0.1:${PORTS.redis}`,
+    [GATEWAY_ENV.redisURL]: REDIS_URL,
     [GATEWAY_ENV.secretPath]: folder,
-    [GATEWAY_ENV.engineURL]: ENGINE_URL,
+    [GATEWAY_ENV.engineURL]: engineURL,
     [GATEWAY_ENV.engineHealthPath]: '/health',
     [GATEWAY_ENV.drainToken]: 'bench-drain-token',
     [GATEWAY_ENV.podName]: 'bench-0',
@@ -102,18 +130,29 @@ function berthEnvironment(): Record<string, string> {
   };
 }
 
+/** A front that delivers to receivers on this machine. */
+export const buildFront = (secretFolder: string): Command => ({
+  program: process.execPath,
+  args: [...GATEWAY_NODE_FLAGS, 'dist/gateway/main.js'],
+  env: {
+    [GATEWAY_ENV.role]: 'front',
+    [GATEWAY_ENV.redisURL]: REDIS_URL,
+    [GATEWAY_ENV.secretPath]: secretFolder,
+    [GATEWAY_ENV.host]: '127.0.0.1',
+    [GATEWAY_ENV.httpPort]: String(PORTS.front),
+    [GATEWAY_ENV.adminPort]: String(PORTS.frontAdmin),
+    [GATEWAY_ENV.metricsPort]: String(PORTS.frontMetrics),
+    [GATEWAY_ENV.internalPort]: String(PORTS.frontInternal),
+    [GATEWAY_ENV.egressAllow]: '127.0.0.0/8',
+    [GATEWAY_ENV.egressPlainHTTP]: 'true',
+  },
+});
+
 /** Tells Redis what the operator would. */
-export async function publishBench(): Promise<void> {
-  const connection = connectRedis({
-    url: `redis://127.0.0.1:${PORTS.redis}`,
-    name: 'bench',
-    role: 'operator',
-  });
-  await connection.untilUp(10_000);
-  await publishDeployment(connection.redis, benchConfig());
+export async function publishBench(redis: RedisClient): Promise<void> {
+  await publishDeployment(redis, benchConfig());
   const key = { n: 'bench', rpm: 1_000_000_000, tpd: 1_000_000_000_000, exp: 0, off: 0 as const };
-  await publishApiKeys(connection.redis, 'bench', new Map([[hashApiKey(API_KEY), key]]));
-  await loadLibrary(connection.redis);
-  await publishEpoch(connection.redis, 'bench');
-  await connection.close();
+  await publishApiKeys(redis, 'bench', new Map([[hashApiKey(API_KEY), key]]));
+  await loadLibrary(redis);
+  await publishEpoch(redis, 'bench');
 }

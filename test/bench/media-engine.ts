@@ -1,0 +1,71 @@
+/**
+ * A fake video engine and, in the same process, the bucket behind a storage service: neither makes nor keeps anything,
+ * so that what is measured is the way between them. A prompt with `large` in it makes a large video.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { INTERNAL_PATHS } from '../../contract/internal-api.ts';
+import type { GetQuestion, PutPermission, PutQuestion } from '../../gateway/storage/broker.ts';
+
+const LARGE_BYTES = Number(process.env.LARGE_BYTES);
+const SMALL_BYTES = 1_000;
+const origin = `http://127.0.0.1:${process.env.PORT}`;
+const chunk = Buffer.alloc(64 * 1024, 'berth');
+
+/** Of the latest video: when its bytes were asked for, and when the bucket had all. */
+const times = { askedMs: 0, storedMs: 0, storedBytes: 0 };
+
+createServer((req, res) => void answer(req, res)).listen(Number(process.env.PORT), '127.0.0.1');
+
+async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  const { method, url = '' } = req;
+  if (url === '/health') res.end('ok');
+  else if (url === '/times') res.end(JSON.stringify(times));
+  else if (method === 'PUT') await take(req, res);
+  else if (url.endsWith('/content')) send(res, url.includes('large') ? LARGE_BYTES : SMALL_BYTES);
+  else if (method === 'POST') res.end(JSON.stringify(reply(url, await buffer(req))));
+  else res.end('{}');
+}
+
+function reply(url: string, body: Buffer): unknown {
+  if (url === INTERNAL_PATHS.signPuts) return signPuts(JSON.parse(body.toString()));
+  if (url === INTERNAL_PATHS.signGets)
+    return (JSON.parse(body.toString()) as GetQuestion).objects.map(({ key }) => `${origin}/bucket/${key}`);
+  return { id: body.includes('large') ? 'large' : 'small', status: 'completed', progress: 100 };
+}
+
+const signPuts = ({ objects }: PutQuestion): PutPermission => ({
+  bucket: 'bench',
+  provider: null,
+  puts: objects.map(({ key, contentType, contentLength }) => ({
+    key,
+    grant: {
+      url: `${origin}/bucket/${key}`,
+      headers: { 'content-type': contentType, 'content-length': String(contentLength) },
+      isTenantHost: false,
+    },
+  })),
+});
+
+function send(res: ServerResponse, bytes: number): void {
+  times.askedMs = performance.now();
+  res.writeHead(200, { 'content-type': 'video/mp4', 'content-length': bytes });
+  let left = bytes;
+  const write = () => {
+    while (left > 0) {
+      const part = left < chunk.length ? chunk.subarray(0, left) : chunk;
+      left -= part.length;
+      if (!res.write(part)) break;
+    }
+    if (left > 0) res.once('drain', write);
+    else res.end();
+  };
+  write();
+}
+
+async function take(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  let bytes = 0;
+  for await (const part of req) bytes += part.length;
+  Object.assign(times, { storedMs: performance.now(), storedBytes: bytes });
+  res.end();
+}
