@@ -1,6 +1,6 @@
 /** The APIKey resource (contract: Authentication, Limits). */
 import { z } from 'zod';
-import { API_VERSION, conditions, objectMeta, type ResourceDefinition } from './kubernetes-types.ts';
+import { conditions, customObject, type ResourceDefinition } from './kubernetes-types.ts';
 
 export const apiKeySpec = z.object({
   rpm: z
@@ -36,13 +36,7 @@ export const apiKeyStatus = z.object({
   conditions,
 });
 
-export const apiKey = z.object({
-  apiVersion: z.literal(API_VERSION),
-  kind: z.literal('APIKey'),
-  metadata: objectMeta,
-  spec: apiKeySpec.prefault({}),
-  status: apiKeyStatus.prefault({}),
-});
+export const apiKey = customObject('APIKey', apiKeySpec.prefault({}), apiKeyStatus);
 export type APIKey = z.infer<typeof apiKey>;
 
 export const apiKeyResource: ResourceDefinition = {

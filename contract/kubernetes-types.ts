@@ -53,6 +53,20 @@ export const objectMeta = z.looseObject({
 });
 export type ObjectMeta = z.infer<typeof objectMeta>;
 
+/** A whole object of Berth's, with all defaults filled in. */
+export const customObject = <K extends string, S extends z.ZodType, T extends z.ZodObject>(
+  kind: K,
+  spec: S,
+  status: T,
+) =>
+  z.object({
+    apiVersion: z.literal(API_VERSION),
+    kind: z.literal(kind),
+    metadata: objectMeta,
+    spec,
+    status: status.prefault({} as z.input<T>),
+  });
+
 /** What `make generate` needs beside the schemas to write a CustomResourceDefinition. */
 export interface ResourceDefinition {
   kind: string;

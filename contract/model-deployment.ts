@@ -1,13 +1,6 @@
 /** The ModelDeployment resource: one model, served by one endpoint. */
 import { z } from 'zod';
-import {
-  API_VERSION,
-  cel,
-  conditions,
-  objectMeta,
-  objectName,
-  type ResourceDefinition,
-} from './kubernetes-types.ts';
+import { cel, conditions, customObject, objectName, type ResourceDefinition } from './kubernetes-types.ts';
 import { modelLimits } from './model-limits.ts';
 import { imageModel, videoModel } from './model-media.ts';
 import { modelEngine, modelGPU, modelResources, modelTemplate } from './model-pod.ts';
@@ -126,13 +119,7 @@ export const modelDeploymentStatus = z.object({
 export type ModelDeploymentStatus = z.infer<typeof modelDeploymentStatus>;
 
 /** A ModelDeployment with all defaults filled in. */
-export const modelDeployment = z.object({
-  apiVersion: z.literal(API_VERSION),
-  kind: z.literal('ModelDeployment'),
-  metadata: objectMeta,
-  spec: modelDeploymentSpec,
-  status: modelDeploymentStatus.prefault({}),
-});
+export const modelDeployment = customObject('ModelDeployment', modelDeploymentSpec, modelDeploymentStatus);
 export type ModelDeployment = z.infer<typeof modelDeployment>;
 
 export const modelDeploymentResource: ResourceDefinition = {

@@ -1,13 +1,6 @@
 /** The StorageCredential resource: a customer's own bucket. */
 import { z } from 'zod';
-import {
-  API_VERSION,
-  cel,
-  conditions,
-  objectMeta,
-  objectName,
-  type ResourceDefinition,
-} from './kubernetes-types.ts';
+import { cel, conditions, customObject, objectName, type ResourceDefinition } from './kubernetes-types.ts';
 
 const ENDPOINT = {
   pattern: '^https?://[^/?#@ ]+/?$',
@@ -65,13 +58,11 @@ export const storageCredentialStatus = z.object({
   conditions,
 });
 
-export const storageCredential = z.object({
-  apiVersion: z.literal(API_VERSION),
-  kind: z.literal('StorageCredential'),
-  metadata: objectMeta,
-  spec: storageCredentialSpec,
-  status: storageCredentialStatus.prefault({}),
-});
+export const storageCredential = customObject(
+  'StorageCredential',
+  storageCredentialSpec,
+  storageCredentialStatus,
+);
 export type StorageCredential = z.infer<typeof storageCredential>;
 
 export const storageCredentialResource: ResourceDefinition = {

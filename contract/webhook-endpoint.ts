@@ -1,6 +1,6 @@
 /** The WebhookEndpoint resource: a subscription to events (contract: Events). */
 import { z } from 'zod';
-import { API_VERSION, conditions, objectMeta, type ResourceDefinition } from './kubernetes-types.ts';
+import { conditions, customObject, type ResourceDefinition } from './kubernetes-types.ts';
 
 export const EVENT_TYPES = ['request.completed', 'request.failed', 'request.canceled'] as const;
 
@@ -30,13 +30,7 @@ export const webhookEndpointStatus = z.object({
   conditions,
 });
 
-export const webhookEndpoint = z.object({
-  apiVersion: z.literal(API_VERSION),
-  kind: z.literal('WebhookEndpoint'),
-  metadata: objectMeta,
-  spec: webhookEndpointSpec,
-  status: webhookEndpointStatus.prefault({}),
-});
+export const webhookEndpoint = customObject('WebhookEndpoint', webhookEndpointSpec, webhookEndpointStatus);
 export type WebhookEndpoint = z.infer<typeof webhookEndpoint>;
 
 export const webhookEndpointResource: ResourceDefinition = {

@@ -1,12 +1,6 @@
 /** The Workspace resource: what a platform admin grants to a namespace. */
 import { z } from 'zod';
-import {
-  API_VERSION,
-  conditions,
-  objectMeta,
-  objectName,
-  type ResourceDefinition,
-} from './kubernetes-types.ts';
+import { conditions, customObject, objectName, type ResourceDefinition } from './kubernetes-types.ts';
 import { amount } from './quantity.ts';
 
 /** The one name a Workspace may have. */
@@ -32,13 +26,7 @@ export const workspaceStatus = z.object({
   conditions,
 });
 
-export const workspace = z.object({
-  apiVersion: z.literal(API_VERSION),
-  kind: z.literal('Workspace'),
-  metadata: objectMeta,
-  spec: workspaceSpec.prefault({}),
-  status: workspaceStatus.prefault({}),
-});
+export const workspace = customObject('Workspace', workspaceSpec.prefault({}), workspaceStatus);
 export type Workspace = z.infer<typeof workspace>;
 
 export const workspaceResource: ResourceDefinition = {

@@ -15,25 +15,29 @@ import {
   submitVideo,
 } from './video-client.ts';
 
-export interface VideoCall {
+/** What any run at an engine needs and tells. */
+export interface EngineCalls {
   pool: EnginePool;
   requestId: string;
   /** The engine's own name of the model. */
   servedModelName: string;
-  parameters: VideoParameters;
-  reference: ReferenceFile | null;
-  /** Reads the video onto disk. */
-  hold(source: AsyncIterable<Buffer>, signal: AbortSignal): Promise<SpooledFile>;
   isEngineHealthy: () => boolean;
   /** The engine was seen to fail: its health is worth a look. */
   onEngineLost: () => void;
   /** Percent, by the engine's own word. */
   onProgress: (percent: number) => void;
-  /** Gives the video up: the engine is told so, and watched until it has let go. */
+  /** Gives the job up: the engine is told so, and watched until it has let go. */
   signal: AbortSignal;
-  /** The engine has let go of the video; called exactly once, perhaps after the call has ended. */
+  /** The engine has let go of the job; called exactly once, perhaps after the call has ended. */
   onRelease: () => void;
   timing?: Partial<VideoTiming>;
+}
+
+export interface VideoCall extends EngineCalls {
+  parameters: VideoParameters;
+  reference: ReferenceFile | null;
+  /** Reads the video onto disk. */
+  hold(source: AsyncIterable<Buffer>, signal: AbortSignal): Promise<SpooledFile>;
 }
 
 export interface VideoTiming {

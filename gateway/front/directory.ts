@@ -1,6 +1,6 @@
 /** Which deployment a host name belongs to, and where its replicas are. */
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
-import { FreshCache } from './fresh-cache.ts';
+import { FreshCache } from '../config/fresh-cache.ts';
 
 export interface DeploymentName {
   namespace: string;

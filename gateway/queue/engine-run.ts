@@ -1,8 +1,7 @@
 /** Has the engine do a job: the same for images and videos from here on. */
 import { Readable } from 'node:stream';
-import type { EnginePool } from '../engine/engine-call.ts';
 import { generateImages } from '../engine/image-call.ts';
-import { generateVideo, type VideoTiming } from '../engine/video-call.ts';
+import { type EngineCalls, generateVideo } from '../engine/video-call.ts';
 import type { Spool, SpooledFile } from '../storage/spool.ts';
 import { JobError } from './failure.ts';
 import type { ImageJob, Job, JobInput, VideoJob } from './job.ts';
@@ -17,21 +16,9 @@ export interface ResultFile {
   contentType: string;
 }
 
-export interface EngineRun {
-  pool: EnginePool;
-  servedModelName: string;
-  requestId: string;
+export interface EngineRun extends EngineCalls {
   inputs: readonly InputFile[];
   spool: Spool;
-  isEngineHealthy: () => boolean;
-  onEngineLost: () => void;
-  onProgress: (percent: number) => void;
-  /** Gives the job up. */
-  signal: AbortSignal;
-  /** The engine has let go; called exactly once, perhaps after the run has ended. */
-  onRelease: () => void;
-  /** How an engine is watched that is to let go. */
-  timing?: Partial<VideoTiming>;
 }
 
 export interface EngineResult {

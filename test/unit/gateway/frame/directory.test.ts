@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { GatewayConfig } from '../../../../contract/gateway-config.ts';
+import { FreshCache } from '../../../../gateway/config/fresh-cache.ts';
 import { parseHost } from '../../../../gateway/front/directory.ts';
-import { FreshCache } from '../../../../gateway/front/fresh-cache.ts';
 import { ReplicaPicker } from '../../../../gateway/front/replica-picker.ts';
 import { describeUnavailability } from '../../../../gateway/front/unavailability.ts';
 import { rejection } from '../../../support/redis-client.ts';
