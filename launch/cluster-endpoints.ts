@@ -1,7 +1,8 @@
 /** Describes what a cluster of ours serves, for `.berth/endpoints.json`. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { buildGatewayConfig } from '../contract/gateway-config.ts';
 import type { ModelDeployment } from '../contract/model-deployment.ts';
-import { LABELS } from '../contract/names.ts';
+import { LABELS, SIGNING_SECRET_FIELD, SIGNING_SECRET_NAME } from '../contract/names.ts';
 import type { StorageCredential } from '../contract/storage-credential.ts';
 import type { Cluster } from '../test/cluster/layout.ts';
 import type { WorkspaceKeys } from './cluster-keys.ts';
@@ -9,9 +10,11 @@ import { BUCKET, publicURL, readStorageKeys, readVerdict } from './cluster-stora
 import type { EndpointEntry, EndpointsFile } from './endpoints-file.ts';
 import { runKubectl } from './kubectl.ts';
 import { describeMedia } from './media-facts.ts';
-import { RELEASE, RELEASE_NAMESPACE } from './release.ts';
+import { listReceivers, RELEASE, RELEASE_NAMESPACE } from './release.ts';
 
 export const WORKSPACES = { own: 'default', other: 'other', exhausted: 'spent' } as const;
+const SECRET_TIMEOUT_MS = 60_000;
+const POLL_MS = 500;
 const CONTROL_PORT_VARIABLE = 'SIMULATOR_CONTROL_PORT';
 
 interface Pod {
@@ -57,7 +60,7 @@ export async function describeCluster(
     unknownURL: `http://nobody--${WORKSPACES.own}.${cluster.domain}/v1`,
     s3: { endpoint: publicURL(cluster), bucket: BUCKET, ...(await readStorageKeys(cluster)) },
     redisURL: await readRedisURL(cluster),
-    webhooks: null,
+    webhooks: await describeWebhooks(cluster),
     console: null,
     cluster: { kubeconfig: cluster.kubeconfig, exec: cluster.exec },
   };
@@ -91,6 +94,33 @@ function describeModel(model: ModelDeployment, apiKey: string, pods: Pod[]): End
 
 const isReady = ({ status }: Pod): boolean =>
   status.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
+
+async function describeWebhooks(cluster: Cluster): Promise<EndpointsFile['webhooks']> {
+  const [receiverHost] = listReceivers(cluster);
+  if (receiverHost === undefined) return null;
+  return { signingSecret: await readSigningSecret(cluster), receiverHost, plainHTTP: true };
+}
+
+/** The operator makes it soon after it leads. */
+async function readSigningSecret(cluster: Cluster): Promise<string> {
+  const find = [
+    'get',
+    'secret',
+    SIGNING_SECRET_NAME,
+    '-n',
+    WORKSPACES.own,
+    '--ignore-not-found',
+    '-o',
+    'json',
+  ];
+  for (const deadline = Date.now() + SECRET_TIMEOUT_MS; ; await sleep(POLL_MS)) {
+    const text = await runKubectl(cluster, find);
+    if (text.trim() !== '')
+      return Buffer.from(JSON.parse(text).data[SIGNING_SECRET_FIELD], 'base64').toString();
+    if (Date.now() > deadline)
+      throw new Error(`there is no Secret ${SIGNING_SECRET_NAME} in ${WORKSPACES.own}`);
+  }
+}
 
 /** As the operator's user, who may see everything. */
 async function readRedisURL(cluster: Cluster): Promise<string> {

@@ -46,6 +46,10 @@ export async function runHelm(cluster: Cluster, args: string[]): Promise<string>
   ]);
 }
 
+/** Where receivers may listen: on the node. One of kind is another machine than the one that its commands run on. */
+export const listReceivers = ({ provider, nodeIP }: Cluster): string[] =>
+  provider === 'bundled' ? [nodeIP] : [];
+
 async function chooseValues(cluster: Cluster): Promise<object> {
   // Images have no registry here, so a change of theirs shows in no tag: these annotations roll the pods.
   const imported = readImported(cluster);
@@ -65,8 +69,11 @@ async function chooseValues(cluster: Cluster): Promise<object> {
       publicEndpoint: publicURL(cluster),
       secretName: 'berth-storage',
     },
-    // A customer's bucket is in the cluster here.
-    egress: { allow: [`${await readServiceAddress(cluster)}/32`], plainHTTP: true },
+    // A customer's bucket is in the cluster here, and so are receivers of webhooks.
+    egress: {
+      allow: [await readServiceAddress(cluster), ...listReceivers(cluster)].map((address) => `${address}/32`),
+      plainHTTP: true,
+    },
     operator: { podAnnotations },
     front: { podAnnotations, resources: { requests: SMALL } },
     // A dozen models fit on a node of two cores.

@@ -13,7 +13,7 @@ export async function readEndpoints(
   );
 }
 
-/** Sealed (contract/signing-secret.ts); null where the namespace has no Workspace. */
+/** Sealed (contract/signing-secret.ts); null where there is none. */
 export const readSigningSecret = (redis: RedisClient, namespace: string): Promise<string | null> =>
   redis.hget(configKeys(namespace).workspace, 'signingSecret');
 

@@ -41,7 +41,8 @@ export async function attemptDelivery(
     error,
     waitMs: timing.waitAfter(delivery.attempt),
   });
-  if (secret === null) return fail('the workspace has no signing secret: it needs a Workspace object');
+  if (secret === null)
+    return fail('the workspace has no signing secret: its namespace has none, or none that can be read');
   const body = Buffer.from(delivery.body);
   try {
     const { status } = await agent.request({

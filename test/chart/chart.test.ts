@@ -55,6 +55,7 @@ describe('the chart', () => {
       ['watchNamespaces={a,b}', 'redis.users=off', 'ingress.via=Front', 'ingress.className=traefik'],
       ['redis.bundled.enabled=false', 'redis.external.url=redis://r:6379', 'redis.external.secretName=s'],
       ['storage.bucket=berth', 'storage.endpoint=http://minio:9000', 'storage.secretName=s3-keys'],
+      ['mail.smtpSecretName=smtp', 'mail.from=berth@example.com'],
     ];
     for (const values of variants) {
       const { stdout } = await template('crds.install=false', ...values);
