@@ -15,6 +15,9 @@ export interface OutboxEvent {
   body: string;
 }
 
+/** A body of 64 KiB and a URL; a row that a tenant made longer is cut, so it cannot be read and is dropped. */
+const LONGEST_ROW_BYTES = 128 * 1024;
+
 /** Events that are due, oldest first; those not removed within `leaseMs` come again. */
 export async function takeEvents(
   redis: RedisClient,
@@ -23,7 +26,7 @@ export async function takeEvents(
 ): Promise<OutboxEvent[]> {
   const keys = workKeys(namespace);
   const ids = (await redis.fcall(FUNCTIONS.takeDue, 1, keys.outbox, limit, leaseMs)) as string[];
-  const rows = await Promise.all(ids.map((id) => redis.get(keys.event(id))));
+  const rows = await Promise.all(ids.map((id) => redis.getrange(keys.event(id), 0, LONGEST_ROW_BYTES)));
   const found = ids.flatMap((id, i) => decodeEvent(id, rows[i] ?? '') ?? []);
   // What is not readable another front removed in the meantime, or a tenant made up.
   const read = new Set(found.map(({ id }) => id));

@@ -220,8 +220,10 @@ describe('the end of a request', () => {
       const { redis } = space;
       const id = await submit();
       await cancel(id);
-      await redis.zadd(`w:{${space.namespace}}:outbox`, '0', 'evt_gone', '0', 'evt_odd');
+      await redis.zadd(`w:{${space.namespace}}:outbox`, '0', 'evt_gone', '0', 'evt_odd', '0', 'evt_huge');
       await redis.set(`w:{${space.namespace}}:event:evt_odd`, 'odd');
+      const huge = JSON.stringify({ type: 'request.failed', data: { id: 'x'.repeat(200_000) } });
+      await redis.set(`w:{${space.namespace}}:event:evt_huge`, `\n${huge}`);
       expect((await events()).map(({ requestId }) => requestId)).to.deep.equal([id]);
       expect(await redis.zrange(`w:{${space.namespace}}:outbox`, '0', '-1')).to.deep.equal([
         deriveEventId(id),
