@@ -1,5 +1,6 @@
 /** The gateway's program: starts the role that the environment names. */
 import { enableCompileCache } from 'node:module';
+import { setFlagsFromString } from 'node:v8';
 import {
   readFrontEnvironment,
   readLocalEnvironment,
@@ -11,6 +12,8 @@ import { type Stop, stopOnSignal } from './shutdown.ts';
 import { EnvironmentError } from './variables.ts';
 
 enableCompileCache();
+// V8 collects what sockets have read after so many MB × 4, not after its 128: a large video passes in little memory.
+setFlagsFromString('--scavenger-max-new-space-capacity-mb=2');
 
 /** Each role is loaded only when it is the one, so that a model's pod starts soon. */
 async function startRole(): Promise<Stop> {

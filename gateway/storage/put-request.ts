@@ -1,5 +1,5 @@
 /** One attempt to put a file behind a signed link. */
-import { createReadStream, type ReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { SignedPut } from './object-store.ts';
@@ -43,54 +43,66 @@ export async function putFile(options: PutRequest): Promise<PutAnswer> {
     signal,
   });
   request.once('timeout', () => request.destroy(new DOMException('no byte in time', 'TimeoutError')));
-  const body = createReadStream(file.path, { highWaterMark: CHUNK_BYTES });
   try {
-    const answer = waitForAnswer(request, body);
-    sendWhenWelcome(request, body, isAsked);
+    const answer = new Promise<IncomingMessage>((resolve, reject) => {
+      // It stays on: an error may follow the answer.
+      request.on('error', reject).once('response', resolve);
+      const send = () => void sendFile(request, file.path).catch(reject);
+      if (isAsked) whenWelcome(request, send);
+      else send();
+    });
     return await readAnswer(await answer);
   } catch (error) {
     signal.throwIfAborted();
     throw error;
   } finally {
-    body.destroy();
     // A store that answered before it had read all is sent no more.
     if (!request.writableFinished) request.destroy();
   }
 }
 
-function waitForAnswer(request: ClientRequest, body: ReadStream): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    // It stays on: an error may follow the answer.
-    request.on('error', reject).once('response', resolve);
-    body.once('error', reject);
-  });
-}
-
-function sendWhenWelcome(request: ClientRequest, body: ReadStream, isAsked: boolean): void {
+/** Calls back at most once: when the store says so, or says nothing for long. */
+function whenWelcome(request: ClientRequest, send: () => void): void {
   let timer: NodeJS.Timeout | undefined;
-  let isSent = false;
-  const send = () => {
+  let isSettled = false;
+  const settle = (next: () => void) => {
     clearTimeout(timer);
-    if (!isSent) body.pipe(request);
-    isSent = true;
+    if (!isSettled) next();
+    isSettled = true;
   };
-  if (!isAsked) {
-    send();
-    return;
-  }
-  request.once('continue', send);
+  request.once('continue', () => settle(send));
   request.once('socket', (socket) => {
     const start = () => {
-      timer = setTimeout(send, MOST_WAIT_FOR_CONTINUE_MS);
+      if (!isSettled) timer = setTimeout(() => settle(send), MOST_WAIT_FOR_CONTINUE_MS);
     };
     if (socket.connecting) socket.once('connect', start);
     else start();
   });
-  for (const event of ['response', 'close'])
-    request.once(event, () => {
-      clearTimeout(timer);
-      isSent = true;
-    });
+  for (const event of ['response', 'close']) request.once(event, () => settle(() => {}));
+}
+
+/**
+ * Fills one buffer while the other is sent: new ones for each piece, as streams take, pile up to tens of megabytes
+ * before they are collected. Ends early when the request does.
+ */
+async function sendFile(request: ClientRequest, path: string): Promise<void> {
+  const closed = new Promise<void>((resolve) => request.once('close', resolve));
+  const file = await open(path);
+  try {
+    const buffers = [Buffer.allocUnsafeSlow(CHUNK_BYTES), Buffer.allocUnsafeSlow(CHUNK_BYTES)];
+    let sent: Promise<void> = Promise.resolve();
+    for (let turn = 0; ; turn++) {
+      const buffer = buffers[turn % buffers.length]!;
+      const { bytesRead } = await file.read(buffer, 0, buffer.length);
+      await Promise.race([sent, closed]);
+      if (request.destroyed) return;
+      if (bytesRead === 0) break;
+      sent = new Promise((resolve) => request.write(buffer.subarray(0, bytesRead), () => resolve()));
+    }
+    request.end();
+  } finally {
+    await file.close();
+  }
 }
 
 async function readAnswer(response: IncomingMessage): Promise<PutAnswer> {
