@@ -159,6 +159,11 @@ export const globalKeys = {
   requestPrefix: (prefix: string) => `g:prefix:${prefix}`,
 } as const;
 
+export const consoleKeys = {
+  /** String: a sealed session, by the SHA-256 of its id. */
+  session: (sha256: string) => `console:session:${sha256}`,
+} as const;
+
 export const channels = {
   /** Tells a workspace's gateways that its configuration changed. */
   workspace: (namespace: string) => `n:{${namespace}}`,

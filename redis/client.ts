@@ -4,7 +4,7 @@ import { parseRedisAddress } from './address.ts';
 
 /** What every function of this folder takes; other folders name the type, never ioredis. */
 export type RedisClient = Redis;
-export type RedisRole = 'operator' | 'front' | 'sidecar' | 'local';
+export type RedisRole = 'operator' | 'front' | 'sidecar' | 'local' | 'console';
 export type RedisState = 'up' | 'away';
 
 export interface RedisSettings {

@@ -1,0 +1,36 @@
+/**
+ * What the console asks the API server, by a SelfSubjectAccessReview as the user, before it reads or acts on its own:
+ * verbs on subresources that exist in RBAC only. The chart's ClusterRole for members grants the same names.
+ */
+export interface ConsoleRight {
+  verb: 'get' | 'list' | 'create' | 'update' | 'patch' | 'delete';
+  resource: string;
+  subresource?: string;
+}
+
+export const CONSOLE_RIGHTS = {
+  /** Makes a namespace one of the user's. */
+  seeNamespace: { verb: 'list', resource: 'modeldeployments' },
+  readRequests: { verb: 'get', resource: 'modeldeployments', subresource: 'requests' },
+  cancelRequests: { verb: 'delete', resource: 'modeldeployments', subresource: 'requests' },
+  usePlayground: { verb: 'create', resource: 'modeldeployments', subresource: 'playground' },
+  readUsage: { verb: 'get', resource: 'modeldeployments', subresource: 'usage' },
+  readDeliveries: { verb: 'get', resource: 'webhookendpoints', subresource: 'deliveries' },
+  sendTests: { verb: 'create', resource: 'webhookendpoints', subresource: 'test' },
+  rollSecret: { verb: 'update', resource: 'workspaces', subresource: 'signingsecret' },
+  /** The console writes the Secret; members have no right on Secrets. */
+  storeKeys: { verb: 'create', resource: 'storagecredentials', subresource: 'keys' },
+} as const satisfies Record<string, ConsoleRight>;
+
+export type ConsoleRightName = keyof typeof CONSOLE_RIGHTS;
+
+/** What else a member needs to use every page: done as the user, so the API server itself decides. */
+export const CONSOLE_WRITES = {
+  manageKeys: rightsOn('apikeys', ['create', 'patch', 'delete']),
+  manageWebhooks: rightsOn('webhookendpoints', ['create', 'patch', 'delete']),
+  manageStorage: [...rightsOn('storagecredentials', ['create', 'patch', 'delete']), CONSOLE_RIGHTS.storeKeys],
+} as const satisfies Record<string, readonly ConsoleRight[]>;
+
+function rightsOn(resource: string, verbs: readonly ConsoleRight['verb'][]): ConsoleRight[] {
+  return verbs.map((verb) => ({ verb, resource }));
+}
