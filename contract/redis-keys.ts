@@ -50,6 +50,8 @@ const tagged = (family: 'c' | 'w', namespace: string, rest: string) => `${family
 export const configKeys = (namespace: string) => ({
   /** Hash: SHA-256 of a key → PublishedKey as JSON. */
   apiKeys: tagged('c', namespace, 'apikeys'),
+  /** String, one for each key of a signed-in person: PublishedKey as JSON. Redis forgets it when it expires. */
+  sessionKey: (sha256: string) => tagged('c', namespace, `session-key:${sha256}`),
   /**
    * Hash: fields of the workspace: `creditMicros` (absent = unlimited), `asyncRefusal` (why nothing may be queued on
    * this Redis; absent = it may), `signingSecret` (sealed), `ownerEmail`.

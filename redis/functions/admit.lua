@@ -14,6 +14,7 @@ register('admit', function(keys, args)
 
   local function admit(counter, sha256, counted)
     local text = redis.call('HGET', 'c:{' .. namespace .. '}:apikeys', sha256)
+      or redis.call('GET', 'c:{' .. namespace .. '}:session-key:' .. sha256)
     if not text then
       return 'unknown_key 0 0 0 0 0 0 0 0 0 '
     end

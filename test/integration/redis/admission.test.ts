@@ -1,9 +1,10 @@
 import { expect } from 'chai';
-import { workKeys } from '../../../contract/redis-keys.ts';
+import { configKeys, workKeys } from '../../../contract/redis-keys.ts';
 import { type Admission, admit, settle, type Verdict } from '../../../redis/calls.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
-import { publishApiKey, publishWorkspace } from '../../../redis/publication.ts';
+import { publishApiKey, publishApiKeys, publishWorkspace } from '../../../redis/publication.ts';
+import { publishSessionKey } from '../../../redis/session-keys.ts';
 import { connectTo, until } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 
@@ -61,6 +62,26 @@ describe('admission', () => {
     const answer = await count('f'.repeat(64));
     expect(answer).to.include({ verdict: 'unknown_key', keyName: '', creditLeft: false });
     expect(await connection.redis.exists(workKeys(namespace).rpm('f'.repeat(64)))).to.equal(0);
+  });
+
+  it('takes a session key until it expires, whatever else is published', async () => {
+    const sha256 = 'e'.repeat(64);
+    const { redis } = connection;
+    await publishSessionKey(redis, namespace, {
+      sha256,
+      name: 'session',
+      rpm: 2,
+      tpd: 100,
+      expiresAt: Date.now() + 60_000,
+    });
+    await publishApiKeys(redis, namespace, new Map());
+    expect(await count(sha256)).to.include({ verdict: 'ok', keyName: 'session' });
+    expect((await count(sha256)).rpm.remaining).to.equal(0);
+    expect((await count(sha256)).verdict).to.equal('rpm');
+    const key = configKeys(namespace).sessionKey(sha256);
+    expect(await redis.pttl(key)).to.be.within(50_000, 60_000);
+    await redis.pexpire(key, 1);
+    await until('the key has expired', async () => (await authenticate(sha256)).verdict === 'unknown_key');
   });
 
   it('counts down the minute and refuses what is over, with the time of its end', async () => {
