@@ -81,7 +81,7 @@ describe('admission', () => {
     const key = configKeys(namespace).sessionKey(sha256);
     expect(await redis.pttl(key)).to.be.within(50_000, 60_000);
     await redis.pexpire(key, 1);
-    await until(async () => (await authenticate(sha256)).verdict === 'unknown_key', 5_000);
+    await until(async () => (await authenticate(sha256)).verdict === 'unknown_key', 'the key expires');
   });
 
   it('counts down the minute and refuses what is over, with the time of its end', async () => {
