@@ -1,0 +1,83 @@
+/** The console as one visible chain. */
+import Router from '@koa/router';
+import Koa from 'koa';
+import { check, namespaceName } from './bodies.ts';
+import { ConsoleError } from './error.ts';
+import type { Logger } from './log.ts';
+import { answerErrors, identifyRequest } from './middleware/errors.ts';
+import { refuseForgeries, requireSession } from './middleware/session.ts';
+import { servePage } from './page.ts';
+import type { OriginSettings } from './request-origin.ts';
+import { addDeploymentRoutes } from './routes/deployments.ts';
+import { addKeyRoutes } from './routes/keys.ts';
+import { addSessionRoutes } from './routes/session.ts';
+import { buildContentPolicy, buildSecurityHeaders } from './security-headers.ts';
+import type { Services } from './services.ts';
+import { type ConsoleState, sessionOf } from './state.ts';
+
+export interface AppOptions {
+  services: Services;
+  settings: OriginSettings & { webFolder: string };
+  isReady: () => boolean;
+  log: Logger;
+}
+
+export function createApp({ services, settings, isReady, log }: AppOptions): Koa<ConsoleState> {
+  const { sessions } = services;
+  const app = new Koa<ConsoleState>();
+  // A client that goes away is no fault of ours; all else is told by answerErrors.
+  app.on('error', (error) => log.debug({ err: error }, 'an answer was broken off'));
+  // 1. How the console was reached, and a line in the log in the end.
+  app.use(identifyRequest(settings, log));
+  // 2. For everything, errors included.
+  app.use(async (ctx, next) => {
+    ctx.set(buildSecurityHeaders(ctx.state.origin.isHTTPS));
+    ctx.set('content-security-policy', buildContentPolicy({ nonce: null, plainMedia: false }));
+    await next();
+  });
+  // 3. For the kubelet.
+  app.use(async (ctx, next) => {
+    if (ctx.path === '/healthz') ctx.body = 'ok';
+    else if (ctx.path === '/readyz')
+      Object.assign(ctx, isReady() ? { body: 'ok' } : { status: 503, body: 'Redis is away' });
+    else await next();
+  });
+  // 4. Whatever is thrown below becomes the envelope.
+  app.use(answerErrors(log, sessions));
+  // 5. The API: no write of another site's page, then the session, then what it asks for.
+  app.use(serveAPI(services));
+  // 6. The page, whatever the path: its own router reads it.
+  app.use(servePage(settings.webFolder, settings));
+  return app;
+}
+
+function serveAPI(services: Services): Koa.Middleware<ConsoleState> {
+  const router = new Router<ConsoleState>();
+  addSessionRoutes(router, services);
+  const inNamespace = new Router<ConsoleState>({ prefix: '/api/namespaces/:namespace' });
+  inNamespace.use(requireSession(services.sessions), async (ctx, next) => {
+    check(ctx.params.namespace, namespaceName);
+    await next();
+  });
+  inNamespace.get('/access', async (ctx) => {
+    ctx.body = await services.access.describe(sessionOf(ctx), ctx.params.namespace!);
+  });
+  addDeploymentRoutes(inNamespace, services);
+  addKeyRoutes(inNamespace, services);
+  router.use(inNamespace.routes());
+
+  const forgeries = refuseForgeries();
+  const routes = router.routes();
+  const methods = router.allowedMethods();
+  return async (ctx, next) => {
+    if (ctx.path !== '/api' && !ctx.path.startsWith('/api/')) return next();
+    ctx.set('cache-control', 'no-store');
+    await forgeries(ctx, async () => {
+      await routes(ctx as never, async () => {
+        await methods(ctx as never, async () => {
+          throw new ConsoleError('not_found', `There is no ${ctx.path}.`);
+        });
+      });
+    });
+  };
+}

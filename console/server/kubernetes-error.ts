@@ -1,0 +1,47 @@
+/** What the API server refuses, and how people are told: in its own words. */
+import { z } from 'zod';
+import { ConsoleError, type ConsoleErrorCode } from './error.ts';
+
+const kubeStatus = z.object({
+  message: z.string().catch(''),
+  reason: z.string().optional().catch(undefined),
+  details: z
+    .object({ causes: z.array(z.object({ field: z.string().optional(), message: z.string().optional() })) })
+    .optional()
+    .catch(undefined),
+});
+
+/** `status` 0: it did not answer. */
+export class KubernetesError extends Error {
+  readonly status: number;
+  readonly reason: string;
+  /** The field that it complains of, such as `spec.rpm`. */
+  readonly field: string | null;
+
+  constructor(status: number, body: unknown) {
+    const { message, reason, details } = kubeStatus.catch({ message: '' }).parse(body);
+    super(message || `The API server answered ${status}.`);
+    this.status = status;
+    this.reason = reason ?? '';
+    this.field = details?.causes[0]?.field ?? null;
+  }
+}
+
+const BY_STATUS: Record<number, ConsoleErrorCode> = {
+  400: 'invalid_request_error',
+  403: 'permission_denied',
+  404: 'not_found',
+  409: 'conflict',
+  422: 'refused',
+  429: 'rate_limit_exceeded',
+};
+
+/** 401 is not for here: it ends the session. */
+export function translateKubernetesError({ status, message, field }: KubernetesError): ConsoleError {
+  const code = BY_STATUS[status];
+  if (code) return new ConsoleError(code, message, { param: field?.replace(/^spec\./, '') ?? null });
+  const words = status === 0 ? 'does not answer' : `failed (${status}): ${message}`;
+  return new ConsoleError('temporarily_unavailable', `The Kubernetes API server ${words}.`, {
+    retryAfter: 5,
+  });
+}

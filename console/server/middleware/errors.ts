@@ -1,0 +1,76 @@
+/** Whatever is thrown becomes the envelope, and every request of the API a line in the log. */
+import { randomUUID } from 'node:crypto';
+import type { Context, Middleware } from 'koa';
+import { isRedisAway } from '../../../redis/client.ts';
+import { buildEnvelope, ConsoleError } from '../error.ts';
+import { KubernetesError, translateKubernetesError } from '../kubernetes-error.ts';
+import type { Logger } from '../log.ts';
+import { describeOrigin, type OriginSettings } from '../request-origin.ts';
+import { formatSessionCookie } from '../session-cookie.ts';
+import type { Sessions } from '../sessions.ts';
+import type { ConsoleState } from '../state.ts';
+
+/** Notes what the rest needs to know of a request, and tells how it ended. */
+export const identifyRequest =
+  (settings: OriginSettings, log: Logger): Middleware<ConsoleState> =>
+  async (ctx, next) => {
+    const begun = performance.now();
+    const forwardedProto = ctx.get('x-forwarded-proto').split(',')[0]!.trim();
+    ctx.state.requestId = randomUUID();
+    ctx.state.origin = describeOrigin({ host: ctx.get('host').toLowerCase(), forwardedProto }, settings);
+    ctx.set('x-request-id', ctx.state.requestId);
+    await next();
+    if (!ctx.path.startsWith('/api/')) return;
+    const { method, path, status } = ctx;
+    const ms = Math.round(performance.now() - begun);
+    log.info(
+      { user: ctx.state.session?.user, method, path, status, ms, request: ctx.state.requestId },
+      'request',
+    );
+  };
+
+export const answerErrors =
+  (log: Logger, sessions: Sessions): Middleware<ConsoleState> =>
+  async (ctx, next) => {
+    try {
+      await next();
+      if (ctx.status === 405)
+        throw new ConsoleError('method_not_allowed', `${ctx.method} is not served here.`);
+    } catch (error) {
+      const told = await translate(error, ctx, { log, sessions });
+      ctx.status = told.status;
+      if (told.retryAfter !== undefined) ctx.set('retry-after', String(told.retryAfter));
+      ctx.set('cache-control', 'no-store');
+      ctx.body = buildEnvelope(told);
+    }
+  };
+
+async function translate(
+  error: unknown,
+  ctx: Context & { state: ConsoleState },
+  { log, sessions }: { log: Logger; sessions: Sessions },
+): Promise<ConsoleError> {
+  if (error instanceof ConsoleError) return error;
+  if (error instanceof KubernetesError) {
+    if (error.status !== 401) return translateKubernetesError(error);
+    // The token has ended or was taken back, and the session with it.
+    if (ctx.state.session) await sessions.end(ctx.state.session).catch(() => {});
+    ctx.append('set-cookie', formatSessionCookie(ctx.state.origin, { id: '', maxAgeSeconds: 0 }));
+    return new ConsoleError(
+      'not_signed_in',
+      'The API server does not know your token any more: sign in again.',
+    );
+  }
+  if (isRedisAway(error))
+    return new ConsoleError('temporarily_unavailable', 'Redis does not answer.', { retryAfter: 5 });
+  if (isMalformed(error)) return new ConsoleError('invalid_request_error', error.message);
+  log.error({ err: error, request: ctx.state.requestId }, 'a fault of the console');
+  return new ConsoleError(
+    'internal_error',
+    `A fault in the console; its log tells of ${ctx.state.requestId}.`,
+  );
+}
+
+/** Koa's and the router's own 4xx, such as for an address that cannot be decoded. */
+const isMalformed = (error: unknown): error is Error =>
+  error instanceof Error && 'status' in error && Number(error.status) >= 400 && Number(error.status) < 500;

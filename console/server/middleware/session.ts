@@ -1,0 +1,35 @@
+/** Who asks, and whether it is their own page that does. */
+import type { Middleware } from 'koa';
+import { CSRF_HEADER } from '../../api.ts';
+import { ConsoleError } from '../error.ts';
+import { readSessionCookie } from '../session-cookie.ts';
+import type { Sessions } from '../sessions.ts';
+import type { ConsoleState } from '../state.ts';
+
+const READS = ['GET', 'HEAD', 'OPTIONS'];
+
+/** A write must carry what another site's page cannot send. */
+export const refuseForgeries = (): Middleware<ConsoleState> => async (ctx, next) => {
+  if (!READS.includes(ctx.method)) {
+    const { origin } = ctx.state.origin;
+    if (ctx.get('origin') !== origin)
+      throw new ConsoleError(
+        'forged_request',
+        `Writes are taken from the console's own page at ${origin} only.`,
+      );
+    if (ctx.get(CSRF_HEADER) === '')
+      throw new ConsoleError('forged_request', `The header ${CSRF_HEADER} is missing.`);
+  }
+  await next();
+};
+
+export const requireSession =
+  (sessions: Sessions): Middleware<ConsoleState> =>
+  async (ctx, next) => {
+    const id = readSessionCookie(ctx.req, ctx.state.origin);
+    const session = id === null ? null : await sessions.find(id);
+    if (session === null)
+      throw new ConsoleError('not_signed_in', 'Nobody is signed in, or the session has ended.');
+    ctx.state.session = session;
+    await next();
+  };

@@ -1,0 +1,70 @@
+/** The built page: the one HTML file with a nonce of its own each time, everything else as it lies in the folder. */
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Middleware } from 'koa';
+import sirv from 'sirv';
+import { buildContentPolicy } from './security-headers.ts';
+import type { ConsoleState } from './state.ts';
+
+const NONCE_PLACE = '__CSP_NONCE__';
+const NONCE_BYTES = 16;
+/** Their names change with their content. */
+const HASHED = /^\/assets\//;
+
+/** Throws where the page was not built. */
+export function servePage(folder: string, { plainHTTP }: { plainHTTP: boolean }): Middleware<ConsoleState> {
+  const path = join(folder, 'index.html');
+  let html: string;
+  try {
+    html = readFileSync(path, 'utf8');
+  } catch {
+    throw new Error(`${path} is missing: the page was not built`);
+  }
+  const serveFile = sirv(folder, {
+    brotli: true,
+    gzip: true,
+    etag: true,
+    setHeaders: (res, pathname) => {
+      const isHashed = HASHED.test(pathname);
+      res.setHeader('cache-control', isHashed ? 'public, max-age=31536000, immutable' : 'no-cache');
+    },
+  });
+
+  return async (ctx) => {
+    if (ctx.method !== 'GET' && ctx.method !== 'HEAD') {
+      ctx.status = 405;
+      return;
+    }
+    const isPage = ctx.path === '/' || ctx.path.endsWith('.html');
+    if (!isPage && (await serveAsset(ctx, serveFile))) return;
+    // A file that is not there must not look like one that is.
+    if (HASHED.test(ctx.path)) {
+      ctx.status = 404;
+      ctx.body = 'not found';
+      return;
+    }
+    const nonce = randomBytes(NONCE_BYTES).toString('base64');
+    const { isHTTPS } = ctx.state.origin;
+    ctx.set('content-security-policy', buildContentPolicy({ nonce, plainMedia: plainHTTP || !isHTTPS }));
+    ctx.set('cache-control', 'no-store');
+    ctx.type = 'text/html; charset=utf-8';
+    ctx.body = html.replaceAll(NONCE_PLACE, nonce);
+  };
+}
+
+/** False where there is no such file. */
+async function serveAsset(
+  ctx: Parameters<Middleware<ConsoleState>>[0],
+  serveFile: ReturnType<typeof sirv>,
+): Promise<boolean> {
+  return new Promise((resolve) => {
+    ctx.res.once('close', () => resolve(true));
+    ctx.res.once('finish', () => {
+      ctx.respond = false;
+      resolve(true);
+    });
+    ctx.res.statusCode = 200;
+    serveFile(ctx.req, ctx.res, () => resolve(false));
+  });
+}

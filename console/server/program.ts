@@ -1,0 +1,89 @@
+/** Brings the console's parts together. */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { connectRedis } from '../../redis/client.ts';
+import { Access } from './access.ts';
+import { createApp } from './app.ts';
+import type { ConsoleEnvironment } from './environment.ts';
+import { Kubernetes } from './kubernetes.ts';
+import { createLog, type Logger } from './log.ts';
+import { Namespaces } from './namespaces.ts';
+import { Sessions } from './sessions.ts';
+
+export interface RunningConsole {
+  port: number;
+  stop(): Promise<void>;
+}
+
+const HEADERS_TIMEOUT_MS = 10_000;
+/** A video's frames may be uploaded slowly. */
+const REQUEST_TIMEOUT_MS = 600_000;
+/** Above the idle time of the usual load balancers, so that it is never the server that closes first. */
+const KEEP_ALIVE_MS = 620_000;
+const DRAIN_MS = 10_000;
+
+/** Resolves once it listens, be Redis and the API server there or not. */
+export async function startConsole(
+  env: ConsoleEnvironment,
+  log: Logger = createLog(env.logLevel),
+): Promise<RunningConsole> {
+  const connection = connectRedis({
+    url: env.redisURL,
+    username: env.redisUsername,
+    password: env.redisPassword,
+    name: 'console',
+    role: 'console',
+  });
+  connection.onStateChange((state, reason) => log.info({ state, reason }, 'redis'));
+  const { redis } = connection;
+  const kubernetes = new Kubernetes({ url: env.kubernetesURL, ca: env.kubernetesCA });
+  const access = new Access(kubernetes);
+  const services = {
+    kubernetes,
+    redis,
+    access,
+    sessions: new Sessions(redis),
+    namespaces: new Namespaces({ kubernetes, redis, access }),
+  };
+  const app = createApp({ services, settings: env, isReady: () => connection.state === 'up', log });
+  const server = createServer(
+    {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+    },
+    app.callback(),
+  );
+  const port = await listen(server, env);
+  log.info({ port }, 'the console listens');
+  return {
+    port,
+    stop: async () => {
+      await closeServer(server);
+      await Promise.all([connection.close(), kubernetes.close()]);
+    },
+  };
+}
+
+function listen(server: Server, { port, host }: ConsoleEnvironment): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error) =>
+      reject(new Error(`cannot listen on port ${port}: ${error.message}`, { cause: error })),
+    );
+    server.listen({ port, host }, () => resolve((server.address() as AddressInfo).port));
+  });
+}
+
+/** Lets requests in flight end; after DRAIN_MS it cuts them. */
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    const deadline = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
+    const sweep = setInterval(() => server.closeIdleConnections(), 50);
+    server.close(() => {
+      clearTimeout(deadline);
+      clearInterval(sweep);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}

@@ -1,0 +1,45 @@
+/** By which origin a browser reached the console, and what follows for cookies. Pure. */
+
+export interface OriginSettings {
+  /** See CONSOLE_ENV.publicURL and plainHTTP. */
+  publicURL: string | null;
+  plainHTTP: boolean;
+}
+
+export interface RequestAddress {
+  /** The Host header. */
+  host: string;
+  /** The X-Forwarded-Proto header; '' without. */
+  forwardedProto: string;
+}
+
+export interface RequestOrigin {
+  origin: string;
+  isHTTPS: boolean;
+  isLoopback: boolean;
+  /** Whether a session may begin: not where anybody on the way could read its cookie. */
+  maySignIn: boolean;
+  cookie: { name: string; isSecure: boolean };
+}
+
+const LOOPBACK = /^(localhost|[a-z0-9-]+\.localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]+)?$/;
+
+export function describeOrigin(
+  { host, forwardedProto }: RequestAddress,
+  { publicURL, plainHTTP }: OriginSettings,
+): RequestOrigin {
+  const isLoopback = LOOPBACK.test(host);
+  const derived = `${forwardedProto === 'https' ? 'https' : 'http'}://${host}`;
+  // A tunnel to this machine, such as kubectl port-forward, does not pass by the public origin.
+  const origin = publicURL !== null && !isLoopback ? publicURL : derived;
+  const isHTTPS = origin.startsWith('https:');
+  // Browsers keep Secure cookies of plain http on loopback, and nowhere else.
+  const isSecure = isHTTPS || (isLoopback && !plainHTTP);
+  return {
+    origin,
+    isHTTPS,
+    isLoopback,
+    maySignIn: isHTTPS || isLoopback || plainHTTP,
+    cookie: { name: isSecure ? '__Host-berth' : 'berth', isSecure },
+  };
+}

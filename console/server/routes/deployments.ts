@@ -1,0 +1,43 @@
+/** Deployments: seen as the user sees them. */
+import type Router from '@koa/router';
+import type { ModelDeployment } from '../../../contract/model-deployment.ts';
+import { modelDeploymentResource } from '../../../contract/model-deployment.ts';
+import type { RedisClient } from '../../../redis/client.ts';
+import { countQueue } from '../../../redis/console-queue.ts';
+import type { DeploymentView } from '../../api.ts';
+import { describeDeployment, isQueued, parseDeployment } from '../deployment-view.ts';
+import type { Services } from '../services.ts';
+import { type ConsoleState, sessionOf } from '../state.ts';
+
+const { plural } = modelDeploymentResource;
+
+export function addDeploymentRoutes(router: Router<ConsoleState>, services: Services): void {
+  const { kubernetes, access, redis } = services;
+
+  router.get('/deployments', async (ctx) => {
+    const { namespace = '' } = ctx.params;
+    const session = sessionOf(ctx);
+    const objects = await kubernetes.list(session.token, { plural, namespace });
+    const maySeeQueue = await access.may(session, namespace, 'readRequests');
+    const views = objects.map((object) => describe(redis, parseDeployment(object), maySeeQueue));
+    ctx.body = (await Promise.all(views)).sort((a, b) => a.name.localeCompare(b.name));
+  });
+
+  router.get('/deployments/:name', async (ctx) => {
+    const { namespace = '', name = '' } = ctx.params;
+    const session = sessionOf(ctx);
+    const object = await kubernetes.get(session.token, { plural, namespace }, name);
+    const maySeeQueue = await access.may(session, namespace, 'readRequests');
+    ctx.body = await describe(redis, parseDeployment(object), maySeeQueue);
+  });
+}
+
+async function describe(
+  redis: RedisClient,
+  deployment: ModelDeployment,
+  maySeeQueue: boolean,
+): Promise<DeploymentView> {
+  const { namespace, name } = deployment.metadata;
+  const queue = maySeeQueue && isQueued(deployment) ? await countQueue(redis, namespace, name) : null;
+  return describeDeployment(deployment, queue);
+}

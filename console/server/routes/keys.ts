@@ -1,0 +1,89 @@
+/** API keys: made here, shown once; the API server is given their hash alone. */
+import { randomBytes } from 'node:crypto';
+import type Router from '@koa/router';
+import { type APIKey, apiKey, apiKeyResource } from '../../../contract/api-key.ts';
+import { hashApiKey } from '../../../contract/identity.ts';
+import { API_VERSION } from '../../../contract/kubernetes-types.ts';
+import { readKeyUsage } from '../../../redis/console-queue.ts';
+import type { KeyUsage, KeyView, NewKeyView } from '../../api.ts';
+import { keyChangeBody, newKeyBody, readBody } from '../bodies.ts';
+import type { Services } from '../services.ts';
+import { type ConsoleState, sessionOf } from '../state.ts';
+
+const { plural, kind } = apiKeyResource;
+
+/** `sk-berth-` and 256 random bits, as the operator's. */
+const makeApiKey = (): string => `sk-berth-${randomBytes(32).toString('base64url')}`;
+
+export function addKeyRoutes(router: Router<ConsoleState>, services: Services): void {
+  const { kubernetes, access, redis } = services;
+
+  const readUsage = async (key: APIKey, mayRead: boolean): Promise<KeyUsage | null> => {
+    const sha256 = key.spec.sha256 ?? key.status.sha256;
+    if (!mayRead || sha256 === undefined) return null;
+    return readKeyUsage(redis, { namespace: key.metadata.namespace, sha256, now: Date.now() });
+  };
+
+  router.get('/keys', async (ctx) => {
+    const { namespace = '' } = ctx.params;
+    const session = sessionOf(ctx);
+    const keys = (await kubernetes.list(session.token, { plural, namespace })).map((key) =>
+      apiKey.parse(key),
+    );
+    const mayRead = await access.may(session, namespace, 'readUsage');
+    const views = keys.map(async (key) => describeKey(key, await readUsage(key, mayRead)));
+    ctx.body = (await Promise.all(views)).sort((a, b) => b.createdAt.localeCompare(a.createdAt));
+  });
+
+  router.post('/keys', async (ctx) => {
+    const { namespace = '' } = ctx.params;
+    const { name, ...limits } = await readBody(ctx.req, newKeyBody);
+    const secret = makeApiKey();
+    const made = await kubernetes.create(
+      sessionOf(ctx).token,
+      { plural, namespace },
+      {
+        apiVersion: API_VERSION,
+        kind,
+        metadata: { name, namespace },
+        spec: { ...limits, sha256: hashApiKey(secret) },
+      },
+    );
+    ctx.status = 201;
+    ctx.body = { key: describeKey(apiKey.parse(made), null), secret } satisfies NewKeyView;
+  });
+
+  router.patch('/keys/:name', async (ctx) => {
+    const { namespace = '', name = '' } = ctx.params;
+    const session = sessionOf(ctx);
+    const { disabled } = await readBody(ctx.req, keyChangeBody);
+    const changed = await kubernetes.patch(session.token, { plural, namespace }, name, {
+      spec: { disabled },
+    });
+    const key = apiKey.parse(changed);
+    const mayRead = await access.may(session, namespace, 'readUsage');
+    ctx.body = describeKey(key, await readUsage(key, mayRead));
+  });
+
+  router.delete('/keys/:name', async (ctx) => {
+    const { namespace = '', name = '' } = ctx.params;
+    await kubernetes.remove(sessionOf(ctx).token, { plural, namespace }, name);
+    ctx.status = 204;
+  });
+}
+
+function describeKey({ metadata, spec, status }: APIKey, usage: KeyUsage | null): KeyView {
+  const ready = status.conditions.find(({ type }) => type === 'Ready');
+  const isStale = (ready?.observedGeneration ?? 0) < metadata.generation;
+  return {
+    name: metadata.name,
+    rpm: spec.rpm,
+    tpd: spec.tpd,
+    expiresAt: spec.expiresAt ?? null,
+    disabled: spec.disabled,
+    isReady: ready?.status === 'True' && !isStale,
+    message: ready === undefined || isStale ? 'The gateways are being told.' : ready.message,
+    createdAt: String(metadata.creationTimestamp ?? ''),
+    usage,
+  };
+}

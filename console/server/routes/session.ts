@@ -1,0 +1,94 @@
+/** Signing in and out. */
+import type Router from '@koa/router';
+import { VERSION } from '../../../contract/version.ts';
+import type { SessionView } from '../../api.ts';
+import { Attempts } from '../attempts.ts';
+import { readBody, signInBody } from '../bodies.ts';
+import { ConsoleError } from '../error.ts';
+import type { Kubernetes } from '../kubernetes.ts';
+import { KubernetesError } from '../kubernetes-error.ts';
+import { requireSession } from '../middleware/session.ts';
+import type { Services } from '../services.ts';
+import { formatSessionCookie } from '../session-cookie.ts';
+import type { Session } from '../sessions.ts';
+import { type ConsoleState, sessionOf } from '../state.ts';
+import { readTokenClaims } from '../token-claims.ts';
+
+export function addSessionRoutes(router: Router<ConsoleState>, services: Services): void {
+  const { kubernetes, sessions, namespaces } = services;
+  const attempts = new Attempts();
+  const describe = ({ user, expiresAt }: Session, names: string[]): SessionView => ({
+    user,
+    expiresAt: new Date(expiresAt).toISOString(),
+    namespaces: names,
+    version: VERSION,
+  });
+
+  router.post('/api/session', async (ctx) => {
+    refusePlainHTTP(ctx.state);
+    const address = ctx.req.socket.remoteAddress ?? '';
+    const retryAfter = attempts.waitSeconds(address);
+    if (retryAfter > 0)
+      throw new ConsoleError('rate_limit_exceeded', `Too many failed attempts: wait ${retryAfter} s.`, {
+        retryAfter,
+      });
+    const { token, namespace } = await readBody(ctx.req, signInBody);
+    const claims = readTokenClaims(token);
+    const user = await identify(kubernetes, token, () => attempts.note(address));
+    const who = { token, user, namespace: namespace ?? claims.namespace };
+    const { id, session } = await sessions.begin(who, claims.endsAt);
+    const names = await namespaces.list(session);
+    const refusal = judgeNamespaces(names, namespace, user);
+    if (refusal) {
+      await sessions.end(session);
+      throw refusal;
+    }
+    ctx.state.session = session;
+    const maxAgeSeconds = Math.floor((session.expiresAt - Date.now()) / 1_000);
+    ctx.append('set-cookie', formatSessionCookie(ctx.state.origin, { id, maxAgeSeconds }));
+    ctx.body = describe(session, names);
+  });
+
+  router.get('/api/session', requireSession(sessions), async (ctx) => {
+    const session = sessionOf(ctx);
+    ctx.body = describe(session, await namespaces.list(session));
+  });
+
+  router.delete('/api/session', requireSession(sessions), async (ctx) => {
+    await sessions.end(sessionOf(ctx));
+    ctx.append('set-cookie', formatSessionCookie(ctx.state.origin, { id: '', maxAgeSeconds: 0 }));
+    ctx.status = 204;
+  });
+}
+
+function refusePlainHTTP({ origin }: ConsoleState): void {
+  if (origin.maySignIn) return;
+  throw new ConsoleError(
+    'https_required',
+    `The console was reached by plain http, where anybody on the way reads your token: use https, kubectl port-forward, or let the installation allow plain http.`,
+  );
+}
+
+async function identify(kubernetes: Kubernetes, token: string, onRefusal: () => void): Promise<string> {
+  try {
+    return await kubernetes.readUser(token);
+  } catch (error) {
+    if (!(error instanceof KubernetesError) || error.status !== 401) throw error;
+    onRefusal();
+    throw new ConsoleError('invalid_token', 'The Kubernetes API server does not know this token.', {
+      param: 'token',
+    });
+  }
+}
+
+/** One who sees nothing is told why, in place of an empty page. */
+function judgeNamespaces(names: string[], asked: string | undefined, user: string): ConsoleError | undefined {
+  const param = 'namespace';
+  if (asked !== undefined && !names.includes(asked)) {
+    const words = `User "${user}" may not list modeldeployments.berth.dev in the namespace "${asked}".`;
+    return new ConsoleError('permission_denied', words, { param });
+  }
+  if (names.length > 0) return undefined;
+  const words = `User "${user}" may list modeldeployments.berth.dev in no namespace that is known here: name yours.`;
+  return new ConsoleError('permission_denied', words, { param });
+}

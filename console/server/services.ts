@@ -1,0 +1,14 @@
+/** What the routes share. */
+import type { RedisClient } from '../../redis/client.ts';
+import type { Access } from './access.ts';
+import type { Kubernetes } from './kubernetes.ts';
+import type { Namespaces } from './namespaces.ts';
+import type { Sessions } from './sessions.ts';
+
+export interface Services {
+  kubernetes: Kubernetes;
+  redis: RedisClient;
+  sessions: Sessions;
+  access: Access;
+  namespaces: Namespaces;
+}

@@ -1,0 +1,32 @@
+/** What a bearer token says of itself, where it is a JWT. The API server alone judges whether it is true. Pure. */
+import { z } from 'zod';
+
+export interface TokenClaims {
+  /** Unix milliseconds; null where it does not tell. */
+  endsAt: number | null;
+  /** Of a service account; null otherwise. */
+  namespace: string | null;
+}
+
+const claims = z.object({
+  exp: z.number().optional().catch(undefined),
+  'kubernetes.io': z.object({ namespace: z.string() }).optional().catch(undefined),
+  /** Tokens in Secrets, which have no end. */
+  'kubernetes.io/serviceaccount/namespace': z.string().optional().catch(undefined),
+});
+
+export function readTokenClaims(token: string): TokenClaims {
+  const read = claims.safeParse(decodePayload(token));
+  if (!read.success) return { endsAt: null, namespace: null };
+  const { exp, 'kubernetes.io': bound, 'kubernetes.io/serviceaccount/namespace': unbound } = read.data;
+  return { endsAt: exp === undefined ? null : exp * 1_000, namespace: bound?.namespace ?? unbound ?? null };
+}
+
+function decodePayload(token: string): unknown {
+  const [, payload = ''] = token.split('.');
+  try {
+    return JSON.parse(Buffer.from(payload, 'base64url').toString());
+  } catch {
+    return undefined;
+  }
+}

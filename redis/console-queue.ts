@@ -1,0 +1,34 @@
+/** What the console's pages count in Redis. */
+import { workKeys } from '../contract/redis-keys.ts';
+import type { RedisClient } from './client.ts';
+
+/** Requests of a deployment that wait and that run. */
+export async function countQueue(
+  redis: RedisClient,
+  namespace: string,
+  deployment: string,
+): Promise<{ waiting: number; running: number }> {
+  const keys = workKeys(namespace);
+  const [queued, running, again] = await Promise.all([
+    redis.zcard(keys.index(deployment, 'queued')),
+    redis.zcard(keys.index(deployment, 'running')),
+    redis.zcard(keys.again(deployment)),
+  ]);
+  // A running request that lost its worker waits for another.
+  return { waiting: queued + again, running: Math.max(0, running - again) };
+}
+
+const DAY_MS = 86_400_000;
+
+/** What one API key has used of its limits, by this machine's clock. */
+export async function readKeyUsage(
+  redis: RedisClient,
+  { namespace, sha256, now }: { namespace: string; sha256: string; now: number },
+): Promise<{ requestsThisMinute: number; tokensToday: number }> {
+  const keys = workKeys(namespace);
+  const [requests, tokens] = await Promise.all([
+    redis.get(keys.rpm(sha256)),
+    redis.get(keys.tpd(sha256, Math.floor(now / DAY_MS))),
+  ]);
+  return { requestsThisMinute: Number(requests ?? 0), tokensToday: Number(tokens ?? 0) };
+}

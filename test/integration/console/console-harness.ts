@@ -1,0 +1,228 @@
+/** What the console's tests share: a real API server with RBAC, a real Redis, a console, people who sign in. */
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { CSRF_HEADER } from '../../../console/api.ts';
+import type { ConsoleEnvironment } from '../../../console/server/environment.ts';
+import { createLog } from '../../../console/server/log.ts';
+import { type RunningConsole, startConsole } from '../../../console/server/program.ts';
+import { CONSOLE_RIGHTS } from '../../../contract/console-rights.ts';
+import type { RedisConnection } from '../../../redis/client.ts';
+import { loadLibrary } from '../../../redis/library.ts';
+import { createKubeRequest, type KubeRequest } from '../../support/kube-request.ts';
+import { connectTo } from '../../support/redis-client.ts';
+import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { type Api, useApi } from '../kube/api.ts';
+
+const CRD_FOLDER = join(import.meta.dirname, '../../../crds');
+const GROUP = 'berth.dev';
+const RBAC = 'rbac.authorization.k8s.io';
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: the shape is what a test looks at
+  body: any;
+}
+
+/** A browser as far as the console can tell: it keeps one cookie. */
+export interface Person {
+  cookie: string;
+  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+}
+
+export interface ConsoleHarness {
+  api: Api;
+  kube: KubeRequest;
+  readonly redis: RedisConnection;
+  readonly server: RedisServer;
+  readonly console: RunningConsole;
+  readonly origin: string;
+  /** Another console on the same API server and Redis. */
+  start(change?: Partial<ConsoleEnvironment>): Promise<RunningConsole>;
+  /** A namespace with one service account that may do all that a member may, there alone. */
+  makeMember(): Promise<{ namespace: string; token: string }>;
+  makeToken(namespace: string, account: string, seconds?: number): Promise<string>;
+  person(origin?: string): Person;
+  signIn(token: string, namespace?: string): Promise<Person>;
+}
+
+/** What the chart's ClusterRole for members grants. */
+const MEMBER_RULES = [
+  { apiGroups: [GROUP], resources: ['modeldeployments', 'workspaces'], verbs: ['get', 'list', 'watch'] },
+  {
+    apiGroups: [GROUP],
+    resources: ['apikeys', 'webhookendpoints', 'storagecredentials'],
+    verbs: ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'],
+  },
+  ...Object.values(CONSOLE_RIGHTS).flatMap((right) =>
+    'subresource' in right
+      ? [{ apiGroups: [GROUP], resources: [`${right.resource}/${right.subresource}`], verbs: [right.verb] }]
+      : [],
+  ),
+];
+
+/** And what it grants the console itself. */
+const CONSOLE_RULES = [
+  { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'patch', 'update'] },
+];
+
+export function useConsole(): ConsoleHarness {
+  const api = useApi();
+  const consoles: RunningConsole[] = [];
+  let kube: KubeRequest;
+  let server: RedisServer;
+  let redis: RedisConnection;
+  let folder: string;
+  let first: RunningConsole;
+  let memberCount = 0;
+
+  const expectMade = async (path: string, body: object) => {
+    const answer = await kube('POST', path, body);
+    if (answer.status > 299) throw new Error(`${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  };
+
+  before(async function () {
+    this.timeout(120_000);
+    kube = createKubeRequest(api.controlPlane);
+    server = await startRedis();
+    redis = await connectTo(server);
+    await loadLibrary(redis.redis);
+    for (const file of readdirSync(CRD_FOLDER)) {
+      const definition = parse(readFileSync(join(CRD_FOLDER, file), 'utf8'));
+      const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+      await expectMade(path, definition);
+      const list = `/apis/${GROUP}/v1alpha1/namespaces/default/${definition.spec.names.plural}`;
+      await kube.until('GET', list, ({ status }) => status === 200);
+    }
+    await makeRole('berth-member', MEMBER_RULES);
+    await makeRole('berth-console', CONSOLE_RULES);
+    await expectMade('/api/v1/namespaces', { metadata: { name: 'berth-system' } });
+    await expectMade('/api/v1/namespaces/berth-system/serviceaccounts', { metadata: { name: 'console' } });
+    await expectMade(`/apis/${RBAC}/v1/clusterrolebindings`, {
+      metadata: { name: 'berth-console' },
+      roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name: 'berth-console' },
+      subjects: [{ kind: 'ServiceAccount', name: 'console', namespace: 'berth-system' }],
+    });
+    folder = mkdtempSync(join(tmpdir(), 'berth-console-'));
+    writePage(folder);
+    writeFileSync(join(folder, 'token'), await makeToken('berth-system', 'console'));
+    first = await start();
+  });
+  after(async function () {
+    this.timeout(30_000);
+    await Promise.all(consoles.map((console) => console.stop()));
+    await redis?.close();
+    await server?.stop();
+    if (folder) rmSync(folder, { recursive: true, force: true });
+  });
+
+  const makeRole = (name: string, rules: object[]) =>
+    expectMade(`/apis/${RBAC}/v1/clusterroles`, { metadata: { name }, rules });
+
+  const makeToken = async (namespace: string, account: string, seconds = 3_600) => {
+    const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`;
+    const body = await expectMade(path, { spec: { expirationSeconds: seconds } });
+    return body.status.token as string;
+  };
+
+  const start: ConsoleHarness['start'] = async (change = {}) => {
+    const running = await startConsole(
+      {
+        host: '127.0.0.1',
+        port: 0,
+        metricsPort: 0,
+        webFolder: join(folder, 'web'),
+        kubernetesURL: api.controlPlane.url,
+        kubernetesCA: api.controlPlane.authority,
+        tokenPath: join(folder, 'token'),
+        redisURL: server.url,
+        redisUsername: undefined,
+        redisPassword: undefined,
+        frontURL: null,
+        publicURL: null,
+        plainHTTP: false,
+        logLevel: 'silent',
+        ...change,
+      },
+      createLog(process.env.TEST_LOG ?? 'silent'),
+    );
+    consoles.push(running);
+    return running;
+  };
+
+  const originOf = ({ port }: RunningConsole) => `http://127.0.0.1:${port}`;
+  const person = (origin = originOf(first)): Person => {
+    const self: Person = {
+      cookie: '',
+      call: async (method, path, body, headers = {}) => {
+        const isWrite = method !== 'GET';
+        const response = await fetch(`${origin}${path}`, {
+          method,
+          redirect: 'manual',
+          headers: {
+            ...(self.cookie && { cookie: self.cookie }),
+            ...(isWrite && { origin, [CSRF_HEADER]: '1' }),
+            ...(body !== undefined && { 'content-type': 'application/json' }),
+            ...headers,
+          },
+          body: body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body),
+        });
+        const set = response.headers.getSetCookie()[0];
+        if (set) self.cookie = /Max-Age=0/.test(set) ? '' : set.split(';')[0]!;
+        const text = await response.text();
+        const isJSON = response.headers.get('content-type')?.startsWith('application/json');
+        return { status: response.status, headers: response.headers, body: isJSON ? JSON.parse(text) : text };
+      },
+    };
+    return self;
+  };
+
+  return {
+    api,
+    get kube() {
+      return kube;
+    },
+    get redis() {
+      return redis;
+    },
+    get server() {
+      return server;
+    },
+    get console() {
+      return first;
+    },
+    get origin() {
+      return originOf(first);
+    },
+    start,
+    makeToken,
+    makeMember: async () => {
+      const namespace = await api.makeNamespace();
+      const account = `member-${++memberCount}`;
+      await expectMade(`/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name: account } });
+      await expectMade(`/apis/${RBAC}/v1/namespaces/${namespace}/rolebindings`, {
+        metadata: { name: 'member' },
+        roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name: 'berth-member' },
+        subjects: [{ kind: 'ServiceAccount', name: account, namespace }],
+      });
+      return { namespace, token: await makeToken(namespace, account) };
+    },
+    person,
+    signIn: async (token, namespace) => {
+      const someone = person();
+      const answer = await someone.call('POST', '/api/session', { token, namespace });
+      if (answer.status !== 200) throw new Error(`sign-in: ${answer.status} ${JSON.stringify(answer.body)}`);
+      return someone;
+    },
+  };
+}
+
+function writePage(folder: string): void {
+  const web = join(folder, 'web');
+  mkdirSync(join(web, 'assets'), { recursive: true });
+  writeFileSync(join(web, 'index.html'), '<!doctype html><meta name="csp-nonce" content="__CSP_NONCE__">');
+  writeFileSync(join(web, 'assets', 'index-abc123.js'), 'console.log(1);');
+}
