@@ -26,6 +26,13 @@ export const ANNOTATIONS = {
   /** Of the pods: `rollout.revision`, any change of which rolls them. */
   revision: `${GROUP}/revision`,
   reEnable: `${GROUP}/re-enable`,
+  /** Of a StorageCredential: a new value has its bucket tried at once. */
+  verify: `${GROUP}/verify`,
+  /** Of what the console writes by its own right: the user who asked for it. */
+  madeFor: `${GROUP}/made-for`,
+  rolledBy: `${GROUP}/rolled-by`,
+  /** Of a Workspace: a new value has the operator read its signing secret at once. */
+  rolledAt: `${GROUP}/rolled-at`,
 } as const;
 
 /** Container names within a model pod. */

@@ -21,6 +21,14 @@ export interface ExpandableEvent {
   testBody?: string;
 }
 
+/** One spelling for equal addresses; null for what is no URL. */
+export function normalizeURL(text: string): string | null {
+  const url = URL.parse(text);
+  if (!url) return null;
+  url.hash = '';
+  return url.href;
+}
+
 /** The same for every attempt, and for every front that makes it (contract: Delivery headers). */
 export const deriveDeliveryId = (eventId: string, url: string): string =>
   `dlv_${createHash('sha256').update(`${eventId}\n${url}`).digest('hex').slice(0, 32)}`;

@@ -30,6 +30,16 @@ export async function readDeliveryLog(redis: RedisClient, namespace: string): Pr
   return records.flatMap((fields, index) => (fields.event ? decodeDelivery(ids[index]!, fields) : []));
 }
 
+/** null when unknown or forgotten. */
+export async function readDelivery(
+  redis: RedisClient,
+  namespace: string,
+  id: string,
+): Promise<DeliveryRecord | null> {
+  const fields = await redis.hgetall(deliveryKeys(namespace).delivery(id));
+  return fields.event ? decodeDelivery(id, fields) : null;
+}
+
 function decodeDelivery(id: string, fields: Record<string, string>): DeliveryRecord {
   return {
     id,

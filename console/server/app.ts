@@ -8,9 +8,13 @@ import { answerErrors, identifyRequest } from './middleware/errors.ts';
 import { refuseForgeries, requireSession } from './middleware/session.ts';
 import { servePage } from './page.ts';
 import type { OriginSettings } from './request-origin.ts';
+import { addDeliveryRoutes } from './routes/deliveries.ts';
 import { addDeploymentRoutes } from './routes/deployments.ts';
 import { addKeyRoutes } from './routes/keys.ts';
 import { addSessionRoutes } from './routes/session.ts';
+import { addSigningSecretRoutes } from './routes/signing-secret.ts';
+import { addStorageCredentialRoutes } from './routes/storage-credentials.ts';
+import { addWebhookRoutes } from './routes/webhooks.ts';
 import { buildContentPolicy, buildSecurityHeaders } from './security-headers.ts';
 import type { Services } from './services.ts';
 import { type ConsoleState, sessionOf } from './state.ts';
@@ -64,6 +68,10 @@ function serveAPI(services: Services): Koa.Middleware<ConsoleState> {
   });
   addDeploymentRoutes(inNamespace, services);
   addKeyRoutes(inNamespace, services);
+  addWebhookRoutes(inNamespace, services);
+  addDeliveryRoutes(inNamespace, services);
+  addSigningSecretRoutes(inNamespace, services);
+  addStorageCredentialRoutes(inNamespace, services);
   router.use(inNamespace.routes());
 
   const forgeries = refuseForgeries();

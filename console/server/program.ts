@@ -8,6 +8,7 @@ import type { ConsoleEnvironment } from './environment.ts';
 import { Kubernetes } from './kubernetes.ts';
 import { createLog, type Logger } from './log.ts';
 import { Namespaces } from './namespaces.ts';
+import { OwnSecrets } from './own-secrets.ts';
 import { Sessions } from './sessions.ts';
 
 export interface RunningConsole {
@@ -43,6 +44,7 @@ export async function startConsole(
     redis,
     access,
     sessions: new Sessions(redis),
+    ownSecrets: new OwnSecrets({ kubernetes, tokenPath: env.tokenPath, log }),
     namespaces: new Namespaces({ kubernetes, redis, access }),
   };
   const app = createApp({ services, settings: env, isReady: () => connection.state === 'up', log });

@@ -3,6 +3,7 @@ import type { RedisClient } from '../../redis/client.ts';
 import type { Access } from './access.ts';
 import type { Kubernetes } from './kubernetes.ts';
 import type { Namespaces } from './namespaces.ts';
+import type { OwnSecrets } from './own-secrets.ts';
 import type { Sessions } from './sessions.ts';
 
 export interface Services {
@@ -11,4 +12,5 @@ export interface Services {
   sessions: Sessions;
   access: Access;
   namespaces: Namespaces;
+  ownSecrets: OwnSecrets;
 }

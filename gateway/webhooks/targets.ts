@@ -1,14 +1,6 @@
 /** Where one event goes. Pure. */
 import type { PublishedEndpoint } from '../../contract/redis-keys.ts';
-import type { DeliveryTarget } from '../../redis/deliveries.ts';
-
-/** One spelling for equal addresses; null for what is no URL. */
-export function normalizeURL(text: string): string | null {
-  const url = URL.parse(text);
-  if (!url) return null;
-  url.hash = '';
-  return url.href;
-}
+import { type DeliveryTarget, normalizeURL } from '../../redis/deliveries.ts';
 
 /**
  * One delivery for each distinct URL (contract: Events). An endpoint goes before the request's own callback: its log

@@ -1,6 +1,7 @@
 /** Brings one StorageCredential to what its spec says: keys sealed and published, the bucket tried, its state told. */
 import { workspaceDataKey } from '../../contract/identity.ts';
 import type { Condition } from '../../contract/kubernetes-types.ts';
+import { ANNOTATIONS } from '../../contract/names.ts';
 import { configKeys, type PublishedCredential } from '../../contract/redis-keys.ts';
 import type { StorageCredential } from '../../contract/storage-credential.ts';
 import { openStorageKeys, type StorageKeys, sealStorageKeys } from '../../contract/storage-keys.ts';
@@ -36,7 +37,7 @@ export type CredentialContext = ReconcileContext & {
 export class CredentialReconciler {
   readonly #context: CredentialContext;
   /** By key, what is known of the bucket with the entry that is published now. */
-  readonly #checks = new Map<string, { entry: PublishedCredential; state: CheckState }>();
+  readonly #checks = new Map<string, { entry: PublishedCredential; state: CheckState; asked?: string }>();
 
   constructor(context: CredentialContext) {
     this.#context = context;
@@ -99,7 +100,8 @@ export class CredentialReconciler {
     const entry = await this.#seal(credential, keys);
     let state = this.#recall(key, entry, live);
     this.#settle(key, entry);
-    if (now() >= state.dueAt) {
+    const asked = credential.metadata.annotations?.[ANNOTATIONS.verify];
+    if (now() >= state.dueAt || this.#isAsked(key, asked)) {
       // Of this spec nothing is told yet; else what was told stands until the answer comes.
       if (findCondition(conditionsOf(live), 'Verified')?.observedGeneration !== live.metadata.generation)
         await this.#write(live, credential, { verified: VERIFYING, signal });
@@ -109,7 +111,7 @@ export class CredentialReconciler {
       state = judgeCheck(state, answer, checked);
     }
     const judged = entry.verified === state.verified ? entry : { ...entry, verified: state.verified };
-    this.#checks.set(key, { entry: judged, state });
+    this.#checks.set(key, { entry: judged, state, asked });
     this.#settle(key, judged);
     await this.#write(live, credential, { verified: state.verdict, signal });
     return { requeueAfterMs: Math.max(0, Math.min(SECRET_MS, state.dueAt - now())) };
@@ -130,6 +132,12 @@ export class CredentialReconciler {
       if (old?.accessKeyId === keys.accessKeyId && old.secretAccessKey === keys.secretAccessKey) return known;
     }
     return { ...wanted, sealed: sealStorageKeys(keys, place, dataKey) };
+  }
+
+  /** Somebody wants the bucket tried now; after a restart, what was asked for before is not known. */
+  #isAsked(key: string, asked: string | undefined): boolean {
+    const known = this.#checks.get(key);
+    return known !== undefined && known.asked !== asked;
   }
 
   /** Another entry is another bucket or another key to it: nothing is known of it yet. */

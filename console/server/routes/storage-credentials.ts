@@ -1,0 +1,94 @@
+/** Customers' own buckets. Their keys go into a Secret that the console writes, since members have no right on any. */
+import { randomBytes } from 'node:crypto';
+import type Router from '@koa/router';
+import { API_VERSION } from '../../../contract/kubernetes-types.ts';
+import { ANNOTATIONS } from '../../../contract/names.ts';
+import {
+  type StorageCredential,
+  storageCredential,
+  storageCredentialResource,
+} from '../../../contract/storage-credential.ts';
+import type { StorageCredentialView } from '../../api.ts';
+import { newStorageCredentialBody, readBody } from '../bodies.ts';
+import type { Services } from '../services.ts';
+import { type ConsoleState, sessionOf } from '../state.ts';
+
+const { plural, kind } = storageCredentialResource;
+
+export function addStorageCredentialRoutes(router: Router<ConsoleState>, services: Services): void {
+  const { kubernetes, access, ownSecrets } = services;
+  /** Has the operator look again at once. */
+  const askToVerify = (token: string, namespace: string, name: string) =>
+    kubernetes.patch(token, { plural, namespace }, name, {
+      metadata: { annotations: { [ANNOTATIONS.verify]: new Date().toISOString() } },
+    });
+
+  router.get('/storage-credentials', async (ctx) => {
+    const { namespace = '' } = ctx.params;
+    const objects = await kubernetes.list(sessionOf(ctx).token, { plural, namespace });
+    const views = objects.map((object) => describe(storageCredential.parse(object)));
+    ctx.body = views.sort((a, b) => a.name.localeCompare(b.name));
+  });
+
+  router.post('/storage-credentials', async (ctx) => {
+    const { namespace = '' } = ctx.params;
+    const { token, ...session } = sessionOf(ctx);
+    const { name, accessKeyId, secretAccessKey, ...spec } = await readBody(ctx.req, newStorageCredentialBody);
+    await access.require({ token, ...session }, namespace, 'storeKeys');
+    // A name that nobody else has, so that no other Secret is ever overwritten or put to use.
+    const secret = `${name}-keys-${randomBytes(4).toString('hex')}`;
+    const object = {
+      apiVersion: API_VERSION,
+      kind,
+      metadata: { name, namespace },
+      spec: { ...spec, secret },
+    };
+    const made = await kubernetes.create(token, { plural, namespace }, object);
+    try {
+      const data = { accessKeyId, secretAccessKey };
+      await ownSecrets.create(made, { name: secret, data, user: session.user });
+    } catch (error) {
+      await kubernetes.remove(token, { plural, namespace }, name).catch(() => {});
+      throw error;
+    }
+    ctx.status = 201;
+    ctx.body = describe(storageCredential.parse(await askToVerify(token, namespace, name)));
+  });
+
+  router.post('/storage-credentials/:name/verify', async (ctx) => {
+    const { namespace = '', name = '' } = ctx.params;
+    const changed = await askToVerify(sessionOf(ctx).token, namespace, name);
+    ctx.body = describe(storageCredential.parse(changed));
+  });
+
+  router.delete('/storage-credentials/:name', async (ctx) => {
+    const { namespace = '', name = '' } = ctx.params;
+    await kubernetes.remove(sessionOf(ctx).token, { plural, namespace }, name);
+    ctx.status = 204;
+  });
+}
+
+function describe({ metadata, spec, status }: StorageCredential): StorageCredentialView {
+  return {
+    name: metadata.name,
+    id: status.id ?? spec.id ?? null,
+    endpoint: spec.endpoint ?? null,
+    region: spec.region,
+    bucket: spec.bucket,
+    prefix: spec.prefix,
+    pathStyle: spec.pathStyle,
+    ...judgeState(status, metadata.generation),
+    createdAt: String(metadata.creationTimestamp ?? ''),
+  };
+}
+
+function judgeState(
+  { conditions }: StorageCredential['status'],
+  generation: number,
+): Pick<StorageCredentialView, 'state' | 'message'> {
+  const verified = conditions.find(({ type }) => type === 'Verified');
+  if (!verified || (verified.observedGeneration ?? 0) < generation)
+    return { state: 'pending', message: 'The operator has not looked at it yet.' };
+  const { status, message } = verified;
+  return { state: status === 'True' ? 'verified' : status === 'False' ? 'failed' : 'pending', message };
+}

@@ -1,0 +1,110 @@
+/** Webhook endpoints: written as the user, judged by the operator. */
+import { randomBytes } from 'node:crypto';
+import type Router from '@koa/router';
+import { API_VERSION } from '../../../contract/kubernetes-types.ts';
+import { ANNOTATIONS } from '../../../contract/names.ts';
+import {
+  type WebhookEndpoint,
+  webhookEndpoint,
+  webhookEndpointResource,
+} from '../../../contract/webhook-endpoint.ts';
+import { deriveDeliveryId, expandEvent, normalizeURL } from '../../../redis/deliveries.ts';
+import { readDelivery } from '../../../redis/delivery-log.ts';
+import type { TestView } from '../../api.ts';
+import { newWebhookBody, readBody, webhookChangeBody } from '../bodies.ts';
+import { ConsoleError } from '../error.ts';
+import type { Services } from '../services.ts';
+import { type ConsoleState, sessionOf } from '../state.ts';
+import { buildTestEvent } from '../test-event.ts';
+import { lookUntil } from '../waiting.ts';
+import { describeDelivery, describeWebhook, findVerdict, isAutoDisabled } from '../webhook-view.ts';
+
+const { plural, kind } = webhookEndpointResource;
+const VERDICT_MS = 5_000;
+const ATTEMPT_MS = 8_000;
+const TEST_TYPE = 'webhook.test';
+
+export function addWebhookRoutes(router: Router<ConsoleState>, services: Services): void {
+  const { kubernetes, access, redis } = services;
+
+  const read = async (token: string, namespace: string, name: string): Promise<WebhookEndpoint> =>
+    webhookEndpoint.parse(await kubernetes.get(token, { plural, namespace }, name));
+  const awaitVerdict = async (token: string, written: WebhookEndpoint): Promise<WebhookEndpoint> => {
+    const { namespace, name } = written.metadata;
+    const isJudged = (seen: WebhookEndpoint) => findVerdict(seen, 'Accepted') !== undefined;
+    return (await lookUntil(() => read(token, namespace, name), isJudged, VERDICT_MS)).seen;
+  };
+
+  router.get('/webhooks', async (ctx) => {
+    const { namespace = '' } = ctx.params;
+    const objects = await kubernetes.list(sessionOf(ctx).token, { plural, namespace });
+    const views = objects.map((object) => describeWebhook(webhookEndpoint.parse(object)));
+    ctx.body = views.sort((a, b) => a.name.localeCompare(b.name));
+  });
+
+  router.post('/webhooks', async (ctx) => {
+    const { namespace = '' } = ctx.params;
+    const { token } = sessionOf(ctx);
+    const { name, ...spec } = await readBody(ctx.req, newWebhookBody);
+    const object = { apiVersion: API_VERSION, kind, metadata: { name, namespace }, spec };
+    const made = await kubernetes.create(token, { plural, namespace }, object);
+    ctx.status = 201;
+    ctx.body = describeWebhook(await awaitVerdict(token, webhookEndpoint.parse(made)));
+  });
+
+  router.patch('/webhooks/:name', async (ctx) => {
+    const { namespace = '', name = '' } = ctx.params;
+    const { token } = sessionOf(ctx);
+    const { reEnable, ...spec } = await readBody(ctx.req, webhookChangeBody);
+    const metadata = { annotations: { [ANNOTATIONS.reEnable]: new Date().toISOString() } };
+    const changed = await kubernetes.patch(token, { plural, namespace }, name, {
+      spec,
+      ...(reEnable && { metadata }),
+    });
+    let endpoint = await awaitVerdict(token, webhookEndpoint.parse(changed));
+    if (reEnable && isAutoDisabled(endpoint)) {
+      // An annotation makes no new generation, so what was said before stands until the operator looks again.
+      const look = () => read(token, namespace, name);
+      endpoint = (await lookUntil(look, (seen) => !isAutoDisabled(seen), VERDICT_MS)).seen;
+    }
+    ctx.body = describeWebhook(endpoint);
+  });
+
+  router.delete('/webhooks/:name', async (ctx) => {
+    const { namespace = '', name = '' } = ctx.params;
+    await kubernetes.remove(sessionOf(ctx).token, { plural, namespace }, name);
+    ctx.status = 204;
+  });
+
+  router.post('/webhooks/:name/test', async (ctx) => {
+    const { namespace = '', name = '' } = ctx.params;
+    const session = sessionOf(ctx);
+    await access.require(session, namespace, 'sendTests');
+    const url = readTarget(await read(session.token, namespace, name));
+    const eventId = `evt_${randomBytes(16).toString('hex')}`;
+    const nowSeconds = Math.floor(Date.now() / 1_000);
+    const testBody = buildTestEvent({ id: eventId, namespace, nowSeconds });
+    const event = { namespace, id: eventId, type: TEST_TYPE, requestId: '', testBody };
+    await expandEvent(redis, event, [{ url, endpoint: name }]);
+    const look = () => readDelivery(redis, namespace, deriveDeliveryId(eventId, url));
+    const { seen } = await lookUntil(look, (delivery) => wasTried(delivery), ATTEMPT_MS);
+    ctx.body = {
+      eventId,
+      delivery: seen && wasTried(seen) ? describeDelivery(seen) : null,
+    } satisfies TestView;
+  });
+}
+
+type Delivery = Awaited<ReturnType<typeof readDelivery>>;
+
+const wasTried = (delivery: Delivery): boolean =>
+  delivery !== null && (delivery.state !== 'pending' || delivery.status !== null || delivery.error !== '');
+
+/** Only what the operator has accepted is sent to. */
+function readTarget(endpoint: WebhookEndpoint): string {
+  const accepted = findVerdict(endpoint, 'Accepted');
+  const url = normalizeURL(endpoint.spec.url);
+  if (accepted?.status === 'True' && url !== null) return url;
+  if (accepted) throw new ConsoleError('refused', accepted.message, { param: 'url' });
+  throw new ConsoleError('conflict', 'The operator has not accepted the URL yet: try again in a moment.');
+}

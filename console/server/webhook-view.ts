@@ -1,0 +1,61 @@
+/** WebhookEndpoints and deliveries as the page shows them. Pure. */
+import type { WebhookEndpoint } from '../../contract/webhook-endpoint.ts';
+import type { DeliveryRecord } from '../../redis/delivery-log.ts';
+import type { DeliveryView, WebhookView } from '../api.ts';
+
+const AUTO_DISABLED = 'AutoDisabled';
+
+/** The operator's word on this very spec; undefined while there is none. */
+export function findVerdict({ metadata, status }: WebhookEndpoint, type: 'Accepted' | 'Active') {
+  const condition = status.conditions.find((each) => each.type === type);
+  if (!condition || condition.status === 'Unknown') return undefined;
+  return (condition.observedGeneration ?? 0) < metadata.generation ? undefined : condition;
+}
+
+export const isAutoDisabled = (endpoint: WebhookEndpoint): boolean =>
+  findVerdict(endpoint, 'Active')?.reason === AUTO_DISABLED;
+
+export function describeWebhook(endpoint: WebhookEndpoint): WebhookView {
+  const { metadata, spec, status } = endpoint;
+  return {
+    name: metadata.name,
+    url: spec.url,
+    eventTypes: [...spec.eventTypes],
+    enabled: spec.enabled,
+    ...judgeState(endpoint),
+    consecutiveFailures: status.consecutiveFailures ?? 0,
+    createdAt: String(metadata.creationTimestamp ?? ''),
+  };
+}
+
+function judgeState(endpoint: WebhookEndpoint): Pick<WebhookView, 'state' | 'message'> {
+  const accepted = findVerdict(endpoint, 'Accepted');
+  if (accepted?.status === 'False') return { state: 'refused', message: accepted.message };
+  if (!endpoint.spec.enabled) return { state: 'disabled', message: '' };
+  const active = findVerdict(endpoint, 'Active');
+  if (!accepted || !active) return { state: 'pending', message: describePending(endpoint) };
+  if (active.status === 'True') return { state: 'active', message: '' };
+  return { state: active.reason === AUTO_DISABLED ? 'auto-disabled' : 'pending', message: active.message };
+}
+
+/** Such as a name that cannot be looked up at the moment. */
+function describePending({ status }: WebhookEndpoint): string {
+  const unknown = status.conditions.find((each) => each.type === 'Accepted' && each.status === 'Unknown');
+  return unknown?.message ?? 'The operator has not looked at the URL yet.';
+}
+
+export const describeDelivery = (record: DeliveryRecord): DeliveryView => ({
+  id: record.id,
+  eventId: record.eventId,
+  type: record.type,
+  requestId: record.requestId || null,
+  url: record.url,
+  endpoint: record.endpoint || null,
+  isTest: record.isTest,
+  state: record.state,
+  attempts: record.attempts,
+  status: record.status,
+  error: record.error || null,
+  createdAt: new Date(record.createdAt).toISOString(),
+  endedAt: record.endedAt === null ? null : new Date(record.endedAt).toISOString(),
+});
