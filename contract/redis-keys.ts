@@ -107,6 +107,9 @@ export const workKeys = (namespace: string) => ({
   again: (deployment: string) => tagged('w', namespace, `again:${deployment}`),
   /** Hash: `average_ms`, the moving average of a job's time. */
   pace: (deployment: string) => tagged('w', namespace, `pace:${deployment}`),
+  /** Hash: counters of what it served (redis/usage.ts) by minute of one hour, or by hour of one day, since 1970. */
+  usage: (deployment: string, resolution: 'minute' | 'hour', period: number) =>
+    tagged('w', namespace, `usage:${deployment}:${resolution}:${period}`),
   /** Sorted set: ids of running requests, by when (Unix ms) the sweeper takes their worker for lost. */
   leases: tagged('w', namespace, 'leases'),
   /** Sorted set: ids of requests that have ended, by when (Unix ms) they are forgotten. */

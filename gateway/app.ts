@@ -22,6 +22,7 @@ import { buildModelHandlers } from './routes/models.ts';
 import { ROUTES, type RouteName } from './routes/routes.ts';
 import { buildTextHandlers } from './routes/text.ts';
 import { Settlements } from './settlements.ts';
+import type { DeploymentUsage } from './usage.ts';
 
 export interface SidecarAppOptions {
   /** Asked anew for every request, so that what is published holds at once. */
@@ -31,6 +32,7 @@ export interface SidecarAppOptions {
   engineReady: () => boolean;
   log: Logger;
   metrics: GatewayMetrics;
+  usage: DeploymentUsage;
   /** The engine failed a request: its health is worth a look. */
   onEngineLost?: () => void;
   /** Which URLs of tenants may be fetched; by default those that are public. */
@@ -50,7 +52,7 @@ export interface SidecarApp {
 }
 
 export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
-  const { config, capacity, engineReady, log, metrics, onEngineLost } = options;
+  const { config, capacity, engineReady, log, metrics, usage, onEngineLost } = options;
   const { redis } = options.connection;
   const admissions = new Admissions({ redis, log, metrics, clock: options.clock });
   const settlements = new Settlements({ redis, log, metrics });
@@ -63,7 +65,7 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
     onEngineLost,
   };
   const handlers: Partial<Record<RouteName, Handler>> = {
-    ...buildTextHandlers({ config, ...engines, egress, settlements, metrics }),
+    ...buildTextHandlers({ config, ...engines, egress, settlements, metrics, usage }),
     ...buildModelHandlers({ config, engineReady }),
     ...(options.storage &&
       buildMediaHandlers({
@@ -74,6 +76,7 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
         egress,
         log,
         metrics,
+        findUsage: () => usage,
         ...engines,
       })),
   };
@@ -82,7 +85,7 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
   // 1. Everything that follows, errors included, carries the request's id.
   app.use(identifyRequest());
   // 2. Whatever is thrown below becomes the envelope; Koa's own error page is never seen.
-  app.use(answerErrors(log, metrics));
+  app.use(answerErrors({ log, metrics, findUsage: () => usage }));
   // 3. Before authentication, so that a wrong base URL is told from a wrong key.
   app.use(findRoute(ROUTES, () => config().kind));
   // 4. Key, RPM, TPD and credit in one call; before the body, so that strangers cannot fill memory.

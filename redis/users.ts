@@ -23,6 +23,7 @@ const COMMANDS = [
   'hset',
   'hdel',
   'hgetall',
+  'hincrby',
   'hmget',
   'del',
   'zadd',

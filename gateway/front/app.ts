@@ -14,6 +14,7 @@ import { findRoute } from '../middleware/routing.ts';
 import { runHandler } from '../routes/handlers.ts';
 import { buildMediaHandlers } from '../routes/media.ts';
 import { ROUTES } from '../routes/routes.ts';
+import type { UsageMeter } from '../usage.ts';
 import { authenticate } from './authentication.ts';
 import { type Directory, type KnownDeployment, parseHost } from './directory.ts';
 import { type ProxyOptions, proxyRequest } from './proxy.ts';
@@ -25,6 +26,7 @@ export interface FrontAppOptions {
   redis: RedisClient;
   log: Logger;
   metrics: GatewayMetrics;
+  usage: UsageMeter;
   storage: StorageServices;
   egress: EgressAgent;
   /** Answers for this one deployment, whatever the host. */
@@ -43,7 +45,7 @@ type FrontMiddleware = Koa.Middleware<FrontState>;
 export function createFrontApp(options: FrontAppOptions): RequestListener {
   const app = new Koa<FrontState>();
   app.use(identifyRequest());
-  app.use(answerErrors(options.log, options.metrics));
+  app.use(answerErrors<FrontState>({ ...options, findUsage: (state) => findUsage(options, state) }));
   app.use(findDeployment(options));
   app.use(findRoute(ROUTES));
   app.use(proxyToReplica(options.proxy));
@@ -112,7 +114,11 @@ const refuseWithoutReplica: FrontMiddleware = (ctx, next) => {
   throw new ApiError('no_pod_available', message, { retryAfter });
 };
 
-function buildServices({ redis, storage, egress, log, metrics }: FrontAppOptions): MediaServices {
+const findUsage = ({ usage }: FrontAppOptions, { deployment }: FrontState) =>
+  deployment ? usage.of(deployment.config.namespace, deployment.config.name) : null;
+
+function buildServices(options: FrontAppOptions): MediaServices {
+  const { redis, storage, egress, log, metrics } = options;
   const deploymentOf = (state: GatewayState) => (state as FrontState).deployment;
   return {
     config: (state) => deploymentOf(state).config,
@@ -122,6 +128,7 @@ function buildServices({ redis, storage, egress, log, metrics }: FrontAppOptions
     egress,
     log,
     metrics,
+    findUsage: (state) => findUsage(options, state as FrontState),
   };
 }
 

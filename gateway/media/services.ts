@@ -8,6 +8,7 @@ import type { GatewayState } from '../middleware/request-id.ts';
 import type { StorageBroker } from '../storage/broker.ts';
 import type { Spool } from '../storage/spool.ts';
 import type { Uploader } from '../storage/upload.ts';
+import type { DeploymentUsage } from '../usage.ts';
 
 export interface MediaServices {
   /** Of the deployment that the request is for. */
@@ -19,6 +20,8 @@ export interface MediaServices {
   egress: EgressAgent;
   log: Logger;
   metrics: GatewayMetrics;
+  /** Of the deployment that the request is for. */
+  findUsage: (state: GatewayState) => DeploymentUsage | null;
 }
 
 /** The way to stores, and to Redis' list of what must be removed from them. */

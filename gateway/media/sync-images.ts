@@ -48,7 +48,9 @@ export async function makeImages(
       throw error;
     }
     if (!target.local) services.metrics.forwarded.inc();
-    return await runAtEngine({ order, exchange, services, engines, target, servedModelName });
+    const made = await runAtEngine({ order, exchange, services, engines, target, servedModelName });
+    services.findUsage(state)?.add('images', made.length);
+    return made;
   } finally {
     clearTimeout(budget);
   }

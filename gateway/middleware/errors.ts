@@ -1,18 +1,27 @@
 /** The outermost guard: whatever goes wrong is answered in the envelope, logged and counted. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Middleware } from 'koa';
 import { toBytesText } from '../engine/event-stream.ts';
 import { ApiError, buildEnvelope, sendError } from '../error-response.ts';
 import { ClientGone, type Exchange } from '../exchange.ts';
 import type { Logger } from '../log.ts';
 import type { GatewayMetrics } from '../metrics.ts';
-import type { GatewayMiddleware } from './request-id.ts';
+import type { DeploymentUsage } from '../usage.ts';
+import type { GatewayState } from './request-id.ts';
 
 const SLOW_MS = 60_000;
 const CLIENT_LEFT = 499;
 const UNROUTED = 'none';
 
+export interface Sinks<S extends GatewayState = GatewayState> {
+  log: Logger;
+  metrics: GatewayMetrics;
+  /** Of the deployment that was asked; null where none was found. */
+  findUsage: (state: S) => DeploymentUsage | null;
+}
+
 export const answerErrors =
-  (log: Logger, metrics: GatewayMetrics): GatewayMiddleware =>
+  <S extends GatewayState>({ log, metrics, findUsage }: Sinks<S>): Middleware<S> =>
   async (ctx, next) => {
     const { exchange } = ctx.state;
     metrics.inflight.inc();
@@ -22,9 +31,14 @@ export const answerErrors =
       answerError(exchange, error, log);
     } finally {
       metrics.inflight.dec();
-      record(exchange, ctx.state.route?.name ?? UNROUTED, { log, metrics });
+      const status = record(exchange, ctx.state.route?.name ?? UNROUTED, { log, metrics });
+      if (asksForWork(ctx.state)) findUsage(ctx.state)?.countRequest(status, exchange.elapsed());
     }
   };
+
+/** Strangers do not count, nor do looks at models and requests. */
+const asksForWork = ({ keyHash, route }: GatewayState): boolean =>
+  keyHash !== undefined && route?.method === 'POST' && route.served !== 'always';
 
 function answerError(exchange: Exchange, thrown: unknown, log: Logger): void {
   if (thrown instanceof ClientGone) return;
@@ -70,7 +84,8 @@ const endGently = (req: IncomingMessage) => (res: ServerResponse, text: string) 
   req.resume();
 };
 
-function record(exchange: Exchange, route: string, sinks: { log: Logger; metrics: GatewayMetrics }): void {
+/** Answers the status. */
+function record(exchange: Exchange, route: string, sinks: Pick<Sinks, 'log' | 'metrics'>): number {
   const { log, metrics } = sinks;
   const { res, requestId, errorCode, errorMessage, firstByteAt } = exchange;
   const milliseconds = exchange.elapsed();
@@ -82,7 +97,7 @@ function record(exchange: Exchange, route: string, sinks: { log: Logger; metrics
   if (hasLeft) metrics.aborted.inc({ phase: res.headersSent ? 'mid_stream' : 'before_first_byte' });
 
   const level = errorMessage !== null ? 'warn' : milliseconds > SLOW_MS ? 'info' : 'debug';
-  if (!log.isLevelEnabled(level)) return;
+  if (!log.isLevelEnabled(level)) return status;
   const entry = {
     requestId,
     route,
@@ -92,4 +107,5 @@ function record(exchange: Exchange, route: string, sinks: { log: Logger; metrics
     hasLeft,
   };
   log[level](entry, errorMessage ?? 'request');
+  return status;
 }

@@ -16,6 +16,7 @@ import { insist } from './insistence.ts';
 import type { Job } from './job.ts';
 import { fetchObject, type JobStorage, signResults, storeResults } from './job-storage.ts';
 import { parseJob } from './job-text.ts';
+import { countJob } from './job-usage.ts';
 import { keepLease } from './lease.ts';
 import { buildSuccess } from './outcome.ts';
 import { expectJobMs, readPace } from './pace.ts';
@@ -46,6 +47,9 @@ export class JobRun {
   readonly #release: () => void;
   readonly #isLeaving: () => boolean;
   readonly #giveUp = new AbortController();
+  readonly #begun = performance.now();
+  /** null until it is read. */
+  #spec: Job | null = null;
   #inputs: InputFile[] = [];
   #result: EngineResult | null = null;
   #stored: StoredObject[] = [];
@@ -84,7 +88,13 @@ export class JobRun {
       this.#isFinishing = true;
       const answer = await insist(() => finishRequest(redis, claim, outcome), this.#quit.signal);
       void this.#result?.forget();
-      if (answer !== 'stale') return outcome.status === 'succeeded' ? 'succeeded' : outcome.code;
+      if (answer !== 'stale') {
+        countJob(this.#services.usage, outcome, {
+          spec: this.#spec,
+          milliseconds: performance.now() - this.#begun,
+        });
+        return outcome.status === 'succeeded' ? 'succeeded' : outcome.code;
+      }
       await this.#removeUploads();
       return 'stale';
     } catch (error) {
@@ -125,6 +135,7 @@ export class JobRun {
     let job: Job;
     try {
       job = await this.#readJob();
+      this.#spec = job;
       void this.#watchProgress(job);
       await this.#fetchInputs(job);
     } catch (error) {

@@ -6,6 +6,7 @@ import type { VideoTiming } from '../engine/video-call.ts';
 import type { Logger } from '../log.ts';
 import type { StorageServices } from '../media/services.ts';
 import type { GatewayMetrics } from '../metrics.ts';
+import type { DeploymentUsage } from '../usage.ts';
 
 export interface WorkerServices {
   config: () => GatewayConfig;
@@ -20,5 +21,6 @@ export interface WorkerServices {
   pod: string;
   log: Logger;
   metrics: Pick<GatewayMetrics, 'jobsRunning' | 'jobs' | 'queueWait' | 'jobDuration'>;
+  usage: DeploymentUsage;
   timing?: Partial<VideoTiming>;
 }

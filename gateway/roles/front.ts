@@ -19,6 +19,7 @@ import { createMetrics } from '../metrics.ts';
 import { Pools } from '../relay/pools.ts';
 import { createServer } from '../server.ts';
 import { closeServer, listen } from '../shutdown.ts';
+import { UsageMeter } from '../usage.ts';
 import { logRedisState } from './redis-state.ts';
 import { openServerStorage } from './server-storage.ts';
 import { openWebhookDelivery } from './webhook-delivery.ts';
@@ -65,7 +66,17 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
   const proxy = { pools, picker: new ReplicaPicker(), replicaPort };
   const egress = new EgressAgent(environment.egress);
   const { redis } = connection;
-  const app = createFrontApp({ directory, proxy, redis, storage: storage.services, egress, log, metrics });
+  const usage = new UsageMeter({ redis, log });
+  const app = createFrontApp({
+    directory,
+    proxy,
+    redis,
+    storage: storage.services,
+    egress,
+    log,
+    metrics,
+    usage,
+  });
   const listener: RequestListener = (req, res) => {
     activity.track(res);
     app(req, res);
@@ -116,7 +127,7 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
       activity.setClosing(true);
       await closeServer(server, environment.drainTimeoutMs);
       await Promise.all([admin, internal, metricsServer].map((each) => closeServer(each, ADMIN_CLOSE_MS)));
-      await Promise.all([housekeeping.close(), webhooks.close()]);
+      await Promise.all([housekeeping.close(), webhooks.close(), usage.close()]);
       clearInterval(sweep);
       await pools.destroy();
       await storage.close();

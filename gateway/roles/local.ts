@@ -17,6 +17,7 @@ import { createMetrics, type GatewayMetrics } from '../metrics.ts';
 import { Pools } from '../relay/pools.ts';
 import { createServer } from '../server.ts';
 import { closeServer, listen } from '../shutdown.ts';
+import { UsageMeter } from '../usage.ts';
 import { openDirectory } from './front.ts';
 import { type ModelEndpoint, startModelEndpoint } from './model-endpoint.ts';
 import { logRedisState } from './redis-state.ts';
@@ -64,6 +65,7 @@ export async function startLocal(environment: LocalEnvironment): Promise<Local> 
   const proxy = { pools, picker: new ReplicaPicker(), replicaPort: environment.httpPort };
   const egress = new EgressAgent(environment.egress);
   const { redis } = connection;
+  const usage = new UsageMeter({ redis, log });
   const front: FrontAppOptions = {
     directory,
     proxy,
@@ -72,6 +74,7 @@ export async function startLocal(environment: LocalEnvironment): Promise<Local> 
     egress,
     log,
     metrics,
+    usage,
   };
   const parts: LocalParts = { environment, storage, connection, metrics, log };
 
@@ -134,7 +137,7 @@ export async function startLocal(environment: LocalEnvironment): Promise<Local> 
     stop: async () => {
       await Promise.all(endpoints.map((endpoint) => endpoint.stop()));
       await Promise.all(servers.map((server) => closeServer(server, ADMIN_CLOSE_MS)));
-      await Promise.all([housekeeping.close(), webhooks.close()]);
+      await Promise.all([housekeeping.close(), webhooks.close(), usage.close()]);
       await pools.destroy();
       await storage.close();
       await egress.close();

@@ -18,6 +18,7 @@ import { type Replica, startReplica } from '../registry/replica.ts';
 import { Pools } from '../relay/pools.ts';
 import { createServer } from '../server.ts';
 import { closeServer, listen } from '../shutdown.ts';
+import { UsageMeter } from '../usage.ts';
 
 export interface ModelEndpointOptions {
   initialConfig: GatewayConfig;
@@ -98,12 +99,15 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
   });
   live.onChange(() => replica.announce());
   const enginePools = new Pools();
+  const meter = new UsageMeter({ redis: connection.redis, log });
+  const usage = meter.of(namespace, name, isQueued(options.initialConfig));
   const worker = buildWorker(options, {
     config: () => live.current,
     slots: replica.slots,
     pool: enginePools.get(options.engineURL),
     isEngineReady: () => health.isHealthy,
     onEngineLost: () => health.suspect(),
+    usage,
   });
   connection.onStateChange((state) => {
     if (state !== 'up') return;
@@ -116,6 +120,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     connection,
     engineReady: () => health.isHealthy,
     metrics,
+    usage,
     log,
     onEngineLost: () => health.suspect(),
     egress: options.egress,
@@ -148,21 +153,26 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
       health.stop();
       live.close();
       await app.close();
+      await meter.close();
       await replica.close();
       await enginePools.destroy();
     },
   };
 }
 
-type WorkerParts = Pick<WorkerOptions, 'config' | 'slots' | 'pool' | 'isEngineReady' | 'onEngineLost'>;
+type WorkerParts = Pick<
+  WorkerOptions,
+  'config' | 'slots' | 'pool' | 'isEngineReady' | 'onEngineLost' | 'usage'
+>;
 
-/** null for kinds of models that nothing is queued for. */
+/** For other kinds of models nothing is ever queued. */
+const isQueued = ({ kind }: GatewayConfig): boolean => kind === 'Image' || kind === 'Video';
+
 function buildWorker(
   { initialConfig, storage, connection, self, metrics, log }: ModelEndpointOptions,
   parts: WorkerParts,
 ): Worker | null {
-  const { kind } = initialConfig;
-  if (kind !== 'Image' && kind !== 'Video') return null;
+  if (!isQueued(initialConfig)) return null;
   return startWorker({ ...parts, redis: connection.redis, storage, pod: self.pod, metrics, log });
 }
 

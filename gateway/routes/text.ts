@@ -15,6 +15,7 @@ import type { GatewayMetrics } from '../metrics.ts';
 import { readJsonBody } from '../middleware/json-body.ts';
 import type { GatewayState } from '../middleware/request-id.ts';
 import type { Settlements } from '../settlements.ts';
+import type { DeploymentUsage } from '../usage.ts';
 import { CHAT_FIELDS, COMPLETION_FIELDS, EMBEDDING_FIELDS, type Fields } from './fields.ts';
 import { readTextRequest, type TextRequest } from './text-request.ts';
 
@@ -25,6 +26,7 @@ export interface TextServices {
   egress: EgressAgent;
   settlements: Settlements;
   metrics: GatewayMetrics;
+  usage: DeploymentUsage;
   /** The engine failed a request: its health is worth a look. */
   onEngineLost?: () => void;
 }
@@ -168,6 +170,8 @@ function settleUsage(answer: Answer, { services, state, request }: EngineRun): v
   const { inputTokens, outputTokens, totalTokens } = usage;
   services.metrics.tokens.add(inputTokens, 'input');
   services.metrics.tokens.add(outputTokens, 'output');
+  services.usage.add('inputTokens', inputTokens);
+  services.usage.add('outputTokens', outputTokens);
   const micros =
     (inputTokens * (pricing.perMillionInputTokens ?? 0) +
       outputTokens * (pricing.perMillionOutputTokens ?? 0)) /

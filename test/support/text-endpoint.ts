@@ -1,4 +1,5 @@
 /** An endpoint in this process: the gateway's real app and server, before a given engine and a real Redis. */
+
 import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
@@ -10,6 +11,7 @@ import { createMetrics, type GatewayMetrics } from '../../gateway/metrics.ts';
 import { ReplicaCapacity } from '../../gateway/registry/replica-capacity.ts';
 import { Slots } from '../../gateway/registry/slots.ts';
 import { createServer } from '../../gateway/server.ts';
+import { DeploymentUsage } from '../../gateway/usage.ts';
 import type { RedisConnection } from '../../redis/client.ts';
 import { publishApiKey } from '../../redis/publication.ts';
 import { describeModel } from './model-replica.ts';
@@ -49,6 +51,7 @@ export async function startTextEndpoint(options: TextEndpointOptions): Promise<T
     engineReady: () => true,
     log: createLog('silent'),
     metrics,
+    usage: new DeploymentUsage(),
     ...more,
   });
   const server = createServer(app.listener, () => config.limits);

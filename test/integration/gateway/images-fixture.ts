@@ -212,11 +212,12 @@ async function startEndpoint(
     egress,
     log,
     metrics,
+    findUsage: () => null,
     ...(!options.isFront && engines),
   });
   const app = new Koa<GatewayState>();
   app.use(identifyRequest());
-  app.use(answerErrors(log, metrics));
+  app.use(answerErrors({ log, metrics, findUsage: () => null }));
   app.use(findRoute(ROUTES));
   app.use((ctx) => {
     ctx.state.keyHash = 'a'.repeat(64);

@@ -51,7 +51,7 @@ export async function startIntake(config: GatewayConfig, redis: RedisClient): Pr
   } as unknown as MediaServices;
   const app = new Koa<GatewayState>();
   app.use(identifyRequest());
-  app.use(answerErrors(createLog('silent'), createMetrics()));
+  app.use(answerErrors({ log: createLog('silent'), metrics: createMetrics(), findUsage: () => null }));
   app.use(findRoute(ROUTES, () => config.kind));
   app.use(requireAvailability(ROUTES, () => config));
   app.use(async ({ state }) => {

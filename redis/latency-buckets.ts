@@ -1,0 +1,31 @@
+/** Times in few counters: which one a time falls into, and what a share of all stayed below. */
+
+/** Upper bounds in milliseconds; one more bucket holds what is longer. */
+export const LATENCY_BOUNDS_MS = [
+  50, 100, 200, 350, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 300_000, 1_800_000,
+] as const;
+
+export function findBucket(milliseconds: number): number {
+  const index = LATENCY_BOUNDS_MS.findIndex((bound) => milliseconds <= bound);
+  return index === -1 ? LATENCY_BOUNDS_MS.length : index;
+}
+
+/**
+ * The time in milliseconds that `share` (0–1) of all stayed below, as if times were spread evenly within a bucket; null
+ * without any. What is in the last bucket counts as its lower bound.
+ */
+export function estimateQuantile(counts: readonly number[], share: number): number | null {
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  if (total === 0) return null;
+  const rank = share * total;
+  let below = 0;
+  for (const [index, count] of counts.entries()) {
+    if (count > 0 && below + count >= rank) {
+      const lower = LATENCY_BOUNDS_MS[index - 1] ?? 0;
+      const upper = LATENCY_BOUNDS_MS[index] ?? lower;
+      return Math.round(lower + ((upper - lower) * (rank - below)) / count);
+    }
+    below += count;
+  }
+  return LATENCY_BOUNDS_MS.at(-1)!;
+}

@@ -1,0 +1,104 @@
+import { expect } from 'chai';
+import { createLog } from '../../../gateway/log.ts';
+import { UsageMeter } from '../../../gateway/usage.ts';
+import type { RedisConnection } from '../../../redis/client.ts';
+import { loadLibrary } from '../../../redis/library.ts';
+import { addUsage, readUsage, type UsageSums } from '../../../redis/usage.ts';
+import { ensureWorkspaceUser } from '../../../redis/users.ts';
+import { connectTo, until } from '../../support/redis-client.ts';
+import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+
+const NOON = Date.parse('2026-03-01T12:00:00Z');
+const MINUTE = 60_000;
+const namespace = 'team';
+
+describe('usage', () => {
+  let server: RedisServer;
+  let admin: RedisConnection;
+  let tenant: RedisConnection;
+
+  before(async () => {
+    server = await startRedis();
+    admin = await connectTo(server);
+    await loadLibrary(admin.redis);
+    await ensureWorkspaceUser(admin.redis, { namespace, username: 'ws:team', password: 'secret' });
+    tenant = await connectTo(server, { username: 'ws:team', password: 'secret', role: 'sidecar' });
+  });
+  after(async () => {
+    await tenant?.close();
+    await admin?.close();
+    await server?.stop();
+  });
+  afterEach(async () => {
+    await admin.redis.del(...(await admin.redis.keys('w:{team}:usage:*')), 'none');
+  });
+
+  const add = (deployment: string, at: number, sums: Parameters<typeof Object.entries>[0]) =>
+    addUsage(tenant.redis, { namespace, deployment, at, sums: new Map(Object.entries(sums)) as UsageSums });
+  const read = (deployments: string[], from: number, to: number, stepSeconds: number) =>
+    readUsage(admin.redis, { namespace, deployments, from, to, stepSeconds });
+
+  it('is added up by minute, with nothing where nothing was', async () => {
+    await add('chat', NOON + 5_000, { requests: 2, inputTokens: 10 });
+    await add('chat', NOON + 50_000, { requests: 1, serverErrors: 1 });
+    await add('chat', NOON + 2 * MINUTE, { requests: 4 });
+    const steps = await read(['chat'], NOON, NOON + 3 * MINUTE, 60);
+    expect(steps.map(({ at, requests }) => [at - NOON, requests])).to.deep.equal([
+      [0, 3],
+      [MINUTE, 0],
+      [2 * MINUTE, 4],
+    ]);
+    expect(steps[0]).to.include({ inputTokens: 10, serverErrors: 1, p50Ms: null, queued: 0 });
+  });
+
+  it('is added up by longer steps, over the ends of hours and days, and over deployments', async () => {
+    const midnight = Date.parse('2026-03-02T00:00:00Z');
+    await add('chat', midnight - 1, { requests: 1 });
+    await add('chat', midnight, { requests: 2 });
+    await add('image', midnight + 4 * MINUTE, { requests: 3 });
+    const both = ['chat', 'image'];
+    const requests = async (from: number, to: number, step: number) =>
+      (await read(both, from, to, step)).map((each) => each.requests);
+    expect(await requests(midnight - 10 * MINUTE, midnight + 10 * MINUTE, 300)).to.deep.equal([0, 1, 5, 0]);
+    expect(await requests(midnight - 60 * MINUTE, midnight + 60 * MINUTE, 3_600)).to.deep.equal([1, 5]);
+    expect(await requests(midnight - 240 * MINUTE, midnight + 60 * MINUTE, 14_400)).to.deep.equal([1, 5]);
+  });
+
+  it('ends: minutes after a day, hours after a month', async () => {
+    await add('chat', NOON, { requests: 1 });
+    const [minutes, hours] = await Promise.all(
+      ['minute', 'hour'].map(async (name) => {
+        const [key] = await admin.redis.keys(`w:{team}:usage:chat:${name}:*`);
+        return admin.redis.ttl(key!);
+      }),
+    );
+    expect(minutes! / 3_600).to.be.within(25, 26);
+    expect(hours! / 86_400).to.be.within(34, 35);
+  });
+
+  it('comes from a meter: requests by outcome, latency, and what waits', async () => {
+    const meter = new UsageMeter({ redis: tenant.redis, log: createLog('silent') });
+    const usage = meter.of(namespace, 'video', true);
+    for (const status of [200, 200, 422, 429, 503]) usage.countRequest(status, 75);
+    await admin.redis.zadd('w:{team}:by:video:queued', 1, 'a', 2, 'b');
+    await meter.close();
+    const now = Date.now();
+    const steps = await read(['video'], now - MINUTE, now + MINUTE, 60);
+    const [step] = steps.filter(({ requests }) => requests > 0);
+    expect(step).to.include({ requests: 5, clientErrors: 1, rateLimited: 1, serverErrors: 1, queued: 2 });
+    expect(step!.p50Ms).to.equal(75);
+  });
+
+  it('waits in memory while Redis is away', async () => {
+    const meter = new UsageMeter({ redis: admin.redis, log: createLog('silent') });
+    meter.of(namespace, 'late').countRequest(200, 10);
+    await server.kill();
+    await meter.flush();
+    await server.restart();
+    await admin.untilUp(5_000);
+    await meter.close();
+    const now = Date.now();
+    const steps = await read(['late'], now - MINUTE, now + MINUTE, 60);
+    expect(steps.reduce((sum, { requests }) => sum + requests, 0)).to.equal(1);
+  });
+});
