@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { workKeys } from '../../../contract/redis-keys.ts';
 import { StoreBroker } from '../../../gateway/storage/store-broker.ts';
+import { until } from '../../support/redis-client.ts';
 import { readEnvelope } from '../../support/text-fixture.ts';
 import { CUSTOMER, DENIED, type ImagesFixture, startImagesFixture } from './images-fixture.ts';
 
@@ -12,8 +13,8 @@ describe('images whose storage fails, while their client waits', () => {
     fixture = await startImagesFixture();
   });
   after(() => fixture?.stop());
-  afterEach(() => {
-    expect(fixture.listSpooled(), 'files left in the spool').to.deep.equal([]);
+  afterEach(async () => {
+    await until(() => fixture.listSpooled().length === 0, 'no file is left in the spool');
   });
 
   const cases = ['url', 'b64_json'].map((responseFormat) => ({ responseFormat }));
