@@ -1,0 +1,34 @@
+/** How a namespace gets its first deployment. */
+import { Code } from '@mantine/core';
+import { Copyable } from '../parts/copyable.tsx';
+import { EmptyState } from '../parts/page-states.tsx';
+import { useNamespace } from '../session.ts';
+
+/** Needs no GPU and no download. */
+const buildManifest = (namespace: string): string => `apiVersion: berth.dev/v1alpha1
+kind: ModelDeployment
+metadata:
+  name: first
+  namespace: ${namespace}
+spec:
+  kind: LLM
+  model:
+    id: berth/first
+  engine:
+    preset: simulator
+  resources:
+    requests: { cpu: 50m, memory: 64Mi }
+    limits: { memory: 256Mi }`;
+
+export function FirstDeployment() {
+  const namespace = useNamespace();
+  return (
+    <EmptyState title="No deployments yet">
+      Save this as <Code>first.yaml</Code> and run <Code>kubectl apply -f first.yaml</Code>. It answers as a
+      model would and needs no GPU; name another engine for a real one.
+      <div style={{ textAlign: 'left', marginTop: '1rem' }}>
+        <Copyable text={buildManifest(namespace)} label="manifest" />
+      </div>
+    </EmptyState>
+  );
+}

@@ -1,0 +1,28 @@
+/** A button that says why it does nothing where the user may not use it; the keyboard still reaches it. */
+import { Button, type ButtonProps, Tooltip } from '@mantine/core';
+import type { MouseEvent, ReactNode } from 'react';
+
+interface AllowedButtonProps extends ButtonProps {
+  isAllowed: boolean | undefined;
+  /** Shown when it is not allowed. */
+  reason: string;
+  onClick?: () => void;
+  type?: 'button' | 'submit';
+  'aria-label'?: string;
+  children: ReactNode;
+}
+
+export function AllowedButton({ isAllowed, reason, onClick, ...rest }: AllowedButtonProps) {
+  if (isAllowed) return <Button onClick={onClick} {...rest} />;
+  return (
+    <Tooltip label={reason} multiline maw="20rem" events={{ hover: true, focus: true, touch: true }}>
+      <Button
+        {...rest}
+        data-disabled
+        aria-disabled
+        aria-description={reason}
+        onClick={(event: MouseEvent) => event.preventDefault()}
+      />
+    </Tooltip>
+  );
+}

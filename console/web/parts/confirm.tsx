@@ -1,0 +1,36 @@
+/** Asks before something that cannot be undone. */
+import { Button, Group, Modal, Stack } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { Fault } from './page-states.tsx';
+
+interface ConfirmProps {
+  isOpen: boolean;
+  title: string;
+  /** What the button says: the deed. */
+  action: string;
+  onConfirm: () => void;
+  onClose: () => void;
+  isPending?: boolean;
+  error?: Error | null;
+  children: ReactNode;
+}
+
+export function Confirm(props: ConfirmProps) {
+  const { isOpen, title, action, onConfirm, onClose, isPending, error, children } = props;
+  return (
+    <Modal opened={isOpen} onClose={onClose} title={title} closeButtonProps={{ 'aria-label': 'Close' }}>
+      <Stack>
+        <div>{children}</div>
+        {error && <Fault error={error} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose} data-autofocus>
+            Keep it
+          </Button>
+          <Button color="red" onClick={onConfirm} loading={isPending}>
+            {action}
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}

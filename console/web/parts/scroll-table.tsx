@@ -1,0 +1,38 @@
+/** A table that scrolls sideways where the screen is narrow, by keyboard too. */
+import { Table } from '@mantine/core';
+import type { ReactNode } from 'react';
+
+interface ScrollTableProps {
+  label: string;
+  minWidth: number;
+  columns: ReactNode[];
+  /** Rows. */
+  children: ReactNode;
+}
+
+export function ScrollTable({ label, minWidth, columns, children }: ScrollTableProps) {
+  return (
+    <Table.ScrollContainer
+      minWidth={minWidth}
+      type="native"
+      role="region"
+      aria-label={`${label}, scrolls sideways`}
+      tabIndex={0}
+    >
+      <Table verticalSpacing="xs" highlightOnHover aria-label={label}>
+        <Table.Thead>
+          <Table.Tr>
+            {columns.map((column, index) => (
+              // The columns of a table never change.
+              // biome-ignore lint/suspicious/noArrayIndexKey: see above
+              <Table.Th key={index} scope="col">
+                {column}
+              </Table.Th>
+            ))}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>{children}</Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  );
+}
