@@ -1,7 +1,7 @@
 /** The console as one visible chain. */
 import Router from '@koa/router';
 import Koa from 'koa';
-import { check, namespaceName } from './bodies.ts';
+import { namespaceName } from './bodies.ts';
 import { ConsoleError } from './error.ts';
 import type { Logger } from './log.ts';
 import { answerErrors, identifyRequest } from './middleware/errors.ts';
@@ -11,9 +11,12 @@ import type { OriginSettings } from './request-origin.ts';
 import { addDeliveryRoutes } from './routes/deliveries.ts';
 import { addDeploymentRoutes } from './routes/deployments.ts';
 import { addKeyRoutes } from './routes/keys.ts';
+import { addPlaygroundRoutes } from './routes/playground.ts';
+import { addRequestRoutes } from './routes/requests.ts';
 import { addSessionRoutes } from './routes/session.ts';
 import { addSigningSecretRoutes } from './routes/signing-secret.ts';
 import { addStorageCredentialRoutes } from './routes/storage-credentials.ts';
+import { addUsageRoutes } from './routes/usage.ts';
 import { addWebhookRoutes } from './routes/webhooks.ts';
 import { buildContentPolicy, buildSecurityHeaders } from './security-headers.ts';
 import type { Services } from './services.ts';
@@ -60,7 +63,8 @@ function serveAPI(services: Services): Koa.Middleware<ConsoleState> {
   addSessionRoutes(router, services);
   const inNamespace = new Router<ConsoleState>({ prefix: '/api/namespaces/:namespace' });
   inNamespace.use(requireSession(services.sessions), async (ctx, next) => {
-    check(ctx.params.namespace, namespaceName);
+    if (!namespaceName.safeParse(ctx.params.namespace).success)
+      throw new ConsoleError('not_found', `"${ctx.params.namespace}" is no name of a namespace.`);
     await next();
   });
   inNamespace.get('/access', async (ctx) => {
@@ -72,6 +76,9 @@ function serveAPI(services: Services): Koa.Middleware<ConsoleState> {
   addDeliveryRoutes(inNamespace, services);
   addSigningSecretRoutes(inNamespace, services);
   addStorageCredentialRoutes(inNamespace, services);
+  addRequestRoutes(inNamespace, services);
+  addUsageRoutes(inNamespace, services);
+  addPlaygroundRoutes(inNamespace, services);
   router.use(inNamespace.routes());
 
   const forgeries = refuseForgeries();
@@ -80,12 +87,9 @@ function serveAPI(services: Services): Koa.Middleware<ConsoleState> {
   return async (ctx, next) => {
     if (ctx.path !== '/api' && !ctx.path.startsWith('/api/')) return next();
     ctx.set('cache-control', 'no-store');
-    await forgeries(ctx, async () => {
-      await routes(ctx as never, async () => {
-        await methods(ctx as never, async () => {
-          throw new ConsoleError('not_found', `There is no ${ctx.path}.`);
-        });
-      });
-    });
+    await forgeries(ctx, () => methods(ctx as never, () => routes(ctx as never, async () => {})));
+    if (ctx.status === 404 && !ctx.body) throw new ConsoleError('not_found', `There is no ${ctx.path}.`);
+    if (ctx.status === 405 || ctx.status === 501)
+      throw new ConsoleError('method_not_allowed', `${ctx.path} takes ${ctx.response.get('allow')} only.`);
   };
 }

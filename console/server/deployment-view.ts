@@ -32,7 +32,8 @@ export function describeDeployment(
 export const isQueued = ({ spec }: ModelDeployment): boolean =>
   spec.kind === 'Image' || spec.kind === 'Video';
 
-const toBaseURL = (url: string): string => `${url.replace(/\/+$/, '').replace(/\/v1$/, '')}/v1`;
+/** What SDKs take, of a deployment's `status.url`. */
+export const toBaseURL = (url: string): string => `${url.replace(/\/+$/, '').replace(/\/v1$/, '')}/v1`;
 
 function describeMedia(spec: ModelDeployment['spec']): DeploymentView['media'] {
   if (spec.kind === 'Image') {

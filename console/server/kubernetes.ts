@@ -167,4 +167,10 @@ function collectionPath({ plural, namespace }: ObjectPlace): string {
   return `${root}/namespaces/${encode(namespace)}/${encode(plural)}`;
 }
 
-const objectPath = (place: ObjectPlace, name: string) => `${collectionPath(place)}/${encode(name)}`;
+/** Names that an API server could take for another path, such as `..`, are of nothing. */
+const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
+
+function objectPath(place: ObjectPlace, name: string): string {
+  if (!NAME.test(name)) throw new KubernetesError(404, { message: `${place.plural} "${name}" not found` });
+  return `${collectionPath(place)}/${encode(name)}`;
+}

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Middleware } from 'koa';
 import sirv from 'sirv';
+import { ConsoleError } from './error.ts';
 import { buildContentPolicy } from './security-headers.ts';
 import type { ConsoleState } from './state.ts';
 
@@ -32,10 +33,8 @@ export function servePage(folder: string, { plainHTTP }: { plainHTTP: boolean })
   });
 
   return async (ctx) => {
-    if (ctx.method !== 'GET' && ctx.method !== 'HEAD') {
-      ctx.status = 405;
-      return;
-    }
+    if (ctx.method !== 'GET' && ctx.method !== 'HEAD')
+      throw new ConsoleError('method_not_allowed', 'The page is read only.');
     const isPage = ctx.path === '/' || ctx.path.endsWith('.html');
     if (!isPage && (await serveAsset(ctx, serveFile))) return;
     // A file that is not there must not look like one that is.

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { connectRedis } from '../../redis/client.ts';
 import { Access } from './access.ts';
 import { createApp } from './app.ts';
+import { Endpoints } from './endpoints.ts';
 import type { ConsoleEnvironment } from './environment.ts';
 import { Kubernetes } from './kubernetes.ts';
 import { createLog, type Logger } from './log.ts';
@@ -39,7 +40,9 @@ export async function startConsole(
   const { redis } = connection;
   const kubernetes = new Kubernetes({ url: env.kubernetesURL, ca: env.kubernetesCA });
   const access = new Access(kubernetes);
+  const endpoints = new Endpoints({ redis, frontURL: env.frontURL });
   const services = {
+    endpoints,
     kubernetes,
     redis,
     access,
@@ -62,7 +65,7 @@ export async function startConsole(
     port,
     stop: async () => {
       await closeServer(server);
-      await Promise.all([connection.close(), kubernetes.close()]);
+      await Promise.all([connection.close(), kubernetes.close(), endpoints.close()]);
     },
   };
 }

@@ -1,6 +1,7 @@
 /** What the routes share. */
 import type { RedisClient } from '../../redis/client.ts';
 import type { Access } from './access.ts';
+import type { Endpoints } from './endpoints.ts';
 import type { Kubernetes } from './kubernetes.ts';
 import type { Namespaces } from './namespaces.ts';
 import type { OwnSecrets } from './own-secrets.ts';
@@ -13,4 +14,5 @@ export interface Services {
   access: Access;
   namespaces: Namespaces;
   ownSecrets: OwnSecrets;
+  endpoints: Endpoints;
 }

@@ -34,8 +34,6 @@ export const answerErrors =
   async (ctx, next) => {
     try {
       await next();
-      if (ctx.status === 405)
-        throw new ConsoleError('method_not_allowed', `${ctx.method} is not served here.`);
     } catch (error) {
       const told = await translate(error, ctx, { log, sessions });
       ctx.status = told.status;

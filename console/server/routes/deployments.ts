@@ -3,7 +3,7 @@ import type Router from '@koa/router';
 import type { ModelDeployment } from '../../../contract/model-deployment.ts';
 import { modelDeploymentResource } from '../../../contract/model-deployment.ts';
 import type { RedisClient } from '../../../redis/client.ts';
-import { countQueue } from '../../../redis/console-queue.ts';
+import { countQueue } from '../../../redis/console-reads.ts';
 import type { DeploymentView } from '../../api.ts';
 import { describeDeployment, isQueued, parseDeployment } from '../deployment-view.ts';
 import type { Services } from '../services.ts';

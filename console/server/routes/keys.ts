@@ -4,7 +4,7 @@ import type Router from '@koa/router';
 import { type APIKey, apiKey, apiKeyResource } from '../../../contract/api-key.ts';
 import { hashApiKey } from '../../../contract/identity.ts';
 import { API_VERSION } from '../../../contract/kubernetes-types.ts';
-import { readKeyUsage } from '../../../redis/console-queue.ts';
+import { readKeyUsage } from '../../../redis/console-reads.ts';
 import type { KeyUsage, KeyView, NewKeyView } from '../../api.ts';
 import { keyChangeBody, newKeyBody, readBody } from '../bodies.ts';
 import type { Services } from '../services.ts';

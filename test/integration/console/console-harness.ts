@@ -1,5 +1,6 @@
 /** What the console's tests share: a real API server with RBAC, a real Redis, a console, people who sign in. */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type IncomingHttpHeaders, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
@@ -46,7 +47,27 @@ export interface ConsoleHarness {
   makeToken(namespace: string, account: string, seconds?: number): Promise<string>;
   person(origin?: string): Person;
   signIn(token: string, namespace?: string): Promise<Person>;
+  /** With any headers, which fetch would not send, and the path as it is. */
+  rawCall(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+    to?: RunningConsole,
+  ): Promise<RawAnswer>;
 }
+
+export interface RawAnswer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: the shape is what a test looks at
+  body: any;
+}
+
+/** All keys of Redis that match. */
+export const keysOf = ({ redis }: ConsoleHarness, pattern: string): Promise<string[]> =>
+  redis.redis.keys(pattern);
 
 /** What the chart's ClusterRole for members grants. */
 const MEMBER_RULES = [
@@ -211,6 +232,27 @@ export function useConsole(): ConsoleHarness {
       return { namespace, token: await makeToken(namespace, account) };
     },
     person,
+    rawCall: (method, path, body, headers = {}, to = first) =>
+      new Promise((resolve, reject) => {
+        const text = body === undefined ? '' : JSON.stringify(body);
+        const sent = { [CSRF_HEADER]: '1', 'content-type': 'application/json', ...headers };
+        const call = request(
+          { port: to.port, host: '127.0.0.1', method, path, headers: sent },
+          async (response) => {
+            const chunks = await response.toArray();
+            const answer = Buffer.concat(chunks).toString();
+            const isJSON = response.headers['content-type']?.startsWith('application/json');
+            resolve({
+              status: response.statusCode!,
+              headers: response.headers,
+              text: answer,
+              body: isJSON ? JSON.parse(answer) : null,
+            });
+          },
+        );
+        call.on('error', reject);
+        call.end(text);
+      }),
     signIn: async (token, namespace) => {
       const someone = person();
       const answer = await someone.call('POST', '/api/session', { token, namespace });

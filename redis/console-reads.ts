@@ -1,5 +1,5 @@
-/** What the console's pages count in Redis. */
-import { workKeys } from '../contract/redis-keys.ts';
+/** What the console's pages read in Redis. */
+import { configKeys, workKeys } from '../contract/redis-keys.ts';
 import type { RedisClient } from './client.ts';
 
 /** Requests of a deployment that wait and that run. */
@@ -31,4 +31,19 @@ export async function readKeyUsage(
     redis.get(keys.tpd(sha256, Math.floor(now / DAY_MS))),
   ]);
   return { requestsThisMinute: Number(requests ?? 0), tokensToday: Number(tokens ?? 0) };
+}
+
+/** Deployments that are published, or were and had requests, by name. */
+export async function readDeploymentNames(redis: RedisClient, namespace: string): Promise<string[]> {
+  const [published, requested] = await Promise.all([
+    redis.hkeys(configKeys(namespace).deployments),
+    redis.zrevrange(workKeys(namespace).deployments, 0, -1),
+  ]);
+  return [...new Set([...published, ...requested])].sort();
+}
+
+/** Millionths that a workspace may spend in all; null = unlimited. */
+export async function readGrantedMicros(redis: RedisClient, namespace: string): Promise<number | null> {
+  const granted = await redis.hget(configKeys(namespace).workspace, 'creditMicros');
+  return granted === null ? null : Number(granted);
 }

@@ -1,0 +1,49 @@
+/** What deployments served over time, and what is left to spend. */
+import type Router from '@koa/router';
+import { z } from 'zod';
+import { formatAmount } from '../../../contract/quantity.ts';
+import { readSpentMicros } from '../../../redis/calls.ts';
+import type { RedisClient } from '../../../redis/client.ts';
+import { readDeploymentNames, readGrantedMicros } from '../../../redis/console-reads.ts';
+import { readUsage } from '../../../redis/usage.ts';
+import { type CreditView, USAGE_RANGES, type UsageRange, type UsageView } from '../../api.ts';
+import { check } from '../bodies.ts';
+import type { Services } from '../services.ts';
+import { type ConsoleState, sessionOf } from '../state.ts';
+
+const HOUR = 3_600;
+const DAY = 24 * HOUR;
+/** In seconds; some hundred points each. */
+const RANGES: Record<UsageRange, { length: number; step: number }> = {
+  '1h': { length: HOUR, step: 60 },
+  '6h': { length: 6 * HOUR, step: 300 },
+  '24h': { length: DAY, step: 900 },
+  '7d': { length: 7 * DAY, step: HOUR },
+  '30d': { length: 30 * DAY, step: 6 * HOUR },
+};
+
+const query = z.object({ deployment: z.string().optional(), range: z.enum(USAGE_RANGES).default('24h') });
+
+export function addUsageRoutes(router: Router<ConsoleState>, { access, redis }: Services): void {
+  router.get('/usage', async (ctx) => {
+    const { namespace = '' } = ctx.params;
+    const { deployment, range } = check(ctx.query, query);
+    await access.require(sessionOf(ctx), namespace, 'readUsage');
+    const { length, step } = RANGES[range];
+    const deployments = deployment ? [deployment] : await readDeploymentNames(redis, namespace);
+    const to = Date.now();
+    const question = { namespace, deployments, from: to - (length - step) * 1_000, to, stepSeconds: step };
+    const [steps, credit] = await Promise.all([readUsage(redis, question), readCredit(redis, namespace)]);
+    const points = steps.map(({ at, ...sums }) => ({ ...sums, at: new Date(at).toISOString() }));
+    ctx.body = { stepSeconds: step, points, credit } satisfies UsageView;
+  });
+}
+
+async function readCredit(redis: RedisClient, namespace: string): Promise<CreditView> {
+  const [granted, spent] = await Promise.all([
+    readGrantedMicros(redis, namespace),
+    readSpentMicros(redis, namespace),
+  ]);
+  if (granted === null) return { granted: null, remaining: null };
+  return { granted: formatAmount(granted), remaining: formatAmount(granted - spent) };
+}

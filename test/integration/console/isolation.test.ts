@@ -1,0 +1,190 @@
+/** A member sees and changes their own namespace, by every path of the API, and no other. */
+import { expect } from 'chai';
+import { configKeys, deliveryKeys, globalKeys, workKeys } from '../../../contract/redis-keys.ts';
+import { type Person, useConsole } from './console-harness.ts';
+
+const ID = `req_${'0'.repeat(32)}`;
+/** Of an S3-shaped credential. */
+const KEYS = { accessKeyId: 'AKIA', secretAccessKey: 'secret' };
+
+/** Every path below a namespace: method, path, body, what its own member gets. */
+const PATHS: [string, string, unknown, number][] = [
+  ['GET', 'deployments', undefined, 200],
+  ['GET', 'deployments/llm', undefined, 200],
+  ['POST', 'deployments/llm/v1/chat/completions', {}, 502],
+  ['GET', 'deployments/llm/v1/models', undefined, 502],
+  ['GET', 'keys', undefined, 200],
+  ['POST', 'keys', { name: 'mine' }, 201],
+  ['PATCH', 'keys/theirs', { disabled: true }, 200],
+  ['DELETE', 'keys/theirs', undefined, 204],
+  ['GET', 'webhooks', undefined, 200],
+  ['POST', 'webhooks', { name: 'mine', url: 'https://example.com/' }, 201],
+  ['PATCH', 'webhooks/theirs', { enabled: false }, 200],
+  ['POST', 'webhooks/theirs/test', undefined, 409],
+  ['DELETE', 'webhooks/theirs', undefined, 204],
+  ['POST', 'signing-secret/roll', undefined, 200],
+  ['GET', 'deliveries', undefined, 200],
+  ['GET', 'requests', undefined, 200],
+  ['GET', `requests/llm/${ID}`, undefined, 200],
+  ['POST', `requests/llm/${ID}/cancel`, undefined, 502],
+  ['GET', 'usage', undefined, 200],
+  ['GET', 'storage-credentials', undefined, 200],
+  ['POST', 'storage-credentials', { name: 'mine', bucket: 'results', ...KEYS }, 201],
+  ['POST', 'storage-credentials/theirs/verify', undefined, 200],
+  ['DELETE', 'storage-credentials/theirs', undefined, 204],
+];
+
+describe("the console's tenancy", function () {
+  this.timeout(60_000);
+  const console = useConsole();
+  let member: { namespace: string; token: string };
+  let stranger: Person;
+
+  const make = async (plural: string, name: string, spec: object) => {
+    const path = `/apis/berth.dev/v1alpha1/namespaces/${member.namespace}/${plural}`;
+    const answer = await console.kube('POST', path, {
+      apiVersion: 'berth.dev/v1alpha1',
+      kind: {
+        apikeys: 'APIKey',
+        webhookendpoints: 'WebhookEndpoint',
+        storagecredentials: 'StorageCredential',
+        modeldeployments: 'ModelDeployment',
+      }[plural],
+      metadata: { name, namespace: member.namespace },
+      spec,
+    });
+    expect(answer.status, JSON.stringify(answer.body)).to.equal(201);
+  };
+
+  before(async () => {
+    member = await console.makeMember();
+    await make('apikeys', 'theirs', {});
+    await make('webhookendpoints', 'theirs', { url: 'https://example.com/hook' });
+    await make('storagecredentials', 'theirs', { bucket: 'theirs', secret: 'keys' });
+    await make('modeldeployments', 'llm', {
+      kind: 'LLM',
+      model: { id: 'm' },
+      engine: { preset: 'simulator' },
+    });
+    // Nothing listens there: what gets that far was allowed.
+    const status = { url: 'http://127.0.0.1:9' };
+    const at = `/apis/berth.dev/v1alpha1/namespaces/${member.namespace}/modeldeployments/llm/status`;
+    expect((await console.kube('PATCH', at, { status })).status).to.equal(200);
+    const { redis } = console.redis;
+    const { namespace } = member;
+    await redis.hset(workKeys(namespace).request(ID), {
+      deployment: 'llm',
+      status: 'queued',
+      modality: 'image',
+      queued_at: Date.now(),
+      registration_id: 1,
+    });
+    await redis.zadd(workKeys(namespace).deployments, 0, 'llm');
+    await redis.zadd(workKeys(namespace).index('llm', 'all'), 1, ID);
+    await redis.hset(configKeys(namespace).workspace, 'creditMicros', 5_000_000);
+    await redis.zadd(deliveryKeys(namespace).log, 1, 'dlv_1');
+    await redis.hset(deliveryKeys(namespace).delivery('dlv_1'), {
+      event: 'evt_1',
+      type: 'request.completed',
+      request: ID,
+      url: 'https://example.com/',
+      endpoint: '',
+      state: 'pending',
+      attempts: 0,
+      created_at: 1,
+    });
+    await redis.sadd(globalKeys.workspaces, namespace);
+    stranger = await console.signIn((await console.makeMember()).token);
+  });
+
+  for (const [method, path, body] of PATHS)
+    it(`answers 403 to a stranger's ${method} ${path}`, async () => {
+      const before = await describeNamespace();
+      const answer = await stranger.call(method, `/api/namespaces/${member.namespace}/${path}`, body);
+      expect([answer.status, answer.body.error.code]).to.deep.equal([403, 'permission_denied']);
+      expect(JSON.stringify(answer.body)).to.not.contain('example.com');
+      expect(await describeNamespace()).to.deep.equal(before);
+    });
+
+  for (const [method, path, body, status] of PATHS)
+    it(`answers ${status} to a member's ${method} ${path}`, async () => {
+      const someone = await console.signIn(member.token);
+      const answer = await someone.call(method, `/api/namespaces/${member.namespace}/${path}`, body);
+      expect(answer.status, JSON.stringify(answer.body)).to.equal(status);
+    }).timeout(20_000);
+
+  it('does not tell strangers of other namespaces', async () => {
+    const { body } = await stranger.call('GET', '/api/session');
+    expect(body.namespaces).to.have.length(1).and.not.contain(member.namespace);
+    const access = await stranger.call('GET', `/api/namespaces/${member.namespace}/access`);
+    expect(new Set(Object.values(access.body))).to.deep.equal(new Set([false]));
+  });
+
+  it('tells members what they may do', async () => {
+    const someone = await console.signIn(member.token);
+    const access = await someone.call('GET', `/api/namespaces/${member.namespace}/access`);
+    expect(new Set(Object.values(access.body))).to.deep.equal(new Set([true]));
+  });
+
+  it('refuses to begin in a namespace that the user cannot see', async () => {
+    const { token } = await console.makeMember();
+    const answer = await console
+      .person()
+      .call('POST', '/api/session', { token, namespace: member.namespace });
+    expect([answer.status, answer.body.error.param]).to.deep.equal([403, 'namespace']);
+    expect(answer.headers.getSetCookie()).to.deep.equal([]);
+  });
+
+  it('finds namespaces that a user may see beyond their own', async () => {
+    const { namespace, token } = await console.makeMember();
+    const binding = await console.kube(
+      'POST',
+      `/apis/rbac.authorization.k8s.io/v1/namespaces/${member.namespace}/rolebindings`,
+      {
+        metadata: { name: `guest-${namespace}` },
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'berth-member' },
+        subjects: [
+          {
+            kind: 'Group',
+            name: `system:serviceaccounts:${namespace}`,
+            apiGroup: 'rbac.authorization.k8s.io',
+          },
+        ],
+      },
+    );
+    expect(binding.status).to.equal(201);
+    const guest = await console.signIn(token);
+    const { body } = await guest.call('GET', '/api/session');
+    expect(body.namespaces).to.deep.equal([namespace, member.namespace]);
+  });
+
+  it('shows an administrator the namespaces that hold something of Berth', async () => {
+    const { token } = console.api.controlPlane;
+    const admin = await console.signIn(token);
+    const { body } = await admin.call('GET', '/api/session');
+    expect(body.namespaces).to.contain(member.namespace).and.not.contain('kube-system');
+  });
+
+  for (const name of ['..', '.', '%2e%2e', 'a%2f..%2fb', '%ff', 'A', '-'])
+    it(`answers 404 for the name ${name}`, async () => {
+      const someone = await console.signIn(member.token);
+      const headers = { cookie: someone.cookie, origin: console.origin };
+      for (const path of [
+        `/api/namespaces/${member.namespace}/keys/${name}`,
+        `/api/namespaces/${name}/keys/x`,
+      ]) {
+        const answer = await console.rawCall('DELETE', path, undefined, headers);
+        expect([path, answer.status]).to.deep.equal([path, 404]);
+      }
+    });
+
+  /** All that a stranger could have changed. */
+  const describeNamespace = async () => {
+    const lists = ['apikeys', 'webhookendpoints', 'storagecredentials'].map(
+      (plural) => `/apis/berth.dev/v1alpha1/namespaces/${member.namespace}/${plural}`,
+    );
+    lists.push(`/api/v1/namespaces/${member.namespace}/secrets`);
+    const answers = await Promise.all(lists.map((path) => console.kube('GET', path)));
+    return answers.map(({ body }) => body.items.map((item: { metadata: object }) => item.metadata));
+  };
+});
