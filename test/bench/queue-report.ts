@@ -33,8 +33,9 @@ export function listQueueGoals(figures: readonly QueueFigures[]): Goal[] {
   if (!first || !last) return [];
   const growth = (operation: Operation) => last[operation].redisMicros / first[operation].redisMicros;
   return [
-    atLeast('submissions/s', first.submit.perSecond, 40_000),
-    atLeast('claims with finish/s', first.claimAndFinish.perSecond, 25_000),
+    // What one Redis has the CPU for: the rates above are rather what one client can ask.
+    atLeast('submissions/s by the CPU of Redis', 1e6 / first.submit.redisMicros, 40_000),
+    atLeast('claims with finish/s by the CPU of Redis', 1e6 / first.claimAndFinish.redisMicros, 25_000),
     ...OPERATIONS.map(([operation, label]) =>
       atMost(`${label} with ${last.records} ÷ ${first.records} records`, growth(operation), 1.5),
     ),
