@@ -62,6 +62,7 @@ export async function describeCluster(
     redisURL: await readRedisURL(cluster),
     webhooks: await describeWebhooks(cluster),
     console: null,
+    objectsURL: null,
     cluster: { kubeconfig: cluster.kubeconfig, exec: cluster.exec },
   };
 }

@@ -14,6 +14,7 @@ export function writeGuide(endpoints: EndpointsFile): string {
     '',
     ...examples,
     ...writeWebhook(endpoints, prefix),
+    ...writeConsole(endpoints),
     `All addresses and keys: .berth/endpoints.json. Another key: make key RPM=60 TPD=100000`,
   ].join('\n');
 }
@@ -25,6 +26,9 @@ function listDeployments(entries: EndpointEntry[]): string[] {
     return `  ${entry.name.padEnd(width)}  ${entry.kind.padEnd(9)}  ${entry.baseURL}${note}`;
   });
 }
+
+const writeConsole = ({ console }: EndpointsFile): string[] =>
+  console === null ? [] : [`Console: ${console.url} – sign in with the token`, `  ${console.token}`, ''];
 
 const RECEIVER_PORT = 4000;
 

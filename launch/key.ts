@@ -2,9 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { apiKeySpec } from '../contract/api-key.ts';
 import { hashApiKey } from '../contract/identity.ts';
-import { connectRedis } from '../redis/client.ts';
-import { publishApiKey } from '../redis/publication.ts';
-import { type EndpointsFile, readEndpoints } from './endpoints-file.ts';
+import { readEndpoints } from './endpoints-file.ts';
 import { DEFAULT_NAMESPACE } from './local-plan.ts';
 
 export interface KeyRequest {
@@ -40,22 +38,6 @@ function readRequest(env: NodeJS.ProcessEnv, key: string): KeyRequest {
   };
 }
 
-async function publishLocally(endpoints: EndpointsFile, request: KeyRequest): Promise<void> {
-  const connection = connectRedis({ url: endpoints.redisURL, name: 'key', role: 'local' });
-  try {
-    await connection.untilUp(5_000);
-    await publishApiKey(connection.redis, request.namespace, request.sha256, {
-      n: request.name,
-      rpm: request.rpm,
-      tpd: request.tpd,
-      exp: request.expiresAt ? Math.floor(Date.parse(request.expiresAt) / 1000) : 0,
-      off: 0,
-    });
-  } finally {
-    await connection.close();
-  }
-}
-
 async function main(): Promise<void> {
   const endpoints = readEndpoints();
   if (!endpoints) throw new Error('nothing runs here: start make run or make cluster first');
@@ -64,7 +46,10 @@ async function main(): Promise<void> {
   if (endpoints.mode === 'cluster') {
     const { applyKey } = await import('./cluster-key.ts');
     await applyKey(endpoints, request);
-  } else await publishLocally(endpoints, request);
+  } else {
+    const { createLocalKey } = await import('./local-key.ts');
+    await createLocalKey(endpoints, request);
+  }
   console.log(key);
 }
 

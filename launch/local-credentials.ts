@@ -1,11 +1,12 @@
 /** The StorageCredentials of `make run`: those of the manifests and the example's, verified as the operator has it done. */
 import { deriveId, workspaceDataKey } from '../contract/identity.ts';
 import { configKeys, type PublishedCredential } from '../contract/redis-keys.ts';
+import type { StorageCredential } from '../contract/storage-credential.ts';
 import { type StorageKeys, sealStorageKeys } from '../contract/storage-keys.ts';
 import type { EgressSettings } from '../gateway/egress/agent.ts';
 import { S3Store } from '../gateway/storage/s3-store.ts';
 import type { CustomerBucket } from './local-buckets.ts';
-import type { Manifests } from './manifests.ts';
+import type { Secret } from './manifests.ts';
 
 /** As it is published, with its keys not yet sealed. */
 export interface LocalCredential extends Omit<PublishedCredential, 'sealed' | 'verified'> {
@@ -13,28 +14,27 @@ export interface LocalCredential extends Omit<PublishedCredential, 'sealed' | 'v
   keys: StorageKeys;
 }
 
-/** Throws for one whose Secret is not among the manifests. */
-export function listCredentials({ storageCredentials, secrets }: Manifests): LocalCredential[] {
-  return storageCredentials.map(({ metadata: { namespace, name }, spec }) => {
-    const secret = secrets.find((secret) => secret.namespace === namespace && secret.name === spec.secret);
-    const { accessKeyId, secretAccessKey } = secret?.texts ?? {};
-    if (!accessKeyId || !secretAccessKey)
-      throw new Error(
-        `StorageCredential/${name}: Secret ${spec.secret} with accessKeyId and secretAccessKey is missing`,
-      );
-    return {
-      v: 1,
-      namespace,
-      name,
-      id: spec.id ?? deriveId('StorageCredential', namespace, name),
-      endpoint: spec.endpoint ?? null,
-      region: spec.region,
-      bucket: spec.bucket,
-      prefix: spec.prefix,
-      pathStyle: spec.pathStyle,
-      keys: { accessKeyId, secretAccessKey },
-    };
-  });
+/** Throws where its Secret is not there, or lacks the keys. */
+export function resolveCredential(
+  { metadata: { namespace, name }, spec }: StorageCredential,
+  secrets: readonly Secret[],
+): LocalCredential {
+  const secret = secrets.find((secret) => secret.namespace === namespace && secret.name === spec.secret);
+  const { accessKeyId, secretAccessKey } = secret?.texts ?? {};
+  if (!accessKeyId || !secretAccessKey)
+    throw new Error(`Secret ${spec.secret} with accessKeyId and secretAccessKey is missing`);
+  return {
+    v: 1,
+    namespace,
+    name,
+    id: spec.id ?? deriveId('StorageCredential', namespace, name),
+    endpoint: spec.endpoint ?? null,
+    region: spec.region,
+    bucket: spec.bucket,
+    prefix: spec.prefix,
+    pathStyle: spec.pathStyle,
+    keys: { accessKeyId, secretAccessKey },
+  };
 }
 
 export const toCredential = (bucket: CustomerBucket, namespace: string): LocalCredential => ({

@@ -18,6 +18,9 @@ const ADMIN_OFFSET = 91;
 const METRICS_OFFSET = 92;
 const STORAGE_OFFSET = 93;
 const BUCKETS_OFFSET = 94;
+const API_OFFSET = 95;
+const CONSOLE_OFFSET = 96;
+const CONSOLE_METRICS_OFFSET = 97;
 
 export interface PlannedDeployment {
   config: GatewayConfig;
@@ -39,6 +42,10 @@ export interface LocalPlan {
   storagePort: number;
   /** Of the S3 server that stands for a customer's. */
   bucketsPort: number;
+  /** Of what stands for the cluster's API server. */
+  apiPort: number;
+  consolePort: number;
+  consoleMetricsPort: number;
 }
 
 /** Ports for every deployment, in the order of the manifests; throws for an engine that cannot run here. */
@@ -51,6 +58,9 @@ export function planLocal(deployments: ModelDeployment[], basePort: number): Loc
     metricsPort: basePort + METRICS_OFFSET,
     storagePort: basePort + STORAGE_OFFSET,
     bucketsPort: basePort + BUCKETS_OFFSET,
+    apiPort: basePort + API_OFFSET,
+    consolePort: basePort + CONSOLE_OFFSET,
+    consoleMetricsPort: basePort + CONSOLE_METRICS_OFFSET,
   };
 }
 
@@ -88,13 +98,15 @@ export interface LocalInstance {
   masterKey: string;
   /** Of the default workspace. */
   signingSecret: string;
+  /** What signs in to the console. */
+  consoleToken: string;
   credentials: { namespace: string; id: number; bucket: string; fault: string | null }[];
   /** Of the S3 server, where there is one. */
   buckets: { endpoint: string; bucket: string; keys: StorageKeys }[];
 }
 
 export function describeEndpoints(instance: LocalInstance): EndpointsFile {
-  const { plan, masterKey, signingSecret, credentials, buckets } = instance;
+  const { plan, masterKey, signingSecret, consoleToken, credentials, buckets } = instance;
   const entries = plan.deployments.map((planned) => describeDeployment(planned, masterKey));
   const ofNamespace = (namespace: string) => {
     const deployments = entries.filter((entry) => entry.namespace === namespace);
@@ -112,7 +124,8 @@ export function describeEndpoints(instance: LocalInstance): EndpointsFile {
     s3: buckets[0] ? { endpoint: buckets[0].endpoint, bucket: buckets[0].bucket, ...buckets[0].keys } : null,
     redisURL: `redis://${LOOPBACK}:${plan.redisPort}`,
     webhooks: { signingSecret, receiverHost: LOOPBACK, plainHTTP: true },
-    console: null,
+    console: { url: `http://${LOOPBACK}:${plan.consolePort}`, token: consoleToken },
+    objectsURL: `http://${LOOPBACK}:${plan.apiPort}`,
     cluster: null,
   };
 }

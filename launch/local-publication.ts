@@ -1,9 +1,14 @@
 /** Tells the gateways of `make run` what the operator tells those of a cluster, by the same functions. */
 import { hashApiKey, workspaceDataKey, workspacePrefix } from '../contract/identity.ts';
-import { SIGNING_SECRET_FIELD } from '../contract/names.ts';
+import {
+  API_KEY_SECRET_FIELD,
+  apiKeySecretName,
+  SIGNING_SECRET_FIELD,
+  SIGNING_SECRET_NAME,
+} from '../contract/names.ts';
 import { parseAmount } from '../contract/quantity.ts';
 import type { PublishedEndpoint, PublishedKey } from '../contract/redis-keys.ts';
-import { connectRedis, type RedisClient } from '../redis/client.ts';
+import { connectRedis, type RedisClient, type RedisConnection } from '../redis/client.ts';
 import { loadLibrary } from '../redis/library.ts';
 import {
   publishApiKeys,
@@ -19,7 +24,7 @@ import { readDeployments } from '../redis/published.ts';
 import { type Child, readLogTail } from './child-process.ts';
 import { sealCredential, type VerifiedCredential } from './local-credentials.ts';
 import { deriveLocalKey, deriveLocalSigningSecret, LOOPBACK, type LocalPlan } from './local-plan.ts';
-import type { Manifests } from './manifests.ts';
+import type { Manifests, Secret } from './manifests.ts';
 
 const REDIS_START_MS = 15_000;
 /** The launcher's own keys are for tests and tools: no limit that these would meet. */
@@ -30,69 +35,76 @@ export interface LocalPublication {
   plan: LocalPlan;
   manifests: Manifests;
   masterKey: string;
-  redis: Child;
+  /** Of the namespace. */
   credentials: VerifiedCredential[];
 }
 
-/** Publishes configuration, workspaces and keys to a Redis that is starting. */
-export async function publishLocal(publication: LocalPublication): Promise<void> {
-  const { plan, manifests, masterKey } = publication;
-  const connection = connectRedis({
-    url: `redis://${LOOPBACK}:${plan.redisPort}`,
-    name: 'launcher',
-    role: 'local',
-  });
+/** Connects to a Redis that is starting. */
+export async function connectLocalRedis(plan: LocalPlan, redis: Child): Promise<RedisConnection> {
+  const url = `redis://${LOOPBACK}:${plan.redisPort}`;
+  const connection = connectRedis({ url, name: 'launcher', role: 'local' });
   try {
-    await connection.untilUp(REDIS_START_MS).catch((error: Error) => {
-      throw new Error(`${error.message}; the end of its log:\n${readLogTail(publication.redis)}`);
-    });
-    const namespaces = new Set(plan.deployments.map(({ config }) => config.namespace));
-    for (const namespace of namespaces) await publishNamespace(connection.redis, namespace, publication);
-    await loadLibrary(connection.redis);
-    await publishEpoch(connection.redis, masterKey.slice(0, 8));
-  } finally {
+    await connection.untilUp(REDIS_START_MS);
+    return connection;
+  } catch (error) {
     await connection.close();
+    throw new Error(`${(error as Error).message}; the end of its log:\n${readLogTail(redis)}`);
   }
+}
 
-  async function publishNamespace(redis: RedisClient, namespace: string, { plan }: LocalPublication) {
-    const configs = plan.deployments
-      .map(({ config }) => config)
-      .filter((config) => config.namespace === namespace);
-    const names = new Set(configs.map(({ name }) => name));
-    for (const [name] of await readDeployments(redis, namespace))
-      if (!names.has(name)) await removeDeployment(redis, namespace, name);
-    for (const config of configs) await publishDeployment(redis, config);
-    await publishWorkspace(redis, namespace, {
-      creditMicros: findCredit(manifests, namespace),
-      ownerEmail: findWorkspace(manifests, namespace)?.spec.ownerEmail ?? null,
-      signingSecret: {
-        secret: findSigningSecret(manifests, namespace, masterKey),
-        dataKey: workspaceDataKey(masterKey, namespace),
-      },
-    });
-    await publishEndpoints(redis, namespace, listWebhooks(manifests, namespace));
-    await publishApiKeys(redis, namespace, listKeys(manifests, namespace, masterKey));
-    const credentials = publication.credentials.filter((credential) => credential.namespace === namespace);
-    await publishCredentials(
-      redis,
-      namespace,
-      credentials.map((credential) => sealCredential(credential, masterKey)),
-    );
-    await publishRequestPrefix(redis, workspacePrefix(masterKey, namespace));
-  }
+/** Once all namespaces are published: gateways may serve. */
+export async function endPublication(redis: RedisClient, masterKey: string): Promise<void> {
+  await loadLibrary(redis);
+  await publishEpoch(redis, masterKey.slice(0, 8));
+}
+
+/** Publishes a namespace's configuration, workspace, keys, endpoints and credentials, exactly as they are now. */
+export async function publishNamespace(
+  redis: RedisClient,
+  namespace: string,
+  { plan, manifests, masterKey, credentials }: LocalPublication,
+): Promise<void> {
+  const configs = plan.deployments
+    .map(({ config }) => config)
+    .filter((config) => config.namespace === namespace);
+  const names = new Set(configs.map(({ name }) => name));
+  for (const [name] of await readDeployments(redis, namespace))
+    if (!names.has(name)) await removeDeployment(redis, namespace, name);
+  for (const config of configs) await publishDeployment(redis, config);
+  await publishWorkspace(redis, namespace, {
+    creditMicros: findCredit(manifests, namespace),
+    ownerEmail: findWorkspace(manifests, namespace)?.spec.ownerEmail ?? null,
+    signingSecret: {
+      secret: findSigningSecret(manifests, namespace, masterKey),
+      dataKey: workspaceDataKey(masterKey, namespace),
+    },
+  });
+  await publishEndpoints(redis, namespace, listWebhooks(manifests, namespace));
+  await publishApiKeys(redis, namespace, listKeys(manifests, namespace, masterKey));
+  const sealed = credentials.map((credential) => sealCredential(credential, masterKey));
+  await publishCredentials(redis, namespace, sealed);
+  await publishRequestPrefix(redis, workspacePrefix(masterKey, namespace));
 }
 
 const findWorkspace = (manifests: Manifests, namespace: string) =>
   manifests.workspaces.find(({ metadata }) => metadata.namespace === namespace);
 
-/** The one of the Secret that the Workspace names, where it is in the manifests. */
+const findText = (
+  { secrets }: Manifests,
+  { namespace, name }: Pick<Secret, 'namespace' | 'name'>,
+  field: string,
+): string | undefined =>
+  secrets.find((secret) => secret.namespace === namespace && secret.name === name)?.texts[field];
+
+/** The one of the Secret that the Workspace names, or of the namespace's own; derived where there is none. */
 export function findSigningSecret(manifests: Manifests, namespace: string, masterKey: string): string {
-  const wanted = findWorkspace(manifests, namespace)?.spec.signingSecret;
-  const secret = manifests.secrets.find((each) => each.namespace === namespace && each.name === wanted);
-  return secret?.texts[SIGNING_SECRET_FIELD] ?? deriveLocalSigningSecret(masterKey, namespace);
+  const name = findWorkspace(manifests, namespace)?.spec.signingSecret ?? SIGNING_SECRET_NAME;
+  return (
+    findText(manifests, { namespace, name }, SIGNING_SECRET_FIELD) ??
+    deriveLocalSigningSecret(masterKey, namespace)
+  );
 }
 
-/** Their addresses are judged where they are dialled. */
 function listWebhooks(manifests: Manifests, namespace: string): Map<string, PublishedEndpoint> {
   const own = manifests.webhookEndpoints.filter(({ metadata }) => metadata.namespace === namespace);
   return new Map(own.map(({ metadata, spec }) => [metadata.name, { v: 1, ...spec }]));
@@ -113,9 +125,16 @@ function listKeys(manifests: Manifests, namespace: string, masterKey: string): M
     off: 0,
   });
   for (const { metadata, spec } of manifests.apiKeys) {
-    if (metadata.namespace !== namespace || spec.sha256 === undefined) continue;
+    if (metadata.namespace !== namespace) continue;
+    const made = findText(
+      manifests,
+      { namespace, name: apiKeySecretName(metadata.name) },
+      API_KEY_SECRET_FIELD,
+    );
+    const sha256 = spec.sha256 ?? (made && hashApiKey(made));
+    if (!sha256) continue;
     const exp = spec.expiresAt === undefined ? 0 : Math.floor(Date.parse(spec.expiresAt) / 1000);
-    keys.set(spec.sha256, {
+    keys.set(sha256, {
       n: metadata.name,
       rpm: spec.rpm,
       tpd: spec.tpd,

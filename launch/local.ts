@@ -7,9 +7,11 @@ import { type Child, startChild, stopChild, waitForURL } from './child-process.t
 import { readEndpoints, removeEndpoints, writeEndpoints } from './endpoints-file.ts';
 import { findBasePort } from './free-ports.ts';
 import { writeGuide } from './guide.ts';
+import { startLocalCluster } from './local-api/local-cluster.ts';
 import { canServeBuckets, describeBuckets, readyURL, startBuckets } from './local-buckets.ts';
-import { listCredentials, toCredential, verifyCredential } from './local-credentials.ts';
-import { LOCAL_EGRESS, startGateway } from './local-gateway.ts';
+import { CONSOLE_TOKEN_FILE, ensurePage, startConsole } from './local-console.ts';
+import { toCredential } from './local-credentials.ts';
+import { startGateway } from './local-gateway.ts';
 import {
   DEFAULT_NAMESPACE,
   describeEndpoints,
@@ -18,7 +20,7 @@ import {
   type PlannedDeployment,
   planLocal,
 } from './local-plan.ts';
-import { findSigningSecret, publishLocal } from './local-publication.ts';
+import { connectLocalRedis, endPublication } from './local-publication.ts';
 import { startLocalRedis } from './local-redis.ts';
 import { readManifests } from './manifests.ts';
 
@@ -28,6 +30,8 @@ const ENDPOINTS = `${STATE_FOLDER}/endpoints.json`;
 const DEFAULT_PORT = 8100;
 
 const children: Child[] = [];
+/** What this process holds open itself. */
+const services: (() => Promise<void>)[] = [];
 
 async function main(): Promise<void> {
   refuseSecondInstance();
@@ -36,7 +40,10 @@ async function main(): Promise<void> {
     listPorts(planLocal(manifests.deployments, port)),
   );
   const plan = planLocal(manifests.deployments, base);
-  const masterKey = readMasterKey();
+  const masterKey = readMadeSecret(FRONT_SECRET_FILES.masterKey);
+
+  // Built beside everything else, and only where its sources changed.
+  const page = ensurePage(STATE_FOLDER).catch((error: Error) => error);
 
   const redis = startLocalRedis(plan.redisPort, `${STATE_FOLDER}/redis`);
   children.push(redis);
@@ -44,21 +51,47 @@ async function main(): Promise<void> {
   children.push(...simulators);
   const buckets = canServeBuckets() ? describeBuckets(plan.bucketsPort) : [];
   if (buckets.length > 0) await serveBuckets(plan.bucketsPort);
-  const examples = buckets.map((bucket) => toCredential(bucket, DEFAULT_NAMESPACE));
-  const credentials = await Promise.all(
-    [...examples, ...listCredentials(manifests)].map((credential) =>
-      verifyCredential(credential, LOCAL_EGRESS),
-    ),
-  );
-  for (const { name, fault } of credentials.slice(examples.length))
-    if (fault !== null) console.error(`StorageCredential/${name} is not verified: ${fault}`);
-  await publishLocal({ plan, manifests, masterKey, redis, credentials });
-  await serveAll(plan);
 
-  const signingSecret = findSigningSecret(manifests, DEFAULT_NAMESPACE, masterKey);
-  const endpoints = describeEndpoints({ plan, masterKey, signingSecret, credentials, buckets });
+  const examples = buckets.map((bucket) => toCredential(bucket, DEFAULT_NAMESPACE));
+  const token = readMadeSecret(CONSOLE_TOKEN_FILE);
+  const connection = await connectLocalRedis(plan, redis);
+  services.push(() => connection.close());
+  const api = await startLocalCluster({
+    manifests,
+    examples,
+    plan,
+    masterKey,
+    token,
+    redis: connection.redis,
+    folder: STATE_FOLDER,
+  });
+  services.push(() => api.close());
+  for (const { name, fault } of api.listFaults())
+    if (examples.every((example) => example.name !== name))
+      console.error(`StorageCredential/${name} is not verified: ${fault}`);
+  await endPublication(connection.redis, masterKey);
+  await serveAll(plan);
+  await serveConsole(plan, await page);
+
+  const instance = { plan, masterKey, buckets, consoleToken: token };
+  const endpoints = describeEndpoints({
+    ...instance,
+    signingSecret: api.findSigningSecret(DEFAULT_NAMESPACE),
+    credentials: api.listCredentials(),
+  });
   writeEndpoints(endpoints, ENDPOINTS);
   console.log(`\n${writeGuide(endpoints)}\n\nCtrl-C stops it. Logs: ${STATE_FOLDER}/logs/\n`);
+}
+
+/** Endpoints serve without it. */
+async function serveConsole(plan: LocalPlan, page: string | Error): Promise<void> {
+  if (page instanceof Error) {
+    console.error(`There is no console: ${page.message}`);
+    return;
+  }
+  const console_ = startConsole(plan, { folder: STATE_FOLDER, page });
+  children.push(console_);
+  await waitForURL(console_, `http://${LOOPBACK}:${plan.consolePort}/readyz`);
 }
 
 function refuseSecondInstance(): void {
@@ -74,6 +107,9 @@ const listPorts = (plan: LocalPlan): number[] => [
   plan.metricsPort,
   plan.storagePort,
   plan.bucketsPort,
+  plan.apiPort,
+  plan.consolePort,
+  plan.consoleMetricsPort,
   ...plan.deployments.flatMap(({ port, enginePort, controlPort }) => [
     port,
     enginePort,
@@ -81,9 +117,9 @@ const listPorts = (plan: LocalPlan): number[] => [
   ]),
 ];
 
-/** Made once, so that keys survive a restart. */
-function readMasterKey(): string {
-  const path = join(STATE_FOLDER, FRONT_SECRET_FILES.masterKey);
+/** Made once, so that keys and sign-ins survive a restart. */
+function readMadeSecret(file: string): string {
+  const path = join(STATE_FOLDER, file);
   if (!existsSync(path)) {
     mkdirSync(STATE_FOLDER, { recursive: true });
     writeFileSync(path, randomBytes(32).toString('base64url'), { mode: 0o600 });
@@ -123,7 +159,10 @@ async function serveAll(plan: LocalPlan): Promise<void> {
 /** Gateway first, so that nothing is served by half; Redis last. */
 async function stopAll(): Promise<void> {
   removeEndpoints(ENDPOINTS);
-  for (const child of children.toReversed()) await stopChild(child);
+  const [redis, ...others] = children;
+  for (const child of others.reverse()) await stopChild(child);
+  for (const close of services.reverse()) await close();
+  if (redis) await stopChild(redis);
 }
 
 let isStopping = false;

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { workspaceDataKey } from '../../../contract/identity.ts';
 import { configKeys } from '../../../contract/redis-keys.ts';
 import { openStorageKeys } from '../../../contract/storage-keys.ts';
-import { listCredentials, sealCredential } from '../../../launch/local-credentials.ts';
+import { resolveCredential, sealCredential } from '../../../launch/local-credentials.ts';
 import { readManifests } from '../../../launch/manifests.ts';
 
 const MASTER_KEY = 'k'.repeat(43);
@@ -32,7 +32,8 @@ describe('a StorageCredential among the manifests of make run', () => {
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
   const list = (yaml: string) => {
     writeFileSync(join(folder, 'storage.yaml'), yaml);
-    return listCredentials(readManifests([folder]));
+    const { storageCredentials, secrets } = readManifests([folder]);
+    return storageCredentials.map((credential) => resolveCredential(credential, secrets));
   };
 
   it('takes its keys from its Secret, whichever way they stand there', () => {

@@ -15,7 +15,7 @@ describe('what make run serves of its examples', () => {
   ];
   const keys = { accessKeyId: 'key', secretAccessKey: 'secret' };
   const buckets = [{ endpoint: 'http://127.0.0.2:8194', bucket: 'customer', keys }];
-  const instance = { plan, masterKey: MASTER_KEY, signingSecret: 'whsec_local' };
+  const instance = { plan, masterKey: MASTER_KEY, signingSecret: 'whsec_local', consoleToken: 'sign-in' };
   const endpoints = describeEndpoints({ ...instance, credentials, buckets });
   const ofKind = (kind: string) => endpoints.deployments.filter((entry) => entry.kind === kind);
 

@@ -1,0 +1,71 @@
+/** The console of `make run`, and the page that it serves, built when its sources changed. */
+import { existsSync, globSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { CONSOLE_ENV } from '../contract/console-environment.ts';
+import { type Child, readLogTail, startChild } from './child-process.ts';
+import { LOOPBACK, type LocalPlan } from './local-plan.ts';
+
+const WEB = 'console/web';
+const BUILT = join(WEB, 'dist');
+const CACHE = 'node_modules/.cache';
+const SOURCES = [`${WEB}/**/*.{ts,tsx,css,html,svg}`, 'console/api.ts', 'contract/*.ts', 'package-lock.json'];
+
+/** The folder of the page; builds it first where a source is newer. Throws with the end of the log. */
+export async function ensurePage(folder: string): Promise<string> {
+  if (isCurrent()) return resolve(BUILT);
+  // Moved when it is whole, so that nobody ever serves half a page.
+  mkdirSync(CACHE, { recursive: true });
+  const fresh = mkdtempSync(join(CACHE, 'console-page-'));
+  try {
+    const child = startChild({
+      name: 'page of the console',
+      command: process.execPath,
+      args: [
+        'node_modules/vite/bin/vite.js',
+        'build',
+        '-c',
+        `${WEB}/vite.config.ts`,
+        '--outDir',
+        resolve(fresh),
+      ],
+      env: {},
+      logPath: join(folder, 'logs', 'console-page.log'),
+    });
+    await child.ended;
+    if (child.process.exitCode !== 0)
+      throw new Error(`the console's page was not built:\n${readLogTail(child)}`);
+    rmSync(BUILT, { recursive: true, force: true });
+    renameSync(fresh, BUILT);
+  } finally {
+    rmSync(fresh, { recursive: true, force: true });
+  }
+  return resolve(BUILT);
+}
+
+function isCurrent(): boolean {
+  const page = join(BUILT, 'index.html');
+  if (!existsSync(page)) return false;
+  const builtAt = statSync(page).mtimeMs;
+  return globSync(SOURCES, { exclude: [`${BUILT}/**`] }).every((path) => statSync(path).mtimeMs <= builtAt);
+}
+
+export function startConsole(plan: LocalPlan, { folder, page }: { folder: string; page: string }): Child {
+  return startChild({
+    name: 'console',
+    command: process.execPath,
+    args: ['console/server/main.ts'],
+    env: {
+      [CONSOLE_ENV.host]: LOOPBACK,
+      [CONSOLE_ENV.port]: String(plan.consolePort),
+      [CONSOLE_ENV.metricsPort]: String(plan.consoleMetricsPort),
+      [CONSOLE_ENV.webFolder]: page,
+      [CONSOLE_ENV.kubernetesURL]: `http://${LOOPBACK}:${plan.apiPort}`,
+      [CONSOLE_ENV.tokenPath]: resolve(folder, CONSOLE_TOKEN_FILE),
+      [CONSOLE_ENV.redisURL]: `redis://${LOOPBACK}:${plan.redisPort}`,
+    },
+    logPath: join(folder, 'logs', 'console.log'),
+  });
+}
+
+/** In the state folder. */
+export const CONSOLE_TOKEN_FILE = 'console-token';
