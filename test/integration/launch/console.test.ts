@@ -16,7 +16,11 @@ describe('the console of make run', () => {
   async function signIn(): Promise<string> {
     const response = await call('/api/session', {
       method: 'POST',
-      headers: { 'content-type': 'application/json', [CSRF_HEADER]: '1' },
+      headers: {
+        'content-type': 'application/json',
+        [CSRF_HEADER]: '1',
+        origin: stack.endpoints.console!.url,
+      },
       body: JSON.stringify({ token: stack.endpoints.console!.token }),
     });
     expect(response.status).to.equal(200);
