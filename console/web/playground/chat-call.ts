@@ -1,0 +1,34 @@
+/** One streamed chat completion by the playground. */
+import { CallError, send } from '../call.ts';
+import { readEvents } from './event-stream.ts';
+
+export interface ChatMessage {
+  role: 'user' | 'assistant';
+  content: string;
+}
+
+interface Chunk {
+  choices?: { delta?: { content?: string | null }; finish_reason?: string | null }[];
+  error?: { code?: string; message?: string };
+}
+
+/** Tells of each piece of the answer as it comes. Answers why it ended: 'stop', 'length'… Throws CallError. */
+export async function streamChat(
+  path: string,
+  request: { model: string; messages: ChatMessage[] },
+  onText: (text: string) => void,
+  signal: AbortSignal,
+): Promise<string> {
+  const response = await send('POST', path, { ...request, stream: true }, signal);
+  let ending: string | null = null;
+  for await (const data of readEvents(response.body!)) {
+    if (data === '[DONE]') return ending ?? 'stop';
+    const { choices = [], error }: Chunk = JSON.parse(data);
+    if (error) throw new CallError(502, error.code ?? 'upstream_error', error.message ?? 'The model failed.');
+    const [choice] = choices;
+    if (choice?.delta?.content) onText(choice.delta.content);
+    ending = choice?.finish_reason ?? ending;
+  }
+  if (ending === null) throw new CallError(502, 'upstream_error', 'The answer broke off before its end.');
+  return ending;
+}

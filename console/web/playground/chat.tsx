@@ -1,0 +1,136 @@
+/** A conversation with a chat model, as it is written. */
+import { Button, Group, Paper, Stack, Text, Textarea } from '@mantine/core';
+import { type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from 'react';
+import type { DeploymentView } from '../../api.ts';
+import { AllowedButton } from '../parts/allowed-button.tsx';
+import { Fault } from '../parts/page-states.tsx';
+import { type ChatMessage, streamChat } from './chat-call.ts';
+import type { Permission } from './playground.tsx';
+
+export function ChatPlayground(props: { deployment: DeploymentView; path: string; permission: Permission }) {
+  const { deployment, path, permission } = props;
+  const [messages, setMessages] = useState<ChatMessage[]>([]);
+  const [prompt, setPrompt] = useState('');
+  const [note, setNote] = useState('');
+  const [error, setError] = useState<Error | null>(null);
+  const [running, setRunning] = useState<AbortController | null>(null);
+  const log = useRef<HTMLDivElement>(null);
+  const input = useRef<HTMLTextAreaElement>(null);
+
+  // Who leaves wants no more of the answer.
+  useEffect(() => () => running?.abort(), [running]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what was added last is to be seen
+  useEffect(() => {
+    log.current?.scrollTo({ top: log.current.scrollHeight });
+  }, [messages]);
+
+  const ask = async (asked: ChatMessage[]) => {
+    const controller = new AbortController();
+    setRunning(controller);
+    setError(null);
+    setNote('');
+    let content = '';
+    const show = (piece: string) => {
+      content += piece;
+      setMessages([...asked, { role: 'assistant', content }]);
+    };
+    setMessages(asked);
+    try {
+      const body = { model: deployment.modelId, messages: asked };
+      const ending = await streamChat(`${path}/chat/completions`, body, show, controller.signal);
+      if (ending === 'length') setNote('The answer was cut at its greatest length.');
+    } catch (failure) {
+      if (controller.signal.aborted) setNote('Stopped.');
+      else setError(failure as Error);
+    }
+    setRunning(null);
+    input.current?.focus();
+  };
+  const submit = (event?: FormEvent) => {
+    event?.preventDefault();
+    if (!prompt.trim() || running || !permission.isAllowed) return;
+    setPrompt('');
+    void ask([...messages, { role: 'user', content: prompt.trim() }]);
+  };
+  const submitByEnter = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    submit();
+  };
+  const last = messages.at(-1);
+  const canRetry = !running && error !== null && last?.role === 'user';
+
+  return (
+    <Stack>
+      <Stack
+        ref={log}
+        gap="xs"
+        mah="55vh"
+        style={{ overflowY: 'auto' }}
+        role="log"
+        tabIndex={0}
+        aria-label="Conversation"
+        aria-busy={running !== null}
+      >
+        {messages.length === 0 && <Text c="dimmed">Ask something. Nothing of it is kept.</Text>}
+        {messages.map((message, index) => (
+          // Messages are only ever added at the end.
+          // biome-ignore lint/suspicious/noArrayIndexKey: see above
+          <Message key={index} message={message} />
+        ))}
+        {running && last?.role === 'user' && <Text c="dimmed">The model is thinking…</Text>}
+        {note && <Text c="dimmed">{note}</Text>}
+      </Stack>
+      {error && <Fault error={error} onRetry={canRetry ? () => void ask(messages) : undefined} />}
+      <form onSubmit={submit}>
+        <Stack gap="xs">
+          <Textarea
+            ref={input}
+            label="Message"
+            description="Enter sends, Shift+Enter begins a new line"
+            value={prompt}
+            onChange={(event) => setPrompt(event.currentTarget.value)}
+            onKeyDown={submitByEnter}
+            autosize
+            minRows={2}
+            maxRows={8}
+          />
+          <Group>
+            {running ? (
+              <Button color="red" variant="light" onClick={() => running.abort()}>
+                Stop
+              </Button>
+            ) : (
+              <AllowedButton type="submit" {...permission}>
+                Send
+              </AllowedButton>
+            )}
+            <Button
+              variant="default"
+              disabled={messages.length === 0 || running !== null}
+              onClick={() => {
+                setMessages([]);
+                setError(null);
+                setNote('');
+                input.current?.focus();
+              }}
+            >
+              Begin anew
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Stack>
+  );
+}
+
+function Message({ message: { role, content } }: { message: ChatMessage }) {
+  return (
+    <Paper withBorder p="sm" radius="md">
+      <Text size="xs" c="dimmed" fw={600}>
+        {role === 'user' ? 'You' : 'Model'}
+      </Text>
+      <Text style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>{content}</Text>
+    </Paper>
+  );
+}

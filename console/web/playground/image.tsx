@@ -1,0 +1,102 @@
+/** Pictures made at once, or in the background where that takes too long. */
+import { Button, FileInput, Group, NumberInput, Select, Stack, Textarea } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { CallError, call } from '../call.ts';
+import { AllowedButton } from '../parts/allowed-button.tsx';
+import { Fault } from '../parts/page-states.tsx';
+import { FollowedRequest } from '../requests/followed-request.tsx';
+import { buildForm } from './media-form.ts';
+import { type Picture, Pictures } from './pictures.tsx';
+import type { PlaygroundProps } from './playground.tsx';
+
+const MOST_PICTURES = 4;
+/** Every replica is busy, or the time for an answer is over: both are no matter in the background. */
+const BUSY = [429, 504];
+
+/** `data` at once, `id` in the background. */
+interface ImageAnswer {
+  data?: Picture[];
+  id?: string;
+}
+
+export function ImagePlayground({ deployment, path, permission }: PlaygroundProps) {
+  const { sizes = [], imageInput = false, textInput = true } = deployment.media ?? {};
+  const [prompt, setPrompt] = useState('');
+  const [size, setSize] = useState<string | null>(sizes[0] ?? null);
+  const [count, setCount] = useState<number | string>(1);
+  const [image, setImage] = useState<File | null>(null);
+
+  const make = useMutation({
+    mutationFn: (inBackground: boolean) => {
+      const fields = { model: deployment.modelId, prompt, size, n: Number(count) || 1 };
+      const search = inBackground ? '?async=true' : '';
+      return image
+        ? call<ImageAnswer>('POST', `${path}/images/edits${search}`, buildForm({ ...fields, image }))
+        : call<ImageAnswer>('POST', `${path}/images/generations${search}`, {
+            ...fields,
+            size: size ?? undefined,
+          });
+    },
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (permission.isAllowed) make.mutate(false);
+  };
+  const isBusy = make.error instanceof CallError && BUSY.includes(make.error.status);
+
+  return (
+    <Stack align="flex-start">
+      <form onSubmit={submit} style={{ width: '100%' }}>
+        <Stack align="flex-start">
+          <Textarea
+            label="Prompt"
+            value={prompt}
+            onChange={(event) => setPrompt(event.currentTarget.value)}
+            required
+            autosize
+            minRows={2}
+            maxRows={8}
+            w="100%"
+          />
+          <Group align="flex-end">
+            <Select label="Size" data={sizes} value={size} onChange={setSize} allowDeselect={false} w={150} />
+            <NumberInput
+              label="Pictures"
+              value={count}
+              onChange={setCount}
+              min={1}
+              max={MOST_PICTURES}
+              allowDecimal={false}
+              w={110}
+            />
+            {imageInput && (
+              <FileInput
+                label="Picture to change"
+                placeholder={textInput ? 'None' : 'Choose one'}
+                accept="image/png,image/jpeg,image/webp"
+                value={image}
+                onChange={setImage}
+                required={!textInput}
+                clearable
+                clearButtonProps={{ 'aria-label': 'Take the picture away' }}
+                w={220}
+              />
+            )}
+          </Group>
+          <AllowedButton type="submit" loading={make.isPending} {...permission}>
+            Make
+          </AllowedButton>
+        </Stack>
+      </form>
+      {make.error && <Fault error={make.error} />}
+      {isBusy && (
+        <Button variant="default" onClick={() => make.mutate(true)}>
+          Make it in the background
+        </Button>
+      )}
+      {make.data?.data && <Pictures pictures={make.data.data} prompt={prompt} />}
+      {make.data?.id && <FollowedRequest deployment={deployment.name} id={make.data.id} />}
+    </Stack>
+  );
+}

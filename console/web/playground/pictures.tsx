@@ -1,0 +1,27 @@
+/** Pictures of an answer. */
+import { Anchor, Image, SimpleGrid, Stack } from '@mantine/core';
+
+export interface Picture {
+  url?: string;
+  b64_json?: string;
+}
+
+export function Pictures({ pictures, prompt }: { pictures: Picture[]; prompt: string }) {
+  return (
+    <SimpleGrid cols={{ base: 1, sm: pictures.length > 1 ? 2 : 1 }} role="status" aria-label="Pictures made">
+      {pictures.map(({ url, b64_json }, index) => {
+        const source = url ?? `data:image/png;base64,${b64_json}`;
+        return (
+          // Pictures of one answer stay as they are.
+          // biome-ignore lint/suspicious/noArrayIndexKey: see above
+          <Stack key={index} gap={4}>
+            <Image src={source} alt={`Picture ${index + 1}: ${prompt}`} radius="sm" w="auto" maw="100%" />
+            <Anchor href={source} target="_blank" rel="noreferrer" download size="sm">
+              Download picture {index + 1}
+            </Anchor>
+          </Stack>
+        );
+      })}
+    </SimpleGrid>
+  );
+}

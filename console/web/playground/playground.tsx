@@ -1,0 +1,49 @@
+/** A place to try a deployment, by its kind. */
+import { Alert, Stack } from '@mantine/core';
+import type { ComponentType } from 'react';
+import type { DeploymentView } from '../../api.ts';
+import { useAccess, useBase } from '../session.ts';
+import { ChatPlayground } from './chat.tsx';
+import { EmbeddingPlayground } from './embedding.tsx';
+import { ImagePlayground } from './image.tsx';
+import { VideoPlayground } from './video.tsx';
+
+/** As AllowedButton takes it. */
+export interface Permission {
+  isAllowed: boolean | undefined;
+  reason: string;
+}
+
+export interface PlaygroundProps {
+  deployment: DeploymentView;
+  /** Of the deployment's endpoint, with /v1. */
+  path: string;
+  permission: Permission;
+}
+
+const BY_KIND: Record<DeploymentView['kind'], ComponentType<PlaygroundProps>> = {
+  LLM: ChatPlayground,
+  Embedding: EmbeddingPlayground,
+  Image: ImagePlayground,
+  Video: VideoPlayground,
+};
+
+export function Playground({ deployment }: { deployment: DeploymentView }) {
+  const base = useBase();
+  const { usePlayground: isAllowed } = useAccess();
+  const KindPlayground = BY_KIND[deployment.kind];
+  return (
+    <Stack maw="48rem">
+      {deployment.state !== 'ready' && (
+        <Alert color="yellow" title={`The deployment is ${deployment.state}`}>
+          {deployment.message || 'It may not answer yet.'}
+        </Alert>
+      )}
+      <KindPlayground
+        deployment={deployment}
+        path={`${base}/deployments/${encodeURIComponent(deployment.name)}/v1`}
+        permission={{ isAllowed, reason: 'You may not use the playground in this namespace.' }}
+      />
+    </Stack>
+  );
+}

@@ -1,0 +1,99 @@
+/** A video, made in the background and shown when it is done. */
+import { FileInput, Group, NumberInput, Select, Stack, Text, Textarea } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { call } from '../call.ts';
+import { AllowedButton } from '../parts/allowed-button.tsx';
+import { Fault } from '../parts/page-states.tsx';
+import { FollowedRequest } from '../requests/followed-request.tsx';
+import { buildForm } from './media-form.ts';
+import type { PlaygroundProps } from './playground.tsx';
+
+const DEFAULT_SECONDS = 4;
+const DEFAULT_FPS = 24;
+
+export function VideoPlayground({ deployment, path, permission }: PlaygroundProps) {
+  const { sizes = [], imageInput = false, textInput = true, native = null } = deployment.media ?? {};
+  const [prompt, setPrompt] = useState('');
+  const [size, setSize] = useState<string | null>(sizes[0] ?? null);
+  const [seconds, setSeconds] = useState<number | string>(native?.seconds ?? DEFAULT_SECONDS);
+  const [fps, setFPS] = useState<number | string>(native?.fps ?? DEFAULT_FPS);
+  const [image, setImage] = useState<File | null>(null);
+
+  const make = useMutation({
+    mutationFn: () => {
+      const fields = { model: deployment.modelId, prompt, size, seconds, fps, input_reference: image };
+      return call<{ id: string }>('POST', `${path}/videos`, buildForm(fields));
+    },
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (permission.isAllowed) make.mutate();
+  };
+
+  return (
+    <Stack align="flex-start">
+      <form onSubmit={submit} style={{ width: '100%' }}>
+        <Stack align="flex-start">
+          <Textarea
+            label="Prompt"
+            value={prompt}
+            onChange={(event) => setPrompt(event.currentTarget.value)}
+            required
+            autosize
+            minRows={2}
+            maxRows={8}
+            w="100%"
+          />
+          <Group align="flex-end">
+            <Select label="Size" data={sizes} value={size} onChange={setSize} allowDeselect={false} w={150} />
+            {!native && (
+              <>
+                <NumberInput
+                  label="Seconds"
+                  value={seconds}
+                  onChange={setSeconds}
+                  min={0.5}
+                  max={60}
+                  w={110}
+                />
+                <NumberInput
+                  label="Frames a second"
+                  value={fps}
+                  onChange={setFPS}
+                  min={1}
+                  max={60}
+                  allowDecimal={false}
+                  w={140}
+                />
+              </>
+            )}
+            {imageInput && (
+              <FileInput
+                label="First picture"
+                placeholder={textInput ? 'None' : 'Choose one'}
+                accept="image/png,image/jpeg,image/webp"
+                value={image}
+                onChange={setImage}
+                required={!textInput}
+                clearable
+                clearButtonProps={{ 'aria-label': 'Take the picture away' }}
+                w={220}
+              />
+            )}
+          </Group>
+          {native && (
+            <Text size="sm" c="dimmed">
+              This model makes videos of {native.seconds} s at {native.fps} frames a second.
+            </Text>
+          )}
+          <AllowedButton type="submit" loading={make.isPending} {...permission}>
+            Make
+          </AllowedButton>
+        </Stack>
+      </form>
+      {make.error && <Fault error={make.error} />}
+      {make.data && <FollowedRequest key={make.data.id} deployment={deployment.name} id={make.data.id} />}
+    </Stack>
+  );
+}

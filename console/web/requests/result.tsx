@@ -1,0 +1,37 @@
+/** What a request made: pictures, or a video to play. */
+import { Anchor, Image, Stack, Text } from '@mantine/core';
+import type { RequestDetail } from '../../api.ts';
+
+export function Result({ request }: { request: RequestDetail }) {
+  const { modality, status, outputURLs, errorCode, errorMessage } = request;
+  if (status === 'failed')
+    return (
+      <div role="alert">
+        <Text fw={600}>It failed: {errorCode}</Text>
+        <Text size="sm">{errorMessage}</Text>
+      </div>
+    );
+  if (status === 'canceled') return <Text c="dimmed">It was canceled before it began.</Text>;
+  if (status !== 'succeeded') return <Text c="dimmed">Its result will be shown here.</Text>;
+  if (outputURLs.length === 0) return <Text c="dimmed">Its result is not kept any more.</Text>;
+  return (
+    <Stack>
+      {outputURLs.map((url, index) => {
+        const label = `${modality === 'video' ? 'Video' : 'Picture'} ${outputURLs.length > 1 ? index + 1 : ''}`;
+        return (
+          <Stack key={new URL(url, location.href).pathname} gap={4}>
+            {modality === 'video' ? (
+              // biome-ignore lint/a11y/useMediaCaption: models make no captions
+              <video src={url} controls playsInline aria-label={label} style={{ maxWidth: '100%' }} />
+            ) : (
+              <Image src={url} alt={label} radius="sm" w="auto" maw="100%" />
+            )}
+            <Anchor href={url} target="_blank" rel="noreferrer" download size="sm">
+              Download {label.toLowerCase()}
+            </Anchor>
+          </Stack>
+        );
+      })}
+    </Stack>
+  );
+}
