@@ -1,5 +1,108 @@
-import { Page } from '../parts/page.tsx';
+/** The namespace's API keys: what each has used, new ones, their end. */
+import { Code, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { KeyView } from '../../api.ts';
+import { call } from '../call.ts';
+import { KeyRow } from '../keys/key-row.tsx';
+import { NewKeyDialog } from '../keys/new-key.tsx';
+import { AllowedButton } from '../parts/allowed-button.tsx';
+import { Confirm } from '../parts/confirm.tsx';
+import { Loaded, Page } from '../parts/page.tsx';
+import { EmptyState, Fault } from '../parts/page-states.tsx';
+import { ScrollTable } from '../parts/scroll-table.tsx';
+import { useAccess, useBase } from '../session.ts';
+
+const COLUMNS = ['Name', 'State', 'Requests this minute', 'Tokens today', 'Ends', 'Made', 'Actions'];
 
 export function KeysPage() {
-  return <Page title="Keys">{null}</Page>;
+  const base = useBase();
+  const { manageKeys } = useAccess();
+  const [isMaking, { open, close }] = useDisclosure();
+  const query = useQuery({
+    queryKey: [base, 'keys'],
+    queryFn: ({ signal }) => call<KeyView[]>('GET', `${base}/keys`, undefined, signal),
+  });
+  return (
+    <Page
+      title="API keys"
+      about="Any of them opens every deployment of this namespace."
+      actions={
+        <AllowedButton
+          isAllowed={manageKeys}
+          reason="You may not make API keys in this namespace."
+          onClick={open}
+        >
+          New key
+        </AllowedButton>
+      }
+    >
+      <NewKeyDialog isOpen={isMaking} onClose={close} />
+      <Loaded query={query}>
+        {(keys) =>
+          keys.length === 0 ? (
+            <EmptyState title="No keys yet">
+              Programs send one as <Code>Authorization: Bearer …</Code>. Make the first with “New key”.
+            </EmptyState>
+          ) : (
+            <KeyTable keys={keys} mayManage={manageKeys} />
+          )
+        }
+      </Loaded>
+    </Page>
+  );
+}
+
+function KeyTable({ keys, mayManage }: { keys: KeyView[]; mayManage: boolean | undefined }) {
+  const base = useBase();
+  const cache = useQueryClient();
+  const [leaving, setLeaving] = useState<KeyView | null>(null);
+  const [isAsking, { open, close }] = useDisclosure();
+  const refresh = () => cache.invalidateQueries({ queryKey: [base, 'keys'] });
+  const findPath = ({ name }: KeyView) => `${base}/keys/${encodeURIComponent(name)}`;
+  const toggle = useMutation({
+    mutationFn: (key: KeyView) => call('PATCH', findPath(key), { disabled: !key.disabled }),
+    onSettled: refresh,
+  });
+  const revoke = useMutation({
+    mutationFn: (key: KeyView) => call('DELETE', findPath(key)),
+    onSuccess: close,
+    onSettled: refresh,
+  });
+  return (
+    <>
+      {toggle.error && <Fault error={toggle.error} />}
+      <ScrollTable label="API keys" minWidth={900} columns={COLUMNS}>
+        {keys.map((key) => (
+          <KeyRow
+            key={key.name}
+            apiKey={key}
+            mayManage={mayManage}
+            isPending={toggle.isPending && toggle.variables.name === key.name}
+            onToggle={() => toggle.mutate(key)}
+            onRevoke={() => {
+              revoke.reset();
+              setLeaving(key);
+              open();
+            }}
+          />
+        ))}
+      </ScrollTable>
+      <Confirm
+        isOpen={isAsking}
+        title={`Revoke ${leaving?.name}?`}
+        action="Revoke"
+        onConfirm={() => leaving && revoke.mutate(leaving)}
+        onClose={close}
+        isPending={revoke.isPending}
+        error={revoke.error}
+      >
+        <Text size="sm">
+          Whoever uses this key is refused from now on. It cannot be brought back; to stop it for a while,
+          disable it.
+        </Text>
+      </Confirm>
+    </>
+  );
 }

@@ -1,0 +1,93 @@
+/** One key: what it may, what it has used, whether it works. */
+import { Group, Progress, Stack, Table, Text } from '@mantine/core';
+import type { KeyView } from '../../api.ts';
+import { AllowedButton } from '../parts/allowed-button.tsx';
+import { Moment } from '../parts/moment.tsx';
+import { StateBadge } from '../parts/state-badge.tsx';
+
+interface KeyRowProps {
+  apiKey: KeyView;
+  mayManage: boolean | undefined;
+  isPending: boolean;
+  onToggle: () => void;
+  onRevoke: () => void;
+}
+
+const REASON = 'You may not change API keys in this namespace.';
+
+export function KeyRow({ apiKey, mayManage, isPending, onToggle, onRevoke }: KeyRowProps) {
+  const { name, rpm, tpd, expiresAt, disabled, message, createdAt, usage } = apiKey;
+  const state = findState(apiKey);
+  return (
+    <Table.Tr>
+      <Table.Th scope="row" fw={500} style={{ overflowWrap: 'anywhere' }}>
+        {name}
+      </Table.Th>
+      <Table.Td>
+        <StateBadge state={state} />
+        {state === 'pending' && (
+          <Text size="xs" c="dimmed">
+            {message}
+          </Text>
+        )}
+      </Table.Td>
+      <Table.Td>
+        <Used label={`Requests of ${name} this minute`} used={usage?.requestsThisMinute} limit={rpm} />
+      </Table.Td>
+      <Table.Td>
+        <Used label={`Tokens of ${name} today`} used={usage?.tokensToday} limit={tpd} />
+      </Table.Td>
+      <Table.Td style={{ whiteSpace: 'nowrap' }}>
+        {expiresAt === null ? 'never' : <Moment at={expiresAt} />}
+      </Table.Td>
+      <Table.Td style={{ whiteSpace: 'nowrap' }}>
+        <Moment at={createdAt} />
+      </Table.Td>
+      <Table.Td>
+        <Group gap="xs" wrap="nowrap" justify="flex-end">
+          <AllowedButton
+            isAllowed={mayManage}
+            reason={REASON}
+            size="compact-sm"
+            variant="default"
+            loading={isPending}
+            onClick={onToggle}
+            aria-label={`${disabled ? 'Enable' : 'Disable'} ${name}`}
+          >
+            {disabled ? 'Enable' : 'Disable'}
+          </AllowedButton>
+          <AllowedButton
+            isAllowed={mayManage}
+            reason={REASON}
+            size="compact-sm"
+            variant="light"
+            color="red"
+            onClick={onRevoke}
+            aria-label={`Revoke ${name}`}
+          >
+            Revoke
+          </AllowedButton>
+        </Group>
+      </Table.Td>
+    </Table.Tr>
+  );
+}
+
+function Used({ label, used, limit }: { label: string; used: number | undefined; limit: number }) {
+  return (
+    <Stack gap={4} miw={110}>
+      <Text size="sm" style={{ whiteSpace: 'nowrap' }}>
+        {used === undefined ? '–' : used.toLocaleString('en')} of {limit.toLocaleString('en')}
+      </Text>
+      {used !== undefined && (
+        <Progress value={Math.min(100, (used / limit) * 100)} size="xs" aria-label={label} />
+      )}
+    </Stack>
+  );
+}
+
+function findState({ disabled, expiresAt, isReady }: KeyView): string {
+  if (disabled) return 'disabled';
+  if (expiresAt !== null && Date.parse(expiresAt) <= Date.now()) return 'expired';
+  return isReady ? 'ready' : 'pending';
+}

@@ -1,0 +1,139 @@
+/** Makes a key: first its limits, then its secret, which is shown this once. */
+import { Alert, Button, Group, Modal, NumberInput, Select, Stack, TextInput } from '@mantine/core';
+import { IconAlertTriangle } from '@tabler/icons-react';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import type { NewKey, NewKeyView } from '../../api.ts';
+import { call } from '../call.ts';
+import { Copyable } from '../parts/copyable.tsx';
+import { Fault } from '../parts/page-states.tsx';
+import { useBase } from '../session.ts';
+import { EXPIRIES, findExpiry, findFirstDate } from './expiry.ts';
+
+const DEFAULT_RPM = 60;
+const DEFAULT_TPD = 1_000_000;
+const NAME = '[a-z0-9]([-a-z0-9.]*[a-z0-9])?';
+
+export function NewKeyDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
+  const [made, setMade] = useState<NewKeyView | null>(null);
+  const close = () => {
+    setMade(null);
+    onClose();
+  };
+  return (
+    <Modal
+      opened={isOpen}
+      onClose={close}
+      title={made ? `The secret of ${made.key.name}` : 'New API key'}
+      // A secret must not be lost by a slip of the hand.
+      closeOnClickOutside={made === null}
+      closeOnEscape={made === null}
+      withCloseButton={made === null}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      {made ? <Secret secret={made.secret} onConfirm={close} /> : <KeyForm onMade={setMade} />}
+    </Modal>
+  );
+}
+
+function KeyForm({ onMade }: { onMade: (made: NewKeyView) => void }) {
+  const base = useBase();
+  const cache = useQueryClient();
+  const [name, setName] = useState('');
+  const [rpm, setRPM] = useState<number | string>(DEFAULT_RPM);
+  const [tpd, setTPD] = useState<number | string>(DEFAULT_TPD);
+  const [expiry, setExpiry] = useState('never');
+  const [date, setDate] = useState('');
+  const create = useMutation({
+    mutationFn: (key: NewKey) => call<NewKeyView>('POST', `${base}/keys`, key),
+    onSuccess: (made) => {
+      onMade(made);
+      return cache.invalidateQueries({ queryKey: [base, 'keys'] });
+    },
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    create.mutate({
+      name,
+      rpm: Number(rpm),
+      tpd: Number(tpd),
+      expiresAt: findExpiry(expiry, date, Date.now()),
+    });
+  };
+  return (
+    <form onSubmit={submit}>
+      <Stack>
+        <TextInput
+          label="Name"
+          description="Small letters, digits and hyphens; who or what will use it"
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+          pattern={NAME}
+          title="Small letters, digits and hyphens"
+          maxLength={200}
+          required
+          data-autofocus
+        />
+        <Group grow align="flex-start">
+          <NumberInput
+            label="Requests a minute"
+            value={rpm}
+            onChange={setRPM}
+            min={1}
+            allowDecimal={false}
+            thousandSeparator=" "
+            required
+          />
+          <NumberInput
+            label="Tokens a day"
+            value={tpd}
+            onChange={setTPD}
+            min={1}
+            allowDecimal={false}
+            thousandSeparator=" "
+            required
+          />
+        </Group>
+        <Group grow align="flex-start">
+          <Select
+            label="Ends"
+            data={EXPIRIES}
+            value={expiry}
+            onChange={(chosen) => setExpiry(chosen ?? 'never')}
+            allowDeselect={false}
+          />
+          {expiry === 'date' && (
+            <TextInput
+              type="date"
+              label="Date"
+              value={date}
+              min={findFirstDate(Date.now())}
+              onChange={(event) => setDate(event.currentTarget.value)}
+              required
+            />
+          )}
+        </Group>
+        {create.error && <Fault error={create.error} />}
+        <Group justify="flex-end">
+          <Button type="submit" loading={create.isPending}>
+            Create
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+function Secret({ secret, onConfirm }: { secret: string; onConfirm: () => void }) {
+  return (
+    <Stack>
+      <Alert color="yellow" icon={<IconAlertTriangle aria-hidden />} title="Copy it now">
+        It is shown this once and kept nowhere.
+      </Alert>
+      <Copyable text={secret} label="secret" />
+      <Group justify="flex-end">
+        <Button onClick={onConfirm}>I have stored it</Button>
+      </Group>
+    </Stack>
+  );
+}

@@ -1,0 +1,74 @@
+/** All that is known of one request, and what came of it. */
+import { Drawer, Stack, Table } from '@mantine/core';
+import type { ReactNode } from 'react';
+import type { RequestDetail } from '../../api.ts';
+import { Copyable } from '../parts/copyable.tsx';
+import { Moment } from '../parts/moment.tsx';
+import { Loaded } from '../parts/page.tsx';
+import { describeSpan } from './duration.ts';
+import { RequestProgress } from './progress.tsx';
+import { useRequest } from './request-query.ts';
+import { Result } from './result.tsx';
+
+/** `chosen`: deployment/id, or null. */
+export function RequestDrawer({ chosen, onClose }: { chosen: string | null; onClose: () => void }) {
+  const [deployment = '', id = ''] = chosen?.split('/') ?? [];
+  return (
+    <Drawer
+      opened={chosen !== null}
+      onClose={onClose}
+      position="right"
+      size="lg"
+      title="Request"
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      {chosen !== null && <Detail deployment={deployment} id={id} />}
+    </Drawer>
+  );
+}
+
+function Detail({ deployment, id }: { deployment: string; id: string }) {
+  const query = useRequest(deployment, id);
+  return (
+    <Loaded query={query}>
+      {(request) => (
+        <Stack>
+          <RequestProgress request={request} />
+          <Result request={request} />
+          <Copyable text={request.id} label="id" />
+          <Facts request={request} />
+        </Stack>
+      )}
+    </Loaded>
+  );
+}
+
+function Facts({ request }: { request: RequestDetail }) {
+  const { deployment, modality, model, size, seconds, queuedAt, startedAt, completedAt } = request;
+  const facts: [string, ReactNode][] = [
+    ['Deployment', deployment],
+    ['Kind', modality],
+    ['Model', model],
+    ['Size', size ?? '–'],
+    ['Length', seconds === null ? '–' : `${seconds} s`],
+    ['Queued', <Moment key="queued" at={queuedAt} />],
+    ['Began', <Moment key="began" at={startedAt} />],
+    ['Ended', <Moment key="ended" at={completedAt} />],
+    ['Waited', describeSpan(queuedAt, startedAt ?? completedAt)],
+    ['Took', describeSpan(startedAt, completedAt)],
+  ];
+  return (
+    <Table aria-label="Facts" variant="vertical" withTableBorder>
+      <Table.Tbody>
+        {facts.map(([name, value]) => (
+          <Table.Tr key={name}>
+            <Table.Th scope="row" w={120}>
+              {name}
+            </Table.Th>
+            <Table.Td style={{ overflowWrap: 'anywhere' }}>{value}</Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
+  );
+}
