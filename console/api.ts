@@ -240,8 +240,8 @@ export interface NewStorageCredential {
 
 /**
  * The playground: `ns/deployments/{name}/v1/…` is the deployment's own endpoint with a key of five minutes:
- * POST chat/completions, completions, embeddings, images/generations, images/edits, videos/generations; GET models,
- * requests/{id}. Answers, streams included, come as they are.
+ * POST chat/completions, completions, embeddings, images/generations, images/edits, videos, videos/generations;
+ * GET models, requests/{id}. Answers, streams included, come as they are.
  */
 export const PLAYGROUND_KEY_SECONDS = 300;
 export const PLAYGROUND_LIMITS: Pick<PublishedKey, 'rpm' | 'tpd'> = { rpm: 60, tpd: 1_000_000 };
