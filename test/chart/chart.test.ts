@@ -56,6 +56,8 @@ describe('the chart', () => {
       ['redis.bundled.enabled=false', 'redis.external.url=redis://r:6379', 'redis.external.secretName=s'],
       ['storage.bucket=berth', 'storage.endpoint=http://minio:9000', 'storage.secretName=s3-keys'],
       ['mail.smtpSecretName=smtp', 'mail.from=berth@example.com'],
+      ['console.route.tlsSecretName=cert', 'console.publicURL=https://berth.example.com'],
+      ['console.enabled=false'],
     ];
     for (const values of variants) {
       const { stdout } = await template('crds.install=false', ...values);
@@ -73,8 +75,8 @@ describe('the chart', () => {
     expect(stdout).to.match(/Tests:\s+[1-9]\d* passed/);
   });
 
-  const components = ['operator', 'front'];
-  for (const component of components)
+  const components = { operator: 2, front: 2, console: 1 };
+  for (const [component, replicas] of Object.entries(components))
     it(`hardens the ${component}`, async () => {
       const deployment = (await render()).find(
         ({ kind, metadata }) => kind === 'Deployment' && metadata.name === `berth-${component}`,
@@ -86,11 +88,11 @@ describe('the chart', () => {
         readOnlyRootFilesystem: true,
         capabilities: { drop: ['ALL'] },
       });
-      expect(deployment.spec.replicas).to.equal(2);
+      expect(deployment.spec.replicas).to.equal(replicas);
       expect(pod.containers[0]).to.include.keys('readinessProbe', 'livenessProbe', 'resources');
     });
 
-  it('gives the operator no right to list or watch Secrets, nor to read logs', async () => {
+  it('gives no program the right to list or watch Secrets, nor to read logs', async () => {
     for (const role of await render())
       for (const rule of role.kind === 'ClusterRole' || role.kind === 'Role' ? role.rules : []) {
         if (!rule.apiGroups.includes('')) continue;
