@@ -15,6 +15,7 @@ COPY redis redis
 COPY operator operator
 COPY gateway gateway
 COPY simulator simulator
+COPY console console
 RUN node_modules/.bin/tsc -p tsconfig.build.json && node build-assets.ts
 
 FROM docker.io/library/node:24-bookworm-slim
