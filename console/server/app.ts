@@ -35,7 +35,7 @@ export function createApp({ services, settings, isReady, log }: AppOptions): Koa
   // A client that goes away is no fault of ours; all else is told by answerErrors.
   app.on('error', (error) => log.debug({ err: error }, 'an answer was broken off'));
   // 1. How the console was reached, and a line in the log in the end.
-  app.use(identifyRequest(settings, log));
+  app.use(identifyRequest(settings, log, services.metrics));
   // 2. For everything, errors included.
   app.use(async (ctx, next) => {
     ctx.set(buildSecurityHeaders(ctx.state.origin.isHTTPS));

@@ -1,11 +1,7 @@
 /** A ModelDeployment as the page shows it. Pure. */
-import { type ModelDeployment, modelDeployment } from '../../contract/model-deployment.ts';
+import type { ModelDeployment } from '../../contract/model-deployment.ts';
 import type { DeploymentView } from '../api.ts';
 import { describeState } from './deployment-state.ts';
-import type { KubeObject } from './kubernetes.ts';
-
-/** Objects that an older or newer version wrote may lack what this one knows. */
-export const parseDeployment = (object: KubeObject): ModelDeployment => modelDeployment.parse(object);
 
 export function describeDeployment(
   deployment: ModelDeployment,

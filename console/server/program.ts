@@ -8,12 +8,14 @@ import { Endpoints } from './endpoints.ts';
 import type { ConsoleEnvironment } from './environment.ts';
 import { Kubernetes } from './kubernetes.ts';
 import { createLog, type Logger } from './log.ts';
+import { createMetrics } from './metrics.ts';
 import { Namespaces } from './namespaces.ts';
 import { OwnSecrets } from './own-secrets.ts';
 import { Sessions } from './sessions.ts';
 
 export interface RunningConsole {
   port: number;
+  metricsPort: number;
   stop(): Promise<void>;
 }
 
@@ -41,8 +43,10 @@ export async function startConsole(
   const kubernetes = new Kubernetes({ url: env.kubernetesURL, ca: env.kubernetesCA });
   const access = new Access(kubernetes);
   const endpoints = new Endpoints({ redis, frontURL: env.frontURL });
+  const metrics = createMetrics();
   const services = {
     endpoints,
+    metrics,
     kubernetes,
     redis,
     access,
@@ -59,18 +63,21 @@ export async function startConsole(
     },
     app.callback(),
   );
-  const port = await listen(server, env);
-  log.info({ port }, 'the console listens');
+  const port = await listen(server, env.port, env.host);
+  const metricsPort = await listen(metrics.server, env.metricsPort, env.host);
+  log.info({ port, metricsPort }, 'the console listens');
   return {
     port,
+    metricsPort,
     stop: async () => {
       await closeServer(server);
+      await closeServer(metrics.server);
       await Promise.all([connection.close(), kubernetes.close(), endpoints.close()]);
     },
   };
 }
 
-function listen(server: Server, { port, host }: ConsoleEnvironment): Promise<number> {
+function listen(server: Server, port: number, host: string | undefined): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', (error) =>
       reject(new Error(`cannot listen on port ${port}: ${error.message}`, { cause: error })),

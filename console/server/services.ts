@@ -3,6 +3,7 @@ import type { RedisClient } from '../../redis/client.ts';
 import type { Access } from './access.ts';
 import type { Endpoints } from './endpoints.ts';
 import type { Kubernetes } from './kubernetes.ts';
+import type { ConsoleMetrics } from './metrics.ts';
 import type { Namespaces } from './namespaces.ts';
 import type { OwnSecrets } from './own-secrets.ts';
 import type { Sessions } from './sessions.ts';
@@ -15,4 +16,5 @@ export interface Services {
   namespaces: Namespaces;
   ownSecrets: OwnSecrets;
   endpoints: Endpoints;
+  metrics: ConsoleMetrics;
 }

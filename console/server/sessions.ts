@@ -54,6 +54,11 @@ export class Sessions {
     return session.expiresAt > this.#clock() ? session : null;
   }
 
+  /** False once somebody signed out. */
+  async isOpen({ digest, expiresAt }: Session): Promise<boolean> {
+    return expiresAt > this.#clock() && (await readSession(this.#redis, digest)) !== null;
+  }
+
   end({ digest }: Session): Promise<void> {
     return removeSession(this.#redis, digest);
   }

@@ -1,18 +1,33 @@
 /** Whatever is thrown becomes the envelope, and every request of the API a line in the log. */
 import { randomUUID } from 'node:crypto';
+import { Stream } from 'node:stream';
 import type { Context, Middleware } from 'koa';
 import { isRedisAway } from '../../../redis/client.ts';
 import { buildEnvelope, ConsoleError } from '../error.ts';
 import { KubernetesError, translateKubernetesError } from '../kubernetes-error.ts';
 import type { Logger } from '../log.ts';
+import type { ConsoleMetrics } from '../metrics.ts';
 import { describeOrigin, type OriginSettings } from '../request-origin.ts';
 import { formatSessionCookie } from '../session-cookie.ts';
 import type { Sessions } from '../sessions.ts';
 import type { ConsoleState } from '../state.ts';
 
+const AREAS = [
+  'session',
+  'access',
+  'deployments',
+  'keys',
+  'webhooks',
+  'deliveries',
+  'signing-secret',
+  'requests',
+  'usage',
+  'storage-credentials',
+];
+
 /** Notes what the rest needs to know of a request, and tells how it ended. */
 export const identifyRequest =
-  (settings: OriginSettings, log: Logger): Middleware<ConsoleState> =>
+  (settings: OriginSettings, log: Logger, metrics: ConsoleMetrics): Middleware<ConsoleState> =>
   async (ctx, next) => {
     const begun = performance.now();
     const forwardedProto = ctx.get('x-forwarded-proto').split(',')[0]!.trim();
@@ -22,12 +37,24 @@ export const identifyRequest =
     await next();
     if (!ctx.path.startsWith('/api/')) return;
     const { method, path, status } = ctx;
-    const ms = Math.round(performance.now() - begun);
-    log.info(
-      { user: ctx.state.session?.user, method, path, status, ms, request: ctx.state.requestId },
-      'request',
-    );
+    const tell = () => {
+      const ms = Math.round(performance.now() - begun);
+      metrics.count({ area: readArea(path), method, status, seconds: ms / 1_000 });
+      const user = ctx.state.session?.user;
+      log.info({ user, method, path, status, ms, request: ctx.state.requestId }, 'request');
+    };
+    // The answer may be a stream that has just begun.
+    if (ctx.body instanceof Stream) ctx.res.once('close', tell);
+    else tell();
   };
+
+/** The part of the API that a path belongs to. */
+function readArea(path: string): string {
+  const [, , first = '', , area = ''] = path.split('/');
+  if (path.includes('/v1/')) return 'playground';
+  const name = first === 'namespaces' ? area : first;
+  return AREAS.includes(name) ? name : 'other';
+}
 
 export const answerErrors =
   (log: Logger, sessions: Sessions): Middleware<ConsoleState> =>

@@ -1,11 +1,15 @@
 /** Deployments: seen as the user sees them. */
 import type Router from '@koa/router';
-import type { ModelDeployment } from '../../../contract/model-deployment.ts';
-import { modelDeploymentResource } from '../../../contract/model-deployment.ts';
+import {
+  type ModelDeployment,
+  modelDeployment,
+  modelDeploymentResource,
+} from '../../../contract/model-deployment.ts';
 import type { RedisClient } from '../../../redis/client.ts';
 import { countQueue } from '../../../redis/console-reads.ts';
 import type { DeploymentView } from '../../api.ts';
-import { describeDeployment, isQueued, parseDeployment } from '../deployment-view.ts';
+import { describeDeployment, isQueued } from '../deployment-view.ts';
+import { parseObjects } from '../object-parsing.ts';
 import type { Services } from '../services.ts';
 import { type ConsoleState, sessionOf } from '../state.ts';
 
@@ -19,7 +23,7 @@ export function addDeploymentRoutes(router: Router<ConsoleState>, services: Serv
     const session = sessionOf(ctx);
     const objects = await kubernetes.list(session.token, { plural, namespace });
     const maySeeQueue = await access.may(session, namespace, 'readRequests');
-    const views = objects.map((object) => describe(redis, parseDeployment(object), maySeeQueue));
+    const views = parseObjects(modelDeployment, objects).map((each) => describe(redis, each, maySeeQueue));
     ctx.body = (await Promise.all(views)).sort((a, b) => a.name.localeCompare(b.name));
   });
 
@@ -28,7 +32,7 @@ export function addDeploymentRoutes(router: Router<ConsoleState>, services: Serv
     const session = sessionOf(ctx);
     const object = await kubernetes.get(session.token, { plural, namespace }, name);
     const maySeeQueue = await access.may(session, namespace, 'readRequests');
-    ctx.body = await describe(redis, parseDeployment(object), maySeeQueue);
+    ctx.body = await describe(redis, modelDeployment.parse(object), maySeeQueue);
   });
 }
 

@@ -7,6 +7,7 @@ import { API_VERSION } from '../../../contract/kubernetes-types.ts';
 import { readKeyUsage } from '../../../redis/console-reads.ts';
 import type { KeyUsage, KeyView, NewKeyView } from '../../api.ts';
 import { keyChangeBody, newKeyBody, readBody } from '../bodies.ts';
+import { parseObjects } from '../object-parsing.ts';
 import type { Services } from '../services.ts';
 import { type ConsoleState, sessionOf } from '../state.ts';
 
@@ -27,9 +28,7 @@ export function addKeyRoutes(router: Router<ConsoleState>, services: Services): 
   router.get('/keys', async (ctx) => {
     const { namespace = '' } = ctx.params;
     const session = sessionOf(ctx);
-    const keys = (await kubernetes.list(session.token, { plural, namespace })).map((key) =>
-      apiKey.parse(key),
-    );
+    const keys = parseObjects(apiKey, await kubernetes.list(session.token, { plural, namespace }));
     const mayRead = await access.may(session, namespace, 'readUsage');
     const views = keys.map(async (key) => describeKey(key, await readUsage(key, mayRead)));
     ctx.body = (await Promise.all(views)).sort((a, b) => b.createdAt.localeCompare(a.createdAt));

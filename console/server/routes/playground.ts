@@ -1,11 +1,12 @@
 /** The playground: a deployment's own endpoint, called for the user; both ways as a stream. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type Router from '@koa/router';
-import { modelDeploymentResource } from '../../../contract/model-deployment.ts';
-import { describeDeployment, parseDeployment } from '../deployment-view.ts';
+import { modelDeployment, modelDeploymentResource } from '../../../contract/model-deployment.ts';
+import { describeDeployment } from '../deployment-view.ts';
 import type { EndpointAnswer } from '../endpoints.ts';
 import { ConsoleError } from '../error.ts';
 import type { Services } from '../services.ts';
+import type { Session } from '../sessions.ts';
 import { type ApiContext, type ConsoleState, sessionOf } from '../state.ts';
 
 const { plural } = modelDeploymentResource;
@@ -15,15 +16,22 @@ const POSTS = [
   'embeddings',
   'images/generations',
   'images/edits',
+  'videos',
+  'videos',
   'videos/generations',
 ];
 const GETS = /^(models|requests\/req_[0-9a-f]{32})$/;
+/** Between two looks at whether a stream may go on. */
+const RECHECK_MS = 60_000;
 /** All that an endpoint is told of the browser's request; cookies never are. */
 const SENT = ['content-type', 'content-length', 'accept'];
 const ANSWERED = ['content-type', 'content-length', 'retry-after', 'x-request-id', 'content-disposition'];
 
 export function addPlaygroundRoutes(router: Router<ConsoleState>, services: Services): void {
-  const { kubernetes, access, endpoints } = services;
+  const { kubernetes, access, endpoints, sessions } = services;
+
+  const isStillAllowed = async (session: Session, namespace: string) =>
+    (await sessions.isOpen(session)) && (await access.may(session, namespace, 'usePlayground'));
 
   const pass = async (ctx: ApiContext) => {
     const { namespace = '', name = '', route = '' } = ctx.params;
@@ -32,7 +40,9 @@ export function addPlaygroundRoutes(router: Router<ConsoleState>, services: Serv
     if (isPost ? !POSTS.includes(route) : !GETS.test(route))
       throw new ConsoleError('not_found', `The playground has no ${ctx.method} /v1/${route}.`);
     await access.require(session, namespace, 'usePlayground');
-    const deployment = parseDeployment(await kubernetes.get(session.token, { plural, namespace }, name));
+    const deployment = modelDeployment.parse(
+      await kubernetes.get(session.token, { plural, namespace }, name),
+    );
     const { baseURL, message } = describeDeployment(deployment, null);
     if (baseURL === null) throw new ConsoleError('conflict', message || 'The deployment has no URL yet.');
     const answer = await endpoints.call(session, namespace, {
@@ -41,7 +51,7 @@ export function addPlaygroundRoutes(router: Router<ConsoleState>, services: Serv
       path: `${route}${ctx.search}`,
       headers: select(ctx.req.headers, SENT),
       ...(isPost && { body: ctx.req }),
-      signal: abortWithClient(ctx),
+      signal: endWith(ctx, () => isStillAllowed(session, namespace)),
     });
     relay(ctx, answer);
   };
@@ -58,10 +68,17 @@ function relay(ctx: ApiContext, { statusCode, headers, body }: EndpointAnswer): 
   ctx.set(select(headers, ANSWERED));
 }
 
-/** Who leaves the page wants no answer any more. */
-function abortWithClient(ctx: ApiContext): AbortSignal {
+/** Who leaves the page wants no answer any more; and a long one ends with the right to it. */
+function endWith(ctx: ApiContext, isStillAllowed: () => Promise<boolean>): AbortSignal {
   const controller = new AbortController();
+  const timer = setInterval(() => {
+    isStillAllowed().then(
+      (isAllowed) => isAllowed || controller.abort(),
+      () => controller.abort(),
+    );
+  }, RECHECK_MS);
   ctx.res.once('close', () => {
+    clearInterval(timer);
     if (!ctx.res.writableFinished) controller.abort();
   });
   return controller.signal;

@@ -15,7 +15,7 @@ import { type ConsoleState, sessionOf } from '../state.ts';
 import { readTokenClaims } from '../token-claims.ts';
 
 export function addSessionRoutes(router: Router<ConsoleState>, services: Services): void {
-  const { kubernetes, sessions, namespaces } = services;
+  const { kubernetes, sessions, namespaces, metrics } = services;
   const attempts = new Attempts();
   const describe = ({ user, expiresAt }: Session, names: string[]): SessionView => ({
     user,
@@ -34,7 +34,10 @@ export function addSessionRoutes(router: Router<ConsoleState>, services: Service
       });
     const { token, namespace } = await readBody(ctx.req, signInBody);
     const claims = readTokenClaims(token);
-    const user = await identify(kubernetes, token, () => attempts.note(address));
+    const user = await identify(kubernetes, token, () => {
+      attempts.note(address);
+      metrics.countSignIn('refused');
+    });
     const who = { token, user, namespace: namespace ?? claims.namespace };
     const { id, session } = await sessions.begin(who, claims.endsAt);
     const names = await namespaces.list(session);
@@ -43,6 +46,7 @@ export function addSessionRoutes(router: Router<ConsoleState>, services: Service
       await sessions.end(session);
       throw refusal;
     }
+    metrics.countSignIn('ok');
     ctx.state.session = session;
     const maxAgeSeconds = Math.floor((session.expiresAt - Date.now()) / 1_000);
     ctx.append('set-cookie', formatSessionCookie(ctx.state.origin, { id, maxAgeSeconds }));

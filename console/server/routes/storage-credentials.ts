@@ -10,6 +10,7 @@ import {
 } from '../../../contract/storage-credential.ts';
 import type { StorageCredentialView } from '../../api.ts';
 import { newStorageCredentialBody, readBody } from '../bodies.ts';
+import { parseObjects } from '../object-parsing.ts';
 import type { Services } from '../services.ts';
 import { type ConsoleState, sessionOf } from '../state.ts';
 
@@ -26,7 +27,7 @@ export function addStorageCredentialRoutes(router: Router<ConsoleState>, service
   router.get('/storage-credentials', async (ctx) => {
     const { namespace = '' } = ctx.params;
     const objects = await kubernetes.list(sessionOf(ctx).token, { plural, namespace });
-    const views = objects.map((object) => describe(storageCredential.parse(object)));
+    const views = parseObjects(storageCredential, objects).map(describe);
     ctx.body = views.sort((a, b) => a.name.localeCompare(b.name));
   });
 

@@ -13,6 +13,7 @@ import { readDelivery } from '../../../redis/delivery-log.ts';
 import type { TestView } from '../../api.ts';
 import { newWebhookBody, readBody, webhookChangeBody } from '../bodies.ts';
 import { ConsoleError } from '../error.ts';
+import { parseObjects } from '../object-parsing.ts';
 import type { Services } from '../services.ts';
 import { type ConsoleState, sessionOf } from '../state.ts';
 import { buildTestEvent } from '../test-event.ts';
@@ -38,7 +39,7 @@ export function addWebhookRoutes(router: Router<ConsoleState>, services: Service
   router.get('/webhooks', async (ctx) => {
     const { namespace = '' } = ctx.params;
     const objects = await kubernetes.list(sessionOf(ctx).token, { plural, namespace });
-    const views = objects.map((object) => describeWebhook(webhookEndpoint.parse(object)));
+    const views = parseObjects(webhookEndpoint, objects).map(describeWebhook);
     ctx.body = views.sort((a, b) => a.name.localeCompare(b.name));
   });
 

@@ -12,7 +12,7 @@ import { CONSOLE_RIGHTS } from '../../../contract/console-rights.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
 import { createKubeRequest, type KubeRequest } from '../../support/kube-request.ts';
-import { connectTo } from '../../support/redis-client.ts';
+import { connectTo, until } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { type Api, useApi } from '../kube/api.ts';
 
@@ -87,6 +87,7 @@ const MEMBER_RULES = [
 /** And what it grants the console itself. */
 const CONSOLE_RULES = [
   { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'patch', 'update'] },
+  { apiGroups: [GROUP], resources: ['workspaces'], verbs: ['get', 'patch'] },
 ];
 
 export function useConsole(): ConsoleHarness {
@@ -171,6 +172,7 @@ export function useConsole(): ConsoleHarness {
       createLog(process.env.TEST_LOG ?? 'silent'),
     );
     consoles.push(running);
+    await until(async () => (await fetch(`${originOf(running)}/readyz`)).ok, 'a console that is ready');
     return running;
   };
 

@@ -1,0 +1,53 @@
+/** The owner of prom-client in the console: the numbers, and the port that serves them. */
+import { createServer, type Server } from 'node:http';
+import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+
+export interface ConsoleMetrics {
+  /** `area`: the part of the API, such as `keys`; never a name that users chose. */
+  count(request: { area: string; method: string; status: number; seconds: number }): void;
+  countSignIn(outcome: 'ok' | 'refused'): void;
+  server: Server;
+}
+
+export function createMetrics(): ConsoleMetrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  const requests = new Counter({
+    name: 'berth_console_requests_total',
+    help: 'Calls of the API of the console.',
+    labelNames: ['area', 'method', 'status'],
+    registers,
+  });
+  const durations = new Histogram({
+    name: 'berth_console_request_duration_seconds',
+    help: 'Time until a call was answered, streams included.',
+    labelNames: ['area'],
+    buckets: [0.005, 0.02, 0.1, 0.5, 2, 10, 60],
+    registers,
+  });
+  const signIns = new Counter({
+    name: 'berth_console_sign_ins_total',
+    help: 'Attempts to sign in.',
+    labelNames: ['outcome'],
+    registers,
+  });
+  const server = createServer((request, response) => {
+    if (request.url?.split('?')[0] !== '/metrics') {
+      response.writeHead(404).end();
+      return;
+    }
+    registry.metrics().then(
+      (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
+      (error: Error) => response.writeHead(500).end(error.message),
+    );
+  });
+  return {
+    count: ({ area, method, status, seconds }) => {
+      requests.inc({ area, method, status });
+      durations.observe({ area }, seconds);
+    },
+    countSignIn: (outcome) => signIns.inc({ outcome }),
+    server,
+  };
+}

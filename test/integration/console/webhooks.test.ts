@@ -1,0 +1,230 @@
+/** Webhooks, deliveries, the signing secret, buckets: with the operator's and the front's parts played by hand. */
+import { expect } from 'chai';
+import { leaseDeliveries, settleDelivery } from '../../../redis/deliveries.ts';
+import { until } from '../../support/redis-client.ts';
+import { type Person, useConsole } from './console-harness.ts';
+
+describe("the console's webhooks", function () {
+  this.timeout(30_000);
+  const console = useConsole();
+  let namespace: string;
+  let someone: Person;
+  let base: string;
+
+  beforeEach(async () => {
+    const member = await console.makeMember();
+    namespace = member.namespace;
+    someone = await console.signIn(member.token);
+    base = `/api/namespaces/${namespace}`;
+  });
+
+  const pathOf = (plural: string, name: string) =>
+    `/apis/berth.dev/v1alpha1/namespaces/${namespace}/${plural}/${name}`;
+  const secretPath = (name: string) => `/api/v1/namespaces/${namespace}/secrets/${name}`;
+  const read = async (plural: string, name: string) => (await console.kube('GET', pathOf(plural, name))).body;
+  /** What the operator says of an endpoint's present generation. */
+  const judge = async (name: string, told: Record<string, [string, string, string]>, more: object = {}) => {
+    const { metadata } = await read('webhookendpoints', name);
+    const conditions = Object.entries(told).map(([type, [status, reason, message]]) => ({
+      type,
+      status,
+      reason,
+      message,
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+      observedGeneration: metadata.generation,
+    }));
+    const at = `${pathOf('webhookendpoints', name)}/status`;
+    const answer = await console.kube('PATCH', at, { status: { conditions, ...more } });
+    expect(answer.status, JSON.stringify(answer.body)).to.equal(200);
+  };
+  const ACTIVE = { Accepted: ['True', 'Accepted', 'fine'], Active: ['True', 'Active', 'made'] } as Record<
+    string,
+    [string, string, string]
+  >;
+  /** The verdict comes while the console waits for it. */
+  const judgeSoon = (name: string, told: typeof ACTIVE) =>
+    until(
+      async () => (await console.kube('GET', pathOf('webhookendpoints', name))).status === 200,
+      name,
+    ).then(() => judge(name, told));
+  const add = async (name: string, url: string, told = ACTIVE) => {
+    const [answer] = await Promise.all([
+      someone.call('POST', `${base}/webhooks`, { name, url }),
+      judgeSoon(name, told),
+    ]);
+    return answer;
+  };
+
+  it('adds an endpoint and waits for what the operator says of its URL', async () => {
+    const good = await add('good', 'https://example.com/hook');
+    expect([good.status, good.body.state, good.body.eventTypes]).to.deep.equal([
+      201,
+      'active',
+      ['request.completed', 'request.failed', 'request.canceled'],
+    ]);
+    const why = 'spec.url: leads to 10.0.0.1, which is not public';
+    const bad = await add('bad', 'https://inside.example', {
+      Accepted: ['False', 'URLNotAllowed', why],
+      Active: ['False', 'NotAccepted', why],
+    });
+    expect([bad.status, bad.body.state, bad.body.message]).to.deep.equal([201, 'refused', why]);
+    const listed = await someone.call('GET', `${base}/webhooks`);
+    expect(listed.body.map(({ name, state }: Record<string, string>) => [name, state])).to.deep.equal([
+      ['bad', 'refused'],
+      ['good', 'active'],
+    ]);
+  });
+
+  it('answers in the words of the API server what it refuses', async () => {
+    await add('one', 'https://example.com');
+    const again = await someone.call('POST', `${base}/webhooks`, { name: 'one', url: 'https://example.com' });
+    expect([again.status, again.body.error.code]).to.deep.equal([409, 'conflict']);
+    expect(again.body.error.message).to.match(/"one" already exists/);
+    const types = await someone.call('PATCH', `${base}/webhooks/one`, { eventTypes: ['request.lost'] });
+    expect([types.status, types.body.error.param]).to.deep.equal([400, 'eventTypes.0']);
+  });
+
+  it('re-enables an endpoint that failed too often by a new value of its annotation', async () => {
+    await add('tired', 'https://example.com');
+    const off: typeof ACTIVE = {
+      ...ACTIVE,
+      Active: ['False', 'AutoDisabled', 'disabled at 2026: 20 failed'],
+    };
+    await judge('tired', off, { consecutiveFailures: 20 });
+    const [before] = (await someone.call('GET', `${base}/webhooks`)).body;
+    expect([before.state, before.consecutiveFailures]).to.deep.equal(['auto-disabled', 20]);
+    const revived = until(async () => {
+      const { metadata } = await read('webhookendpoints', 'tired');
+      return metadata.annotations?.['berth.dev/re-enable'] !== undefined;
+    }, 'the annotation').then(() => judge('tired', ACTIVE, { consecutiveFailures: 0 }));
+    const [answer] = await Promise.all([
+      someone.call('PATCH', `${base}/webhooks/tired`, { reEnable: true }),
+      revived,
+    ]);
+    expect([answer.status, answer.body.state, answer.body.consecutiveFailures]).to.deep.equal([
+      200,
+      'active',
+      0,
+    ]);
+  });
+
+  it('sends a test and shows how it went, in the answer and in the log', async () => {
+    await add('mine', 'https://example.com/hook#part');
+    const front = (async () => {
+      const options = { limit: 5, perDestination: 1, leaseMs: 10_000 };
+      let leased: Awaited<ReturnType<typeof leaseDeliveries>>['leased'] = [];
+      await until(async () => {
+        ({ leased } = await leaseDeliveries(console.redis.redis, namespace, options));
+        return leased.length > 0;
+      }, 'the delivery');
+      const failed = { isDelivered: false, status: 500, error: 'answered 500', waitMs: 60_000 };
+      await settleDelivery(console.redis.redis, leased[0]!, failed);
+      return leased[0]!;
+    })();
+    const [answer, sent] = await Promise.all([someone.call('POST', `${base}/webhooks/mine/test`), front]);
+    expect(answer.status, JSON.stringify(answer.body)).to.equal(200);
+    const { eventId, delivery } = answer.body;
+    expect(delivery).to.deep.include({
+      eventId,
+      type: 'webhook.test',
+      url: 'https://example.com/hook',
+      endpoint: 'mine',
+      isTest: true,
+      state: 'pending',
+      attempts: 1,
+      status: 500,
+      error: 'answered 500',
+    });
+    const body = JSON.parse(sent.body);
+    expect(body).to.deep.include({ id: eventId, type: 'webhook.test', _service_test: true });
+    expect(body.data.namespace_name).to.equal(namespace);
+    const log = async (query: string) =>
+      (await someone.call('GET', `${base}/deliveries${query}`)).body.map((each: { id: string }) => each.id);
+    expect(await log('')).to.deep.equal([delivery.id]);
+    expect(await log('?endpoint=mine&state=pending')).to.deep.equal([delivery.id]);
+    for (const query of ['?endpoint=-', '?endpoint=other', '?state=failed', '?request=req_1'])
+      expect(await log(query), query).to.deep.equal([]);
+    expect((await someone.call('GET', `${base}/deliveries?state=lost`)).status).to.equal(400);
+  });
+
+  it('sends no test to a URL that was refused', async () => {
+    const why = 'spec.url: leads to 127.0.0.1';
+    await add('bad', 'https://inside.example', { Accepted: ['False', 'URLNotAllowed', why] });
+    const answer = await someone.call('POST', `${base}/webhooks/bad/test`);
+    expect([answer.status, answer.body.error.message]).to.deep.equal([422, why]);
+    expect((await someone.call('GET', `${base}/deliveries`)).body).to.deep.equal([]);
+  });
+
+  it('rolls the signing secret for people without rights on Secrets, and notes who asked', async () => {
+    const first = await someone.call('POST', `${base}/signing-secret/roll`);
+    expect(first.body.secret).to.match(/^whsec_[A-Za-z0-9_-]{43}$/);
+    await console.kube('POST', `/apis/berth.dev/v1alpha1/namespaces/${namespace}/workspaces`, {
+      apiVersion: 'berth.dev/v1alpha1',
+      kind: 'Workspace',
+      metadata: { name: 'workspace', namespace },
+      spec: {},
+    });
+    const second = await someone.call('POST', `${base}/signing-secret/roll`);
+    expect(second.body.secret).to.not.equal(first.body.secret);
+    const { body: secret } = await console.kube('GET', secretPath('berth-signing-secret'));
+    expect(Buffer.from(secret.data.secret, 'base64').toString()).to.equal(second.body.secret);
+    expect(secret.metadata.labels['app.kubernetes.io/managed-by']).to.equal('berth');
+    expect(secret.metadata.annotations['berth.dev/rolled-by']).to.match(/^system:serviceaccount:/);
+    // So that the operator looks at once.
+    const { metadata } = await read('workspaces', 'workspace');
+    expect(Date.parse(metadata.annotations['berth.dev/rolled-at'])).to.be.closeTo(Date.now(), 10_000);
+  });
+
+  it("leaves others' Secrets alone", async () => {
+    const foreign = { metadata: { name: 'berth-signing-secret' }, stringData: { secret: 'theirs' } };
+    await console.kube('POST', `/api/v1/namespaces/${namespace}/secrets`, foreign);
+    const taken = await someone.call('POST', `${base}/signing-secret/roll`);
+    expect([taken.status, taken.body.error.code]).to.deep.equal([409, 'conflict']);
+    await console.kube('POST', `/apis/berth.dev/v1alpha1/namespaces/${namespace}/workspaces`, {
+      apiVersion: 'berth.dev/v1alpha1',
+      kind: 'Workspace',
+      metadata: { name: 'workspace', namespace },
+      spec: { signingSecret: 'own-secret' },
+    });
+    const named = await someone.call('POST', `${base}/signing-secret/roll`);
+    expect([named.status, named.body.error.message]).to.deep.equal([
+      409,
+      'The Workspace names the Secret own-secret: its owner rolls it with kubectl, by writing another value to its key "secret".',
+    ]);
+    const { body } = await console.kube('GET', secretPath('berth-signing-secret'));
+    expect(Buffer.from(body.data.secret, 'base64').toString()).to.equal('theirs');
+  });
+
+  it("stores a bucket's keys in a Secret that goes with the credential", async () => {
+    const body = {
+      name: 'bucket',
+      bucket: 'results',
+      prefix: 'berth/',
+      accessKeyId: 'AKIA1',
+      secretAccessKey: 's3cr3t',
+    };
+    const made = await someone.call('POST', `${base}/storage-credentials`, body);
+    expect([made.status, made.body.state, made.body.region]).to.deep.equal([201, 'pending', 'us-east-1']);
+    const credential = await read('storagecredentials', 'bucket');
+    const { body: secret } = await console.kube('GET', secretPath(credential.spec.secret));
+    expect(Buffer.from(secret.data.secretAccessKey, 'base64').toString()).to.equal('s3cr3t');
+    expect(secret.metadata.ownerReferences[0].uid).to.equal(credential.metadata.uid);
+    expect(JSON.stringify([made.body, credential])).to.not.contain('s3cr3t');
+    const asked = credential.metadata.annotations['berth.dev/verify'];
+    await someone.call('POST', `${base}/storage-credentials/bucket/verify`);
+    const { metadata } = await read('storagecredentials', 'bucket');
+    expect(Date.parse(metadata.annotations['berth.dev/verify'])).to.be.at.least(Date.parse(asked));
+  });
+
+  it('leaves nothing behind where the console may not write Secrets', async () => {
+    const powerless = await console.start({ tokenPath: '/nonexistent' });
+    const person = console.person(`http://127.0.0.1:${powerless.port}`);
+    person.cookie = someone.cookie;
+    const body = { name: 'bucket', bucket: 'results', accessKeyId: 'AKIA1', secretAccessKey: 's3cr3t' };
+    const answer = await person.call('POST', `${base}/storage-credentials`, body);
+    expect([answer.status, answer.body.error.code]).to.deep.equal([503, 'temporarily_unavailable']);
+    expect((await someone.call('GET', `${base}/storage-credentials`)).body).to.deep.equal([]);
+    // Their session is not what failed.
+    expect((await person.call('GET', '/api/session')).status).to.equal(200);
+  });
+});
