@@ -5,14 +5,14 @@ import type { ModelDeployment } from '../contract/model-deployment.ts';
 import { LABELS, SIGNING_SECRET_FIELD, SIGNING_SECRET_NAME } from '../contract/names.ts';
 import type { StorageCredential } from '../contract/storage-credential.ts';
 import type { Cluster } from '../test/cluster/layout.ts';
+import { consoleURL, createMemberToken } from './cluster-console.ts';
 import type { WorkspaceKeys } from './cluster-keys.ts';
 import { BUCKET, publicURL, readStorageKeys, readVerdict } from './cluster-storage.ts';
 import type { EndpointEntry, EndpointsFile } from './endpoints-file.ts';
 import { runKubectl } from './kubectl.ts';
 import { describeMedia } from './media-facts.ts';
-import { listReceivers, RELEASE, RELEASE_NAMESPACE } from './release.ts';
+import { listReceivers, RELEASE, RELEASE_NAMESPACE, WORKSPACES } from './release.ts';
 
-export const WORKSPACES = { own: 'default', other: 'other', exhausted: 'spent' } as const;
 const SECRET_TIMEOUT_MS = 60_000;
 const POLL_MS = 500;
 const CONTROL_PORT_VARIABLE = 'SIMULATOR_CONTROL_PORT';
@@ -61,7 +61,7 @@ export async function describeCluster(
     s3: { endpoint: publicURL(cluster), bucket: BUCKET, ...(await readStorageKeys(cluster)) },
     redisURL: await readRedisURL(cluster),
     webhooks: await describeWebhooks(cluster),
-    console: null,
+    console: { url: consoleURL(cluster), token: await createMemberToken(cluster) },
     objectsURL: null,
     cluster: { kubeconfig: cluster.kubeconfig, exec: cluster.exec },
   };

@@ -5,13 +5,14 @@ import { startCluster } from '../test/cluster/cluster.ts';
 import { llamaCppImage, projectImages, redisImage, s3Image } from '../test/cluster/images.ts';
 import type { Cluster } from '../test/cluster/layout.ts';
 import { startProgress } from '../test/cluster/progress.ts';
-import { describeCluster, WORKSPACES } from './cluster-endpoints.ts';
+import { applyMember } from './cluster-console.ts';
+import { describeCluster } from './cluster-endpoints.ts';
 import { describeKeys, keepKeys, type WorkspaceKeys } from './cluster-keys.ts';
 import { waitForModels } from './cluster-models.ts';
 import { waitForCredentials } from './cluster-storage.ts';
 import type { EndpointsFile } from './endpoints-file.ts';
 import { applyObjects, runInCluster, runKubectl } from './kubectl.ts';
-import { installRelease } from './release.ts';
+import { installRelease, WORKSPACES } from './release.ts';
 
 export interface ClusterInstallation {
   cluster: Cluster;
@@ -46,6 +47,7 @@ async function applyExamples(cluster: Cluster): Promise<WorkspaceKeys> {
   for (const file of ['workspaces.yaml', 'credentials.yaml', 'models.yaml']) await applyFile(cluster, file);
   const keys = keepKeys(cluster, Object.values(WORKSPACES));
   await applyObjects(cluster, describeKeys(keys));
+  await applyMember(cluster);
   return keys;
 }
 

@@ -52,7 +52,7 @@ async function status(): Promise<void> {
     );
 }
 
-/** A component of the cluster, or one of Berth's own: operator, front, redis. */
+/** A component of the cluster, or one of Berth's own: operator, front, console, redis. */
 async function logs(): Promise<void> {
   const cluster = readCluster(NAME);
   const component = process.argv[3] ?? 'operator';
@@ -71,7 +71,7 @@ async function logs(): Promise<void> {
     '--tail=200',
   ]);
   if (text === '')
-    throw new Error(`which log? One of: operator, front, redis, ${COMPONENT_NAMES.join(', ')}`);
+    throw new Error(`which log? One of: operator, front, console, redis, ${COMPONENT_NAMES.join(', ')}`);
   console.log(text);
 }
 

@@ -10,6 +10,8 @@ import { runInCluster } from './kubectl.ts';
 
 export const RELEASE = 'berth';
 export const RELEASE_NAMESPACE = 'berth';
+/** Namespaces of the examples. */
+export const WORKSPACES = { own: 'default', other: 'other', exhausted: 'spent' } as const;
 const SMALL = { cpu: '20m', memory: '96Mi' };
 
 /** Installs or upgrades the release and waits until its pods are ready. `changes` go over the usual values. */
@@ -76,6 +78,8 @@ async function chooseValues(cluster: Cluster): Promise<object> {
     },
     operator: { podAnnotations },
     front: { podAnnotations, resources: { requests: SMALL } },
+    // There is no certificate in front of it here.
+    console: { podAnnotations, plainHTTP: true, resources: { requests: SMALL } },
     // A dozen models fit on a node of two cores.
     gateway: { resources: { requests: SMALL } },
   };
