@@ -11,6 +11,8 @@ export interface AbandonedCallback {
   url: string;
   /** Of the last attempt. */
   error: string;
+  /** When it was given up, in Unix milliseconds. */
+  at: number;
 }
 
 export interface DueMail {
@@ -45,6 +47,11 @@ export async function markMailed(
   return (await redis.set(marker, '1', 'EX', MARKER_SECONDS, 'NX')) === 'OK';
 }
 
+/** Takes that note back: the message was not taken, and is sent again when it is due again. */
+export async function unmarkMailed(redis: RedisClient, namespace: string, deliveryId: string): Promise<void> {
+  await redis.del(deliveryKeys(namespace).mailed(deliveryId));
+}
+
 /** Counts one message of this hour, which begins with its first; answers which one it is. */
 export async function countMail(redis: RedisClient, namespace: string): Promise<number> {
   const key = deliveryKeys(namespace).mails;
@@ -73,4 +80,16 @@ export async function takeDigest(redis: RedisClient, namespace: string): Promise
   const [error, members] = replies?.[0] ?? [];
   if (error) throw error;
   return (members as string[]).map((member) => JSON.parse(member) as AbandonedCallback);
+}
+
+/** Puts a digest back that was not taken, to be sent an hour from now. */
+export async function postponeDigest(
+  redis: RedisClient,
+  namespace: string,
+  callbacks: readonly AbandonedCallback[],
+): Promise<void> {
+  const keys = deliveryKeys(namespace);
+  const batch = redis.multi().rpush(keys.digest, ...callbacks.map((callback) => JSON.stringify(callback)));
+  const replies = await batch.set(keys.mails, 0, 'EX', HOUR_SECONDS, 'NX').exec();
+  for (const [error] of replies ?? []) if (error) throw error;
 }

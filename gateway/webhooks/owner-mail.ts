@@ -1,28 +1,36 @@
 /** Tells a workspace's owner of callbacks that failed for good (contract: Delivery rules, 6): once each, and not too often. */
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
 import {
+  type AbandonedCallback,
   countMail,
   type DueMail,
   markMailed,
+  postponeDigest,
   postponeMail,
   removeMail,
   takeDigest,
   takeMail,
+  unmarkMailed,
 } from '../../redis/owner-mail.ts';
 import type { Logger } from '../log.ts';
 import { describeFailure, describeMany, type MailText } from './mail-text.ts';
+import { MailPostponed } from './mailer.ts';
 
 export interface OwnerMailOptions {
   redis: RedisClient;
   /** null = nobody is told. */
   readOwner: (namespace: string) => Promise<string | null>;
-  /** Throws where the message was not taken. */
+  /** Throws where the message was not taken: `MailPostponed` where it may be later. */
   send: (to: string, mail: MailText) => Promise<void>;
   log: Logger;
+  /** Unix milliseconds. */
+  clock?: () => number;
 }
 
 const AT_ONCE = 100;
 const MOST_AN_HOUR = 20;
+/** A server that takes nothing for so long is not waited for. */
+const LONGEST_MS = 24 * 3_600_000;
 
 export class OwnerMail {
   readonly #options: OwnerMailOptions;
@@ -58,26 +66,50 @@ export class OwnerMail {
       for (const mail of due) await removeMail(redis, namespace, mail);
       return;
     }
-    if (digest.length > 0) await this.#send(namespace, owner, describeMany(namespace, digest));
-    for (const mail of due) await this.#tell(namespace, owner, mail);
+    if (digest.length > 0 && (await this.#send(namespace, owner, digest)) === 'postponed') {
+      await postponeDigest(redis, namespace, digest);
+      return;
+    }
+    // What is left comes again in a minute, since a server that takes nothing now is not asked for each.
+    for (const mail of due) if ((await this.#tell(namespace, owner, mail)) === 'postponed') return;
   }
 
   /** Marked before it is sent: rather none than two. */
-  async #tell(namespace: string, owner: string, mail: DueMail): Promise<void> {
+  async #tell(namespace: string, owner: string, mail: DueMail): Promise<'done' | 'postponed'> {
     const { redis } = this.#options;
-    const isFirst = await markMailed(redis, namespace, mail.callback.delivery);
+    const { delivery } = mail.callback;
+    const isFirst = await markMailed(redis, namespace, delivery);
     if (isFirst && (await countMail(redis, namespace)) > MOST_AN_HOUR) {
       await postponeMail(redis, namespace, mail);
-      return;
+      return 'done';
     }
-    if (isFirst) await this.#send(namespace, owner, describeFailure(namespace, mail.callback));
+    if (isFirst && (await this.#send(namespace, owner, [mail.callback])) === 'postponed') {
+      await unmarkMailed(redis, namespace, delivery);
+      return 'postponed';
+    }
     await removeMail(redis, namespace, mail);
+    return 'done';
   }
 
-  async #send(namespace: string, owner: string, text: MailText): Promise<void> {
-    const { send, log } = this.#options;
-    await send(owner, text).catch((error) =>
-      log.error({ err: error, namespace }, 'the owner could not be told of failed callbacks'),
-    );
+  /** One message; `postponed` = it was not taken, and is worth another try. */
+  async #send(
+    namespace: string,
+    owner: string,
+    callbacks: readonly AbandonedCallback[],
+  ): Promise<'done' | 'postponed'> {
+    const { send, log, clock = Date.now } = this.#options;
+    const [first] = callbacks as [AbandonedCallback];
+    const text =
+      callbacks.length === 1 ? describeFailure(namespace, first) : describeMany(namespace, callbacks);
+    try {
+      await send(owner, text);
+    } catch (error) {
+      if (error instanceof MailPostponed && clock() - first.at < LONGEST_MS) {
+        log.warn({ err: error, namespace }, 'the owner is told of failed callbacks later');
+        return 'postponed';
+      }
+      log.error({ err: error, namespace }, 'the owner could not be told of failed callbacks');
+    }
+    return 'done';
   }
 }

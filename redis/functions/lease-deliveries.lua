@@ -29,7 +29,7 @@ local function give_up(namespace, record, id, now)
     -- The owner is told of a callback, once.
     redis.call('ZADD', delivery_key(namespace, 'mail'), now, cjson.encode({
       delivery = id, event = taken[3], type = taken[4], request = taken[5], url = taken[6],
-      error = redis.call('HGET', record, 'error') or '',
+      error = redis.call('HGET', record, 'error') or '', at = now,
     }))
   end
   end_delivery(namespace, id, 'failed', now)

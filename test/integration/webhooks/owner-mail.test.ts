@@ -9,7 +9,7 @@ import { OwnerMail } from '../../../gateway/webhooks/owner-mail.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
 import type { AbandonedCallback } from '../../../redis/owner-mail.ts';
-import { connectTo, until } from '../../support/redis-client.ts';
+import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 
 describe('mail to the owner of a workspace', () => {
@@ -21,6 +21,8 @@ describe('mail to the owner of a workspace', () => {
   let count = 0;
   let owner: string | null;
   const messages: { to: string[]; text: string }[] = [];
+  /** What the server answers to a message in place of 250. */
+  let refusal: number | null;
 
   before(async () => {
     server = await startRedis();
@@ -35,6 +37,7 @@ describe('mail to the owner of a workspace', () => {
           text += chunk;
         });
         stream.on('end', () => {
+          if (refusal !== null) return done(Object.assign(new Error('not now'), { responseCode: refusal }));
           messages.push({ to: session.envelope.rcptTo.map(({ address }) => address), text });
           done();
         });
@@ -49,6 +52,7 @@ describe('mail to the owner of a workspace', () => {
     namespace = `space-${++count}`;
     owner = 'owner@example.com';
     messages.length = 0;
+    refusal = null;
   });
   after(async () => {
     mailer?.close();
@@ -57,11 +61,11 @@ describe('mail to the owner of a workspace', () => {
     await server?.stop();
   });
 
-  const start = () =>
+  const start = (send = mailer.send) =>
     new OwnerMail({
       redis: connection.redis,
       readOwner: async () => owner,
-      send: mailer.send,
+      send,
       log: createLog('silent', {}),
     });
   const add = async (number: number, fields: Partial<AbandonedCallback> = {}) => {
@@ -73,6 +77,7 @@ describe('mail to the owner of a workspace', () => {
         request: `req_${i}`,
         url: `https://hooks.example/secret-path?token=${i}`,
         error: 'answered 500',
+        at: Date.now(),
         ...fields,
       };
       await connection.redis.zadd(deliveryKeys(namespace).mail, i, JSON.stringify(callback));
@@ -134,19 +139,65 @@ describe('mail to the owner of a workspace', () => {
     expect(await connection.redis.zcard(deliveryKeys(namespace).mail)).to.equal(0);
   });
 
-  it('goes on where the server refuses a message', async () => {
+  /** As if the minute had passed that what was not removed waits. */
+  const makeDue = async () => {
+    const { mail } = deliveryKeys(namespace);
+    for (const member of await connection.redis.zrevrange(mail, 0, -1))
+      await connection.redis.zadd(mail, 0, member);
+  };
+  const countWaiting = () => connection.redis.zcard(deliveryKeys(namespace).mail);
+
+  it('comes later where the server refuses it for now, and once', async () => {
     await add(2);
-    let calls = 0;
-    const ownerMail = new OwnerMail({
-      redis: connection.redis,
-      readOwner: async () => owner,
-      send: async (...message) => {
-        if (calls++ === 0) throw new Error('greylisted');
-        await mailer.send(...message);
-      },
-      log: createLog('silent', {}),
-    });
-    await run(ownerMail);
-    await until(() => messages.length === 1, 'the second message');
+    refusal = 451;
+    await run();
+    expect([messages.length, await countWaiting()]).to.deep.equal([0, 2]);
+    refusal = null;
+    await makeDue();
+    await run();
+    await makeDue();
+    await run();
+    expect([messages.length, await countWaiting()]).to.deep.equal([2, 0]);
   });
+
+  it('comes later where the server was not there', async () => {
+    await add(1);
+    const away = createMailer({ url: 'smtp://127.0.0.1:1', from: 'berth@example.com' });
+    await run(start(away.send));
+    away.close();
+    expect(await countWaiting()).to.equal(1);
+    await makeDue();
+    await run();
+    expect(messages).to.have.length(1);
+  });
+
+  it('keeps the digest where the server refuses it for now', async () => {
+    await add(22);
+    await run();
+    await connection.redis.del(deliveryKeys(namespace).mails);
+    refusal = 451;
+    await run();
+    expect(messages).to.have.length(20);
+    refusal = null;
+    await run();
+    expect(messages, 'not before the next hour').to.have.length(20);
+    await connection.redis.del(deliveryKeys(namespace).mails);
+    await run();
+    expect(messages[20]!.text).to.include('2 more callbacks');
+  });
+
+  const ends: [what: string, code: number, age: number][] = [
+    ['refuses it for good', 550, 0],
+    ['has refused it for a day', 451, 25 * 3_600_000],
+  ];
+  for (const [what, code, age] of ends)
+    it(`is given up where the server ${what}`, async () => {
+      await add(1, { at: Date.now() - age });
+      refusal = code;
+      await run();
+      refusal = null;
+      await makeDue();
+      await run();
+      expect([messages.length, await countWaiting()]).to.deep.equal([0, 0]);
+    });
 });
