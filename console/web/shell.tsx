@@ -53,9 +53,11 @@ export function Shell({ session }: { session: SessionView }) {
     >
       <AppShell.Header>
         <Group h="100%" px="md" justify="space-between" wrap="nowrap">
-          <Group gap="sm" wrap="nowrap">
+          <Group gap="sm" wrap="nowrap" flex={1} miw={0}>
             <Burger opened={isOpen} onClick={toggle} hiddenFrom="sm" size="sm" aria-label="Navigation" />
-            <Text fw={700}>Berth</Text>
+            <Text fw={700} visibleFrom="xs">
+              Berth
+            </Text>
             <Select
               aria-label="Namespace"
               data={[...new Set([namespace, ...session.namespaces])]}
@@ -64,7 +66,8 @@ export function Shell({ session }: { session: SessionView }) {
               allowDeselect={false}
               searchable
               size="xs"
-              w={160}
+              flex="0 1 10rem"
+              miw={0}
             />
           </Group>
           <Group gap="xs" wrap="nowrap">
@@ -74,7 +77,7 @@ export function Shell({ session }: { session: SessionView }) {
             <Button size="xs" variant="subtle" aria-label="Light or dark" onClick={() => toggleColorScheme()}>
               <IconMoonStars size={16} aria-hidden />
             </Button>
-            <Button size="xs" variant="default" onClick={() => signOut.mutate()}>
+            <Button size="xs" variant="default" px="xs" onClick={() => signOut.mutate()}>
               Sign out
             </Button>
           </Group>

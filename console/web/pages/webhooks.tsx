@@ -1,5 +1,100 @@
-import { Page } from '../parts/page.tsx';
+/** Endpoints that events are sent to, and what signs the deliveries. */
+import { SimpleGrid, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { WebhookView } from '../../api.ts';
+import { call } from '../call.ts';
+import { AllowedButton } from '../parts/allowed-button.tsx';
+import { Confirm } from '../parts/confirm.tsx';
+import { Loaded, Page } from '../parts/page.tsx';
+import { EmptyState } from '../parts/page-states.tsx';
+import { useAccess, useBase } from '../session.ts';
+import { SigningSecret } from '../webhooks/signing-secret.tsx';
+import { WebhookCard } from '../webhooks/webhook-card.tsx';
+import { WebhookDialog } from '../webhooks/webhook-form.tsx';
 
 export function WebhooksPage() {
-  return <Page title="Webhooks">{null}</Page>;
+  const base = useBase();
+  const { manageWebhooks } = useAccess();
+  const [changing, setChanging] = useState<WebhookView | null>(null);
+  const [isOpen, { open, close }] = useDisclosure();
+  const query = useQuery({
+    queryKey: [base, 'webhooks'],
+    queryFn: ({ signal }) => call<WebhookView[]>('GET', `${base}/webhooks`, undefined, signal),
+  });
+  const show = (webhook: WebhookView | null) => {
+    setChanging(webhook);
+    open();
+  };
+  return (
+    <Page
+      title="Webhooks"
+      about="Each endpoint gets the events of all asynchronous requests of this namespace, signed."
+      actions={
+        <AllowedButton
+          isAllowed={manageWebhooks}
+          reason="You may not add webhooks in this namespace."
+          onClick={() => show(null)}
+        >
+          New endpoint
+        </AllowedButton>
+      }
+    >
+      <WebhookDialog isOpen={isOpen} webhook={changing} onClose={close} />
+      <Loaded query={query}>
+        {(webhooks) =>
+          webhooks.length === 0 ? (
+            <EmptyState title="No endpoints yet">
+              Add the first with “New endpoint”. A single request may name a callback of its own: webhook_url.
+            </EmptyState>
+          ) : (
+            <WebhookList webhooks={webhooks} onChange={show} />
+          )
+        }
+      </Loaded>
+      <SigningSecret />
+    </Page>
+  );
+}
+
+function WebhookList(props: { webhooks: WebhookView[]; onChange: (webhook: WebhookView) => void }) {
+  const base = useBase();
+  const cache = useQueryClient();
+  const [leaving, setLeaving] = useState<WebhookView | null>(null);
+  const [isAsking, { open, close }] = useDisclosure();
+  const remove = useMutation({
+    mutationFn: ({ name }: WebhookView) => call('DELETE', `${base}/webhooks/${encodeURIComponent(name)}`),
+    onSuccess: close,
+    onSettled: () => cache.invalidateQueries({ queryKey: [base, 'webhooks'] }),
+  });
+  return (
+    <>
+      <SimpleGrid cols={{ base: 1, lg: 2 }}>
+        {props.webhooks.map((webhook) => (
+          <WebhookCard
+            key={webhook.name}
+            webhook={webhook}
+            onChange={() => props.onChange(webhook)}
+            onDelete={() => {
+              remove.reset();
+              setLeaving(webhook);
+              open();
+            }}
+          />
+        ))}
+      </SimpleGrid>
+      <Confirm
+        isOpen={isAsking}
+        title={`Delete ${leaving?.name}?`}
+        action="Delete"
+        onConfirm={() => leaving && remove.mutate(leaving)}
+        onClose={close}
+        isPending={remove.isPending}
+        error={remove.error}
+      >
+        <Text size="sm">It gets no more events, retries of older ones included.</Text>
+      </Confirm>
+    </>
+  );
 }

@@ -1,0 +1,83 @@
+/** Rolls the secret that signs all of a namespace's deliveries. */
+import { Alert, Button, Group, Modal, Paper, Stack, Text, Title } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { IconAlertTriangle } from '@tabler/icons-react';
+import { useMutation } from '@tanstack/react-query';
+import type { SigningSecretView } from '../../api.ts';
+import { call } from '../call.ts';
+import { AllowedButton } from '../parts/allowed-button.tsx';
+import { Confirm } from '../parts/confirm.tsx';
+import { Copyable } from '../parts/copyable.tsx';
+import { useAccess, useBase } from '../session.ts';
+
+const VERIFY = `// Node, over the raw bytes of the body; "t" and "v1" are in X-Service-Signature: t=…,v1=…
+const wanted = createHmac('sha256', process.env.SIGNING_SECRET).update(t + '.').update(rawBody).digest();
+const isGenuine = timingSafeEqual(wanted, Buffer.from(v1, 'hex')) && Math.abs(Date.now() / 1000 - t) < 300;`;
+
+export function SigningSecret() {
+  const base = useBase();
+  const { rollSecret } = useAccess();
+  const [isAsking, { open, close }] = useDisclosure();
+  const roll = useMutation({
+    mutationFn: () => call<SigningSecretView>('POST', `${base}/signing-secret/roll`),
+    onSuccess: close,
+  });
+  return (
+    <Paper component="section" withBorder p="md" radius="md" aria-labelledby="signing-secret">
+      <Stack gap="sm">
+        <Title order={2} size="h4" id="signing-secret">
+          Signing secret
+        </Title>
+        <Text size="sm">
+          One secret signs all deliveries of this namespace. Nobody can read it here; a new one is shown once.
+        </Text>
+        <Copyable text={VERIFY} label="how to verify a signature" />
+        <Group>
+          <AllowedButton
+            isAllowed={rollSecret}
+            reason="You may not roll the signing secret of this namespace."
+            variant="default"
+            onClick={() => {
+              roll.reset();
+              open();
+            }}
+          >
+            Roll the signing secret
+          </AllowedButton>
+        </Group>
+      </Stack>
+      <Confirm
+        isOpen={isAsking}
+        title="Roll the signing secret?"
+        action="Roll"
+        onConfirm={() => roll.mutate()}
+        onClose={close}
+        isPending={roll.isPending}
+        error={roll.error}
+      >
+        <Text size="sm">
+          The old secret stops at once, for retries of older events too: receivers refuse deliveries until
+          they know the new one.
+        </Text>
+      </Confirm>
+      <Modal
+        opened={roll.data !== undefined}
+        onClose={roll.reset}
+        title="The new signing secret"
+        closeOnClickOutside={false}
+        closeOnEscape={false}
+        withCloseButton={false}
+      >
+        <Stack>
+          <Alert color="yellow" icon={<IconAlertTriangle aria-hidden />} title="Copy it now">
+            It is shown this once. Give it to all receivers of this namespace.
+          </Alert>
+          <Copyable text={roll.data?.secret ?? ''} label="signing secret" />
+          <Group justify="flex-end">
+            <Button onClick={roll.reset}>I have stored it</Button>
+          </Group>
+        </Stack>
+      </Modal>
+    </Paper>
+  );
+}

@@ -1,0 +1,27 @@
+/** How a receiver took a test event. */
+import { Alert, Text } from '@mantine/core';
+import type { TestView } from '../../api.ts';
+
+export function TestResult({ result: { delivery, eventId } }: { result: TestView }) {
+  if (!delivery)
+    return (
+      <Alert color="blue" role="status" title="The test is on its way">
+        <Text size="sm">{eventId}: the log of deliveries will tell how it went.</Text>
+      </Alert>
+    );
+  const isTaken = delivery.state === 'delivered';
+  return (
+    <Alert
+      color={isTaken ? 'green' : 'red'}
+      role="status"
+      title={isTaken ? 'The receiver took it' : 'The receiver did not take it'}
+    >
+      <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+        {delivery.status !== null && `HTTP ${delivery.status}`}
+        {delivery.status !== null && delivery.error && ', '}
+        {delivery.error}
+        {delivery.state === 'pending' && '; it is tried again'}
+      </Text>
+    </Alert>
+  );
+}

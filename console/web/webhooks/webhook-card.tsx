@@ -1,0 +1,127 @@
+/** One endpoint: where it leads, how it fares, what can be done with it. */
+import { Badge, Button, Group, Paper, Stack, Text, Title } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Link } from 'react-router';
+import type { TestView, WebhookChange, WebhookView } from '../../api.ts';
+import { call } from '../call.ts';
+import { AllowedButton } from '../parts/allowed-button.tsx';
+import { Fault } from '../parts/page-states.tsx';
+import { StateBadge } from '../parts/state-badge.tsx';
+import { useAccess, useBase, useNamespace } from '../session.ts';
+import { TestResult } from './test-result.tsx';
+
+interface WebhookCardProps {
+  webhook: WebhookView;
+  onChange: () => void;
+  onDelete: () => void;
+}
+
+const REASON = 'You may not change webhooks in this namespace.';
+
+export function WebhookCard({ webhook, onChange, onDelete }: WebhookCardProps) {
+  const { name, url, eventTypes, enabled, state, message, consecutiveFailures } = webhook;
+  const base = useBase();
+  const namespace = useNamespace();
+  const cache = useQueryClient();
+  const { manageWebhooks, sendTests } = useAccess();
+  const path = `${base}/webhooks/${encodeURIComponent(name)}`;
+  const change = useMutation({
+    mutationFn: (body: WebhookChange) => call<WebhookView>('PATCH', path, body),
+    onSettled: () => cache.invalidateQueries({ queryKey: [base, 'webhooks'] }),
+  });
+  const test = useMutation({
+    mutationFn: () => call<TestView>('POST', `${path}/test`),
+    onSettled: () => cache.invalidateQueries({ queryKey: [base, 'deliveries'] }),
+  });
+  const manage = {
+    isAllowed: manageWebhooks,
+    reason: REASON,
+    size: 'compact-sm',
+    variant: 'default',
+  } as const;
+  return (
+    <Paper component="article" withBorder p="md" radius="md" aria-label={name}>
+      <Stack gap="sm">
+        <Group justify="space-between" align="flex-start" wrap="nowrap">
+          <Title order={2} size="h4" style={{ overflowWrap: 'anywhere' }}>
+            {name}
+          </Title>
+          <StateBadge state={state} />
+        </Group>
+        <Text ff="monospace" size="sm" style={{ overflowWrap: 'anywhere' }}>
+          {url}
+        </Text>
+        <Group gap="xs">
+          {eventTypes.map((type) => (
+            <Badge key={type} variant="outline" color="gray" tt="none">
+              {type}
+            </Badge>
+          ))}
+        </Group>
+        {state !== 'active' && message && <Text size="sm">{message}</Text>}
+        {consecutiveFailures > 0 && (
+          <Text size="sm" c="dimmed">
+            {consecutiveFailures} {consecutiveFailures === 1 ? 'delivery' : 'deliveries'} in a row failed; at
+            20 it is disabled.
+          </Text>
+        )}
+        {change.error && <Fault error={change.error} />}
+        {test.error && <Fault error={test.error} />}
+        {test.data && <TestResult result={test.data} />}
+        <Group gap="xs">
+          <AllowedButton
+            isAllowed={sendTests}
+            reason="You may not send test events in this namespace."
+            size="compact-sm"
+            variant="light"
+            loading={test.isPending}
+            onClick={() => test.mutate()}
+            aria-label={`Send a test to ${name}`}
+          >
+            Send a test
+          </AllowedButton>
+          {state === 'auto-disabled' && (
+            <AllowedButton
+              {...manage}
+              variant="light"
+              loading={change.isPending}
+              onClick={() => change.mutate({ reEnable: true })}
+              aria-label={`Re-enable ${name}`}
+            >
+              Re-enable
+            </AllowedButton>
+          )}
+          <AllowedButton {...manage} onClick={onChange} aria-label={`Change ${name}`}>
+            Change
+          </AllowedButton>
+          <AllowedButton
+            {...manage}
+            loading={change.isPending}
+            onClick={() => change.mutate({ enabled: !enabled })}
+            aria-label={`${enabled ? 'Disable' : 'Enable'} ${name}`}
+          >
+            {enabled ? 'Disable' : 'Enable'}
+          </AllowedButton>
+          <AllowedButton
+            {...manage}
+            variant="light"
+            color="red"
+            onClick={onDelete}
+            aria-label={`Delete ${name}`}
+          >
+            Delete
+          </AllowedButton>
+          <Button
+            component={Link}
+            to={`/${namespace}/deliveries?endpoint=${encodeURIComponent(name)}`}
+            size="compact-sm"
+            variant="subtle"
+            aria-label={`Deliveries to ${name}`}
+          >
+            Deliveries
+          </Button>
+        </Group>
+      </Stack>
+    </Paper>
+  );
+}

@@ -1,0 +1,116 @@
+/** Adds an endpoint, or changes one; what is wrong with its URL is told at once. */
+import { Alert, Button, Checkbox, Group, Modal, Stack, TextInput } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import type { NewWebhook, WebhookChange, WebhookView } from '../../api.ts';
+import { call } from '../call.ts';
+import { Fault } from '../parts/page-states.tsx';
+import { useBase } from '../session.ts';
+import { ALL_EVENT_TYPES, EVENT_TYPES } from './event-types.ts';
+import { findURLFault } from './url-fault.ts';
+
+interface WebhookDialogProps {
+  isOpen: boolean;
+  /** null: a new one. */
+  webhook: WebhookView | null;
+  onClose: () => void;
+}
+
+export function WebhookDialog({ isOpen, webhook, onClose }: WebhookDialogProps) {
+  return (
+    <Modal
+      opened={isOpen}
+      onClose={onClose}
+      title={webhook ? `Change ${webhook.name}` : 'New endpoint'}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      <WebhookForm key={webhook?.name ?? ''} webhook={webhook} onDone={onClose} />
+    </Modal>
+  );
+}
+
+function WebhookForm({ webhook, onDone }: { webhook: WebhookView | null; onDone: () => void }) {
+  const base = useBase();
+  const cache = useQueryClient();
+  /** The one that is changed: also one that was just made and refused. */
+  const [present, setPresent] = useState(webhook);
+  const [name, setName] = useState(webhook?.name ?? '');
+  const [url, setURL] = useState(webhook?.url ?? '');
+  const [wasLeft, setWasLeft] = useState(false);
+  const [eventTypes, setEventTypes] = useState(webhook?.eventTypes ?? ALL_EVENT_TYPES);
+  const fault = url === '' ? null : findURLFault(url, location.protocol === 'http:');
+  const save = useMutation({
+    mutationFn: () =>
+      present
+        ? call<WebhookView>('PATCH', `${base}/webhooks/${encodeURIComponent(present.name)}`, {
+            url,
+            eventTypes,
+          } satisfies WebhookChange)
+        : call<WebhookView>('POST', `${base}/webhooks`, { name, url, eventTypes } satisfies NewWebhook),
+    onSuccess: (saved) => {
+      if (saved.state === 'refused') setPresent(saved);
+      else onDone();
+      return cache.invalidateQueries({ queryKey: [base, 'webhooks'] });
+    },
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    setWasLeft(true);
+    if (fault === null && eventTypes.length > 0) save.mutate();
+  };
+  const verdict = save.data?.state === 'refused' && save.data.url === url ? save.data.message : null;
+  return (
+    <form onSubmit={submit} noValidate={false}>
+      <Stack>
+        <TextInput
+          label="Name"
+          description="Small letters, digits and hyphens"
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+          pattern="[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+          title="Small letters, digits and hyphens"
+          maxLength={63}
+          required
+          disabled={present !== null}
+          data-autofocus={present === null || undefined}
+        />
+        <TextInput
+          label="URL"
+          description="Public HTTPS; it gets a POST for each event"
+          placeholder="https://example.com/hook"
+          type="url"
+          value={url}
+          onChange={(event) => setURL(event.currentTarget.value)}
+          onBlur={() => setWasLeft(true)}
+          error={wasLeft ? fault : null}
+          maxLength={2048}
+          required
+          data-autofocus={present !== null || undefined}
+        />
+        <Checkbox.Group
+          label="Events"
+          value={eventTypes}
+          onChange={setEventTypes}
+          error={eventTypes.length === 0 ? 'Choose at least one.' : null}
+        >
+          <Stack gap="xs" mt="xs">
+            {EVENT_TYPES.map(({ value, label, about }) => (
+              <Checkbox key={value} value={value} label={label} description={about} />
+            ))}
+          </Stack>
+        </Checkbox.Group>
+        {verdict && (
+          <Alert color="red" role="alert" title="The URL was refused">
+            {verdict}
+          </Alert>
+        )}
+        {save.error && <Fault error={save.error} />}
+        <Group justify="flex-end">
+          <Button type="submit" loading={save.isPending}>
+            {present ? 'Save' : 'Add'}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
