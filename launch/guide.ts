@@ -39,10 +39,10 @@ function writeWebhook({ webhooks, deployments, mode }: EndpointsFile, prefix: st
   const { signingSecret, receiverHost } = webhooks;
   const { seconds, fps } = video.native ?? { seconds: 5, fps: 24 };
   const where = mode === 'local' ? 'this machine' : receiverHost;
-  const host = mode === 'local' ? '' : `HOST=${receiverHost} `;
+  const environment = mode === 'local' ? '' : `${prefix}env HOST=${receiverHost} `;
   return [
     `Webhooks may call ${where}, by plain http too. A receiver, and in another terminal a video that calls it:`,
-    `  ${prefix}env ${host}SIGNING_SECRET=${signingSecret} PORT=${RECEIVER_PORT} node examples/webhooks/receiver.mjs`,
+    `  ${environment}SIGNING_SECRET=${signingSecret} PORT=${RECEIVER_PORT} node examples/webhooks/receiver.mjs`,
     `  ${prefix}curl ${video.baseURL}/videos -H 'Authorization: Bearer ${video.apiKey}' \\`,
     `    -F model=${video.modelId} -F prompt='A ship leaves' -F seconds=${seconds} -F fps=${fps} \\`,
     `    -F size=${video.resolutions?.[0] ?? '720x1280'} -F webhook_url=http://${receiverHost}:${RECEIVER_PORT}/`,
