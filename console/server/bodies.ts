@@ -97,7 +97,8 @@ function parseJSON(text: string): unknown {
 async function readText(req: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of req as AsyncIterable<Buffer>) {
+  // A request that is given up stays open for its answer.
+  for await (const chunk of req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length;
     if (size > MAX_BODY_BYTES)
       throw new ConsoleError('request_too_large', `The body is over ${MAX_BODY_BYTES} bytes.`);

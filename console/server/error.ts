@@ -20,6 +20,8 @@ const CODES = {
   unsupported_media_type: { status: 415, type: invalid },
   refused: { status: 422, type: invalid },
   rate_limit_exceeded: { status: 429, type: 'rate_limit_error' },
+  /** Told to nobody but the log. */
+  client_left: { status: 499, type: invalid },
   internal_error: { status: 500, type: 'server_error' },
   upstream_error: { status: 502, type: 'upstream_error' },
   temporarily_unavailable: { status: 503, type: busy },

@@ -40,7 +40,7 @@ const BY_STATUS: Record<number, ConsoleErrorCode> = {
 export function translateKubernetesError({ status, message, field }: KubernetesError): ConsoleError {
   const code = BY_STATUS[status];
   if (code) return new ConsoleError(code, message, { param: field?.replace(/^spec\./, '') ?? null });
-  const words = status === 0 ? 'does not answer' : `failed (${status}): ${message}`;
+  const words = status === 0 ? 'does not answer' : `failed (${status}): ${message.replace(/\.$/, '')}`;
   return new ConsoleError('temporarily_unavailable', `The Kubernetes API server ${words}.`, {
     retryAfter: 5,
   });

@@ -76,6 +76,7 @@ async function translate(
   { log, sessions }: { log: Logger; sessions: Sessions },
 ): Promise<ConsoleError> {
   if (error instanceof ConsoleError) return error;
+  if (ctx.res.destroyed) return new ConsoleError('client_left', 'Nobody waits for the answer any more.');
   if (error instanceof KubernetesError) {
     if (error.status !== 401) return translateKubernetesError(error);
     // The token has ended or was taken back, and the session with it.

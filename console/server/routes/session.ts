@@ -1,5 +1,6 @@
 /** Signing in and out. */
 import type Router from '@koa/router';
+import { GROUP } from '../../../contract/group.ts';
 import { VERSION } from '../../../contract/version.ts';
 import type { SessionView } from '../../api.ts';
 import { Attempts } from '../attempts.ts';
@@ -24,6 +25,18 @@ export function addSessionRoutes(router: Router<ConsoleState>, services: Service
     version: VERSION,
   });
 
+  /** One who sees nothing has no session. */
+  const listOrEnd = async (session: Session, asked: string | undefined): Promise<string[]> => {
+    try {
+      const names = await namespaces.list(session);
+      requireNamespace(names, asked, session.user);
+      return names;
+    } catch (error) {
+      await sessions.end(session);
+      throw error;
+    }
+  };
+
   router.post('/api/session', async (ctx) => {
     refusePlainHTTP(ctx.state);
     const address = ctx.req.socket.remoteAddress ?? '';
@@ -40,12 +53,7 @@ export function addSessionRoutes(router: Router<ConsoleState>, services: Service
     });
     const who = { token, user, namespace: namespace ?? claims.namespace };
     const { id, session } = await sessions.begin(who, claims.endsAt);
-    const names = await namespaces.list(session);
-    const refusal = judgeNamespaces(names, namespace, user);
-    if (refusal) {
-      await sessions.end(session);
-      throw refusal;
-    }
+    const names = await listOrEnd(session, namespace);
     metrics.countSignIn('ok');
     ctx.state.session = session;
     const maxAgeSeconds = Math.floor((session.expiresAt - Date.now()) / 1_000);
@@ -85,14 +93,14 @@ async function identify(kubernetes: Kubernetes, token: string, onRefusal: () => 
   }
 }
 
-/** One who sees nothing is told why, in place of an empty page. */
-function judgeNamespaces(names: string[], asked: string | undefined, user: string): ConsoleError | undefined {
+/** Throws permission_denied that says why, in place of an empty page. */
+function requireNamespace(names: string[], asked: string | undefined, user: string): void {
   const param = 'namespace';
-  if (asked !== undefined && !names.includes(asked)) {
-    const words = `User "${user}" may not list modeldeployments.berth.dev in the namespace "${asked}".`;
-    return new ConsoleError('permission_denied', words, { param });
-  }
-  if (names.length > 0) return undefined;
-  const words = `User "${user}" may list modeldeployments.berth.dev in no namespace that is known here: name yours.`;
-  return new ConsoleError('permission_denied', words, { param });
+  const may = `User "${user}" may`;
+  const what = `list modeldeployments.${GROUP} in`;
+  if (asked !== undefined && !names.includes(asked))
+    throw new ConsoleError('permission_denied', `${may} not ${what} the namespace "${asked}".`, { param });
+  if (names.length > 0) return;
+  const words = `${may} ${what} no namespace that is known here: name yours.`;
+  throw new ConsoleError('permission_denied', words, { param });
 }

@@ -1,20 +1,21 @@
 /** What the console's tests share: a real API server with RBAC, a real Redis, a console, people who sign in. */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { CSRF_HEADER } from '../../../console/api.ts';
 import type { ConsoleEnvironment } from '../../../console/server/environment.ts';
-import { createLog } from '../../../console/server/log.ts';
+import { createLog, type Logger } from '../../../console/server/log.ts';
 import { type RunningConsole, startConsole } from '../../../console/server/program.ts';
-import { CONSOLE_RIGHTS } from '../../../contract/console-rights.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
 import { createKubeRequest, type KubeRequest } from '../../support/kube-request.ts';
 import { connectTo, until } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { type Api, useApi } from '../kube/api.ts';
+import { writePage } from './page-fixture.ts';
+import { CONSOLE_RULES, MEMBER_RULES } from './rules.ts';
 
 const CRD_FOLDER = join(import.meta.dirname, '../../../crds');
 const GROUP = 'berth.dev';
@@ -41,7 +42,7 @@ export interface ConsoleHarness {
   readonly console: RunningConsole;
   readonly origin: string;
   /** Another console on the same API server and Redis. */
-  start(change?: Partial<ConsoleEnvironment>): Promise<RunningConsole>;
+  start(change?: Partial<ConsoleEnvironment>, log?: Logger): Promise<RunningConsole>;
   /** A namespace with one service account that may do all that a member may, there alone. */
   makeMember(): Promise<{ namespace: string; token: string }>;
   makeToken(namespace: string, account: string, seconds?: number): Promise<string>;
@@ -68,27 +69,6 @@ export interface RawAnswer {
 /** All keys of Redis that match. */
 export const keysOf = ({ redis }: ConsoleHarness, pattern: string): Promise<string[]> =>
   redis.redis.keys(pattern);
-
-/** What the chart's ClusterRole for members grants. */
-const MEMBER_RULES = [
-  { apiGroups: [GROUP], resources: ['modeldeployments', 'workspaces'], verbs: ['get', 'list', 'watch'] },
-  {
-    apiGroups: [GROUP],
-    resources: ['apikeys', 'webhookendpoints', 'storagecredentials'],
-    verbs: ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'],
-  },
-  ...Object.values(CONSOLE_RIGHTS).flatMap((right) =>
-    'subresource' in right
-      ? [{ apiGroups: [GROUP], resources: [`${right.resource}/${right.subresource}`], verbs: [right.verb] }]
-      : [],
-  ),
-];
-
-/** And what it grants the console itself. */
-const CONSOLE_RULES = [
-  { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'patch', 'update'] },
-  { apiGroups: [GROUP], resources: ['workspaces'], verbs: ['get', 'patch'] },
-];
 
 export function useConsole(): ConsoleHarness {
   const api = useApi();
@@ -150,7 +130,10 @@ export function useConsole(): ConsoleHarness {
     return body.status.token as string;
   };
 
-  const start: ConsoleHarness['start'] = async (change = {}) => {
+  const start: ConsoleHarness['start'] = async (
+    change = {},
+    log = createLog(process.env.TEST_LOG ?? 'silent'),
+  ) => {
     const running = await startConsole(
       {
         host: '127.0.0.1',
@@ -169,7 +152,7 @@ export function useConsole(): ConsoleHarness {
         logLevel: 'silent',
         ...change,
       },
-      createLog(process.env.TEST_LOG ?? 'silent'),
+      log,
     );
     consoles.push(running);
     await until(async () => (await fetch(`${originOf(running)}/readyz`)).ok, 'a console that is ready');
@@ -262,11 +245,4 @@ export function useConsole(): ConsoleHarness {
       return someone;
     },
   };
-}
-
-function writePage(folder: string): void {
-  const web = join(folder, 'web');
-  mkdirSync(join(web, 'assets'), { recursive: true });
-  writeFileSync(join(web, 'index.html'), '<!doctype html><meta name="csp-nonce" content="__CSP_NONCE__">');
-  writeFileSync(join(web, 'assets', 'index-abc123.js'), 'console.log(1);');
 }

@@ -1,5 +1,6 @@
 /** Cookies, forgeries, headers, and that what the browser, Redis and the log have tells no token. */
 import { expect } from 'chai';
+import { pino } from 'pino';
 import { keysOf, useConsole } from './console-harness.ts';
 
 describe("the console's defences", () => {
@@ -54,6 +55,42 @@ describe("the console's defences", () => {
     const answer = await console.person().call('POST', SIGN_IN, { token: 'not-a-token' });
     expect([answer.status, answer.body.error.code]).to.deep.equal([401, 'invalid_token']);
     expect(answer.headers.getSetCookie()).to.deep.equal([]);
+  });
+
+  it('tells the log who did what and how it ended, and no secret', async () => {
+    const written: string[] = [];
+    const log = pino({ level: 'trace' }, { write: (line: string) => void written.push(line) });
+    const another = await console.start({}, log);
+    const someone = console.person(`http://127.0.0.1:${another.port}`);
+    const { namespace, token } = await console.makeMember();
+    await someone.call('POST', SIGN_IN, { token: 'guessed-token' });
+    await someone.call('POST', SIGN_IN, { token });
+    const base = `/api/namespaces/${namespace}`;
+    const key = await someone.call('POST', `${base}/keys`, { name: 'k' });
+    const rolled = await someone.call('POST', `${base}/signing-secret/roll`);
+    const body = { name: 's', bucket: 'results', accessKeyId: 'AKIA77', secretAccessKey: 'hidden-key' };
+    await someone.call('POST', `${base}/storage-credentials`, body);
+    await someone.call('GET', `${base}/keys?q=in-the-query`);
+    const text = written.join('');
+    const secrets = [token, token.split('.')[2]!, 'guessed-token', key.body.secret, rolled.body.secret];
+    secrets.push('hidden-key', 'in-the-query', someone.cookie.split('=')[1]!);
+    for (const secret of secrets) expect(text).to.not.contain(secret);
+    const lines = text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    const line = lines.find(({ path, method }) => path === `${base}/keys` && method === 'POST');
+    expect(line).to.include({ status: 201, msg: 'request' });
+    expect(line.user).to.match(new RegExp(`^system:serviceaccount:${namespace}:`));
+    const scraped = await (await fetch(`http://127.0.0.1:${another.metricsPort}/metrics`)).text();
+    expect(scraped).to.contain('berth_console_requests_total{area="keys",method="POST",status="201"} 1');
+    expect(scraped).to.contain('berth_console_sign_ins_total{outcome="refused"} 1');
+    expect(scraped).to.not.contain(namespace);
+  });
+
+  it('answers a body that is far too large in place of cutting it off', async () => {
+    const answer = await console.person().call('POST', SIGN_IN, { token: 'x'.repeat(20_000_000) });
+    expect([answer.status, answer.body.error.code]).to.deep.equal([413, 'request_too_large']);
   });
 
   it('signs out: the cookie goes and what it opened is gone', async () => {

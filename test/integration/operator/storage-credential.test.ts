@@ -6,6 +6,7 @@ import { expect } from 'chai';
 import { deriveId, operatorToken, workspaceDataKey } from '../../../contract/identity.ts';
 import { INTERNAL_PATHS, type VerifyAnswer, type VerifyQuestion } from '../../../contract/internal-api.ts';
 import type { Condition } from '../../../contract/kubernetes-types.ts';
+import { ANNOTATIONS } from '../../../contract/names.ts';
 import { configKeys } from '../../../contract/redis-keys.ts';
 import { openStorageKeys } from '../../../contract/storage-keys.ts';
 import { RESOURCES } from '../../../operator/kube/resource.ts';
@@ -121,6 +122,22 @@ describe('storage credentials', function () {
       await harness.cluster.find(StorageCredential, namespace, 'mine'),
     ]);
     expect(told).to.not.contain(KEYS.secretAccessKey);
+  });
+
+  it('is tried at once when somebody asks, and once for each time', async () => {
+    await makeSecret();
+    start();
+    await create('mine');
+    await until(async () => (await isVerified('mine')) === 'True');
+    answers = () => DENIED;
+    await poke('mine');
+    await change('mine', { metadata: { annotations: { [ANNOTATIONS.verify]: '1' } } });
+    await until(async () => (await isVerified('mine')) === 'False');
+    await poke('mine');
+    answers = () => VERIFIED;
+    await change('mine', { metadata: { annotations: { [ANNOTATIONS.verify]: '2' } } });
+    await until(async () => (await isVerified('mine')) === 'True');
+    expect(questions).to.have.length(3);
   });
 
   it('is published before it is tried, and not as verified', async () => {

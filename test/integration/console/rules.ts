@@ -1,0 +1,25 @@
+/** What RBAC grants in these tests, to members and to the console. */
+import { CONSOLE_RIGHTS } from '../../../contract/console-rights.ts';
+
+const GROUP = 'berth.dev';
+
+/** What the chart's ClusterRole for members grants. */
+export const MEMBER_RULES = [
+  { apiGroups: [GROUP], resources: ['modeldeployments', 'workspaces'], verbs: ['get', 'list', 'watch'] },
+  {
+    apiGroups: [GROUP],
+    resources: ['apikeys', 'webhookendpoints', 'storagecredentials'],
+    verbs: ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'],
+  },
+  ...Object.values(CONSOLE_RIGHTS).flatMap((right) =>
+    'subresource' in right
+      ? [{ apiGroups: [GROUP], resources: [`${right.resource}/${right.subresource}`], verbs: [right.verb] }]
+      : [],
+  ),
+];
+
+/** And what it grants the console itself. */
+export const CONSOLE_RULES = [
+  { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'patch', 'update'] },
+  { apiGroups: [GROUP], resources: ['workspaces'], verbs: ['get', 'patch'] },
+];

@@ -1,0 +1,186 @@
+import { expect } from 'chai';
+import { describeState } from '../../../console/server/deployment-state.ts';
+import { describeDeployment } from '../../../console/server/deployment-view.ts';
+import { modelDeployment } from '../../../contract/model-deployment.ts';
+
+type Told = [type: string, status: string, reason?: string, message?: string];
+
+interface Facts {
+  told?: Told[];
+  deletionTimestamp?: string;
+  paused?: boolean;
+  generation?: number;
+  status?: object;
+  spec?: object;
+}
+
+function make({ told = [], deletionTimestamp, paused = false, generation = 1, status, spec }: Facts) {
+  const conditions = told.map(([type, state, reason = 'Reason', message = `${type} says`]) => ({
+    type,
+    status: state,
+    reason,
+    message,
+    lastTransitionTime: '2026-01-01T00:00:00Z',
+    observedGeneration: 1,
+  }));
+  return modelDeployment.parse({
+    apiVersion: 'berth.dev/v1alpha1',
+    kind: 'ModelDeployment',
+    metadata: {
+      name: 'm',
+      namespace: 'n',
+      generation,
+      deletionTimestamp,
+      creationTimestamp: '2026-01-01T00:00:00Z',
+    },
+    spec: { kind: 'LLM', model: { id: 'm' }, engine: { preset: 'simulator' }, paused, ...spec },
+    status: { conditions, ...status },
+  });
+}
+
+const SERVES: Told = ['Ready', 'True', 'Ready', 'serves'];
+const HALF = { readyReplicas: 1, desiredReplicas: 2 };
+
+describe("a deployment's state", () => {
+  const TABLE: [string, Facts, string, string | RegExp][] = [
+    ['nothing was said yet', {}, 'starting', 'The operator has not looked at it yet.'],
+    ['it serves', { told: [SERVES], status: { readyReplicas: 2, desiredReplicas: 2 } }, 'ready', ''],
+    ['it is deleted', { told: [SERVES], deletionTimestamp: '2026-01-02T00:00:00Z' }, 'deleting', 'serves'],
+    ['a replica is missing', { told: [SERVES], status: HALF }, 'degraded', '1 of 2 replicas are ready.'],
+    ['a replica is on its way', { told: [SERVES, ['Progressing', 'True']], status: HALF }, 'ready', ''],
+    ['its bucket fails', { told: [SERVES, ['StorageReady', 'False']] }, 'degraded', 'StorageReady says'],
+    [
+      'one pod finds no GPU',
+      { told: [SERVES, ['GPUsAvailable', 'False']], status: HALF },
+      'degraded',
+      'GPUsAvailable says',
+    ],
+    ['it is paused', { told: [['Ready', 'False', 'Paused']], paused: true }, 'paused', 'Ready says'],
+    [
+      'it was paused a moment ago',
+      { told: [['Ready', 'False', 'Starting']], paused: true, generation: 2 },
+      'paused',
+      'Ready says',
+    ],
+    ['no replica is wanted', { told: [['Ready', 'False', 'ScaledToZero']] }, 'scaled-to-zero', 'Ready says'],
+    [
+      'weights load',
+      {
+        told: [
+          ['Ready', 'False', 'Loading'],
+          ['WeightsLoaded', 'False', 'Loading'],
+        ],
+      },
+      'starting',
+      'Ready says',
+    ],
+    [
+      'no node has its GPUs',
+      {
+        told: [
+          ['Ready', 'False', 'Unschedulable'],
+          ['GPUsAvailable', 'False'],
+        ],
+      },
+      'starting',
+      'Ready says',
+    ],
+    [
+      'its image is not there',
+      {
+        told: [
+          ['Ready', 'False', 'ErrImagePull'],
+          ['ImagePulled', 'False', 'ErrImagePull'],
+        ],
+      },
+      'failing',
+      'Ready says',
+    ],
+    [
+      'the engine crashes',
+      {
+        told: [
+          ['Ready', 'False', 'CrashLoop'],
+          ['EngineHealthy', 'False', 'CrashLoop'],
+        ],
+      },
+      'failing',
+      'Ready says',
+    ],
+    [
+      'the spec is refused',
+      {
+        told: [
+          ['Ready', 'False', 'HostConflict'],
+          ['Accepted', 'False', 'HostConflict'],
+        ],
+      },
+      'failing',
+      'Ready says',
+    ],
+    [
+      'it has no route',
+      {
+        told: [
+          ['Ready', 'False', 'NoIngressClass'],
+          ['RouteReady', 'False'],
+        ],
+      },
+      'failing',
+      'Ready says',
+    ],
+    ['pods are refused', { told: [['Ready', 'False', 'ReplicaFailure']] }, 'failing', 'Ready says'],
+    [
+      'what crashed was changed',
+      {
+        told: [
+          ['Ready', 'False', 'CrashLoop'],
+          ['EngineHealthy', 'False'],
+        ],
+        generation: 2,
+      },
+      'starting',
+      'Ready says',
+    ],
+  ];
+  for (const [when, facts, state, message] of TABLE)
+    it(`is ${state} when ${when}`, () => {
+      expect(describeState(make(facts))).to.deep.equal({ state, message });
+    });
+});
+
+describe('the view of a deployment', () => {
+  it('has the base URL that SDKs take', () => {
+    const view = (url: string) => describeDeployment(make({ status: { url } }), null).baseURL;
+    expect(view('https://m--n.example.com')).to.equal('https://m--n.example.com/v1');
+    expect(view('http://127.0.0.1:8001/')).to.equal('http://127.0.0.1:8001/v1');
+    expect(view('http://127.0.0.1:8001/v1')).to.equal('http://127.0.0.1:8001/v1');
+    expect(describeDeployment(make({}), null).baseURL).to.equal(null);
+  });
+
+  it('tells the queue of kinds that have one only', () => {
+    const queue = { waiting: 1, running: 2 };
+    const ofKind = (kind: string) => describeDeployment(make({ spec: { kind } }), queue).queue;
+    expect(['LLM', 'Embedding', 'Image', 'Video'].map(ofKind)).to.deep.equal([null, null, queue, queue]);
+  });
+
+  it('tells what images and videos may be asked for, defaults included', () => {
+    const media = (spec: object) => describeDeployment(make({ spec }), null).media;
+    expect(media({})).to.equal(null);
+    expect(media({ kind: 'Image' })).to.deep.equal({
+      sizes: ['1024x1024'],
+      imageInput: false,
+      textInput: true,
+      native: null,
+      steps: null,
+    });
+    const video = { resolutions: ['480x832'], tasks: ['i2v'], native: { seconds: 5, fps: 16 } };
+    expect(media({ kind: 'Video', video })).to.deep.equal({
+      sizes: ['480x832'],
+      imageInput: true,
+      textInput: false,
+      native: { seconds: 5, fps: 16 },
+      steps: null,
+    });
+  });
+});
