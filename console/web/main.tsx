@@ -1,6 +1,6 @@
 /** The page's start: theme, data cache, routes. */
 import '@mantine/core/styles.css';
-import { createTheme, MantineProvider } from '@mantine/core';
+import { type CSSVariablesResolver, createTheme, MantineProvider } from '@mantine/core';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
@@ -8,10 +8,27 @@ import { BrowserRouter } from 'react-router';
 import { App } from './app.tsx';
 import { CallError } from './call.ts';
 
-const theme = createTheme({ primaryColor: 'blue', cursorType: 'pointer' });
+const theme = createTheme({ primaryColor: 'blue', primaryShade: 8, cursorType: 'pointer' });
+
+/** Some of Mantine's own colours are too faint to read, by the contrast that WCAG asks for. */
+const resolveVariables: CSSVariablesResolver = () => ({
+  variables: {},
+  light: {
+    '--mantine-color-dimmed': 'var(--mantine-color-gray-7)',
+    '--mantine-color-placeholder': 'var(--mantine-color-gray-7)',
+    '--mantine-color-green-light-color': '#1b6b2b',
+    '--mantine-color-yellow-light-color': '#854a00',
+  },
+  dark: {
+    '--mantine-color-dimmed': 'var(--mantine-color-dark-1)',
+    '--mantine-color-placeholder': 'var(--mantine-color-dark-1)',
+  },
+});
 
 /** The server writes it anew into each page that it serves: the policy lets no other style sheet in. */
 const nonce = document.querySelector<HTMLMetaElement>('meta[name=csp-nonce]')?.content;
+// Where dialogs' scroll lock looks for it.
+Object.assign(globalThis, { __webpack_nonce__: nonce });
 
 const cache = new QueryClient({
   defaultOptions: {
@@ -27,7 +44,12 @@ const cache = new QueryClient({
 createRoot(document.getElementById('root')!).render(
   <StrictMode>
     <QueryClientProvider client={cache}>
-      <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => nonce ?? ''}>
+      <MantineProvider
+        theme={theme}
+        cssVariablesResolver={resolveVariables}
+        defaultColorScheme="auto"
+        getStyleNonce={() => nonce ?? ''}
+      >
         <BrowserRouter>
           <App />
         </BrowserRouter>

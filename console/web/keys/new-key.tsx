@@ -12,7 +12,8 @@ import { EXPIRIES, findExpiry, findFirstDate } from './expiry.ts';
 
 const DEFAULT_RPM = 60;
 const DEFAULT_TPD = 1_000_000;
-const NAME = '[a-z0-9]([-a-z0-9.]*[a-z0-9])?';
+/** Of browsers' patterns, which want the hyphen escaped. */
+const NAME = '[a-z0-9]([\\-.a-z0-9]*[a-z0-9])?';
 
 export function NewKeyDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
   const [made, setMade] = useState<NewKeyView | null>(null);

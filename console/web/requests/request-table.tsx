@@ -41,7 +41,7 @@ export function RequestTable({ requests, onChoose }: RequestTableProps) {
                 ff="monospace"
                 size="sm"
                 underline="always"
-                aria-label={`Open ${request.id}`}
+                title={request.id}
                 onClick={() => onChoose(request)}
               >
                 {request.id.slice(0, SHOWN_ID)}…
