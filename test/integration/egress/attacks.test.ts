@@ -46,7 +46,33 @@ describe('an attack by URL', () => {
     ...['127.0.0.1', '127.0.0.1.', '127.1', '127.0.1', '2130706433', '0x7f000001', '0x7f.1', '0177.0.0.1'],
     ...['017700000001', '0', '0.0.0.0', '①②⑦.⓪.⓪.①', '%31%32%37.0.0.1', '127。0。0。1'],
     ...['[::1]', '[::]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[0:0:0:0:0:0:0:1]'],
-    ...['localhost', 'localhost.', 'LOCALHOST', 'a.localhost'],
+    ...['localhost', 'localhost.', 'LOCALHOST', 'a.localhost', 'ｌｏｃａｌｈｏｓｔ', 'localhost。'],
+    ...[
+      '[::127.0.0.1]',
+      '[::ffff:0:127.0.0.1]',
+      '[2002:7f00:1::]',
+      '[64:ff9b::127.0.0.1]',
+      '[2001:0:7f00:1::]',
+    ],
+    ...[
+      '10.0.0.1',
+      '172.16.0.1',
+      '192.168.0.1',
+      '169.254.1.1',
+      '169.254.169.254',
+      '2852039166',
+      '0xa9fea9fe',
+    ],
+    ...[
+      '100.64.0.1',
+      '224.0.0.1',
+      '240.0.0.1',
+      '255.255.255.255',
+      '192.0.2.1',
+      '198.51.100.1',
+      '203.0.113.1',
+    ],
+    ...['198.18.0.1', '[fe80::1]', '[fd00::1]', '[fd00:ec2::254]', '[ff02::1]', '[2001:db8::1]'],
   ];
   for (const host of literals)
     for (const scheme of ['https', 'http'])
@@ -77,6 +103,13 @@ describe('an attack by URL', () => {
     ['Teredo', ['2001:0:7f00:1::']],
     ['CGNAT', ['100.64.0.1']],
     ['multicast', ['224.0.0.1', 'ff02::1']],
+    ['a private address', ['192.168.0.1']],
+    ['a unique local address', ['fd00::1']],
+    ['a link-local address', ['169.254.1.1']],
+    ['a link-local address in IPv6', ['fe80::1']],
+    ['a metadata address', ['169.254.169.254']],
+    ['a metadata address in IPv6', ['fd00:ec2::254']],
+    ['documentation', ['192.0.2.1', '2001:db8::1']],
   ];
   for (const [what, addresses] of names)
     it(`a name that resolves to ${what} reaches nothing`, async () => {
@@ -84,6 +117,27 @@ describe('an attack by URL', () => {
       const agent = open();
       expect(await kindOf(get(agent, `https://evil.test:${inside.port}/`))).to.equal('address');
       expect(await kindOf(agent.check('https://evil.test/'))).to.equal('address');
+      expect(inside.connections).to.equal(0);
+    });
+
+  const disguises: [what: string, write: (port: number) => string, kind: EgressErrorKind][] = [
+    ['a user name', (port) => `https://hooks.example@127.0.0.1:${port}/`, 'userinfo'],
+    ['a password', (port) => `https://a:b@localhost:${port}/`, 'userinfo'],
+    ['a host name in brackets', (port) => `https://[localhost]:${port}/`, 'url'],
+    ['an IPv4 address in brackets', (port) => `https://[127.0.0.1]:${port}/`, 'url'],
+    ['a zone', (port) => `https://[fe80::1%25lo]:${port}/`, 'url'],
+    ['too large a number', (port) => `https://4294967296:${port}/`, 'url'],
+    ['a look-alike of localhost', (port) => `https://lоcalhost:${port}/`, 'unresolvable'],
+    ['a backslash', (port) => `https://hooks.example\\@127.0.0.1:${port}/`, 'unresolvable'],
+    ['another scheme', (port) => `gopher://127.0.0.1:${port}/`, 'scheme'],
+    ['a port of other services', () => 'https://127.0.0.1:22/', 'port'],
+    ['port 0', () => 'https://127.0.0.1:0/', 'port'],
+  ];
+  for (const [what, write, kind] of disguises)
+    it(`a URL with ${what} reaches nothing`, async () => {
+      const url = write(inside.port);
+      const agent = open();
+      expect([await kindOf(get(agent, url)), await kindOf(agent.check(url))]).to.deep.equal([kind, kind]);
       expect(inside.connections).to.equal(0);
     });
 
