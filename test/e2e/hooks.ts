@@ -12,6 +12,7 @@ const VIEWS: [string, string[]][] = [
     ['logs', '-n', 'berth', '-l', 'app.kubernetes.io/component=operator', '--prefix', '--tail=60'],
   ],
   ['front', ['logs', '-n', 'berth', '-l', 'app.kubernetes.io/component=front', '--prefix', '--tail=30']],
+  ['console', ['logs', '-n', 'berth', '-l', 'app.kubernetes.io/component=console', '--prefix', '--tail=30']],
   ['gateways', ['logs', '-l', 'app.kubernetes.io/component=model', '-c', 'gateway', '--prefix', '--tail=15']],
 ];
 

@@ -7,6 +7,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { bringUp } from '../../launch/cluster-up.ts';
 import { writeEndpoints } from '../../launch/endpoints-file.ts';
+import { ensureProgram } from '../../tools/system-package.ts';
 import { stopCluster } from '../cluster/cluster.ts';
 import { ensurePython } from '../support/python.ts';
 import { CLUSTER_VARIABLE, ENDPOINTS_FILE, OPENAI_PYTHON } from './environment.ts';
@@ -25,8 +26,9 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
   });
 
 async function runTests(): Promise<number> {
-  // There is no way out to PyPI from within.
+  // There is no way out to PyPI and Debian from within.
   ensurePython([OPENAI_PYTHON]);
+  ensureProgram('chromium', 'chromium');
   // What a killed run left is not to be trusted.
   if (!isKept) await stopCluster(CLUSTER);
   const { cluster, endpoints } = await bringUp(CLUSTER);

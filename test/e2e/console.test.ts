@@ -1,0 +1,140 @@
+import { expect } from 'chai';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import type { SessionView } from '../../console/api.ts';
+import { SIGNING_SECRET_FIELD, SIGNING_SECRET_NAME } from '../../contract/names.ts';
+import { ensureProgram } from '../../tools/system-package.ts';
+import { cluster, endpoints, findEndpoint, kubectl, readObject, waitUntil } from './installation.ts';
+import { send, waitForSuccess } from './media.ts';
+import { isSigned, type Receiver, startReceiver } from './receivers.ts';
+
+/** Where this finds no room of its own, the browser keeps what it shares in /tmp. */
+const ARGUMENTS = ['--no-sandbox', '--disable-dev-shm-usage'];
+const KEY = 'by-console';
+const ENDPOINT = 'by-console';
+
+describe('the console, for a member of one namespace', () => {
+  const { url, token } = endpoints.console!;
+  const chat = findEndpoint('tiny-chat');
+  const image = findEndpoint('tiny-image');
+  let browser: Browser;
+  let page: Page;
+  let receiver: Receiver;
+  let oldSecret: string;
+  /** Made in the page. */
+  let apiKey: string;
+
+  const open = (name: string) => page.getByRole('navigation').getByRole('link', { name }).click();
+  const dialog = () => page.getByRole('dialog');
+  const readData = async () =>
+    (await readObject<{ data: Record<string, string> }>('secret', SIGNING_SECRET_NAME)).data;
+
+  before(async function () {
+    this.timeout(120_000);
+    oldSecret = (await readData())[SIGNING_SECRET_FIELD]!;
+    receiver = await startReceiver(cluster.nodeIP, {});
+    const executablePath = ensureProgram('chromium', 'chromium');
+    browser = await chromium.launch({ executablePath, args: ARGUMENTS });
+    page = await browser.newPage();
+    page.setDefaultTimeout(20_000);
+  });
+  after(async () => {
+    await browser?.close();
+    receiver?.stop();
+    await kubectl('delete', 'apikey', KEY, '--ignore-not-found');
+    await kubectl('delete', 'webhookendpoint', ENDPOINT, '--ignore-not-found');
+    const patch = JSON.stringify({ data: { [SIGNING_SECRET_FIELD]: oldSecret } });
+    await kubectl('patch', 'secret', SIGNING_SECRET_NAME, '--type=merge', '-p', patch);
+  });
+
+  it('lets nobody in by a token that the API server does not know', async () => {
+    await page.goto(url);
+    await page.getByLabel('Token').fill('none');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('alert').waitFor();
+  });
+
+  it('signs a member in to their namespace, and shows its deployments', async () => {
+    await page.getByLabel('Token').fill(token);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('link', { name: chat.name, exact: true }).waitFor();
+    expect(new URL(page.url()).pathname).to.equal('/default/deployments');
+  });
+
+  it('makes a key that opens a deployment at once', async () => {
+    await open('API keys');
+    await page.getByRole('button', { name: 'New key' }).click();
+    await dialog().getByLabel('Name').fill(KEY);
+    await dialog().getByRole('button', { name: 'Create' }).click();
+    apiKey = (await dialog()
+      .getByText(/^sk-berth-/)
+      .textContent())!;
+    await dialog().getByRole('button', { name: 'I have stored it' }).click();
+    await page.getByRole('cell', { name: KEY }).waitFor();
+    const answer = await send({ ...chat, apiKey }, '/chat/completions', {
+      body: { messages: [{ role: 'user', content: 'Hello' }] },
+    });
+    expect(answer.status).to.equal(200);
+  });
+
+  it('refuses an endpoint that leads inside, and says why', async () => {
+    await open('Webhooks');
+    await page.getByRole('button', { name: 'New endpoint' }).click();
+    await dialog().getByLabel('Name').fill(ENDPOINT);
+    await dialog().getByLabel('URL').fill('https://10.96.0.1/hook');
+    await dialog().getByRole('button', { name: 'Add' }).click();
+    await dialog().getByText('leads to no public address').waitFor();
+  });
+
+  it('sends a test to an endpoint, and shows how it was taken', async () => {
+    await dialog().getByRole('textbox', { name: 'URL' }).fill(receiver.urlOf('/console'));
+    await dialog().getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: `Send a test to ${ENDPOINT}` }).click();
+    await page.getByRole('status').getByText('HTTP 200').waitFor();
+    const [delivery] = receiver.at('/console');
+    expect(delivery!.event.type).to.equal('webhook.test');
+    await open('Deliveries');
+    await page.getByText('webhook.test').first().waitFor();
+  });
+
+  it('rolls the secret: what is sent next is signed with the new one', async () => {
+    await open('Webhooks');
+    await page.getByRole('button', { name: 'Roll the signing secret' }).click();
+    await dialog().getByRole('button', { name: 'Roll', exact: true }).click();
+    const secret = (await dialog()
+      .getByText(/^whsec_/)
+      .textContent())!;
+    await dialog().getByRole('button', { name: 'I have stored it' }).click();
+    const rolled = Buffer.from((await readData())[SIGNING_SECRET_FIELD]!, 'base64').toString();
+    expect(rolled).to.equal(secret);
+    await waitUntil('a delivery that the new secret signs', 30, async () => {
+      const before = receiver.at('/console').length;
+      await page.getByRole('button', { name: `Send a test to ${ENDPOINT}` }).click();
+      await waitUntil('the test', 15, async () => receiver.at('/console').length > before);
+      return isSigned(receiver.at('/console').at(-1)!, secret);
+    });
+  });
+
+  it('shows the picture that a request made', async () => {
+    const body = { model: image.modelId, prompt: 'A harbour at dawn' };
+    const accepted = await send({ ...image, apiKey }, '/images/generations?async=true', { body });
+    expect(accepted.status).to.equal(202);
+    await waitForSuccess({ ...image, apiKey }, accepted.body.id!);
+    await open('Requests');
+    await page.getByTitle(accepted.body.id!).click();
+    const picture = dialog().getByRole('img', { name: 'Picture' });
+    await picture.waitFor();
+    await waitUntil('the picture', 20, () =>
+      picture.evaluate((element) => (element as unknown as { naturalWidth: number }).naturalWidth > 0),
+    );
+  });
+
+  it('shows nothing of another namespace', async () => {
+    await page.goto(`${url}/other/keys`);
+    await page
+      .getByRole('alert')
+      .getByText(/forbidden|may not/i)
+      .waitFor();
+    const session = await page.evaluate(async () => (await fetch('/api/session')).json());
+    expect((session as SessionView).namespaces).to.deep.equal(['default']);
+  });
+});
