@@ -5,11 +5,14 @@ import { CSRF_HEADER } from '../api.ts';
 export class CallError extends Error {
   readonly status: number;
   readonly code: string;
+  /** The field that is wrong. */
+  readonly param: string | null;
 
-  constructor(status: number, code: string, message: string) {
+  constructor(status: number, code: string, message: string, param: string | null = null) {
     super(message);
     this.status = status;
     this.code = code;
+    this.param = param;
   }
 }
 
@@ -50,5 +53,17 @@ export async function send(
     response.status,
     error?.code ?? 'unknown',
     error?.message ?? `The console answered ${response.status}.`,
+    error?.param ?? null,
   );
+}
+
+/** What the server found wrong with each field, and what it says of none of them. */
+export function splitError(
+  error: Error | null,
+  fields: string[],
+): { fields: Record<string, string>; rest: Error | null } {
+  const param = error instanceof CallError ? (error.param?.split('.')[0] ?? null) : null;
+  if (!error || !param || !fields.includes(param)) return { fields: {}, rest: error };
+  const message = error.message.replace(/^[\w.]+: /, '');
+  return { fields: { [param]: message.charAt(0).toUpperCase() + message.slice(1) }, rest: null };
 }

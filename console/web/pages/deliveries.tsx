@@ -2,14 +2,14 @@
 import { Anchor, Badge, Group, Select, Stack, Table, Text, TextInput } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link, useSearchParams } from 'react-router';
-import type { DeliveryView, WebhookView } from '../../api.ts';
+import type { DeliveryView, RequestView, WebhookView } from '../../api.ts';
 import { call } from '../call.ts';
 import { Moment } from '../parts/moment.tsx';
 import { Loaded, Page } from '../parts/page.tsx';
 import { EmptyState } from '../parts/page-states.tsx';
 import { ScrollTable } from '../parts/scroll-table.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
-import { useBase, useNamespace } from '../session.ts';
+import { useAccess, useBase, useNamespace } from '../session.ts';
 
 const STATES = ['pending', 'delivered', 'failed'];
 /** How the API names the callbacks of requests themselves. */
@@ -35,6 +35,7 @@ export function DeliveriesPage() {
     queryFn: ({ signal }) => call<DeliveryView[]>('GET', `${base}/deliveries?${wanted}`, undefined, signal),
     placeholderData: keepPreviousData,
   });
+  const deployments = useDeployments();
   return (
     <Page
       title="Deliveries"
@@ -71,7 +72,11 @@ export function DeliveriesPage() {
           ) : (
             <ScrollTable label="Deliveries" minWidth={820} columns={COLUMNS}>
               {deliveries.map((delivery) => (
-                <DeliveryRow key={delivery.id} delivery={delivery} />
+                <DeliveryRow
+                  key={delivery.id}
+                  delivery={delivery}
+                  deployment={deployments.get(delivery.requestId ?? '')}
+                />
               ))}
             </ScrollTable>
           )
@@ -109,7 +114,20 @@ function EndpointFilter({ value, onChange }: { value: string | null; onChange: (
   );
 }
 
-function DeliveryRow({ delivery }: { delivery: DeliveryView }) {
+/** Which deployment each of the latest requests was made to: the page of requests wants both. */
+function useDeployments(): Map<string, string> {
+  const base = useBase();
+  const { readRequests = false } = useAccess();
+  const { data = [] } = useQuery({
+    queryKey: [base, 'requests', 'deployments'],
+    queryFn: ({ signal }) => call<RequestView[]>('GET', `${base}/requests?limit=200`, undefined, signal),
+    enabled: readRequests,
+    refetchInterval: 15_000,
+  });
+  return new Map(data.map(({ id, deployment }) => [id, deployment]));
+}
+
+function DeliveryRow({ delivery, deployment }: { delivery: DeliveryView; deployment: string | undefined }) {
   const namespace = useNamespace();
   const { type, requestId, endpoint, url, isTest, state, attempts, status, error, createdAt } = delivery;
   return (
@@ -127,7 +145,12 @@ function DeliveryRow({ delivery }: { delivery: DeliveryView }) {
           {requestId && (
             <Anchor
               component={Link}
-              to={`/${namespace}/deliveries?request=${requestId}`}
+              to={
+                deployment
+                  ? `/${namespace}/requests?request=${encodeURIComponent(`${deployment}/${requestId}`)}`
+                  : `/${namespace}/deliveries?request=${requestId}`
+              }
+              aria-label={deployment ? `Request ${requestId}` : `Deliveries of ${requestId}`}
               size="xs"
               ff="monospace"
               underline="always"

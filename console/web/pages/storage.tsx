@@ -1,5 +1,103 @@
-import { Page } from '../parts/page.tsx';
+/** Buckets of the namespace's own that results can go to. */
+import { Code, SimpleGrid, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { StorageCredentialView } from '../../api.ts';
+import { call } from '../call.ts';
+import { AllowedButton } from '../parts/allowed-button.tsx';
+import { Confirm } from '../parts/confirm.tsx';
+import { Loaded, Page } from '../parts/page.tsx';
+import { EmptyState } from '../parts/page-states.tsx';
+import { useAccess, useBase } from '../session.ts';
+import { CredentialCard } from '../storage/credential-card.tsx';
+import { CredentialDialog } from '../storage/credential-form.tsx';
 
 export function StoragePage() {
-  return <Page title="Storage">{null}</Page>;
+  const base = useBase();
+  const { manageStorage } = useAccess();
+  const [isOpen, { open, close }] = useDisclosure();
+  const query = useQuery({
+    queryKey: [base, 'storage-credentials'],
+    queryFn: ({ signal }) =>
+      call<StorageCredentialView[]>('GET', `${base}/storage-credentials`, undefined, signal),
+  });
+  return (
+    <Page
+      title="Storage"
+      about={
+        <>
+          Results of requests that name one of these in <Code>storage_credential_id</Code> go to your own
+          bucket.
+        </>
+      }
+      actions={
+        <AllowedButton
+          isAllowed={manageStorage}
+          reason="You may not add storage credentials in this namespace."
+          onClick={open}
+        >
+          New credential
+        </AllowedButton>
+      }
+    >
+      <CredentialDialog isOpen={isOpen} onClose={close} />
+      <Loaded query={query}>
+        {(credentials) =>
+          credentials.length === 0 ? (
+            <EmptyState title="No storage credentials yet">
+              Results are kept by Berth, and linked to, unless a request names a bucket of yours. Add the
+              first with “New credential”.
+            </EmptyState>
+          ) : (
+            <CredentialList credentials={credentials} />
+          )
+        }
+      </Loaded>
+    </Page>
+  );
+}
+
+function CredentialList({ credentials }: { credentials: StorageCredentialView[] }) {
+  const base = useBase();
+  const cache = useQueryClient();
+  const [leaving, setLeaving] = useState<StorageCredentialView | null>(null);
+  const [isAsking, { open, close }] = useDisclosure();
+  const remove = useMutation({
+    mutationFn: ({ name }: StorageCredentialView) =>
+      call('DELETE', `${base}/storage-credentials/${encodeURIComponent(name)}`),
+    onSuccess: close,
+    onSettled: () => cache.invalidateQueries({ queryKey: [base, 'storage-credentials'] }),
+  });
+  return (
+    <>
+      <SimpleGrid cols={{ base: 1, lg: 2 }}>
+        {credentials.map((credential) => (
+          <CredentialCard
+            key={credential.name}
+            credential={credential}
+            onDelete={() => {
+              remove.reset();
+              setLeaving(credential);
+              open();
+            }}
+          />
+        ))}
+      </SimpleGrid>
+      <Confirm
+        isOpen={isAsking}
+        title={`Delete ${leaving?.name}?`}
+        action="Delete"
+        onConfirm={() => leaving && remove.mutate(leaving)}
+        onClose={close}
+        isPending={remove.isPending}
+        error={remove.error}
+      >
+        <Text size="sm">
+          Requests that name it are refused, and results of those that wait or run cannot be stored. What lies
+          in the bucket already stays.
+        </Text>
+      </Confirm>
+    </>
+  );
 }

@@ -1,6 +1,7 @@
 /** How a receiver took a test event. */
 import { Alert, Text } from '@mantine/core';
 import type { TestView } from '../../api.ts';
+import { describeAnswer } from './answer.ts';
 
 export function TestResult({ result: { delivery, eventId } }: { result: TestView }) {
   if (!delivery)
@@ -17,9 +18,7 @@ export function TestResult({ result: { delivery, eventId } }: { result: TestView
       title={isTaken ? 'The receiver took it' : 'The receiver did not take it'}
     >
       <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-        {delivery.status !== null && `HTTP ${delivery.status}`}
-        {delivery.status !== null && delivery.error && ', '}
-        {delivery.error}
+        {describeAnswer(delivery)}
         {delivery.state === 'pending' && '; it is tried again'}
       </Text>
     </Alert>

@@ -53,7 +53,7 @@ export function WebhookCard({ webhook, onChange, onDelete }: WebhookCardProps) {
         </Text>
         <Group gap="xs">
           {eventTypes.map((type) => (
-            <Badge key={type} variant="outline" color="gray" tt="none">
+            <Badge key={type} variant="default" tt="none">
               {type}
             </Badge>
           ))}

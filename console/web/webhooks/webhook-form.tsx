@@ -3,7 +3,7 @@ import { Alert, Button, Checkbox, Group, Modal, Stack, TextInput } from '@mantin
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import type { NewWebhook, WebhookChange, WebhookView } from '../../api.ts';
-import { call } from '../call.ts';
+import { call, splitError } from '../call.ts';
 import { Fault } from '../parts/page-states.tsx';
 import { useBase } from '../session.ts';
 import { ALL_EVENT_TYPES, EVENT_TYPES } from './event-types.ts';
@@ -59,18 +59,20 @@ function WebhookForm({ webhook, onDone }: { webhook: WebhookView | null; onDone:
     if (fault === null && eventTypes.length > 0) save.mutate();
   };
   const verdict = save.data?.state === 'refused' && save.data.url === url ? save.data.message : null;
+  const wrong = splitError(save.error, ['name', 'url', 'eventTypes']);
   return (
-    <form onSubmit={submit} noValidate={false}>
+    <form onSubmit={submit}>
       <Stack>
         <TextInput
           label="Name"
           description="Small letters, digits and hyphens"
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}
-          pattern="[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+          pattern="[a-z0-9]([\-.a-z0-9]*[a-z0-9])?"
           title="Small letters, digits and hyphens"
           maxLength={63}
           required
+          error={wrong.fields.name}
           disabled={present !== null}
           data-autofocus={present === null || undefined}
         />
@@ -82,7 +84,7 @@ function WebhookForm({ webhook, onDone }: { webhook: WebhookView | null; onDone:
           value={url}
           onChange={(event) => setURL(event.currentTarget.value)}
           onBlur={() => setWasLeft(true)}
-          error={wasLeft ? fault : null}
+          error={(wasLeft ? fault : null) ?? wrong.fields.url ?? verdict}
           maxLength={2048}
           required
           data-autofocus={present !== null || undefined}
@@ -91,7 +93,7 @@ function WebhookForm({ webhook, onDone }: { webhook: WebhookView | null; onDone:
           label="Events"
           value={eventTypes}
           onChange={setEventTypes}
-          error={eventTypes.length === 0 ? 'Choose at least one.' : null}
+          error={eventTypes.length === 0 ? 'Choose at least one.' : wrong.fields.eventTypes}
         >
           <Stack gap="xs" mt="xs">
             {EVENT_TYPES.map(({ value, label, about }) => (
@@ -101,10 +103,10 @@ function WebhookForm({ webhook, onDone }: { webhook: WebhookView | null; onDone:
         </Checkbox.Group>
         {verdict && (
           <Alert color="red" role="alert" title="The URL was refused">
-            {verdict}
+            The endpoint is kept, but nothing is sent to it until its URL is changed.
           </Alert>
         )}
-        {save.error && <Fault error={save.error} />}
+        {wrong.rest && <Fault error={wrong.rest} />}
         <Group justify="flex-end">
           <Button type="submit" loading={save.isPending}>
             {present ? 'Save' : 'Add'}

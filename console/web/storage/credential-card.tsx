@@ -1,0 +1,90 @@
+/** One bucket: where it is, whether it can be written to, what requests call it. */
+import { Group, Paper, Stack, Text, Title } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import type { StorageCredentialView } from '../../api.ts';
+import { call } from '../call.ts';
+import { AllowedButton } from '../parts/allowed-button.tsx';
+import { Copyable } from '../parts/copyable.tsx';
+import { Fault } from '../parts/page-states.tsx';
+import { StateBadge } from '../parts/state-badge.tsx';
+import { useAccess, useBase } from '../session.ts';
+
+export function CredentialCard(props: { credential: StorageCredentialView; onDelete: () => void }) {
+  const { name, id, state, message } = props.credential;
+  const base = useBase();
+  const cache = useQueryClient();
+  const { manageStorage } = useAccess();
+  const verify = useMutation({
+    mutationFn: () =>
+      call<StorageCredentialView>('POST', `${base}/storage-credentials/${encodeURIComponent(name)}/verify`),
+    onSettled: () => cache.invalidateQueries({ queryKey: [base, 'storage-credentials'] }),
+  });
+  const manage = {
+    isAllowed: manageStorage,
+    reason: 'You may not change storage credentials in this namespace.',
+    size: 'compact-sm',
+  } as const;
+  return (
+    <Paper component="article" withBorder p="md" radius="md" aria-label={name}>
+      <Stack gap="sm">
+        <Group justify="space-between" align="flex-start" wrap="nowrap">
+          <Title order={2} size="h4" style={{ overflowWrap: 'anywhere' }}>
+            {name}
+          </Title>
+          <StateBadge state={state} />
+        </Group>
+        <Where credential={props.credential} />
+        <div aria-live="polite">
+          {state !== 'verified' && message && (
+            <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+              {message}
+            </Text>
+          )}
+        </div>
+        {id !== null && (
+          <div>
+            <Text size="sm" c="dimmed" mb={4}>
+              In requests
+            </Text>
+            <Copyable text={`"storage_credential_id": ${id}`} label={`what names ${name} in requests`} />
+          </div>
+        )}
+        {verify.error && <Fault error={verify.error} />}
+        <Group gap="xs">
+          <AllowedButton
+            {...manage}
+            variant="light"
+            loading={verify.isPending}
+            onClick={() => verify.mutate()}
+            aria-label={`Verify ${name} again`}
+          >
+            Verify again
+          </AllowedButton>
+          <AllowedButton
+            {...manage}
+            variant="light"
+            color="red"
+            onClick={props.onDelete}
+            aria-label={`Delete ${name}`}
+          >
+            Delete
+          </AllowedButton>
+        </Group>
+      </Stack>
+    </Paper>
+  );
+}
+
+function Where({ credential }: { credential: StorageCredentialView }) {
+  const { endpoint, region, bucket, prefix, pathStyle } = credential;
+  return (
+    <div>
+      <Text ff="monospace" size="sm" style={{ overflowWrap: 'anywhere' }}>
+        {bucket}/{prefix}
+      </Text>
+      <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+        {endpoint ?? 'Amazon S3'}, {region}, {pathStyle ? 'addressed by path' : 'addressed by host name'}
+      </Text>
+    </div>
+  );
+}

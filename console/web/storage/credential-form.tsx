@@ -1,0 +1,125 @@
+/** Adds a bucket with the keys to it; whoever runs Berth tries it at once. */
+import { Button, Checkbox, Group, Modal, PasswordInput, Stack, TextInput } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import type { NewStorageCredential, StorageCredentialView } from '../../api.ts';
+import { call, splitError } from '../call.ts';
+import { Fault } from '../parts/page-states.tsx';
+import { useBase } from '../session.ts';
+
+const EMPTY = {
+  name: '',
+  endpoint: '',
+  region: '',
+  bucket: '',
+  prefix: '',
+  accessKeyId: '',
+  secretAccessKey: '',
+};
+type Field = keyof typeof EMPTY;
+const FIELDS = Object.keys(EMPTY);
+
+export function CredentialDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
+  return (
+    <Modal
+      opened={isOpen}
+      onClose={onClose}
+      title="New storage credential"
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      <CredentialForm onDone={onClose} />
+    </Modal>
+  );
+}
+
+function CredentialForm({ onDone }: { onDone: () => void }) {
+  const base = useBase();
+  const cache = useQueryClient();
+  const [values, setValues] = useState(EMPTY);
+  const [pathStyle, setPathStyle] = useState(true);
+  const create = useMutation({
+    mutationFn: (body: NewStorageCredential) =>
+      call<StorageCredentialView>('POST', `${base}/storage-credentials`, body),
+    onSuccess: () => {
+      onDone();
+      return cache.invalidateQueries({ queryKey: [base, 'storage-credentials'] });
+    },
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    create.mutate(buildBody(values, pathStyle));
+  };
+  const wrong = splitError(create.error, FIELDS);
+  const bind = (field: Field) => ({
+    value: values[field],
+    onChange: (event: { currentTarget: { value: string } }) => {
+      const { value } = event.currentTarget;
+      setValues((before) => ({ ...before, [field]: value }));
+    },
+    error: wrong.fields[field],
+    spellCheck: false,
+    autoCapitalize: 'none',
+  });
+  return (
+    <form onSubmit={submit} autoComplete="off">
+      <Stack>
+        <TextInput
+          {...bind('name')}
+          label="Name"
+          description="Small letters, digits and hyphens"
+          pattern="[a-z0-9]([\-.a-z0-9]*[a-z0-9])?"
+          title="Small letters, digits and hyphens"
+          maxLength={200}
+          required
+          data-autofocus
+        />
+        <TextInput {...bind('bucket')} label="Bucket" minLength={3} maxLength={63} required />
+        <TextInput
+          {...bind('prefix')}
+          label="Prefix"
+          description="Goes before each file’s name as it is"
+          placeholder="berth/results/"
+          maxLength={512}
+        />
+        <TextInput
+          {...bind('endpoint')}
+          label="Endpoint"
+          description="Amazon S3 where it is empty"
+          type="url"
+          placeholder="https://s3.example.com"
+          maxLength={512}
+        />
+        <TextInput {...bind('region')} label="Region" placeholder="us-east-1" maxLength={64} />
+        <Checkbox
+          label="Address the bucket by path"
+          description="As MinIO and most others want it; Amazon S3 takes both"
+          checked={pathStyle}
+          onChange={(event) => setPathStyle(event.currentTarget.checked)}
+        />
+        <TextInput {...bind('accessKeyId')} label="Access key id" autoComplete="off" required />
+        <PasswordInput
+          {...bind('secretAccessKey')}
+          label="Secret access key"
+          description="Nobody can read it here later"
+          autoComplete="new-password"
+          visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the secret access key', tabIndex: 0 }}
+          required
+        />
+        {wrong.rest && <Fault error={wrong.rest} />}
+        <Group justify="flex-end">
+          <Button type="submit" loading={create.isPending}>
+            Add
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+/** What was left empty is left to the server's defaults. */
+function buildBody(values: typeof EMPTY, pathStyle: boolean): NewStorageCredential {
+  const { name, bucket, accessKeyId, secretAccessKey, ...others } = values;
+  const given = Object.entries(others).filter(([, value]) => value.trim() !== '');
+  const optional = Object.fromEntries(given.map(([field, value]) => [field, value.trim()]));
+  return { ...optional, name, bucket, accessKeyId, secretAccessKey, pathStyle };
+}

@@ -1,0 +1,80 @@
+/** A chart, what it says in a sentence, and its numbers for those who cannot see it. */
+import { Button, Collapse, Paper, Stack, Table, Text, Title } from '@mantine/core';
+import { useDisclosure, useId } from '@mantine/hooks';
+import type { ReactNode } from 'react';
+import { ScrollTable } from '../parts/scroll-table.tsx';
+import { formatCount } from './totals.ts';
+
+export interface Series {
+  name: string;
+  label: string;
+  color: string;
+  strokeDasharray?: string;
+}
+
+export type Row = Record<string, unknown> & { at: string; time: string };
+
+interface ChartPanelProps {
+  title: string;
+  summary: string;
+  series: Series[];
+  data: Row[];
+  format?: (value: number) => string;
+  /** The chart itself, unseen by screen readers and passed over by the keyboard. */
+  children: ReactNode;
+}
+
+export function ChartPanel({
+  title,
+  summary,
+  series,
+  data,
+  format = formatCount,
+  children,
+}: ChartPanelProps) {
+  const [isOpen, { toggle }] = useDisclosure();
+  const id = useId();
+  const columns = ['Time', ...series.map(({ label }) => label)];
+  // Steps in which nothing was are many, and say nothing.
+  const rows = data.filter((row) => series.some(({ name }) => Boolean(row[name]))).reverse();
+  return (
+    <Paper component="section" withBorder p="md" radius="md" aria-labelledby={`${id}-title`} miw={0}>
+      <Stack gap="sm">
+        <div>
+          <Title order={2} size="h4" id={`${id}-title`}>
+            {title}
+          </Title>
+          <Text size="sm" c="dimmed">
+            {summary}
+          </Text>
+        </div>
+        <div aria-hidden>{children}</div>
+        <Button
+          variant="subtle"
+          size="compact-sm"
+          w="fit-content"
+          aria-expanded={isOpen}
+          aria-controls={`${id}-table`}
+          aria-label={`${isOpen ? 'Hide' : 'Show'} the numbers of ${title}`}
+          onClick={toggle}
+        >
+          {isOpen ? 'Hide the numbers' : 'Show the numbers'}
+        </Button>
+        <Collapse expanded={isOpen} id={`${id}-table`}>
+          {isOpen && (
+            <ScrollTable label={title} minWidth={320} columns={columns}>
+              {rows.map((row) => (
+                <Table.Tr key={row.at}>
+                  <Table.Td>{row.time}</Table.Td>
+                  {series.map(({ name }) => (
+                    <Table.Td key={name}>{row[name] === null ? '–' : format(Number(row[name]))}</Table.Td>
+                  ))}
+                </Table.Tr>
+              ))}
+            </ScrollTable>
+          )}
+        </Collapse>
+      </Stack>
+    </Paper>
+  );
+}

@@ -1,0 +1,127 @@
+/** Charts over time, each with its numbers as words and as a table. */
+import '@mantine/charts/styles.css';
+import { AreaChart, BarChart, LineChart } from '@mantine/charts';
+import { SimpleGrid } from '@mantine/core';
+import type { UsagePoint, UsageView } from '../../api.ts';
+import { ChartPanel, type Series } from './chart-panel.tsx';
+import { countErrors, formatCount, formatMs, type Totals } from './totals.ts';
+
+const REQUESTS: Series[] = [
+  { name: 'succeeded', label: 'Succeeded', color: 'teal.7' },
+  { name: 'clientErrors', label: 'Wrong requests', color: 'yellow.7' },
+  { name: 'rateLimited', label: 'Rate limited', color: 'grape.6' },
+  { name: 'serverErrors', label: 'Server errors', color: 'red.7' },
+];
+const TOKENS: Series[] = [
+  { name: 'inputTokens', label: 'In', color: 'blue.7' },
+  { name: 'outputTokens', label: 'Out', color: 'teal.6' },
+];
+const LATENCY: Series[] = [
+  { name: 'p50Ms', label: 'p50', color: 'blue.7' },
+  { name: 'p95Ms', label: 'p95', color: 'orange.7', strokeDasharray: '5 4' },
+];
+const QUEUE: Series[] = [{ name: 'queued', label: 'Waiting', color: 'blue.7' }];
+const MEDIA: Series[] = [
+  { name: 'images', label: 'Images', color: 'blue.7' },
+  { name: 'videos', label: 'Videos', color: 'orange.7' },
+];
+
+/** The table beneath says the same to the keyboard and to screen readers. */
+const PASSED_OVER = { accessibilityLayer: false };
+
+interface UsageChartsProps {
+  usage: UsageView;
+  totals: Totals;
+  range: string;
+}
+
+export function UsageCharts({ usage, totals, range }: UsageChartsProps) {
+  const data = usage.points.map((point) => describe(point, usage.stepSeconds));
+  const common = {
+    h: 220,
+    dataKey: 'time',
+    withLegend: true,
+    legendProps: { verticalAlign: 'bottom', height: 32 },
+    xAxisProps: { minTickGap: 32 },
+    tickLine: 'none',
+  } as const;
+  const span = `In the last ${range}`;
+  const counts = {
+    ...common,
+    data,
+    valueFormatter: formatCount,
+    yAxisProps: { allowDecimals: false },
+  } as const;
+  return (
+    <SimpleGrid cols={{ base: 1, lg: 2 }}>
+      <ChartPanel
+        title="Requests"
+        series={REQUESTS}
+        data={data}
+        summary={`${span}: ${formatCount(totals.requests)} requests, ${formatCount(totals.errors)} of them errors.`}
+      >
+        <BarChart {...counts} barChartProps={PASSED_OVER} type="stacked" series={REQUESTS} />
+      </ChartPanel>
+      <ChartPanel
+        title="Latency"
+        series={LATENCY}
+        data={data}
+        format={formatMs}
+        summary={`${span}: the slowest p95 of any step is ${formatMs(totals.worstP95Ms)}.`}
+      >
+        <LineChart
+          {...common}
+          lineChartProps={PASSED_OVER}
+          data={data}
+          series={LATENCY}
+          valueFormatter={formatMs}
+          withDots={false}
+        />
+      </ChartPanel>
+      <ChartPanel
+        title="Tokens"
+        series={TOKENS}
+        data={data}
+        summary={`${span}: ${formatCount(totals.inputTokens)} tokens in, ${formatCount(totals.outputTokens)} out.`}
+      >
+        <BarChart {...counts} barChartProps={PASSED_OVER} type="stacked" series={TOKENS} />
+      </ChartPanel>
+      <ChartPanel
+        title="Queue"
+        series={QUEUE}
+        data={data}
+        summary={`${span}: at most ${formatCount(totals.mostQueued)} requests waited at once.`}
+      >
+        <AreaChart
+          {...counts}
+          areaChartProps={PASSED_OVER}
+          series={QUEUE}
+          curveType="step"
+          withDots={false}
+        />
+      </ChartPanel>
+      <ChartPanel
+        title="Images and videos"
+        series={MEDIA}
+        data={data}
+        summary={`${span}: ${formatCount(totals.images)} images, ${formatCount(totals.videos)} videos.`}
+      >
+        <BarChart {...counts} barChartProps={PASSED_OVER} type="stacked" series={MEDIA} />
+      </ChartPanel>
+    </SimpleGrid>
+  );
+}
+
+const describe = (point: UsagePoint, stepSeconds: number) => ({
+  ...point,
+  succeeded: Math.max(0, point.requests - countErrors(point)),
+  time: formatTime(new Date(point.at), stepSeconds),
+});
+
+/** The date too, where a range is longer than a day. */
+const formatTime = (date: Date, stepSeconds: number): string =>
+  date.toLocaleString('en-GB', {
+    ...(stepSeconds >= 3_600 && { day: 'numeric', month: 'short' }),
+    hour: '2-digit',
+    minute: '2-digit',
+  });

@@ -1,0 +1,45 @@
+/** The numbers of the whole range. */
+import { Paper, SimpleGrid, Text } from '@mantine/core';
+import type { CreditView } from '../../api.ts';
+import { formatCount, formatMs, type Totals } from './totals.ts';
+
+export function UsageTotals({ totals, credit }: { totals: Totals; credit: CreditView }) {
+  const share = totals.requests > 0 ? (100 * totals.errors) / totals.requests : 0;
+  const numbers = [
+    { label: 'Requests', value: formatCount(totals.requests), more: '' },
+    { label: 'Errors', value: formatCount(totals.errors), more: `${share.toFixed(1)} % of requests` },
+    {
+      label: 'Tokens',
+      value: formatCount(totals.inputTokens + totals.outputTokens),
+      more: `${formatCount(totals.inputTokens)} in, ${formatCount(totals.outputTokens)} out`,
+    },
+    { label: 'Slowest p95', value: formatMs(totals.worstP95Ms), more: 'of any step' },
+    {
+      label: 'Images and videos',
+      value: formatCount(totals.images + totals.videos),
+      more: `${formatCount(totals.images)} images, ${formatCount(totals.videos)} videos of ${formatCount(totals.videoSeconds)} s`,
+    },
+    {
+      label: 'Credit left',
+      value: credit.remaining ?? 'Unlimited',
+      more: credit.granted === null ? 'no limit is set' : `of ${credit.granted}`,
+    },
+  ];
+  return (
+    <SimpleGrid component="dl" cols={{ base: 2, md: 3, xl: 6 }} spacing="sm" m={0}>
+      {numbers.map(({ label, value, more }) => (
+        <Paper key={label} withBorder p="sm" radius="md">
+          <Text component="dt" size="sm" c="dimmed">
+            {label}
+          </Text>
+          <Text component="dd" m={0} size="xl" fw={600} style={{ overflowWrap: 'anywhere' }}>
+            {value}
+          </Text>
+          <Text component="dd" m={0} size="xs" c="dimmed">
+            {more}
+          </Text>
+        </Paper>
+      ))}
+    </SimpleGrid>
+  );
+}
