@@ -158,7 +158,6 @@ export const formatWebhooks = (figures: WebhookFigures): string =>
     ['CPU µs/delivery', figures.cpuMicros.toFixed(0)],
   ]);
 
-/** Ten that hang in a hundred have their share of the front's CPU; more than that they must not cost. */
 /** Ten that hang in a hundred take their share of the front's CPU; more than that they must not cost. */
 export const listWebhookGoals = (figures: WebhookFigures): Goal[] => [
   atMost('end of a request → receiver p50, ms', figures.delayP50Ms, 50),
