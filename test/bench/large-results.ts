@@ -3,10 +3,10 @@
  * holds the video in a file, too. Part of `make bench` (ONLY=results).
  */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RedisClient } from '../../redis/client.ts';
+import { makeFolder } from './folders.ts';
 import { LARGE_BYTES, MEDIA_ENGINE_URL, startMediaPod } from './media-pod.ts';
 import { readMemory, readPeakMemory, SYSTEM_CORE } from './pinned-process.ts';
 import { atLeast, atMost, formatRows, type Goal, median } from './report.ts';
@@ -48,7 +48,7 @@ export async function measureLargeResults(redis: RedisClient): Promise<LargeResu
 }
 
 function copyByCurl(): void {
-  const folder = mkdtempSync(join(tmpdir(), 'berth-bench-'));
+  const folder = makeFolder();
   const file = join(folder, 'video.mp4');
   const curl = (...args: string[]) =>
     execFileSync('taskset', ['-c', String(SYSTEM_CORE), 'curl', '-sSf', ...args], { stdio: 'inherit' });

@@ -89,7 +89,9 @@ const isWanted = (name: string): boolean => !ONLY || ONLY.includes(name);
 
 function refuseUnknown(names: string[]): void {
   const unknown = ONLY?.filter((name) => !names.includes(name)) ?? [];
-  if (unknown.length > 0) throw new Error(`ONLY takes ${names.join(', ')}; not ${unknown.join(', ')}`);
+  if (unknown.length === 0) return;
+  console.error(`ONLY takes ${names.join(', ')}; not ${unknown.join(', ')}`);
+  process.exit(1);
 }
 
 function show(table: string, goals: Goal[]): void {

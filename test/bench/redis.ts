@@ -1,13 +1,11 @@
 /** The Redis of the bench, on the load's core. */
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { connectRedis, type RedisConnection } from '../../redis/client.ts';
+import { makeFolder } from './folders.ts';
 import { LOAD_CORE, startPinned, waitForPort } from './pinned-process.ts';
 import { PORTS, REDIS_URL } from './systems.ts';
 
 export async function startBenchRedis(): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'berth-bench-'));
+  const folder = makeFolder();
   const args = ['--port', String(PORTS.redis), '--bind', '127.0.0.1', '--save', '', '--dir', folder];
   startPinned(LOAD_CORE, { program: 'redis-server', args }, '/dev/null');
   await waitForPort(PORTS.redis);

@@ -1,6 +1,5 @@
 /** What is compared: the floor, Berth's sidecar and Portkey, each as a command on a port. */
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildGatewayConfig, type GatewayConfig } from '../../contract/gateway-config.ts';
 import { GATEWAY_ENV, GATEWAY_NODE_FLAGS } from '../../contract/gateway-environment.ts';
@@ -11,6 +10,7 @@ import { SIDECAR_SECRET_FILES } from '../../contract/names.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { loadLibrary } from '../../redis/library.ts';
 import { publishApiKeys, publishDeployment, publishEpoch } from '../../redis/publication.ts';
+import { makeFolder } from './folders.ts';
 import type { Command } from './pinned-process.ts';
 import { ensurePortkey } from './portkey.ts';
 
@@ -87,7 +87,7 @@ const benchConfig = (): GatewayConfig =>
 
 /** A folder of files as a mounted Secret would hold them. */
 export function writeSecret(files: Record<string, string>): string {
-  const folder = mkdtempSync(join(tmpdir(), 'berth-bench-'));
+  const folder = makeFolder();
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   return folder;
 }
@@ -122,6 +122,7 @@ function buildSidecarEnvironment(
     [GATEWAY_ENV.engineURL]: engineURL,
     [GATEWAY_ENV.engineHealthPath]: '/health',
     [GATEWAY_ENV.drainToken]: 'bench-drain-token',
+    [GATEWAY_ENV.spoolPath]: makeFolder(),
     [GATEWAY_ENV.podName]: 'bench-0',
     [GATEWAY_ENV.podIP]: '127.0.0.1',
     [GATEWAY_ENV.httpPort]: String(PORTS.berth),
@@ -138,6 +139,7 @@ export const buildFront = (secretFolder: string): Command => ({
     [GATEWAY_ENV.role]: 'front',
     [GATEWAY_ENV.redisURL]: REDIS_URL,
     [GATEWAY_ENV.secretPath]: secretFolder,
+    [GATEWAY_ENV.spoolPath]: makeFolder(),
     [GATEWAY_ENV.host]: '127.0.0.1',
     [GATEWAY_ENV.httpPort]: String(PORTS.front),
     [GATEWAY_ENV.adminPort]: String(PORTS.frontAdmin),
