@@ -28,9 +28,12 @@ export function describeWebhook(endpoint: WebhookEndpoint): WebhookView {
   };
 }
 
+/** Conditions name the field as manifests do. */
+const nameField = (message: string): string => message.replace(/^spec\.url:? /, 'The URL ');
+
 function judgeState(endpoint: WebhookEndpoint): Pick<WebhookView, 'state' | 'message'> {
   const accepted = findVerdict(endpoint, 'Accepted');
-  if (accepted?.status === 'False') return { state: 'refused', message: accepted.message };
+  if (accepted?.status === 'False') return { state: 'refused', message: nameField(accepted.message) };
   if (!endpoint.spec.enabled) return { state: 'disabled', message: '' };
   const active = findVerdict(endpoint, 'Active');
   if (!accepted || !active) return { state: 'pending', message: describePending(endpoint) };
@@ -41,7 +44,7 @@ function judgeState(endpoint: WebhookEndpoint): Pick<WebhookView, 'state' | 'mes
 /** Such as a name that cannot be looked up at the moment. */
 function describePending({ status }: WebhookEndpoint): string {
   const unknown = status.conditions.find((each) => each.type === 'Accepted' && each.status === 'Unknown');
-  return unknown?.message ?? 'The operator has not looked at the URL yet.';
+  return nameField(unknown?.message ?? '') || 'The operator has not looked at the URL yet.';
 }
 
 export const describeDelivery = (record: DeliveryRecord): DeliveryView => ({

@@ -5,7 +5,7 @@ import type { RedisConnection } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
 import { addUsage, readUsage, type UsageSums } from '../../../redis/usage.ts';
 import { ensureWorkspaceUser } from '../../../redis/users.ts';
-import { connectTo, until } from '../../support/redis-client.ts';
+import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 
 const NOON = Date.parse('2026-03-01T12:00:00Z');
