@@ -1,5 +1,5 @@
 /** What the console refuses, in the envelope that all of Berth's errors have. */
-import { type ErrorEnvelope, errorDocumentation } from '../../contract/errors.ts';
+import { ERRORS, type ErrorEnvelope, errorDocumentation } from '../../contract/errors.ts';
 
 const invalid = 'invalid_request_error';
 const busy = 'service_unavailable';
@@ -51,6 +51,8 @@ export class ConsoleError extends Error {
   }
 }
 
-export const buildEnvelope = ({ code, message, param }: ConsoleError): ErrorEnvelope => ({
-  error: { message, type: CODES[code].type, param, code, documentation_url: errorDocumentation(code) },
-});
+export function buildEnvelope({ code, message, param }: ConsoleError): ErrorEnvelope {
+  // The page about errors tells of those that endpoints have too.
+  const documentation = errorDocumentation(code in ERRORS ? code : '').replace(/#$/, '');
+  return { error: { message, type: CODES[code].type, param, code, documentation_url: documentation } };
+}

@@ -35,7 +35,7 @@ export class Namespaces {
       this.#listExisting(session),
       readWorkspaces(this.#redis),
     ]);
-    const candidates = chooseCandidates({ own: session.namespace, existing, published });
+    const candidates = chooseCandidates({ own: session.own, existing, published });
     if (await this.#access.allows(session, null, CONSOLE_RIGHTS.seeNamespace)) return candidates;
     const allowed = await mapBounded(candidates, AT_ONCE, (namespace) =>
       this.#access.may(session, namespace, 'seeNamespace'),
@@ -54,20 +54,20 @@ export class Namespaces {
   }
 }
 
-/** Those with objects of Berth's; all where there are none. Their own is always first. Pure. */
+/** Those with objects of Berth's; all where there are none. Their own are always first. Pure. */
 export function chooseCandidates({
   own,
   existing,
   published,
 }: {
-  own: string | null;
+  own: readonly string[];
   existing: readonly string[] | null;
   published: readonly string[];
 }): string[] {
   const known = existing === null ? [...published] : existing.filter((name) => published.includes(name));
   const offered = known.length > 0 ? known : [...(existing ?? [])];
-  const rest = offered.filter((name) => name !== own).sort();
-  return (own === null ? rest : [own, ...rest]).slice(0, MOST_NAMESPACES);
+  const rest = offered.filter((name) => !own.includes(name)).sort();
+  return [...own, ...rest].slice(0, MOST_NAMESPACES);
 }
 
 async function mapBounded<T, R>(

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Middleware } from 'koa';
 import sirv from 'sirv';
+import { EnvironmentError } from './environment.ts';
 import { ConsoleError } from './error.ts';
 import { buildContentPolicy } from './security-headers.ts';
 import type { ConsoleState } from './state.ts';
@@ -20,7 +21,7 @@ export function servePage(folder: string, { plainHTTP }: { plainHTTP: boolean })
   try {
     html = readFileSync(path, 'utf8');
   } catch {
-    throw new Error(`${path} is missing: the page was not built`);
+    throw new EnvironmentError(`${path} is missing: the page was not built`);
   }
   const serveFile = sirv(folder, {
     brotli: true,

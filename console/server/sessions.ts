@@ -9,8 +9,8 @@ export interface Session {
   digest: string;
   token: string;
   user: string;
-  /** Where they asked to begin, or their token's own namespace. */
-  namespace: string | null;
+  /** Where they asked to begin, then their token's own namespace. */
+  own: string[];
   /** Unix milliseconds. */
   expiresAt: number;
 }
@@ -30,7 +30,7 @@ export class Sessions {
 
   /** `tokenEndsAt`: Unix milliseconds; null where the token does not tell. */
   async begin(
-    who: Pick<Session, 'token' | 'user' | 'namespace'>,
+    who: Pick<Session, 'token' | 'user' | 'own'>,
     tokenEndsAt: number | null,
   ): Promise<{ id: string; session: Session }> {
     const id = randomBytes(ID_BYTES).toString('base64url');

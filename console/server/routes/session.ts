@@ -51,7 +51,8 @@ export function addSessionRoutes(router: Router<ConsoleState>, services: Service
       attempts.note(address);
       metrics.countSignIn('refused');
     });
-    const who = { token, user, namespace: namespace ?? claims.namespace };
+    const own = [...new Set([namespace, claims.namespace])].filter((name) => typeof name === 'string');
+    const who = { token, user, own };
     const { id, session } = await sessions.begin(who, claims.endsAt);
     const names = await listOrEnd(session, namespace);
     metrics.countSignIn('ok');

@@ -1,6 +1,7 @@
 /** A member sees and changes their own namespace, by every path of the API, and no other. */
 import { expect } from 'chai';
 import { configKeys, deliveryKeys, globalKeys, workKeys } from '../../../contract/redis-keys.ts';
+import { until } from '../../support/redis-client.ts';
 import { type Person, useConsole } from './console-harness.ts';
 
 const ID = `req_${'0'.repeat(32)}`;
@@ -156,6 +157,15 @@ describe("the console's tenancy", function () {
     const guest = await console.signIn(token);
     const { body } = await guest.call('GET', '/api/session');
     expect(body.namespaces).to.deep.equal([namespace, member.namespace]);
+    const there = await console.signIn(token, member.namespace);
+    const begun = await there.call('GET', '/api/session');
+    expect(begun.body.namespaces).to.deep.equal([member.namespace, namespace]);
+    // What is taken back holds for 10 s at most.
+    const path = `/apis/rbac.authorization.k8s.io/v1/namespaces/${member.namespace}/rolebindings/guest-${namespace}`;
+    const log = () => there.call('GET', `/api/namespaces/${member.namespace}/deliveries`);
+    expect((await log()).status).to.equal(200);
+    await console.kube('DELETE', path);
+    await until(async () => (await log()).status === 403, 'the end of the right', 12_000);
   });
 
   it('shows an administrator the namespaces that hold something of Berth', async () => {

@@ -20,6 +20,12 @@ export const MEMBER_RULES = [
 
 /** And what it grants the console itself. */
 export const CONSOLE_RULES = [
-  { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'patch', 'update'] },
-  { apiGroups: [GROUP], resources: ['workspaces'], verbs: ['get', 'patch'] },
+  { apiGroups: [''], resources: ['secrets'], verbs: ['create'] },
+  {
+    apiGroups: [''],
+    resources: ['secrets'],
+    resourceNames: ['berth-signing-secret'],
+    verbs: ['get', 'patch'],
+  },
+  { apiGroups: [GROUP], resources: ['workspaces'], resourceNames: ['workspace'], verbs: ['patch'] },
 ];

@@ -27,14 +27,14 @@ describe('the claims of a token', () => {
 
 describe('the namespaces offered to a user', () => {
   const TABLE: [string, Parameters<typeof chooseCandidates>[0], string[]][] = [
-    ['their own first', { own: 'm', existing: null, published: ['a', 'm', 'z'] }, ['m', 'a', 'z']],
-    ['their own, be nothing there yet', { own: 'm', existing: null, published: [] }, ['m']],
+    ['their own first', { own: ['m'], existing: null, published: ['a', 'm', 'z'] }, ['m', 'a', 'z']],
+    ['their own, be nothing there yet', { own: ['m'], existing: null, published: [] }, ['m']],
     [
       'those with something of Berth',
-      { own: null, existing: ['a', 'b', 'kube-system'], published: ['b', 'gone'] },
+      { own: [], existing: ['a', 'b', 'kube-system'], published: ['b', 'gone'] },
       ['b'],
     ],
-    ['all where Berth has nothing yet', { own: null, existing: ['b', 'a'], published: [] }, ['a', 'b']],
+    ['all where Berth has nothing yet', { own: [], existing: ['b', 'a'], published: [] }, ['a', 'b']],
   ];
   for (const [what, facts, expected] of TABLE)
     it(`are ${what}`, () => {
@@ -43,7 +43,7 @@ describe('the namespaces offered to a user', () => {
 
   it('are 500 at most', () => {
     const published = Array.from({ length: 900 }, (_, index) => `n${index}`);
-    expect(chooseCandidates({ own: 'z', existing: null, published }))
+    expect(chooseCandidates({ own: ['z'], existing: null, published }))
       .to.have.length(500)
       .and.include('z');
   });

@@ -1,0 +1,101 @@
+/** What the console says while Redis or the API server is away, and how its process ends. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { until } from '../../support/redis-client.ts';
+import { useConsole } from './console-harness.ts';
+import { writePage } from './page-fixture.ts';
+
+describe('the console in adversity', function () {
+  this.timeout(60_000);
+  const console = useConsole();
+
+  it('says that Redis is away, and goes on by itself when it is back', async () => {
+    const { namespace, token } = await console.makeMember();
+    const someone = await console.signIn(token);
+    const path = `/api/namespaces/${namespace}/deployments`;
+    await console.server.kill();
+    const away = await someone.call('GET', path);
+    expect([away.status, away.body.error.code, away.headers.get('retry-after')]).to.deep.equal([
+      503,
+      'temporarily_unavailable',
+      '5',
+    ]);
+    await until(async () => (await console.person().call('GET', '/readyz')).status === 503, 'unready');
+    expect((await console.person().call('GET', '/healthz')).status).to.equal(200);
+    expect((await console.person().call('GET', '/')).status).to.equal(200);
+    await console.server.restart();
+    await until(async () => (await console.person().call('GET', '/readyz')).status === 200, 'ready');
+    // Sessions that Redis forgot are over.
+    expect((await someone.call('GET', path)).status).to.equal(401);
+    expect((await console.signIn(token)).cookie).to.match(/^__Host-berth=/);
+  });
+
+  it('says that the API server is away, and keeps the session', async () => {
+    const { namespace, token } = await console.makeMember();
+    const someone = await console.signIn(token);
+    const path = `/api/namespaces/${namespace}/deployments`;
+    await console.api.controlPlane.stop();
+    const away = await someone.call('GET', path);
+    expect([away.status, away.body.error.message]).to.deep.equal([
+      503,
+      'The Kubernetes API server does not answer.',
+    ]);
+    expect((await console.person().call('POST', '/api/session', { token })).status).to.equal(503);
+    await console.api.controlPlane.start();
+    expect((await someone.call('GET', path)).status).to.equal(200);
+  });
+
+  describe('as a process', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'berth-console-process-'));
+    mkdirSync(join(folder, 'web'));
+    writePage(folder);
+    after(() => rmSync(folder, { recursive: true }));
+
+    const start = (change: Record<string, string>) => {
+      const env = {
+        PATH: process.env.PATH,
+        CONSOLE_HOST: '127.0.0.1',
+        CONSOLE_PORT: '0',
+        CONSOLE_METRICS_PORT: '0',
+        CONSOLE_REDIS_URL: console.server.url,
+        CONSOLE_KUBERNETES_URL: console.api.controlPlane.url,
+        CONSOLE_WEB_FOLDER: join(folder, 'web'),
+        ...change,
+      };
+      const child = spawn(process.execPath, ['console/server/main.ts'], { env });
+      let output = '';
+      for (const stream of [child.stdout, child.stderr])
+        stream.on('data', (chunk) => {
+          output += chunk;
+        });
+      return { child, output: () => output };
+    };
+    const end = (child: ChildProcess) =>
+      child.exitCode ?? new Promise<number | null>((resolve) => child.once('exit', resolve));
+
+    it('ends in good order on SIGTERM', async () => {
+      const { child, output } = start({});
+      await until(() => output().includes('the console listens'), 'the start', 20_000);
+      child.kill('SIGTERM');
+      expect(await end(child)).to.equal(0);
+    });
+
+    it('tells in one line what is wrong with its settings', async () => {
+      writeFileSync(join(folder, 'empty'), '');
+      for (const [change, words] of [
+        [{ CONSOLE_REDIS_URL: '' }, 'CONSOLE_REDIS_URL must be set\n'],
+        [
+          { CONSOLE_WEB_FOLDER: folder },
+          `${join(folder, 'index.html')} is missing: the page was not built\n`,
+        ],
+      ] as [Record<string, string>, string][]) {
+        const { child, output } = start(change);
+        expect(await end(child)).to.equal(1);
+        expect(output()).to.equal(words);
+      }
+    });
+  });
+});
