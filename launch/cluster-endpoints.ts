@@ -62,7 +62,7 @@ export async function describeCluster(
     redisURL: await readRedisURL(cluster),
     webhooks: await describeWebhooks(cluster),
     console: { url: consoleURL(cluster), token: await createMemberToken(cluster) },
-    objectsURL: null,
+    objects: null,
     cluster: { kubeconfig: cluster.kubeconfig, exec: cluster.exec },
   };
 }

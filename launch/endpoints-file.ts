@@ -36,8 +36,8 @@ export interface EndpointsFile {
   redisURL: string;
   webhooks: { signingSecret: string; receiverHost: string; plainHTTP: boolean } | null;
   console: { url: string; token: string } | null;
-  /** Kubernetes' API to the objects of `make run`, for the console's token. */
-  objectsURL: string | null;
+  /** Kubernetes' API to the objects of `make run`. */
+  objects: { url: string; token: string } | null;
   /** How to enter the cluster: every URL above works from a process started behind `exec`. */
   cluster: { kubeconfig: string; exec: string[] } | null;
 }

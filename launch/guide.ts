@@ -14,7 +14,7 @@ export function writeGuide(endpoints: EndpointsFile): string {
     '',
     ...examples,
     ...writeWebhook(endpoints, prefix),
-    ...writeConsole(endpoints),
+    ...writeConsole(endpoints, prefix),
     `All addresses and keys: .berth/endpoints.json. Another key: make key RPM=60 TPD=100000`,
   ].join('\n');
 }
@@ -27,8 +27,12 @@ function listDeployments(entries: EndpointEntry[]): string[] {
   });
 }
 
-const writeConsole = ({ console }: EndpointsFile): string[] =>
-  console === null ? [] : [`Console: ${console.url} – sign in with the token`, `  ${console.token}`, ''];
+function writeConsole({ console, mode }: EndpointsFile, prefix: string): string[] {
+  if (!console) return [];
+  const who = mode === 'local' ? '' : ' as a member of the namespace default';
+  const browser = prefix === '' ? [] : [`  ${prefix}chromium --no-sandbox ${console.url}`];
+  return [`Console: ${console.url} – sign in${who} with the token`, `  ${console.token}`, ...browser, ''];
+}
 
 const RECEIVER_PORT = 4000;
 

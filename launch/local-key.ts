@@ -6,13 +6,11 @@ import type { KeyRequest } from './key.ts';
 /** Resolves once the gateways know it. Throws with what the API says. */
 export async function createLocalKey(endpoints: EndpointsFile, request: KeyRequest): Promise<void> {
   const { namespace, name, ...spec } = request;
-  const response = await fetch(
-    `${endpoints.objectsURL}/apis/${API_VERSION}/namespaces/${namespace}/apikeys`,
-    {
-      method: 'POST',
-      headers: { authorization: `Bearer ${endpoints.console?.token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ metadata: { name }, spec }),
-    },
-  );
+  const { url, token } = endpoints.objects!;
+  const response = await fetch(`${url}/apis/${API_VERSION}/namespaces/${namespace}/apikeys`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ metadata: { name }, spec }),
+  });
   if (!response.ok) throw new Error(((await response.json()) as { message: string }).message);
 }

@@ -98,15 +98,16 @@ export interface LocalInstance {
   masterKey: string;
   /** Of the default workspace. */
   signingSecret: string;
-  /** What signs in to the console. */
-  consoleToken: string;
+  /** What signs in to the console, and opens the API to the objects. */
+  token: string;
+  hasConsole: boolean;
   credentials: { namespace: string; id: number; bucket: string; fault: string | null }[];
   /** Of the S3 server, where there is one. */
   buckets: { endpoint: string; bucket: string; keys: StorageKeys }[];
 }
 
 export function describeEndpoints(instance: LocalInstance): EndpointsFile {
-  const { plan, masterKey, signingSecret, consoleToken, credentials, buckets } = instance;
+  const { plan, masterKey, signingSecret, token, hasConsole, credentials, buckets } = instance;
   const entries = plan.deployments.map((planned) => describeDeployment(planned, masterKey));
   const ofNamespace = (namespace: string) => {
     const deployments = entries.filter((entry) => entry.namespace === namespace);
@@ -124,8 +125,8 @@ export function describeEndpoints(instance: LocalInstance): EndpointsFile {
     s3: buckets[0] ? { endpoint: buckets[0].endpoint, bucket: buckets[0].bucket, ...buckets[0].keys } : null,
     redisURL: `redis://${LOOPBACK}:${plan.redisPort}`,
     webhooks: { signingSecret, receiverHost: LOOPBACK, plainHTTP: true },
-    console: { url: `http://${LOOPBACK}:${plan.consolePort}`, token: consoleToken },
-    objectsURL: `http://${LOOPBACK}:${plan.apiPort}`,
+    console: hasConsole ? { url: `http://${LOOPBACK}:${plan.consolePort}`, token } : null,
+    objects: { url: `http://${LOOPBACK}:${plan.apiPort}`, token },
     cluster: null,
   };
 }

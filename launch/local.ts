@@ -43,7 +43,8 @@ async function main(): Promise<void> {
   const masterKey = readMadeSecret(FRONT_SECRET_FILES.masterKey);
 
   // Built beside everything else, and only where its sources changed.
-  const page = ensurePage(STATE_FOLDER).catch((error: Error) => error);
+  const page = ensurePage(STATE_FOLDER);
+  page.catch(() => {});
 
   const redis = startLocalRedis(plan.redisPort, `${STATE_FOLDER}/redis`);
   children.push(redis);
@@ -71,9 +72,9 @@ async function main(): Promise<void> {
       console.error(`StorageCredential/${name} is not verified: ${fault}`);
   await endPublication(connection.redis, masterKey);
   await serveAll(plan);
-  await serveConsole(plan, await page);
+  const hasConsole = await serveConsole(plan, page);
 
-  const instance = { plan, masterKey, buckets, consoleToken: token };
+  const instance = { plan, masterKey, buckets, token, hasConsole };
   const endpoints = describeEndpoints({
     ...instance,
     signingSecret: api.findSigningSecret(DEFAULT_NAMESPACE),
@@ -83,15 +84,17 @@ async function main(): Promise<void> {
   console.log(`\n${writeGuide(endpoints)}\n\nCtrl-C stops it. Logs: ${STATE_FOLDER}/logs/\n`);
 }
 
-/** Endpoints serve without it. */
-async function serveConsole(plan: LocalPlan, page: string | Error): Promise<void> {
-  if (page instanceof Error) {
-    console.error(`There is no console: ${page.message}`);
-    return;
+/** Whether there is one: endpoints serve without it. */
+async function serveConsole(plan: LocalPlan, page: Promise<string>): Promise<boolean> {
+  try {
+    const child = startConsole(plan, { folder: STATE_FOLDER, page: await page });
+    children.push(child);
+    await waitForURL(child, `http://${LOOPBACK}:${plan.consolePort}/readyz`);
+    return true;
+  } catch (error) {
+    console.error(`There is no console: ${(error as Error).message}`);
+    return false;
   }
-  const console_ = startConsole(plan, { folder: STATE_FOLDER, page });
-  children.push(console_);
-  await waitForURL(console_, `http://${LOOPBACK}:${plan.consolePort}/readyz`);
 }
 
 function refuseSecondInstance(): void {

@@ -15,7 +15,13 @@ describe('what make run serves of its examples', () => {
   ];
   const keys = { accessKeyId: 'key', secretAccessKey: 'secret' };
   const buckets = [{ endpoint: 'http://127.0.0.2:8194', bucket: 'customer', keys }];
-  const instance = { plan, masterKey: MASTER_KEY, signingSecret: 'whsec_local', consoleToken: 'sign-in' };
+  const instance = {
+    plan,
+    masterKey: MASTER_KEY,
+    signingSecret: 'whsec_local',
+    token: 'sign-in',
+    hasConsole: true,
+  };
   const endpoints = describeEndpoints({ ...instance, credentials, buckets });
   const ofKind = (kind: string) => endpoints.deployments.filter((entry) => entry.kind === kind);
 
@@ -77,5 +83,13 @@ describe('what make run serves of its examples', () => {
     const guide = writeGuide(endpoints);
     expect(guide).to.include('SIGNING_SECRET=whsec_local PORT=4000 node examples/webhooks/receiver.mjs');
     expect(guide).to.include('-F webhook_url=http://127.0.0.1:4000/');
+  });
+
+  it('says where the console is, and what signs in to it', () => {
+    expect(writeGuide(endpoints)).to.include(
+      'Console: http://127.0.0.1:8196 – sign in with the token\n  sign-in',
+    );
+    const entered = { ...endpoints, cluster: { kubeconfig: '', exec: ['enter'] } };
+    expect(writeGuide(entered)).to.include('enter chromium --no-sandbox http://127.0.0.1:8196');
   });
 });
