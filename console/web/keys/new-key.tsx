@@ -75,7 +75,7 @@ function KeyForm({ onMade }: { onMade: (made: NewKeyView) => void }) {
           required
           data-autofocus
         />
-        <Group grow align="flex-start">
+        <Group grow align="flex-end">
           <NumberInput
             label="Requests a minute"
             value={rpm}

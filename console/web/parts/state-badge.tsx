@@ -20,7 +20,7 @@ const COLOURS: Record<string, string> = {
 
 export function StateBadge({ state }: { state: string }) {
   return (
-    <Badge color={COLOURS[state] ?? 'gray'} variant="light" tt="none" flex="none">
+    <Badge color={COLOURS[state] ?? 'gray'} variant="light" tt="none" miw="max-content">
       {state}
     </Badge>
   );
