@@ -15,7 +15,7 @@ describe('uninstalling', () => {
       (error: Error) => error.message,
     );
     expect(refusal, 'helm uninstall went through').to.be.a('string');
-    expect(await listNames('deployments', '-n', 'berth')).to.have.length(2);
+    expect(await listNames('deployments', '-n', 'berth')).to.have.length(3);
   });
 
   it('works once they are deleted, and leaves nothing but the definitions', async () => {
