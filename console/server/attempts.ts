@@ -1,7 +1,7 @@
 /** Bounds how often one address may fail to sign in. */
 
 const WINDOW_MS = 60_000;
-/** A proxy in front may bring everybody from one address. */
+/** A proxy in front may bring many people from one address. */
 const MOST_FAILURES = 30;
 const MOST_ADDRESSES = 10_000;
 

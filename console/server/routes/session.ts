@@ -1,4 +1,5 @@
 /** Signing in and out. */
+import type { IncomingMessage } from 'node:http';
 import type Router from '@koa/router';
 import { GROUP } from '../../../contract/group.ts';
 import { VERSION } from '../../../contract/version.ts';
@@ -39,7 +40,7 @@ export function addSessionRoutes(router: Router<ConsoleState>, services: Service
 
   router.post('/api/session', async (ctx) => {
     refusePlainHTTP(ctx.state);
-    const address = ctx.req.socket.remoteAddress ?? '';
+    const address = describeClient(ctx.req);
     const retryAfter = attempts.waitSeconds(address);
     if (retryAfter > 0)
       throw new ConsoleError('rate_limit_exceeded', `Too many failed attempts: wait ${retryAfter} s.`, {
@@ -72,6 +73,15 @@ export function addSessionRoutes(router: Router<ConsoleState>, services: Service
     ctx.append('set-cookie', formatSessionCookie(ctx.state.origin, { id: '', maxAgeSeconds: 0 }));
     ctx.status = 204;
   });
+}
+
+/** With what the nearest proxy says, so that one of its clients cannot shut out the others. */
+function describeClient({ socket, headers }: IncomingMessage): string {
+  const forwarded = String(headers['x-forwarded-for'] ?? '')
+    .split(',')
+    .at(-1)!
+    .trim();
+  return `${socket.remoteAddress} ${forwarded}`;
 }
 
 function refusePlainHTTP({ origin }: ConsoleState): void {

@@ -171,6 +171,8 @@ describe("the console's defences", () => {
     const refused = await someone.call('POST', SIGN_IN, { token: 'guess-30' });
     expect([refused.status, refused.body.error.code]).to.deep.equal([429, 'rate_limit_exceeded']);
     expect(Number(refused.headers.get('retry-after'))).to.be.within(1, 60);
+    const elsewhere = { 'x-forwarded-for': '203.0.113.1, 203.0.113.9' };
+    expect((await someone.call('POST', SIGN_IN, { token: 'guess-31' }, elsewhere)).status).to.equal(401);
   });
 
   it('serves the page on every path of its own, each time with another nonce and a strict policy', async () => {
