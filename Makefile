@@ -48,10 +48,10 @@ types: $(INSTALLED) ## Check types
 
 ##@ Test
 
-STAGES := lint types verify unit integration conformance chart e2e
+STAGES := lint types verify unit integration conformance chart console e2e
 
 .PHONY: test $(addprefix test-,$(STAGES))
-test: $(INSTALLED) ## Run every stage: lint types verify unit integration conformance chart e2e
+test: $(INSTALLED) ## Run every stage: lint types verify unit integration conformance chart console e2e
 	@node tools/stages.ts $(STAGES)
 $(addprefix test-,$(STAGES)): test-%: $(INSTALLED)
 	@node tools/stages.ts $*
