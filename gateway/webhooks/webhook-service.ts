@@ -36,10 +36,10 @@ export interface WebhookService {
 }
 
 /**
- * For the agent that delivers. Its bound for one host is wide, since one receiver may have a hundred endpoints of which
- * some hang: each address has its own few places in Redis.
+ * For the agent that delivers. What waits here fails as if its receiver were slow, so these are out of reach: each
+ * address has its few places in Redis, and each workspace its own at a front.
  */
-export const WEBHOOKS_IN_FLIGHT = { inAll: 512, perDestination: 256 };
+export const WEBHOOKS_IN_FLIGHT = { inAll: 2_048, perDestination: 1_024 };
 
 const LOOK_MS = 10_000;
 const ENDPOINTS_TTL_MS = 1_000;

@@ -7,6 +7,7 @@ import { EgressAgent } from '../../../gateway/egress/agent.ts';
 import { createLog } from '../../../gateway/log.ts';
 import { Dispatcher, type DispatcherOptions } from '../../../gateway/webhooks/dispatcher.ts';
 import { signDelivery } from '../../../gateway/webhooks/signature.ts';
+import { WEBHOOKS_IN_FLIGHT } from '../../../gateway/webhooks/webhook-service.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import type { AbandonedDelivery } from '../../../redis/deliveries.ts';
 import { readDeliveryLog } from '../../../redis/delivery-log.ts';
@@ -60,7 +61,7 @@ describe('the webhook dispatcher', () => {
       let body = '';
       for await (const chunk of req) body += chunk;
       received.push({ path: req.url!, headers: req.headers, body });
-      (behaviours[req.url!] ?? ((_, response) => response.writeHead(200).end()))(req, res);
+      (behaviours[req.url!.split('?')[0]!] ?? ((_, response) => response.writeHead(200).end()))(req, res);
     }).listen(0, '127.0.0.1');
     await once(receiver, 'listening');
     origin = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
@@ -245,5 +246,33 @@ describe('the webhook dispatcher', () => {
     await until(() => received.filter(({ path }) => path === '/200').length === 60, 'the quick deliveries');
     expect(received.filter(({ path }) => path === '/hang').length).to.be.at.most(8);
     receiver.closeAllConnections();
+  });
+
+  it('serves a workspace while all addresses of several others hang', async () => {
+    const wide = new EgressAgent({
+      allow: ['127.0.0.0/8'],
+      deny: [],
+      plainHTTP: true,
+      inFlight: WEBHOOKS_IN_FLIGHT,
+    });
+    const [quick, workspaces, places] = [namespace, 5, 128];
+    for (let i = 0; i < 16; i++) subscribe(`slow-${i}`, `/hang?${i}`);
+    const dispatcher = start({
+      agent: wide,
+      readEndpoints: async (each) => (each === quick ? new Map() : endpoints),
+      timing: { attemptMs: 60_000, waitAfter: () => 60_000 },
+    });
+    for (let each = 0; each < workspaces; each++) {
+      namespace = `${quick}-${each}`;
+      for (let i = 0; i < 8; i++) await put(`evt_${i}`);
+      dispatcher.wake(namespace);
+    }
+    await until(() => received.length === workspaces * places, 'all that hang', 20_000);
+    namespace = quick;
+    await put('evt_quick', { path: '/200' });
+    dispatcher.wake(quick);
+    await until(() => received.some(({ path }) => path === '/200'), 'the delivery of the other', 2_000);
+    receiver.closeAllConnections();
+    await wide.close();
   });
 });
