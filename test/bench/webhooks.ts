@@ -23,6 +23,8 @@ export interface WebhookFigures {
   cpuMicros: number;
   /** Of the same endpoints when others hang. */
   perSecondBesideHanging: number;
+  /** Median of the rounds' ratios: a burst is compared with the one just before it. */
+  shareBesideHanging: number;
 }
 
 interface Burst {
@@ -56,6 +58,7 @@ export async function measureWebhooks(redis: RedisClient): Promise<WebhookFigure
     perSecond: median(alone.map(({ perSecond }) => perSecond)),
     cpuMicros: median(alone.map(({ cpuMicros }) => cpuMicros)),
     perSecondBesideHanging: median(beside.map(({ perSecond }) => perSecond)),
+    shareBesideHanging: median(beside.map(({ perSecond }, i) => perSecond / alone[i]!.perSecond)),
   };
 }
 
