@@ -53,7 +53,9 @@ export function addStorageCredentialRoutes(router: Router<ConsoleState>, service
       throw error;
     }
     ctx.status = 201;
-    ctx.body = describe(storageCredential.parse(await askToVerify(token, namespace, name)));
+    const { status: _, ...asked } = storageCredential.parse(await askToVerify(token, namespace, name));
+    // The operator may have looked before there was a Secret: what it said then does not count.
+    ctx.body = describe(storageCredential.parse(asked));
   });
 
   router.post('/storage-credentials/:name/verify', async (ctx) => {
