@@ -8,7 +8,12 @@ import { BrowserRouter } from 'react-router';
 import { App } from './app.tsx';
 import { CallError } from './call.ts';
 
-const theme = createTheme({ primaryColor: 'blue', primaryShade: 8, cursorType: 'pointer' });
+const theme = createTheme({
+  primaryColor: 'blue',
+  primaryShade: 8,
+  cursorType: 'pointer',
+  respectReducedMotion: true,
+});
 
 /** Some of Mantine's own colours are too faint to read, by the contrast that WCAG asks for. */
 const resolveVariables: CSSVariablesResolver = () => ({

@@ -37,8 +37,9 @@ export function useSignOut() {
   return useMutation({
     mutationFn: () => call('DELETE', '/api/session'),
     onSuccess: () => {
-      cache.clear();
+      // Not by clear(): the page would go on watching a query that is gone.
       cache.setQueryData(SESSION, null);
+      cache.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION[0] });
     },
   });
 }

@@ -1,5 +1,5 @@
 /** A place to try a deployment, by its kind. */
-import { Alert, Stack } from '@mantine/core';
+import { Box } from '@mantine/core';
 import type { ComponentType } from 'react';
 import type { DeploymentView } from '../../api.ts';
 import { useAccess, useBase } from '../session.ts';
@@ -33,17 +33,12 @@ export function Playground({ deployment }: { deployment: DeploymentView }) {
   const { usePlayground: isAllowed } = useAccess();
   const KindPlayground = BY_KIND[deployment.kind];
   return (
-    <Stack maw="48rem">
-      {deployment.state !== 'ready' && (
-        <Alert color="yellow" title={`The deployment is ${deployment.state}`}>
-          {deployment.message || 'It may not answer yet.'}
-        </Alert>
-      )}
+    <Box maw="48rem">
       <KindPlayground
         deployment={deployment}
         path={`${base}/deployments/${encodeURIComponent(deployment.name)}/v1`}
         permission={{ isAllowed, reason: 'You may not use the playground in this namespace.' }}
       />
-    </Stack>
+    </Box>
   );
 }

@@ -1,0 +1,82 @@
+/** The page of API keys. */
+import { expect } from 'chai';
+import { useConsole } from './support/console.ts';
+import { isFocused } from './support/page-facts.ts';
+
+describe('the page of API keys', () => {
+  const use = useConsole();
+
+  it('makes a key that is shown once and works until it is disabled or revoked', async () => {
+    const { open, stack } = use();
+    const { baseURL } = stack.find('LLM');
+    const page = await open('keys');
+    const opener = page.getByRole('button', { name: 'New key' });
+    await opener.click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('for-a-test');
+    await page.getByLabel('Requests a minute').fill('7');
+    await page.getByRole('combobox', { name: 'Ends' }).click();
+    await page.getByRole('option', { name: 'In 30 days' }).click();
+    await page.getByRole('button', { name: 'Create' }).click();
+
+    const dialog = page.getByRole('dialog', { name: 'The secret of for-a-test' });
+    const secret = (await dialog.locator('pre').textContent())!;
+    expect(secret).to.match(/^sk-berth-/);
+    await page.keyboard.press('Escape');
+    expect(await dialog.isVisible()).to.equal(true);
+    await dialog.getByRole('button', { name: 'I have stored it' }).click();
+    await dialog.waitFor({ state: 'hidden' });
+    expect(await page.content()).not.to.include(secret);
+    expect(await isFocused(opener)).to.equal(true);
+
+    const row = page.getByRole('row', { name: /for-a-test/ });
+    await row.getByText('0 of 7').waitFor();
+    expect(await row.textContent()).to.match(/in (29|30) days/);
+    await untilAnswered(baseURL, secret, 200);
+    await row.getByText(/^[1-9]\d* of 7$/).waitFor();
+
+    await row.getByRole('button', { name: 'Disable for-a-test' }).click();
+    await row.getByText('disabled', { exact: true }).waitFor();
+    await untilAnswered(baseURL, secret, 401);
+    await row.getByRole('button', { name: 'Enable for-a-test' }).click();
+    await untilAnswered(baseURL, secret, 200);
+
+    await row.getByRole('button', { name: 'Revoke for-a-test' }).click();
+    await page
+      .getByRole('dialog', { name: 'Revoke for-a-test?' })
+      .getByRole('button', { name: 'Revoke' })
+      .click();
+    await row.waitFor({ state: 'detached' });
+    await untilAnswered(baseURL, secret, 401);
+    await page.context().close();
+  });
+
+  it('says in words why a key cannot be made', async () => {
+    const page = await use().open('keys');
+    const make = async () => {
+      await page.getByRole('button', { name: 'New key' }).click();
+      await page.getByRole('textbox', { name: 'Name' }).fill('made-twice');
+      await page.getByRole('button', { name: 'Create' }).click();
+    };
+    await make();
+    await page.getByRole('button', { name: 'I have stored it' }).click();
+    await make();
+    expect(await page.getByRole('alert').textContent()).to.include('made-twice');
+    await page.context().close();
+  });
+});
+
+/** Keys reach the gateway a moment after they change. */
+async function untilAnswered(baseURL: string, key: string, status: number): Promise<void> {
+  const deadline = Date.now() + 10_000;
+  for (;;) {
+    const response = await fetch(`${baseURL}/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ messages: [{ role: 'user', content: 'Hello' }], max_tokens: 1 }),
+    });
+    await response.arrayBuffer();
+    if (response.status === status) return;
+    if (Date.now() > deadline) throw new Error(`answered ${response.status}, not ${status}`);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+}

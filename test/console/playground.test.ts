@@ -1,0 +1,110 @@
+/** The playground, with every kind of model. */
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { useConsole } from './support/console.ts';
+import { isFocused, readPictureSizes, readVideoWidth } from './support/page-facts.ts';
+
+describe('the playground', () => {
+  const use = useConsole();
+  const openFor = (name: string): Promise<Page> => use().open(`deployments/${name}?tab=playground`);
+  const findMessages = (page: Page) => page.getByRole('log').getByText(/^(You|Model)$/);
+
+  it('holds a conversation, by keyboard alone', async () => {
+    const page = await openFor('tiny-chat');
+    const input = page.getByLabel('Message');
+    const send = async (text: string) => {
+      await input.fill(text);
+      await input.press('Enter');
+      await page.locator('[role=log][aria-busy=false]').waitFor();
+    };
+    await send('What is a berth?');
+    await page.getByRole('log').getByText('Model', { exact: true }).waitFor();
+    await send('And a harbour?');
+    expect(await findMessages(page).allTextContents()).to.deep.equal(['You', 'Model', 'You', 'Model']);
+    expect(await isFocused(input)).to.equal(true);
+    await page.context().close();
+  });
+
+  it('stops an answer that is being written', async () => {
+    const page = await openFor('tiny-chat');
+    // Held back, so that there is time to stop it.
+    await page.route('**/chat/completions', () => {});
+    await page.getByLabel('Message').fill('Tell me everything.');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByText('Stopped.').waitFor();
+    await page.getByRole('button', { name: 'Send' }).waitFor();
+    await page.context().close();
+  });
+
+  it('tells in words why a paused deployment does not answer', async () => {
+    const page = await openFor('paused-chat');
+    await page.getByLabel('Message').fill('Hello?');
+    await page.getByRole('button', { name: 'Send' }).click();
+    const fault = page.getByRole('alert').filter({ hasText: 'That did not work' });
+    expect(await fault.textContent()).to.include('paused');
+    await page.context().close();
+  });
+
+  it('shows how many dimensions a text has', async () => {
+    const page = await openFor('tiny-embed');
+    await page.getByLabel('Text').fill('A harbour at dawn');
+    await page.getByRole('button', { name: 'Embed' }).click();
+    expect(await page.getByRole('status').textContent()).to.match(/^[1-9]\d* dimensions/);
+    await page.context().close();
+  });
+
+  it('makes as many pictures as wanted, of the wanted size', async () => {
+    const page = await openFor('tiny-image');
+    await page.getByLabel('Prompt').fill('A harbour at dawn');
+    await page.getByRole('combobox', { name: 'Size' }).click();
+    await page.getByRole('option', { name: '512x768' }).click();
+    await page.getByLabel('Pictures', { exact: true }).fill('2');
+    await page.getByRole('button', { name: 'Make', exact: true }).click();
+    await page.getByRole('img', { name: 'Picture 2' }).waitFor();
+    expect(await readSizes(page)).to.deep.equal(['512x768', '512x768']);
+    await page.context().close();
+  });
+
+  it('makes a picture in the background where every replica is busy', async () => {
+    const page = await openFor('tiny-image');
+    await page.route('**/images/generations', (route) =>
+      route.fulfill({
+        status: 429,
+        json: { error: { code: 'replica_saturated', message: 'Every replica is busy.' } },
+      }),
+    );
+    await page.getByLabel('Prompt').fill('A harbour at dawn');
+    await page.getByRole('button', { name: 'Make', exact: true }).click();
+    await page.getByText('Every replica is busy.').waitFor();
+    await page.getByRole('button', { name: 'Make it in the background' }).click();
+    await page.getByRole('img', { name: 'Picture' }).waitFor({ timeout: 30_000 });
+    expect(await readSizes(page)).to.deep.equal(['1024x1024']);
+    await page.context().close();
+  });
+
+  it('makes a video from a picture, and plays it', async () => {
+    const page = await openFor('free-video');
+    await page.getByLabel('Prompt').fill('The ship leaves');
+    await page.getByLabel('Seconds').fill('1');
+    await page.locator('input[type=file]').setInputFiles({
+      name: 'ship.png',
+      mimeType: 'image/png',
+      buffer: await drawPicture(),
+    });
+    await page.getByRole('button', { name: 'Make', exact: true }).click();
+    const video = page.locator('video');
+    await video.waitFor({ timeout: 45_000 });
+    expect(await readVideoWidth(video)).to.equal(720);
+    await page.context().close();
+  });
+
+  const readSizes = (page: Page) => readPictureSizes(page.getByRole('img', { name: /^Picture/ }));
+});
+
+async function drawPicture(): Promise<Buffer> {
+  const { default: sharp } = await import('sharp');
+  return sharp({ create: { width: 64, height: 64, channels: 3, background: 'teal' } })
+    .png()
+    .toBuffer();
+}

@@ -1,0 +1,67 @@
+/** The page of asynchronous requests. */
+import { expect } from 'chai';
+import { useConsole } from './support/console.ts';
+import { isFocused, readPictureSizes } from './support/page-facts.ts';
+
+describe('the page of requests', () => {
+  const use = useConsole();
+
+  it('shows the picture of a request that has succeeded, with all that is known of it', async () => {
+    const { open, stack } = use();
+    const { baseURL, apiKey } = stack.find('Image');
+    const id = await submit(`${baseURL}/images/generations?async=true`, apiKey, {
+      model: 'berth/tiny-image',
+      prompt: 'A harbour',
+      size: '256x256',
+    });
+    const page = await open('requests?deployment=tiny-image');
+    const opener = page.getByTitle(id);
+    await page.getByRole('row').filter({ has: opener }).getByText('succeeded').waitFor();
+    await opener.click();
+    const dialog = page.getByRole('dialog', { name: 'Request' });
+    const image = dialog.getByRole('img', { name: 'Picture' });
+    await image.waitFor();
+    expect(await readPictureSizes(image)).to.deep.equal(['256x256']);
+    const link = await dialog.getByRole('link', { name: 'Download picture' }).getAttribute('href');
+    expect((await fetch(link!)).headers.get('content-type')).to.match(/^image\//);
+    expect(await dialog.textContent())
+      .to.include(id)
+      .and.to.include('berth/tiny-image');
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'hidden' });
+    expect(await isFocused(opener)).to.equal(true);
+    await page.context().close();
+  });
+
+  it('cancels what waits, and keeps the filter in the address', async () => {
+    const { open, stack } = use();
+    const { baseURL, apiKey } = stack.endpoints.deployments.find(({ name }) => name === 'free-video')!;
+    const body = { model: 'berth/free-video', prompt: 'A ship', resolution: '320x192', duration: 1 };
+    const ids = [];
+    for (let index = 0; index < 6; index++)
+      ids.push(await submit(`${baseURL}/videos/generations`, apiKey, body));
+    const last = ids.at(-1)!;
+    const page = await open('requests');
+    await page.getByRole('button', { name: `Cancel ${last}` }).click();
+    const row = page.getByRole('row').filter({ has: page.getByTitle(last) });
+    await row.getByText('canceled', { exact: true }).waitFor();
+    await page.getByRole('combobox', { name: 'Status' }).click();
+    await page.getByRole('option', { name: 'canceled' }).click();
+    await page.waitForURL(/status=canceled/);
+    await page.reload();
+    await row.waitFor();
+    expect(await page.getByRole('row').count()).to.equal(2);
+    await page.context().close();
+  });
+});
+
+async function submit(url: string, key: string, body: object): Promise<string> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  const answer = (await response.json()) as { id: string };
+  if (response.status !== 202) throw new Error(JSON.stringify(answer));
+  return answer.id;
+}

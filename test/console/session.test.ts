@@ -1,0 +1,41 @@
+/** Signing in and out, as people do. */
+import { expect } from 'chai';
+import { NAMESPACE, signIn, useConsole } from './support/console.ts';
+import { readLoadedBytes } from './support/page-facts.ts';
+
+describe('signing in to the console', () => {
+  const use = useConsole();
+
+  it('shows the deployments to who has a token, and nothing after signing out', async () => {
+    const { browser, url, token } = use();
+    const context = await browser.newContext({ baseURL: url });
+    const page = await context.newPage();
+    await page.goto('/');
+    await signIn(page, token);
+    await page.getByRole('heading', { name: 'Deployments', level: 1 }).waitFor();
+    expect(new URL(page.url()).pathname).to.equal(`/${NAMESPACE}/deployments`);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Token').waitFor();
+    await page.reload();
+    await page.getByLabel('Token').waitFor();
+    await context.close();
+  });
+
+  it('says what is wrong with a token that nobody knows', async () => {
+    const { browser, url } = use();
+    const context = await browser.newContext({ baseURL: url });
+    const page = await context.newPage();
+    await page.goto('/');
+    await signIn(page, 'a-token-that-nobody-made');
+    const fault = await page.getByRole('alert').textContent();
+    expect(fault).to.match(/token/i);
+    await context.close();
+  });
+
+  it('needs less than 250 KB for the first view', async () => {
+    const page = await use().open('deployments');
+    await page.getByRole('article').first().waitFor();
+    expect(await readLoadedBytes(page)).to.be.within(50_000, 250_000);
+    await page.context().close();
+  });
+});

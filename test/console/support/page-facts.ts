@@ -1,0 +1,46 @@
+/** What a browser alone knows of a page. */
+import type { Locator, Page } from 'playwright-core';
+
+export const isFocused = async (locator: Locator): Promise<boolean> =>
+  (await locator.and(locator.page().locator(':focus')).count()) === 1;
+
+/** Until an element has what a picture or a video has when it is loaded. */
+interface Media {
+  decode(): Promise<void>;
+  naturalWidth: number;
+  naturalHeight: number;
+  readyState: number;
+  videoWidth: number;
+  addEventListener(event: string, listener: () => void): void;
+}
+
+/** `512x768` for each picture, once it can be seen. */
+export const readPictureSizes = (pictures: Locator): Promise<string[]> =>
+  pictures.evaluateAll((elements) =>
+    Promise.all(
+      elements.map(async (element) => {
+        const picture = element as unknown as Media;
+        await picture.decode();
+        return `${picture.naturalWidth}x${picture.naturalHeight}`;
+      }),
+    ),
+  );
+
+/** Once it can be played. */
+export const readVideoWidth = (video: Locator): Promise<number> =>
+  video.evaluate(async (element) => {
+    const player = element as unknown as Media;
+    if (player.readyState === 0)
+      await new Promise<void>((resolve) => player.addEventListener('loadedmetadata', () => resolve()));
+    return player.videoWidth;
+  });
+
+/** By so many pixels the page is wider than the screen. */
+export const readExcess = (page: Page): Promise<number> =>
+  page.evaluate('document.documentElement.scrollWidth - innerWidth');
+
+/** Of scripts and styles, compressed as they were sent. */
+export const readLoadedBytes = (page: Page): Promise<number> =>
+  page.evaluate(`performance.getEntriesByType('resource')
+    .filter(({ name }) => /\\.(js|css)$/.test(name))
+    .reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)`);
