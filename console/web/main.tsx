@@ -23,10 +23,14 @@ const resolveVariables: CSSVariablesResolver = () => ({
     '--mantine-color-placeholder': 'var(--mantine-color-gray-7)',
     '--mantine-color-green-light-color': '#1b6b2b',
     '--mantine-color-yellow-light-color': '#854a00',
+    '--mantine-color-blue-light-color': '#0f4c81',
+    '--mantine-color-red-light-color': '#a61e1e',
+    '--mantine-color-error': 'var(--mantine-color-red-9)',
   },
   dark: {
     '--mantine-color-dimmed': 'var(--mantine-color-dark-1)',
     '--mantine-color-placeholder': 'var(--mantine-color-dark-1)',
+    '--mantine-color-error': 'var(--mantine-color-red-4)',
   },
 });
 

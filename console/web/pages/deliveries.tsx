@@ -10,6 +10,7 @@ import { EmptyState } from '../parts/page-states.tsx';
 import { ScrollTable } from '../parts/scroll-table.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
 import { useAccess, useBase, useNamespace } from '../session.ts';
+import { describeAnswer } from '../webhooks/answer.ts';
 
 const STATES = ['pending', 'delivered', 'failed'];
 /** How the API names the callbacks of requests themselves. */
@@ -51,14 +52,14 @@ export function DeliveriesPage() {
           onChange={(chosen) => change('state', chosen)}
           clearable
           clearButtonProps={{ 'aria-label': 'Every state' }}
-          w={150}
+          w={{ base: '100%', xs: 150 }}
         />
         <TextInput
           label="Request"
           placeholder="req_…"
           value={search.get('request') ?? ''}
           onChange={(event) => change('request', event.currentTarget.value.trim())}
-          w={260}
+          w={{ base: '100%', xs: 320 }}
         />
       </Group>
       <Loaded query={query}>
@@ -109,7 +110,7 @@ function EndpointFilter({ value, onChange }: { value: string | null; onChange: (
       clearable
       clearButtonProps={{ 'aria-label': 'Every endpoint' }}
       searchable
-      w={220}
+      w={{ base: '100%', xs: 220 }}
     />
   );
 }
@@ -129,7 +130,7 @@ function useDeployments(): Map<string, string> {
 
 function DeliveryRow({ delivery, deployment }: { delivery: DeliveryView; deployment: string | undefined }) {
   const namespace = useNamespace();
-  const { type, requestId, endpoint, url, isTest, state, attempts, status, error, createdAt } = delivery;
+  const { type, requestId, endpoint, url, isTest, state, attempts, createdAt } = delivery;
   return (
     <Table.Tr>
       <Table.Td>
@@ -160,7 +161,7 @@ function DeliveryRow({ delivery, deployment }: { delivery: DeliveryView; deploym
           )}
         </Stack>
       </Table.Td>
-      <Table.Td style={{ overflowWrap: 'anywhere' }} maw={260}>
+      <Table.Td style={{ overflowWrap: 'anywhere' }} maw={{ base: '100%', xs: 320 }}>
         <Text size="sm">{endpoint ?? 'callback'}</Text>
         <Text size="xs" c="dimmed">
           {url}
@@ -171,13 +172,7 @@ function DeliveryRow({ delivery, deployment }: { delivery: DeliveryView; deploym
       </Table.Td>
       <Table.Td>{attempts} of 3</Table.Td>
       <Table.Td style={{ overflowWrap: 'anywhere' }} maw={240}>
-        {status !== null && <Text size="sm">HTTP {status}</Text>}
-        {error && (
-          <Text size="xs" c="dimmed">
-            {error}
-          </Text>
-        )}
-        {status === null && !error && '–'}
+        {describeAnswer(delivery) ?? '–'}
       </Table.Td>
       <Table.Td style={{ whiteSpace: 'nowrap' }}>
         <Moment at={createdAt} />

@@ -94,7 +94,7 @@ function DeploymentChooser(props: { value: string; onChange: (chosen: string | n
       clearable
       clearButtonProps={{ 'aria-label': 'Every deployment' }}
       searchable
-      w={220}
+      w={{ base: '100%', xs: 220 }}
     />
   );
 }

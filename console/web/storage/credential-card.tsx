@@ -56,7 +56,7 @@ export function CredentialCard(props: { credential: StorageCredentialView; onDel
             variant="light"
             loading={verify.isPending}
             onClick={() => verify.mutate()}
-            aria-label={`Verify ${name} again`}
+            aria-label={`Verify again: ${name}`}
           >
             Verify again
           </AllowedButton>

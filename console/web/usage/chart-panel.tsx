@@ -1,5 +1,5 @@
 /** A chart, what it says in a sentence, and its numbers for those who cannot see it. */
-import { Button, Collapse, Paper, Stack, Table, Text, Title } from '@mantine/core';
+import { Box, Button, Collapse, ColorSwatch, Group, Paper, Stack, Table, Text, Title } from '@mantine/core';
 import { useDisclosure, useId } from '@mantine/hooks';
 import type { ReactNode } from 'react';
 import { ScrollTable } from '../parts/scroll-table.tsx';
@@ -48,6 +48,7 @@ export function ChartPanel({
             {summary}
           </Text>
         </div>
+        <Legend series={series} />
         <div aria-hidden>{children}</div>
         <Button
           variant="subtle"
@@ -62,19 +63,39 @@ export function ChartPanel({
         </Button>
         <Collapse expanded={isOpen} id={`${id}-table`}>
           {isOpen && (
-            <ScrollTable label={title} minWidth={320} columns={columns}>
-              {rows.map((row) => (
-                <Table.Tr key={row.at}>
-                  <Table.Td>{row.time}</Table.Td>
-                  {series.map(({ name }) => (
-                    <Table.Td key={name}>{row[name] === null ? '–' : format(Number(row[name]))}</Table.Td>
-                  ))}
-                </Table.Tr>
-              ))}
-            </ScrollTable>
+            <Box mah={320} style={{ overflowY: 'auto' }}>
+              <ScrollTable label={title} minWidth={320} columns={columns}>
+                {rows.map((row) => (
+                  <Table.Tr key={row.at}>
+                    <Table.Td style={{ whiteSpace: 'nowrap' }}>{row.time}</Table.Td>
+                    {series.map(({ name }) => (
+                      <Table.Td key={name}>{row[name] === null ? '–' : format(Number(row[name]))}</Table.Td>
+                    ))}
+                  </Table.Tr>
+                ))}
+              </ScrollTable>
+            </Box>
           )}
         </Collapse>
       </Stack>
     </Paper>
+  );
+}
+
+/** The charts' own has a fixed height, and overlaps what is beneath on narrow screens. */
+function Legend({ series }: { series: Series[] }) {
+  return (
+    <Group gap="md" aria-hidden>
+      {series.map(({ name, label, color }) => (
+        <Group key={name} gap={6} wrap="nowrap">
+          <ColorSwatch
+            color={`var(--mantine-color-${color.replace('.', '-')})`}
+            size={12}
+            withShadow={false}
+          />
+          <Text size="sm">{label}</Text>
+        </Group>
+      ))}
+    </Group>
   );
 }

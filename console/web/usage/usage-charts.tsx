@@ -40,8 +40,6 @@ export function UsageCharts({ usage, totals, range }: UsageChartsProps) {
   const common = {
     h: 220,
     dataKey: 'time',
-    withLegend: true,
-    legendProps: { verticalAlign: 'bottom', height: 32 },
     xAxisProps: { minTickGap: 32 },
     tickLine: 'none',
   } as const;

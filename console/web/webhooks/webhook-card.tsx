@@ -59,7 +59,7 @@ export function WebhookCard({ webhook, onChange, onDelete }: WebhookCardProps) {
           ))}
         </Group>
         {state !== 'active' && message && <Text size="sm">{message}</Text>}
-        {consecutiveFailures > 0 && (
+        {state !== 'auto-disabled' && consecutiveFailures > 0 && (
           <Text size="sm" c="dimmed">
             {consecutiveFailures} {consecutiveFailures === 1 ? 'delivery' : 'deliveries'} in a row failed; at
             20 it is disabled.

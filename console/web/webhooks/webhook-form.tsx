@@ -73,7 +73,8 @@ function WebhookForm({ webhook, onDone }: { webhook: WebhookView | null; onDone:
           maxLength={63}
           required
           error={wrong.fields.name}
-          disabled={present !== null}
+          readOnly={present !== null}
+          variant={present === null ? 'default' : 'filled'}
           data-autofocus={present === null || undefined}
         />
         <TextInput
