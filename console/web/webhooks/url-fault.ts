@@ -1,6 +1,15 @@
 /** What is plainly wrong with a receiver's address, before the operator is asked. Pure. */
 
-const LITERAL = /^(\[.*\]|[0-9.]+|0x[0-9a-f]+)$/i;
+/** Addresses that lead nowhere outside, as URLs spell them once they are parsed. */
+const INSIDE = [
+  /^(0|10|127)\./,
+  /^100\.(6[4-9]|[7-9]\d|1[01]\d|12[0-7])\./,
+  /^169\.254\./,
+  /^172\.(1[6-9]|2\d|3[01])\./,
+  /^192\.168\./,
+  /^(22[4-9]|2[3-5]\d)\./,
+  /^\[(::1?|::ffff:.*|f[cdf].*|fe[89ab].*)\]$/,
+];
 
 /** null where nothing is; the operator has the last word. `isPlainHTTP`: the console itself was reached so. */
 export function findURLFault(text: string, isPlainHTTP: boolean): string | null {
@@ -9,9 +18,11 @@ export function findURLFault(text: string, isPlainHTTP: boolean): string | null 
   if (url.protocol !== 'https:' && !(isPlainHTTP && url.protocol === 'http:'))
     return 'It must begin with https://.';
   if (url.username !== '' || url.password !== '') return 'It must hold no user name and no password.';
+  // Where all is on one machine, receivers are too.
   if (isPlainHTTP) return null;
-  if (LITERAL.test(url.hostname)) return 'It must name a host, not a number.';
-  if (url.hostname === 'localhost' || !url.hostname.includes('.'))
+  if (INSIDE.some((address) => address.test(url.hostname)))
+    return 'It must be a public address: this one leads nowhere outside.';
+  if (url.hostname === 'localhost' || !/[.:]/.test(url.hostname))
     return 'It must be a public address: this name leads nowhere outside.';
   return null;
 }

@@ -1,0 +1,71 @@
+/** The page of usage, and what pages show while the server fails. */
+import { expect } from 'chai';
+import { findGraveFaults } from './support/accessibility.ts';
+import { useConsole } from './support/console.ts';
+
+describe('the page of usage', () => {
+  const use = useConsole();
+
+  it('counts what a deployment served, as numbers, as charts and as a table', async () => {
+    const { open, stack } = use();
+    const { baseURL, apiKey, name } = stack.find('LLM');
+    expect(await chat(baseURL, apiKey, { max_tokens: 5 })).to.equal(200);
+    expect(await chat(baseURL, apiKey, { temperature: 'warm' })).to.equal(400);
+
+    const page = await open(`usage?deployment=${name}`, { reducedMotion: 'reduce' });
+    const chart = page.getByRole('region', { name: 'Requests', exact: true });
+    await chart.getByText(/In the last 24h: [1-9]\d* requests, [1-9]\d* of them errors/).waitFor();
+    await chart.locator('svg.recharts-surface').waitFor();
+    expect(await page.getByRole('term').allTextContents()).to.include.members([
+      'Requests',
+      'Errors',
+      'Tokens',
+      'Credit left',
+    ]);
+    await chart.getByRole('button', { name: 'Show the numbers of Requests' }).click();
+    const cells = chart.getByRole('table').getByRole('row').nth(1).getByRole('cell');
+    const [, succeeded, wrong] = await cells.allTextContents();
+    expect([Number(succeeded) > 0, Number(wrong) > 0]).to.deep.equal([true, true]);
+    expect(await findGraveFaults(page)).to.deep.equal([]);
+
+    await page.getByText('1h', { exact: true }).click();
+    await page.waitForURL(/range=1h/);
+    await chart.getByText(/In the last 1h: [1-9]/).waitFor();
+    await page.context().close();
+  });
+
+  it('says so where nothing was asked for', async () => {
+    const page = await use().open('usage?deployment=nobody-asked');
+    await page.getByText('Nothing in the last 24h').waitFor();
+    await page.context().close();
+  });
+});
+
+describe('a page whose server fails', () => {
+  const use = useConsole();
+
+  for (const path of ['webhooks', 'deliveries', 'usage', 'storage-credentials'])
+    it(`says what happened to ${path}, and tries again`, async () => {
+      const page = await use().open('deployments');
+      const calls = new RegExp(`/api/namespaces/[^/]+/${path}(\\?|$)`);
+      const error = { code: 'temporarily_unavailable', message: 'Redis is away.' };
+      await page.route(calls, (route) => route.fulfill({ status: 403, json: { error } }));
+      await page.goto(page.url().replace(/deployments$/, path.split('-')[0]!));
+      const alert = page.getByRole('alert').filter({ hasText: 'Redis is away.' });
+      await alert.waitFor();
+      await page.unroute(calls);
+      await alert.getByRole('button', { name: 'Try again' }).click();
+      await alert.waitFor({ state: 'detached' });
+      await page.context().close();
+    });
+});
+
+async function chat(baseURL: string, key: string, more: object): Promise<number> {
+  const response = await fetch(`${baseURL}/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ messages: [{ role: 'user', content: 'Hello' }], ...more }),
+  });
+  await response.arrayBuffer();
+  return response.status;
+}

@@ -1,0 +1,137 @@
+/** The pages of webhooks and of their deliveries. */
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { findGraveFaults } from './support/accessibility.ts';
+import { useConsole } from './support/console.ts';
+import { isFocused } from './support/page-facts.ts';
+import { isSigned, type Receiver, startReceiver } from './support/receiver.ts';
+
+describe('the page of webhooks', () => {
+  const use = useConsole();
+  let receiver: Receiver;
+  let page: Page;
+
+  beforeEach(async () => {
+    receiver = await startReceiver();
+    page = await use().open('webhooks', { reducedMotion: 'reduce' });
+  });
+  afterEach(async () => {
+    receiver.stop();
+    await page.context().close();
+  });
+
+  const button = (name: string) => page.getByRole('button', { name, exact: true });
+  const card = (name: string) => page.getByRole('article', { name, exact: true });
+  const dialog = () => page.getByRole('dialog');
+  const type = (label: string, text: string) => dialog().getByRole('textbox', { name: label }).fill(text);
+  const add = async (name: string, url = receiver.url) => {
+    await button('New endpoint').click();
+    await type('Name', name);
+    await type('URL', url);
+    await button('Add').click();
+    await card(name).getByText('active', { exact: true }).waitFor();
+  };
+
+  it('tells in the field what is wrong with a URL: plain faults at once, others by the operator', async () => {
+    await button('New endpoint').click();
+    await type('Name', 'corrected');
+    await type('URL', 'ftp://127.0.0.1/');
+    await page.keyboard.press('Tab');
+    await dialog().getByText('It must begin with https://.').waitFor();
+    await type('URL', 'https://10.96.0.1/hook');
+    await button('Add').click();
+    await dialog().getByText('leads to no public address').waitFor();
+    expect(await dialog().getByRole('textbox', { name: 'URL' }).getAttribute('aria-invalid')).to.equal(
+      'true',
+    );
+    expect(await findGraveFaults(page)).to.deep.equal([]);
+    await type('URL', receiver.url);
+    await button('Save').click();
+    await card('corrected').getByText('active', { exact: true }).waitFor();
+    expect(await card('corrected').textContent())
+      .to.include(receiver.url)
+      .and.to.include('request.completed')
+      .and.to.include('request.canceled');
+  });
+
+  it('sends a test, shows in place how it was taken, and lists it among the deliveries', async () => {
+    await add('tested');
+    await button('Send a test to tested').click();
+    const result = card('tested').getByRole('status');
+    await result.getByText('HTTP 200').waitFor();
+    expect(await result.textContent()).to.include('The receiver took it');
+    expect(receiver.received[0]!.headers['x-service-event']).to.equal('webhook.test');
+
+    receiver.status = 500;
+    await button('Send a test to tested').click();
+    await result.getByText('HTTP 500').waitFor();
+    expect(await result.textContent()).to.include('did not take it');
+    expect(await findGraveFaults(page)).to.deep.equal([]);
+
+    await card('tested').getByRole('link', { name: 'Deliveries' }).click();
+    await page.getByRole('heading', { name: 'Deliveries', level: 1 }).waitFor();
+    const row = page.getByRole('row').filter({ hasText: 'delivered' });
+    await row.waitFor();
+    for (const words of ['webhook.test', 'tested', '1 of 3', 'HTTP 200', receiver.url])
+      expect(await row.textContent()).to.include(words);
+    await page.getByRole('combobox', { name: 'State' }).click();
+    await page.getByRole('option', { name: 'delivered' }).click();
+    await page.waitForURL(/endpoint=tested&state=delivered/);
+    await page.reload();
+    await row.waitFor();
+    expect(await page.getByRole('row').count()).to.equal(2);
+    expect(await findGraveFaults(page)).to.deep.equal([]);
+    await page.getByRole('textbox', { name: 'Request' }).fill('req_none');
+    await page.getByText('No delivery fits').waitFor();
+  });
+
+  it('changes the events, disables, enables and deletes', async () => {
+    await add('changed');
+    await button('Change changed').click();
+    await dialog().getByRole('checkbox', { name: 'request.canceled' }).uncheck();
+    await button('Save').click();
+    await dialog().waitFor({ state: 'hidden' });
+    await card('changed').getByText('request.canceled').waitFor({ state: 'detached' });
+    await button('Disable changed').click();
+    await card('changed').getByText('disabled', { exact: true }).waitFor();
+    await button('Enable changed').click();
+    await card('changed').getByText('active', { exact: true }).waitFor();
+
+    await button('Delete changed').click();
+    await button('Keep it').click();
+    await dialog().waitFor({ state: 'hidden' });
+    expect(await isFocused(button('Delete changed'))).to.equal(true);
+    await button('Delete changed').click();
+    await dialog().getByRole('button', { name: 'Delete', exact: true }).click();
+    await card('changed').waitFor({ state: 'detached' });
+  });
+
+  it('rolls the secret, shows the new one once, and signs with it from then on', async () => {
+    await add('signed');
+    await button('Roll the signing secret').click();
+    await dialog().getByText('The old secret stops at once').waitFor();
+    await dialog().getByRole('button', { name: 'Roll', exact: true }).click();
+    const shown = page.getByRole('dialog', { name: 'The new signing secret' });
+    const secret = (await shown.locator('pre').textContent())!;
+    expect(secret).to.match(/^whsec_/);
+    await page.keyboard.press('Escape');
+    expect(await shown.isVisible()).to.equal(true);
+    expect(await findGraveFaults(page)).to.deep.equal([]);
+    await button('I have stored it').click();
+    await shown.waitFor({ state: 'hidden' });
+    expect(await page.content()).not.to.include(secret);
+    await button('Send a test to signed').click();
+    await card('signed').getByRole('status').getByText('HTTP 200').waitFor();
+    expect(isSigned(receiver.received[0]!, secret)).to.equal(true);
+  });
+
+  it('says why a button does nothing for those who may not use it', async () => {
+    await page.route('**/access', (route) => route.fulfill({ json: {} }));
+    await page.reload();
+    const opener = button('New endpoint');
+    await opener.focus();
+    await page.getByRole('tooltip').getByText('You may not add webhooks').waitFor();
+    await page.keyboard.press('Enter');
+    expect(await dialog().count()).to.equal(0);
+  });
+});
