@@ -1,7 +1,7 @@
 /** The page's start: theme, data cache, routes. */
 import '@mantine/core/styles.css';
 import { type CSSVariablesResolver, createTheme, MantineProvider } from '@mantine/core';
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { BrowserRouter } from 'react-router';
@@ -39,7 +39,15 @@ const nonce = document.querySelector<HTMLMetaElement>('meta[name=csp-nonce]')?.c
 // Where dialogs' scroll lock looks for it.
 Object.assign(globalThis, { __webpack_nonce__: nonce });
 
-const cache = new QueryClient({
+/** A session that has ended leads back to signing in, whatever the page was about to do. */
+const onError = (error: Error) => {
+  if (error instanceof CallError && error.status === 401)
+    void cache.invalidateQueries({ queryKey: ['session'] });
+};
+
+const cache: QueryClient = new QueryClient({
+  queryCache: new QueryCache({ onError }),
+  mutationCache: new MutationCache({ onError }),
   defaultOptions: {
     queries: {
       // What is shown stays true without reloading; a hidden page asks nothing.

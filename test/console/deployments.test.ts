@@ -1,10 +1,40 @@
 /** The pages of deployments: what they tell, and the lines to paste. */
 import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
+import { ensurePython } from '../support/python.ts';
 import { useConsole } from './support/console.ts';
 
 const run = promisify(execFile);
+type Options = { cwd: string; env: NodeJS.ProcessEnv };
+
+const LANGUAGES = [
+  // Of a video the first command alone: the next two want an id that its answer tells.
+  {
+    language: 'curl',
+    runLines: (lines: string, options: Options) => run('sh', ['-c', lines.split('\n#')[0]!], options),
+  },
+  {
+    language: 'Python',
+    runLines: (lines: string, options: Options) =>
+      run(ensurePython(['openai==3.22.1']), ['-c', lines], options),
+  },
+  {
+    language: 'Node',
+    runLines: (lines: string, options: Options) =>
+      run(process.execPath, ['--input-type=module', '-e', lines], options),
+  },
+] as const;
+
+const OUTPUTS = [
+  { kind: 'LLM', output: { curl: /"choices"/, Python: /\w/, Node: /\w/ } },
+  { kind: 'Embedding', output: { curl: /"embedding"/, Python: /^[1-9]\d*\s$/, Node: /^[1-9]\d*\s$/ } },
+  { kind: 'Image', output: { curl: /"url":\s*"http/, Python: /^http/, Node: /^http/ } },
+  { kind: 'Video', output: { curl: /"id":\s*"req_/, Python: /^$/, Node: /^$/ } },
+];
 
 describe('the pages of deployments', () => {
   const use = useConsole();
@@ -18,22 +48,34 @@ describe('the pages of deployments', () => {
     expect(await serving.textContent())
       .to.include(baseURL)
       .and.to.include('1 of 1 replica ready');
+    await serving.getByRole('link', { name }).click();
+    await page.getByRole('heading', { name, level: 1 }).waitFor();
+    await page.goBack();
     const paused = await page.getByRole('article', { name: 'paused-chat' }).textContent();
     expect(paused).to.include('spec.paused is true');
     await page.context().close();
   });
 
-  it('give lines for curl that work with a key', async () => {
-    const { open, stack } = use();
-    for (const kind of ['LLM', 'Embedding', 'Image']) {
-      const { name, apiKey } = stack.find(kind);
-      const page = await open(`deployments/${name}`);
-      const lines = await page.getByRole('tabpanel', { name: 'curl' }).locator('pre').textContent();
-      const { stdout } = await run('sh', ['-c', lines!], { env: { ...process.env, API_KEY: apiKey } });
-      expect(JSON.parse(stdout), kind).to.have.any.keys('choices', 'data');
-      await page.context().close();
-    }
-  });
+  for (const { language, runLines } of LANGUAGES)
+    it(`give lines in ${language} that work with a key, for every kind`, async function () {
+      this.timeout(180_000);
+      const { open, stack } = use();
+      const folder = mkdtempSync(join(tmpdir(), 'berth-lines-'));
+      symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
+      for (const { kind, output } of OUTPUTS) {
+        const { name, apiKey } = stack.find(kind);
+        const page = await open(`deployments/${name}`);
+        await page.getByRole('tab', { name: language }).click();
+        const lines = await page.getByRole('tabpanel', { name: language }).locator('pre').textContent();
+        await page.context().close();
+        const env = { ...process.env, API_KEY: apiKey };
+        const { stdout } = await runLines(lines!, { cwd: folder, env });
+        expect(stdout, kind).to.match(output[language]);
+        if (kind === 'Video' && language !== 'curl')
+          expect(statSync(join(folder, 'ship.mp4')).size).to.be.above(1_000);
+      }
+      rmSync(folder, { recursive: true });
+    });
 
   it('show what the operator says, at an address of its own', async () => {
     const { open, stack } = use();

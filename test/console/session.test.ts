@@ -21,6 +21,14 @@ describe('signing in to the console', () => {
     await context.close();
   });
 
+  it('asks to sign in again where the session has ended meanwhile', async () => {
+    const page = await use().open('keys');
+    await page.getByRole('heading', { name: 'API keys' }).waitFor();
+    await page.context().clearCookies();
+    await page.getByLabel('Token').waitFor({ timeout: 10_000 });
+    await page.context().close();
+  });
+
   it('says what is wrong with a token that nobody knows', async () => {
     const { browser, url } = use();
     const context = await browser.newContext({ baseURL: url });

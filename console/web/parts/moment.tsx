@@ -1,5 +1,6 @@
 /** A time as people read it: "3 min ago", the full one on hover. */
 import { Tooltip } from '@mantine/core';
+import { useEffect, useReducer } from 'react';
 
 const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
   ['day', 86_400],
@@ -9,7 +10,15 @@ const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
 ];
 const format = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' });
 
+/** So old may be what is shown. */
+const TICK_MS = 10_000;
+
 export function Moment({ at }: { at: string | null }) {
+  const [, tick] = useReducer((ticks: number) => ticks + 1, 0);
+  useEffect(() => {
+    const timer = setInterval(tick, TICK_MS);
+    return () => clearInterval(timer);
+  }, []);
   if (at === null) return <>–</>;
   const date = new Date(at);
   return (

@@ -12,6 +12,8 @@ export interface Console {
   browser: Browser;
   /** A page at `/{namespace}/{path}`, signed in. */
   open(path: string, options?: BrowserContextOptions): Promise<Page>;
+  /** What went wrong within opened pages: errors that nobody caught, things that the content policy refused. */
+  faults: string[];
 }
 
 let running: Promise<Console> | undefined;
@@ -23,6 +25,10 @@ export function useConsole(): () => Console {
     this.timeout(180_000);
     running ??= start();
     console_ = await running;
+  });
+  afterEach(() => {
+    const faults = console_.faults.splice(0);
+    if (faults.length > 0) throw new Error(`the page broke:\n${faults.join('\n')}`);
   });
   return () => console_;
 }
@@ -54,14 +60,19 @@ async function openBrowser({ endpoints }: LocalStack, executablePath: string) {
     args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
   });
   const cookies = await readCookies(browser, url, token);
+  const faults: string[] = [];
   const open = async (path: string, options: BrowserContextOptions = {}) => {
     const context = await browser.newContext({ baseURL: url, ...options });
     await context.addCookies(cookies);
+    context.on('weberror', (event) => faults.push(event.error().message));
+    context.on('console', (message) => {
+      if (message.text().includes('Content Security Policy')) faults.push(message.text());
+    });
     const page = await context.newPage();
     await page.goto(`/${NAMESPACE}/${path}`);
     return page;
   };
-  return { url, token, browser, open };
+  return { url, token, browser, open, faults };
 }
 
 /** Signs in as people do. */
