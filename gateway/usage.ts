@@ -6,6 +6,7 @@ import { addUsage, type UsageCounter } from '../redis/usage.ts';
 import type { Logger } from './log.ts';
 
 const FLUSH_MS = 10_000;
+const ACCEPTED = 202;
 
 export interface UsageMeterOptions {
   redis: RedisClient;
@@ -27,7 +28,8 @@ export class DeploymentUsage {
     if (status === 429) this.add('rateLimited');
     else if (status >= 500) this.add('serverErrors');
     else if (status >= 400) this.add('clientErrors');
-    else this.observe(milliseconds);
+    // What was only queued has its time observed when a worker ends it.
+    else if (status !== ACCEPTED) this.observe(milliseconds);
   }
 
   observe(milliseconds: number): void {

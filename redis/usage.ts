@@ -74,7 +74,7 @@ export interface UsageStep {
   videoSeconds: number;
   p50Ms: number | null;
   p95Ms: number | null;
-  /** Requests that waited, on average of the looks. */
+  /** Requests that waited: each deployment's average of the looks. */
   queued: number;
 }
 
@@ -98,6 +98,8 @@ export async function readUsage(redis: RedisClient, question: UsageQuestion): Pr
   const begin = Math.floor(from / 1000 / stepSeconds) * stepSeconds;
   const end = Math.ceil(to / 1000 / stepSeconds) * stepSeconds;
   const steps = Array.from({ length: (end - begin) / stepSeconds }, () => new Map<string, number>());
+  // Looks are of one deployment: averages add up, looks do not.
+  const queues = steps.map(() => new Map<string, QueueLooks>());
   const reads = [];
   for (let period = Math.floor(begin / periodSeconds); period * periodSeconds < end; period++)
     for (const deployment of deployments)
@@ -106,20 +108,44 @@ export async function readUsage(redis: RedisClient, question: UsageQuestion): Pr
           for (const [field, amount] of Object.entries(fields)) {
             const [slot, counter] = field.split(':');
             const at = period * periodSeconds + Number(slot) * slotSeconds;
-            const sums = steps[Math.floor((at - begin) / stepSeconds)];
-            sums?.set(counter!, (sums.get(counter!) ?? 0) + Number(amount));
+            const index = Math.floor((at - begin) / stepSeconds);
+            const sums = steps[index];
+            if (!sums) continue;
+            if (counter === COUNTERS.queueLooks || counter === COUNTERS.queueSeen)
+              addLooks(queues[index]!, { deployment, counter, amount: Number(amount) });
+            else sums.set(counter!, (sums.get(counter!) ?? 0) + Number(amount));
           }
         }),
       );
   await Promise.all(reads);
-  return steps.map((sums, index) => decodeStep((begin + index * stepSeconds) * 1000, sums));
+  return steps.map((sums, index) => ({
+    at: (begin + index * stepSeconds) * 1000,
+    ...decodeSums(sums),
+    queued: sumQueues(queues[index]!),
+  }));
 }
 
-function decodeStep(at: number, sums: ReadonlyMap<string, number>): UsageStep {
+interface QueueLooks {
+  looks: number;
+  seen: number;
+}
+
+function addLooks(
+  queues: Map<string, QueueLooks>,
+  { deployment, counter, amount }: { deployment: string; counter: string; amount: number },
+): void {
+  const queue = queues.get(deployment) ?? { looks: 0, seen: 0 };
+  queue[counter === COUNTERS.queueLooks ? 'looks' : 'seen'] += amount;
+  queues.set(deployment, queue);
+}
+
+const sumQueues = (queues: ReadonlyMap<string, QueueLooks>): number =>
+  [...queues.values()].reduce((sum, { looks, seen }) => sum + (looks === 0 ? 0 : seen / looks), 0);
+
+function decodeSums(sums: ReadonlyMap<string, number>): Omit<UsageStep, 'at' | 'queued'> {
   const read = (counter: UsageCounter) => sums.get(COUNTERS[counter]) ?? 0;
   const buckets = Array.from({ length: LATENCY_BOUNDS_MS.length + 1 }, (_, i) => sums.get(`b${i}`) ?? 0);
   return {
-    at,
     requests: read('requests'),
     clientErrors: read('clientErrors'),
     rateLimited: read('rateLimited'),
@@ -131,6 +157,5 @@ function decodeStep(at: number, sums: ReadonlyMap<string, number>): UsageStep {
     videoSeconds: read('videoMilliseconds') / 1000,
     p50Ms: estimateQuantile(buckets, 0.5),
     p95Ms: estimateQuantile(buckets, 0.95),
-    queued: read('queueLooks') === 0 ? 0 : read('queueSeen') / read('queueLooks'),
   };
 }

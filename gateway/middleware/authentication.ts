@@ -12,12 +12,21 @@ export const authenticate =
     const { state } = ctx;
     const sha256 = hash('sha256', readKey(ctx.req.headers.authorization), 'hex');
     const counted = isServed(state.route, config());
-    const headers = await admissions.admit({ namespace: config().namespace, sha256, counted });
+    let headers: string[];
+    try {
+      headers = await admissions.admit({ namespace: config().namespace, sha256, counted });
+    } catch (error) {
+      // Who is over a limit is known, and counts in the deployment's usage.
+      if (error instanceof ApiError && LIMITS.has(error.code)) state.keyHash = sha256;
+      throw error;
+    }
     state.exchange.check();
     state.keyHash = sha256;
     if (headers.length > 0) state.exchange.headers.push(...headers);
     return next();
   };
+
+const LIMITS: ReadonlySet<string> = new Set(['rate_limit_exceeded', 'insufficient_quota']);
 
 /** What will be refused anyway costs nothing. */
 const isServed = (route: Route, { kind, paused, deleting }: GatewayConfig): boolean =>

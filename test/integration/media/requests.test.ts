@@ -1,8 +1,10 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { hashApiKey } from '../../../contract/identity.ts';
 import { workKeys } from '../../../contract/redis-keys.ts';
 import { takeEvents } from '../../../redis/outbox.ts';
+import { publishSessionKey } from '../../../redis/session-keys.ts';
 import { makePicture } from '../../support/media-files.ts';
 import {
   type Answer,
@@ -77,6 +79,18 @@ describe('requests at a front without any replica', function () {
       seconds: '1',
       error: null,
     });
+  });
+
+  it('accepts a video of a session key, which takes its turn as any other', async () => {
+    const key = `sk-session-${count}`;
+    const session = { sha256: hashApiKey(key), name: 'session', rpm: 10, tpd: 10 };
+    const { redis } = space.connection;
+    await publishSessionKey(redis, 'team', { ...session, expiresAt: Date.now() + 60_000 });
+    const { status, body, text } = await space.call(film, '/videos/generations', { body: ORDER, key });
+    expect(status, text).to.equal(202);
+    const turns = await redis.zrange(workKeys('team').turns(film), 0, '-1');
+    expect(turns).to.deep.equal([session.sha256.slice(0, 24)]);
+    expect((await space.claim(film)).claim.id).to.equal(body.id);
   });
 
   it('answers a form with a Video object, and keeps its reference until the request ends', async () => {

@@ -64,6 +64,13 @@ describe('usage', () => {
     expect(await requests(midnight - 240 * MINUTE, midnight + 60 * MINUTE, 14_400)).to.deep.equal([1, 5]);
   });
 
+  it('tells the average of each deployment’s queue, and together their sum', async () => {
+    await add('image', NOON, { queueLooks: 2, queueSeen: 6 });
+    await add('video', NOON, { queueLooks: 1, queueSeen: 4 });
+    expect((await read(['image'], NOON, NOON + MINUTE, 60))[0]!.queued).to.equal(3);
+    expect((await read(['image', 'video', 'chat'], NOON, NOON + MINUTE, 60))[0]!.queued).to.equal(7);
+  });
+
   it('ends: minutes after a day, hours after a month', async () => {
     await add('chat', NOON, { requests: 1 });
     const [minutes, hours] = await Promise.all(

@@ -1,0 +1,112 @@
+import { expect } from 'chai';
+import { createLog } from '../../../gateway/log.ts';
+import { UsageMeter } from '../../../gateway/usage.ts';
+import type { RedisConnection } from '../../../redis/client.ts';
+import { loadLibrary } from '../../../redis/library.ts';
+import { readUsage, type UsageStep } from '../../../redis/usage.ts';
+import { connectTo, until } from '../../support/redis-client.ts';
+import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { startScriptedEngine, startTextEndpoint, type TextEndpoint } from '../../support/text-endpoint.ts';
+
+const MINUTE = 60_000;
+const ANSWER = JSON.stringify({
+  id: 'a',
+  object: 'chat.completion',
+  created: 1,
+  model: 'm',
+  choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Hi' } }],
+  usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+});
+
+describe('what a gateway served', () => {
+  let server: RedisServer;
+  let connection: RedisConnection;
+  let engine: Awaited<ReturnType<typeof startScriptedEngine>>;
+  let endpoint: TextEndpoint;
+  let meter: UsageMeter;
+  let isBroken = false;
+
+  before(async () => {
+    server = await startRedis();
+    connection = await connectTo(server);
+    await loadLibrary(connection.redis);
+    engine = await startScriptedEngine((req, res) => {
+      req.resume();
+      req.on('end', () => {
+        res.writeHead(isBroken ? 500 : 200, { 'content-type': 'application/json' });
+        res.end(isBroken ? '{"error":{"message":"broken"}}' : ANSWER);
+      });
+    });
+    meter = new UsageMeter({ redis: connection.redis, log: createLog('silent') });
+    endpoint = await startTextEndpoint({
+      connection,
+      engineURL: engine.url,
+      usage: meter.of('team', 'counted'),
+    });
+  });
+  after(async () => {
+    await endpoint?.stop();
+    await meter?.close();
+    await engine?.stop();
+    await connection?.close();
+    await server?.stop();
+  });
+
+  const chat = async (key: string, body: object = { messages: [{ role: 'user', content: 'Hi' }] }) => {
+    const response = await fetch(`${endpoint.origin}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    await response.text();
+    return response.status;
+  };
+  const readSum = async (): Promise<Pick<UsageStep, (typeof FIELDS)[number]>> => {
+    const now = Date.now();
+    const steps = await readUsage(connection.redis, {
+      namespace: 'team',
+      deployments: ['counted'],
+      from: now - 10 * MINUTE,
+      to: now + MINUTE,
+      stepSeconds: 60,
+    });
+    return Object.fromEntries(
+      FIELDS.map((field) => [field, steps.reduce((sum, step) => sum + step[field], 0)]),
+    ) as never;
+  };
+
+  it('counts good, refused and failed requests of known keys, and none of strangers', async () => {
+    const good = await endpoint.makeKey();
+    const limited = await endpoint.makeKey({ rpm: 0 });
+    const expired = await endpoint.makeKey({ exp: 1_600_000_000 });
+    expect(await chat(good)).to.equal(200);
+    expect(await chat(good)).to.equal(200);
+    expect(await chat(good, { messages: 'no' })).to.equal(400);
+    expect(await chat(limited)).to.equal(429);
+    expect(await chat('sk-nobody')).to.equal(401);
+    expect(await chat(expired)).to.equal(401);
+    isBroken = true;
+    expect(await chat(good)).to.be.within(500, 504);
+    await until(async () => {
+      await meter.flush();
+      return (await readSum()).requests >= 5;
+    }, 'all that counts to be written');
+    expect(await readSum()).to.deep.equal({
+      requests: 5,
+      clientErrors: 1,
+      rateLimited: 1,
+      serverErrors: 1,
+      inputTokens: 6,
+      outputTokens: 4,
+    });
+  });
+});
+
+const FIELDS = [
+  'requests',
+  'clientErrors',
+  'rateLimited',
+  'serverErrors',
+  'inputTokens',
+  'outputTokens',
+] as const;
