@@ -1,8 +1,10 @@
 /** The pages of webhooks and of their deliveries. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
+import { deliveryKeys } from '../../contract/redis-keys.ts';
+import { connectRedis } from '../../redis/client.ts';
 import { findGraveFaults } from './support/accessibility.ts';
-import { useConsole } from './support/console.ts';
+import { NAMESPACE, useConsole } from './support/console.ts';
 import { isFocused } from './support/page-facts.ts';
 import { isSigned, type Receiver, startReceiver } from './support/receiver.ts';
 
@@ -112,7 +114,7 @@ describe('the page of webhooks', () => {
     await dialog().getByText('The old secret stops at once').waitFor();
     await dialog().getByRole('button', { name: 'Roll', exact: true }).click();
     const shown = page.getByRole('dialog', { name: 'The new signing secret' });
-    const secret = (await shown.locator('pre').textContent())!;
+    const secret = (await shown.getByText(/^whsec_/).textContent())!;
     expect(secret).to.match(/^whsec_/);
     await page.keyboard.press('Escape');
     expect(await shown.isVisible()).to.equal(true);
@@ -123,6 +125,39 @@ describe('the page of webhooks', () => {
     await button('Send a test to signed').click();
     await card('signed').getByRole('status').getByText('HTTP 200').waitFor();
     expect(isSigned(receiver.received[0]!, secret)).to.equal(true);
+  });
+
+  it('says that an endpoint was disabled for its failures, and re-enables it', async () => {
+    await add('failing');
+    const { redisURL } = use().stack.endpoints;
+    const connection = connectRedis({ url: redisURL, name: 'test', role: 'local' });
+    try {
+      await connection.untilUp(5_000);
+      const key = deliveryKeys(NAMESPACE).endpoint('failing');
+      await connection.redis.hset(key, { failures: 20, disabled_at: Date.now() });
+    } finally {
+      await connection.close();
+    }
+    await card('failing').getByText('auto-disabled', { exact: true }).waitFor();
+    await button('Re-enable failing').click();
+    await card('failing').getByText('active', { exact: true }).waitFor();
+  });
+
+  it('leads from the delivery of a request’s own callback to the request', async () => {
+    const { open, stack } = use();
+    const { baseURL, apiKey, modelId } = stack.find('Image');
+    const response = await fetch(`${baseURL}/images/generations?async=true`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: modelId, prompt: 'A harbour', webhook_url: receiver.url }),
+    });
+    const { id } = (await response.json()) as { id: string };
+    const deliveries = await open(`deliveries?endpoint=-&request=${id}`);
+    const row = deliveries.getByRole('row').filter({ hasText: 'request.completed' });
+    await row.getByText('delivered').waitFor();
+    await row.getByRole('link', { name: `Request ${id}` }).click();
+    await deliveries.getByRole('dialog', { name: 'Request' }).getByText(id).waitFor();
+    await deliveries.context().close();
   });
 
   it('says why a button does nothing for those who may not use it', async () => {

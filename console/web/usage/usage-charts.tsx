@@ -29,6 +29,9 @@ const MEDIA: Series[] = [
 /** The table beneath says the same to the keyboard and to screen readers. */
 const PASSED_OVER = { accessibilityLayer: false };
 
+/** More of them hide the line. */
+const MOST_DOTS = 30;
+
 interface UsageChartsProps {
   usage: UsageView;
   totals: Totals;
@@ -43,6 +46,7 @@ export function UsageCharts({ usage, totals, range }: UsageChartsProps) {
     xAxisProps: { minTickGap: 32 },
     tickLine: 'none',
   } as const;
+  const timed = data.filter(({ p95Ms }) => p95Ms !== null).length;
   const span = `In the last ${range}`;
   const counts = {
     ...common,
@@ -73,7 +77,8 @@ export function UsageCharts({ usage, totals, range }: UsageChartsProps) {
           data={data}
           series={LATENCY}
           valueFormatter={formatMs}
-          withDots={false}
+          // A lone point makes no line.
+          withDots={timed <= MOST_DOTS}
         />
       </ChartPanel>
       <ChartPanel
@@ -88,7 +93,11 @@ export function UsageCharts({ usage, totals, range }: UsageChartsProps) {
         title="Queue"
         series={QUEUE}
         data={data}
-        summary={`${span}: at most ${formatCount(totals.mostQueued)} requests waited at once.`}
+        summary={
+          totals.mostQueued === 0
+            ? `${span}: nothing had to wait.`
+            : `${span}: at most ${formatCount(totals.mostQueued)} requests waited at once.`
+        }
       >
         <AreaChart
           {...counts}

@@ -67,12 +67,15 @@ export function SigningSecret() {
         closeOnClickOutside={false}
         closeOnEscape={false}
         withCloseButton={false}
+        size="lg"
       >
         <Stack>
           <Alert color="yellow" icon={<IconAlertTriangle aria-hidden />} title="Copy it now">
             It is shown this once. Give it to all receivers of this namespace.
           </Alert>
           <Copyable text={roll.data?.secret ?? ''} label="signing secret" />
+          <Text size="sm">Receivers verify each delivery by it:</Text>
+          <Copyable text={VERIFY} label="how to verify" />
           <Group justify="flex-end">
             <Button onClick={roll.reset}>I have stored it</Button>
           </Group>
