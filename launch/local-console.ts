@@ -1,5 +1,5 @@
 /** The console of `make run`, and the page that it serves, built when its sources changed. */
-import { existsSync, globSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs';
+import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { CONSOLE_ENV } from '../contract/console-environment.ts';
 import { type Child, readLogTail, startChild } from './child-process.ts';
@@ -10,9 +10,19 @@ const BUILT = join(WEB, 'dist');
 const CACHE = 'node_modules/.cache';
 const SOURCES = [`${WEB}/**/*.{ts,tsx,css,html,svg}`, 'console/api.ts', 'contract/*.ts', 'package-lock.json'];
 
-/** The folder of the page; builds it first where a source is newer. Throws with the end of the log. */
+/**
+ * A copy of the page in the state folder, which no later build takes away from the console; builds it first where a
+ * source is newer. Throws with the end of the log.
+ */
 export async function ensurePage(folder: string): Promise<string> {
-  if (isCurrent()) return resolve(BUILT);
+  const page = resolve(folder, 'page');
+  rmSync(page, { recursive: true, force: true });
+  if (!isCurrent()) await build(folder);
+  cpSync(BUILT, page, { recursive: true });
+  return page;
+}
+
+async function build(folder: string): Promise<void> {
   // Moved when it is whole, so that nobody ever serves half a page.
   mkdirSync(CACHE, { recursive: true });
   const fresh = mkdtempSync(join(CACHE, 'console-page-'));
@@ -39,7 +49,6 @@ export async function ensurePage(folder: string): Promise<string> {
   } finally {
     rmSync(fresh, { recursive: true, force: true });
   }
-  return resolve(BUILT);
 }
 
 function isCurrent(): boolean {

@@ -1,10 +1,22 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { CSRF_HEADER, type KeyView } from '../../../console/api.ts';
 import { hashApiKey } from '../../../contract/identity.ts';
+import { ensurePage } from '../../../launch/local-console.ts';
 import { createLocalKey } from '../../../launch/local-key.ts';
 import { type LocalStack, startLocalStack } from '../../support/local-stack.ts';
 
 describe('the console of make run', () => {
+  it('has a page of its own, which a later build does not take away', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'berth-page-'));
+    const page = await ensurePage(folder);
+    expect(page.startsWith(folder)).to.equal(true);
+    expect(readFileSync(join(page, 'index.html'), 'utf8')).to.include('<div id="root">');
+    rmSync(folder, { recursive: true });
+  });
+
   let stack: LocalStack;
   before(async () => {
     stack = await startLocalStack();
