@@ -33,10 +33,10 @@ export function CredentialCard(props: { credential: StorageCredentialView; onDel
           </Title>
           <StateBadge state={state} />
         </Group>
-        <Where credential={props.credential} />
         <div aria-live="polite">
+          <Where credential={props.credential} />
           {state !== 'verified' && message && (
-            <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+            <Text size="sm" mt="xs" style={{ overflowWrap: 'anywhere' }}>
               {message}
             </Text>
           )}

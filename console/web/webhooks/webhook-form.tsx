@@ -9,6 +9,9 @@ import { useBase } from '../session.ts';
 import { ALL_EVENT_TYPES, EVENT_TYPES } from './event-types.ts';
 import { findURLFault } from './url-fault.ts';
 
+/** As on one's own machine, where receivers may be reached so, too. */
+const IS_PLAIN_HTTP = location.protocol === 'http:';
+
 interface WebhookDialogProps {
   isOpen: boolean;
   /** null: a new one. */
@@ -38,7 +41,7 @@ function WebhookForm({ webhook, onDone }: { webhook: WebhookView | null; onDone:
   const [url, setURL] = useState(webhook?.url ?? '');
   const [wasLeft, setWasLeft] = useState(false);
   const [eventTypes, setEventTypes] = useState(webhook?.eventTypes ?? ALL_EVENT_TYPES);
-  const fault = url === '' ? null : findURLFault(url, location.protocol === 'http:');
+  const fault = url === '' ? null : findURLFault(url, IS_PLAIN_HTTP);
   const save = useMutation({
     mutationFn: () =>
       present
@@ -79,7 +82,9 @@ function WebhookForm({ webhook, onDone }: { webhook: WebhookView | null; onDone:
         />
         <TextInput
           label="URL"
-          description="Public HTTPS; it gets a POST for each event"
+          description={
+            IS_PLAIN_HTTP ? 'It gets a POST for each event' : 'Public HTTPS; it gets a POST for each event'
+          }
           placeholder="https://example.com/hook"
           type="url"
           value={url}
