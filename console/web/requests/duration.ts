@@ -3,8 +3,8 @@
 /** '–' while either end is not known. */
 export function describeSpan(from: string | null, to: string | null): string {
   if (from === null || to === null) return '–';
-  const seconds = (Date.parse(to) - Date.parse(from)) / 1_000;
-  if (seconds < 60) return `${seconds.toFixed(1)} s`;
-  const minutes = Math.floor(seconds / 60);
-  return `${minutes} min ${Math.round(seconds % 60)} s`;
+  const tenths = Math.round((Date.parse(to) - Date.parse(from)) / 100);
+  if (tenths < 600) return `${(tenths / 10).toFixed(1)} s`;
+  const seconds = Math.round(tenths / 10);
+  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }

@@ -1,0 +1,51 @@
+/** What the console's page reckons by itself. */
+import { expect } from 'chai';
+import { findExpiry, findFirstDate } from '../../../console/web/keys/expiry.ts';
+import { readEvents } from '../../../console/web/playground/event-stream.ts';
+import { describeSpan } from '../../../console/web/requests/duration.ts';
+
+describe("the console's page", () => {
+  const now = Date.parse('2026-02-27T12:00:00Z');
+
+  for (const { choice, date = '', expected } of [
+    { choice: 'never', expected: undefined },
+    { choice: '30', expected: '2026-03-29T12:00:00.000Z' },
+    { choice: '90', expected: '2026-05-28T12:00:00.000Z' },
+    { choice: 'date', date: '2026-12-24', expected: new Date(2026, 11, 24).toISOString() },
+  ])
+    it(`lets a key end: ${choice} ${date}`, () => {
+      expect(findExpiry(choice, date, now)).to.equal(expected);
+    });
+
+  it('offers tomorrow as the first date', () => {
+    expect(findFirstDate(new Date(2026, 11, 31, 23).getTime())).to.equal('2027-01-01');
+  });
+
+  for (const [from, to, expected] of [
+    ['2026-01-01T00:00:00Z', '2026-01-01T00:00:02.340Z', '2.3 s'],
+    ['2026-01-01T00:00:00Z', '2026-01-01T00:00:59.990Z', '1 min 0 s'],
+    ['2026-01-01T00:00:00Z', '2026-01-01T00:01:59.700Z', '2 min 0 s'],
+    ['2026-01-01T00:00:00Z', '2026-01-01T01:02:03Z', '62 min 3 s'],
+    ['2026-01-01T00:00:00Z', null, '–'],
+    [null, '2026-01-01T00:00:00Z', '–'],
+  ] as const)
+    it(`says ${expected} for ${from} to ${to}`, () => {
+      expect(describeSpan(from, to)).to.equal(expected);
+    });
+
+  for (const size of [1, 2, 7, 1000])
+    it(`reads events that come ${size} bytes at a time`, async () => {
+      const bytes = new TextEncoder().encode(
+        ': a comment\r\ndata: {"a":"ü"}\r\n\r\ndata:two\n\ndata: [DONE]\n\n',
+      );
+      const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
+        start(controller) {
+          for (let at = 0; at < bytes.length; at += size) controller.enqueue(bytes.slice(at, at + size));
+          controller.close();
+        },
+      });
+      const events = [];
+      for await (const data of readEvents(body)) events.push(data);
+      expect(events).to.deep.equal(['{"a":"ü"}', 'two', '[DONE]']);
+    });
+});
