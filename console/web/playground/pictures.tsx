@@ -15,7 +15,14 @@ export function Pictures({ pictures, prompt }: { pictures: Picture[]; prompt: st
           // Pictures of one answer stay as they are.
           // biome-ignore lint/suspicious/noArrayIndexKey: see above
           <Stack key={index} gap={4}>
-            <Image src={source} alt={`Picture ${index + 1}: ${prompt}`} radius="sm" w="auto" maw="100%" />
+            <Image
+              src={source}
+              alt={`Picture ${index + 1}: ${prompt}`}
+              radius="sm"
+              w="auto"
+              maw="100%"
+              mah="70vh"
+            />
             <Anchor href={source} target="_blank" rel="noreferrer" download size="sm">
               Download picture {index + 1}
             </Anchor>

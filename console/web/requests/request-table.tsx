@@ -12,7 +12,8 @@ import { describeSpan } from './duration.ts';
 import { RequestProgress } from './progress.tsx';
 
 const COLUMNS = ['Request', 'Deployment', 'Kind', 'Status', 'Size', 'Queued', 'Took', 'Actions'];
-const SHOWN_ID = 12;
+/** The last ones: requests of the same minute begin alike. */
+const SHOWN_DIGITS = 8;
 
 interface RequestTableProps {
   requests: RequestView[];
@@ -44,7 +45,7 @@ export function RequestTable({ requests, onChoose }: RequestTableProps) {
                 title={request.id}
                 onClick={() => onChoose(request)}
               >
-                {request.id.slice(0, SHOWN_ID)}…
+                req_…{request.id.slice(-SHOWN_DIGITS)}
               </Anchor>
             </Table.Td>
             <Table.Td style={{ overflowWrap: 'anywhere' }}>{request.deployment}</Table.Td>

@@ -22,9 +22,15 @@ export function Result({ request }: { request: RequestDetail }) {
           <Stack key={new URL(url, location.href).pathname} gap={4}>
             {modality === 'video' ? (
               // biome-ignore lint/a11y/useMediaCaption: models make no captions
-              <video src={url} controls playsInline aria-label={label} style={{ maxWidth: '100%' }} />
+              <video
+                src={url}
+                controls
+                playsInline
+                aria-label={label}
+                style={{ maxWidth: '100%', maxHeight: '70vh' }}
+              />
             ) : (
-              <Image src={url} alt={label} radius="sm" w="auto" maw="100%" />
+              <Image src={url} alt={label} radius="sm" w="auto" maw="100%" mah="70vh" />
             )}
             <Anchor href={url} target="_blank" rel="noreferrer" download size="sm">
               Download {label.toLowerCase()}
