@@ -1,10 +1,19 @@
 /** What a browser alone knows of a page. */
 import type { Locator, Page } from 'playwright-core';
 
-export const isFocused = async (locator: Locator): Promise<boolean> =>
-  (await locator.and(locator.page().locator(':focus')).count()) === 1;
+/** Dialogs give focus back a moment after they are gone. */
+const FOCUS_MS = 3_000;
 
-/** Until an element has what a picture or a video has when it is loaded. */
+export const isFocused = (locator: Locator): Promise<boolean> =>
+  locator
+    .and(locator.page().locator(':focus'))
+    .waitFor({ timeout: FOCUS_MS })
+    .then(
+      () => true,
+      () => false,
+    );
+
+/** What pictures and videos have. */
 interface Media {
   decode(): Promise<void>;
   naturalWidth: number;
