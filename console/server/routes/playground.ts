@@ -17,7 +17,6 @@ const POSTS = [
   'images/generations',
   'images/edits',
   'videos',
-  'videos',
   'videos/generations',
 ];
 const GETS = /^(models|requests\/req_[0-9a-f]{32})$/;
