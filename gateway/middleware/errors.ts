@@ -11,6 +11,7 @@ import type { GatewayState } from './request-id.ts';
 
 const SLOW_MS = 60_000;
 const CLIENT_LEFT = 499;
+const BROKEN = 502;
 const UNROUTED = 'none';
 
 export interface Sinks<S extends GatewayState = GatewayState> {
@@ -32,7 +33,9 @@ export const answerErrors =
     } finally {
       metrics.inflight.dec();
       const status = record(exchange, ctx.state.route?.name ?? UNROUTED, { log, metrics });
-      if (asksForWork(ctx.state)) findUsage(ctx.state)?.countRequest(status, exchange.elapsed());
+      // A stream that breaks had its 200 long before.
+      const outcome = exchange.errorCode !== null && status < 400 ? BROKEN : status;
+      if (asksForWork(ctx.state)) findUsage(ctx.state)?.countRequest(outcome, exchange.elapsed());
     }
   };
 

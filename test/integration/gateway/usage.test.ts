@@ -25,6 +25,7 @@ describe('what a gateway served', () => {
   let endpoint: TextEndpoint;
   let meter: UsageMeter;
   let isBroken = false;
+  let isCut = false;
 
   before(async () => {
     server = await startRedis();
@@ -33,6 +34,12 @@ describe('what a gateway served', () => {
     engine = await startScriptedEngine((req, res) => {
       req.resume();
       req.on('end', () => {
+        if (isCut) {
+          res.writeHead(200, { 'content-type': 'text/event-stream' });
+          res.write('data: {"choices":[{"index":0,"delta":{"content":"Hi"}}]}\n\n');
+          setTimeout(() => res.destroy(), 50);
+          return;
+        }
         res.writeHead(isBroken ? 500 : 200, { 'content-type': 'application/json' });
         res.end(isBroken ? '{"error":{"message":"broken"}}' : ANSWER);
       });
@@ -87,10 +94,7 @@ describe('what a gateway served', () => {
     expect(await chat(expired)).to.equal(401);
     isBroken = true;
     expect(await chat(good)).to.be.within(500, 504);
-    await until(async () => {
-      await meter.flush();
-      return (await readSum()).requests >= 5;
-    }, 'all that counts to be written');
+    await written(5);
     expect(await readSum()).to.deep.equal({
       requests: 5,
       clientErrors: 1,
@@ -100,6 +104,21 @@ describe('what a gateway served', () => {
       outputTokens: 4,
     });
   });
+
+  it('counts a stream that breaks as an error', async () => {
+    const before = await readSum();
+    isCut = true;
+    const stream = { messages: [{ role: 'user', content: 'Hi' }], stream: true };
+    expect(await chat(await endpoint.makeKey(), stream)).to.equal(200);
+    await written(before.requests + 1);
+    expect((await readSum()).serverErrors).to.equal(before.serverErrors + 1);
+  });
+
+  const written = (requests: number) =>
+    until(async () => {
+      await meter.flush();
+      return (await readSum()).requests >= requests;
+    }, 'all that counts to be written');
 });
 
 const FIELDS = [
