@@ -1,14 +1,13 @@
 /** The namespace's API keys: what each has used, new ones, their end. */
-import { Code, Text } from '@mantine/core';
+import { Code } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
 import type { KeyView } from '../../api.ts';
 import { call } from '../call.ts';
 import { KeyRow } from '../keys/key-row.tsx';
 import { NewKeyDialog } from '../keys/new-key.tsx';
 import { AllowedButton } from '../parts/allowed-button.tsx';
-import { Confirm } from '../parts/confirm.tsx';
+import { useDeletion } from '../parts/deletion.tsx';
 import { Loaded, Page } from '../parts/page.tsx';
 import { EmptyState, Fault } from '../parts/page-states.tsx';
 import { ScrollTable } from '../parts/scroll-table.tsx';
@@ -57,18 +56,16 @@ export function KeysPage() {
 function KeyTable({ keys, mayManage }: { keys: KeyView[]; mayManage: boolean | undefined }) {
   const base = useBase();
   const cache = useQueryClient();
-  const [leaving, setLeaving] = useState<KeyView | null>(null);
-  const [isAsking, { open, close }] = useDisclosure();
   const refresh = () => cache.invalidateQueries({ queryKey: [base, 'keys'] });
   const findPath = ({ name }: KeyView) => `${base}/keys/${encodeURIComponent(name)}`;
   const toggle = useMutation({
     mutationFn: (key: KeyView) => call('PATCH', findPath(key), { disabled: !key.disabled }),
     onSettled: refresh,
   });
-  const revoke = useMutation({
-    mutationFn: (key: KeyView) => call('DELETE', findPath(key)),
-    onSuccess: close,
-    onSettled: refresh,
+  const { ask, dialog } = useDeletion('keys', {
+    action: 'Revoke',
+    warning:
+      'Whoever uses this key is refused from now on. It cannot be brought back; to stop it for a while, disable it.',
   });
   return (
     <>
@@ -81,28 +78,11 @@ function KeyTable({ keys, mayManage }: { keys: KeyView[]; mayManage: boolean | u
             mayManage={mayManage}
             isPending={toggle.isPending && toggle.variables.name === key.name}
             onToggle={() => toggle.mutate(key)}
-            onRevoke={() => {
-              revoke.reset();
-              setLeaving(key);
-              open();
-            }}
+            onRevoke={() => ask(key.name)}
           />
         ))}
       </ScrollTable>
-      <Confirm
-        isOpen={isAsking}
-        title={`Revoke ${leaving?.name}?`}
-        action="Revoke"
-        onConfirm={() => leaving && revoke.mutate(leaving)}
-        onClose={close}
-        isPending={revoke.isPending}
-        error={revoke.error}
-      >
-        <Text size="sm">
-          Whoever uses this key is refused from now on. It cannot be brought back; to stop it for a while,
-          disable it.
-        </Text>
-      </Confirm>
+      {dialog}
     </>
   );
 }

@@ -1,12 +1,11 @@
 /** Buckets of the namespace's own that results can go to. */
-import { Code, SimpleGrid, Text } from '@mantine/core';
+import { Code, SimpleGrid } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useQuery } from '@tanstack/react-query';
 import type { StorageCredentialView } from '../../api.ts';
 import { call } from '../call.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
-import { Confirm } from '../parts/confirm.tsx';
+import { useDeletion } from '../parts/deletion.tsx';
 import { Loaded, Page } from '../parts/page.tsx';
 import { EmptyState } from '../parts/page-states.tsx';
 import { useAccess, useBase } from '../session.ts';
@@ -59,15 +58,10 @@ export function StoragePage() {
 }
 
 function CredentialList({ credentials }: { credentials: StorageCredentialView[] }) {
-  const base = useBase();
-  const cache = useQueryClient();
-  const [leaving, setLeaving] = useState<StorageCredentialView | null>(null);
-  const [isAsking, { open, close }] = useDisclosure();
-  const remove = useMutation({
-    mutationFn: ({ name }: StorageCredentialView) =>
-      call('DELETE', `${base}/storage-credentials/${encodeURIComponent(name)}`),
-    onSuccess: close,
-    onSettled: () => cache.invalidateQueries({ queryKey: [base, 'storage-credentials'] }),
+  const { ask, dialog } = useDeletion('storage-credentials', {
+    action: 'Delete',
+    warning:
+      'Requests that name it are refused, and results of those that wait or run cannot be stored. What lies in the bucket already stays.',
   });
   return (
     <>
@@ -76,28 +70,11 @@ function CredentialList({ credentials }: { credentials: StorageCredentialView[] 
           <CredentialCard
             key={credential.name}
             credential={credential}
-            onDelete={() => {
-              remove.reset();
-              setLeaving(credential);
-              open();
-            }}
+            onDelete={() => ask(credential.name)}
           />
         ))}
       </SimpleGrid>
-      <Confirm
-        isOpen={isAsking}
-        title={`Delete ${leaving?.name}?`}
-        action="Delete"
-        onConfirm={() => leaving && remove.mutate(leaving)}
-        onClose={close}
-        isPending={remove.isPending}
-        error={remove.error}
-      >
-        <Text size="sm">
-          Requests that name it are refused, and results of those that wait or run cannot be stored. What lies
-          in the bucket already stays.
-        </Text>
-      </Confirm>
+      {dialog}
     </>
   );
 }

@@ -1,12 +1,12 @@
 /** Endpoints that events are sent to, and what signs the deliveries. */
-import { SimpleGrid, Text } from '@mantine/core';
+import { SimpleGrid } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { WebhookView } from '../../api.ts';
 import { call } from '../call.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
-import { Confirm } from '../parts/confirm.tsx';
+import { useDeletion } from '../parts/deletion.tsx';
 import { Loaded, Page } from '../parts/page.tsx';
 import { EmptyState } from '../parts/page-states.tsx';
 import { useAccess, useBase } from '../session.ts';
@@ -59,14 +59,9 @@ export function WebhooksPage() {
 }
 
 function WebhookList(props: { webhooks: WebhookView[]; onChange: (webhook: WebhookView) => void }) {
-  const base = useBase();
-  const cache = useQueryClient();
-  const [leaving, setLeaving] = useState<WebhookView | null>(null);
-  const [isAsking, { open, close }] = useDisclosure();
-  const remove = useMutation({
-    mutationFn: ({ name }: WebhookView) => call('DELETE', `${base}/webhooks/${encodeURIComponent(name)}`),
-    onSuccess: close,
-    onSettled: () => cache.invalidateQueries({ queryKey: [base, 'webhooks'] }),
+  const { ask, dialog } = useDeletion('webhooks', {
+    action: 'Delete',
+    warning: 'It gets no more events, retries of older ones included.',
   });
   return (
     <>
@@ -76,25 +71,11 @@ function WebhookList(props: { webhooks: WebhookView[]; onChange: (webhook: Webho
             key={webhook.name}
             webhook={webhook}
             onChange={() => props.onChange(webhook)}
-            onDelete={() => {
-              remove.reset();
-              setLeaving(webhook);
-              open();
-            }}
+            onDelete={() => ask(webhook.name)}
           />
         ))}
       </SimpleGrid>
-      <Confirm
-        isOpen={isAsking}
-        title={`Delete ${leaving?.name}?`}
-        action="Delete"
-        onConfirm={() => leaving && remove.mutate(leaving)}
-        onClose={close}
-        isPending={remove.isPending}
-        error={remove.error}
-      >
-        <Text size="sm">It gets no more events, retries of older ones included.</Text>
-      </Confirm>
+      {dialog}
     </>
   );
 }
