@@ -1,6 +1,8 @@
 // A receiver of Berth's webhooks in Node, without packages:  SIGNING_SECRET=whsec_… node receiver.mjs
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { realpathSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { fileURLToPath } from 'node:url';
 
 const OLDEST_SECONDS = 300;
 
@@ -28,7 +30,8 @@ const server = createServer(async (request, response) => {
   console.log(event.type, event.id, event.data?.id ?? '');
 });
 
-if (import.meta.main)
+// import.meta.main is of Node 24 on; before it the receiver would end without a word.
+if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url))
   server.listen(Number(process.env.PORT ?? 4000), process.env.HOST ?? '127.0.0.1', () =>
     console.log(`http://${server.address().address}:${server.address().port}/`),
   );
