@@ -40,6 +40,10 @@ const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFracti
 export const formatCount = (count: number): string =>
   count < 10_000 ? count.toLocaleString('en') : compact.format(count);
 
+/** `noun` takes an s for its plural. */
+export const countOf = (count: number, noun: string): string =>
+  `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
+
 export function formatMs(ms: number | null): string {
   if (ms === null) return '–';
   if (ms < 1_000) return `${Math.round(ms)} ms`;

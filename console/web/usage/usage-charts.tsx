@@ -4,7 +4,7 @@ import { AreaChart, BarChart, LineChart } from '@mantine/charts';
 import { SimpleGrid } from '@mantine/core';
 import type { UsagePoint, UsageView } from '../../api.ts';
 import { ChartPanel, type Series } from './chart-panel.tsx';
-import { countErrors, formatCount, formatMs, type Totals } from './totals.ts';
+import { countErrors, countOf, formatCount, formatMs, type Totals } from './totals.ts';
 
 const REQUESTS: Series[] = [
   { name: 'succeeded', label: 'Succeeded', color: 'teal.7' },
@@ -60,7 +60,7 @@ export function UsageCharts({ usage, totals, range }: UsageChartsProps) {
         title="Requests"
         series={REQUESTS}
         data={data}
-        summary={`${span}: ${formatCount(totals.requests)} requests, ${formatCount(totals.errors)} of them errors.`}
+        summary={`${span}: ${countOf(totals.requests, 'request')}, ${formatCount(totals.errors)} of them errors.`}
       >
         <BarChart {...counts} barChartProps={PASSED_OVER} type="stacked" series={REQUESTS} />
       </ChartPanel>
@@ -96,7 +96,7 @@ export function UsageCharts({ usage, totals, range }: UsageChartsProps) {
         summary={
           totals.mostQueued === 0
             ? `${span}: nothing had to wait.`
-            : `${span}: at most ${formatCount(totals.mostQueued)} requests waited at once.`
+            : `${span}: at most ${countOf(totals.mostQueued, 'request')} waited at once.`
         }
       >
         <AreaChart
@@ -107,14 +107,16 @@ export function UsageCharts({ usage, totals, range }: UsageChartsProps) {
           withDots={false}
         />
       </ChartPanel>
-      <ChartPanel
-        title="Images and videos"
-        series={MEDIA}
-        data={data}
-        summary={`${span}: ${formatCount(totals.images)} images, ${formatCount(totals.videos)} videos.`}
-      >
-        <BarChart {...counts} barChartProps={PASSED_OVER} type="stacked" series={MEDIA} />
-      </ChartPanel>
+      {totals.images + totals.videos > 0 && (
+        <ChartPanel
+          title="Images and videos"
+          series={MEDIA}
+          data={data}
+          summary={`${span}: ${countOf(totals.images, 'image')}, ${countOf(totals.videos, 'video')}.`}
+        >
+          <BarChart {...counts} barChartProps={PASSED_OVER} type="stacked" series={MEDIA} />
+        </ChartPanel>
+      )}
     </SimpleGrid>
   );
 }

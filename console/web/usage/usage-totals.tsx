@@ -1,7 +1,7 @@
 /** The numbers of the whole range. */
 import { Paper, SimpleGrid, Text } from '@mantine/core';
 import type { CreditView } from '../../api.ts';
-import { formatCount, formatMs, type Totals } from './totals.ts';
+import { countOf, formatCount, formatMs, type Totals } from './totals.ts';
 
 export function UsageTotals({ totals, credit }: { totals: Totals; credit: CreditView }) {
   const share = totals.requests > 0 ? (100 * totals.errors) / totals.requests : 0;
@@ -17,7 +17,7 @@ export function UsageTotals({ totals, credit }: { totals: Totals; credit: Credit
     {
       label: 'Images and videos',
       value: formatCount(totals.images + totals.videos),
-      more: `${formatCount(totals.images)} images, ${formatCount(totals.videos)} videos of ${formatCount(totals.videoSeconds)} s`,
+      more: `${countOf(totals.images, 'image')}, ${countOf(totals.videos, 'video')} of ${formatCount(totals.videoSeconds)} s`,
     },
     {
       label: 'Credit left',
