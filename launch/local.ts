@@ -35,6 +35,8 @@ const services: (() => Promise<void>)[] = [];
 
 async function main(): Promise<void> {
   refuseSecondInstance();
+  // One that was left behind would lead to ports where nothing is.
+  removeEndpoints(ENDPOINTS);
   const manifests = readManifests([process.env.MODELS ?? 'examples/local']);
   const base = await findBasePort(Number(process.env.PORT ?? DEFAULT_PORT), (port) =>
     listPorts(planLocal(manifests.deployments, port)),

@@ -9,6 +9,8 @@ import { ConsoleError } from './error.ts';
 
 const LONGEST_TOKEN = 16 * 1024;
 const MAX_BODY_BYTES = 64 * 1024;
+/** From the head of a request to the end of so small a body. */
+const BODY_MS = 15_000;
 
 const name = objectName('Name of the object.').min(1).max(200);
 
@@ -37,7 +39,10 @@ export const newKeyBody = z.strictObject({
   name,
   rpm: rpm.unwrap().optional(),
   tpd: tpd.unwrap().optional(),
-  expiresAt,
+  expiresAt: expiresAt.refine(
+    (time) => time === undefined || Date.parse(time) > Date.now(),
+    'must be in the future',
+  ),
 });
 export const keyChangeBody = z.strictObject({ disabled: z.boolean() });
 
@@ -68,10 +73,23 @@ export const newStorageCredentialBody = z.strictObject({
 });
 
 /** Reads a JSON body. Throws ConsoleError with the field in `param`. */
-export async function readBody<S extends z.ZodType>(req: IncomingMessage, schema: S): Promise<z.output<S>> {
+export async function readBody<S extends z.ZodType>(
+  req: IncomingMessage,
+  schema: S,
+  timeoutMs = BODY_MS,
+): Promise<z.output<S>> {
   const type = req.headers['content-type']?.split(';')[0]?.trim().toLowerCase();
   if (type !== 'application/json') throw new ConsoleError('unsupported_media_type', 'Send application/json.');
-  return check(parseJSON(await readText(req)), schema);
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => late.reject(new ConsoleError('request_timeout', `The body did not arrive within ${timeoutMs} ms.`)),
+    timeoutMs,
+  );
+  try {
+    return check(parseJSON(await Promise.race([readText(req), late.promise])), schema);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** The same for what is in the address. */

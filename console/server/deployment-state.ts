@@ -4,6 +4,9 @@ import type { Condition } from '../../contract/kubernetes-types.ts';
 import type { ModelDeployment } from '../../contract/model-deployment.ts';
 import type { DeploymentView } from '../api.ts';
 
+/** The condition names the field, as manifests do. */
+const PAUSED = 'It is paused, and answers 503 until it is resumed.';
+
 export type DeploymentState = DeploymentView['state'];
 
 /** Where one of these is False, no waiting helps. */
@@ -25,7 +28,7 @@ export function describeState(deployment: ModelDeployment): { state: DeploymentS
   // What stands there was said of an older spec.
   const isStale = ready.observedGeneration !== undefined && ready.observedGeneration < metadata.generation;
   if (ready.status === 'True') return describeServing(deployment, isStale);
-  if (ready.reason === 'Paused' || (spec.paused && isStale)) return { state: 'paused', message };
+  if (ready.reason === 'Paused' || (spec.paused && isStale)) return { state: 'paused', message: PAUSED };
   if (ready.reason === 'ScaledToZero') return { state: 'scaled-to-zero', message };
   if (isStale) return { state: 'starting', message };
   return { state: isFailing(conditions, ready) ? 'failing' : 'starting', message };

@@ -15,6 +15,7 @@ const CODES = {
   permission_denied: { status: 403, type: 'permission_error' },
   not_found: { status: 404, type: invalid },
   method_not_allowed: { status: 405, type: invalid },
+  request_timeout: { status: 408, type: 'timeout_error' },
   conflict: { status: 409, type: invalid },
   request_too_large: { status: 413, type: invalid },
   unsupported_media_type: { status: 415, type: invalid },

@@ -29,7 +29,7 @@ export function describeWebhook(endpoint: WebhookEndpoint): WebhookView {
 }
 
 /** Conditions name the field as manifests do. */
-const nameField = (message: string): string => message.replace(/^spec\.url:? /, 'The URL ');
+export const nameField = (message: string): string => message.replace(/^spec\.url:? /, 'The URL ');
 
 function judgeState(endpoint: WebhookEndpoint): Pick<WebhookView, 'state' | 'message'> {
   const accepted = findVerdict(endpoint, 'Accepted');

@@ -52,7 +52,7 @@ describe('the pages of deployments', () => {
     await page.getByRole('heading', { name, level: 1 }).waitFor();
     await page.goBack();
     const paused = await page.getByRole('article', { name: 'paused-chat' }).textContent();
-    expect(paused).to.include('spec.paused is true');
+    expect(paused).to.include('It is paused');
     await page.context().close();
   });
 

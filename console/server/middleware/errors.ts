@@ -65,6 +65,8 @@ export const answerErrors =
       const told = await translate(error, ctx, { log, sessions });
       ctx.status = told.status;
       if (told.retryAfter !== undefined) ctx.set('retry-after', String(told.retryAfter));
+      // Who is told before all was sent may go on sending for ever.
+      if (!ctx.req.complete) ctx.set('connection', 'close');
       ctx.set('cache-control', 'no-store');
       ctx.body = buildEnvelope(told);
     }

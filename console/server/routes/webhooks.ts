@@ -18,7 +18,13 @@ import type { Services } from '../services.ts';
 import { type ConsoleState, sessionOf } from '../state.ts';
 import { buildTestEvent } from '../test-event.ts';
 import { lookUntil } from '../waiting.ts';
-import { describeDelivery, describeWebhook, findVerdict, isAutoDisabled } from '../webhook-view.ts';
+import {
+  describeDelivery,
+  describeWebhook,
+  findVerdict,
+  isAutoDisabled,
+  nameField,
+} from '../webhook-view.ts';
 
 const { plural, kind } = webhookEndpointResource;
 const VERDICT_MS = 5_000;
@@ -106,6 +112,6 @@ function readTarget(endpoint: WebhookEndpoint): string {
   const accepted = findVerdict(endpoint, 'Accepted');
   const url = normalizeURL(endpoint.spec.url);
   if (accepted?.status === 'True' && url !== null) return url;
-  if (accepted) throw new ConsoleError('refused', accepted.message, { param: 'url' });
+  if (accepted) throw new ConsoleError('refused', nameField(accepted.message), { param: 'url' });
   throw new ConsoleError('conflict', 'The operator has not accepted the URL yet: try again in a moment.');
 }

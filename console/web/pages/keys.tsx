@@ -26,7 +26,7 @@ export function KeysPage() {
   return (
     <Page
       title="API keys"
-      about="Any of them opens every deployment of this namespace."
+      about="Each works with every deployment of this namespace."
       actions={
         <AllowedButton
           isAllowed={manageKeys}

@@ -3,6 +3,8 @@ import { describeState } from '../../../console/server/deployment-state.ts';
 import { describeDeployment } from '../../../console/server/deployment-view.ts';
 import { modelDeployment } from '../../../contract/model-deployment.ts';
 
+const PAUSED = 'It is paused, and answers 503 until it is resumed.';
+
 type Told = [type: string, status: string, reason?: string, message?: string];
 
 interface Facts {
@@ -55,12 +57,12 @@ describe("a deployment's state", () => {
       'degraded',
       'GPUsAvailable says',
     ],
-    ['it is paused', { told: [['Ready', 'False', 'Paused']], paused: true }, 'paused', 'Ready says'],
+    ['it is paused', { told: [['Ready', 'False', 'Paused']], paused: true }, 'paused', PAUSED],
     [
       'it was paused a moment ago',
       { told: [['Ready', 'False', 'Starting']], paused: true, generation: 2 },
       'paused',
-      'Ready says',
+      PAUSED,
     ],
     ['no replica is wanted', { told: [['Ready', 'False', 'ScaledToZero']] }, 'scaled-to-zero', 'Ready says'],
     [
