@@ -42,7 +42,16 @@ export async function send(
     ...(body && { body: isForm ? body : JSON.stringify(body) }),
   });
   const text = await response.text();
-  return { status: response.status, headers: response.headers, body: text ? JSON.parse(text) : {} };
+  return { status: response.status, headers: response.headers, body: parseBody(text) };
+}
+
+/** An ingress has pages of its own. */
+function parseBody(text: string): MediaAnswer['body'] {
+  try {
+    return text ? JSON.parse(text) : {};
+  } catch {
+    return { error: { code: 'not_json', message: text } } as MediaAnswer['body'];
+  }
 }
 
 /** As a multipart form; a Buffer is a PNG. */
@@ -84,7 +93,11 @@ export const waitForStatus = (endpoint: Address, id: string, status: string, sec
 export async function waitForEnd(endpoint: Address, id: string, seconds = 60): Promise<InferenceRequest> {
   let request: InferenceRequest;
   await waitUntil(`${id} to end`, seconds, async () => {
-    request = await readRequest(endpoint, id);
+    const { status, body } = await send(endpoint, `/requests/${id}`);
+    // A pod that was just killed is a 502 of the ingress until it notices.
+    if (status === 502) return false;
+    expect(status, JSON.stringify(body)).to.equal(200);
+    request = body as InferenceRequest;
     return !/^(queued|running)$/.test(request.status);
   });
   return request!;
