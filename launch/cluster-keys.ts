@@ -1,9 +1,9 @@
 /** The API keys of `make cluster`: one a workspace, kept beside the cluster's state; the cluster sees hashes only. */
-import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { hashApiKey } from '../contract/identity.ts';
 import { API_VERSION } from '../contract/kubernetes-types.ts';
+import { makeApiKey } from '../contract/secret-texts.ts';
 import type { Cluster } from '../test/cluster/layout.ts';
 
 export type WorkspaceKeys = Record<string, string>;
@@ -16,7 +16,7 @@ const TPD = 1_000_000_000_000;
 export function keepKeys(cluster: Cluster, namespaces: string[]): WorkspaceKeys {
   const path = join(cluster.stateFolder, 'api-keys.json');
   const keys: WorkspaceKeys = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {};
-  for (const namespace of namespaces) keys[namespace] ??= `sk-berth-${randomBytes(32).toString('base64url')}`;
+  for (const namespace of namespaces) keys[namespace] ??= makeApiKey();
   writeFileSync(path, JSON.stringify(keys, null, 2), { mode: 0o600 });
   return keys;
 }

@@ -1,7 +1,7 @@
 /** `make key`: makes an API key with chosen limits for what runs here, and prints the key alone. */
-import { randomBytes } from 'node:crypto';
 import { apiKeySpec } from '../contract/api-key.ts';
 import { hashApiKey } from '../contract/identity.ts';
+import { makeApiKey } from '../contract/secret-texts.ts';
 import { readEndpoints } from './endpoints-file.ts';
 import { DEFAULT_NAMESPACE } from './local-plan.ts';
 
@@ -41,7 +41,7 @@ function readRequest(env: NodeJS.ProcessEnv, key: string): KeyRequest {
 async function main(): Promise<void> {
   const endpoints = readEndpoints();
   if (!endpoints) throw new Error('nothing runs here: start make run or make cluster first');
-  const key = `sk-berth-${randomBytes(32).toString('base64url')}`;
+  const key = makeApiKey();
   const request = readRequest(process.env, key);
   if (endpoints.mode === 'cluster') {
     const { applyKey } = await import('./cluster-key.ts');

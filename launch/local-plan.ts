@@ -3,6 +3,7 @@ import type { GatewayConfig } from '../contract/gateway-config.ts';
 import { buildGatewayConfig } from '../contract/gateway-config.ts';
 import { deriveSecret } from '../contract/identity.ts';
 import type { ModelDeployment } from '../contract/model-deployment.ts';
+import { formatApiKey, formatSigningSecret } from '../contract/secret-texts.ts';
 import type { StorageKeys } from '../contract/storage-keys.ts';
 import type { EndpointEntry, EndpointsFile } from './endpoints-file.ts';
 import { describeMedia } from './media-facts.ts';
@@ -87,11 +88,11 @@ function readVariable(variable: Record<string, unknown>): [string, string] {
 
 /** A workspace's key in `make run`: the same at each start, so that scripts keep working. */
 export const deriveLocalKey = (masterKey: string, namespace: string): string =>
-  `sk-berth-${deriveSecret(masterKey, `local-key/${namespace}`).toString('base64url')}`;
+  formatApiKey(deriveSecret(masterKey, `local-key/${namespace}`));
 
 /** What signs a workspace's webhooks in `make run`, where its Workspace names no Secret. */
 export const deriveLocalSigningSecret = (masterKey: string, namespace: string): string =>
-  `whsec_${deriveSecret(masterKey, `local-signing/${namespace}`).toString('base64url')}`;
+  formatSigningSecret(deriveSecret(masterKey, `local-signing/${namespace}`));
 
 export interface LocalInstance {
   plan: LocalPlan;

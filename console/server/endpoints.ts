@@ -1,8 +1,8 @@
 /** Calls deployments' endpoints for a signed-in user, with a key of five minutes that nobody ever sees. */
-import { randomBytes } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher } from 'undici';
 import { hashApiKey } from '../../contract/identity.ts';
+import { makeApiKey } from '../../contract/secret-texts.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { publishSessionKey } from '../../redis/session-keys.ts';
 import { PLAYGROUND_KEY_SECONDS, PLAYGROUND_LIMITS } from '../api.ts';
@@ -89,7 +89,7 @@ export class Endpoints {
   }
 
   async #makeKey({ user }: Session, namespace: string): Promise<string> {
-    const key = `sk-berth-${randomBytes(32).toString('base64url')}`;
+    const key = makeApiKey();
     await publishSessionKey(this.#redis, namespace, {
       ...PLAYGROUND_LIMITS,
       sha256: hashApiKey(key),

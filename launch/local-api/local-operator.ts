@@ -1,5 +1,4 @@
 /** What the operator does on a cluster, for the objects of `make run`: tells the gateways, and what became of each. */
-import { randomBytes } from 'node:crypto';
 import type { APIKey } from '../../contract/api-key.ts';
 import { deriveId } from '../../contract/identity.ts';
 import type { Condition } from '../../contract/kubernetes-types.ts';
@@ -11,6 +10,7 @@ import {
   SIGNING_SECRET_NAME,
 } from '../../contract/names.ts';
 import { formatAmount, parseAmount } from '../../contract/quantity.ts';
+import { makeApiKey, makeSigningSecret } from '../../contract/secret-texts.ts';
 import type { StorageCredential } from '../../contract/storage-credential.ts';
 import type { WebhookEndpoint } from '../../contract/webhook-endpoint.ts';
 import type { Workspace } from '../../contract/workspace.ts';
@@ -98,7 +98,7 @@ export class LocalOperator {
     if (plural === 'secrets' && name === SIGNING_SECRET_NAME)
       store.create(
         'secrets',
-        buildSecret({ namespace, name, texts: { [SIGNING_SECRET_FIELD]: `whsec_${randomText()}` } }),
+        buildSecret({ namespace, name, texts: { [SIGNING_SECRET_FIELD]: makeSigningSecret() } }),
       );
     await this.publish(namespace);
     if (plural === 'webhookendpoints') await forgetEndpoint(redis, namespace, name);
@@ -227,7 +227,7 @@ export class LocalOperator {
     const { store } = this.#options;
     const secretName = apiKeySecretName(name);
     if ((spec as APIKey['spec']).sha256 || store.find('secrets', namespace, secretName)) return;
-    const texts = { [API_KEY_SECRET_FIELD]: `sk-berth-${randomText()}` };
+    const texts = { [API_KEY_SECRET_FIELD]: makeApiKey() };
     const secret = buildSecret({ namespace, name: secretName, texts });
     const ownerReferences = [{ apiVersion, kind, name, uid }];
     store.create('secrets', { ...secret, metadata: { ...secret.metadata, ownerReferences } });
@@ -236,8 +236,6 @@ export class LocalOperator {
 
 const isOwnedBy = ({ metadata }: LocalObject, uid: string): boolean =>
   ((metadata.ownerReferences ?? []) as { uid?: string }[]).some((owner) => owner.uid === uid);
-
-const randomText = (): string => randomBytes(32).toString('base64url');
 
 /** What the credential is, or why its keys are not to be had. */
 function tryResolve(credential: StorageCredential, store: ObjectStore) {

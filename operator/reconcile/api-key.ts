@@ -1,9 +1,9 @@
 /** Brings one APIKey to what its spec says: a key made if none was given, its hash published, its state told. */
-import { randomBytes } from 'node:crypto';
 import type { APIKey } from '../../contract/api-key.ts';
 import { hashApiKey } from '../../contract/identity.ts';
 import type { Condition } from '../../contract/kubernetes-types.ts';
 import { API_KEY_SECRET_FIELD, apiKeySecretName } from '../../contract/names.ts';
+import { makeApiKey } from '../../contract/secret-texts.ts';
 import { isNamespaceTerminating } from '../kube/api-error.ts';
 import { controllerOf, type KubeObject } from '../kube/object.ts';
 import { RESOURCES } from '../kube/resource.ts';
@@ -16,9 +16,6 @@ import { ensureSecret } from './made-secret.ts';
 const ACCEPTED = verdict('True', 'Accepted', 'the spec is acted on');
 /** Timers hold 24.8 days at most. */
 const LONGEST_WAIT_MS = 24 * 3_600_000;
-
-/** `sk-berth-` and 256 random bits. */
-export const makeApiKey = (): string => `sk-berth-${randomBytes(32).toString('base64url')}`;
 
 interface Source {
   accepted: Verdict;

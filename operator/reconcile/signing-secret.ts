@@ -1,13 +1,11 @@
 /** Where the secret comes from that signs a namespace's webhooks: a Secret that is named, or one that is made here. */
-import { randomBytes } from 'node:crypto';
 import { LABELS, MANAGED_BY, SIGNING_SECRET_FIELD, SIGNING_SECRET_NAME } from '../../contract/names.ts';
+import { makeSigningSecret } from '../../contract/secret-texts.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { KubeObject } from '../kube/object.ts';
 import { RESOURCES } from '../kube/resource.ts';
 import { type Verdict, verdict } from '../status/condition-list.ts';
 import { ensureSecret } from './made-secret.ts';
-
-const makeSigningSecret = (): string => `whsec_${randomBytes(32).toString('base64url')}`;
 
 /** The secret, or why there is none. */
 export type SigningSecret = { secret: string; isNew: boolean } | { problem: Verdict };

@@ -1,9 +1,9 @@
 /** API keys: made here, shown once; the API server is given their hash alone. */
-import { randomBytes } from 'node:crypto';
 import type Router from '@koa/router';
 import { type APIKey, apiKey, apiKeyResource } from '../../../contract/api-key.ts';
 import { hashApiKey } from '../../../contract/identity.ts';
 import { API_VERSION } from '../../../contract/kubernetes-types.ts';
+import { makeApiKey } from '../../../contract/secret-texts.ts';
 import { readKeyUsage } from '../../../redis/console-reads.ts';
 import type { KeyUsage, KeyView, NewKeyView } from '../../api.ts';
 import { keyChangeBody, newKeyBody, readBody } from '../bodies.ts';
@@ -12,9 +12,6 @@ import type { Services } from '../services.ts';
 import { type ConsoleState, sessionOf } from '../state.ts';
 
 const { plural, kind } = apiKeyResource;
-
-/** `sk-berth-` and 256 random bits, as the operator's. */
-const makeApiKey = (): string => `sk-berth-${randomBytes(32).toString('base64url')}`;
 
 export function addKeyRoutes(router: Router<ConsoleState>, services: Services): void {
   const { kubernetes, access, redis } = services;

@@ -1,7 +1,7 @@
 /** Rolls the secret that signs a namespace's webhooks. */
-import { randomBytes } from 'node:crypto';
 import type Router from '@koa/router';
 import { SIGNING_SECRET_NAME } from '../../../contract/names.ts';
+import { makeSigningSecret } from '../../../contract/secret-texts.ts';
 import { WORKSPACE_NAME, workspace, workspaceResource } from '../../../contract/workspace.ts';
 import type { SigningSecretView } from '../../api.ts';
 import { ConsoleError } from '../error.ts';
@@ -9,9 +9,6 @@ import type { Kubernetes } from '../kubernetes.ts';
 import { KubernetesError } from '../kubernetes-error.ts';
 import type { Services } from '../services.ts';
 import { type ConsoleState, sessionOf } from '../state.ts';
-
-/** As the operator's. */
-const makeSigningSecret = (): string => `whsec_${randomBytes(32).toString('base64url')}`;
 
 export function addSigningSecretRoutes(router: Router<ConsoleState>, services: Services): void {
   const { kubernetes, access, ownSecrets } = services;
