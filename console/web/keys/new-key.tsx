@@ -6,6 +6,7 @@ import { type FormEvent, useState } from 'react';
 import type { NewKey, NewKeyView } from '../../api.ts';
 import { call } from '../call.ts';
 import { Copyable } from '../parts/copyable.tsx';
+import { OBJECT_NAME } from '../parts/object-name.ts';
 import { Fault } from '../parts/page-states.tsx';
 import { useBase } from '../session.ts';
 import { EXPIRIES, findExpiry, findFirstDate } from './expiry.ts';
@@ -13,7 +14,6 @@ import { EXPIRIES, findExpiry, findFirstDate } from './expiry.ts';
 const DEFAULT_RPM = 60;
 const DEFAULT_TPD = 1_000_000;
 /** Of browsers' patterns, which want the hyphen escaped. */
-const NAME = '[a-z0-9]([\\-.a-z0-9]*[a-z0-9])?';
 
 export function NewKeyDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
   const [made, setMade] = useState<NewKeyView | null>(null);
@@ -69,7 +69,7 @@ function KeyForm({ onMade }: { onMade: (made: NewKeyView) => void }) {
           description="Small letters, digits and hyphens; who or what will use it"
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}
-          pattern={NAME}
+          pattern={OBJECT_NAME}
           title="Small letters, digits and hyphens"
           maxLength={200}
           required

@@ -1,11 +1,12 @@
 /** Pictures made at once, or in the background where that takes too long. */
-import { Button, FileInput, Group, NumberInput, Select, Stack, Textarea } from '@mantine/core';
+import { Button, Group, NumberInput, Select, Stack } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { CallError, call } from '../call.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { Fault } from '../parts/page-states.tsx';
 import { FollowedRequest } from '../requests/followed-request.tsx';
+import { PictureField, PromptField } from './media-fields.tsx';
 import { buildForm } from './media-form.ts';
 import { type Picture, Pictures } from './pictures.tsx';
 import type { PlaygroundProps } from './playground.tsx';
@@ -49,16 +50,7 @@ export function ImagePlayground({ deployment, path, permission }: PlaygroundProp
     <Stack align="flex-start">
       <form onSubmit={submit} style={{ width: '100%' }}>
         <Stack align="flex-start">
-          <Textarea
-            label="Prompt"
-            value={prompt}
-            onChange={(event) => setPrompt(event.currentTarget.value)}
-            required
-            autosize
-            minRows={2}
-            maxRows={8}
-            w="100%"
-          />
+          <PromptField value={prompt} onChange={setPrompt} />
           <Group align="flex-end">
             <Select label="Size" data={sizes} value={size} onChange={setSize} allowDeselect={false} w={150} />
             <NumberInput
@@ -71,16 +63,11 @@ export function ImagePlayground({ deployment, path, permission }: PlaygroundProp
               w={110}
             />
             {imageInput && (
-              <FileInput
+              <PictureField
                 label="Picture to change"
-                placeholder={textInput ? 'None' : 'Choose one'}
-                accept="image/png,image/jpeg,image/webp"
+                isRequired={!textInput}
                 value={image}
                 onChange={setImage}
-                required={!textInput}
-                clearable
-                clearButtonProps={{ 'aria-label': 'Take the picture away' }}
-                w={220}
               />
             )}
           </Group>

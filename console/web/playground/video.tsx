@@ -1,11 +1,12 @@
 /** A video, made in the background and shown when it is done. */
-import { FileInput, Group, NumberInput, Select, Stack, Text, Textarea } from '@mantine/core';
+import { Group, NumberInput, Select, Stack, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { call } from '../call.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { Fault } from '../parts/page-states.tsx';
 import { FollowedRequest } from '../requests/followed-request.tsx';
+import { PictureField, PromptField } from './media-fields.tsx';
 import { buildForm } from './media-form.ts';
 import type { PlaygroundProps } from './playground.tsx';
 
@@ -35,16 +36,7 @@ export function VideoPlayground({ deployment, path, permission }: PlaygroundProp
     <Stack align="flex-start">
       <form onSubmit={submit} style={{ width: '100%' }}>
         <Stack align="flex-start">
-          <Textarea
-            label="Prompt"
-            value={prompt}
-            onChange={(event) => setPrompt(event.currentTarget.value)}
-            required
-            autosize
-            minRows={2}
-            maxRows={8}
-            w="100%"
-          />
+          <PromptField value={prompt} onChange={setPrompt} />
           <Group align="flex-end">
             <Select label="Size" data={sizes} value={size} onChange={setSize} allowDeselect={false} w={150} />
             {!native && (
@@ -69,17 +61,7 @@ export function VideoPlayground({ deployment, path, permission }: PlaygroundProp
               </>
             )}
             {imageInput && (
-              <FileInput
-                label="First picture"
-                placeholder={textInput ? 'None' : 'Choose one'}
-                accept="image/png,image/jpeg,image/webp"
-                value={image}
-                onChange={setImage}
-                required={!textInput}
-                clearable
-                clearButtonProps={{ 'aria-label': 'Take the picture away' }}
-                w={220}
-              />
+              <PictureField label="First picture" isRequired={!textInput} value={image} onChange={setImage} />
             )}
           </Group>
           {native && (

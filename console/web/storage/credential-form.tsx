@@ -4,6 +4,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import type { NewStorageCredential, StorageCredentialView } from '../../api.ts';
 import { call, splitError } from '../call.ts';
+import { OBJECT_NAME } from '../parts/object-name.ts';
 import { Fault } from '../parts/page-states.tsx';
 import { useBase } from '../session.ts';
 
@@ -67,7 +68,7 @@ function CredentialForm({ onDone }: { onDone: () => void }) {
           {...bind('name')}
           label="Name"
           description="Small letters, digits and hyphens"
-          pattern="[a-z0-9]([\-.a-z0-9]*[a-z0-9])?"
+          pattern={OBJECT_NAME}
           title="Small letters, digits and hyphens"
           maxLength={200}
           required

@@ -4,6 +4,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import type { NewWebhook, WebhookChange, WebhookView } from '../../api.ts';
 import { call, splitError } from '../call.ts';
+import { OBJECT_NAME } from '../parts/object-name.ts';
 import { Fault } from '../parts/page-states.tsx';
 import { useBase } from '../session.ts';
 import { ALL_EVENT_TYPES, EVENT_TYPES } from './event-types.ts';
@@ -71,7 +72,7 @@ function WebhookForm({ webhook, onDone }: { webhook: WebhookView | null; onDone:
           description="Small letters, digits and hyphens"
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}
-          pattern="[a-z0-9]([\-.a-z0-9]*[a-z0-9])?"
+          pattern={OBJECT_NAME}
           title="Small letters, digits and hyphens"
           maxLength={63}
           required
