@@ -1,52 +1,18 @@
-/** Requests, usage and credit: read in Redis; results and cancelling by way of an endpoint. */
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { configKeys, workKeys } from '../../../contract/redis-keys.ts';
-import { type Person, useConsole } from './console-harness.ts';
+import { useConsole } from './console-harness.ts';
+import { useEndpoint } from './endpoint-fixture.ts';
 
 const id = (digit: string) => `req_${digit.repeat(32)}`;
 
 describe("the console's records", function () {
   this.timeout(30_000);
   const console = useConsole();
-  let endpoint: Server;
-  let answer: (request: IncomingMessage, response: ServerResponse) => void;
-  let seen: IncomingMessage[];
-  let namespace: string;
-  let token: string;
-  let someone: Person;
-  let base: string;
+  const fixture = useEndpoint(console);
 
-  before(async () => {
-    endpoint = createServer((request, response) => {
-      seen.push(request);
-      answer(request, response);
-    }).listen(0, '127.0.0.1');
-    await once(endpoint, 'listening');
-  });
-  after(() => endpoint.close());
-  beforeEach(async () => {
-    ({ namespace, token } = await console.makeMember());
-    someone = await console.signIn(token);
-    base = `/api/namespaces/${namespace}`;
-    seen = [];
-    answer = (_, response) => response.end('{}');
-    const { port } = endpoint.address() as AddressInfo;
-    await makeDeployment('llm', `http://127.0.0.1:${port}`);
-  });
-
-  const makeDeployment = async (name: string, url: string) => {
-    const path = `/apis/berth.dev/v1alpha1/namespaces/${namespace}/modeldeployments`;
-    const spec = { kind: 'Image', model: { id: 'm' }, engine: { preset: 'simulator' } };
-    const object = { apiVersion: 'berth.dev/v1alpha1', kind: 'ModelDeployment', metadata: { name }, spec };
-    expect((await console.kube('POST', path, object)).status).to.equal(201);
-    expect((await console.kube('PATCH', `${path}/${name}/status`, { status: { url } })).status).to.equal(200);
-  };
   const write = async (request: string, deployment: string, fields: Record<string, string | number>) => {
     const { redis } = console.redis;
-    const keys = workKeys(namespace);
+    const keys = workKeys(fixture.namespace);
     const record = { deployment, modality: 'image', registration_id: 1, model: 'm', ...fields };
     await redis.hset(keys.request(request), record);
     await redis.zadd(keys.deployments, 0, deployment);
@@ -59,65 +25,73 @@ describe("the console's records", function () {
     await write(id('2'), 'gone', { status: 'failed', queued_at: 3_000, error_code: 'expired' });
     await write(id('3'), 'llm', { status: 'running', queued_at: 2_000, progress: 40, started_at: 2_500 });
     const list = async (query: string) =>
-      (await someone.call('GET', `${base}/requests${query}`)).body.map((each: { id: string }) => each.id);
+      (await fixture.someone.call('GET', `${fixture.base}/requests${query}`)).body.map(
+        (each: { id: string }) => each.id,
+      );
     expect(await list('')).to.deep.equal([id('2'), id('3'), id('1')]);
     expect(await list('?limit=2')).to.deep.equal([id('2'), id('3')]);
     expect(await list('?deployment=llm')).to.deep.equal([id('3'), id('1')]);
     expect(await list('?status=queued')).to.deep.equal([id('1')]);
-    expect((await someone.call('GET', `${base}/requests?limit=0`)).body.error.param).to.equal('limit');
-    const { body: views } = await someone.call('GET', `${base}/deployments`);
+    expect((await fixture.someone.call('GET', `${fixture.base}/requests?limit=0`)).body.error.param).to.equal(
+      'limit',
+    );
+    const { body: views } = await fixture.someone.call('GET', `${fixture.base}/deployments`);
     expect(views[0].queue).to.deep.equal({ waiting: 1, running: 1 });
   });
 
   it('shows one with links that an endpoint of the workspace signs', async () => {
     await write(id('4'), 'gone', { status: 'succeeded', queued_at: 1_000, completed_at: 2_000 });
     const url = 'https://bucket.example/0.png?signature=x';
-    answer = (_, response) => response.end(JSON.stringify({ output_urls: [url] }));
-    const { body } = await someone.call('GET', `${base}/requests/gone/${id('4')}`);
-    expect(seen[0]!.url).to.equal(`/v1/requests/${id('4')}`);
+    fixture.answer = (_, response) => response.end(JSON.stringify({ output_urls: [url] }));
+    const { body } = await fixture.someone.call('GET', `${fixture.base}/requests/gone/${id('4')}`);
+    expect(fixture.seen[0]!.url).to.equal(`/v1/requests/${id('4')}`);
     expect([body.outputURLs, body.progress, body.completedAt]).to.deep.equal([
       [url],
       100,
       '1970-01-01T00:00:02.000Z',
     ]);
-    answer = (_, response) => response.writeHead(404).end('{}');
-    expect((await someone.call('GET', `${base}/requests/gone/${id('4')}`)).body.outputURLs).to.deep.equal([]);
-    expect((await someone.call('GET', `${base}/requests/llm/${id('4')}`)).status).to.equal(404);
+    fixture.answer = (_, response) => response.writeHead(404).end('{}');
+    expect(
+      (await fixture.someone.call('GET', `${fixture.base}/requests/gone/${id('4')}`)).body.outputURLs,
+    ).to.deep.equal([]);
+    expect((await fixture.someone.call('GET', `${fixture.base}/requests/llm/${id('4')}`)).status).to.equal(
+      404,
+    );
   });
 
   it('cancels by the endpoint and tells its refusal', async () => {
     await write(id('5'), 'llm', { status: 'queued', queued_at: 1_000 });
-    answer = async (_, response) => {
-      await console.redis.redis.hset(workKeys(namespace).request(id('5')), 'status', 'canceled');
+    fixture.answer = async (_, response) => {
+      await console.redis.redis.hset(workKeys(fixture.namespace).request(id('5')), 'status', 'canceled');
       response.end('{}');
     };
-    const path = `${base}/requests/llm/${id('5')}/cancel`;
-    const done = await someone.call('POST', path);
-    expect([done.status, done.body.status, seen[0]!.url]).to.deep.equal([
+    const path = `${fixture.base}/requests/llm/${id('5')}/cancel`;
+    const done = await fixture.someone.call('POST', path);
+    expect([done.status, done.body.status, fixture.seen[0]!.url]).to.deep.equal([
       200,
       'canceled',
       `/v1/requests/${id('5')}/cancel`,
     ]);
-    answer = (_, response) => response.writeHead(409).end('{"error":{"message":"it runs"}}');
-    const late = await someone.call('POST', path);
+    fixture.answer = (_, response) => response.writeHead(409).end('{"error":{"message":"it runs"}}');
+    const late = await fixture.someone.call('POST', path);
     expect([late.status, late.body.error.message]).to.deep.equal([409, 'it runs']);
   });
 
   it('shows what keys used and what is left to spend', async () => {
     const { redis } = console.redis;
-    await someone.call('POST', `${base}/keys`, { name: 'used', rpm: 5 });
+    await fixture.someone.call('POST', `${fixture.base}/keys`, { name: 'used', rpm: 5 });
     const { spec } = (
-      await console.kube('GET', `/apis/berth.dev/v1alpha1/namespaces/${namespace}/apikeys/used`)
+      await console.kube('GET', `/apis/berth.dev/v1alpha1/namespaces/${fixture.namespace}/apikeys/used`)
     ).body;
-    const keys = workKeys(namespace);
+    const keys = workKeys(fixture.namespace);
     await redis.set(keys.rpm(spec.sha256), 3);
     await redis.set(keys.tpd(spec.sha256, Math.floor(Date.now() / 86_400_000)), 1234);
-    await redis.hset(configKeys(namespace).workspace, 'creditMicros', 5_000_000);
+    await redis.hset(configKeys(fixture.namespace).workspace, 'creditMicros', 5_000_000);
     await redis.set(keys.credit, 1_250_000);
-    const [key] = (await someone.call('GET', `${base}/keys`)).body;
+    const [key] = (await fixture.someone.call('GET', `${fixture.base}/keys`)).body;
     expect(key.usage).to.deep.equal({ requestsThisMinute: 3, tokensToday: 1234 });
     for (const range of ['1h', '6h', '24h', '7d', '30d']) {
-      const { status, body } = await someone.call('GET', `${base}/usage?range=${range}`);
+      const { status, body } = await fixture.someone.call('GET', `${fixture.base}/usage?range=${range}`);
       expect(status).to.equal(200);
       expect(body.credit).to.deep.equal({ granted: '5', remaining: '3.75' });
       const [first, last] = [body.points[0], body.points.at(-1)];
@@ -127,6 +101,8 @@ describe("the console's records", function () {
         (body.points.length - 1) * body.stepSeconds * 1_000,
       );
     }
-    expect((await someone.call('GET', `${base}/usage?range=2h`)).body.error.param).to.equal('range');
+    expect((await fixture.someone.call('GET', `${fixture.base}/usage?range=2h`)).body.error.param).to.equal(
+      'range',
+    );
   });
 });
