@@ -1,6 +1,7 @@
 /** Runs the stages of `make test` in order, each with its time, and ends with `N passed, N failed`. */
 import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
+import { stripVTControlCharacters } from 'node:util';
 import { ensureBinary } from '../test/cluster/binaries.ts';
 
 interface Stage {
@@ -16,6 +17,8 @@ interface Outcome {
   passed: number;
   failed: number;
   seconds: number;
+  /** What a reader of the last lines needs to know of the failed tests. */
+  failures?: string;
 }
 
 const mocha = (folder: string, timeoutMs: number): Stage => ({
@@ -33,6 +36,8 @@ const check = (...command: string[]): Stage => ({ command, isMocha: false });
 
 const INTEGRATION_PROGRAMS = ['etcd', 'kube-apiserver', 'helm', 'versitygw'];
 const CHART_PROGRAMS = ['etcd', 'kube-apiserver', 'helm', 'kubeconform', 'helm-unittest'];
+
+const MOST_FAILURE_LINES = 25;
 
 const STAGES: Record<string, () => Stage> = {
   lint: () => check('biome', 'check', '--error-on-warnings', '.'),
@@ -66,7 +71,7 @@ async function runStage(name: string): Promise<Outcome> {
   const failed = readCount(output, 'failing');
   // A run that broke off before its summary, or ran nothing, has failed too.
   const isBroken = failed === 0 && (code !== 0 || passed === 0);
-  return { stage: name, passed, failed: isBroken ? 1 : failed, seconds };
+  return { stage: name, passed, failed: isBroken ? 1 : failed, seconds, failures: readFailures(output) };
 }
 
 function runCommand([command, ...args]: string[]): Promise<{ code: number; output: string }> {
@@ -81,7 +86,7 @@ function runCommand([command, ...args]: string[]): Promise<{ code: number; outpu
       console.error(error.message);
       resolve({ code: 1, output });
     });
-    child.once('close', (code) => resolve({ code: code ?? 1, output }));
+    child.once('close', (code) => resolve({ code: code ?? 1, output: stripVTControlCharacters(output) }));
   });
 }
 
@@ -90,6 +95,14 @@ const readCount = (output: string, word: string): number =>
     (sum, match) => sum + Number(match[1]),
     0,
   );
+
+/** Mocha's own list of what failed, without stack frames. */
+const readFailures = (output: string): string =>
+  (output.split(/^ *\d+ failing\b.*$/m)[1] ?? '')
+    .split('\n')
+    .filter((line) => line.trim() !== '' && !/^\s+at /.test(line))
+    .slice(0, MOST_FAILURE_LINES)
+    .join('\n');
 
 const names = process.argv.slice(2);
 const unknown = names.filter((name) => !(name in STAGES));
@@ -101,6 +114,7 @@ if (names.length === 0 || unknown.length > 0) {
 const outcomes: Outcome[] = [];
 for (const name of names) outcomes.push(await runStage(name));
 
+for (const { stage, failures } of outcomes) if (failures) console.log(`\nfailed in ${stage}:\n${failures}`);
 console.log('\nstage         passed  failed  seconds');
 for (const { stage, passed, failed, seconds } of outcomes)
   console.log(
