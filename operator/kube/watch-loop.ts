@@ -11,7 +11,7 @@ export interface WatchTiming {
   watchMs: number;
   /** Silence, without even a bookmark, after which a watch counts as dead (150 s; bookmarks come every minute). */
   staleMs: number;
-  /** Back-off after failures (500 ms doubling to 30 s). */
+  /** Back-off after failures (500 ms doubling to 10 s). */
   backoff: { baseMs: number; maxMs: number };
   /** How long a watch may lag behind a list before what it lacks counts as missed (5 s). */
   settleMs: number;
@@ -101,13 +101,16 @@ export class WatchLoop<T extends KubeObject> {
     const { clock, random, timing } = this.#options;
     let attempt = 0;
     while (!this.#stopped) {
+      const mustList = this.#resourceVersion === undefined;
       try {
-        if (this.#resourceVersion === undefined) this.#replaceAll(await this.#list());
+        if (mustList) this.#replaceAll(await this.#list());
         attempt = (await this.#watch()) ? 0 : attempt + 1;
       } catch (error) {
         if (this.#stopped) return;
-        if (isGone(error)) this.#resourceVersion = undefined;
-        attempt++;
+        const gone = isGone(error);
+        if (gone) this.#resourceVersion = undefined;
+        // The API server answers and wants a list: at once, unless a list has just been of no use.
+        attempt = gone && !mustList ? 0 : attempt + 1;
         this.failures++;
         this.#warn('watch failed, opening it again', error);
       }

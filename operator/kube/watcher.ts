@@ -54,7 +54,7 @@ export interface Watcher<T extends KubeObject = KubeObject> extends ObjectCache<
 const TIMING: WatchTiming = {
   watchMs: 290_000,
   staleMs: 150_000,
-  backoff: { baseMs: 500, maxMs: 30_000 },
+  backoff: { baseMs: 500, maxMs: 10_000 },
   settleMs: 5_000,
 };
 

@@ -126,6 +126,29 @@ describe('A watcher', () => {
     expect(api.open).to.have.length(1);
   });
 
+  it('lists at once when the API server is back and its version is gone', async () => {
+    await start();
+    api.onWatch = (watch) => watch.fail(broken());
+    api.lastWatch.fail(broken());
+    await clock.advance(30_000);
+    let answered = false;
+    api.onWatch = (watch) => {
+      if (watch.options.resourceVersion === '1') watch.fail(gone());
+      answered = true;
+    };
+    api.version = 20;
+    while (!answered) await clock.advance(100);
+    expect(api.lastWatch.options.resourceVersion).to.equal('20');
+    expect(api.open).to.have.length(1);
+  });
+
+  it('does not hammer an API server for which every version is gone', async () => {
+    api.onWatch = (watch) => watch.fail(gone());
+    await start();
+    await clock.advance(MINUTE);
+    expect(api.lists.length).to.be.within(5, 15);
+  });
+
   it('does not hammer an API server that ends every watch at once', async () => {
     api.onWatch = (watch) => watch.end();
     await start();
