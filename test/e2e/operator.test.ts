@@ -1,7 +1,9 @@
+import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { EndpointEntry } from '../../launch/endpoints-file.ts';
 import { startComponent, stopComponent, waitForServer } from '../cluster/cluster.ts';
+import { API_SERVICE_IP } from '../cluster/layout.ts';
 import { killContainer } from './containers.ts';
 import {
   cluster,
@@ -31,6 +33,20 @@ const readLeader = async (): Promise<string> => {
   const leases = JSON.parse(await kubectl('get', 'leases', '-n', 'berth', '-o', 'json')).items as Lease[];
   return leases[0]?.spec.holderIdentity ?? '';
 };
+
+/** Whether the API server is reached the way that pods go: kube-proxy takes up to a minute to see that it is back. */
+const isServiceUp = (): Promise<boolean> =>
+  new Promise((resolve) => {
+    let isUp = false;
+    const socket = connect(443, API_SERVICE_IP);
+    socket.setTimeout(1_000, () => socket.destroy());
+    socket.once('connect', () => {
+      isUp = true;
+      socket.destroy();
+    });
+    socket.once('error', () => {});
+    socket.once('close', () => resolve(isUp));
+  });
 
 describe('the operator', () => {
   it('writes nothing when it is restarted and nothing has changed', async () => {
@@ -92,7 +108,8 @@ describe('the operator', () => {
         await sleep(OUTAGE_MS);
         await startComponent(cluster, 'kube-apiserver');
         await waitForServer(cluster);
-        await proveReconciling('e2e-outage', 90);
+        await waitUntil('the API server for pods', 120, isServiceUp);
+        await proveReconciling('e2e-outage', 45);
         await kubectl('scale', 'modeldeployment', name, '--replicas=1');
         await waitUntil('one replica', 60, async () => {
           const { status } = await readObject<{ status: { replicas: number } }>('deployment', name);
