@@ -1,18 +1,17 @@
-/** The built page: the one HTML file with a nonce of its own each time, everything else as it lies in the folder. */
+/** The built page: the one HTML file with a nonce of its own each time, everything else as it was built. */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Middleware } from 'koa';
-import sirv from 'sirv';
 import { EnvironmentError } from './environment.ts';
 import { ConsoleError } from './error.ts';
+import { readPageFiles, sendPageFile } from './page-files.ts';
 import { buildContentPolicy } from './security-headers.ts';
 import type { ConsoleState } from './state.ts';
 
 const NONCE_PLACE = '__CSP_NONCE__';
 const NONCE_BYTES = 16;
-/** Their names change with their content. */
-const HASHED = /^\/assets\//;
+const ASSETS = /^\/assets\//;
 
 /** Throws where the page was not built. */
 export function servePage(folder: string, { plainHTTP }: { plainHTTP: boolean }): Middleware<ConsoleState> {
@@ -23,23 +22,15 @@ export function servePage(folder: string, { plainHTTP }: { plainHTTP: boolean })
   } catch {
     throw new EnvironmentError(`${path} is missing: the page was not built`);
   }
-  const serveFile = sirv(folder, {
-    brotli: true,
-    gzip: true,
-    etag: true,
-    setHeaders: (res, pathname) => {
-      const isHashed = HASHED.test(pathname);
-      res.setHeader('cache-control', isHashed ? 'public, max-age=31536000, immutable' : 'no-cache');
-    },
-  });
+  const files = readPageFiles(folder);
 
   return async (ctx) => {
     if (ctx.method !== 'GET' && ctx.method !== 'HEAD')
       throw new ConsoleError('method_not_allowed', 'The page is read only.');
     const isPage = ctx.path === '/' || ctx.path.endsWith('.html');
-    if (!isPage && (await serveAsset(ctx, serveFile))) return;
+    if (!isPage && sendPageFile(ctx, files)) return;
     // A file that is not there must not look like one that is.
-    if (HASHED.test(ctx.path)) {
+    if (ASSETS.test(ctx.path)) {
       ctx.status = 404;
       ctx.body = 'not found';
       return;
@@ -51,20 +42,4 @@ export function servePage(folder: string, { plainHTTP }: { plainHTTP: boolean })
     ctx.type = 'text/html; charset=utf-8';
     ctx.body = html.replaceAll(NONCE_PLACE, nonce);
   };
-}
-
-/** False where there is no such file. */
-async function serveAsset(
-  ctx: Parameters<Middleware<ConsoleState>>[0],
-  serveFile: ReturnType<typeof sirv>,
-): Promise<boolean> {
-  return new Promise((resolve) => {
-    ctx.res.once('close', () => resolve(true));
-    ctx.res.once('finish', () => {
-      ctx.respond = false;
-      resolve(true);
-    });
-    ctx.res.statusCode = 200;
-    serveFile(ctx.req, ctx.res, () => resolve(false));
-  });
 }
