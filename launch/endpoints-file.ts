@@ -3,7 +3,9 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { MediaFacts } from './media-facts.ts';
 
-const DEFAULT_PATH = '.berth/endpoints.json';
+/** Where `make run` keeps what it makes, unless BERTH_STATE names another folder. */
+export const DEFAULT_FOLDER = '.berth';
+const DEFAULT_PATH = `${DEFAULT_FOLDER}/endpoints.json`;
 
 export interface EndpointEntry extends MediaFacts {
   name: string;

@@ -1,8 +1,10 @@
 /** What a person sees once everything serves: addresses, and lines to paste. */
-import type { EndpointEntry, EndpointsFile } from './endpoints-file.ts';
+import { DEFAULT_FOLDER, type EndpointEntry, type EndpointsFile } from './endpoints-file.ts';
 
-export function writeGuide(endpoints: EndpointsFile): string {
+/** `folder`: where the endpoints file lies. */
+export function writeGuide(endpoints: EndpointsFile, folder = DEFAULT_FOLDER): string {
   const prefix = endpoints.cluster?.exec.length ? `${endpoints.cluster.exec.join(' ')} ` : '';
+  const variable = folder === DEFAULT_FOLDER ? '' : `BERTH_STATE=${folder} `;
   const examples = EXAMPLES.flatMap(([kind, write]) => {
     const entry = endpoints.deployments.find((entry) => entry.kind === kind && !entry.paused);
     return entry ? [...write(entry, prefix), ''] : [];
@@ -15,7 +17,7 @@ export function writeGuide(endpoints: EndpointsFile): string {
     ...examples,
     ...writeWebhook(endpoints, prefix),
     ...writeConsole(endpoints, prefix),
-    `All addresses and keys: .berth/endpoints.json. Another key: make key RPM=60 TPD=100000`,
+    `All addresses and keys: ${folder}/endpoints.json. Another key: ${variable}make key RPM=60 TPD=100000`,
   ].join('\n');
 }
 

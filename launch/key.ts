@@ -2,7 +2,7 @@
 import { apiKeySpec } from '../contract/api-key.ts';
 import { hashApiKey } from '../contract/identity.ts';
 import { makeApiKey } from '../contract/secret-texts.ts';
-import { readEndpoints } from './endpoints-file.ts';
+import { DEFAULT_FOLDER, readEndpoints } from './endpoints-file.ts';
 import { DEFAULT_NAMESPACE } from './local-plan.ts';
 
 export interface KeyRequest {
@@ -39,7 +39,7 @@ function readRequest(env: NodeJS.ProcessEnv, key: string): KeyRequest {
 }
 
 async function main(): Promise<void> {
-  const endpoints = readEndpoints();
+  const endpoints = readEndpoints(`${process.env.BERTH_STATE || DEFAULT_FOLDER}/endpoints.json`);
   if (!endpoints) throw new Error('nothing runs here: start make run or make cluster first');
   const key = makeApiKey();
   const request = readRequest(process.env, key);

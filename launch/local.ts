@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { FRONT_SECRET_FILES } from '../contract/names.ts';
 import { type Child, startChild, stopChild, waitForURL } from './child-process.ts';
-import { readEndpoints, removeEndpoints, writeEndpoints } from './endpoints-file.ts';
+import { DEFAULT_FOLDER, readEndpoints, removeEndpoints, writeEndpoints } from './endpoints-file.ts';
 import { findBasePort } from './free-ports.ts';
 import { writeGuide } from './guide.ts';
 import { startLocalCluster } from './local-api/local-cluster.ts';
@@ -25,7 +25,7 @@ import { startLocalRedis } from './local-redis.ts';
 import { readManifests } from './manifests.ts';
 
 /** Tests run instances of their own in other folders. */
-const STATE_FOLDER = process.env.BERTH_STATE ?? '.berth';
+const STATE_FOLDER = process.env.BERTH_STATE || DEFAULT_FOLDER;
 const ENDPOINTS = `${STATE_FOLDER}/endpoints.json`;
 const DEFAULT_PORT = 8100;
 
@@ -83,7 +83,7 @@ async function main(): Promise<void> {
     credentials: api.listCredentials(),
   });
   writeEndpoints(endpoints, ENDPOINTS);
-  console.log(`\n${writeGuide(endpoints)}\n\nCtrl-C stops it. Logs: ${STATE_FOLDER}/logs/\n`);
+  console.log(`\n${writeGuide(endpoints, STATE_FOLDER)}\n\nCtrl-C stops it. Logs: ${STATE_FOLDER}/logs/\n`);
 }
 
 /** Whether there is one: endpoints serve without it. */
@@ -102,7 +102,7 @@ async function serveConsole(plan: LocalPlan, page: Promise<string>): Promise<boo
 function refuseSecondInstance(): void {
   const running = readEndpoints(ENDPOINTS);
   if (running?.mode === 'cluster')
-    throw new Error('make cluster is up: .berth/endpoints.json is its own; run make cluster-down first');
+    throw new Error(`make cluster is up: ${ENDPOINTS} is its own; run make cluster-down first`);
 }
 
 const listPorts = (plan: LocalPlan): number[] => [

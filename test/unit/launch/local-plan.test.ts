@@ -85,6 +85,16 @@ describe('what make run serves of its examples', () => {
     expect(guide).to.include('-F webhook_url=http://127.0.0.1:4000/');
   });
 
+  it('names the folder that it is kept in, in the line for another key too', () => {
+    expect(writeGuide(endpoints)).to.include(
+      'keys: .berth/endpoints.json. Another key: make key RPM=60 TPD=100000',
+    );
+    expect(writeGuide(endpoints, '/tmp/mine')).to.include(
+      'keys: /tmp/mine/endpoints.json. Another key: BERTH_STATE=/tmp/mine make key RPM=60',
+    );
+    expect(writeGuide(endpoints, '/tmp/mine')).not.to.include('.berth/');
+  });
+
   it('says where the console is, and what signs in to it', () => {
     expect(writeGuide(endpoints)).to.include(
       'Console: http://127.0.0.1:8196 – sign in with the token\n  sign-in',
