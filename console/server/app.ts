@@ -5,9 +5,9 @@ import { namespaceName } from './bodies.ts';
 import { ConsoleError } from './error.ts';
 import type { Logger } from './log.ts';
 import { answerErrors, identifyRequest } from './middleware/errors.ts';
-import { refuseForgeries, requireSession } from './middleware/session.ts';
+import { refuseForgeries, refuseOtherHosts, requireSession } from './middleware/session.ts';
 import { servePage } from './page.ts';
-import type { OriginSettings } from './request-origin.ts';
+import type { HostSettings, OriginSettings } from './request-origin.ts';
 import { addDeliveryRoutes } from './routes/deliveries.ts';
 import { addDeploymentRoutes } from './routes/deployments.ts';
 import { addKeyRoutes } from './routes/keys.ts';
@@ -24,7 +24,7 @@ import { type ConsoleState, sessionOf } from './state.ts';
 
 export interface AppOptions {
   services: Services;
-  settings: OriginSettings & { webFolder: string };
+  settings: OriginSettings & HostSettings & { webFolder: string };
   isReady: () => boolean;
   log: Logger;
 }
@@ -51,9 +51,11 @@ export function createApp({ services, settings, isReady, log }: AppOptions): Koa
   });
   // 4. Whatever is thrown below becomes the envelope.
   app.use(answerErrors(log, sessions));
-  // 5. The API: no write of another site's page, then the session, then what it asks for.
+  // 5. Nothing under a name that is somebody else's.
+  app.use(refuseOtherHosts(settings));
+  // 6. The API: no write of another site's page, then the session, then what it asks for.
   app.use(serveAPI(services));
-  // 6. The page, whatever the path: its own router reads it.
+  // 7. The page, whatever the path: its own router reads it.
   app.use(servePage(settings.webFolder, settings));
   return app;
 }

@@ -19,6 +19,7 @@ const CODES = {
   conflict: { status: 409, type: invalid },
   request_too_large: { status: 413, type: invalid },
   unsupported_media_type: { status: 415, type: invalid },
+  unknown_host: { status: 421, type: invalid },
   refused: { status: 422, type: invalid },
   rate_limit_exceeded: { status: 429, type: 'rate_limit_error' },
   /** Told to nobody but the log. */

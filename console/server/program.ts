@@ -1,6 +1,7 @@
 /** Brings the console's parts together. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { CONSOLE_ENV } from '../../contract/console-environment.ts';
 import { connectRedis } from '../../redis/client.ts';
 import { Access } from './access.ts';
 import { createApp } from './app.ts';
@@ -11,6 +12,7 @@ import { createLog, type Logger } from './log.ts';
 import { createMetrics } from './metrics.ts';
 import { Namespaces } from './namespaces.ts';
 import { OwnSecrets } from './own-secrets.ts';
+import { takesAnyHost } from './request-origin.ts';
 import { Sessions } from './sessions.ts';
 
 export interface RunningConsole {
@@ -54,7 +56,8 @@ export async function startConsole(
     ownSecrets: new OwnSecrets({ kubernetes, tokenPath: env.tokenPath, log }),
     namespaces: new Namespaces({ kubernetes, redis, access }),
   };
-  const app = createApp({ services, settings: env, isReady: () => connection.state === 'up', log });
+  const settings = { ...env, listensOn: env.host };
+  const app = createApp({ services, settings, isReady: () => connection.state === 'up', log });
   const server = createServer(
     {
       headersTimeout: HEADERS_TIMEOUT_MS,
@@ -66,6 +69,10 @@ export async function startConsole(
   const port = await listen(server, env.port, env.host);
   const metricsPort = await listen(metrics.server, env.metricsPort, env.host);
   log.info({ port, metricsPort }, 'the console listens');
+  if (env.publicURL === null && takesAnyHost(settings))
+    log.warn(
+      `${CONSOLE_ENV.publicURL} is not set: any name in the Host header is taken for the console's own`,
+    );
   return {
     port,
     metricsPort,

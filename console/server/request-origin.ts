@@ -6,6 +6,12 @@ export interface OriginSettings {
   plainHTTP: boolean;
 }
 
+export interface HostSettings {
+  /** Address; undefined = all. */
+  listensOn: string | undefined;
+  publicURL: string | null;
+}
+
 export interface RequestAddress {
   /** The Host header. */
   host: string;
@@ -22,7 +28,20 @@ export interface RequestOrigin {
   cookie: { name: string; isSecure: boolean };
 }
 
-const LOOPBACK = /^(localhost|[a-z0-9-]+\.localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]+)?$/;
+const LOOPBACK = /^(([a-z0-9-]+\.)*localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]+)?$/;
+
+/**
+ * Whether requests of any name are taken. Not on an address of this machine alone: a page elsewhere whose name was
+ * bound to it (DNS rebinding) would be of the console's own origin to the browser.
+ */
+export function takesAnyHost({ listensOn, publicURL }: HostSettings): boolean {
+  if (publicURL !== null || listensOn === undefined) return true;
+  return !LOOPBACK.test(listensOn.includes(':') ? `[${listensOn}]` : listensOn);
+}
+
+/** `host`: the Host header in lower case. */
+export const isOwnHost = (host: string, settings: HostSettings): boolean =>
+  takesAnyHost(settings) || LOOPBACK.test(host);
 
 export function describeOrigin(
   { host, forwardedProto }: RequestAddress,

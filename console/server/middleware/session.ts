@@ -2,11 +2,25 @@
 import type { Middleware } from 'koa';
 import { CSRF_HEADER } from '../../api.ts';
 import { ConsoleError } from '../error.ts';
+import { type HostSettings, isOwnHost } from '../request-origin.ts';
 import { readSessionCookie } from '../session-cookie.ts';
 import type { Sessions } from '../sessions.ts';
 import type { ConsoleState } from '../state.ts';
 
 const READS = ['GET', 'HEAD', 'OPTIONS'];
+
+/** See `takesAnyHost`. */
+export const refuseOtherHosts =
+  (settings: HostSettings): Middleware<ConsoleState> =>
+  async (ctx, next) => {
+    const host = ctx.get('host').toLowerCase();
+    if (!isOwnHost(host, settings))
+      throw new ConsoleError(
+        'unknown_host',
+        `This console serves its own machine alone: open it as localhost or 127.0.0.1, not as "${host}".`,
+      );
+    await next();
+  };
 
 /** A write must carry what another site's page cannot send. */
 export const refuseForgeries = (): Middleware<ConsoleState> => async (ctx, next) => {

@@ -148,16 +148,17 @@ describe("the console's defences", () => {
   it('refuses to sign in by plain http on a host that is not this machine, and says what to do', async () => {
     const { token } = await console.makeMember();
     const headers = { host: 'console.example.com', origin: 'http://console.example.com' };
-    const answer = await console.rawCall('POST', SIGN_IN, { token }, headers);
+    const exposed = await console.start({ host: '0.0.0.0' });
+    const answer = await console.rawCall('POST', SIGN_IN, { token }, headers, exposed);
     expect([answer.status, answer.body.error.code]).to.deep.equal([403, 'https_required']);
-    const plain = await console.start({ plainHTTP: true });
+    const plain = await console.start({ host: '0.0.0.0', plainHTTP: true });
     const allowed = await console.rawCall('POST', SIGN_IN, { token }, headers, plain);
     expect(allowed.status).to.equal(200);
     expect(allowed.headers['set-cookie']![0])
       .to.match(/^berth=/)
       .and.not.match(/Secure/);
     const behind = { ...headers, origin: 'https://console.example.com', 'x-forwarded-proto': 'https' };
-    const proxied = await console.rawCall('POST', SIGN_IN, { token }, behind);
+    const proxied = await console.rawCall('POST', SIGN_IN, { token }, behind, exposed);
     expect(proxied.status).to.equal(200);
     expect(proxied.headers['set-cookie']![0]).to.match(/^__Host-berth=.*; Secure$/);
     expect(proxied.headers['strict-transport-security']).to.match(/^max-age=/);

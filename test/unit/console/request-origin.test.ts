@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { describeOrigin } from '../../../console/server/request-origin.ts';
+import { describeOrigin, isOwnHost } from '../../../console/server/request-origin.ts';
 
 describe('the origin of a request to the console', () => {
   const PUBLIC = 'https://console.example.com';
@@ -35,5 +35,40 @@ describe('the origin of a request to the console', () => {
       const seen = describeOrigin({ host, forwardedProto }, { publicURL, plainHTTP });
       expect([seen.origin, seen.maySignIn, seen.cookie.name]).to.deep.equal([origin, maySignIn, name]);
       expect(seen.cookie.isSecure).to.equal(name === '__Host-berth');
+    });
+});
+
+describe('the names by which the console is reached', () => {
+  const PUBLIC = 'https://console.example.com';
+  type Row = [listensOn: string | undefined, publicURL: string | null, own: string[], others: string[]];
+  const LOCAL = [
+    'localhost:8196',
+    '127.0.0.1:8196',
+    '127.0.0.2',
+    '[::1]:8196',
+    'a.localhost',
+    'a.b.localhost:80',
+  ];
+  const REBOUND = [
+    'evil.example',
+    'evil.example:8196',
+    'localhost.evil.example',
+    '127.0.0.1.nip.io',
+    'evillocalhost',
+  ];
+  const TABLE: Row[] = [
+    ['127.0.0.1', null, LOCAL, [...REBOUND, '10.0.0.1', '', '@localhost']],
+    ['localhost', null, LOCAL, REBOUND],
+    ['::1', null, LOCAL, REBOUND],
+    // Its origin is the public one whatever the name, so that another's page writes nothing.
+    ['127.0.0.1', PUBLIC, [...LOCAL, ...REBOUND], []],
+    [undefined, null, [...LOCAL, ...REBOUND], []],
+    ['10.0.0.1', null, [...LOCAL, ...REBOUND], []],
+  ];
+  for (const [listensOn, publicURL, own, others] of TABLE)
+    it(`are ${others.length > 0 ? 'those of this machine' : 'any'} on ${listensOn ?? 'all addresses'}, ${publicURL ?? 'no public URL'}`, () => {
+      const settings = { listensOn, publicURL };
+      expect(own.filter((host) => !isOwnHost(host, settings))).to.deep.equal([]);
+      expect(others.filter((host) => isOwnHost(host, settings))).to.deep.equal([]);
     });
 });
