@@ -110,6 +110,8 @@ export const workKeys = (namespace: string) => ({
   /** Hash: counters of what it served (redis/usage.ts) by minute of one hour, or by hour of one day, since 1970. */
   usage: (deployment: string, resolution: 'minute' | 'hour', period: number) =>
     tagged('w', namespace, `usage:${deployment}:${resolution}:${period}`),
+  /** String: a gateway has just looked at the deployment's queue for these counters. */
+  looked: (deployment: string) => tagged('w', namespace, `looked:${deployment}`),
   /** Sorted set: ids of running requests, by when (Unix ms) the sweeper takes their worker for lost. */
   leases: tagged('w', namespace, 'leases'),
   /** Sorted set: ids of requests that have ended, by when (Unix ms) they are forgotten. */

@@ -1,17 +1,15 @@
 /** What deployments serve, for the console's charts: added up in memory, written every few seconds. */
 import { isRedisAway, type RedisClient } from '../redis/client.ts';
 import { findBucket } from '../redis/latency-buckets.ts';
-import { countWaiting } from '../redis/request-record.ts';
+import { LOOK_MS, lookAtQueue } from '../redis/queue-looks.ts';
 import { addUsage, type UsageCounter } from '../redis/usage.ts';
 import type { Logger } from './log.ts';
 
-const FLUSH_MS = 10_000;
 const ACCEPTED = 202;
 
 export interface UsageMeterOptions {
   redis: RedisClient;
   log: Logger;
-  flushMs?: number;
 }
 
 /** One deployment's sums that are not written yet. */
@@ -51,7 +49,7 @@ export class UsageMeter {
 
   constructor(options: UsageMeterOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => void this.flush(), options.flushMs ?? FLUSH_MS);
+    this.#timer = setInterval(() => void this.flush(), LOOK_MS);
     this.#timer.unref();
   }
 
@@ -80,10 +78,8 @@ export class UsageMeter {
     const sums = new Map(usage.sums);
     usage.sums.clear();
     try {
-      if (hasQueue) {
-        const waiting = await countWaiting(redis, namespace, name);
-        sums.set('queueLooks', 1).set('queueSeen', waiting);
-      }
+      if (hasQueue)
+        for (const [counter, amount] of await lookAtQueue(redis, namespace, name)) sums.set(counter, amount);
       await addUsage(redis, { namespace, deployment: name, at: Date.now(), sums });
     } catch (error) {
       sums.delete('queueLooks');

@@ -1,4 +1,4 @@
-/** A front's work between requests, shared by any number of fronts: the end of lost requests, the removal of objects. */
+/** A front's work between requests, shared by any number of fronts: lost requests, old objects, looks at queues. */
 import type { RedisConnection } from '../../redis/client.ts';
 import { createExpiryGate } from '../../redis/request-sweep.ts';
 import { forgetSwept, listSweptWorkspaces } from '../../redis/swept-workspaces.ts';
@@ -6,6 +6,7 @@ import type { Logger } from '../log.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import type { Stores } from '../storage/stores.ts';
 import { Cleaner } from './cleaner.ts';
+import { startQueueLooks } from './queue-looks.ts';
 import { startSweeper } from './sweeper.ts';
 
 export interface HousekeepingOptions {
@@ -45,10 +46,11 @@ export function startHousekeeping(options: HousekeepingOptions): Housekeeping {
     onObject: (outcome) => metrics.cleanedObjects.inc({ outcome }),
     log,
   });
+  const looks = startQueueLooks({ redis, listWorkspaces, log });
   return {
     close: async () => {
       stopListening();
-      await Promise.all([sweeper.close(), cleaner.close()]);
+      await Promise.all([sweeper.close(), cleaner.close(), looks.close()]);
     },
   };
 }

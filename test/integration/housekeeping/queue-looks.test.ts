@@ -1,0 +1,93 @@
+import { expect } from 'chai';
+import { workKeys } from '../../../contract/redis-keys.ts';
+import { startHousekeeping } from '../../../gateway/housekeeping/housekeeping.ts';
+import { createLog } from '../../../gateway/log.ts';
+import { createMetrics } from '../../../gateway/metrics.ts';
+import { UsageMeter } from '../../../gateway/usage.ts';
+import type { RedisConnection } from '../../../redis/client.ts';
+import { loadLibrary } from '../../../redis/library.ts';
+import { submitRequest } from '../../../redis/request-calls.ts';
+import { readUsage } from '../../../redis/usage.ts';
+import { connectTo, until } from '../../support/redis-client.ts';
+import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { publishMedia, submissionOf } from '../../support/request-fixture.ts';
+
+const MINUTE = 60_000;
+const namespace = 'team';
+const log = createLog('silent');
+
+describe('the queue of a deployment without replicas', () => {
+  let server: RedisServer;
+  let connection: RedisConnection;
+  let count = 0;
+  let deployment: string;
+  const running: { close(): Promise<void> }[] = [];
+
+  before(async () => {
+    server = await startRedis({ appendOnly: true });
+    connection = await connectTo(server);
+    await loadLibrary(connection.redis);
+  });
+  beforeEach(async () => {
+    deployment = `film-${++count}`;
+    await publishMedia(connection.redis, { namespace, name: deployment });
+    for (let index = 0; index < 3; index++)
+      await submitRequest(connection.redis, submissionOf({ namespace, deployment }));
+  });
+  afterEach(async () => {
+    await Promise.all(running.splice(0).map((each) => each.close()));
+  });
+  after(async () => {
+    await connection?.close();
+    await server?.stop();
+  });
+
+  const startFronts = (number: number) => {
+    for (let index = 0; index < number; index++)
+      running.push(
+        startHousekeeping({
+          connection,
+          stores: { find: async () => null },
+          log,
+          metrics: createMetrics(),
+        }),
+      );
+  };
+  const readQueued = async (of = deployment) => {
+    const now = Date.now();
+    const question = { namespace, deployments: [of], from: now - MINUTE, to: now + MINUTE, stepSeconds: 60 };
+    return Math.max(...(await readUsage(connection.redis, question)).map(({ queued }) => queued));
+  };
+  /** How often it was looked at in this hour. */
+  const countLooks = async (of = deployment) => {
+    const { redis } = connection;
+    let looks = 0;
+    for (const key of await redis.keys(workKeys(namespace).usage(of, 'hour', 0).replace(/0$/, '*')))
+      for (const [field, value] of Object.entries(await redis.hgetall(key)))
+        if (field.endsWith(':n')) looks += Number(value);
+    return looks;
+  };
+
+  it('is in the usage that is told of it, looked at by one of all fronts', async () => {
+    startFronts(3);
+    await until(async () => (await readQueued()) === 3, 'what waits to be told');
+    // Each front has ended its round once it is closed.
+    await Promise.all(running.splice(0).map((each) => each.close()));
+    expect(await countLooks()).to.equal(1);
+  });
+
+  it('is not looked at a second time where a replica has just done so', async () => {
+    const meter = new UsageMeter({ redis: connection.redis, log });
+    meter.of(namespace, deployment, true);
+    await meter.flush();
+    // Both are visited in one step, which has ended once the front is closed.
+    const other = `${deployment}-other`;
+    await publishMedia(connection.redis, { namespace, name: other });
+    await submitRequest(connection.redis, submissionOf({ namespace, deployment: other }));
+    startFronts(1);
+    await until(async () => (await readQueued(other)) === 1, 'the other to be told of');
+    await Promise.all([...running.splice(0), meter].map((each) => each.close()));
+    expect(await readQueued()).to.equal(3);
+    expect(await countLooks()).to.equal(1);
+  });
+});
