@@ -13,6 +13,7 @@ import { type GatewayState, identifyRequest } from '../middleware/request-id.ts'
 import { findRoute } from '../middleware/routing.ts';
 import { runHandler } from '../routes/handlers.ts';
 import { buildMediaHandlers } from '../routes/media.ts';
+import type { Route } from '../routes/route-table.ts';
 import { ROUTES } from '../routes/routes.ts';
 import type { UsageMeter } from '../usage.ts';
 import { authenticate } from './authentication.ts';
@@ -83,17 +84,20 @@ async function lookUp(
 const proxyToReplica =
   (proxy: ProxyOptions): FrontMiddleware =>
   async (ctx, next) => {
-    const { deployment, exchange } = ctx.state;
+    const { deployment, exchange, route } = ctx.state;
     const { config, addresses } = deployment;
     const { req, res } = ctx;
     const isOpen = !config.paused && !config.deleting && addresses.length > 0;
     const outcome = isOpen
       ? await proxyRequest(proxy, { req, res, addresses, requestId: exchange.requestId })
       : 'none';
-    if (outcome === 'lost')
+    if (outcome === 'lost' && !isRepeatable(route))
       throw new ApiError('upstream_error', 'The replica closed the connection without an answer.');
-    if (outcome === 'none') await next();
+    if (outcome === 'none' || outcome === 'lost') await next();
   };
+
+/** What only reads and needs no replica is served here, however far a replica came with it. */
+const isRepeatable = ({ method, served }: Route): boolean => method === 'GET' && served !== 'ready';
 
 const authenticateCaller =
   (redis: RedisClient): FrontMiddleware =>
