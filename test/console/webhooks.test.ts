@@ -47,8 +47,16 @@ describe('the page of webhooks', () => {
       'true',
     );
     expect(await findGraveFaults(page)).to.deep.equal([]);
+    await page.keyboard.press('Escape');
+    await dialog().waitFor({ state: 'hidden' });
+    expect(await card('corrected').count()).to.equal(0);
+    await button('New endpoint').click();
+    await type('Name', 'corrected');
+    await type('URL', 'https://10.96.0.1/hook');
+    await button('Add').click();
+    await dialog().getByText('leads to no public address').waitFor();
     await type('URL', receiver.url);
-    await button('Save').click();
+    await button('Add').click();
     await card('corrected').getByText('active', { exact: true }).waitFor();
     expect(await card('corrected').textContent())
       .to.include(receiver.url)

@@ -1,7 +1,7 @@
 /** Webhook endpoints: written as the user, judged by the operator. */
 import { randomBytes } from 'node:crypto';
 import type Router from '@koa/router';
-import { API_VERSION } from '../../../contract/kubernetes-types.ts';
+import { API_VERSION, type Condition } from '../../../contract/kubernetes-types.ts';
 import { ANNOTATIONS } from '../../../contract/names.ts';
 import {
   type WebhookEndpoint,
@@ -55,8 +55,16 @@ export function addWebhookRoutes(router: Router<ConsoleState>, services: Service
     const { name, ...spec } = await readBody(ctx.req, newWebhookBody);
     const object = { apiVersion: API_VERSION, kind, metadata: { name, namespace }, spec };
     const made = await kubernetes.create(token, { plural, namespace }, object);
+    const endpoint = await awaitVerdict(token, webhookEndpoint.parse(made));
+    const accepted = findVerdict(endpoint, 'Accepted');
+    // An endpoint that never worked is of no use to anybody; one who may not delete it is shown it.
+    if (
+      accepted?.status === 'False' &&
+      (await wasRemoved(kubernetes.remove(token, { plural, namespace }, name)))
+    )
+      throw refuseURL(accepted);
     ctx.status = 201;
-    ctx.body = describeWebhook(await awaitVerdict(token, webhookEndpoint.parse(made)));
+    ctx.body = describeWebhook(endpoint);
   });
 
   router.patch('/webhooks/:name', async (ctx) => {
@@ -107,11 +115,20 @@ type Delivery = Awaited<ReturnType<typeof readDelivery>>;
 const wasTried = (delivery: Delivery): boolean =>
   delivery !== null && (delivery.state !== 'pending' || delivery.status !== null || delivery.error !== '');
 
+const wasRemoved = (removal: Promise<void>): Promise<boolean> =>
+  removal.then(
+    () => true,
+    () => false,
+  );
+
+const refuseURL = ({ message }: Condition): ConsoleError =>
+  new ConsoleError('refused', nameField(message), { param: 'url' });
+
 /** Only what the operator has accepted is sent to. */
 function readTarget(endpoint: WebhookEndpoint): string {
   const accepted = findVerdict(endpoint, 'Accepted');
   const url = normalizeURL(endpoint.spec.url);
   if (accepted?.status === 'True' && url !== null) return url;
-  if (accepted) throw new ConsoleError('refused', nameField(accepted.message), { param: 'url' });
+  if (accepted) throw refuseURL(accepted);
   throw new ConsoleError('conflict', 'The operator has not accepted the URL yet: try again in a moment.');
 }

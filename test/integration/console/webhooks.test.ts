@@ -1,4 +1,4 @@
-/** Webhooks, deliveries, the signing secret, buckets: with the operator's and the front's parts played by hand. */
+/** Webhooks, deliveries, the signing secret: with the operator's and the front's parts played by hand. */
 import { expect } from 'chai';
 import { leaseDeliveries, settleDelivery } from '../../../redis/deliveries.ts';
 import { until } from '../../support/redis-client.ts';
@@ -41,6 +41,31 @@ describe("the console's webhooks", function () {
     string,
     [string, string, string]
   >;
+  const WHY = 'spec.url leads to 10.0.0.1, not public';
+  const REFUSED: typeof ACTIVE = {
+    Accepted: ['False', 'InvalidURL', WHY],
+    Active: ['False', 'NotAccepted', WHY],
+  };
+  const listStates = async () =>
+    (await someone.call('GET', `${base}/webhooks`)).body.map(({ name, state }: Record<string, string>) => [
+      name,
+      state,
+    ]);
+  /** The token of somebody who may add endpoints and no more. */
+  const makeAdder = async () => {
+    const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`;
+    const metadata = { name: 'adder' };
+    await console.kube('POST', `/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata });
+    const resources = ['modeldeployments', 'webhookendpoints'];
+    const rules = [{ apiGroups: ['berth.dev'], resources, verbs: ['get', 'list', 'create'] }];
+    await console.kube('POST', `${rbac}/roles`, { metadata, rules });
+    await console.kube('POST', `${rbac}/rolebindings`, {
+      metadata,
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'adder' },
+      subjects: [{ kind: 'ServiceAccount', name: 'adder', namespace }],
+    });
+    return console.makeToken(namespace, 'adder');
+  };
   /** The verdict comes while the console waits for it. */
   const judgeSoon = (name: string, told: typeof ACTIVE) =>
     until(
@@ -62,21 +87,42 @@ describe("the console's webhooks", function () {
       'active',
       ['request.completed', 'request.failed', 'request.canceled'],
     ]);
-    const why = 'spec.url leads to 10.0.0.1, which is not public';
-    const bad = await add('bad', 'https://inside.example', {
-      Accepted: ['False', 'URLNotAllowed', why],
-      Active: ['False', 'NotAccepted', why],
-    });
-    expect([bad.status, bad.body.state, bad.body.message]).to.deep.equal([
-      201,
+    expect(await listStates()).to.deep.equal([['good', 'active']]);
+  });
+
+  it('says in words that the operator refuses a new URL, and leaves no endpoint behind', async () => {
+    const bad = await add('bad', 'https://inside.example', REFUSED);
+    expect(bad.status).to.equal(422);
+    const message = 'The URL leads to 10.0.0.1, not public';
+    expect(bad.body.error).to.include({ code: 'refused', param: 'url', message });
+    expect(await listStates()).to.deep.equal([]);
+    expect((await add('bad', 'https://example.com/hook')).status).to.equal(201);
+  });
+
+  it('keeps a refused endpoint of people who may add but not delete, and shows why', async () => {
+    const person = await console.signIn(await makeAdder());
+    const [answer] = await Promise.all([
+      person.call('POST', `${base}/webhooks`, { name: 'bad', url: 'https://inside.example' }),
+      judgeSoon('bad', REFUSED),
+    ]);
+    expect([answer.status, answer.body.state]).to.deep.equal([201, 'refused']);
+  });
+
+  it('keeps an endpoint whose change was refused, and shows why', async () => {
+    await add('moved', 'https://example.com/hook');
+    const path = `${base}/webhooks/moved`;
+    const [answer] = await Promise.all([
+      someone.call('PATCH', path, { url: 'https://inside.example' }),
+      until(async () => (await read('webhookendpoints', 'moved')).metadata.generation === 2, 'it').then(() =>
+        judge('moved', REFUSED),
+      ),
+    ]);
+    expect([answer.status, answer.body.state, answer.body.message]).to.deep.equal([
+      200,
       'refused',
-      'The URL leads to 10.0.0.1, which is not public',
+      'The URL leads to 10.0.0.1, not public',
     ]);
-    const listed = await someone.call('GET', `${base}/webhooks`);
-    expect(listed.body.map(({ name, state }: Record<string, string>) => [name, state])).to.deep.equal([
-      ['bad', 'refused'],
-      ['good', 'active'],
-    ]);
+    expect(await listStates()).to.deep.equal([['moved', 'refused']]);
   });
 
   it('answers in the words of the API server what it refuses', async () => {
@@ -152,10 +198,13 @@ describe("the console's webhooks", function () {
   });
 
   it('sends no test to a URL that was refused', async () => {
-    const why = 'spec.url leads to 127.0.0.1';
-    await add('bad', 'https://inside.example', { Accepted: ['False', 'URLNotAllowed', why] });
+    await add('bad', 'https://inside.example');
+    await judge('bad', REFUSED);
     const answer = await someone.call('POST', `${base}/webhooks/bad/test`);
-    expect([answer.status, answer.body.error.message]).to.deep.equal([422, 'The URL leads to 127.0.0.1']);
+    expect([answer.status, answer.body.error.message]).to.deep.equal([
+      422,
+      'The URL leads to 10.0.0.1, not public',
+    ]);
     expect((await someone.call('GET', `${base}/deliveries`)).body).to.deep.equal([]);
   });
 
@@ -197,38 +246,5 @@ describe("the console's webhooks", function () {
     ]);
     const { body } = await console.kube('GET', secretPath('berth-signing-secret'));
     expect(Buffer.from(body.data.secret, 'base64').toString()).to.equal('theirs');
-  });
-
-  it("stores a bucket's keys in a Secret that goes with the credential", async () => {
-    const body = {
-      name: 'bucket',
-      bucket: 'results',
-      prefix: 'berth/',
-      accessKeyId: 'AKIA1',
-      secretAccessKey: 's3cr3t',
-    };
-    const made = await someone.call('POST', `${base}/storage-credentials`, body);
-    expect([made.status, made.body.state, made.body.region]).to.deep.equal([201, 'pending', 'us-east-1']);
-    const credential = await read('storagecredentials', 'bucket');
-    const { body: secret } = await console.kube('GET', secretPath(credential.spec.secret));
-    expect(Buffer.from(secret.data.secretAccessKey, 'base64').toString()).to.equal('s3cr3t');
-    expect(secret.metadata.ownerReferences[0].uid).to.equal(credential.metadata.uid);
-    expect(JSON.stringify([made.body, credential])).to.not.contain('s3cr3t');
-    const asked = credential.metadata.annotations['berth.dev/verify'];
-    await someone.call('POST', `${base}/storage-credentials/bucket/verify`);
-    const { metadata } = await read('storagecredentials', 'bucket');
-    expect(Date.parse(metadata.annotations['berth.dev/verify'])).to.be.at.least(Date.parse(asked));
-  });
-
-  it('leaves nothing behind where the console may not write Secrets', async () => {
-    const powerless = await console.start({ tokenPath: '/nonexistent' });
-    const person = console.person(`http://127.0.0.1:${powerless.port}`);
-    person.cookie = someone.cookie;
-    const body = { name: 'bucket', bucket: 'results', accessKeyId: 'AKIA1', secretAccessKey: 's3cr3t' };
-    const answer = await person.call('POST', `${base}/storage-credentials`, body);
-    expect([answer.status, answer.body.error.code]).to.deep.equal([503, 'temporarily_unavailable']);
-    expect((await someone.call('GET', `${base}/storage-credentials`)).body).to.deep.equal([]);
-    // Their session is not what failed.
-    expect((await person.call('GET', '/api/session')).status).to.equal(200);
   });
 });
