@@ -168,13 +168,21 @@ export function readLocalEnvironment(env: Variables): LocalEnvironment {
 }
 
 function readMail(env: Variables): MailerOptions | null {
-  const url = readSecret(secretFolder(env), FRONT_SECRET_FILES.smtpURL, false);
-  if (!url) return null;
-  if (!/^smtps?:$/.test(URL.parse(url)?.protocol ?? ''))
-    throw new EnvironmentError(
-      `${FRONT_SECRET_FILES.smtpURL} of the Secret must be an smtp:// or smtps:// URL`,
-    );
-  return { url, from: readRequired(env, GATEWAY_ENV.mailFrom) };
+  const folder = secretFolder(env);
+  if (!readSecret(folder, FRONT_SECRET_FILES.smtpURL, false)) return null;
+  const readURL = () => readMailURL(folder);
+  // What is wrong from the beginning is told at once.
+  readURL();
+  return { readURL, from: readRequired(env, GATEWAY_ENV.mailFrom) };
+}
+
+/** As the Secret says it now: the kubelet writes its files anew when it changes. Throws EnvironmentError. */
+function readMailURL(folder: string): string {
+  const url = readSecret(folder, FRONT_SECRET_FILES.smtpURL, true);
+  if (url && /^smtps?:$/.test(URL.parse(url)?.protocol ?? '')) return url;
+  throw new EnvironmentError(
+    `${FRONT_SECRET_FILES.smtpURL} of the Secret must be an smtp:// or smtps:// URL`,
+  );
 }
 
 function readCommon(env: Variables, role: GatewayRole): CommonEnvironment {

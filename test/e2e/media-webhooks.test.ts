@@ -58,7 +58,7 @@ describe('webhooks', () => {
     mailServer = await startMailServer(cluster.nodeIP);
     connection = connectRedis({ url: endpoints.redisURL!, name: 'e2e', role: 'operator' });
     await connection.untilUp(10_000);
-    // Fronts read it when they start: another name, and they start anew.
+    // A kubelet takes its time to hand a change on: with another name the fronts start anew.
     const smtpSecretName = `e2e-mail-${mailServer.port}`;
     await apply({
       apiVersion: 'v1',

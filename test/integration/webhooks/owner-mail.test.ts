@@ -46,7 +46,7 @@ describe('mail to the owner of a workspace', () => {
     const listening = smtp.listen(0, '127.0.0.1');
     await once(listening, 'listening');
     const { port } = smtp.server.address() as AddressInfo;
-    mailer = createMailer({ url: `smtp://127.0.0.1:${port}`, from: 'berth@example.com' });
+    mailer = createMailer({ readURL: () => `smtp://127.0.0.1:${port}`, from: 'berth@example.com' });
   });
   beforeEach(() => {
     namespace = `space-${++count}`;
@@ -162,7 +162,7 @@ describe('mail to the owner of a workspace', () => {
 
   it('comes later where the server was not there', async () => {
     await add(1);
-    const away = createMailer({ url: 'smtp://127.0.0.1:1', from: 'berth@example.com' });
+    const away = createMailer({ readURL: () => 'smtp://127.0.0.1:1', from: 'berth@example.com' });
     await run(start(away.send));
     away.close();
     expect(await countWaiting()).to.equal(1);
