@@ -1,9 +1,8 @@
 /** What a gateway's environment says of storage: where results go, and who may sign for them. */
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { GATEWAY_ENV } from '../contract/gateway-environment.ts';
 import { FRONT_SECRET_FILES, SIDECAR_SECRET_FILES } from '../contract/names.ts';
 import type { SpoolOptions } from './storage/spool.ts';
+import { nameSpoolFolder } from './storage/spool-folder.ts';
 import {
   EnvironmentError,
   readFlag,
@@ -100,7 +99,6 @@ function readBucket(env: Variables): BucketEnvironment {
 }
 
 const readSpool = (env: Variables): SpoolOptions => ({
-  // It is emptied at the start, so two programs must never share one.
-  folder: env[GATEWAY_ENV.spoolPath] || join(tmpdir(), `berth-spool-${process.pid}`),
+  folder: env[GATEWAY_ENV.spoolPath] || nameSpoolFolder(),
   mostBytes: readInteger(env, GATEWAY_ENV.spoolBytes, SPOOL_BYTES, MOST_SPOOL_BYTES),
 });

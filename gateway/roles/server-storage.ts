@@ -40,7 +40,8 @@ export async function openServerStorage({
   egress,
   managed = environment.bucket && openBucket(environment.bucket),
 }: ServerStorageOptions): Promise<ServerStorage> {
-  const { masterKey, spool } = environment;
+  const { masterKey } = environment;
+  const spool = await Spool.open(environment.spool);
   const uploader = new Uploader({ egress });
   const stores = new Stores({
     managed,
@@ -52,13 +53,14 @@ export async function openServerStorage({
     stores,
     services: {
       broker: new StoreBroker(stores),
-      spool: await Spool.open(spool),
+      spool,
       uploader,
       requestPrefix: (namespace) => workspacePrefix(masterKey, namespace),
     },
     close: async () => {
       uploader.close();
       stores.close();
+      await spool.close();
     },
   };
 }

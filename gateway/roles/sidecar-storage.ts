@@ -9,7 +9,7 @@ import type { SidecarStorageEnvironment } from '../storage-environment.ts';
 
 export interface SidecarStorage {
   services: StorageServices;
-  close(): void;
+  close(): Promise<void>;
 }
 
 export async function openSidecarStorage(
@@ -18,16 +18,20 @@ export async function openSidecarStorage(
   egress: EgressSettings,
 ): Promise<SidecarStorage> {
   const uploader = new Uploader({ egress });
+  const files = await Spool.open(spool);
   return {
     services: {
       broker: new RemoteBroker({ url, token, namespace }),
-      spool: await Spool.open(spool),
+      spool: files,
       uploader,
       requestPrefix: () => {
         if (requestPrefix !== '') return requestPrefix;
         throw new ApiError('temporarily_unavailable', 'This installation has no storage for results.');
       },
     },
-    close: () => uploader.close(),
+    close: async () => {
+      uploader.close();
+      await files.close();
+    },
   };
 }

@@ -98,7 +98,7 @@ export async function startSidecar(environment: SidecarEnvironment): Promise<Sid
     stop: async () => {
       log.info('ending');
       await endpoint.stop();
-      storage.close();
+      await storage.close();
       await closeAll([admin, metricsServer]);
       await subscription.close();
       await connection.close();

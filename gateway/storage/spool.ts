@@ -4,6 +4,7 @@ import { createWriteStream } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { removeLostSpools } from './spool-folder.ts';
 import { UploadError } from './upload-error.ts';
 
 export interface SpooledFile {
@@ -32,7 +33,13 @@ export class Spool {
   static async open(options: SpoolOptions): Promise<Spool> {
     await rm(options.folder, { recursive: true, force: true });
     await mkdir(options.folder, { recursive: true });
+    await removeLostSpools(options.folder);
     return new Spool(options);
+  }
+
+  /** Removes the folder with all that is in it. */
+  async close(): Promise<void> {
+    await rm(this.#options.folder, { recursive: true, force: true });
   }
 
   /** Bytes of all files that are held. */

@@ -11,7 +11,7 @@ async function* repeat(chunk: Buffer, times: number): AsyncGenerator<Buffer> {
 }
 
 describe('a result on its way is held on disk', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'berth-spool-'));
+  const folder = mkdtempSync(join(tmpdir(), 'berth-held-'));
   let spool: Spool;
   before(async () => {
     spool = await Spool.open({ folder, mostBytes: 64 * MIB });
@@ -59,7 +59,7 @@ describe('a result on its way is held on disk', () => {
   });
 
   it('and what an earlier process left there is removed', async () => {
-    const other = mkdtempSync(join(tmpdir(), 'berth-spool-'));
+    const other = mkdtempSync(join(tmpdir(), 'berth-held-'));
     const left = await Spool.open({ folder: other, mostBytes: MIB });
     await left.hold(repeat(Buffer.from('x'), 1), { mostBytes: MIB });
     await Spool.open({ folder: other, mostBytes: MIB });

@@ -24,7 +24,7 @@ async function* repeat(chunk: Buffer, times: number): AsyncGenerator<Buffer> {
 }
 
 describe('an upload from a sidecar', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'berth-spool-'));
+  const folder = mkdtempSync(join(tmpdir(), 'berth-upload-'));
   let uploader: Uploader;
   let spool: Spool;
   let small: SpooledFile;
