@@ -2,23 +2,33 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { apiKeySpec } from '../../contract/api-key.ts';
-import { objectName } from '../../contract/kubernetes-types.ts';
 import { storageCredentialSpec } from '../../contract/storage-credential.ts';
 import { webhookEndpointSpec } from '../../contract/webhook-endpoint.ts';
 import { ConsoleError } from './error.ts';
+import { FIELD_WORDS } from './field-words.ts';
 
 const LONGEST_TOKEN = 16 * 1024;
 const MAX_BODY_BYTES = 64 * 1024;
 /** From the head of a request to the end of so small a body. */
 const BODY_MS = 15_000;
 
-const name = objectName('Name of the object.').min(1).max(200);
+const name = z
+  .string()
+  .min(1)
+  .max(200)
+  .regex(
+    /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/,
+    'must be lower-case letters, digits, "-" and ".", such as my-name, with a letter or a digit at both ends',
+  );
 
 /** For a path's parameters too. */
 export const namespaceName = z
   .string()
   .max(63)
-  .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, 'must be the name of a namespace');
+  .regex(
+    /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/,
+    'must be the name of a namespace: lower-case letters, digits and "-", such as team-a',
+  );
 
 /** Without what the resource's own defaults would put in: the API server does. */
 const { rpm, tpd, expiresAt } = apiKeySpec.shape;
@@ -94,14 +104,12 @@ export async function readBody<S extends z.ZodType>(
 
 /** The same for what is in the address. */
 export function check<S extends z.ZodType>(value: unknown, schema: S): z.output<S> {
-  const result = schema.safeParse(value);
+  const result = schema.safeParse(value, FIELD_WORDS);
   if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  const field = issue!.code === 'unrecognized_keys' ? issue!.keys[0]! : issue!.path.join('.');
-  const words = issue!.code === 'unrecognized_keys' ? 'is not known here' : issue!.message;
-  throw new ConsoleError('invalid_request_error', `${field || 'The body'}: ${words}`, {
-    param: field || null,
-  });
+  const issue = result.error.issues[0]!;
+  const field = issue.code === 'unrecognized_keys' ? issue.keys[0]! : issue.path.join('.');
+  const subject = field === '' ? 'The body' : `${field}:`;
+  throw new ConsoleError('invalid_request_error', `${subject} ${issue.message}.`, { param: field || null });
 }
 
 function parseJSON(text: string): unknown {

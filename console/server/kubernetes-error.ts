@@ -1,4 +1,4 @@
-/** What the API server refuses, and how people are told: in its own words. */
+/** What the API server refuses, and how people are told: in its own words, by the field. */
 import { z } from 'zod';
 import { ConsoleError, type ConsoleErrorCode } from './error.ts';
 
@@ -17,13 +17,18 @@ export class KubernetesError extends Error {
   readonly reason: string;
   /** The field that it complains of, such as `spec.rpm`. */
   readonly field: string | null;
+  /** What it says of that field; '' if nothing. */
+  readonly fieldWords: string;
 
   constructor(status: number, body: unknown) {
     const { message, reason, details } = kubeStatus.catch({ message: '' }).parse(body);
     super(message || `The API server answered ${status}.`);
     this.status = status;
     this.reason = reason ?? '';
-    this.field = details?.causes[0]?.field ?? null;
+    const cause = details?.causes[0];
+    // What concerns the whole object has the field "<nil>".
+    this.field = cause?.field?.startsWith('<') ? null : (cause?.field ?? null);
+    this.fieldWords = cause?.message ?? '';
   }
 }
 
@@ -36,10 +41,21 @@ const BY_STATUS: Record<number, ConsoleErrorCode> = {
   429: 'rate_limit_exceeded',
 };
 
+/** Without the object and the value, which people have before them; '' where it says nothing of a field. */
+const describeField = ({ field, fieldWords }: KubernetesError): string =>
+  field === null
+    ? ''
+    : fieldWords.replace(/^Invalid value: ("(\\.|[^"\\])*"|[^:]*): /, '').replace(`${field} in body `, '');
+
 /** 401 is not for here: it ends the session. */
-export function translateKubernetesError({ status, message, field }: KubernetesError): ConsoleError {
+export function translateKubernetesError(error: KubernetesError): ConsoleError {
+  const { status, message, field } = error;
   const code = BY_STATUS[status];
-  if (code) return new ConsoleError(code, message, { param: field?.replace(/^spec\./, '') ?? null });
+  if (code) {
+    const param = field?.replace(/^(spec|metadata)\./, '') ?? null;
+    const words = describeField(error);
+    return new ConsoleError(code, words ? `${param}: ${words}` : message, { param });
+  }
   const words = status === 0 ? 'does not answer' : `failed (${status}): ${message.replace(/\.$/, '')}`;
   return new ConsoleError('temporarily_unavailable', `The Kubernetes API server ${words}.`, {
     retryAfter: 5,

@@ -1,5 +1,6 @@
 /** The kinds of objects that the local API knows, each with the schema that the cluster's API server checks. */
 import { z } from 'zod';
+import { FIELD_WORDS } from '../../console/server/field-words.ts';
 import { apiKey } from '../../contract/api-key.ts';
 import { GROUP } from '../../contract/group.ts';
 import { API_VERSION, objectMeta } from '../../contract/kubernetes-types.ts';
@@ -84,7 +85,7 @@ export function parseObject(plural: string, value: object): LocalObject {
     const causes = [{ field: 'metadata.name', message: wrong }];
     throw new StatusError(422, 'Invalid', `${subject} is invalid: metadata.name: ${wrong}`, causes);
   }
-  const parsed = schema.safeParse(value);
+  const parsed = schema.safeParse(value, FIELD_WORDS);
   if (!parsed.success) throw refuseFields(subject, parsed.error.issues);
   const { status: _, ...object } = parsed.data as LocalObject;
   return object;

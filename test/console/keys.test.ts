@@ -55,6 +55,10 @@ describe('the page of API keys', () => {
     const make = async () => {
       await page.getByRole('button', { name: 'New key' }).click();
       await page.getByRole('textbox', { name: 'Name' }).fill('made-twice');
+      await page.getByLabel('Requests a minute').fill('20000000');
+      await page.getByRole('button', { name: 'Create' }).click();
+      await page.getByText('Must be a whole number from 1 to 10,000,000, not 20,000,000.').waitFor();
+      await page.getByLabel('Requests a minute').fill('60');
       await page.getByRole('button', { name: 'Create' }).click();
     };
     await make();

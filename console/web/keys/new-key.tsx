@@ -4,7 +4,7 @@ import { IconAlertTriangle } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import type { NewKey, NewKeyView } from '../../api.ts';
-import { call } from '../call.ts';
+import { call, splitError } from '../call.ts';
 import { Copyable } from '../parts/copyable.tsx';
 import { OBJECT_NAME } from '../parts/object-name.ts';
 import { Fault } from '../parts/page-states.tsx';
@@ -13,7 +13,6 @@ import { EXPIRIES, findExpiry, findFirstDate } from './expiry.ts';
 
 const DEFAULT_RPM = 60;
 const DEFAULT_TPD = 1_000_000;
-/** Of browsers' patterns, which want the hyphen escaped. */
 
 export function NewKeyDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
   const [made, setMade] = useState<NewKeyView | null>(null);
@@ -61,6 +60,7 @@ function KeyForm({ onMade }: { onMade: (made: NewKeyView) => void }) {
       expiresAt: findExpiry(expiry, date, Date.now()),
     });
   };
+  const wrong = splitError(create.error, ['name', 'rpm', 'tpd', 'expiresAt']);
   return (
     <form onSubmit={submit}>
       <Stack>
@@ -73,6 +73,7 @@ function KeyForm({ onMade }: { onMade: (made: NewKeyView) => void }) {
           title="Small letters, digits and hyphens"
           maxLength={200}
           required
+          error={wrong.fields.name}
           data-autofocus
         />
         <Group grow align="flex-end">
@@ -80,6 +81,7 @@ function KeyForm({ onMade }: { onMade: (made: NewKeyView) => void }) {
             label="Requests a minute"
             value={rpm}
             onChange={setRPM}
+            error={wrong.fields.rpm}
             min={1}
             allowDecimal={false}
             thousandSeparator=" "
@@ -89,6 +91,7 @@ function KeyForm({ onMade }: { onMade: (made: NewKeyView) => void }) {
             label="Tokens a day"
             value={tpd}
             onChange={setTPD}
+            error={wrong.fields.tpd}
             min={1}
             allowDecimal={false}
             thousandSeparator=" "
@@ -102,6 +105,7 @@ function KeyForm({ onMade }: { onMade: (made: NewKeyView) => void }) {
             value={expiry}
             onChange={(chosen) => setExpiry(chosen ?? 'never')}
             allowDeselect={false}
+            error={wrong.fields.expiresAt}
           />
           {expiry === 'date' && (
             <TextInput
@@ -114,7 +118,7 @@ function KeyForm({ onMade }: { onMade: (made: NewKeyView) => void }) {
             />
           )}
         </Group>
-        {create.error && <Fault error={create.error} />}
+        {wrong.rest && <Fault error={wrong.rest} />}
         <Group justify="flex-end">
           <Button type="submit" loading={create.isPending}>
             Create

@@ -212,7 +212,7 @@ describe("the API to make run's objects", () => {
     status: number,
     words: RegExp,
   ][] = [
-    ['a field out of range', 'POST', `${OWN}/apikeys`, key({ rpm: 0 }), 422, /spec\.rpm/],
+    ['a field out of range', 'POST', `${OWN}/apikeys`, key({ rpm: 0 }), 422, /spec\.rpm: must be a whole/],
     ['a name in capitals', 'POST', `${OWN}/apikeys`, key({}, 'Mine'), 422, /metadata\.name/],
     ['no name', 'POST', `${OWN}/apikeys`, { spec: {} }, 422, /metadata\.name/],
     ['a second Workspace', 'POST', `${OWN}/workspaces`, { metadata: { name: 'two' } }, 422, /one Workspace/],

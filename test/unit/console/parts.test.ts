@@ -94,11 +94,48 @@ describe("what the API server refuses, in the console's envelope", () => {
     message,
     details: field && { causes: [{ field }] },
   });
+  /** As API servers say it. */
+  const invalid = (field: string, cause: string) => ({
+    message: `APIKey.berth.dev "x" is invalid: ${field}: ${cause}`,
+    reason: 'Invalid',
+    details: { causes: [{ field, message: cause }] },
+  });
   const TABLE: [number, unknown, string, string, string | null][] = [
     [403, status('is forbidden'), 'permission_denied', 'is forbidden', null],
     [404, status('not found'), 'not_found', 'not found', null],
     [409, status('already exists'), 'conflict', 'already exists', null],
     [422, status('spec.rpm: Invalid value', 'spec.rpm'), 'refused', 'spec.rpm: Invalid value', 'rpm'],
+    [
+      422,
+      invalid('spec.rpm', 'Invalid value: 0: spec.rpm in body should be greater than or equal to 1'),
+      'refused',
+      'rpm: should be greater than or equal to 1',
+      'rpm',
+    ],
+    [
+      422,
+      invalid(
+        'spec.region',
+        'Invalid value: "eu: \\"x\\"": must be the name of a region such as eu-central-1',
+      ),
+      'refused',
+      'region: must be the name of a region such as eu-central-1',
+      'region',
+    ],
+    [
+      422,
+      invalid('metadata.name', 'must be lower-case letters'),
+      'refused',
+      'name: must be lower-case letters',
+      'name',
+    ],
+    [
+      422,
+      invalid('<nil>', 'Invalid value: "": "spec" must validate one and only one schema'),
+      'refused',
+      'APIKey.berth.dev "x" is invalid: <nil>: Invalid value: "": "spec" must validate one and only one schema',
+      null,
+    ],
     [
       0,
       status('connect ECONNREFUSED'),

@@ -1,0 +1,112 @@
+/** What people read of a field that the console's API does not take. */
+import { expect } from 'chai';
+import { z } from 'zod';
+import {
+  check,
+  keyChangeBody,
+  namespaceName,
+  newKeyBody,
+  newStorageCredentialBody,
+  newWebhookBody,
+  signInBody,
+  webhookChangeBody,
+} from '../../../console/server/bodies.ts';
+
+describe("a field that the console's API does not take", () => {
+  const key = { name: 'app' };
+  const hook = { name: 'hook', url: 'https://example.com' };
+  const bucket = { name: 'b', bucket: 'results', accessKeyId: 'id', secretAccessKey: 'key' };
+  const RPM = 'a whole number from 1 to 10,000,000';
+  const NAME =
+    'must be lower-case letters, digits, "-" and ".", such as my-name, with a letter or a digit at both ends';
+  const TIME = 'a date and time such as 2030-12-31T23:00:00Z';
+  type Row = [schema: z.ZodType, body: unknown, words: string];
+  const TABLE: Row[] = [
+    [newKeyBody, {}, 'name: must be given, as text of 1 to 200 characters.'],
+    [newKeyBody, { name: '' }, 'name: must be text of 1 to 200 characters, not 0.'],
+    [newKeyBody, { name: 'x'.repeat(201) }, 'name: must be text of 1 to 200 characters, not 201.'],
+    [newKeyBody, { name: 7 }, 'name: must be text of 1 to 200 characters, not a number.'],
+    [newKeyBody, { name: 'My key' }, `name: ${NAME}.`],
+    [newKeyBody, { name: 'a..b' }, `name: ${NAME}.`],
+    [newKeyBody, { ...key, rpm: 0 }, `rpm: must be ${RPM}, not 0.`],
+    [newKeyBody, { ...key, rpm: 20_000_000 }, `rpm: must be ${RPM}, not 20,000,000.`],
+    [newKeyBody, { ...key, rpm: 1.5 }, `rpm: must be ${RPM}, not 1.5.`],
+    [newKeyBody, { ...key, rpm: 1e300 }, `rpm: must be ${RPM}, not 1e+300.`],
+    [newKeyBody, { ...key, rpm: null }, `rpm: must be ${RPM}, not null.`],
+    [newKeyBody, { ...key, rpm: '60' }, `rpm: must be ${RPM}, not "60".`],
+    [newKeyBody, { ...key, tpd: -1 }, 'tpd: must be a whole number from 1 to 1,000,000,000,000, not -1.'],
+    [newKeyBody, { ...key, expiresAt: 'soon' }, `expiresAt: must be ${TIME}, not "soon".`],
+    [newKeyBody, { ...key, expiresAt: '2001-01-01T00:00:00Z' }, 'expiresAt: must be in the future.'],
+    [newKeyBody, { ...key, admin: 1 }, 'admin: is not known here: there are name, rpm, tpd, expiresAt.'],
+    [newKeyBody, [], 'The body must be an object, not a list.'],
+    [keyChangeBody, {}, 'disabled: must be given, as true or false.'],
+    [keyChangeBody, { disabled: 'yes' }, 'disabled: must be true or false, not "yes".'],
+    [newWebhookBody, { name: 'hook' }, 'url: must be given, as text of 1 to 2,048 characters.'],
+    [newWebhookBody, { ...hook, eventTypes: [] }, 'eventTypes: must be a list of 1 to 3, not of 0.'],
+    [
+      newWebhookBody,
+      { ...hook, eventTypes: ['request.lost'] },
+      'eventTypes.0: must be one of request.completed, request.failed, request.canceled, not "request.lost".',
+    ],
+    [newWebhookBody, { ...hook, eventTypes: 'all' }, 'eventTypes: must be a list of 1 to 3, not "all".'],
+    [webhookChangeBody, { reEnable: false }, 'reEnable: must be true, not false.'],
+    [
+      newStorageCredentialBody,
+      { ...bucket, bucket: 'My bucket' },
+      'bucket: must be the name of a bucket: lower-case letters, digits, dots and hyphens.',
+    ],
+    [
+      newStorageCredentialBody,
+      { ...bucket, bucket: 'ab' },
+      'bucket: must be text of 3 to 63 characters, not 2.',
+    ],
+    [
+      newStorageCredentialBody,
+      { ...bucket, secretAccessKey: '' },
+      'secretAccessKey: must be text of 1 to 1,024 characters, not 0.',
+    ],
+    [
+      newStorageCredentialBody,
+      { ...bucket, prefix: 'x'.repeat(600) },
+      'prefix: must be text of at most 512 characters, not 600.',
+    ],
+    [signInBody, { token: 'a b' }, 'token: must be one bearer token, without spaces.'],
+    [signInBody, { token: '' }, 'token: must be a bearer token.'],
+    [
+      signInBody,
+      { token: 't', namespace: 'Team' },
+      'namespace: must be the name of a namespace: lower-case letters, digits and "-", such as team-a.',
+    ],
+    [
+      z.object({ state: z.enum(['', 'failed']) }),
+      { state: ['a'] },
+      'state: must be one of failed, not a list.',
+    ],
+    [z.object({ from: z.number() }), { from: {} }, 'from: must be a number, not an object.'],
+    [z.object({ from: z.int().min(3) }), { from: 2 }, 'from: must be a whole number of at least 3, not 2.'],
+    [z.object({ from: z.int().max(3) }), { from: 4 }, 'from: must be a whole number of at most 3, not 4.'],
+    [
+      z.object({ from: z.string().min(3) }),
+      { from: '' },
+      'from: must be text of at least 3 characters, not 0.',
+    ],
+    [z.object({ by: z.record(z.string(), z.string()) }), { by: 1 }, 'by: must be an object, not 1.'],
+    [z.object({ code: z.string().regex(/^[ab]$/) }), { code: 'c' }, 'code: must match ^[ab]$.'],
+    [namespaceName, 'x'.repeat(64), 'The body must be text of at most 63 characters, not 64.'],
+  ];
+  for (const [schema, body, words] of TABLE)
+    it(`is told of in words: ${words.slice(0, 90)}`, () => {
+      expect(() => check(body, schema))
+        .to.throw()
+        .with.property('message', words);
+    });
+
+  it('is not repeated where it may be a secret', () => {
+    const long = `${'s'.repeat(1_100)}`;
+    for (const secretAccessKey of [long, 'two words'])
+      expect(() => check({ ...bucket, secretAccessKey }, newStorageCredentialBody))
+        .to.throw()
+        .with.property('message')
+        .that.does.not.include(secretAccessKey);
+  });
+});
