@@ -25,6 +25,13 @@ const parameters = z
     'Request parameters that the model applies beyond prompt, n and size; others are accepted and ignored.',
   );
 
+/** A model that listed it without a range would not take it, since the range is told with it. */
+const rangedSteps = cel({
+  rule: "!has(self.parameters) || !('num_inference_steps' in self.parameters) || has(self.steps)",
+  message: 'the parameter num_inference_steps needs steps: {min, max, default}',
+  fieldPath: '.steps',
+});
+
 export const imageModel = z
   .object({
     sizes: z.array(dimensions).min(1).max(100).default(['1024x1024']).describe('Supported sizes.'),
@@ -36,7 +43,7 @@ export const imageModel = z
     parameters,
     steps: steps.optional(),
   })
-  .describe('What an image model takes.');
+  .meta({ description: 'What an image model takes.', ...rangedSteps });
 export type ImageModel = z.infer<typeof imageModel>;
 
 export const videoModel = z
@@ -54,5 +61,5 @@ export const videoModel = z
     parameters,
     steps: steps.optional(),
   })
-  .describe('What a video model takes.');
+  .meta({ description: 'What a video model takes.', ...rangedSteps });
 export type VideoModel = z.infer<typeof videoModel>;
