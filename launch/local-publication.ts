@@ -23,13 +23,10 @@ import {
 import { readDeployments } from '../redis/published.ts';
 import { type Child, readLogTail } from './child-process.ts';
 import { sealCredential, type VerifiedCredential } from './local-credentials.ts';
-import { deriveLocalKey, deriveLocalSigningSecret, LOOPBACK, type LocalPlan } from './local-plan.ts';
+import { deriveLocalSigningSecret, LOOPBACK, type LocalPlan } from './local-plan.ts';
 import type { Manifests, Secret } from './manifests.ts';
 
 const REDIS_START_MS = 15_000;
-/** The launcher's own keys are for tests and tools: no limit that these would meet. */
-const LOCAL_RPM = 100_000;
-const LOCAL_TPD = 1_000_000_000;
 
 export interface LocalPublication {
   plan: LocalPlan;
@@ -80,7 +77,7 @@ export async function publishNamespace(
     },
   });
   await publishEndpoints(redis, namespace, listWebhooks(manifests, namespace));
-  await publishApiKeys(redis, namespace, listKeys(manifests, namespace, masterKey));
+  await publishApiKeys(redis, namespace, listKeys(manifests, namespace));
   const sealed = credentials.map((credential) => sealCredential(credential, masterKey));
   await publishCredentials(redis, namespace, sealed);
   await publishRequestPrefix(redis, workspacePrefix(masterKey, namespace));
@@ -115,15 +112,8 @@ function findCredit(manifests: Manifests, namespace: string): number | null {
   return workspace?.spec.credit === undefined ? null : parseAmount(workspace.spec.credit);
 }
 
-function listKeys(manifests: Manifests, namespace: string, masterKey: string): Map<string, PublishedKey> {
+function listKeys(manifests: Manifests, namespace: string): Map<string, PublishedKey> {
   const keys = new Map<string, PublishedKey>();
-  keys.set(hashApiKey(deriveLocalKey(masterKey, namespace)), {
-    n: 'local',
-    rpm: LOCAL_RPM,
-    tpd: LOCAL_TPD,
-    exp: 0,
-    off: 0,
-  });
   for (const { metadata, spec } of manifests.apiKeys) {
     if (metadata.namespace !== namespace) continue;
     const made = findText(

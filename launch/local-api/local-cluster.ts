@@ -5,13 +5,19 @@ import { SIGNING_SECRET_FIELD, SIGNING_SECRET_NAME } from '../../contract/names.
 import type { RedisClient } from '../../redis/client.ts';
 import type { LocalCredential, VerifiedCredential } from '../local-credentials.ts';
 import { LOCAL_EGRESS } from '../local-gateway.ts';
-import { deriveLocalSigningSecret, LOOPBACK, type LocalPlan } from '../local-plan.ts';
+import { deriveLocalKey, deriveLocalSigningSecret, LOOPBACK, type LocalPlan } from '../local-plan.ts';
 import { findSigningSecret } from '../local-publication.ts';
 import type { Manifests } from '../manifests.ts';
 import { startLocalAPI } from './local-api-server.ts';
 import { LocalOperator } from './local-operator.ts';
 import { ObjectStore } from './object-store.ts';
-import { giveCredential, giveManifests, giveSecret, listManifests } from './stored-manifests.ts';
+import {
+  giveCredential,
+  giveLocalKey,
+  giveManifests,
+  giveSecret,
+  listManifests,
+} from './stored-manifests.ts';
 
 /** In the state folder: what was written, by `make key` and the console. */
 const OBJECTS_FILE = 'objects.json';
@@ -44,8 +50,9 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
   const store = new ObjectStore(join(folder, OBJECTS_FILE));
   giveManifests(store, manifests);
   for (const example of examples) giveCredential(store, example);
-  store.restore();
   const namespaces = [...new Set(plan.deployments.map(({ config }) => config.namespace))].sort();
+  for (const namespace of namespaces) giveLocalKey(store, namespace, deriveLocalKey(masterKey, namespace));
+  store.restore();
   for (const namespace of namespaces) {
     if (store.find('secrets', namespace, SIGNING_SECRET_NAME)) continue;
     const texts = { [SIGNING_SECRET_FIELD]: deriveLocalSigningSecret(masterKey, namespace) };

@@ -1,10 +1,16 @@
 /** Between the files of `make run` and the objects that its API serves. */
+import { hashApiKey } from '../../contract/identity.ts';
 import { API_VERSION } from '../../contract/kubernetes-types.ts';
 import { LABELS, MANAGED_BY } from '../../contract/names.ts';
 import type { LocalCredential } from '../local-credentials.ts';
 import type { Manifests, Secret } from '../manifests.ts';
 import type { ObjectStore } from './object-store.ts';
-import type { LocalObject } from './resources.ts';
+import { type LocalObject, parseObject } from './resources.ts';
+
+const LOCAL_KEY_NAME = 'make-run';
+/** For tests and tools: no limit that these would meet. */
+const LOCAL_RPM = 100_000;
+const LOCAL_TPD = 1_000_000_000;
 
 const PLURALS = {
   modeldeployments: 'deployments',
@@ -41,6 +47,17 @@ export function giveCredential(store: ObjectStore, credential: LocalCredential):
   const spec = { id, ...(endpoint && { endpoint }), region, bucket, prefix, pathStyle, secret };
   const metadata = { namespace, name, uid: '', generation: 0 };
   store.give('storagecredentials', { apiVersion: API_VERSION, kind: 'StorageCredential', metadata, spec });
+}
+
+/** The key of what the launcher prints. Throws where the files have another of its name. */
+export function giveLocalKey(store: ObjectStore, namespace: string, key: string): void {
+  const metadata = { namespace, name: LOCAL_KEY_NAME, uid: '', generation: 0 };
+  if (store.find('apikeys', namespace, LOCAL_KEY_NAME))
+    throw new Error(
+      `APIKey/${LOCAL_KEY_NAME} in ${namespace}: make run makes one of that name: rename yours`,
+    );
+  const spec = { sha256: hashApiKey(key), rpm: LOCAL_RPM, tpd: LOCAL_TPD };
+  store.give('apikeys', parseObject('apikeys', { apiVersion: API_VERSION, kind: 'APIKey', metadata, spec }));
 }
 
 /** All that there is now, as the files would say it. */
