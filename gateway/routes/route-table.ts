@@ -5,7 +5,7 @@ export interface Route {
   /** Label of metrics. */
   name: string;
   method: 'GET' | 'POST' | 'DELETE';
-  /** May hold one `{name}`, which takes the rest of the path up to what follows it. */
+  /** May hold one `{name}`, which stands for one segment; `{model}` for several, as ids of models have them. */
   path: string;
   /** Kinds of deployment that serve it; null = all. */
   kinds: readonly ModelKind[] | null;
@@ -27,6 +27,7 @@ export interface RouteMatch {
 interface Pattern {
   before: string;
   after: string;
+  hasSlashes: boolean;
   methods: Map<string, Route>;
 }
 
@@ -43,10 +44,11 @@ export class RouteTable {
   match(path: string): RouteMatch | null {
     const fixed = this.#fixed.get(path);
     if (fixed) return fixed;
-    for (const { before, after, methods } of this.#patterns) {
+    for (const { before, after, hasSlashes, methods } of this.#patterns) {
       if (!path.startsWith(before) || !path.endsWith(after)) continue;
       const parameter = path.slice(before.length, path.length - after.length);
-      if (parameter !== '') return { methods, parameter };
+      if (parameter === '' || (!hasSlashes && parameter.includes('/'))) continue;
+      return { methods, parameter };
     }
     return null;
   }
@@ -67,7 +69,7 @@ export class RouteTable {
     const pattern = this.#patterns.find((known) => known.before === before && known.after === after);
     if (pattern) return pattern.methods;
     const methods = new Map<string, Route>();
-    this.#patterns.push({ before: before!, after, methods });
+    this.#patterns.push({ before: before!, after, hasSlashes: path.includes('{model}'), methods });
     return methods;
   }
 }

@@ -12,12 +12,11 @@ const ALL = [
   { ...text, name: 'completions', path: '/v1/completions', kinds: ['LLM'] },
   { ...text, name: 'embeddings', path: '/v1/embeddings', kinds: ['Embedding'] },
   { ...models, name: 'models', path: '/v1/models' },
-  { ...models, name: 'model', path: '/v1/models/{id}' },
+  { ...models, name: 'model', path: '/v1/models/{model}' },
   { ...media, name: 'image_generations', path: '/v1/images/generations', kinds: ['Image'] },
   { ...media, name: 'image_edits', path: '/v1/images/edits', kinds: ['Image'] },
   { ...media, name: 'videos', path: '/v1/videos', kinds: ['Video'] },
   { ...media, name: 'video_generations', path: '/v1/videos/generations', kinds: ['Video'] },
-  // Before what follows, since a pattern takes the rest of a path.
   { ...records, name: 'video_content', method: 'GET', path: '/v1/videos/{id}/content' },
   { ...records, name: 'video', method: 'GET', path: '/v1/videos/{id}' },
   { ...records, name: 'video_delete', method: 'DELETE', path: '/v1/videos/{id}' },
