@@ -9,6 +9,8 @@ const LONGEST_SHOWN = 40;
 export interface Range {
   min?: number;
   max?: number;
+  /** Completes "must be …", in the place of the range. */
+  allowed?: string;
 }
 
 /** Each method throws ApiError with `param` for a value of the wrong type. Null is absent, in a form '' too. */
@@ -33,16 +35,18 @@ export class FieldReader {
     return this.#find(name) !== undefined;
   }
 
-  text(name: string): string | undefined {
+  /** `allowed`, here and below, completes "must be …" where more is known than the type. */
+  text(name: string, allowed = 'a string'): string | undefined {
     const value = this.#find(name);
     if (value === undefined || typeof value === 'string') return value;
-    throw refuse(name, 'a string', value);
+    throw refuse(name, allowed, value);
   }
 
   /** One that is not empty. */
-  requireText(name: string): string {
-    const value = this.text(name);
-    if (value === undefined || value.trim() === '') throw requireField(name, 'a string that is not empty');
+  requireText(name: string, allowed?: string): string {
+    const value = this.text(name, allowed);
+    if (value === undefined || value.trim() === '')
+      throw requireField(name, allowed ?? 'a string that is not empty');
     return value;
   }
 
@@ -53,17 +57,20 @@ export class FieldReader {
     throw refuse(name, 'a number above 0', this.#find(name));
   }
 
-  number(name: string): number | undefined {
+  number(name: string, allowed = 'a number'): number | undefined {
     const value = this.#number(name);
     if (value === undefined || isNumber(value)) return value;
-    throw refuse(name, 'a number', this.#find(name));
+    throw refuse(name, allowed, this.#find(name));
   }
 
   /** Exact ones only; both ends of the range belong to it. */
-  integer(name: string, { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER }: Range = {}) {
+  integer(
+    name: string,
+    { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER, allowed }: Range = {},
+  ): number | undefined {
     const value = this.#number(name);
     if (value === undefined || (Number.isSafeInteger(value) && value >= min && value <= max)) return value;
-    throw refuse(name, describeRange(min, max), this.#find(name));
+    throw refuse(name, allowed ?? describeRange(min, max), this.#find(name));
   }
 
   choice<Name extends string>(name: string, choices: readonly Name[]): Name | undefined {

@@ -3,7 +3,14 @@ import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import { ApiError } from '../error-response.ts';
 import type { ImageParameters } from '../queue/job.ts';
 import type { FieldReader } from './field-reader.ts';
-import { checkModel, chooseDefault, listSizes, readCommonParameters, readPrompt } from './order-fields.ts';
+import {
+  checkModel,
+  chooseDefault,
+  listSizes,
+  readCommonParameters,
+  readModel,
+  readPrompt,
+} from './order-fields.ts';
 import { listImageExtras } from './supported-parameters.ts';
 
 const USUAL_SIZE = '1024x1024';
@@ -25,10 +32,11 @@ export function readImageParameters(
   const model = config.image!;
   const { promptCharacters, imagesPerRequest } = config.limits;
   const extras = listImageExtras(model);
-  const given = fields.requireText('model');
+  const given = readModel(fields, config);
   const prompt = readPrompt(fields, config.limits);
   const n = fields.integer('n', { min: 1, max: imagesPerRequest }) ?? 1;
-  const size = fields.text('size') ?? chooseDefault(model.sizes, USUAL_SIZE);
+  const size =
+    fields.text('size', `one of ${listSizes(model.sizes)}`) ?? chooseDefault(model.sizes, USUAL_SIZE);
   const responseFormat = fields.choice('response_format', RESPONSE_FORMATS) ?? 'url';
   const common = readCommonParameters(fields, extras, { steps: model.steps, promptCharacters });
   const guidanceScale = extras.includes('guidance_scale') ? fields.number('guidance_scale') : undefined;

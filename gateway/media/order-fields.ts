@@ -4,6 +4,9 @@ import { ApiError } from '../error-response.ts';
 import type { FieldReader } from './field-reader.ts';
 import type { Extra } from './supported-parameters.ts';
 
+export const readModel = (fields: FieldReader, { modelId }: Pick<GatewayConfig, 'modelId'>): string =>
+  fields.requireText('model', `"${modelId}", the model of this deployment`);
+
 /** Once all fields were read. Throws ApiError with 404 for another model than the deployment's. */
 export function checkModel(given: string, { modelId }: Pick<GatewayConfig, 'modelId'>): void {
   if (given === modelId) return;

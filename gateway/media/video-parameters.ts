@@ -4,7 +4,14 @@ import type { VideoModel } from '../../contract/model-media.ts';
 import { ApiError } from '../error-response.ts';
 import type { VideoParameters } from '../queue/job.ts';
 import { type FieldReader, requireField } from './field-reader.ts';
-import { checkModel, chooseDefault, listSizes, readCommonParameters, readPrompt } from './order-fields.ts';
+import {
+  checkModel,
+  chooseDefault,
+  listSizes,
+  readCommonParameters,
+  readModel,
+  readPrompt,
+} from './order-fields.ts';
 import { listVideoExtras } from './supported-parameters.ts';
 
 const USUAL_RESOLUTION = '720x1280';
@@ -64,15 +71,16 @@ function read(fields: FieldReader, config: VideoConfig, source: Source): VideoRe
   const model = config.video!;
   const { resolutions, native } = model;
   const extras = listVideoExtras(model);
-  const given = fields.requireText('model');
+  const given = readModel(fields, config);
   const prompt = readPrompt(fields, config.limits);
-  const seconds = fields.positive(source.seconds);
-  const resolution = fields.text(source.size);
-  if (source.areRequired && seconds === undefined) throw requireField('seconds', 'a number of seconds');
-  if (source.areRequired && resolution === undefined)
-    throw requireField('size', `one of ${listSizes(resolutions)}`);
+  const duration = native ? describeDuration(native) : 'a number above 0';
+  const seconds = native ? fields.number(source.seconds, duration) : fields.positive(source.seconds);
+  const listed = `one of ${listSizes(resolutions)}`;
+  const resolution = fields.text(source.size, listed);
+  if (source.areRequired && seconds === undefined) throw requireField('seconds', duration);
+  if (source.areRequired && resolution === undefined) throw requireField('size', listed);
   const fps = extras.includes('fps')
-    ? fields.integer('fps', native ? {} : { min: 1, max: MAX_FPS })
+    ? fields.integer('fps', native ? { allowed: describeRate(native) } : { min: 1, max: MAX_FPS })
     : undefined;
   const common = readCommonParameters(fields, extras, {
     steps: model.steps,
@@ -128,26 +136,27 @@ interface Clip {
   frames: number;
 }
 
+type Native = NonNullable<VideoModel['native']>;
+
+const describeDuration = ({ seconds }: Native): string =>
+  `within ${TOLERANCE_SECONDS} s of ${seconds}, the only duration of this model`;
+
+const describeRate = ({ fps }: Native): string => `${fps}, the only frame rate of this model`;
+
 /** The clip is the model's own, as near as the request has to come to it. */
-function matchNative(
-  { seconds, fps }: Wanted,
-  native: NonNullable<VideoModel['native']>,
-  param: string,
-): Clip {
+function matchNative({ seconds, fps }: Wanted, native: Native, param: string): Clip {
   // What decimal fractions lose in binary is no difference.
   const isNear = Math.abs((seconds ?? native.seconds) - native.seconds) <= TOLERANCE_SECONDS + 1e-9;
   if (!isNear)
     throw new ApiError(
       'duration_mismatch',
-      `\`${param}\` must be within ${TOLERANCE_SECONDS} s of ${native.seconds}, the only duration of this model, not ${seconds}.`,
+      `\`${param}\` must be ${describeDuration(native)}, not ${seconds}.`,
       { param },
     );
   if ((fps ?? native.fps) !== native.fps)
-    throw new ApiError(
-      'fps_mismatch',
-      `\`fps\` must be ${native.fps}, the only frame rate of this model, not ${fps}.`,
-      { param: 'fps' },
-    );
+    throw new ApiError('fps_mismatch', `\`fps\` must be ${describeRate(native)}, not ${fps}.`, {
+      param: 'fps',
+    });
   return { ...native, frames: Math.max(1, Math.round(native.seconds * native.fps)) };
 }
 

@@ -39,6 +39,16 @@ describe('image parameters', () => {
       expect(read(change).parameters.steps).to.equal(expected);
     });
 
+  const hints: [object, string][] = [
+    [{ model: null }, '"berth/chat", the model of this deployment'],
+    [{ model: 5 }, '"berth/chat", the model of this deployment'],
+    [{ size: 1024 }, 'one of 1024x1024'],
+  ];
+  for (const [change, hint] of hints)
+    it(`tells who sends ${JSON.stringify(change)} what is possible`, () => {
+      expect(raise(() => read(change)).message).to.contain(hint);
+    });
+
   it('leaves the steps to the engine where the model gives no range', () => {
     expect(read({ steps: 5 }, model()).parameters).to.not.have.property('steps');
   });

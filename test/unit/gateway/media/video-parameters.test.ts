@@ -83,6 +83,8 @@ describe('video parameters', () => {
     ['5.61', '422 duration_mismatch'],
     ['0.001', '422 duration_mismatch'],
     ['1e9', '422 duration_mismatch'],
+    ['0', '422 duration_mismatch'],
+    ['-5.1', '422 duration_mismatch'],
   ];
   for (const [seconds, expected] of durations)
     it(`judges ${seconds} s of a model of 5.1 s: ${expected}`, () => {
@@ -112,6 +114,18 @@ describe('video parameters', () => {
     const model = describeVideo({ native: { seconds: 5, fps: 16 }, parameters: [] });
     expect(refuse(() => generate({ fps: 24 }, model))).to.equal('422 fps_mismatch');
   });
+
+  const hints: [object, string][] = [
+    [{ model: undefined }, 'berth/chat'],
+    [{ model: 5 }, 'berth/chat'],
+    [{ resolution: 720 }, '96x96, 480x832, 720x1280, 1280x720'],
+    [{ duration: 'long' }, 'within 0.5 s of 5.1'],
+    [{ fps: 'fast' }, '16, the only frame rate'],
+  ];
+  for (const [change, hint] of hints)
+    it(`tells who sends ${JSON.stringify(change)} what is possible`, () => {
+      expect(() => generate(change, pinned)).to.throw(ApiError, hint);
+    });
 
   it('gives a pinned model its own clip, and tells its duration', () => {
     expect(generate({ duration: 5.5 }, pinned)).to.deep.equal({
