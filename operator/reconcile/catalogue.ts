@@ -5,7 +5,7 @@ import type { ModelDeployment } from '../../contract/model-deployment.ts';
 import { parseAmount } from '../../contract/quantity.ts';
 import { WORKSPACE_NAME, workspace } from '../../contract/workspace.ts';
 import type { Catalogue, DeploymentName, PublishedDeployment } from '../publish/catalogue.ts';
-import { isReady } from '../status/pod-findings.ts';
+import { isServing } from '../status/pod-findings.ts';
 import { BY_MODEL, type ClusterView } from './cluster-view.ts';
 import type { CredentialIndex } from './credential-index.ts';
 import type { EndpointIndex } from './endpoint-index.ts';
@@ -58,7 +58,7 @@ export function createCatalogue(sources: CatalogueSources): Catalogue {
       const parsed = models.get(key);
       if (!parsed?.ok || models.isWithdrawn(key)) return undefined;
       const pods = view.pods.byIndex(BY_MODEL, key) as unknown as V1Pod[];
-      const addresses = pods.filter(isReady).map(({ status }) => status?.podIP);
+      const addresses = pods.filter(isServing).map(({ status }) => status?.podIP);
       return {
         config: buildGatewayConfig(parsed.value),
         host: hostOf(parsed.value, key),

@@ -14,16 +14,20 @@ export type Family = (typeof FAMILIES)[number];
 /** The fronts that can answer now, by address family. */
 export type Fronts = Record<Family, readonly { address: string; nodeName?: string }[]>;
 
-/** Reads the slices of the front's Service: ready and not leaving, in a stable order. */
+/**
+ * Reads the slices of the front's Service: ready and not leaving, in a stable order. Where none is ready, those that are
+ * not: an empty slice helps nobody, and after an outage of the API server fronts serve before they count as ready again.
+ */
 export function collectFronts(slices: readonly Wire<V1EndpointSlice>[]): Fronts {
   const collect = (family: Family) => {
+    const staying = slices
+      .filter(({ addressType }) => addressType === family)
+      .flatMap(({ endpoints }) => endpoints ?? [])
+      .filter(({ conditions }) => conditions?.terminating !== true);
+    const ready = staying.filter(({ conditions }) => conditions?.ready !== false);
     const found = new Map<string, { address: string; nodeName?: string }>();
-    for (const slice of slices.filter(({ addressType }) => addressType === family)) {
-      for (const { addresses, conditions, nodeName } of slice.endpoints ?? []) {
-        if (conditions?.ready === false || conditions?.terminating === true) continue;
-        for (const address of addresses) found.set(address, nodeName ? { address, nodeName } : { address });
-      }
-    }
+    for (const { addresses, nodeName } of ready.length > 0 ? ready : staying)
+      for (const address of addresses) found.set(address, nodeName ? { address, nodeName } : { address });
     return [...found.values()].sort((a, b) => (a.address < b.address ? -1 : 1));
   };
   return { IPv4: collect('IPv4'), IPv6: collect('IPv6') };

@@ -48,9 +48,17 @@ const START_REASONS = new Set([
 ]);
 const MAX_LOG = 800;
 
-export const isReady = (pod: V1Pod): boolean =>
+const hasOneOf = (pod: V1Pod, types: readonly string[]): boolean =>
   pod.metadata?.deletionTimestamp === undefined &&
-  (pod.status?.conditions ?? []).some(({ type, status }) => type === 'Ready' && status === 'True');
+  (pod.status?.conditions ?? []).some(({ type, status }) => types.includes(type) && status === 'True');
+
+export const isReady = (pod: V1Pod): boolean => hasOneOf(pod, ['Ready']);
+
+/**
+ * Whether it may be tried: the node controller takes `Ready` back, and nothing else, from the pods of a node that it has
+ * lost sight of. After an outage of the API server that is every node, and all pods still serve.
+ */
+export const isServing = (pod: V1Pod): boolean => hasOneOf(pod, ['Ready', 'ContainersReady']);
 
 export function inspectPod(pod: V1Pod, gpuResource: string): PodFindings {
   const init = pod.status?.initContainerStatuses ?? [];

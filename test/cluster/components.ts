@@ -59,6 +59,8 @@ const COMPONENTS: Component[] = [
       `--cluster-signing-key-file=${stateFolder}/pki/ca.key`,
       '--use-service-account-credentials',
       '--leader-elect=false',
+      // Elsewhere an outage of the API server costs it its lease: restarted, it gives nodes their time once more.
+      '--node-monitor-grace-period=3m',
     ],
   },
   {

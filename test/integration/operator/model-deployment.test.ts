@@ -89,6 +89,30 @@ describe('reconciling a ModelDeployment', function () {
     await until(async () => (await cluster.frontAddresses(namespace, 'fronted'))?.length === 2);
   });
 
+  it('tells the front of pods whose node was lost sight of, and not of those that cannot answer', async () => {
+    const { cluster, startOperator } = harness;
+    await cluster.setFronts(['10.9.0.1']);
+    startOperator();
+    await cluster.createModel(namespace, 'unseen');
+    await until(async () => (await deploymentOf('unseen')) !== undefined);
+    const pod = await cluster.makeReadyPod(namespace, 'unseen', '10.1.0.7');
+    await until(async () => (await cluster.frontAddresses(namespace, 'unseen')) === undefined);
+    const replicas = () => readReplicas(harness.redis.redis, namespace, 'unseen');
+    const say = (containersReady: string) =>
+      cluster.setPod(namespace, pod, {
+        podIP: '10.1.0.7',
+        conditions: [
+          { type: 'Ready', status: 'False' },
+          { type: 'ContainersReady', status: containersReady },
+        ],
+      });
+    await say('True');
+    await until(async () => (await cluster.frontAddresses(namespace, 'unseen'))?.length === 1);
+    expect(await replicas()).to.deep.equal(['10.1.0.7']);
+    await say('False');
+    await until(async () => (await replicas()).length === 0);
+  });
+
   it('puts the front in before a pause takes the last pod', async () => {
     const { cluster, startOperator } = harness;
     const operator = startOperator();

@@ -111,6 +111,16 @@ describe("the front's slices", () => {
     expect(fronts.IPv6).to.deep.equal([{ address: 'fd00::1' }]);
   });
 
+  it('hold fronts that are not ready where none is, but none that leaves', () => {
+    const fronts = collectFronts([
+      slice('IPv4', [
+        { addresses: ['10.0.0.1'], conditions: { ready: false } },
+        { addresses: ['10.0.0.2'], conditions: { ready: false, terminating: true } },
+      ]),
+    ]);
+    expect(fronts.IPv4).to.deep.equal([{ address: '10.0.0.1' }]);
+  });
+
   it('are one for each address family of the Service, with its port name', () => {
     const fronts = { IPv4: [{ address: '10.0.0.1' }], IPv6: [] };
     const slices = buildFrontSlices('chat', service, fronts);
