@@ -1,4 +1,5 @@
 /** `make key`: makes an API key with chosen limits for what runs here, and prints the key alone. */
+import { FIELD_WORDS } from '../console/server/field-words.ts';
 import { apiKeySpec } from '../contract/api-key.ts';
 import { hashApiKey } from '../contract/identity.ts';
 import { makeApiKey } from '../contract/secret-texts.ts';
@@ -16,11 +17,12 @@ export interface KeyRequest {
 
 /** Reads RPM, TPD, EXPIRES and NAMESPACE; throws with the field and what is allowed. */
 function readRequest(env: NodeJS.ProcessEnv, key: string): KeyRequest {
-  const spec = apiKeySpec.safeParse({
+  const given = {
     ...(env.RPM ? { rpm: Number(env.RPM) } : {}),
     ...(env.TPD ? { tpd: Number(env.TPD) } : {}),
     ...(env.EXPIRES ? { expiresAt: env.EXPIRES } : {}),
-  });
+  };
+  const spec = apiKeySpec.safeParse(given, FIELD_WORDS);
   if (!spec.success) {
     const issue = spec.error.issues[0]!;
     const names: Record<string, string> = { rpm: 'RPM', tpd: 'TPD', expiresAt: 'EXPIRES' };
