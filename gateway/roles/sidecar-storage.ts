@@ -1,8 +1,7 @@
 /** Storage beside an engine: links from the fronts, and a disk. Apart from the fronts' own, which loads the AWS SDK. */
 import type { EgressSettings } from '../egress/agent.ts';
-import { ApiError } from '../error-response.ts';
 import type { StorageServices } from '../media/services.ts';
-import { RemoteBroker } from '../storage/remote-broker.ts';
+import { RemoteBroker, refuseWithoutStorage } from '../storage/remote-broker.ts';
 import { Spool } from '../storage/spool.ts';
 import { Uploader } from '../storage/upload.ts';
 import type { SidecarStorageEnvironment } from '../storage-environment.ts';
@@ -26,7 +25,7 @@ export async function openSidecarStorage(
       uploader,
       requestPrefix: () => {
         if (requestPrefix !== '') return requestPrefix;
-        throw new ApiError('temporarily_unavailable', 'This installation has no storage for results.');
+        throw refuseWithoutStorage();
       },
     },
     close: async () => {

@@ -35,6 +35,14 @@ const PASSED_ON: readonly ErrorCode[] = [
   'permission_denied',
 ];
 
+const UNCHANGED_RETRY_SECONDS = 30;
+
+/** Only a person can change it. */
+export const refuseWithoutStorage = (): ApiError =>
+  new ApiError('temporarily_unavailable', 'This installation has no storage for results.', {
+    retryAfter: UNCHANGED_RETRY_SECONDS,
+  });
+
 export class RemoteBroker implements StorageBroker {
   readonly #options: RemoteBrokerOptions;
 
@@ -53,8 +61,7 @@ export class RemoteBroker implements StorageBroker {
   /** `lost`: what it comes to where nobody answers. */
   async #ask<Answer>(path: string, question: object, lost: ErrorCode): Promise<Answer> {
     const { url } = this.#options;
-    if (url === null)
-      throw new ApiError('temporarily_unavailable', 'This installation has no storage for results.');
+    if (url === null) throw refuseWithoutStorage();
     const reply = await this.#send(new URL(path, url), JSON.stringify(question));
     if (reply instanceof Error) {
       const details = { retryAfter: RETRY_SECONDS };

@@ -10,6 +10,8 @@ import type { OpenStore, Stores } from './stores.ts';
 /** An upload begins within it. */
 const PUT_LINK_SECONDS = 900;
 const RETRY_SECONDS = 2;
+/** Only a person can change it. */
+const UNCHANGED_RETRY_SECONDS = 30;
 
 /** Signs for no key that is not the workspace's own, whoever asks: records, too, are for a tenant to write. */
 export class StoreBroker implements StorageBroker {
@@ -49,6 +51,7 @@ export class StoreBroker implements StorageBroker {
       throw new ApiError(
         'temporarily_unavailable',
         'This installation has no managed storage: its operator must set a bucket, or the request name a storage credential.',
+        { retryAfter: UNCHANGED_RETRY_SECONDS },
       );
     throw new ApiError('storage_credential_not_found', 'The storage credential does not exist any more.');
   }

@@ -43,7 +43,9 @@ describe('images whose storage fails, while their client waits', () => {
     const endpoint = await fixture.start({
       storage: { broker: new StoreBroker({ find: async () => null }) },
     });
-    const envelope = await readEnvelope(await endpoint.generate());
+    const response = await endpoint.generate();
+    expect(response.headers.get('retry-after')).to.equal('30');
+    const envelope = await readEnvelope(response);
     expect(envelope).to.deep.include({ status: 503, code: 'temporarily_unavailable' });
     expect(envelope.message).to.include('no managed storage');
     expect((await endpoint.generate({ response_format: 'b64_json' })).status).to.equal(200);
