@@ -1,6 +1,7 @@
 -- Makes one event's deliveries, once: who takes it out of the outbox makes them. Test events have no place there.
 -- KEYS: the outbox. ARGV: namespace, event, type, request or '', body of a test event or '', then for each delivery
--- its id, destination, URL and endpoint ('' = the request's own callback). Answers how many were made.
+-- its id, destination, URL and endpoint ('' = the request's own callback). Answers how many were made: one for equal
+-- URLs, in the name of the first endpoint that is not disabled; `callback` notes that it is the request's own, too.
 local FIXED_ARGUMENTS = 5
 local FIELDS_EACH = 4
 
@@ -20,7 +21,13 @@ end
 
 local function add_delivery(namespace, now, event, delivery)
   local record = delivery_key(namespace, 'delivery:', delivery.id)
-  if redis.call('EXISTS', record) == 1 or (event.test == '' and is_disabled(namespace, delivery.endpoint)) then
+  if redis.call('EXISTS', record) == 1 then
+    if delivery.endpoint == '' then
+      redis.call('HSET', record, 'callback', '1')
+    end
+    return 0
+  end
+  if event.test == '' and is_disabled(namespace, delivery.endpoint) then
     return 0
   end
   redis.call('HSET', record, 'event', event.id, 'type', event.type, 'request', event.request, 'test', event.test,

@@ -25,7 +25,8 @@ local function give_up(namespace, record, id, now)
   local endpoint, test = taken[7], taken[8]
   if endpoint ~= '' and test == '' then
     note_failure(namespace, endpoint, now)
-  elseif test == '' then
+  end
+  if test == '' and (endpoint == '' or redis.call('HEXISTS', record, 'callback') == 1) then
     -- The owner is told of a callback, once.
     redis.call('ZADD', delivery_key(namespace, 'mail'), now, cjson.encode({
       delivery = id, event = taken[3], type = taken[4], request = taken[5], url = taken[6],
@@ -45,9 +46,13 @@ local function take(namespace, destination, id, now, lease)
     return nil
   end
   if test == '' and is_disabled(namespace, endpoint) then
-    redis.call('HSET', record, 'code', '', 'error', 'the endpoint was disabled')
-    end_delivery(namespace, id, 'failed', now)
-    return nil
+    if redis.call('HEXISTS', record, 'callback') == 0 then
+      redis.call('HSET', record, 'code', '', 'error', 'the endpoint was disabled')
+      end_delivery(namespace, id, 'failed', now)
+      return nil
+    end
+    -- It goes on as the request's own callback, which does not end with an endpoint of the same address.
+    redis.call('HSET', record, 'endpoint', '')
   end
   local body = redis.call('GET', delivery_key(namespace, 'body:', event))
   if tonumber(attempts) >= MAX_DELIVERY_ATTEMPTS or not body then

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { workKeys } from '../../../contract/redis-keys.ts';
+import { deliveryKeys, workKeys } from '../../../contract/redis-keys.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import {
   type Attempt,
@@ -182,6 +182,42 @@ describe('webhook deliveries in Redis', () => {
     await resetEndpointHealth(connection.redis, namespace, 'first');
     await put('evt_100');
     expect(await expand('evt_100', HOOK)).to.equal(1);
+  });
+
+  describe('to a callback at the address of an endpoint', () => {
+    const CALLBACK: DeliveryTarget = { url: HOOK.url, endpoint: '' };
+    const disable = () =>
+      connection.redis.hset(`d:{${namespace}}:endpoint:first`, 'failures', 20, 'disabled_at', 1);
+    const countMails = () => connection.redis.zcard(deliveryKeys(namespace).mail);
+
+    it('are one, in the name of the endpoint', async () => {
+      await put('evt_1');
+      expect(await expand('evt_1', HOOK, CALLBACK)).to.equal(1);
+      expect(await attempt(SUCCESS)).to.have.length(1);
+      expect(await readDeliveryLog(connection.redis, namespace)).to.have.length(1);
+    });
+
+    it('tell the owner when they fail, and count for the endpoint', async () => {
+      await put('evt_1');
+      await expand('evt_1', HOOK, CALLBACK);
+      await fail();
+      expect(await countMails()).to.equal(1);
+      expect((await readEndpointHealth(connection.redis, namespace, 'first')).failures).to.equal(1);
+    });
+
+    it('are made though the endpoint is disabled', async () => {
+      await disable();
+      await put('evt_1');
+      expect(await expand('evt_1', HOOK, CALLBACK)).to.equal(1);
+      expect((await attempt(SUCCESS)).map(({ endpoint }) => endpoint)).to.deep.equal(['']);
+    });
+
+    it('are attempted though the endpoint was disabled meanwhile', async () => {
+      await put('evt_1');
+      await expand('evt_1', HOOK, CALLBACK);
+      await disable();
+      expect((await attempt(SUCCESS)).map(({ endpoint }) => endpoint)).to.deep.equal(['']);
+    });
   });
 
   it('never counts test events, and sends them to a disabled endpoint, too', async () => {

@@ -157,6 +157,16 @@ describe('the webhook dispatcher', () => {
     expect((await readLog())[0]).to.include({ endpoint: 'all' });
   });
 
+  it('calls back where the endpoint of the same address is disabled', async () => {
+    subscribe('all', '/200');
+    await connection.redis.hset(`d:{${namespace}}:endpoint:all`, 'failures', 20, 'disabled_at', 1);
+    await put('evt_1', { path: '/200' });
+    start().wake(namespace);
+    await untilEnded(1);
+    expect(received).to.have.length(1);
+    expect((await readLog())[0]).to.include({ endpoint: '', state: 'delivered' });
+  });
+
   const outcomes: [path: string, attempts: number, state: string, status: number | null, error: RegExp][] = [
     ['/204', 1, 'delivered', 204, /^$/],
     ['/500', 3, 'failed', 500, /^answered 500$/],
