@@ -32,10 +32,7 @@ export async function checkDestination(
   { redis, egress }: Pick<MediaServices, 'redis' | 'egress'>,
 ): Promise<Destination> {
   if (webhookUrl !== undefined) await checkWebhookUrl(webhookUrl, egress);
-  const credential =
-    credentialId === undefined
-      ? config.storageCredential
-      : await findCredential(credentialId, config.namespace, redis);
+  const credential = await findCredential(credentialId, config, redis);
   return { webhookUrl: webhookUrl ?? null, credential };
 }
 
@@ -52,27 +49,40 @@ async function checkWebhookUrl(url: string, egress: MediaServices['egress']): Pr
   }
 }
 
-async function findCredential(id: number, namespace: string, redis: MediaServices['redis']): Promise<string> {
+/** The request's own or the deployment's: a job whose result nobody takes would be a GPU's time for nothing. */
+async function findCredential(
+  id: number | undefined,
+  { namespace, storageCredential: usual }: GatewayConfig,
+  redis: MediaServices['redis'],
+): Promise<string | null> {
+  if (id === undefined && usual === null) return null;
+  const which = id === undefined ? { name: usual! } : { id };
+  const credential = await readPublished(which, namespace, redis);
   const param = 'storage_credential_id';
-  const credential = await readPublished(id, namespace, redis);
   if (!credential)
     throw new ApiError(
       'storage_credential_not_found',
-      `\`${param}\` ${id} is no StorageCredential of this workspace: send the id in the status of one, or omit it.`,
+      id === undefined
+        ? `This deployment's StorageCredential "${usual}" does not exist: name another by \`${param}\`.`
+        : `\`${param}\` ${id} is no StorageCredential of this workspace: send the id in the status of one, or omit it.`,
       { param },
     );
   if (!credential.verified)
     throw new ApiError(
       'storage_credential_not_verified',
-      `The StorageCredential "${credential.name}" (\`${param}\` ${id}) is not verified: see its Verified condition.`,
+      `The StorageCredential "${credential.name}" (\`${param}\` ${credential.id}) is not verified: see its Verified condition.`,
       { param },
     );
   return credential.name;
 }
 
-async function readPublished(id: number, namespace: string, redis: MediaServices['redis']) {
+async function readPublished(
+  which: { id: number } | { name: string },
+  namespace: string,
+  redis: MediaServices['redis'],
+) {
   try {
-    return await readCredential(redis, namespace, { id });
+    return await readCredential(redis, namespace, which);
   } catch {
     throw new ApiError('temporarily_unavailable', 'Storage credentials cannot be looked up at the moment.', {
       retryAfter: RETRY_SECONDS,

@@ -16,7 +16,7 @@ export interface Intakes<Name extends string> {
   stop(): Promise<void>;
 }
 
-/** Credential 7 is verified, 8 is not, 9 is another workspace's. */
+/** Credentials 7 and 10 (`usual`) are verified, 8 is not, 9 is another workspace's. */
 export async function startIntakes<Name extends string>(
   specs: Record<Name, Record<string, unknown>>,
 ): Promise<Intakes<Name>> {
@@ -37,6 +37,7 @@ export async function startIntakes<Name extends string>(
   await publishCredentials(connection.redis, NAMESPACE, [
     published(7, 'mine', true),
     published(8, 'broken', false),
+    published(10, 'usual', true),
   ]);
   await publishCredentials(connection.redis, 'other', [published(9, 'theirs', true)]);
   const endpoints = {} as Record<Name, IntakeEndpoint>;

@@ -10,17 +10,43 @@ type Services = Pick<MediaServices, 'redis' | 'egress'>;
 
 describe('destination of results', () => {
   const config = describeModel({ storage: { credential: 'usual' } });
-  const check = (wishes: { webhookUrl?: string; credentialId?: number }, services: object) =>
+  /** Of the credentials that are published; ids by names beside them. */
+  const publish = (fields: Record<string, string>) => ({
+    redis: { hget: async (_: string, field: string) => fields[field] ?? null },
+  });
+  const check = (
+    wishes: { webhookUrl?: string; credentialId?: number },
+    services: object,
+    model = describeModel({}),
+  ) =>
     checkDestination(
       { webhookUrl: wishes.webhookUrl, credentialId: wishes.credentialId },
-      config,
+      model,
       services as Services,
     );
   const raise = async (...given: Parameters<typeof check>) => (await rejection(check(...given))) as ApiError;
 
   it('asks nobody where nothing is wished for', async () => {
-    expect(await check({}, {})).to.deep.equal({ webhookUrl: null, credential: 'usual' });
+    expect(await check({}, {})).to.deep.equal({ webhookUrl: null, credential: null });
   });
+
+  const usual = (verified: boolean) =>
+    publish({ 'name:usual': '7', 'id:7': JSON.stringify({ id: 7, name: 'usual', verified }) });
+
+  it('is the deployment’s credential where the request names none', async () => {
+    expect(await check({}, usual(true), config)).to.deep.equal({ webhookUrl: null, credential: 'usual' });
+  });
+
+  const useless: [string, object, string][] = [
+    ['does not exist', publish({}), 'storage_credential_not_found'],
+    ['is not verified', usual(false), 'storage_credential_not_verified'],
+  ];
+  for (const [what, services, code] of useless)
+    it(`is refused before any work where the deployment’s credential ${what}`, async () => {
+      const error = await raise({}, services, config);
+      expect([error.status, error.code]).to.deep.equal([422, code]);
+      expect(error.message).to.contain('"usual"');
+    });
 
   it('answers 503 with a wait while Redis is away', async () => {
     const redis = { hget: () => Promise.reject(new Error('Connection is closed.')) };
