@@ -1,5 +1,7 @@
 /** The port for the kubelet: never for clients, and apart from theirs so that load there fails no probe. */
 import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { METRICS_PATH } from '../../contract/gateway-environment.ts';
+import type { GatewayMetrics } from '../metrics.ts';
 
 export interface AdminAnswer {
   status: number;
@@ -25,6 +27,16 @@ export function createAdminServer(routes: AdminRoutes): Server {
   server.timeout = 0;
   return server;
 }
+
+/** Not yet listening. */
+export const createMetricsServer = (metrics: Pick<GatewayMetrics, 'render' | 'contentType'>): Server =>
+  createAdminServer({
+    [METRICS_PATH]: async () => ({
+      status: 200,
+      body: await metrics.render(),
+      contentType: metrics.contentType,
+    }),
+  });
 
 async function answerRoute(
   route: AdminRoutes[string] | undefined,

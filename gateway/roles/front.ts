@@ -1,12 +1,12 @@
 /** The shared front: answers by host name for all deployments of the cluster. */
 import type { RequestListener } from 'node:http';
-import { ADMIN_PATHS, METRICS_PATH } from '../../contract/gateway-environment.ts';
+import { ADMIN_PATHS } from '../../contract/gateway-environment.ts';
 import { modelLimits, resolveLimits } from '../../contract/model-limits.ts';
 import { channels } from '../../contract/redis-keys.ts';
 import { connectRedis, type RedisConnection, type RedisSettings, subscribe } from '../../redis/client.ts';
 import { readCredential, readDeployment, readHost, readReplicas } from '../../redis/published.ts';
 import { Activity } from '../admin/activity.ts';
-import { createAdminServer, OK, unavailable } from '../admin/server.ts';
+import { createAdminServer, createMetricsServer, OK, unavailable } from '../admin/server.ts';
 import { EgressAgent } from '../egress/agent.ts';
 import type { FrontEnvironment } from '../environment.ts';
 import { createFrontApp } from '../front/app.ts';
@@ -96,13 +96,7 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
     egress,
     log,
   });
-  const metricsServer = createAdminServer({
-    [METRICS_PATH]: async () => ({
-      status: 200,
-      body: await metrics.render(),
-      contentType: metrics.contentType,
-    }),
-  });
+  const metricsServer = createMetricsServer(metrics);
   await Promise.all([
     listen(server, httpPort, host),
     listen(admin, adminPort, host),

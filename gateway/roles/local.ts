@@ -1,12 +1,12 @@
 /** All of `make run` in one process: every deployment on a loopback port of its own, and the front. */
 import type { RequestListener, Server } from 'node:http';
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
-import { ADMIN_PATHS, METRICS_PATH } from '../../contract/gateway-environment.ts';
+import { ADMIN_PATHS } from '../../contract/gateway-environment.ts';
 import { modelLimits, resolveLimits } from '../../contract/model-limits.ts';
 import { channels } from '../../contract/redis-keys.ts';
 import { connectRedis, type RedisConnection, type RedisSettings, subscribe } from '../../redis/client.ts';
 import { readDeployment } from '../../redis/published.ts';
-import { createAdminServer, OK, unavailable } from '../admin/server.ts';
+import { createAdminServer, createMetricsServer, OK, unavailable } from '../admin/server.ts';
 import { EgressAgent } from '../egress/agent.ts';
 import type { LocalDeployment, LocalEnvironment } from '../environment.ts';
 import { createFrontApp, type FrontAppOptions } from '../front/app.ts';
@@ -111,13 +111,7 @@ export async function startLocal(environment: LocalEnvironment): Promise<Local> 
     [ADMIN_PATHS.readyz]: () =>
       endpoints.every(({ health }) => health.isHealthy) ? OK : unavailable('an engine is not healthy yet'),
   });
-  const metricsServer = createAdminServer({
-    [METRICS_PATH]: async () => ({
-      status: 200,
-      body: await metrics.render(),
-      contentType: metrics.contentType,
-    }),
-  });
+  const metricsServer = createMetricsServer(metrics);
   servers.push(admin, metricsServer);
   await listen(admin, environment.adminPort, environment.host);
   await listen(metricsServer, environment.metricsPort, environment.host);

@@ -2,12 +2,11 @@
 import type { Server } from 'node:http';
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import { parseGatewayConfig } from '../../contract/gateway-config-text.ts';
-import { METRICS_PATH } from '../../contract/gateway-environment.ts';
 import { SIDECAR_SECRET_FILES } from '../../contract/names.ts';
 import { channels } from '../../contract/redis-keys.ts';
 import { decodeChange } from '../../redis/changes.ts';
 import { connectRedis, type RedisSettings, subscribe } from '../../redis/client.ts';
-import { createAdminServer } from '../admin/server.ts';
+import { createAdminServer, createMetricsServer } from '../admin/server.ts';
 import { buildSidecarRoutes } from '../admin/sidecar-routes.ts';
 import type { SidecarEnvironment } from '../environment.ts';
 import { createLog } from '../log.ts';
@@ -80,13 +79,7 @@ export async function startSidecar(environment: SidecarEnvironment): Promise<Sid
       },
     }),
   );
-  const metricsServer = createAdminServer({
-    [METRICS_PATH]: async () => ({
-      status: 200,
-      body: await metrics.render(),
-      contentType: metrics.contentType,
-    }),
-  });
+  const metricsServer = createMetricsServer(metrics);
   await Promise.all([
     listen(admin, environment.adminPort, host),
     listen(metricsServer, environment.metricsPort, host),
