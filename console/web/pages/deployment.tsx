@@ -1,17 +1,17 @@
 /** One deployment: how to reach it, a place to try it, what the operator says of it. */
-import { Anchor, Badge, Group, Stack, Tabs, Text } from '@mantine/core';
+import { Anchor, Stack, Tabs } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams, useSearchParams } from 'react-router';
 import type { DeploymentView } from '../../api.ts';
 import { call } from '../call.ts';
 import { Conditions } from '../deployment/conditions.tsx';
 import { Connect } from '../deployment/connect.tsx';
+import { InTheWay, KindAndModel, ReplicasAndQueue } from '../deployment/facts.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { Loaded, Page } from '../parts/page.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
 import { Playground } from '../playground/playground.tsx';
 import { useBase, useNamespace } from '../session.ts';
-import { InTheWay } from './deployments.tsx';
 
 const TABS = ['connect', 'playground', 'conditions'];
 
@@ -39,26 +39,20 @@ export function DeploymentPage() {
 }
 
 function Deployment({ deployment }: { deployment: DeploymentView }) {
-  const { kind, modelId, state, message, replicas, queue, createdAt, conditions } = deployment;
+  const { state, message, createdAt, conditions } = deployment;
   const [search, setSearch] = useSearchParams();
   const chosen = search.get('tab') ?? '';
   const choose = (tab: string | null) => setSearch({ tab: tab ?? '' }, { replace: true });
   return (
     <Stack>
-      <Group gap="xs">
+      <KindAndModel deployment={deployment}>
         <StateBadge state={state} />
-        <Badge variant="default" tt="none">
-          {kind}
-        </Badge>
-        <Text size="sm" ff="monospace" style={{ overflowWrap: 'anywhere' }}>
-          {modelId}
-        </Text>
-      </Group>
+      </KindAndModel>
       {message && <InTheWay message={message} />}
-      <Text size="sm" c="dimmed" component="div">
-        {replicas.ready} of {replicas.wanted} {replicas.wanted === 1 ? 'replica' : 'replicas'} ready
-        {queue && ` · ${queue.waiting} waiting, ${queue.running} running`} · made <Moment at={createdAt} />
-      </Text>
+      <ReplicasAndQueue deployment={deployment}>
+        {' · made '}
+        <Moment at={createdAt} />
+      </ReplicasAndQueue>
       <Tabs value={TABS.includes(chosen) ? chosen : 'connect'} onChange={choose} keepMounted={false}>
         <Tabs.List aria-label="About this deployment">
           <Tabs.Tab value="connect">Connect</Tabs.Tab>

@@ -1,10 +1,10 @@
 /** All deployments of the namespace: which serve, and what is in the way of the others. */
-import { Anchor, Badge, Card, Group, SimpleGrid, Stack, Text, Title } from '@mantine/core';
-import { IconAlertCircle } from '@tabler/icons-react';
+import { Anchor, Card, Group, SimpleGrid, Stack, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import type { DeploymentView } from '../../api.ts';
 import { call } from '../call.ts';
+import { InTheWay, KindAndModel, ReplicasAndQueue } from '../deployment/facts.tsx';
 import { FirstDeployment } from '../deployment/first-deployment.tsx';
 import { Copyable } from '../parts/copyable.tsx';
 import { Loaded, Page } from '../parts/page.tsx';
@@ -37,7 +37,7 @@ export function DeploymentsPage() {
 }
 
 function DeploymentCard({ deployment }: { deployment: DeploymentView }) {
-  const { name, kind, modelId, baseURL, state, message, replicas, queue } = deployment;
+  const { name, baseURL, state, message } = deployment;
   return (
     <Card withBorder radius="md" component="article" aria-label={name}>
       <Stack gap="xs">
@@ -49,33 +49,11 @@ function DeploymentCard({ deployment }: { deployment: DeploymentView }) {
           </Title>
           <StateBadge state={state} />
         </Group>
-        <Group gap="xs">
-          <Badge variant="default" tt="none">
-            {kind}
-          </Badge>
-          <Text size="sm" ff="monospace" style={{ overflowWrap: 'anywhere' }}>
-            {modelId}
-          </Text>
-        </Group>
+        <KindAndModel deployment={deployment} />
         {message && <InTheWay message={message} />}
-        <Text size="sm" c="dimmed">
-          {replicas.ready} of {replicas.wanted} {replicas.wanted === 1 ? 'replica' : 'replicas'} ready
-          {queue && ` · ${queue.waiting} waiting, ${queue.running} running`}
-        </Text>
+        <ReplicasAndQueue deployment={deployment} />
         {baseURL && <Copyable text={baseURL} label={`base URL of ${name}`} />}
       </Stack>
     </Card>
-  );
-}
-
-/** What keeps a deployment from serving. */
-export function InTheWay({ message }: { message: string }) {
-  return (
-    <Group gap="xs" wrap="nowrap" align="flex-start">
-      <IconAlertCircle size={18} aria-hidden style={{ flex: 'none', marginTop: 2 }} />
-      <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-        {message}
-      </Text>
-    </Group>
   );
 }

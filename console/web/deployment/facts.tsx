@@ -1,0 +1,55 @@
+/** What a deployment is, how it stands and what is in its way: on its card and on its page. */
+import { Badge, Group, Text } from '@mantine/core';
+import { IconAlertCircle } from '@tabler/icons-react';
+import type { ReactNode } from 'react';
+import type { DeploymentView } from '../../api.ts';
+
+/** Kind and model; `children` stand before them. */
+export function KindAndModel({
+  deployment: { kind, modelId },
+  children,
+}: {
+  deployment: Pick<DeploymentView, 'kind' | 'modelId'>;
+  children?: ReactNode;
+}) {
+  return (
+    <Group gap="xs">
+      {children}
+      <Badge variant="default" tt="none">
+        {kind}
+      </Badge>
+      <Text size="sm" ff="monospace" style={{ overflowWrap: 'anywhere' }}>
+        {modelId}
+      </Text>
+    </Group>
+  );
+}
+
+/** Replicas and queue; `children` end the line. */
+export function ReplicasAndQueue({
+  deployment: { replicas, queue },
+  children,
+}: {
+  deployment: Pick<DeploymentView, 'replicas' | 'queue'>;
+  children?: ReactNode;
+}) {
+  return (
+    <Text size="sm" c="dimmed" component="div">
+      {replicas.ready} of {replicas.wanted} {replicas.wanted === 1 ? 'replica' : 'replicas'} ready
+      {queue && ` · ${queue.waiting} waiting, ${queue.running} running`}
+      {children}
+    </Text>
+  );
+}
+
+/** What keeps a deployment from serving. */
+export function InTheWay({ message }: { message: string }) {
+  return (
+    <Group gap="xs" wrap="nowrap" align="flex-start">
+      <IconAlertCircle size={18} aria-hidden style={{ flex: 'none', marginTop: 2 }} />
+      <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+        {message}
+      </Text>
+    </Group>
+  );
+}
