@@ -1,6 +1,7 @@
 /** `make key`: makes an API key with chosen limits for what runs here, and prints the key alone. */
-import { FIELD_WORDS } from '../console/server/field-words.ts';
+
 import { apiKeySpec } from '../contract/api-key.ts';
+import { FIELD_WORDS } from '../contract/field-words.ts';
 import { hashApiKey } from '../contract/identity.ts';
 import { makeApiKey } from '../contract/secret-texts.ts';
 import { DEFAULT_FOLDER, readEndpoints } from './endpoints-file.ts';

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import type { z } from 'zod';
 import { type APIKey, apiKey } from '../contract/api-key.ts';
+import { FIELD_WORDS } from '../contract/field-words.ts';
 import { API_VERSION } from '../contract/kubernetes-types.ts';
 import { type ModelDeployment, modelDeployment } from '../contract/model-deployment.ts';
 import { type StorageCredential, storageCredential } from '../contract/storage-credential.ts';
@@ -84,11 +85,11 @@ function readSecret({ metadata, data = {}, stringData = {} }: Document): Secret 
 }
 
 function parseObject<T extends z.ZodType>(schema: T, object: Document, file: string): z.infer<T> {
-  const result = schema.safeParse(object);
+  const result = schema.safeParse(object, FIELD_WORDS);
   if (result.success) return result.data;
   const issue = result.error.issues[0]!;
   throw new Error(
-    `${file}: ${object.kind}/${object.metadata?.name ?? '?'}: ${issue.path.join('.')}: ${issue.message}`,
+    `${file}: ${object.kind}/${object.metadata?.name ?? '?'}: ${issue.path.join('.')} ${issue.message}`,
   );
 }
 

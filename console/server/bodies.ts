@@ -2,10 +2,10 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { apiKeySpec } from '../../contract/api-key.ts';
+import { FIELD_WORDS } from '../../contract/field-words.ts';
 import { storageCredentialSpec } from '../../contract/storage-credential.ts';
 import { webhookEndpointSpec } from '../../contract/webhook-endpoint.ts';
 import { ConsoleError } from './error.ts';
-import { FIELD_WORDS } from './field-words.ts';
 
 const LONGEST_TOKEN = 16 * 1024;
 const MAX_BODY_BYTES = 64 * 1024;

@@ -1,7 +1,7 @@
 /** The kinds of objects that the local API knows, each with the schema that the cluster's API server checks. */
 import { z } from 'zod';
-import { FIELD_WORDS } from '../../console/server/field-words.ts';
 import { apiKey } from '../../contract/api-key.ts';
+import { FIELD_WORDS } from '../../contract/field-words.ts';
 import { GROUP } from '../../contract/group.ts';
 import { API_VERSION, objectMeta } from '../../contract/kubernetes-types.ts';
 import { modelDeployment } from '../../contract/model-deployment.ts';

@@ -1,5 +1,6 @@
 /** Reads custom resources by their schemas: one that does not fit is reported, never thrown. */
 import type { z } from 'zod';
+import { FIELD_WORDS } from '../../contract/field-words.ts';
 import type { ObjectMeta } from '../../contract/kubernetes-types.ts';
 
 /** A custom resource as the API server gave it. */
@@ -17,7 +18,7 @@ const MAX_ISSUES = 5;
 
 /** The object with all defaults, or what is wrong with it, field by field. */
 export function parseObject<T>(schema: z.ZodType<T>, object: unknown): Parsed<T> {
-  const result = schema.safeParse(object);
+  const result = schema.safeParse(object, FIELD_WORDS);
   if (result.success) return { ok: true, value: result.data };
   const issues = result.error.issues
     .slice(0, MAX_ISSUES)

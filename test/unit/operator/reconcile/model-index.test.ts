@@ -26,7 +26,9 @@ describe('the index of ModelDeployments', () => {
     index.put('team-a/bad', model('bad', { spec: { kind: 'Teapot', ...shared } }));
     const parsed = index.get('team-a/bad');
     expect(parsed).to.have.property('ok', false);
-    expect((parsed as { message: string }).message).to.contain('spec.kind');
+    expect((parsed as { message: string }).message).to.equal(
+      'spec.kind: must be one of LLM, Embedding, Image, Video, not "Teapot"',
+    );
     expect(index.hostOwner('a.example')).to.equal(undefined);
   });
 

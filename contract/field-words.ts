@@ -43,6 +43,7 @@ function describeSchema(schema: unknown): string {
     return `a list${describeRange(minimum ?? null, maximum ?? null).replace(' from ', ' of ')}`;
   }
   if (schema instanceof z.ZodObject || schema instanceof z.ZodRecord) return 'an object';
+  if (schema instanceof z.ZodUnion) return schema.options.map(describeSchema).join(' or ');
   return 'another value';
 }
 
