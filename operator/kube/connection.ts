@@ -72,7 +72,8 @@ export class Connection {
   /** Sends one request; the caller's signal is its only deadline. */
   async send({ stream, path, headers, ...request }: ConnectionRequest): Promise<Dispatcher.ResponseData> {
     const credentials = await this.#current();
-    return (stream ? credentials.streams : credentials.calls).request({
+    const { signal } = request;
+    const answer = (stream ? credentials.streams : credentials.calls).request({
       ...request,
       origin: this.#origin,
       path: this.#prefix + path,
@@ -80,6 +81,7 @@ export class Connection {
       headersTimeout: 0,
       bodyTimeout: 0,
     });
+    return settleByAbort(answer, signal);
   }
 
   /** After a 401: the next request reads the credentials again. */
@@ -153,6 +155,16 @@ export class Connection {
       });
     return { calls: open(this.#maxConnections), streams: open(null) };
   }
+}
+
+/** undici lets go of a request that waits for its connection only once that is made or has failed, 10 s later. */
+function settleByAbort<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort);
+    answer.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
 }
 
 function fingerprintOf({ ca, cert, key, servername, rejectUnauthorized }: HttpsOptions): string {

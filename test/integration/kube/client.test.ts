@@ -105,6 +105,17 @@ describe('The client on a real API server', function () {
     await client.list(ConfigMap, { namespace });
   });
 
+  it('gives up at its deadline while the connection is not even made', async () => {
+    const proxy = await startProxy();
+    proxy.isDeaf = true;
+    const client = api.connect({ server: proxy.url, timeoutMs: 300 });
+    const began = performance.now();
+    const error = await failure(client.list(ConfigMap, { namespace }));
+    expect(error.message).to.match(/no answer within 300 ms$/);
+    // The connection's own limit is 10 s.
+    expect(performance.now() - began).to.be.below(5_000);
+  });
+
   it('says that nobody listens, and ends a call when its caller does', async () => {
     const gone = await startProxy();
     const client = api.connect({ server: gone.url });

@@ -7,6 +7,8 @@ export class FaultProxy {
   readonly #sockets = new Map<Socket, number>();
   /** Connections accepted since the start. */
   accepted = 0;
+  /** Takes connections from now on and lets nothing through. */
+  isDeaf = false;
 
   private constructor(target: URL) {
     this.#target = target;
@@ -57,7 +59,9 @@ export class FaultProxy {
       [server, client],
     ] as const) {
       this.#sockets.set(from, this.accepted);
-      from.on('data', (chunk) => to.write(chunk));
+      from.on('data', (chunk) => {
+        if (!this.isDeaf) to.write(chunk);
+      });
       from.on('error', () => {});
       from.on('close', () => {
         this.#sockets.delete(from);
