@@ -15,9 +15,9 @@ describe('signing in to the console', () => {
     await page.getByRole('heading', { name: 'Deployments', level: 1 }).waitFor();
     expect(new URL(page.url()).pathname).to.equal(`/${NAMESPACE}/deployments`);
     await page.getByRole('button', { name: 'Sign out' }).click();
-    await page.getByLabel('Token').waitFor();
+    await page.getByLabel(/^Token\b/).waitFor();
     await page.reload();
-    await page.getByLabel('Token').waitFor();
+    await page.getByLabel(/^Token\b/).waitFor();
     await context.close();
   });
 
@@ -25,7 +25,7 @@ describe('signing in to the console', () => {
     const page = await use().open('keys');
     await page.getByRole('heading', { name: 'API keys' }).waitFor();
     await page.context().clearCookies();
-    await page.getByLabel('Token').waitFor({ timeout: 10_000 });
+    await page.getByLabel(/^Token\b/).waitFor({ timeout: 10_000 });
     await page.context().close();
   });
 

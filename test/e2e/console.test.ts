@@ -48,13 +48,13 @@ describe('the console, for a member of one namespace', () => {
 
   it('lets nobody in by a token that the API server does not know', async () => {
     await page.goto(url);
-    await page.getByLabel('Token').fill('none');
+    await page.getByLabel(/^Token\b/).fill('none');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('alert').waitFor();
   });
 
   it('signs a member in to their namespace, and shows its deployments', async () => {
-    await page.getByLabel('Token').fill(token);
+    await page.getByLabel(/^Token\b/).fill(token);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('link', { name: chat.name, exact: true }).waitFor();
     expect(new URL(page.url()).pathname).to.equal('/default/deployments');

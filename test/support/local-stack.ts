@@ -15,7 +15,8 @@ const START_TIMEOUT_MS = 60_000;
 
 export async function startLocalStack(env: Record<string, string> = {}): Promise<LocalStack> {
   const folder = mkdtempSync(join(tmpdir(), 'berth-local-'));
-  const port = 20_000 + Math.floor(Math.random() * 200) * 100;
+  // All that it takes from there on lies below the ports that the system gives to outgoing connections (32768).
+  const port = 10_000 + Math.floor(Math.random() * 200) * 100;
   const child = spawn(process.execPath, ['launch/local.ts'], {
     env: { ...process.env, BERTH_STATE: folder, PORT: String(port), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

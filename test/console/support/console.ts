@@ -77,7 +77,7 @@ async function openBrowser({ endpoints }: LocalStack, executablePath: string) {
 
 /** Signs in as people do. */
 export async function signIn(page: Page, token: string): Promise<void> {
-  await page.getByLabel('Token').fill(token);
+  await page.getByLabel(/^Token\b/).fill(token);
   await page.getByRole('button', { name: 'Sign in' }).click();
 }
 
