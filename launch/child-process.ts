@@ -38,7 +38,7 @@ export function startChild(options: ChildOptions): Child {
 }
 
 export async function stopChild(child: Child): Promise<void> {
-  if (child.process.exitCode !== null || child.process.signalCode !== null) return;
+  if (hasEnded(child)) return;
   child.process.kill('SIGTERM');
   const timer = setTimeout(() => child.process.kill('SIGKILL'), STOP_GRACE_MS);
   await child.ended;
@@ -50,11 +50,17 @@ export function readLogTail(child: Child, lines = 15): string {
   return readFileSync(child.logPath, 'utf8').trimEnd().split('\n').slice(-lines).join('\n');
 }
 
-/** Waits until `url` answers 200; fails at once, with its log, when the child ends before. */
-export async function waitForURL(child: Child, url: string, timeoutMs = 30_000): Promise<void> {
+const hasEnded = ({ process }: Child): boolean => process.exitCode !== null || process.signalCode !== null;
+
+/** Waits until `url` answers 200; fails at once, with its log, when the child or one that it needs ends before. */
+export async function waitForURL(
+  child: Child,
+  url: string,
+  { needs = [], timeoutMs = 30_000 }: { needs?: readonly Child[]; timeoutMs?: number } = {},
+): Promise<void> {
+  const parts = [...needs, child];
   const deadline = Date.now() + timeoutMs;
-  while (Date.now() < deadline) {
-    if (child.process.exitCode !== null || child.process.signalCode !== null) break;
+  while (Date.now() < deadline && !parts.some(hasEnded)) {
     const isReady = await fetch(url, { signal: AbortSignal.timeout(1_000) }).then(
       (response) => response.ok,
       () => false,
@@ -62,5 +68,6 @@ export async function waitForURL(child: Child, url: string, timeoutMs = 30_000):
     if (isReady) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  throw new Error(`${child.name} did not start; the end of ${child.logPath}:\n${readLogTail(child)}`);
+  const failed = parts.find(hasEnded) ?? child;
+  throw new Error(`${failed.name} did not start; the end of ${failed.logPath}:\n${readLogTail(failed)}`);
 }

@@ -73,7 +73,7 @@ async function main(): Promise<void> {
     if (examples.every((example) => example.name !== name))
       console.error(`StorageCredential/${name} is not verified: ${fault}`);
   await endPublication(connection.redis, masterKey);
-  await serveAll(plan);
+  await serveAll(plan, simulators);
   const hasConsole = await serveConsole(plan, page);
 
   const instance = { plan, masterKey, buckets, token, hasConsole };
@@ -155,10 +155,10 @@ async function serveBuckets(port: number): Promise<void> {
   await waitForURL(server, readyURL(port));
 }
 
-async function serveAll(plan: LocalPlan): Promise<void> {
+async function serveAll(plan: LocalPlan, simulators: readonly Child[]): Promise<void> {
   const gateway = startGateway(plan, STATE_FOLDER);
   children.push(gateway);
-  await waitForURL(gateway, `http://${LOOPBACK}:${plan.adminPort}/readyz`);
+  await waitForURL(gateway, `http://${LOOPBACK}:${plan.adminPort}/readyz`, { needs: simulators });
 }
 
 /** Gateway first, so that nothing is served by half; Redis last. */

@@ -37,7 +37,9 @@ const check = (...command: string[]): Stage => ({ command, isMocha: false });
 const INTEGRATION_PROGRAMS = ['etcd', 'kube-apiserver', 'helm', 'versitygw'];
 const CHART_PROGRAMS = ['etcd', 'kube-apiserver', 'helm', 'kubeconform', 'helm-unittest'];
 
-const MOST_FAILURE_LINES = 25;
+/** Of what is told once more at the end. */
+const MOST_FAILURES = 8;
+const MOST_FAILURE_LINES = 6;
 
 const STAGES: Record<string, () => Stage> = {
   lint: () => check('biome', 'check', '--error-on-warnings', '.'),
@@ -96,12 +98,17 @@ const readCount = (output: string, word: string): number =>
     0,
   );
 
-/** Mocha's own list of what failed, without stack frames. */
+/** The beginnings of Mocha's own list of what failed, without stack frames. */
 const readFailures = (output: string): string =>
   (output.split(/^ *\d+ failing\b.*$/m)[1] ?? '')
-    .split('\n')
-    .filter((line) => line.trim() !== '' && !/^\s+at /.test(line))
-    .slice(0, MOST_FAILURE_LINES)
+    .split(/^(?= {2}\d+\) )/m)
+    .slice(1, MOST_FAILURES + 1)
+    .flatMap((failure) =>
+      failure
+        .split('\n')
+        .filter((line) => line.trim() !== '' && !/^\s+at /.test(line))
+        .slice(0, MOST_FAILURE_LINES),
+    )
     .join('\n');
 
 const names = process.argv.slice(2);

@@ -87,7 +87,7 @@ describe('the console, for a member of one namespace', () => {
 
   it('sends a test to an endpoint, and shows how it was taken', async () => {
     await dialog().getByRole('textbox', { name: 'URL' }).fill(receiver.urlOf('/console'));
-    await dialog().getByRole('button', { name: 'Save' }).click();
+    await dialog().getByRole('button', { name: 'Add' }).click();
     await page.getByRole('button', { name: `Send a test to ${ENDPOINT}` }).click();
     await page.getByRole('status').getByText('HTTP 200').waitFor();
     const [delivery] = receiver.at('/console');
