@@ -158,6 +158,8 @@ export const globalKeys = {
   hosts: 'g:hosts',
   /** String; its absence tells the operator that Redis lost everything. */
   epoch: 'g:epoch',
+  /** String: the epoch that a publication under way will give; gone with whatever else was written meanwhile. */
+  epochToBe: 'g:epoch-to-be',
   /** Set of namespaces that have published configuration. */
   workspaces: 'g:workspaces',
   /** Set of namespaces that the sweeper knows: those above and those that went and left something to do. */

@@ -210,4 +210,17 @@ export async function publishEpoch(redis: RedisClient, epoch: string): Promise<v
   await redis.set(globalKeys.epoch, epoch);
 }
 
+/** Before everything is published, where no epoch is. */
+export async function beginEpoch(redis: RedisClient, epoch: string): Promise<void> {
+  await redis.set(globalKeys.epochToBe, epoch);
+}
+
+/** Once it is; throws where Redis lost something since `beginEpoch`, what was published among it. */
+export async function completeEpoch(redis: RedisClient): Promise<void> {
+  await redis.rename(globalKeys.epochToBe, globalKeys.epoch).catch((error: Error) => {
+    if (!/no such key/i.test(error.message)) throw error;
+    throw new Error('Redis lost its data while it was published', { cause: error });
+  });
+}
+
 const encodeKey = ({ n, rpm, tpd, exp, off }: PublishedKey) => JSON.stringify({ n, rpm, tpd, exp, off });

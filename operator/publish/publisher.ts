@@ -160,6 +160,7 @@ export class Publisher {
   async #publishEverything(): Promise<void> {
     this.#everything = false;
     try {
+      await this.#writer.begin();
       for (const target of this.#listTargets()) this.#dirty.set(targetKey(target), target);
       await this.#writer.prune();
       await this.#publishDirty();

@@ -11,11 +11,12 @@ import type { RedisClient } from '../../redis/client.ts';
 import { readServerHealth } from '../../redis/durability.ts';
 import { libraryIsLoaded, loadLibrary } from '../../redis/library.ts';
 import {
+  beginEpoch,
+  completeEpoch,
   publishApiKeys,
   publishCredentials,
   publishDeployment,
   publishEndpoints,
-  publishEpoch,
   publishHost,
   publishHosts,
   publishReplicas,
@@ -131,11 +132,17 @@ export class Writer {
     }
   }
 
-  /** Called once all is written: gateways answer "away" until the functions are there. */
+  /** Called before all is written, so that `finish` sees whether Redis lost any of it. */
+  async begin(): Promise<void> {
+    const { redis } = this.#settings;
+    if ((await readEpoch(redis)) === null) await beginEpoch(redis, randomUUID());
+  }
+
+  /** Called once all is written: gateways answer "away" until the functions are there. Throws where some of it was lost. */
   async finish(): Promise<void> {
     const { redis } = this.#settings;
     await loadLibrary(redis);
-    if ((await readEpoch(redis)) === null) await publishEpoch(redis, randomUUID());
+    if ((await readEpoch(redis)) === null) await completeEpoch(redis);
   }
 
   /** Whether Redis still holds what only a full publication brings back. */

@@ -57,7 +57,12 @@ class FakeCatalogue implements Catalogue {
   deployment = ({ namespace, name }: DeploymentName) => this.deployments.get(`${namespace}/${name}`);
   apiKeys = (namespace: string) => this.keys.get(namespace) ?? new Map<string, PublishedKey>();
   credentials = (namespace: string) => this.wanted.get(namespace) ?? [];
-  endpoints = () => [];
+  /** Called while everything is being written. */
+  onEndpoints = () => {};
+  endpoints = () => {
+    this.onEndpoints();
+    return [];
+  };
   signingSecret = () => null;
   ownerEmail = () => null;
   creditMicros = () => this.credit;
@@ -126,6 +131,20 @@ describe('publishing to Redis', function () {
     });
     await tenant.untilUp(5_000);
     await tenant.close();
+  });
+
+  it('publishes everything once more where Redis loses it on the way', async () => {
+    catalogue.add('team-a', 'chat', 'chat.example');
+    catalogue.keys.set('team-a', new Map([['aa', KEY]]));
+    const losses = [true];
+    catalogue.onEndpoints = () => {
+      if (losses.pop()) void connection.redis.flushall();
+    };
+    start();
+    await until(async () => (await readEpoch(connection.redis)) !== null);
+    expect(losses).to.deep.equal([]);
+    expect([...(await readApiKeys(connection.redis, 'team-a')).keys()]).to.deep.equal(['aa']);
+    expect([...(await readHosts(connection.redis)).keys()]).to.deep.equal(['chat.example']);
   });
 
   it('removes on start what went while nobody watched', async () => {
