@@ -1,10 +1,9 @@
 /** `make key`: makes an API key with chosen limits for what runs here, and prints the key alone. */
-
 import { apiKeySpec } from '../contract/api-key.ts';
 import { FIELD_WORDS } from '../contract/field-words.ts';
 import { hashApiKey } from '../contract/identity.ts';
 import { makeApiKey } from '../contract/secret-texts.ts';
-import { DEFAULT_FOLDER, readEndpoints } from './endpoints-file.ts';
+import { LOCAL_ENDPOINTS, readEndpoints } from './endpoints-file.ts';
 import { DEFAULT_NAMESPACE } from './local-plan.ts';
 
 export interface KeyRequest {
@@ -42,7 +41,7 @@ function readRequest(env: NodeJS.ProcessEnv, key: string): KeyRequest {
 }
 
 async function main(): Promise<void> {
-  const endpoints = readEndpoints(`${process.env.BERTH_STATE || DEFAULT_FOLDER}/endpoints.json`);
+  const endpoints = readEndpoints(LOCAL_ENDPOINTS);
   if (!endpoints) throw new Error('nothing runs here: start make run or make cluster first');
   const key = makeApiKey();
   const request = readRequest(process.env, key);

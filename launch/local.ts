@@ -4,7 +4,13 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { FRONT_SECRET_FILES } from '../contract/names.ts';
 import { type Child, startChild, stopChild, waitForURL } from './child-process.ts';
-import { DEFAULT_FOLDER, readEndpoints, removeEndpoints, writeEndpoints } from './endpoints-file.ts';
+import {
+  LOCAL_ENDPOINTS,
+  readEndpoints,
+  removeEndpoints,
+  STATE_FOLDER,
+  writeEndpoints,
+} from './endpoints-file.ts';
 import { findBasePort } from './free-ports.ts';
 import { writeGuide } from './guide.ts';
 import { startLocalCluster } from './local-api/local-cluster.ts';
@@ -24,9 +30,6 @@ import { connectLocalRedis, endPublication } from './local-publication.ts';
 import { startLocalRedis } from './local-redis.ts';
 import { readManifests } from './manifests.ts';
 
-/** Tests run instances of their own in other folders. */
-const STATE_FOLDER = process.env.BERTH_STATE || DEFAULT_FOLDER;
-const ENDPOINTS = `${STATE_FOLDER}/endpoints.json`;
 const DEFAULT_PORT = 8100;
 
 const children: Child[] = [];
@@ -36,7 +39,7 @@ const services: (() => Promise<void>)[] = [];
 async function main(): Promise<void> {
   refuseSecondInstance();
   // One that was left behind would lead to ports where nothing is.
-  removeEndpoints(ENDPOINTS);
+  removeEndpoints(LOCAL_ENDPOINTS);
   const manifests = readManifests([process.env.MODELS ?? 'examples/local']);
   const base = await findBasePort(Number(process.env.PORT ?? DEFAULT_PORT), (port) =>
     listPorts(planLocal(manifests.deployments, port)),
@@ -82,7 +85,7 @@ async function main(): Promise<void> {
     signingSecret: api.findSigningSecret(DEFAULT_NAMESPACE),
     credentials: api.listCredentials(),
   });
-  writeEndpoints(endpoints, ENDPOINTS);
+  writeEndpoints(endpoints, LOCAL_ENDPOINTS);
   console.log(`\n${writeGuide(endpoints, STATE_FOLDER)}\n\nCtrl-C stops it. Logs: ${STATE_FOLDER}/logs/\n`);
 }
 
@@ -100,9 +103,9 @@ async function serveConsole(plan: LocalPlan, page: Promise<string>): Promise<boo
 }
 
 function refuseSecondInstance(): void {
-  const running = readEndpoints(ENDPOINTS);
+  const running = readEndpoints(LOCAL_ENDPOINTS);
   if (running?.mode === 'cluster')
-    throw new Error(`make cluster is up: ${ENDPOINTS} is its own; run make cluster-down first`);
+    throw new Error(`make cluster is up: ${LOCAL_ENDPOINTS} is its own; run make cluster-down first`);
 }
 
 const listPorts = (plan: LocalPlan): number[] => [
@@ -163,7 +166,7 @@ async function serveAll(plan: LocalPlan, simulators: readonly Child[]): Promise<
 
 /** Gateway first, so that nothing is served by half; Redis last. */
 async function stopAll(): Promise<void> {
-  removeEndpoints(ENDPOINTS);
+  removeEndpoints(LOCAL_ENDPOINTS);
   const [redis, ...others] = children;
   for (const child of others.reverse()) await stopChild(child);
   for (const close of services.reverse()) await close();

@@ -10,7 +10,7 @@ const ENCODINGS = [
   { encoding: 'gzip', ending: '.gz' },
 ];
 /** Their names change with their content. */
-const HASHED = /^\/assets\//;
+export const HASHED = /^\/assets\//;
 
 export interface PageFile {
   body: Buffer;

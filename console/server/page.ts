@@ -5,13 +5,12 @@ import { join } from 'node:path';
 import type { Middleware } from 'koa';
 import { EnvironmentError } from './environment.ts';
 import { ConsoleError } from './error.ts';
-import { readPageFiles, sendPageFile } from './page-files.ts';
+import { HASHED, readPageFiles, sendPageFile } from './page-files.ts';
 import { buildContentPolicy } from './security-headers.ts';
 import type { ConsoleState } from './state.ts';
 
 const NONCE_PLACE = '__CSP_NONCE__';
 const NONCE_BYTES = 16;
-const ASSETS = /^\/assets\//;
 
 /** Throws where the page was not built. */
 export function servePage(folder: string, { plainHTTP }: { plainHTTP: boolean }): Middleware<ConsoleState> {
@@ -30,7 +29,7 @@ export function servePage(folder: string, { plainHTTP }: { plainHTTP: boolean })
     const isPage = ctx.path === '/' || ctx.path.endsWith('.html');
     if (!isPage && sendPageFile(ctx, files)) return;
     // A file that is not there must not look like one that is.
-    if (ASSETS.test(ctx.path)) {
+    if (HASHED.test(ctx.path)) {
       ctx.status = 404;
       ctx.body = 'not found';
       return;

@@ -35,9 +35,9 @@ const PASSED_ON: readonly ErrorCode[] = [
   'permission_denied',
 ];
 
-const UNCHANGED_RETRY_SECONDS = 30;
+/** Where only a person can change it. */
+export const UNCHANGED_RETRY_SECONDS = 30;
 
-/** Only a person can change it. */
 export const refuseWithoutStorage = (): ApiError =>
   new ApiError('temporarily_unavailable', 'This installation has no storage for results.', {
     retryAfter: UNCHANGED_RETRY_SECONDS,

@@ -4,14 +4,13 @@ import { isRedisAway } from '../../redis/client.ts';
 import { ApiError } from '../error-response.ts';
 import type { GetQuestion, PutPermission, PutQuestion, StorageBroker, StoreName } from './broker.ts';
 import { isPlainKey, ownsKey } from './object-keys.ts';
+import { UNCHANGED_RETRY_SECONDS } from './remote-broker.ts';
 import { StorageError } from './storage-error.ts';
 import type { OpenStore, Stores } from './stores.ts';
 
 /** An upload begins within it. */
 const PUT_LINK_SECONDS = 900;
 const RETRY_SECONDS = 2;
-/** Only a person can change it. */
-const UNCHANGED_RETRY_SECONDS = 30;
 
 /** Signs for no key that is not the workspace's own, whoever asks: records, too, are for a tenant to write. */
 export class StoreBroker implements StorageBroker {

@@ -10,13 +10,12 @@ export function listTargets(
   event: { type: string; webhookUrl: string | null },
   endpoints: ReadonlyMap<string, PublishedEndpoint>,
 ): DeliveryTarget[] {
-  const targets: DeliveryTarget[] = [];
-  const add = (text: string, endpoint: string) => {
-    const url = normalizeURL(text);
-    if (url !== null) targets.push({ url, endpoint });
-  };
-  for (const [name, { url, eventTypes, enabled }] of endpoints)
-    if (enabled && eventTypes.includes(event.type)) add(url, name);
-  if (event.webhookUrl !== null) add(event.webhookUrl, '');
-  return targets;
+  const subscribed = [...endpoints]
+    .filter(([, { enabled, eventTypes }]) => enabled && eventTypes.includes(event.type))
+    .map(([name, { url }]) => ({ url, endpoint: name }));
+  const callback = event.webhookUrl === null ? [] : [{ url: event.webhookUrl, endpoint: '' }];
+  return [...subscribed, ...callback].flatMap(({ url, endpoint }) => {
+    const normalized = normalizeURL(url);
+    return normalized === null ? [] : [{ url: normalized, endpoint }];
+  });
 }
