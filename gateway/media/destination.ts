@@ -1,5 +1,6 @@
 /** Where results go and who is told: checked before anything is done. */
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import { normalizeURL } from '../../redis/deliveries.ts';
 import { readCredential } from '../../redis/published.ts';
 import { EgressError } from '../egress/egress-error.ts';
 import { ApiError } from '../error-response.ts';
@@ -31,14 +32,16 @@ export async function checkDestination(
   config: GatewayConfig,
   { redis, egress }: Pick<MediaServices, 'redis' | 'egress'>,
 ): Promise<Destination> {
-  if (webhookUrl !== undefined) await checkWebhookUrl(webhookUrl, egress);
+  const checked = webhookUrl === undefined ? null : await checkWebhookUrl(webhookUrl, egress);
   const credential = await findCredential(credentialId, config, redis);
-  return { webhookUrl: webhookUrl ?? null, credential };
+  return { webhookUrl: checked, credential };
 }
 
-async function checkWebhookUrl(url: string, egress: MediaServices['egress']): Promise<void> {
+/** Answers the URL as it is parsed: line breaks, which parsers drop, would not survive the event's row. */
+async function checkWebhookUrl(url: string, egress: MediaServices['egress']): Promise<string | null> {
   try {
     await egress.check(url);
+    return normalizeURL(url);
   } catch (error) {
     if (!(error instanceof EgressError)) throw error;
     throw new ApiError(

@@ -30,6 +30,17 @@ describe('destination of results', () => {
     expect(await check({}, {})).to.deep.equal({ webhookUrl: null, credential: null });
   });
 
+  for (const written of [
+    '\nhttps://example.com/hook',
+    'https://exam\nple.com/hook',
+    'https://EXAMPLE.com/hook#a\n',
+  ])
+    it(`is kept as it is parsed, without a break: ${JSON.stringify(written)}`, async () => {
+      const egress = { check: async () => {} };
+      const { webhookUrl } = await check({ webhookUrl: written }, { egress });
+      expect(webhookUrl).to.equal('https://example.com/hook');
+    });
+
   const usual = (verified: boolean) =>
     publish({ 'name:usual': '7', 'id:7': JSON.stringify({ id: 7, name: 'usual', verified }) });
 
