@@ -141,7 +141,10 @@ export const deliveryKeys = (namespace: string) => ({
   body: (eventId: string) => `d:{${namespace}}:body:${eventId}`,
   /** Sorted set: ids of the latest 200 deliveries, by age in Unix microseconds. */
   log: `d:{${namespace}}:log`,
-  /** Hash: `failures` in a row and `disabled_at` (Unix ms) of a WebhookEndpoint; `known` once the operator saw it. */
+  /**
+   * Hash: `failures` in a row and `disabled_at` (Unix ms) of a WebhookEndpoint; `known`, once the operator saw it, names
+   * this count.
+   */
   endpoint: (name: string) => `d:{${namespace}}:endpoint:${name}`,
   /** Sorted set: callbacks that failed for good (AbandonedCallback as JSON), by when (Unix ms) the owner is told. */
   mail: `d:{${namespace}}:mail`,

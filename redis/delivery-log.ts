@@ -1,4 +1,5 @@
 /** Reads the log of webhook deliveries and what endpoints are known for. */
+import { randomBytes } from 'node:crypto';
 import { deliveryKeys } from '../contract/redis-keys.ts';
 import type { RedisClient } from './client.ts';
 
@@ -28,6 +29,13 @@ export async function readDeliveryLog(redis: RedisClient, namespace: string): Pr
   const ids = await redis.zrevrange(keys.log, 0, -1);
   const records = await Promise.all(ids.map((id) => redis.hgetall(keys.delivery(id))));
   return records.flatMap((fields, index) => (fields.event ? decodeDelivery(ids[index]!, fields) : []));
+}
+
+/** Of a workspace that is gone: the next one of its name must not see where this one's events went. */
+export async function forgetDeliveries(redis: RedisClient, namespace: string): Promise<void> {
+  const keys = deliveryKeys(namespace);
+  const ids = await redis.zrevrange(keys.log, 0, -1);
+  await redis.del(keys.log, ...ids.map(keys.delivery));
 }
 
 /** null when unknown or forgotten. */
@@ -65,8 +73,12 @@ export interface EndpointHealth {
   disabledAt: number | null;
 }
 
-/** Written with the first look at an endpoint: where it is missing, Redis lost what it knew. */
+/**
+ * Written with the first look at an endpoint: where it is missing, Redis lost what it knew. Its value names the count,
+ * so that deliveries made before another URL or a re-enabling count for nothing afterwards.
+ */
 const KNOWN = 'known';
+const nameCount = (): string => randomBytes(8).toString('hex');
 
 export async function readEndpointHealth(
   redis: RedisClient,
@@ -90,7 +102,7 @@ export async function restoreEndpointHealth(
   { failures, disabledAt }: EndpointHealth,
 ): Promise<void> {
   const key = deliveryKeys(namespace).endpoint(name);
-  const batch = redis.multi().hsetnx(key, KNOWN, 1);
+  const batch = redis.multi().hsetnx(key, KNOWN, nameCount());
   if (failures > 0) batch.hsetnx(key, 'failures', failures);
   if (disabledAt !== null) batch.hsetnx(key, 'disabled_at', disabledAt);
   for (const [error] of (await batch.exec()) ?? []) if (error) throw error;
@@ -103,7 +115,7 @@ export async function resetEndpointHealth(
   name: string,
 ): Promise<void> {
   const key = deliveryKeys(namespace).endpoint(name);
-  for (const [error] of (await redis.multi().del(key).hset(key, KNOWN, 1).exec()) ?? [])
+  for (const [error] of (await redis.multi().del(key).hset(key, KNOWN, nameCount()).exec()) ?? [])
     if (error) throw error;
 }
 

@@ -47,9 +47,19 @@ export async function markMailed(
   return (await redis.set(marker, '1', 'EX', MARKER_SECONDS, 'NX')) === 'OK';
 }
 
-/** Takes that note back: the message was not taken, and is sent again when it is due again. */
-export async function unmarkMailed(redis: RedisClient, namespace: string, deliveryId: string): Promise<void> {
-  await redis.del(deliveryKeys(namespace).mailed(deliveryId));
+/**
+ * Takes that note back: the message was not taken, and is sent again when it is due again. Another front may have taken
+ * it off the list in the meantime, for the note.
+ */
+export async function unmarkMailed(
+  redis: RedisClient,
+  namespace: string,
+  { callback, member }: DueMail,
+): Promise<void> {
+  const keys = deliveryKeys(namespace);
+  const batch = redis.multi().del(keys.mailed(callback.delivery));
+  const replies = await batch.zadd(keys.mail, 'NX', Date.now() + LEASE_MS, member).exec();
+  for (const [error] of replies ?? []) if (error) throw error;
 }
 
 /** Counts one message of this hour, which begins with its first; answers which one it is. */

@@ -1,6 +1,7 @@
 /** Which workspaces have something that time must end: those that are published, and those that went and left some. */
 import { deliveryKeys, globalKeys, workKeys } from '../contract/redis-keys.ts';
 import type { RedisClient } from './client.ts';
+import { forgetDeliveries } from './delivery-log.ts';
 import { readWorkspaces } from './published.ts';
 
 /** All of them. Those that are published are noted, to be known when they have gone. */
@@ -22,5 +23,6 @@ export async function forgetSwept(redis: RedisClient, namespace: string): Promis
     redis.exists(...left),
   ]);
   if (isPublished || remaining > 0) return false;
+  await forgetDeliveries(redis, namespace);
   return (await redis.srem(globalKeys.swept, namespace)) === 1;
 }

@@ -62,7 +62,10 @@ export class OwnerMail {
     if (due.length + digest.length === 0) return;
     const owner = await readOwner(namespace);
     if (owner === null) {
-      log.info({ namespace, callbacks: due.length }, 'nobody is told of failed callbacks: no ownerEmail');
+      log.info(
+        { namespace, callbacks: due.length },
+        'nobody is told of failed callbacks: no ownerEmail, or no mail server',
+      );
       for (const mail of due) await removeMail(redis, namespace, mail);
       return;
     }
@@ -84,7 +87,7 @@ export class OwnerMail {
       return 'done';
     }
     if (isFirst && (await this.#send(namespace, owner, [mail.callback])) === 'postponed') {
-      await unmarkMailed(redis, namespace, delivery);
+      await unmarkMailed(redis, namespace, mail);
       return 'postponed';
     }
     await removeMail(redis, namespace, mail);

@@ -53,14 +53,13 @@ export function startWebhooks(options: WebhookServiceOptions): WebhookService {
     ttlMs: ENDPOINTS_TTL_MS,
     maxEntries: MOST_WORKSPACES,
   });
-  const ownerMail =
-    mailer &&
-    new OwnerMail({
-      redis,
-      readOwner: (namespace) => readOwnerEmail(redis, namespace),
-      send: mailer.send,
-      log,
-    });
+  const ownerMail = new OwnerMail({
+    redis,
+    // Without a mail server nobody is told, and what waits for it must not pile up.
+    readOwner: async (namespace) => mailer && readOwnerEmail(redis, namespace),
+    send: async (to, mail) => mailer?.send(to, mail),
+    log,
+  });
   const dispatcher = new Dispatcher({
     redis,
     agent,
@@ -69,7 +68,7 @@ export function startWebhooks(options: WebhookServiceOptions): WebhookService {
       const sealed = await readSigningSecret(redis, namespace);
       return sealed && openSigningSecret(sealed, namespace, dataKey(namespace));
     },
-    onAbandoned: ({ namespace }) => ownerMail?.wake(namespace),
+    onAbandoned: ({ namespace }) => ownerMail.wake(namespace),
     onAttempt: options.onAttempt,
     log,
     timing: options.timing,
@@ -85,7 +84,7 @@ export function startWebhooks(options: WebhookServiceOptions): WebhookService {
           redis.exists(keys.mail, keys.digest),
         ]);
         if (waiting > 0) dispatcher.wake(namespace);
-        if (mails > 0) ownerMail?.wake(namespace);
+        if (mails > 0) ownerMail.wake(namespace);
       }
     } catch (error) {
       if (!isRedisAway(error)) log.error({ err: error }, 'webhooks of some workspaces were not looked at');
@@ -106,7 +105,7 @@ export function startWebhooks(options: WebhookServiceOptions): WebhookService {
       clearInterval(timer);
       await subscription.close();
       await dispatcher.close();
-      await ownerMail?.close();
+      await ownerMail.close();
     },
   };
 }

@@ -18,7 +18,12 @@ import { EgressAgent, type EgressSettings } from '../../gateway/egress/agent.ts'
 import { mergeConditions, verdict } from '../../operator/status/condition-list.ts';
 import { readHeartbeats, readSpentMicros } from '../../redis/calls.ts';
 import type { RedisClient } from '../../redis/client.ts';
-import { forgetEndpoint, readEndpointHealth, resetEndpointHealth } from '../../redis/delivery-log.ts';
+import {
+  forgetEndpoint,
+  readEndpointHealth,
+  resetEndpointHealth,
+  restoreEndpointHealth,
+} from '../../redis/delivery-log.ts';
 import { resolveCredential, type VerifiedCredential, verifyCredential } from '../local-credentials.ts';
 import type { LocalPlan } from '../local-plan.ts';
 import { publishNamespace } from '../local-publication.ts';
@@ -61,7 +66,12 @@ export class LocalOperator {
 
   /** Makes the Secrets that are wanted, and checks and publishes all there is. */
   async begin(): Promise<void> {
-    const { store, plan } = this.#options;
+    const { store, plan, redis } = this.#options;
+    for (const { metadata } of store.list('webhookendpoints'))
+      await restoreEndpointHealth(redis, metadata.namespace, metadata.name, {
+        failures: 0,
+        disabledAt: null,
+      });
     const checks = [
       ...store.list('webhookendpoints').map((object) => this.#endpoints.check(object)),
       ...store.list('storagecredentials').map((object) => this.#credentials.check(object)),

@@ -4,6 +4,8 @@
 -- URLs, in the name of the first endpoint that is not disabled; `callback` notes that it is the request's own, too.
 local FIXED_ARGUMENTS = 5
 local FIELDS_EACH = 4
+-- 64 KiB of body and a URL: a longer row is a tenant's own making.
+local LONGEST_ROW = 128 * 1024
 
 local function take_body(outbox, namespace, event, given)
   if given ~= '' then
@@ -13,7 +15,7 @@ local function take_body(outbox, namespace, event, given)
     return nil
   end
   local key = 'w:{' .. namespace .. '}:event:' .. event
-  local row = redis.call('GET', key)
+  local row = redis.call('STRLEN', key) <= LONGEST_ROW and redis.call('GET', key)
   redis.call('DEL', key)
   local break_at = row and string.find(row, '\n', 1, true)
   return break_at and string.sub(row, break_at + 1)
@@ -32,7 +34,7 @@ local function add_delivery(namespace, now, event, delivery)
   end
   redis.call('HSET', record, 'event', event.id, 'type', event.type, 'request', event.request, 'test', event.test,
     'url', delivery.url, 'endpoint', delivery.endpoint, 'destination', delivery.destination,
-    'state', 'pending', 'attempts', 0, 'created_at', now)
+    'count', current_count(namespace, delivery.endpoint), 'state', 'pending', 'attempts', 0, 'created_at', now)
   redis.call('ZADD', delivery_key(namespace, 'log'), now_micros(), delivery.id)
   redis.call('ZADD', delivery_key(namespace, 'due:', delivery.destination), now, delivery.id)
   plan_destination(namespace, delivery.destination)
@@ -53,6 +55,7 @@ register('expand', function(keys, args)
       { id = args[i], destination = args[i + 1], url = args[i + 2], endpoint = args[i + 3] })
   end
   trim_log(namespace)
+  redis.call('EXPIRE', delivery_key(namespace, 'log'), LOG_SECONDS)
   if event.test ~= '' then
     -- What ends a request announces its event itself.
     redis.call('PUBLISH', 'n:{' .. namespace .. '}:events', '1')

@@ -3,6 +3,8 @@ local MAX_DELIVERY_ATTEMPTS = 3
 local LOG_SIZE = 200
 local MAX_CONSECUTIVE_FAILURES = 20
 local BODY_SECONDS = DAY_SECONDS
+-- The log is of the latest deliveries, but not for ever: addresses are often secret.
+local LOG_SECONDS = 30 * DAY_SECONDS
 
 local function delivery_key(namespace, kind, rest)
   return 'd:{' .. namespace .. '}:' .. kind .. (rest or '')
@@ -45,18 +47,47 @@ local function end_delivery(namespace, id, state, now)
   local record = delivery_key(namespace, 'delivery:', id)
   if redis.call('ZSCORE', delivery_key(namespace, 'log'), id) then
     redis.call('HSET', record, 'state', state, 'ended_at', now)
+    redis.call('EXPIRE', record, LOG_SECONDS)
   else
     redis.call('DEL', record)
   end
 end
 
--- What a subscription endpoint is known for: `failures` in a row, and `disabled_at` once there were too many.
+-- What a subscription endpoint is known for: `failures` in a row, and `disabled_at` once there were too many. `known`
+-- names the count: another URL or a re-enabling begins another, and what was sent before then counts for nothing.
 local function endpoint_key(namespace, endpoint)
   return delivery_key(namespace, 'endpoint:', endpoint)
 end
 
 local function is_disabled(namespace, endpoint)
   return endpoint ~= '' and redis.call('HEXISTS', endpoint_key(namespace, endpoint), 'disabled_at') == 1
+end
+
+-- '' while the operator has not seen the endpoint, and once it is deleted.
+local function current_count(namespace, endpoint)
+  return endpoint ~= '' and redis.call('HGET', endpoint_key(namespace, endpoint), 'known') or ''
+end
+
+-- Whether how a delivery ends says something of its endpoint.
+local function is_counted(namespace, record)
+  local endpoint, count = unpack(redis.call('HMGET', record, 'endpoint', 'count'))
+  return (count or '') ~= '' and count == current_count(namespace, endpoint)
+end
+
+-- Why nothing more of a delivery goes to its endpoint; nil while it may.
+local function refusal_of(namespace, record)
+  local endpoint, count = unpack(redis.call('HMGET', record, 'endpoint', 'count'))
+  if is_disabled(namespace, endpoint) then
+    return 'the endpoint was disabled'
+  end
+  if (count or '') ~= '' and current_count(namespace, endpoint) == '' then
+    return 'the endpoint was deleted'
+  end
+  local published = redis.call('HGET', 'c:{' .. namespace .. '}:endpoints', endpoint)
+  if published and not cjson.decode(published).enabled then
+    return 'the endpoint was disabled'
+  end
+  return nil
 end
 
 local function note_success(namespace, endpoint)

@@ -4,6 +4,8 @@
 -- Answers { milliseconds until the next is due or -1, lists of id, attempt, event, type, request, url, endpoint, test,
 -- body }. What has had its last attempt and its last wait is ended instead, with `given_up` for the attempt.
 local MAX_DESTINATIONS = 100
+-- Callbacks that the owner is still to be told of; one message of so many says enough.
+local MOST_MAIL = 1000
 
 -- Leases that ran out: their front is gone, so the attempt counts and the delivery is due again.
 local function recover_leases(namespace, destination, now)
@@ -23,7 +25,7 @@ end
 local function give_up(namespace, record, id, now)
   local taken = describe(record, id, 'given_up')
   local endpoint, test = taken[7], taken[8]
-  if endpoint ~= '' and test == '' then
+  if test == '' and is_counted(namespace, record) then
     note_failure(namespace, endpoint, now)
   end
   if test == '' and (endpoint == '' or redis.call('HEXISTS', record, 'callback') == 1) then
@@ -32,6 +34,7 @@ local function give_up(namespace, record, id, now)
       delivery = id, event = taken[3], type = taken[4], request = taken[5], url = taken[6],
       error = redis.call('HGET', record, 'error') or '', at = now,
     }))
+    redis.call('ZREMRANGEBYRANK', delivery_key(namespace, 'mail'), 0, -MOST_MAIL - 1)
   end
   end_delivery(namespace, id, 'failed', now)
   return taken
@@ -45,9 +48,10 @@ local function take(namespace, destination, id, now, lease)
   if not event then
     return nil
   end
-  if test == '' and is_disabled(namespace, endpoint) then
+  local refusal = test == '' and endpoint ~= '' and refusal_of(namespace, record)
+  if refusal then
     if redis.call('HEXISTS', record, 'callback') == 0 then
-      redis.call('HSET', record, 'code', '', 'error', 'the endpoint was disabled')
+      redis.call('HSET', record, 'code', '', 'error', refusal)
       end_delivery(namespace, id, 'failed', now)
       return nil
     end

@@ -12,7 +12,7 @@ register('settle_delivery', function(keys, args)
   redis.call('HSET', record, 'code', args[6], 'error', args[7])
   if args[5] == '1' then
     local endpoint, test = unpack(redis.call('HMGET', record, 'endpoint', 'test'))
-    if endpoint ~= '' and test == '' then
+    if test == '' and is_counted(namespace, record) then
       note_success(namespace, endpoint)
     end
     end_delivery(namespace, id, 'delivered', now)

@@ -1,5 +1,7 @@
 import { expect } from 'chai';
+import { deliveryKeys } from '../../../contract/redis-keys.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
+import { readDeliveryLog } from '../../../redis/delivery-log.ts';
 import { loadLibrary } from '../../../redis/library.ts';
 import { forgetObjects, registerObjects } from '../../../redis/object-cleanup.ts';
 import { removeWorkspace } from '../../../redis/publication.ts';
@@ -40,5 +42,17 @@ describe('workspaces that are swept', () => {
     await forgetObjects(connection.redis, 'a', objects);
     expect(await forgetSwept(connection.redis, 'a')).to.equal(true);
     expect(await listSweptWorkspaces(connection.redis)).to.deep.equal(['b']);
+  });
+
+  it('leave no delivery to whoever gets their name next', async () => {
+    const keys = deliveryKeys('a');
+    await connection.redis.zadd(keys.log, 1, 'dlv_1');
+    await connection.redis.hset(keys.delivery('dlv_1'), { event: 'evt_1', state: 'delivered' });
+    await listSweptWorkspaces(connection.redis);
+    expect(await forgetSwept(connection.redis, 'a')).to.equal(false);
+    expect(await readDeliveryLog(connection.redis, 'a')).to.have.length(1);
+    await removeWorkspace(connection.redis, 'a');
+    expect(await forgetSwept(connection.redis, 'a')).to.equal(true);
+    expect(await connection.redis.keys('d:{a}:*')).to.deep.equal([]);
   });
 });

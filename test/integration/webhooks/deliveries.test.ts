@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { deliveryKeys, workKeys } from '../../../contract/redis-keys.ts';
+import { configKeys, deliveryKeys, workKeys } from '../../../contract/redis-keys.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import {
   type Attempt,
@@ -8,8 +8,14 @@ import {
   leaseDeliveries,
   settleDelivery,
 } from '../../../redis/deliveries.ts';
-import { readDeliveryLog, readEndpointHealth, resetEndpointHealth } from '../../../redis/delivery-log.ts';
+import {
+  forgetEndpoint,
+  readDeliveryLog,
+  readEndpointHealth,
+  resetEndpointHealth,
+} from '../../../redis/delivery-log.ts';
 import { loadLibrary } from '../../../redis/library.ts';
+import { takeEvents } from '../../../redis/outbox.ts';
 import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { passTime } from '../../support/request-fixture.ts';
@@ -159,6 +165,7 @@ describe('webhook deliveries in Redis', () => {
   });
 
   it('disables an endpoint after 20 failures in a row, and ends what waits for it', async () => {
+    await resetEndpointHealth(connection.redis, namespace, 'first');
     for (let i = 0; i < 20; i++) {
       await put(`evt_${i}`);
       await expand(`evt_${i}`, HOOK);
@@ -184,6 +191,86 @@ describe('webhook deliveries in Redis', () => {
     expect(await expand('evt_100', HOOK)).to.equal(1);
   });
 
+  it('count nothing for an endpoint that got another URL, or was re-enabled, since they were made', async () => {
+    const failures = async () => (await readEndpointHealth(connection.redis, namespace, 'first')).failures;
+    await resetEndpointHealth(connection.redis, namespace, 'first');
+    await put('evt_old');
+    await expand('evt_old', HOOK);
+    await resetEndpointHealth(connection.redis, namespace, 'first');
+    await fail();
+    expect(await failures()).to.equal(0);
+    await put('evt_new');
+    await expand('evt_new', HOOK);
+    await fail();
+    expect(await failures()).to.equal(1);
+    await put('evt_late');
+    await expand('evt_late', HOOK);
+    await resetEndpointHealth(connection.redis, namespace, 'first');
+    await connection.redis.hset(deliveryKeys(namespace).endpoint('first'), 'failures', 5);
+    await attempt(SUCCESS);
+    expect(await failures()).to.equal(5);
+  });
+
+  const ENDED = [
+    {
+      case: 'was deleted',
+      end: () => forgetEndpoint(connection.redis, namespace, 'first'),
+      error: 'the endpoint was deleted',
+    },
+    {
+      case: 'was disabled',
+      end: () =>
+        connection.redis.hset(configKeys(namespace).endpoints, 'first', JSON.stringify({ enabled: false })),
+      error: 'the endpoint was disabled',
+    },
+  ];
+  for (const { case: what, end, error } of ENDED)
+    it(`send nothing more to an endpoint that ${what}`, async () => {
+      await resetEndpointHealth(connection.redis, namespace, 'first');
+      await put('evt_1');
+      await expand('evt_1', HOOK);
+      await end();
+      const { leased, nextInMs } = await lease();
+      expect({ leased, nextInMs }).to.deep.equal({ leased: [], nextInMs: null });
+      const [record] = await readDeliveryLog(connection.redis, namespace);
+      expect(record).to.include({ state: 'failed', attempts: 0, error });
+      expect((await readEndpointHealth(connection.redis, namespace, 'first')).failures).to.equal(0);
+    });
+
+  it('drops a row that a tenant made longer after it was read', async () => {
+    await put('evt_1', 'x'.repeat(129 * 1024));
+    expect(await expand('evt_1', HOOK)).to.equal(0);
+    expect(await connection.redis.keys(`*{${namespace}}*`)).to.deep.equal([]);
+  });
+
+  it('drops what a tenant put into the outbox that is longer than any id', async () => {
+    await connection.redis.zadd(workKeys(namespace).outbox, -1, 'x'.repeat(17 * 1024));
+    await put('evt_1');
+    const events = await takeEvents(connection.redis, namespace, { limit: 1, leaseMs: 0 });
+    expect(events).to.deep.equal([]);
+    expect(await connection.redis.zrevrange(workKeys(namespace).outbox, 0, -1)).to.deep.equal(['evt_1']);
+  });
+
+  it('keeps at most 1,000 callbacks of which nobody has been told', async () => {
+    const { mail } = deliveryKeys(namespace);
+    const waiting = Array.from({ length: 1_000 }, (_, i) => [i, `{"delivery":"dlv_${i}"}`]).flat();
+    await connection.redis.zadd(mail, ...waiting);
+    await put('evt_1');
+    await expand('evt_1', INLINE);
+    await fail();
+    expect(await connection.redis.zcard(mail)).to.equal(1_000);
+    expect((await connection.redis.zrevrange(mail, 0, 0))[0]).to.include('evt_1');
+  });
+
+  it('are remembered for 30 days', async () => {
+    await put('evt_1');
+    await expand('evt_1', HOOK);
+    const [delivery] = await attempt(SUCCESS);
+    const keys = deliveryKeys(namespace);
+    for (const key of [keys.log, keys.delivery(delivery!.id)])
+      expect(await connection.redis.ttl(key), key).to.be.within(29 * 86_400, 30 * 86_400);
+  });
+
   describe('to a callback at the address of an endpoint', () => {
     const CALLBACK: DeliveryTarget = { url: HOOK.url, endpoint: '' };
     const disable = () =>
@@ -198,6 +285,7 @@ describe('webhook deliveries in Redis', () => {
     });
 
     it('tell the owner when they fail, and count for the endpoint', async () => {
+      await resetEndpointHealth(connection.redis, namespace, 'first');
       await put('evt_1');
       await expand('evt_1', HOOK, CALLBACK);
       await fail();

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { SMTPServer } from 'smtp-server';
 import { deliveryKeys } from '../../../contract/redis-keys.ts';
 import { createLog } from '../../../gateway/log.ts';
-import { createMailer, type Mailer } from '../../../gateway/webhooks/mailer.ts';
+import { createMailer, type Mailer, MailPostponed } from '../../../gateway/webhooks/mailer.ts';
 import { OwnerMail } from '../../../gateway/webhooks/owner-mail.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
@@ -129,6 +129,21 @@ describe('mail to the owner of a workspace', () => {
     await run(ownerMail);
     expect(messages).to.have.length(21);
     expect(messages[20]!.text).to.include('10 more callbacks');
+  });
+
+  it('still tells of what another front had taken off the list while the server had not answered', async () => {
+    await add(1);
+    const { mail } = deliveryKeys(namespace);
+    await run(
+      start(async () => {
+        await connection.redis.del(mail);
+        throw new MailPostponed('not now');
+      }),
+    );
+    expect(await connection.redis.zcard(mail)).to.equal(1);
+    await connection.redis.zadd(mail, 'XX', 0, (await connection.redis.zrevrange(mail, 0, 0))[0]!);
+    await run();
+    expect(messages).to.have.length(1);
   });
 
   it('tells nobody where nobody is named', async () => {

@@ -4,12 +4,13 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { workspaceDataKey } from '../../../contract/identity.ts';
-import { configKeys } from '../../../contract/redis-keys.ts';
+import { configKeys, deliveryKeys } from '../../../contract/redis-keys.ts';
 import { sealSigningSecret } from '../../../contract/signing-secret.ts';
 import { EgressAgent } from '../../../gateway/egress/agent.ts';
 import { createLog } from '../../../gateway/log.ts';
 import { startWebhooks, type WebhookService } from '../../../gateway/webhooks/webhook-service.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
+import { readDeliveryLog } from '../../../redis/delivery-log.ts';
 import { loadLibrary } from '../../../redis/library.ts';
 import { cancelRequest, submitRequest } from '../../../redis/request-calls.ts';
 import { connectTo, until } from '../../support/redis-client.ts';
@@ -61,7 +62,7 @@ describe('webhooks of real requests', () => {
     await server.stop();
   });
 
-  const start = (options: { lookMs?: number } = {}) => {
+  const start = (options: Partial<Parameters<typeof startWebhooks>[0]> = {}) => {
     service = startWebhooks({
       redis: connection.redis,
       settings: { url: server.url, name: 'front', role: 'front' },
@@ -73,8 +74,8 @@ describe('webhooks of real requests', () => {
       ...options,
     });
   };
-  const endOne = async () => {
-    const submission = submissionOf({ namespace, deployment: 'film', webhookUrl: url });
+  const endOne = async (webhookUrl = url) => {
+    const submission = submissionOf({ namespace, deployment: 'film', webhookUrl });
     await submitRequest(connection.redis, submission);
     await cancelRequest(connection.redis, { namespace, id: submission.id, token: newToken() });
     return submission.id;
@@ -108,6 +109,16 @@ describe('webhooks of real requests', () => {
     await endOne();
     start();
     await until(() => received.length === 2, 'both deliveries');
+  });
+
+  it('keeps no list of failed callbacks where there is no mail server', async () => {
+    const keys = deliveryKeys(namespace);
+    start({ timing: { attemptMs: 5_000, waitAfter: () => 0 } });
+    await endOne('http://127.0.0.1:1/closed');
+    await until(async () => {
+      const [record] = await readDeliveryLog(connection.redis, namespace);
+      return record?.state === 'failed' && (await connection.redis.exists(keys.mail)) === 0;
+    }, 'the end of the delivery and of the list');
   });
 
   it('delivers by its regular look what no message told of', async () => {
