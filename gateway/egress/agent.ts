@@ -39,6 +39,8 @@ export interface EgressRequest {
   /** Of the answer's body; reading ends where it does. */
   allowance: Allowance;
   signal?: AbortSignal;
+  /** The status is all that is asked for: a body that breaks off, or does not end in time, takes nothing from it. */
+  isStatusEnough?: boolean;
 }
 
 const IN_FLIGHT = { inAll: 256, perDestination: 16 };

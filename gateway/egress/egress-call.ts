@@ -19,6 +19,8 @@ export interface EgressCallOptions {
   headers?: Record<string, string>;
   body?: Buffer;
   allowance: Allowance;
+  /** The status is all that is asked for: a body that breaks off, or does not end in time, takes nothing from it. */
+  isStatusEnough?: boolean;
 }
 
 const HEADERS = { 'user-agent': `Berth/${VERSION}`, 'accept-encoding': 'identity' };
@@ -47,8 +49,9 @@ export class EgressCall implements Dispatcher.DispatchHandler {
       this.#settle = (outcome) => {
         this.#settle = null;
         this.#signal.removeEventListener('abort', onAbort);
-        if (outcome instanceof EgressError) reject(outcome);
-        else resolve(outcome);
+        if (!(outcome instanceof EgressError)) resolve(outcome);
+        else if (this.#options.isStatusEnough && this.#status !== 0) resolve(this.#answer(true));
+        else reject(outcome);
       };
       this.#signal.addEventListener('abort', onAbort, { once: true });
       const { pathname, search } = this.#url;

@@ -58,6 +58,7 @@ export async function attemptDelivery(
       body,
       deadlineMs: timing.attemptMs,
       allowance: new Allowance(MOST_ANSWER_BYTES),
+      isStatusEnough: true,
     });
     if (status >= 200 && status < 300) return { isDelivered: true, status, error: '', waitMs: 0 };
     const hint = status >= 300 && status < 400 ? '; redirects are not followed' : '';

@@ -47,6 +47,8 @@ describe('the webhook dispatcher', () => {
     '/redirect': (_, res) => res.writeHead(302, { location: '/200' }).end(),
     '/hang': () => {},
     '/close': (req) => req.socket.destroy(),
+    '/200-unended': (_, res) => res.writeHead(200).write('working'),
+    '/200-broken': (_, res) => res.writeHead(200, { 'content-length': '100' }).write('x', () => res.destroy()),
     '/second': (req, res) => {
       seen.set(req.url!, (seen.get(req.url!) ?? 0) + 1);
       res.writeHead(seen.get(req.url!)! > 1 ? 200 : 503).end();
@@ -169,16 +171,23 @@ describe('the webhook dispatcher', () => {
 
   const outcomes: [path: string, attempts: number, state: string, status: number | null, error: RegExp][] = [
     ['/204', 1, 'delivered', 204, /^$/],
+    ['/200-unended', 1, 'delivered', 200, /^$/],
+    ['/200-broken', 1, 'delivered', 200, /^$/],
     ['/500', 3, 'failed', 500, /^answered 500$/],
     ['/redirect', 3, 'failed', 302, /^answered 302; redirects are not followed$/],
     ['/hang', 3, 'failed', null, /did not answer in time$/],
     ['/close', 3, 'failed', null, /broke the connection off/],
     ['/second', 2, 'delivered', 200, /^$/],
   ];
+  /** Where an attempt's time has to pass. */
+  const SHORTER: Record<string, { attemptMs: number }> = {
+    '/hang': { attemptMs: 200 },
+    '/200-unended': { attemptMs: 2_000 },
+  };
   for (const [path, attempts, state, status, error] of outcomes)
     it(`ends as ${state} after ${attempts} attempts at ${path}`, async () => {
       await put('evt_1', { path });
-      start(path === '/hang' ? { timing: { ...TIMING, attemptMs: 200 } } : {}).wake(namespace);
+      start({ timing: { ...TIMING, ...SHORTER[path] } }).wake(namespace);
       await untilEnded(1);
       const [record] = await readLog();
       expect(record).to.include({ state, attempts, status });
