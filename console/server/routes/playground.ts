@@ -8,6 +8,7 @@ import { ConsoleError } from '../error.ts';
 import type { Services } from '../services.ts';
 import type { Session } from '../sessions.ts';
 import { type ApiContext, type ConsoleState, sessionOf } from '../state.ts';
+import { endWith } from '../stream-end.ts';
 
 const { plural } = modelDeploymentResource;
 const POSTS = [
@@ -20,8 +21,6 @@ const POSTS = [
   'videos/generations',
 ];
 const GETS = /^(models|requests\/req_[0-9a-f]{32})$/;
-/** Between two looks at whether a stream may go on. */
-const RECHECK_MS = 60_000;
 /** All that an endpoint is told of the browser's request; cookies never are. */
 const SENT = ['content-type', 'content-length', 'accept'];
 const ANSWERED = ['content-type', 'content-length', 'retry-after', 'x-request-id', 'content-disposition'];
@@ -50,7 +49,7 @@ export function addPlaygroundRoutes(router: Router<ConsoleState>, services: Serv
       path: `${route}${ctx.search}`,
       headers: select(ctx.req.headers, SENT),
       ...(isPost && { body: ctx.req }),
-      signal: endWith(ctx, () => isStillAllowed(session, namespace)),
+      signal: endWith(ctx.res, () => isStillAllowed(session, namespace)),
     });
     relay(ctx, answer);
   };
@@ -65,22 +64,6 @@ function relay(ctx: ApiContext, { statusCode, headers, body }: EndpointAnswer): 
   ctx.body = body;
   ctx.remove('content-type');
   ctx.set(select(headers, ANSWERED));
-}
-
-/** Who leaves the page wants no answer any more; and a long one ends with the right to it. */
-function endWith(ctx: ApiContext, isStillAllowed: () => Promise<boolean>): AbortSignal {
-  const controller = new AbortController();
-  const timer = setInterval(() => {
-    isStillAllowed().then(
-      (isAllowed) => isAllowed || controller.abort(),
-      () => controller.abort(),
-    );
-  }, RECHECK_MS);
-  ctx.res.once('close', () => {
-    clearInterval(timer);
-    if (!ctx.res.writableFinished) controller.abort();
-  });
-  return controller.signal;
 }
 
 function select(headers: IncomingHttpHeaders, names: readonly string[]): Record<string, string> {
