@@ -13,6 +13,13 @@ export class EngineMemoryError extends ApiError {
   }
 }
 
+/** No connection to the engine came about, so it never heard of the request. */
+export class EngineUnreachableError extends ApiError {
+  constructor() {
+    super('upstream_error', 'The engine does not take connections.');
+  }
+}
+
 interface EngineComplaint {
   message: string;
   /** Null where the engine gave none, or a number. */

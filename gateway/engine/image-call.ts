@@ -5,7 +5,7 @@ import { sniffImageType } from '../egress/image-type.ts';
 import { ApiError } from '../error-response.ts';
 import type { ImageParameters } from '../queue/job.ts';
 import { type EnginePool, isNotConnected } from './engine-call.ts';
-import { findEngineError, readEngineError } from './engine-error.ts';
+import { EngineUnreachableError, findEngineError, readEngineError } from './engine-error.ts';
 import { buildEditBody, buildGenerationBody, type ImageBody, type ImageFile } from './image-body.ts';
 
 export interface ImageCall {
@@ -36,8 +36,8 @@ const LARGEST_ERROR_BYTES = 64 * 1024;
 const IMAGE_TYPES = new Set(['image/png', 'image/jpeg', 'image/webp']);
 
 /**
- * As many images as were asked for. Throws ApiError (an EngineMemoryError where the engine ran out of memory), or the
- * signal's reason.
+ * As many images as were asked for. Throws ApiError (an EngineMemoryError where the engine ran out of memory, an
+ * EngineUnreachableError where it was never asked), or the signal's reason.
  */
 export async function generateImages(call: ImageCall): Promise<MadeImage[]> {
   const { servedModelName, parameters, images, mask } = call;
@@ -158,7 +158,7 @@ function parse(answer: Buffer): unknown {
 const isFileFault = (error: unknown): boolean => (error as NodeJS.ErrnoException).path !== undefined;
 
 function describeLoss(error: unknown, hasAnswered: boolean): ApiError {
-  if (isNotConnected(error)) return new ApiError('upstream_error', 'The engine does not take connections.');
+  if (isNotConnected(error)) return new EngineUnreachableError();
   return new ApiError(
     'upstream_error',
     hasAnswered ? 'The engine broke off its answer.' : 'The engine closed the connection without an answer.',

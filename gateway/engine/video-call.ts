@@ -5,6 +5,7 @@ import type { VideoParameters } from '../queue/job.ts';
 import type { SpooledFile } from '../storage/spool.ts';
 import { UploadError } from '../storage/upload-error.ts';
 import type { EnginePool } from './engine-call.ts';
+import { EngineUnreachableError } from './engine-error.ts';
 import { buildVideoForm, buildVideoJSON, type ReferenceFile } from './video-body.ts';
 import {
   deleteVideo,
@@ -66,8 +67,8 @@ const GONE = 'The engine does not know the video any more: it was started anew.'
 const LOST = 'The engine was lost while it worked on the video.';
 
 /**
- * The finished video on disk. Throws ApiError (an EngineMemoryError where the engine ran out of memory), UploadError
- * where the disk is full, or the signal's reason.
+ * The finished video on disk. Throws ApiError (an EngineMemoryError where the engine ran out of memory, an
+ * EngineUnreachableError where it was never asked), UploadError where the disk is full, or the signal's reason.
  */
 export async function generateVideo(call: VideoCall): Promise<MadeVideo> {
   const timing = { ...TIMING, ...call.timing };
@@ -178,10 +179,7 @@ function describeLoss(call: VideoCall, error: unknown, isSubmitted: boolean): un
   if (!(error instanceof EngineConnectionError)) return error;
   call.onEngineLost();
   if (isSubmitted) return new ApiError('upstream_error', LOST);
-  return new ApiError(
-    'upstream_error',
-    error.isRefused
-      ? 'The engine does not take connections.'
-      : 'The engine closed the connection without an answer.',
-  );
+  return error.isRefused
+    ? new EngineUnreachableError()
+    : new ApiError('upstream_error', 'The engine closed the connection without an answer.');
 }

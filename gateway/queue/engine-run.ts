@@ -1,7 +1,9 @@
 /** Has the engine do a job: the same for images and videos from here on. */
 import { Readable } from 'node:stream';
+import { EngineMemoryError } from '../engine/engine-error.ts';
 import { generateImages } from '../engine/image-call.ts';
 import { type EngineCalls, generateVideo } from '../engine/video-call.ts';
+import { ApiError } from '../error-response.ts';
 import type { Spool, SpooledFile } from '../storage/spool.ts';
 import { JobError } from './failure.ts';
 import type { ImageJob, Job, JobInput, VideoJob } from './job.ts';
@@ -37,8 +39,16 @@ export async function runEngine(job: Job, run: EngineRun): Promise<EngineResult>
     run.onRelease();
     throw run.signal.reason;
   }
-  return job.kind === 'image' ? makeImages(job, run) : makeVideo(job, run);
+  try {
+    return await (job.kind === 'image' ? makeImages(job, run) : makeVideo(job, run));
+  } catch (error) {
+    if (isEngineFault(error)) run.onEngineLost();
+    throw error;
+  }
 }
+
+const isEngineFault = (error: unknown): boolean =>
+  error instanceof ApiError && error.status >= 500 && !(error instanceof EngineMemoryError);
 
 async function makeVideo({ parameters }: VideoJob, run: EngineRun): Promise<EngineResult> {
   const [reference = null] = run.inputs;

@@ -10,6 +10,7 @@ import {
   renewClaim,
 } from '../../redis/request-calls.ts';
 import { readRequest } from '../../redis/request-record.ts';
+import { EngineUnreachableError } from '../engine/engine-error.ts';
 import { type EngineResult, type InputFile, runEngine } from './engine-run.ts';
 import { describeFailure, JobError, OWN_FAULT } from './failure.ts';
 import { insist } from './insistence.ts';
@@ -121,8 +122,9 @@ export class JobRun {
           { err: error, request: this.#job.claim.id },
           'a job failed by a fault of ours',
         );
-      // A pod that is deleted by force loses its engine before its gateway.
-      if (this.#isLeaving() && failure?.code === 'upstream_error') {
+      // A pod that is deleted by force loses its engine before its gateway. And what was never asked has not failed.
+      const isBlameless = this.#isLeaving() && failure?.code === 'upstream_error';
+      if (isBlameless || error instanceof EngineUnreachableError) {
         this.#giveUp.abort('given_back' satisfies GiveUp);
         return null;
       }

@@ -28,6 +28,8 @@ export interface Worker {
 const GIVING_BACK_MS = 5_000;
 const POLL_MS = 1_000;
 const RETRY_MS = 200;
+/** Long enough for two looks at an engine's health, which at the second find it dead if it still answers errors. */
+const REST_MS = 1_500;
 /** Jobs beyond the slots: their engine has done its work, and their results are being stored. */
 const MOST_DELIVERING = 2;
 
@@ -44,6 +46,8 @@ class QueueWorker implements Worker {
   #isProbing = false;
   #isWindingDown = false;
   #isStopped = false;
+  /** Runs while the engine, which was seen to fail, is left alone. */
+  #rest: NodeJS.Timeout | undefined;
   #poll: NodeJS.Timeout | undefined;
   #end: NodeJS.Timeout | undefined;
 
@@ -83,6 +87,7 @@ class QueueWorker implements Worker {
   async stop(withinMs: number): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#poll);
+    clearTimeout(this.#rest);
     this.windDown(withinMs);
     const all = async () => {
       while (this.#isClaiming || this.#runs.size > 0) {
@@ -98,6 +103,7 @@ class QueueWorker implements Worker {
     const { slots, config, isEngineReady } = this.#options;
     return (
       !this.#isWindingDown &&
+      !this.#rest &&
       !slots.isFull &&
       isEngineReady() &&
       !config().paused &&
@@ -110,6 +116,17 @@ class QueueWorker implements Worker {
     if (this.#isStopped) return;
     this.#poll = setTimeout(() => this.wake(), ms);
     this.#poll.unref();
+  }
+
+  /** Claims nothing until the engine's health is known: a dead one would fail the whole queue, job by job. */
+  #doubtEngine(): void {
+    this.#options.onEngineLost();
+    clearTimeout(this.#rest);
+    this.#rest = setTimeout(() => {
+      this.#rest = undefined;
+      this.wake();
+    }, REST_MS);
+    this.#rest.unref();
   }
 
   /** Claims until nothing waits or no slot is free. */
@@ -162,7 +179,8 @@ class QueueWorker implements Worker {
   #start(job: ClaimedJob, release: () => void): void {
     const { metrics, config } = this.#options;
     const begun = performance.now();
-    const run = new JobRun(this.#options, job, { release, isLeaving: () => this.#isWindingDown });
+    const services = { ...this.#options, onEngineLost: () => this.#doubtEngine() };
+    const run = new JobRun(services, job, { release, isLeaving: () => this.#isWindingDown });
     this.#runs.add(run);
     metrics.jobsRunning.inc();
     if (this.#isWindingDown) run.giveBack();

@@ -1,0 +1,104 @@
+import { expect } from 'chai';
+import { workKeys } from '../../../contract/redis-keys.ts';
+import { createLog } from '../../../gateway/log.ts';
+import { createMetrics } from '../../../gateway/metrics.ts';
+import { startWorker, type WorkerOptions } from '../../../gateway/queue/worker.ts';
+import { Slots } from '../../../gateway/registry/slots.ts';
+import { Pools } from '../../../gateway/relay/pools.ts';
+import { UsageMeter } from '../../../gateway/usage.ts';
+import { sweepRequests } from '../../../redis/request-sweep.ts';
+import { findFreePort } from '../../support/child-program.ts';
+import { useMediaWorkspace } from '../../support/media-workspace.ts';
+import { describeModel } from '../../support/model-replica.ts';
+import { until } from '../../support/redis-client.ts';
+import { type JobStack, startJobStack } from './job-stack.ts';
+
+for (const kind of ['Image', 'Video'] as const)
+  describe(`${kind.toLowerCase()} jobs whose engine is killed`, function () {
+    this.timeout(60_000);
+    let stack: JobStack;
+
+    beforeEach(async () => {
+      stack = await startJobStack({ kind, jobSeconds: 0.05 });
+    });
+    afterEach(() => stack?.stop());
+
+    const engine = () => stack.pods[0]!.engine;
+    const countIn = (status: string) =>
+      stack.connection.redis.zcard(workKeys('team').index(stack.config.name, status));
+    const readAttempts = (id: string) =>
+      stack.connection.redis.hget(workKeys('team').request(id), 'attempts');
+
+    it('fail if they ran there, while all that waited run on its successor', async () => {
+      await engine().control({ jobSeconds: 30 });
+      await Promise.all(Array.from({ length: 20 }, () => stack.submit()));
+      await until(async () => (await engine().read()).inflight === 1, 'the first job runs');
+      await engine().stop('SIGKILL');
+      await until(async () => (await countIn('failed')) > 0, 'the job fails');
+      await stack.pods[0]!.restartEngine();
+      await until(async () => (await countIn('succeeded')) === 19, 'all others end', 20_000);
+      expect(await countIn('failed')).to.equal(1);
+    });
+
+    it('wait for its successor if it never heard of them', async () => {
+      await stack.untilIs(await stack.submit(), 'succeeded');
+      await engine().stop('SIGKILL');
+      const ids = await Promise.all([stack.submit(), stack.submit(), stack.submit()]);
+      await until(
+        async () => (await stack.pods[0]!.replica.admin('/readyz')).status === 503,
+        'it is noticed',
+        8_000,
+      );
+      await stack.pods[0]!.restartEngine();
+      for (const id of ids) {
+        await stack.untilIs(id, 'succeeded');
+        expect(await readAttempts(id)).to.equal('1');
+      }
+    });
+  });
+
+describe('an engine that takes no connections though its health check is good', function () {
+  this.timeout(20_000);
+  const space = useMediaWorkspace();
+
+  it('is asked for a job again and again, unhurried, until the job’s deadline', async () => {
+    await space.publish({ videoTimeoutMs: 3_000 });
+    const { redis, namespace, deployment } = space;
+    const config = describeModel({ kind: 'Video' }, { namespace, name: deployment });
+    const pools = new Pools();
+    let doubts = 0;
+    const worker = startWorker({
+      config: () => config,
+      redis,
+      storage: {} as WorkerOptions['storage'],
+      pool: pools.get(`http://127.0.0.1:${await findFreePort()}`),
+      isEngineReady: () => true,
+      onEngineLost: () => doubts++,
+      pod: 'pod-1',
+      log: createLog('silent'),
+      metrics: createMetrics(),
+      usage: new UsageMeter({ redis, log: createLog('silent') }).of(namespace, deployment, true),
+      slots: new Slots(() => 1),
+    });
+    try {
+      const parameters = { task: 't2v', prompt: 'a cat', size: '64x64', frames: 9, fps: 8 };
+      const params = JSON.stringify({ v: 1, kind: 'video', credential: null, inputs: [], parameters });
+      const id = await space.submitted({ params });
+      await until(
+        async () => {
+          await sweepRequests(redis, namespace, { mayExpire: true });
+          return (await space.read(id)).status === 'failed';
+        },
+        'the end',
+        8_000,
+      );
+      expect((await space.read(id)).errorCode).to.equal('model_timeout');
+      const claims = await redis.keys(`w:{${namespace}}:claimed:*`);
+      expect(claims.length).to.be.within(2, 4);
+      expect(doubts).to.be.at.least(claims.length);
+    } finally {
+      await worker.stop(0);
+      await pools.destroy();
+    }
+  });
+});
