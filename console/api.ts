@@ -138,6 +138,8 @@ export interface TestView {
 /** `POST ns/signing-secret/roll`: the new secret, shown once. */
 export interface SigningSecretView {
   secret: string;
+  /** Deliveries are signed with it. False: they will be once the operator has seen it. */
+  isInEffect: boolean;
 }
 
 /** `GET ns/deliveries?endpoint=&request=&state=`: newest first, 200 at most. `endpoint=-` names inline callbacks. */

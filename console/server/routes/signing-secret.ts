@@ -3,15 +3,21 @@ import type Router from '@koa/router';
 import { SIGNING_SECRET_NAME } from '../../../contract/names.ts';
 import { makeSigningSecret } from '../../../contract/secret-texts.ts';
 import { WORKSPACE_NAME, workspace, workspaceResource } from '../../../contract/workspace.ts';
+import type { RedisClient } from '../../../redis/client.ts';
+import { readSigningSecret } from '../../../redis/webhook-settings.ts';
 import type { SigningSecretView } from '../../api.ts';
 import { ConsoleError } from '../error.ts';
 import type { Kubernetes } from '../kubernetes.ts';
 import { KubernetesError } from '../kubernetes-error.ts';
 import type { Services } from '../services.ts';
 import { type ConsoleState, sessionOf } from '../state.ts';
+import { lookUntil } from '../waiting.ts';
+
+/** The operator does not watch Secrets: it looks at each every 20 s, at once where there is a Workspace. */
+const EFFECT_MS = 25_000;
 
 export function addSigningSecretRoutes(router: Router<ConsoleState>, services: Services): void {
-  const { kubernetes, access, ownSecrets } = services;
+  const { kubernetes, access, ownSecrets, redis } = services;
 
   router.post('/signing-secret/roll', async (ctx) => {
     const { namespace = '' } = ctx.params;
@@ -24,9 +30,21 @@ export function addSigningSecretRoutes(router: Router<ConsoleState>, services: S
         `The Workspace names the Secret ${named}: its owner rolls it with kubectl, by writing another value to its key "secret".`,
       );
     const secret = makeSigningSecret();
+    const published = await readPublished(redis, namespace);
     await ownSecrets.writeSigningSecret(namespace, secret, session.user);
-    ctx.body = { secret } satisfies SigningSecretView;
+    const isInEffect = published === null || (await waitForAnother(redis, namespace, published));
+    ctx.body = { secret, isInEffect } satisfies SigningSecretView;
   });
+}
+
+/** What deliveries are signed with, sealed; null = nothing is signed here yet, or Redis is away. */
+const readPublished = (redis: RedisClient, namespace: string): Promise<string | null> =>
+  readSigningSecret(redis, namespace).catch(() => null);
+
+/** Who is shown the new secret gives it to receivers, which would refuse what is still signed with the old one. */
+async function waitForAnother(redis: RedisClient, namespace: string, published: string): Promise<boolean> {
+  const isAnother = (seen: string | null) => seen !== null && seen !== published;
+  return (await lookUntil(() => readPublished(redis, namespace), isAnother, EFFECT_MS)).isWanted;
 }
 
 /** A namespace needs no Workspace. */

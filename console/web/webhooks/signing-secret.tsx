@@ -57,7 +57,7 @@ export function SigningSecret() {
       >
         <Text size="sm">
           The old secret stops at once, for retries of older events too: receivers refuse deliveries until
-          they know the new one.
+          they know the new one. It takes up to 20 seconds until the new one is shown.
         </Text>
       </Confirm>
       <Modal
@@ -74,6 +74,11 @@ export function SigningSecret() {
             It is shown this once. Give it to all receivers of this namespace.
           </Alert>
           <Copyable text={roll.data?.secret ?? ''} label="signing secret" />
+          {roll.data?.isInEffect === false && (
+            <Text size="sm" role="status">
+              Deliveries are still signed with the old one, until the operator has seen the new one.
+            </Text>
+          )}
           <Text size="sm">Receivers verify each delivery by it:</Text>
           <Copyable text={VERIFY} label="how to verify" />
           <Group justify="flex-end">

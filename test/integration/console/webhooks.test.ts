@@ -1,11 +1,11 @@
 /** Webhooks, deliveries, the signing secret: with the operator's and the front's parts played by hand. */
 import { expect } from 'chai';
+import { configKeys } from '../../../contract/redis-keys.ts';
 import { leaseDeliveries, settleDelivery } from '../../../redis/deliveries.ts';
 import { until } from '../../support/redis-client.ts';
 import { type Person, useConsole } from './console-harness.ts';
 
-describe("the console's webhooks", function () {
-  this.timeout(30_000);
+describe("the console's webhooks", () => {
   const console = useConsole();
   let namespace: string;
   let someone: Person;
@@ -226,6 +226,26 @@ describe("the console's webhooks", function () {
     // So that the operator looks at once.
     const { metadata } = await read('workspaces', 'workspace');
     expect(Date.parse(metadata.annotations['berth.dev/rolled-at'])).to.be.closeTo(Date.now(), 10_000);
+  });
+
+  it('shows the new secret once deliveries are signed with it', async () => {
+    const { redis } = console.redis;
+    const { workspace } = configKeys(namespace);
+    await redis.hset(workspace, 'signingSecret', 'the old one, sealed');
+    let isAnswered = false;
+    const answer = someone.call('POST', `${base}/signing-secret/roll`).finally(() => {
+      isAnswered = true;
+    });
+    await until(
+      async () => (await console.kube('GET', secretPath('berth-signing-secret'))).status === 200,
+      'the Secret',
+    );
+    expect(isAnswered).to.equal(false);
+    await redis.hset(workspace, 'signingSecret', 'the new one, sealed');
+    const { body } = await answer;
+    expect(body.isInEffect).to.equal(true);
+    const { body: secret } = await console.kube('GET', secretPath('berth-signing-secret'));
+    expect(Buffer.from(secret.data.secret, 'base64').toString()).to.equal(body.secret);
   });
 
   it("leaves others' Secrets alone", async () => {
