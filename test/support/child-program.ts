@@ -15,7 +15,7 @@ export interface ChildProgram {
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
-const WAIT_MS = 15_000;
+const WAIT_MS = 60_000;
 
 export function startProgram(file: string, env: Record<string, string>): ChildProgram {
   const child = spawn(process.execPath, [file], {

@@ -154,6 +154,6 @@ export async function waitForAnswer(program: ChildProgram, ask: () => Promise<Re
       );
     },
     'an answer of the program',
-    15_000,
+    60_000,
   );
 }

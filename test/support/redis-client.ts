@@ -6,7 +6,7 @@ import type { RedisServer } from './redis-server.ts';
 export async function connectTo(
   server: RedisServer,
   settings: Partial<RedisSettings> = {},
-  timeoutMs = 5000,
+  timeoutMs = 20_000,
 ): Promise<RedisConnection> {
   const admin = { password: server.admin, name: 'test', role: 'operator' as const };
   const connection = connectRedis({ url: server.url, ...admin, ...settings });
@@ -23,7 +23,7 @@ export async function connectTo(
 export async function until(
   condition: () => boolean | Promise<boolean>,
   what: string,
-  timeoutMs = 5000,
+  timeoutMs = 20_000,
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while (!(await condition())) {

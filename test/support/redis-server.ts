@@ -2,9 +2,9 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { findFreePort } from './child-program.ts';
 
 export interface RedisServerOptions {
   /** More arguments of redis-server, such as ['--maxmemory', '4mb']. */
@@ -33,7 +33,7 @@ export interface RedisServer {
   resume(): void;
 }
 
-const START_TIMEOUT_MS = 10_000;
+const START_TIMEOUT_MS = 30_000;
 const OLDEST_VERSION = 7;
 
 export async function startRedis(options: RedisServerOptions = {}): Promise<RedisServer> {
@@ -126,17 +126,6 @@ function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
     // A frozen process takes no other signal than SIGKILL before it goes on.
     child.kill('SIGCONT');
     child.kill(signal);
-  });
-}
-
-function findFreePort(): Promise<number> {
-  const server = createServer();
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
-    });
   });
 }
 

@@ -1,10 +1,10 @@
 /** A real S3 server (versitygw) on a free loopback port, over a folder of its own. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ensureBinary } from '../cluster/binaries.ts';
+import { findFreePort } from './child-program.ts';
 
 export interface S3ServerOptions {
   region?: string;
@@ -33,7 +33,7 @@ export interface S3Server {
   stop(): Promise<void>;
 }
 
-const START_TIMEOUT_MS = 15_000;
+const START_TIMEOUT_MS = 60_000;
 const KEYS = { accessKeyId: 'TESTACCESSKEY', secretAccessKey: 'test-secret-access-key' };
 
 export async function startS3(options: S3ServerOptions = {}): Promise<S3Server> {
@@ -99,15 +99,5 @@ function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   return new Promise((resolve) => {
     child.once('exit', () => resolve());
     child.kill(signal);
-  });
-}
-
-function findFreePort(): Promise<number> {
-  const server = createServer();
-  return new Promise((resolve, reject) => {
-    server.once('error', reject).listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
   });
 }

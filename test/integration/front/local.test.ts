@@ -20,8 +20,7 @@ import {
 import { connectTo, until } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 
-describe('the gateway of `make run`', function () {
-  this.timeout(30_000);
+describe('the gateway of `make run`', () => {
   let server: RedisServer;
   let connection: RedisConnection;
   let engine: Engine;
@@ -93,9 +92,9 @@ describe('the gateway of `make run`', function () {
 
   it('follows what is published while it runs', async () => {
     await publishDeployment(connection.redis, { ...configs[0]!, paused: true });
-    await until(async () => (await callChat(urls.chat)).status === 503, 'the pause', 2_000);
+    await until(async () => (await callChat(urls.chat)).status === 503, 'the pause');
     await publishDeployment(connection.redis, configs[0]!);
-    await until(async () => (await callChat(urls.chat)).status === 200, 'the end of the pause', 2_000);
+    await until(async () => (await callChat(urls.chat)).status === 200, 'the end of the pause');
   });
 
   it('stops soon on SIGTERM, even within an answer that takes long', async () => {
@@ -105,7 +104,7 @@ describe('the gateway of `make run`', function () {
     const begun = performance.now();
     await program.stop();
     expect(program.ended).to.equal(0);
-    expect(performance.now() - begun).to.be.lessThan(8_000);
+    expect(performance.now() - begun).to.be.lessThan(30_000);
     await stream.ended;
   });
 });

@@ -20,10 +20,9 @@ import { connectTo, until } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 
 const ADDRESSES = ['127.0.0.2', '127.0.0.3', '127.0.0.4'];
-const SLOW = { ttftMs: 100, itlMs: 30, tokens: 60 };
+const SLOW = { ttftMs: 100, itlMs: 30, tokens: 120 };
 
-describe('replicas of one deployment', function () {
-  this.timeout(30_000);
+describe('replicas of one deployment', () => {
   let server: RedisServer;
   let connection: RedisConnection;
   let engines: Engine[];
@@ -56,14 +55,10 @@ describe('replicas of one deployment', function () {
     await Promise.all(
       engines.map((engine) => engine.control({ ttftMs: 0, itlMs: 0, tokens: 20, fault: null })),
     );
-    await until(
-      async () => {
-        const beats = await readHeartbeats(connection.redis, namespace, name);
-        return beats.length === 3 && beats.every(({ ready, inflight }) => ready && inflight === 0);
-      },
-      'all replicas to be ready and idle',
-      10_000,
-    );
+    await until(async () => {
+      const beats = await readHeartbeats(connection.redis, namespace, name);
+      return beats.length === 3 && beats.every(({ ready, inflight }) => ready && inflight === 0);
+    }, 'all replicas to be ready and idle');
   });
   const countRequests = async () =>
     (await Promise.all(engines.map((engine) => engine.read()))).map(({ requests }) => requests);
@@ -94,7 +89,7 @@ describe('replicas of one deployment', function () {
 
     const { isWhole } = await held.ended;
     expect(isWhole).to.equal(true);
-    const heldTokens = (await engines[0]!.read()).last ? 60 : 0;
+    const heldTokens = (await engines[0]!.read()).last ? SLOW.tokens : 0;
     await until(
       async () => (await readTokens()) >= tokensBefore + usage.total_tokens + heldTokens,
       'the settlement',
@@ -108,13 +103,13 @@ describe('replicas of one deployment', function () {
     await until(() => held.frames() > 0, 'the first stream');
     const forwarded = await streamChat(replicas[0]!.url);
     await until(() => forwarded.frames() > 2, 'frames of the forwarded stream');
-    expect(forwarded.frames()).to.be.lessThan(40);
+    expect(forwarded.frames()).to.be.lessThan(100);
     expect((await forwarded.ended).isWhole).to.equal(true);
     expect((await held.ended).isWhole).to.equal(true);
   });
 
   it('answer 429 replica_saturated with Retry-After 5 only when all are full', async () => {
-    await Promise.all(engines.map((engine) => engine.control(SLOW)));
+    await Promise.all(engines.map((engine) => engine.control({ ...SLOW, tokens: 200 })));
     const held = [];
     for (let index = 0; index < 3; index++) {
       const stream = await streamChat(replicas[0]!.url);
@@ -148,7 +143,7 @@ describe('replicas of one deployment', function () {
     const begun = performance.now();
     expect((await reserve()).status).to.equal(201);
     expect((await reserve()).status).to.equal(429);
-    await until(async () => (await reserve()).status === 201, 'the expiry', 5_000);
+    await until(async () => (await reserve()).status === 201, 'the expiry');
     expect(performance.now() - begun).to.be.at.least(1_900);
   });
 
@@ -156,16 +151,12 @@ describe('replicas of one deployment', function () {
     const headers = { 'x-berth-peer-token': PEER_TOKEN };
     // The one slot may still be promised to an earlier caller.
     let id: string | null = null;
-    await until(
-      async () => {
-        const url = `${replicas[1]!.origin}/internal/reservations`;
-        const reserved = await fetch(url, { method: 'POST', headers });
-        id = reserved.headers.get('x-berth-reservation');
-        return reserved.status === 201;
-      },
-      'a reservation',
-      5_000,
-    );
+    await until(async () => {
+      const url = `${replicas[1]!.origin}/internal/reservations`;
+      const reserved = await fetch(url, { method: 'POST', headers });
+      id = reserved.headers.get('x-berth-reservation');
+      return reserved.status === 201;
+    }, 'a reservation');
     const use = () =>
       fetch(`${replicas[1]!.origin}/internal/engine/v1/models`, {
         headers: { ...headers, 'x-berth-reservation': id! },
@@ -191,13 +182,13 @@ describe('replicas of one deployment', function () {
 
   it('pass a peer over whose engine is not healthy, and serve by a peer when the own is not', async () => {
     await engines[0]!.control({ healthy: false });
-    await until(async () => (await replicas[0]!.admin('/readyz')).status === 503, 'unready', 15_000);
+    await until(async () => (await replicas[0]!.admin('/readyz')).status === 503, 'unready');
     const before = await countRequests();
     const response = await callChat(replicas[0]!.url);
     expect(response.status).to.equal(200);
     expect((await countRequests())[0]).to.equal(before[0]);
     await engines[0]!.control({ healthy: true });
-    await until(async () => (await replicas[0]!.admin('/readyz')).status === 200, 'ready', 15_000);
+    await until(async () => (await replicas[0]!.admin('/readyz')).status === 200, 'ready');
   });
 
   it('tell of a peer that dies within a forwarded request, and forget it', async () => {
@@ -217,7 +208,7 @@ describe('replicas of one deployment', function () {
     expect(broken.text).to.match(/data: \{"error":\{[^\n]*"code":"upstream_error"/);
     expect((await held.ended).isWhole).to.equal(true);
 
-    await Promise.all(engines.map((engine) => engine.control(SLOW)));
+    await Promise.all(engines.map((engine) => engine.control({ ...SLOW, tokens: 200 })));
     const streams = [await streamChat(replicas[0]!.url), await streamChat(replicas[0]!.url)];
     expect(streams.map(({ status }) => status)).to.deep.equal([200, 200]);
     const refused = await readError(await callChat(replicas[0]!.url));

@@ -22,8 +22,7 @@ import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 const ADDRESS = '127.0.0.5';
 const SLOW = { ttftMs: 50, itlMs: 40, tokens: 50 };
 
-describe('a sidecar', function () {
-  this.timeout(40_000);
+describe('a sidecar', () => {
   let server: RedisServer;
   let connection: RedisConnection;
   let engine: Engine;
@@ -72,19 +71,22 @@ describe('a sidecar', function () {
       const { data } = (await response.json()) as { data: { id: string; display_name: string }[] };
       return data[0]!;
     };
+    const begun = performance.now();
     await publish({ modelId: 'berth/other', displayName: 'Other' });
-    await until(async () => (await readModel()).id === 'berth/other', 'the new model id', 2_000);
+    await until(async () => (await readModel()).id === 'berth/other', 'the new model id');
     expect((await readModel()).display_name).to.equal('Other');
 
     await publish({ limits: { ...config.limits, jsonBodyBytes: 10 } });
-    await until(async () => (await callChat(replica.url)).status === 413, 'the new limit', 2_000);
+    await until(async () => (await callChat(replica.url)).status === 413, 'the new limit');
 
     await publish({ paused: true });
-    await until(async () => (await callChat(replica.url)).status === 503, 'the pause', 2_000);
+    await until(async () => (await callChat(replica.url)).status === 503, 'the pause');
     await publish({ paused: false });
-    await until(async () => (await callChat(replica.url)).status === 200, 'the end of the pause', 2_000);
+    await until(async () => (await callChat(replica.url)).status === 200, 'the end of the pause');
+    // Four rounds of polls, 5 s apart, would take longer: it was told.
+    expect(performance.now() - begun).to.be.below(14_000);
 
-    await engine.control(SLOW);
+    await engine.control({ ...SLOW, tokens: 100 });
     await publish({ concurrency: 1 });
     await until(
       async () => (await readHeartbeats(connection.redis, namespace, name))[0]?.limit === 1,
@@ -93,13 +95,13 @@ describe('a sidecar', function () {
     const held = await streamChat(replica.url);
     expect((await readError(await callChat(replica.url))).code).to.equal('replica_saturated');
     await publish({ concurrency: 2 });
-    await until(async () => (await callChat(replica.url)).status === 200, 'the second slot', 2_000);
+    await until(async () => (await callChat(replica.url)).status === 200, 'the second slot');
     expect((await held.ended).isWhole).to.equal(true);
   });
 
   it('notices a change that nobody told it of, and lasts through a restart of Redis', async () => {
     await server.restart();
-    await connection.untilUp(5_000);
+    await connection.untilUp(20_000);
     const changed = { ...config, displayName: 'Silent' };
     await connection.redis.hset(`c:{${namespace}}:deployments`, name, JSON.stringify(changed));
     const readName = async () => {
@@ -110,11 +112,10 @@ describe('a sidecar', function () {
         response.ok && ((await response.json()) as { data: { display_name: string }[] }).data[0]!.display_name
       );
     };
-    await until(async () => (await readName()) === 'Silent', 'the poll', 10_000);
+    await until(async () => (await readName()) === 'Silent', 'the poll');
     await until(
       async () => (await readHeartbeats(connection.redis, namespace, name)).length === 1,
       'heartbeats',
-      5_000,
     );
   });
 
@@ -131,20 +132,22 @@ describe('a sidecar', function () {
 
     await engine.stop();
     engine = await startEngine({ SIMULATOR_PORT: String(port) });
-    await until(async () => (await replica.admin('/readyz')).ok, 'ready', 5_000);
+    await until(async () => (await replica.admin('/readyz')).ok, 'ready');
     await server.restart();
-    await until(async () => (await callChat(replica.url)).status === 200, 'served', 10_000);
+    await until(async () => (await callChat(replica.url)).status === 200, 'served');
   });
 
-  it('answers no_pod_available while its engine is away, and notices that at once', async () => {
+  it('answers no_pod_available while its engine is away, and notices that at once', async function () {
+    // The bound has to be below the 5 s of the health check, which a stall may exceed.
+    this.retries(2);
     const port = new URL(engine.url).port;
     await engine.stop();
     const first = await readError(await callChat(replica.url));
     expect(first.status).to.be.oneOf([502, 503]);
-    await until(async () => (await callChat(replica.url)).status === 503, 'no pod', 1_000);
+    await until(async () => (await callChat(replica.url)).status === 503, 'no pod', 3_000);
     expect((await readError(await callChat(replica.url))).code).to.equal('no_pod_available');
     engine = await startEngine({ SIMULATOR_PORT: port });
-    await until(async () => (await callChat(replica.url)).status === 200, 'served again', 5_000);
+    await until(async () => (await callChat(replica.url)).status === 200, 'served again');
   });
 
   it('drains: the stream survives, the hook answers after it, readiness stays', async () => {
@@ -155,7 +158,7 @@ describe('a sidecar', function () {
       isDrained = true;
       return response.text();
     });
-    await until(async () => (await readOwnBeat())?.draining === true, 'the word to the peers', 1_000);
+    await until(async () => (await readOwnBeat())?.draining === true, 'the word to the peers', 5_000);
     const during = await callChat(replica.url, { body: { max_tokens: 1 } });
     expect(during.status).to.equal(200);
     expect(during.headers.get('connection')).to.equal('close');
@@ -177,22 +180,27 @@ describe('a sidecar', function () {
   it('returns from a drain at once when the engine hangs, and serves again once it is restarted', async () => {
     const port = new URL(engine.url).port;
     await engine.stop('SIGKILL');
-    await until(async () => (await replica.admin('/readyz')).status === 503, 'unready', 10_000);
+    await until(async () => (await replica.admin('/readyz')).status === 503, 'unready');
     const begun = performance.now();
     expect((await (await drain(DRAIN_TOKEN, 'POST')).text()).trim()).to.equal('unhealthy');
-    expect(performance.now() - begun).to.be.lessThan(1_000);
+    expect(performance.now() - begun).to.be.lessThan(5_000);
     engine = await startEngine({ SIMULATOR_PORT: port });
-    await until(async () => (await callChat(replica.url)).status === 200, 'served again', 5_000);
+    await until(async () => (await callChat(replica.url)).status === 200, 'served again');
     await until(async () => (await readOwnBeat())?.draining === false, 'the end of the drain');
   });
 
   it('on SIGTERM lets a stream end, leaves the registry at once and exits 0', async () => {
-    await engine.control(SLOW);
+    await engine.control({ ...SLOW, tokens: 200 });
     const stream = await streamChat(replica.url);
+    let isEnded = false;
+    void stream.ended.then(() => {
+      isEnded = true;
+    });
     await until(() => stream.frames() > 0, 'the stream');
     const stopped = replica.stop('SIGTERM');
     const countReplicas = async () => (await readHeartbeats(connection.redis, namespace, name)).length;
-    await until(async () => (await countReplicas()) === 0, 'leaving', 1_000);
+    await until(async () => (await countReplicas()) === 0, 'leaving');
+    expect(isEnded).to.equal(false);
     expect((await stream.ended).isWhole).to.equal(true);
     await stopped;
     expect(replica.program.ended).to.equal(0);
@@ -207,7 +215,7 @@ describe('a sidecar', function () {
 
   it('says what is wrong with its environment', async () => {
     const program = startProgram('gateway/main.ts', { GATEWAY_ROLE: 'sidecar', GATEWAY_REDIS_URL: '' });
-    await until(() => program.ended !== null, 'the end', 10_000);
+    await until(() => program.ended !== null, 'the end');
     expect(program.ended).to.equal(1);
     expect(program.output.trim()).to.equal('GATEWAY_REDIS_URL must be set');
   });
