@@ -41,6 +41,8 @@ class QueueWorker implements Worker {
   readonly #runs = new Set<JobRun>();
   /** The same until it is answered, for a claim that was not answered may have been made. */
   #token = newToken();
+  /** The claim with this token was not answered. What it has claimed waits nowhere any more. */
+  #isUnanswered = false;
   #isClaiming = false;
   #isAskedAgain = false;
   #isProbing = false;
@@ -135,7 +137,7 @@ class QueueWorker implements Worker {
     // By chance, so that replicas do not all ask at the same moment.
     let pauseMs = POLL_MS * (1 + Math.random());
     try {
-      let mayWait = isCertain || (await this.#isAnyWaiting());
+      let mayWait = isCertain || (await this.#isAnyWaiting()) || this.#isUnanswered;
       while (mayWait && this.#mayClaim) mayWait = await this.#claimOne();
     } catch (error) {
       pauseMs = RETRY_MS * (1 + Math.random());
@@ -163,7 +165,9 @@ class QueueWorker implements Worker {
     if (!release) return false;
     let job: ClaimedJob | null = null;
     try {
+      this.#isUnanswered = true;
       job = await claimRequest(redis, { namespace, deployment, token: this.#token, pod });
+      this.#isUnanswered = false;
       this.#token = newToken();
     } finally {
       if (!job) {

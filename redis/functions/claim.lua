@@ -1,7 +1,11 @@
 -- Gives the next request to a worker under a lease: what was begun before first, then each API key in its turn.
 -- KEYS: the deployment's round. ARGV: namespace, deployment, the worker's token, lease in milliseconds, pod.
--- A repeat with the same token answers the same request while the claim holds, and none afterwards.
+-- A repeat with the same token answers the same request while the claim holds, its lease begun anew, and none afterwards.
 local MARKER_SECONDS = 600
+
+local function set_lease(request, now, lease)
+  redis.call('ZADD', work_key(request.namespace, 'leases'), digits(math.min(now + lease, request.deadline)), request.id)
+end
 
 local function answer(request, now)
   local params = redis.call('GET', work_key(request.namespace, 'params:', request.id)) or ''
@@ -63,6 +67,7 @@ register('claim', function(keys, args)
   if earlier then
     local request = load_request(namespace, earlier)
     if request and request.status == 'running' and request.claim == token then
+      set_lease(request, now, lease)
       return answer(request, now)
     end
     return false
@@ -80,7 +85,7 @@ register('claim', function(keys, args)
   redis.call('HSET', request.key, 'claim', token, 'claimed_at', digits(now), 'attempts', request.attempts, 'worker', pod,
     -- On a second attempt nothing of this changes for who looks from outside.
     'status', 'running', 'started_at', request.started_at, 'deadline', digits(request.deadline))
-  redis.call('ZADD', work_key(namespace, 'leases'), digits(math.min(now + lease, request.deadline)), request.id)
+  set_lease(request, now, lease)
   redis.call('SET', marker, request.id, 'EX', MARKER_SECONDS)
   return answer(request, now)
 end)

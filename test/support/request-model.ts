@@ -161,7 +161,9 @@ export class RequestModel {
     const earlier = this.#claimed.get(token);
     if (earlier !== undefined) {
       const request = this.#held({ id: earlier, token });
-      return request ? { id: earlier, attempt: request.attempts } : null;
+      if (!request) return null;
+      request.lease = lease;
+      return { id: earlier, attempt: request.attempts };
     }
     const deployment = this.deployments.get(name)!;
     if (deployment.state !== 'served') return null;

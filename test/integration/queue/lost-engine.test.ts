@@ -1,17 +1,11 @@
 import { expect } from 'chai';
 import { workKeys } from '../../../contract/redis-keys.ts';
-import { createLog } from '../../../gateway/log.ts';
-import { createMetrics } from '../../../gateway/metrics.ts';
-import { startWorker, type WorkerOptions } from '../../../gateway/queue/worker.ts';
-import { Slots } from '../../../gateway/registry/slots.ts';
-import { Pools } from '../../../gateway/relay/pools.ts';
-import { UsageMeter } from '../../../gateway/usage.ts';
 import { sweepRequests } from '../../../redis/request-sweep.ts';
 import { findFreePort } from '../../support/child-program.ts';
 import { useMediaWorkspace } from '../../support/media-workspace.ts';
-import { describeModel } from '../../support/model-replica.ts';
 import { until } from '../../support/redis-client.ts';
 import { type JobStack, startJobStack } from './job-stack.ts';
+import { FILM, startLoneWorker } from './lone-worker.ts';
 
 for (const kind of ['Image', 'Video'] as const)
   describe(`${kind.toLowerCase()} jobs whose engine is killed`, function () {
@@ -63,27 +57,15 @@ describe('an engine that takes no connections though its health check is good', 
 
   it('is asked for a job again and again, unhurried, until the job’s deadline', async () => {
     await space.publish({ videoTimeoutMs: 3_000 });
-    const { redis, namespace, deployment } = space;
-    const config = describeModel({ kind: 'Video' }, { namespace, name: deployment });
-    const pools = new Pools();
+    const { redis, namespace } = space;
     let doubts = 0;
-    const worker = startWorker({
-      config: () => config,
+    const stop = startLoneWorker(space, {
       redis,
-      storage: {} as WorkerOptions['storage'],
-      pool: pools.get(`http://127.0.0.1:${await findFreePort()}`),
-      isEngineReady: () => true,
+      engineURL: `http://127.0.0.1:${await findFreePort()}`,
       onEngineLost: () => doubts++,
-      pod: 'pod-1',
-      log: createLog('silent'),
-      metrics: createMetrics(),
-      usage: new UsageMeter({ redis, log: createLog('silent') }).of(namespace, deployment, true),
-      slots: new Slots(() => 1),
     });
     try {
-      const parameters = { task: 't2v', prompt: 'a cat', size: '64x64', frames: 9, fps: 8 };
-      const params = JSON.stringify({ v: 1, kind: 'video', credential: null, inputs: [], parameters });
-      const id = await space.submitted({ params });
+      const id = await space.submitted({ params: FILM });
       await until(
         async () => {
           await sweepRequests(redis, namespace, { mayExpire: true });
@@ -97,8 +79,7 @@ describe('an engine that takes no connections though its health check is good', 
       expect(claims.length).to.be.within(2, 4);
       expect(doubts).to.be.at.least(claims.length);
     } finally {
-      await worker.stop(0);
-      await pools.destroy();
+      await stop();
     }
   });
 });
