@@ -15,11 +15,17 @@ export interface SweepResult {
 
 const SWEEP_LIMIT = 100;
 
-/** One bounded step for one workspace; any number of sweepers may run. `mayExpire`: see `createExpiryGate`. */
+export interface SweepOptions {
+  /** Unix ms by Redis' clock, until when leases and queued requests may expire; 0 = they may not (`createExpiryGate`). */
+  expireUntil: number;
+  limit?: number;
+}
+
+/** One bounded step for one workspace; any number of sweepers may run. */
 export async function sweepRequests(
   redis: RedisClient,
   namespace: string,
-  { mayExpire, limit = SWEEP_LIMIT }: { mayExpire: boolean; limit?: number },
+  { expireUntil, limit = SWEEP_LIMIT }: SweepOptions,
 ): Promise<SweepResult> {
   const [ended, givenBack, forgotten, more] = (await redis.fcall(
     FUNCTIONS.sweep,
@@ -27,7 +33,7 @@ export async function sweepRequests(
     workKeys(namespace).leases,
     namespace,
     limit,
-    mayExpire ? '1' : '0',
+    expireUntil,
   )) as [number, number, number, number];
   return { ended, givenBack, forgotten, more: more === 1 };
 }

@@ -17,6 +17,8 @@ export interface SweeperOptions {
 }
 
 const INTERVAL_MS = 1_000;
+/** Longer than a call waits for its answer: one that Redis gets to later than that expires nothing. */
+const EXPIRY_MS = 2_000;
 
 export interface Sweeper {
   /** Resolves when the steps under way have ended. */
@@ -26,14 +28,16 @@ export interface Sweeper {
 /** Any number of sweepers may run. */
 export function startSweeper(options: SweeperOptions): Sweeper {
   const { redis, gate, listWorkspaces, onSwept, log, intervalMs = INTERVAL_MS } = options;
-  let mayExpire = false;
+  let server: ServerLook = { runId: '', readClock: () => 0 };
   return new Rounds({
     list: async () => {
-      mayExpire = gate.observe(await readRunId(redis));
+      server = await lookAtServer(redis);
       return listWorkspaces();
     },
     visit: async (namespace) => {
-      const result = await sweepRequests(redis, namespace, { mayExpire });
+      // Asked each time, for the connection may have been lost since the round began.
+      const expireUntil = gate.observe(server.runId) ? server.readClock() + EXPIRY_MS : 0;
+      const result = await sweepRequests(redis, namespace, { expireUntil });
       await onSwept?.(namespace, result);
       return result.more;
     },
@@ -44,7 +48,18 @@ export function startSweeper(options: SweeperOptions): Sweeper {
   });
 }
 
-/** Changes with every start of the server. */
-async function readRunId(redis: RedisClient): Promise<string> {
-  return /^run_id:(\S+)/m.exec(await redis.info('server'))?.[1] ?? '';
+interface ServerLook {
+  /** Changes with every start of the server. */
+  runId: string;
+  /** The server's time now in Unix ms, or a little less. */
+  readClock: () => number;
+}
+
+async function lookAtServer(redis: RedisClient): Promise<ServerLook> {
+  const [info, [seconds, micros]] = await Promise.all([redis.info('server'), redis.time()]);
+  const at = performance.now();
+  return {
+    runId: /^run_id:(\S+)/m.exec(info)?.[1] ?? '',
+    readClock: () => Math.floor(Number(seconds) * 1_000 + Number(micros) / 1_000 + performance.now() - at),
+  };
 }

@@ -1,5 +1,6 @@
 -- Does what time demands of a workspace's requests, at most `limit` of them in one call.
--- KEYS: the leases. ARGV: namespace, limit, '1' if leases and queued requests may expire.
+-- KEYS: the leases. ARGV: namespace, limit, until when (Unix ms) leases and queued requests may expire; 0 = they may not.
+-- A time rather than a flag, since a call may lie in the socket of a Redis that hangs until all leases are over.
 -- Answers how many requests were ended, given back and forgotten, and 1 if more is left to do now.
 local MAX_ATTEMPTS = 2
 local CHECKED_DEPLOYMENTS = 50
@@ -84,8 +85,9 @@ local function clear_deployment(namespace, deployment, now, limit)
 end
 
 register('sweep', function(keys, args)
-  local namespace, limit, may_expire = args[1], tonumber(args[2]), args[3] == '1'
+  local namespace, limit = args[1], tonumber(args[2])
   local now = now_ms()
+  local may_expire = now <= tonumber(args[3])
   local done = { ended = 0, given_back = 0, forgotten = 0 }
   local left = limit
 

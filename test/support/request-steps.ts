@@ -86,7 +86,7 @@ async function call(
       return 'record' in answer ? { verdict: answer.verdict, status: answer.record.status } : answer;
     }
     case 'sweep': {
-      const options = { mayExpire: operation.mayExpire, limit: EVERYTHING };
+      const options = { expireUntil: operation.mayExpire ? Number.MAX_SAFE_INTEGER : 0, limit: EVERYTHING };
       const { ended, givenBack, forgotten } = await sweepRequests(gateway, namespace, options);
       return { ended, givenBack, forgotten };
     }

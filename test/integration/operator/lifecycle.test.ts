@@ -75,7 +75,7 @@ describe('the life of the operator and of what it runs', function () {
       expect(claimed?.claim.id).to.equal(runs.id);
       await cluster.delete(MODEL, namespace, 'film');
       await until(async () => (await readDeployment(redis.redis, namespace, 'film'))?.deleting === true);
-      await sweepRequests(redis.redis, namespace, { mayExpire: false });
+      await sweepRequests(redis.redis, namespace, { expireUntil: 0 });
       const statusOf = async ({ id }: Submission) => (await readRequest(redis.redis, namespace, id))?.status;
       expect([await statusOf(runs), await statusOf(waits)]).to.deep.equal(['running', 'canceled']);
       expect(await isGone('film')).to.equal(false);

@@ -224,7 +224,9 @@ function startSweeper({ redis, onStateChange }: RedisConnection, graceMs: number
   const sweep = async () => {
     while (!isOver) {
       await inspectRedis(redis)
-        .then(({ runId }) => sweepRequests(redis, NAMESPACE, { mayExpire: gate.observe(runId) }))
+        .then(({ runId }) =>
+          sweepRequests(redis, NAMESPACE, { expireUntil: gate.observe(runId) ? Number.MAX_SAFE_INTEGER : 0 }),
+        )
         .catch((error) => {
           if (!isRedisAway(error)) throw error;
         });

@@ -68,7 +68,7 @@ describe('an engine that takes no connections though its health check is good', 
       const id = await space.submitted({ params: FILM });
       await until(
         async () => {
-          await sweepRequests(redis, namespace, { mayExpire: true });
+          await sweepRequests(redis, namespace, { expireUntil: Number.MAX_SAFE_INTEGER });
           return (await space.read(id)).status === 'failed';
         },
         'the end',

@@ -94,7 +94,9 @@ describe('requests while workers and Redis crash', function () {
       while (!over) {
         await insist(async () => {
           const { runId } = await inspectRedis(redis);
-          await sweepRequests(redis, namespace, { mayExpire: gate.observe(runId) });
+          await sweepRequests(redis, namespace, {
+            expireUntil: gate.observe(runId) ? Number.MAX_SAFE_INTEGER : 0,
+          });
         });
         await sleep(30);
       }

@@ -10,8 +10,17 @@ import { newToken, passTime, publishMedia, success } from '../../support/request
 describe('the sweep', () => {
   const space = useMediaWorkspace();
   const { deployment, claim, read, events, spent, publish, submitted: submit } = space;
-  const sweep = (options: { mayExpire?: boolean; limit?: number } = {}): Promise<SweepResult> =>
-    sweepRequests(space.redis, space.namespace, { mayExpire: true, ...options });
+  const sweep = ({
+    mayExpire = true,
+    ...options
+  }: {
+    mayExpire?: boolean;
+    limit?: number;
+  } = {}): Promise<SweepResult> =>
+    sweepRequests(space.redis, space.namespace, {
+      expireUntil: mayExpire ? Number.MAX_SAFE_INTEGER : 0,
+      ...options,
+    });
   const NOTHING: SweepResult = { ended: 0, givenBack: 0, forgotten: 0, more: false };
 
   it('leaves alone what is not due', async () => {
@@ -83,6 +92,19 @@ describe('the sweep', () => {
     await passTime(space.redis, 5);
     expect(await sweep({ mayExpire: false })).to.deep.equal(NOTHING);
     expect(await sweep()).to.deep.equal({ ...NOTHING, ended: 1, givenBack: 1 });
+  });
+
+  it('expires nothing once the time is over until when it may', async () => {
+    await submit();
+    const { claim: held } = (await claim(newToken(), 5))!;
+    await passTime(space.redis, 5);
+    const [seconds] = await space.redis.time();
+    const sweepUntil = (expireUntil: number) => sweepRequests(space.redis, space.namespace, { expireUntil });
+    expect(await sweepUntil(Number(seconds) * 1000 - 1)).to.deep.equal(NOTHING);
+    expect(await renewClaim(space.redis, held, { leaseMs: 5 })).to.equal('renewed');
+    await passTime(space.redis, 5);
+    expect(await sweepUntil(Number(seconds) * 1000 + 60_000)).to.deep.equal({ ...NOTHING, givenBack: 1 });
+    expect(await renewClaim(space.redis, held)).to.equal('stale');
   });
 
   it('ends as model_timeout what runs past the deadline, its worker alive or not', async () => {

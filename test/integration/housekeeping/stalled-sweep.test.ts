@@ -1,0 +1,58 @@
+import { expect } from 'chai';
+import { startSweeper } from '../../../gateway/housekeeping/sweeper.ts';
+import { createLog } from '../../../gateway/log.ts';
+import { renewClaim } from '../../../redis/request-calls.ts';
+import { createExpiryGate } from '../../../redis/request-sweep.ts';
+import { useMediaWorkspace } from '../../support/media-workspace.ts';
+import { connectTo, until } from '../../support/redis-client.ts';
+import { newToken } from '../../support/request-fixture.ts';
+
+describe('a sweep that lies in the socket of a Redis that hangs', function () {
+  this.timeout(60_000);
+  const space = useMediaWorkspace();
+
+  it('lets no lease expire that ran out meanwhile', async () => {
+    const { namespace, server } = space;
+    const connection = await connectTo(server);
+    const gate = createExpiryGate({ graceMs: 3_500 });
+    connection.onStateChange(() => gate.reset());
+    let mayHang = false;
+    const sweeper = startSweeper({
+      redis: connection.redis,
+      gate,
+      // Between the look at the server and the sweep.
+      listWorkspaces: async () => {
+        if (mayHang) server.pause();
+        mayHang = false;
+        return [namespace];
+      },
+      log: createLog('silent'),
+      intervalMs: 50,
+    });
+    try {
+      await space.submitted();
+      await space.claim(newToken(), 1);
+      await until(async () => (await space.claim()) !== null, 'leases expire');
+      await space.submitted();
+      const leaseMs = 4_000;
+      const { claim } = (await space.claim(newToken(), leaseMs))!;
+      const end = performance.now() + leaseMs + 100;
+      mayHang = true;
+      await until(() => performance.now() > end, 'the end of the lease');
+      server.resume();
+      await until(
+        () =>
+          space.redis.ping().then(
+            () => true,
+            () => false,
+          ),
+        'Redis',
+      );
+      expect(await renewClaim(space.redis, claim)).to.equal('renewed');
+    } finally {
+      server.resume();
+      await sweeper.close();
+      await connection.close();
+    }
+  });
+});
