@@ -31,6 +31,12 @@ export const refuseBody = (limit: number) =>
 export const malformed = (why: string, param: string | null = null) =>
   new ApiError('invalid_request_error', `The multipart body is malformed: ${why}.`, { param });
 
+/** The spool is full. */
+export const refuseUploads = () =>
+  new ApiError('temporarily_unavailable', 'There is no room left for uploads at the moment.', {
+    retryAfter: SPOOL_RETRY_SECONDS,
+  });
+
 /** What a client is told of a file that could not be taken; errors of others pass. */
 export function describeFailure(
   error: unknown,
@@ -41,9 +47,5 @@ export function describeFailure(
     return new ApiError('request_too_large', `\`${field}\` is over the limit of ${fileBytes} bytes.`, {
       param: field,
     });
-  if (error instanceof UploadError)
-    return new ApiError('temporarily_unavailable', 'There is no room left for uploads at the moment.', {
-      retryAfter: SPOOL_RETRY_SECONDS,
-    });
-  return error;
+  return error instanceof UploadError ? refuseUploads() : error;
 }

@@ -1,6 +1,7 @@
 /** What a worker will need of an order: its files in the managed bucket, its parameters in the record. */
 import { MAX_PARAMS_BYTES, type StoredObject } from '../../contract/request.ts';
 import { ApiError } from '../error-response.ts';
+import { refuseUploads } from '../media/form-refusals.ts';
 import { listFiles, type MediaOrder, type UploadedFile } from '../media/order.ts';
 import type { MediaServices } from '../media/services.ts';
 import type { GatewayState } from '../middleware/request-id.ts';
@@ -38,7 +39,10 @@ export async function storeJob(services: MediaServices, place: JobPlace): Promis
   const params = JSON.stringify(job);
   if (Buffer.byteLength(params) <= MAX_PARAMS_BYTES) return { params, inputs: objects };
 
-  const file = await services.storage.spool.hold(asSource(params), { mostBytes: Buffer.byteLength(params) });
+  const { spool } = services.storage;
+  const file = await spool.hold(asSource(params), { mostBytes: Buffer.byteLength(params) }).catch((error) => {
+    throw error instanceof UploadError ? refuseUploads() : error;
+  });
   try {
     const parameters = { ...file, contentType: 'application/json', fileName: 'job.json' };
     const [object] = await store(services, place, { files: [parameters], names: ['job.json'] });
