@@ -80,14 +80,15 @@ async function storeAndSign(
       signal: exchange.signal,
     },
   );
-  // Registered only for the case that the upload failed: in a customer's bucket they stay.
-  if (credential !== null) await forgetObjects(redis, namespace, objects);
-  return storage.broker.signGets({
+  const links = await storage.broker.signGets({
     namespace,
     credential,
     objects: objects.map(({ key }) => ({ key })),
     expiresInSeconds: credential === null ? LINK_SECONDS.managed : LINK_SECONDS.customer,
   });
+  // Registered only for the case that something failed up to here: in a customer's bucket they stay.
+  if (credential !== null) await forgetObjects(redis, namespace, objects);
+  return links;
 }
 
 function toApiError(error: unknown): unknown {

@@ -28,6 +28,7 @@ import { openLocalStorage } from '../../../gateway/roles/server-storage.ts';
 import { buildImageHandlers } from '../../../gateway/routes/images.ts';
 import { ROUTES } from '../../../gateway/routes/routes.ts';
 import { createServer } from '../../../gateway/server.ts';
+import type { StorageBroker } from '../../../gateway/storage/broker.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
 import { publishCredentials, publishDeployment } from '../../../redis/publication.ts';
@@ -78,6 +79,7 @@ export interface ImagesFixture {
   connection: RedisConnection;
   simulator: RunningSimulator;
   s3: S3Server;
+  broker: StorageBroker;
   /** Objects of the managed folder. */
   listManaged(): string[];
   /** Objects of the customer's bucket. */
@@ -116,6 +118,7 @@ export async function startImagesFixture(): Promise<ImagesFixture> {
     connection,
     simulator,
     s3,
+    broker: storage.services.broker,
     listManaged: () => listFiles(join(folder, 'managed')),
     listCustomer: () => listFiles(join(s3.folder, CUSTOMER.bucket)),
     listSpooled: () => listFiles(join(folder, 'spool')),
