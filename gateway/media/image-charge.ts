@@ -6,6 +6,7 @@ import { chargeWorkspace, refundWorkspace } from '../../redis/credit.ts';
 import { ApiError } from '../error-response.ts';
 import { insist } from '../queue/insistence.ts';
 import type { ImageOrder } from './order.ts';
+import { priceOrder } from './price.ts';
 import type { MediaServices } from './services.ts';
 
 const AWAY_RETRY_SECONDS = 2;
@@ -18,10 +19,9 @@ export class ImageCharge {
   readonly #bill: { namespace: string; token: string; micros: number };
   #isTaken = false;
 
-  constructor({ parameters }: ImageOrder, { namespace, pricing }: GatewayConfig, services: MediaServices) {
+  constructor(order: ImageOrder, config: GatewayConfig, services: MediaServices) {
     this.#services = services;
-    const micros = parameters.n * (pricing.perImage ?? 0);
-    this.#bill = { namespace, token: randomUUID(), micros };
+    this.#bill = { namespace: config.namespace, token: randomUUID(), micros: priceOrder(order, config) };
   }
 
   /** Throws ApiError: 402 where the credit does not suffice, 503 where nobody can tell and it is not free. */

@@ -174,6 +174,9 @@ function planClip({ seconds = USUAL_SECONDS, fps = USUAL_FPS }: Wanted, param: s
 export const snapFrames = (frames: number): number =>
   Math.max(MIN_FRAMES, Math.round((frames - 1) / 4) * 4 + 1);
 
+/** Of a clip, however little was asked for. */
+export const shortestSeconds = (fps: number): number => MIN_FRAMES / fps;
+
 /** Down to multiples of 32, of which there is at least one. */
 export const snapSize = (size: string): string =>
   size

@@ -7,6 +7,7 @@ import { type SubmissionAnswer, submitRequest } from '../../redis/request-calls.
 import { countWaiting, findSubmission } from '../../redis/request-record.ts';
 import { ApiError } from '../error-response.ts';
 import { listFiles, type MediaOrder } from '../media/order.ts';
+import { priceOrder } from '../media/price.ts';
 import type { MediaServices } from '../media/services.ts';
 import type { GatewayState } from '../middleware/request-id.ts';
 import { insist } from './insistence.ts';
@@ -105,12 +106,6 @@ async function findEarlier(
   ]);
   const turns = waiting / services.countSlots(state) + 1;
   return { id, status, estimatedSeconds: Math.max(1, Math.ceil((turns * (pace ?? 1_000)) / 1_000)) };
-}
-
-/** Millionths. */
-function priceOrder(order: MediaOrder, { pricing }: GatewayConfig): number {
-  if (order.kind === 'image') return (pricing.perImage ?? 0) * order.parameters.n;
-  return Math.round((pricing.perVideoSecond ?? 0) * Number(order.seconds));
 }
 
 function describeRefusal(refusal: SubmissionAnswer, { name, limits }: GatewayConfig): ApiError {

@@ -1,9 +1,11 @@
 /** The video routes: submission, state, content, deletion (contract: POST /v1/videos and those that follow). */
+import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import { type RequestRecord, VIDEO_STATUS } from '../../contract/request.ts';
+import { isRedisAway, type RedisClient } from '../../redis/client.ts';
 import { readRequest } from '../../redis/request-record.ts';
 import { ApiError } from '../error-response.ts';
 import type { VideoOrder } from '../media/order.ts';
-import { findRequest, guardAway, signOutputs } from '../media/request-lookup.ts';
+import { findRequest, signOutputs } from '../media/request-lookup.ts';
 import { describeVideo } from '../media/request-object.ts';
 import type { MediaServices } from '../media/services.ts';
 import { readVideoForm, readVideoGeneration } from '../media/video-order.ts';
@@ -19,11 +21,7 @@ export const buildVideoHandlers = (services: MediaServices) => ({
   videos: async (state: GatewayState) => {
     const order = await readVideoForm(state, services);
     const accepted = await submitOrder(services, state, order);
-    const { namespace, modelId } = services.config(state);
-    const record = await guardAway(readRequest(services.redis, namespace, accepted.id));
-    // As it was accepted: a worker may have taken it by now.
-    const asAccepted = accepted.status === 'queued' ? { status: accepted.status } : {};
-    sendVideo(state, { ...(record ?? describeAccepted(accepted, order, modelId)), ...asAccepted }, 202);
+    sendVideo(state, await readAccepted(services.redis, services.config(state), { accepted, order }), 202);
   },
   video_generations: async (state: GatewayState) => {
     const order = await readVideoGeneration(state, services);
@@ -63,7 +61,21 @@ function sendVideo({ exchange }: GatewayState, record: RequestRecord, status: nu
   });
 }
 
-/** For the rare case that the record is gone already. */
+/** Its record, as it was accepted: a worker may have taken it by now. Whatever becomes of the look, it is accepted. */
+export async function readAccepted(
+  redis: RedisClient,
+  { namespace, modelId }: Pick<GatewayConfig, 'namespace' | 'modelId'>,
+  { accepted, order }: { accepted: Accepted; order: VideoOrder },
+): Promise<RequestRecord> {
+  const record = await readRequest(redis, namespace, accepted.id).catch((error) => {
+    if (!isRedisAway(error)) throw error;
+    return null;
+  });
+  const asAccepted = accepted.status === 'queued' ? { status: accepted.status } : {};
+  return { ...(record ?? describeAccepted(accepted, order, modelId)), ...asAccepted };
+}
+
+/** For the rare cases that the record is gone already, and that Redis is. */
 const describeAccepted = ({ id, status }: Accepted, order: VideoOrder, model: string): RequestRecord => ({
   id,
   deployment: '',
