@@ -31,6 +31,12 @@ export const FUNCTIONS = {
   release: `${FUNCTIONS_LIBRARY}_release`,
   /** Cancels a queued request. */
   cancel: `${FUNCTIONS_LIBRARY}_cancel`,
+  /** Reads requests, as far as they are of a length that functions write. */
+  read: `${FUNCTIONS_LIBRARY}_read`,
+  /** Reads the newest ids of an index. */
+  list: `${FUNCTIONS_LIBRARY}_list`,
+  /** Reads how long a deployment's jobs take. */
+  pace: `${FUNCTIONS_LIBRARY}_pace`,
   /** Does what time demands: lost workers, deadlines, expiry, deleted deployments, old records. */
   sweep: `${FUNCTIONS_LIBRARY}_sweep`,
   /** Notes stored objects that must be removed at a time. */

@@ -15,7 +15,7 @@ import {
 } from '../contract/request.ts';
 import type { RedisClient } from './client.ts';
 import { encodeObject } from './object-cleanup.ts';
-import { decodeRecord, pairFields } from './request-record.ts';
+import { decodeShown, type ShownRequest } from './request-record.ts';
 
 export interface Submission {
   namespace: string;
@@ -220,12 +220,10 @@ export async function cancelRequest(
   { namespace, id, token }: Claim,
 ): Promise<Cancellation> {
   const key = workKeys(namespace).request(id);
-  const [verdict, fields, result] = (await redis.fcall(FUNCTIONS.cancel, 1, key, namespace, id, token)) as [
+  const [verdict, shown = null] = (await redis.fcall(FUNCTIONS.cancel, 1, key, namespace, id, token)) as [
     Cancellation['verdict'],
-    string[],
-    string,
+    ShownRequest?,
   ];
-  return verdict === 'unknown'
-    ? { verdict }
-    : { verdict, record: decodeRecord(id, pairFields(fields), result) };
+  const record = decodeShown(id, shown);
+  return verdict === 'unknown' || !record ? { verdict: 'unknown' } : { verdict, record };
 }

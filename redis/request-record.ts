@@ -1,6 +1,9 @@
-/** Reads records of requests. */
+/**
+ * Reads records of requests. Fronts and the console do for every workspace, whose Redis user may write there what it likes:
+ * nothing is read that is longer than the functions write it.
+ */
 
-import { workKeys } from '../contract/redis-keys.ts';
+import { FUNCTIONS, workKeys } from '../contract/redis-keys.ts';
 import type {
   FailureCode,
   Modality,
@@ -10,8 +13,15 @@ import type {
 } from '../contract/request.ts';
 import type { RedisClient } from './client.ts';
 
+const ID_LENGTH = 36;
+const READ_AT_ONCE = 20;
+
 /** A record as the functions keep it; see `RequestRecord`. */
-export function decodeRecord(id: string, fields: Record<string, string>, result: string): RequestRecord {
+export function decodeRecord(
+  id: string,
+  fields: Record<string, string | undefined>,
+  result: string,
+): RequestRecord {
   const time = (text: string | undefined) => (text ? Number(text) : null);
   return {
     id,
@@ -32,11 +42,29 @@ export function decodeRecord(id: string, fields: Record<string, string>, result:
   };
 }
 
-/** The fields of a hash as a function returns them: names and values in turn. */
-export function pairFields(flat: readonly string[]): Record<string, string> {
-  const fields: Record<string, string> = {};
-  for (let i = 0; i < flat.length; i += 2) fields[flat[i]!] = flat[i + 1]!;
-  return fields;
+/** In the order of the functions' SHOWN_FIELDS; the result comes after them. */
+const SHOWN_FIELDS = [
+  'status',
+  'deployment',
+  'registration_id',
+  'modality',
+  'model',
+  'size',
+  'seconds',
+  'progress',
+  'queued_at',
+  'started_at',
+  'completed_at',
+  'error_code',
+];
+
+/** A request as the functions show it: null where they know none. */
+export type ShownRequest = (string | null)[] | null;
+
+export function decodeShown(id: string, shown: ShownRequest): RequestRecord | null {
+  if (!shown) return null;
+  const fields = Object.fromEntries(SHOWN_FIELDS.map((field, index) => [field, shown[index] ?? undefined]));
+  return decodeRecord(id, fields, shown[SHOWN_FIELDS.length] ?? '');
 }
 
 /** A request of this workspace, of any deployment; null when unknown or forgotten. */
@@ -45,11 +73,18 @@ export async function readRequest(
   namespace: string,
   id: string,
 ): Promise<RequestRecord | null> {
-  const keys = workKeys(namespace);
-  // In this order: once the record says that it has ended, its result is there.
-  const [fields, result] = await Promise.all([redis.hgetall(keys.request(id)), redis.get(keys.result(id))]);
-  if (fields.status === undefined) return null;
-  return decodeRecord(id, fields, result ?? '');
+  const [record = null] = await readRequests(redis, namespace, [id]);
+  return record;
+}
+
+async function readRequests(
+  redis: RedisClient,
+  namespace: string,
+  ids: readonly string[],
+): Promise<(RequestRecord | null)[]> {
+  const key = workKeys(namespace).request(ids[0]!);
+  const shown = (await redis.fcall(FUNCTIONS.read, 1, key, namespace, ...ids)) as ShownRequest[];
+  return ids.map((id, index) => decodeShown(id, shown[index] ?? null));
 }
 
 export interface RequestQuery {
@@ -65,9 +100,13 @@ export interface RequestQuery {
 export async function listRequests(redis: RedisClient, query: RequestQuery): Promise<RequestRecord[]> {
   const { namespace, deployment, status, limit } = query;
   const keys = workKeys(namespace);
-  const ids = await redis.zrevrange(keys.index(deployment, status ?? 'all'), 0, limit - 1);
-  // One by one rather than in a function: 200 records at once would hold up everybody else's calls.
-  const records = await Promise.all(ids.map((id) => readRequest(redis, namespace, id)));
+  const index = keys.index(deployment, status ?? 'all');
+  const ids = (await redis.fcall(FUNCTIONS.list, 1, index, limit)) as string[];
+  // Not all in one call, which would hold up everybody else's.
+  const calls = [];
+  for (let at = 0; at < ids.length; at += READ_AT_ONCE)
+    calls.push(readRequests(redis, namespace, ids.slice(at, at + READ_AT_ONCE)));
+  const records = (await Promise.all(calls)).flat();
   return records.filter(
     // What has moved on between the two steps is no longer of that status.
     (record): record is RequestRecord => record !== null && (!status || record.status === status),
@@ -94,6 +133,6 @@ export async function findSubmission(
   namespace: string,
   digest: string,
 ): Promise<RequestRecord | null> {
-  const id = await redis.get(workKeys(namespace).idempotency(digest));
-  return id === null ? null : readRequest(redis, namespace, id);
+  const id = await redis.getrange(workKeys(namespace).idempotency(digest), 0, ID_LENGTH - 1);
+  return id === '' ? null : readRequest(redis, namespace, id);
 }

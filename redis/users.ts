@@ -12,6 +12,7 @@ const COMMANDS = [
   'unsubscribe',
   'time',
   'get',
+  'getrange',
   'set',
   'incr',
   'incrby',

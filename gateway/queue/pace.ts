@@ -1,5 +1,5 @@
 /** How long a deployment's jobs take: measured, or guessed as long as none has ended. */
-import { workKeys } from '../../contract/redis-keys.ts';
+import { FUNCTIONS, workKeys } from '../../contract/redis-keys.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import type { Job } from './job.ts';
 
@@ -20,6 +20,6 @@ export async function readPace(
   namespace: string,
   deployment: string,
 ): Promise<number | null> {
-  const average = Number(await redis.hget(workKeys(namespace).pace(deployment), 'average_ms'));
+  const average = Number(await redis.fcall(FUNCTIONS.pace, 1, workKeys(namespace).pace(deployment)));
   return average > 0 ? average : null;
 }

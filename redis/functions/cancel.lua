@@ -1,9 +1,9 @@
 -- Cancels a request that is still queued. KEYS: the record. ARGV: namespace, id, the caller's token.
--- Answers `canceled`, also to a repeat with the same token, `unknown` or `not_cancellable`; then the record and its result.
-register('cancel', function(keys, args)
+-- Answers `canceled`, also to a repeat with the same token, `unknown` or `not_cancellable`; then what is shown of it.
+register('cancel', function(_, args)
   local request = load_request(args[1], args[2])
   if not request then
-    return { 'unknown', {}, '' }
+    return { 'unknown' }
   end
   local verdict = 'not_cancellable'
   if request.status == 'queued' then
@@ -13,5 +13,5 @@ register('cancel', function(keys, args)
   elseif request.status == 'canceled' and request.ended_by == args[3] then
     verdict = 'canceled'
   end
-  return { verdict, redis.call('HGETALL', keys[1]), redis.call('GET', work_key(args[1], 'result:', args[2])) or '' }
+  return { verdict, show_request(args[1], args[2]) }
 end)

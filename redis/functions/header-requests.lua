@@ -1,6 +1,12 @@
 -- What the functions on requests share: their keys, their configuration, and the one way in which a request ends.
 -- The keys are listed in contract/redis-keys.ts, the states in docs/requests.md.
 local MAX_EVENT_BYTES = 65536
+local MAX_SHOWN_BYTES = 65536
+-- As redis/request-record.ts takes them.
+local SHOWN_FIELDS = {
+  'status', 'deployment', 'registration_id', 'modality', 'model', 'size', 'seconds', 'progress', 'queued_at', 'started_at',
+  'completed_at', 'error_code',
+}
 -- Longer than any answer takes and its refund is tried.
 local CHARGE_SECONDS = 1200
 local DEADLINE_MESSAGE = 'The request ran for longer than allowed.'
@@ -74,6 +80,22 @@ local function load_request(namespace, id)
     deadline = tonumber(values[13] or 0), attempts = tonumber(values[14] or 0), ended_by = token_of(values[15]),
     claimed_at = tonumber(values[16] or 0), started_at = values[17],
   }
+end
+
+-- What is shown of a request: its SHOWN_FIELDS and its result, or nil of an unknown one. Fronts and the console read it of
+-- every workspace, whose Redis user may write what it likes: what is longer than any function writes is left out.
+local function show_request(namespace, id)
+  local shown = redis.call('HMGET', work_key(namespace, 'request:', id), unpack(SHOWN_FIELDS))
+  local bytes = 0
+  for i = 1, #SHOWN_FIELDS do
+    bytes = bytes + #(shown[i] or '')
+  end
+  if not shown[1] or bytes > MAX_SHOWN_BYTES then
+    return nil
+  end
+  local result = redis.call('GETRANGE', work_key(namespace, 'result:', id), 0, MAX_SHOWN_BYTES)
+  shown[#SHOWN_FIELDS + 1] = #result <= MAX_SHOWN_BYTES and result or ''
+  return shown
 end
 
 -- Takes a waiting request out of its API key's queue, and the key out of the round if that was its last.

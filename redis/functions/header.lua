@@ -14,6 +14,11 @@ local function tpd_key(namespace, sha256, day)
   return 'w:{' .. namespace .. '}:tpd:' .. string.sub(sha256, 1, 24) .. ':' .. string.format('%d', day)
 end
 
+-- Functions that only read: they answer while Redis takes no writes, too.
+local function register_reader(name, callback)
+  redis.register_function({ function_name = LIBRARY .. '_' .. name, callback = callback, flags = { 'no-writes' } })
+end
+
 -- All functions go on when memory is full: what they write is small, and serving must not stop.
 local function register(name, callback)
   redis.register_function({ function_name = LIBRARY .. '_' .. name, callback = callback, flags = { 'allow-oom' } })

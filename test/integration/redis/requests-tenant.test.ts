@@ -91,6 +91,14 @@ describe('requests and another workspace’s Redis user', () => {
       },
       release: { name: FUNCTIONS.release, ...onRecord, args: ['two', id, token] },
       cancel: { name: FUNCTIONS.cancel, ...onRecord, args: ['two', id, token] },
+      read: { name: FUNCTIONS.read, ...onRecord, args: ['two', id] },
+      list: {
+        name: FUNCTIONS.list,
+        key: other.index(deployment, 'all'),
+        honest: other.index(deployment, 'all'),
+        args: ['5'],
+      },
+      pace: { name: FUNCTIONS.pace, key: other.pace(deployment), honest: other.pace(deployment), args: [] },
       sweep: { name: FUNCTIONS.sweep, key: own.leases, honest: other.leases, args: ['two', '10', '1'] },
       registerObjects: {
         name: FUNCTIONS.registerObjects,
