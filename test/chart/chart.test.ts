@@ -69,6 +69,16 @@ describe('the chart', () => {
     }
   });
 
+  it('makes no Secret, and renders alike each time, where it is given those that it would make', async () => {
+    const values = ['masterKeySecret=mine', 'redis.bundled.existingSecret=passwords'];
+    const [first, second] = await Promise.all([render(...values), render(...values)]);
+    expect(first).to.deep.equal(second);
+    expect(first.filter(({ kind }) => kind === 'Secret')).to.deep.equal([]);
+    const text = JSON.stringify(first);
+    for (const name of ['"secretName":"passwords"', '"name":"mine"', '"name":"passwords"'])
+      expect(text).to.include(name);
+  });
+
   it('passes its helm-unittest suites', async () => {
     const unittest = await ensureBinary('helm-unittest');
     const { stdout } = await run(unittest, ['--strict', CHART]);

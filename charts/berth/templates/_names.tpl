@@ -29,7 +29,7 @@ app.kubernetes.io/component: {{ .component }}
 {{- end }}
 
 {{- define "berth.redisSecret" -}}
-{{- if .Values.redis.bundled.enabled }}{{ include "berth.fullname" . }}-redis{{ else }}{{ required "redis.external.secretName is required without the bundled Redis" .Values.redis.external.secretName }}{{ end }}
+{{- if .Values.redis.bundled.enabled }}{{ .Values.redis.bundled.existingSecret | default (printf "%s-redis" (include "berth.fullname" .)) }}{{ else }}{{ required "redis.external.secretName is required without the bundled Redis" .Values.redis.external.secretName }}{{ end }}
 {{- end }}
 
 {{- define "berth.redisURL" -}}
