@@ -8,7 +8,8 @@ export interface DeploymentName {
 }
 
 export interface PublishedDeployment {
-  config: GatewayConfig;
+  /** Undefined = its spec cannot be read, so what Redis holds of it stays, the host with it; the pods are known. */
+  config: GatewayConfig | undefined;
   /** The host that this deployment owns; undefined where it has none, or another owns it. */
   host: string | undefined;
   /** Addresses of its ready pods. */
@@ -32,17 +33,17 @@ export interface Catalogue {
   /** Whether anything of Berth is in the namespace. */
   knows(namespace: string): boolean;
   names(namespace: string): Iterable<string>;
-  /** Undefined when there is nothing to publish: gone, or refused by its schema. */
+  /** Undefined when there is nothing to publish: it is gone, or unreadable and about to be. */
   deployment(name: DeploymentName): PublishedDeployment | undefined;
   apiKeys(namespace: string): ReadonlyMap<string, PublishedKey>;
   credentials(namespace: string): readonly WantedCredential[];
   endpoints(namespace: string): readonly WantedEndpoint[];
   /** null = nothing signs webhooks; undefined = not known yet, so what Redis holds stays. */
   signingSecret(namespace: string): string | null | undefined;
-  /** null = nobody is told of failed callbacks. */
-  ownerEmail(namespace: string): string | null;
-  /** Millionths granted; null = unlimited. */
-  creditMicros(namespace: string): number | null;
+  /** null = nobody is told of failed callbacks; undefined = not readable, so what Redis holds stays. */
+  ownerEmail(namespace: string): string | null | undefined;
+  /** Millionths granted; null = unlimited; undefined as above. */
+  creditMicros(namespace: string): number | null | undefined;
   /** Whether pods of this namespace need a Redis user of their own. */
   needsUser(namespace: string): boolean;
 }

@@ -27,7 +27,13 @@ import {
   removeRequestPrefix,
   removeWorkspace,
 } from '../../redis/publication.ts';
-import { isKnownPrefix, readCredentials, readEpoch, readWorkspaces } from '../../redis/published.ts';
+import {
+  isKnownPrefix,
+  readCredentials,
+  readEpoch,
+  readHosts,
+  readWorkspaces,
+} from '../../redis/published.ts';
 import { ensureWorkspaceUser, listWorkspaceUsers, removeWorkspaceUser } from '../../redis/users.ts';
 import { readEndpoints } from '../../redis/webhook-settings.ts';
 import type { Catalogue, DeploymentName } from './catalogue.ts';
@@ -122,7 +128,7 @@ export class Writer {
       for (const name of published.filter((name) => !names.has(name)))
         await removeDeployment(redis, namespace, name);
     }
-    const hosts = this.#collectHosts();
+    const hosts = await this.#collectHosts();
     await publishHosts(redis, hosts);
     for (const [host, name] of hosts) this.#noteHost(name, host);
     if (users !== 'managed') return;
@@ -161,8 +167,9 @@ export class Writer {
     if (wanted === undefined) return this.remove(name);
     const key = `${name.namespace}/${name.name}`;
     const before = this.#hosts.get(key);
-    await publishDeployment(redis, wanted.config);
+    if (wanted.config !== undefined) await publishDeployment(redis, wanted.config);
     await publishReplicas(redis, name.namespace, name.name, wanted.addresses);
+    if (wanted.config === undefined) return;
     if (before !== undefined && before !== wanted.host) {
       await removeHost(redis, before, name);
     }
@@ -237,15 +244,20 @@ export class Writer {
     });
   }
 
-  #collectHosts(): Map<string, DeploymentName> {
-    const { catalogue } = this.#settings;
+  async #collectHosts(): Promise<Map<string, DeploymentName>> {
+    const { redis, catalogue } = this.#settings;
     const hosts = new Map<string, DeploymentName>();
+    const unreadable = new Set<string>();
     for (const namespace of catalogue.namespaces()) {
       for (const name of catalogue.names(namespace)) {
-        const host = catalogue.deployment({ namespace, name })?.host;
-        if (host !== undefined) hosts.set(host, { namespace, name });
+        const wanted = catalogue.deployment({ namespace, name });
+        if (wanted && wanted.config === undefined) unreadable.add(`${namespace}/${name}`);
+        if (wanted?.host !== undefined) hosts.set(wanted.host, { namespace, name });
       }
     }
+    if (unreadable.size === 0) return hosts;
+    for (const [host, { namespace, name }] of await readHosts(redis))
+      if (unreadable.has(`${namespace}/${name}`) && !hosts.has(host)) hosts.set(host, { namespace, name });
     return hosts;
   }
 }

@@ -3,7 +3,7 @@ import type { V1Pod } from '@kubernetes/client-node';
 import { buildGatewayConfig } from '../../contract/gateway-config.ts';
 import type { ModelDeployment } from '../../contract/model-deployment.ts';
 import { parseAmount } from '../../contract/quantity.ts';
-import { WORKSPACE_NAME, workspace } from '../../contract/workspace.ts';
+import { WORKSPACE_NAME, type Workspace, workspaceSpec } from '../../contract/workspace.ts';
 import type { Catalogue, DeploymentName, PublishedDeployment } from '../publish/catalogue.ts';
 import { isServing } from '../status/pod-findings.ts';
 import { BY_MODEL, type ClusterView } from './cluster-view.ts';
@@ -11,7 +11,6 @@ import type { CredentialIndex } from './credential-index.ts';
 import type { EndpointIndex } from './endpoint-index.ts';
 import type { KeyIndex } from './key-index.ts';
 import type { ModelIndex } from './model-index.ts';
-import { parseObject } from './parsing.ts';
 
 export interface CatalogueSources {
   view: Pick<ClusterView, 'pods' | 'workspaces'>;
@@ -26,10 +25,14 @@ export interface CatalogueSources {
 
 export function createCatalogue(sources: CatalogueSources): Catalogue {
   const { view, models, keys, credentials, endpoints, signingSecrets, isHostAllowed } = sources;
-  const specOf = (namespace: string) => {
+  /** One field of a namespace's Workspace, whatever the others are; null = not set, undefined = not readable. */
+  const readField = <F extends 'ownerEmail' | 'credit'>(namespace: string, field: F) => {
     const object = view.workspaces.get(`${namespace}/${WORKSPACE_NAME}`);
-    const parsed = object && parseObject(workspace, object);
-    return parsed?.ok ? parsed.value.spec : undefined;
+    const spec = (object?.spec ?? {}) as Record<string, unknown>;
+    const parsed = workspaceSpec.shape[field].safeParse(spec[field]);
+    return parsed.success
+      ? ((parsed.data ?? null) as Exclude<Workspace['spec'][F], undefined> | null)
+      : undefined;
   };
   const hostOf = (model: ModelDeployment, key: string): string | undefined => {
     const host = models.hostOf(model);
@@ -56,12 +59,12 @@ export function createCatalogue(sources: CatalogueSources): Catalogue {
     deployment({ namespace, name }: DeploymentName): PublishedDeployment | undefined {
       const key = `${namespace}/${name}`;
       const parsed = models.get(key);
-      if (!parsed?.ok || models.isWithdrawn(key)) return undefined;
+      if (!parsed || models.isWithdrawn(key) || (!parsed.ok && models.isLeaving(key))) return undefined;
       const pods = view.pods.byIndex(BY_MODEL, key) as unknown as V1Pod[];
       const addresses = pods.filter(isServing).map(({ status }) => status?.podIP);
       return {
-        config: buildGatewayConfig(parsed.value),
-        host: hostOf(parsed.value, key),
+        config: parsed.ok ? buildGatewayConfig(parsed.value) : undefined,
+        host: parsed.ok ? hostOf(parsed.value, key) : undefined,
         addresses: addresses.filter((address) => address !== undefined).sort(),
       };
     },
@@ -69,10 +72,10 @@ export function createCatalogue(sources: CatalogueSources): Catalogue {
     credentials: (namespace) => credentials.wanted(namespace),
     endpoints: (namespace) => endpoints.wanted(namespace),
     signingSecret: (namespace) => signingSecrets.get(namespace),
-    ownerEmail: (namespace) => specOf(namespace)?.ownerEmail ?? null,
+    ownerEmail: (namespace) => readField(namespace, 'ownerEmail'),
     creditMicros(namespace) {
-      const credit = specOf(namespace)?.credit;
-      return credit === undefined ? null : parseAmount(credit);
+      const credit = readField(namespace, 'credit');
+      return typeof credit === 'string' ? parseAmount(credit) : credit;
     },
     needsUser: (namespace) => models.names(namespace).size > 0,
   };

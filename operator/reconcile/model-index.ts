@@ -14,6 +14,7 @@ export class ModelIndex {
   readonly #hosts = new ClaimIndex();
   readonly #ids = new ClaimIndex();
   readonly #uids = new Map<string, string | undefined>();
+  readonly #leaving = new Set<string>();
   readonly #withdrawn = new Set<string>();
   readonly #domain: string;
 
@@ -34,7 +35,9 @@ export class ModelIndex {
     const names = this.#byNamespace.get(namespace) ?? new Set();
     this.#byNamespace.set(namespace, names.add(name));
     const claim = { key, since: toMillis(object.metadata.creationTimestamp) };
-    if (!parsed.ok) return [...again, ...this.#hosts.release(key), ...this.#ids.release(key)];
+    if (object.metadata.deletionTimestamp !== undefined) this.#leaving.add(key);
+    // It may be a newer version's, or a slip: what it owned is not for others to take meanwhile.
+    if (!parsed.ok) return again;
     return [
       ...again,
       ...this.#hosts.claim(this.hostOf(parsed.value), claim),
@@ -44,6 +47,7 @@ export class ModelIndex {
 
   remove(key: string): string[] {
     if (!this.#parsed.delete(key)) return [];
+    this.#leaving.delete(key);
     this.#withdrawn.delete(key);
     this.#uids.delete(key);
     const [namespace = '', name = ''] = key.split('/');
@@ -56,6 +60,11 @@ export class ModelIndex {
   /** Its end is decided: nothing of it is published any more, though the object is still there. */
   withdraw(key: string): void {
     this.#withdrawn.add(key);
+  }
+
+  /** Whether it is being deleted. */
+  isLeaving(key: string): boolean {
+    return this.#leaving.has(key);
   }
 
   isWithdrawn(key: string): boolean {

@@ -69,8 +69,7 @@ class FakeCatalogue implements Catalogue {
   needsUser = (namespace: string) => this.names(namespace).length > 0;
 }
 
-describe('publishing to Redis', function () {
-  this.timeout(30_000);
+describe('publishing to Redis', () => {
   let server: RedisServer;
   let connection: RedisConnection;
   let catalogue: FakeCatalogue;
@@ -149,7 +148,7 @@ describe('publishing to Redis', function () {
 
   it('removes on start what went while nobody watched', async () => {
     catalogue.add('team-a', 'gone', 'gone.example');
-    const { config } = catalogue.deployments.get('team-a/gone')!;
+    const config = catalogue.deployments.get('team-a/gone')!.config!;
     await publishDeployment(connection.redis, config);
     await publishDeployment(connection.redis, { ...config, namespace: 'team-z' });
     await publishHost(connection.redis, 'gone.example', { namespace: 'team-a', name: 'gone' });
