@@ -69,7 +69,7 @@ export function createProgram(options: ProgramOptions) {
     front: { namespace, service: settings.frontService },
     log,
   });
-  const models = new ModelIndex(settings.domain);
+  const models = new ModelIndex(settings.domain, (model, host) => isHostAllowed(model, host, settings));
   const keys = new KeyIndex();
   const credentials = new CredentialIndex();
   const endpoints = new EndpointIndex();
@@ -77,15 +77,7 @@ export function createProgram(options: ProgramOptions) {
   const events = createEventRecorder({ client, controller: `${GROUP}/operator`, instance: podName, log });
   const publisher = new Publisher({
     connection: redis,
-    catalogue: createCatalogue({
-      view,
-      models,
-      keys,
-      credentials,
-      endpoints,
-      signingSecrets,
-      isHostAllowed: (model, host) => isHostAllowed(model, host, settings),
-    }),
+    catalogue: createCatalogue({ view, models, keys, credentials, endpoints, signingSecrets }),
     users: settings.redisUsers,
     masterKey: settings.masterKey,
     allowVolatileQueue: settings.allowVolatileQueue,

@@ -20,11 +20,10 @@ export interface CatalogueSources {
   endpoints: EndpointIndex;
   /** By namespace; null = none to be had. */
   signingSecrets: ReadonlyMap<string, string | null>;
-  isHostAllowed: (model: ModelDeployment, host: string) => boolean;
 }
 
 export function createCatalogue(sources: CatalogueSources): Catalogue {
-  const { view, models, keys, credentials, endpoints, signingSecrets, isHostAllowed } = sources;
+  const { view, models, keys, credentials, endpoints, signingSecrets } = sources;
   /** One field of a namespace's Workspace, whatever the others are; null = not set, undefined = not readable. */
   const readField = <F extends 'ownerEmail' | 'credit'>(namespace: string, field: F) => {
     const object = view.workspaces.get(`${namespace}/${WORKSPACE_NAME}`);
@@ -36,8 +35,7 @@ export function createCatalogue(sources: CatalogueSources): Catalogue {
   };
   const hostOf = (model: ModelDeployment, key: string): string | undefined => {
     const host = models.hostOf(model);
-    const mine = host !== undefined && models.hostOwner(host) === key && isHostAllowed(model, host);
-    return mine ? host : undefined;
+    return host !== undefined && models.hostOwner(host) === key ? host : undefined;
   };
   return {
     namespaces: () =>

@@ -1,8 +1,13 @@
-/** Who owns a thing that may have one owner only: the oldest claimant. Each step costs one thing's claimants, not all. */
+/**
+ * Who owns a thing that may have one owner only: the oldest of those that it falls to by name, else of all claimants.
+ * Each step costs one thing's claimants, not all.
+ */
 
 export interface Claim {
   /** `namespace/name` of the claimant. */
   key: string;
+  /** It is what the claimant's name makes by itself, which nobody else can take from it by being older. */
+  byName?: boolean;
   /** Unix milliseconds of its creation; ties go by key. */
   since: number;
 }
@@ -20,7 +25,7 @@ export class ClaimIndex {
     const claims = this.#byThing.get(thing) ?? [];
     const owner = claims[0]?.key;
     claims.push(claim);
-    claims.sort((a, b) => a.since - b.since || (a.key < b.key ? -1 : 1));
+    claims.sort(compareClaims);
     this.#byThing.set(thing, claims);
     this.#byKey.set(claim.key, thing);
     return owner !== undefined && claims[0]!.key === claim.key ? [...affected, owner] : affected;
@@ -43,3 +48,6 @@ export class ClaimIndex {
     return this.#byThing.get(thing)?.[0]?.key;
   }
 }
+
+const compareClaims = (a: Claim, b: Claim): number =>
+  Number(b.byName ?? false) - Number(a.byName ?? false) || a.since - b.since || (a.key < b.key ? -1 : 1);

@@ -5,8 +5,10 @@ import { type ModelDeployment, modelDeployment } from '../../contract/model-depl
 import { defaultHost } from '../../contract/names.ts';
 import type { KubeObject } from '../kube/object.ts';
 import { toMillis } from '../status/times.ts';
-import { ClaimIndex } from './claim-index.ts';
+import { type Claim, ClaimIndex } from './claim-index.ts';
 import { type Parsed, parseObject, type RawObject } from './parsing.ts';
+
+type IsHostAllowed = (model: ModelDeployment, host: string) => boolean;
 
 export class ModelIndex {
   readonly #parsed = new Map<string, { resourceVersion: string; parsed: Parsed<ModelDeployment> }>();
@@ -17,9 +19,12 @@ export class ModelIndex {
   readonly #leaving = new Set<string>();
   readonly #withdrawn = new Set<string>();
   readonly #domain: string;
+  readonly #isHostAllowed: IsHostAllowed;
 
-  constructor(domain: string) {
+  /** A host that a deployment may not have is never its own, so that it keeps nobody from theirs. */
+  constructor(domain: string, isHostAllowed: IsHostAllowed) {
     this.#domain = domain;
+    this.#isHostAllowed = isHostAllowed;
   }
 
   /** Takes in an object as the watch showed it; answers the other keys that have to be looked at again. */
@@ -38,11 +43,18 @@ export class ModelIndex {
     if (object.metadata.deletionTimestamp !== undefined) this.#leaving.add(key);
     // It may be a newer version's, or a slip: what it owned is not for others to take meanwhile.
     if (!parsed.ok) return again;
-    return [
-      ...again,
-      ...this.#hosts.claim(this.hostOf(parsed.value), claim),
-      ...this.#ids.claim(String(registrationIdOf(parsed.value)), claim),
-    ];
+    return [...again, ...this.#claimHost(parsed.value, claim), ...this.#claimId(parsed.value, claim)];
+  }
+
+  #claimHost(model: ModelDeployment, claim: Claim): string[] {
+    const host = this.hostOf(model);
+    if (host === undefined || !this.mayHave(model, host)) return this.#hosts.claim(undefined, claim);
+    return this.#hosts.claim(host, { ...claim, byName: host === this.#defaultHostOf(model) });
+  }
+
+  #claimId(model: ModelDeployment, claim: Claim): string[] {
+    const id = registrationIdOf(model);
+    return this.#ids.claim(String(id), { ...claim, byName: id === derivedIdOf(model) });
   }
 
   remove(key: string): string[] {
@@ -106,11 +118,21 @@ export class ModelIndex {
   }
 
   /** The host a deployment asks for; undefined when it asks for no route. */
-  hostOf({ metadata, spec }: ModelDeployment): string | undefined {
-    if (!spec.route.enabled) return undefined;
-    return spec.route.host ?? defaultHost(metadata.name, metadata.namespace, this.#domain);
+  hostOf(model: ModelDeployment): string | undefined {
+    const { enabled, host } = model.spec.route;
+    return enabled ? (host ?? this.#defaultHostOf(model)) : undefined;
   }
 
+  #defaultHostOf({ metadata }: ModelDeployment): string {
+    return defaultHost(metadata.name, metadata.namespace, this.#domain);
+  }
+
+  /** Whether the installation lets the deployment have the host, if nobody else does. */
+  mayHave(model: ModelDeployment, host: string): boolean {
+    return this.#isHostAllowed(model, host);
+  }
+
+  /** The key of the deployment that has the host; only one that may have it is ever its owner. */
   hostOwner(host: string): string | undefined {
     return this.#hosts.owner(host);
   }
@@ -120,5 +142,7 @@ export class ModelIndex {
   }
 }
 
-export const registrationIdOf = ({ metadata, spec }: ModelDeployment): number =>
-  spec.id ?? deriveId('ModelDeployment', metadata.namespace, metadata.name);
+export const registrationIdOf = (model: ModelDeployment): number => model.spec.id ?? derivedIdOf(model);
+
+const derivedIdOf = ({ metadata }: ModelDeployment): number =>
+  deriveId('ModelDeployment', metadata.namespace, metadata.name);

@@ -24,17 +24,21 @@ export async function findProblems(
   ];
 }
 
-function findConflicts({ models }: Search, model: ModelDeployment): Problem[] {
-  const key = `${model.metadata.namespace}/${model.metadata.name}`;
+export function findConflicts({ models }: Pick<Search, 'models'>, model: ModelDeployment): Problem[] {
+  const { namespace, name } = model.metadata;
+  const key = `${namespace}/${name}`;
+  const describe = (owner: string) =>
+    owner.startsWith(`${namespace}/`) ? owner : 'a deployment of another namespace';
   const problems: Problem[] = [];
   const host = models.hostOf(model);
-  const hostOwner = host === undefined ? key : models.hostOwner(host);
-  if (hostOwner !== key)
-    problems.push({ reason: 'HostConflict', message: `host ${host} belongs to the older ${hostOwner}` });
+  // Without an owner it is a host that this one may not have, which is another problem.
+  const hostOwner = host === undefined ? undefined : models.hostOwner(host);
+  if (hostOwner !== undefined && hostOwner !== key && models.mayHave(model, host!))
+    problems.push({ reason: 'HostConflict', message: `host ${host} belongs to ${describe(hostOwner)}` });
   const id = registrationIdOf(model);
   const idOwner = models.idOwner(id);
-  if (idOwner !== key)
-    problems.push({ reason: 'IdConflict', message: `spec.id ${id} belongs to the older ${idOwner}` });
+  if (idOwner !== undefined && idOwner !== key)
+    problems.push({ reason: 'IdConflict', message: `spec.id ${id} belongs to ${describe(idOwner)}` });
   return problems;
 }
 

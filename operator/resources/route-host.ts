@@ -12,23 +12,33 @@ export function decideHost({ metadata, spec }: ModelDeployment, settings: HostSe
 
 /** A host of one's own could be another's: only those that the installation lets through. */
 export function isHostAllowed({ metadata }: ModelDeployment, host: string, settings: HostSettings): boolean {
-  return (
-    host === defaultHost(metadata.name, metadata.namespace, settings.domain) ||
-    settings.allowedHosts.some((allowed) => matchesHost(allowed, host))
+  if (host === defaultHost(metadata.name, metadata.namespace, settings.domain)) return true;
+  return settings.allowedHosts.some(
+    (allowed) =>
+      allowed === host || (matchesWildcard(allowed, host) && !isDefaultHost(host, settings.domain)),
   );
+}
+
+/** Whether it is, or could be, what some deployment has by its name. */
+function isDefaultHost(host: string, domain: string): boolean {
+  const [label = '', ...rest] = host.split('.');
+  return label.includes('--') && rest.join('.') === domain;
 }
 
 export function findHostProblem(model: ModelDeployment, settings: HostSettings): Problem[] {
   const host = decideHost(model, settings);
   if (isHostAllowed(model, host, settings)) return [];
   const allowed = settings.allowedHosts.length > 0 ? settings.allowedHosts.join(', ') : 'none';
-  const message = `spec.route.host ${host} is not among the allowed hosts (${allowed}); leave it out for the default`;
+  const why = isDefaultHost(host, settings.domain)
+    ? "is another deployment's default"
+    : `is not among the allowed hosts (${allowed})`;
+  const message = `spec.route.host ${host} ${why}; leave it out for the default`;
   return [{ reason: 'HostNotAllowed', message }];
 }
 
 /** `*.example.com` stands for exactly one label. */
-function matchesHost(allowed: string, host: string): boolean {
-  if (!allowed.startsWith('*.')) return allowed === host;
+function matchesWildcard(allowed: string, host: string): boolean {
+  if (!allowed.startsWith('*.')) return false;
   const [label, ...rest] = host.split('.');
   return label !== '' && rest.join('.') === allowed.slice(2);
 }

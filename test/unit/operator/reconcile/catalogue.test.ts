@@ -13,7 +13,7 @@ describe('what ought to be in Redis', () => {
   const start = () => {
     const workspaces = new WritableCache();
     const pods = new WritableCache({ [BY_MODEL]: modelKeyOf });
-    const models = new ModelIndex('example');
+    const models = new ModelIndex('example', () => true);
     const catalogue = createCatalogue({
       view: { workspaces, pods } as never,
       models,
@@ -21,7 +21,6 @@ describe('what ought to be in Redis', () => {
       credentials: new CredentialIndex(),
       endpoints: new EndpointIndex(),
       signingSecrets: new Map(),
-      isHostAllowed: () => true,
     });
     const putModel = (spec: object, version: string, more: object = {}) =>
       models.put('team-a/chat', {

@@ -1,6 +1,8 @@
 import { expect } from 'chai';
+import { deriveId } from '../../../../contract/identity.ts';
 import { KeyIndex } from '../../../../operator/reconcile/key-index.ts';
 import { ModelIndex } from '../../../../operator/reconcile/model-index.ts';
+import { findConflicts } from '../../../../operator/reconcile/problems.ts';
 import { listSecretReferences } from '../../../../operator/reconcile/references.ts';
 
 const model = (
@@ -22,7 +24,7 @@ const shared = { route: { host: 'a.example' } };
 
 describe('the index of ModelDeployments', () => {
   it('says what is wrong with a spec, field by field, and lets it own nothing', () => {
-    const index = new ModelIndex('example');
+    const index = new ModelIndex('example', () => true);
     index.put('team-a/bad', model('bad', { spec: { kind: 'Teapot', ...shared } }));
     const parsed = index.get('team-a/bad');
     expect(parsed).to.have.property('ok', false);
@@ -33,7 +35,7 @@ describe('the index of ModelDeployments', () => {
   });
 
   it('gives the host to the next when its owner is deleted, and to the older when it was made again', () => {
-    const index = new ModelIndex('example');
+    const index = new ModelIndex('example', () => true);
     index.put('team-a/one', model('one', { spec: shared }));
     index.put('team-a/two', model('two', { spec: shared, created: '2026-01-02T00:00:00Z' }));
     expect(index.hostOwner('a.example')).to.equal('team-a/one');
@@ -44,7 +46,7 @@ describe('the index of ModelDeployments', () => {
   });
 
   it('publishes nothing of one whose end is decided, until it is made again', () => {
-    const index = new ModelIndex('example');
+    const index = new ModelIndex('example', () => true);
     index.put('team-a/one', model('one'));
     index.withdraw('team-a/one');
     expect(index.isWithdrawn('team-a/one')).to.equal(true);
@@ -53,10 +55,69 @@ describe('the index of ModelDeployments', () => {
   });
 
   it('asks for no host where no route is wanted', () => {
-    const index = new ModelIndex('example');
+    const index = new ModelIndex('example', () => true);
     index.put('team-a/one', model('one', { spec: { route: { enabled: false } } }));
     const parsed = index.get('team-a/one');
     expect(parsed?.ok && index.hostOf(parsed.value)).to.equal(undefined);
+  });
+});
+
+describe('what two deployments ask for', () => {
+  const NEW = { created: '2026-01-02T00:00:00Z' };
+  const of = (namespace: string, object: ReturnType<typeof model>) => ({
+    ...object,
+    metadata: { ...object.metadata, namespace },
+  });
+  const problemsOf = (index: ModelIndex, key: string) => {
+    const parsed = index.get(key);
+    return parsed?.ok ? findConflicts({ models: index }, parsed.value) : [];
+  };
+
+  it('is not kept from its owner by an older one that may not have it', () => {
+    const index = new ModelIndex('example', ({ metadata }) => metadata.namespace === 'team-b');
+    index.put('team-a/squat', model('squat', { spec: shared }));
+    expect(index.hostOwner('a.example')).to.equal(undefined);
+    index.put('team-b/mine', of('team-b', model('mine', { spec: shared, ...NEW })));
+    expect(index.hostOwner('a.example')).to.equal('team-b/mine');
+    expect(problemsOf(index, 'team-b/mine')).to.deep.equal([]);
+    expect(problemsOf(index, 'team-a/squat')).to.deep.equal([]);
+  });
+
+  it('is the one whose default host it is, however old the other', () => {
+    const index = new ModelIndex('example', () => true);
+    index.put('team-a/squat', model('squat', { spec: { route: { host: 'mine--team-b.example' } } }));
+    expect(index.hostOwner('mine--team-b.example')).to.equal('team-a/squat');
+    expect(index.put('team-b/mine', of('team-b', model('mine', NEW)))).to.deep.equal(['team-a/squat']);
+    expect(index.hostOwner('mine--team-b.example')).to.equal('team-b/mine');
+  });
+
+  it('is the one whose id it is by its name, however old the other', () => {
+    const index = new ModelIndex('example', () => true);
+    const id = deriveId('ModelDeployment', 'team-b', 'mine');
+    index.put('team-a/squat', model('squat', { spec: { id } }));
+    expect(index.idOwner(id)).to.equal('team-a/squat');
+    expect(index.put('team-b/mine', of('team-b', model('mine', NEW)))).to.deep.equal(['team-a/squat']);
+    expect(problemsOf(index, 'team-b/mine')).to.deep.equal([]);
+    expect(problemsOf(index, 'team-a/squat')).to.deep.equal([
+      { reason: 'IdConflict', message: `spec.id ${id} belongs to a deployment of another namespace` },
+    ]);
+  });
+
+  it('is told with the name of the other in the same namespace only', () => {
+    const index = new ModelIndex('example', () => true);
+    const spec = { ...shared, id: 7 };
+    index.put('team-a/one', model('one', { spec }));
+    index.put('team-a/two', model('two', { spec, ...NEW }));
+    index.put('team-b/three', of('team-b', model('three', { spec, ...NEW })));
+    const messages = (key: string) => problemsOf(index, key).map(({ message }) => message);
+    expect(messages('team-a/two')).to.deep.equal([
+      'host a.example belongs to team-a/one',
+      'spec.id 7 belongs to team-a/one',
+    ]);
+    expect(messages('team-b/three')).to.deep.equal([
+      'host a.example belongs to a deployment of another namespace',
+      'spec.id 7 belongs to a deployment of another namespace',
+    ]);
   });
 });
 
@@ -96,7 +157,7 @@ describe('the index of APIKeys', () => {
 
 describe('the Secrets of a spec', () => {
   it('are all that a pod could not start without', () => {
-    const index = new ModelIndex('example');
+    const index = new ModelIndex('example', () => true);
     index.put(
       'team-a/one',
       model('one', {

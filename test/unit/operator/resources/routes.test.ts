@@ -35,6 +35,18 @@ describe("a deployment's host", () => {
       expect(built.problems.map(({ reason }) => reason)).to.deep.equal(allowed ? [] : ['HostNotAllowed']);
     });
 
+  it("may not be what is another's by name, though all hosts of the domain are allowed", () => {
+    const settings = { allowedHosts: ['*.models.example.com'] };
+    const allows = (host: string) => build({ route: { host } }, settings).has('Ingress');
+    expect(allows('llm.models.example.com')).to.equal(true);
+    expect(allows('qwen--team-a.models.example.com')).to.equal(true);
+    expect(allows('other--team-b.models.example.com')).to.equal(false);
+    const { problems } = build({ route: { host: 'other--team-b.models.example.com' } }, settings);
+    expect(problems.map(({ reason, message }) => `${reason}: ${message}`)).to.deep.equal([
+      "HostNotAllowed: spec.route.host other--team-b.models.example.com is another deployment's default; leave it out for the default",
+    ]);
+  });
+
   it('is withheld, but nothing else, while another deployment has it', () => {
     const problems = [{ reason: 'HostConflict', message: 'taken' }];
     const built = build({}, {}, { problems });
