@@ -17,8 +17,7 @@ async function start(options: Parameters<typeof startJobStack>[0]): Promise<JobS
   return stack;
 }
 
-describe('an endpoint whose requests wait and run', function () {
-  this.timeout(60_000);
+describe('an endpoint whose requests wait and run', () => {
   let stack: JobStack;
   afterEach(() => stack?.stop());
 

@@ -3,8 +3,7 @@ import { readHeartbeats } from '../../../redis/calls.ts';
 import { until } from '../../support/redis-client.ts';
 import { type JobStack, startJobStack } from './job-stack.ts';
 
-describe('jobs that fail', function () {
-  this.timeout(60_000);
+describe('jobs that fail', () => {
   let stack: JobStack;
 
   before(async () => {

@@ -17,8 +17,7 @@ import { type JobStack, startJobStack } from './job-stack.ts';
 
 const BUCKET = 'berth';
 
-describe('video jobs with a front and a bucket', function () {
-  this.timeout(90_000);
+describe('video jobs with a front and a bucket', () => {
   let s3: S3Server;
   let stack: JobStack;
   let frontSince = 0;
@@ -81,8 +80,8 @@ describe('video jobs with a front and a bucket', function () {
   }
 
   it('are recovered by the front’s own sweeper when a replica is killed', async () => {
-    await until(() => performance.now() - frontSince > EXPIRY_GRACE_MS + 1_000, 'grace', 15_000);
-    for (const { engine } of stack.pods) await engine.control({ jobSeconds: 2 });
+    await until(() => performance.now() - frontSince > EXPIRY_GRACE_MS + 1_000, 'grace', 20_000);
+    for (const { engine } of stack.pods) await engine.control({ jobSeconds: 5 });
     const id = await stack.submit();
     const key = workKeys('team').request(id);
     const readWorker = () => stack.connection.redis.hget(key, 'worker');
@@ -92,10 +91,10 @@ describe('video jobs with a front and a bucket', function () {
       stack.pods[0]!.address === worker!.slice(4) ? stack.pods : [...stack.pods].reverse();
     const crashed = performance.now();
     await first!.crash();
-    await until(async () => (await readWorker()) === `pod-${second!.address}`, 'another', 12_000);
+    await until(async () => (await readWorker()) === `pod-${second!.address}`, 'another', 40_000);
     const recoveryMs = performance.now() - crashed;
     if (process.env.SHOW) console.log(`recovered in ${Math.round(recoveryMs)} ms`);
-    expect(recoveryMs).to.be.below(9_000);
+    expect(recoveryMs).to.be.below(30_000);
     await stack.untilIs(id, 'succeeded');
   });
 });

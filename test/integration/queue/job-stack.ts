@@ -152,7 +152,7 @@ export async function startJobStack(options: StackOptions): Promise<JobStack> {
   };
   const pods = await Promise.all(addresses.map(startPod));
   for (const { replica } of pods)
-    await until(async () => (await replica.admin('/readyz')).ok, 'a ready replica', 10_000);
+    await until(async () => (await replica.admin('/readyz')).ok, 'a ready replica', 30_000);
 
   const send = async (submission: Partial<Submission>): Promise<string> => {
     const whole = submissionOf({ namespace: NAMESPACE, deployment: config.name, ...submission });
@@ -178,7 +178,7 @@ export async function startJobStack(options: StackOptions): Promise<JobStack> {
       const params = JSON.stringify({ ...base, ...more });
       return send({ modality: isVideo ? 'video' : 'image', params, ...submission });
     },
-    untilIs: async (id, status, timeoutMs = 10_000) => {
+    untilIs: async (id, status, timeoutMs = 30_000) => {
       const wanted = [status].flat();
       await until(
         () =>

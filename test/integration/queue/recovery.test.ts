@@ -5,16 +5,16 @@ import { DRAIN_TOKEN } from '../../support/model-replica.ts';
 import { until } from '../../support/redis-client.ts';
 import { type JobStack, type Pod, startJobStack } from './job-stack.ts';
 
-describe('jobs of replicas that go', function () {
-  this.timeout(90_000);
+describe('jobs of replicas that go', () => {
   let stack: JobStack;
+  let drainTimeoutMs = 10_000;
 
   beforeEach(async () => {
     stack = await startJobStack({
       kind: 'Video',
       jobSeconds: 1,
       pods: 2,
-      env: { GATEWAY_DRAIN_TIMEOUT_MS: '7000' },
+      env: { GATEWAY_DRAIN_TIMEOUT_MS: String(drainTimeoutMs) },
     });
   });
   afterEach(() => stack?.stop());
@@ -39,20 +39,25 @@ describe('jobs of replicas that go', function () {
   };
   const setJobSeconds = (jobSeconds: number) =>
     Promise.all(stack.pods.map(({ engine }) => engine.control({ jobSeconds })));
+  const startDrain = (pod: Pod) =>
+    pod.replica.admin('/drain', { headers: { [DRAIN_TOKEN_HEADER]: DRAIN_TOKEN } });
+  const untilDraining = (pod: Pod) =>
+    until(() => pod.replica.program.output.includes('draining'), 'the drain');
 
-  it('are claimed by another within about 8 seconds, and nobody outside sees it', async () => {
+  it('are claimed by another once their lease is over, and nobody outside sees it', async () => {
+    await setJobSeconds(5);
     const id = await stack.submit();
     const pod = await findPod(id);
     const { startedAt } = await stack.read(id);
     await pod.crash();
     const crashed = performance.now();
     const claim = (await readWorker(id)).claim;
-    await until(async () => ![claim, ''].includes((await readWorker(id)).claim), 'the second claim', 12_000);
+    await until(async () => ![claim, ''].includes((await readWorker(id)).claim), 'the second claim', 40_000);
     const recoveryMs = performance.now() - crashed;
     expect((await stack.read(id)).status).to.equal('running');
     const record = await stack.untilIs(id, 'succeeded');
     expect(record.startedAt).to.equal(startedAt);
-    expect(recoveryMs).to.be.below(9_000);
+    expect(recoveryMs).to.be.below(30_000);
     if (process.env.SHOW) console.log(`recovered in ${Math.round(recoveryMs)} ms`);
     expect(stack.storage.listObjects()).to.have.length(1);
   });
@@ -63,21 +68,22 @@ describe('jobs of replicas that go', function () {
     const first = await findPod(id);
     await first.crash();
     const second = stack.pods.find((pod) => pod !== first)!;
-    await until(async () => (await second.engine.read()).inflight > 0, 'the second attempt', 12_000);
+    await until(async () => (await second.engine.read()).inflight > 0, 'the second attempt', 40_000);
     await second.crash();
-    const record = await stack.untilIs(id, 'failed', 12_000);
+    const record = await stack.untilIs(id, 'failed', 40_000);
     expect(record.errorCode).to.equal('worker_lost');
     expect([...(await stack.readEvents()).keys()]).to.deep.equal([id]);
   });
 
   it('are given back shortly before a drain must end, and go on elsewhere with the same start', async () => {
-    await setJobSeconds(4);
+    await setJobSeconds(60);
     const id = await stack.submit();
     const pod = await findPod(id);
     const { startedAt } = await stack.read(id);
-    const drained = pod.replica.admin('/drain', { headers: { [DRAIN_TOKEN_HEADER]: DRAIN_TOKEN } });
+    await setJobSeconds(1);
+    const drained = startDrain(pod);
     const other = stack.pods.find((each) => each !== pod)!;
-    await until(async () => (await readWorker(id)).worker === `pod-${other.address}`, 'the other', 6_000);
+    await until(async () => (await readWorker(id)).worker === `pod-${other.address}`, 'the other', 40_000);
     await until(async () => (await pod.engine.read()).inflight === 0, 'its engine lets go');
     const record = await stack.untilIs(id, 'succeeded');
     expect(record.startedAt).to.equal(startedAt);
@@ -86,52 +92,62 @@ describe('jobs of replicas that go', function () {
     expect(attempts).to.equal('1');
   });
 
-  it('go on elsewhere when their engine is killed in a drain, as when a pod is deleted by force', async () => {
-    await setJobSeconds(4);
-    const id = await stack.submit();
-    const pod = await findPod(id);
-    void pod.replica.admin('/drain', { headers: { [DRAIN_TOKEN_HEADER]: DRAIN_TOKEN } }).catch(() => {});
-    const other = stack.pods.find((each) => each !== pod)!;
-    const readLog = () => pod.replica.program.output;
-    await until(async () => readLog().includes('draining'), 'the drain');
-    await pod.engine.stop('SIGKILL');
-    await until(async () => (await readWorker(id)).worker === `pod-${other.address}`, 'the other', 6_000);
-    await stack.untilIs(id, 'succeeded');
-    expect([...(await stack.readEvents()).keys()]).to.deep.equal([id]);
-  });
-
-  it('are waited for by a drain, which claims nothing new', async () => {
-    const id = await stack.submit();
-    const pod = await findPod(id);
-    const drained = pod.replica.admin('/drain', { headers: { [DRAIN_TOKEN_HEADER]: DRAIN_TOKEN } });
-    const more = await Promise.all([stack.submit(), stack.submit(), stack.submit()]);
-    await stack.untilIs(id, 'succeeded');
-    expect((await readWorker(id)).worker).to.equal(`pod-${pod.address}`);
-    expect((await (await drained).text()).trim()).to.equal('drained');
-    for (const each of more) {
-      await stack.untilIs(each, 'succeeded');
-      expect((await readWorker(each)).worker).not.to.equal(`pod-${pod.address}`);
-    }
-  });
-
   it('are given back on SIGTERM when the time is short', async () => {
-    await setJobSeconds(5);
+    await setJobSeconds(60);
     const id = await stack.submit();
     const pod = await findPod(id);
-    await pod.replica.stop('SIGTERM');
+    await setJobSeconds(5);
+    const stopped = pod.replica.stop('SIGTERM');
     const other = stack.pods.find((each) => each !== pod)!;
-    await until(async () => (await readWorker(id)).worker === `pod-${other.address}`, 'the other', 4_000);
+    await until(async () => (await readWorker(id)).worker === `pod-${other.address}`, 'the other', 40_000);
     expect((await stack.read(id)).status).to.equal('running');
-    await stack.untilIs(id, 'succeeded', 12_000);
+    await stopped;
+    await stack.untilIs(id, 'succeeded');
+  });
+
+  describe('with time to end', () => {
+    before(() => {
+      drainTimeoutMs = 60_000;
+    });
+
+    it('go on elsewhere when their engine is killed in a drain, as when a pod is deleted by force', async () => {
+      await setJobSeconds(60);
+      const id = await stack.submit();
+      const pod = await findPod(id);
+      await setJobSeconds(1);
+      void startDrain(pod).catch(() => {});
+      const other = stack.pods.find((each) => each !== pod)!;
+      await untilDraining(pod);
+      await pod.engine.stop('SIGKILL');
+      await until(async () => (await readWorker(id)).worker === `pod-${other.address}`, 'the other', 40_000);
+      await stack.untilIs(id, 'succeeded');
+      expect([...(await stack.readEvents()).keys()]).to.deep.equal([id]);
+    });
+
+    it('are waited for by a drain, which claims nothing new', async () => {
+      await setJobSeconds(5);
+      const id = await stack.submit();
+      const pod = await findPod(id);
+      await setJobSeconds(1);
+      const drained = startDrain(pod);
+      await untilDraining(pod);
+      const more = await Promise.all([stack.submit(), stack.submit(), stack.submit()]);
+      await stack.untilIs(id, 'succeeded');
+      expect((await readWorker(id)).worker).to.equal(`pod-${pod.address}`);
+      expect((await (await drained).text()).trim()).to.equal('drained');
+      for (const each of more) {
+        await stack.untilIs(each, 'succeeded');
+        expect((await readWorker(each)).worker).not.to.equal(`pod-${pod.address}`);
+      }
+    });
   });
 });
 
-describe('jobs while Redis is away', function () {
-  this.timeout(60_000);
+describe('jobs while Redis is away', () => {
   let stack: JobStack;
 
   before(async () => {
-    stack = await startJobStack({ kind: 'Video', jobSeconds: 2, graceMs: 2_000 });
+    stack = await startJobStack({ kind: 'Video', jobSeconds: 4, graceMs: 10_000 });
   });
   after(() => stack?.stop());
 
@@ -139,7 +155,7 @@ describe('jobs while Redis is away', function () {
     const id = await stack.submit();
     await until(async () => (await stack.pods[0]!.engine.read()).inflight === 1, 'the job runs');
     await stack.server.kill();
-    await until(async () => (await stack.pods[0]!.engine.read()).inflight === 0, 'the engine is done', 8_000);
+    await until(async () => (await stack.pods[0]!.engine.read()).inflight === 0, 'the engine is done');
     await stack.server.restart();
     await stack.untilIs(id, 'succeeded');
     expect([...(await stack.readEvents()).keys()]).to.deep.equal([id]);
@@ -149,7 +165,7 @@ describe('jobs while Redis is away', function () {
 
   it('are claimed soon after it is back', async () => {
     await stack.server.restart();
-    await stack.connection.untilUp(5_000);
-    await stack.untilIs(await stack.submit(), 'running', 3_000);
+    await stack.connection.untilUp(20_000);
+    await stack.untilIs(await stack.submit(), 'running', 20_000);
   });
 });

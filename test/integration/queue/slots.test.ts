@@ -5,8 +5,7 @@ import { PEER_TOKEN } from '../../support/model-replica.ts';
 import { until } from '../../support/redis-client.ts';
 import { type JobStack, startJobStack } from './job-stack.ts';
 
-describe('image jobs', function () {
-  this.timeout(60_000);
+describe('image jobs', () => {
   let stack: JobStack;
 
   before(async () => {
@@ -64,30 +63,30 @@ describe('image jobs', function () {
   });
 
   it('are not claimed while somebody else has the slot, and soon after it is free', async () => {
+    const begun = performance.now();
     expect((await reserve()).status).to.equal(201);
     const { requests } = await stack.pods[0]!.engine.read();
     const id = await stack.submit();
-    const taken = performance.now();
-    await until(async () => (await stack.read(id)).status !== 'queued', 'the claim', 4_000);
+    await until(async () => (await stack.read(id)).status !== 'queued', 'the claim');
     // A place that was promised to a peer comes back after 2 s.
-    expect(performance.now() - taken).to.be.above(1_500);
+    expect(performance.now() - begun).to.be.above(1_900);
     await stack.untilIs(id, 'succeeded');
     expect((await stack.pods[0]!.engine.read()).requests).to.equal(requests + 1);
   });
 
   it('hold the slot while the engine works, and no longer', async () => {
-    await stack.pods[0]!.engine.control({ jobSeconds: 0.5 });
+    await stack.pods[0]!.engine.control({ jobSeconds: 3 });
     const id = await stack.submit();
     await stack.untilIs(id, 'running');
     expect((await reserve()).status).to.equal(429);
     await stack.untilIs(id, 'succeeded');
     expect((await reserve()).status).to.equal(201);
     // Used up, so that it does not stand in the next test's way.
-    await until(async () => (await reserve()).status === 201, 'the slot', 4_000);
+    await until(async () => (await reserve()).status === 201, 'the slot');
   });
 
   it('are claimed within a few milliseconds when a slot is free', async () => {
-    await stack.untilIs(await stack.submit(), 'succeeded', 10_000);
+    await stack.untilIs(await stack.submit(), 'succeeded');
     const waits: number[] = [];
     for (let i = 0; i < 15; i++) {
       const { queuedAt, startedAt } = await stack.untilIs(await stack.submit(), 'succeeded');
@@ -96,7 +95,7 @@ describe('image jobs', function () {
     const median = waits.sort((a, b) => a - b)[7]!;
     if (process.env.SHOW) console.log(`queue wait: ${waits.join(' ')} ms`);
     // Far below what polling would take: the message woke the worker.
-    expect(median).to.be.below(250);
+    expect(median).to.be.below(800);
     expect(await stack.pods[0]!.replica.metrics()).to.match(
       /berth_gateway_queue_wait_seconds_count\{modality="image"\} \d+/,
     );
@@ -104,7 +103,7 @@ describe('image jobs', function () {
 
   it('run as many at once as there are slots', async () => {
     await stack.publish({ concurrency: 3 });
-    await stack.pods[0]!.engine.control({ jobSeconds: 0.5 });
+    await stack.pods[0]!.engine.control({ jobSeconds: 2 });
     const ids = await Promise.all(Array.from({ length: 5 }, () => stack.submit()));
     let most = 0;
     await until(
@@ -114,7 +113,7 @@ describe('image jobs', function () {
         return records.every(({ status }) => status === 'succeeded');
       },
       'all ended',
-      10_000,
+      30_000,
     );
     expect(most).to.equal(3);
     await stack.publish({});

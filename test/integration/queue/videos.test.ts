@@ -3,8 +3,7 @@ import { describePicture, makePicture, probeFilm } from '../../support/media-fil
 import { until } from '../../support/redis-client.ts';
 import { type JobStack, startJobStack } from './job-stack.ts';
 
-describe('video jobs', function () {
-  this.timeout(60_000);
+describe('video jobs', () => {
   let stack: JobStack;
 
   before(async () => {
