@@ -45,7 +45,7 @@ describe('the egress agent', () => {
     return servers.at(-1)!;
   }
   const request = (url: string, more: Partial<EgressRequest> = {}) =>
-    agent.request({ url, method: 'GET', deadlineMs: 3_000, allowance: new Allowance(1_000), ...more });
+    agent.request({ url, method: 'GET', deadlineMs: 15_000, allowance: new Allowance(1_000), ...more });
   const kindOf = (promise: Promise<unknown>): Promise<EgressErrorKind | null> =>
     promise.then(
       () => null,
@@ -153,7 +153,7 @@ describe('the egress agent', () => {
       expect(await kindOf(request(`${scheme}://127.0.0.1:${port}/`, { deadlineMs: 250 }))).to.equal(
         'timeout',
       );
-      expect(performance.now() - begin).to.be.within(245, 2_000);
+      expect(performance.now() - begin).to.be.within(245, 10_000);
     });
 
   const broken: [string, string][] = [

@@ -231,7 +231,7 @@ describe('an attack by URL', () => {
     dns.zone.set('slow.test', () => null);
     const start = performance.now();
     expect(await kindOf(get(open(), 'https://slow.test/', 200))).to.equal('timeout');
-    expect(performance.now() - start).to.be.within(195, 1_500);
+    expect(performance.now() - start).to.be.within(195, 10_000);
   });
 
   it('a DNS server that does not answer is asked once', async () => {

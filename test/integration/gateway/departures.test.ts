@@ -29,7 +29,6 @@ describe('a client that leaves', () => {
     await until(
       async () => (await fixture.simulator.readControl()).aborted === CLIENTS,
       'all 20 aborted at the engine',
-      2000,
     );
     expect((await fixture.simulator.readControl()).inflight).to.equal(0);
     expect(fixture.endpoint.slots.inflight).to.equal(0);

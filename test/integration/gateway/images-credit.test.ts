@@ -17,8 +17,7 @@ describe('the price of images, while their client waits', () => {
     perMillionOutputTokens: null,
   };
 
-  before(async function () {
-    this.timeout(60_000);
+  before(async () => {
     fixture = await startImagesFixture();
     endpoint = await fixture.start({ settings: { pricing } });
   });

@@ -8,8 +8,7 @@ import { CUSTOMER, DENIED, type ImagesFixture, startImagesFixture } from './imag
 describe('images whose storage fails, while their client waits', () => {
   let fixture: ImagesFixture;
 
-  before(async function () {
-    this.timeout(60_000);
+  before(async () => {
     fixture = await startImagesFixture();
   });
   after(() => fixture?.stop());
@@ -51,8 +50,7 @@ describe('images whose storage fails, while their client waits', () => {
     expect((await endpoint.generate({ response_format: 'b64_json' })).status).to.equal(200);
   });
 
-  it('are a 502 storage_upload_failed where the store is gone, though not before 10 s of trying', async function () {
-    this.timeout(30_000);
+  it('are a 502 storage_upload_failed where the store is gone, though not before 10 s of trying', async () => {
     const endpoint = await fixture.start({ limits: { imageTimeoutMs: 2_000 } });
     await fixture.s3.kill();
     const envelope = await readEnvelope(await endpoint.generate({ storage_credential_id: CUSTOMER.id }));

@@ -21,8 +21,7 @@ describe('images, while their client waits', () => {
   let fixture: ImagesFixture;
   let endpoint: ImagesEndpoint;
 
-  before(async function () {
-    this.timeout(60_000);
+  before(async () => {
     fixture = await startImagesFixture();
     endpoint = await fixture.start();
   });
@@ -185,7 +184,7 @@ describe('images, while their client waits', () => {
       const peers = [await fixture.start({ settings: { concurrency: 1 } })];
       peers.push(await fixture.start({ settings: { concurrency: 1 } }));
       const full = await fixture.start({ settings: { concurrency: 0 }, peers });
-      await fixture.simulator.putControl({ jobSeconds: 0.5 });
+      await fixture.simulator.putControl({ jobSeconds: 2 });
       const body = { response_format: 'b64_json' };
       const statuses = (await Promise.all([1, 2, 3].map(() => full.generate(body)))).map(
         ({ status }) => status,
@@ -195,13 +194,13 @@ describe('images, while their client waits', () => {
 
     it('of a peer stay taken after a 504, until the engine lets go', async () => {
       const peer = await fixture.start({ settings: { concurrency: 1 } });
-      const limits = { imageTimeoutMs: 300 };
+      const limits = { imageTimeoutMs: 1_000 };
       const full = await fixture.start({ settings: { concurrency: 0 }, limits, peers: [peer] });
-      await fixture.simulator.putControl({ jobSeconds: 1 });
+      await fixture.simulator.putControl({ jobSeconds: 5 });
       expect((await full.generate()).status).to.equal(504);
       expect(peer.slots.inflight).to.equal(1);
       expect((await full.generate()).status).to.equal(429);
-      await until(() => peer.slots.inflight === 0, 'the place is free', 3000);
+      await until(() => peer.slots.inflight === 0, 'the place is free');
       expect((await fixture.simulator.readControl()).aborted).to.equal(0);
     });
 
@@ -229,8 +228,11 @@ describe('images, while their client waits', () => {
     ];
     for (const { route, code } of cases)
       it(`ends ${route} with 504 ${code}; the place is free once the engine has let go`, async () => {
-        const brief = await fixture.start({ settings: { concurrency: 1 }, limits: { imageTimeoutMs: 300 } });
-        await fixture.simulator.putControl({ jobSeconds: 1 });
+        const brief = await fixture.start({
+          settings: { concurrency: 1 },
+          limits: { imageTimeoutMs: 1_000 },
+        });
+        await fixture.simulator.putControl({ jobSeconds: 5 });
         const picture = await makePicture(10, 10);
         const response = await (route === 'edits' ? brief.edit([['image', picture]]) : brief.generate());
         const envelope = await readEnvelope(response);
@@ -240,7 +242,7 @@ describe('images, while their client waits', () => {
         expect(brief.slots.inflight).to.equal(1);
         const { status } = await readEnvelope(await brief.generate());
         expect(status).to.equal(429);
-        await until(() => brief.slots.inflight === 0, 'the place is free', 3000);
+        await until(() => brief.slots.inflight === 0, 'the place is free');
         expect((await fixture.simulator.readControl()).aborted).to.equal(0);
       });
 
@@ -252,12 +254,8 @@ describe('images, while their client waits', () => {
       });
       await fixture.simulator.putControl({ jobSeconds: 600 });
       expect((await brief.generate()).status).to.equal(504);
-      await until(() => brief.slots.inflight === 0, 'the place is free', 3000);
-      await until(
-        async () => (await fixture.simulator.readControl()).inflight === 0,
-        'the engine was told',
-        3000,
-      );
+      await until(() => brief.slots.inflight === 0, 'the place is free');
+      await until(async () => (await fixture.simulator.readControl()).inflight === 0, 'the engine was told');
     });
   });
 
@@ -295,7 +293,7 @@ describe('images, while their client waits', () => {
   it('keeps the place of a client that leaves until the engine lets go', async () => {
     const single = await fixture.start({ settings: { concurrency: 1 } });
     const stored = fixture.listManaged();
-    await fixture.simulator.putControl({ jobSeconds: 0.5 });
+    await fixture.simulator.putControl({ jobSeconds: 3 });
     const leave = new AbortController();
     const left = single.generate({}, { signal: leave.signal }).catch((error: Error) => error.name);
     await until(async () => (await fixture.simulator.readControl()).inflight === 1, 'the engine works');
@@ -306,7 +304,7 @@ describe('images, while their client waits', () => {
       'the request has ended',
     );
     expect(single.slots.inflight).to.equal(1);
-    await until(() => single.slots.inflight === 0, 'the place is free', 3000);
+    await until(() => single.slots.inflight === 0, 'the place is free');
     expect((await fixture.simulator.readControl()).aborted).to.equal(0);
     expect(fixture.listManaged()).to.deep.equal(stored);
   });

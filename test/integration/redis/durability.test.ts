@@ -4,8 +4,7 @@ import { readServerHealth } from '../../../redis/durability.ts';
 import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 
-describe('durability', function () {
-  this.timeout(20_000);
+describe('durability', () => {
   let server: RedisServer;
   let admin: RedisConnection;
   let forgetfulServer: RedisServer;

@@ -20,8 +20,7 @@ const DEPLOYMENTS = ['film', 'clip', 'paint'];
 const GRANTED = 80;
 const ALL = { limit: 100_000, leaseMs: 60_000 };
 
-describe('requests and a model of them', function () {
-  this.timeout(60_000);
+describe('requests and a model of them', () => {
   let server: RedisServer;
   let admin: RedisConnection;
 

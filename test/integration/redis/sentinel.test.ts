@@ -34,7 +34,7 @@ describe('a Redis behind Sentinel', () => {
   });
 
   it('is found by its master’s name and followed through a failover', async function () {
-    this.timeout(40_000);
+    this.timeout(300_000);
     const url = `redis+sentinel://127.0.0.1:${sentinel.port}/mymaster`;
     const [connection, promoted, control] = await Promise.all([
       connect(sentinel, url),
@@ -42,20 +42,20 @@ describe('a Redis behind Sentinel', () => {
       connect(sentinel),
     ]);
     await connection.redis.set('k', 'before');
-    await until(async () => (await promoted.redis.get('k')) === 'before', 'the replica follows', 10_000);
+    await until(async () => (await promoted.redis.get('k')) === 'before', 'the replica follows', 60_000);
     const failover = () =>
       control.redis.call('SENTINEL', 'FAILOVER', 'mymaster').then(
         () => true,
         () => false,
       );
-    await until(failover, 'Sentinel knows the replica', 15_000);
+    await until(failover, 'Sentinel knows the replica', 60_000);
     // A promotion cuts all connections.
     const isMaster = () =>
       promoted.redis.info('replication').then(
         (info) => info.includes('role:master'),
         () => false,
       );
-    await until(isMaster, 'the replica is promoted', 15_000);
+    await until(isMaster, 'the replica is promoted', 60_000);
     const write = async () => {
       try {
         await connection.redis.set('k', 'after');
@@ -64,6 +64,6 @@ describe('a Redis behind Sentinel', () => {
         return false;
       }
     };
-    await until(write, 'writes reach the new master', 15_000);
+    await until(write, 'writes reach the new master', 60_000);
   });
 });

@@ -9,8 +9,7 @@ import { findFreePort } from '../../support/child-program.ts';
 import { startFrontProcess } from '../../support/front-process.ts';
 import { startReplica } from '../../support/model-replica.ts';
 
-describe('the folder of a spool that nobody named', function () {
-  this.timeout(30_000);
+describe('the folder of a spool that nobody named', () => {
   let folder: string;
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'berth-tmp-'));
