@@ -60,8 +60,7 @@ const policy = (namespace: string): KubeObject => ({
   },
 });
 
-describe('Applying owned objects', function () {
-  this.timeout(30_000);
+describe('Applying owned objects', () => {
   const api = useApi();
   let client: CountingClient;
   let other: CountingClient;

@@ -20,8 +20,7 @@ import { FaultProxy } from './fault-proxy.ts';
 
 const { ConfigMap, Service } = RESOURCES;
 
-describe('The client on a real API server', function () {
-  this.timeout(30_000);
+describe('The client on a real API server', () => {
   const api = useApi();
   let namespace: string;
 

@@ -10,8 +10,7 @@ import { FaultProxy } from './fault-proxy.ts';
 const { ConfigMap } = RESOURCES;
 const BACKOFF = { baseMs: 50, maxMs: 1_000 };
 
-describe('A watcher on a real API server', function () {
-  this.timeout(60_000);
+describe('A watcher on a real API server', () => {
   const api = useApi();
   let namespace: string;
   let watcher: Watcher | undefined;

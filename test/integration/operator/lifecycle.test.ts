@@ -16,7 +16,7 @@ import { until } from './until.ts';
 const MODEL = BERTH_RESOURCES.ModelDeployment;
 
 describe('the life of the operator and of what it runs', function () {
-  this.timeout(90_000);
+  this.timeout(240_000);
   const harness = useHarness();
   let namespace: string;
 
@@ -130,7 +130,7 @@ describe('the life of the operator and of what it runs', function () {
     it('leaves after five minutes without Redis, with a warning, and Redis is cleaned when it is back', async () => {
       const { cluster, redis, server, startOperator } = harness;
       const clock = { offset: 0 };
-      startOperator({ now: () => Date.now() + clock.offset });
+      const operator = startOperator({ now: () => Date.now() + clock.offset });
       const pod = await makeReady('alone');
       await until(async () => (await readDeployment(redis.redis, namespace, 'alone')) !== null);
       await cluster.removePod(namespace, pod);
@@ -138,16 +138,25 @@ describe('the life of the operator and of what it runs', function () {
       try {
         await cluster.delete(MODEL, namespace, 'alone');
         await until(async () => (await deploymentOf('alone')) === undefined);
-        // The operator has to have found Redis away before the clock jumps.
-        await new Promise((resolve) => setTimeout(resolve, 4_000));
-        expect(await isGone('alone')).to.equal(false);
-        clock.offset = 301_000;
-        await until(() => isGone('alone'), { timeoutMs: 20_000 });
+        const paused = performance.now();
+        await until(async () => {
+          expect(await isGone('alone')).to.equal(false);
+          return operator.redis.state === 'away' && performance.now() - paused > 4_000;
+        });
+        // It counts from its first failure, which may come after a jump: one more every 10 s.
+        const jumped = performance.now();
+        await until(
+          () => {
+            clock.offset = 301_000 * Math.ceil((performance.now() - jumped) / 10_000);
+            return isGone('alone');
+          },
+          { timeoutMs: 40_000 },
+        );
         await until(async () => (await cluster.events(namespace, 'alone')).includes('RedisCleanupPostponed'));
       } finally {
         server.resume();
       }
-      await redis.untilUp(10_000);
+      await redis.untilUp(20_000);
       await until(
         async () => (await readDeployment(redis.redis, namespace, 'alone').catch(() => 1)) === null,
       );
@@ -181,7 +190,7 @@ describe('the life of the operator and of what it runs', function () {
       } finally {
         await server.restart();
       }
-      await redis.untilUp(10_000);
+      await redis.untilUp(20_000);
       await until(
         async () => (await cluster.condition(namespace, 'during', 'RouteReady'))?.status === 'True',
       );
@@ -193,7 +202,7 @@ describe('the life of the operator and of what it runs', function () {
     it('may be restarted: what changes afterwards is reconciled', async () => {
       const { api, cluster, startOperator } = harness;
       const operator = startOperator({
-        lease: { name: 'berth-operator', durationMs: 60_000, renewDeadlineMs: 50_000, retryMs: 200 },
+        lease: { name: 'berth-operator', durationMs: 60_000, renewDeadlineMs: 50_000, retryMs: 2_000 },
       });
       await makeReady('through');
       await api.controlPlane.restart();
@@ -206,15 +215,16 @@ describe('the life of the operator and of what it runs', function () {
   describe('two operators', () => {
     it('work one at a time, and the second takes over when the first is killed', async () => {
       const { cluster, startOperator } = harness;
-      const first = startOperator();
+      const lease = { name: 'berth-operator', durationMs: 6_000, renewDeadlineMs: 4_000, retryMs: 500 };
+      const first = startOperator({ lease });
       await until(() => first.program.isLeading());
-      const second = startOperator({ podName: 'operator-2' });
+      const second = startOperator({ lease, podName: 'operator-2' });
       await until(() => second.program.isReady());
       await makeReady('kept');
       expect(second.writes()).to.deep.equal([]);
       await first.kill();
       await cluster.createModel(namespace, 'after');
-      await until(() => second.program.isLeading(), { timeoutMs: 15_000 });
+      await until(() => second.program.isLeading(), { timeoutMs: 40_000 });
       await until(async () => (await deploymentOf('after')) !== undefined);
       await harness.settle(second);
       const objects = second.writes().filter((write) => !write.endsWith(' leases'));
@@ -223,13 +233,13 @@ describe('the life of the operator and of what it runs', function () {
 
     it('hand over at once on a clean stop', async () => {
       const { startOperator } = harness;
-      const lease = { name: 'berth-operator', durationMs: 60_000, renewDeadlineMs: 50_000, retryMs: 200 };
+      const lease = { name: 'berth-operator', durationMs: 60_000, renewDeadlineMs: 50_000, retryMs: 2_000 };
       const first = startOperator({ lease });
       await until(() => first.program.isLeading(), { timeoutMs: 20_000 });
       const second = startOperator({ lease, podName: 'operator-2' });
       await until(() => second.program.isReady());
       await first.stop();
-      await until(() => second.program.isLeading(), { timeoutMs: 5_000 });
+      await until(() => second.program.isLeading(), { timeoutMs: 20_000 });
     });
   });
 

@@ -54,18 +54,16 @@ export function useHarness(): Harness {
   let redis: RedisConnection;
   let cluster: Cluster;
 
-  before(async function () {
-    this.timeout(60_000);
+  before(async () => {
     server = await startRedis();
     redis = connectRedis({ url: server.url, name: 'tests', role: 'operator' });
-    await redis.untilUp(5_000);
+    await redis.untilUp(20_000);
     const client = api.connect();
     await installResources(client);
     cluster = new Cluster(client, createKubeRequest(api.controlPlane));
     await cluster.makeNamespace(SYSTEM_NAMESPACE);
   });
-  afterEach(async function () {
-    this.timeout(30_000);
+  afterEach(async () => {
     await Promise.all(operators.splice(0).map((operator) => operator.stop()));
   });
   after(async () => {
@@ -85,7 +83,7 @@ export function useHarness(): Harness {
       redis: connection,
       settings: makeSettings(),
       podName: 'operator-1',
-      lease: { name: 'berth-operator', durationMs: 3_000, renewDeadlineMs: 2_000, retryMs: 200 },
+      lease: { name: 'berth-operator', durationMs: 15_000, renewDeadlineMs: 10_000, retryMs: 1_000 },
       onLost: (reason) => lost.push(reason),
       log: process.env.TEST_LOG ? consoleLog : silentLog,
       checkIntervalMs: 100,
