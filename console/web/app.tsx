@@ -23,13 +23,14 @@ const StoragePage = lazy(async () => ({ default: (await import('./pages/storage.
 
 export function App() {
   const session = useSession();
-  if (session.isPending) return <PageLoader />;
+  // After an error it is pending again each time that it asks: the form stays.
+  if (session.isPending && session.errorUpdateCount === 0) return <PageLoader />;
   if (!session.data) return <SignInPage fault={session.error} />;
   const [first = 'default'] = session.data.namespaces;
   return (
     <Suspense fallback={<PageLoader />}>
       <Routes>
-        <Route path="/:namespace" element={<Shell session={session.data} />}>
+        <Route path="/:namespace" element={<Shell key={session.data.user} session={session.data} />}>
           <Route index element={<Navigate to="deployments" replace />} />
           <Route path="deployments" element={<DeploymentsPage />} />
           <Route path="deployments/:name" element={<DeploymentPage />} />

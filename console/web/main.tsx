@@ -7,6 +7,7 @@ import { createRoot } from 'react-dom/client';
 import { BrowserRouter } from 'react-router';
 import { App } from './app.tsx';
 import { CallError } from './call.ts';
+import { ErrorBoundary } from './parts/error-boundary.tsx';
 
 const theme = createTheme({
   primaryColor: 'blue',
@@ -67,9 +68,11 @@ createRoot(document.getElementById('root')!).render(
         defaultColorScheme="auto"
         getStyleNonce={() => nonce ?? ''}
       >
-        <BrowserRouter>
-          <App />
-        </BrowserRouter>
+        <ErrorBoundary>
+          <BrowserRouter>
+            <App />
+          </BrowserRouter>
+        </ErrorBoundary>
       </MantineProvider>
     </QueryClientProvider>
   </StrictMode>,

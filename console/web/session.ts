@@ -1,5 +1,5 @@
 /** Who is signed in, and what they may do. */
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useParams } from 'react-router';
 import type { AccessView, SessionView } from '../api.ts';
 import { CallError, call } from './call.ts';
@@ -8,15 +8,15 @@ const SESSION = ['session'];
 
 /** null = nobody. */
 export function useSession() {
+  const cache = useQueryClient();
   return useQuery({
     queryKey: SESSION,
-    queryFn: async () => {
-      try {
-        return await call<SessionView>('GET', '/api/session');
-      } catch (error) {
-        if (error instanceof CallError && error.status === 401) return null;
-        throw error;
-      }
+    queryFn: async ({ signal }) => {
+      const session = await readSession(signal);
+      // Another tab may have signed somebody else in.
+      if (!signal.aborted && session?.user !== cache.getQueryData<SessionView | null>(SESSION)?.user)
+        forget(cache);
+      return session;
     },
     refetchInterval: 60_000,
     staleTime: 30_000,
@@ -28,7 +28,7 @@ export function useSignIn() {
   return useMutation({
     mutationFn: (body: { token: string; namespace?: string }) =>
       call<SessionView>('POST', '/api/session', body),
-    onSuccess: (session) => cache.setQueryData(SESSION, session),
+    onSuccess: (session) => replaceSession(cache, session),
   });
 }
 
@@ -36,12 +36,30 @@ export function useSignOut() {
   const cache = useQueryClient();
   return useMutation({
     mutationFn: () => call('DELETE', '/api/session'),
-    onSuccess: () => {
-      // Not by clear(): the page would go on watching a query that is gone.
-      cache.setQueryData(SESSION, null);
-      cache.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION[0] });
-    },
+    onSuccess: () => replaceSession(cache, null),
   });
+}
+
+async function readSession(signal: AbortSignal): Promise<SessionView | null> {
+  try {
+    return await call<SessionView>('GET', '/api/session', undefined, signal);
+  } catch (error) {
+    if (error instanceof CallError && error.status === 401) return null;
+    throw error;
+  }
+}
+
+async function replaceSession(cache: QueryClient, session: SessionView | null): Promise<void> {
+  // An answer that is under way would tell of the session before.
+  await cache.cancelQueries({ queryKey: SESSION });
+  forget(cache);
+  cache.setQueryData(SESSION, session);
+}
+
+/** Drops all that was read for whoever was signed in, and what is being read. */
+function forget(cache: QueryClient): void {
+  // Not by clear(): the page would go on watching a session that is gone.
+  cache.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION[0] });
 }
 
 /** The namespace of the page's address. */
@@ -54,13 +72,16 @@ export function useBase(): string {
   return `/api/namespaces/${useNamespace()}`;
 }
 
-/** Everything is refused until it is known. */
+const KNOWN_MS = 60_000;
+const UNKNOWN_MS = 3_000;
+
+/** Everything is undefined until it is known. */
 export function useAccess(): Partial<AccessView> {
   const base = useBase();
   const { data } = useQuery({
     queryKey: [base, 'access'],
     queryFn: () => call<AccessView>('GET', `${base}/access`),
-    refetchInterval: 60_000,
+    refetchInterval: ({ state }) => (state.data ? KNOWN_MS : UNKNOWN_MS),
   });
   return data ?? {};
 }

@@ -24,7 +24,8 @@ import {
 import { Suspense } from 'react';
 import { Link, Outlet, useLocation, useNavigate } from 'react-router';
 import type { SessionView } from '../api.ts';
-import { PageLoader } from './parts/page-states.tsx';
+import { ErrorBoundary } from './parts/error-boundary.tsx';
+import { Fault, PageLoader } from './parts/page-states.tsx';
 import { useNamespace, useSignOut } from './session.ts';
 
 const PAGES = [
@@ -77,7 +78,13 @@ export function Shell({ session }: { session: SessionView }) {
             <Button size="xs" variant="subtle" aria-label="Light or dark" onClick={() => toggleColorScheme()}>
               <IconMoonStars size={16} aria-hidden />
             </Button>
-            <Button size="xs" variant="default" px="xs" onClick={() => signOut.mutate()}>
+            <Button
+              size="xs"
+              variant="default"
+              px="xs"
+              loading={signOut.isPending}
+              onClick={() => signOut.mutate()}
+            >
               Sign out
             </Button>
           </Group>
@@ -100,8 +107,12 @@ export function Shell({ session }: { session: SessionView }) {
         </ScrollArea>
       </AppShell.Navbar>
       <AppShell.Main>
+        {signOut.error && <Fault error={signOut.error} />}
         <Suspense fallback={<PageLoader />}>
-          <Outlet />
+          {/* No page outlives its address: what it shows and asks belongs to one namespace. */}
+          <ErrorBoundary key={pathname}>
+            <Outlet />
+          </ErrorBoundary>
         </Suspense>
       </AppShell.Main>
     </AppShell>

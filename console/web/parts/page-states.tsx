@@ -27,13 +27,20 @@ export function EmptyState({ title, children }: { title: string; children?: Reac
   );
 }
 
-export function Fault({ error, onRetry }: { error: Error; onRetry?: () => void }) {
+interface FaultProps {
+  error: Error;
+  onRetry?: () => void;
+  /** What the button says. */
+  action?: string;
+}
+
+export function Fault({ error, onRetry, action = 'Try again' }: FaultProps) {
   return (
     <Alert color="red" icon={<IconAlertTriangle aria-hidden />} title="That did not work" role="alert">
       <Text size="sm">{error.message}</Text>
       {onRetry && (
         <Button mt="sm" size="xs" variant="default" onClick={onRetry}>
-          Try again
+          {action}
         </Button>
       )}
     </Alert>

@@ -1,7 +1,8 @@
 /** The frame of a page: its title, what it is for, what can be done there. */
 import { Group, Stack, Text, Title } from '@mantine/core';
 import type { UseQueryResult } from '@tanstack/react-query';
-import { type ReactNode, useEffect } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
+import { CallError } from '../call.ts';
 import { Fault, PageLoader } from './page-states.tsx';
 
 export function Page(props: { title: string; about?: ReactNode; actions?: ReactNode; children: ReactNode }) {
@@ -32,13 +33,33 @@ export function Page(props: { title: string; about?: ReactNode; actions?: ReactN
 /** Shows what a query found, or its state. What was found stays while a refresh fails. */
 export function Loaded<T>(props: { query: UseQueryResult<T>; children: (data: T) => ReactNode }) {
   const { query, children } = props;
-  if (query.data !== undefined)
-    return (
-      <>
-        {query.error && <Fault error={query.error} onRetry={() => void query.refetch()} />}
-        {children(query.data)}
-      </>
-    );
-  if (query.error) return <Fault error={query.error} onRetry={() => void query.refetch()} />;
-  return <PageLoader />;
+  const data = findShown(query);
+  const error = useLastError(query, data !== undefined);
+  const fault = error && <Fault error={error} onRetry={() => void query.refetch()} />;
+  if (data === undefined) return fault ?? <PageLoader />;
+  return (
+    <>
+      {fault}
+      {children(data)}
+    </>
+  );
+}
+
+/** undefined also for what may not be seen any more, and for what another filter found where this one fails. */
+function findShown<T>({
+  data,
+  error,
+  isPlaceholderData,
+  errorUpdateCount,
+}: UseQueryResult<T>): T | undefined {
+  const isRefused = error instanceof CallError && error.status === 403;
+  return isRefused || (isPlaceholderData && errorUpdateCount > 0) ? undefined : data;
+}
+
+/** A query without data forgets its error while it asks again: the page would flicker, and tell of it each time. */
+function useLastError(query: UseQueryResult<unknown>, isShown: boolean): Error | null {
+  const [last, setLast] = useState(query.error);
+  if (query.error && query.error !== last) setLast(query.error);
+  const isAskedAgain = !isShown && query.isFetching && query.errorUpdateCount > 0;
+  return query.error ?? (isAskedAgain ? last : null);
 }

@@ -1,0 +1,78 @@
+/** Answers of the console's server that tests make up. */
+import type { Page, Route } from 'playwright-core';
+
+export const refuse = (status: number, message = 'Not now.') => ({
+  status,
+  json: { error: { code: 'made_up', message, param: null } },
+});
+
+export const ALL_RIGHTS = {
+  manageKeys: true,
+  manageWebhooks: true,
+  manageStorage: true,
+  rollSecret: true,
+  readRequests: true,
+  cancelRequests: true,
+  readDeliveries: true,
+  sendTests: true,
+  readUsage: true,
+  usePlayground: true,
+};
+
+export const makeSession = (user: string, namespaces: string[]) => ({
+  json: { user, namespaces, expiresAt: '2100-01-01T00:00:00.000Z', version: '0' },
+});
+
+export const makeKey = (name: string) => ({
+  name,
+  rpm: 60,
+  tpd: 1000,
+  expiresAt: null,
+  disabled: false,
+  isReady: true,
+  message: '',
+  createdAt: new Date().toISOString(),
+  usage: null,
+});
+
+export const makeRequest = (id: string, status = 'running') => ({
+  id,
+  deployment: 'free-video',
+  modality: 'video',
+  model: 'berth/free-video',
+  status,
+  progress: 10,
+  size: null,
+  seconds: null,
+  queuedAt: new Date().toISOString(),
+  startedAt: null,
+  completedAt: null,
+  errorCode: null,
+  errorMessage: null,
+  outputURLs: [],
+});
+
+type Answer = Parameters<Route['fulfill']>[0];
+
+/** Holds requests to these addresses back; what is answered at last comes once it is let go. */
+export async function hold(page: Page, url: string | RegExp, method: string, answer: Answer) {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  await page.route(url, async (route) => {
+    if (route.request().method() !== method) return route.fallback();
+    await promise;
+    // The page may be gone by then.
+    await route.fulfill(answer).catch(() => {});
+  });
+  return { letGo: resolve };
+}
+
+/** Whether the text is seen, however shortly, from now on; asked at the end. */
+export async function watchFor(page: Page, text: string): Promise<() => Promise<boolean>> {
+  await page.evaluate(`(() => {
+    globalThis.wasSeen = false;
+    const look = () => { globalThis.wasSeen ||= document.body.textContent.includes(${JSON.stringify(text)}); };
+    look();
+    new MutationObserver(look).observe(document.body, { childList: true, subtree: true, characterData: true });
+  })()`);
+  return () => page.evaluate('globalThis.wasSeen');
+}
