@@ -1,7 +1,7 @@
 /** Makes a key: first its limits, then its secret, which is shown this once. */
 import { Alert, Button, Group, Modal, NumberInput, Select, Stack, TextInput } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type UseMutationResult, useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import type { NewKey, NewKeyView } from '../../api.ts';
 import { call, splitError } from '../call.ts';
@@ -15,42 +15,40 @@ const DEFAULT_RPM = 60;
 const DEFAULT_TPD = 1_000_000;
 
 export function NewKeyDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
-  const [made, setMade] = useState<NewKeyView | null>(null);
+  const base = useBase();
+  const cache = useQueryClient();
+  const create = useMutation({
+    mutationFn: (key: NewKey) => call<NewKeyView>('POST', `${base}/keys`, key),
+    onSuccess: () => void cache.invalidateQueries({ queryKey: [base, 'keys'] }),
+  });
+  const made = create.data;
   const close = () => {
-    setMade(null);
+    create.reset();
     onClose();
   };
+  // A secret must not be lost by a slip of the hand.
+  const canClose = create.isIdle || create.isError;
   return (
     <Modal
       opened={isOpen}
       onClose={close}
       title={made ? `The secret of ${made.key.name}` : 'New API key'}
-      // A secret must not be lost by a slip of the hand.
-      closeOnClickOutside={made === null}
-      closeOnEscape={made === null}
-      withCloseButton={made === null}
+      closeOnClickOutside={canClose}
+      closeOnEscape={canClose}
+      withCloseButton={canClose}
       closeButtonProps={{ 'aria-label': 'Close' }}
     >
-      {made ? <Secret secret={made.secret} onConfirm={close} /> : <KeyForm onMade={setMade} />}
+      {made ? <Secret secret={made.secret} onConfirm={close} /> : <KeyForm create={create} />}
     </Modal>
   );
 }
 
-function KeyForm({ onMade }: { onMade: (made: NewKeyView) => void }) {
-  const base = useBase();
-  const cache = useQueryClient();
+function KeyForm({ create }: { create: UseMutationResult<NewKeyView, Error, NewKey> }) {
   const [name, setName] = useState('');
   const [rpm, setRPM] = useState<number | string>(DEFAULT_RPM);
   const [tpd, setTPD] = useState<number | string>(DEFAULT_TPD);
   const [expiry, setExpiry] = useState('never');
   const [date, setDate] = useState('');
-  const create = useMutation({
-    mutationFn: (key: NewKey) => call<NewKeyView>('POST', `${base}/keys`, key),
-    onSuccess: (made) => {
-      onMade(made);
-      return cache.invalidateQueries({ queryKey: [base, 'keys'] });
-    },
-  });
   const submit = (event: FormEvent) => {
     event.preventDefault();
     create.mutate({

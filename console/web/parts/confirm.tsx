@@ -18,12 +18,18 @@ interface ConfirmProps {
 export function Confirm(props: ConfirmProps) {
   const { isOpen, title, action, onConfirm, onClose, isPending, error, children } = props;
   return (
-    <Modal opened={isOpen} onClose={onClose} title={title} closeButtonProps={{ 'aria-label': 'Close' }}>
+    <Modal
+      opened={isOpen}
+      // What comes of a deed that is being done must not be missed.
+      onClose={() => isPending || onClose()}
+      title={title}
+      closeButtonProps={{ 'aria-label': 'Close', disabled: isPending }}
+    >
       <Stack>
         <div>{children}</div>
         {error && <Fault error={error} />}
         <Group justify="flex-end">
-          <Button variant="default" onClick={onClose} data-autofocus>
+          <Button variant="default" onClick={onClose} disabled={isPending} data-autofocus>
             Keep it
           </Button>
           <Button color="red" onClick={onConfirm} loading={isPending}>

@@ -1,0 +1,55 @@
+/** Secrets that are shown once: nobody closes the dialog by mistake while one is being made. */
+import { expect } from 'chai';
+import type { Locator, Page } from 'playwright-core';
+import { hold, makeKey } from './support/answers.ts';
+import { useConsole } from './support/console.ts';
+
+/** A dialog that would close is gone by then. */
+const CLOSE_MS = 1_000;
+
+describe('a secret that is shown once', () => {
+  const use = useConsole();
+
+  it('is not lost by Escape while the signing secret is rolled', async () => {
+    const page = await use().open('webhooks', { reducedMotion: 'reduce' });
+    const answer = { json: { secret: 'whsec_new', isInEffect: true } };
+    const { letGo } = await hold(page, '**/signing-secret/roll', 'POST', answer);
+    await page.getByRole('button', { name: 'Roll the signing secret' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Roll the signing secret?' });
+    await dialog.getByRole('button', { name: 'Roll', exact: true }).click();
+    expect(await dialog.getByRole('button', { name: 'Keep it' }).isDisabled()).to.equal(true);
+    expect(await canBeClosed(page, dialog)).to.equal(false);
+    letGo();
+    await page.getByRole('dialog', { name: 'The new signing secret' }).getByText('whsec_new').waitFor();
+    await page.context().close();
+  });
+
+  it('is not lost by Escape while a key is made', async () => {
+    const page = await use().open('keys', { reducedMotion: 'reduce' });
+    const answer = { json: { key: makeKey('slow-one'), secret: 'sk-berth-slow' } };
+    const { letGo } = await hold(page, '**/keys', 'POST', answer);
+    await page.getByRole('button', { name: 'New key' }).click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('slow-one');
+    await page.getByRole('button', { name: 'Create' }).click();
+    expect(await canBeClosed(page, page.getByRole('dialog', { name: 'New API key' }))).to.equal(false);
+    letGo();
+    const secret = page.getByRole('dialog', { name: 'The secret of slow-one' });
+    await secret.getByText('sk-berth-slow').waitFor();
+    await secret.getByRole('button', { name: 'I have stored it' }).click();
+    // The next one begins empty.
+    await page.getByRole('button', { name: 'New key' }).click();
+    expect(await page.getByRole('textbox', { name: 'Name' }).inputValue()).to.equal('');
+    expect(await page.content()).not.to.include('sk-berth-slow');
+    expect(await canBeClosed(page, page.getByRole('dialog', { name: 'New API key' }))).to.equal(true);
+    await page.context().close();
+  });
+});
+
+async function canBeClosed(page: Page, dialog: Locator): Promise<boolean> {
+  await page.keyboard.press('Escape');
+  await page.mouse.click(5, 5);
+  return dialog.waitFor({ state: 'hidden', timeout: CLOSE_MS }).then(
+    () => true,
+    () => false,
+  );
+}
