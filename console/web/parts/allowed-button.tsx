@@ -3,6 +3,7 @@ import { Button, type ButtonProps, Tooltip } from '@mantine/core';
 import type { MouseEvent, ReactNode } from 'react';
 
 interface AllowedButtonProps extends ButtonProps {
+  /** undefined: not known yet. */
   isAllowed: boolean | undefined;
   /** Shown when it is not allowed. */
   reason: string;
@@ -12,8 +13,9 @@ interface AllowedButtonProps extends ButtonProps {
   children: ReactNode;
 }
 
-export function AllowedButton({ isAllowed, reason, onClick, ...rest }: AllowedButtonProps) {
+export function AllowedButton({ isAllowed, reason: refusal, onClick, ...rest }: AllowedButtonProps) {
   if (isAllowed) return <Button onClick={onClick} {...rest} />;
+  const reason = isAllowed === undefined ? 'Your rights are not known yet.' : refusal;
   return (
     <Tooltip label={reason} multiline maw="20rem" events={{ hover: true, focus: true, touch: true }}>
       <Button

@@ -1,0 +1,31 @@
+/** What a user may do, and what the page says before it knows. */
+import { expect } from 'chai';
+import { ALL_RIGHTS, refuse } from './support/answers.ts';
+import { useConsole } from './support/console.ts';
+
+describe('rights', () => {
+  const use = useConsole();
+
+  it('are called unknown while they are, and asked for until they are known', async () => {
+    const page = await use().open('deployments');
+    let calls = 0;
+    await page.route('**/access', (route) =>
+      route.fulfill(++calls <= 4 ? refuse(503) : { json: ALL_RIGHTS }),
+    );
+    await page.getByRole('link', { name: 'API keys' }).click();
+    const button = page.getByRole('button', { name: 'New key' });
+    expect(await button.getAttribute('aria-description')).to.equal('Your rights are not known yet.');
+    const allowed = page.locator('button:not([aria-disabled])').filter({ hasText: 'New key' });
+    await allowed.waitFor({ timeout: 25_000 });
+    await page.context().close();
+  });
+
+  it('that are missing are named', async () => {
+    const page = await use().open('deployments');
+    await page.route('**/access', (route) => route.fulfill({ json: { ...ALL_RIGHTS, manageKeys: false } }));
+    await page.getByRole('link', { name: 'API keys' }).click();
+    const reason = 'You may not make API keys in this namespace.';
+    await page.locator(`button[aria-description="${reason}"]`).waitFor();
+    await page.context().close();
+  });
+});
