@@ -1,6 +1,8 @@
 /** What was sent to receivers of webhooks, and how they answered: the latest 200. */
 import { Anchor, Badge, Group, Select, Stack, Table, Text, TextInput } from '@mantine/core';
+import { useDebouncedCallback } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useEffect, useRef, useState } from 'react';
 import { Link, useSearchParams } from 'react-router';
 import type { DeliveryView, RequestView, WebhookView } from '../../api.ts';
 import { call } from '../call.ts';
@@ -15,6 +17,8 @@ import { describeAnswer } from '../webhooks/answer.ts';
 const STATES = ['pending', 'delivered', 'failed'];
 /** How the API names the callbacks of requests themselves. */
 const CALLBACKS = '-';
+/** So long a pause ends the typing of a filter. */
+const TYPING_MS = 300;
 const COLUMNS = ['Event', 'Target', 'State', 'Attempts', 'Answer', 'Sent'];
 
 export function DeliveriesPage() {
@@ -54,13 +58,7 @@ export function DeliveriesPage() {
           clearButtonProps={{ 'aria-label': 'Every state' }}
           w={{ base: '100%', xs: 150 }}
         />
-        <TextInput
-          label="Request"
-          placeholder="req_…"
-          value={search.get('request') ?? ''}
-          onChange={(event) => change('request', event.currentTarget.value.trim())}
-          w={{ base: '100%', xs: 320 }}
-        />
+        <RequestFilter value={search.get('request') ?? ''} onChange={(typed) => change('request', typed)} />
       </Group>
       <Loaded query={query}>
         {(deliveries) =>
@@ -111,6 +109,31 @@ function EndpointFilter({ value, onChange }: { value: string | null; onChange: (
       clearButtonProps={{ 'aria-label': 'Every endpoint' }}
       searchable
       w={{ base: '100%', xs: 220 }}
+    />
+  );
+}
+
+/** What is typed belongs to the field until the typing pauses: the address follows too late for a keyboard. */
+function RequestFilter({ value, onChange }: { value: string; onChange: (typed: string) => void }) {
+  const [text, setText] = useState(value);
+  const input = useRef<HTMLInputElement>(null);
+  const tell = useDebouncedCallback(onChange, TYPING_MS);
+  useEffect(() => {
+    // A link, not the field's own change.
+    if (document.activeElement !== input.current) setText(value);
+  }, [value]);
+  return (
+    <TextInput
+      ref={input}
+      label="Request"
+      placeholder="req_…"
+      value={text}
+      onChange={(event) => {
+        setText(event.currentTarget.value);
+        tell(event.currentTarget.value.trim());
+      }}
+      onBlur={() => tell.flush()}
+      w={{ base: '100%', xs: 320 }}
     />
   );
 }
