@@ -1,6 +1,7 @@
 /** One deployment: how to reach it, a place to try it, what the operator says of it. */
 import { Anchor, Stack, Tabs } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { Link, useParams, useSearchParams } from 'react-router';
 import type { DeploymentView } from '../../api.ts';
 import { call } from '../call.ts';
@@ -42,6 +43,11 @@ function Deployment({ deployment }: { deployment: DeploymentView }) {
   const { state, message, createdAt, conditions } = deployment;
   const [search, setSearch] = useSearchParams();
   const chosen = search.get('tab') ?? '';
+  const tab = TABS.includes(chosen) ? chosen : 'connect';
+  const isTrying = tab === 'playground';
+  // What was tried there outlasts a glance at another tab.
+  const [wasTrying, setWasTrying] = useState(isTrying);
+  if (isTrying && !wasTrying) setWasTrying(true);
   const choose = (tab: string | null) => setSearch({ tab: tab ?? '' }, { replace: true });
   return (
     <Stack>
@@ -53,7 +59,8 @@ function Deployment({ deployment }: { deployment: DeploymentView }) {
         {' · made '}
         <Moment at={createdAt} />
       </ReplicasAndQueue>
-      <Tabs value={TABS.includes(chosen) ? chosen : 'connect'} onChange={choose} keepMounted={false}>
+      {/* Hidden by style alone: whatever else hides it would break off an answer that is being written. */}
+      <Tabs value={tab} onChange={choose} keepMounted={false} keepMountedMode="display-none">
         <Tabs.List aria-label="About this deployment">
           <Tabs.Tab value="connect">Connect</Tabs.Tab>
           <Tabs.Tab value="playground">Playground</Tabs.Tab>
@@ -62,8 +69,8 @@ function Deployment({ deployment }: { deployment: DeploymentView }) {
         <Tabs.Panel value="connect" pt="md">
           <Connect deployment={deployment} />
         </Tabs.Panel>
-        <Tabs.Panel value="playground" pt="md">
-          <Playground deployment={deployment} />
+        <Tabs.Panel value="playground" pt="md" keepMounted={wasTrying}>
+          <Playground deployment={deployment} isShown={isTrying} />
         </Tabs.Panel>
         <Tabs.Panel value="conditions" pt="md">
           <Conditions conditions={conditions} />

@@ -1,19 +1,19 @@
 /** A conversation with a chat model, as it is written. */
 import { Button, Group, Paper, Stack, Text, Textarea } from '@mantine/core';
 import { type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from 'react';
-import type { DeploymentView } from '../../api.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { Fault } from '../parts/page-states.tsx';
 import { type ChatMessage, streamChat } from './chat-call.ts';
-import type { Permission } from './playground.tsx';
+import type { PlaygroundProps } from './playground.tsx';
 
-export function ChatPlayground(props: { deployment: DeploymentView; path: string; permission: Permission }) {
-  const { deployment, path, permission } = props;
+export function ChatPlayground({ deployment, path, permission }: PlaygroundProps) {
   const [messages, setMessages] = useState<ChatMessage[]>([]);
   const [prompt, setPrompt] = useState('');
   const [note, setNote] = useState('');
   const [error, setError] = useState<Error | null>(null);
   const [running, setRunning] = useState<AbortController | null>(null);
+  /** Sent once it is known that this is allowed. */
+  const [isDue, setDue] = useState(false);
   const log = useRef<HTMLDivElement>(null);
   const input = useRef<HTMLTextAreaElement>(null);
 
@@ -40,18 +40,30 @@ export function ChatPlayground(props: { deployment: DeploymentView; path: string
       const ending = await streamChat(`${path}/chat/completions`, body, show, controller.signal);
       if (ending === 'length') setNote('The answer was cut at its greatest length.');
     } catch (failure) {
-      if (controller.signal.aborted) setNote('Stopped.');
-      else setError(failure as Error);
+      if (!controller.signal.aborted) setError(failure as Error);
+      else {
+        setNote('Stopped.');
+        if (content === '') takeBack(asked);
+      }
     }
     setRunning(null);
     input.current?.focus();
   };
+  const takeBack = (asked: ChatMessage[]) => {
+    setMessages(dropUnanswered(asked));
+    setPrompt((typed) => typed || asked.at(-1)!.content);
+  };
   const submit = (event?: FormEvent) => {
     event?.preventDefault();
-    if (!prompt.trim() || running || !permission.isAllowed) return;
+    if (!prompt.trim() || running) return;
+    setDue(permission.isAllowed === undefined);
+    if (!permission.isAllowed) return;
     setPrompt('');
-    void ask([...messages, { role: 'user', content: prompt.trim() }]);
+    void ask([...dropUnanswered(messages), { role: 'user', content: prompt.trim() }]);
   };
+  useEffect(() => {
+    if (isDue && permission.isAllowed !== undefined) submit();
+  });
   const submitByEnter = (event: KeyboardEvent) => {
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();
@@ -80,6 +92,7 @@ export function ChatPlayground(props: { deployment: DeploymentView; path: string
         ))}
         {running && last?.role === 'user' && <Text c="dimmed">The model is thinking…</Text>}
         {note && <Text c="dimmed">{note}</Text>}
+        {isDue && <Text c="dimmed">Your message is sent as soon as your rights are known.</Text>}
       </Stack>
       {error && <Fault error={error} onRetry={canRetry ? () => void ask(messages) : undefined} />}
       <form onSubmit={submit}>
@@ -89,7 +102,10 @@ export function ChatPlayground(props: { deployment: DeploymentView; path: string
             label="Message"
             description="Enter sends, Shift+Enter begins a new line"
             value={prompt}
-            onChange={(event) => setPrompt(event.currentTarget.value)}
+            onChange={(event) => {
+              setPrompt(event.currentTarget.value);
+              setDue(false);
+            }}
             onKeyDown={submitByEnter}
             autosize
             minRows={2}
@@ -122,6 +138,11 @@ export function ChatPlayground(props: { deployment: DeploymentView; path: string
       </form>
     </Stack>
   );
+}
+
+/** Models take questions and answers in turn alone. */
+function dropUnanswered(messages: ChatMessage[]): ChatMessage[] {
+  return messages.at(-1)?.role === 'user' ? messages.slice(0, -1) : messages;
 }
 
 function Message({ message: { role, content } }: { message: ChatMessage }) {

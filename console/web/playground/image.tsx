@@ -21,7 +21,7 @@ interface ImageAnswer {
   id?: string;
 }
 
-export function ImagePlayground({ deployment, path, permission }: PlaygroundProps) {
+export function ImagePlayground({ deployment, path, permission, isShown }: PlaygroundProps) {
   const { sizes = [], imageInput = false, textInput = true } = deployment.media ?? {};
   const [prompt, setPrompt] = useState('');
   const [size, setSize] = useState<string | null>(sizes[0] ?? null);
@@ -83,7 +83,9 @@ export function ImagePlayground({ deployment, path, permission }: PlaygroundProp
         </Button>
       )}
       {make.data?.data && <Pictures pictures={make.data.data} prompt={prompt} />}
-      {make.data?.id && <FollowedRequest deployment={deployment.name} id={make.data.id} />}
+      {make.data?.id && (
+        <FollowedRequest deployment={deployment.name} id={make.data.id} path={path} isShown={isShown} />
+      )}
     </Stack>
   );
 }

@@ -19,6 +19,8 @@ export interface PlaygroundProps {
   /** Of the deployment's endpoint, with /v1. */
   path: string;
   permission: Permission;
+  /** False while another tab is in front of it. */
+  isShown: boolean;
 }
 
 const BY_KIND: Record<DeploymentView['kind'], ComponentType<PlaygroundProps>> = {
@@ -28,7 +30,7 @@ const BY_KIND: Record<DeploymentView['kind'], ComponentType<PlaygroundProps>> = 
   Video: VideoPlayground,
 };
 
-export function Playground({ deployment }: { deployment: DeploymentView }) {
+export function Playground({ deployment, isShown }: Pick<PlaygroundProps, 'deployment' | 'isShown'>) {
   const base = useBase();
   const { usePlayground: isAllowed } = useAccess();
   const KindPlayground = BY_KIND[deployment.kind];
@@ -37,6 +39,7 @@ export function Playground({ deployment }: { deployment: DeploymentView }) {
       <KindPlayground
         deployment={deployment}
         path={`${base}/deployments/${encodeURIComponent(deployment.name)}/v1`}
+        isShown={isShown}
         permission={{ isAllowed, reason: 'You may not use the playground in this namespace.' }}
       />
     </Box>

@@ -13,7 +13,7 @@ import type { PlaygroundProps } from './playground.tsx';
 const DEFAULT_SECONDS = 4;
 const DEFAULT_FPS = 24;
 
-export function VideoPlayground({ deployment, path, permission }: PlaygroundProps) {
+export function VideoPlayground({ deployment, path, permission, isShown }: PlaygroundProps) {
   const { sizes = [], imageInput = false, textInput = true, native = null } = deployment.media ?? {};
   const [prompt, setPrompt] = useState('');
   const [size, setSize] = useState<string | null>(sizes[0] ?? null);
@@ -75,7 +75,15 @@ export function VideoPlayground({ deployment, path, permission }: PlaygroundProp
         </Stack>
       </form>
       {make.error && <Fault error={make.error} />}
-      {make.data && <FollowedRequest key={make.data.id} deployment={deployment.name} id={make.data.id} />}
+      {make.data && (
+        <FollowedRequest
+          key={make.data.id}
+          deployment={deployment.name}
+          id={make.data.id}
+          path={path}
+          isShown={isShown}
+        />
+      )}
     </Stack>
   );
 }

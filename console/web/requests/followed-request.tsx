@@ -2,14 +2,16 @@
 import { Anchor, Paper, Stack } from '@mantine/core';
 import { Link } from 'react-router';
 import { Loaded } from '../parts/page.tsx';
-import { useNamespace } from '../session.ts';
+import { useAccess, useNamespace } from '../session.ts';
+import { type FollowedRequestProps, useFollowedRequest } from './followed-query.ts';
 import { RequestProgress } from './progress.tsx';
-import { useRequest } from './request-query.ts';
 import { Result } from './result.tsx';
 
-export function FollowedRequest({ deployment, id }: { deployment: string; id: string }) {
+export function FollowedRequest(props: FollowedRequestProps) {
+  const { deployment, id } = props;
   const namespace = useNamespace();
-  const query = useRequest(deployment, id);
+  const { readRequests } = useAccess();
+  const query = useFollowedRequest(props);
   return (
     <Paper withBorder p="md" radius="md" w="100%" aria-live="polite">
       <Loaded query={query}>
@@ -17,13 +19,15 @@ export function FollowedRequest({ deployment, id }: { deployment: string; id: st
           <Stack>
             <RequestProgress request={request} />
             <Result request={request} />
-            <Anchor
-              component={Link}
-              to={`/${namespace}/requests?request=${encodeURIComponent(`${deployment}/${id}`)}`}
-              size="sm"
-            >
-              See it among the requests
-            </Anchor>
+            {readRequests && (
+              <Anchor
+                component={Link}
+                to={`/${namespace}/requests?request=${encodeURIComponent(`${deployment}/${id}`)}`}
+                size="sm"
+              >
+                See it among the requests
+              </Anchor>
+            )}
           </Stack>
         )}
       </Loaded>

@@ -3,15 +3,21 @@ import { Group, Progress, Stack, Text } from '@mantine/core';
 import type { RequestView } from '../../api.ts';
 import { StateBadge } from '../parts/state-badge.tsx';
 
-export function RequestProgress({ request }: { request: Pick<RequestView, 'status' | 'progress' | 'id'> }) {
+interface RequestProgressProps {
+  /** `progress` null: not told. */
+  request: Pick<RequestView, 'status' | 'id'> & { progress: number | null };
+}
+
+export function RequestProgress({ request }: RequestProgressProps) {
   const { status, progress, id } = request;
+  const percent = status === 'running' ? progress : null;
   return (
     <Stack gap={4}>
       <Group gap="xs" wrap="nowrap">
         <StateBadge state={status} />
-        {status === 'running' && <Text size="xs">{progress} %</Text>}
+        {percent !== null && <Text size="xs">{percent} %</Text>}
       </Group>
-      {status === 'running' && <Progress value={progress} size="sm" aria-label={`Progress of ${id}`} />}
+      {percent !== null && <Progress value={percent} size="sm" aria-label={`Progress of ${id}`} />}
     </Stack>
   );
 }

@@ -1,5 +1,5 @@
 /** One request, followed until its end. */
-import { useQuery } from '@tanstack/react-query';
+import { type Query, useQuery } from '@tanstack/react-query';
 import type { RequestDetail, RequestView } from '../../api.ts';
 import { call } from '../call.ts';
 import { useBase } from '../session.ts';
@@ -7,15 +7,14 @@ import { useBase } from '../session.ts';
 const RUNNING_MS = 1_000;
 /** Before the links to results run out. */
 const ENDED_MS = 30 * 60_000;
+/** Where nothing was found. */
+const UNKNOWN_MS = 15_000;
 
 export const hasEnded = ({ status }: Pick<RequestView, 'status'>): boolean =>
   status !== 'queued' && status !== 'running';
 
 export function useRequest(deployment: string, id: string) {
   const base = useBase();
-  // Each look signs new links: results that are being watched must not be loaded anew.
-  const findPace = (request: RequestDetail | undefined) =>
-    request && hasEnded(request) ? ENDED_MS : RUNNING_MS;
   return useQuery({
     queryKey: [base, 'requests', deployment, id],
     queryFn: ({ signal }) =>
@@ -25,7 +24,14 @@ export function useRequest(deployment: string, id: string) {
         undefined,
         signal,
       ),
-    refetchInterval: ({ state }) => findPace(state.data),
-    staleTime: ({ state }) => findPace(state.data),
+    refetchInterval: findPace,
+    staleTime: findPace,
   });
+}
+
+/** Each look signs new links: results that are being watched must not be loaded anew. */
+export function findPace<T extends Pick<RequestView, 'status'>>({ state }: Query<T>): number {
+  const { data, errorUpdateCount } = state;
+  if (data === undefined) return errorUpdateCount > 0 ? UNKNOWN_MS : RUNNING_MS;
+  return hasEnded(data) ? ENDED_MS : RUNNING_MS;
 }

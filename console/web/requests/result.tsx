@@ -1,8 +1,8 @@
 /** What a request made: pictures, or a video to play. */
 import { Anchor, Image, Stack, Text } from '@mantine/core';
-import type { RequestDetail } from '../../api.ts';
+import type { FollowedRequestView } from './followed-query.ts';
 
-export function Result({ request }: { request: RequestDetail }) {
+export function Result({ request }: { request: FollowedRequestView }) {
   const { modality, status, outputURLs, errorCode, errorMessage } = request;
   if (status === 'failed')
     return (

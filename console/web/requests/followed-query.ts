@@ -1,0 +1,50 @@
+/** A request that somebody just made in a playground. */
+import { useQuery } from '@tanstack/react-query';
+import type { RequestDetail } from '../../api.ts';
+import { call } from '../call.ts';
+import { useAccess, useBase } from '../session.ts';
+import { findPace } from './request-query.ts';
+
+type Field = 'id' | 'modality' | 'status' | 'outputURLs' | 'errorCode' | 'errorMessage';
+/** `progress` null: not told. */
+export type FollowedRequestView = Pick<RequestDetail, Field> & { progress: number | null };
+
+/** As an endpoint tells of it. */
+interface EndpointRequest extends Pick<RequestDetail, 'id' | 'modality' | 'status'> {
+  output_urls?: string[];
+  error_code: string | null;
+  error_message: string | null;
+}
+
+export interface FollowedRequestProps {
+  deployment: string;
+  id: string;
+  /** Of the deployment's endpoint, with /v1. */
+  path: string;
+  /** Nothing is asked while nobody sees it. */
+  isShown: boolean;
+}
+
+/** From the log of requests; of who may not read that, from the endpoint, which does not tell the progress. */
+export function useFollowedRequest({ deployment, id, path, isShown }: FollowedRequestProps) {
+  const base = useBase();
+  const { readRequests } = useAccess();
+  return useQuery({
+    queryKey: [base, 'followed', deployment, id, readRequests],
+    queryFn: async ({ signal }): Promise<FollowedRequestView> =>
+      readRequests
+        ? call<RequestDetail>('GET', `${base}/requests/${deployment}/${id}`, undefined, signal)
+        : translate(await call<EndpointRequest>('GET', `${path}/requests/${id}`, undefined, signal)),
+    enabled: isShown && readRequests !== undefined,
+    refetchInterval: findPace,
+    staleTime: findPace,
+  });
+}
+
+const translate = ({ output_urls, error_code, error_message, ...rest }: EndpointRequest) => ({
+  ...rest,
+  progress: null,
+  outputURLs: output_urls ?? [],
+  errorCode: error_code,
+  errorMessage: error_message,
+});
