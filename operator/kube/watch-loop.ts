@@ -1,5 +1,5 @@
 /** Keeps one list and watch going for ever: one path of the API, one connection. */
-import { type ApiError, isGone } from './api-error.ts';
+import { type ApiError, isForbidden, isGone } from './api-error.ts';
 import type { KubeClient, Selection } from './client.ts';
 import { backoffDelay, type Clock, sleep } from './clock.ts';
 import type { Log } from './log.ts';
@@ -24,9 +24,12 @@ export interface WatchTarget<T extends KubeObject> {
   get(key: string): T | undefined;
   put(object: T): void;
   remove(key: string): void;
-  /** Everything has been listed for the first time. */
+  /** Everything has been listed for the first time, or the namespace was set aside. */
   synced(): void;
 }
+
+/** Between two tries of a namespace that may not be read; each costs the API server next to nothing. */
+const SET_ASIDE_MS = 60_000;
 
 export interface WatchLoopOptions<T extends KubeObject> {
   client: Pick<KubeClient, 'list' | 'watch'>;
@@ -57,6 +60,8 @@ export class WatchLoop<T extends KubeObject> {
   #seenAt: number;
 
   hasSynced = false;
+  /** May not be read for now, as when the namespace was deleted and the rights with it: the others go on without it. */
+  isSetAside = false;
   /** Objects that a resync found otherwise than the watch had left them. */
   missed = 0;
   /** Watches and lists that failed. */
@@ -107,6 +112,12 @@ export class WatchLoop<T extends KubeObject> {
         attempt = (await this.#watch()) ? 0 : attempt + 1;
       } catch (error) {
         if (this.#stopped) return;
+        if (this.#options.selection.namespace !== undefined && isForbidden(error)) {
+          this.#setAside(error);
+          const backoff = { ...timing.backoff, maxMs: SET_ASIDE_MS };
+          await sleep(clock, backoffDelay(backoff, ++attempt, random), this.#stop.signal);
+          continue;
+        }
         const gone = isGone(error);
         if (gone) this.#resourceVersion = undefined;
         // The API server answers and wants a list: at once, unless a list has just been of no use.
@@ -116,6 +127,27 @@ export class WatchLoop<T extends KubeObject> {
       }
       if (attempt > 0) await sleep(clock, backoffDelay(timing.backoff, attempt, random), this.#stop.signal);
     }
+  }
+
+  #setAside(error: unknown): void {
+    this.failures++;
+    this.#seenAt = this.#options.clock.now();
+    if (this.isSetAside) return;
+    this.#warn('the namespace may not be read, going on without it', error);
+    this.isSetAside = true;
+    this.#options.target.synced();
+  }
+
+  /** The API server said something. */
+  #heard(): void {
+    const { clock, log, resource, selection } = this.#options;
+    this.#seenAt = clock.now();
+    if (!this.isSetAside) return;
+    this.isSetAside = false;
+    log.info(
+      { resource: resource.plural, namespace: selection.namespace },
+      'the namespace may be read again',
+    );
   }
 
   /** Reads one watch to its end; false where it ended at once, so that reopening must wait. */
@@ -158,7 +190,7 @@ export class WatchLoop<T extends KubeObject> {
 
   #take({ type, object }: { type: string; object: T }): void {
     const { target } = this.#options;
-    this.#seenAt = this.#options.clock.now();
+    this.#heard();
     if (type === 'DELETED') {
       target.remove(objectKey(object));
       this.#deletedMeanwhile?.add(objectKey(object));
@@ -178,7 +210,7 @@ export class WatchLoop<T extends KubeObject> {
   }
 
   async #compare(): Promise<void> {
-    if (!this.hasSynced) return;
+    if (!this.hasSynced || this.isSetAside) return;
     const { target, clock, timing, log, resource } = this.#options;
     this.#deletedMeanwhile = new Set();
     const listing = await this.#list();
@@ -231,7 +263,7 @@ export class WatchLoop<T extends KubeObject> {
     for (;;) {
       const signal = this.#stop.signal;
       const page = await client.list<T>(resource, { ...selection, limit, continue: next, signal });
-      this.#seenAt = this.#options.clock.now();
+      this.#heard();
       for (const object of page.items) objects.set(objectKey(object), object);
       next = page.metadata.continue || undefined;
       if (!next) return { objects, resourceVersion: page.metadata.resourceVersion };

@@ -37,8 +37,10 @@ export interface Watcher<T extends KubeObject = KubeObject> extends ObjectCache<
   stop(): Promise<void>;
   /** Calls the handler on every later change; returns the way to end that. Handlers must be quick. */
   onChange(handler: ChangeHandler<T>): () => void;
-  /** Whether everything has been listed at least once. */
+  /** Whether everything has been listed at least once, but for namespaces that may not be read. */
   hasSynced(): boolean;
+  /** Namespaces that were never listed, since they may not be read. */
+  unseen(): string[];
   /** Resolves when that is so, or the signal aborts. */
   waitForSync(signal?: AbortSignal): Promise<void>;
   /** Lists everything now and calls the handlers for every object. */
@@ -109,7 +111,8 @@ export function createWatcher<T extends KubeObject = KubeObject>(options: Watche
     });
   });
 
-  const hasSynced = () => loops.every((loop) => loop.hasSynced);
+  const hasSynced = () =>
+    loops.some((loop) => loop.hasSynced) && loops.every((loop) => loop.hasSynced || loop.isSetAside);
 
   function scheduleResync(): void {
     cancelResync = clock.after(resyncMs * (0.9 + random() * 0.2), async () => {
@@ -145,6 +148,10 @@ export function createWatcher<T extends KubeObject = KubeObject>(options: Watche
       return () => handlers.delete(handler);
     },
     hasSynced,
+    unseen: () =>
+      scopes.flatMap((namespace, index) =>
+        namespace !== undefined && !loops[index]!.hasSynced ? [namespace] : [],
+      ),
     waitForSync: (signal) =>
       new Promise((resolve) => {
         if (hasSynced() || signal?.aborted) return resolve();

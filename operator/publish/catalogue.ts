@@ -30,6 +30,8 @@ export interface WantedEndpoint {
 
 export interface Catalogue {
   namespaces(): Iterable<string>;
+  /** Namespaces that may not be read, so that what Redis holds of them stays. */
+  unseen(): ReadonlySet<string>;
   /** Whether anything of Berth is in the namespace. */
   knows(namespace: string): boolean;
   names(namespace: string): Iterable<string>;

@@ -56,6 +56,8 @@ export class Writer {
   /** Host last written for a deployment, so that a changed one is taken back. */
   readonly #hosts = new Map<string, string>();
   #asyncRefusal: string | null = null;
+  /** As of the last full publication. */
+  #unseen: ReadonlySet<string> = new Set();
 
   constructor(settings: WriterSettings) {
     this.#settings = settings;
@@ -83,6 +85,7 @@ export class Writer {
 
   async write(target: Target): Promise<void> {
     const { redis, catalogue } = this.#settings;
+    if (catalogue.unseen().has(target.namespace)) return;
     if (target.what === 'deployment') return this.#writeDeployment(target);
     if (target.what === 'apikeys') {
       await publishApiKeys(redis, target.namespace, catalogue.apiKeys(target.namespace));
@@ -118,9 +121,11 @@ export class Writer {
   /** What the cluster no longer has goes; what was missed while nobody watched with it. */
   async prune(): Promise<void> {
     const { redis, catalogue, users } = this.#settings;
-    const wanted = new Set(catalogue.namespaces());
+    const unseen = catalogue.unseen();
+    this.#unseen = unseen;
+    const wanted = new Set([...catalogue.namespaces()].filter((namespace) => !unseen.has(namespace)));
     for (const namespace of await readWorkspaces(redis)) {
-      if (!wanted.has(namespace)) await this.#removeWorkspace(namespace);
+      if (!wanted.has(namespace) && !unseen.has(namespace)) await this.#removeWorkspace(namespace);
     }
     for (const namespace of wanted) {
       const names = new Set(catalogue.names(namespace));
@@ -132,7 +137,8 @@ export class Writer {
     await publishHosts(redis, hosts);
     for (const [host, name] of hosts) this.#noteHost(name, host);
     if (users !== 'managed') return;
-    const needed = new Set([...wanted].filter((name) => catalogue.needsUser(name)).map(workspaceRedisUser));
+    const needing = [...wanted].filter((name) => catalogue.needsUser(name));
+    const needed = new Set([...needing, ...unseen].map(workspaceRedisUser));
     for (const user of await listWorkspaceUsers(redis)) {
       if (!needed.has(user)) await removeWorkspaceUser(redis, user);
     }
@@ -151,13 +157,17 @@ export class Writer {
     if ((await readEpoch(redis)) === null) await completeEpoch(redis);
   }
 
-  /** Whether Redis still holds what only a full publication brings back. */
+  /** Whether Redis still holds what only a full publication brings back, of all that can be seen by now. */
   async isIntact(): Promise<boolean> {
     const { redis, catalogue, users } = this.#settings;
+    const unseen = catalogue.unseen();
+    if ([...this.#unseen].some((namespace) => !unseen.has(namespace))) return false;
     if ((await readEpoch(redis)) === null || !(await libraryIsLoaded(redis))) return false;
     if (users !== 'managed') return true;
     const present = new Set(await listWorkspaceUsers(redis));
-    const needed = [...catalogue.namespaces()].filter((name) => catalogue.needsUser(name));
+    const needed = [...catalogue.namespaces()].filter(
+      (name) => catalogue.needsUser(name) && !unseen.has(name),
+    );
     return needed.every((namespace) => present.has(workspaceRedisUser(namespace)));
   }
 
@@ -255,9 +265,12 @@ export class Writer {
         if (wanted?.host !== undefined) hosts.set(wanted.host, { namespace, name });
       }
     }
-    if (unreadable.size === 0) return hosts;
-    for (const [host, { namespace, name }] of await readHosts(redis))
-      if (unreadable.has(`${namespace}/${name}`) && !hosts.has(host)) hosts.set(host, { namespace, name });
+    const unseen = catalogue.unseen();
+    if (unreadable.size + unseen.size === 0) return hosts;
+    for (const [host, owner] of await readHosts(redis)) {
+      const isUnknown = unseen.has(owner.namespace) || unreadable.has(`${owner.namespace}/${owner.name}`);
+      if (isUnknown && !hosts.has(host)) hosts.set(host, owner);
+    }
     return hosts;
   }
 }

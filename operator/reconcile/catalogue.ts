@@ -13,7 +13,7 @@ import type { KeyIndex } from './key-index.ts';
 import type { ModelIndex } from './model-index.ts';
 
 export interface CatalogueSources {
-  view: Pick<ClusterView, 'pods' | 'workspaces'>;
+  view: Pick<ClusterView, 'pods' | 'workspaces' | 'unseen'>;
   models: ModelIndex;
   keys: KeyIndex;
   credentials: CredentialIndex;
@@ -46,6 +46,7 @@ export function createCatalogue(sources: CatalogueSources): Catalogue {
         ...endpoints.namespaces(),
         ...view.workspaces.list().map(({ metadata }) => metadata.namespace!),
       ]),
+    unseen: () => view.unseen(),
     knows: (namespace) =>
       models.names(namespace).size > 0 ||
       keys.has(namespace) ||

@@ -109,6 +109,18 @@ export function createClusterView({ client, namespaces, front, resyncMs, log }: 
     waitForSync: async (signal?: AbortSignal) => {
       await Promise.all(all.map((watcher) => watcher.waitForSync(signal)));
     },
+    /** Namespaces of which something that is published is not known, since it may not be read. */
+    unseen: () =>
+      new Set(
+        [
+          watchers.models,
+          watchers.keys,
+          watchers.workspaces,
+          watchers.credentials,
+          watchers.endpoints,
+          watchers.pods,
+        ].flatMap((watcher) => watcher.unseen()),
+      ),
     /** Milliseconds since the quietest watch heard from the API server. */
     ageMs: () => Math.max(...all.map((watcher) => watcher.ageMs())),
   };

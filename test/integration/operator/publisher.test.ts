@@ -49,6 +49,8 @@ class FakeCatalogue implements Catalogue {
 
   namespaces = () =>
     new Set([...[...this.deployments.keys()].map((key) => key.split('/')[0]!), ...this.keys.keys()]);
+  readonly hidden = new Set<string>();
+  unseen = () => new Set(this.hidden);
   knows = (namespace: string) => this.namespaces().has(namespace);
   names = (namespace: string) =>
     [...this.deployments.keys()]
@@ -164,6 +166,30 @@ describe('publishing to Redis', () => {
     expect(await published('team-z', 'gone')).to.equal(null);
     expect((await readHosts(connection.redis)).size).to.equal(0);
     expect((await readApiKeys(connection.redis, 'team-a')).size).to.equal(0);
+  });
+
+  it('leaves what it holds of a namespace that may not be read, until it may be', async () => {
+    catalogue.add('team-b', 'chat', 'b.example');
+    start();
+    await until(async () => (await readEpoch(connection.redis)) !== null);
+    await publisher.stop();
+    catalogue.deployments.clear();
+    catalogue.hidden.add('team-b');
+    catalogue.add('team-a', 'chat', 'a.example');
+    start();
+    await until(() => publisher.idle);
+    publisher.mark({ what: 'workspace', namespace: 'team-b' });
+    publisher.mark({ what: 'deployment', namespace: 'team-b', name: 'chat' });
+    await until(() => publisher.idle);
+    expect((await published('team-a', 'chat'))?.name).to.equal('chat');
+    expect((await published('team-b', 'chat'))?.name).to.equal('chat');
+    expect([...(await readHosts(connection.redis)).keys()]).to.have.members(['a.example', 'b.example']);
+    expect(await listWorkspaceUsers(connection.redis)).to.have.members(
+      ['team-a', 'team-b'].map(workspaceRedisUser),
+    );
+    catalogue.hidden.clear();
+    await until(async () => (await published('team-b', 'chat')) === null);
+    expect([...(await readHosts(connection.redis)).keys()]).to.deep.equal(['a.example']);
   });
 
   it('publishes everything again after Redis lost it', async () => {

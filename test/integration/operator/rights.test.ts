@@ -8,6 +8,7 @@ import { loadKubeConfig } from '../../../operator/kube/connection.ts';
 import type { KubeObject } from '../../../operator/kube/object.ts';
 import { RESOURCES, type Resource } from '../../../operator/kube/resource.ts';
 import { BERTH_RESOURCES } from '../../../operator/reconcile/cluster-view.ts';
+import { readDeployment } from '../../../redis/published.ts';
 import { ensureBinary } from '../../cluster/binaries.ts';
 import { createKubeRequest } from '../../support/kube-request.ts';
 import { useHarness } from './operator-harness.ts';
@@ -23,8 +24,14 @@ const KINDS: Record<string, string> = {
   ServiceAccount: 'serviceaccounts',
 };
 
-describe("the operator with the chart's rights", function () {
-  this.timeout(90_000);
+const ROLE_BINDINGS: Resource = {
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'RoleBinding',
+  plural: 'rolebindings',
+  namespaced: true,
+};
+
+describe("the operator with the chart's rights", () => {
   const harness = useHarness();
   const clients: KubeClient[] = [];
   const calls: RequestSample[] = [];
@@ -151,6 +158,42 @@ describe("the operator with the chart's rights", function () {
       .get(RESOURCES.Secret, { namespace: other, name: 'x' })
       .catch((error) => error.code);
     expect(attempt).to.equal(403);
+  });
+
+  it('goes on in one namespace when the other went with its rights, and takes that up again with them', async () => {
+    const { cluster, redis } = harness;
+    const [kept, lost] = [await cluster.makeNamespace(), await cluster.makeNamespace()];
+    const values = [`watchNamespaces={${kept},${lost}}`];
+    const client = await connectAs(await grant('halved', values));
+    const settings = makeSettings({ watchNamespaces: [kept, lost] });
+    const start = () => harness.startOperator({ client, leaseClient: client, settings });
+    const isPublished = async (namespace: string, name: string) =>
+      (await readDeployment(redis.redis, namespace, name)) !== null;
+    const first = start();
+    await cluster.createModel(lost, 'chat');
+    await until(() => isPublished(lost, 'chat'));
+    await first.stop();
+
+    for (const { metadata } of await cluster.list(ROLE_BINDINGS, lost))
+      await cluster.delete(ROLE_BINDINGS, lost, metadata.name);
+    const isRefused = () =>
+      client.list(RESOURCES.Pod, { namespace: lost }).then(
+        () => false,
+        () => true,
+      );
+    await until(isRefused);
+    const second = start();
+    await harness.settle(second);
+    await cluster.createModel(kept, 'chat');
+    await until(() => isPublished(kept, 'chat'));
+    await harness.settle(second);
+    expect(await isPublished(lost, 'chat')).to.equal(true);
+    expect(second.program.isReady()).to.equal(true);
+    expect(second.program.ailment()).to.equal(undefined);
+
+    await grant('halved', values);
+    await cluster.createModel(lost, 'later');
+    await until(() => isPublished(lost, 'later'), { timeoutMs: 60_000 });
   });
 
   it('may read no list of Secrets', async () => {

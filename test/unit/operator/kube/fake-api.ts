@@ -7,6 +7,9 @@ import type { WatchEvent } from '../../../../operator/kube/watch-stream.ts';
 export const gone = () => new ApiError({ code: 410, reason: 'Expired', call: 'watch things' }, 'too old');
 export const broken = () => new ApiError({ code: 0, reason: 'Unreachable', call: 'x' }, 'connection refused');
 
+export const forbidden = () =>
+  new ApiError({ code: 403, reason: 'Forbidden', call: 'list things' }, 'no right');
+
 export function thing(name: string, version: number, namespace = 'ns'): KubeObject {
   return { apiVersion: 'v1', kind: 'Thing', metadata: { name, namespace, resourceVersion: String(version) } };
 }

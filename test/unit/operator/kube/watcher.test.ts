@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { KubeObject } from '../../../../operator/kube/object.ts';
 import { createWatcher, type Watcher, type WatcherOptions } from '../../../../operator/kube/watcher.ts';
-import { broken, FakeApi, gone, thing } from './fake-api.ts';
+import { broken, FakeApi, forbidden, gone, thing } from './fake-api.ts';
 import { FakeClock, settle } from './fake-clock.ts';
 import { recordLog } from './recording-log.ts';
 
@@ -264,6 +264,56 @@ describe('A watcher', () => {
     api.watches.find(({ options }) => options.namespace === 'one')!.fail(gone());
     await clock.advance(1_000);
     expect(names()).to.deep.equal(['b']);
+  });
+
+  it('goes on without a namespace that may not be read, and takes it in when it may', async () => {
+    api.objects = [thing('a', 1, 'one'), thing('b', 1, 'two')];
+    const tries: number[] = [];
+    api.onList = ({ namespace }) => {
+      if (namespace !== 'two') return undefined;
+      tries.push(clock.now());
+      throw forbidden();
+    };
+    await start({ namespaces: ['one', 'two'] });
+    await watcher.waitForSync();
+    expect(names()).to.deep.equal(['a']);
+    expect(watcher.unseen()).to.deep.equal(['two']);
+    for (let minute = 0; minute < 30; minute++) {
+      await clock.advance(MINUTE);
+      const one = api.open.find(({ options }) => options.namespace === 'one')!;
+      one.send('BOOKMARK', thing('', minute + 2));
+      await settle();
+      expect(watcher.ageMs()).to.be.at.most(2 * MINUTE);
+    }
+    expect(watcher.hasSynced()).to.equal(true);
+    expect(tries.length).to.be.within(20, 60);
+    expect(log.lines).to.deep.equal(['warn the namespace may not be read, going on without it']);
+    api.onList = () => undefined;
+    await clock.advance(2 * MINUTE);
+    expect(names()).to.have.members(['a', 'b']);
+    expect(watcher.unseen()).to.deep.equal([]);
+    expect(log.lines.at(-1)).to.equal('info the namespace may be read again');
+  });
+
+  it('keeps what it knows of a namespace that may not be read any more', async () => {
+    api.objects = [thing('a', 1, 'one'), thing('b', 1, 'two')];
+    await start({ namespaces: ['one', 'two'] });
+    api.onWatch = (watch) => {
+      if (watch.options.namespace === 'two') watch.fail(forbidden());
+    };
+    api.watches.find(({ options }) => options.namespace === 'two')!.fail(forbidden());
+    await clock.advance(MINUTE);
+    expect(names()).to.have.members(['a', 'b']);
+    expect([watcher.hasSynced(), watcher.unseen()]).to.deep.equal([true, []]);
+  });
+
+  it('has not synced while nothing at all may be read', async () => {
+    api.onList = () => {
+      throw forbidden();
+    };
+    await start({ namespaces: ['one', 'two'] });
+    await clock.advance(MINUTE);
+    expect(watcher.hasSynced()).to.equal(false);
   });
 
   it('opens nothing more when it is stopped while it waits to try again', async () => {

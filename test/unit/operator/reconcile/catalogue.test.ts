@@ -15,7 +15,7 @@ describe('what ought to be in Redis', () => {
     const pods = new WritableCache({ [BY_MODEL]: modelKeyOf });
     const models = new ModelIndex('example', () => true);
     const catalogue = createCatalogue({
-      view: { workspaces, pods } as never,
+      view: { workspaces, pods, unseen: () => new Set() } as never,
       models,
       keys: new KeyIndex(),
       credentials: new CredentialIndex(),
