@@ -57,7 +57,8 @@ export const CONDITIONS = {
   updateAvailable: {
     kind: 'ModelDeployment',
     type: 'UpdateAvailable',
-    meaning: 'The operator has a newer sidecar than the pods run; set rollout.revision to take it.',
+    meaning:
+      'The operator has a newer sidecar than the pods run, or newer settings for it (NewerSettings names them); set rollout.revision to take them.',
   },
   active: {
     kind: 'WebhookEndpoint',

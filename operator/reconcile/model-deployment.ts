@@ -140,6 +140,7 @@ export class ModelReconciler {
         url: built.url,
         registrationId: registrationIdOf(model),
         sidecarVersion: built.sidecarVersion,
+        staleSettings: built.staleSettings,
         operatorVersion: settings.version,
         now: now(),
       },

@@ -20,6 +20,8 @@ export interface BuiltChildren {
   problems: Problem[];
   /** Version of the sidecar in the pod template. */
   sidecarVersion: string;
+  /** Settings of the installation that are others than in the pod template, by name. */
+  staleSettings: readonly string[];
   /** Replicas wanted now, after pause and scaling. */
   desiredReplicas: number;
   url: string | undefined;

@@ -51,6 +51,7 @@ export function buildChildren(
     frontRoute: via === 'Front' ? route : undefined,
     problems,
     sidecarVersion: pinned.sidecarVersion,
+    staleSettings: pinned.staleSettings,
     desiredReplicas: decideReplicas(spec),
     url: spec.route.enabled && !isRouted ? undefined : decideURL(model, settings),
     gpuResource: decideAccelerators(spec).resourceName,

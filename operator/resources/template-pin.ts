@@ -4,11 +4,14 @@ import type { V1PodTemplateSpec } from '@kubernetes/client-node';
 import { type ModelDeploymentSpec, modelDeploymentSpec } from '../../contract/model-deployment.ts';
 import { ANNOTATIONS } from '../../contract/names.ts';
 import type { KubeObject } from '../kube/object.ts';
+import { findStaleSettings } from './template-settings.ts';
 import { dropDefaults, stableStringify } from './written-spec.ts';
 
 export interface PinnedTemplate {
   template: V1PodTemplateSpec;
   sidecarVersion: string;
+  /** Settings of the installation that are others by now, by name. */
+  staleSettings: readonly string[];
   /** What the Deployment remembers it by. */
   annotations: Record<string, string>;
 }
@@ -23,11 +26,13 @@ export interface TemplateBuild {
 
 export function pinTemplate({ spec, live, version, build }: TemplateBuild): PinnedTemplate {
   const inputs = hashInputs(spec);
+  const current = build();
   const kept = readKept(live, inputs);
-  const { template, sidecarVersion } = kept ?? { template: build(), sidecarVersion: version };
+  const { template, sidecarVersion } = kept ?? { template: current, sidecarVersion: version };
   return {
     template,
     sidecarVersion,
+    staleSettings: findStaleSettings(template, current),
     annotations: {
       [ANNOTATIONS.templateInputs]: inputs,
       [ANNOTATIONS.template]: JSON.stringify(template),
@@ -39,7 +44,7 @@ export function pinTemplate({ spec, live, version, build }: TemplateBuild): Pinn
 function readKept(
   live: TemplateBuild['live'],
   inputs: string,
-): Omit<PinnedTemplate, 'annotations'> | undefined {
+): Pick<PinnedTemplate, 'template' | 'sidecarVersion'> | undefined {
   const annotations = live?.metadata.annotations ?? {};
   const {
     [ANNOTATIONS.templateInputs]: before,

@@ -26,6 +26,8 @@ export interface StatusFacts {
   /** Version of the sidecar in the pod template, and the operator's own. */
   sidecarVersion: string | undefined;
   operatorVersion: string;
+  /** Settings of the installation that are others than in the pod template, by name. */
+  staleSettings: readonly string[];
   now: number;
 }
 
@@ -156,14 +158,18 @@ export const findDeploymentCondition = (deployment: V1Deployment | undefined, ty
     (condition) => condition.type === type && condition.status === status,
   );
 
-function judgeUpdate({ sidecarVersion, operatorVersion }: StatusFacts): Verdict {
-  if (sidecarVersion === undefined || sidecarVersion === operatorVersion)
+/** Settings are named, never told: a tenant reads this. */
+function judgeUpdate({ sidecarVersion, operatorVersion, staleSettings }: StatusFacts): Verdict {
+  const settings = `older settings (${staleSettings.join(', ')})`;
+  if (sidecarVersion !== undefined && sidecarVersion !== operatorVersion) {
+    const more = staleSettings.length > 0 ? ` with ${settings}` : '';
+    const message = `the pods run sidecar ${sidecarVersion}${more}; change rollout.revision to take ${operatorVersion}`;
+    return verdict('True', 'NewerSidecar', message);
+  }
+  if (staleSettings.length === 0)
     return verdict('False', 'UpToDate', `the sidecar is at ${sidecarVersion ?? operatorVersion}`);
-  return verdict(
-    'True',
-    'NewerSidecar',
-    `the pods run sidecar ${sidecarVersion}; change rollout.revision to take ${operatorVersion}`,
-  );
+  const message = `the pods run with ${settings}; change rollout.revision to take the installation's`;
+  return verdict('True', 'NewerSettings', message);
 }
 
 interface Verdicts {

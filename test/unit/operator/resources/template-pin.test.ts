@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { ANNOTATIONS } from '../../../../contract/names.ts';
-import { build } from './fixtures.ts';
+import { build, makeModel } from './fixtures.ts';
 
 const LATER = { version: '2.0.0', gatewayImage: 'berth/berth:2.0.0', engineImages: { vllm: 'vllm:new' } };
 
@@ -31,6 +31,54 @@ describe('an upgrade of the operator', () => {
 
   it('reaches the pods by the rollout field', () => {
     expect(upgrade({}, { rollout: { revision: '2' } }).second.sidecarVersion).to.equal('2.0.0');
+  });
+});
+
+describe("a change of the installation's settings", () => {
+  const later = (settings: object) => {
+    const model = makeModel({ kind: 'Image', engine: { preset: 'sglang-diffusion' } });
+    const first = build(model);
+    const second = build(model, settings, { deployment: first.deploymentObject as never });
+    return { isKept: isSame(first.template, second.template), stale: second.staleSettings };
+  };
+  const egress = { allow: ['10.0.0.0/8'], deny: [], plainHTTP: false };
+  const changes: [string, object, string[]][] = [
+    ['the address of Redis', { redisURL: 'redis://elsewhere:6379' }, ['the Redis address']],
+    ['addresses that tenants may reach', { egress }, ['the egress rules']],
+    [
+      'all at once',
+      { egress, storageURL: undefined, gatewayLogLevel: 'debug' },
+      ['the egress rules', 'the storage address', "the gateway's log level"],
+    ],
+    [
+      "the gateways' memory",
+      { gatewayResources: { limits: { memory: '2Gi' } } },
+      ["the gateway's resources"],
+    ],
+    [
+      'the order of what gateways take',
+      {
+        gatewayResources: { limits: { memory: '1Gi' }, requests: { memory: '256Mi', cpu: '100m' } },
+      },
+      [],
+    ],
+    ['what no pod is told', { domain: 'other.example', allowedHosts: [], ingressClass: 'x' }, []],
+    ['the version alone', LATER, []],
+  ];
+  for (const [name, settings, stale] of changes)
+    it(`restarts nothing, and ${stale.length > 0 ? 'is noticed' : 'is nothing new'}: ${name}`, () =>
+      expect(later(settings)).to.deep.equal({ isKept: true, stale }));
+
+  it('is in the pods once they are rolled', () => {
+    const first = build();
+    const second = build(
+      { rollout: { revision: '2' } },
+      { redisURL: 'redis://elsewhere:6379' },
+      {
+        deployment: first.deploymentObject as never,
+      },
+    );
+    expect(second.staleSettings).to.deep.equal([]);
   });
 });
 

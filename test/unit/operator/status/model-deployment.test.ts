@@ -349,6 +349,28 @@ describe('the status of a ModelDeployment', () => {
     expect(update?.message).to.include('rollout.revision');
   });
 
+  for (const [sidecarVersion, reason, message] of [
+    [
+      '1.0.0',
+      'NewerSettings',
+      "the pods run with older settings (the Redis address, the egress rules); change rollout.revision to take the installation's",
+    ],
+    [
+      '0.9.0',
+      'NewerSidecar',
+      'the pods run sidecar 0.9.0 with older settings (the Redis address, the egress rules); change rollout.revision to take 1.0.0',
+    ],
+  ])
+    it(`tells of settings that the pods were not made with, at sidecar ${sidecarVersion}`, () => {
+      const staleSettings = ['the Redis address', 'the egress rules'];
+      const { status } = deriveStatus(makeModel(), makeFacts({ sidecarVersion, staleSettings }));
+      expect(findCondition(status.conditions, 'UpdateAvailable')).to.include({
+        status: 'True',
+        reason,
+        message,
+      });
+    });
+
   it('refuses a spec that its schema refuses, and keeps what it knew', () => {
     const model = makeModel({ status: { url: 'http://x/v1', readyReplicas: 1 } });
     const status = deriveRefusal(model.metadata, model.status, {

@@ -92,6 +92,7 @@ export const makeFacts = (change: Partial<StatusFacts> = {}): StatusFacts => ({
   registrationId: 7,
   sidecarVersion: '1.0.0',
   operatorVersion: '1.0.0',
+  staleSettings: [],
   now: NOW,
   ...change,
 });
