@@ -35,8 +35,7 @@ const PATHS: [string, string, unknown, number][] = [
   ['DELETE', 'storage-credentials/theirs', undefined, 204],
 ];
 
-describe("the console's tenancy", function () {
-  this.timeout(60_000);
+describe("the console's tenancy", () => {
   const console = useConsole();
   let member: { namespace: string; token: string };
   let stranger: Person;

@@ -8,8 +8,7 @@ import { until } from '../../support/redis-client.ts';
 import { useConsole } from './console-harness.ts';
 import { writePage } from './page-fixture.ts';
 
-describe('the console in adversity', function () {
-  this.timeout(60_000);
+describe('the console in adversity', () => {
   const console = useConsole();
 
   it('says that Redis is away, and goes on by itself when it is back', async () => {

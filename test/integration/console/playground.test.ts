@@ -8,8 +8,7 @@ import { until } from '../../support/redis-client.ts';
 import { type Person, useConsole } from './console-harness.ts';
 import { useEndpoint } from './endpoint-fixture.ts';
 
-describe("the console's playground", function () {
-  this.timeout(30_000);
+describe("the console's playground", () => {
   const console = useConsole();
   const fixture = useEndpoint(console);
 

@@ -5,8 +5,7 @@ import { useEndpoint } from './endpoint-fixture.ts';
 
 const id = (digit: string) => `req_${digit.repeat(32)}`;
 
-describe("the console's records", function () {
-  this.timeout(30_000);
+describe("the console's records", () => {
   const console = useConsole();
   const fixture = useEndpoint(console);
 

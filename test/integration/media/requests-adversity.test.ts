@@ -15,8 +15,7 @@ const ORDER = { model: 'film', prompt: 'a cat', resolution: '64x64', duration: 1
 /** An address of loopback where nothing listens. */
 const NOBODY = '127.0.0.77';
 
-describe('requests at a front while others fail or race', function () {
-  this.timeout(30_000);
+describe('requests at a front while others fail or race', () => {
   let space: FrontWorkspace;
   let count = 0;
   let film: string;

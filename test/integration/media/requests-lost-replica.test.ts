@@ -5,8 +5,7 @@ import { publishReplicas } from '../../../redis/publication.ts';
 import { until } from '../../support/redis-client.ts';
 import { FILM, type FrontWorkspace, REPLICAS, startFrontWorkspace } from './front-workspace.ts';
 
-describe('a front whose replica breaks off before it answers', function () {
-  this.timeout(30_000);
+describe('a front whose replica breaks off before it answers', () => {
   let space: FrontWorkspace;
   let replica: Server;
   let seen = 0;

@@ -7,8 +7,7 @@ import { type Engine, type ModelReplica, startEngine, startReplica } from '../..
 import { until } from '../../support/redis-client.ts';
 import { FILM, type FrontWorkspace, REPLICAS, startFrontWorkspace } from './front-workspace.ts';
 
-describe('requests at a front whose replicas come and go', function () {
-  this.timeout(60_000);
+describe('requests at a front whose replicas come and go', () => {
   let space: FrontWorkspace;
   const started: (Engine | ModelReplica)[] = [];
 

@@ -17,8 +17,7 @@ import {
 
 const ORDER = { model: 'film', prompt: 'a cat', resolution: '64x64', duration: 1 };
 
-describe('requests at a front without any replica', function () {
-  this.timeout(30_000);
+describe('requests at a front without any replica', () => {
   let space: FrontWorkspace;
   let count = 0;
   /** A deployment of its own for each test. */

@@ -107,8 +107,7 @@ const SPECS: [string, object][] = [
   ['a paused deployment', llm({ paused: true })],
 ];
 
-describe("what is built for a ModelDeployment, at Kubernetes' own API server", function () {
-  this.timeout(60_000);
+describe("what is built for a ModelDeployment, at Kubernetes' own API server", () => {
   const api = useApi();
 
   const settings = { ...SETTINGS, routePreset: 'alb' as const, redisUsers: 'external' as const };

@@ -9,8 +9,7 @@ import { useHarness } from './operator-harness.ts';
 import { makeSettings } from './operator-settings.ts';
 import { until } from './until.ts';
 
-describe('reconciling a ModelDeployment', function () {
-  this.timeout(60_000);
+describe('reconciling a ModelDeployment', () => {
   const harness = useHarness();
   let namespace: string;
 

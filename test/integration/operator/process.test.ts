@@ -10,8 +10,7 @@ import { until } from './until.ts';
 
 const MAIN = join(import.meta.dirname, '../../../operator/main.ts');
 
-describe('the operator as a process', function () {
-  this.timeout(60_000);
+describe('the operator as a process', () => {
   const harness = useHarness();
   const programs: ChildProgram[] = [];
   let folder: string;

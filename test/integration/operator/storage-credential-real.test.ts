@@ -20,8 +20,7 @@ import { until } from './until.ts';
 
 const { StorageCredential } = BERTH_RESOURCES;
 
-describe('storage credentials, a real front and a real store', function () {
-  this.timeout(60_000);
+describe('storage credentials, a real front and a real store', () => {
   const harness = useHarness();
   let s3: S3Server;
   let stores: Stores;

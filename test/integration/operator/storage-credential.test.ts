@@ -22,8 +22,7 @@ const DENIED: VerifyAnswer = { verified: false, reason: 'Denied', message: 'deni
 const UNREACHABLE: VerifyAnswer = { verified: false, reason: 'Unreachable', message: 'cannot be reached' };
 const KEYS = { accessKeyId: 'AKIA1', secretAccessKey: 'secret-1' };
 
-describe('storage credentials', function () {
-  this.timeout(60_000);
+describe('storage credentials', () => {
   const harness = useHarness();
   let namespace: string;
   /** Stands for the front: what stores are like is the gateway's to test. */

@@ -24,8 +24,7 @@ const URL_A = 'https://hooks.example.com/a';
 /** More than the hour with its spread. */
 const HOUR_MS = 4_000_000;
 
-describe('webhook endpoints', function () {
-  this.timeout(60_000);
+describe('webhook endpoints', () => {
   const harness = useHarness();
   let namespace: string;
   /** Stands for the front: which addresses are good is the gateway's to test. */

@@ -22,8 +22,7 @@ interface Status {
   conditions?: Condition[];
 }
 
-describe('keys and workspaces', function () {
-  this.timeout(60_000);
+describe('keys and workspaces', () => {
   const harness = useHarness();
   let namespace: string;
 
