@@ -56,7 +56,7 @@ const hasEnded = ({ process }: Child): boolean => process.exitCode !== null || p
 export async function waitForURL(
   child: Child,
   url: string,
-  { needs = [], timeoutMs = 30_000 }: { needs?: readonly Child[]; timeoutMs?: number } = {},
+  { needs = [], timeoutMs = 60_000 }: { needs?: readonly Child[]; timeoutMs?: number } = {},
 ): Promise<void> {
   const parts = [...needs, child];
   const deadline = Date.now() + timeoutMs;

@@ -11,7 +11,7 @@ export interface LocalStack {
   stop(): Promise<void>;
 }
 
-const START_TIMEOUT_MS = 60_000;
+const START_TIMEOUT_MS = 110_000;
 
 export async function startLocalStack(env: Record<string, string> = {}): Promise<LocalStack> {
   const folder = mkdtempSync(join(tmpdir(), 'berth-local-'));

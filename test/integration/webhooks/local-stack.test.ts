@@ -19,8 +19,7 @@ interface Delivery {
   event: { id: string; type: string; data: { id: string; status: string; output_object_key: string | null } };
 }
 
-describe('webhooks of make run', function () {
-  this.timeout(90_000);
+describe('webhooks of make run', () => {
   let receiver: Server;
   let models: string;
   let stack: LocalStack;
