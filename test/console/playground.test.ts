@@ -12,6 +12,11 @@ describe('the playground', () => {
   it('holds a conversation, by keyboard alone', async () => {
     const page = await openFor('tiny-chat');
     const input = page.getByLabel('Message');
+    // Until the page knows what its user may do, Enter does nothing.
+    await page
+      .locator('button:not([aria-disabled])')
+      .filter({ hasText: /^Send$/ })
+      .waitFor();
     const send = async (text: string) => {
       await input.fill(text);
       await input.press('Enter');

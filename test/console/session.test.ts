@@ -25,7 +25,7 @@ describe('signing in to the console', () => {
     const page = await use().open('keys');
     await page.getByRole('heading', { name: 'API keys' }).waitFor();
     await page.context().clearCookies();
-    await page.getByLabel(/^Token\b/).waitFor({ timeout: 10_000 });
+    await page.getByLabel(/^Token\b/).waitFor({ timeout: 30_000 });
     await page.context().close();
   });
 

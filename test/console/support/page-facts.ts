@@ -2,7 +2,7 @@
 import type { Locator, Page } from 'playwright-core';
 
 /** Dialogs give focus back a moment after they are gone. */
-const FOCUS_MS = 3_000;
+const FOCUS_MS = 15_000;
 
 export const isFocused = (locator: Locator): Promise<boolean> =>
   locator
