@@ -8,7 +8,8 @@ import { cluster, findEndpoint, isPodReady, listPods, proveReconciling } from '.
 
 const NEWER = 'docker.io/berth/berth:99.0.0';
 
-describe('an upgrade of the chart', () => {
+describe('an upgrade of the chart', function () {
+  this.timeout(600_000);
   const describePods = async () =>
     (await listPods(LABELS.deployment)).map(({ metadata, spec }) => ({
       name: metadata.name,
@@ -27,7 +28,7 @@ describe('an upgrade of the chart', () => {
     expect(before).to.not.be.empty;
     const [repository, tag] = NEWER.split(/:(?=[^/]+$)/);
     await installRelease(cluster, { image: { repository, tag, pullPolicy: 'Never' } });
-    await proveReconciling('e2e-upgrade', 30);
+    await proveReconciling('e2e-upgrade', 90);
     expect(await describePods()).to.deep.equal(before);
     expect((await listPods(LABELS.deployment)).every(isPodReady)).to.equal(true);
     expect((await postChat(findEndpoint('tiny-chat'))).status).to.equal(200);

@@ -6,7 +6,8 @@ import { killContainer, readContainer, waitForRestart } from './containers.ts';
 import { postChat } from './envelope.ts';
 import { connect, deploySimulator, listModelPods, removeModel, waitForModel } from './installation.ts';
 
-describe('a crash', () => {
+describe('a crash', function () {
+  this.timeout(600_000);
   const name = 'fragile';
   const selector = `${LABELS.deployment}=${name}`;
   let endpoint: EndpointEntry;
@@ -52,7 +53,7 @@ describe('a crash', () => {
   });
 
   it('of the engine is got over', async () => {
-    await waitForRestart(selector, { container: 'engine', restarts: 1, seconds: 60 });
+    await waitForRestart(selector, { container: 'engine', restarts: 1, seconds: 120 });
     await waitForModel(name);
     expect((await postChat(endpoint)).status).to.equal(200);
   });

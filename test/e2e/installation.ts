@@ -87,7 +87,7 @@ export const isPodReady = ({ metadata, status }: Pod): boolean =>
 export const waitUntil = (what: string, seconds: number, isMet: () => Promise<boolean>): Promise<void> =>
   pollUntil(what, seconds * 1000, isMet);
 
-export const waitForModel = (name: string, seconds = 90): Promise<void> =>
+export const waitForModel = (name: string, seconds = 180): Promise<void> =>
   waitUntil(`${name} to be ready`, seconds, async () => {
     const model = await readModel(name);
     if (!isSettled(model)) return false;

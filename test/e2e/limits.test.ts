@@ -15,8 +15,8 @@ describe('a key’s limits', () => {
       metadata: { name: 'e2e-sixty', namespace: 'default' },
       spec: { rpm: 60, sha256: hashApiKey(apiKey) },
     });
-    await kubectl('wait', 'apikey/e2e-sixty', '--for=condition=Ready', '--timeout=20s');
-    await waitUntil('the gateways to know the key', 10, async () => {
+    await kubectl('wait', 'apikey/e2e-sixty', '--for=condition=Ready', '--timeout=60s');
+    await waitUntil('the gateways to know the key', 30, async () => {
       const response = await fetch(`${endpoint.baseURL}/models`, {
         headers: { authorization: `Bearer ${apiKey}` },
       });

@@ -80,7 +80,7 @@ describe('images through the ingress', () => {
     const url = await signLink(s3, output_object_key!, 3);
     expect(await follow(url)).to.equal(`png ${SIZE}`);
     let status = 0;
-    await waitUntil('the link to end', 10, async () => {
+    await waitUntil('the link to end', 30, async () => {
       const response = await fetch(url);
       await response.body?.cancel();
       status = response.status;

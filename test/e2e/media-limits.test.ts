@@ -19,9 +19,9 @@ describe('a synchronous image', () => {
   });
 
   it('is refused with 429 replica_saturated while every replica is busy; in the background it is taken', async () => {
-    await steer(endpoint, { jobSeconds: 2.5 });
+    await steer(endpoint, { jobSeconds: 12 });
     const first = generate(endpoint);
-    await waitUntil('the engine to be busy', 10, async () => (await countInflight(endpoint)) === 1);
+    await waitUntil('the engine to be busy', 30, async () => (await countInflight(endpoint)) === 1);
     const refused = await generate(endpoint);
     expectError(refused, 429, 'replica_saturated');
     expect(refused.headers.get('retry-after')).to.equal('5');
@@ -42,10 +42,10 @@ describe('a synchronous image', () => {
     ]);
     expectError(generated, 504, 'image_generation_timeout');
     expectError(edited, 504, 'image_edit_timeout');
-    expect((performance.now() - start) / 1000).to.be.within(BUDGET_SECONDS - 1, BUDGET_SECONDS + 5);
+    expect((performance.now() - start) / 1000).to.be.within(BUDGET_SECONDS - 1, BUDGET_SECONDS + 25);
     for (const model of [endpoint, other]) {
       await steer(model, { jobSeconds: 0.2 });
-      await waitUntil('a free slot', 10, async () => (await generate(model)).status === 200);
+      await waitUntil('a free slot', 30, async () => (await generate(model)).status === 200);
     }
   });
 });

@@ -13,7 +13,8 @@ import { readRequest, send, steer, submitVideo, waitForStatus, waitForSuccess } 
 
 const FRONT = 'app.kubernetes.io/name=berth,app.kubernetes.io/component=front';
 
-describe('a request in the background', () => {
+describe('a request in the background', function () {
+  this.timeout(600_000);
   const endpoint = findEndpoint('free-video');
   afterEach(async () => {
     await waitForModel(endpoint.name);
@@ -22,13 +23,13 @@ describe('a request in the background', () => {
 
   it('is taken while the deployment is scaled to zero, and completes when it is scaled up', async () => {
     await kubectl('scale', 'modeldeployment', endpoint.name, '--replicas=0');
-    await waitUntil('no pod', 60, async () => (await listModelPods(endpoint.name)).length === 0);
+    await waitUntil('no pod', 120, async () => (await listModelPods(endpoint.name)).length === 0);
     const id = await submitVideo(endpoint);
     expect((await readRequest(endpoint, id)).status).to.equal('queued');
     expect((await send(endpoint, `/videos/${id}`)).body.status).to.equal('queued');
     expect((await send(endpoint, '/models')).status).to.equal(503);
     await kubectl('scale', 'modeldeployment', endpoint.name, '--replicas=1');
-    await waitForSuccess(endpoint, id, 90);
+    await waitForSuccess(endpoint, id, 180);
   });
 
   it('is made by another pod when its own is killed', async () => {
@@ -37,14 +38,14 @@ describe('a request in the background', () => {
     await waitForStatus(endpoint, id, 'running');
     const [pod] = await listModelPods(endpoint.name);
     await kubectl('delete', 'pod', pod!.metadata.name, '--grace-period=0', '--force');
-    const { output_urls } = await waitForSuccess(endpoint, id, 90);
+    const { output_urls } = await waitForSuccess(endpoint, id, 180);
     const film = await probeFilm(await (await fetch(output_urls![0]!)).arrayBuffer());
     expect(film.frames).to.equal(9);
   });
 
   it('outlives fronts that are killed while it runs', async () => {
     // For some seconds more they stand in for a pod that has just become ready.
-    await waitUntil('the fronts to step back', 30, async () => {
+    await waitUntil('the fronts to step back', 120, async () => {
       const slice = `${endpoint.name}-front`;
       return (await kubectl('get', 'endpointslice', slice, '--ignore-not-found')) === '';
     });
@@ -52,8 +53,8 @@ describe('a request in the background', () => {
     const id = await submitVideo(endpoint);
     await waitForStatus(endpoint, id, 'running');
     await kubectl('delete', 'pod', '-n', 'berth', '-l', FRONT, '--grace-period=0', '--force');
-    await waitForSuccess(endpoint, id, 60);
-    await waitUntil('both fronts', 60, async () => {
+    await waitForSuccess(endpoint, id, 120);
+    await waitUntil('both fronts', 120, async () => {
       const pods = await listPods(FRONT, 'berth');
       return pods.length === 2 && pods.every(isPodReady);
     });

@@ -82,7 +82,7 @@ export async function readRequest(endpoint: Address, id: string): Promise<Infere
   return body as InferenceRequest;
 }
 
-export const waitForStatus = (endpoint: Address, id: string, status: string, seconds = 30): Promise<void> =>
+export const waitForStatus = (endpoint: Address, id: string, status: string, seconds = 90): Promise<void> =>
   waitUntil(
     `${id} to be ${status}`,
     seconds,
@@ -90,12 +90,12 @@ export const waitForStatus = (endpoint: Address, id: string, status: string, sec
   );
 
 /** The request once it has ended, however it did. */
-export async function waitForEnd(endpoint: Address, id: string, seconds = 60): Promise<InferenceRequest> {
+export async function waitForEnd(endpoint: Address, id: string, seconds = 120): Promise<InferenceRequest> {
   let request: InferenceRequest;
   await waitUntil(`${id} to end`, seconds, async () => {
     const { status, body } = await send(endpoint, `/requests/${id}`);
-    // A pod that was just killed is a 502 of the ingress until it notices.
-    if (status === 502) return false;
+    // A pod that was just killed is an error page of the ingress until it and the operator have noticed.
+    if (body.error?.code === 'not_json') return false;
     expect(status, JSON.stringify(body)).to.equal(200);
     request = body as InferenceRequest;
     return !/^(queued|running)$/.test(request.status);
@@ -104,7 +104,11 @@ export async function waitForEnd(endpoint: Address, id: string, seconds = 60): P
 }
 
 /** The same, where it has to succeed. */
-export async function waitForSuccess(endpoint: Address, id: string, seconds = 60): Promise<InferenceRequest> {
+export async function waitForSuccess(
+  endpoint: Address,
+  id: string,
+  seconds = 120,
+): Promise<InferenceRequest> {
   const request = await waitForEnd(endpoint, id, seconds);
   expect([request.status, request.error_code, request.error_message]).to.deep.equal([
     'succeeded',

@@ -71,7 +71,8 @@ const serves = (endpoint: EndpointEntry): Promise<boolean> =>
       () => false,
     );
 
-describe('the operator', () => {
+describe('the operator', function () {
+  this.timeout(600_000);
   it('writes nothing when it is restarted and nothing has changed', async () => {
     const readVersions = async () => {
       const list = await kubectl('get', WRITTEN, '-n', 'default', '-o', 'json');
@@ -86,12 +87,12 @@ describe('the operator', () => {
     const before = await readVersions();
     const leader = await readLeader();
     await kubectl('delete', 'pod', '-n', 'berth', '-l', OPERATOR);
-    await waitUntil('another leader', 60, async () => {
+    await waitUntil('another leader', 120, async () => {
       const holder = await readLeader();
       return holder !== '' && holder !== leader;
     });
-    await waitUntil('both operators', 60, async () => (await listPods(OPERATOR, 'berth')).every(isPodReady));
-    await proveReconciling('e2e-restart', 30);
+    await waitUntil('both operators', 120, async () => (await listPods(OPERATOR, 'berth')).every(isPodReady));
+    await proveReconciling('e2e-restart', 90);
     expect(await readVersions()).to.deep.equal(before);
   });
 
@@ -101,11 +102,11 @@ describe('the operator', () => {
     const pod = pods.find(({ metadata }) => leader.startsWith(metadata.name));
     expect(pod, `${leader} among ${pods.map(({ metadata }) => metadata.name)}`).to.not.equal(undefined);
     await killContainer(pod!, 'operator');
-    await waitUntil('another leader', 60, async () => {
+    await waitUntil('another leader', 120, async () => {
       const holder = await readLeader();
       return holder !== '' && holder !== leader;
     });
-    await proveReconciling('e2e-takeover', 30);
+    await proveReconciling('e2e-takeover', 90);
   });
 
   describe(`while the API server is away for ${OUTAGE_MS / 1000} s`, () => {
@@ -123,8 +124,7 @@ describe('the operator', () => {
       await removeModel('added-afterwards');
     });
 
-    it('traffic never notices, and a model added afterwards serves', async function () {
-      this.timeout(600_000);
+    it('traffic never notices, and a model added afterwards serves', async () => {
       const traffic = startTraffic(endpoint);
       let seen: Awaited<ReturnType<typeof traffic.stop>>;
       try {

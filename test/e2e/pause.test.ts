@@ -2,13 +2,14 @@ import { expect } from 'chai';
 import { type Answer, expectError, postChat } from './envelope.ts';
 import { findEndpoint, patchModel, waitForModel, waitUntil } from './installation.ts';
 
-describe('pausing', () => {
+describe('pausing', function () {
+  this.timeout(600_000);
   const endpoint = findEndpoint('paused-chat');
   after(() => patchModel('paused-chat', { paused: true }));
 
   /** Every answer on the way is the gateway's or the front's: a foreign error page would be no envelope. */
   async function watchUntil(status: number): Promise<void> {
-    await waitUntil(`status ${status}`, 60, async () => {
+    await waitUntil(`status ${status}`, 180, async () => {
       const answer: Answer = await postChat(endpoint);
       if (answer.status !== 200) expectError(answer, 503, 'no_pod_available');
       return answer.status === status;

@@ -17,7 +17,8 @@ import { startTraffic } from './traffic.ts';
 /** Streams of a second each. */
 const PACE = { SIMULATOR_TOKENS: '40', SIMULATOR_ITL_MS: '25' };
 
-describe('while users chat through the ingress at a steady rate, two replicas lose nothing', () => {
+describe('while users chat through the ingress at a steady rate, two replicas lose nothing', function () {
+  this.timeout(600_000);
   const name = 'steady';
   let endpoint: EndpointEntry;
   before(async () => {

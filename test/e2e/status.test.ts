@@ -12,8 +12,8 @@ describe('a deployment that wants three GPUs on a node with two', () => {
   });
   after(() => removeModel(name));
 
-  it('says so in its status within 10 seconds', async () => {
-    await waitUntil('GPUsAvailable=False', 10, async () => {
+  it('says so in its status', async () => {
+    await waitUntil('GPUsAvailable=False', 60, async () => {
       const gpus = readCondition(await readModel(name), 'GPUsAvailable');
       return gpus?.status === 'False';
     });
@@ -24,7 +24,7 @@ describe('a deployment that wants three GPUs on a node with two', () => {
   });
 
   it('answers 503 no_pod_available at its URL, and when to come back', async () => {
-    await waitUntil('the route', 10, async () => (await postChat(endpoint)).status !== 404);
+    await waitUntil('the route', 60, async () => (await postChat(endpoint)).status !== 404);
     const answer = await postChat(endpoint);
     expectError(answer, 503, 'no_pod_available');
     expect(Number(answer.headers.get('retry-after'))).to.be.greaterThan(0);

@@ -18,9 +18,10 @@ describe('uninstalling', () => {
     expect(await listNames('deployments', '-n', 'berth')).to.have.length(3);
   });
 
-  it('works once they are deleted, and leaves nothing but the definitions', async () => {
-    await kubectl('delete', 'modeldeployments', '--all', '-A', '--timeout=150s');
-    await waitUntil('the end of the model pods', 60, async () => {
+  it('works once they are deleted, and leaves nothing but the definitions', async function () {
+    this.timeout(600_000);
+    await kubectl('delete', 'modeldeployments', '--all', '-A', '--timeout=240s');
+    await waitUntil('the end of the model pods', 180, async () => {
       const left = await listNames('deployments,services,ingresses,pods', '-A', '-l', LABELS.deployment);
       return left.length === 0;
     });
