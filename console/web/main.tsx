@@ -1,6 +1,6 @@
 /** The page's start: theme, data cache, routes. */
 import '@mantine/core/styles.css';
-import { type CSSVariablesResolver, createTheme, MantineProvider } from '@mantine/core';
+import { Button, type CSSVariablesResolver, createTheme, MantineProvider } from '@mantine/core';
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
@@ -14,6 +14,8 @@ const theme = createTheme({
   primaryShade: 8,
   cursorType: 'pointer',
   respectReducedMotion: true,
+  // Where nothing moves, Mantine leaves the spinner beside the middle.
+  components: { Button: Button.extend({ styles: { loader: { transform: 'translate(-50%, -50%)' } } }) },
 });
 
 /** Some of Mantine's own colours are too faint to read, by the contrast that WCAG asks for. */

@@ -1,6 +1,7 @@
 /** What surrounds every page: navigation, the namespace, who is signed in. */
 import {
   AppShell,
+  Box,
   Burger,
   Button,
   Group,
@@ -107,7 +108,11 @@ export function Shell({ session }: { session: SessionView }) {
         </ScrollArea>
       </AppShell.Navbar>
       <AppShell.Main>
-        {signOut.error && <Fault error={signOut.error} />}
+        {signOut.error && (
+          <Box mb="md">
+            <Fault error={signOut.error} />
+          </Box>
+        )}
         <Suspense fallback={<PageLoader />}>
           {/* No page outlives its address: what it shows and asks belongs to one namespace. */}
           <ErrorBoundary key={pathname}>
