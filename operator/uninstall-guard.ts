@@ -22,7 +22,8 @@ try {
   if (left.length > 0) {
     console.error(
       `ModelDeployments are left, and without the operator nobody cleans up after them: ${left.slice(0, SHOWN).join(', ')}. ` +
-        'Delete them first (kubectl delete modeldeployments --all -A), or set forceUninstall=true by helm upgrade.',
+        'Delete them (kubectl delete modeldeployments --all -A) and uninstall again, or uninstall with --no-hooks. To keep the ' +
+        'release, helm rollback to its last revision: Helm takes it for half removed, and upgrades it only afterwards.',
     );
     process.exitCode = 1;
   }

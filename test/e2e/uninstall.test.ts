@@ -18,6 +18,15 @@ describe('uninstalling', () => {
     expect(await listNames('deployments', '-n', 'berth')).to.have.length(3);
   });
 
+  it('leaves a release that can be kept: rolled back to itself, it is upgraded again', async () => {
+    const history = JSON.parse(await runHelm(cluster, ['history', RELEASE, '-o', 'json'])) as {
+      revision: number;
+    }[];
+    await runHelm(cluster, ['rollback', RELEASE, String(history.at(-1)!.revision)]);
+    await runHelm(cluster, ['upgrade', RELEASE, 'charts/berth', '--reset-then-reuse-values']);
+    expect(await listNames('deployments', '-n', 'berth')).to.have.length(3);
+  });
+
   it('works once they are deleted, and leaves nothing but the definitions', async function () {
     this.timeout(600_000);
     await kubectl('delete', 'modeldeployments', '--all', '-A', '--timeout=240s');
