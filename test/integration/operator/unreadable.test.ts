@@ -2,8 +2,13 @@ import { expect } from 'chai';
 import { configKeys } from '../../../contract/redis-keys.ts';
 import { RESOURCES } from '../../../operator/kube/resource.ts';
 import { BERTH_RESOURCES } from '../../../operator/reconcile/cluster-view.ts';
-import { readDeployment, readHosts, readReplicas } from '../../../redis/published.ts';
+import { readDeployment, readEpoch, readHosts, readReplicas } from '../../../redis/published.ts';
+import { submitRequest } from '../../../redis/request-calls.ts';
+import { readRequest } from '../../../redis/request-record.ts';
+import { sweepRequests } from '../../../redis/request-sweep.ts';
+import { submissionOf } from '../../support/request-fixture.ts';
 import { type RunningOperator, useHarness } from './operator-harness.ts';
+import { makeSettings } from './operator-settings.ts';
 import { until } from './until.ts';
 
 const CRD = {
@@ -42,12 +47,20 @@ describe('objects that the API server took and the operator cannot read', () => 
 
   it('leaves what is published of a deployment as it was, over a restart too, until it is deleted', async () => {
     const { cluster, startOperator, settle, redis } = harness;
-    const first = startOperator();
-    await cluster.createModel(namespace, 'chat');
+    const settings = makeSettings({ allowVolatileQueue: true });
+    const first = startOperator({ settings });
+    await cluster.createModel(namespace, 'chat', { kind: 'Video' });
     await until(async () => (await cluster.find(RESOURCES.Deployment, namespace, 'chat')) !== undefined);
     const pod = await cluster.makeReadyPod(namespace, 'chat');
     await until(async () => (await cluster.status(namespace, 'chat')).phase === 'Ready');
     const before = await published();
+    await until(async () => (await readEpoch(redis.redis)) !== null);
+    const waiting = submissionOf({ namespace, deployment: 'chat' });
+    expect(await submitRequest(redis.redis, waiting)).to.include({ verdict: 'accepted' });
+    const sweep = async () => {
+      await sweepRequests(redis.redis, namespace, { expireUntil: 0 });
+      return (await readRequest(redis.redis, namespace, waiting.id))?.status;
+    };
     expect(before).to.deep.equal({ model: 'tiny', hasLimits: true, host: 'chat' });
     await installNewer();
     // The API server takes up a changed definition in its own time.
@@ -64,10 +77,11 @@ describe('objects that the API server took and the operator cannot read', () => 
     expect(await published()).to.deep.equal(before);
     await first.stop();
 
-    const second = startOperator();
+    const second = startOperator({ settings });
     await settle(second);
     await publishAgain(second);
     expect(await published()).to.deep.equal(before);
+    expect(await sweep()).to.equal('queued');
     expect(await readReplicas(redis.redis, namespace, 'chat')).to.deep.equal(['10.1.0.1']);
     await cluster.removePod(namespace, pod);
     await until(async () => (await readReplicas(redis.redis, namespace, 'chat')).length === 0);
@@ -75,6 +89,7 @@ describe('objects that the API server took and the operator cannot read', () => 
     await until(async () => (await published()).model === undefined);
     await until(async () => (await published()).host === undefined);
     expect((await published()).hasLimits).to.equal(false);
+    expect(await sweep()).to.equal('canceled');
   });
 
   it('does not make the credit of a Workspace unlimited', async () => {
