@@ -73,6 +73,7 @@ export function parseSettings(env: Variables, secrets: OperatorSecrets): Operato
     routePreset: readOneOf(env, 'OPERATOR_ROUTE_PRESET', ROUTE_PRESETS, 'none'),
     routeVia: readOneOf(env, 'OPERATOR_ROUTE_VIA', ROUTE_VIA, 'Direct'),
     allowedHosts: readList(env, 'OPERATOR_ALLOWED_HOSTS'),
+    consoleHost: env.OPERATOR_CONSOLE_HOST || undefined,
     allowedAnnotations: readList(env, 'OPERATOR_ALLOWED_ANNOTATIONS'),
     frontService: readRequired(env, 'OPERATOR_FRONT_SERVICE'),
     frontServicePort: readPort(env, 'OPERATOR_FRONT_SERVICE_PORT', 80),

@@ -22,6 +22,8 @@ export interface OperatorSettings {
   routeVia: RouteVia;
   /** Hosts beyond the default that a spec may ask for; `*.example.com` covers one label. */
   allowedHosts: readonly string[];
+  /** Which no deployment may have; undefined: there is no console, or no route to it. */
+  consoleHost: string | undefined;
   /** Keys of `spec.route.annotations` that are let through. */
   allowedAnnotations: readonly string[];
   /** Service of the front in `namespace`. */

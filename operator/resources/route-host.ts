@@ -4,7 +4,7 @@ import { defaultHost } from '../../contract/names.ts';
 import type { OperatorSettings } from '../settings.ts';
 import type { Problem } from '../status/problem.ts';
 
-type HostSettings = Pick<OperatorSettings, 'domain' | 'allowedHosts'>;
+type HostSettings = Pick<OperatorSettings, 'domain' | 'allowedHosts' | 'consoleHost'>;
 
 export function decideHost({ metadata, spec }: ModelDeployment, settings: HostSettings): string {
   return spec.route.host ?? defaultHost(metadata.name, metadata.namespace, settings.domain);
@@ -12,6 +12,8 @@ export function decideHost({ metadata, spec }: ModelDeployment, settings: HostSe
 
 /** A host of one's own could be another's: only those that the installation lets through. */
 export function isHostAllowed({ metadata }: ModelDeployment, host: string, settings: HostSettings): boolean {
+  // People type their tokens there.
+  if (host === settings.consoleHost) return false;
   if (host === defaultHost(metadata.name, metadata.namespace, settings.domain)) return true;
   return settings.allowedHosts.some(
     (allowed) =>
@@ -28,12 +30,14 @@ function isDefaultHost(host: string, domain: string): boolean {
 export function findHostProblem(model: ModelDeployment, settings: HostSettings): Problem[] {
   const host = decideHost(model, settings);
   if (isHostAllowed(model, host, settings)) return [];
-  const allowed = settings.allowedHosts.length > 0 ? settings.allowedHosts.join(', ') : 'none';
-  const why = isDefaultHost(host, settings.domain)
-    ? "is another deployment's default"
-    : `is not among the allowed hosts (${allowed})`;
-  const message = `spec.route.host ${host} ${why}; leave it out for the default`;
+  const message = `spec.route.host ${host} ${explainRefusal(host, settings)}; leave it out for the default`;
   return [{ reason: 'HostNotAllowed', message }];
+}
+
+function explainRefusal(host: string, { allowedHosts, consoleHost, domain }: HostSettings): string {
+  if (host === consoleHost) return "is the console's";
+  if (isDefaultHost(host, domain)) return "is another deployment's default";
+  return `is not among the allowed hosts (${allowedHosts.join(', ') || 'none'})`;
 }
 
 /** `*.example.com` stands for exactly one label. */

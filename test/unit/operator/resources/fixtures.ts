@@ -23,6 +23,7 @@ export const SETTINGS: OperatorSettings = {
   routePreset: 'none',
   routeVia: 'Direct',
   allowedHosts: ['llm.example.com', '*.llm.example.com'],
+  consoleHost: 'console.models.example.com',
   allowedAnnotations: ['cert-manager.io/cluster-issuer'],
   frontService: 'berth-front',
   frontServicePort: 80,

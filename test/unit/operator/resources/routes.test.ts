@@ -41,6 +41,7 @@ describe("a deployment's host", () => {
     expect(allows('llm.models.example.com')).to.equal(true);
     expect(allows('qwen--team-a.models.example.com')).to.equal(true);
     expect(allows('other--team-b.models.example.com')).to.equal(false);
+    expect(allows('console.models.example.com')).to.equal(false);
     const { problems } = build({ route: { host: 'other--team-b.models.example.com' } }, settings);
     expect(problems.map(({ reason, message }) => `${reason}: ${message}`)).to.deep.equal([
       "HostNotAllowed: spec.route.host other--team-b.models.example.com is another deployment's default; leave it out for the default",
