@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import { ALL_RIGHTS, refuse } from './support/answers.ts';
 import { useConsole } from './support/console.ts';
+import { isFocused } from './support/page-facts.ts';
 
 describe('rights', () => {
   const use = useConsole();
@@ -15,8 +16,10 @@ describe('rights', () => {
     await page.getByRole('link', { name: 'API keys' }).click();
     const button = page.getByRole('button', { name: 'New key' });
     expect(await button.getAttribute('aria-description')).to.equal('Your rights are not known yet.');
+    await button.focus();
     const allowed = page.locator('button:not([aria-disabled])').filter({ hasText: 'New key' });
     await allowed.waitFor({ timeout: 25_000 });
+    expect(await isFocused(button)).to.equal(true);
     await page.context().close();
   });
 

@@ -169,7 +169,7 @@ describe('the page of webhooks', () => {
   });
 
   it('says why a button does nothing for those who may not use it', async () => {
-    await page.route('**/access', (route) => route.fulfill({ json: {} }));
+    await page.route('**/access', (route) => route.fulfill({ json: { manageWebhooks: false } }));
     await page.reload();
     const opener = button('New endpoint');
     await opener.focus();

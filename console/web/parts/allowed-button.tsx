@@ -14,17 +14,23 @@ interface AllowedButtonProps extends ButtonProps {
 }
 
 export function AllowedButton({ isAllowed, reason: refusal, onClick, ...rest }: AllowedButtonProps) {
-  if (isAllowed) return <Button onClick={onClick} {...rest} />;
   const reason = isAllowed === undefined ? 'Your rights are not known yet.' : refusal;
+  const refused = {
+    'data-disabled': true,
+    'aria-disabled': true,
+    'aria-description': reason,
+    onClick: (event: MouseEvent) => event.preventDefault(),
+  };
+  // The same elements either way: what has the focus keeps it when the rights are known.
   return (
-    <Tooltip label={reason} multiline maw="20rem" events={{ hover: true, focus: true, touch: true }}>
-      <Button
-        {...rest}
-        data-disabled
-        aria-disabled
-        aria-description={reason}
-        onClick={(event: MouseEvent) => event.preventDefault()}
-      />
+    <Tooltip
+      label={reason}
+      disabled={isAllowed}
+      multiline
+      maw="20rem"
+      events={{ hover: true, focus: true, touch: true }}
+    >
+      <Button {...rest} {...(isAllowed ? { onClick } : refused)} />
     </Tooltip>
   );
 }
