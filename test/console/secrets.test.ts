@@ -17,6 +17,7 @@ describe('a secret that is shown once', () => {
     await page.getByRole('button', { name: 'Roll the signing secret' }).click();
     const dialog = page.getByRole('dialog', { name: 'Roll the signing secret?' });
     await dialog.getByRole('button', { name: 'Roll', exact: true }).click();
+    await dialog.locator('button[data-loading]').waitFor();
     expect(await dialog.getByRole('button', { name: 'Keep it' }).isDisabled()).to.equal(true);
     expect(await canBeClosed(page, dialog)).to.equal(false);
     letGo();
@@ -31,7 +32,9 @@ describe('a secret that is shown once', () => {
     await page.getByRole('button', { name: 'New key' }).click();
     await page.getByRole('textbox', { name: 'Name' }).fill('slow-one');
     await page.getByRole('button', { name: 'Create' }).click();
-    expect(await canBeClosed(page, page.getByRole('dialog', { name: 'New API key' }))).to.equal(false);
+    const dialog = page.getByRole('dialog', { name: 'New API key' });
+    await dialog.locator('button[data-loading]').waitFor();
+    expect(await canBeClosed(page, dialog)).to.equal(false);
     letGo();
     const secret = page.getByRole('dialog', { name: 'The secret of slow-one' });
     await secret.getByText('sk-berth-slow').waitFor();
@@ -40,7 +43,7 @@ describe('a secret that is shown once', () => {
     await page.getByRole('button', { name: 'New key' }).click();
     expect(await page.getByRole('textbox', { name: 'Name' }).inputValue()).to.equal('');
     expect(await page.content()).not.to.include('sk-berth-slow');
-    expect(await canBeClosed(page, page.getByRole('dialog', { name: 'New API key' }))).to.equal(true);
+    expect(await canBeClosed(page, dialog)).to.equal(true);
     await page.context().close();
   });
 });
