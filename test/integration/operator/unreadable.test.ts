@@ -53,8 +53,9 @@ describe('objects that the API server took and the operator cannot read', () => 
     await until(async () => (await cluster.find(RESOURCES.Deployment, namespace, 'chat')) !== undefined);
     const pod = await cluster.makeReadyPod(namespace, 'chat');
     await until(async () => (await cluster.status(namespace, 'chat')).phase === 'Ready');
-    const before = await published();
+    await until(async () => (await published()).host !== undefined);
     await until(async () => (await readEpoch(redis.redis)) !== null);
+    const before = await published();
     const waiting = submissionOf({ namespace, deployment: 'chat' });
     expect(await submitRequest(redis.redis, waiting)).to.include({ verdict: 'accepted' });
     const sweep = async () => {
