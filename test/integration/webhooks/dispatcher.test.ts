@@ -48,7 +48,8 @@ describe('the webhook dispatcher', () => {
     '/hang': () => {},
     '/close': (req) => req.socket.destroy(),
     '/200-unended': (_, res) => res.writeHead(200).write('working'),
-    '/200-broken': (_, res) => res.writeHead(200, { 'content-length': '100' }).write('x', () => res.destroy()),
+    '/200-broken': (_, res) =>
+      res.writeHead(200, { 'content-length': '100' }).write('x', () => res.destroy()),
     '/second': (req, res) => {
       seen.set(req.url!, (seen.get(req.url!) ?? 0) + 1);
       res.writeHead(seen.get(req.url!)! > 1 ? 200 : 503).end();
