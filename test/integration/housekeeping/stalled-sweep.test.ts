@@ -7,8 +7,7 @@ import { useMediaWorkspace } from '../../support/media-workspace.ts';
 import { connectTo, until } from '../../support/redis-client.ts';
 import { newToken } from '../../support/request-fixture.ts';
 
-describe('a sweep that lies in the socket of a Redis that hangs', function () {
-  this.timeout(60_000);
+describe('a sweep that lies in the socket of a Redis that hangs', () => {
   const space = useMediaWorkspace();
 
   it('lets no lease expire that ran out meanwhile', async () => {

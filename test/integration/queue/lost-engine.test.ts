@@ -8,8 +8,7 @@ import { type JobStack, startJobStack } from './job-stack.ts';
 import { FILM, startLoneWorker } from './lone-worker.ts';
 
 for (const kind of ['Image', 'Video'] as const)
-  describe(`${kind.toLowerCase()} jobs whose engine is killed`, function () {
-    this.timeout(60_000);
+  describe(`${kind.toLowerCase()} jobs whose engine is killed`, () => {
     let stack: JobStack;
 
     beforeEach(async () => {
@@ -30,7 +29,7 @@ for (const kind of ['Image', 'Video'] as const)
       await engine().stop('SIGKILL');
       await until(async () => (await countIn('failed')) > 0, 'the job fails');
       await stack.pods[0]!.restartEngine();
-      await until(async () => (await countIn('succeeded')) === 19, 'all others end', 20_000);
+      await until(async () => (await countIn('succeeded')) === 19, 'all others end', 60_000);
       expect(await countIn('failed')).to.equal(1);
     });
 
@@ -41,7 +40,7 @@ for (const kind of ['Image', 'Video'] as const)
       await until(
         async () => (await stack.pods[0]!.replica.admin('/readyz')).status === 503,
         'it is noticed',
-        8_000,
+        30_000,
       );
       await stack.pods[0]!.restartEngine();
       for (const id of ids) {
@@ -51,12 +50,11 @@ for (const kind of ['Image', 'Video'] as const)
     });
   });
 
-describe('an engine that takes no connections though its health check is good', function () {
-  this.timeout(20_000);
+describe('an engine that takes no connections though its health check is good', () => {
   const space = useMediaWorkspace();
 
   it('is asked for a job again and again, unhurried, until the job’s deadline', async () => {
-    await space.publish({ videoTimeoutMs: 3_000 });
+    await space.publish({ videoTimeoutMs: 6_000 });
     const { redis, namespace } = space;
     let doubts = 0;
     const stop = startLoneWorker(space, {
@@ -72,11 +70,11 @@ describe('an engine that takes no connections though its health check is good', 
           return (await space.read(id)).status === 'failed';
         },
         'the end',
-        8_000,
+        30_000,
       );
       expect((await space.read(id)).errorCode).to.equal('model_timeout');
       const claims = await redis.keys(`w:{${namespace}}:claimed:*`);
-      expect(claims.length).to.be.within(2, 4);
+      expect(claims.length).to.be.within(2, 6);
       expect(doubts).to.be.at.least(claims.length);
     } finally {
       await stop();

@@ -35,8 +35,7 @@ const listenOnLoopback = async (server: Server): Promise<string> => {
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 };
 
-describe('a claim whose answer is lost', function () {
-  this.timeout(20_000);
+describe('a claim whose answer is lost', () => {
   const space = useMediaWorkspace();
 
   it('is repeated, so that its job runs at its first attempt', async () => {
@@ -47,12 +46,12 @@ describe('a claim whose answer is lost', function () {
     const proxy = startProxy(space.server.port);
     const url = `redis://${await listenOnLoopback(proxy)}`;
     const connection = connectRedis({ url, name: 'test', role: 'sidecar' });
-    await connection.untilUp(5_000);
+    await connection.untilUp(20_000);
     const id = await space.submitted({ params: FILM });
     const stop = startLoneWorker(space, { redis: connection.redis, engineURL });
     try {
       // Nobody sweeps here, so nothing but the repeat brings the job to a worker.
-      await until(() => asked > 0, 'the job runs', 10_000);
+      await until(() => asked > 0, 'the job runs', 30_000);
       expect(proxy.swallowed).to.equal(1);
       expect(await space.redis.hget(workKeys(space.namespace).request(id), 'attempts')).to.equal('1');
     } finally {
