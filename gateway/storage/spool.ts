@@ -1,6 +1,6 @@
 /** Holds results on disk between the engine and the bucket, for an upload must tell its length and may be repeated. */
 import { randomUUID } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
+import { createWriteStream, type WriteStream } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -69,10 +69,13 @@ export class Spool {
         yield chunk;
       }
     }.bind(this);
+    const file = createWriteStream(path, { flags: 'wx' });
     try {
-      await pipeline(source, count, createWriteStream(path, { flags: 'wx' }), { signal });
+      await pipeline(source, count, file, { signal });
       return { path, bytes, remove };
     } catch (error) {
+      // What is still being opened would be made after its removal.
+      await untilClosed(file);
       await remove();
       signal?.throwIfAborted();
       const { code } = error as NodeJS.ErrnoException;
@@ -80,3 +83,10 @@ export class Spool {
     }
   }
 }
+
+/** Of a stream that is destroyed. */
+const untilClosed = (file: WriteStream): Promise<void> =>
+  new Promise((resolve) => {
+    if (file.closed) resolve();
+    else file.once('close', resolve);
+  });

@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { expect } from 'chai';
 import { Spool } from '../../../gateway/storage/spool.ts';
 
@@ -35,6 +36,25 @@ describe('a result on its way is held on disk', () => {
     await first.remove();
     await (await tooMuch()).remove();
     expect(held()).to.equal(0);
+  });
+
+  it('and leaves nothing of what is given up before its file is there', async () => {
+    const before = { files: held(), used: spool.used };
+    const giveUp = async () => {
+      const end = new AbortController();
+      const source = new PassThrough().on('error', () => {});
+      const result = spool.hold(source, { mostBytes: MIB, signal: end.signal });
+      await new Promise<void>((resolve) => setImmediate(resolve));
+      end.abort(new Error('canceled'));
+      return result.catch((error) => error.message);
+    };
+    for (let round = 0; round < 300; round++) {
+      const outcomes = await Promise.all(Array.from({ length: 8 }, giveUp));
+      expect(new Set(outcomes)).to.deep.equal(new Set(['canceled']));
+    }
+    // Behind all that was still to be done on the disk.
+    await (await spool.hold(repeat(Buffer.alloc(1), 9), { mostBytes: MIB })).remove();
+    expect({ files: held(), used: spool.used }).to.deep.equal(before);
   });
 
   it('and leaves nothing where the source fails or the caller gives up', async () => {
