@@ -53,12 +53,16 @@ export class Uploader {
     const end = signal ? AbortSignal.any([late, signal]) : late;
     const agents = grant.isTenantHost ? this.#guarded : this.#own;
     let pauseMs = FIRST_PAUSE_MS;
+    let earlier: UploadError | undefined;
     for (;;) {
       const outcome = await tryOnce({ grant, file, agents, idleMs: this.#idleMs, signal: end });
       if (outcome.isDone) return;
       signal?.throwIfAborted();
       const failure = new UploadError(toUploadReason(outcome.reason), outcome.cause);
-      if (late.aborted || !outcome.mayRetry) throw failure;
+      // An attempt that the deadline cut off says less than one that the store ended.
+      if (late.aborted) throw earlier ?? failure;
+      if (!outcome.mayRetry) throw failure;
+      earlier = failure;
       // Half of it by chance, so that a store which comes back is not met by all at once.
       await wait(pauseMs * (0.5 + Math.random() / 2), undefined, { signal: end }).catch(() => {
         signal?.throwIfAborted();
