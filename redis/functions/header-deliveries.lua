@@ -75,12 +75,12 @@ local function is_counted(namespace, record)
 end
 
 -- Why nothing more of a delivery goes to its endpoint; nil while it may.
-local function refusal_of(namespace, record)
-  local endpoint, count = unpack(redis.call('HMGET', record, 'endpoint', 'count'))
-  if is_disabled(namespace, endpoint) then
+local function refusal_of(namespace, endpoint, count)
+  local known, disabled_at = unpack(redis.call('HMGET', endpoint_key(namespace, endpoint), 'known', 'disabled_at'))
+  if disabled_at then
     return 'the endpoint was disabled'
   end
-  if (count or '') ~= '' and current_count(namespace, endpoint) == '' then
+  if (count or '') ~= '' and not known then
     return 'the endpoint was deleted'
   end
   local published = redis.call('HGET', 'c:{' .. namespace .. '}:endpoints', endpoint)

@@ -44,11 +44,12 @@ end
 local function take(namespace, destination, id, now, lease)
   local record = delivery_key(namespace, 'delivery:', id)
   redis.call('ZREM', delivery_key(namespace, 'due:', destination), id)
-  local event, attempts, endpoint, test = unpack(redis.call('HMGET', record, 'event', 'attempts', 'endpoint', 'test'))
+  local event, attempts, endpoint, test, count =
+    unpack(redis.call('HMGET', record, 'event', 'attempts', 'endpoint', 'test', 'count'))
   if not event then
     return nil
   end
-  local refusal = test == '' and endpoint ~= '' and refusal_of(namespace, record)
+  local refusal = test == '' and endpoint ~= '' and refusal_of(namespace, endpoint, count)
   if refusal then
     if redis.call('HEXISTS', record, 'callback') == 0 then
       redis.call('HSET', record, 'code', '', 'error', refusal)
