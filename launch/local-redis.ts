@@ -1,26 +1,15 @@
-/** The Redis of `make run`: a real server on loopback, its data in .berth/redis. */
-import { mkdirSync } from 'node:fs';
+/** The Redis of `make run`: a real server on loopback, as the chart configures it, its data in .berth/redis. */
 import { resolve } from 'node:path';
-import { ensureProgram } from '../tools/system-package.ts';
+import { prepareRedis } from '../tools/redis-files.ts';
+import { ensureValkey } from '../tools/valkey.ts';
 import { type Child, startChild } from './child-process.ts';
-import { LOOPBACK } from './local-plan.ts';
+import { deriveRedisPasswords } from './local-plan.ts';
 
-export function startLocalRedis(port: number, folder: string): Child {
-  const program = ensureProgram('redis-server', 'redis-server');
-  mkdirSync(folder, { recursive: true });
-  const settings = {
-    bind: LOOPBACK,
-    port: String(port),
-    dir: resolve(folder),
-    appendonly: 'yes',
-    save: '',
-    'maxmemory-policy': 'noeviction',
-  };
-  const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
+export function startLocalRedis(port: number, folder: string, masterKey: string): Child {
   return startChild({
     name: 'redis',
-    command: program,
-    args,
+    command: ensureValkey(),
+    args: prepareRedis({ port, folder: resolve(folder), passwords: deriveRedisPasswords(masterKey) }),
     env: {},
     logPath: `${folder}/../logs/redis.log`,
   });

@@ -1,15 +1,19 @@
 /** Connections to a test's Redis, and the wait for what happens there. */
-import { connectRedis, type RedisConnection, type RedisSettings } from '../../redis/client.ts';
+import {
+  connectRedis,
+  type RedisClient,
+  type RedisConnection,
+  type RedisSettings,
+} from '../../redis/client.ts';
 import type { RedisServer } from './redis-server.ts';
 
-/** Connects as the administrator unless told otherwise, and waits until connected. */
+/** Connects as the operator unless told otherwise, and waits until connected. */
 export async function connectTo(
   server: RedisServer,
   settings: Partial<RedisSettings> = {},
   timeoutMs = 20_000,
 ): Promise<RedisConnection> {
-  const admin = { password: server.admin, name: 'test', role: 'operator' as const };
-  const connection = connectRedis({ url: server.url, ...admin, ...settings });
+  const connection = connectRedis({ url: server.url, name: 'test', role: 'operator', ...settings });
   try {
     await connection.untilUp(timeoutMs);
   } catch (error) {
@@ -38,3 +42,9 @@ export const rejection = (promise: Promise<unknown>): Promise<unknown> =>
     () => undefined,
     (error: unknown) => error,
   );
+
+/** Leaves Redis no more memory than it has in use. */
+export async function fillMemory(redis: RedisClient): Promise<void> {
+  const used = /^used_memory:(\d+)/m.exec(await redis.info('memory'))![1]!;
+  await redis.config('SET', 'maxmemory', String(Number(used) - 100_000));
+}

@@ -1,27 +1,29 @@
-/** A real redis-server on a free loopback port, with its files in a folder of its own. */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { createHash, randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+/** A real Redis on a free loopback port, as the chart configures it, with its files in a folder of its own. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { prepareRedis } from '../../tools/redis-files.ts';
+import { ensureValkey } from '../../tools/valkey.ts';
 import { findFreePort } from './child-program.ts';
 
 export interface RedisServerOptions {
-  /** More arguments of redis-server, such as ['--maxmemory', '4mb']. */
+  /** More arguments of the server, such as ['--maxmemory', '4mb']. */
   args?: string[];
-  /** Starts a Sentinel that watches this port's server as `mymaster`. */
-  watch?: number;
-  /** Keeps users in a file; the default user then has the password `admin`. */
-  aclFile?: boolean;
-  appendOnly?: boolean;
+  /** Starts a Sentinel that watches this server as `mymaster`. */
+  watch?: RedisServer;
+  /** Fills the server's folder before it starts for the first time. */
+  prepare?: (folder: string) => void;
+  /** In place of the default user's line, for tests of what goes wrong then. */
+  defaultUser?: string;
+  /** What it answered is on the disk: for tests that kill it. */
+  isStrict?: boolean;
 }
 
 export interface RedisServer {
-  /** Without credentials. */
+  /** With the operator's user and password, which may do everything. */
   readonly url: string;
   readonly port: number;
-  /** Password of the default user; undefined without `aclFile`. */
-  readonly admin: string | undefined;
   /** Ends the server and removes its files. */
   stop(): Promise<void>;
   /** SIGKILL; the files stay for `restart`. */
@@ -33,27 +35,39 @@ export interface RedisServer {
   resume(): void;
 }
 
+export const REDIS_PASSWORDS = { operator: 'of-the-operator', front: 'of-fronts', console: 'of-the-console' };
 const START_TIMEOUT_MS = 30_000;
-const OLDEST_VERSION = 7;
 
 export async function startRedis(options: RedisServerOptions = {}): Promise<RedisServer> {
-  ensureRedisServer();
   const folder = mkdtempSync(join(tmpdir(), 'berth-redis-'));
-  const admin = options.aclFile ? randomBytes(16).toString('hex') : undefined;
-  const args = options.watch
-    ? [writeSentinelFile(folder, options.watch), '--sentinel', '--bind', '127.0.0.1']
-    : ['--bind', '127.0.0.1', '--save', '', '--dir', folder, '--appendfsync', 'always'];
-  if (options.appendOnly) args.push('--appendonly', 'yes');
-  if (admin) args.push('--aclfile', writeAclFile(folder, admin));
-  args.push(...(options.args ?? []));
+  options.prepare?.(folder);
+  const list = (port: number): string[] =>
+    options.watch
+      ? [
+          writeSentinelFile(folder, options.watch),
+          '--sentinel',
+          '--bind',
+          '127.0.0.1',
+          '--port',
+          String(port),
+        ]
+      : [
+          ...prepareRedis({ port, folder, passwords: REDIS_PASSWORDS, isStrict: options.isStrict ?? false }),
+          ...(options.args ?? []),
+        ];
 
-  let { port, child } = await startOnFreePort(args);
+  const start = (port: number): Promise<ChildProcess> => {
+    const args = list(port);
+    if (options.defaultUser !== undefined) replaceDefaultUser(folder, options.defaultUser);
+    return spawnServer(args);
+  };
+  let { port, child } = await startOnFreePort(start);
   const killAtExit = () => child.kill('SIGKILL');
   process.once('exit', killAtExit);
+  const user = options.watch ? '' : `berth-operator:${REDIS_PASSWORDS.operator}@`;
   return {
-    url: `redis://127.0.0.1:${port}`,
+    url: `redis://${user}127.0.0.1:${port}`,
     port,
-    admin,
     stop: async () => {
       process.off('exit', killAtExit);
       await end(child, 'SIGTERM');
@@ -62,49 +76,52 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
     kill: () => end(child, 'SIGKILL'),
     restart: async () => {
       await end(child, 'SIGTERM');
-      child = await startOn(port, args);
+      child = await start(port);
     },
     pause: () => child.kill('SIGSTOP'),
     resume: () => child.kill('SIGCONT'),
   };
 }
 
-function writeAclFile(folder: string, password: string): string {
+function replaceDefaultUser(folder: string, line: string): void {
   const path = join(folder, 'users.acl');
-  const hash = createHash('sha256').update(password).digest('hex');
-  writeFileSync(path, `user default on #${hash} ~* &* +@all\n`);
-  return path;
+  writeFileSync(path, readFileSync(path, 'utf8').replace(/^user default .*$/m, line));
 }
 
-function writeSentinelFile(folder: string, port: number): string {
+function writeSentinelFile(folder: string, { port }: RedisServer): string {
   const path = join(folder, 'sentinel.conf');
-  writeFileSync(path, `dir ${folder}\nsentinel monitor mymaster 127.0.0.1 ${port} 1\n`);
+  const lines = [
+    `dir ${folder}`,
+    `sentinel monitor mymaster 127.0.0.1 ${port} 1`,
+    'sentinel auth-user mymaster berth-operator',
+    `sentinel auth-pass mymaster ${REDIS_PASSWORDS.operator}`,
+  ];
+  writeFileSync(path, `${lines.join('\n')}\n`);
   return path;
 }
 
 /** A free port may be taken between looking and listening, so this tries again. */
-async function startOnFreePort(args: string[]): Promise<{ port: number; child: ChildProcess }> {
+async function startOnFreePort(
+  start: (port: number) => Promise<ChildProcess>,
+): Promise<{ port: number; child: ChildProcess }> {
   for (let attempt = 1; ; attempt++) {
     const port = await findFreePort();
     try {
-      return { port, child: await startOn(port, args) };
+      return { port, child: await start(port) };
     } catch (error) {
       if (attempt === 3) throw error;
     }
   }
 }
 
-function startOn(port: number, args: string[]): Promise<ChildProcess> {
-  // The port comes last, since a configuration file must come first.
-  const child = spawn('redis-server', [...args, '--port', String(port)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+function spawnServer(args: string[]): Promise<ChildProcess> {
+  const child = spawn(ensureValkey(), args, { stdio: ['ignore', 'pipe', 'inherit'] });
   return new Promise((resolve, reject) => {
     let output = '';
     const fail = (why: string) => {
       clearTimeout(timer);
       child.kill('SIGKILL');
-      reject(new Error(`redis-server ${why}:\n${output}`));
+      reject(new Error(`Redis ${why}:\n${output}`));
     };
     const timer = setTimeout(fail, START_TIMEOUT_MS, 'did not start in time');
     child.once('exit', (code) => fail(`exited with ${code}`));
@@ -127,25 +144,4 @@ function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
     child.kill('SIGCONT');
     child.kill(signal);
   });
-}
-
-function ensureRedisServer(): void {
-  if (readVersion() === null && process.getuid?.() === 0) {
-    process.stderr.write('redis-server is missing; installing it with apt-get\n');
-    spawnSync('apt-get', ['install', '-y', '--no-install-recommends', 'redis-server'], { stdio: 'ignore' });
-  }
-  const version = readVersion();
-  if (version === null) {
-    throw new Error(
-      'redis-server is missing: run "apt-get install redis-server" (or your system’s equivalent)',
-    );
-  }
-  if (Number.parseInt(version, 10) < OLDEST_VERSION) {
-    throw new Error(`redis-server ${version} is too old: ${OLDEST_VERSION}.0 or newer is needed`);
-  }
-}
-
-function readVersion(): string | null {
-  const { stdout } = spawnSync('redis-server', ['--version'], { encoding: 'utf8' });
-  return /v=(\d+\.\d+\.\d+)/.exec(stdout ?? '')?.[1] ?? null;
 }

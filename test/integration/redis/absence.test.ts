@@ -11,8 +11,8 @@ import {
 import { libraryIsLoaded, loadLibrary } from '../../../redis/library.ts';
 import { publishApiKey, publishEpoch } from '../../../redis/publication.ts';
 import { readEpoch } from '../../../redis/published.ts';
-import { connectTo, rejection, until } from '../../support/redis-client.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { connectTo, fillMemory, rejection, until } from '../../support/redis-client.ts';
+import { REDIS_PASSWORDS, type RedisServer, startRedis } from '../../support/redis-server.ts';
 
 const SHA256 = 'a'.repeat(64);
 const REQUEST = { namespace: 'one', sha256: SHA256, counted: true };
@@ -42,7 +42,7 @@ describe('a Redis that goes away', () => {
   const isUp = () => connection.state === 'up';
 
   beforeEach(async () => {
-    server = await startRedis({ appendOnly: true });
+    server = await startRedis({ isStrict: true });
     connection = await connectTo(server, { commandTimeoutMs: TIMEOUT_MS });
     states.length = 0;
     connection.onStateChange((state) => states.push(state));
@@ -131,7 +131,7 @@ describe('a Redis that goes away', () => {
   });
 
   it('serves admissions on while memory is full', async () => {
-    await connection.redis.config('SET', 'maxmemory', '1');
+    await fillMemory(connection.redis);
     const refusal = await rejection(connection.redis.set(globalKeys.epoch, 'x'));
     expect(isRedisAway(refusal), String(refusal)).to.equal(true);
     expect((await call()).verdict).to.equal('ok');
@@ -140,14 +140,14 @@ describe('a Redis that goes away', () => {
 
   it('starts away, says why without the password, and connects once the server is there', async () => {
     await server.kill();
-    const late = connectRedis({ url: server.url, password: 'hunter2', name: 'late', role: 'front' });
+    const late = connectRedis({ url: server.url, name: 'late', role: 'front' });
     try {
       expect(late.state).to.equal('away');
       await expectAway([rejection(admit(late.redis, REQUEST))]);
       const error = String(await rejection(late.untilUp(200)));
       expect(error)
         .to.match(/ECONNREFUSED/)
-        .and.not.include('hunter2');
+        .and.not.include(REDIS_PASSWORDS.operator);
       await server.restart();
       await late.untilUp(5000);
       expect((await admit(late.redis, REQUEST)).verdict).to.equal('ok');

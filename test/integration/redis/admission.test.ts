@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { configKeys, workKeys } from '../../../contract/redis-keys.ts';
-import { type Admission, admit, settle, type Verdict } from '../../../redis/calls.ts';
+import { type Admission, admit, settle, uncount, type Verdict } from '../../../redis/calls.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
 import { publishApiKey, publishApiKeys, publishWorkspace } from '../../../redis/publication.ts';
@@ -39,6 +39,20 @@ describe('admission', () => {
   after(async () => {
     await connection?.close();
     await server?.stop();
+  });
+
+  it('takes a request out of its minute again, of another minute none', async () => {
+    const sha256 = await makeKey();
+    await count(sha256);
+    const { rpm } = await count(sha256);
+    expect(rpm.remaining).to.equal(1);
+    const question = { namespace, sha256, resetAt: rpm.resetAt };
+    expect(await uncount(connection.redis, question)).to.equal(true);
+    expect((await authenticate(sha256)).rpm.remaining).to.equal(2);
+    expect(await uncount(connection.redis, { ...question, resetAt: rpm.resetAt - 60 })).to.equal(false);
+    expect(await uncount(connection.redis, question)).to.equal(true);
+    expect(await uncount(connection.redis, question), 'nothing is left').to.equal(false);
+    expect((await authenticate(sha256)).rpm.remaining).to.equal(3);
   });
 
   const verdicts: [string, Partial<typeof published>, { counted: Verdict; uncounted: Verdict }][] = [

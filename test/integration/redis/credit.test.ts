@@ -21,7 +21,7 @@ describe('the charge of a workspace', () => {
   const grant = (creditMicros: number | null) => publishWorkspace(admin.redis, namespace, { creditMicros });
 
   before(async () => {
-    server = await startRedis({ aclFile: true });
+    server = await startRedis();
     admin = await connectTo(server);
     await loadLibrary(admin.redis);
     const user = { namespace, username: 'ws:one', password: 'secret' };

@@ -1,8 +1,14 @@
 import { expect } from 'chai';
+import { globalKeys } from '../../../contract/redis-keys.ts';
+import { keepsFunctionWrites } from '../../../redis/canary.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { readServerHealth } from '../../../redis/durability.ts';
+import { loadLibrary } from '../../../redis/library.ts';
+import { submitRequest } from '../../../redis/request-calls.ts';
+import { readRequest } from '../../../redis/request-record.ts';
 import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { publishMedia, submissionOf } from '../../support/request-fixture.ts';
 
 describe('durability', () => {
   let server: RedisServer;
@@ -11,9 +17,9 @@ describe('durability', () => {
   let forgetful: RedisConnection;
 
   before(async () => {
-    server = await startRedis({ appendOnly: true });
+    server = await startRedis({ isStrict: true });
     admin = await connectTo(server);
-    forgetfulServer = await startRedis();
+    forgetfulServer = await startRedis({ args: ['--appendonly', 'no'] });
     forgetful = await connectTo(forgetfulServer);
   });
   after(async () => {
@@ -35,5 +41,69 @@ describe('durability', () => {
     const { redis } = forgetful;
     expect(await readServerHealth(redis)).to.match(/keeps nothing/);
     expect(await readServerHealth(redis, { allowLoss: true })).to.equal(null);
+  });
+
+  describe('of a server that drops what functions wrote when it loads its file', () => {
+    let amnesiac: RedisServer;
+    let operator: RedisConnection;
+    const check = () => readServerHealth(operator.redis);
+    async function restart(): Promise<void> {
+      await amnesiac.restart();
+      await operator.untilUp(20_000);
+    }
+
+    before(async () => {
+      amnesiac = await startRedis({ isStrict: true });
+      operator = await connectTo(amnesiac);
+      await loadLibrary(operator.redis);
+    });
+    after(async () => {
+      await operator?.close();
+      await amnesiac?.stop();
+    });
+
+    it('is refused by its default user, before anything is lost', async () => {
+      expect(await check()).to.equal(null);
+      await restart();
+      expect(await check()).to.equal(null);
+      await operator.redis.acl('SETUSER', 'default', 'resetkeys', '-@all');
+      expect(await check()).to.match(/default user lacks rights/);
+      expect(await readServerHealth(operator.redis, { allowLoss: true })).to.equal(null);
+    });
+
+    it('is found out after a restart whatever its settings say, and until a restart that keeps all', async () => {
+      // What is replayed since the last rewrite is what is lost.
+      await operator.redis.acl('SETUSER', 'default', 'reset', 'off', '~*', '+@all');
+      expect(await check()).to.equal(null);
+      await operator.redis.hset(globalKeys.canary, 'first', '0');
+      expect(await check()).to.match(/dropped what functions had written when it last started/);
+      expect(await check()).to.match(/dropped what functions had written when it last started/);
+      await restart();
+      expect(await check()).to.equal(null);
+      expect(await check()).to.equal(null);
+    });
+
+    // Redis drops them, Valkey 9.1 does not.
+    it('is found out exactly where it has dropped a request', async () => {
+      const plain = await startRedis({ isStrict: true, defaultUser: 'user default off' });
+      const { redis, ...connection } = await connectTo(plain);
+      try {
+        await loadLibrary(redis);
+        const place = { namespace: 'one', deployment: 'film' };
+        await publishMedia(redis, { namespace: 'one', name: 'film' });
+        const submission = submissionOf(place);
+        expect(await submitRequest(redis, submission)).to.include({ verdict: 'accepted' });
+        expect(await keepsFunctionWrites(redis, 'first')).to.equal(true);
+        await plain.restart();
+        await connection.untilUp(20_000);
+        const isKept = (await readRequest(redis, 'one', submission.id)) !== null;
+        expect(await keepsFunctionWrites(redis, 'second')).to.equal(isKept);
+        expect(await keepsFunctionWrites(redis, 'second')).to.equal(isKept);
+        expect(await keepsFunctionWrites(redis, 'third')).to.equal(true);
+      } finally {
+        await connection.close();
+        await plain.stop();
+      }
+    });
   });
 });

@@ -20,6 +20,7 @@ describe('heartbeats', () => {
     ready: true,
     draining: false,
     version: '0.1.0',
+    every: 1_000,
   });
   const beat = (pod: string) => heartbeat(connection.redis, { ...replica, heartbeat: word(pod) });
   const read = () => readHeartbeats(connection.redis, replica.namespace, replica.name);
@@ -47,16 +48,59 @@ describe('heartbeats', () => {
     expect(await read()).to.have.deep.members(all);
   });
 
-  it('drops replicas that were silent for 10 s', async () => {
+  it('drops replicas that were silent for 10 s, or for four of their own intervals', async () => {
     const [seconds] = await connection.redis.time();
-    const age = (ms: number) => JSON.stringify({ ...word('x'), at: Number(seconds) * 1000 - ms });
-    await connection.redis.hset(workKeys('one').heartbeats('chat'), { dead: age(12_000), quiet: age(7_000) });
-    expect((await read()).length, 'a reader passes over the dead one').to.equal(1);
-    expect(await beat('a')).to.have.length(2);
+    const put = (pod: string, every: number, ms: number) =>
+      connection.redis.hset(workKeys('one').heartbeats('chat'), {
+        [pod]: JSON.stringify({ ...word(pod), every }),
+        [`@${pod}`]: String(Number(seconds) * 1000 - ms),
+      });
+    await put('dead', 1_000, 12_000);
+    await put('quiet', 1_000, 7_000);
+    await put('idle', 6_000, 20_000);
+    await put('gone', 6_000, 26_000);
+    await put('boaster', 10_000_000, 62_000);
+    expect(podsOf(await read()), 'a reader passes over the dead ones').to.deep.equal(['idle', 'quiet']);
+    expect(podsOf(await beat('a'))).to.deep.equal(['a', 'idle', 'quiet']);
     expect((await connection.redis.hkeys(workKeys('one').heartbeats('chat'))).sort()).to.deep.equal([
-      'a',
-      'quiet',
+      ...['@a', '@idle', '@quiet'],
+      ...['a', 'idle', 'quiet'],
     ]);
+  });
+
+  it('passes over what no replica wrote, and begins anew where there is too much of it', async () => {
+    const key = workKeys('one').heartbeats('chat');
+    await connection.redis.hset(key, { long: 'x'.repeat(2_000), '@long': String(Date.now()), '@alone': '1' });
+    expect(podsOf(await beat('a'))).to.deep.equal(['a']);
+    expect((await connection.redis.hkeys(key)).sort()).to.deep.equal(['@a', 'a']);
+    await connection.redis.hset(
+      key,
+      Object.fromEntries(Array.from({ length: 30_000 }, (_, i) => [`f${i}`, '{}'])),
+    );
+    expect(podsOf(await beat('b'))).to.deep.equal(['b']);
+    expect(podsOf(await beat('a'))).to.deep.equal(['a', 'b']);
+    expect(await connection.redis.hlen(key)).to.equal(4);
+  });
+
+  it('of 3,000 idle replicas put less than 5 GB a day into the append-only file', async () => {
+    const name = 'an-ordinary-deployment';
+    const pods = Array.from({ length: 30 }, (_, index) => `${name}-7d9f8b6c5d-abc${index}`);
+    const say = async () => {
+      for (const pod of pods)
+        await heartbeat(connection.redis, {
+          namespace: 'an-ordinary-namespace',
+          name,
+          heartbeat: { ...word(pod), inflight: 0, every: 8_000 },
+        });
+    };
+    const readBytes = async (): Promise<number> =>
+      Number(/aof_current_size:(\d+)/.exec(await connection.redis.info('persistence'))![1]);
+    await say();
+    const before = await readBytes();
+    for (let round = 0; round < 10; round++) await say();
+    const bytes = ((await readBytes()) - before) / (10 * pods.length);
+    expect(bytes).to.be.within(40, 160);
+    expect((bytes * 3_000 * 86_400) / 8 / 1e9).to.be.below(5);
   });
 
   it('removes a replica that leaves, and another deployment’s stay', async () => {
@@ -69,6 +113,6 @@ describe('heartbeats', () => {
 
   it('lets the registry of a deployment that is gone expire', async () => {
     await beat('a');
-    expect(await connection.redis.ttl(workKeys('one').heartbeats('chat'))).to.be.within(50, 60);
+    expect(await connection.redis.ttl(workKeys('one').heartbeats('chat'))).to.be.within(60, 180);
   });
 });

@@ -305,6 +305,15 @@ describe('publication', () => {
     const { maxQueued, recordRetentionMs, videoTimeoutMs } = CONFIG.limits;
     await publication.publishDeployment(redis, CONFIG);
     expect(await read()).to.deep.equal({ chat: `${maxQueued} ${recordRetentionMs} ${videoTimeoutMs} 7` });
+    await publication.publishDeployment(redis, {
+      ...CONFIG,
+      kind: 'Image',
+      limits: { ...CONFIG.limits, imageJobTimeoutMs: 60_000 },
+    });
+    expect(await read(), 'of images').to.deep.equal({
+      chat: `${maxQueued} ${recordRetentionMs} 60000 7`,
+    });
+    await publication.publishDeployment(redis, CONFIG);
     await redis.del(configKeys('one').limits);
     expect(await publication.publishDeployment(redis, CONFIG), 'they were missing').to.equal(true);
     await publication.publishDeployment(redis, { ...CONFIG, deleting: true });

@@ -47,7 +47,7 @@ describe('requests while workers and Redis crash', function () {
   }
 
   before(async () => {
-    server = await startRedis({ appendOnly: true });
+    server = await startRedis({ isStrict: true });
     const redis = await connect();
     await loadLibrary(redis);
     await publishMedia(redis, { namespace, name: deployment });

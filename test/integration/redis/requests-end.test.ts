@@ -140,6 +140,20 @@ describe('the end of a request', () => {
         await removeEvents(space.redis, space.namespace, [event!.id]);
       }
     });
+
+    it('ends a request of a hundred images whose links alone are larger than an event', async () => {
+      const id = await submit();
+      const keys = Array.from({ length: 100 }, (_, i) => `${'p'.repeat(200)}/${id}/${i}.png`);
+      const outcome = {
+        ...success(keys.map((key) => ({ object: object(key), removeInMs: 60_000 }))),
+        output: outputOf(...keys),
+        payload: { data: keys.map((key) => ({ url: 'x'.repeat(2_000), object_key: key })) },
+      };
+      expect(await finishRequest(space.redis, (await claim())!.claim, outcome)).to.equal('done');
+      expect((await read(id)).output?.keys).to.deep.equal(keys);
+      const [event] = await events();
+      expect(JSON.parse(event!.body).data.result_payload).to.deep.equal({ _truncated: true });
+    });
   });
 
   describe('stored objects', () => {

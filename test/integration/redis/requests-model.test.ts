@@ -25,7 +25,7 @@ describe('requests and a model of them', () => {
   let admin: RedisConnection;
 
   before(async () => {
-    server = await startRedis({ aclFile: true });
+    server = await startRedis();
     admin = await connectTo(server);
     await loadLibrary(admin.redis);
   });

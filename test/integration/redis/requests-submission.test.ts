@@ -13,7 +13,7 @@ import {
 } from '../../../redis/request-calls.ts';
 import { countWaiting, findSubmission, listRequests, readRequest } from '../../../redis/request-record.ts';
 import { useMediaWorkspace } from '../../support/media-workspace.ts';
-import { connectTo, rejection, until } from '../../support/redis-client.ts';
+import { connectTo, fillMemory, rejection, until } from '../../support/redis-client.ts';
 import { startRedis } from '../../support/redis-server.ts';
 import {
   failure,
@@ -79,7 +79,7 @@ describe('submission of a request', () => {
     expect(await submit({ idempotency })).to.include({ verdict: 'duplicate', id, status: 'running' });
     await finishRequest(space.redis, job.claim, failure());
     expect(await submit({ idempotency })).to.include({ verdict: 'duplicate', id, status: 'failed' });
-    expect((await findSubmission(space.redis, space.namespace, idempotency))?.id).to.equal(id);
+    expect((await findSubmission(space.redis, space.namespace, idempotency))?.record.id).to.equal(id);
     expect(
       await listRequests(space.redis, { namespace: space.namespace, deployment, limit: 10 }),
     ).to.have.length(1);
@@ -242,7 +242,7 @@ describe('submission of a request', () => {
       await loadLibrary(admin.redis);
       await publishMedia(admin.redis, { namespace: space.namespace, name: deployment });
       await submitRequest(admin.redis, submissionOf({ namespace: space.namespace, deployment }));
-      await admin.redis.config('SET', 'maxmemory', '1');
+      await fillMemory(admin.redis);
       const error = await rejection(
         submitRequest(admin.redis, submissionOf({ namespace: space.namespace, deployment })),
       );

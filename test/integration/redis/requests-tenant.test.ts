@@ -21,7 +21,7 @@ describe('requests and another workspace’s Redis user', () => {
   const other = workKeys('two');
 
   before(async () => {
-    server = await startRedis({ aclFile: true });
+    server = await startRedis();
     admin = await connectTo(server);
     await loadLibrary(admin.redis);
     for (const namespace of ['one', 'two']) await publishMedia(admin.redis, { namespace, name: deployment });

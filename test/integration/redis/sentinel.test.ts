@@ -1,6 +1,6 @@
 import type { RedisConnection } from '../../../redis/client.ts';
 import { connectTo, until } from '../../support/redis-client.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { REDIS_PASSWORDS, type RedisServer, startRedis } from '../../support/redis-server.ts';
 
 describe('a Redis behind Sentinel', () => {
   const started: { stop(): Promise<void> }[] = [];
@@ -20,14 +20,17 @@ describe('a Redis behind Sentinel', () => {
 
   before(async () => {
     // Without these a replica is copied to after 5 s, and a server with replicas waits for them before it ends.
-    const args = ['--repl-diskless-sync-delay', '0', '--shutdown-timeout', '0'];
+    const args = [
+      ...['--repl-diskless-sync-delay', '0', '--shutdown-timeout', '0'],
+      ...['--masteruser', 'berth-operator', '--masterauth', REDIS_PASSWORDS.operator],
+    ];
     const master = await start({ args });
     replica = await start({ args: [...args, '--replicaof', '127.0.0.1', String(master.port)] });
     const watched = await connect(master);
     const inStep = async () => (await watched.redis.info('replication')).includes('state=online');
     // Sentinel looks for replicas when it starts and then every 10 s only.
     await until(inStep, 'the replica is in step');
-    sentinel = await start({ watch: master.port });
+    sentinel = await start({ watch: master });
   });
   after(async () => {
     for (const server of started) await server.stop();
@@ -35,7 +38,7 @@ describe('a Redis behind Sentinel', () => {
 
   it('is found by its master’s name and followed through a failover', async function () {
     this.timeout(300_000);
-    const url = `redis+sentinel://127.0.0.1:${sentinel.port}/mymaster`;
+    const url = `redis+sentinel://berth-operator:${REDIS_PASSWORDS.operator}@127.0.0.1:${sentinel.port}/mymaster`;
     const [connection, promoted, control] = await Promise.all([
       connect(sentinel, url),
       connect(replica),

@@ -21,7 +21,7 @@ describe('a workspace’s Redis user', () => {
     connectTo(server, { username: user.username, password, role: 'sidecar' });
 
   before(async () => {
-    server = await startRedis({ aclFile: true });
+    server = await startRedis();
     admin = await connectTo(server);
     await loadLibrary(admin.redis);
     for (const namespace of ['one', 'two']) {
@@ -45,7 +45,7 @@ describe('a workspace’s Redis user', () => {
     expect((await admit(tenant.redis, { ...key, counted: true })).verdict).to.equal('ok');
     expect((await admit(tenant.redis, { ...key, counted: false })).verdict).to.equal('ok');
     expect(await settle(tenant.redis, { ...key, tokens: 1, micros: 1, token: 't' })).to.equal(true);
-    const heartbeats = { ...replica, heartbeat: { ...word, draining: false, version: '1' } };
+    const heartbeats = { ...replica, heartbeat: { ...word, draining: false, version: '1', every: 1_000 } };
     expect(await heartbeat(tenant.redis, heartbeats)).to.have.length(1);
     await leave(tenant.redis, { ...replica, pod: 'p' });
     expect(await readDeployment(tenant.redis, 'one', 'chat')).to.equal(null);

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { createLog } from '../../../gateway/log.ts';
 import { UsageMeter } from '../../../gateway/usage.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
+import { findBucket } from '../../../redis/latency-buckets.ts';
 import { loadLibrary } from '../../../redis/library.ts';
 import { addUsage, readUsage, type UsageSums } from '../../../redis/usage.ts';
 import { ensureWorkspaceUser } from '../../../redis/users.ts';
@@ -36,7 +37,9 @@ describe('usage', () => {
   const add = (deployment: string, at: number, sums: Parameters<typeof Object.entries>[0]) =>
     addUsage(tenant.redis, { namespace, deployment, at, sums: new Map(Object.entries(sums)) as UsageSums });
   const read = (deployments: string[], from: number, to: number, stepSeconds: number) =>
-    readUsage(admin.redis, { namespace, deployments, from, to, stepSeconds });
+    readUsage(admin.redis, { namespace, deployments, from, to, stepSeconds }).then(({ steps }) => steps);
+  const readTotal = async (deployments: string[], to: number, stepSeconds: number) =>
+    (await readUsage(admin.redis, { namespace, deployments, from: NOON, to, stepSeconds })).total;
 
   it('is added up by minute, with nothing where nothing was', async () => {
     await add('chat', NOON + 5_000, { requests: 2, inputTokens: 10 });
@@ -48,7 +51,7 @@ describe('usage', () => {
       [MINUTE, 0],
       [2 * MINUTE, 4],
     ]);
-    expect(steps[0]).to.include({ inputTokens: 10, serverErrors: 1, p50Ms: null, queued: 0 });
+    expect(steps[0]).to.include({ inputTokens: 10, serverErrors: 1, p50Ms: null, queuePeak: 0 });
   });
 
   it('is added up by longer steps, over the ends of hours and days, and over deployments', async () => {
@@ -64,11 +67,30 @@ describe('usage', () => {
     expect(await requests(midnight - 240 * MINUTE, midnight + 60 * MINUTE, 14_400)).to.deep.equal([1, 5]);
   });
 
-  it('tells the average of each deployment’s queue, and together their sum', async () => {
-    await add('image', NOON, { queueLooks: 2, queueSeen: 6 });
-    await add('video', NOON, { queueLooks: 1, queueSeen: 4 });
-    expect((await read(['image'], NOON, NOON + MINUTE, 60))[0]!.queued).to.equal(3);
-    expect((await read(['image', 'video', 'chat'], NOON, NOON + MINUTE, 60))[0]!.queued).to.equal(7);
+  it('tells the longest queue of any deployment, in any resolution', async () => {
+    for (const queuePeak of [2, 6, 1]) await add('image', NOON, { queuePeak });
+    await add('image', NOON + MINUTE, { queuePeak: 3 });
+    await add('video', NOON, { queuePeak: 4 });
+    const peaks = (await read(['image', 'video'], NOON, NOON + 2 * MINUTE, 60)).map(
+      ({ queuePeak }) => queuePeak,
+    );
+    expect(peaks).to.deep.equal([6, 3]);
+    expect((await readTotal(['video', 'chat'], NOON + MINUTE, 60)).queuePeak).to.equal(4);
+    expect((await readTotal(['image', 'video'], NOON + 60 * MINUTE, 3_600)).queuePeak).to.equal(6);
+  });
+
+  it('tells the same quantiles of the same requests, whatever the steps', async () => {
+    // 95 quick ones in one minute, 5 slow ones alone in another.
+    const quick = findBucket(80);
+    const slow = findBucket(9_000);
+    await addUsage(tenant.redis, { namespace, deployment: 'chat', at: NOON, sums: new Map([[quick, 96]]) });
+    const at = NOON + 10 * MINUTE;
+    await addUsage(tenant.redis, { namespace, deployment: 'chat', at, sums: new Map([[slow, 4]]) });
+    const byMinute = await readTotal(['chat'], NOON + 60 * MINUTE, 60);
+    const byHour = await readTotal(['chat'], NOON + 60 * MINUTE, 3_600);
+    expect(byMinute.p95Ms).to.be.within(50, 100).and.to.equal(byHour.p95Ms);
+    const steps = await read(['chat'], NOON, NOON + 60 * MINUTE, 60);
+    expect(Math.max(...steps.map(({ p95Ms }) => p95Ms ?? 0))).to.be.above(5_000);
   });
 
   it('ends: minutes after a day, hours after a month', async () => {
@@ -92,7 +114,7 @@ describe('usage', () => {
     const now = Date.now();
     const steps = await read(['video'], now - MINUTE, now + MINUTE, 60);
     const [step] = steps.filter(({ requests }) => requests > 0);
-    expect(step).to.include({ requests: 5, clientErrors: 1, rateLimited: 1, serverErrors: 1, queued: 2 });
+    expect(step).to.include({ requests: 5, clientErrors: 1, rateLimited: 1, serverErrors: 1, queuePeak: 2 });
     expect(step!.p50Ms).to.equal(75);
   });
 
@@ -103,6 +125,7 @@ describe('usage', () => {
     await meter.flush();
     await server.restart();
     await admin.untilUp(5_000);
+    await loadLibrary(admin.redis);
     await meter.close();
     const now = Date.now();
     const steps = await read(['late'], now - MINUTE, now + MINUTE, 60);

@@ -1,0 +1,105 @@
+import { connect, type Socket } from 'node:net';
+import { expect } from 'chai';
+import { workKeys } from '../../../contract/redis-keys.ts';
+import type { RedisConnection } from '../../../redis/client.ts';
+import { ensureWorkspaceUser } from '../../../redis/users.ts';
+import { connectTo, rejection, until } from '../../support/redis-client.ts';
+import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+
+const VALUE_BYTES = 1000 * 1000;
+const MAX_MEMORY = 400 * 1024 * 1024;
+const user = { namespace: 'evil', username: 'ws:evil', password: 'known' };
+const key = workKeys('evil').credit;
+
+/** With the chart's configuration and its default `maxmemory`. */
+describe('a Redis client that does not read its answers', () => {
+  let server: RedisServer;
+  let admin: RedisConnection;
+  let victim: RedisConnection;
+  const sockets: Socket[] = [];
+
+  before(async () => {
+    server = await startRedis();
+    admin = await connectTo(server, { commandTimeoutMs: 20_000 });
+    await ensureWorkspaceUser(admin.redis, user);
+    await ensureWorkspaceUser(admin.redis, { ...user, namespace: 'victim', username: 'ws:victim' });
+    const account = { username: 'ws:victim', password: user.password, role: 'sidecar' } as const;
+    victim = await connectTo(server, { ...account, commandTimeoutMs: 20_000 });
+    await admin.redis.set(key, 'x'.repeat(VALUE_BYTES));
+  });
+  after(async () => {
+    for (const socket of sockets) socket.destroy();
+    await victim?.close();
+    await admin?.close();
+    await server?.stop();
+  });
+
+  function attack(gets: number): Socket {
+    const socket = connect(server.port, '127.0.0.1').on('error', () => {});
+    sockets.push(socket);
+    socket.pause();
+    socket.write(`AUTH ${user.username} ${user.password}\r\n${`GET ${key}\r\n`.repeat(gets)}`);
+    return socket;
+  }
+  const readMemory = async (): Promise<number> =>
+    Number(/\bused_memory:(\d+)/.exec(await admin.redis.info('memory'))![1]);
+  const countAttackers = async (): Promise<number> =>
+    String(await admin.redis.client('LIST')).split('user=ws:evil').length - 1;
+
+  for (const [what, connections, gets] of [
+    ['many at once', 1, 800],
+    ['a few on each of many connections', 24, 20],
+  ] as const)
+    it(`is cut off before it fills the memory that others write to: ${what}`, async () => {
+      for (let index = 0; index < connections; index++) attack(gets);
+      let most = 0;
+      let refused: unknown;
+      const isOver = async () => {
+        refused ??= await rejection(victim.redis.set(workKeys('victim').credit, '1'));
+        most = Math.max(most, await readMemory());
+        return (await readMemory()) < MAX_MEMORY / 2 && (await countAttackers()) < connections;
+      };
+      await until(isOver, 'the attackers are cut off', 30_000);
+      expect(refused).to.equal(undefined);
+      expect(most).to.be.below(MAX_MEMORY);
+      expect(await rejection(victim.redis.set(workKeys('victim').credit, '2'))).to.equal(undefined);
+    });
+
+  it('keeps Berth’s own connections that have nothing to say', async () => {
+    const impatient = await startRedis({ args: ['--timeout', '1'] });
+    const silent = await connectTo(impatient, { pingMs: 600_000 });
+    const own = await connectTo(impatient, { pingMs: 200 });
+    const states: string[] = [];
+    own.onStateChange((state) => states.push(state));
+    try {
+      await until(() => silent.state === 'away', 'the silent one is cut');
+      expect(states).to.deep.equal([]);
+    } finally {
+      await Promise.all([silent.close(), own.close()]);
+      await impatient.stop();
+    }
+  });
+
+  it('does not keep connections that nobody uses, and keeps those that listen', async () => {
+    const settings = (await admin.redis.config('GET', 'timeout')) as string[];
+    expect(Number(settings[1])).to.be.within(60, 600);
+    await admin.redis.config('SET', 'timeout', '1');
+    const idle = connect(server.port, '127.0.0.1');
+    sockets.push(idle);
+    let isClosed = false;
+    idle.once('close', () => {
+      isClosed = true;
+    });
+    idle.resume();
+    const listener = await connectTo(server, { name: 'listener' });
+    try {
+      await listener.redis.subscribe('n:{victim}');
+      // Whoever says something stays.
+      await until(async () => (await admin.redis.ping()) === 'PONG' && isClosed, 'the idle one is cut off');
+      expect(listener.state).to.equal('up');
+      expect(await admin.redis.publish('n:{victim}', 'x')).to.equal(1);
+    } finally {
+      await listener.close();
+    }
+  });
+});
