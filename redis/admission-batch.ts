@@ -6,6 +6,8 @@ export interface AdmissionQuestion {
   namespace: string;
   sha256: string;
   counted: boolean;
+  /** Right before it is sent. */
+  onSend?: () => void;
 }
 
 interface Waiting {
@@ -51,6 +53,7 @@ function send(redis: RedisClient, namespace: string, batch: Waiting[]): void {
   for (const { question } of batch) args.push(rpm(question.sha256));
   args.push(namespace);
   for (const { question } of batch) args.push(question.sha256, question.counted ? '1' : '0');
+  for (const { question } of batch) question.onSend?.();
   sendNow(redis, 'fcall', args).then(
     (answers) => {
       for (const [index, waiting] of batch.entries()) settle(waiting, (answers as string[])[index]!);

@@ -1,7 +1,8 @@
 /** Typed calls of the functions library; all are safe to repeat after a time-out. */
 import { FUNCTIONS, type Heartbeat, workKeys } from '../contract/redis-keys.ts';
 import { admitTogether } from './admission-batch.ts';
-import type { RedisClient } from './client.ts';
+import { type RedisClient, sendNow } from './client.ts';
+import { readCounter } from './counters.ts';
 
 export const VERDICTS = ['ok', 'unknown_key', 'disabled', 'expired', 'credit', 'tpd', 'rpm'] as const;
 export type Verdict = (typeof VERDICTS)[number];
@@ -29,6 +30,8 @@ export interface AdmissionRequest {
   sha256: string;
   /** True: also check credit, TPD and RPM, and count the request. False: authenticate only. */
   counted: boolean;
+  /** Right before it is sent: what was sent before it Redis knows by then. */
+  onSend?: () => void;
 }
 
 /** Authenticates a key and, if asked, counts one request (contract: Authentication, Limits). */
@@ -46,6 +49,14 @@ export async function admit(redis: RedisClient, request: AdmissionRequest): Prom
   };
 }
 
+/** Takes a request that was counted out of its minute; false where that minute is over. `resetAt`: as told with it. */
+export async function uncount(
+  redis: RedisClient,
+  { namespace, sha256, resetAt }: { namespace: string; sha256: string; resetAt: number },
+): Promise<boolean> {
+  return (await redis.fcall(FUNCTIONS.uncount, 1, workKeys(namespace).rpm(sha256), resetAt)) === 1;
+}
+
 export interface Settlement {
   namespace: string;
   sha256: string;
@@ -61,15 +72,10 @@ export interface Settlement {
 export async function settle(redis: RedisClient, settlement: Settlement): Promise<boolean> {
   const { namespace, sha256, tokens, micros, token } = settlement;
   const keys = workKeys(namespace);
-  const counted = await redis.fcall(
-    FUNCTIONS.settle,
-    1,
-    keys.settled(token),
-    namespace,
-    sha256,
-    Math.round(tokens),
-    Math.round(micros),
-  );
+  const amounts = [String(Math.round(tokens)), String(Math.round(micros))];
+  // Not at the end of the turn: an admission that is sent later is answered later.
+  const args = [FUNCTIONS.settle, '1', keys.settled(token), namespace, sha256, ...amounts];
+  const counted = await sendNow(redis, 'fcall', args);
   return counted === 1;
 }
 
@@ -96,8 +102,28 @@ export async function leave(
   await redis.fcall(FUNCTIONS.leave, 1, workKeys(replica.namespace).heartbeats(replica.name), replica.pod);
 }
 
-/** Older heartbeats count as gone; the function drops them by the same age. */
-export const HEARTBEAT_MAX_AGE_MS = 10_000;
+const isHeartbeat = (value: unknown): value is Heartbeat => {
+  const beat = value as Partial<Heartbeat> | null;
+  return (
+    typeof beat === 'object' &&
+    beat !== null &&
+    [beat.pod, beat.address, beat.version].every((text) => typeof text === 'string') &&
+    [beat.port, beat.inflight, beat.limit ?? 0, beat.every, beat.at].every(
+      (number) => typeof number === 'number',
+    ) &&
+    [beat.ready, beat.draining].every((flag) => typeof flag === 'boolean')
+  );
+};
+
+/** null for what no replica wrote. */
+function decodeHeartbeat(text: string): Heartbeat | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isHeartbeat(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
 
 /** The live heartbeats of a deployment, for who has none of his own: the front, the autoscaler. */
 export async function readHeartbeats(
@@ -105,15 +131,12 @@ export async function readHeartbeats(
   namespace: string,
   name: string,
 ): Promise<Heartbeat[]> {
-  const [time, entries] = await Promise.all([
-    redis.time(),
-    redis.hvals(workKeys(namespace).heartbeats(name)),
-  ]);
-  const oldest = Number(time[0]) * 1000 - HEARTBEAT_MAX_AGE_MS;
-  return entries.map((entry) => JSON.parse(entry) as Heartbeat).filter(({ at }) => at > oldest);
+  const key = workKeys(namespace).heartbeats(name);
+  const entries = (await redis.fcall(FUNCTIONS.heartbeats, 1, key)) as string[];
+  return entries.flatMap((entry) => decodeHeartbeat(entry) ?? []);
 }
 
 /** Millionths that a workspace has spent so far. */
 export async function readSpentMicros(redis: RedisClient, namespace: string): Promise<number> {
-  return Number((await redis.get(workKeys(namespace).credit)) ?? 0);
+  return readCounter(redis, workKeys(namespace).credit);
 }

@@ -1,6 +1,7 @@
 /** The owner of ioredis: connections that fail at once while Redis is away and come back by themselves. */
 import { Command, Redis, type RedisOptions } from 'ioredis';
 import { parseRedisAddress } from './address.ts';
+import { createFloodGauge, FLOOD_LIMITS, type FloodLimits } from './flood.ts';
 
 /** What every function of this folder takes; other folders name the type, never ioredis. */
 export type RedisClient = Redis;
@@ -21,6 +22,8 @@ export interface RedisSettings {
   role: RedisRole;
   /** The longest that a command waits for its answer; 1000. */
   commandTimeoutMs?: number;
+  /** How often the connection says something whatever happens, since Redis cuts idle ones; 30 s. */
+  pingMs?: number;
 }
 
 export interface RedisConnection {
@@ -36,6 +39,8 @@ export interface RedisConnection {
 const COMMAND_TIMEOUT_MS = 1000;
 const CONNECT_TIMEOUT_MS = 2000;
 const MAX_RECONNECT_MS = 1000;
+/** Far below the idle time of the bundled Redis and of load balancers. */
+const PING_MS = 30_000;
 
 /** Sends a command at once, where others wait for the end of the turn to share a write. */
 export const sendNow = (redis: RedisClient, name: string, args: string[]): Promise<unknown> =>
@@ -60,6 +65,10 @@ export function connectRedis(settings: RedisSettings): RedisConnection {
     change('up');
   });
   redis.on('close', () => change('away'));
+  const ping = setInterval(() => {
+    if (redis.status === 'ready') redis.ping().catch(() => {});
+  }, settings.pingMs ?? PING_MS);
+  ping.unref();
 
   const onStateChange: RedisConnection['onStateChange'] = (listener) => {
     listeners.add(listener);
@@ -86,6 +95,7 @@ export function connectRedis(settings: RedisSettings): RedisConnection {
         }, timeoutMs);
       }),
     close: async () => {
+      clearInterval(ping);
       if (redis.status === 'ready') await redis.quit().catch(() => {});
       redis.disconnect();
     },
@@ -106,17 +116,50 @@ export interface SubscriptionListener {
 const SUBSCRIBER_PING_MS = 5000;
 const RESUBSCRIBE_MS = 1000;
 
-/** Listens on channels (patterns with `*`) over a connection of its own, again after every reconnect. */
+/**
+ * Listens on channels (patterns with `*`), again after every reconnect, and after a pause where it was flooded: over a
+ * connection of its own where settings are given, else over one that sends commands, too, which RESP3 allows.
+ */
 export function subscribe(
-  settings: RedisSettings,
+  place: RedisSettings | RedisConnection,
   channels: readonly string[],
   listener: SubscriptionListener,
+  limits: FloodLimits = FLOOD_LIMITS,
 ): Subscription {
-  const connection = connectRedis({ ...settings, name: `${settings.name}-subscriber` });
+  const isShared = 'redis' in place;
+  const connection = isShared ? place : connectRedis({ ...place, name: `${place.name}-subscriber` });
   const { redis } = connection;
   const patterns = channels.filter((channel) => channel.includes('*'));
   const exact = channels.filter((channel) => !channel.includes('*'));
   let retry: NodeJS.Timeout | undefined;
+  let pause: NodeJS.Timeout | undefined;
+  const isOneTooMany = createFloodGauge(limits);
+  let isCut = false;
+  const hear = (message: string, channel: string) => {
+    // What came with the last piece is still told after the connection was cut.
+    if (isCut) return;
+    if (!isOneTooMany(message)) return listener.onMessage(message, channel);
+    isCut = true;
+    if (isShared) return void leaveFor(limits.pauseMs);
+    redis.once('end', () => {
+      pause = setTimeout(() => {
+        isCut = false;
+        redis.connect().catch(() => {});
+      }, limits.pauseMs);
+    });
+    redis.disconnect();
+  };
+  /** The commands of a shared connection go on. */
+  const leaveFor = async (pauseMs: number) => {
+    await Promise.all([
+      exact.length > 0 && redis.unsubscribe(...exact),
+      patterns.length > 0 && redis.punsubscribe(...patterns),
+    ]).catch(() => {});
+    pause = setTimeout(() => {
+      isCut = false;
+      if (redis.status === 'ready') start();
+    }, pauseMs);
+  };
   const start = () => {
     clearTimeout(retry);
     Promise.all([
@@ -130,11 +173,12 @@ export function subscribe(
       },
     );
   };
-  redis.on('message', (channel: string, message: string) => listener.onMessage(message, channel));
-  redis.on('pmessage', (_: string, channel: string, message: string) => listener.onMessage(message, channel));
-  connection.onStateChange((state) => {
+  redis.on('message', (channel: string, message: string) => hear(message, channel));
+  redis.on('pmessage', (_: string, channel: string, message: string) => hear(message, channel));
+  const stopListening = connection.onStateChange((state) => {
     if (state === 'up') start();
   });
+  if (connection.state === 'up') start();
   // A listening socket never writes, so it would not notice a peer that vanished without a word.
   const ping = setInterval(() => redis.ping().catch(() => {}), SUBSCRIBER_PING_MS);
   ping.unref();
@@ -145,7 +189,9 @@ export function subscribe(
     close: () => {
       clearInterval(ping);
       clearTimeout(retry);
-      return connection.close();
+      clearTimeout(pause);
+      stopListening();
+      return isShared ? Promise.resolve() : connection.close();
     },
   };
 }
@@ -207,6 +253,8 @@ function buildOptions(settings: RedisSettings): RedisOptions {
   return {
     ...server,
     db: address.db,
+    // One connection may listen and send commands.
+    protocol: 3,
     username,
     password,
     connectionName: `berth-${settings.role}:${settings.name}`,

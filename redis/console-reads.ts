@@ -1,6 +1,7 @@
 /** What the console's pages read in Redis. */
-import { configKeys, workKeys } from '../contract/redis-keys.ts';
+import { configKeys, FUNCTIONS, workKeys } from '../contract/redis-keys.ts';
 import type { RedisClient } from './client.ts';
+import { readCounter } from './counters.ts';
 
 /** Requests of a deployment that wait and that run. */
 export async function countQueue(
@@ -27,17 +28,20 @@ export async function readKeyUsage(
 ): Promise<{ requestsThisMinute: number; tokensToday: number }> {
   const keys = workKeys(namespace);
   const [requests, tokens] = await Promise.all([
-    redis.get(keys.rpm(sha256)),
-    redis.get(keys.tpd(sha256, Math.floor(now / DAY_MS))),
+    readCounter(redis, keys.rpm(sha256)),
+    readCounter(redis, keys.tpd(sha256, Math.floor(now / DAY_MS))),
   ]);
-  return { requestsThisMinute: Number(requests ?? 0), tokensToday: Number(tokens ?? 0) };
+  return { requestsThisMinute: requests, tokensToday: tokens };
 }
+
+/** Of those that had requests; a workspace's own Redis user may make up any number. */
+const MAX_REQUESTED = 200;
 
 /** Deployments that are published, or were and had requests, by name. */
 export async function readDeploymentNames(redis: RedisClient, namespace: string): Promise<string[]> {
   const [published, requested] = await Promise.all([
     redis.hkeys(configKeys(namespace).deployments),
-    redis.zrevrange(workKeys(namespace).deployments, 0, -1),
+    redis.fcall(FUNCTIONS.names, 1, workKeys(namespace).deployments, MAX_REQUESTED) as Promise<string[]>,
   ]);
   return [...new Set([...published, ...requested])].sort();
 }

@@ -61,6 +61,26 @@ export async function expandEvent(
   )) as number;
 }
 
+export type ResendAnswer = 'done' | 'unknown' | 'pending' | 'expired';
+
+/** Sends an ended delivery's event once more to `url`: its own, or where its endpoint leads now. */
+export async function resendDelivery(
+  redis: RedisClient,
+  namespace: string,
+  { id, eventId, url }: { id: string; eventId: string; url: string },
+): Promise<ResendAnswer> {
+  return (await redis.fcall(
+    FUNCTIONS.resend,
+    1,
+    deliveryKeys(namespace).destinations,
+    namespace,
+    id,
+    deriveDeliveryId(eventId, url),
+    deriveDestination(url),
+    url,
+  )) as ResendAnswer;
+}
+
 export interface LeasedDelivery {
   namespace: string;
   id: string;

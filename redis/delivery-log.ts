@@ -23,19 +23,56 @@ export interface DeliveryRecord {
   endedAt: number | null;
 }
 
-/** The latest 200 deliveries of a workspace, newest first (contract: Delivery rules, 8). */
-export async function readDeliveryLog(redis: RedisClient, namespace: string): Promise<DeliveryRecord[]> {
+/** A page of the log (contract: Delivery rules, 8). */
+export const DELIVERY_PAGE = 200;
+
+/** Deliveries of a workspace, newest first: a page of them, or of those after the one with the id `after`. */
+export async function readDeliveryLog(
+  redis: RedisClient,
+  namespace: string,
+  { after, limit = DELIVERY_PAGE }: { after?: string; limit?: number } = {},
+): Promise<DeliveryRecord[]> {
   const keys = deliveryKeys(namespace);
-  const ids = await redis.zrevrange(keys.log, 0, -1);
+  const rank = after === undefined ? -1 : await redis.zrevrank(keys.log, after);
+  // The log's end was trimmed meanwhile: from its beginning a reader of all pages would never end.
+  if (rank === null) return [];
+  const start = rank + 1;
+  const ids = await redis.zrevrange(keys.log, start, start + limit - 1);
   const records = await Promise.all(ids.map((id) => redis.hgetall(keys.delivery(id))));
   return records.flatMap((fields, index) => (fields.event ? decodeDelivery(ids[index]!, fields) : []));
+}
+
+export interface LoggedAttempt {
+  /** Unix milliseconds; when it ended. */
+  at: number;
+  status: number | null;
+  error: string;
+}
+
+/** What was sent of a delivery's event, null where it is not kept any more; and its latest attempts, oldest first. */
+export async function readDeliveryDetail(
+  redis: RedisClient,
+  namespace: string,
+  { id, eventId }: Pick<DeliveryRecord, 'id' | 'eventId'>,
+): Promise<{ body: string | null; attempts: LoggedAttempt[] }> {
+  const keys = deliveryKeys(namespace);
+  const [body, rows] = await Promise.all([
+    redis.get(keys.body(eventId)),
+    redis.lrange(keys.attempts(id), 0, -1),
+  ]);
+  return { body, attempts: rows.map(decodeAttempt) };
+}
+
+function decodeAttempt(row: string): LoggedAttempt {
+  const { at, code, error } = JSON.parse(row) as { at: number; code: string; error: string };
+  return { at, status: code === '' ? null : Number(code), error };
 }
 
 /** Of a workspace that is gone: the next one of its name must not see where this one's events went. */
 export async function forgetDeliveries(redis: RedisClient, namespace: string): Promise<void> {
   const keys = deliveryKeys(namespace);
   const ids = await redis.zrevrange(keys.log, 0, -1);
-  await redis.del(keys.log, ...ids.map(keys.delivery));
+  await redis.del(keys.log, ...ids.flatMap((id) => [keys.delivery(id), keys.attempts(id)]));
 }
 
 /** null when unknown or forgotten. */

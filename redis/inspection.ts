@@ -6,6 +6,11 @@ export interface RedisInspection {
   /** Changes with every start of the server. */
   runId: string;
   persistence: 'aof' | 'rdb' | 'none';
+  /**
+   * What a restart brings back of what functions wrote: `nothing` where the append-only file is loaded as a default user
+   * without the rights to write it.
+   */
+  reloads: 'everything' | 'nothing';
   /** True when no key can be dropped for want of memory. */
   evictionSafe: boolean;
   usedMemory: number;
@@ -16,24 +21,44 @@ export interface RedisInspection {
 
 const OLDEST_VERSION = 7;
 
+/** What is wrong and what to do. */
+export const REMEDIES = {
+  persistence: 'Redis keeps nothing over a restart: set appendonly yes.',
+  reload:
+    'Redis may drop at a restart what functions wrote, since its default user lacks rights: ACL SETUSER default ~* &* +@all, which may stay off.',
+} as const;
+
 export async function inspectRedis(redis: RedisClient): Promise<RedisInspection> {
   const info = parseInfo(await redis.info());
-  return judge(info, await readSnapshots(redis));
+  const [snapshots, defaultUser] = await Promise.all([readSnapshots(redis), readDefaultUser(redis)]);
+  return judge(info, { snapshots, defaultUser });
 }
 
-/** Judges from INFO's fields and CONFIG's `save` (null where CONFIG is forbidden). */
-export function judge(info: Record<string, string>, snapshots: string | null): RedisInspection {
+export interface Settings {
+  /** CONFIG's `save`; null where CONFIG is forbidden. */
+  snapshots: string | null;
+  /** What the default user may call and touch; null where ACL is forbidden. */
+  defaultUser: { commands: string; keys: string } | null;
+}
+
+/** Judges from INFO's fields and from settings. */
+export function judge(info: Record<string, string>, settings: Settings): RedisInspection {
+  const { snapshots, defaultUser } = settings;
   // Valkey tells the Redis version that it is compatible with under the old name.
   const version = info.redis_version ?? '0';
   const maxMemory = Number(info.maxmemory ?? 0);
   const policy = info.maxmemory_policy ?? 'unknown';
   const persistence = judgePersistence(info, snapshots);
+  const isComplete =
+    defaultUser === null || (defaultUser.commands === '+@all' && defaultUser.keys.split(' ').includes('~*'));
+  const reloads = persistence === 'aof' && !isComplete ? 'nothing' : 'everything';
   const evictionSafe = policy === 'noeviction' || maxMemory === 0;
   const warnings: string[] = [];
   if (Number.parseInt(version, 10) < OLDEST_VERSION) {
     warnings.push(`Redis ${version} is too old: ${OLDEST_VERSION}.0 or newer is needed.`);
   }
-  if (persistence === 'none') warnings.push('Redis keeps nothing over a restart: set appendonly yes.');
+  if (persistence === 'none') warnings.push(REMEDIES.persistence);
+  if (reloads === 'nothing') warnings.push(REMEDIES.reload);
   if (persistence === 'rdb') {
     warnings.push('Redis keeps snapshots only, so a restart loses the latest minutes: set appendonly yes.');
   }
@@ -47,6 +72,7 @@ export function judge(info: Record<string, string>, snapshots: string | null): R
     version,
     runId: info.run_id ?? '',
     persistence,
+    reloads,
     evictionSafe,
     usedMemory: Number(info.used_memory ?? 0),
     maxMemory,
@@ -76,6 +102,17 @@ async function readSnapshots(redis: RedisClient): Promise<string | null> {
   try {
     const [, value] = (await redis.config('GET', 'save')) as string[];
     return value ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** Managed services forbid ACL, too. */
+async function readDefaultUser(redis: RedisClient): Promise<Settings['defaultUser']> {
+  try {
+    const reply = (await redis.acl('GETUSER', 'default')) as unknown[];
+    const read = (field: string) => String(reply[reply.indexOf(field) + 1]);
+    return { commands: read('commands'), keys: read('keys') };
   } catch {
     return null;
   }

@@ -47,8 +47,10 @@ export async function publishDeployment(redis: RedisClient, config: GatewayConfi
   return writeFields(redis, wanted, { what: 'deployment', namespace, name });
 }
 
-const encodeLimits = ({ limits, registrationId }: GatewayConfig): string =>
-  [limits.maxQueued, limits.recordRetentionMs, limits.videoTimeoutMs, registrationId].join(' ');
+function encodeLimits({ kind, limits, registrationId }: GatewayConfig): string {
+  const jobMs = kind === 'Image' ? limits.imageJobTimeoutMs : limits.videoTimeoutMs;
+  return [limits.maxQueued, limits.recordRetentionMs, jobMs, registrationId].join(' ');
+}
 
 /** Removes a deployment's configuration, replicas and heartbeats; its hosts are removed by `removeHost`. */
 export async function removeDeployment(
@@ -64,7 +66,12 @@ export async function removeDeployment(
     redis.exists(heartbeats),
   ]);
   if (config + addresses + beating === 0) return false;
-  const batch = redis.multi().hdel(deployments, name).hdel(limits, name).hdel(replicas, name).del(heartbeats);
+  const batch = redis
+    .multi()
+    .hdel(deployments, name)
+    .hdel(limits, name)
+    .hdel(replicas, name)
+    .unlink(heartbeats);
   return commit(batch, { what: 'deployment', namespace, name });
 }
 

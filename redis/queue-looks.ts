@@ -1,5 +1,5 @@
 /** How many requests wait, as usage tells it: looked at by one gateway at a time, whichever comes first. */
-import { workKeys } from '../contract/redis-keys.ts';
+import { configKeys, workKeys } from '../contract/redis-keys.ts';
 import type { RedisClient } from './client.ts';
 import { countWaiting } from './request-record.ts';
 import type { UsageCounter } from './usage.ts';
@@ -9,7 +9,7 @@ export const LOOK_MS = 10_000;
 /** Less, so that who looked last is not too early for its own next turn. */
 const MARK_MS = 8_000;
 
-/** The counters to add for one look; none where another gateway has just looked. */
+/** What one look saw; nothing where another gateway has just looked. */
 export async function lookAtQueue(
   redis: RedisClient,
   namespace: string,
@@ -17,12 +17,13 @@ export async function lookAtQueue(
 ): Promise<Map<UsageCounter, number>> {
   const mark = await redis.set(workKeys(namespace).looked(deployment), '1', 'PX', MARK_MS, 'NX');
   if (mark !== 'OK') return new Map();
+  const waiting = await countWaiting(redis, namespace, deployment);
   return new Map([
     ['queueLooks', 1],
-    ['queueSeen', await countWaiting(redis, namespace, deployment)],
+    ['queuePeak', waiting],
   ]);
 }
 
-/** Deployments that had requests, and may have some that wait. */
+/** Deployments whose requests may wait: those that are published, since the workspace's own list is for it to write. */
 export const listQueues = (redis: RedisClient, namespace: string): Promise<string[]> =>
-  redis.zrevrange(workKeys(namespace).deployments, 0, -1);
+  redis.hkeys(configKeys(namespace).deployments);

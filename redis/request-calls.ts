@@ -27,6 +27,10 @@ export interface Submission {
   sha256: string;
   /** `digestIdempotencyKey`; null without the header. */
   idempotency: string | null;
+  /** Of the fields, for who sends the idempotency key again. */
+  fingerprint?: string;
+  /** `sealPrompt`; stays as long as the record. */
+  sealedPrompt?: string;
   /** Millionths, debited now and given back unless the request succeeds. */
   priceMicros: number;
   /** Of all replicas, for the estimate. */
@@ -45,7 +49,15 @@ export interface Submission {
 
 export type SubmissionAnswer =
   /** `duplicate`: the id and present status are the first one's; remove what was uploaded for this one. */
-  | { verdict: 'accepted' | 'duplicate'; id: string; status: RequestStatus; estimatedSeconds: number }
+  | { verdict: 'accepted'; id: string; status: RequestStatus; estimatedSeconds: number }
+  | {
+      verdict: 'duplicate';
+      id: string;
+      status: RequestStatus;
+      estimatedSeconds: number;
+      /** The first one's. */
+      fingerprint: string;
+    }
   /** `gone`: no such deployment, or it is being deleted. */
   | { verdict: 'queue_full' | 'credit' | 'gone' }
   /** Nothing may be queued on this Redis now; the reason is the operator's (`judgeServer`). */
@@ -63,7 +75,7 @@ export async function submitRequest(redis: RedisClient, submission: Submission):
     seconds: submission.seconds,
     webhook_url: submission.webhookUrl,
   };
-  const [verdict, known, status, estimatedSeconds] = (await redis.fcall(
+  const [verdict, known, status, estimatedSeconds, fingerprint] = (await redis.fcall(
     FUNCTIONS.submit,
     1,
     workKeys(namespace).request(id),
@@ -78,11 +90,14 @@ export async function submitRequest(redis: RedisClient, submission: Submission):
     submission.expectedMs,
     params,
     inputs.length > 0 ? JSON.stringify(inputs.map(encodeObject)) : '',
+    submission.fingerprint ?? '',
+    submission.sealedPrompt ?? '',
     ...Object.entries(more).flatMap(([field, value]) => (value ? [field, value] : [])),
-  )) as [SubmissionAnswer['verdict'], string, RequestStatus, number];
+  )) as [SubmissionAnswer['verdict'], string, RequestStatus, number, string?];
   if (verdict === 'refused') return { verdict, reason: known };
   if (verdict !== 'accepted' && verdict !== 'duplicate') return { verdict };
-  return { verdict, id: known, status, estimatedSeconds };
+  const answer = { id: known, status, estimatedSeconds };
+  return verdict === 'accepted' ? { verdict, ...answer } : { verdict, ...answer, fingerprint: fingerprint! };
 }
 
 /** 96 bits of an API key's hash name it in keys of Redis. */
@@ -105,8 +120,9 @@ export interface ClaimedJob {
   params: string;
 }
 
-export const LEASE_MS = 6000;
-export const RENEWAL_MS = 2000;
+/** Several renewals may be late, as on a node without a core to spare, before another worker begins anew. */
+export const LEASE_MS = 15_000;
+export const RENEWAL_MS = 3_000;
 
 export interface ClaimRequest {
   namespace: string;
@@ -171,6 +187,13 @@ export type Outcome =
 export type FinishAnswer = 'done' | 'already_done_by_you' | 'stale';
 
 const MAX_MESSAGE_LENGTH = 2000;
+/** Of a whole event: a larger payload would be replaced there, and be more than the function takes. */
+const MAX_PAYLOAD_BYTES = 64 * 1024;
+
+function encodePayload(payload: Record<string, unknown>): string {
+  const text = JSON.stringify(payload);
+  return Buffer.byteLength(text) <= MAX_PAYLOAD_BYTES ? text : '{"_truncated":true}';
+}
 
 /** Ends a claimed request: its state, its event in the outbox, its objects' fate, in one step. */
 export async function finishRequest(
@@ -188,7 +211,7 @@ export async function finishRequest(
           JSON.stringify(outcome.output),
           outcome.output.bucket,
           outcome.output.keys[0] ?? '',
-          JSON.stringify(outcome.payload),
+          encodePayload(outcome.payload),
         ]
       : [outcome.code, outcome.message.slice(0, MAX_MESSAGE_LENGTH), '', '', '', ''];
   return (await redis.fcall(

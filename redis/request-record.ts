@@ -11,9 +11,12 @@ import type {
   RequestRecord,
   RequestStatus,
 } from '../contract/request.ts';
+import { MAX_SEALED_PROMPT_LENGTH } from '../contract/sealed-prompt.ts';
 import type { RedisClient } from './client.ts';
 
 const ID_LENGTH = 36;
+/** Every documented field of a request and all of its files. */
+const MAX_MARKER_LENGTH = 4096;
 const READ_AT_ONCE = 20;
 
 /** A record as the functions keep it; see `RequestRecord`. */
@@ -94,14 +97,18 @@ export interface RequestQuery {
   status?: RequestStatus;
   /** At most MAX_LIST_LIMIT, which the caller sees to. */
   limit: number;
+  /** Newest first if absent. */
+  order?: 'asc' | 'desc';
+  /** The id after which to begin. */
+  after?: string;
 }
 
-/** A deployment's requests, newest first (contract: GET /v1/requests). */
+/** A deployment's requests by age (contract: GET /v1/requests). */
 export async function listRequests(redis: RedisClient, query: RequestQuery): Promise<RequestRecord[]> {
-  const { namespace, deployment, status, limit } = query;
+  const { namespace, deployment, status, limit, order = 'desc', after = '' } = query;
   const keys = workKeys(namespace);
   const index = keys.index(deployment, status ?? 'all');
-  const ids = (await redis.fcall(FUNCTIONS.list, 1, index, limit)) as string[];
+  const ids = (await redis.fcall(FUNCTIONS.list, 1, index, limit, order, after)) as string[];
   // Not all in one call, which would hold up everybody else's.
   const calls = [];
   for (let at = 0; at < ids.length; at += READ_AT_ONCE)
@@ -127,12 +134,24 @@ export async function countWaiting(
   return queued + again;
 }
 
+export interface EarlierSubmission {
+  record: RequestRecord;
+  /** As it was submitted. */
+  fingerprint: string;
+}
+
 /** The request that an idempotency digest made within 24 hours, to look before inputs are uploaded; else null. */
 export async function findSubmission(
   redis: RedisClient,
   namespace: string,
   digest: string,
-): Promise<RequestRecord | null> {
-  const id = await redis.getrange(workKeys(namespace).idempotency(digest), 0, ID_LENGTH - 1);
-  return id === '' ? null : readRequest(redis, namespace, id);
+): Promise<EarlierSubmission | null> {
+  const marker = await redis.getrange(workKeys(namespace).idempotency(digest), 0, MAX_MARKER_LENGTH - 1);
+  if (marker === '') return null;
+  const record = await readRequest(redis, namespace, marker.slice(0, ID_LENGTH));
+  return record && { record, fingerprint: marker.slice(ID_LENGTH + 1) };
 }
+
+/** A request's sealed prompt; '' where none is kept. */
+export const readSealedPrompt = (redis: RedisClient, namespace: string, id: string): Promise<string> =>
+  redis.getrange(workKeys(namespace).prompt(id), 0, MAX_SEALED_PROMPT_LENGTH - 1);

@@ -1,5 +1,5 @@
 /** What deployments served over time: counters by minute for a day, by hour for a month. */
-import { workKeys } from '../contract/redis-keys.ts';
+import { FUNCTIONS, workKeys } from '../contract/redis-keys.ts';
 import type { RedisClient } from './client.ts';
 import { estimateQuantile, LATENCY_BOUNDS_MS } from './latency-buckets.ts';
 
@@ -15,9 +15,10 @@ const COUNTERS = {
   videos: 'v',
   /** In thousandths, since counters are whole. */
   videoMilliseconds: 'd',
-  /** Looks at the queue, and what they saw in all. */
+  /** How often the queue was looked at. */
   queueLooks: 'n',
-  queueSeen: 'q',
+  /** The most requests that were seen to wait at once: not a sum. */
+  queuePeak: 'q',
 } as const;
 export type UsageCounter = keyof typeof COUNTERS;
 
@@ -51,11 +52,23 @@ export async function addUsage(
     const period = Math.floor(seconds / periodSeconds);
     const slot = Math.floor((seconds % periodSeconds) / slotSeconds);
     const key = workKeys(namespace).usage(deployment, name, period);
-    for (const [counter, amount] of sums) batch.hincrby(key, `${slot}:${fieldOf(counter)}`, amount);
+    for (const [counter, amount] of sums)
+      if (counter !== 'queuePeak') batch.hincrby(key, `${slot}:${fieldOf(counter)}`, amount);
+      // One gateway looks at a time, so nothing is written between the two.
+      else if (amount > (await readPeak(redis, key, `${slot}:${COUNTERS.queuePeak}`)))
+        batch.hset(key, `${slot}:${COUNTERS.queuePeak}`, amount);
     batch.expire(key, keepSeconds);
   }
   for (const [error] of (await batch.exec()) ?? []) if (error) throw error;
 }
+
+/** As text: a whole number of 64 bits. What is longer a workspace's own Redis user wrote, and it stays so. */
+const MAX_DIGITS = 20;
+
+const readPeak = async (redis: RedisClient, key: string, field: string): Promise<number> =>
+  (await redis.hstrlen(key, field)) > MAX_DIGITS
+    ? Number.POSITIVE_INFINITY
+    : Number(await redis.hget(key, field));
 
 const fieldOf = (counter: UsageCounter | number): string =>
   typeof counter === 'number' ? `b${counter}` : COUNTERS[counter];
@@ -74,8 +87,15 @@ export interface UsageStep {
   videoSeconds: number;
   p50Ms: number | null;
   p95Ms: number | null;
-  /** Requests that waited: each deployment's average of the looks. */
-  queued: number;
+  /** The most requests of one deployment that waited at once. */
+  queuePeak: number;
+}
+
+export interface UsageReport {
+  /** One entry a step, oldest first, steps without anything included. */
+  steps: UsageStep[];
+  /** Of the whole range, from all that was timed in it: quantiles of steps do not add up. */
+  total: Omit<UsageStep, 'at'>;
 }
 
 export interface UsageQuestion {
@@ -89,8 +109,7 @@ export interface UsageQuestion {
   stepSeconds: number;
 }
 
-/** One entry a step, oldest first, steps without anything included. */
-export async function readUsage(redis: RedisClient, question: UsageQuestion): Promise<UsageStep[]> {
+export async function readUsage(redis: RedisClient, question: UsageQuestion): Promise<UsageReport> {
   const { namespace, deployments, from, to, stepSeconds } = question;
   const { name, slotSeconds, periodSeconds } = RESOLUTIONS.findLast(
     (each) => stepSeconds % each.slotSeconds === 0,
@@ -98,51 +117,55 @@ export async function readUsage(redis: RedisClient, question: UsageQuestion): Pr
   const begin = Math.floor(from / 1000 / stepSeconds) * stepSeconds;
   const end = Math.ceil(to / 1000 / stepSeconds) * stepSeconds;
   const steps = Array.from({ length: (end - begin) / stepSeconds }, () => new Map<string, number>());
-  // Looks are of one deployment: averages add up, looks do not.
-  const queues = steps.map(() => new Map<string, QueueLooks>());
+  const total = new Map<string, number>();
   const reads = [];
   for (let period = Math.floor(begin / periodSeconds); period * periodSeconds < end; period++)
     for (const deployment of deployments)
       reads.push(
-        redis.hgetall(workKeys(namespace).usage(deployment, name, period)).then((fields) => {
-          for (const [field, amount] of Object.entries(fields)) {
-            const [slot, counter] = field.split(':');
-            const at = period * periodSeconds + Number(slot) * slotSeconds;
-            const index = Math.floor((at - begin) / stepSeconds);
-            const sums = steps[index];
+        readPeriod(redis, workKeys(namespace).usage(deployment, name, period)).then((counters) => {
+          for (const { slot, counter, amount } of counters) {
+            const at = period * periodSeconds + slot * slotSeconds;
+            const sums = steps[Math.floor((at - begin) / stepSeconds)];
             if (!sums) continue;
-            if (counter === COUNTERS.queueLooks || counter === COUNTERS.queueSeen)
-              addLooks(queues[index]!, { deployment, counter, amount: Number(amount) });
-            else sums.set(counter!, (sums.get(counter!) ?? 0) + Number(amount));
+            combine(sums, counter, amount);
+            combine(total, counter, amount);
           }
         }),
       );
   await Promise.all(reads);
-  return steps.map((sums, index) => ({
-    at: (begin + index * stepSeconds) * 1000,
-    ...decodeSums(sums),
-    queued: sumQueues(queues[index]!),
-  }));
+  return {
+    steps: steps.map((sums, index) => ({ at: (begin + index * stepSeconds) * 1000, ...decodeSums(sums) })),
+    total: decodeSums(total),
+  };
 }
 
-interface QueueLooks {
-  looks: number;
-  seen: number;
+function combine(sums: Map<string, number>, counter: string, amount: number): void {
+  const before = sums.get(counter) ?? 0;
+  sums.set(counter, counter === COUNTERS.queuePeak ? Math.max(before, amount) : before + amount);
 }
 
-function addLooks(
-  queues: Map<string, QueueLooks>,
-  { deployment, counter, amount }: { deployment: string; counter: string; amount: number },
-): void {
-  const queue = queues.get(deployment) ?? { looks: 0, seen: 0 };
-  queue[counter === COUNTERS.queueLooks ? 'looks' : 'seen'] += amount;
-  queues.set(deployment, queue);
+interface PeriodCounter {
+  slot: number;
+  counter: string;
+  amount: number;
 }
 
-const sumQueues = (queues: ReadonlyMap<string, QueueLooks>): number =>
-  [...queues.values()].reduce((sum, { looks, seen }) => sum + (looks === 0 ? 0 : seen / looks), 0);
+const FIELD = /^(\d{1,2}):([a-z]|b\d{1,2})$/;
 
-function decodeSums(sums: ReadonlyMap<string, number>): Omit<UsageStep, 'at' | 'queued'> {
+/** What is no counter of ours is left out: the workspace's own Redis user may write there. */
+async function readPeriod(redis: RedisClient, key: string): Promise<PeriodCounter[]> {
+  const entries = (await redis.fcall(FUNCTIONS.usage, 1, key)) as string[];
+  const counters: PeriodCounter[] = [];
+  for (let i = 0; i < entries.length; i += 2) {
+    const [, slot, counter] = FIELD.exec(entries[i]!) ?? [];
+    const amount = Number(entries[i + 1]);
+    if (slot && counter && Number.isSafeInteger(amount))
+      counters.push({ slot: Number(slot), counter, amount });
+  }
+  return counters;
+}
+
+function decodeSums(sums: ReadonlyMap<string, number>): Omit<UsageStep, 'at'> {
   const read = (counter: UsageCounter) => sums.get(COUNTERS[counter]) ?? 0;
   const buckets = Array.from({ length: LATENCY_BOUNDS_MS.length + 1 }, (_, i) => sums.get(`b${i}`) ?? 0);
   return {
@@ -157,5 +180,6 @@ function decodeSums(sums: ReadonlyMap<string, number>): Omit<UsageStep, 'at' | '
     videoSeconds: read('videoMilliseconds') / 1000,
     p50Ms: estimateQuantile(buckets, 0.5),
     p95Ms: estimateQuantile(buckets, 0.95),
+    queuePeak: read('queuePeak'),
   };
 }

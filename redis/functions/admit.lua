@@ -1,8 +1,14 @@
 -- Authenticates API keys and, if asked, checks credit and limits and counts one request of each.
--- KEYS: the RPM counter of each request's key. ARGV: namespace, then for each request its key's SHA-256, '1' to count.
+-- KEYS: the RPM counter of each request's key, at most 100. ARGV: namespace, then for each request its key's SHA-256, '1'
+-- to count.
 -- Answers a text for each request: verdict, numbers and the key's name with spaces between; `failed` and why.
 -- Configuration is read undeclared: a tenant may only read it, and declared keys must be writable.
-register('admit', function(keys, args)
+local MOST_TOGETHER = 100
+local SHA256_BYTES = 64
+
+-- It writes no other counters than those of published keys, so it needs no reserve.
+local bounds = { keys = MOST_TOGETHER, least = 3, most = 1 + 2 * MOST_TOGETHER, bytes = 32 * 1024 }
+register_frugal('admit', bounds, function(keys, args)
   local namespace = args[1]
   local now = now_ms()
   local seconds = math.floor(now / SECOND_MS)
@@ -10,16 +16,20 @@ register('admit', function(keys, args)
   local day_reset = (day + 1) * DAY_SECONDS
   local granted = redis.call('HGET', 'c:{' .. namespace .. '}:workspace', 'creditMicros')
   local credit_left = not granted
-    or tonumber(redis.call('GET', 'w:{' .. namespace .. '}:credit') or 0) < tonumber(granted)
+    or read_number('w:{' .. namespace .. '}:credit') < tonumber(granted)
 
   local function admit(counter, sha256, counted)
+    -- The counter is the caller's to name, but it must be the key's own: others would be ever more.
+    if counter ~= rpm_key(namespace, sha256) or #sha256 ~= SHA256_BYTES then
+      error('the counter of another key')
+    end
     local text = redis.call('HGET', 'c:{' .. namespace .. '}:apikeys', sha256)
       or redis.call('GET', 'c:{' .. namespace .. '}:session-key:' .. sha256)
     if not text then
       return 'unknown_key 0 0 0 0 0 0 0 0 0 '
     end
     local key = cjson.decode(text)
-    local used = tonumber(redis.call('GET', tpd_key(namespace, sha256, day)) or 0)
+    local used = read_number(tpd_key(namespace, sha256, day))
 
     -- `taken` and `ttl` describe the minute's window: its requests so far and what is left of it.
     local function answer(verdict, taken, ttl, retry_after)
@@ -34,7 +44,7 @@ register('admit', function(keys, args)
       if ttl <= 0 then
         return answer(verdict, 0, MINUTE_MS, retry_after)
       end
-      return answer(verdict, tonumber(redis.call('GET', counter) or 0), ttl, retry_after)
+      return answer(verdict, read_number(counter), ttl, retry_after)
     end
 
     if key.off == 1 then

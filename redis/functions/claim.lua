@@ -2,22 +2,25 @@
 -- KEYS: the deployment's round. ARGV: namespace, deployment, the worker's token, lease in milliseconds, pod.
 -- A repeat with the same token answers the same request while the claim holds, its lease begun anew, and none afterwards.
 local MARKER_SECONDS = 600
+local MAX_PARAMS_BYTES = 4096
+-- Of those that lost their worker, looked at in one call.
+local MAX_LOST = 20
 
 local function set_lease(request, now, lease)
   redis.call('ZADD', work_key(request.namespace, 'leases'), digits(math.min(now + lease, request.deadline)), request.id)
 end
 
 local function answer(request, now)
-  local params = redis.call('GET', work_key(request.namespace, 'params:', request.id)) or ''
+  local params = redis.call('GETRANGE', work_key(request.namespace, 'params:', request.id), 0, MAX_PARAMS_BYTES - 1)
   return { request.id, request.attempts, request.deadline - now, params }
 end
 
 -- The oldest that lost its worker; what is past its deadline is ended on the way.
 local function take_again(namespace, deployment, now)
   local again = work_key(namespace, 'again:', deployment)
-  while true do
+  for _ = 1, MAX_LOST do
     local id = redis.call('ZPOPMIN', again)[1]
-    local request = id and load_request(namespace, id)
+    local request = id and load_short_request(namespace, id)
     if not id or (request and now < request.deadline) then
       return request
     end
@@ -25,6 +28,7 @@ local function take_again(namespace, deployment, now)
       end_request(request, now, { status = 'failed', code = 'model_timeout', message = DEADLINE_MESSAGE })
     end
   end
+  return nil
 end
 
 -- The oldest of the API key whose turn it is; the key goes to the end of the round.
@@ -46,7 +50,7 @@ end
 -- Begins a request that waited in the queue; its deadline is fixed now for all attempts.
 local function begin(namespace, deployment, job_ms, turns, micros)
   local id, order = take_next(namespace, deployment, turns, micros)
-  if not id then
+  if not id or #id > MAX_ID_BYTES then
     return nil
   end
   redis.call('ZREM', index_key(namespace, deployment, 'queued'), id)
@@ -58,13 +62,13 @@ local function begin(namespace, deployment, job_ms, turns, micros)
   }
 end
 
-register('claim', function(keys, args)
-  local namespace, deployment, token, lease, pod = args[1], args[2], args[3], tonumber(args[4]), args[5]
+register('claim', { least = 5, bytes = 1024 }, function(keys, args)
+  local namespace, deployment, token, lease, pod = args[1], args[2], args[3], bound(args[4], MAX_LEASE_MS), args[5]
   local micros = now_micros()
   local now = math.floor(micros / 1000)
   local marker = work_key(namespace, 'claimed:', token)
-  local earlier = redis.call('GET', marker)
-  if earlier then
+  local earlier = redis.call('GETRANGE', marker, 0, MAX_ID_BYTES - 1)
+  if earlier ~= '' then
     local request = load_request(namespace, earlier)
     if request and request.status == 'running' and request.claim == token then
       set_lease(request, now, lease)

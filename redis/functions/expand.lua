@@ -4,8 +4,7 @@
 -- URLs, in the name of the first endpoint that is not disabled; `callback` notes that it is the request's own, too.
 local FIXED_ARGUMENTS = 5
 local FIELDS_EACH = 4
--- 64 KiB of body and a URL: a longer row is a tenant's own making.
-local LONGEST_ROW = 128 * 1024
+local MAX_TARGETS = 1000
 
 local function take_body(outbox, namespace, event, given)
   if given ~= '' then
@@ -15,33 +14,42 @@ local function take_body(outbox, namespace, event, given)
     return nil
   end
   local key = 'w:{' .. namespace .. '}:event:' .. event
-  local row = redis.call('STRLEN', key) <= LONGEST_ROW and redis.call('GET', key)
-  redis.call('DEL', key)
+  local row = redis.call('STRLEN', key) <= MAX_ROW_BYTES and redis.call('GET', key)
+  redis.call('UNLINK', key)
   local break_at = row and string.find(row, '\n', 1, true)
   return break_at and string.sub(row, break_at + 1)
+end
+
+-- Ends a delivery before its first attempt.
+local function drop_delivery(namespace, delivery, now, why)
+  redis.call('ZREM', delivery_key(namespace, 'due:', delivery.destination), delivery.id)
+  plan_destination(namespace, delivery.destination)
+  redis.call('HSET', delivery_key(namespace, 'delivery:', delivery.id), 'code', '', 'error', why)
+  end_delivery(namespace, delivery.id, 'failed', now)
 end
 
 local function add_delivery(namespace, now, event, delivery)
   local record = delivery_key(namespace, 'delivery:', delivery.id)
   if redis.call('EXISTS', record) == 1 then
-    if delivery.endpoint == '' then
+    if delivery.endpoint == '' and redis.call('HGET', record, 'state') ~= 'pending' then
+      -- Dropped a moment ago for its disabled endpoint: the request's own callback does not end with that.
+      redis.call('DEL', record)
+      plan_delivery(namespace, now, event, delivery)
+    elseif delivery.endpoint == '' then
       redis.call('HSET', record, 'callback', '1')
     end
     return 0
   end
+  plan_delivery(namespace, now, event, delivery)
   if event.test == '' and is_disabled(namespace, delivery.endpoint) then
-    return 0
+    -- Nothing is sent, but what was missed can be sent once the endpoint is enabled again.
+    drop_delivery(namespace, delivery, now, 'the endpoint was disabled')
   end
-  redis.call('HSET', record, 'event', event.id, 'type', event.type, 'request', event.request, 'test', event.test,
-    'url', delivery.url, 'endpoint', delivery.endpoint, 'destination', delivery.destination,
-    'count', current_count(namespace, delivery.endpoint), 'state', 'pending', 'attempts', 0, 'created_at', now)
-  redis.call('ZADD', delivery_key(namespace, 'log'), now_micros(), delivery.id)
-  redis.call('ZADD', delivery_key(namespace, 'due:', delivery.destination), now, delivery.id)
-  plan_destination(namespace, delivery.destination)
   return 1
 end
 
-register('expand', function(keys, args)
+local bounds = { least = FIXED_ARGUMENTS, most = FIXED_ARGUMENTS + FIELDS_EACH * MAX_TARGETS, bytes = 4 * 1024 * 1024 }
+register('expand', bounds, function(keys, args)
   local namespace, now = args[1], now_ms()
   local event = { id = args[2], type = args[3], request = args[4], test = args[5] ~= '' and '1' or '' }
   local body = take_body(keys[1], namespace, event.id, args[5])

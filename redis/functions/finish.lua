@@ -9,7 +9,7 @@ local PACE_SECONDS = 30 * DAY_SECONDS
 local function note_pace(request, now)
   local key = work_key(request.namespace, 'pace:', request.deployment)
   local taken = now - request.claimed_at
-  local average = redis.call('HGET', key, 'average_ms')
+  local average = read_pace(request.namespace, request.deployment)
   redis.call('HSET', key, 'average_ms', average and math.ceil(average + (taken - average) * WEIGHT) or taken)
   if not average then
     redis.call('EXPIRE', key, PACE_SECONDS)
@@ -27,7 +27,8 @@ local function schedule_cleanup(namespace, now, text)
   end
 end
 
-register('finish', function(_, args)
+-- An event of 64 KiB, the objects' keys in it and beside it.
+register('finish', { least = 11, bytes = 128 * 1024 }, function(_, args)
   local namespace, id, token, status = args[1], args[2], args[3], args[4]
   local request = load_request(namespace, id)
   if not request then

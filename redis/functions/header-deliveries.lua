@@ -1,8 +1,11 @@
 -- What the functions on webhook deliveries share (docs/webhooks.md). Their keys, `d:{ws}:`, are the front's alone.
 local MAX_DELIVERY_ATTEMPTS = 3
-local LOG_SIZE = 200
+local LOG_SIZE = 1000
 local MAX_CONSECUTIVE_FAILURES = 20
-local BODY_SECONDS = DAY_SECONDS
+-- A receiver that was away over a weekend is sent again what it missed.
+local BODY_SECONDS = 3 * DAY_SECONDS
+-- Of each delivery, resends included.
+local MAX_LOGGED_ATTEMPTS = 12
 -- The log is of the latest deliveries, but not for ever: addresses are often secret.
 local LOG_SECONDS = 30 * DAY_SECONDS
 
@@ -26,7 +29,7 @@ local function plan_destination(namespace, destination)
   end
 end
 
--- Ended deliveries beyond the newest 200 are forgotten; those that are under way stay until they have ended.
+-- Ended deliveries beyond the newest LOG_SIZE are forgotten; those that are under way stay until they have ended.
 local function trim_log(namespace)
   local log = delivery_key(namespace, 'log')
   local excess = redis.call('ZCARD', log) - LOG_SIZE
@@ -36,7 +39,7 @@ local function trim_log(namespace)
   for _, id in ipairs(redis.call('ZRANGE', log, 0, excess - 1)) do
     local record = delivery_key(namespace, 'delivery:', id)
     if redis.call('HGET', record, 'state') ~= 'pending' then
-      redis.call('DEL', record)
+      redis.call('DEL', record, delivery_key(namespace, 'attempts:', id))
     end
     redis.call('ZREM', log, id)
   end
@@ -48,9 +51,18 @@ local function end_delivery(namespace, id, state, now)
   if redis.call('ZSCORE', delivery_key(namespace, 'log'), id) then
     redis.call('HSET', record, 'state', state, 'ended_at', now)
     redis.call('EXPIRE', record, LOG_SECONDS)
+    redis.call('EXPIRE', delivery_key(namespace, 'attempts:', id), LOG_SECONDS)
   else
-    redis.call('DEL', record)
+    redis.call('DEL', record, delivery_key(namespace, 'attempts:', id))
   end
+end
+
+-- Notes one attempt for those who look for the reason: when it ended, the status code or '', the error or ''.
+local function log_attempt(namespace, id, now, code, error_words)
+  local key = delivery_key(namespace, 'attempts:', id)
+  redis.call('RPUSH', key, cjson.encode({ at = now, code = code, error = error_words }))
+  redis.call('LTRIM', key, -MAX_LOGGED_ATTEMPTS, -1)
+  redis.call('EXPIRE', key, LOG_SECONDS)
 end
 
 -- What a subscription endpoint is known for: `failures` in a row, and `disabled_at` once there were too many. `known`
@@ -66,6 +78,17 @@ end
 -- '' while the operator has not seen the endpoint, and once it is deleted.
 local function current_count(namespace, endpoint)
   return endpoint ~= '' and redis.call('HGET', endpoint_key(namespace, endpoint), 'known') or ''
+end
+
+-- Writes a delivery that is to be made; `now` in milliseconds.
+local function plan_delivery(namespace, now, event, delivery)
+  redis.call('HSET', delivery_key(namespace, 'delivery:', delivery.id), 'event', event.id, 'type', event.type,
+    'request', event.request, 'test', event.test, 'url', delivery.url, 'endpoint', delivery.endpoint,
+    'destination', delivery.destination, 'count', current_count(namespace, delivery.endpoint), 'state', 'pending',
+    'attempts', 0, 'created_at', delivery.created_at or now)
+  redis.call('ZADD', delivery_key(namespace, 'log'), 'NX', now_micros(), delivery.id)
+  redis.call('ZADD', delivery_key(namespace, 'due:', delivery.destination), now, delivery.id)
+  plan_destination(namespace, delivery.destination)
 end
 
 -- Whether how a delivery ends says something of its endpoint.

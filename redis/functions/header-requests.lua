@@ -2,6 +2,17 @@
 -- The keys are listed in contract/redis-keys.ts, the states in docs/requests.md.
 local MAX_EVENT_BYTES = 65536
 local MAX_SHOWN_BYTES = 65536
+-- The event's body and the request's own callback: a longer row of the outbox is a tenant's own making.
+local MAX_ROW_BYTES = MAX_EVENT_BYTES + 8192
+-- What Redis takes for a record; what takes more is a tenant's own making, too.
+local MAX_RECORD_BYTES = 64 * 1024
+-- The least that Redis takes for a field: a hash of more than fit is too long whatever is in them, so no more need be
+-- looked at; fewer samples would let long fields hide behind short ones.
+local LEAST_FIELD_BYTES = 16
+local MAX_ID_BYTES = 64
+local MAX_LEASE_MS = 10 * MINUTE_MS
+-- Members of a set, of which a tenant may have made each as long as Redis takes.
+local READ_AT_ONCE = 20
 -- As redis/request-record.ts takes them.
 local SHOWN_FIELDS = {
   'status', 'deployment', 'registration_id', 'modality', 'model', 'size', 'seconds', 'progress', 'queued_at', 'started_at',
@@ -54,7 +65,7 @@ local function afford(namespace, price, granted)
   if not granted then
     return true
   end
-  local spent = tonumber(redis.call('GET', work_key(namespace, 'credit')) or 0)
+  local spent = read_number(work_key(namespace, 'credit'))
   return spent < tonumber(granted) and spent + tonumber(price) <= tonumber(granted)
 end
 
@@ -63,13 +74,49 @@ local function token_of(value)
   return value and value ~= '' and value or nil
 end
 
+-- Whether a value is of a length that a function may read; true where there is none.
+local function is_short(key, most)
+  return (redis.call('MEMORY', 'USAGE', key, 'SAMPLES', math.ceil(most / LEAST_FIELD_BYTES)) or 0) <= most
+end
+
+-- The average milliseconds of a deployment's jobs, or nil.
+local function read_pace(namespace, deployment)
+  return tonumber(redis.call('HGET', work_key(namespace, 'pace:', deployment), 'average_ms') or nil)
+end
+
+-- The last members of a set that satisfy a condition, few read at a time. `range`: where to begin, and whether with the
+-- first members.
+local function read_last(key, limit, is_wanted, range)
+  local members = {}
+  local start = range and range.start or 0
+  local last = start + limit - 1
+  for first = start, last, READ_AT_ONCE do
+    local command = { 'ZRANGE', key, first, math.min(first + READ_AT_ONCE - 1, last) }
+    if not (range and range.is_ascending) then
+      command[5] = 'REV'
+    end
+    local read = redis.call(unpack(command))
+    for _, member in ipairs(read) do
+      if is_wanted(member) then
+        members[#members + 1] = member
+      end
+    end
+    if #read < READ_AT_ONCE then
+      break
+    end
+  end
+  return members
+end
+
 -- A request of a workspace as the functions know it, or nil.
 local function load_request(namespace, id)
   local key = work_key(namespace, 'request:', id)
   local values = redis.call('HMGET', key, 'status', 'deployment', 'modality', 'api_key', 'order', 'queued_at',
     'registration_id', 'price', 'keep_ms', 'inputs', 'webhook_url', 'claim', 'deadline', 'attempts', 'ended_by',
     'claimed_at', 'started_at')
-  if not values[1] then
+  -- All of it is written with the request's submission: what has less is a tenant's own making.
+  if not (values[1] and values[2] and values[3] and values[4] and values[5] and values[6] and values[7] and values[8]
+    and values[9]) then
     return nil
   end
   return {
@@ -82,10 +129,20 @@ local function load_request(namespace, id)
   }
 end
 
+-- The same for who works for other workspaces, too, or reads many: nil where the record is longer than any of ours.
+local function load_short_request(namespace, id)
+  return #id <= MAX_ID_BYTES and is_short(work_key(namespace, 'request:', id), MAX_RECORD_BYTES)
+    and load_request(namespace, id) or nil
+end
+
 -- What is shown of a request: its SHOWN_FIELDS and its result, or nil of an unknown one. Fronts and the console read it of
 -- every workspace, whose Redis user may write what it likes: what is longer than any function writes is left out.
 local function show_request(namespace, id)
-  local shown = redis.call('HMGET', work_key(namespace, 'request:', id), unpack(SHOWN_FIELDS))
+  local key = work_key(namespace, 'request:', id)
+  if not is_short(key, MAX_RECORD_BYTES) then
+    return nil
+  end
+  local shown = redis.call('HMGET', key, unpack(SHOWN_FIELDS))
   local bytes = 0
   for i = 1, #SHOWN_FIELDS do
     bytes = bytes + #(shown[i] or '')
@@ -174,7 +231,7 @@ local function end_request(request, now, ending)
     redis.call('SET', work_key(namespace, 'result:', id), result)
   end
   -- The prompt goes with the parameters.
-  redis.call('DEL', work_key(namespace, 'params:', id))
+  redis.call('UNLINK', work_key(namespace, 'params:', id))
   if ending.status ~= 'succeeded' and request.price ~= '0' then
     redis.call('INCRBY', work_key(namespace, 'credit'), '-' .. request.price)
   end

@@ -2,6 +2,8 @@
 local SECOND_MS = 1000
 local MINUTE_MS = 60 * SECOND_MS
 local DAY_SECONDS = 86400
+-- As text: whole numbers of 64 bits.
+local MAX_NUMBER_BYTES = 20
 
 -- Unix milliseconds by Redis' clock: the gateways' clocks decide nothing.
 local function now_ms()
@@ -9,17 +11,109 @@ local function now_ms()
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 
+-- The key of one API key's requests of a minute; as workKeys.rpm in contract/redis-keys.ts.
+local function rpm_key(namespace, sha256)
+  return 'w:{' .. namespace .. '}:rpm:' .. string.sub(sha256, 1, 24)
+end
+
 -- The key of one API key's tokens on one UTC day; as workKeys.tpd in contract/redis-keys.ts.
 local function tpd_key(namespace, sha256, day)
   return 'w:{' .. namespace .. '}:tpd:' .. string.sub(sha256, 1, 24) .. ':' .. string.format('%d', day)
 end
 
--- Functions that only read: they answer while Redis takes no writes, too.
-local function register_reader(name, callback)
-  redis.register_function({ function_name = LIBRARY .. '_' .. name, callback = callback, flags = { 'no-writes' } })
+-- A counter, 0 where there is none. A tenant may have written anything there: no more is read than a number has digits.
+local function read_number(key)
+  return tonumber(redis.call('GETRANGE', key, 0, MAX_NUMBER_BYTES - 1)) or 0
 end
 
--- All functions go on when memory is full: what they write is small, and serving must not stop.
-local function register(name, callback)
-  redis.register_function({ function_name = LIBRARY .. '_' .. name, callback = callback, flags = { 'allow-oom' } })
+-- A limit that a caller gives, of which no more is done in one call than `most`.
+local function bound(text, most)
+  return math.min(most, math.max(0, math.floor(tonumber(text))))
+end
+
+-- Bytes of all arguments, or nil where they are more or longer than any of our programs sends.
+local function measure(keys, args, bounds)
+  if #keys > (bounds.keys or 1) or #args < bounds.least or #args > (bounds.most or bounds.least) then
+    return nil
+  end
+  local bytes = 0
+  for i = 1, #keys do
+    bytes = bytes + #keys[i]
+  end
+  for i = 1, #args do
+    bytes = bytes + #args[i]
+  end
+  return bytes <= bounds.bytes and bytes or nil
+end
+
+local function refuse_arguments()
+  return redis.error_reply('ERR Too many, too few or too long arguments')
+end
+
+-- Memory beyond `maxmemory` that is kept for what must still be written when it is full.
+local RESERVE_SHARE = 0.05
+local RESERVE_BYTES = 1024 * 1024
+-- INFO costs as much as a whole call, so it is asked once for so many bytes that may have been written.
+local UNCHECKED_BYTES = 256 * 1024
+-- What a call writes at most: its arguments in several places, and its own words.
+local WRITES_EACH = 4
+local WORDS_BYTES = 4096
+local memory = { unchecked = UNCHECKED_BYTES, is_full = false }
+
+local function is_reserve_used(bytes)
+  memory.unchecked = memory.unchecked + WRITES_EACH * bytes + WORDS_BYTES
+  if memory.is_full or memory.unchecked >= UNCHECKED_BYTES then
+    local info = redis.call('INFO', 'memory')
+    local used = tonumber(string.match(info, '\nused_memory:(%d+)'))
+    local limit = tonumber(string.match(info, '\nmaxmemory:(%d+)'))
+    memory.is_full = limit > 0 and used > limit * (1 + RESERVE_SHARE) + RESERVE_BYTES
+    memory.unchecked = 0
+  end
+  return memory.is_full
+end
+
+-- Every function has bounds on its arguments, since a tenant may call it with any: `keys` (1 if absent), `least` and `most`
+-- (as `least` if absent) arguments, and `bytes` of all together.
+local function register_with(flags, name, bounds, callback)
+  redis.register_function({
+    function_name = LIBRARY .. '_' .. name, flags = flags,
+    callback = function(keys, args)
+      if not measure(keys, args, bounds) then
+        return refuse_arguments()
+      end
+      return callback(keys, args)
+    end,
+  })
+end
+
+-- Functions that only read: they answer while Redis takes no writes, too.
+local function register_reader(name, bounds, callback)
+  register_with({ 'no-writes' }, name, bounds, callback)
+end
+
+-- Functions that stop when memory is full: what they begin could not be kept.
+local function register_beginning(name, bounds, callback)
+  register_with({}, name, bounds, callback)
+end
+
+-- Functions that need no memory of which there could be ever more: they go on when it is full.
+local function register_frugal(name, bounds, callback)
+  register_with({ 'allow-oom' }, name, bounds, callback)
+end
+
+-- All others go on into the reserve when memory is full, since serving must not stop and an end must be recorded.
+local function register(name, bounds, callback)
+  redis.register_function({
+    function_name = LIBRARY .. '_' .. name, flags = { 'allow-oom' },
+    callback = function(keys, args)
+      local bytes = measure(keys, args, bounds)
+      if not bytes then
+        return refuse_arguments()
+      end
+      if is_reserve_used(bytes) then
+        return redis.error_reply('OOM The memory that is kept for requests that end is used up')
+      end
+      return callback(keys, args)
+    end,
+  })
 end

@@ -4,15 +4,17 @@
 -- Answers { milliseconds until the next is due or -1, lists of id, attempt, event, type, request, url, endpoint, test,
 -- body }. What has had its last attempt and its last wait is ended instead, with `given_up` for the attempt.
 local MAX_DESTINATIONS = 100
+local MAX_LEASED = 1000
 -- Callbacks that the owner is still to be told of; one message of so many says enough.
 local MOST_MAIL = 1000
 
 -- Leases that ran out: their front is gone, so the attempt counts and the delivery is due again.
 local function recover_leases(namespace, destination, now)
   local leased = delivery_key(namespace, 'leased:', destination)
-  for _, id in ipairs(redis.call('ZRANGE', leased, '-inf', now, 'BYSCORE')) do
+  for _, id in ipairs(redis.call('ZRANGE', leased, '-inf', now, 'BYSCORE', 'LIMIT', 0, MAX_LEASED)) do
     redis.call('ZREM', leased, id)
     redis.call('HSET', delivery_key(namespace, 'delivery:', id), 'code', '', 'error', 'the attempt was interrupted')
+    log_attempt(namespace, id, now, '', 'the attempt was interrupted')
     redis.call('ZADD', delivery_key(namespace, 'due:', destination), now, id)
   end
 end
@@ -68,8 +70,9 @@ local function take(namespace, destination, id, now, lease)
   return describe(record, id, attempt, body)
 end
 
-register('lease_deliveries', function(keys, args)
-  local namespace, limit, places, lease = args[1], tonumber(args[2]), tonumber(args[3]), tonumber(args[4])
+register_frugal('lease_deliveries', { least = 4, bytes = 1024 }, function(keys, args)
+  local namespace, limit, places = args[1], bound(args[2], MAX_LEASED), bound(args[3], MAX_LEASED)
+  local lease = bound(args[4], MAX_LEASE_MS)
   local now = now_ms()
   local taken = {}
   local due = redis.call('ZRANGE', keys[1], '-inf', now, 'BYSCORE', 'LIMIT', 0, MAX_DESTINATIONS)

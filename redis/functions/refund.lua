@@ -1,10 +1,9 @@
--- refund
 -- Gives back what a token was charged, once; where nothing was yet, a charge that comes late takes nothing.
 -- KEYS: the marker of the caller's token. ARGV: namespace. Answers 1 if something was given back.
-register('refund', function(keys, args)
-  local price = redis.call('GET', keys[1])
+register('refund', { least = 1, bytes = 1024 }, function(keys, args)
+  local price = redis.call('GETRANGE', keys[1], 0, MAX_NUMBER_BYTES - 1)
   redis.call('SET', keys[1], '0', 'EX', CHARGE_SECONDS)
-  if not price or price == '0' then
+  if price == '' or price == '0' then
     return 0
   end
   redis.call('INCRBY', work_key(args[1], 'credit'), '-' .. price)

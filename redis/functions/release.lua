@@ -1,6 +1,6 @@
 -- Gives a claimed request back unfinished, without counting an attempt: a worker that drains or is told to stop.
 -- KEYS: the record. ARGV: namespace, id, the worker's token. Answers 1, or 0 when it was not this worker's (any more).
-register('release', function(_, args)
+register('release', { least = 3, bytes = 1024 }, function(_, args)
   local request = load_request(args[1], args[2])
   if not request or request.status ~= 'running' or request.claim ~= args[3] then
     return 0

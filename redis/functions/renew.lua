@@ -3,9 +3,10 @@
 -- Answers `renewed`, `stale` (no longer this worker's) or `deadline` (its time is up).
 local MAX_PROGRESS = 99
 
-register('renew', function(keys, args)
-  local namespace, id, token, lease = args[1], args[2], args[3], tonumber(args[4])
-  local values = redis.call('HMGET', keys[1], 'status', 'claim', 'deadline', 'progress')
+register('renew', { least = 5, bytes = 1024 }, function(_, args)
+  local namespace, id, token, lease = args[1], args[2], args[3], bound(args[4], MAX_LEASE_MS)
+  local record = work_key(namespace, 'request:', id)
+  local values = redis.call('HMGET', record, 'status', 'claim', 'deadline', 'progress')
   if values[1] ~= 'running' or token_of(values[2]) ~= token then
     return 'stale'
   end
@@ -18,7 +19,7 @@ register('renew', function(keys, args)
   if progress then
     progress = math.min(MAX_PROGRESS, math.floor(progress))
     if progress > tonumber(values[4] or 0) then
-      redis.call('HSET', keys[1], 'progress', progress)
+      redis.call('HSET', record, 'progress', progress)
     end
   end
   return 'renewed'

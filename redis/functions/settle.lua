@@ -3,7 +3,7 @@
 local MARKER_SECONDS = 600
 local COUNTER_SECONDS = 2 * DAY_SECONDS
 
-register('settle', function(keys, args)
+register('settle', { least = 4, bytes = 1024 }, function(keys, args)
   local namespace, sha256, tokens, micros = args[1], args[2], args[3], args[4]
   if not redis.call('SET', keys[1], '1', 'NX', 'EX', MARKER_SECONDS) then
     return 0

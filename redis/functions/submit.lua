@@ -1,15 +1,19 @@
 -- Accepts a request: record, place in the queue, debit; or says why not. Safe to repeat with the same id.
 -- KEYS: the record. ARGV: namespace, id, deployment, modality, API key (24 digits of its hash), digest of the
 -- idempotency key or '', price in millionths, slots, expected milliseconds of a job before any was measured,
--- parameters, stored inputs as a JSON list or '', then more fields of the record as pairs.
+-- parameters, stored inputs as a JSON list or '', fingerprint of the fields for who sends the idempotency key again, a
+-- sealed prompt or '', then more fields of the record as pairs.
 local IDEMPOTENCY_SECONDS = DAY_SECONDS
-local FIXED_ARGUMENTS = 11
+local FIXED_ARGUMENTS = 13
+local ID_LENGTH = 36
+local MAX_MARKER_BYTES = 4096
+local MAX_MORE = 16
 
 -- Seconds until a request with `ahead` before it will have ended.
 local function estimate(namespace, deployment, ahead, args)
-  local average = redis.call('HGET', work_key(namespace, 'pace:', deployment), 'average_ms')
+  local average = read_pace(namespace, deployment)
   local slots = math.max(1, tonumber(args[8]))
-  return math.max(1, math.ceil((ahead / slots + 1) * tonumber(average or args[9]) / SECOND_MS))
+  return math.max(1, math.ceil((ahead / slots + 1) * (average or tonumber(args[9])) / SECOND_MS))
 end
 
 local function answer_known(verdict, request, args)
@@ -23,15 +27,21 @@ end
 
 local function submit(keys, args)
   local namespace, id, deployment, modality, api_key = args[1], args[2], args[3], args[4], args[5]
-  local digest, price, params, inputs = args[6], args[7], args[10], args[11]
-  if redis.call('HGET', keys[1], 'status') then
-    return answer_known('accepted', load_request(namespace, id), args)
+  local digest, price, params, inputs, fingerprint, prompt = args[6], args[7], args[10], args[11], args[12], args[13]
+  if redis.call('EXISTS', keys[1]) == 1 then
+    local known = load_short_request(namespace, id)
+    if not known then
+      return redis.error_reply('ERR The record of this id is not one')
+    end
+    return answer_known('accepted', known, args)
   end
   local marker = digest ~= '' and work_key(namespace, 'idempotency:', digest)
-  local first = marker and redis.call('GET', marker)
-  local original = first and load_request(namespace, first)
+  local first = marker and redis.call('GETRANGE', marker, 0, MAX_MARKER_BYTES - 1)
+  local original = first and first ~= '' and load_short_request(namespace, string.sub(first, 1, ID_LENGTH))
   if original then
-    return answer_known('duplicate', original, args)
+    local known = answer_known('duplicate', original, args)
+    known[5] = string.sub(first, ID_LENGTH + 2)
+    return known
   end
 
   local most, keep_ms, _, registration_id = read_limits(namespace, deployment)
@@ -60,11 +70,14 @@ local function submit(keys, args)
     'keep_ms', keep_ms, 'registration_id', registration_id,
     unpack(args, FIXED_ARGUMENTS + 1))
   redis.call('SET', work_key(namespace, 'params:', id), params)
+  if prompt ~= '' then
+    redis.call('SET', work_key(namespace, 'prompt:', id), prompt)
+  end
   redis.call('ZADD', waiting, order, id)
   redis.call('ZADD', index_key(namespace, deployment, 'all'), order, id)
   redis.call('ZADD', queue, order, id)
   if marker then
-    redis.call('SET', marker, id, 'EX', IDEMPOTENCY_SECONDS)
+    redis.call('SET', marker, id .. ' ' .. fingerprint, 'EX', IDEMPOTENCY_SECONDS)
   end
   if price ~= '0' then
     redis.call('INCRBY', work_key(namespace, 'credit'), price)
@@ -72,7 +85,9 @@ local function submit(keys, args)
   if inputs ~= '' then
     -- From now on the record owns them.
     redis.call('HSET', keys[1], 'inputs', inputs)
-    redis.call('ZREM', work_key(namespace, 'cleanup'), unpack(cjson.decode(inputs)))
+    for _, object in ipairs(cjson.decode(inputs)) do
+      redis.call('ZREM', work_key(namespace, 'cleanup'), object)
+    end
   end
   if own == 0 then
     redis.call('ZADD', work_key(namespace, 'turns:', deployment), order, api_key)
@@ -85,5 +100,6 @@ local function submit(keys, args)
   return { 'accepted', id, 'queued', estimate(namespace, deployment, total, args) }
 end
 
--- Unlike the others it stops when memory is full: nothing is accepted that could not be kept.
-redis.register_function(LIBRARY .. '_submit', submit)
+-- Nothing is accepted that could not be kept.
+local bounds = { least = FIXED_ARGUMENTS, most = FIXED_ARGUMENTS + MAX_MORE, bytes = 48 * 1024 }
+register_beginning('submit', bounds, submit)

@@ -1,8 +1,12 @@
--- Does what time demands of a workspace's requests, at most `limit` of them in one call.
+-- Does what time demands of a workspace's requests, at most `limit` of them in one call, 100 at most.
 -- KEYS: the leases. ARGV: namespace, limit, until when (Unix ms) leases and queued requests may expire; 0 = they may not.
 -- A time rather than a flag, since a call may lie in the socket of a Redis that hangs until all leases are over.
 -- Answers how many requests were ended, given back and forgotten, and 1 if more is left to do now.
 local MAX_ATTEMPTS = 2
+local MAX_SWEPT = 100
+local MAX_NAME_BYTES = 253
+-- Of the event that an end writes.
+local ENDING_BYTES = 1024
 local CHECKED_DEPLOYMENTS = 50
 local DEFAULT_QUEUE_MS = DAY_SECONDS * SECOND_MS
 
@@ -39,20 +43,53 @@ local function recover(request, now)
   return 'ended'
 end
 
-local function end_queued(namespace, ids, now, ending)
+-- Members of a set up to a score, few at a time, so that a call holds few that a tenant made long.
+local function read_due(key, until_when, limit)
+  return redis.call('ZRANGE', key, '-inf', until_when, 'BYSCORE', 'LIMIT', 0, math.min(READ_AT_ONCE, limit))
+end
+
+-- What fails at one member of a set, whose keys a tenant may have written, holds up no other: its turn comes later.
+local function attempt(key, member, retry_score, work)
+  if not pcall(work) then
+    redis.call('ZADD', key, digits(retry_score), member)
+  end
+end
+
+-- Repeats a step that does at most so many, until there is nothing left for it, or `limit` is reached.
+local function repeat_step(limit, step)
+  local done, count = 0, 0
+  while done < limit do
+    count = step(math.min(READ_AT_ONCE, limit - done))
+    done = done + count
+    if count < READ_AT_ONCE then
+      break
+    end
+  end
+  return done
+end
+
+-- Ends what waits, and drops what is in the queue without a record.
+local function end_queued(namespace, deployment, ids, now, ending)
+  local waiting = index_key(namespace, deployment, 'queued')
   for _, id in ipairs(ids) do
-    local request = load_request(namespace, id)
-    leave_queue(request)
-    end_request(request, now, { status = ending.status, code = ending.code, message = ending.message })
+    attempt(waiting, id, (now + MINUTE_MS) * 1000, function()
+      local request = load_short_request(namespace, id)
+      -- One that does not wait would be here again after its end.
+      if not request or request.status ~= 'queued' or request.deployment ~= deployment then
+        return redis.call('ZREM', waiting, id)
+      end
+      leave_queue(request)
+      end_request(request, now, { status = ending.status, code = ending.code, message = ending.message })
+    end)
   end
   return #ids
 end
 
 local function expire_queued(namespace, deployment, config, now, limit)
   local youngest = (now - config_number(config, 'queueTTLMs', DEFAULT_QUEUE_MS) + 1) * 1000
-  local ids = redis.call('ZRANGE', index_key(namespace, deployment, 'queued'), '-inf',
-    string.format('(%.0f', youngest), 'BYSCORE', 'LIMIT', 0, limit)
-  return end_queued(namespace, ids, now, {
+  local waiting = index_key(namespace, deployment, 'queued')
+  local ids = redis.call('ZRANGE', waiting, '-inf', string.format('(%.0f', youngest), 'BYSCORE', 'LIMIT', 0, limit)
+  return end_queued(namespace, deployment, ids, now, {
     status = 'failed', code = 'expired', message = 'The request waited in the queue for longer than allowed.',
   })
 end
@@ -61,81 +98,115 @@ local function forget(request)
   local namespace, deployment, id = request.namespace, request.deployment, request.id
   redis.call('ZREM', index_key(namespace, deployment, request.status), id)
   redis.call('ZREM', index_key(namespace, deployment, 'all'), id)
-  redis.call('DEL', request.key, work_key(namespace, 'result:', id))
+  redis.call('UNLINK', request.key, work_key(namespace, 'result:', id), work_key(namespace, 'prompt:', id))
 end
 
 -- Cancels what waits for a deployment that is gone, and fails what would wait for another worker there.
 local function clear_deployment(namespace, deployment, now, limit)
   local again = work_key(namespace, 'again:', deployment)
-  local ended = 0
   local lost = redis.call('ZRANGE', again, 0, limit - 1)
   for _, id in ipairs(lost) do
     redis.call('ZREM', again, id)
-    local request = load_request(namespace, id)
-    if request then
-      end_request(request, now, { status = 'failed', code = 'worker_lost', message = 'The deployment was deleted.' })
-    end
-    ended = ended + 1
+    attempt(again, id, (now + MINUTE_MS) * 1000, function()
+      local request = load_short_request(namespace, id)
+      if request then
+        end_request(request, now, { status = 'failed', code = 'worker_lost', message = 'The deployment was deleted.' })
+      end
+    end)
   end
-  if ended < limit then
-    local ids = redis.call('ZRANGE', index_key(namespace, deployment, 'queued'), 0, limit - ended - 1)
-    ended = ended + end_queued(namespace, ids, now, { status = 'canceled' })
+  local waiting = index_key(namespace, deployment, 'queued')
+  local ids = #lost < limit and redis.call('ZRANGE', waiting, 0, limit - #lost - 1) or {}
+  return #lost + end_queued(namespace, deployment, ids, now, { status = 'canceled' })
+end
+
+local function sweep_leases(leases, namespace, now, limit, done)
+  return repeat_step(limit, function(most)
+    local ids = read_due(leases, now, most)
+    for _, id in ipairs(ids) do
+      attempt(leases, id, now + MINUTE_MS, function()
+        local request = load_short_request(namespace, id)
+        if not request or request.status ~= 'running' then
+          return redis.call('ZREM', leases, id)
+        end
+        local what = recover(request, now)
+        done[what] = done[what] + 1
+      end)
+    end
+    return #ids
+  end)
+end
+
+local function sweep_deployment(namespace, name, now, may_expire, limit)
+  local config = #name <= MAX_NAME_BYTES and read_config(namespace, name)
+  local ended = repeat_step(limit, function(most)
+    if is_gone(config) then
+      return clear_deployment(namespace, name, now, most)
+    end
+    return may_expire and expire_queued(namespace, name, config, now, most) or 0
+  end)
+  local deployments = work_key(namespace, 'deployments')
+  if config or ended >= limit then
+    redis.call('ZADD', deployments, now, name)
+  else
+    redis.call('ZREM', deployments, name)
+    redis.call('UNLINK', work_key(namespace, 'pace:', name))
   end
   return ended
 end
 
-register('sweep', function(keys, args)
-  local namespace, limit = args[1], tonumber(args[2])
+-- The longest unchecked first, so that all have their turn however many there are.
+local function sweep_deployments(namespace, now, may_expire, limit, done)
+  local deployments = work_key(namespace, 'deployments')
+  local left, seen = limit, {}
+  repeat_step(CHECKED_DEPLOYMENTS, function(most)
+    local names = read_due(deployments, '+inf', most)
+    for _, name in ipairs(names) do
+      if left <= 0 or seen[name] then
+        return 0
+      end
+      seen[name] = true
+      attempt(deployments, name, now, function()
+        local ended = sweep_deployment(namespace, name, now, may_expire, left)
+        done.ended, left = done.ended + ended, left - ended
+      end)
+    end
+    return #names
+  end)
+  return limit - left
+end
+
+local function sweep_ended(namespace, now, limit, done)
+  local old = work_key(namespace, 'ended')
+  return repeat_step(limit, function(most)
+    local ids = read_due(old, now, most)
+    for _, id in ipairs(ids) do
+      attempt(old, id, now + MINUTE_MS, function()
+        local request = load_short_request(namespace, id)
+        if request then
+          forget(request)
+        end
+        redis.call('ZREM', old, id)
+        done.forgotten = done.forgotten + 1
+      end)
+    end
+    return #ids
+  end)
+end
+
+-- It frees memory in the end, and ends no more than there is: without it, full memory would stay so.
+register_frugal('sweep', { least = 3, bytes = 1024 }, function(keys, args)
+  local namespace, left = args[1], bound(args[2], MAX_SWEPT)
   local now = now_ms()
   local may_expire = now <= tonumber(args[3])
   local done = { ended = 0, given_back = 0, forgotten = 0 }
-  local left = limit
 
-  if may_expire then
-    for _, id in ipairs(redis.call('ZRANGE', keys[1], '-inf', now, 'BYSCORE', 'LIMIT', 0, left)) do
-      local request = load_request(namespace, id)
-      if request then
-        local what = recover(request, now)
-        done[what] = done[what] + 1
-      else
-        redis.call('ZREM', keys[1], id)
-      end
-      left = left - 1
+  -- Ending writes an event, forgetting frees memory.
+  if not is_reserve_used(ENDING_BYTES * left) then
+    if may_expire then
+      left = left - sweep_leases(keys[1], namespace, now, left, done)
     end
+    left = left - sweep_deployments(namespace, now, may_expire, left, done)
   end
-
-  -- The longest unchecked first, so that all have their turn however many there are.
-  local deployments = work_key(namespace, 'deployments')
-  for _, name in ipairs(redis.call('ZRANGE', deployments, 0, CHECKED_DEPLOYMENTS - 1)) do
-    if left <= 0 then
-      break
-    end
-    local config = read_config(namespace, name)
-    local ended = 0
-    if is_gone(config) then
-      ended = clear_deployment(namespace, name, now, left)
-    elseif may_expire then
-      ended = expire_queued(namespace, name, config, now, left)
-    end
-    done.ended, left = done.ended + ended, left - ended
-    if config or left <= 0 then
-      redis.call('ZADD', deployments, now, name)
-    else
-      redis.call('ZREM', deployments, name)
-      redis.call('DEL', work_key(namespace, 'pace:', name))
-    end
-  end
-
-  if left > 0 then
-    local old = work_key(namespace, 'ended')
-    for _, id in ipairs(redis.call('ZRANGE', old, '-inf', now, 'BYSCORE', 'LIMIT', 0, left)) do
-      local request = load_request(namespace, id)
-      if request then
-        forget(request)
-      end
-      redis.call('ZREM', old, id)
-      done.forgotten, left = done.forgotten + 1, left - 1
-    end
-  end
+  left = left - sweep_ended(namespace, now, left, done)
   return { done.ended, done.given_back, done.forgotten, left <= 0 and 1 or 0 }
 end)

@@ -33,13 +33,12 @@ describe('video jobs with a front and a bucket', () => {
     await s3?.stop();
   });
 
-  async function startFront({ url: redisURL, admin }: RedisServer) {
+  async function startFront({ url: redisURL }: RedisServer) {
     const front = await startFrontProcess({
       redisURL,
       replicaPort: await findFreePort(),
       secrets: { s3AccessKeyId: s3.accessKeyId, s3SecretAccessKey: s3.secretAccessKey },
       env: {
-        [GATEWAY_ENV.redisPassword]: admin!,
         [GATEWAY_ENV.s3Bucket]: BUCKET,
         [GATEWAY_ENV.s3Endpoint]: s3.endpoint,
       },

@@ -95,7 +95,7 @@ export async function startJobStack(options: StackOptions): Promise<JobStack> {
     },
     { namespace: NAMESPACE, name: 'media' },
   );
-  const server = await startRedis({ appendOnly: true, aclFile: true });
+  const server = await startRedis({ isStrict: true });
   const connection = await connectTo(server);
   const { redis } = connection;
   await loadLibrary(redis);

@@ -23,6 +23,7 @@ export function startLoneWorker(
     storage: {} as WorkerOptions['storage'],
     pool: pools.get(engineURL),
     isEngineReady: () => true,
+    isEngineLost: () => false,
     onEngineLost,
     pod: 'pod-1',
     log,

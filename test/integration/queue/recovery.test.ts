@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { DRAIN_TOKEN_HEADER } from '../../../contract/gateway-environment.ts';
 import { workKeys } from '../../../contract/redis-keys.ts';
+import { LEASE_MS } from '../../../redis/request-calls.ts';
 import { DRAIN_TOKEN } from '../../support/model-replica.ts';
 import { until } from '../../support/redis-client.ts';
 import { type JobStack, type Pod, startJobStack } from './job-stack.ts';
@@ -61,6 +62,21 @@ describe('jobs of replicas that go', () => {
     expect(recoveryMs).to.be.below(30_000);
     if (process.env.SHOW) console.log(`recovered in ${Math.round(recoveryMs)} ms`);
     expect(stack.storage.listObjects()).to.have.length(1);
+  });
+
+  it('stay where they are while their gateway is starved for half a lease', async () => {
+    await setJobSeconds(LEASE_MS / 1_000);
+    const id = await stack.submit();
+    const pod = await findPod(id);
+    const { claim } = await readWorker(id);
+    const { process } = pod.replica.program;
+    process.kill('SIGSTOP');
+    await new Promise((resolve) => setTimeout(resolve, LEASE_MS / 2));
+    process.kill('SIGCONT');
+    await stack.untilIs(id, 'succeeded', 40_000);
+    expect((await readWorker(id)).claim).to.equal(claim);
+    expect(await stack.connection.redis.hget(workKeys('team').request(id), 'attempts')).to.equal('1');
+    expect(pod.replica.program.output).not.to.include('engine is unhealthy');
   });
 
   it('fail as worker_lost when the second replica is lost, too', async () => {

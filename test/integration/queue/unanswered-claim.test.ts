@@ -44,8 +44,9 @@ describe('a claim whose answer is lost', () => {
     const engine = createEngine(() => asked++);
     const engineURL = `http://${await listenOnLoopback(engine)}`;
     const proxy = startProxy(space.server.port);
-    const url = `redis://${await listenOnLoopback(proxy)}`;
-    const connection = connectRedis({ url, name: 'test', role: 'sidecar' });
+    const through = new URL(space.server.url);
+    through.host = await listenOnLoopback(proxy);
+    const connection = connectRedis({ url: through.href, name: 'test', role: 'sidecar' });
     await connection.untilUp(20_000);
     const id = await space.submitted({ params: FILM });
     const stop = startLoneWorker(space, { redis: connection.redis, engineURL });

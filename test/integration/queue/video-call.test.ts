@@ -65,7 +65,7 @@ describe('a call of a video engine', () => {
       parameters: { task: 't2v', prompt: 'a cat', size: '64x64', frames: 9, fps: 8 },
       reference: null,
       hold: (source, signal) => spool.hold(source, { mostBytes: 1e6, signal }),
-      isEngineHealthy: () => true,
+      isEngineLost: () => false,
       onEngineLost: () => {},
       onProgress: () => {},
       signal: new AbortController().signal,

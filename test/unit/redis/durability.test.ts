@@ -1,17 +1,27 @@
 import { expect } from 'chai';
-import { type DurabilitySettings, judgeServer } from '../../../redis/durability.ts';
-import type { RedisInspection } from '../../../redis/inspection.ts';
+import { type DurabilitySettings, judgeServer, type ServerFacts } from '../../../redis/durability.ts';
 
-const good = { persistence: 'aof', evictionSafe: true, usedMemory: 84, maxMemory: 100 } as const;
+const good: ServerFacts = {
+  persistence: 'aof',
+  reloads: 'everything',
+  keptWrites: true,
+  evictionSafe: true,
+  usedMemory: 84,
+  maxMemory: 100,
+};
 const evicting = { evictionSafe: false, usedMemory: 100 };
 const allowed = { allowLoss: true };
 
 describe('the judgement of a Redis that is to keep requests', () => {
-  const cases: [string, Partial<RedisInspection>, DurabilitySettings, RegExp | null][] = [
+  const cases: [string, Partial<ServerFacts>, DurabilitySettings, RegExp | null][] = [
     ['an append-only file and memory left', {}, {}, null],
     ['snapshots', { persistence: 'rdb' }, {}, null],
     ['no persistence', { persistence: 'none' }, {}, /keeps nothing/],
     ['no persistence that is allowed', { persistence: 'none' }, allowed, null],
+    ['a default user without rights', { reloads: 'nothing' }, {}, /default user lacks rights/],
+    ['a default user without rights that is allowed', { reloads: 'nothing' }, allowed, null],
+    ['a restart that dropped writes', { keptWrites: false }, {}, /dropped what functions had written/],
+    ['a restart that dropped writes, allowed', { keptWrites: false }, allowed, null],
     ['eviction', evicting, {}, /drops keys/],
     ['eviction that is allowed', evicting, allowed, null],
     ['85 % of its memory in use', { usedMemory: 85 }, {}, /85 %/],

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { judge } from '../../../redis/inspection.ts';
 
+const settings = { snapshots: '', defaultUser: { commands: '+@all', keys: '~*' } };
 const good = {
   redis_version: '7.2.4',
   run_id: 'abc',
@@ -11,8 +12,8 @@ const good = {
 
 describe('inspection of Redis', () => {
   it('warns of nothing when the append-only file is on and nothing is evicted', () => {
-    expect(judge(good, '')).to.include({ persistence: 'aof', evictionSafe: true, runId: 'abc' });
-    expect(judge(good, '').warnings).to.deep.equal([]);
+    expect(judge(good, settings)).to.include({ persistence: 'aof', evictionSafe: true, runId: 'abc' });
+    expect(judge(good, settings).warnings).to.deep.equal([]);
   });
 
   const faults: [string, Record<string, string>, string | null, object, RegExp][] = [
@@ -37,7 +38,7 @@ describe('inspection of Redis', () => {
   ];
   for (const [name, info, snapshots, expected, warning] of faults) {
     it(`warns of ${name}`, () => {
-      const verdict = judge({ ...good, ...info }, snapshots);
+      const verdict = judge({ ...good, ...info }, { ...settings, snapshots });
       expect(verdict).to.include(expected);
       expect(verdict.warnings).to.have.length(1);
       expect(verdict.warnings[0]).to.match(warning);
@@ -45,6 +46,24 @@ describe('inspection of Redis', () => {
   }
 
   it('takes any policy for safe where memory has no limit', () => {
-    expect(judge({ ...good, maxmemory_policy: 'allkeys-lru' }, '').evictionSafe).to.equal(true);
+    expect(judge({ ...good, maxmemory_policy: 'allkeys-lru' }, settings).evictionSafe).to.equal(true);
+  });
+
+  it('warns of a default user as which the append-only file cannot be loaded', () => {
+    for (const [commands, keys] of [
+      ['-@all', ''],
+      ['-@all +@read', '~*'],
+      ['+@all', '~c:*'],
+    ] as const) {
+      const verdict = judge(good, { ...settings, defaultUser: { commands, keys } });
+      expect(verdict.reloads).to.equal('nothing');
+      expect(verdict.warnings.join()).to.match(/default user lacks rights/);
+    }
+  });
+
+  it('supposes nothing of the default user where it may not ask, or no append-only file is loaded', () => {
+    expect(judge(good, { ...settings, defaultUser: null }).reloads).to.equal('everything');
+    const snapshots = { snapshots: '60 1', defaultUser: { commands: '-@all', keys: '' } };
+    expect(judge({ ...good, aof_enabled: '0' }, snapshots).reloads).to.equal('everything');
   });
 });

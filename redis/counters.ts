@@ -1,0 +1,11 @@
+/** Reads counters of workspaces, which their own Redis users may overwrite with anything. */
+import type { RedisClient } from './client.ts';
+
+/** As text: a whole number of 64 bits. */
+const MAX_DIGITS = 20;
+
+/** 0 where there is none, or what is there is no whole number. */
+export async function readCounter(redis: RedisClient, key: string): Promise<number> {
+  const value = Number(await redis.getrange(key, 0, MAX_DIGITS - 1));
+  return Number.isSafeInteger(value) ? value : 0;
+}
