@@ -1,0 +1,74 @@
+/**
+ * What a log may tell of an error. Libraries hang whole requests on theirs: a failed command of Redis with all its
+ * arguments (a prompt, a password), a key's id, headers. So only named fields are told, and texts are cleared of secrets.
+ */
+
+export interface DescribedError {
+  type: string;
+  message: string;
+  code?: string | number;
+  status?: number;
+  syscall?: string;
+  stack?: string;
+  cause?: DescribedError;
+}
+
+const MAX_TEXT = 1_000;
+const MAX_FRAMES = 20;
+const MAX_CAUSES = 4;
+
+/** Each ends what it matches at a character that it cannot match again, so none is slow on any text. */
+const SECRETS: readonly [RegExp, string][] = [
+  // Redis repeats the arguments of a command that it does not know.
+  [/with args beginning with:[\s\S]*/, 'with arguments'],
+  // V8 repeats the text that is no JSON.
+  [/(Unexpected [a-z ]+)[\s\S]*is not valid JSON/, '$1: not valid JSON'],
+  [/\/\/[^\s/@]{1,256}@/g, '//…@'],
+  [/\b(bearer|basic) +[^\s"',]{1,512}/gi, '$1 …'],
+  [/\bsk-[\w-]{4,256}/g, 'sk-…'],
+  [/([?&][\w-]*(?:signature|credential|token|key|password|secret)[\w-]*=)[^\s&"']{1,2048}/gi, '$1…'],
+  [/\b(?:AKIA|ASIA)[A-Z0-9]{12,128}/g, 'AKIA…'],
+];
+
+/** Without what looks like a secret, and not long. */
+export function redactText(text: unknown): unknown {
+  if (typeof text !== 'string') return text;
+  let clear = text.slice(0, MAX_TEXT);
+  for (const [pattern, replacement] of SECRETS) clear = clear.replace(pattern, replacement);
+  return text.length > MAX_TEXT ? `${clear}…` : clear;
+}
+
+/** Of whatever was thrown. */
+export const describeError = (thrown: unknown): DescribedError => describe(thrown, MAX_CAUSES);
+
+function describe(thrown: unknown, causes: number): DescribedError {
+  if (!(thrown instanceof Error)) return { type: typeof thrown, message: 'something that is no Error' };
+  const { code, syscall, $metadata, issues } = thrown as unknown as Record<string, unknown>;
+  const status = ($metadata as { httpStatusCode?: unknown } | undefined)?.httpStatusCode;
+  return {
+    type: thrown.name.slice(0, 100),
+    message: Array.isArray(issues) ? describeIssues(issues) : String(redactText(thrown.message)),
+    ...((typeof code === 'string' || typeof code === 'number') && { code }),
+    ...(typeof status === 'number' && { status }),
+    ...(typeof syscall === 'string' && { syscall }),
+    ...(thrown.stack && { stack: listFrames(thrown.stack, thrown.message) }),
+    ...(thrown.cause instanceof Error && causes > 0 && { cause: describe(thrown.cause, causes - 1) }),
+  };
+}
+
+/** Of a schema's refusal: where and what kind, never the value nor a text that may repeat it. */
+const describeIssues = (issues: readonly { path?: unknown; code?: unknown }[]): string =>
+  issues
+    .slice(0, 10)
+    .map(({ path, code }) => `${Array.isArray(path) ? path.join('.').slice(0, 100) : ''}: ${String(code)}`)
+    .join('; ');
+
+/** The places alone: a stack begins with the message. */
+const listFrames = (stack: string, message: string): string =>
+  stack
+    .replace(message, () => '')
+    .split('\n', 200)
+    .filter((line) => line.startsWith('    at '))
+    .slice(0, MAX_FRAMES)
+    .map((line) => String(redactText(line)))
+    .join('\n');

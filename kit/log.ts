@@ -1,0 +1,28 @@
+/** Structured logs of every program: JSON lines with the time in words, and errors without what libraries hang on them. */
+import { type Logger, pino, stdTimeFunctions } from 'pino';
+import { describeError, redactText } from './log-redaction.ts';
+
+export type { Logger } from 'pino';
+
+export interface LogOptions {
+  level: string;
+  /** Fields of every line. */
+  base: Record<string, string>;
+  /** In place of standard output. */
+  write?: (line: string) => void;
+}
+
+export function openLog({ level, base, write }: LogOptions): Logger {
+  const options = {
+    level,
+    base,
+    timestamp: stdTimeFunctions.isoTime,
+    messageKey: 'message',
+    serializers: { err: describeError, error: describeUnlessText, reason: redactText },
+  };
+  return write ? pino(options, { write }) : pino(options);
+}
+
+/** `error` is also the code of an answer. */
+const describeUnlessText = (error: unknown): unknown =>
+  error instanceof Error ? describeError(error) : redactText(error);
