@@ -35,18 +35,20 @@ export const CONDITIONS = {
   weightsLoaded: {
     kind: 'ModelDeployment',
     type: 'WeightsLoaded',
-    meaning: 'The init containers that fetch weights have ended well.',
+    meaning:
+      'The weights are there: the init containers that fetch them have ended well, and an engine that fetches them itself has been healthy once.',
   },
   engineHealthy: {
     kind: 'ModelDeployment',
     type: 'EngineHealthy',
-    meaning: 'The engine answers its health check. False carries its last log lines when it crashes.',
+    meaning:
+      'The engine answers its health check. False: Starting, EngineUnhealthy (it served before), or its last log lines when it crashed.',
   },
   routeReady: {
     kind: 'ModelDeployment',
     type: 'RouteReady',
     meaning:
-      'The host is reachable through its Ingress or HTTPRoute. False: HostConflict, HostNotAllowed, NoIngressClass, AnnotationNotAllowed.',
+      'The host is published, and reachable through its Ingress or HTTPRoute; of an HTTPRoute as its Gateway says. False: HostConflict, HostNotAllowed, NoIngressClass, AnnotationNotAllowed, TLSSecretNotAllowed, NoGateway, NoHTTPRoute, NotAcceptedByGateway, RefsNotResolved. Unknown: NotPublished, WaitingForGateway.',
   },
   storageReady: {
     kind: 'ModelDeployment',
@@ -59,6 +61,12 @@ export const CONDITIONS = {
     type: 'UpdateAvailable',
     meaning:
       'The operator has a newer sidecar than the pods run, or newer settings for it (NewerSettings names them); set rollout.revision to take them.',
+  },
+  queueOpen: {
+    kind: 'Workspace',
+    type: 'QueueOpen',
+    meaning:
+      'Images and videos may be queued. False, QueueRefused: this Redis may lose them, for the reason in the message, or its memory is nearly full; they are answered with 503.',
   },
   active: {
     kind: 'WebhookEndpoint',

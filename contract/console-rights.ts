@@ -16,6 +16,7 @@ export const CONSOLE_RIGHTS = {
   usePlayground: { verb: 'create', resource: 'modeldeployments', subresource: 'playground' },
   readUsage: { verb: 'get', resource: 'modeldeployments', subresource: 'usage' },
   readDeliveries: { verb: 'get', resource: 'webhookendpoints', subresource: 'deliveries' },
+  resendDeliveries: { verb: 'create', resource: 'webhookendpoints', subresource: 'deliveries' },
   sendTests: { verb: 'create', resource: 'webhookendpoints', subresource: 'test' },
   rollSecret: { verb: 'update', resource: 'workspaces', subresource: 'signingsecret' },
   /** The console writes the Secret; members have no right on Secrets. */

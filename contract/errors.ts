@@ -130,7 +130,7 @@ export const ERRORS = {
     status: 429,
     type: 'rate_limit_error',
     retry: true,
-    when: 'Every replica is at its concurrency limit.',
+    when: 'Every replica is at its concurrency limit, and stayed so for `limits.waitForSlot`.',
     remedy: 'Wait for Retry-After seconds; images: use async=true.',
   },
   no_pod_available: {
@@ -224,6 +224,13 @@ export const ERRORS = {
     when: 'A request was to be canceled that is not queued any more.',
     remedy: 'Nothing: it runs, or has ended.',
   },
+  idempotency_key_reused: {
+    status: 409,
+    type: invalid,
+    retry: false,
+    when: 'The `Idempotency-Key` was sent with another request within the last 24 hours.',
+    remedy: 'Send a new key with a new request; a repeat carries the same fields as the original, or fewer.',
+  },
   result_expired: {
     status: 404,
     type: invalid,
@@ -243,14 +250,14 @@ export const ERRORS = {
     type: 'timeout_error',
     retry: false,
     when: 'A synchronous image generation took longer than its budget.',
-    remedy: 'Use `async=true`, which has no budget.',
+    remedy: 'Use `async=true`, which has up to 30 minutes (`limits.imageJobTimeout`).',
   },
   image_edit_timeout: {
     status: 504,
     type: 'timeout_error',
     retry: false,
     when: 'A synchronous image edit took longer than its budget.',
-    remedy: 'Use `async=true`, which has no budget.',
+    remedy: 'Use `async=true`, which has up to 30 minutes (`limits.imageJobTimeout`).',
   },
   storage_credential_not_found: {
     status: 422,

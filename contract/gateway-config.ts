@@ -7,7 +7,7 @@ import { deriveId } from './identity.ts';
 import { MODEL_KINDS, type ModelDeployment } from './model-deployment.ts';
 import { type ResolvedLimits, resolveLimits } from './model-limits.ts';
 import { imageModel, videoModel } from './model-media.ts';
-import { parseAmount } from './quantity.ts';
+import { parseAmount, parseDuration } from './quantity.ts';
 
 const limits = z.record(z.string(), z.number()) as unknown as z.ZodType<ResolvedLimits>;
 
@@ -32,6 +32,8 @@ export const gatewayConfig = z.object({
   /** True while the object has a deletion timestamp: new work gets 503. */
   deleting: z.boolean(),
   enginePreset: z.string(),
+  /** Absent: the gateway's own rule. */
+  engineStalledMs: z.number().optional(),
   limits,
   image: imageModel.nullable(),
   video: videoModel.nullable(),
@@ -43,6 +45,8 @@ export const gatewayConfig = z.object({
     perMillionOutputTokens: z.int().nullable(),
   }),
   storageCredential: z.string().nullable(),
+  /** Origins whose pages may call the endpoint; absent = none, `*` = any. */
+  corsOrigins: z.array(z.string()).optional(),
 });
 export type GatewayConfig = z.infer<typeof gatewayConfig>;
 
@@ -68,6 +72,9 @@ export function buildGatewayConfig(deployment: ModelDeployment): GatewayConfig {
     ...(spec.scaling === undefined && { replicas: spec.replicas ?? 1 }),
     deleting: metadata.deletionTimestamp !== undefined,
     enginePreset: spec.engine.preset,
+    ...(spec.engine.stallTimeout !== undefined && {
+      engineStalledMs: parseDuration(spec.engine.stallTimeout),
+    }),
     limits: resolveLimits(spec.limits),
     image: spec.kind === 'Image' ? imageModel.parse(spec.image ?? {}) : null,
     video: spec.kind === 'Video' ? videoModel.parse(spec.video ?? {}) : null,
@@ -78,6 +85,7 @@ export function buildGatewayConfig(deployment: ModelDeployment): GatewayConfig {
       perMillionOutputTokens: price(spec.pricing.perMillionOutputTokens),
     },
     storageCredential: spec.storage.credential ?? null,
+    ...(spec.route.cors && { corsOrigins: spec.route.cors.origins }),
   };
 }
 

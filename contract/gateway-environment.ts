@@ -13,6 +13,8 @@ export const GATEWAY_ENV = {
   /** Sidecar: origin of the engine, such as http://127.0.0.1:8000. */
   engineURL: 'GATEWAY_ENGINE_URL',
   engineHealthPath: 'GATEWAY_ENGINE_HEALTH_PATH',
+  /** Sidecar: path of the engine's own metrics, which ENGINE_METRICS_PATH relays; none where absent. */
+  engineMetricsPath: 'GATEWAY_ENGINE_METRICS_PATH',
   /** Guards /drain on the admin port against accidents. */
   drainToken: 'GATEWAY_DRAIN_TOKEN',
   /** Milliseconds that a drain may take; shortly before, unfinished jobs are given back. */
@@ -40,6 +42,10 @@ export const GATEWAY_ENV = {
   spoolPath: 'GATEWAY_SPOOL_PATH',
   /** Bytes that it may hold. */
   spoolBytes: 'GATEWAY_SPOOL_BYTES',
+  /** Front: most bytes that it takes of any deployment's requests, whatever the deployment allows. */
+  maxJsonBody: 'GATEWAY_MAX_JSON_BODY',
+  maxFile: 'GATEWAY_MAX_FILE',
+  maxMultipartBody: 'GATEWAY_MAX_MULTIPART_BODY',
   /** Front: port of the storage service. */
   internalPort: 'GATEWAY_INTERNAL_PORT',
   /** Front and local: the managed bucket; none without a name. Its keys are in the mounted Secret. */
@@ -79,6 +85,7 @@ export const ADMIN_PATHS = {
 export const DRAIN_TOKEN_HEADER = 'x-berth-drain-token';
 /** On PORTS.metrics. */
 export const METRICS_PATH = '/metrics';
+export const ENGINE_METRICS_PATH = '/engine/metrics';
 
 /** Node's flags for a gateway: a small young generation halves its memory under load and costs no measurable CPU. */
 export const GATEWAY_NODE_FLAGS = ['--max-semi-space-size=8'] as const;

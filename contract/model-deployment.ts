@@ -1,6 +1,13 @@
 /** The ModelDeployment resource: one model, served by one endpoint. */
 import { z } from 'zod';
-import { cel, conditions, customObject, objectName, type ResourceDefinition } from './kubernetes-types.ts';
+import {
+  cel,
+  conditions,
+  customObject,
+  objectMeta,
+  objectName,
+  type ResourceDefinition,
+} from './kubernetes-types.ts';
 import { modelLimits } from './model-limits.ts';
 import { imageModel, videoModel } from './model-media.ts';
 import { modelEngine, modelGPU, modelResources, modelTemplate } from './model-pod.ts';
@@ -118,8 +125,21 @@ export const modelDeploymentStatus = z.object({
 });
 export type ModelDeploymentStatus = z.infer<typeof modelDeploymentStatus>;
 
+/** Children have its name, a Service among them, and the host begins with it: one DNS label. */
+const NAME = '^[a-z]([-a-z0-9]*[a-z0-9])?$';
+const MAX_NAME = 45;
+const NAME_WORDS = `must be one DNS label of at most ${MAX_NAME} characters: lowercase letters, digits and -, beginning with a letter and ending with a letter or digit`;
+
 /** A ModelDeployment with all defaults filled in. */
-export const modelDeployment = customObject('ModelDeployment', modelDeploymentSpec, modelDeploymentStatus);
+export const modelDeployment = customObject(
+  'ModelDeployment',
+  modelDeploymentSpec,
+  modelDeploymentStatus,
+).extend({
+  metadata: objectMeta.extend({
+    name: z.string().max(MAX_NAME, NAME_WORDS).regex(new RegExp(NAME), NAME_WORDS),
+  }),
+});
 export type ModelDeployment = z.infer<typeof modelDeployment>;
 
 export const modelDeploymentResource: ResourceDefinition = {
@@ -135,7 +155,10 @@ export const modelDeploymentResource: ResourceDefinition = {
     labelSelectorPath: '.status.selector',
   },
   rules: [
-    { rule: 'self.metadata.name.size() <= 45', message: 'metadata.name must have at most 45 characters' },
+    {
+      rule: `self.metadata.name.size() <= ${MAX_NAME} && self.metadata.name.matches('${NAME}')`,
+      messageExpression: `'metadata.name ' + self.metadata.name + ' ${NAME_WORDS}' + (self.metadata.name.contains('.') ? '; write ' + self.metadata.name.replace('.', '-') : '')`,
+    },
   ],
   columns: [
     { name: 'Model', type: 'string', jsonPath: '.spec.model.id' },

@@ -1,18 +1,24 @@
 /** The endpoint's times and sizes (contract: Limits), each with its default. */
 import { z } from 'zod';
-import { duration, parseDuration, parseQuantity, quantity } from './quantity.ts';
+import { duration, MAX_RETENTION_DAYS, parseDuration, parseQuantity, quantity } from './quantity.ts';
 
 export const modelLimits = z
   .object({
     requestTimeout: duration('Longest chat, completion or embedding request.').default('120s'),
     imageTimeout: duration('Budget of a synchronous image request.').default('30s'),
+    imageJobTimeout: duration('Longest asynchronous image job.').default('30m'),
     videoTimeout: duration('Longest video job.').default('30m'),
+    waitForSlot: duration('Longest wait for a place on an engine while all are taken; then 429.').default(
+      '5s',
+    ),
     headersTimeout: duration('Longest wait for request headers.').default('15s'),
     bodyTimeout: duration('Longest wait for a JSON body.').default('60s'),
     uploadTimeout: duration('Longest wait for a multipart body.').default('5m'),
-    queueTTL: duration('Longest stay in the queue; then failed, code expired.').default('24h'),
-    resultRetention: duration('How long results stay in managed storage.').default('24h'),
-    recordRetention: duration('How long ended requests are remembered.').default('7d'),
+    queueTTL: duration('Longest stay in the queue; then failed, code expired.', MAX_RETENTION_DAYS).default(
+      '24h',
+    ),
+    resultRetention: duration('How long results stay in managed storage.', MAX_RETENTION_DAYS).default('24h'),
+    recordRetention: duration('How long ended requests are remembered.', MAX_RETENTION_DAYS).default('7d'),
     jsonBody: quantity('Largest JSON body.').default('32Mi'),
     file: quantity('Largest uploaded file.').default('50Mi'),
     multipartBody: quantity('Largest multipart body.').default('64Mi'),
@@ -39,7 +45,9 @@ type LimitsSpec = z.infer<typeof modelLimits>;
 export interface ResolvedLimits {
   requestTimeoutMs: number;
   imageTimeoutMs: number;
+  imageJobTimeoutMs: number;
   videoTimeoutMs: number;
+  waitForSlotMs: number;
   headersTimeoutMs: number;
   bodyTimeoutMs: number;
   uploadTimeoutMs: number;
@@ -58,7 +66,9 @@ export function resolveLimits(spec: LimitsSpec): ResolvedLimits {
   return {
     requestTimeoutMs: parseDuration(spec.requestTimeout),
     imageTimeoutMs: parseDuration(spec.imageTimeout),
+    imageJobTimeoutMs: parseDuration(spec.imageJobTimeout),
     videoTimeoutMs: parseDuration(spec.videoTimeout),
+    waitForSlotMs: parseDuration(spec.waitForSlot),
     headersTimeoutMs: parseDuration(spec.headersTimeout),
     bodyTimeoutMs: parseDuration(spec.bodyTimeout),
     uploadTimeoutMs: parseDuration(spec.uploadTimeout),

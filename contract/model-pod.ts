@@ -50,6 +50,10 @@ export const modelEngine = z
       .default('/health')
       .describe('Path that answers 200 once the engine serves.'),
     startupTimeout: duration('Longest start of the engine, downloads included.').default('30m'),
+    stallTimeout: duration(
+      'Requests may wait for so long without output of any of them before the engine counts as hanging and is restarted. ' +
+        'If absent: 10m, or twice limits.requestTimeout (of images imageJobTimeout, of videos videoTimeout) if that is longer.',
+    ).optional(),
     imagePullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).optional(),
   })
   .meta({
@@ -73,7 +77,7 @@ export const modelGPU = z
       .default('nvidia.com/gpu'),
     runtimeClassName: objectName('Runtime class of the pod, such as nvidia.').optional(),
     sharedMemory: quantity(
-      'Size of /dev/shm; half the memory limit, or 8Gi, if absent and more than one GPU is used.',
+      'Size of /dev/shm. If absent 2Gi; with more than one GPU half the memory limit, or 8Gi.',
     ).optional(),
   })
   .describe(
@@ -95,6 +99,15 @@ export const modelTemplate = z
     affinity: passthrough('Affinity of the pods.').optional(),
     topologySpreadConstraints: z
       .array(passthrough("A constraint; its labelSelector is the deployment's if absent."))
+      .max(16)
+      .optional(),
+    schedulerName: z.string().max(253).optional(),
+    resourceClaims: z
+      .array(
+        passthrough(
+          "A claim of the pod's (dynamic resource allocation), which the engine gets; with gpu.count 0.",
+        ),
+      )
       .max(16)
       .optional(),
     priorityClassName: z.string().max(253).optional(),

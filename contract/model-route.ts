@@ -1,6 +1,6 @@
 /** How a deployment is reached from outside. */
 import { z } from 'zod';
-import { cel, objectName, stringMap } from './kubernetes-types.ts';
+import { objectName, stringMap } from './kubernetes-types.ts';
 
 export const ROUTE_PRESETS = ['traefik', 'nginx', 'alb', 'gateway-api', 'none'] as const;
 export type RoutePreset = (typeof ROUTE_PRESETS)[number];
@@ -17,7 +17,10 @@ export const modelRoute = z
       .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, 'must be a DNS name')
       .optional()
       .describe('Host name; <name>--<namespace>.<domain> if absent.'),
-    type: z.enum(['Ingress', 'HTTPRoute']).default('Ingress'),
+    type: z
+      .enum(['Ingress', 'HTTPRoute'])
+      .optional()
+      .describe('HTTPRoute where a Gateway is named here or by the operator, else Ingress, if absent.'),
     className: z
       .string()
       .max(253)
@@ -30,25 +33,36 @@ export const modelRoute = z
         sectionName: z.string().max(253).optional(),
       })
       .optional()
-      .describe('Gateway of an HTTPRoute.'),
+      .describe("Gateway of an HTTPRoute, in this namespace if it names none; the operator's if absent."),
     tlsSecretName: objectName(
-      "Secret with the host's certificate, in Berth's namespace with via Front; plain http or the controller's own certificate if absent.",
+      "Secret with the host's certificate; with via Front one in Berth's namespace, of those that the operator allows; plain http or the controller's own certificate if absent.",
     ).optional(),
     preset: z
       .enum(ROUTE_PRESETS)
       .optional()
       .describe("Annotations that the contract's long and large answers need; the operator's if absent."),
     annotations: stringMap('Further annotations, of those that the operator allows.').optional(),
+    cors: z
+      .object({
+        origins: z
+          .array(
+            z
+              .string()
+              .max(300)
+              .regex(
+                /^(\*|https?:\/\/[a-z0-9.-]+(:[0-9]{1,5})?)$/,
+                'must be * or an origin such as https://app.example.com',
+              ),
+          )
+          .min(1)
+          .max(20)
+          .describe('Origins of those pages; * = any.'),
+      })
+      .optional()
+      .describe('Pages of other origins that may call the endpoint from a browser; none if absent.'),
     via: z
       .enum(ROUTE_VIA)
       .optional()
       .describe("Direct to the pods, or through the front; the operator's if absent."),
-  })
-  .meta({
-    ...cel({
-      rule: "!has(self.type) || self.type != 'HTTPRoute' || has(self.gateway)",
-      message: 'route.gateway is required with type HTTPRoute',
-      fieldPath: '.gateway',
-    }),
   })
   .prefault({});

@@ -44,10 +44,23 @@ const s3 = z
     endpoint: z.string().max(512).optional().describe('URL of the store; AWS if absent.'),
     region: z.string().max(64).default('us-east-1'),
     secret: objectName('Secret with keys accessKeyId and secretAccessKey; anonymous if absent.').optional(),
+    workloadIdentity: z
+      .boolean()
+      .optional()
+      .describe(
+        "Use the cloud identity of the pod's service account (IRSA, EKS Pod Identity); needs template.serviceAccountName.",
+      ),
     pathStyle: z.boolean().default(true).describe('Address buckets by path, as MinIO does.'),
     size: quantity('Size limit of the pod-local copy.').optional(),
   })
-  .describe('Weights copied from S3 by an init container.');
+  .meta({
+    description: 'Weights copied from S3 by an init container, anew for each pod.',
+    ...cel({
+      rule: '!(has(self.secret) && has(self.workloadIdentity) && self.workloadIdentity)',
+      message: 'secret and workloadIdentity cannot be given together',
+      fieldPath: '.secret',
+    }),
+  });
 
 const pvc = z
   .object({

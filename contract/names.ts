@@ -15,6 +15,8 @@ export const LABELS = {
   /** Name of the ModelDeployment that a child belongs to. */
   deployment: `${GROUP}/deployment`,
   kind: `${GROUP}/kind`,
+  /** `true` on pods whose metrics port relays the engine's own metrics. */
+  engineMetrics: `${GROUP}/engine-metrics`,
 } as const;
 
 export const ANNOTATIONS = {
@@ -66,6 +68,10 @@ export const FRONT_SECRET_FILES = {
   smtpURL: 'smtp-url',
 } as const;
 
+/** Of the Secrets that Berth makes in a workspace: no engine may be given one that is named so. */
+export const SIDECAR_SECRET_SUFFIX = '-gateway';
+export const API_KEY_SECRET_SUFFIX = '-api-key';
+
 /** Names of a deployment's children; `name` has at most 45 characters, so that all fit. */
 export const childNames = (name: string) => ({
   deployment: name,
@@ -74,11 +80,11 @@ export const childNames = (name: string) => ({
   frontSlice: `${name}-front`,
   disruptionBudget: name,
   networkPolicy: name,
-  sidecarSecret: `${name}-gateway`,
+  sidecarSecret: `${name}${SIDECAR_SECRET_SUFFIX}`,
   cacheClaim: `${name}-weights`,
 });
 
-export const apiKeySecretName = (name: string) => `${name}-api-key`;
+export const apiKeySecretName = (name: string) => `${name}${API_KEY_SECRET_SUFFIX}`;
 export const API_KEY_SECRET_FIELD = 'api-key';
 export const SIGNING_SECRET_NAME = 'berth-signing-secret';
 export const SIGNING_SECRET_FIELD = 'secret';
@@ -88,10 +94,19 @@ export const podSelector = (name: string) => ({ [LABELS.deployment]: name, [LABE
 
 const MAX_DNS_LABEL = 63;
 
-/** `<name>--<namespace>.<domain>`: one DNS label, so that one wildcard certificate covers all; hashed when too long. */
+/**
+ * `<name>--<namespace>.<domain>`: one DNS label, so that one wildcard certificate covers all. What is too long, or would
+ * read as another's since a name has `--` in it, ends with a hash after a second `--`, which no other label has.
+ */
 export function defaultHost(name: string, namespace: string, domain: string): string {
   const label = `${name}--${namespace}`;
-  if (label.length <= MAX_DNS_LABEL) return `${label}.${domain}`;
-  const hash = createHash('sha256').update(label).digest('hex').slice(0, 8);
-  return `${label.slice(0, MAX_DNS_LABEL - 9).replace(/-+$/, '')}-${hash}.${domain}`;
+  const isAmbiguous = name.includes('--') || namespace.includes('--');
+  if (label.length <= MAX_DNS_LABEL && !isAmbiguous) return `${label}.${domain}`;
+  const hash = createHash('sha256').update(`${namespace}/${name}`).digest('hex').slice(0, HASH_DIGITS);
+  const [shortName, shortNamespace] = [name, namespace].map((part) => part.replaceAll(/-{2,}/g, '-'));
+  const readable = `${shortName}--${shortNamespace}`.slice(0, MAX_DNS_LABEL - HASH_DIGITS - 2);
+  return `${readable.replace(/-+$/, '')}--${hash}.${domain}`;
 }
+
+/** 48 bits: nobody finds another name with the same ones. */
+const HASH_DIGITS = 12;

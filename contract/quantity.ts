@@ -1,5 +1,6 @@
 /** Durations, quantities and money as Kubernetes objects carry them, and their numbers. */
 import { z } from 'zod';
+import { cel } from './kubernetes-types.ts';
 
 const DURATION = /^([0-9]+(ms|s|m|h|d))+$/;
 const QUANTITY = /^([0-9]+(\.[0-9]+)?)(m|k|Ki|M|Mi|G|Gi|T|Ti)?$/;
@@ -19,9 +20,30 @@ const UNITS: Record<string, number> = {
   Ti: 1024 ** 4,
 };
 
+const DAY_MS = 86_400_000;
+
+/** Timers hold no more: a longer one would end at once. */
+export const MAX_TIMER_DAYS = 24;
+/** Of what is kept rather than waited for. */
+export const MAX_RETENTION_DAYS = 3_650;
+
+/** For the API server, which takes the days alone from a mixture such as `23d12h`; the schema adds them all up. */
+const limitDays = (days: number) =>
+  cel({
+    rule:
+      `!self.matches('^[0-9]+d') ? self.matches('d') || duration(self) <= duration('${days * 24}h') : ` +
+      `int(self.find('^[0-9]+')) < ${days} || self == '${days}d'`,
+    message: `must be at most ${days}d`,
+  });
+
 /** A duration such as `30s`, `20m` or `1h30m`. */
-export const duration = (describe: string) =>
-  z.string().regex(DURATION, 'must be a duration such as 30s, 20m or 1h30m').max(32).describe(describe);
+export const duration = (describe: string, maxDays = MAX_TIMER_DAYS) =>
+  z
+    .string()
+    .regex(DURATION, 'must be a duration such as 30s, 20m or 1h30m')
+    .max(32)
+    .refine((text) => parseDuration(text) <= maxDays * DAY_MS, `must be at most ${maxDays}d`)
+    .meta({ description: describe, ...limitDays(maxDays) });
 
 /** A Kubernetes quantity such as `8Gi` or `500m`. */
 export const quantity = (describe: string) =>

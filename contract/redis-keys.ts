@@ -9,6 +9,8 @@ export const FUNCTIONS_LIBRARY = 'berth_1';
 export const FUNCTIONS = {
   /** Authenticates a key and counts a request against its limits. */
   admit: `${FUNCTIONS_LIBRARY}_admit`,
+  /** Takes a request out of its key's minute again. */
+  uncount: `${FUNCTIONS_LIBRARY}_uncount`,
   /** Counts tokens and money after a response. */
   settle: `${FUNCTIONS_LIBRARY}_settle`,
   /** Takes a price at once. */
@@ -17,6 +19,8 @@ export const FUNCTIONS = {
   refund: `${FUNCTIONS_LIBRARY}_refund`,
   /** Writes one replica's heartbeat and reads its peers'. */
   heartbeat: `${FUNCTIONS_LIBRARY}_heartbeat`,
+  /** Reads all live heartbeats. */
+  heartbeats: `${FUNCTIONS_LIBRARY}_heartbeats`,
   /** Removes a replica's heartbeat when it shuts down. */
   leave: `${FUNCTIONS_LIBRARY}_leave`,
   /** Accepts a request, or says why not. */
@@ -37,6 +41,10 @@ export const FUNCTIONS = {
   list: `${FUNCTIONS_LIBRARY}_list`,
   /** Reads how long a deployment's jobs take. */
   pace: `${FUNCTIONS_LIBRARY}_pace`,
+  /** Reads what a deployment served in one period. */
+  usage: `${FUNCTIONS_LIBRARY}_usage`,
+  /** Reads the names of deployments that had requests. */
+  names: `${FUNCTIONS_LIBRARY}_names`,
   /** Does what time demands: lost workers, deadlines, expiry, deleted deployments, old records. */
   sweep: `${FUNCTIONS_LIBRARY}_sweep`,
   /** Notes stored objects that must be removed at a time. */
@@ -47,8 +55,12 @@ export const FUNCTIONS = {
   expand: `${FUNCTIONS_LIBRARY}_expand`,
   /** Gives deliveries that are due, each for one attempt. */
   leaseDeliveries: `${FUNCTIONS_LIBRARY}_lease_deliveries`,
+  /** Counts in two places at once, so that a restart tells whether it keeps what functions write. */
+  canary: `${FUNCTIONS_LIBRARY}_canary`,
   /** Notes how an attempt ended. */
   settleDelivery: `${FUNCTIONS_LIBRARY}_settle_delivery`,
+  /** Sends an ended delivery's event once more. */
+  resend: `${FUNCTIONS_LIBRARY}_resend`,
 } as const;
 
 const tagged = (family: 'c' | 'w', namespace: string, rest: string) => `${family}:{${namespace}}:${rest}`;
@@ -67,8 +79,8 @@ export const configKeys = (namespace: string) => ({
   deployments: tagged('c', namespace, 'deployments'),
   /**
    * Hash: deployment name → what each submission and claim reads, since the whole configuration costs more than the rest
-   * of such a call: maxQueued, recordRetentionMs, videoTimeoutMs, registrationId, with a space between. Absent while
-   * the deployment is being deleted.
+   * of such a call: maxQueued, recordRetentionMs, milliseconds of a job, registrationId, with a space between. Absent
+   * while the deployment is being deleted.
    */
   limits: tagged('c', namespace, 'limits'),
   /** Hash: deployment name → PublishedReplicas as JSON. */
@@ -91,15 +103,17 @@ export const workKeys = (namespace: string) => ({
   settled: (token: string) => tagged('w', namespace, `settled:${token}`),
   /** What one charge took, in millionths, by the caller's token; `0` once it is given back. */
   charged: (token: string) => tagged('w', namespace, `charged:${token}`),
-  /** Hash: pod name → Heartbeat as JSON. */
+  /** Hash: pod name → Heartbeat as JSON without `at`; `@` and the pod name → `at`. */
   heartbeats: (deployment: string) => tagged('w', namespace, `replicas:${deployment}`),
   /** Hash: the record of a request, as redis/request-record.ts reads it. */
   request: (id: string) => tagged('w', namespace, `request:${id}`),
   /** String: what the worker needs; gone when the request ends. */
   params: (id: string) => tagged('w', namespace, `params:${id}`),
+  /** String: a video's prompt, sealed; gone with the record. */
+  prompt: (id: string) => tagged('w', namespace, `prompt:${id}`),
   /** String: where the files of a succeeded request are (RequestOutput as JSON), or why one failed. */
   result: (id: string) => tagged('w', namespace, `result:${id}`),
-  /** String: the id of the request that an idempotency key made. */
+  /** String: the id of the request that an idempotency key made, a space, and the fingerprint of its fields. */
   idempotency: (digest: string) => tagged('w', namespace, `idempotency:${digest}`),
   /** String: the id of the request that a worker's token claimed. */
   claimed: (token: string) => tagged('w', namespace, `claimed:${token}`),
@@ -145,7 +159,9 @@ export const deliveryKeys = (namespace: string) => ({
   delivery: (id: string) => `d:{${namespace}}:delivery:${id}`,
   /** String: what is sent of one event. */
   body: (eventId: string) => `d:{${namespace}}:body:${eventId}`,
-  /** Sorted set: ids of the latest 200 deliveries, by age in Unix microseconds. */
+  /** List: the latest attempts of a delivery, oldest first: { at (Unix ms), code, error } as JSON. */
+  attempts: (id: string) => `d:{${namespace}}:attempts:${id}`,
+  /** Sorted set: ids of the latest 1,000 deliveries, by age in Unix microseconds. */
   log: `d:{${namespace}}:log`,
   /**
    * Hash: `failures` in a row and `disabled_at` (Unix ms) of a WebhookEndpoint; `known`, once the operator saw it, names
@@ -167,6 +183,8 @@ export const globalKeys = {
   hosts: 'g:hosts',
   /** String; its absence tells the operator that Redis lost everything. */
   epoch: 'g:epoch',
+  /** Hash: what tells whether a restart keeps what functions write, as redis/canary.ts has it. */
+  canary: 'g:canary',
   /** String: the epoch that a publication under way will give; gone with whatever else was written meanwhile. */
   epochToBe: 'g:epoch-to-be',
   /** Set of namespaces that have published configuration. */
@@ -249,6 +267,8 @@ export interface Heartbeat {
   ready: boolean;
   draining: boolean;
   version: string;
+  /** Milliseconds until its next one, at the latest. */
+  every: number;
   /** Unix milliseconds by Redis' clock; set by the function. */
   at: number;
 }

@@ -55,6 +55,10 @@ export const storageCredentialSpec = z.object({
 export const storageCredentialStatus = z.object({
   observedGeneration: z.int().optional(),
   id: z.int().optional(),
+  lastHandledVerify: z
+    .string()
+    .optional()
+    .describe('The value of the annotation berth.dev/verify whose check the condition Verified tells of.'),
   conditions,
 });
 

@@ -16,6 +16,7 @@ const SETTING_VARIABLES: Record<SettingName, string> = {
   jobSeconds: 'SIMULATOR_JOB_SECONDS',
   maxConcurrency: 'SIMULATOR_MAX_CONCURRENCY',
   healthy: 'SIMULATOR_HEALTHY',
+  healthDelayMs: 'SIMULATOR_HEALTH_DELAY_MS',
   fault: 'SIMULATOR_FAULT',
   faultTimes: 'SIMULATOR_FAULT_TIMES',
 };
@@ -40,6 +41,7 @@ The start values of what the control port can change:
   SIMULATOR_JOB_SECONDS      time of an image or a video (${DEFAULT_SETTINGS.jobSeconds})
   SIMULATOR_MAX_CONCURRENCY  calls worked on at once; more wait (0: unlimited)
   SIMULATOR_HEALTHY          true, or false: the health check fails (true)
+  SIMULATOR_HEALTH_DELAY_MS  milliseconds that the health check takes (0)
   SIMULATOR_FAULT            a fault as JSON, such as {"kind":"drop","afterFrames":3}
   SIMULATOR_FAULT_TIMES      how many calls the fault hits; -1 for ever (1)
 

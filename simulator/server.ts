@@ -84,7 +84,7 @@ function serveRest(engine: Engine, call: Call, path: string): void {
 }
 
 const READS = new Map<string, (engine: Engine, call: Call) => void>([
-  ['/health', (engine, call) => call.sendText(engine.isHealthy ? 200 : 503, '')],
+  ['/health', (engine, call) => void checkHealth(engine, call).catch((error) => answerFailure(call, error))],
   ['/metrics', (engine, call) => call.sendText(200, writeMetrics(engine), METRICS_TYPE)],
   [
     '/v1/models',
@@ -94,6 +94,13 @@ const READS = new Map<string, (engine: Engine, call: Call) => void>([
     },
   ],
 ]);
+
+/** As slow as those of real engines that are busy. */
+async function checkHealth(engine: Engine, call: Call): Promise<void> {
+  const { healthDelayMs } = engine.settings.current;
+  if (healthDelayMs > 0) await call.wait(performance.now() + healthDelayMs);
+  call.sendText(engine.isHealthy ? 200 : 503, '');
+}
 
 const listModels = ({ options, created }: Engine): object => ({
   object: 'list',

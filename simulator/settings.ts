@@ -32,6 +32,7 @@ const settingsSchema = z.strictObject({
   jobSeconds: z.number().min(0).max(DAY_SECONDS),
   maxConcurrency: z.int().min(0).max(MAX_COUNT).nullable(),
   healthy: z.boolean(),
+  healthDelayMs: z.number().min(0).max(DAY_MS),
   fault: faultSchema.nullable(),
   faultTimes: z.int().min(-1).max(MAX_COUNT),
 });
@@ -46,6 +47,7 @@ export const DEFAULT_SETTINGS: Settings = {
   jobSeconds: 1,
   maxConcurrency: 0,
   healthy: true,
+  healthDelayMs: 0,
   fault: null,
   faultTimes: 1,
 };
@@ -58,6 +60,7 @@ const ALLOWED: Record<string, string> = {
   jobSeconds: `a number of seconds from 0 to ${DAY_SECONDS}`,
   maxConcurrency: `a whole number from 0 to ${MAX_COUNT} (0 or null: unlimited)`,
   healthy: 'true or false',
+  healthDelayMs: `a number of milliseconds from 0 to ${DAY_MS}`,
   fault: 'null or an object with a kind: status, drop, end, error-frame, hang, oom or exit',
   'fault.kind': 'one of status, drop, end, error-frame, hang, oom, exit',
   'fault.status': 'a whole number from 200 to 599',

@@ -18,7 +18,8 @@ import (
 
 const oldest = 5 * time.Minute
 
-var form = regexp.MustCompile(`^t=([0-9]{1,12}),v1=([0-9a-f]{64})$`)
+// Two signatures while a rolled secret overlaps with the one before: either may fit.
+var form = regexp.MustCompile(`^t=([0-9]{1,12}),v1=([0-9a-f]{64})(?:,v1=([0-9a-f]{64}))?$`)
 
 // verify takes the raw bytes of the body, not what a JSON parser made of them.
 func verify(header string, body []byte, secret string) bool {
@@ -33,8 +34,10 @@ func verify(header string, body []byte, secret string) bool {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(match[1] + "."))
 	mac.Write(body)
-	signature, _ := hex.DecodeString(match[2])
-	return hmac.Equal(mac.Sum(nil), signature)
+	wanted := mac.Sum(nil)
+	first, _ := hex.DecodeString(match[2])
+	second, _ := hex.DecodeString(match[3])
+	return hmac.Equal(wanted, first) || hmac.Equal(wanted, second)
 }
 
 func receive(response http.ResponseWriter, request *http.Request) {

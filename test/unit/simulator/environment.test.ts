@@ -29,6 +29,7 @@ describe("the simulator's environment", () => {
       SIMULATOR_JOB_SECONDS: '3',
       SIMULATOR_MAX_CONCURRENCY: '4',
       SIMULATOR_HEALTHY: 'false',
+      SIMULATOR_HEALTH_DELAY_MS: '2500',
       SIMULATOR_FAULT: '{"kind":"drop","afterFrames":3}',
       SIMULATOR_FAULT_TIMES: '-1',
     });
@@ -45,6 +46,7 @@ describe("the simulator's environment", () => {
         jobSeconds: 3,
         maxConcurrency: 4,
         healthy: false,
+        healthDelayMs: 2_500,
         fault: { kind: 'drop', afterFrames: 3 },
         faultTimes: -1,
       },
