@@ -1,14 +1,17 @@
 /** Who may ask, and how much: one call to Redis, or what is remembered while Redis is away (contract: Authentication, Limits). */
-import { type Admission, admit } from '../redis/calls.ts';
+import { type Admission, admit, uncount } from '../redis/calls.ts';
 import { isRedisAway, type RedisClient } from '../redis/client.ts';
 import { ApiError } from './error-response.ts';
 import type { Logger } from './log.ts';
 import type { GatewayMetrics } from './metrics.ts';
+import type { Settlements, UnsettledWatch } from './settlements.ts';
 
 export interface AdmissionsOptions {
   redis: RedisClient;
   log: Logger;
   metrics: GatewayMetrics;
+  /** What this gateway has served and Redis does not know yet. */
+  settlements: Pick<Settlements, 'watch'>;
   /** Unix milliseconds. */
   clock?: () => number;
 }
@@ -19,6 +22,15 @@ export interface AdmissionQuestion {
   /** Whether the request counts against RPM, TPD and credit. */
   counted: boolean;
 }
+
+export interface Admitted {
+  /** Of the answer, alternating names and values. */
+  headers: readonly string[];
+  /** Takes the request out of the key's minute: the engine failed it. null: it was not counted. */
+  uncount: (() => void) | null;
+}
+
+const UNCOUNTED: Admitted = { headers: [], uncount: null };
 
 /** What Redis last said about a key. */
 interface Memory {
@@ -43,22 +55,52 @@ export class Admissions {
     this.#clock = options.clock ?? Date.now;
   }
 
-  /** Headers of the answer, alternating names and values; throws ApiError. */
-  async admit(question: AdmissionQuestion): Promise<string[]> {
+  /** Throws ApiError. */
+  async admit(question: AdmissionQuestion): Promise<Admitted> {
+    const watch = question.counted ? this.#options.settlements.watch(question.sha256) : null;
+    try {
+      return await this.#ask(question, watch);
+    } finally {
+      watch?.close();
+    }
+  }
+
+  async #ask(question: AdmissionQuestion, watch: UnsettledWatch | null): Promise<Admitted> {
     let admission: Admission;
     try {
-      admission = await admit(this.#options.redis, question);
+      admission = await admit(this.#options.redis, { ...question, onSend: watch?.mark });
     } catch (error) {
       if (!isRedisAway(error)) throw error;
       this.#setAway(true, error as Error);
       this.#admitFromMemory(question);
-      return [];
+      return UNCOUNTED;
     }
     if (this.#isAway) this.#setAway(false);
     this.#remember(question.sha256, admission);
     if (admission.verdict !== 'ok') throw buildRefusal(admission);
-    return question.counted ? buildLimitHeaders(admission) : [];
+    if (!watch) return UNCOUNTED;
+    const uncount = () => this.#uncount(question, admission.rpm.resetAt);
+    if (admission.tpd.used + watch.read() >= admission.tpd.limit) {
+      uncount();
+      throw buildRefusal({
+        ...admission,
+        verdict: 'tpd',
+        retryAfter: this.#secondsUntil(admission.tpd.resetAt),
+      });
+    }
+    return { headers: buildLimitHeaders(admission), uncount };
   }
+
+  /** Returns at once; a count that stays is no harm. */
+  #uncount({ namespace, sha256 }: AdmissionQuestion, resetAt: number): void {
+    const { redis, log } = this.#options;
+    uncount(redis, { namespace, sha256, resetAt }).catch((error) => {
+      if (!isRedisAway(error)) log.error({ err: error }, 'a request could not be taken out of its minute');
+    });
+  }
+
+  #secondsUntil = (unixSeconds: number): number =>
+    Math.max(1, unixSeconds - Math.floor(this.#clock() / 1000));
 
   #remember(sha256: string, admission: Admission): void {
     const { verdict, expiresAt, creditLeft } = admission;

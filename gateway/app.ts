@@ -6,12 +6,14 @@ import type { RedisConnection } from '../redis/client.ts';
 import { Admissions } from './admission.ts';
 import type { Capacity, EngineTarget } from './capacity.ts';
 import { EgressAgent, type EgressAgentOptions, PUBLIC_ONLY } from './egress/agent.ts';
+import type { EnginePool } from './engine/engine-call.ts';
 import type { Logger } from './log.ts';
 import { countSlots, type StorageServices } from './media/services.ts';
 import type { GatewayMetrics } from './metrics.ts';
 import { authenticate } from './middleware/authentication.ts';
 import { requireAvailability } from './middleware/availability.ts';
 import { createListener } from './middleware/chain.ts';
+import { allowOrigins } from './middleware/cross-origin.ts';
 import { answerErrors } from './middleware/errors.ts';
 import { type GatewayState, type Handler, identifyRequest } from './middleware/request-id.ts';
 import { findRoute } from './middleware/routing.ts';
@@ -33,6 +35,8 @@ export interface SidecarAppOptions {
   log: Logger;
   metrics: GatewayMetrics;
   usage: DeploymentUsage;
+  /** Connections to the engine; its own by default. */
+  enginePool?: EnginePool;
   /** The engine failed a request: its health is worth a look. */
   onEngineLost?: () => void;
   /** Which URLs of tenants may be fetched; by default those that are public. */
@@ -54,14 +58,15 @@ export interface SidecarApp {
 export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
   const { config, capacity, engineReady, log, metrics, usage, onEngineLost } = options;
   const { redis } = options.connection;
-  const admissions = new Admissions({ redis, log, metrics, clock: options.clock });
   const settlements = new Settlements({ redis, log, metrics });
+  const admissions = new Admissions({ redis, log, metrics, settlements, clock: options.clock });
   const enginePools = new Pools();
   const peerPools = new Pools();
   const egress = new EgressAgent(options.egress ?? PUBLIC_ONLY);
   const engines = {
     capacity,
-    findPool: ({ local, origin }: EngineTarget) => (local ? enginePools : peerPools).get(origin),
+    findPool: ({ local, origin }: EngineTarget): EnginePool =>
+      local ? (options.enginePool ?? enginePools.get(origin)) : peerPools.get(origin),
     onEngineLost,
   };
   const handlers: Partial<Record<RouteName, Handler>> = {
@@ -86,13 +91,15 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
   app.use(identifyRequest());
   // 2. Whatever is thrown below becomes the envelope; Koa's own error page is never seen.
   app.use(answerErrors({ log, metrics, findUsage: () => usage }));
-  // 3. Before authentication, so that a wrong base URL is told from a wrong key.
+  // 3. Pages of other origins, whose preflights carry no key.
+  app.use(allowOrigins(() => config().corsOrigins));
+  // 4. Before authentication, so that a wrong base URL is told from a wrong key.
   app.use(findRoute(ROUTES, () => config().kind));
-  // 4. Key, RPM, TPD and credit in one call; before the body, so that strangers cannot fill memory.
+  // 5. Key, RPM, TPD and credit in one call; before the body, so that strangers cannot fill memory.
   app.use(authenticate(admissions, config));
-  // 5. The kind of model, then whether the deployment serves at all.
+  // 6. The kind of model, then whether the deployment serves at all.
   app.use(requireAvailability(ROUTES, config));
-  // 6. The route: body, its checks, a place on an engine, the answer, usage.
+  // 7. The route: body, its checks, a place on an engine, the answer, usage.
   app.use(runHandler(handlers));
 
   return {

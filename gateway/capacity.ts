@@ -18,6 +18,9 @@ export type Refusal = 'replica_saturated' | 'no_pod_available';
 export type Acquisition = { target: EngineTarget } | { refusal: Refusal };
 
 export interface Capacity {
-  /** Answers at once while a local slot is free; otherwise asks the peers, least loaded first. */
-  acquire(signal: AbortSignal): Acquisition | Promise<Acquisition>;
+  /**
+   * Answers at once while a local slot is free; otherwise asks the peers, least loaded first. Who has to wait does so in
+   * turn with other callers.
+   */
+  acquire(signal: AbortSignal, caller?: string): Acquisition | Promise<Acquisition>;
 }

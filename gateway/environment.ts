@@ -5,6 +5,7 @@ import { GATEWAY_ENV } from '../contract/gateway-environment.ts';
 import { FRONT_SECRET_FILES, PORTS, SIDECAR_SECRET_FILES } from '../contract/names.ts';
 import { createAddressPolicy } from './egress/address-policy.ts';
 import type { EgressSettings } from './egress/agent.ts';
+import type { SharedLimits } from './front/shared-limits.ts';
 import {
   type LocalStorageEnvironment,
   readFrontStorage,
@@ -52,6 +53,8 @@ export interface SidecarEnvironment extends CommonEnvironment {
   peerToken: string;
   engineURL: string;
   engineHealthPath: string;
+  /** null: the engine has none. */
+  engineMetricsPath: string | null;
   drainToken: string;
   podName: string;
   podIP: string;
@@ -64,6 +67,8 @@ export interface FrontEnvironment extends CommonEnvironment {
   replicaPort: number;
   /** Of the storage service. */
   internalPort: number;
+  /** Above them no deployment's own limits count. */
+  limits: SharedLimits;
   storage: ServerStorageEnvironment;
   /** null: nobody is written to. */
   mail: MailerOptions | null;
@@ -108,6 +113,9 @@ export function readSidecarEnvironment(env: Variables): SidecarEnvironment {
     peerToken: readSecret(folder, SIDECAR_SECRET_FILES.peerToken, true)!,
     engineURL: readOrigin(env, GATEWAY_ENV.engineURL),
     engineHealthPath: readPath(env, GATEWAY_ENV.engineHealthPath),
+    engineMetricsPath: env[GATEWAY_ENV.engineMetricsPath]
+      ? readPath(env, GATEWAY_ENV.engineMetricsPath)
+      : null,
     drainToken: readRequired(env, GATEWAY_ENV.drainToken),
     podName: env[GATEWAY_ENV.podName] ?? hostname(),
     podIP: env[GATEWAY_ENV.podIP] ?? '127.0.0.1',
@@ -133,10 +141,22 @@ export function readFrontEnvironment(env: Variables): FrontEnvironment {
     podName: env[GATEWAY_ENV.podName] ?? hostname(),
     replicaPort: readPort(env, GATEWAY_ENV.replicaPort, PORTS.http),
     internalPort: readPort(env, GATEWAY_ENV.internalPort, PORTS.internal),
+    limits: readSharedLimits(env),
     storage: readFrontStorage(env),
     mail: readMail(env),
   };
 }
+
+const MIB = 1024 * 1024;
+const MAX_BYTES = 2 ** 50;
+/** A deployment's own defaults: who raises them is served so by its sidecars. */
+const readSharedLimits = (env: Variables): SharedLimits => ({
+  jsonBodyBytes: readInteger(env, GATEWAY_ENV.maxJsonBody, 32 * MIB, MAX_BYTES),
+  fileBytes: readInteger(env, GATEWAY_ENV.maxFile, 50 * MIB, MAX_BYTES),
+  multipartBodyBytes: readInteger(env, GATEWAY_ENV.maxMultipartBody, 64 * MIB, MAX_BYTES),
+  bodyTimeoutMs: 60_000,
+  uploadTimeoutMs: 300_000,
+});
 
 /** Throws EnvironmentError. */
 export function readLocalEnvironment(env: Variables): LocalEnvironment {

@@ -12,6 +12,8 @@ export interface ApiErrorDetails {
   detailCode?: string;
   /** More response headers, alternating names and values. */
   headers?: string[];
+  /** Whatever the table says, SDKs are not to repeat the request by themselves. */
+  isFinal?: boolean;
 }
 
 /** An error that the caller is told in the envelope (contract: Error envelope). */
@@ -23,6 +25,10 @@ export class ApiError extends Error {
     super(message);
     this.code = code;
     this.details = details;
+  }
+
+  withoutRetry(): ApiError {
+    return new ApiError(this.code, this.message, { ...this.details, isFinal: true });
   }
 
   get status(): number {
@@ -53,6 +59,7 @@ export function buildErrorHeaders(error: ApiError, requestId: string): string[] 
 
 const mayRetry = (error: ApiError): boolean =>
   ERRORS[error.code].retry &&
+  !error.details.isFinal &&
   error.status !== GATEWAY_TIMEOUT &&
   (error.details.retryAfter ?? 0) <= LONGEST_RETRY_SECONDS;
 

@@ -15,6 +15,12 @@ export class Exchange {
   readonly startedAt = performance.now();
   /** Headers of a successful answer, alternating names and values. */
   readonly headers: string[];
+  /** Those of them that tell the key's limits, for errors too. */
+  limitHeaders: readonly string[] = [];
+  /** Those of them that let a page of another origin read the answer, for errors too. */
+  originHeaders: string[] = [];
+  /** Takes the request out of its key's minute; null where it is not counted. */
+  uncount: (() => void) | null = null;
   /** The answer, once it has begun as a stream. */
   stream: EventStream | null = null;
   /** By performance.now(); 0 until the first byte of the body was written. */
@@ -36,6 +42,11 @@ export class Exchange {
     res.once('close', () => {
       if (!res.writableFinished) this.cancel(new ClientGone());
     });
+  }
+
+  /** Tells a client that waits for it to send its body: its key is good. */
+  welcomeBody(): void {
+    if (/^100-continue$/i.test(this.req.headers.expect ?? '')) this.res.writeContinue();
   }
 
   /** Why the request is given up (ClientGone: the client has left); null while it is not. */

@@ -1,8 +1,7 @@
 /** Structured logs. Nothing that a client sends is logged but its request id: no keys, no prompts. */
-import { type Logger, pino, stdTimeFunctions } from 'pino';
+import { type Logger, openLog } from '../kit/log.ts';
 
-export type { Logger } from 'pino';
+export type { Logger } from '../kit/log.ts';
 
-export function createLog(level: string, bindings: Record<string, string> = {}): Logger {
-  return pino({ level, base: bindings, timestamp: stdTimeFunctions.isoTime, messageKey: 'message' });
-}
+export const createLog = (level: string, bindings: Record<string, string> = {}): Logger =>
+  openLog({ level, base: bindings });

@@ -1,6 +1,7 @@
 /** The gateway's program: starts the role that the environment names. */
 import { enableCompileCache } from 'node:module';
 import { setFlagsFromString } from 'node:v8';
+import { describeError } from '../kit/log-redaction.ts';
 import {
   readFrontEnvironment,
   readLocalEnvironment,
@@ -43,7 +44,7 @@ startRole().then(
   },
   (error: unknown) => {
     const isPlain = error instanceof EnvironmentError || (error instanceof Error && 'cause' in error);
-    console.error(isPlain ? error.message : error);
+    console.error(isPlain ? error.message : describeError(error));
     process.exit(1);
   },
 );

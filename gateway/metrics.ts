@@ -25,6 +25,8 @@ export interface GatewayMetrics {
   /** Label: task. Of the engine. */
   imageSeconds: Histogram;
   forwarded: Counter;
+  /** Label: phase (`starting`, `healthy`, `busy`, `unhealthy`). */
+  engines: Gauge<'phase'>;
   redisAway: Gauge;
   admittedWithoutRedis: Counter;
   settlementsLost: Counter;
@@ -99,6 +101,12 @@ export function createMetrics(): GatewayMetrics {
       bounds: SECONDS,
     }),
     forwarded: counter('forwarded_requests_total', 'Requests that ran at a peer'),
+    engines: new Gauge({
+      name: 'berth_gateway_engines',
+      help: 'Engines of this gateway, by what their health is judged to be',
+      labelNames: ['phase'],
+      registers,
+    }),
     admittedWithoutRedis: counter('admitted_without_redis_total', 'Requests admitted from memory'),
     settlementsLost: counter('settlements_lost_total', 'Settlements of usage given up'),
     refusedDrains: counter('refused_drains_total', 'Drains asked for with a wrong token'),

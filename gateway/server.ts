@@ -14,9 +14,16 @@ const MAX_HEADER_BYTES = 16 * 1024;
 const CHECKING_INTERVAL_MS = 1_000;
 /** Above the idle time of the usual load balancers, so that it is never the server that closes first. */
 const KEEP_ALIVE_MS = 620_000;
+/** A proxy that dials a Service keeps its connections to one pod: they are spread anew, over new pods too, as often. */
+const CONNECTION_MAX_AGE_MS = 60_000;
 
 /** Not yet listening. `limits` is asked again each second, so changes apply without a restart. */
-export function createServer(listener: RequestListener, limits: () => ServerLimits): Server {
+export function createServer(
+  listener: RequestListener,
+  limits: () => ServerLimits,
+  { connectionMaxAgeMs = CONNECTION_MAX_AGE_MS }: { connectionMaxAgeMs?: number | undefined } = {},
+): Server {
+  const openedAt = new WeakMap<Duplex, number>();
   const server = createHttpServer(
     {
       maxHeaderSize: MAX_HEADER_BYTES,
@@ -26,8 +33,13 @@ export function createServer(listener: RequestListener, limits: () => ServerLimi
       // The application answers it, in the envelope.
       requireHostHeader: false,
     },
-    listener,
+    (req, res) => {
+      if (performance.now() - (openedAt.get(req.socket) ?? 0) > connectionMaxAgeMs)
+        res.shouldKeepAlive = false;
+      listener(req, res);
+    },
   );
+  server.on('connection', (socket) => openedAt.set(socket, performance.now()));
   const applyLimits = () => {
     const { headersTimeoutMs, bodyTimeoutMs, uploadTimeoutMs } = limits();
     server.headersTimeout = headersTimeoutMs;
@@ -41,6 +53,8 @@ export function createServer(listener: RequestListener, limits: () => ServerLimi
   server.on('close', () => clearInterval(timer));
   server.on('clientError', answerClientError);
   server.on('checkExpectation', listener);
+  // The application says it, by `welcomeBody`, once it knows who asks.
+  server.on('checkContinue', listener);
   server.on('connect', (_, socket) =>
     answerRaw(socket, new ApiError('method_not_allowed', 'CONNECT is not served here.')),
   );

@@ -28,6 +28,22 @@ interface Open {
   micros: number;
 }
 
+/** Of one key's tokens: all that came, and those that Redis was sent, in order. */
+interface Ledger {
+  added: number;
+  sent: number;
+  watchers: number;
+}
+
+/** Tells which tokens of a key an answer of Redis does not know yet. */
+export interface UnsettledWatch {
+  /** The question is being sent now. */
+  mark(): void;
+  /** Once it is answered. */
+  read(): number;
+  close(): void;
+}
+
 export class Settlements {
   readonly #options: SettlementsOptions;
   readonly #timing: SettlementTiming;
@@ -35,6 +51,7 @@ export class Settlements {
   readonly #open = new Map<string, Open>();
   /** Under way, by key: one at a time, so that an outage piles nothing up. */
   readonly #sending = new Map<string, Promise<void>>();
+  readonly #ledgers = new Map<string, Ledger>();
   #timer: NodeJS.Timeout | null = null;
   #isClosed = false;
 
@@ -43,7 +60,25 @@ export class Settlements {
     this.#timing = { ...TIMING, ...options.timing };
   }
 
+  /** To be closed, whatever becomes of the question. */
+  watch(sha256: string): UnsettledWatch {
+    const ledger = this.#ledgerOf(sha256);
+    ledger.watchers++;
+    let known = ledger.sent;
+    return {
+      mark: () => {
+        known = ledger.sent;
+      },
+      read: () => ledger.added - known,
+      close: () => {
+        ledger.watchers--;
+        this.#tidy(sha256);
+      },
+    };
+  }
+
   add({ namespace, sha256, tokens, micros }: Open): void {
+    this.#ledgerOf(sha256).added += tokens;
     const open = this.#open.get(sha256);
     if (open) {
       open.tokens += tokens;
@@ -63,6 +98,19 @@ export class Settlements {
     }
   }
 
+  #ledgerOf(sha256: string): Ledger {
+    const known = this.#ledgers.get(sha256);
+    if (known) return known;
+    const ledger = { added: 0, sent: 0, watchers: 0 };
+    this.#ledgers.set(sha256, ledger);
+    return ledger;
+  }
+
+  #tidy(sha256: string): void {
+    const isIdle = !this.#open.has(sha256) && !this.#sending.has(sha256);
+    if (isIdle && this.#ledgers.get(sha256)?.watchers === 0) this.#ledgers.delete(sha256);
+  }
+
   #schedule(): void {
     this.#timer ??= setTimeout(() => this.#flush(), this.#timing.collectMs);
   }
@@ -75,6 +123,7 @@ export class Settlements {
       this.#open.delete(key);
       const sending = this.#send({ ...entry, token: randomUUID() }).finally(() => {
         this.#sending.delete(key);
+        this.#tidy(key);
         if (this.#open.has(key)) this.#schedule();
       });
       this.#sending.set(key, sending);
@@ -83,13 +132,18 @@ export class Settlements {
 
   async #send(settlement: Settlement): Promise<void> {
     const { redis, log, metrics } = this.#options;
+    const { sha256, tokens } = settlement;
+    const ledger = this.#ledgerOf(sha256);
     const giveUpAt = performance.now() + this.#timing.giveUpMs;
     for (;;) {
+      ledger.sent += tokens;
       try {
         await settle(redis, settlement);
         return;
       } catch (error) {
+        ledger.sent -= tokens;
         if (!isRedisAway(error) || this.#isClosed || performance.now() > giveUpAt) {
+          ledger.added -= tokens;
           metrics.settlementsLost.inc();
           log.error(
             { tokens: settlement.tokens, reason: (error as Error).message },

@@ -83,7 +83,7 @@ export class UsageMeter {
       await addUsage(redis, { namespace, deployment: name, at: Date.now(), sums });
     } catch (error) {
       sums.delete('queueLooks');
-      sums.delete('queueSeen');
+      sums.delete('queuePeak');
       for (const [counter, amount] of sums) usage.add(counter, amount);
       if (!isRedisAway(error)) log.error({ err: error, namespace, name }, 'usage could not be written');
     }

@@ -5,7 +5,8 @@ export interface DrainOptions {
   activity: Activity;
   /** Work beside the requests in flight: taken slots, claimed jobs. */
   countWork?: () => number;
-  isEngineHealthy: () => boolean;
+  /** The engine is gone, or was given up: nothing in flight can end well. A slow one is neither. */
+  isEngineLost: () => boolean;
   /** The longest that a drain may take. */
   timeoutMs: number;
   onChange?: (isDraining: boolean) => void;
@@ -22,7 +23,7 @@ export interface DrainTiming {
 
 const TIMING: DrainTiming = { quietMs: 5_000, quietAtMostMs: 30_000, stepMs: 50 };
 
-export type DrainResult = 'drained' | 'timeout' | 'unhealthy';
+export type DrainResult = 'drained' | 'timeout' | 'lost' | 'canceled';
 
 export class Drain {
   readonly #options: DrainOptions;
@@ -45,7 +46,7 @@ export class Drain {
     return Math.max(0, this.#options.timeoutMs - elapsed);
   }
 
-  /** Starts to drain, or joins the drain that runs. An unhealthy engine has nothing that is worth the wait. */
+  /** Starts to drain, or joins the drain that runs. A lost engine has nothing that is worth the wait. */
   begin(): Promise<DrainResult> {
     if (this.#startedAt === null) {
       this.#startedAt = performance.now();
@@ -58,20 +59,24 @@ export class Drain {
     return this.#running;
   }
 
-  /** A restarted engine is healthy: this pod was not to end after all. */
-  cancel(): void {
-    if (this.#startedAt === null) return;
+  /**
+   * The engine is ready again. If it was restarted, this pod was not to end after all; and if it was not, it may only have
+   * been slow, and whoever waits for the drain still wants the pod's end.
+   */
+  cancel({ isRestarted }: { isRestarted: boolean }): void {
+    if (this.#startedAt === null || (this.#running && !isRestarted)) return;
     this.#startedAt = null;
     this.#options.activity.setClosing(false);
     this.#options.onChange?.(false);
   }
 
   async #wait(): Promise<DrainResult> {
-    const { activity, countWork = () => 0, isEngineHealthy } = this.#options;
+    const { activity, countWork = () => 0, isEngineLost } = this.#options;
     const { quietMs, quietAtMostMs, stepMs } = this.#timing;
     const begun = performance.now();
     for (;;) {
-      if (!isEngineHealthy()) return 'unhealthy';
+      if (this.#startedAt === null) return 'canceled';
+      if (isEngineLost()) return 'lost';
       if (this.remainingMs === 0) return 'timeout';
       const now = performance.now();
       const isQuiet =

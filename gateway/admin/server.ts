@@ -29,8 +29,12 @@ export function createAdminServer(routes: AdminRoutes): Server {
 }
 
 /** Not yet listening. */
-export const createMetricsServer = (metrics: Pick<GatewayMetrics, 'render' | 'contentType'>): Server =>
+export const createMetricsServer = (
+  metrics: Pick<GatewayMetrics, 'render' | 'contentType'>,
+  more: AdminRoutes = {},
+): Server =>
   createAdminServer({
+    ...more,
     [METRICS_PATH]: async () => ({
       status: 200,
       body: await metrics.render(),

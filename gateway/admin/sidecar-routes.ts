@@ -1,12 +1,12 @@
 /** The probes and the drain hook of a model's pod. */
 import { ADMIN_PATHS, DRAIN_TOKEN_HEADER } from '../../contract/gateway-environment.ts';
+import type { EngineHealth } from '../health/engine-health.ts';
 import { buildTokenCheck } from '../registry/peer-protocol.ts';
 import type { Drain } from './drain.ts';
-import type { EngineHealth } from './engine-health.ts';
 import { type AdminRoutes, OK, unavailable } from './server.ts';
 
 export interface SidecarRoutesOptions {
-  health: Pick<EngineHealth, 'isHealthy' | 'isAlive'>;
+  health: Pick<EngineHealth, 'isReady' | 'isAlive' | 'verdict'>;
   drain: Drain;
   drainToken: string;
   onWrongToken: () => void;
@@ -15,7 +15,11 @@ export interface SidecarRoutesOptions {
 export function buildSidecarRoutes(options: SidecarRoutesOptions): AdminRoutes {
   const { health, drain } = options;
   const isToken = buildTokenCheck(options.drainToken);
-  const answerHealth = () => (health.isHealthy ? OK : unavailable('the engine is not healthy'));
+  const answer = (isGood: boolean) => {
+    const { phase, reason } = health.verdict;
+    return isGood ? OK : unavailable(`the engine is ${phase}: ${reason}`);
+  };
+  const answerHealth = () => answer(health.isReady);
   return {
     [ADMIN_PATHS.healthz]: () => OK,
     // "Listening" and no more: the engine's container is started only after this.
@@ -23,7 +27,7 @@ export function buildSidecarRoutes(options: SidecarRoutesOptions): AdminRoutes {
     // Also while draining: deletion alone takes a pod out of its Service.
     [ADMIN_PATHS.readyz]: answerHealth,
     [ADMIN_PATHS.engineStartup]: answerHealth,
-    [ADMIN_PATHS.engineLiveness]: () => (health.isAlive ? OK : unavailable('the engine does not answer')),
+    [ADMIN_PATHS.engineLiveness]: () => answer(health.isAlive),
     [ADMIN_PATHS.drain]: async (req) => {
       if (isToken(req.headers[DRAIN_TOKEN_HEADER])) return { status: 200, body: await drain.begin() };
       options.onWrongToken();

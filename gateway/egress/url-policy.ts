@@ -49,5 +49,13 @@ export function requireVerdict(verdict: AddressVerdict, protocol: string): void 
   if (verdict === 'public' && protocol !== 'https:') throw new EgressError('scheme');
 }
 
-/** An empty one, as in https://@host, leaves no trace in a parsed URL. */
-const hasUserinfo = (text: string): boolean => /^[^/\\]*[/\\]*[^/\\?#]*@/.test(text.trim());
+/** An empty one, as in https://@host, leaves no trace in a parsed URL. Of single characters alone, so linear. */
+function hasUserinfo(text: string): boolean {
+  const slash = text.search(/[/\\]/);
+  if (slash < 0) return text.includes('@');
+  if (text.lastIndexOf('@', slash) >= 0) return true;
+  let start = slash;
+  while (text[start] === '/' || text[start] === '\\') start++;
+  const authority = text.slice(start).split(/[/\\?#]/, 1)[0]!;
+  return authority.includes('@');
+}

@@ -1,7 +1,7 @@
 /** One call of an image engine, for requests that wait and for jobs of the queue alike. */
 import type { Dispatcher } from 'undici';
 import type { EngineTarget } from '../capacity.ts';
-import { sniffImageType } from '../egress/image-type.ts';
+import { sniffMediaType } from '../egress/media-type.ts';
 import { ApiError } from '../error-response.ts';
 import type { ImageParameters } from '../queue/job.ts';
 import { type EnginePool, isNotConnected } from './engine-call.ts';
@@ -137,7 +137,7 @@ function decodeImage(item: unknown): MadeImage {
     throw new ApiError('upstream_error', 'The engine answered without an image.');
   const [prefix = ''] = DATA_URL.exec(text) ?? [];
   const bytes = Buffer.from(text.slice(prefix.length), 'base64');
-  const contentType = sniffImageType(bytes);
+  const contentType = sniffMediaType(bytes, 'image');
   if (contentType === null || !IMAGE_TYPES.has(contentType))
     throw new ApiError(
       'upstream_error',

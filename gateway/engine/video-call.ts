@@ -22,7 +22,7 @@ export interface EngineCalls {
   requestId: string;
   /** The engine's own name of the model. */
   servedModelName: string;
-  isEngineHealthy: () => boolean;
+  isEngineLost: () => boolean;
   /** The engine was seen to fail: its health is worth a look. */
   onEngineLost: () => void;
   /** Percent, by the engine's own word. */
@@ -57,7 +57,7 @@ export interface MadeVideo {
 
 const TIMING: VideoTiming = { firstPollMs: 50, longestPollMs: 1_000, letGoMs: 10 * 60_000 };
 const POLL_GROWTH = 1.5;
-/** In a row, while the engine is healthy otherwise. */
+/** In a row, while the engine is there. */
 const TOLERATED_FAILURES = 5;
 const CONTENT_ATTEMPTS = 3;
 /** What engines say that take a form only with a file in it, or no form at all. */
@@ -128,15 +128,18 @@ async function follow(call: VideoCall, first: EngineVideo, timing: VideoTiming):
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof EngineRestarted) throw new ApiError('upstream_error', GONE);
-      failures++;
       call.onEngineLost();
-      if (failures > TOLERATED_FAILURES || !call.isEngineHealthy()) throw error;
+      // An engine that only takes its time is waited for, up to the job's own deadline.
+      if (!isSlow(error)) failures++;
+      if (failures > TOLERATED_FAILURES || call.isEngineLost()) throw error;
     }
   }
   return video;
 }
 
 class EngineRestarted extends Error {}
+
+const isSlow = (error: unknown): boolean => error instanceof EngineConnectionError && error.isTimeout;
 
 async function fetchContent(call: VideoCall, id: string): Promise<SpooledFile> {
   const { pool, signal } = call;
@@ -149,26 +152,22 @@ async function fetchContent(call: VideoCall, id: string): Promise<SpooledFile> {
     } catch (error) {
       signal.throwIfAborted();
       const isFinal = error instanceof UploadError || error instanceof ApiError;
-      if (isFinal || attempt === CONTENT_ATTEMPTS || !call.isEngineHealthy())
+      if (isFinal || attempt === CONTENT_ATTEMPTS || call.isEngineLost())
         throw isFinal ? error : new EngineConnectionError(error);
     }
   }
 }
 
 /** After the video was given up. Bounded, for an engine may say for ever that it works. */
-async function watchRelease(
-  { pool, onRelease, isEngineHealthy }: VideoCall,
-  id: string,
-  timing: VideoTiming,
-) {
+async function watchRelease({ pool, onRelease, isEngineLost }: VideoCall, id: string, timing: VideoTiming) {
   const end = performance.now() + timing.letGoMs;
-  while (performance.now() < end && isEngineHealthy()) {
+  while (performance.now() < end && !isEngineLost()) {
     try {
       if (await deleteVideo(pool, id)) break;
       const video = await pollVideo(pool, id);
       if (!video) break;
     } catch (error) {
-      if (error instanceof EngineConnectionError && error.isRefused) break;
+      if (error instanceof EngineConnectionError && error.isRefused && !error.isTimeout) break;
     }
     await wait(timing.longestPollMs, undefined, { ref: false });
   }

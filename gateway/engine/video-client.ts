@@ -17,16 +17,21 @@ export interface EngineVideo {
 
 /** What happened to a connection, not what the engine said. */
 export class EngineConnectionError extends Error {
-  /** Nothing listens: the process is gone. */
+  /** No connection came about: nothing was sent. */
   readonly isRefused: boolean;
+  /** It took too long: the engine may be busy. */
+  readonly isTimeout: boolean;
 
   constructor(cause: unknown) {
     super('The engine does not answer.', { cause });
-    this.isRefused = NOT_CONNECTED.has(String((cause as NodeJS.ErrnoException).code));
+    const code = String((cause as NodeJS.ErrnoException).code);
+    this.isRefused = NOT_CONNECTED.has(code);
+    this.isTimeout = TIMEOUTS.has(code);
   }
 }
 
 const NOT_CONNECTED = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT']);
+const TIMEOUTS = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'UND_ERR_CONNECT_TIMEOUT']);
 const SUBMISSION_MS = 120_000;
 const ANSWER_MS = 5_000;
 const CONTENT_IDLE_MS = 60_000;

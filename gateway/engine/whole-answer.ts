@@ -8,6 +8,10 @@ import { readUsage, type Usage } from './usage.ts';
 /** Embeddings of a large batch as JSON numbers. */
 const LARGEST_BYTES = 256 * 1024 * 1024;
 
+/** Most answers are smaller and need no account. */
+const SMALL_BYTES = 1024 * 1024;
+const BUSY_RETRY_SECONDS = 5;
+
 /** Makes the engine's answer the contract's; answers whether it changed anything. */
 export type Completion = (answer: Record<string, unknown>) => boolean;
 
@@ -18,17 +22,26 @@ export class WholeAnswer implements Answer {
   readonly frames = 0;
   readonly #exchange: Exchange;
   readonly #complete: Completion;
+  readonly #reserve: (bytes: number) => boolean;
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
 
-  constructor(exchange: Exchange, complete: Completion) {
+  /** `reserve`: asks for memory for a large answer's bytes; false where there is none left. */
+  constructor(exchange: Exchange, complete: Completion, reserve: (bytes: number) => boolean = () => true) {
     this.#exchange = exchange;
     this.#complete = complete;
+    this.#reserve = reserve;
   }
 
   write(chunk: Buffer): boolean {
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
+    if (this.#bytes > SMALL_BYTES && !this.#reserve(chunk.length))
+      this.failure = new ApiError(
+        'temporarily_unavailable',
+        'Too many large answers are under way at the moment.',
+        { retryAfter: BUSY_RETRY_SECONDS },
+      );
     if (this.#bytes > LARGEST_BYTES)
       this.failure = new ApiError('upstream_error', `The engine's answer is over ${LARGEST_BYTES} bytes.`);
     return true;

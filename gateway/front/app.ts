@@ -8,6 +8,7 @@ import type { Logger } from '../log.ts';
 import { countSlots, type MediaServices, type StorageServices } from '../media/services.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import { requireAvailability } from '../middleware/availability.ts';
+import { allowOrigins } from '../middleware/cross-origin.ts';
 import { answerErrors } from '../middleware/errors.ts';
 import { type GatewayState, identifyRequest } from '../middleware/request-id.ts';
 import { findRoute } from '../middleware/routing.ts';
@@ -17,8 +18,9 @@ import type { Route } from '../routes/route-table.ts';
 import { ROUTES } from '../routes/routes.ts';
 import type { UsageMeter } from '../usage.ts';
 import { authenticate } from './authentication.ts';
-import { type Directory, type KnownDeployment, parseHost } from './directory.ts';
+import { type Directory, type KnownDeployment, parseHost, parseServiceHost } from './directory.ts';
 import { type ProxyOptions, proxyRequest } from './proxy.ts';
+import { StartTimes } from './start-times.ts';
 import { describeUnavailability } from './unavailability.ts';
 
 export interface FrontAppOptions {
@@ -36,6 +38,8 @@ export interface FrontAppOptions {
 
 interface FrontState extends GatewayState {
   deployment: KnownDeployment;
+  /** What is left of its start; absent while it has replicas. */
+  startSeconds?: number;
 }
 type FrontMiddleware = Koa.Middleware<FrontState>;
 
@@ -47,8 +51,10 @@ export function createFrontApp(options: FrontAppOptions): RequestListener {
   const app = new Koa<FrontState>();
   app.use(identifyRequest());
   app.use(answerErrors<FrontState>({ ...options, findUsage: (state) => findUsage(options, state) }));
-  app.use(findDeployment(options));
+  app.use(findDeployment(options, new StartTimes()));
+  app.use(allowOrigins<FrontState>(({ deployment }) => deployment.config.corsOrigins));
   app.use(findRoute(ROUTES));
+  app.use(welcomeBody(options.redis));
   app.use(proxyToReplica(options.proxy));
   app.use(authenticateCaller(options.redis));
   app.use(requireWillingness);
@@ -63,13 +69,14 @@ export function createFrontApp(options: FrontAppOptions): RequestListener {
 const REDIS_RETRY_SECONDS = 2;
 
 const findDeployment =
-  (options: FrontAppOptions): FrontMiddleware =>
+  (options: FrontAppOptions, starts: StartTimes): FrontMiddleware =>
   async (ctx, next) => {
     const host = parseHost(ctx.req.headers.host);
     const deployment = await lookUp(options, host).catch(explainAbsence);
     if (!deployment)
       throw new ApiError('not_found', `There is no deployment at this address${host ? `, ${host}` : ''}.`);
     ctx.state.deployment = deployment;
+    ctx.state.startSeconds = starts.observe(deployment);
     return next();
   };
 
@@ -78,7 +85,9 @@ async function lookUp(
   host: string | null,
 ): Promise<KnownDeployment | null> {
   if (fixed) return directory.find(fixed.namespace, fixed.name);
-  return host === null ? null : directory.findByHost(host);
+  if (host === null) return null;
+  const within = parseServiceHost(host);
+  return (await directory.findByHost(host)) ?? (within && directory.find(within.namespace, within.name));
 }
 
 const proxyToReplica =
@@ -99,12 +108,28 @@ const proxyToReplica =
 /** What only reads and needs no replica is served here, however far a replica came with it. */
 const isRepeatable = ({ method, served }: Route): boolean => method === 'GET' && served !== 'ready';
 
+/** Who waits for a word before it sends its body is asked for its key here: the relay reads the body at once. */
+const welcomeBody =
+  (redis: RedisClient): FrontMiddleware =>
+  async (ctx, next) => {
+    const { exchange, deployment } = ctx.state;
+    const { expect, authorization } = ctx.req.headers;
+    if (expect === undefined) return next();
+    await authenticate(redis, deployment.config.namespace, authorization).catch((error) => {
+      // The replica will tell.
+      if (!isRedisAway(error)) throw error;
+    });
+    exchange.welcomeBody();
+    return next();
+  };
+
 const authenticateCaller =
   (redis: RedisClient): FrontMiddleware =>
   async (ctx, next) => {
     const { namespace } = ctx.state.deployment.config;
     const sha256 = await authenticate(redis, namespace, ctx.req.headers.authorization).catch(explainAbsence);
     ctx.state.keyHash = sha256;
+    ctx.state.tenant = namespace;
     return next();
   };
 
@@ -114,8 +139,10 @@ const requireWillingness: FrontMiddleware = (ctx, next) =>
 
 const refuseWithoutReplica: FrontMiddleware = (ctx, next) => {
   if (ctx.state.route.served !== 'ready') return next();
-  const { message, retryAfter } = describeUnavailability(ctx.state.deployment.config);
-  throw new ApiError('no_pod_available', message, { retryAfter });
+  // A connection that is kept would lead here when a pod is ready again.
+  ctx.res.shouldKeepAlive = false;
+  const { message, ...details } = describeUnavailability(ctx.state.deployment.config, ctx.state.startSeconds);
+  throw new ApiError('no_pod_available', message, details);
 };
 
 const findUsage = ({ usage }: FrontAppOptions, { deployment }: FrontState) =>

@@ -76,3 +76,9 @@ export function parseHost(header: string | undefined): string | null {
   const host = (match?.[1] ?? match?.[2])?.toLowerCase();
   return host && host.length <= MAX_HOST_LENGTH ? host : null;
 }
+
+/** The deployment whose Service a name of the cluster's DNS is: `name.namespace.svc`, with or without what follows. */
+export function parseServiceHost(host: string): DeploymentName | null {
+  const [name = '', namespace = '', ...rest] = host.split('.');
+  return namespace !== '' && (rest.length === 0 || rest[0] === 'svc') ? { namespace, name } : null;
+}

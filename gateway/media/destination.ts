@@ -7,6 +7,8 @@ import { ApiError } from '../error-response.ts';
 import type { FieldReader } from './field-reader.ts';
 import type { MediaServices } from './services.ts';
 
+const WEBHOOK_URL = 'a public HTTPS address, such as https://example.com/hook';
+
 /** As the request says it, types checked. */
 export interface Wishes {
   webhookUrl: string | undefined;
@@ -15,7 +17,7 @@ export interface Wishes {
 
 /** Throws ApiError. */
 export const readWishes = (fields: FieldReader): Wishes => ({
-  webhookUrl: fields.text('webhook_url'),
+  webhookUrl: fields.text('webhook_url', WEBHOOK_URL, 'invalid_webhook_url'),
   credentialId: fields.integer('storage_credential_id'),
 });
 
@@ -46,7 +48,7 @@ async function checkWebhookUrl(url: string, egress: MediaServices['egress']): Pr
     if (!(error instanceof EgressError)) throw error;
     throw new ApiError(
       'invalid_webhook_url',
-      `\`webhook_url\` ${error.message}; it must be a public HTTPS address, such as https://example.com/hook.`,
+      `\`webhook_url\` ${error.message}; it must be ${WEBHOOK_URL}.`,
       { param: 'webhook_url' },
     );
   }

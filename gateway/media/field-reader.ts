@@ -1,4 +1,5 @@
 /** Typed values of a request's documented fields, from a JSON body or from the texts of a form. */
+import type { ErrorCode } from '../../contract/errors.ts';
 import { ApiError } from '../error-response.ts';
 
 /** As forms carry numbers; nothing else that JavaScript would take for one, such as `0x10` or `Infinity`. */
@@ -23,23 +24,34 @@ export class FieldReader {
     this.#isForm = isForm;
   }
 
-  static ofJSON(body: Readonly<Record<string, unknown>>): FieldReader {
-    return new FieldReader(body, false);
+  /** Keeps the named members alone, and of lists and objects, which no field takes, only what they are. */
+  static ofJSON(
+    body: Readonly<Record<string, unknown>>,
+    names: Iterable<string> = Object.keys(body),
+  ): FieldReader {
+    const values: Record<string, unknown> = {};
+    for (const name of names) if (Object.hasOwn(body, name)) values[name] = dropContent(body[name]);
+    return new FieldReader(values, false);
   }
 
   static ofForm(texts: ReadonlyMap<string, string>): FieldReader {
     return new FieldReader(Object.fromEntries(texts), true);
   }
 
+  /** Those of the names that are there, with one text for each value: forms write one number in several ways. */
+  list(names: Iterable<string>): [name: string, text: string][] {
+    return [...names].filter((name) => this.has(name)).map((name) => [name, this.#format(name)]);
+  }
+
   has(name: string): boolean {
     return this.#find(name) !== undefined;
   }
 
-  /** `allowed`, here and below, completes "must be …" where more is known than the type. */
-  text(name: string, allowed = 'a string'): string | undefined {
+  /** `allowed`, here and below, completes "must be …" where more is known than the type; `code` names a finer error. */
+  text(name: string, allowed = 'a string', code?: ErrorCode): string | undefined {
     const value = this.#find(name);
     if (value === undefined || typeof value === 'string') return value;
-    throw refuse(name, allowed, value);
+    throw refuse(name, allowed, value, code);
   }
 
   /** One that is not empty. */
@@ -86,6 +98,13 @@ export class FieldReader {
     return value === true || (this.#isForm && typeof value === 'string' && /^(true|1)$/i.test(value));
   }
 
+  #format(name: string): string {
+    const value = this.#find(name);
+    if (!this.#isForm) return JSON.stringify(value);
+    const number = this.#number(name)!;
+    return Number.isNaN(number) ? String(value) : String(number);
+  }
+
   #find(name: string): unknown {
     const value = Object.hasOwn(this.#values, name) ? this.#values[name] : undefined;
     return value === null || (this.#isForm && value === '') ? undefined : value;
@@ -101,6 +120,11 @@ export class FieldReader {
   }
 }
 
+function dropContent(value: unknown): unknown {
+  if (Array.isArray(value)) return [];
+  return typeof value === 'object' && value !== null ? {} : value;
+}
+
 const isNumber = (value: number): boolean => Number.isFinite(value);
 
 function describeRange(min: number, max: number): string {
@@ -113,8 +137,13 @@ function describeRange(min: number, max: number): string {
 export const requireField = (name: string, allowed: string): ApiError =>
   new ApiError('invalid_request_error', `\`${name}\` is required: it must be ${allowed}.`, { param: name });
 
-const refuse = (name: string, allowed: string, value: unknown): ApiError =>
-  new ApiError('invalid_request_error', `\`${name}\` must be ${allowed}, not ${show(value)}.`, {
+const refuse = (
+  name: string,
+  allowed: string,
+  value: unknown,
+  code: ErrorCode = 'invalid_request_error',
+): ApiError =>
+  new ApiError(code, `\`${name}\` must be ${allowed}, not ${show(value)}.`, {
     param: name,
   });
 

@@ -1,5 +1,6 @@
 /** Type and dimensions of an image by its first bytes; pixels are never decoded, so hostile ones cost nothing. */
 import { open } from 'node:fs/promises';
+import { isWholeImage } from './image-end.ts';
 
 export interface ImageFacts {
   contentType: 'image/png' | 'image/jpeg' | 'image/webp';
@@ -8,16 +9,20 @@ export interface ImageFacts {
 }
 
 /** Bytes from a position on; fewer where the file ends. */
-type ReadAt = (position: number, length: number) => Promise<Buffer>;
+export type ReadAt = (position: number, length: number) => Promise<Buffer>;
 
-/** Null for all but a PNG, JPEG or WebP whose header is whole. */
-export async function readImageFacts(path: string): Promise<ImageFacts | null> {
+/** Null for all but a PNG, JPEG or WebP whose header is whole. `isWhole`: it goes on to its format's end. */
+export async function readImageFacts(path: string): Promise<(ImageFacts & { isWhole: boolean }) | null> {
   const file = await open(path);
   try {
-    return await findImageFacts(async (position, length) => {
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, position);
+    const readAt: ReadAt = async (position, length) => {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, Math.max(0, position));
       return buffer.subarray(0, bytesRead);
-    });
+    };
+    const facts = await findImageFacts(readAt);
+    if (!facts) return null;
+    const { size: bytes } = await file.stat();
+    return { ...facts, isWhole: await isWholeImage(readAt, { ...facts, bytes }) };
   } finally {
     await file.close();
   }

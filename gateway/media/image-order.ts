@@ -2,23 +2,39 @@
 import { ApiError } from '../error-response.ts';
 import { readJsonBody } from '../middleware/json-body.ts';
 import type { GatewayState } from '../middleware/request-id.ts';
+import { findRepeat } from '../queue/repeats.ts';
 import { checkDestination, readWishes } from './destination.ts';
 import { FieldReader, requireField } from './field-reader.ts';
 import { readImageParameters } from './image-parameters.ts';
 import { type FormFields, readForm, removeFiles } from './multipart.ts';
-import type { ImageOrder } from './order.ts';
+import type { ImageOrder, Repeat } from './order.ts';
 import { readAsync, readIdempotencyKey } from './order-fields.ts';
 import type { MediaServices } from './services.ts';
 import { readUploadedImages } from './uploaded-images.ts';
 
 /** Throws ApiError; ClientGone when the client leaves before the end. */
-export async function readImageGeneration(state: GatewayState, services: MediaServices): Promise<ImageOrder> {
+export async function readImageGeneration(
+  state: GatewayState,
+  services: MediaServices,
+): Promise<ImageOrder | Repeat> {
   const { req } = state.exchange;
   const config = services.config(state);
-  const isAsync = readAsync(req.url!);
+  const isAsyncByQuery = readAsync(req.url!);
   const idempotencyKey = readIdempotencyKey(req.headers['idempotency-key']);
-  const { value } = await readJsonBody(state.exchange, config.limits);
-  const fields = FieldReader.ofJSON(value);
+  const fields = await readJsonBody(state, {
+    limits: config.limits,
+    interpret: ({ value }) => FieldReader.ofJSON(value, EDIT_FORM.texts),
+    isKept: true,
+  });
+  // SDKs put what they do not know into the body.
+  const isAsync = isAsyncByQuery || fields.isTrue('async');
+  const known = await findRepeat(services, state, {
+    modality: 'image',
+    idempotencyKey: isAsync ? idempotencyKey : null,
+    fields,
+    names: EDIT_FORM.texts,
+  });
+  if (known.kind === 'repeat') return known;
   const wishes = readWishes(fields);
   const { parameters, responseFormat } = readImageParameters(fields, 'txt2img', config);
   const destination = await checkDestination(wishes, config, services);
@@ -32,6 +48,7 @@ export async function readImageGeneration(state: GatewayState, services: MediaSe
     isAsync,
     isStream: fields.isTrue('stream'),
     idempotencyKey,
+    fingerprint: known.fingerprint,
     ...destination,
   };
 }
@@ -54,6 +71,7 @@ const EDIT_FORM: FormFields = {
     'storage_credential_id',
     'webhook_url',
     'stream',
+    'async',
   ]),
   files: new Map([
     ['image', MOST_IMAGES],
@@ -62,15 +80,34 @@ const EDIT_FORM: FormFields = {
 };
 
 /** The order holds files. Throws ApiError; ClientGone when the client leaves before the end; no file is left then. */
-export async function readImageEdit(state: GatewayState, services: MediaServices): Promise<ImageOrder> {
+export async function readImageEdit(
+  state: GatewayState,
+  services: MediaServices,
+): Promise<ImageOrder | Repeat> {
   const { exchange } = state;
   const config = services.config(state);
-  const isAsync = readAsync(exchange.req.url!);
+  const isAsyncByQuery = readAsync(exchange.req.url!);
   const idempotencyKey = readIdempotencyKey(exchange.req.headers['idempotency-key']);
   const { spool } = services.storage;
-  const form = await readForm(exchange, EDIT_FORM, { limits: config.limits, spool });
+  const form = await readForm(exchange, EDIT_FORM, {
+    limits: config.limits,
+    spool,
+    tenant: state.tenant ?? state.keyHash,
+  });
   try {
     const fields = FieldReader.ofForm(form.texts);
+    const isAsync = isAsyncByQuery || fields.isTrue('async');
+    const known = await findRepeat(services, state, {
+      modality: 'image',
+      idempotencyKey: isAsync ? idempotencyKey : null,
+      fields,
+      names: EDIT_FORM.texts,
+      files: form.files,
+    });
+    if (known.kind === 'repeat') {
+      await removeFiles(form);
+      return known;
+    }
     const wishes = readWishes(fields);
     const hasMask = form.files.some(({ field }) => field === 'mask');
     if (!form.files.some(({ field }) => field === 'image'))
@@ -95,6 +132,7 @@ export async function readImageEdit(state: GatewayState, services: MediaServices
       isAsync,
       isStream: fields.isTrue('stream'),
       idempotencyKey,
+      fingerprint: known.fingerprint,
       ...destination,
     };
   } catch (error) {

@@ -35,8 +35,8 @@ export function readImageParameters(
   const given = readModel(fields, config);
   const prompt = readPrompt(fields, config.limits);
   const n = fields.integer('n', { min: 1, max: imagesPerRequest }) ?? 1;
-  const size =
-    fields.text('size', `one of ${listSizes(model.sizes)}`) ?? chooseDefault(model.sizes, USUAL_SIZE);
+  const wanted = fields.text('size', `one of ${listSizes(model.sizes)}`, 'size_not_supported') ?? 'auto';
+  const size = wanted === 'auto' ? chooseDefault(model.sizes, USUAL_SIZE) : wanted;
   const responseFormat = fields.choice('response_format', RESPONSE_FORMATS) ?? 'url';
   const common = readCommonParameters(fields, extras, { steps: model.steps, promptCharacters });
   const guidanceScale = extras.includes('guidance_scale') ? fields.number('guidance_scale') : undefined;

@@ -26,6 +26,8 @@ const LINK_SECONDS = { managed: HOUR_S, customer: 7 * 24 * HOUR_S };
 const REMOVE_AFTER_MS = (HOUR_S + 600) * 1_000;
 /** However late the engine was: what it made is not thrown away for a second. */
 const LEAST_UPLOAD_MS = 10_000;
+/** So long a bucket that takes nothing is tried again while a client waits. */
+const PATIENCE_MS = 5_000;
 const AWAY_RETRY_SECONDS = 2;
 
 /** Links to the images, in their order, once all of them are stored. Throws ApiError, or ClientGone. */
@@ -41,7 +43,9 @@ export async function storeImages(
     return await storeAndSign(images, files, { exchange, destination, services });
   } catch (error) {
     exchange.check();
-    throw toApiError(error);
+    const known = toApiError(error);
+    // A repeat would have the engine do all of its work again.
+    throw known instanceof ApiError ? known.withoutRetry() : known;
   } finally {
     await Promise.all(files.map((file) => file.remove()));
   }
@@ -77,6 +81,7 @@ async function storeAndSign(
       })),
       removeInMs: REMOVE_AFTER_MS,
       deadlineMs: Math.max(LEAST_UPLOAD_MS, Math.round(budgetMs - exchange.elapsed())),
+      patienceMs: PATIENCE_MS,
       signal: exchange.signal,
     },
   );

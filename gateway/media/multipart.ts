@@ -20,6 +20,13 @@ export interface FormLimits {
   promptCharacters: number;
 }
 
+export interface FormOptions {
+  limits: FormLimits;
+  spool: Spool;
+  /** Whose share of the spool its files take. */
+  tenant: string;
+}
+
 export interface FormFile {
   field: string;
   file: SpooledFile;
@@ -45,13 +52,9 @@ const MOST_BYTES_PER_CHARACTER = 4;
  * The caller removes the files. Throws ApiError, and ClientGone when the client leaves before the end; no file is left
  * then.
  */
-export async function readForm(
-  exchange: Exchange,
-  fields: FormFields,
-  { limits, spool }: { limits: FormLimits; spool: Spool },
-): Promise<Form> {
-  checkFormHeaders(exchange, limits);
-  const intake = new FormIntake(exchange, fields, { limits, spool });
+export async function readForm(exchange: Exchange, fields: FormFields, options: FormOptions): Promise<Form> {
+  checkFormHeaders(exchange, options.limits);
+  const intake = new FormIntake(exchange, fields, options);
   return intake.read();
 }
 
@@ -60,20 +63,18 @@ class FormIntake {
   readonly #fields: FormFields;
   readonly #limits: FormLimits;
   readonly #spool: Spool;
+  readonly #tenant: string;
   readonly #texts = new Map<string, string>();
   readonly #files: { field: string; held: Promise<SpooledFile> }[] = [];
   readonly #abort = new AbortController();
   #parts = 0;
 
-  constructor(
-    exchange: Exchange,
-    fields: FormFields,
-    { limits, spool }: { limits: FormLimits; spool: Spool },
-  ) {
+  constructor(exchange: Exchange, fields: FormFields, { limits, spool, tenant }: FormOptions) {
     this.#exchange = exchange;
     this.#fields = fields;
     this.#limits = limits;
     this.#spool = spool;
+    this.#tenant = tenant;
   }
 
   async read(): Promise<Form> {
@@ -207,7 +208,7 @@ class FormIntake {
         { param: field },
       );
     const held = this.#spool
-      .hold(stream, { mostBytes: this.#limits.fileBytes, signal: this.#abort.signal })
+      .hold(stream, { mostBytes: this.#limits.fileBytes, signal: this.#abort.signal, tenant: this.#tenant })
       .catch((error: unknown) => {
         throw describeFailure(error, field, this.#limits);
       });

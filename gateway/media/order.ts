@@ -1,4 +1,5 @@
 /** A media request as its route read it: everything checked, all defaults filled in, nothing done yet. */
+import type { RequestRecord } from '../../contract/request.ts';
 import type { ImageParameters, VideoParameters } from '../queue/job.ts';
 import type { SpooledFile } from '../storage/spool.ts';
 
@@ -15,6 +16,8 @@ interface OrderBase {
   credential: string | null;
   /** The header; null when absent or empty. */
   idempotencyKey: string | null;
+  /** Of the fields, where an idempotency key came with them. */
+  fingerprint: string | null;
 }
 
 export interface ImageOrder extends OrderBase {
@@ -31,9 +34,18 @@ export interface ImageOrder extends OrderBase {
 export interface VideoOrder extends OrderBase {
   kind: 'video';
   parameters: VideoParameters;
-  /** As a Video object shows it, such as `5` or `5.5`. */
+  /** Of the clip that is made, as a Video object shows it, such as `5` or `5.042`. */
   seconds: string;
+  /** What the clip is paid for. */
+  askedSeconds: number;
   reference: UploadedFile | null;
+}
+
+/** Its idempotency key named an earlier request; no file is left of this one. */
+export interface Repeat {
+  kind: 'repeat';
+  record: RequestRecord;
+  estimatedSeconds: number;
 }
 
 export type MediaOrder = ImageOrder | VideoOrder;

@@ -6,6 +6,6 @@ import { shortestSeconds } from './video-parameters.ts';
 /** Millionths. A video is as long as it was asked for, but not shorter than the shortest that is made. */
 export function priceOrder(order: MediaOrder, { pricing }: Pick<GatewayConfig, 'pricing'>): number {
   if (order.kind === 'image') return (pricing.perImage ?? 0) * order.parameters.n;
-  const seconds = Math.max(Number(order.seconds), shortestSeconds(order.parameters.fps));
+  const seconds = Math.max(order.askedSeconds, shortestSeconds(order.parameters.fps));
   return Math.round((pricing.perVideoSecond ?? 0) * seconds);
 }

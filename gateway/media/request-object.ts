@@ -22,7 +22,7 @@ export const describeRequest = (record: RequestRecord, outputURLs?: readonly str
 });
 
 /** With OpenAI's nullable fields, which SDKs' types require (contract: Video object). */
-export const describeVideo = (record: RequestRecord) => ({
+export const describeVideo = (record: RequestRecord, prompt: string | null) => ({
   id: record.id,
   object: 'video',
   status: VIDEO_STATUS[record.status],
@@ -33,7 +33,7 @@ export const describeVideo = (record: RequestRecord) => ({
   expires_at: toSeconds(findExpiry(record)),
   size: record.size,
   seconds: record.seconds,
-  prompt: null,
+  prompt,
   remixed_from_video_id: null,
   error: record.status === 'failed' ? { code: record.errorCode, message: record.errorMessage } : null,
 });

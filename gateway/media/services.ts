@@ -31,6 +31,8 @@ export interface StorageServices {
   uploader: Uploader;
   /** First 8 digits of a workspace's request ids. */
   requestPrefix: (namespace: string) => string;
+  /** Seals the prompts that records show; null where none can be kept. */
+  promptKey: (namespace: string) => Buffer | null;
 }
 
 /** Places of all replicas together, `ready` of which are known to be there; at least 1. */

@@ -22,14 +22,15 @@ export function listVideoExtras(model: VideoModel): Extra[] {
   return model.native ? [...extras.filter((extra) => extra !== 'fps'), 'fps'] : extras;
 }
 
+const DELIVERY = ['webhook_url', 'storage_credential_id'] as const;
 const IMAGE_TASKS = {
-  txt2img: ['prompt', 'n', 'size'],
-  img2img: ['image', 'mask', 'prompt', 'n', 'size'],
+  txt2img: ['prompt', 'n', 'size', 'response_format', ...DELIVERY],
+  img2img: ['image', 'mask', 'prompt', 'n', 'size', 'response_format', ...DELIVERY],
 } as const;
 /** The form's names and those of the JSON route. */
 const VIDEO_TASKS = {
-  t2v: ['prompt', 'size', 'resolution', 'seconds', 'duration'],
-  i2v: ['input_reference', 'prompt', 'size', 'seconds'],
+  t2v: ['prompt', 'size', 'resolution', 'seconds', 'duration', ...DELIVERY],
+  i2v: ['input_reference', 'prompt', 'size', 'seconds', ...DELIVERY],
 } as const;
 
 export interface SupportedTask {

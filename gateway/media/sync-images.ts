@@ -1,4 +1,5 @@
 /** Images for a client that waits: a place, the price, the engine, all within one budget (contract: Limits). */
+import type { ResolvedLimits } from '../../contract/model-limits.ts';
 import type { Capacity, EngineTarget } from '../capacity.ts';
 import type { EnginePool } from '../engine/engine-call.ts';
 import { EngineMemoryError } from '../engine/engine-error.ts';
@@ -21,6 +22,8 @@ export interface ImageEngines {
 
 /** Called with a place in hand, before the engine starts; throws where the caller cannot pay. */
 export type Charge = () => Promise<void>;
+/** Called when the engine starts: from then on the work is done, whoever waits for it. */
+export type Begin = () => void;
 
 const LINGER_MS = 10 * 60_000;
 const SATURATED_RETRY_SECONDS = 5;
@@ -33,13 +36,18 @@ const TIMEOUTS = { txt2img: 'image_generation_timeout', img2img: 'image_edit_tim
 export async function makeImages(
   order: ImageOrder,
   state: GatewayState,
-  { services, engines, charge }: { services: MediaServices; engines: ImageEngines; charge: Charge },
+  {
+    services,
+    engines,
+    charge,
+    onBegin,
+  }: { services: MediaServices; engines: ImageEngines; charge: Charge; onBegin: Begin },
 ): Promise<MadeImage[]> {
   const { exchange } = state;
   const { limits, servedModelName } = services.config(state);
-  const budget = startBudget(order, exchange, limits.imageTimeoutMs);
+  const budget = startBudget(order, exchange, limits);
   try {
-    const target = await findPlace(engines.capacity, exchange);
+    const target = await findPlace(engines.capacity, state);
     try {
       await charge();
       exchange.check();
@@ -48,6 +56,7 @@ export async function makeImages(
       throw error;
     }
     if (!target.local) services.metrics.forwarded.inc();
+    onBegin();
     const made = await runAtEngine({ order, exchange, services, engines, target, servedModelName });
     services.findUsage(state)?.add('images', made.length);
     return made;
@@ -57,9 +66,15 @@ export async function makeImages(
 }
 
 /** Counts from the request's start, its upload included. */
-function startBudget({ parameters }: ImageOrder, exchange: Exchange, budgetMs: number): NodeJS.Timeout {
+function startBudget(
+  { parameters }: ImageOrder,
+  exchange: Exchange,
+  { imageTimeoutMs: budgetMs, imageJobTimeoutMs }: ResolvedLimits,
+): NodeJS.Timeout {
   const end = () => {
-    const message = `The image took longer than ${budgetMs / 1000} s: use async=true, which has no budget.`;
+    const message =
+      `The image took longer than ${budgetMs / 1000} s: ` +
+      `use async=true, which has up to ${describeDuration(imageJobTimeoutMs)}.`;
     exchange.cancel(new ApiError(TIMEOUTS[parameters.task], message));
   };
   const left = budgetMs - exchange.elapsed();
@@ -67,9 +82,15 @@ function startBudget({ parameters }: ImageOrder, exchange: Exchange, budgetMs: n
   return setTimeout(end, Math.max(0, left));
 }
 
-async function findPlace(capacity: Capacity, exchange: Exchange): Promise<EngineTarget> {
+function describeDuration(milliseconds: number): string {
+  const minutes = milliseconds / 60_000;
+  if (!Number.isInteger(minutes)) return `${milliseconds / 1000} s`;
+  return minutes === 1 ? '1 minute' : `${minutes} minutes`;
+}
+
+async function findPlace(capacity: Capacity, { exchange, keyHash }: GatewayState): Promise<EngineTarget> {
   exchange.check();
-  const acquisition = await capacity.acquire(exchange.signal);
+  const acquisition = await capacity.acquire(exchange.signal, keyHash);
   if (exchange.cancelled && 'target' in acquisition) acquisition.target.release();
   exchange.check();
   if ('target' in acquisition) return acquisition.target;

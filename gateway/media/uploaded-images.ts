@@ -1,9 +1,14 @@
 /** Makes images of a form's files: judged by their bytes, whatever their sender calls them. */
+import { open } from 'node:fs/promises';
+import { sniffMediaType } from '../egress/media-type.ts';
 import { ApiError } from '../error-response.ts';
 import { readImageFacts } from './image-facts.ts';
 import type { FormFile } from './multipart.ts';
 import type { UploadedFile } from './order.ts';
 
+const START_BYTES = 256;
+/** A broken one is none. */
+const ACCEPTED = new Set(['png', 'jpeg', 'webp']);
 /** What an engine would decode at once. */
 const MOST_PIXELS = 64_000_000;
 
@@ -15,13 +20,27 @@ export async function readUploadedImages(files: readonly FormFile[], field: stri
   return images;
 }
 
+/** Images of other types are named, so that nobody looks for a fault in the file. */
+async function describeOther(path: string, field: string): Promise<string> {
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(START_BYTES), 0, START_BYTES, 0);
+    const [, type] = sniffMediaType(buffer.subarray(0, bytesRead), 'image')?.split('/') ?? [];
+    const what = type && !ACCEPTED.has(type) ? `is a ${type.toUpperCase()} image` : 'is not an image';
+    return `\`${field}\` ${what}: it must be a PNG, JPEG or WebP.`;
+  } finally {
+    await file.close();
+  }
+}
+
 async function readUploadedImage({ field, file }: FormFile, index: number): Promise<UploadedFile> {
   const facts = await readImageFacts(file.path);
-  if (!facts)
-    throw new ApiError('invalid_image', `\`${field}\` is not an image: it must be a PNG, JPEG or WebP.`, {
+  if (!facts) throw new ApiError('invalid_image', await describeOther(file.path, field), { param: field });
+  const { contentType, width, height, isWhole } = facts;
+  if (!isWhole)
+    throw new ApiError('invalid_image', `\`${field}\` ends early: its file was cut off, send it whole.`, {
       param: field,
     });
-  const { contentType, width, height } = facts;
   if (width * height > MOST_PIXELS)
     throw new ApiError(
       'invalid_image',

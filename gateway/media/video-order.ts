@@ -1,27 +1,46 @@
 /** Reads the requests of the video routes (contract: POST /v1/videos, POST /v1/videos/generations). */
 import { readJsonBody } from '../middleware/json-body.ts';
 import type { GatewayState } from '../middleware/request-id.ts';
+import { findRepeat } from '../queue/repeats.ts';
 import { checkDestination, readWishes } from './destination.ts';
 import { FieldReader } from './field-reader.ts';
 import { type FormFields, readForm, removeFiles } from './multipart.ts';
-import type { VideoOrder } from './order.ts';
+import type { Repeat, VideoOrder } from './order.ts';
 import { readIdempotencyKey } from './order-fields.ts';
 import type { MediaServices } from './services.ts';
 import { readUploadedImages } from './uploaded-images.ts';
 import { readVideoFormParameters, readVideoGenerationParameters } from './video-parameters.ts';
 
 /** Throws ApiError; ClientGone when the client leaves before the end. */
-export async function readVideoGeneration(state: GatewayState, services: MediaServices): Promise<VideoOrder> {
+export async function readVideoGeneration(
+  state: GatewayState,
+  services: MediaServices,
+): Promise<VideoOrder | Repeat> {
   const { req } = state.exchange;
   const config = services.config(state);
   const idempotencyKey = readIdempotencyKey(req.headers['idempotency-key']);
-  const { value } = await readJsonBody(state.exchange, config.limits);
-  const fields = FieldReader.ofJSON(value);
+  const names = [...VIDEO_FORM.texts, 'resolution', 'duration'];
+  const fields = await readJsonBody(state, {
+    limits: config.limits,
+    interpret: ({ value }) => FieldReader.ofJSON(value, names),
+    isKept: true,
+  });
+  const known = await findRepeat(services, state, { modality: 'video', idempotencyKey, fields, names });
+  if (known.kind === 'repeat') return known;
   const wishes = readWishes(fields);
-  const { parameters, seconds } = readVideoGenerationParameters(fields, config);
+  const { parameters, seconds, askedSeconds } = readVideoGenerationParameters(fields, config);
   const destination = await checkDestination(wishes, config, services);
   state.exchange.check();
-  return { kind: 'video', parameters, seconds, reference: null, idempotencyKey, ...destination };
+  return {
+    kind: 'video',
+    parameters,
+    seconds,
+    askedSeconds,
+    reference: null,
+    idempotencyKey,
+    fingerprint: known.fingerprint,
+    ...destination,
+  };
 }
 
 const VIDEO_FORM: FormFields = {
@@ -42,21 +61,48 @@ const VIDEO_FORM: FormFields = {
 };
 
 /** The order may hold a file. Throws ApiError; ClientGone when the client leaves before the end; no file is left then. */
-export async function readVideoForm(state: GatewayState, services: MediaServices): Promise<VideoOrder> {
+export async function readVideoForm(
+  state: GatewayState,
+  services: MediaServices,
+): Promise<VideoOrder | Repeat> {
   const { exchange } = state;
   const config = services.config(state);
   const idempotencyKey = readIdempotencyKey(exchange.req.headers['idempotency-key']);
   const { spool } = services.storage;
-  const form = await readForm(exchange, VIDEO_FORM, { limits: config.limits, spool });
+  const form = await readForm(exchange, VIDEO_FORM, {
+    limits: config.limits,
+    spool,
+    tenant: state.tenant ?? state.keyHash,
+  });
   try {
     const fields = FieldReader.ofForm(form.texts);
+    const known = await findRepeat(services, state, {
+      modality: 'video',
+      idempotencyKey,
+      fields,
+      names: VIDEO_FORM.texts,
+      files: form.files,
+    });
+    if (known.kind === 'repeat') {
+      await removeFiles(form);
+      return known;
+    }
     const wishes = readWishes(fields);
     const hasReference = form.files.length > 0;
-    const { parameters, seconds } = readVideoFormParameters(fields, hasReference, config);
+    const { parameters, seconds, askedSeconds } = readVideoFormParameters(fields, hasReference, config);
     const [reference = null] = await readUploadedImages(form.files, 'input_reference');
     const destination = await checkDestination(wishes, config, services);
     exchange.check();
-    return { kind: 'video', parameters, seconds, reference, idempotencyKey, ...destination };
+    return {
+      kind: 'video',
+      parameters,
+      seconds,
+      askedSeconds,
+      reference,
+      idempotencyKey,
+      fingerprint: known.fingerprint,
+      ...destination,
+    };
   } catch (error) {
     await removeFiles(form);
     throw error;

@@ -28,8 +28,10 @@ export type VideoConfig = Pick<GatewayConfig, 'modelId' | 'limits' | 'video'>;
 
 export interface VideoRequest {
   parameters: VideoParameters;
-  /** As a Video object shows it, such as `5` or `5.5`. */
+  /** Of the clip that is made, as a Video object shows it, such as `5` or `5.042`. */
   seconds: string;
+  /** What the clip is paid for. */
+  askedSeconds: number;
 }
 
 /** The names of a route's fields, and what it has beyond them. */
@@ -76,7 +78,7 @@ function read(fields: FieldReader, config: VideoConfig, source: Source): VideoRe
   const duration = native ? describeDuration(native) : 'a number above 0';
   const seconds = native ? fields.number(source.seconds, duration) : fields.positive(source.seconds);
   const listed = `one of ${listSizes(resolutions)}`;
-  const resolution = fields.text(source.size, listed);
+  const resolution = fields.text(source.size, listed, 'resolution_not_supported');
   if (source.areRequired && seconds === undefined) throw requireField('seconds', duration);
   if (source.areRequired && resolution === undefined) throw requireField('size', listed);
   const fps = extras.includes('fps')
@@ -88,7 +90,10 @@ function read(fields: FieldReader, config: VideoConfig, source: Source): VideoRe
   });
   checkModel(given, config);
   checkMode(source, config);
-  const supported = resolution ?? chooseDefault(resolutions, USUAL_RESOLUTION);
+  const supported =
+    resolution === undefined || resolution === 'auto'
+      ? chooseDefault(resolutions, USUAL_RESOLUTION)
+      : resolution;
   checkResolution(supported, source.size, config);
   const clip = native
     ? matchNative({ seconds, fps }, native, source.seconds)
@@ -96,7 +101,8 @@ function read(fields: FieldReader, config: VideoConfig, source: Source): VideoRe
   const size = source.isSnapped && !native ? snapSize(supported) : supported;
   return {
     parameters: { task: source.task, prompt, size, frames: clip.frames, fps: clip.fps, ...common },
-    seconds: String(clip.seconds),
+    seconds: formatSeconds(clip),
+    askedSeconds: clip.seconds,
   };
 }
 
@@ -173,6 +179,9 @@ function planClip({ seconds = USUAL_SECONDS, fps = USUAL_FPS }: Wanted, param: s
 /** The nearest count of the form 4n+1, at least 5 (contract: Limits, "Frame count"). */
 export const snapFrames = (frames: number): number =>
   Math.max(MIN_FRAMES, Math.round((frames - 1) / 4) * 4 + 1);
+
+/** To the millisecond, without zeros at the end (contract: Video object, `seconds`). */
+const formatSeconds = ({ frames, fps }: Clip): string => String(Number((frames / fps).toFixed(3)));
 
 /** Of a clip, however little was asked for. */
 export const shortestSeconds = (fps: number): number => MIN_FRAMES / fps;

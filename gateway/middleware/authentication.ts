@@ -1,7 +1,7 @@
 /** Every route wants a key of the deployment's workspace (contract: Authentication). */
 import { hash } from 'node:crypto';
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
-import type { Admissions } from '../admission.ts';
+import type { Admissions, Admitted } from '../admission.ts';
 import { ApiError } from '../error-response.ts';
 import type { Route } from '../routes/route-table.ts';
 import type { GatewayMiddleware } from './request-id.ts';
@@ -12,9 +12,9 @@ export const authenticate =
     const { state } = ctx;
     const sha256 = hash('sha256', readKey(ctx.req.headers.authorization), 'hex');
     const counted = isServed(state.route, config());
-    let headers: string[];
+    let admitted: Admitted;
     try {
-      headers = await admissions.admit({ namespace: config().namespace, sha256, counted });
+      admitted = await admissions.admit({ namespace: config().namespace, sha256, counted });
     } catch (error) {
       // Who is over a limit is known, and counts in the deployment's usage.
       if (error instanceof ApiError && LIMITS.has(error.code)) state.keyHash = sha256;
@@ -22,7 +22,10 @@ export const authenticate =
     }
     state.exchange.check();
     state.keyHash = sha256;
-    if (headers.length > 0) state.exchange.headers.push(...headers);
+    state.exchange.welcomeBody();
+    state.exchange.limitHeaders = admitted.headers;
+    state.exchange.uncount = admitted.uncount;
+    if (admitted.headers.length > 0) state.exchange.headers.push(...admitted.headers);
     return next();
   };
 

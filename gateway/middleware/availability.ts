@@ -22,9 +22,8 @@ export const requireAvailability =
       throw new ApiError(
         'no_pod_available',
         `The deployment ${name} is ${paused ? 'paused' : 'being deleted'}.`,
-        {
-          retryAfter: RETRY_SECONDS,
-        },
+        // It ends by somebody's doing: an SDK that waits by itself would only hang.
+        { retryAfter: RETRY_SECONDS, isFinal: true },
       );
     return next();
   };

@@ -1,9 +1,10 @@
 /** The outermost guard: whatever goes wrong is answered in the envelope, logged and counted. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Middleware } from 'koa';
 import { toBytesText } from '../engine/event-stream.ts';
 import { ApiError, buildEnvelope, sendError } from '../error-response.ts';
 import { ClientGone, type Exchange } from '../exchange.ts';
+import { endGently } from '../http/gentle-end.ts';
 import type { Logger } from '../log.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import type { DeploymentUsage } from '../usage.ts';
@@ -48,44 +49,46 @@ function answerError(exchange: Exchange, thrown: unknown, log: Logger): void {
   const { req, res, requestId } = exchange;
   const error = thrown instanceof ApiError ? thrown : hideFault(thrown, requestId, log);
   exchange.errorCode = error.details.detailCode ?? error.code;
-  if (error.status >= 500) exchange.errorMessage = error.message;
+  const isOurs = error.status >= 500;
+  if (isOurs) exchange.errorMessage = error.message;
+  // What was failed is not the key's to pay for; how long an answer takes is for the caller to bound, too.
+  const isCounted = !isOurs || error.code === 'request_timeout';
+  if (!isCounted) exchange.uncount?.();
   if (exchange.stream) {
     if (!res.destroyed) exchange.stream.end(formatErrorEvent(error));
     return;
   }
-  const isUnread = !req.complete && (error.status === 413 || error.status === 408);
-  sendError(res, isUnread ? withClose(error) : error, requestId, isUnread ? endGently(req) : undefined);
+  // A body that is still on its way: of what is kept open Node reads it over.
+  const isClosing = error.status === 413 || error.status === 408 || !res.shouldKeepAlive;
+  const isUnread = !req.complete && isClosing;
+  const more = [
+    ...(isUnread ? ['connection', 'close'] : []),
+    ...(isCounted ? exchange.limitHeaders : []),
+    ...exchange.originHeaders,
+  ];
+  const end = (response: ServerResponse, text: string) => {
+    response.write(text);
+    endGently(req, response);
+  };
+  sendError(res, withHeaders(error, more), requestId, isUnread ? end : undefined);
 }
 
 /** Contract: a failure in mid-stream is the last event. */
 const formatErrorEvent = (error: ApiError): string =>
   toBytesText(`data: ${JSON.stringify(buildEnvelope(error))}\n\n`);
 
-const withClose = (error: ApiError): ApiError =>
-  new ApiError(error.code, error.message, { ...error.details, headers: ['connection', 'close'] });
+const withHeaders = (error: ApiError, more: string[]): ApiError =>
+  more.length === 0
+    ? error
+    : new ApiError(error.code, error.message, {
+        ...error.details,
+        headers: [...(error.details.headers ?? []), ...more],
+      });
 
 function hideFault(thrown: unknown, requestId: string, log: Logger): ApiError {
   log.error({ requestId, err: thrown }, 'fault in the gateway');
   return new ApiError('internal_error', `The gateway failed; report this with the request id ${requestId}.`);
 }
-
-const LINGER_MS = 2_000;
-
-/**
- * Closes the connection only after what the client is still sending was read: an earlier close would reset the
- * connection, and the client would see that in the place of the answer.
- */
-const endGently = (req: IncomingMessage) => (res: ServerResponse, text: string) => {
-  res.write(text);
-  const finish = () => {
-    clearTimeout(timer);
-    res.end();
-  };
-  const timer = setTimeout(finish, LINGER_MS);
-  req.once('end', finish);
-  res.once('close', () => clearTimeout(timer));
-  req.resume();
-};
 
 /** Answers the status. */
 function record(exchange: Exchange, route: string, sinks: Pick<Sinks, 'log' | 'metrics'>): number {

@@ -1,7 +1,11 @@
-/** Reads a JSON body within its limits of size and time. */
+/** Reads a JSON body within its limits of size, time and memory. */
 import { isUtf8 } from 'node:buffer';
+import { setImmediate } from 'node:timers/promises';
 import { ApiError } from '../error-response.ts';
 import type { Exchange } from '../exchange.ts';
+import { type BodyLease, type BodyMemory, MAX_PARSED_BYTES, processBodies } from '../http/body-memory.ts';
+import { findJsonFault, MAX_JSON_DEPTH } from '../http/json-cost.ts';
+import type { GatewayState } from './request-id.ts';
 
 export interface JsonBody {
   raw: Buffer;
@@ -14,17 +18,72 @@ export interface BodyLimits {
   bodyTimeoutMs: number;
 }
 
+export interface BodyReading<T> {
+  limits: BodyLimits;
+  /** Makes of the body what is needed of it: the body itself is gone before anything else is done. */
+  interpret: (body: JsonBody) => T;
+  /** Whether the result holds as much as the body did, until the request is answered. */
+  isKept?: boolean;
+  memory?: BodyMemory;
+}
+
+/** No more than what a connection may buffer anyway, so it needs no account and no look before it is parsed. */
+const SMALL_BYTES = 16 * 1024;
+/** From here on, one is parsed in each turn of the event loop, so that others are heard in between. */
+const LARGE_BYTES = 1024 * 1024;
+
 /** Throws ApiError; ClientGone when the client leaves before the end. */
-export async function readJsonBody(exchange: Exchange, limits: BodyLimits): Promise<JsonBody> {
+export async function readJsonBody<T>(state: Parties, reading: BodyReading<T>): Promise<T> {
+  const { exchange } = state;
+  const { limits, interpret } = reading;
   checkHeaders(exchange, limits);
-  const raw = takeBuffered(exchange, limits) ?? (await readBytes(exchange, limits));
+  const buffered = takeBuffered(exchange, limits);
+  if (buffered) return interpret(parseBody(buffered));
+  const lease = openLease(state, reading.memory);
+  try {
+    const result = interpret(parseBody(await readBytes(exchange, limits, lease)));
+    if (!reading.isKept) lease.release();
+    return result;
+  } catch (error) {
+    lease.release();
+    throw error;
+  }
+}
+
+/** Ends with the answer. */
+export function openLease({ exchange, tenant, keyHash }: Parties, memory = processBodies): BodyLease {
+  const lease = memory.open(tenant ?? keyHash);
+  exchange.res.once('close', () => lease.release());
+  return lease;
+}
+
+type Parties = Pick<GatewayState, 'exchange' | 'keyHash' | 'tenant'>;
+
+function parseBody(body: Buffer): JsonBody {
+  const raw = dropMark(body);
   if (!isUtf8(raw)) throw new ApiError('invalid_json', 'The body is not valid UTF-8.');
+  if (raw.length > SMALL_BYTES) checkCost(raw);
   const text = raw.toString('utf8');
   const value = parse(text);
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new ApiError('invalid_json', 'The body must be a JSON object.');
   return { raw, text, value: value as Record<string, unknown> };
 }
+
+function checkCost(raw: Buffer): void {
+  const fault = findJsonFault(raw, MAX_PARSED_BYTES);
+  if (fault === 'depth')
+    throw new ApiError('invalid_json', `The body is nested deeper than ${MAX_JSON_DEPTH} levels.`);
+  if (fault === 'cost')
+    throw new ApiError(
+      'request_too_large',
+      'The body has too many values for one request: send fewer or shorter lists, or split it into several requests.',
+    );
+}
+
+/** Some editors begin a file with a byte order mark, which no engine need understand. */
+const dropMark = (raw: Buffer): Buffer =>
+  raw[0] === 0xef && raw[1] === 0xbb && raw[2] === 0xbf ? raw.subarray(3) : raw;
 
 function checkHeaders({ req }: Exchange, { jsonBodyBytes }: BodyLimits): void {
   const encoding = req.headers['content-encoding'];
@@ -55,22 +114,67 @@ function takeBuffered({ req }: Exchange, { jsonBodyBytes }: BodyLimits): Buffer 
   return raw;
 }
 
-function readBytes(exchange: Exchange, { jsonBodyBytes, bodyTimeoutMs }: BodyLimits): Promise<Buffer> {
+/** The room for a body whose length is known is there before any of it is read; another's grows in steps. */
+const STEP_BYTES = 1024 * 1024;
+
+const refuseRoom = () =>
+  new ApiError('temporarily_unavailable', 'Too many large requests are under way at the moment.', {
+    retryAfter: BUSY_RETRY_SECONDS,
+  });
+const BUSY_RETRY_SECONDS = 5;
+
+async function readBytes(exchange: Exchange, limits: BodyLimits, lease: BodyLease): Promise<Buffer> {
+  const announced = Number(exchange.req.headers['content-length'] ?? SMALL_BYTES);
+  if (announced > SMALL_BYTES) await untilRoom(exchange, lease.grow(announced));
+  const raw = await collectBytes(exchange, limits, lease);
+  if (raw.length > LARGE_BYTES) await nextTurn();
+  exchange.check();
+  return raw;
+}
+
+/** Rejects at once when the client leaves. */
+async function untilRoom(exchange: Exchange, room: boolean | Promise<boolean>): Promise<void> {
+  const hasRoom = typeof room === 'boolean' ? room : await room;
+  exchange.check();
+  if (!hasRoom) throw refuseRoom();
+}
+
+let turn: Promise<unknown> = Promise.resolve();
+const nextTurn = (): Promise<unknown> => {
+  turn = turn.then(() => setImmediate());
+  return turn;
+};
+
+function collectBytes(
+  exchange: Exchange,
+  { jsonBodyBytes, bodyTimeoutMs }: BodyLimits,
+  lease: BodyLease,
+): Promise<Buffer> {
   const { req } = exchange;
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
+    let isDone = false;
     const finish = (error: Error | null) => {
+      if (isDone) return;
+      isDone = true;
       clearTimeout(timer);
       req.off('data', onData).off('end', onEnd);
       exchange.onCancel(null);
-      if (error) reject(error);
-      else resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size));
+      if (!error) return resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size));
+      // The rest is read over, so that a client that is still sending comes to see the answer.
+      req.resume();
+      reject(error);
     };
     const onData = (chunk: Buffer) => {
       chunks.push(chunk);
       size += chunk.length;
-      if (size > jsonBodyBytes) finish(refuseSize(jsonBodyBytes));
+      if (size > jsonBodyBytes) return finish(refuseSize(jsonBodyBytes));
+      if (size <= lease.bytes || size <= SMALL_BYTES) return;
+      const room = lease.grow(Math.min(jsonBodyBytes, size + STEP_BYTES));
+      if (room === true) return;
+      req.pause();
+      untilRoom(exchange, room).then(() => !isDone && req.resume(), finish);
     };
     const onEnd = () => finish(null);
     const timer = setTimeout(() => {

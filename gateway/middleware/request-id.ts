@@ -11,6 +11,8 @@ export interface GatewayState {
   parameter: string;
   /** SHA-256 of the API key. */
   keyHash: string;
+  /** Whose share of the process's memory and disk the request takes; its key's where absent. */
+  tenant?: string;
 }
 /** Answers a request, or throws ApiError. */
 export type Handler = (state: GatewayState) => void | Promise<void>;

@@ -14,10 +14,11 @@ export const findRoute =
     if (req.httpVersion === '1.1' && req.headers.host === undefined)
       throw new ApiError('invalid_request_error', 'The Host header is missing.');
     const path = readPath(req.url ?? '/');
-    const match = table.match(path);
+    const match = table.match(tidyPath(path));
     if (!match) throw refusePath(path, kind && table.listFor(kind()));
-    const route = match.methods.get(req.method!);
-    if (!route) throw refuseMethod(path, req.method!, [...match.methods.keys()].join(', '));
+    // Node sends no body to who asks for the head.
+    const route = match.methods.get(req.method === 'HEAD' ? 'GET' : req.method!);
+    if (!route) throw refuseMethod(path, req.method!, listMethods(match.methods));
     state.route = route;
     state.parameter = match.parameter;
     return next();
@@ -32,6 +33,16 @@ const refuseMethod = (path: string, method: string, allowed: string) =>
   new ApiError('method_not_allowed', `${path.slice(0, LONGEST_SHOWN)} takes ${allowed}, not ${method}.`, {
     headers: ['allow', allowed],
   });
+
+const listMethods = (methods: ReadonlyMap<string, unknown>): string =>
+  [...methods.keys()].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
+
+/** As base URLs with a slash too many make it. */
+function tidyPath(path: string): string {
+  if (!path.includes('//') && !path.endsWith('/')) return path;
+  const single = path.replace(/\/{2,}/g, '/');
+  return single.length > 1 && single.endsWith('/') ? single.slice(0, -1) : single;
+}
 
 /** The path without query; proxies may also send a whole URL. */
 function readPath(url: string): string {

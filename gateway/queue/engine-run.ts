@@ -4,6 +4,7 @@ import { EngineMemoryError } from '../engine/engine-error.ts';
 import { generateImages } from '../engine/image-call.ts';
 import { type EngineCalls, generateVideo } from '../engine/video-call.ts';
 import { ApiError } from '../error-response.ts';
+import type { WorkWitness } from '../health/watched-dispatcher.ts';
 import type { Spool, SpooledFile } from '../storage/spool.ts';
 import { JobError } from './failure.ts';
 import type { ImageJob, Job, JobInput, VideoJob } from './job.ts';
@@ -21,6 +22,8 @@ export interface ResultFile {
 export interface EngineRun extends EngineCalls {
   inputs: readonly InputFile[];
   spool: Spool;
+  /** Tells the engine's health of a job that its connections do not show. */
+  beginWork?: () => WorkWitness;
 }
 
 export interface EngineResult {
@@ -56,13 +59,27 @@ async function makeVideo({ parameters }: VideoJob, run: EngineRun): Promise<Engi
     run.onRelease();
     throw new JobError('invalid_input', 'The request has lost its reference image.');
   }
-  const { file, forget } = await generateVideo({
-    ...run,
-    parameters,
-    reference,
-    hold: (source, signal) => run.spool.hold(source, { mostBytes: LARGEST_RESULT_BYTES, signal }),
-  });
-  return { files: [{ file, extension: 'mp4', contentType: 'video/mp4' }], forget };
+  const work = run.beginWork?.();
+  let percent = 0;
+  const onProgress = (now: number) => {
+    if (now > percent) work?.progress();
+    percent = Math.max(percent, now);
+    run.onProgress(now);
+  };
+  try {
+    const { file, forget } = await generateVideo({
+      ...run,
+      parameters,
+      reference,
+      onProgress,
+      hold: (source, signal) => run.spool.hold(source, { mostBytes: LARGEST_RESULT_BYTES, signal }),
+    });
+    work?.end('good');
+    return { files: [{ file, extension: 'mp4', contentType: 'video/mp4' }], forget };
+  } catch (error) {
+    work?.end(!run.signal.aborted && isEngineFault(error) ? 'fault' : 'neutral');
+    throw error;
+  }
 }
 
 async function makeImages({ parameters }: ImageJob, run: EngineRun): Promise<EngineResult> {

@@ -1,6 +1,8 @@
 /** How long a deployment's jobs take: measured, or guessed as long as none has ended. */
 import { FUNCTIONS, workKeys } from '../../contract/redis-keys.ts';
+import type { RequestRecord } from '../../contract/request.ts';
 import type { RedisClient } from '../../redis/client.ts';
+import { countWaiting } from '../../redis/request-record.ts';
 import type { Job } from './job.ts';
 
 const IMAGE_MS = 10_000;
@@ -22,4 +24,19 @@ export async function readPace(
 ): Promise<number | null> {
   const average = Number(await redis.fcall(FUNCTIONS.pace, 1, workKeys(namespace).pace(deployment)));
   return average > 0 ? average : null;
+}
+
+/** Seconds that an earlier request may still take; 0 once it has ended. */
+export async function estimateRepeat(
+  redis: RedisClient,
+  { namespace, name }: { namespace: string; name: string },
+  { record, slots }: { record: RequestRecord; slots: number },
+): Promise<number> {
+  const { status } = record;
+  if (status !== 'queued' && status !== 'running') return 0;
+  const [pace, waiting] = await Promise.all([
+    readPace(redis, namespace, name),
+    status === 'queued' ? countWaiting(redis, namespace, name) : 0,
+  ]);
+  return Math.max(1, Math.ceil(((waiting / slots + 1) * (pace ?? 1_000)) / 1_000));
 }

@@ -1,6 +1,8 @@
-/** How far a job is (contract: Video object): the larger of the engine's word and the time that has passed. */
+/** How far a job is (contract: Video object): what the engine says, or a guess by the time that has passed. */
 
 const MOST = 99;
+/** Percent that a guess shows when the expected time is over: what takes longer must still be seen to move. */
+const EXPECTED_PERCENT = 90;
 
 export class Progress {
   readonly #startedAt: number;
@@ -26,7 +28,13 @@ export class Progress {
 
   /** Whole percent, 0 to 99. It may fall where the guess grew; the record keeps the largest. */
   read(): number {
-    const elapsed = (100 * (this.#now() - this.#startedAt)) / Math.max(1, this.#expectedMs);
-    return Math.max(0, Math.min(MOST, Math.floor(Math.max(this.#told, elapsed))));
+    const percent = this.#told > 0 ? this.#told : this.#guess();
+    return Math.max(0, Math.min(MOST, Math.floor(percent)));
+  }
+
+  /** Even until the expected time is over, then slower and slower. */
+  #guess(): number {
+    const share = (this.#now() - this.#startedAt) / Math.max(1, this.#expectedMs);
+    return share <= 1 ? EXPECTED_PERCENT * share : MOST - (MOST - EXPECTED_PERCENT) / share;
   }
 }

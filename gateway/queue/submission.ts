@@ -1,17 +1,18 @@
 /** Puts a media order into its deployment's queue (contract: Async submission acknowledgement, Limits: Idempotency). */
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import { digestIdempotencyKey, makeRequestId, type RequestStatus } from '../../contract/request.ts';
+import { sealPrompt } from '../../contract/sealed-prompt.ts';
 import { isRedisAway } from '../../redis/client.ts';
 import { registerObjects } from '../../redis/object-cleanup.ts';
 import { type SubmissionAnswer, submitRequest } from '../../redis/request-calls.ts';
-import { countWaiting, findSubmission } from '../../redis/request-record.ts';
 import { ApiError } from '../error-response.ts';
-import { listFiles, type MediaOrder } from '../media/order.ts';
+import { listFiles, type MediaOrder, type Repeat, type VideoOrder } from '../media/order.ts';
 import { priceOrder } from '../media/price.ts';
 import type { MediaServices } from '../media/services.ts';
 import type { GatewayState } from '../middleware/request-id.ts';
 import { insist } from './insistence.ts';
-import { expectJobMs, readPace } from './pace.ts';
+import { expectJobMs } from './pace.ts';
+import { requireSame } from './repeats.ts';
 import { storeJob } from './submitted-job.ts';
 
 export interface Accepted {
@@ -20,6 +21,12 @@ export interface Accepted {
   status: RequestStatus;
   estimatedSeconds: number;
 }
+
+export const describeRepeat = ({ record: { id, status }, estimatedSeconds }: Repeat): Accepted => ({
+  id,
+  status,
+  estimatedSeconds,
+});
 
 /** So long a client waits for a Redis that does not answer; the repeats have the same id. */
 const PATIENCE_MS = 5_000;
@@ -48,11 +55,6 @@ export async function submitOrder(
 async function submit(services: MediaServices, state: GatewayState, order: MediaOrder): Promise<Accepted> {
   const config = services.config(state);
   const { namespace, name: deployment } = config;
-  const digest = digestOrder(order, state.keyHash, deployment);
-  // Before anything is uploaded that would only have to be removed again.
-  const earlier = digest === null ? null : await findEarlier(services, state, digest);
-  if (earlier) return earlier;
-
   const id = makeRequestId(services.storage.requestPrefix(namespace));
   const { params, inputs } = await storeJob(services, { namespace, id, order, state });
   const submission = {
@@ -61,12 +63,15 @@ async function submit(services: MediaServices, state: GatewayState, order: Media
     id,
     modality: order.kind,
     sha256: state.keyHash,
-    idempotency: digest,
+    idempotency: digestOrder(order, state.keyHash, deployment),
+    ...(order.fingerprint !== null && { fingerprint: order.fingerprint }),
     priceMicros: priceOrder(order, config),
     slots: services.countSlots(state),
     expectedMs: expectJobMs(order),
     model: config.modelId,
-    ...(order.kind === 'video' && { size: order.parameters.size, seconds: order.seconds }),
+    ...(order.kind === 'video'
+      ? describeVideo(services, { namespace, id }, order)
+      : { size: order.parameters.size }),
     ...(order.webhookUrl !== null && { webhookUrl: order.webhookUrl }),
     inputs,
     params,
@@ -81,32 +86,28 @@ async function submit(services: MediaServices, state: GatewayState, order: Media
   });
   if (answer.verdict === 'accepted') return answer;
   if (inputs.length > 0) await registerObjects(services.redis, namespace, { objects: inputs, removeInMs: 0 });
-  if (answer.verdict === 'duplicate') return answer;
+  if (answer.verdict === 'duplicate') {
+    // Both were on their way at once.
+    requireSame(answer.fingerprint, order.fingerprint ?? '');
+    return answer;
+  }
   throw describeRefusal(answer, config);
+}
+
+/** What a Video object shows beyond every record. */
+function describeVideo(
+  { storage }: MediaServices,
+  place: { namespace: string; id: string },
+  { parameters: { size, prompt }, seconds }: VideoOrder,
+) {
+  const key = storage.promptKey(place.namespace);
+  return { size, seconds, ...(key && { sealedPrompt: sealPrompt(prompt, place, key) }) };
 }
 
 const digestOrder = (order: MediaOrder, sha256: string, deployment: string): string | null =>
   order.idempotencyKey === null
     ? null
     : digestIdempotencyKey({ sha256, deployment, modality: order.kind, header: order.idempotencyKey });
-
-async function findEarlier(
-  services: MediaServices,
-  state: GatewayState,
-  digest: string,
-): Promise<Accepted | null> {
-  const { namespace, name } = services.config(state);
-  const record = await findSubmission(services.redis, namespace, digest);
-  if (!record) return null;
-  const { id, status } = record;
-  if (status !== 'queued' && status !== 'running') return { id, status, estimatedSeconds: 0 };
-  const [pace, waiting] = await Promise.all([
-    readPace(services.redis, namespace, name),
-    status === 'queued' ? countWaiting(services.redis, namespace, name) : 0,
-  ]);
-  const turns = waiting / services.countSlots(state) + 1;
-  return { id, status, estimatedSeconds: Math.max(1, Math.ceil((turns * (pace ?? 1_000)) / 1_000)) };
-}
 
 function describeRefusal(refusal: SubmissionAnswer, { name, limits }: GatewayConfig): ApiError {
   switch (refusal.verdict) {

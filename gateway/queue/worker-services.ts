@@ -3,6 +3,7 @@ import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import type { EnginePool } from '../engine/engine-call.ts';
 import type { VideoTiming } from '../engine/video-call.ts';
+import type { WorkWitness } from '../health/watched-dispatcher.ts';
 import type { Logger } from '../log.ts';
 import type { StorageServices } from '../media/services.ts';
 import type { GatewayMetrics } from '../metrics.ts';
@@ -14,7 +15,11 @@ export interface WorkerServices {
   storage: StorageServices;
   /** Connections to the engine. */
   pool: EnginePool;
+  /** A work that the connections do not show: a job that is submitted, and asked after. */
+  beginWork?: () => WorkWitness;
   isEngineReady: () => boolean;
+  /** What it was given cannot end well any more. */
+  isEngineLost: () => boolean;
   /** The engine was seen to fail: its health is worth a look. */
   onEngineLost: () => void;
   /** This replica, as records name it. */

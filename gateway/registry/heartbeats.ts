@@ -1,21 +1,24 @@
 /** This replica's word to its peers, and theirs. */
 import type { Heartbeat } from '../../contract/redis-keys.ts';
 
-export type OwnHeartbeat = Omit<Heartbeat, 'at'>;
+export type OwnHeartbeat = Omit<Heartbeat, 'at' | 'every'>;
 
 export interface HeartbeatOptions {
   describe: () => OwnHeartbeat;
   /** Writes one heartbeat and reads all; throws while Redis is away. */
-  send: (own: OwnHeartbeat) => Promise<Heartbeat[]>;
+  send: (own: Omit<Heartbeat, 'at'>) => Promise<Heartbeat[]>;
   /** Told the fresh peers after each heartbeat. */
   onPeers?: (peers: readonly Heartbeat[]) => void;
   onError: (error: unknown) => void;
 }
 
 const INTERVAL_MS = 1_000;
+/** Of a replica that does nothing and of which nothing changed: what it says costs Redis a write each time. */
+const IDLE_INTERVAL_MS = 8_000;
 const COALESCE_MS = 50;
-/** Three missed heartbeats: the peer is not asked any more. */
-const FRESH_MS = 3_500;
+/** A peer that missed so many heartbeats is not asked any more; on a busy machine three are missed easily. */
+const FRESH_MS = 8_000;
+const FRESH_BEATS = 3;
 
 export class Heartbeats {
   readonly #options: HeartbeatOptions;
@@ -24,11 +27,13 @@ export class Heartbeats {
   #timer: NodeJS.Timeout | null = null;
   #sending: Promise<void> | null = null;
   #sentAt = Number.NEGATIVE_INFINITY;
+  /** What was last said and heard. */
+  #said = '';
   #isClosed = false;
 
   constructor(options: HeartbeatOptions) {
     this.#options = options;
-    this.#interval = setInterval(() => this.poke(), INTERVAL_MS);
+    this.#interval = setInterval(() => this.#isDue() && this.poke(), INTERVAL_MS);
     this.#interval.unref();
     this.poke();
   }
@@ -57,14 +62,26 @@ export class Heartbeats {
     await this.#sending;
   }
 
+  /** Every second while there is something to tell, else before the others take this replica for dead. */
+  #isDue(): boolean {
+    const own = this.#options.describe();
+    const isIdle = own.inflight === 0 && JSON.stringify(own) === this.#said;
+    return !isIdle || performance.now() - this.#sentAt >= IDLE_INTERVAL_MS - INTERVAL_MS / 2;
+  }
+
   /** One at a time, so that an older word never overwrites a newer one. */
   async #send(): Promise<void> {
     await this.#sending;
     if (this.#isClosed) return;
     this.#sentAt = performance.now();
     const own = this.#options.describe();
-    this.#sending = this.#options.send(own).then(
-      (all) => this.#hear(own, all),
+    const every = own.inflight === 0 ? IDLE_INTERVAL_MS : INTERVAL_MS;
+    this.#said = '';
+    this.#sending = this.#options.send({ ...own, every }).then(
+      (all) => {
+        this.#said = JSON.stringify(own);
+        this.#hear(own, all);
+      },
       (error) => this.#options.onError(error),
     );
     await this.#sending;
@@ -72,7 +89,8 @@ export class Heartbeats {
 
   #hear(own: OwnHeartbeat, all: Heartbeat[]): void {
     const now = all.find(({ pod }) => pod === own.pod)?.at ?? 0;
-    this.#peers = all.filter(({ v, pod, at }) => v === 1 && pod !== own.pod && at > now - FRESH_MS);
+    const isFresh = ({ at, every }: Heartbeat) => at > now - Math.max(FRESH_MS, FRESH_BEATS * every);
+    this.#peers = all.filter((beat) => beat.v === 1 && beat.pod !== own.pod && isFresh(beat));
     this.#options.onPeers?.(this.#peers);
   }
 }

@@ -9,6 +9,7 @@ import {
   RESERVATION_HEADER,
   RESERVATIONS_PATH,
 } from './peer-protocol.ts';
+import { RESERVATION_MS } from './reservations.ts';
 
 export interface PeersOptions {
   token: string;
@@ -20,7 +21,8 @@ export type PeerAnswer = { target: EngineTarget } | { refusal: 'full' | 'unavail
 
 /** Enough for any deployment that is not full everywhere, and a bound on what one request may cost. */
 const MAX_ASKED = 8;
-const ANSWER_TIMEOUT_MS = 500;
+/** As long as a place is kept for a peer. */
+const ANSWER_TIMEOUT_MS = RESERVATION_MS;
 
 export class Peers {
   readonly #options: PeersOptions;
@@ -69,11 +71,15 @@ export class Peers {
           release: () => {},
         },
       };
-    } catch {
-      return { refusal: 'unavailable' };
+    } catch (error) {
+      // A peer that takes its time is busy, not absent.
+      return { refusal: isSlow(error) ? 'full' : 'unavailable' };
     }
   }
 }
+
+const isSlow = (error: unknown): boolean =>
+  ['TimeoutError', 'ConnectTimeoutError'].includes((error as Error).name);
 
 /** Ready peers that do not drain, by their share of taken places; those without a limit by their number. */
 export function rankPeers(peers: readonly Heartbeat[]): Heartbeat[] {

@@ -18,22 +18,24 @@ export class ReplicaCapacity implements Capacity {
   }
 
   acquire(signal: AbortSignal): Acquisition | Promise<Acquisition> {
-    const { slots, isEngineReady } = this.#options;
-    const release = isEngineReady() ? slots.take() : null;
-    return release ? { target: this.#buildLocalTarget(release) } : this.#acquireFromPeers(signal);
+    const target = this.takeLocal();
+    return target ? { target } : this.#acquireFromPeers(signal);
   }
 
-  #buildLocalTarget(release: () => void): EngineTarget {
-    return { origin: this.#options.engineURL, pathPrefix: '', headers: {}, local: true, release };
+  /** A place of this replica, if one is free and its engine is ready. */
+  takeLocal(): EngineTarget | null {
+    const { slots, isEngineReady, engineURL: origin } = this.#options;
+    const release = isEngineReady() ? slots.take() : null;
+    return release && { origin, pathPrefix: '', headers: {}, local: true, release };
   }
 
   async #acquireFromPeers(signal: AbortSignal): Promise<Acquisition> {
-    const { slots, isEngineReady, peers } = this.#options;
+    const { isEngineReady, peers } = this.#options;
     const answer = await peers.acquire(signal);
     if ('target' in answer) return answer;
     // A place may have become free here while the peers were asked.
-    const release = isEngineReady() ? slots.take() : null;
-    if (release) return { target: this.#buildLocalTarget(release) };
+    const target = this.takeLocal();
+    if (target) return { target };
     return {
       refusal: isEngineReady() || answer.refusal === 'full' ? 'replica_saturated' : 'no_pod_available',
     };

@@ -1,13 +1,16 @@
 /** One replica of a deployment: its engine's places, its word to its peers and theirs to it. */
+import type { Dispatcher } from 'undici';
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import type { Heartbeat } from '../../contract/redis-keys.ts';
 import { VERSION } from '../../contract/version.ts';
+import type { Capacity } from '../capacity.ts';
 import { Pools } from '../relay/pools.ts';
-import { Heartbeats, type OwnHeartbeat } from './heartbeats.ts';
+import { Heartbeats } from './heartbeats.ts';
 import { createPeerRoutes, type PeerRoutes } from './peer-routes.ts';
 import { formatOrigin, Peers } from './peers.ts';
 import { ReplicaCapacity } from './replica-capacity.ts';
 import { Reservations } from './reservations.ts';
+import { SlotLine } from './slot-line.ts';
 import { Slots } from './slots.ts';
 
 export interface ReplicaOptions {
@@ -16,17 +19,19 @@ export interface ReplicaOptions {
   isEngineReady: () => boolean;
   isDraining: () => boolean;
   onEngineLost: () => void;
+  /** Connections to the engine. */
+  enginePool: Dispatcher;
   peerToken: string;
   /** What peers see of this replica. */
   self: { pod: string; address: string; port: number };
-  sendHeartbeat: (own: OwnHeartbeat) => Promise<Heartbeat[]>;
+  sendHeartbeat: (own: Omit<Heartbeat, 'at'>) => Promise<Heartbeat[]>;
   onHeartbeatError: (error: unknown) => void;
   /** Told the origins of the peers after each heartbeat, so that connections to others can go. */
   onPeerOrigins?: (origins: ReadonlySet<string>) => void;
 }
 
 export interface Replica {
-  capacity: ReplicaCapacity;
+  capacity: Capacity;
   slots: Slots;
   peerRoutes: PeerRoutes;
   /** Tells the peers soon what has changed. */
@@ -40,7 +45,6 @@ export function startReplica(options: ReplicaOptions): Replica {
   const { self, engineURL, isEngineReady, isDraining } = options;
   const slots = new Slots(() => options.readConfig().concurrency);
   const peerPools = new Pools();
-  const enginePools = new Pools();
   const heartbeats = new Heartbeats({
     describe: () => ({
       v: 1,
@@ -61,14 +65,23 @@ export function startReplica(options: ReplicaOptions): Replica {
   });
   slots.onCrossing(() => heartbeats.poke());
 
+  const isShared = () => options.readConfig().kind === 'Image';
   const peers = new Peers({ token: options.peerToken, list: () => heartbeats.peers, pools: peerPools });
+  const capacity = new ReplicaCapacity({ slots, engineURL, isEngineReady, peers });
+  const line = new SlotLine({
+    capacity,
+    takeLocal: () => capacity.takeLocal(),
+    waitMs: () => options.readConfig().limits.waitForSlotMs,
+    isShared,
+  });
+  slots.onCrossing(() => line.serve());
   return {
-    capacity: new ReplicaCapacity({ slots, engineURL, isEngineReady, peers }),
+    capacity: line,
     slots,
     peerRoutes: createPeerRoutes({
       token: options.peerToken,
       reservations: new Reservations(slots),
-      enginePool: enginePools.get(engineURL),
+      enginePool: options.enginePool,
       isOpen: () => isEngineReady() && !isDraining(),
       onEngineLost: options.onEngineLost,
     }),
@@ -76,7 +89,7 @@ export function startReplica(options: ReplicaOptions): Replica {
     retire: () => heartbeats.close(),
     close: async () => {
       await heartbeats.close();
-      await Promise.all([peerPools.destroy(), enginePools.destroy()]);
+      await peerPools.destroy();
     },
   };
 }

@@ -1,10 +1,18 @@
 /** Keep-alive connections to other gateways and to the engine, a pool for each origin. */
 import { Pool } from 'undici';
 
+/** To other pods: one that is gone must not hold a request up. */
 const CONNECT_TIMEOUT_MS = 2_000;
+/** To the engine, which may be slow to accept and has no stand-in. */
+export const ENGINE_CONNECT_TIMEOUT_MS = 10_000;
 
 export class Pools {
   readonly #entries = new Map<string, { pool: Pool; usedAt: number }>();
+  readonly #connectTimeoutMs: number;
+
+  constructor({ connectTimeoutMs = CONNECT_TIMEOUT_MS }: { connectTimeoutMs?: number } = {}) {
+    this.#connectTimeoutMs = connectTimeoutMs;
+  }
 
   get(origin: string): Pool {
     const entry = this.#entries.get(origin) ?? this.#open(origin);
@@ -35,7 +43,7 @@ export class Pools {
       pipelining: 1,
       headersTimeout: 0,
       bodyTimeout: 0,
-      connect: { timeout: CONNECT_TIMEOUT_MS, noDelay: true },
+      connect: { timeout: this.#connectTimeoutMs, noDelay: true },
     });
     const entry = { pool, usedAt: 0 };
     this.#entries.set(origin, entry);

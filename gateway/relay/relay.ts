@@ -1,6 +1,7 @@
 /** Hands a request on as it is and its answer back, with backpressure and aborts both ways. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
+import { endGently } from '../http/gentle-end.ts';
 import { type RelayedHeaders, selectResponseHeaders } from './headers.ts';
 
 export interface RelayRequest {
@@ -71,7 +72,8 @@ export function relay(request: RelayRequest): Promise<RelayOutcome> {
           if (!res.write(chunk)) controller?.pause();
         },
         onResponseEnd() {
-          res.end();
+          if (req.complete || res.shouldKeepAlive) res.end();
+          else endGently(req, res);
           finish({ result: 'answered' });
         },
         onResponseError(_, error) {

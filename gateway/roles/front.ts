@@ -12,6 +12,7 @@ import type { FrontEnvironment } from '../environment.ts';
 import { createFrontApp } from '../front/app.ts';
 import { Directory } from '../front/directory.ts';
 import { ReplicaPicker } from '../front/replica-picker.ts';
+import { applySharedLimits, type SharedLimits } from '../front/shared-limits.ts';
 import { startHousekeeping } from '../housekeeping/housekeeping.ts';
 import { createInternalServer } from '../internal/service.ts';
 import { createLog } from '../log.ts';
@@ -41,7 +42,8 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
   };
   const connection = connectRedis(settings);
   logRedisState(connection, log);
-  const directory = openDirectory(connection);
+  const limits = resolveLimits(modelLimits.parse({}));
+  const directory = openDirectory(connection, environment.limits);
   const subscription = subscribe(settings, [channels.front], {
     onMessage: () => directory.expire(),
     onResume: () => directory.expire(),
@@ -81,7 +83,6 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
     activity.track(res);
     app(req, res);
   };
-  const limits = resolveLimits(modelLimits.parse({}));
   const server = createServer(listener, () => limits);
   const admin = createAdminServer({
     [ADMIN_PATHS.healthz]: () => OK,
@@ -137,10 +138,13 @@ const ADMIN_CLOSE_MS = 200;
 const POOL_IDLE_MS = 60_000;
 
 /** What Redis tells of hosts, deployments and replicas. */
-export function openDirectory({ redis }: RedisConnection): Directory {
+export function openDirectory({ redis }: RedisConnection, shared?: SharedLimits): Directory {
   return new Directory({
     readHost: (host) => readHost(redis, host),
-    readDeployment: (namespace, name) => readDeployment(redis, namespace, name),
+    readDeployment: async (namespace, name) => {
+      const config = await readDeployment(redis, namespace, name);
+      return config && shared ? applySharedLimits(config, shared) : config;
+    },
     readReplicas: (namespace, name) => readReplicas(redis, namespace, name),
   });
 }

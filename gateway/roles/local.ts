@@ -109,7 +109,7 @@ export async function startLocal(environment: LocalEnvironment): Promise<Local> 
   const admin = createAdminServer({
     [ADMIN_PATHS.healthz]: () => OK,
     [ADMIN_PATHS.readyz]: () =>
-      endpoints.every(({ health }) => health.isHealthy) ? OK : unavailable('an engine is not healthy yet'),
+      endpoints.every(({ health }) => health.isReady) ? OK : unavailable('an engine is not healthy yet'),
   });
   const metricsServer = createMetricsServer(metrics);
   servers.push(admin, metricsServer);

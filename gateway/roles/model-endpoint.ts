@@ -6,16 +6,17 @@ import { isRedisAway, type RedisConnection } from '../../redis/client.ts';
 import { readDeployment } from '../../redis/published.ts';
 import { Activity } from '../admin/activity.ts';
 import { Drain } from '../admin/drain.ts';
-import { EngineHealth } from '../admin/engine-health.ts';
 import { createSidecarApp } from '../app.ts';
 import { type LiveConfig, watchConfig } from '../config/live-config.ts';
 import type { EgressSettings } from '../egress/agent.ts';
+import { decideStalledMs, EngineHealth } from '../health/engine-health.ts';
+import type { EngineBounds } from '../health/engine-state.ts';
 import type { Logger } from '../log.ts';
 import type { StorageServices } from '../media/services.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import { startWorker, type Worker, type WorkerOptions } from '../queue/worker.ts';
 import { type Replica, startReplica } from '../registry/replica.ts';
-import { Pools } from '../relay/pools.ts';
+import { ENGINE_CONNECT_TIMEOUT_MS, Pools } from '../relay/pools.ts';
 import { createServer } from '../server.ts';
 import { closeServer, listen } from '../shutdown.ts';
 import { UsageMeter } from '../usage.ts';
@@ -65,18 +66,29 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
   const health = new EngineHealth({
     engineURL: options.engineURL,
     path: options.engineHealthPath,
-    onChange: (isHealthy, reason) => {
-      if (isHealthy) log.info('the engine is healthy');
-      else log.warn({ reason }, 'the engine is not healthy');
-      if (isHealthy) drain.cancel();
+    stalledMs: () => readStalledMs(live.current),
+    bounds: isQueued(options.initialConfig) ? JOB_BOUNDS : undefined,
+    onChange: (now, before) => {
+      const { phase, reason, isReady } = now;
+      const lastedSeconds = Math.round((now.since - before.since) / 1000);
+      log[isReady ? 'info' : 'warn'](
+        { phase, reason, before: before.phase, lastedSeconds },
+        `engine is ${phase}`,
+      );
+      metrics.engines.dec({ phase: before.phase });
+      metrics.engines.inc({ phase });
+      if (isReady && !before.isReady) drain.cancel({ isRestarted: before.phase === 'starting' });
+      // Kept-alive connections would stay here, where the Service leads new ones to who can answer.
+      activity.setClosing(!isReady || drain.isDraining);
       replica.announce();
       worker?.wake();
     },
   });
+  metrics.engines.inc({ phase: health.verdict.phase });
   const drain = new Drain({
     activity,
     countWork: () => replica.slots.inflight + (worker?.running ?? 0),
-    isEngineHealthy: () => health.isHealthy,
+    isEngineLost: () => health.isLost,
     timeoutMs: options.drainTimeoutMs,
     onChange: (isDraining) => {
       log.info(isDraining ? 'draining' : 'not draining any more');
@@ -85,12 +97,15 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
       else worker?.resume();
     },
   });
+  const enginePools = new Pools({ connectTimeoutMs: ENGINE_CONNECT_TIMEOUT_MS });
+  const enginePool = health.watch(enginePools.get(options.engineURL));
   const replica = startReplica({
     readConfig: () => live.current,
     engineURL: options.engineURL,
-    isEngineReady: () => health.isHealthy,
+    isEngineReady: () => health.isReady,
     isDraining: () => drain.isDraining,
     onEngineLost: () => health.suspect(),
+    enginePool,
     peerToken: options.peerToken,
     self,
     sendHeartbeat: (own) => heartbeat(connection.redis, { namespace, name, heartbeat: own }),
@@ -98,14 +113,15 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     onPeerOrigins: (origins) => app.keepPeers(origins),
   });
   live.onChange(() => replica.announce());
-  const enginePools = new Pools();
   const meter = new UsageMeter({ redis: connection.redis, log });
   const usage = meter.of(namespace, name, isQueued(options.initialConfig));
   const worker = buildWorker(options, {
     config: () => live.current,
     slots: replica.slots,
-    pool: enginePools.get(options.engineURL),
-    isEngineReady: () => health.isHealthy,
+    pool: enginePool,
+    beginWork: () => health.begin(() => false),
+    isEngineLost: () => health.isLost,
+    isEngineReady: () => health.isReady,
     onEngineLost: () => health.suspect(),
     usage,
   });
@@ -118,7 +134,8 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     config: () => live.current,
     capacity: replica.capacity,
     connection,
-    engineReady: () => health.isHealthy,
+    engineReady: () => health.isReady,
+    enginePool,
     metrics,
     usage,
     log,
@@ -151,6 +168,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
       const withinMs = Math.max(MIN_CLOSE_MS, drain.remainingMs);
       await Promise.all([closeServer(server, withinMs), worker?.stop(withinMs)]);
       health.stop();
+      metrics.engines.dec({ phase: health.verdict.phase });
       live.close();
       await app.close();
       await meter.close();
@@ -162,11 +180,11 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
 
 type WorkerParts = Pick<
   WorkerOptions,
-  'config' | 'slots' | 'pool' | 'isEngineReady' | 'onEngineLost' | 'usage'
+  'config' | 'slots' | 'pool' | 'beginWork' | 'isEngineReady' | 'isEngineLost' | 'onEngineLost' | 'usage'
 >;
 
 /** For other kinds of models nothing is ever queued. */
-const isQueued = ({ kind }: GatewayConfig): boolean => kind === 'Image' || kind === 'Video';
+const isQueued = ({ kind }: Pick<GatewayConfig, 'kind'>): boolean => kind === 'Image' || kind === 'Video';
 
 function buildWorker(
   { initialConfig, storage, connection, self, metrics, log }: ModelEndpointOptions,
@@ -177,3 +195,13 @@ function buildWorker(
 }
 
 const MIN_CLOSE_MS = 1_000;
+/** A deployment of jobs runs few at a time, each for long. */
+const JOB_BOUNDS: Partial<EngineBounds> = { stalledWorks: 2 };
+
+function readStalledMs({ kind, limits, engineStalledMs }: GatewayConfig): number {
+  if (engineStalledMs !== undefined) return engineStalledMs;
+  const { requestTimeoutMs, imageJobTimeoutMs, videoTimeoutMs } = limits;
+  if (kind === 'Video') return decideStalledMs(videoTimeoutMs);
+  // An older operator publishes no limit of image jobs.
+  return decideStalledMs(kind === 'Image' ? (imageJobTimeoutMs ?? videoTimeoutMs) : requestTimeoutMs);
+}

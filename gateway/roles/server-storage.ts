@@ -1,5 +1,11 @@
 /** Storage of those that hold its keys: the managed bucket, or the folder of `make run`, and customers' buckets. */
-import { deriveSecret, workspaceDataKey, workspacePrefix } from '../../contract/identity.ts';
+import {
+  deriveSecret,
+  promptKey,
+  storageToken,
+  workspaceDataKey,
+  workspacePrefix,
+} from '../../contract/identity.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { readCredential } from '../../redis/published.ts';
 import type { EgressSettings } from '../egress/agent.ts';
@@ -56,6 +62,7 @@ export async function openServerStorage({
       spool,
       uploader,
       requestPrefix: (namespace) => workspacePrefix(masterKey, namespace),
+      promptKey: (namespace) => promptKey(storageToken(masterKey, namespace)),
     },
     close: async () => {
       uploader.close();

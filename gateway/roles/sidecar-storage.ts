@@ -1,4 +1,5 @@
 /** Storage beside an engine: links from the fronts, and a disk. Apart from the fronts' own, which loads the AWS SDK. */
+import { promptKey } from '../../contract/identity.ts';
 import type { EgressSettings } from '../egress/agent.ts';
 import type { StorageServices } from '../media/services.ts';
 import { RemoteBroker, refuseWithoutStorage } from '../storage/remote-broker.ts';
@@ -18,6 +19,7 @@ export async function openSidecarStorage(
 ): Promise<SidecarStorage> {
   const uploader = new Uploader({ egress });
   const files = await Spool.open(spool);
+  const ownPromptKey = token === '' ? null : promptKey(token);
   return {
     services: {
       broker: new RemoteBroker({ url, token, namespace }),
@@ -27,6 +29,7 @@ export async function openSidecarStorage(
         if (requestPrefix !== '') return requestPrefix;
         throw refuseWithoutStorage();
       },
+      promptKey: () => ownPromptKey,
     },
     close: async () => {
       uploader.close();

@@ -2,10 +2,12 @@
 import type { Server } from 'node:http';
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import { parseGatewayConfig } from '../../contract/gateway-config-text.ts';
+import { ENGINE_METRICS_PATH } from '../../contract/gateway-environment.ts';
 import { SIDECAR_SECRET_FILES } from '../../contract/names.ts';
 import { channels } from '../../contract/redis-keys.ts';
 import { decodeChange } from '../../redis/changes.ts';
-import { connectRedis, type RedisSettings, subscribe } from '../../redis/client.ts';
+import { connectRedis, subscribe } from '../../redis/client.ts';
+import { createEngineMetrics } from '../admin/engine-metrics.ts';
 import { createAdminServer, createMetricsServer } from '../admin/server.ts';
 import { buildSidecarRoutes } from '../admin/sidecar-routes.ts';
 import type { SidecarEnvironment } from '../environment.ts';
@@ -28,14 +30,13 @@ export async function startSidecar(environment: SidecarEnvironment): Promise<Sid
   const { namespace, name } = initialConfig;
   const log = createLog(environment.logLevel, { role: 'sidecar', deployment: `${namespace}/${name}` });
   const metrics = createMetrics();
-  const settings: RedisSettings = {
+  const connection = connectRedis({
     url: environment.redisURL,
     username: environment.redisUsername,
     password: environment.redisPassword,
     name: environment.podName,
     role: 'sidecar',
-  };
-  const connection = connectRedis(settings);
+  });
   logRedisState(connection, log);
 
   const { podName, podIP, host, httpPort } = environment;
@@ -56,7 +57,7 @@ export async function startSidecar(environment: SidecarEnvironment): Promise<Sid
   });
   const { live, health, drain } = endpoint;
   const jobs = channels.jobs(namespace, name);
-  const subscription = subscribe(settings, [channels.workspace(namespace), jobs], {
+  const subscription = subscribe(connection, [channels.workspace(namespace), jobs], {
     onMessage: (message, channel) => {
       if (channel === jobs) return endpoint.wakeWorker();
       const change = decodeChange(message);
@@ -79,7 +80,13 @@ export async function startSidecar(environment: SidecarEnvironment): Promise<Sid
       },
     }),
   );
-  const metricsServer = createMetricsServer(metrics);
+  const { engineURL, engineMetricsPath } = environment;
+  const metricsServer = createMetricsServer(
+    metrics,
+    engineMetricsPath === null
+      ? {}
+      : { [ENGINE_METRICS_PATH]: createEngineMetrics({ url: `${engineURL}${engineMetricsPath}` }) },
+  );
   await Promise.all([
     listen(admin, environment.adminPort, host),
     listen(metricsServer, environment.metricsPort, host),

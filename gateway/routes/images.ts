@@ -1,30 +1,39 @@
 /** The image routes: an order is read, then queued, or served while its client waits. */
 import { ApiError } from '../error-response.ts';
+import { ClientGone } from '../exchange.ts';
 import { describeUnavailability } from '../front/unavailability.ts';
 import { answerEvents, answerInline, answerLinks } from '../media/image-answer.ts';
 import { ImageCharge } from '../media/image-charge.ts';
 import { readImageEdit, readImageGeneration } from '../media/image-order.ts';
 import { storeImages } from '../media/image-results.ts';
-import { type ImageOrder, listFiles } from '../media/order.ts';
+import { type ImageOrder, listFiles, type Repeat } from '../media/order.ts';
 import type { MediaServices } from '../media/services.ts';
 import { type ImageEngines, makeImages } from '../media/sync-images.ts';
 import type { GatewayState } from '../middleware/request-id.ts';
-import { submitOrder } from '../queue/submission.ts';
+import { type Accepted, describeRepeat, submitOrder } from '../queue/submission.ts';
 import { sendJSON } from './json-answer.ts';
 
 /** Without engines, as in the front, only what is asynchronous is served. */
 export type ImageServices = MediaServices & Partial<ImageEngines>;
 
-type ReadOrder = (state: GatewayState, services: MediaServices) => Promise<ImageOrder>;
+type ReadOrder = (state: GatewayState, services: MediaServices) => Promise<ImageOrder | Repeat>;
 
 /** Contract: POST /v1/images/generations, POST /v1/images/edits. */
 export const buildImageHandlers = (services: ImageServices) => ({
   image_generations: (state: GatewayState) => serveImages(readImageGeneration, services, state),
   image_edits: (state: GatewayState) => serveImages(readImageEdit, services, state),
+  image_variations: (state: GatewayState) => {
+    const { modelId } = services.config(state);
+    throw new ApiError(
+      'invalid_request_error',
+      `${modelId} makes no variations: use POST /v1/images/edits with a prompt.`,
+    );
+  },
 });
 
 async function serveImages(read: ReadOrder, services: ImageServices, state: GatewayState): Promise<void> {
   const order = await read(state, services);
+  if (order.kind === 'repeat') return acknowledge(state, describeRepeat(order));
   try {
     if (order.isAsync) await queue(order, services, state);
     else await serveNow(order, services, state);
@@ -34,12 +43,13 @@ async function serveImages(read: ReadOrder, services: ImageServices, state: Gate
 }
 
 async function queue(order: ImageOrder, services: ImageServices, state: GatewayState): Promise<void> {
-  const { id, status, estimatedSeconds } = await submitOrder(services, state, order);
-  sendJSON(
-    state.exchange,
-    { id, object: 'inference.request', status, modality: 'image', estimated_seconds: estimatedSeconds },
-    { status: 202 },
-  );
+  acknowledge(state, await submitOrder(services, state, order));
+}
+
+/** Contract: Async submission acknowledgement. */
+function acknowledge({ exchange }: GatewayState, { id, status, estimatedSeconds }: Accepted): void {
+  const answer = { id, object: 'inference.request', status, modality: 'image' };
+  sendJSON(exchange, { ...answer, estimated_seconds: estimatedSeconds }, { status: 202 });
 }
 
 async function serveNow(order: ImageOrder, services: ImageServices, state: GatewayState): Promise<void> {
@@ -47,17 +57,22 @@ async function serveNow(order: ImageOrder, services: ImageServices, state: Gatew
   const config = services.config(state);
   const { capacity, findPool } = services;
   if (!capacity || !findPool) {
-    const { message, retryAfter } = describeUnavailability(config);
+    const { message, retryAfter, isFinal } = describeUnavailability(config);
     throw new ApiError('no_pod_available', `${message} async=true queues the request until then.`, {
       retryAfter,
+      isFinal,
     });
   }
   const charge = new ImageCharge(order, config, services);
+  let hasBegun = false;
   try {
     const images = await makeImages(order, state, {
       services,
       engines: { ...services, capacity, findPool },
       charge: () => charge.take(),
+      onBegin: () => {
+        hasBegun = true;
+      },
     });
     const isInline = order.isStream || order.responseFormat === 'b64_json';
     const urls =
@@ -76,7 +91,9 @@ async function serveNow(order: ImageOrder, services: ImageServices, state: Gatew
     else if (isInline) await answerInline(exchange, images);
     else answerLinks(exchange, urls);
   } catch (error) {
-    if (!exchange.res.headersSent) charge.giveBack();
+    // An engine cannot be stopped: who leaves it at work pays for the work.
+    const hasLeft = hasBegun && exchange.cancelled instanceof ClientGone;
+    if (!exchange.res.headersSent && !hasLeft) charge.giveBack();
     throw error;
   }
 }

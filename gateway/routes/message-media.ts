@@ -1,20 +1,21 @@
 /**
  * URLs within messages. An engine that fetched them would reach whatever the cluster's network reaches, so only data
- * that the request carries goes on: images are fetched here, other media must be sent along.
+ * that the request carries goes on: images, sounds and videos are fetched here, all else must be sent along.
  */
-import { formatPath, type ImageReference } from '../egress/image-inlining.ts';
+import { formatPath, type MediaReference } from '../egress/media-inlining.ts';
+import { MEDIA_KINDS } from '../egress/media-type.ts';
 import { ApiError } from '../error-response.ts';
 
 export interface MessageMedia {
   /** Of inline media, which are no prompt text. */
   characters: number;
   /** To be fetched. */
-  images: ImageReference[];
+  media: MediaReference[];
 }
 
 /** Checks all parts. Throws ApiError. */
 export function readMessageMedia(messages: unknown): MessageMedia {
-  const media: MessageMedia = { characters: 0, images: [] };
+  const media: MessageMedia = { characters: 0, media: [] };
   if (!Array.isArray(messages)) return media;
   for (let index = 0; index < messages.length; index++) {
     const content: unknown = messages[index]?.content;
@@ -25,7 +26,7 @@ export function readMessageMedia(messages: unknown): MessageMedia {
   return media;
 }
 
-function readPart(part: unknown, place: ImageReference['path'], media: MessageMedia): void {
+function readPart(part: unknown, place: MediaReference['path'], media: MessageMedia): void {
   if (typeof part !== 'object' || part === null) return;
   for (const [name, value] of Object.entries(part)) {
     if (!name.endsWith('_url')) continue;
@@ -34,14 +35,17 @@ function readPart(part: unknown, place: ImageReference['path'], media: MessageMe
     if (typeof url !== 'string') continue;
     const path = isObject ? [...place, name, 'url'] : [...place, name];
     if (/^data:/i.test(url)) media.characters += url.length;
-    else if (name === 'image_url') media.images.push({ path, url });
-    else throw refuse(formatPath(path));
+    else {
+      const kind = MEDIA_KINDS.find((each) => name === `${each}_url`);
+      if (!kind) throw refuse(formatPath(path));
+      media.media.push({ kind, path, url });
+    }
   }
 }
 
 const refuse = (param: string) =>
   new ApiError(
     'invalid_request_error',
-    `\`${param}\` must be a data: URL, such as "data:audio/wav;base64,…": only images are fetched.`,
+    `\`${param}\` must be a data: URL, such as "data:application/pdf;base64,…": only images, audio and video are fetched.`,
     { param },
   );

@@ -9,6 +9,8 @@ export interface Route {
   path: string;
   /** Kinds of deployment that serve it; null = all. */
   kinds: readonly ModelKind[] | null;
+  /** Kinds to whose callers messages name it, where those are fewer. */
+  namedTo?: readonly ModelKind[];
   /** Whether it counts against RPM, TPD and credit (contract: Limits). */
   isCounted: boolean;
   /**
@@ -55,7 +57,9 @@ export class RouteTable {
 
   /** The paths that this kind of deployment serves, for messages. */
   listFor(kind: ModelKind): string {
-    const served = this.#routes.filter(({ kinds }) => kinds === null || kinds.includes(kind));
+    const served = this.#routes.filter(
+      ({ kinds, namedTo = kinds }) => namedTo === null || namedTo.includes(kind),
+    );
     return [...new Set(served.map(({ path }) => path))].join(', ');
   }
 

@@ -5,7 +5,10 @@ const text = { method: 'POST', isCounted: true, served: 'ready' } as const;
 const models = { method: 'GET', kinds: null, isCounted: false, served: 'ready' } as const;
 const media = { method: 'POST', isCounted: false, served: 'accepting' } as const;
 /** A workspace's requests can be looked after at any of its endpoints. */
-const records = { kinds: null, isCounted: false, served: 'always' } as const;
+const records = { kinds: null, namedTo: ['Image', 'Video'], isCounted: false, served: 'always' } as const;
+const videos = { ...records, namedTo: ['Video'] } as const;
+/** Of OpenAI's, known so that their callers are told of another way. */
+const unsupported = { method: 'POST', namedTo: [], isCounted: false, served: 'always' } as const;
 
 const ALL = [
   { ...text, name: 'chat_completions', path: '/v1/chat/completions', kinds: ['LLM'] },
@@ -17,9 +20,12 @@ const ALL = [
   { ...media, name: 'image_edits', path: '/v1/images/edits', kinds: ['Image'] },
   { ...media, name: 'videos', path: '/v1/videos', kinds: ['Video'] },
   { ...media, name: 'video_generations', path: '/v1/videos/generations', kinds: ['Video'] },
-  { ...records, name: 'video_content', method: 'GET', path: '/v1/videos/{id}/content' },
-  { ...records, name: 'video', method: 'GET', path: '/v1/videos/{id}' },
-  { ...records, name: 'video_delete', method: 'DELETE', path: '/v1/videos/{id}' },
+  { ...unsupported, name: 'image_variations', path: '/v1/images/variations', kinds: ['Image'] },
+  { ...unsupported, name: 'video_remix', path: '/v1/videos/{id}/remix', kinds: ['Video'] },
+  { ...videos, name: 'video_list', method: 'GET', path: '/v1/videos', kinds: ['Video'] },
+  { ...videos, name: 'video_content', method: 'GET', path: '/v1/videos/{id}/content' },
+  { ...videos, name: 'video', method: 'GET', path: '/v1/videos/{id}' },
+  { ...videos, name: 'video_delete', method: 'DELETE', path: '/v1/videos/{id}' },
   { ...records, name: 'requests', method: 'GET', path: '/v1/requests' },
   { ...records, name: 'request_cancel', method: 'POST', path: '/v1/requests/{id}/cancel' },
   { ...records, name: 'request', method: 'GET', path: '/v1/requests/{id}' },

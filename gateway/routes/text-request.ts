@@ -1,6 +1,6 @@
 /** What a text request asks for, and what the engine is sent. */
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
-import type { ImageReference } from '../egress/image-inlining.ts';
+import type { MediaReference } from '../egress/media-inlining.ts';
 import type { EmbeddingEncoding } from '../engine/answer-schema.ts';
 import { getMember, setMembers } from '../engine/request-body.ts';
 import { ApiError } from '../error-response.ts';
@@ -17,7 +17,7 @@ export interface TextRequest {
   /** For an estimate of tokens where the engine gives no usage. */
   promptBytes: number;
   /** That the payload names by URL and that are to be inlined. */
-  images: ImageReference[];
+  media: MediaReference[];
 }
 
 type Model = Pick<GatewayConfig, 'modelId' | 'servedModelName'>;
@@ -31,7 +31,7 @@ export function readTextRequest(
   const { value, raw } = body;
   checkFields(value, route.fields);
   checkModel(value.model, model);
-  const { characters, images } = readMessageMedia(value.messages);
+  const { characters, media } = readMessageMedia(value.messages);
   const isStream = route.canStream && value.stream === true;
   const options = value.stream_options as { include_usage?: unknown } | null | undefined;
   const isUsageWanted = isStream && options?.include_usage === true;
@@ -41,7 +41,7 @@ export function readTextRequest(
     isUsageWanted,
     encoding: value.encoding_format === 'base64' ? 'base64' : 'float',
     promptBytes: raw.length - characters,
-    images,
+    media,
   };
 }
 

@@ -2,7 +2,7 @@
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import type { Capacity, EngineTarget } from '../capacity.ts';
 import type { EgressAgent } from '../egress/agent.ts';
-import { inlineImages } from '../egress/image-inlining.ts';
+import { inlineMedia } from '../egress/media-inlining.ts';
 import type { Answer } from '../engine/answer.ts';
 import { completeChat, completeCompletion, completeEmbedding } from '../engine/answer-schema.ts';
 import { callEngine, type EnginePool } from '../engine/engine-call.ts';
@@ -11,8 +11,9 @@ import { estimateUsage } from '../engine/usage.ts';
 import { WholeAnswer } from '../engine/whole-answer.ts';
 import { ApiError } from '../error-response.ts';
 import type { Exchange } from '../exchange.ts';
+import type { BodyLease } from '../http/body-memory.ts';
 import type { GatewayMetrics } from '../metrics.ts';
-import { readJsonBody } from '../middleware/json-body.ts';
+import { openLease, readJsonBody } from '../middleware/json-body.ts';
 import type { GatewayState } from '../middleware/request-id.ts';
 import type { Settlements } from '../settlements.ts';
 import type { DeploymentUsage } from '../usage.ts';
@@ -71,18 +72,24 @@ const SATURATED_RETRY_SECONDS = 5;
 async function serveText(route: TextRoute, services: TextServices, state: GatewayState): Promise<void> {
   const { exchange } = state;
   const config = services.config();
-  const body = await readJsonBody(exchange, config.limits);
-  const request = readTextRequest(body, route, config);
+  const request = await readJsonBody(state, {
+    limits: config.limits,
+    interpret: (body) => readTextRequest(body, route, config),
+    isKept: true,
+  });
   const deadline = startDeadline(exchange, config.limits.requestTimeoutMs);
   try {
     // Before a place on an engine is taken, which would stand idle meanwhile.
-    if (request.images.length > 0)
-      request.payload = await inlineImages(request, {
+    if (request.media.length > 0) {
+      const lease = openLease(state);
+      request.payload = await inlineMedia(request, {
         agent: services.egress,
         exchange,
         mostBytes: config.limits.jsonBodyBytes,
+        reserve: (bytes) => lease.tryAdd(bytes),
       });
-    const target = await acquire(services.capacity, exchange);
+    }
+    const target = await acquire(services.capacity, state);
     if (!target.local) services.metrics.forwarded.inc();
     await runAtEngine({ route, services, state, request, target });
   } finally {
@@ -99,8 +106,8 @@ function startDeadline(exchange: Exchange, timeoutMs: number): NodeJS.Timeout {
   }, left);
 }
 
-async function acquire(capacity: Capacity, exchange: Exchange): Promise<EngineTarget> {
-  let acquisition = capacity.acquire(exchange.signal);
+async function acquire(capacity: Capacity, { exchange, keyHash }: GatewayState): Promise<EngineTarget> {
+  let acquisition = capacity.acquire(exchange.signal, keyHash);
   if (acquisition instanceof Promise) {
     acquisition = await acquisition;
     if (exchange.cancelled && 'target' in acquisition) acquisition.target.release();
@@ -127,7 +134,7 @@ async function runAtEngine(run: EngineRun): Promise<void> {
   const { modelId } = services.config();
   const answer: Answer = request.isStream
     ? new StreamAnswer(exchange, { modelId, isUsageWanted: request.isUsageWanted })
-    : new WholeAnswer(exchange, (whole) => route.complete(whole, modelId, request));
+    : new WholeAnswer(exchange, (whole) => route.complete(whole, modelId, request), reserveLazily(run.state));
   try {
     await callEngine({
       exchange,
@@ -145,6 +152,15 @@ async function runAtEngine(run: EngineRun): Promise<void> {
   } finally {
     settleUsage(answer, run);
   }
+}
+
+/** Few answers are large: the others open no account. */
+function reserveLazily(state: GatewayState): (bytes: number) => boolean {
+  let lease: BodyLease | null = null;
+  return (bytes) => {
+    lease ??= openLease(state);
+    return lease.tryAdd(bytes);
+  };
 }
 
 /** All that an engine is told; nothing of the client's own headers goes on. */

@@ -9,10 +9,12 @@ import { findRequest, signOutputs } from '../media/request-lookup.ts';
 import { describeVideo } from '../media/request-object.ts';
 import type { MediaServices } from '../media/services.ts';
 import { readVideoForm, readVideoGeneration } from '../media/video-order.ts';
+import { readPrompt } from '../media/video-prompt.ts';
 import type { GatewayState } from '../middleware/request-id.ts';
-import { type Accepted, submitOrder } from '../queue/submission.ts';
+import { type Accepted, describeRepeat, submitOrder } from '../queue/submission.ts';
 import { sendEmpty, sendJSON } from './json-answer.ts';
 import { cancel } from './requests.ts';
+import { listVideos } from './video-list.ts';
 
 /** When it is worth asking again; openai's `poll` obeys it. */
 const POLL_AFTER_MS = '1000';
@@ -20,12 +22,15 @@ const POLL_AFTER_MS = '1000';
 export const buildVideoHandlers = (services: MediaServices) => ({
   videos: async (state: GatewayState) => {
     const order = await readVideoForm(state, services);
+    if (order.kind === 'repeat') return sendVideo(services, state, { record: order.record, status: 202 });
     const accepted = await submitOrder(services, state, order);
-    sendVideo(state, await readAccepted(services.redis, services.config(state), { accepted, order }), 202);
+    const record = await readAccepted(services.redis, services.config(state), { accepted, order });
+    await sendVideo(services, state, { record, status: 202 });
   },
   video_generations: async (state: GatewayState) => {
     const order = await readVideoGeneration(state, services);
-    const { id, status, estimatedSeconds } = await submitOrder(services, state, order);
+    const { id, status, estimatedSeconds } =
+      order.kind === 'repeat' ? describeRepeat(order) : await submitOrder(services, state, order);
     sendJSON(
       state.exchange,
       { id, object: 'inference.request', status, modality: 'video', estimated_seconds: estimatedSeconds },
@@ -33,9 +38,15 @@ export const buildVideoHandlers = (services: MediaServices) => ({
     );
   },
   video: async (state: GatewayState) => {
-    sendVideo(state, await findRequest(services, state, 'video'), 200);
+    const record = await findRequest(services, state, 'video');
+    await sendVideo(services, state, { record, status: 200 });
+  },
+  video_list: (state: GatewayState) => listVideos(services, state),
+  video_remix: (state: GatewayState) => {
+    throw refuseUse(services.config(state).modelId, 'makes no new video of another: use POST /v1/videos');
   },
   video_content: async (state: GatewayState) => {
+    checkVariant(state.exchange.req.url!);
     const record = await findRequest(services, state, 'video');
     if (record.status !== 'succeeded')
       throw new ApiError('video_not_ready', `The video ${record.id} is ${VIDEO_STATUS[record.status]}.`);
@@ -53,9 +64,29 @@ export const buildVideoHandlers = (services: MediaServices) => ({
   },
 });
 
-function sendVideo({ exchange }: GatewayState, record: RequestRecord, status: number): void {
+const refuseUse = (modelId: string, words: string): ApiError =>
+  new ApiError('invalid_request_error', `${modelId} ${words}.`);
+
+/** Of a video nothing else is kept. */
+function checkVariant(url: string): void {
+  const query = url.indexOf('?');
+  const variant = query < 0 ? null : new URLSearchParams(url.slice(query)).get('variant');
+  if (variant === null || variant === '' || variant === 'video') return;
+  throw new ApiError(
+    'invalid_request_error',
+    '`variant` must be video: no thumbnail and no spritesheet is made of it.',
+    { param: 'variant' },
+  );
+}
+
+async function sendVideo(
+  services: MediaServices,
+  state: GatewayState,
+  { record, status }: { record: RequestRecord; status: number },
+): Promise<void> {
   const isRunning = record.status === 'queued' || record.status === 'running';
-  sendJSON(exchange, describeVideo(record), {
+  const prompt = await readPrompt(services, services.config(state).namespace, record.id);
+  sendJSON(state.exchange, describeVideo(record, prompt), {
     status,
     more: isRunning ? ['openai-poll-after-ms', POLL_AFTER_MS] : [],
   });

@@ -41,12 +41,15 @@ export const isBucketKey = (key: string): boolean =>
 
 /**
  * Whether a whole key, with whatever prefix its store has or once had, is a workspace's own. Counted from its end, where
- * the parts of all keys are: what a tenant writes into its records leads to nobody else's objects.
+ * the parts of all keys are: what a tenant writes into its records leads to nobody else's objects. A request's id follows the
+ * workspace, and no workspace's name can look like one, so a prefix that ends like a tree makes no key another's.
  */
 export function ownsKey(workspace: string, key: string): boolean {
   const parts = key.split('/');
   const isAt = (place: number, tree: string) =>
-    parts.at(place)?.endsWith(tree) === true && parts.at(place + 1) === workspace;
+    parts.at(place)?.endsWith(tree) === true &&
+    parts.at(place + 1) === workspace &&
+    parts.at(place + 2)!.startsWith('req_');
   return isAt(-INPUT_PARTS, 'inputs') || isAt(-RESULT_PARTS, 'results');
 }
 

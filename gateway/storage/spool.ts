@@ -23,6 +23,7 @@ export interface SpoolOptions {
 
 export class Spool {
   readonly #options: SpoolOptions;
+  readonly #held = new Map<string, number>();
   #used = 0;
 
   private constructor(options: SpoolOptions) {
@@ -47,25 +48,42 @@ export class Spool {
     return this.#used;
   }
 
-  /** Reads the source to its end. Throws UploadError, the source's own error or the signal's reason. */
+  /** Whether a tenant may hold as many bytes more: it never takes more than it leaves. */
+  #hasRoom(tenant: string | undefined, bytes: number): boolean {
+    const free = this.#options.mostBytes - this.#used - bytes;
+    return free >= 0 && (tenant === undefined || (this.#held.get(tenant) ?? 0) + bytes <= free);
+  }
+
+  #count(tenant: string | undefined, bytes: number): void {
+    this.#used += bytes;
+    if (tenant === undefined) return;
+    const held = (this.#held.get(tenant) ?? 0) + bytes;
+    if (held === 0) this.#held.delete(tenant);
+    else this.#held.set(tenant, held);
+  }
+
+  /**
+   * Reads the source to its end. `tenant`: whose share of the room the file takes; the process's own has none. Throws
+   * UploadError, the source's own error or the signal's reason.
+   */
   async hold(
     source: AsyncIterable<Buffer>,
-    { mostBytes, signal }: { mostBytes: number; signal?: AbortSignal },
+    { mostBytes, signal, tenant }: { mostBytes: number; signal?: AbortSignal; tenant?: string },
   ): Promise<SpooledFile> {
     const path = join(this.#options.folder, randomUUID());
     let bytes = 0;
     let isHeld = true;
     const remove = async () => {
-      if (isHeld) this.#used -= bytes;
+      if (isHeld) this.#count(tenant, -bytes);
       isHeld = false;
       await rm(path, { force: true });
     };
     const count = async function* (this: Spool, chunks: AsyncIterable<Buffer>) {
       for await (const chunk of chunks) {
         if (bytes + chunk.length > mostBytes) throw new UploadError('tooLarge');
-        if (this.#used + chunk.length > this.#options.mostBytes) throw new UploadError('spool');
+        if (!this.#hasRoom(tenant, chunk.length)) throw new UploadError('spool');
         bytes += chunk.length;
-        this.#used += chunk.length;
+        this.#count(tenant, chunk.length);
         yield chunk;
       }
     }.bind(this);

@@ -19,6 +19,8 @@ export interface UploaderOptions {
 export interface UploadOptions {
   /** Of all attempts together. */
   deadlineMs: number;
+  /** So long a store that takes nothing is tried again; a minute. */
+  patienceMs?: number;
   signal?: AbortSignal;
 }
 
@@ -27,6 +29,7 @@ type Outcome =
   | { isDone: false; reason: StorageReason; mayRetry: boolean; cause?: unknown };
 
 const IDLE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 5_000;
 const PASSING_STATUSES = new Set([408, 429, 500, 502, 503, 504]);
@@ -47,15 +50,17 @@ export class Uploader {
   async upload(
     file: { path: string; bytes: number },
     grant: SignedPut,
-    { deadlineMs, signal }: UploadOptions,
+    { deadlineMs, patienceMs = PATIENCE_MS, signal }: UploadOptions,
   ): Promise<void> {
     const late = AbortSignal.timeout(deadlineMs);
     const end = signal ? AbortSignal.any([late, signal]) : late;
     const agents = grant.isTenantHost ? this.#guarded : this.#own;
+    const idleMs = Math.min(this.#idleMs, patienceMs);
     let pauseMs = FIRST_PAUSE_MS;
+    let failingSince: number | undefined;
     let earlier: UploadError | undefined;
     for (;;) {
-      const outcome = await tryOnce({ grant, file, agents, idleMs: this.#idleMs, signal: end });
+      const outcome = await tryOnce({ grant, file, agents, idleMs, signal: end });
       if (outcome.isDone) return;
       signal?.throwIfAborted();
       const failure = new UploadError(toUploadReason(outcome.reason), outcome.cause);
@@ -63,6 +68,9 @@ export class Uploader {
       if (late.aborted) throw earlier ?? failure;
       if (!outcome.mayRetry) throw failure;
       earlier = failure;
+      // Nothing has moved since before an attempt that timed out.
+      failingSince ??= performance.now() - (outcome.reason === 'slow' ? idleMs : 0);
+      if (performance.now() - failingSince >= patienceMs) throw failure;
       // Half of it by chance, so that a store which comes back is not met by all at once.
       await wait(pauseMs * (0.5 + Math.random() / 2), undefined, { signal: end }).catch(() => {
         signal?.throwIfAborted();

@@ -25,6 +25,8 @@ export interface FilesToStore extends StoreName {
   removeInMs: number;
   /** Of all uploads together. */
   deadlineMs: number;
+  /** So long a store that takes nothing is tried again; a minute. */
+  patienceMs?: number;
   signal?: AbortSignal;
 }
 
@@ -44,7 +46,7 @@ const UPLOADS_AT_ONCE = 4;
  */
 export async function storeFiles(
   services: UploadServices,
-  { namespace, credential, files, removeInMs, deadlineMs, signal }: FilesToStore,
+  { namespace, credential, files, removeInMs, deadlineMs, patienceMs, signal }: FilesToStore,
 ): Promise<StoredFiles> {
   const permission = await services.broker.signPuts({
     namespace,
@@ -55,7 +57,7 @@ export async function storeFiles(
   await registerObjects(services.redis, namespace, { objects, removeInMs });
   signal?.throwIfAborted();
   const grants = permission.puts.map(({ grant }) => grant);
-  await uploadAll(services.uploader, files, { grants, deadlineMs, signal });
+  await uploadAll(services.uploader, files, { grants, deadlineMs, patienceMs, signal });
   return { bucket: permission.bucket, provider: permission.provider, objects };
 }
 
@@ -63,7 +65,12 @@ export async function storeFiles(
 async function uploadAll(
   uploader: UploadServices['uploader'],
   files: readonly FileToStore[],
-  { grants, deadlineMs, signal }: { grants: SignedPut[]; deadlineMs: number; signal?: AbortSignal },
+  {
+    grants,
+    deadlineMs,
+    patienceMs,
+    signal,
+  }: { grants: SignedPut[]; deadlineMs: number; patienceMs?: number; signal?: AbortSignal },
 ): Promise<void> {
   const failed = new AbortController();
   const end = signal ? AbortSignal.any([signal, failed.signal]) : failed.signal;
@@ -73,7 +80,11 @@ async function uploadAll(
     while (next < files.length) {
       const index = next++;
       const leftMs = Math.max(1, Math.round(deadline - performance.now()));
-      await uploader.upload(files[index]!.file, grants[index]!, { deadlineMs: leftMs, signal: end });
+      await uploader.upload(files[index]!.file, grants[index]!, {
+        deadlineMs: leftMs,
+        patienceMs,
+        signal: end,
+      });
     }
   };
   const workers = Array.from({ length: Math.min(UPLOADS_AT_ONCE, files.length) }, () =>

@@ -1,4 +1,5 @@
 /** One attempt to deliver an event (contract: Delivery rules). */
+import type { SigningSecrets } from '../../contract/signing-secret.ts';
 import type { Attempt, LeasedDelivery } from '../../redis/deliveries.ts';
 import type { EgressAgent } from '../egress/agent.ts';
 import { Allowance } from '../egress/allowance.ts';
@@ -24,7 +25,7 @@ const USER_AGENT = 'Service-Webhook/1.0';
 export interface AttemptOptions {
   agent: Pick<EgressAgent, 'request'>;
   /** Read for this attempt, so that a rolled secret holds at once; null = the workspace has none. */
-  secret: string | null;
+  secret: SigningSecrets | null;
   /** Unix milliseconds. */
   now: number;
   timing: AttemptTiming;
@@ -51,7 +52,7 @@ export async function attemptDelivery(
       headers: {
         'content-type': 'application/json',
         'user-agent': USER_AGENT,
-        [SIGNATURE_HEADER]: signDelivery(body, secret, Math.floor(now / 1_000)),
+        [SIGNATURE_HEADER]: signDelivery(body, secret, now),
         'X-Service-Event': delivery.type,
         'X-Service-Delivery-Id': delivery.id,
       },

@@ -1,5 +1,6 @@
 /** Brings events to their receivers: outbox → deliveries → attempts, for all workspaces, beside any number of fronts. */
 import type { PublishedEndpoint } from '../../contract/redis-keys.ts';
+import type { SigningSecrets } from '../../contract/signing-secret.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
 import {
   type AbandonedDelivery,
@@ -19,7 +20,7 @@ export interface DispatcherOptions {
   agent: Pick<EgressAgent, 'request'>;
   readEndpoints: (namespace: string) => Promise<ReadonlyMap<string, PublishedEndpoint>>;
   /** Opened; null = the workspace has none. */
-  readSecret: (namespace: string) => Promise<string | null>;
+  readSecret: (namespace: string) => Promise<SigningSecrets | null>;
   /** An inline callback failed for good. */
   onAbandoned: (delivery: AbandonedDelivery) => void;
   onAttempt?: (delivery: LeasedDelivery, isDelivered: boolean, seconds: number) => void;

@@ -1,7 +1,7 @@
 /** The front's part in webhooks: hears of events, delivers them, tells owners. */
 
 import { channels, deliveryKeys, workKeys } from '../../contract/redis-keys.ts';
-import { openSigningSecret } from '../../contract/signing-secret.ts';
+import { openSigningSecret, splitSigningSecrets } from '../../contract/signing-secret.ts';
 import { isRedisAway, type RedisClient, type RedisSettings, subscribe } from '../../redis/client.ts';
 import { readEndpoints, readOwnerEmail, readSigningSecret } from '../../redis/webhook-settings.ts';
 import { FreshCache } from '../config/fresh-cache.ts';
@@ -66,7 +66,8 @@ export function startWebhooks(options: WebhookServiceOptions): WebhookService {
     readEndpoints: async (namespace) => endpoints.get(namespace),
     readSecret: async (namespace) => {
       const sealed = await readSigningSecret(redis, namespace);
-      return sealed && openSigningSecret(sealed, namespace, dataKey(namespace));
+      const text = sealed && openSigningSecret(sealed, namespace, dataKey(namespace));
+      return text === null ? null : splitSigningSecrets(text);
     },
     onAbandoned: ({ namespace }) => ownerMail.wake(namespace),
     onAttempt: options.onAttempt,

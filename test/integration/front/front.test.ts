@@ -23,6 +23,7 @@ import {
   startEngine,
   startReplica,
 } from '../../support/model-replica.ts';
+import { sendRaw } from '../../support/raw-client.ts';
 import { connectTo, until } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 
@@ -41,7 +42,7 @@ describe('the front', () => {
   const { namespace, name } = config;
 
   before(async () => {
-    server = await startRedis({ appendOnly: true });
+    server = await startRedis({ isStrict: true });
     connection = await connectTo(server);
     await loadLibrary(connection.redis);
     const key = { n: 'test', rpm: 2, tpd: 1_000_000_000, exp: 0, off: 0 as const };
@@ -104,6 +105,28 @@ describe('the front', () => {
       const response = await call({ host });
       expect(response.status).to.equal(200);
       expect(((await response.json()) as { model: string }).model).to.equal('berth/chat');
+    }
+  });
+
+  it('answers at the name of the Service, and closes the connection while no replica is ready', async () => {
+    const host = `${name}.${namespace}.svc`;
+    expect((await call({ host })).status).to.equal(200);
+    await publish(config, []);
+    await awaitError('no_pod_available', { host });
+    expect((await call({ host })).headers.get('connection')).to.equal('close');
+  });
+
+  it('lets a client read a replica’s early answer to a body that is still on its way, be the connection kept or not', async () => {
+    await (await call()).text();
+    const piece = 'x'.repeat(64 * 1024);
+    const pieces = Array.from({ length: 400 }, () => piece);
+    for (const connection of ['close', 'keep-alive', 'close', 'close']) {
+      const head =
+        `POST /v1/chat/completions HTTP/1.1\r\nhost: ${HOST}\r\nauthorization: Bearer wrong\r\n` +
+        `connection: ${connection}\r\ncontent-type: application/json\r\n`;
+      const length = `content-length: ${pieces.length * piece.length}\r\n\r\n`;
+      const answer = await sendRaw(Number(new URL(front.origin).port), head + length, ...pieces);
+      expect([answer.status, answer.code]).to.deep.equal([401, 'invalid_api_key']);
     }
   });
 

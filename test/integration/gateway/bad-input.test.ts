@@ -74,7 +74,6 @@ describe('bad input', () => {
       400,
       'invalid_json',
     ],
-    ['a byte order mark', Buffer.from(`\ufeff${CHAT}`), 400, 'invalid_json'],
     ['a deep nest', '['.repeat(5000), 400, 'invalid_json'],
     ['no messages', '{}', 400, 'invalid_request_error'],
     ['wrong types', '{"messages":[{}],"temperature":{}}', 400, 'invalid_request_error'],
@@ -134,10 +133,8 @@ describe('bad input', () => {
     ['GET', '/v1', 404, 'not_found'],
     ['GET', '/v1/', 404, 'not_found'],
     ['POST', '/v1/responses', 404, 'not_found'],
-    ['POST', '/v1/chat/completions/', 404, 'not_found'],
     ['GET', '/v1/../../etc/passwd', 404, 'not_found'],
     ['GET', '/internal/reservations', 404, 'not_found'],
-    ['GET', '/v1/models/', 404, 'not_found'],
     ['GET', '/v1/models/other', 404, 'model_not_found'],
     ['GET', '/v1/models/%E0%A4%A', 404, 'model_not_found'],
     ['GET', '/v1/chat/completions', 405, 'method_not_allowed'],
@@ -159,10 +156,49 @@ describe('bad input', () => {
       if (status === 405) expect(answer.head).to.match(/^allow: (GET|POST)/im);
     });
 
-  it('answers HEAD with 405 and no body', async () => {
-    const response = await fetch(`${endpoint.origin}/v1/models`, { method: 'HEAD' });
-    expect(response.status).to.equal(405);
-    expect(response.headers.get('allow')).to.equal('GET');
+  it('answers HEAD as GET, without a body', async () => {
+    const look = (path: string) =>
+      fetch(endpoint.origin + path, { method: 'HEAD', headers: { authorization: `Bearer ${key}` } });
+    const models = await look('/v1/models');
+    expect([models.status, await models.text()]).to.deep.equal([200, '']);
+    expect(Number(models.headers.get('content-length'))).to.be.greaterThan(100);
+    expect((await fetch(`${endpoint.origin}/v1/models`, { method: 'HEAD' })).status).to.equal(401);
+    expect((await look('/v1/models/other')).status).to.equal(404);
+    const chat = await look('/v1/chat/completions');
+    expect([chat.status, chat.headers.get('allow')]).to.deep.equal([405, 'POST']);
+  });
+
+  it('takes a slash at the end and two in a row for the route', async () => {
+    for (const path of ['/v1/chat/completions/', '/v1//chat/completions', '//v1/chat/completions'])
+      expect((await request('POST', path, { body: CHAT })).status, path).to.equal(200);
+    expect((await request('GET', '/v1/models/', { body: '' })).status).to.equal(200);
+  });
+
+  it('takes a byte order mark, which the engine is not sent', async () => {
+    expect((await post(Buffer.from(`\ufeff${CHAT}`))).status).to.equal(200);
+  });
+
+  it('names no route of media where it serves text', async () => {
+    for (const [path, status] of [
+      ['/v1/images/generations', 400],
+      ['/v1/nothing', 404],
+    ] as const) {
+      const answer = await request('POST', path, { body: CHAT });
+      expect(answer.status).to.equal(status);
+      expect(answer.body)
+        .to.contain('/v1/chat/completions, ')
+        .and.not.match(/serves.*(videos|requests|images)/);
+    }
+  });
+
+  it('asks for a body by 100 Continue only once the key was checked', async () => {
+    const head = (authorization: string) =>
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${authorization}\r\n` +
+      `expect: 100-continue\r\ncontent-length: ${CHAT.length}\r\nconnection: close\r\n\r\n`;
+    const refused = await sendRaw(endpoint.port, head('sk-unknown'));
+    expect([refused.status, refused.code]).to.deep.equal([401, 'invalid_api_key']);
+    const welcome = await sendRaw(endpoint.port, head(key) + CHAT);
+    expect(welcome.head).to.match(/^HTTP\/1.1 100 Continue/);
   });
 
   it('answers CONNECT with 405', async () => {
@@ -207,6 +243,18 @@ describe('bad input', () => {
       ...Array.from({ length: 200 }, () => chunk),
     );
     expect([answer.status, answer.code]).to.deep.equal([413, 'request_too_large']);
+  });
+
+  it('lets a client read an early answer whose body is still on its way when the connection ends with it', async () => {
+    const piece = 'x'.repeat(64 * 1024);
+    const size = 400 * piece.length;
+    const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer wrong\r\nconnection: close\r\n`;
+    const answer = await sendRaw(
+      endpoint.port,
+      `${head}content-type: application/json\r\ncontent-length: ${size}\r\n\r\n`,
+      ...Array.from({ length: 400 }, () => piece),
+    );
+    expect([answer.status, answer.code]).to.deep.equal([401, 'invalid_api_key']);
   });
 
   it('answers 408 to a body that does not come, and closes', async () => {

@@ -187,7 +187,15 @@ async function startEndpoint(
   const egress = new EgressAgent({ ...EGRESS, policy: createAddressPolicy(EGRESS) });
   const describePeer = ({ origin, slots: { inflight, limit } }: ImagesEndpoint): Heartbeat => {
     const { hostname, port } = new URL(origin);
-    const pod = { v: 1 as const, pod: origin, address: hostname, port: Number(port), version: '1', at: 0 };
+    const pod = {
+      v: 1 as const,
+      pod: origin,
+      address: hostname,
+      port: Number(port),
+      every: 1_000,
+      version: '1',
+      at: 0,
+    };
     return { ...pod, inflight, limit, ready: true, draining: false };
   };
   const peers = new Peers({

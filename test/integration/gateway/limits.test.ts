@@ -49,6 +49,50 @@ describe('the limits of a key', () => {
     expect(headers.get('x-should-retry')).to.equal(wait > 60 ? 'false' : null);
   });
 
+  it('end a day’s tokens for the very next call, though they are not settled yet', async () => {
+    for (let round = 0; round < 5; round++) {
+      const key = await fixture.endpoint.makeKey({ tpd: 5, rpm: 10 });
+      await (await fixture.chat({ max_tokens: 5 }, { key })).text();
+      const { status, code, headers } = await readEnvelope(await fixture.chat({}, { key }));
+      expect([status, code]).to.deep.equal([429, 'rate_limit_exceeded']);
+      expect(Number(headers.get('retry-after'))).to.be.within(1, 86_400);
+    }
+  });
+
+  it('count what is settled once: a day’s tokens last as long as they are', async () => {
+    const key = await fixture.endpoint.makeKey({ tpd: 1_000 });
+    const chat = async () => {
+      const response = await fixture.chat({ max_tokens: 5 }, { key });
+      const { usage } = (await response.json()) as { usage: { total_tokens: number } };
+      return { status: response.status, tokens: usage?.total_tokens };
+    };
+    const { tokens } = await chat();
+    const exact = await fixture.endpoint.makeKey({ tpd: 20 * tokens! });
+    for (let index = 0; index < 20; index++) {
+      const response = await fixture.chat({ max_tokens: 5 }, { key: exact });
+      expect(response.status, `call ${index}`).to.equal(200);
+      await response.text();
+    }
+    expect((await fixture.chat({ max_tokens: 5 }, { key: exact })).status).to.equal(429);
+  });
+
+  it('do not count what the engine failed; all that counted tells what is left', async () => {
+    const key = await fixture.endpoint.makeKey({ rpm: 2 });
+    await fixture.simulator.putControl({ fault: { kind: 'status', status: 500 }, faultTimes: -1 });
+    for (let index = 0; index < 4; index++) {
+      const { status, headers } = await readEnvelope(await fixture.chat({}, { key }));
+      expect([status, headers.get('x-ratelimit-remaining')]).to.deep.equal([502, null]);
+    }
+    await fixture.simulator.reset();
+    const bad = await readEnvelope(await fixture.chat({ max_tokens: 'many' }, { key }));
+    expect([bad.status, bad.headers.get('x-ratelimit-remaining')]).to.deep.equal([400, '1']);
+    expect(bad.headers.get('x-ratelimit-reset')).to.match(/^\d+$/);
+    const good = await fixture.chat({ max_tokens: 1 }, { key });
+    expect([good.status, good.headers.get('x-ratelimit-remaining')]).to.deep.equal([200, '0']);
+    await good.text();
+    expect((await fixture.chat({}, { key })).status).to.equal(429);
+  });
+
   it('count no request that is refused for its kind', async () => {
     const key = await fixture.endpoint.makeKey({ rpm: 1 });
     for (let index = 0; index < 3; index++)
@@ -89,6 +133,7 @@ describe('a deployment that does not serve', () => {
         const error = await readEnvelope(await fixture.chat({}, { key }));
         expect([error.status, error.code]).to.deep.equal([503, 'no_pod_available']);
         expect(error.headers.get('retry-after')).to.equal('30');
+        expect(error.headers.get('x-should-retry')).to.equal('false');
       }
       await fixture.stop();
     });
@@ -139,6 +184,7 @@ describe('while Redis is away', () => {
 
     await redis.restart();
     await connection.untilUp(10_000);
+    await connection.redis.flushall();
     const { loadLibrary } = await import('../../../redis/library.ts');
     await loadLibrary(connection.redis);
     const published = { n: 'again', rpm: 1, tpd: 1000, exp: 0, off: 0 as const };

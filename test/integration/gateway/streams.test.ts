@@ -229,6 +229,14 @@ describe('an overdue request', () => {
     await fixture.simulator.reset();
   });
 
+  it('counts, so that no key goes on for ever with what takes too long', async () => {
+    const key = await fixture.endpoint.makeKey({ rpm: 1 });
+    await fixture.simulator.putControl({ fault: { kind: 'hang', afterFrames: 0 } });
+    const late = await readEnvelope(await fixture.chat({}, { key }));
+    expect([late.status, late.headers.get('x-ratelimit-remaining')]).to.deep.equal([504, '0']);
+    expect((await fixture.chat({}, { key })).status).to.equal(429);
+  });
+
   for (const isStream of [true, false])
     it(`gets 504 before the first byte, not to be retried (${isStream ? 'streamed' : 'whole'})`, async () => {
       await fixture.simulator.putControl({ fault: { kind: 'hang', afterFrames: 0 } });

@@ -70,7 +70,7 @@ describe('what a gateway served', () => {
   };
   const readSum = async (): Promise<Pick<UsageStep, (typeof FIELDS)[number]>> => {
     const now = Date.now();
-    const steps = await readUsage(connection.redis, {
+    const { steps } = await readUsage(connection.redis, {
       namespace: 'team',
       deployments: ['counted'],
       from: now - 10 * MINUTE,

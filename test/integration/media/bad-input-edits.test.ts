@@ -153,6 +153,17 @@ describe('bad input of POST /v1/images/edits', () => {
     return bytes;
   }
 
+  it('names the types that it takes to who sends another image', async () => {
+    for (const [start, type] of [
+      ['GIF89a\x01\x00\x01\x00', 'GIF'],
+      ['BM\x36\x10\x00\x00\x00\x00\x00\x00\x36', 'BMP'],
+    ]) {
+      const { code, message } = await edit({ image: makeImage(Buffer.from(start!, 'latin1')) });
+      expect(code).to.equal('invalid_image');
+      expect(message).to.equal(`\`image\` is a ${type} image: it must be a PNG, JPEG or WebP.`);
+    }
+  });
+
   it('answers 400 where the model makes no images from images', async () => {
     const answer = await sendForm(intakes.endpoints.words, '/v1/images/edits', { image: makeImage() });
     expect(answer).to.include({ status: 400, param: 'model' });

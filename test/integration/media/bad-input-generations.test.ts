@@ -22,13 +22,11 @@ describe('bad input of POST /v1/images/generations', () => {
     ['model', [null, '', ' ', 5, {}, []]],
     ['prompt', [null, '', '  ', 5, true, {}, ['a']]],
     ['n', [0, -1, 1.5, 11, '2', true, {}, [1], 1e9]],
-    ['size', [1024, {}, ['1024x1024'], true]],
     ['response_format', ['png', 5, {}, '']],
     ['negative_prompt', [5, {}, ['x']]],
     ['seed', ['1', 1.5, 1e30, {}, true]],
     ['steps', ['20', 1.5, {}, true]],
     ['guidance_scale', ['7', {}, true]],
-    ['webhook_url', [5, {}, ['https://example.com'], true]],
     ['storage_credential_id', ['7', 7.5, {}, true, 1e30]],
   ];
   for (const [param, values] of wrong)
@@ -44,6 +42,16 @@ describe('bad input of POST /v1/images/generations', () => {
   const refused: [string, object, number, string, RegExp][] = [
     ['another model', { model: 'dall-e-3' }, 404, 'model_not_found', /berth\/chat/],
     ['another size', { size: '1x1' }, 422, 'size_not_supported', /512x512, 512x1024, 1024x1024/],
+    ['a size as a number', { size: 1024 }, 422, 'size_not_supported', /512x512, 512x1024, 1024x1024/],
+    ['a list of sizes', { size: ['1024x1024'] }, 422, 'size_not_supported', /512x512, 512x1024, 1024x1024/],
+    ['a callback as a number', { webhook_url: 5 }, 422, 'invalid_webhook_url', /https:\/\//],
+    [
+      'a list of callbacks',
+      { webhook_url: ['https://example.com'] },
+      422,
+      'invalid_webhook_url',
+      /public HTTPS/,
+    ],
     ['no size at all', { size: '' }, 422, 'size_not_supported', /512x512/],
     ['an absurd size', { size: '9'.repeat(100_000) }, 422, 'size_not_supported', /512x512/],
     ['too long a prompt', { prompt: 'a'.repeat(32_001) }, 413, 'request_too_large', /32000/],
@@ -90,6 +98,7 @@ describe('bad input of POST /v1/images/generations', () => {
       isAsync: false,
       isStream: false,
       idempotencyKey: null,
+      fingerprint: null,
       webhookUrl: null,
       credential: 'usual',
     });
@@ -102,6 +111,10 @@ describe('bad input of POST /v1/images/generations', () => {
       200,
       { task: 'txt2img', prompt: 'A ship', n: 1, size: '1024x1024' },
     ]);
+  });
+
+  it('takes the size `auto` for the model’s default', async () => {
+    expect((await generate({ size: 'auto' })).order.parameters).to.include({ size: '1024x1024' });
   });
 
   it('takes a verified credential by its id', async () => {

@@ -99,7 +99,8 @@ describe('bad input of video routes', () => {
       const { order } = await shoot({ seconds: '4.0', fps: '8', input_reference: makeImage() });
       expect(order).to.deep.include({
         parameters: { task: 'i2v', prompt: 'A ship', size: '480x832', frames: 33, fps: 8, steps: 20 },
-        seconds: '4',
+        seconds: '4.125',
+        askedSeconds: 4,
       });
       expect(order.reference).to.include({ contentType: 'image/png', fileName: 'input_reference.png' });
       const own = await shoot({ seconds: '5.5' }, 'pinned');
@@ -118,13 +119,11 @@ describe('bad input of video routes', () => {
     const wrong: [string, unknown[]][] = [
       ['model', [null, 5]],
       ['prompt', [null, '', 5, []]],
-      ['resolution', [5, {}, []]],
       ['duration', ['5', 0, -1, 1e9, {}, true]],
       ['fps', ['24', 24.5, 0, -1, 241, {}]],
       ['seed', ['1', 0.5, {}]],
       ['steps', ['1', 0.5, {}]],
       ['negative_prompt', [5, {}]],
-      ['webhook_url', [5, {}]],
       ['storage_credential_id', ['7', 0.5, {}]],
     ];
     for (const [param, values] of wrong)
@@ -137,6 +136,18 @@ describe('bad input of video routes', () => {
           });
         });
 
+    const invalid: [string, unknown[], string, RegExp][] = [
+      ['resolution', [5, {}, []], 'resolution_not_supported', /480x832, 720x1280, 1280x720/],
+      ['webhook_url', [5, {}], 'invalid_webhook_url', /public HTTPS/],
+    ];
+    for (const [param, values, code, hint] of invalid)
+      for (const value of values)
+        it(`answers 422 ${code} to \`${param}\` ${JSON.stringify(value)}`, async () => {
+          const answer = await animate({ [param]: value });
+          expect(answer).to.include({ status: 422, code, param });
+          expect(answer.message).to.match(hint);
+        });
+
     it('answers 422 with the resolutions in order to another', async () => {
       const answer = await animate({ resolution: '704x1280' });
       expect(answer).to.include({ status: 422, code: 'resolution_not_supported', param: 'resolution' });
@@ -147,7 +158,7 @@ describe('bad input of video routes', () => {
       const { order } = await animate();
       expect(order).to.deep.include({
         parameters: { task: 't2v', prompt: 'A ship', size: '704x1280', frames: 121, fps: 24, steps: 20 },
-        seconds: '5',
+        seconds: '5.042',
       });
       const own = await animate({}, 'pinned');
       expect(own.order.parameters).to.include({ size: '720x1280', frames: 80, fps: 16 });

@@ -70,7 +70,7 @@ export const PICTURE = {
 };
 
 export async function startFrontWorkspace(): Promise<FrontWorkspace> {
-  const redis = await startRedis({ appendOnly: true });
+  const redis = await startRedis({ isStrict: true });
   const connection = await connectTo(redis);
   const client = connection.redis;
   await loadLibrary(client);

@@ -8,7 +8,7 @@ import type { GatewayConfig } from '../../../contract/gateway-config.ts';
 import { EgressAgent, PUBLIC_ONLY } from '../../../gateway/egress/agent.ts';
 import { createLog } from '../../../gateway/log.ts';
 import { readImageEdit, readImageGeneration } from '../../../gateway/media/image-order.ts';
-import { listFiles, type MediaOrder } from '../../../gateway/media/order.ts';
+import { listFiles, type MediaOrder, type Repeat } from '../../../gateway/media/order.ts';
 import type { MediaServices } from '../../../gateway/media/services.ts';
 import { readVideoForm, readVideoGeneration } from '../../../gateway/media/video-order.ts';
 import { createMetrics } from '../../../gateway/metrics.ts';
@@ -22,7 +22,10 @@ import { createServer } from '../../../gateway/server.ts';
 import { Spool } from '../../../gateway/storage/spool.ts';
 import type { RedisClient } from '../../../redis/client.ts';
 
-const READERS: Record<string, (state: GatewayState, services: MediaServices) => Promise<MediaOrder>> = {
+const READERS: Record<
+  string,
+  (state: GatewayState, services: MediaServices) => Promise<MediaOrder | Repeat>
+> = {
   image_generations: readImageGeneration,
   image_edits: readImageEdit,
   videos: readVideoForm,
@@ -56,6 +59,7 @@ export async function startIntake(config: GatewayConfig, redis: RedisClient): Pr
   app.use(requireAvailability(ROUTES, () => config));
   app.use(async ({ state }) => {
     const order = await READERS[state.route.name]!(state as GatewayState, services);
+    if (order.kind === 'repeat') throw new Error('nothing was submitted before');
     const files = listFiles(order);
     const text = JSON.stringify({ order, spooled: spool.used });
     for (const file of files) await file.remove();

@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import { hashApiKey } from '../../../contract/identity.ts';
 import { workKeys } from '../../../contract/redis-keys.ts';
 import { takeEvents } from '../../../redis/outbox.ts';
+import { readRequest } from '../../../redis/request-record.ts';
 import { publishSessionKey } from '../../../redis/session-keys.ts';
 import { makePicture } from '../../support/media-files.ts';
 import {
@@ -38,8 +39,8 @@ describe('requests at a front without any replica', () => {
 
   const submit = (body: object = {}, headers: Record<string, string> = {}) =>
     space.call(film, '/videos/generations', { body: { ...ORDER, ...body }, headers });
-  const submitOne = async () => {
-    const { status, body, text } = await submit();
+  const submitOne = async (change: object = {}) => {
+    const { status, body, text } = await submit(change);
     expect(status, text).to.equal(202);
     return body.id as string;
   };
@@ -52,6 +53,16 @@ describe('requests at a front without any replica', () => {
     readdirSync(join(space.s3.folder, 'berth'), { recursive: true, encoding: 'utf8' }).filter((path) =>
       path.startsWith('inputs/team/req_'),
     );
+
+  it('queues an image whose body says async, as its query would', async () => {
+    const body = { model: 'picture', prompt: 'a cat', size: '64x64', async: true };
+    const { status, body: answer, text } = await space.call('picture', '/images/generations', { body });
+    expect(status, text).to.equal(202);
+    expect(answer).to.include({ object: 'inference.request', modality: 'image' });
+    // For whoever looks at the list of requests.
+    const record = await readRequest(space.connection.redis, 'team', answer.id as string);
+    expect(record!.size).to.equal('64x64');
+  });
 
   it('accepts a video while nothing runs, and tells of it', async () => {
     const { status, body } = await submit();
@@ -75,7 +86,7 @@ describe('requests at a front without any replica', () => {
       progress: 0,
       model: 'film',
       size: '64x64',
-      seconds: '1',
+      seconds: '1.042',
       error: null,
     });
   });
@@ -99,7 +110,13 @@ describe('requests at a front without any replica', () => {
     form.set('input_reference', new Blob([new Uint8Array(await makePicture(64, 64))]), 'a.png');
     const { status, body, text } = await space.call(film, '/videos', { body: form });
     expect(status, text).to.equal(202);
-    expect(body).to.include({ object: 'video', status: 'queued', progress: 0, seconds: '1', size: '64x64' });
+    expect(body).to.include({
+      object: 'video',
+      status: 'queued',
+      progress: 0,
+      seconds: '1.042',
+      size: '64x64',
+    });
     expect(listInputs().filter((path) => path.includes(String(body.id)))).to.have.length(2);
     const job = await space.claim(film);
     expect(JSON.parse(job.params)).to.deep.include({ kind: 'video', credential: null });
@@ -261,7 +278,7 @@ describe('requests at a front without any replica', () => {
 
   it('makes one request of two submissions with one idempotency key at once', async () => {
     const answers = await Promise.all(
-      Array.from({ length: 5 }, (_, i) => submit({ prompt: `cat ${i}` }, { 'idempotency-key': film })),
+      Array.from({ length: 5 }, () => submit({}, { 'idempotency-key': film })),
     );
     expect(new Set(answers.map(({ status }) => status))).to.deep.equal(new Set([202]));
     expect(new Set(answers.map(({ body }) => body.id))).to.have.length(1);
@@ -271,6 +288,113 @@ describe('requests at a front without any replica', () => {
     const repeat = await submit({}, { 'idempotency-key': film });
     expect(repeat.body).to.include({ id: answers[0]!.body.id, status: 'failed' });
     expect((await submit({}, { 'idempotency-key': '' })).body.id).not.to.equal(answers[0]!.body.id);
+  });
+
+  it('answers a repeat that lacks fields, or carries others than were asked for, with the original or 409', async () => {
+    const headers = { 'idempotency-key': film };
+    const { body: original } = await submit({ seed: 7 }, headers);
+    const bare = await space.call(film, '/videos/generations', { body: { prompt: ORDER.prompt }, headers });
+    expect([bare.status, bare.body.id], bare.text).to.deep.equal([202, original.id]);
+    for (const change of [{ prompt: 'a dog' }, { seed: 8 }, { seed: '7' }, { fps: 12 }]) {
+      const answer = await submit({ seed: 7, ...change }, headers);
+      expectError(answer, 409, 'idempotency_key_reused');
+      expect(answer.headers.get('x-should-retry')).to.equal('false');
+      expect(answer.text).to.include(Object.keys(change)[0]);
+    }
+    expect((await submit({ seed: 7, unknown: 1 }, headers)).body.id).to.equal(original.id);
+    expect((await space.call(film, '/requests')).body.data).to.have.length(1);
+  });
+
+  it('answers 409 to one of two different submissions with one idempotency key at once', async () => {
+    const headers = { 'idempotency-key': film };
+    const answers = await Promise.all([1, 2, 3].map((seed) => submit({ seed }, headers)));
+    expect(answers.map(({ status }) => status).sort()).to.deep.equal([202, 409, 409]);
+    expect((await space.call(film, '/requests')).body.data).to.have.length(1);
+  });
+
+  it('tells a repeat with another file from the original', async () => {
+    const headers = { 'idempotency-key': film };
+    const shoot = async (side: number | null) => {
+      const form = new FormData();
+      for (const [name, value] of Object.entries({ model: 'film', prompt: 'x', seconds: '1', size: '64x64' }))
+        form.set(name, value);
+      if (side)
+        form.set('input_reference', new Blob([new Uint8Array(await makePicture(side, side))]), 'a.png');
+      return space.call(film, '/videos', { body: form, headers });
+    };
+    const { body: original } = await shoot(64);
+    const inputs = new Set(listInputs());
+    for (const side of [64, null])
+      expect((await shoot(side)).body).to.include({ id: original.id, prompt: 'x' });
+    expectError(await shoot(32), 409, 'idempotency_key_reused');
+    expect(listInputs().filter((path) => !inputs.has(path))).to.deep.equal([]);
+  });
+
+  it('lets pages of named origins in, and answers them itself', async () => {
+    await space.publish(film, FILM, { corsOrigins: ['https://app.example.com'] });
+    const headers = { origin: 'https://app.example.com', 'access-control-request-method': 'POST' };
+    const preflight = await space.call(film, '/videos', { method: 'OPTIONS', headers, key: 'none' });
+    expect(
+      [preflight.status, preflight.headers.get('access-control-allow-origin')],
+      preflight.text,
+    ).to.deep.equal([204, headers.origin]);
+    const refused = await space.call(film, '/videos', { headers, key: 'none' });
+    expect([refused.status, refused.headers.get('access-control-allow-origin')]).to.deep.equal([
+      401,
+      headers.origin,
+    ]);
+  });
+
+  it('lists videos by pages, as SDKs ask for them', async () => {
+    const ids: string[] = [];
+    for (let index = 0; index < 5; index++) ids.push(await submitOne({ prompt: `cat ${index}` }));
+    const list = async (query = '') => (await space.call(film, `/videos${query}`)).body;
+    const idsOf = ({ data }: Record<string, unknown>) => (data as { id: string }[]).map(({ id }) => id);
+    const all = await list();
+    expect(idsOf(all)).to.deep.equal(ids.toReversed());
+    expect(all).to.include({ object: 'list', has_more: false, first_id: ids[4], last_id: ids[0] });
+    expect((all.data as object[])[0]).to.include({ object: 'video', status: 'queued', prompt: 'cat 4' });
+    const page = await list('?limit=2');
+    expect([idsOf(page), page.has_more]).to.deep.equal([[ids[4], ids[3]], true]);
+    const rest = await list(`?after=${ids[3]}&limit=3`);
+    expect([idsOf(rest), rest.has_more]).to.deep.equal([[ids[2], ids[1], ids[0]], false]);
+    expect(idsOf(await list(`?order=asc&limit=2&after=${ids[1]}`))).to.deep.equal([ids[2], ids[3]]);
+    expect(idsOf(await list(`?after=req_${'0'.repeat(32)}`))).to.deep.equal([]);
+    for (const query of ['?limit=0', '?order=up', '?after=x'])
+      expectError(await space.call(film, `/videos${query}`), 400, 'invalid_request_error');
+    expectError(await space.call('picture', '/videos'), 400, 'wrong_modality');
+  });
+
+  it('tells what OpenAI’s SDKs may ask for and is not made', async () => {
+    const id = await submitOne();
+    for (const variant of ['thumbnail', 'spritesheet']) {
+      const answer = await space.call(film, `/videos/${id}/content?variant=${variant}`);
+      expect(expectError(answer, 400, 'invalid_request_error')).to.contain('no thumbnail');
+    }
+    expectError(await space.call(film, `/videos/${id}/content?variant=video`), 409, 'video_not_ready');
+    const remix = await space.call(film, `/videos/${id}/remix`, { body: { prompt: 'x' } });
+    expect(expectError(remix, 400, 'invalid_request_error')).to.contain('film makes no new video of another');
+    const variations = await space.call('picture', '/images/variations', { body: {} });
+    expect(expectError(variations, 400, 'invalid_request_error')).to.contain('POST /v1/images/edits');
+  });
+
+  it('shows a video’s prompt as long as its record is kept, and keeps it in no readable form', async () => {
+    const prompt = `a secret ${film} ☂`;
+    const id = await submitOne({ prompt });
+    const { redis } = space.connection;
+    const readAll = async () => {
+      const keys = await redis.keys(`w:{team}:*${id}*`);
+      const values = await Promise.all(keys.map((key) => redis.dump(key)));
+      return values.map(String).join(' ');
+    };
+    const show = async () => (await space.call(film, `/videos/${id}`)).body.prompt;
+    expect(await show()).to.equal(prompt);
+    await space.succeed(await space.claim(film), Buffer.from('film'));
+    expect(await show()).to.equal(prompt);
+    expect(await readAll()).not.to.include('secret');
+    const long = await submitOne({ prompt: '€'.repeat(3_000) });
+    const shown = String((await space.call(film, `/videos/${long}`)).body.prompt);
+    expect([shown.slice(0, 3), shown.at(-1)]).to.deep.equal(['€€€', '…']);
   });
 
   it('debits a video beforehand, gives it back if it fails, and answers 402 when too little is left', async () => {

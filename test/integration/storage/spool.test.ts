@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { expect } from 'chai';
 import { Spool } from '../../../gateway/storage/spool.ts';
+import { UploadError } from '../../../gateway/storage/upload-error.ts';
 
 const MIB = 1024 * 1024;
 
@@ -85,5 +86,18 @@ describe('a result on its way is held on disk', () => {
     await Spool.open({ folder: other, mostBytes: MIB });
     expect(readdirSync(other)).to.deep.equal([]);
     rmSync(other, { recursive: true });
+  });
+
+  it('gives a tenant no more than it leaves to others', async () => {
+    const hold = (tenant: string, mebibytes: number) =>
+      spool.hold(repeat(Buffer.alloc(MIB), mebibytes), { mostBytes: 100 * MIB, tenant });
+    const first = await hold('greedy', 30);
+    const refused = await hold('greedy', 10).catch((error: Error) => error);
+    expect(refused).to.be.instanceOf(UploadError);
+    const other = await hold('modest', 10);
+    await Promise.all([first.remove(), other.remove()]);
+    const again = await hold('greedy', 30);
+    await again.remove();
+    expect(spool.used).to.equal(0);
   });
 });

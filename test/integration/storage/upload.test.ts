@@ -121,6 +121,20 @@ describe('an upload from a sidecar', () => {
     expect(store.bytes).to.be.above(large.bytes);
   });
 
+  it('gives a store up that takes nothing long before its deadline', async () => {
+    const patience = { deadlineMs: 600_000, patienceMs: 500 };
+    const hidden = await faults.startFaultyStore(faults.sayNothing);
+    const places = ['http://127.0.0.1:1/bucket/key', hidden.url];
+    const reasons = places.map((url) =>
+      uploader.upload(large, grantFor(url, large), patience).then(
+        () => 'stored',
+        (error) => error.reason,
+      ),
+    );
+    expect(await Promise.all(reasons)).to.deep.equal(['unreachable', 'slow']);
+    await hidden.stop();
+  });
+
   it('ends as "unreachable" where nothing listens', async () => {
     expect(await upload('http://127.0.0.1:1/bucket/key', small)).to.include({ reason: 'unreachable' });
   });

@@ -6,10 +6,12 @@ import {
   type DeliveryTarget,
   expandEvent,
   leaseDeliveries,
+  resendDelivery,
   settleDelivery,
 } from '../../../redis/deliveries.ts';
 import {
   forgetEndpoint,
+  readDeliveryDetail,
   readDeliveryLog,
   readEndpointHealth,
   resetEndpointHealth,
@@ -185,7 +187,8 @@ describe('webhook deliveries in Redis', () => {
     expect(failures).to.equal(20);
     expect(disabledAt).to.be.a('number');
     await put('evt_99');
-    expect(await expand('evt_99', HOOK)).to.equal(0);
+    await expand('evt_99', HOOK);
+    expect((await lease()).leased).to.deep.equal([]);
     await resetEndpointHealth(connection.redis, namespace, 'first');
     await put('evt_100');
     expect(await expand('evt_100', HOOK)).to.equal(1);
@@ -308,6 +311,62 @@ describe('webhook deliveries in Redis', () => {
     });
   });
 
+  describe('that are resent', () => {
+    const redis = () => connection.redis;
+    const resend = async (url = HOOK.url) => {
+      const [record] = await readDeliveryLog(redis(), namespace);
+      return resendDelivery(redis(), namespace, { ...record!, url });
+    };
+
+    it('are attempted anew with the same id and body, and keep what was tried before', async () => {
+      await put('evt_1');
+      await expand('evt_1', HOOK);
+      expect(await resend()).to.equal('pending');
+      await fail();
+      expect(await resend()).to.equal('done');
+      const [again] = await attempt(SUCCESS);
+      expect([again!.attempt, again!.body, again!.url]).to.deep.equal([1, '{"id":"evt_1"}', HOOK.url]);
+      const log = await readDeliveryLog(redis(), namespace);
+      expect(log.map(({ state, id }) => [state, id])).to.deep.equal([['delivered', again!.id]]);
+      const { body, attempts } = await readDeliveryDetail(redis(), namespace, log[0]!);
+      expect(body).to.equal('{"id":"evt_1"}');
+      expect(attempts.map(({ status }) => status)).to.deep.equal([500, 500, 500, 200]);
+    });
+
+    it('go to where the endpoint leads now', async () => {
+      await put('evt_1');
+      await expand('evt_1', HOOK);
+      await fail();
+      expect(await resend(OTHER.url)).to.equal('done');
+      expect((await attempt(SUCCESS)).map(({ url, endpoint }) => [url, endpoint])).to.deep.equal([
+        [OTHER.url, 'first'],
+      ]);
+    });
+
+    it('bring what a disabled endpoint missed, once it is enabled', async () => {
+      await redis().hset(`d:{${namespace}}:endpoint:first`, 'failures', 20, 'disabled_at', 1);
+      await put('evt_1');
+      await expand('evt_1', HOOK);
+      expect((await lease()).leased).to.deep.equal([]);
+      const [missed] = await readDeliveryLog(redis(), namespace);
+      expect(missed).to.include({ state: 'failed', attempts: 0, error: 'the endpoint was disabled' });
+      await resetEndpointHealth(redis(), namespace, 'first');
+      expect(await resend()).to.equal('done');
+      expect((await attempt(SUCCESS)).map(({ body }) => body)).to.deep.equal(['{"id":"evt_1"}']);
+    });
+
+    it('are refused where the event is not kept any more', async () => {
+      await put('evt_1');
+      await expand('evt_1', HOOK);
+      await fail();
+      await redis().del(deliveryKeys(namespace).body('evt_1'));
+      expect(await resend()).to.equal('expired');
+      expect(
+        await resendDelivery(redis(), namespace, { id: 'dlv_none', eventId: 'evt_1', url: HOOK.url }),
+      ).to.equal('unknown');
+    });
+  });
+
   it('never counts test events, and sends them to a disabled endpoint, too', async () => {
     await connection.redis.hset(`d:{${namespace}}:endpoint:first`, 'failures', 20, 'disabled_at', 1);
     const made = await expandEvent(
@@ -322,20 +381,29 @@ describe('webhook deliveries in Redis', () => {
     expect(record).to.include({ isTest: true, state: 'failed', requestId: '' });
   });
 
-  it('remembers the latest 200 and loses none that is under way', async () => {
-    for (let i = 0; i < 205; i++) {
+  it('remembers the latest 1,000, shows them by pages of 200, and loses none that is under way', async () => {
+    for (let i = 0; i < 1_005; i++) {
       await put(`evt_${i}`);
       await expand(`evt_${i}`, HOOK);
     }
-    expect(await readDeliveryLog(connection.redis, namespace)).to.have.length(200);
+    const pages = [];
+    for (let after: string | undefined; ; after = pages.at(-1)!.at(-1)!.id) {
+      const page = await readDeliveryLog(connection.redis, namespace, { after });
+      if (page.length === 0) break;
+      pages.push(page);
+    }
+    expect(pages.map((page) => page.length)).to.deep.equal([200, 200, 200, 200, 200]);
+    expect(new Set(pages.flat().map(({ id }) => id)).size).to.equal(1_000);
+    const forgotten = { after: `dlv_${'0'.repeat(32)}` };
+    expect(await readDeliveryLog(connection.redis, namespace, forgotten), 'after the end').to.deep.equal([]);
     let delivered = 0;
     for (;;) {
       const leased = await attempt(SUCCESS);
       delivered += leased.length;
       if (leased.length === 0) break;
     }
-    expect(delivered).to.equal(205);
+    expect(delivered).to.equal(1_005);
     const records = await connection.redis.keys(`d:{${namespace}}:delivery:*`);
-    expect(records).to.have.length(200);
+    expect(records).to.have.length(1_000);
   });
 });

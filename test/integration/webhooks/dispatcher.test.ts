@@ -93,7 +93,7 @@ describe('the webhook dispatcher', () => {
       redis: connection.redis,
       agent,
       readEndpoints: async () => endpoints,
-      readSecret: async () => secret,
+      readSecret: async () => (secret === null ? null : { current: secret, previous: null }),
       onAbandoned: (delivery) => abandoned.push(delivery),
       log: createLog('silent', {}),
       timing: TIMING,
@@ -127,7 +127,7 @@ describe('the webhook dispatcher', () => {
     const [{ headers, body }] = received as [Received];
     expect(body).to.equal(bodyOf('evt_1', 'request.completed'));
     expect(headers['x-service-signature']).to.equal(
-      signDelivery(Buffer.from(body), 'whsec_test', 1_700_000_000),
+      signDelivery(Buffer.from(body), { current: 'whsec_test', previous: null }, 1_700_000_000_000),
     );
     expect(headers).to.include({
       'x-service-event': 'request.completed',
@@ -218,7 +218,9 @@ describe('the webhook dispatcher', () => {
     await untilEnded(1);
     const { headers, body } = received[1]!;
     const time = Number(/t=(\d+)/.exec(String(headers['x-service-signature']))![1]);
-    expect(headers['x-service-signature']).to.equal(signDelivery(Buffer.from(body), 'whsec_rolled', time));
+    expect(headers['x-service-signature']).to.equal(
+      signDelivery(Buffer.from(body), { current: 'whsec_rolled', previous: null }, time * 1_000),
+    );
   });
 
   it('says what is missing where a workspace has no signing secret', async () => {

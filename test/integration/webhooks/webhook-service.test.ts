@@ -126,7 +126,7 @@ describe('webhooks of real requests', () => {
     await until(async () => Number(await connection.redis.pubsub('NUMPAT')) === 1, 'the subscription');
     await connection.redis.set(
       `w:{${namespace}}:event:evt_1`,
-      `${url}\n{"id":"evt_1","type":"request.failed","data":{"id":"req_1"}}`,
+      `${url}\n{"id":"evt_1","type":"request.failed","created_at":1,"data":{"id":"req_1"}}`,
     );
     await connection.redis.zadd(`w:{${namespace}}:outbox`, 0, 'evt_1');
     await until(() => received.length === 1, 'the delivery');

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { GatewayConfig } from '../../../../contract/gateway-config.ts';
 import { FreshCache } from '../../../../gateway/config/fresh-cache.ts';
-import { parseHost } from '../../../../gateway/front/directory.ts';
+import { parseHost, parseServiceHost } from '../../../../gateway/front/directory.ts';
 import { ReplicaPicker } from '../../../../gateway/front/replica-picker.ts';
 import { describeUnavailability } from '../../../../gateway/front/unavailability.ts';
 import { rejection } from '../../../support/redis-client.ts';
@@ -23,6 +23,22 @@ describe('the host of a request', () => {
   for (const [header, host] of hosts)
     it(`is ${host} for ${JSON.stringify(header)?.slice(0, 40)}`, () => {
       expect(parseHost(header)).to.equal(host);
+    });
+});
+
+describe('a name of the cluster’s DNS', () => {
+  const chat = { namespace: 'team', name: 'chat' };
+  const hosts: [string, object | null][] = [
+    ['chat.team.svc', chat],
+    ['chat.team.svc.cluster.local', chat],
+    ['chat.team', chat],
+    ['chat', null],
+    ['chat.team.example.com', null],
+    ['127.0.0.1', null],
+  ];
+  for (const [host, deployment] of hosts)
+    it(`${deployment ? 'is' : 'is not'} ${host}`, () => {
+      expect(parseServiceHost(host)).to.deep.equal(deployment);
     });
 });
 

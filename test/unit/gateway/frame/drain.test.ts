@@ -23,7 +23,7 @@ describe('a drain', () => {
   });
 
   const make = (options: Partial<DrainOptions> = {}) =>
-    new Drain({ activity, isEngineHealthy: () => true, timeoutMs: 5_000, timing: TIMING, ...options });
+    new Drain({ activity, isEngineLost: () => false, timeoutMs: 5_000, timing: TIMING, ...options });
   const request = () => {
     const res = openResponse();
     activity.track(res as unknown as ServerResponse);
@@ -69,9 +69,26 @@ describe('a drain', () => {
     expect(await make({ timeoutMs: 60 }).begin()).to.equal('timeout');
   });
 
-  it('returns at once when the engine is unhealthy', async () => {
+  it('returns at once when the engine is lost', async () => {
     request();
-    expect(await make({ isEngineHealthy: () => false }).begin()).to.equal('unhealthy');
+    expect(await make({ isEngineLost: () => true }).begin()).to.equal('lost');
+  });
+
+  it('is not ended by an engine that was only slow, and ended by one that was restarted', async () => {
+    request();
+    const drain = make();
+    let isDone = false;
+    const result = drain.begin().finally(() => {
+      isDone = true;
+    });
+    drain.cancel({ isRestarted: false });
+    expect(drain.isDraining).to.equal(true);
+    const begun = performance.now();
+    await until(() => performance.now() - begun > 2 * TIMING.quietMs, 'time');
+    expect(isDone).to.equal(false);
+    drain.cancel({ isRestarted: true });
+    expect(drain.isDraining).to.equal(false);
+    expect(await result).to.equal('canceled');
   });
 
   it('is joined, not started again, by a second call', () => {
@@ -81,11 +98,11 @@ describe('a drain', () => {
 
   it('ends when a restarted engine is healthy, and says so both times', async () => {
     const told: boolean[] = [];
-    const drain = make({ isEngineHealthy: () => false, onChange: (isDraining) => told.push(isDraining) });
+    const drain = make({ isEngineLost: () => true, onChange: (isDraining) => told.push(isDraining) });
     await drain.begin();
     expect(drain.isDraining).to.equal(true);
-    drain.cancel();
-    drain.cancel();
+    drain.cancel({ isRestarted: true });
+    drain.cancel({ isRestarted: true });
     expect(drain.isDraining).to.equal(false);
     expect(told).to.deep.equal([true, false]);
   });
@@ -94,10 +111,10 @@ describe('a drain', () => {
     const waiting = request();
     const begun = request();
     begun.headersSent = true;
-    const drain = make({ isEngineHealthy: () => false });
+    const drain = make({ isEngineLost: () => true });
     await drain.begin();
     const later = request();
-    drain.cancel();
+    drain.cancel({ isRestarted: true });
     const afterwards = request();
     const closing = [waiting, begun, later, afterwards].map(({ shouldKeepAlive }) => !shouldKeepAlive);
     expect(closing).to.deep.equal([true, false, true, false]);

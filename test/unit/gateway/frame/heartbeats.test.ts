@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Heartbeat } from '../../../../contract/redis-keys.ts';
-import { Heartbeats, type OwnHeartbeat } from '../../../../gateway/registry/heartbeats.ts';
+import { Heartbeats } from '../../../../gateway/registry/heartbeats.ts';
 import { rankPeers } from '../../../../gateway/registry/peers.ts';
 import { until } from '../../../support/redis-client.ts';
 
@@ -14,6 +14,7 @@ const beat = (fields: Partial<Heartbeat>): Heartbeat => ({
   ready: true,
   draining: false,
   version: '0.1.0',
+  every: 1_000,
   at: 100_000,
   ...fields,
 });
@@ -22,8 +23,12 @@ describe('heartbeats', () => {
   let heartbeats: Heartbeats | undefined;
   afterEach(() => heartbeats?.close());
 
-  const start = (send: (own: OwnHeartbeat) => Promise<Heartbeat[]>, onError = () => {}) => {
-    heartbeats = new Heartbeats({ describe: () => beat({}), send, onError });
+  let own: Partial<Heartbeat> = {};
+  beforeEach(() => {
+    own = {};
+  });
+  const start = (send: (own: Omit<Heartbeat, 'at'>) => Promise<Heartbeat[]>, onError = () => {}) => {
+    heartbeats = new Heartbeats({ describe: () => beat(own), send, onError });
     return heartbeats;
   };
 
@@ -41,7 +46,34 @@ describe('heartbeats', () => {
     expect(sentAt[1]! - sentAt[0]!).to.be.greaterThan(45);
   });
 
-  it('go on by themselves every second, also after a failure', async () => {
+  it('go on by themselves every second while something runs, and say so', async () => {
+    own = { inflight: 1 };
+    const said: number[] = [];
+    start(async (sent) => {
+      said.push(sent.every);
+      return [{ ...sent, at: 100_000 }];
+    });
+    await until(() => said.length === 3, 'heartbeats');
+    expect(said).to.deep.equal([1_000, 1_000, 1_000]);
+  });
+
+  it('are said seldom while nothing happens, and within a second once something does', async () => {
+    const sent: { at: number; every: number; inflight: number }[] = [];
+    start(async (word) => {
+      sent.push({ at: performance.now(), every: word.every, inflight: word.inflight });
+      return [{ ...word, at: 100_000 }];
+    });
+    await until(() => sent.length === 2, 'the second heartbeat');
+    expect(sent[1]!.at - sent[0]!.at).to.be.greaterThan(7_000);
+    expect(sent[1]!.every).to.equal(8_000);
+    own = { inflight: 1 };
+    const changedAt = performance.now();
+    await until(() => sent.length === 3, 'the third heartbeat');
+    expect(sent[2]).to.include({ inflight: 1, every: 1_000 });
+    expect(sent[2]!.at - changedAt).to.be.below(4_000);
+  });
+
+  it('go on by themselves, also after a failure', async () => {
     let sent = 0;
     let failures = 0;
     start(
@@ -55,15 +87,17 @@ describe('heartbeats', () => {
     expect(failures).to.equal(1);
   });
 
-  it('tell the fresh peers: not this replica, not one that missed three, not another schema', async () => {
+  it('tell the fresh peers: not this replica, not one that missed eight, not another schema', async () => {
     const running = start(async () => [
       beat({}),
-      beat({ pod: 'fresh', at: 98_000 }),
-      beat({ pod: 'stale', at: 96_000 }),
+      beat({ pod: 'fresh', at: 93_000 }),
+      beat({ pod: 'stale', at: 91_000 }),
+      beat({ pod: 'idle', every: 6_000, at: 83_000 }),
+      beat({ pod: 'lost', every: 6_000, at: 81_000 }),
       beat({ pod: 'newer', v: 2 as 1 }),
     ]);
     await until(() => running.peers.length > 0, 'a heartbeat');
-    expect(running.peers.map(({ pod }) => pod)).to.deep.equal(['fresh']);
+    expect(running.peers.map(({ pod }) => pod)).to.deep.equal(['fresh', 'idle']);
   });
 
   it('keep the last peers while Redis is away', async () => {

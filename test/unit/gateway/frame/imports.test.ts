@@ -35,7 +35,7 @@ describe('what a gateway loads', function () {
   it('is its own, the contract’s and Redis’ modules, no other program’s', () => {
     const own = listLoaded(roles).filter((url) => url.endsWith('.ts'));
     const folders = new Set(own.map((url) => url.slice(pathToFileURL(ROOT).href.length + 1).split('/')[0]));
-    expect([...folders]).to.have.members(['gateway', 'contract', 'redis']);
+    expect([...folders]).to.have.members(['gateway', 'contract', 'kit', 'redis']);
   });
 
   it('is no zod beside an engine, so that a pod starts soon', () => {

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import sharp from 'sharp';
-import { findImageFacts } from '../../../../gateway/media/image-facts.ts';
+import { isWholeImage } from '../../../../gateway/media/image-end.ts';
+import { findImageFacts, type ImageFacts } from '../../../../gateway/media/image-facts.ts';
 
 const paint = (width = 67, height = 41, alpha = 1) =>
   sharp({ create: { width, height, channels: 4, background: { r: 9, g: 99, b: 199, alpha } } });
@@ -40,6 +41,34 @@ describe('image facts', () => {
       for (let length = 20; length < bytes.length; length += 7) await read(bytes.subarray(0, length));
     });
   }
+
+  const judge = (bytes: Buffer, contentType: string) =>
+    isWholeImage(async (position, length) => bytes.subarray(Math.max(0, position), position + length), {
+      contentType: contentType as ImageFacts['contentType'],
+      bytes: bytes.length,
+    });
+  for (const [what, contentType, make] of images)
+    it(`knows where ${what} ends, also with bytes after it`, async () => {
+      const bytes = await make();
+      expect(await judge(bytes, contentType)).to.equal(true);
+      expect(await judge(Buffer.concat([bytes, Buffer.alloc(5_000, 'x')]), contentType)).to.equal(true);
+      for (const left of [bytes.length - 1, bytes.length - 20, 40])
+        expect(await judge(bytes.subarray(0, left), contentType), `${left} bytes`).to.equal(false);
+    });
+
+  it('reads the heads of many chunks at once, since a small file may have thousands', async () => {
+    const png = await paint().png().toBuffer();
+    const chunk = Buffer.concat([Buffer.alloc(4), Buffer.from('tEXt'), Buffer.alloc(4)]);
+    const end = png.subarray(-12);
+    const bytes = Buffer.concat([png.subarray(0, -12), ...Array(15_000).fill(chunk), end, chunk]);
+    let reads = 0;
+    const readAt = async (position: number, length: number) => {
+      reads++;
+      return bytes.subarray(position, position + length);
+    };
+    expect(await isWholeImage(readAt, { contentType: 'image/png', bytes: bytes.length })).to.equal(true);
+    expect(reads).to.be.below(100);
+  });
 
   const others: [string, Buffer][] = [
     ['nothing', Buffer.alloc(0)],

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { describeSupportedParameters } from '../../../../gateway/media/supported-parameters.ts';
 import { describeModel } from '../../../support/model-replica.ts';
 
+const BASICS = ['prompt', 'n', 'size', 'response_format', 'webhook_url', 'storage_credential_id'];
 const steps = { min: 1, max: 50, default: 20 };
 
 describe('supported parameters', () => {
@@ -20,6 +21,9 @@ describe('supported parameters', () => {
         'prompt',
         'n',
         'size',
+        'response_format',
+        'webhook_url',
+        'storage_credential_id',
         'negative_prompt',
         'seed',
         'steps',
@@ -33,19 +37,42 @@ describe('supported parameters', () => {
 
   it('hold only what the model applies', () => {
     const supported = of({ kind: 'Image', image: { parameters: ['seed'], steps } })!;
-    expect(supported).to.deep.equal({ txt2img: { parameters: ['prompt', 'n', 'size', 'seed'] } });
+    expect(supported).to.deep.equal({
+      txt2img: { parameters: [...BASICS, 'seed'] },
+    });
   });
 
   it('leave out steps without a range', () => {
     const supported = of({ kind: 'Image', image: { parameters: ['num_inference_steps'] } })!;
-    expect(supported).to.deep.equal({ txt2img: { parameters: ['prompt', 'n', 'size'] } });
+    expect(supported).to.deep.equal({ txt2img: { parameters: BASICS } });
   });
 
   it('of videos hold the names of both routes, and of a pinned model fps', () => {
     const video = { tasks: ['t2v', 'i2v'], parameters: [], native: { seconds: 5, fps: 16 } };
     expect(of({ kind: 'Video', video })).to.deep.equal({
-      t2v: { parameters: ['prompt', 'size', 'resolution', 'seconds', 'duration', 'fps'] },
-      i2v: { parameters: ['input_reference', 'prompt', 'size', 'seconds', 'fps'] },
+      t2v: {
+        parameters: [
+          'prompt',
+          'size',
+          'resolution',
+          'seconds',
+          'duration',
+          'webhook_url',
+          'storage_credential_id',
+          'fps',
+        ],
+      },
+      i2v: {
+        parameters: [
+          'input_reference',
+          'prompt',
+          'size',
+          'seconds',
+          'webhook_url',
+          'storage_credential_id',
+          'fps',
+        ],
+      },
     });
   });
 });

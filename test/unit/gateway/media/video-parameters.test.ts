@@ -130,7 +130,8 @@ describe('video parameters', () => {
   it('gives a pinned model its own clip, and tells its duration', () => {
     expect(generate({ duration: 5.5 }, pinned)).to.deep.equal({
       parameters: { task: 't2v', prompt: 'x', size: '720x1280', frames: 82, fps: 16 },
-      seconds: '5.1',
+      seconds: '5.125',
+      askedSeconds: 5.1,
     });
   });
 
@@ -155,15 +156,16 @@ describe('video parameters', () => {
   });
 
   const spelled: [string, string, number][] = [
-    ['4', '4', 97],
-    ['4.0', '4', 97],
-    ['5.50', '5.5', 133],
-    [' 2 ', '2', 49],
-    ['.25', '0.25', 5],
-    ['1e1', '10', 241],
+    ['4', '4.042', 97],
+    ['4.0', '4.042', 97],
+    ['5.50', '5.542', 133],
+    [' 2 ', '2.042', 49],
+    ['.25', '0.208', 5],
+    ['0.01', '0.208', 5],
+    ['1e1', '10.042', 241],
   ];
   for (const [given, seconds, count] of spelled)
-    it(`reads "${given}" as ${seconds} s`, () => {
+    it(`tells that "${given}" makes ${seconds} s`, () => {
       const request = form({ seconds: given });
       expect([request.seconds, request.parameters.frames]).to.deep.equal([seconds, count]);
     });

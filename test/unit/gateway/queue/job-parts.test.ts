@@ -43,20 +43,31 @@ describe('the progress of a job', () => {
   let now = 0;
   const begin = (expectedMs: number) => new Progress(expectedMs, () => now);
 
-  it('is the larger of the engine’s word and the time that has passed, within 0 and 99', () => {
+  it('is what the engine says once it says anything, within 0 and 99', () => {
     now = 0;
     const progress = begin(1_000);
     expect(progress.read()).to.equal(0);
     now = 255;
-    expect(progress.read()).to.equal(25);
+    expect(progress.read()).to.equal(22);
     progress.tell(60);
     expect(progress.read()).to.equal(60);
     progress.tell(30);
     expect(progress.read()).to.equal(60);
+    // A first guess that was too short must not run ahead of it.
     now = 5_000;
-    expect(progress.read()).to.equal(99);
+    expect(progress.read()).to.equal(60);
     progress.tell(100);
     expect(progress.read()).to.equal(99);
+  });
+
+  it('is guessed by the time that has passed, and moves on when that is longer than expected', () => {
+    now = 0;
+    const progress = begin(1_000);
+    const seen = [500, 1_000, 2_000, 4_000, 100_000].map((at) => {
+      now = at;
+      return progress.read();
+    });
+    expect(seen).to.deep.equal([45, 90, 94, 96, 98]);
   });
 
   it('takes a better guess', () => {
@@ -64,7 +75,7 @@ describe('the progress of a job', () => {
     const progress = begin(1_000);
     now = 500;
     progress.expect(10_000);
-    expect(progress.read()).to.equal(5);
+    expect(progress.read()).to.equal(4);
   });
 
   it('is guessed by what is asked for before anything was measured', () => {

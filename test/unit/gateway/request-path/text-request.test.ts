@@ -135,8 +135,12 @@ describe('a text request', () => {
   const media: [string, object, boolean][] = [
     ['an inline image', { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }, true],
     ['an inline image as a text', { type: 'image_url', image_url: 'data:image/png;base64,AAAA' }, true],
-    ['a video', { type: 'video_url', video_url: { url: 'http://10.0.0.1/' } }, false],
-    ['a sound', { type: 'audio_url', audio_url: { url: 'http://10.0.0.1/' } }, false],
+    ['another medium', { type: 'file_url', file_url: { url: 'http://10.0.0.1/' } }, false],
+    [
+      'a sound that was sent along',
+      { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } },
+      true,
+    ],
     ['a text that names a URL', { type: 'text', text: 'https://example.com' }, true],
   ];
   for (const [what, part, isTaken] of media)
@@ -144,24 +148,31 @@ describe('a text request', () => {
       const body = { messages: [{ role: 'user', content: [part] }] };
       if (isTaken) {
         expect(read(body).payload.toString()).to.contain(JSON.stringify(part));
-        expect(read(body).images).to.deep.equal([]);
+        expect(read(body).media).to.deep.equal([]);
       } else expect(refusal(body).message).to.contain('data: URL');
     });
 
-  const images: [string, object, string[]][] = [
+  const fetchable: [string, object, string[], string?][] = [
     [
       'an object',
       { type: 'image_url', image_url: { url: 'https://example.com/a.png' } },
       ['image_url', 'url'],
     ],
     ['a text', { type: 'image_url', image_url: 'https://example.com/a.png' }, ['image_url']],
+    [
+      'a video',
+      { type: 'video_url', video_url: { url: 'https://example.com/a.png' } },
+      ['video_url', 'url'],
+      'video',
+    ],
+    ['a sound', { type: 'audio_url', audio_url: 'https://example.com/a.png' }, ['audio_url'], 'audio'],
     ['a part without a type', { image_url: { url: 'https://example.com/a.png' } }, ['image_url', 'url']],
   ];
-  for (const [what, part, place] of images)
-    it(`finds the URL of an image to fetch in ${what}`, () => {
+  for (const [what, part, place, kind = 'image'] of fetchable)
+    it(`finds the URL of a medium to fetch in ${what}`, () => {
       const content = [{ type: 'text', text: 'x' }, part];
-      expect(read({ messages: [{ role: 'system', content: 'x' }, { content }] }).images).to.deep.equal([
-        { path: ['messages', 1, 'content', 1, ...place], url: 'https://example.com/a.png' },
+      expect(read({ messages: [{ role: 'system', content: 'x' }, { content }] }).media).to.deep.equal([
+        { kind, path: ['messages', 1, 'content', 1, ...place], url: 'https://example.com/a.png' },
       ]);
     });
 

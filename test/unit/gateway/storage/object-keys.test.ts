@@ -61,6 +61,14 @@ describe('keys of objects', () => {
       expect(ownsKey('team-a', key)).to.equal(isOwn);
     });
 
+  it('belong to nobody else where a prefix ends like a tree', () => {
+    const key = `results/${inputKey('victim', request, '0.png')}`;
+    expect(ownsKey('inputs', key)).to.equal(false);
+    expect(ownsKey('victim', key)).to.equal(true);
+    const result = `inputs/${resultKey({ ...PLACE, workspace: 'victim' }, 0, 'png')}`;
+    expect(ownsKey('results', result)).to.equal(false);
+  });
+
   for (const key of ['', '/a', 'a/', 'a//b', '../a', 'a/./b', 'a\nb', 'é'.repeat(600)])
     it(`refuses ${JSON.stringify(key.slice(0, 20))} in a bucket`, () => {
       expect(isBucketKey(key)).to.equal(false);

@@ -11,6 +11,8 @@ import { makeCertificates } from './test-certificates.ts';
 
 const PNG = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(1_000, 7)]);
 const JPEG = Buffer.concat([Buffer.from('ffd8ffe0', 'hex'), Buffer.alloc(500, 9)]);
+const WAV = Buffer.concat([Buffer.from('RIFF\x10\0\0\0WAVEfmt '), Buffer.alloc(700, 3)]);
+const MP4 = Buffer.concat([Buffer.from('\0\0\0\x20ftypisom'), Buffer.alloc(900, 4)]);
 const DATA_URL = 'data:image/gif;base64,R0lGODlhAQABAAAAACw=';
 const JSON_BYTES = 40_000;
 
@@ -45,6 +47,15 @@ describe('an image of a chat', () => {
         '/b.jpg': () => res.end(JPEG),
         '/page.png': () => res.setHeader('content-type', 'image/png').end('<!doctype html>'),
         '/away.png': () => res.writeHead(302, { location: `http://127.0.0.2:${inside.port}/` }).end(),
+        '/inside.png': () => res.writeHead(307, { location: `https://inside.test:${inside.port}/` }).end(),
+        '/metadata.png': () => res.writeHead(302, { location: 'https://169.254.169.254/' }).end(),
+        '/loop.png': () => res.writeHead(302, { location: '/loop.png' }).end(),
+        '/nowhere.png': () => res.writeHead(302).end(),
+        '/moved.png': () => res.writeHead(301, { location: '/again.png' }).end('moved'),
+        '/again.png': () =>
+          res.writeHead(303, { location: `https://images.test:${images.port}/a.png` }).end(),
+        '/a.wav': () => res.end(WAV),
+        '/a.mp4': () => res.end(MP4),
         '/large.png': () => res.end(Buffer.concat([PNG, Buffer.alloc(JSON_BYTES)])),
         '/half.png': () => res.end(Buffer.concat([PNG, Buffer.alloc(15_000)])),
         '/slow.png': () => res.write(PNG),
@@ -140,6 +151,46 @@ describe('an image of a chat', () => {
     expect(sent).to.equal(write(toDataURL('image/png', PNG)));
   });
 
+  it('is fetched through redirects, each of which is judged', async () => {
+    expect((await post(chatOf(at('/moved.png')))).status).to.equal(200);
+    expect(fetched).to.deep.equal(['/moved.png', '/again.png', '/a.png']);
+    const { body } = await readEngine();
+    expect(body.messages[0]!.content[1]).to.deep.equal(partOf(toDataURL('image/png', PNG)));
+  });
+
+  it('may be a sound or a video as well, each as a data: URL of its type', async () => {
+    const parts = (audio: string, video: string) => [
+      { type: 'audio_url', audio_url: { url: audio } },
+      { type: 'video_url', video_url: { url: video } },
+      { type: 'input_audio', input_audio: { data: 'UklGRg==', format: 'wav' } },
+    ];
+    const content = parts(at('/a.wav'), at('/a.mp4'));
+    const response = await post(JSON.stringify({ messages: [{ role: 'user', content }], max_tokens: 1 }));
+    expect(response.status, await response.text()).to.equal(200);
+    const { body } = await readEngine();
+    expect(body.messages[0]!.content).to.deep.equal(
+      parts(toDataURL('audio/wav', WAV), toDataURL('video/mp4', MP4)),
+    );
+  });
+
+  it('is refused where a sound is wanted, and the fifth sound as well', async () => {
+    const sound = (url: string) => ({ type: 'audio_url', audio_url: { url } });
+    const ask = async (...urls: string[]) => {
+      const response = await post(JSON.stringify({ messages: [{ role: 'user', content: urls.map(sound) }] }));
+      const { error } = (await response.json()) as { error: { param: string; message: string } };
+      return [response.status, error.param, error.message];
+    };
+    const [status, param, message] = await ask(at('/a.png'));
+    expect([status, param]).to.deep.equal([400, 'messages[0].content[0].audio_url.url']);
+    expect(message)
+      .to.match(/holds no audio that engines read/)
+      .and.contain('data:audio/wav;base64');
+    fetched = [];
+    const [, fifth, why] = await ask(...Array.from({ length: 5 }, () => at('/a.wav')));
+    expect([fifth, fetched]).to.deep.equal(['messages[0].content[4].audio_url.url', []]);
+    expect(why).to.contain('more than 4');
+  });
+
   it('streams as any chat', async () => {
     const response = await post(chatOf(at('/a.png')).replace('{', '{"stream":true,'));
     expect(await response.text()).to.match(/data: \[DONE\]\s*$/);
@@ -155,10 +206,14 @@ describe('an image of a chat', () => {
     ['a private address in disguise', () => 'https://0x7f.2/', /leads to no public address/],
     ['a name inside', () => `https://inside.test:${inside.port}/`, /leads to no public address/],
     ['a name that does not exist', () => 'https://nowhere.test/', /leads to no public address/],
-    ['a redirect', (to) => to('/away.png'), /redirect, which is not followed/],
+    ['a redirect to a place inside', (to) => to('/away.png'), /must begin with https:/],
+    ['a redirect to a name inside', (to) => to('/inside.png'), /leads to no public address/],
+    ['a redirect to a metadata address', (to) => to('/metadata.png'), /leads to no public address/],
+    ['a redirect without end', (to) => to('/loop.png'), /redirects more than 5 times/],
+    ['a redirect to nowhere', (to) => to('/nowhere.png'), /answers with status 302/],
     ['a server that has no such image', (to) => to('/gone.png'), /answers with status 404/],
-    ['a page', (to) => to('/page.png'), /no PNG, JPEG, WebP or GIF/],
-    ['an image that is too large', (to) => to('/large.png'), /holds more than 20 MiB, or .* limit of 40000/],
+    ['a page', (to) => to('/page.png'), /holds no image that engines read/],
+    ['an image that is too large', (to) => to('/large.png'), /holds more than 50 MiB, or .* limit of 40000/],
     ['a server that is not there', () => 'https://127.0.0.1:1024/', /does not take connections/],
   ];
   for (const [what, urlOf, message] of failures)

@@ -1,0 +1,51 @@
+/** How long deployments take to start, learned by a front from what it sees of them. */
+import type { KnownDeployment } from './directory.ts';
+
+interface Start {
+  /** By performance.now(); null while there are replicas. */
+  since: number | null;
+  /** Of the last start; null before the first. */
+  lastMs: number | null;
+}
+
+const MAX_REMEMBERED = 10_000;
+const SHORTEST_SECONDS = 5;
+/** Longer waits no SDK makes by itself. */
+const LONGEST_SECONDS = 60;
+
+export class StartTimes {
+  readonly #starts = new Map<string, Start>();
+  readonly #clock: () => number;
+
+  constructor(clock: () => number = () => performance.now()) {
+    this.#clock = clock;
+  }
+
+  /** Whole seconds until its replicas are likely to be ready; undefined while some are, or nothing is known. */
+  observe({ config, addresses }: Pick<KnownDeployment, 'config' | 'addresses'>): number | undefined {
+    const isStarting = addresses.length === 0 && !config.paused && !config.deleting && config.replicas !== 0;
+    const key = `${config.namespace}/${config.name}`;
+    const known = this.#starts.get(key);
+    if (!isStarting) {
+      if (known && known.since !== null) this.#end(known, addresses.length > 0);
+      return undefined;
+    }
+    const start = known ?? this.#remember(key);
+    start.since ??= this.#clock();
+    if (start.lastMs === null) return undefined;
+    const leftSeconds = Math.ceil((start.lastMs - (this.#clock() - start.since)) / 1_000);
+    return Math.min(LONGEST_SECONDS, Math.max(SHORTEST_SECONDS, leftSeconds));
+  }
+
+  #end(start: Start, isReady: boolean): void {
+    if (isReady) start.lastMs = this.#clock() - start.since!;
+    start.since = null;
+  }
+
+  #remember(key: string): Start {
+    if (this.#starts.size >= MAX_REMEMBERED) this.#starts.delete(this.#starts.keys().next().value!);
+    const start = { since: null, lastMs: null };
+    this.#starts.set(key, start);
+    return start;
+  }
+}

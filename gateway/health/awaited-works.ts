@@ -1,0 +1,93 @@
+/** Works at an engine, and how long they have waited for it in vain. Pure. */
+
+interface Work {
+  /** Its beginning, or its last output. */
+  signAt: number;
+  /** It waits for a slow client, not for the engine. */
+  isHeld: boolean;
+}
+
+export class AwaitedWorks {
+  readonly #patientMs: number;
+  readonly #works = new Map<number, Work>();
+  #at: number;
+  #waitedMs = 0;
+  #idleSince: number;
+  /** Given up after a long wait without output, since the last output. */
+  #givenUp = 0;
+
+  /** `patientMs`: a work that has waited for so long tells something of the engine. */
+  constructor(at: number, patientMs: number) {
+    this.#at = at;
+    this.#idleSince = at;
+    this.#patientMs = patientMs;
+  }
+
+  /** Time in which somebody waited, since any output. */
+  get waitedMs(): number {
+    return this.#waitedMs;
+  }
+
+  /** Before anything else that happens at this time. */
+  pass(at: number): void {
+    if (this.#isAwaited()) {
+      this.#waitedMs += at - this.#at;
+      this.#idleSince = at;
+    }
+    this.#at = at;
+  }
+
+  begin(id: number): void {
+    this.#works.set(id, { signAt: this.#at, isHeld: false });
+  }
+
+  hold(id: number, isHeld: boolean): void {
+    const work = this.#works.get(id);
+    if (!work) return;
+    work.isHeld = isHeld;
+    work.signAt = this.#at;
+  }
+
+  /** The engine gives output: nobody waits in vain. */
+  progress(id?: number): void {
+    const work = id === undefined ? undefined : this.#works.get(id);
+    if (work) work.signAt = this.#at;
+    this.forget();
+  }
+
+  /** False: it had ended before. `isGivenUp`: without a word of the engine. */
+  end(id: number, isGivenUp: boolean): boolean {
+    const work = this.#works.get(id);
+    if (!work) return false;
+    this.#works.delete(id);
+    this.#idleSince = this.#at;
+    if (isGivenUp && this.#isHanging(work)) this.#givenUp++;
+    return true;
+  }
+
+  forget(): void {
+    this.#waitedMs = 0;
+    this.#givenUp = 0;
+  }
+
+  /** Forgets what was waited before a long time without any work. */
+  forgetAfter(idleMs: number): void {
+    if (this.#works.size === 0 && this.#at - this.#idleSince >= idleMs) this.forget();
+  }
+
+  /** Works that waited in vain, those included that were given up. */
+  countHanging(): number {
+    let count = this.#givenUp;
+    for (const work of this.#works.values()) if (this.#isHanging(work)) count++;
+    return count;
+  }
+
+  #isAwaited(): boolean {
+    for (const { isHeld } of this.#works.values()) if (!isHeld) return true;
+    return false;
+  }
+
+  #isHanging({ signAt, isHeld }: Work): boolean {
+    return !isHeld && this.#at - signAt >= this.#patientMs;
+  }
+}

@@ -1,0 +1,238 @@
+/** Watches the engine beside this gateway: by probes, and by what requests see of it. */
+import { request } from 'node:http';
+import type { Dispatcher } from 'undici';
+import {
+  type EngineBounds,
+  EngineState,
+  type EngineVerdict,
+  type Observation,
+  type WorkOutcome,
+} from './engine-state.ts';
+import { RunClock } from './run-clock.ts';
+import { type EngineWitness, WatchedDispatcher, type WorkWitness } from './watched-dispatcher.ts';
+
+export interface EngineHealthOptions {
+  engineURL: string;
+  path: string;
+  /** Works may wait for so long without output of any before the engine hangs; asked each time. */
+  stalledMs: () => number;
+  bounds?: Partial<EngineBounds>;
+  /** Told when the phase changes. */
+  onChange?: (now: EngineVerdict, before: EngineVerdict) => void;
+  timing?: Partial<EngineHealthTiming>;
+}
+
+export interface EngineHealthTiming {
+  /** Between probes while the engine starts or fails. */
+  failingMs: number;
+  healthyMs: number;
+  /** A probe that takes longer counts as slow. */
+  timeoutMs: number;
+  judgeMs: number;
+}
+
+const TIMING: EngineHealthTiming = { failingMs: 1_000, healthyMs: 5_000, timeoutMs: 10_000, judgeMs: 500 };
+/** A probe under way that is younger will see what made somebody ask for another. */
+const FRESH_PROBE_MS = 500;
+
+/** How long works may wait in vain where the spec does not say: generous to whoever wants a long answer in one piece. */
+export const decideStalledMs = (longestWorkMs: number): number => Math.max(MIN_STALLED_MS, 2 * longestWorkMs);
+const MIN_STALLED_MS = 10 * 60_000;
+
+interface WatchedWork {
+  isHeld: () => boolean;
+  wasHeld: boolean;
+  hasOutput: boolean;
+}
+
+export class EngineHealth implements EngineWitness {
+  readonly clock = new RunClock();
+  readonly #options: EngineHealthOptions;
+  readonly #timing: EngineHealthTiming;
+  readonly #state: EngineState;
+  readonly #works = new Map<number, WatchedWork>();
+  readonly #judging: NodeJS.Timeout;
+  #verdict: EngineVerdict;
+  #lastWork = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #probe: { startedAt: number; cancel: () => void } | null = null;
+  /** Since the probe under way began. */
+  #isDoubted = false;
+  #isStopped = false;
+
+  constructor(options: EngineHealthOptions) {
+    this.#options = options;
+    this.#timing = { ...TIMING, ...options.timing };
+    this.#state = new EngineState(this.clock.now(), options.bounds);
+    this.#verdict = this.#state.verdict;
+    this.#judging = setInterval(() => this.#judge(), this.#timing.judgeMs);
+    this.#judging.unref();
+    this.#startProbe();
+  }
+
+  get verdict(): EngineVerdict {
+    return this.#verdict;
+  }
+
+  /** Requests may be sent to it: it is healthy, or busy. */
+  get isReady(): boolean {
+    return this.#verdict.isReady;
+  }
+
+  get isAlive(): boolean {
+    return this.#verdict.isAlive;
+  }
+
+  /** What it was given cannot end well any more. */
+  get isLost(): boolean {
+    return this.#verdict.isLost;
+  }
+
+  /** Connections whose requests are seen. */
+  watch(dispatcher: Dispatcher): Dispatcher {
+    return new WatchedDispatcher(dispatcher, this);
+  }
+
+  /** Probes now: someone saw the engine fail. A probe under way is let end, or doubts in a row would end them all. */
+  suspect(): void {
+    if (this.#isStopped) return;
+    if (!this.#probe) this.#startProbe();
+    else if (!this.#isProbeFresh()) this.#isDoubted = true;
+  }
+
+  /** What a probe under way hears would be of a process that is no more. */
+  seeRefusal(): void {
+    this.#observe({ kind: 'refused' });
+    if (this.#isStopped || this.#isProbeFresh()) return;
+    this.#probe?.cancel();
+    this.#startProbe();
+  }
+
+  seeAnswer(): void {
+    this.#state.observe(this.clock.now(), { kind: 'answered' });
+  }
+
+  begin(isHeld: () => boolean): WorkWitness {
+    const id = ++this.#lastWork;
+    const work: WatchedWork = { isHeld, wasHeld: false, hasOutput: false };
+    this.#works.set(id, work);
+    this.#state.observe(this.clock.now(), { kind: 'begun', work: id });
+    const end = (outcome: WorkOutcome) => {
+      if (!this.#works.delete(id)) return;
+      this.#state.observe(this.clock.now(), { kind: 'ended', work: id, outcome });
+      if (outcome !== 'neutral') this.#judge();
+    };
+    return {
+      // Told in bulk, since there may be thousands in a second; at once where it changes the verdict.
+      progress: () => {
+        work.hasOutput = true;
+        if (this.#verdict.phase !== 'healthy') this.#judge();
+      },
+      end,
+      break: () => {
+        end('fault');
+        this.suspect();
+      },
+    };
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#probe?.cancel();
+    clearTimeout(this.#timer);
+    clearInterval(this.#judging);
+    this.clock.stop();
+  }
+
+  #isProbeFresh(): boolean {
+    return this.#probe !== null && this.clock.now() - this.#probe.startedAt < FRESH_PROBE_MS;
+  }
+
+  #startProbe(): void {
+    clearTimeout(this.#timer);
+    this.#isDoubted = false;
+    const { engineURL, path } = this.#options;
+    const probe = probeOnce(`${engineURL}${path}`, { timeoutMs: this.#timing.timeoutMs, clock: this.clock });
+    const current = { startedAt: this.clock.now(), cancel: probe.cancel };
+    this.#probe = current;
+    void probe.seen.then((seen) => {
+      if (this.#isStopped || this.#probe !== current) return;
+      this.#probe = null;
+      this.#observe(seen);
+      const { failingMs, healthyMs } = this.#timing;
+      const pauseMs = this.#verdict.phase === 'healthy' ? healthyMs : failingMs;
+      this.#timer = setTimeout(() => this.#startProbe(), this.#isDoubted ? 0 : pauseMs);
+      this.#timer.unref();
+    });
+  }
+
+  #observe(seen: Observation): void {
+    this.#state.observe(this.clock.now(), seen);
+    this.#judge();
+  }
+
+  #judge(): void {
+    if (this.#isStopped) return;
+    const at = this.clock.now();
+    for (const [id, work] of this.#works) {
+      if (work.hasOutput) this.#state.observe(at, { kind: 'output', work: id });
+      work.hasOutput = false;
+      const isHeld = work.isHeld();
+      if (isHeld || work.wasHeld) this.#state.observe(at, { kind: 'held', work: id, isHeld });
+      work.wasHeld = isHeld;
+    }
+    const before = this.#verdict;
+    this.#verdict = this.#state.judge(at, this.#options.stalledMs());
+    if (this.#verdict.phase !== before.phase) this.#options.onChange?.(this.#verdict, before);
+  }
+}
+
+interface Probe {
+  seen: Promise<Observation>;
+  /** Then `seen` never resolves. */
+  cancel: () => void;
+}
+
+function probeOnce(url: string, { timeoutMs, clock }: { timeoutMs: number; clock: RunClock }): Probe {
+  const startedAt = clock.now();
+  let timer: NodeJS.Timeout;
+  const call = request(url, { agent: false });
+  const seen = new Promise<Observation>((resolve) => {
+    const end = (observation: Observation) => {
+      clearTimeout(timer);
+      resolve(observation);
+    };
+    call.on('response', (response) => {
+      const status = response.statusCode ?? 0;
+      response.resume();
+      response.on('error', () => {});
+      if (status >= 200 && status < 300) end({ kind: 'probe', result: 'good' });
+      else end({ kind: 'probe', result: 'bad', reason: `its health check answers ${status}` });
+    });
+    call.on('error', (error: NodeJS.ErrnoException) => {
+      const { code, message } = error;
+      if (code === 'ECONNREFUSED') end({ kind: 'refused' });
+      else end({ kind: 'probe', result: 'bad', reason: `its health check fails: ${code ?? message}` });
+    });
+    // An answer that has arrived meanwhile is read before a late timer concludes anything.
+    const expire = () => setImmediate(() => setImmediate(conclude));
+    const conclude = () => {
+      const left = timeoutMs - (clock.now() - startedAt);
+      if (left > 0) {
+        timer = setTimeout(expire, left);
+        return;
+      }
+      end({ kind: 'probe', result: 'slow' });
+      call.destroy();
+    };
+    timer = setTimeout(expire, timeoutMs);
+    call.end();
+  });
+  const cancel = () => {
+    clearTimeout(timer);
+    call.removeAllListeners('response').removeAllListeners('error');
+    call.on('error', () => {});
+    call.destroy();
+  };
+  return { seen, cancel };
+}

@@ -1,0 +1,244 @@
+/**
+ * Judges an engine by what is seen of it: busy is not dead, and hanging is not alive. Pure: no timer, no clock, no I/O.
+ * docs/operations.md tells the rules.
+ */
+import { AwaitedWorks } from './awaited-works.ts';
+import { type FaultBounds, FaultStreak } from './fault-streak.ts';
+
+export type Observation =
+  | { kind: 'probe'; result: 'good' }
+  /** A status other than 2xx, or a connection that was closed without an answer. */
+  | { kind: 'probe'; result: 'bad'; reason: string }
+  /** No answer in time, whether the connection was accepted or not. */
+  | { kind: 'probe'; result: 'slow' }
+  /** Nobody listens: the process is gone. Seen by a probe or a request. */
+  | { kind: 'refused' }
+  | { kind: 'begun'; work: number }
+  /** A status line: the engine's HTTP server lives, whatever the model does. */
+  | { kind: 'answered' }
+  /** A piece of good output: the model itself works. */
+  | { kind: 'output'; work: number }
+  /** Whether it waits for a slow client, and not for the engine. */
+  | { kind: 'held'; work: number; isHeld: boolean }
+  | { kind: 'ended'; work: number; outcome: WorkOutcome };
+
+/** `neutral`: the engine refused the request, or nobody waited for it any longer. */
+export type WorkOutcome = 'good' | 'fault' | 'neutral';
+
+export type EnginePhase = 'starting' | 'healthy' | 'busy' | 'unhealthy';
+
+export interface EngineVerdict {
+  phase: EnginePhase;
+  /** In words; empty while healthy. */
+  reason: string;
+  /** When the phase began. */
+  since: number;
+  /** Requests may be sent to it. */
+  isReady: boolean;
+  /** False: a restart may be the only remedy. The kubelet waits 5 minutes more. */
+  isAlive: boolean;
+  /** Nothing that it was given can end well any more. */
+  isLost: boolean;
+}
+
+export interface EngineBounds extends FaultBounds {
+  /** So long without any sign of life, probes unanswered, it is unready. */
+  silentMs: number;
+  /** And after so long it is given up. */
+  lostMs: number;
+  /** Output so recent outweighs a health check that fails. */
+  flowingMs: number;
+  /** A work that has waited for so long without output tells something of the engine. */
+  patientMs: number;
+  /** Works that have to wait in vain before the engine counts as hanging. */
+  stalledWorks: number;
+}
+
+export const ENGINE_BOUNDS: EngineBounds = {
+  silentMs: 60_000,
+  lostMs: 300_000,
+  flowingMs: 10_000,
+  patientMs: 30_000,
+  stalledWorks: 3,
+  faults: 5,
+  failingMs: 60_000,
+  restMs: 30_000,
+  trialFaults: 3,
+};
+
+const BAD_PROBES = 2;
+const NOT_YET = 'it has not answered yet';
+
+interface Decision {
+  phase: EnginePhase;
+  reason: string;
+  /** Requests accuse it, whatever its health check says. */
+  isAccused?: boolean;
+}
+
+export class EngineState {
+  readonly #bounds: EngineBounds;
+  readonly #works: AwaitedWorks;
+  readonly #faults: FaultStreak;
+  #verdict: EngineVerdict;
+  #at: number;
+  /** A probe was good since the engine was last seen to start. */
+  #hasServed = false;
+  #isGone = false;
+  #lifeAt: number;
+  #outputAt = Number.NEGATIVE_INFINITY;
+  #slowProbes = 0;
+  #badProbes = 0;
+  #badReason = '';
+
+  /** All times are milliseconds of one clock that never runs backwards. */
+  constructor(at: number, bounds: Partial<EngineBounds> = {}) {
+    this.#bounds = { ...ENGINE_BOUNDS, ...bounds };
+    this.#works = new AwaitedWorks(at, this.#bounds.patientMs);
+    this.#faults = new FaultStreak(this.#bounds);
+    this.#at = at;
+    this.#lifeAt = at;
+    this.#verdict = {
+      phase: 'starting',
+      reason: NOT_YET,
+      since: at,
+      isReady: false,
+      isAlive: true,
+      isLost: true,
+    };
+  }
+
+  get verdict(): EngineVerdict {
+    return this.#verdict;
+  }
+
+  observe(at: number, seen: Observation): void {
+    this.#pass(at);
+    switch (seen.kind) {
+      case 'probe':
+        this.#seeProbe(seen);
+        break;
+      case 'refused':
+        this.#seeRefusal();
+        break;
+      case 'begun':
+        this.#works.begin(seen.work);
+        break;
+      case 'answered':
+        this.#lifeAt = at;
+        break;
+      case 'output':
+        this.#seeOutput(seen.work);
+        break;
+      case 'held':
+        this.#works.hold(seen.work, seen.isHeld);
+        break;
+      case 'ended':
+        this.#seeEnd(seen.work, seen.outcome);
+    }
+  }
+
+  /** The verdict of now. `stalledMs`: works may wait for so long, without output of any, before the engine hangs. */
+  judge(at: number, stalledMs: number): EngineVerdict {
+    this.#pass(at);
+    this.#works.forgetAfter(stalledMs);
+    const { phase, reason, isAccused = false } = this.#decide(stalledMs);
+    const silence = at - this.#lifeAt;
+    this.#verdict = {
+      phase,
+      reason,
+      since: phase === this.#verdict.phase ? this.#verdict.since : at,
+      isReady: phase === 'healthy' || phase === 'busy',
+      isAlive: !isAccused && silence < this.#bounds.silentMs,
+      isLost: this.#isGone || !this.#hasServed || silence >= this.#bounds.lostMs,
+    };
+    return this.#verdict;
+  }
+
+  #decide(stalledMs: number): Decision {
+    if (this.#isGone) return { phase: 'unhealthy', reason: 'it refuses connections' };
+    if (!this.#hasServed) return { phase: 'starting', reason: this.#badReason || NOT_YET };
+    return this.#accuse(stalledMs) ?? this.#weighProbes();
+  }
+
+  /** What requests tell against it. */
+  #accuse(stalledMs: number): Decision | null {
+    const { waitedMs } = this.#works;
+    const hanging = waitedMs >= stalledMs ? this.#works.countHanging() : 0;
+    if (hanging >= this.#bounds.stalledWorks) {
+      const reason = `${hanging} requests waited ${seconds(waitedMs)} s without output of any`;
+      return { phase: 'unhealthy', reason, isAccused: true };
+    }
+    const streak = this.#faults.read(this.#at);
+    if (streak === 'none') return null;
+    const reason = `the last ${this.#faults.count} requests failed`;
+    return streak === 'resting'
+      ? { phase: 'unhealthy', reason, isAccused: true }
+      : { phase: 'busy', reason: `on trial: ${reason}`, isAccused: true };
+  }
+
+  #weighProbes(): Decision {
+    const { silentMs, flowingMs } = this.#bounds;
+    const isFlowing = this.#at - this.#outputAt < flowingMs;
+    if (this.#badProbes >= BAD_PROBES && !isFlowing) return { phase: 'unhealthy', reason: this.#badReason };
+    const silence = this.#at - this.#lifeAt;
+    if (silence >= silentMs && this.#slowProbes > 0)
+      return { phase: 'unhealthy', reason: `it has not answered for ${seconds(silence)} s` };
+    if (this.#slowProbes > 0) return { phase: 'busy', reason: 'its health check is slow' };
+    if (this.#badProbes > 0) return { phase: 'busy', reason: this.#badReason };
+    return { phase: 'healthy', reason: '' };
+  }
+
+  #pass(at: number): void {
+    this.#works.pass(at);
+    this.#at = at;
+  }
+
+  #seeProbe(seen: Extract<Observation, { kind: 'probe' }>): void {
+    this.#isGone = false;
+    if (seen.result === 'slow') {
+      this.#slowProbes++;
+      return;
+    }
+    this.#slowProbes = 0;
+    if (seen.result === 'bad') {
+      this.#badProbes++;
+      this.#badReason = seen.reason;
+      return;
+    }
+    this.#badProbes = 0;
+    this.#badReason = '';
+    this.#hasServed = true;
+    this.#lifeAt = this.#at;
+  }
+
+  /** All that was known was of a process that is no more. */
+  #seeRefusal(): void {
+    // Before its first answer it is only starting: nobody listens yet.
+    this.#isGone ||= this.#hasServed;
+    this.#hasServed = false;
+    this.#slowProbes = 0;
+    this.#badProbes = 0;
+    this.#badReason = '';
+    this.#works.forget();
+    this.#faults.end();
+  }
+
+  #seeOutput(work?: number): void {
+    this.#outputAt = this.#at;
+    this.#lifeAt = this.#at;
+    this.#works.progress(work);
+    this.#faults.end();
+  }
+
+  #seeEnd(work: number, outcome: WorkOutcome): void {
+    if (!this.#works.end(work, outcome === 'neutral')) return;
+    if (outcome === 'good') this.#seeOutput();
+    if (outcome !== 'fault') return;
+    // What answers with errors does not hang.
+    this.#works.forget();
+    this.#faults.add(this.#at);
+  }
+}
+
+const seconds = (ms: number): number => Math.round(ms / 1000);

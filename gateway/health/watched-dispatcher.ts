@@ -1,0 +1,106 @@
+/** Connections to an engine that tell its health what they see: each POST is a work that begins, gives output and ends. */
+import { Dispatcher } from 'undici';
+import type { WorkOutcome } from './engine-state.ts';
+
+/** What is told of requests. */
+export interface EngineWitness {
+  /** Nobody listens at the engine's port. */
+  seeRefusal(): void;
+  /** The engine's HTTP server answers. */
+  seeAnswer(): void;
+  begin(isHeld: () => boolean): WorkWitness;
+}
+
+/** What is told of one work. */
+export interface WorkWitness {
+  /** The engine gives output. */
+  progress(): void;
+  /** Later calls change nothing. */
+  end(outcome: WorkOutcome): void;
+  /** The engine broke the connection. */
+  break(): void;
+}
+
+type Handler = Dispatcher.DispatchHandler;
+type Controller = Dispatcher.DispatchController;
+
+/** Jobs that are only submitted and asked after: their runs tell of themselves. */
+const JOBS_PATH = /^\/v1\/videos(\/|\?|$)/;
+/** A comment of an event stream keeps a connection open, and says nothing of the model. */
+const COMMENT = 0x3a;
+const OUT_OF_MEMORY = /memory/i;
+const GONE = new Set(['ECONNREFUSED']);
+const LOST = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
+
+export class WatchedDispatcher extends Dispatcher {
+  readonly #inner: Dispatcher;
+  readonly #witness: EngineWitness;
+
+  constructor(inner: Dispatcher, witness: EngineWitness) {
+    super();
+    this.#inner = inner;
+    this.#witness = witness;
+  }
+
+  override dispatch(options: Dispatcher.DispatchOptions, handler: Handler): boolean {
+    const isWork = options.method === 'POST' && !JOBS_PATH.test(options.path);
+    return this.#inner.dispatch(options, new WatchedHandler(handler, this.#witness, isWork));
+  }
+}
+
+class WatchedHandler implements Handler {
+  readonly #handler: Handler;
+  readonly #witness: EngineWitness;
+  readonly #isWork: boolean;
+  #work: WorkWitness | null = null;
+  #controller: Controller | null = null;
+  #status = 0;
+  #isMemoryFault = false;
+
+  constructor(handler: Handler, witness: EngineWitness, isWork: boolean) {
+    this.#handler = handler;
+    this.#witness = witness;
+    this.#isWork = isWork;
+  }
+
+  onRequestStart(controller: Controller, context: unknown): void {
+    this.#controller = controller;
+    if (this.#isWork) this.#work ??= this.#witness.begin(() => this.#controller?.paused ?? false);
+    this.#handler.onRequestStart?.(controller, context);
+  }
+
+  onRequestUpgrade(...args: Parameters<NonNullable<Handler['onRequestUpgrade']>>): void {
+    this.#handler.onRequestUpgrade?.(...args);
+  }
+
+  onResponseStart(...args: Parameters<NonNullable<Handler['onResponseStart']>>): void {
+    this.#status = args[1];
+    this.#witness.seeAnswer();
+    this.#handler.onResponseStart?.(...args);
+  }
+
+  onResponseData(controller: Controller, chunk: Buffer): void {
+    if (this.#status >= 300) this.#isMemoryFault ||= OUT_OF_MEMORY.test(chunk.toString('latin1', 0, 2_048));
+    else if (chunk[0] !== COMMENT) this.#work?.progress();
+    this.#handler.onResponseData?.(controller, chunk);
+  }
+
+  onResponseEnd(...args: Parameters<NonNullable<Handler['onResponseEnd']>>): void {
+    this.#work?.end(this.#judgeAnswer());
+    this.#handler.onResponseEnd?.(...args);
+  }
+
+  onResponseError(controller: Controller, error: Error): void {
+    const code = 'code' in error ? String(error.code) : '';
+    if (GONE.has(code)) this.#witness.seeRefusal();
+    if (LOST.has(code)) this.#work?.break();
+    this.#work?.end('neutral');
+    this.#handler.onResponseError?.(controller, error);
+  }
+
+  /** 503 and 429 say that the engine is full, and 4xx blames the request; so does a lack of memory. */
+  #judgeAnswer(): WorkOutcome {
+    if (this.#status < 300) return 'good';
+    return this.#status >= 500 && this.#status !== 503 && !this.#isMemoryFault ? 'fault' : 'neutral';
+  }
+}

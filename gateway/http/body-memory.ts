@@ -1,0 +1,143 @@
+/** The memory that the bodies of all requests of a process may hold at once, shared fairly between those who send them. */
+import { getHeapStatistics } from 'node:v8';
+
+export interface BodyMemoryOptions {
+  /** Of all bodies at once. */
+  totalBytes: number;
+  /** How long a body waits for room. */
+  waitMs: number;
+}
+
+interface Waiting {
+  lease: BodyLease;
+  bytes: number;
+  resolve(hasRoom: boolean): void;
+  timer: NodeJS.Timeout;
+}
+
+/** A tenant may hold this many times what is still free: it never takes all, and the less is left the less it may take. */
+const SHARE_OF_FREE = 2;
+
+export class BodyMemory {
+  readonly #options: BodyMemoryOptions;
+  readonly #held = new Map<string, number>();
+  #used = 0;
+  #waiting: Waiting[] = [];
+
+  constructor(options: BodyMemoryOptions) {
+    this.#options = options;
+  }
+
+  /** Bytes that are held. */
+  get used(): number {
+    return this.#used;
+  }
+
+  /** Nothing is held yet. `tenant`: whose share it counts to. */
+  open(tenant: string): BodyLease {
+    return new BodyLease(this, tenant);
+  }
+
+  /** Whether there is room, at once or within the time that a body waits; false also for a lease that was released. */
+  take(lease: BodyLease, bytes: number): boolean | Promise<boolean> {
+    if (this.tryTake(lease, bytes)) return true;
+    return new Promise((resolve) => {
+      const waiting: Waiting = {
+        lease,
+        bytes,
+        resolve,
+        timer: setTimeout(giveUp, this.#options.waitMs, this),
+      };
+      function giveUp(memory: BodyMemory) {
+        memory.#waiting = memory.#waiting.filter((other) => other !== waiting);
+        resolve(false);
+      }
+      this.#waiting.push(waiting);
+    });
+  }
+
+  /** Whether there is room now. */
+  tryTake(lease: BodyLease, bytes: number): boolean {
+    const hasRoom = this.#hasRoom(lease.tenant, bytes);
+    if (hasRoom) this.#hold(lease, bytes);
+    return hasRoom;
+  }
+
+  /** Ends the lease: what it holds is free again, and what it waits for is refused. */
+  release(lease: BodyLease): void {
+    this.#hold(lease, -lease.bytes);
+    for (const waiting of this.#waiting.filter((each) => each.lease === lease)) this.#end(waiting, false);
+    // In the order of their coming; one who is over its share keeps nobody else waiting.
+    for (const waiting of [...this.#waiting]) {
+      if (!this.#hasRoom(waiting.lease.tenant, waiting.bytes)) continue;
+      this.#hold(waiting.lease, waiting.bytes);
+      this.#end(waiting, true);
+    }
+  }
+
+  #end(waiting: Waiting, hasRoom: boolean): void {
+    this.#waiting = this.#waiting.filter((other) => other !== waiting);
+    clearTimeout(waiting.timer);
+    waiting.resolve(hasRoom);
+  }
+
+  #hasRoom(tenant: string, bytes: number): boolean {
+    const free = this.#options.totalBytes - this.#used - bytes;
+    return free >= 0 && (this.#held.get(tenant) ?? 0) + bytes <= SHARE_OF_FREE * free;
+  }
+
+  #hold(lease: BodyLease, bytes: number): void {
+    lease.bytes += bytes;
+    this.#used += bytes;
+    const held = (this.#held.get(lease.tenant) ?? 0) + bytes;
+    if (held === 0) this.#held.delete(lease.tenant);
+    else this.#held.set(lease.tenant, held);
+  }
+}
+
+/** What one body holds. */
+export class BodyLease {
+  readonly tenant: string;
+  readonly #memory: BodyMemory;
+  /** Changed by its memory alone. */
+  bytes = 0;
+  #isReleased = false;
+
+  constructor(memory: BodyMemory, tenant: string) {
+    this.#memory = memory;
+    this.tenant = tenant;
+  }
+
+  /** Makes it hold `bytes` in all; false where there is no room within the waiting time. */
+  grow(bytes: number): boolean | Promise<boolean> {
+    if (this.#isReleased) return false;
+    return bytes <= this.bytes || this.#memory.take(this, bytes - this.bytes);
+  }
+
+  /** Makes it hold more; false where there is no room now. */
+  tryAdd(bytes: number): boolean {
+    return !this.#isReleased && this.#memory.tryTake(this, bytes);
+  }
+
+  /** May be called more than once. */
+  release(): void {
+    if (this.#isReleased) return;
+    this.#isReleased = true;
+    this.#memory.release(this);
+  }
+}
+
+const MIB = 1024 * 1024;
+const WAIT_MS = 5_000;
+/** Of a heap without a limit of its own, as on a developer's machine. */
+const MAX_HEAP_BYTES = 768 * MIB;
+const heapBytes = Math.min(getHeapStatistics().heap_size_limit, MAX_HEAP_BYTES);
+
+/**
+ * Bodies lie beside the heap, in the container's memory: a third of the heap's size leaves room for the heap itself, in
+ * which one body at a time is parsed.
+ */
+export const processBodies = new BodyMemory({ totalBytes: Math.floor(heapBytes / 3), waitMs: WAIT_MS });
+
+/** Of the heap, for the values of the one body that is parsed; its text may take as much again. */
+export const MAX_PARSED_BYTES = Math.floor(heapBytes / 6);

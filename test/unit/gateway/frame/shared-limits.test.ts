@@ -1,0 +1,28 @@
+import { expect } from 'chai';
+import { applySharedLimits } from '../../../../gateway/front/shared-limits.ts';
+import { describeModel } from '../../../support/model-replica.ts';
+
+describe("a front's own limits", () => {
+  const MIB = 1024 * 1024;
+  const shared = {
+    jsonBodyBytes: 32 * MIB,
+    fileBytes: 50 * MIB,
+    multipartBodyBytes: 64 * MIB,
+    bodyTimeoutMs: 60_000,
+    uploadTimeoutMs: 300_000,
+  };
+
+  it('hold whatever a deployment allows, and leave its smaller ones', () => {
+    const limits = {
+      jsonBody: '100Gi',
+      file: '1Mi',
+      multipartBody: '10Ti',
+      uploadTimeout: '24d',
+      bodyTimeout: '5s',
+    };
+    const config = describeModel({ limits });
+    const { limits: applied } = applySharedLimits(config, shared);
+    expect(applied).to.deep.equal({ ...config.limits, ...shared, fileBytes: MIB, bodyTimeoutMs: 5_000 });
+    expect(config.limits.jsonBodyBytes).to.equal(100 * 1024 * MIB);
+  });
+});

@@ -1,0 +1,205 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { expect } from 'chai';
+import type { Dispatcher } from 'undici';
+import { EngineHealth, type EngineHealthTiming } from '../../../../gateway/health/engine-health.ts';
+import type { EngineBounds, EngineVerdict } from '../../../../gateway/health/engine-state.ts';
+import { ENGINE_CONNECT_TIMEOUT_MS, Pools } from '../../../../gateway/relay/pools.ts';
+import { closeServer, listen, readServerPort } from '../../../../gateway/shutdown.ts';
+import { until } from '../../../support/redis-client.ts';
+
+const TIMING: EngineHealthTiming = { failingMs: 5, healthyMs: 20, timeoutMs: 50, judgeMs: 5 };
+const BOUNDS: Partial<EngineBounds> = { silentMs: 400, lostMs: 800, patientMs: 50, flowingMs: 200 };
+
+describe('the engine’s health', () => {
+  let status: number | 'hang';
+  let serve: (res: ServerResponse) => void;
+  let server: Server;
+  let health: EngineHealth;
+  let pools: Pools;
+  let pool: Dispatcher;
+  let stalledMs: number;
+  let port = 0;
+  const told: EngineVerdict[] = [];
+
+  const startEngine = async () => {
+    server = createServer((req, res) => {
+      if (req.url !== '/health') serve(res);
+      else if (status !== 'hang') res.writeHead(status).end();
+    });
+    await listen(server, port, '127.0.0.1');
+    port = readServerPort(server);
+  };
+  const stopEngine = async () => {
+    server.closeAllConnections();
+    await closeServer(server, 0);
+  };
+  beforeEach(async () => {
+    status = 503;
+    port = 0;
+    stalledMs = 60_000;
+    told.length = 0;
+    await startEngine();
+    health = new EngineHealth({
+      engineURL: `http://127.0.0.1:${port}`,
+      path: '/health',
+      stalledMs: () => stalledMs,
+      timing: TIMING,
+      bounds: BOUNDS,
+      onChange: (now) => told.push(now),
+    });
+    pools = new Pools({ connectTimeoutMs: ENGINE_CONNECT_TIMEOUT_MS });
+    pool = health.watch(pools.get(`http://127.0.0.1:${port}`));
+  });
+  afterEach(async () => {
+    health.stop();
+    await pools.destroy();
+    await stopEngine();
+  });
+
+  const lastReason = () => told.at(-1)?.reason;
+  const becomeHealthy = async () => {
+    status = 200;
+    await until(() => health.verdict.phase === 'healthy', 'healthy');
+  };
+  /** A request whose end nobody waits for. */
+  const ask = (path = '/v1/chat/completions') => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const controller = new AbortController();
+    pool
+      .request({ path, method: 'POST', body: '{}', signal: controller.signal })
+      .then(({ body }) => body.on('data', () => {}).on('error', () => {}))
+      .catch(() => {})
+      .finally(resolve);
+    return { answered: promise, giveUp: () => controller.abort() };
+  };
+
+  it('follows an engine that starts, fails and recovers', async () => {
+    await new Promise((resolve) => server.once('request', resolve));
+    expect(health.isReady).to.equal(false);
+    expect(health.verdict.phase).to.equal('starting');
+    await becomeHealthy();
+    status = 500;
+    await until(() => !health.isReady, 'unhealthy');
+    expect(lastReason()).to.match(/answers 500/);
+    await becomeHealthy();
+  });
+
+  it('takes one that answers its probes late for busy, and for hanging only after long', async () => {
+    await becomeHealthy();
+    status = 'hang';
+    await until(() => health.verdict.phase === 'busy', 'busy');
+    expect(health.isReady).to.equal(true);
+    await until(() => !health.isReady, 'unhealthy');
+    expect(lastReason()).to.match(/not answered for/);
+    expect(health.isAlive).to.equal(false);
+    expect(health.isLost).to.equal(false);
+    await until(() => health.isLost, 'lost');
+    expect(told.map(({ phase }) => phase)).to.deep.equal(['healthy', 'busy', 'unhealthy']);
+  });
+
+  it('keeps one ready as long as output comes, whatever its probes do', async () => {
+    let writing: NodeJS.Timeout | undefined;
+    serve = (res) => {
+      res.writeHead(200, { 'content-type': 'text/event-stream' });
+      writing = setInterval(() => res.write('data: {}\n\n'), 10);
+    };
+    await becomeHealthy();
+    ask();
+    status = 'hang';
+    const begun = performance.now();
+    await until(() => {
+      expect(health.isReady).to.equal(true);
+      return performance.now() - begun > 3 * BOUNDS.silentMs!;
+    }, 'a long time');
+    clearInterval(writing);
+    await until(() => !health.isReady, 'unhealthy');
+  });
+
+  it('notices a refused connection at once when told to look', async () => {
+    await becomeHealthy();
+    await stopEngine();
+    health.suspect();
+    await until(() => !health.isReady, 'unhealthy');
+    expect(lastReason()).to.equal('it refuses connections');
+    expect(health.isLost).to.equal(true);
+    await startEngine();
+    await until(() => health.isReady, 'healthy again');
+    expect(health.isAlive).to.equal(true);
+  });
+
+  it('comes to a verdict though somebody doubts the engine all the time', async () => {
+    const slow = createServer((_, res) => void setTimeout(() => res.writeHead(200).end(), 700));
+    await listen(slow, 0, '127.0.0.1');
+    const engineURL = `http://127.0.0.1:${readServerPort(slow)}`;
+    const timing = { ...TIMING, timeoutMs: 10_000 };
+    const doubted = new EngineHealth({ engineURL, path: '/health', stalledMs: () => stalledMs, timing });
+    const doubting = setInterval(() => doubted.suspect(), 50);
+    try {
+      await until(() => doubted.isReady, 'healthy');
+    } finally {
+      clearInterval(doubting);
+      doubted.stop();
+      slow.closeAllConnections();
+      await closeServer(slow, 0);
+    }
+  });
+
+  it('notices a refused request at once', async () => {
+    await becomeHealthy();
+    health.clock.stop();
+    await stopEngine();
+    await ask().answered;
+    expect(health.isReady).to.equal(false);
+  });
+
+  it('tells a hang from requests that wait in vain, though the health check answers 200', async () => {
+    serve = (res) => res.writeHead(200).flushHeaders();
+    stalledMs = 150;
+    await becomeHealthy();
+    for (let index = 0; index < 3; index++) ask();
+    await until(() => !health.isReady, 'unhealthy');
+    expect(lastReason()).to.match(/3 requests waited .* without output/);
+    expect(health.isAlive).to.equal(false);
+  });
+
+  it('does not take comments in a stream for output', async () => {
+    let pings = 0;
+    serve = (res) => {
+      res.writeHead(200);
+      const timer = setInterval(() => res.write(`: ping ${++pings}\n\n`), 10);
+      res.on('close', () => clearInterval(timer));
+    };
+    stalledMs = 150;
+    await becomeHealthy();
+    for (let index = 0; index < 3; index++) ask();
+    await until(() => !health.isReady, 'unhealthy');
+    expect(pings).to.be.greaterThan(5);
+  });
+
+  it('tells a submitted job only by what its run says', async () => {
+    serve = (res) => res.writeHead(200).end('{"id":"v1","status":"queued"}');
+    stalledMs = 150;
+    await becomeHealthy();
+    const runs = [1, 2, 3].map(() => health.begin(() => false));
+    await Promise.all([1, 2, 3].map(() => ask('/v1/videos').answered));
+    await until(() => !health.isReady, 'unhealthy');
+    runs[0]!.progress();
+    expect(health.isReady).to.equal(true);
+  });
+
+  it('does not blame the engine for what it did not see itself', async () => {
+    await becomeHealthy();
+    status = 'hang';
+    await until(() => health.verdict.phase === 'busy', 'busy');
+    const end = performance.now() + 4 * BOUNDS.silentMs!;
+    // Half of the time blocked, as on a machine without a core to spare.
+    while (performance.now() < end) {
+      const stall = performance.now() + 600;
+      while (performance.now() < stall);
+      status = 200;
+      await until(() => health.verdict.phase === 'healthy', 'healthy');
+      status = 'hang';
+    }
+    expect(told.map(({ phase }) => phase)).not.to.include('unhealthy');
+  });
+});

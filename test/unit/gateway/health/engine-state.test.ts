@@ -1,0 +1,107 @@
+import { expect } from 'chai';
+import {
+  EngineState,
+  type EngineVerdict,
+  type Observation,
+} from '../../../../gateway/health/engine-state.ts';
+import { ENGINE_TRACES } from './engine-traces.ts';
+
+const MINUTES_10 = 600;
+
+describe('the judgement on an engine', () => {
+  for (const { engine, situation, stalled = MINUTES_10, works = 3, lines } of ENGINE_TRACES)
+    it(`${engine} ${situation}`, () => {
+      const state = new EngineState(0, { stalledWorks: works });
+      for (const { at, seen, expected, line } of readTrace(lines)) {
+        state.observe(at * 1000, seen);
+        const verdict = state.judge(at * 1000, stalled * 1000);
+        if (expected.length > 0)
+          expect(describeVerdict(verdict), `${at} s: ${line}`).to.include.members(expected);
+      }
+    });
+
+  it('says since when a phase lasts, and why', () => {
+    const state = new EngineState(0);
+    state.observe(1_000, { kind: 'probe', result: 'good' });
+    expect(state.judge(1_000, 1e6)).to.include({ phase: 'healthy', since: 1_000, reason: '' });
+    state.observe(9_000, { kind: 'probe', result: 'slow' });
+    state.judge(9_000, 1e6);
+    expect(state.judge(12_000, 1e6)).to.include({
+      phase: 'busy',
+      since: 9_000,
+      reason: 'its health check is slow',
+    });
+    state.observe(61_000, { kind: 'probe', result: 'slow' });
+    expect(state.judge(61_000, 1e6).reason).to.equal('it has not answered for 60 s');
+  });
+
+  it('forgets what works waited for long ago', () => {
+    const state = new EngineState(0);
+    state.observe(0, { kind: 'probe', result: 'good' });
+    for (const work of [1, 2, 3]) state.observe(0, { kind: 'begun', work });
+    for (const work of [1, 2, 3]) state.observe(90_000, { kind: 'ended', work, outcome: 'neutral' });
+    expect(state.judge(190_001, 100_000).phase).to.equal('healthy');
+    state.observe(190_001, { kind: 'begun', work: 4 });
+    expect(state.judge(210_000, 100_000).phase).to.equal('healthy');
+  });
+});
+
+interface Step {
+  at: number;
+  seen: Observation;
+  expected: string[];
+  line: string;
+}
+
+/** In the order of time, as lines may overlap. */
+const readTrace = (lines: string): Step[] =>
+  lines
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .flatMap(readLine)
+    .sort((a, b) => a.at - b.at);
+
+function readLine(line: string): Step[] {
+  const [left = '', right = ''] = line.split('->');
+  const [times = '', what = '', ...words] = left.trim().split(/\s+/);
+  const expected = right.trim().split(/\s+/).filter(Boolean);
+  const seen = readObservation(what, words);
+  return readTimes(times).map((at) => ({ at, seen, expected, line: line.trim() }));
+}
+
+function readTimes(text: string): number[] {
+  const [, from, to, every] = /^([\d.]+)(?:-([\d.]+)\/([\d.]+))?$/.exec(text)!;
+  if (to === undefined) return [Number(from)];
+  const count = Math.floor((Number(to) - Number(from)) / Number(every) + 1e-9);
+  return Array.from({ length: count + 1 }, (_, index) => Number(from) + index * Number(every));
+}
+
+function readObservation(what: string, [first = '', second = '']: string[]): Observation {
+  const work = Number(first);
+  switch (what) {
+    case 'probe':
+      return first === 'bad'
+        ? { kind: 'probe', result: 'bad', reason: 'its health check answers 503' }
+        : { kind: 'probe', result: first as 'good' | 'slow' };
+    case 'begin':
+      return { kind: 'begun', work };
+    case 'output':
+      return { kind: 'output', work };
+    case 'held':
+      return { kind: 'held', work, isHeld: true };
+    case 'end':
+      return { kind: 'ended', work, outcome: second as 'good' | 'fault' | 'neutral' };
+    case 'answered':
+    case 'refused':
+      return { kind: what };
+    default:
+      throw new Error(`what is ${what}?`);
+  }
+}
+
+const describeVerdict = ({ phase, isReady, isAlive, isLost }: EngineVerdict): string[] => [
+  phase,
+  isReady ? 'ready' : 'unready',
+  isAlive ? 'alive' : 'dead',
+  isLost ? 'lost' : 'kept',
+];

@@ -1,0 +1,68 @@
+import { expect } from 'chai';
+import { BodyMemory } from '../../../../gateway/http/body-memory.ts';
+
+describe('the memory of bodies', () => {
+  const open = (waitMs = 60_000) => new BodyMemory({ totalBytes: 100, waitMs });
+
+  it('gives a tenant twice what it leaves, and no more', () => {
+    const memory = open();
+    expect(memory.open('a').grow(66)).to.equal(true);
+    expect(memory.open('a').grow(1)).to.be.instanceOf(Promise);
+    expect(memory.used).to.equal(66);
+  });
+
+  it('leaves room for others, however many take what they can', () => {
+    const memory = open();
+    for (let tenant = 0; tenant < 3; tenant++) {
+      const lease = memory.open(`greedy-${tenant}`);
+      while (lease.tryAdd(1));
+    }
+    expect(memory.open('modest').grow(1)).to.equal(true);
+  });
+
+  it('has bodies wait in their order, and lets none wait for a tenant that is over its share', async () => {
+    const memory = open();
+    const [first, second] = [memory.open('a'), memory.open('a')];
+    expect(first.grow(40)).to.equal(true);
+    expect(second.grow(26)).to.equal(true);
+    const blocked = memory.open('a').grow(60) as Promise<boolean>;
+    const waiting = memory.open('b').grow(30) as Promise<boolean>;
+    expect(waiting).to.be.instanceOf(Promise);
+    second.release();
+    expect(await waiting).to.equal(true);
+    let isServed = false;
+    void blocked.then((hasRoom) => {
+      isServed = hasRoom;
+    });
+    await Promise.resolve();
+    expect(isServed).to.equal(false);
+  });
+
+  it('refuses what found no room in time, and what was given up meanwhile', async () => {
+    const memory = open(10);
+    const holder = memory.open('a');
+    holder.grow(66);
+    const lease = memory.open('a');
+    expect(await lease.grow(10)).to.equal(false);
+    const given = memory.open('a');
+    const waiting = given.grow(10);
+    given.release();
+    expect(await waiting).to.equal(false);
+    expect(given.grow(1)).to.equal(false);
+    holder.release();
+    expect(memory.used).to.equal(0);
+  });
+
+  it('counts a lease once, however often it grows or ends', () => {
+    const memory = open();
+    const lease = memory.open('a');
+    expect(lease.grow(10)).to.equal(true);
+    expect(lease.grow(5)).to.equal(true);
+    expect(lease.grow(20)).to.equal(true);
+    expect(memory.used).to.equal(20);
+    lease.release();
+    lease.release();
+    expect(memory.used).to.equal(0);
+    expect(lease.tryAdd(1)).to.equal(false);
+  });
+});
