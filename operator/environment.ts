@@ -5,8 +5,10 @@ import type { V1EnvVar, V1ResourceRequirements } from '@kubernetes/client-node';
 import { ROUTE_PRESETS, ROUTE_VIA } from '../contract/model-route.ts';
 import { PORTS } from '../contract/names.ts';
 import { VERSION } from '../contract/version.ts';
+import { POD_FIELD_GROUPS, type PodFieldGroup } from './resources/pod-fields.ts';
+import { SECURITY_PLATFORMS } from './resources/security.ts';
 import { S3_COPY_IMAGE } from './resources/weights-copy.ts';
-import { type OperatorSettings, REDIS_USER_MODES } from './settings.ts';
+import { type GatewayReference, type OperatorSettings, REDIS_USER_MODES } from './settings.ts';
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -60,6 +62,17 @@ export function readEnvironment(env: Variables = process.env): {
   return { settings: parseSettings(env, readSecrets(env)), process: parseProcess(env) };
 }
 
+/** A Gateway that names no namespace is in Berth's own. */
+function readGateway(env: Variables): GatewayReference | undefined {
+  const isGateway = (value: unknown) =>
+    isObject(value) && typeof (value as { name?: unknown }).name === 'string';
+  const gateway = readJSON<Partial<GatewayReference>>(env, 'OPERATOR_GATEWAY', isGateway, {});
+  if (!gateway.name) return undefined;
+  const { name, sectionName } = gateway;
+  const namespace = gateway.namespace || readRequired(env, 'OPERATOR_NAMESPACE');
+  return { name, namespace, ...(sectionName ? { sectionName } : {}) };
+}
+
 /** Throws EnvironmentError. */
 export function parseSettings(env: Variables, secrets: OperatorSecrets): OperatorSettings {
   const gatewayImage = readRequired(env, 'OPERATOR_GATEWAY_IMAGE');
@@ -75,6 +88,8 @@ export function parseSettings(env: Variables, secrets: OperatorSecrets): Operato
     allowedHosts: readList(env, 'OPERATOR_ALLOWED_HOSTS'),
     consoleHost: env.OPERATOR_CONSOLE_HOST || undefined,
     allowedAnnotations: readList(env, 'OPERATOR_ALLOWED_ANNOTATIONS'),
+    gateway: readGateway(env),
+    frontTLSSecrets: readList(env, 'OPERATOR_FRONT_TLS_SECRETS'),
     frontService: readRequired(env, 'OPERATOR_FRONT_SERVICE'),
     frontServicePort: readPort(env, 'OPERATOR_FRONT_SERVICE_PORT', 80),
     storageURL: readOrigin(env, 'OPERATOR_STORAGE_URL'),
@@ -86,8 +101,14 @@ export function parseSettings(env: Variables, secrets: OperatorSecrets): Operato
     s3CopyImage: env.OPERATOR_S3_COPY_IMAGE || S3_COPY_IMAGE,
     imagePullPolicy: readOneOf(env, 'OPERATOR_IMAGE_PULL_POLICY', PULL_POLICIES, 'IfNotPresent'),
     imageRegistry: env.OPERATOR_IMAGE_REGISTRY ?? '',
+    ownSecrets: readList(env, 'OPERATOR_OWN_SECRETS'),
+    podFields: {
+      groups: readPodFields(env),
+      host: readOneOf(env, 'OPERATOR_POD_FIELDS_HOST', BOOLEANS, 'false') === 'true',
+    },
     imagePullSecrets: readList(env, 'OPERATOR_IMAGE_PULL_SECRETS'),
     downloadEnv: readJSON<V1EnvVar[]>(env, 'OPERATOR_DOWNLOAD_ENV', Array.isArray, []),
+    platform: readOneOf(env, 'OPERATOR_SECURITY_PLATFORM', SECURITY_PLATFORMS, 'kubernetes'),
     networkPolicies: readOneOf(env, 'OPERATOR_NETWORK_POLICIES', BOOLEANS, 'true') === 'true',
     egress: {
       allow: readList(env, 'OPERATOR_EGRESS_ALLOW'),
@@ -155,6 +176,16 @@ const readList = (env: Variables, name: string): string[] =>
     .split(',')
     .map((item) => item.trim())
     .filter((item) => item !== '');
+
+/** All where nothing is said: an admission policy decides who may write them. */
+function readPodFields(env: Variables): readonly PodFieldGroup[] {
+  if (env.OPERATOR_POD_FIELDS === undefined) return POD_FIELD_GROUPS;
+  return readList(env, 'OPERATOR_POD_FIELDS').map((name) => {
+    const group = POD_FIELD_GROUPS.find((one) => one === name);
+    if (group) return group;
+    throw new EnvironmentError(`OPERATOR_POD_FIELDS must list ${POD_FIELD_GROUPS.join(', ')}, not "${name}"`);
+  });
+}
 
 function readPort<T extends number | undefined>(env: Variables, name: string, fallback: T): number | T {
   const text = env[name];

@@ -1,5 +1,6 @@
 /** Starts the operator from its environment; ends on SIGTERM, and at once when its lease is lost. */
 import { once } from 'node:events';
+import { describeError } from '../kit/log-redaction.ts';
 import { connectRedis } from '../redis/client.ts';
 import { readEnvironment } from './environment.ts';
 import { createHealthServer } from './health.ts';
@@ -65,8 +66,6 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: Error) => {
-  process.stderr.write(
-    `${JSON.stringify({ level: 60, program: 'operator', message: error.message, stack: error.stack })}\n`,
-  );
+  process.stderr.write(`${JSON.stringify({ level: 60, program: 'operator', ...describeError(error) })}\n`);
   process.exit(1);
 });

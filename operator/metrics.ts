@@ -1,5 +1,6 @@
 /** The operator's metrics; the owner of prom-client here. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { QueueSample } from './kube/work-queue.ts';
 
 export interface MetricSources {
   /** Depth of each queue. */
@@ -34,7 +35,7 @@ export function createMetrics() {
   const waits = new Histogram({
     name: 'berth_operator_queue_wait_seconds',
     help: 'Time that a key was due before its run began.',
-    labelNames: ['controller'],
+    labelNames: ['controller', 'lane'],
     buckets: [0.005, 0.02, 0.1, 0.5, 2, 10, 60],
     registers,
   });
@@ -53,10 +54,10 @@ export function createMetrics() {
   });
 
   return {
-    onProcessed(sample: { queue: string; outcome: string; seconds: number; waitSeconds: number }): void {
+    onProcessed(sample: QueueSample): void {
       reconciles.inc({ controller: sample.queue, outcome: sample.outcome });
       seconds.observe({ controller: sample.queue }, sample.seconds);
-      waits.observe({ controller: sample.queue }, sample.waitSeconds);
+      waits.observe({ controller: sample.queue, lane: sample.lane }, sample.waitSeconds);
     },
     onRequest(sample: { verb: string; resource: string; code: number; seconds: number }): void {
       calls.inc({ verb: sample.verb, resource: sample.resource, code: String(sample.code) });

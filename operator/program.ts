@@ -31,6 +31,7 @@ import { EndpointIndex } from './reconcile/endpoint-index.ts';
 import { keepIndexes } from './reconcile/indexing.ts';
 import { KeyIndex } from './reconcile/key-index.ts';
 import { ModelIndex } from './reconcile/model-index.ts';
+import { SecretKeys } from './reconcile/secret-keys.ts';
 import { createStorageVerifier } from './reconcile/storage-verifier.ts';
 import { createURLChecker } from './reconcile/url-checker.ts';
 import { buildChildren } from './resources/children.ts';
@@ -83,9 +84,14 @@ export function createProgram(options: ProgramOptions) {
     allowVolatileQueue: settings.allowVolatileQueue,
     log,
     checkIntervalMs: options.checkIntervalMs,
-    onDeploymentChange: (name) => controllers.models.queue.add(`${name.namespace}/${name.name}`),
+    onDeploymentChange: (name, { isFull }) =>
+      controllers.models.queue.add(`${name.namespace}/${name.name}`, isFull ? 'slow' : 'fast'),
     onStateChange: (state, reason) => void reportRedis(state, reason),
-    onRefusalChange: (refusal) => void reportRefusal(refusal),
+    onRefusalChange: (refusal) => {
+      void reportRefusal(refusal);
+      for (const { metadata } of view.workspaces.list())
+        controllers.workspaces.queue.add(metadata.namespace!);
+    },
   });
   keepIndexes(
     view,
@@ -110,8 +116,8 @@ export function createProgram(options: ProgramOptions) {
       { resource: RESOURCES.NetworkPolicy, cache: view.policies },
       { resource: RESOURCES.PersistentVolumeClaim, cache: view.claims },
       { resource: RESOURCES.EndpointSlice, cache: view.slices },
-      // Never watched: Secrets by right, HTTPRoutes because a cluster may lack their definition.
-      { resource: RESOURCES.Secret },
+      { resource: RESOURCES.Secret, cache: view.secrets },
+      // Not watched, since a cluster may lack their definition.
       { resource: RESOURCES.HTTPRoute },
     ],
     log,
@@ -126,6 +132,7 @@ export function createProgram(options: ProgramOptions) {
       credentials,
       endpoints,
       signingSecrets,
+      secretKeys: new SecretKeys(client),
       applier,
       statusWriter: createStatusWriter({ client, fieldManager: STATUS_FIELD_MANAGER }),
       record: events.record,
@@ -231,6 +238,10 @@ export function createProgram(options: ProgramOptions) {
       await events.flush();
       await lease.release();
       await view.stop();
+    },
+    /** Reconciles everything that is known once more, behind all changes. */
+    resync(): void {
+      for (const controller of controllers.all) controller.resync();
     },
     isLeading: () => lease.isLeading(),
     isReady: () => view.all.every((watcher) => watcher.hasSynced()),

@@ -2,9 +2,17 @@
 import type { V1EnvVar, V1ResourceRequirements } from '@kubernetes/client-node';
 import type { EnginePreset } from '../contract/model-pod.ts';
 import type { RoutePreset, RouteVia } from '../contract/model-route.ts';
+import type { PodFieldGroup } from './resources/pod-fields.ts';
+import type { SecurityPlatform } from './resources/security.ts';
 
 export const REDIS_USER_MODES = ['managed', 'external', 'off'] as const;
 export type RedisUserMode = (typeof REDIS_USER_MODES)[number];
+
+export interface GatewayReference {
+  name: string;
+  namespace: string;
+  sectionName?: string | undefined;
+}
 
 export interface OperatorSettings {
   /** Berth's own namespace, where the front lives. */
@@ -26,6 +34,10 @@ export interface OperatorSettings {
   consoleHost: string | undefined;
   /** Keys of `spec.route.annotations` that are let through. */
   allowedAnnotations: readonly string[];
+  /** Of HTTPRoutes of deployments that name none; with one, routes are HTTPRoutes by default. */
+  gateway: GatewayReference | undefined;
+  /** Secrets of `namespace` that routes with `via: Front` may name for their certificate. */
+  frontTLSSecrets: readonly string[];
   /** Service of the front in `namespace`. */
   frontService: string;
   frontServicePort: number;
@@ -37,18 +49,24 @@ export interface OperatorSettings {
   gatewayLogLevel: string;
   /** Image of the preset `simulator`: Berth's own. */
   simulatorImage: string;
-  /** In place of the presets' own images. */
-  engineImages: Readonly<Partial<Record<EnginePreset, string>>>;
+  /** In place of the presets' own images, by preset; those for AMD's GPUs by `<preset>-rocm`. */
+  engineImages: Readonly<Partial<Record<EnginePreset | `${EnginePreset}-rocm`, string>>>;
   /** Image that copies weights from S3. */
   s3CopyImage: string;
   /** Of the gateway and simulator images. */
   imagePullPolicy: 'Always' | 'IfNotPresent' | 'Never';
   /** Put before every image but those that a spec names; '' for none. */
   imageRegistry: string;
+  /** Names of Secrets of the installation in `namespace`, which no engine may have. */
+  ownSecrets: readonly string[];
+  /** Groups of pod fields that are taken at all, and whether pods may reach their node. */
+  podFields: { groups: readonly PodFieldGroup[]; host: boolean };
   /** Names of pull secrets in each workspace. */
   imagePullSecrets: readonly string[];
   /** Proxy and CA settings of containers that download weights. */
   downloadEnv: readonly V1EnvVar[];
+  /** Where users and groups of pods come from. */
+  platform: SecurityPlatform;
   networkPolicies: boolean;
   /** CIDRs that tenants' URLs may or may not lead to, beside the public-only rule; http where the first list allows. */
   egress: { allow: readonly string[]; deny: readonly string[]; plainHTTP: boolean };

@@ -12,6 +12,7 @@ export const custom: EnginePresetDefinition = {
   image: () => undefined,
   gpus: 0,
   uid: undefined,
+  requests: { cpu: '100m', memory: '256Mi' },
   needsModel: false,
   // `spec.engine.args` may name these as $(ENGINE_PORT), $(MODEL_PATH) …
   run: ({ spec, location, servedModelName }: EngineInput): EngineRun => ({

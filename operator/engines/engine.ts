@@ -27,20 +27,33 @@ export interface EngineRun {
   env: V1EnvVar[];
 }
 
+/** Whose accelerators an image is made for; none: for CPUs alone. */
+export type ImageVendor = 'nvidia' | 'amd' | 'none';
+
 export interface EnginePresetDefinition {
-  /** Pinned image for so many GPUs; undefined where the spec has to name one. */
-  image: (gpus: number) => string | undefined;
+  /** Pinned image; undefined where there is none, and the spec has to name one. */
+  image: (vendor: ImageVendor) => string | undefined;
   /** GPUs of a replica where the spec does not say. */
   gpus: number;
   /** The user that the engine runs as; undefined: the image's own, root included. */
   uid: number | undefined;
   readOnlyRootFilesystem?: boolean;
+  /** CPU and memory that the scheduler sets aside where the spec does not say: enough to start, not to be fast. */
+  requests: Record<string, string>;
+  /** Where it tells of itself, on its port; undefined: nowhere, or not known. */
+  metricsPath?: string;
   /** Whether it can run without a model source. */
   needsModel: boolean;
   run: (input: EngineInput) => EngineRun;
   /** Says what the engine cannot do of this spec. */
   refuse?: (input: EngineInput) => string | undefined;
 }
+
+/** One image of CUDA, which its own way falls back to CPUs where it can, and one of ROCm. */
+export const imagePair =
+  (cuda: string, rocm: string) =>
+  (vendor: ImageVendor): string =>
+    vendor === 'amd' ? rocm : cuda;
 
 /** The repository or path as engines take it in one argument; nothing without a source. */
 export function modelReference(location: ModelLocation): string[] {

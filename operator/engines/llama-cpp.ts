@@ -4,16 +4,27 @@ import {
   type EngineInput,
   type EnginePresetDefinition,
   type EngineRun,
+  type ImageVendor,
   type ModelLocation,
 } from './engine.ts';
 
 const IMAGE = 'ghcr.io/ggml-org/llama.cpp';
 const BUILD = 'b11382';
+const VARIANTS: Record<ImageVendor, string> = { nvidia: 'cuda-', amd: 'rocm-', none: '' };
+
+/**
+ * An input of an embedding has to fit into one physical batch, which holds 512 tokens by itself: as many as OpenAI takes,
+ * and less where the model's context is smaller.
+ */
+const EMBEDDING_BATCH = '8192';
+const EMBEDDING_ARGS = ['--embeddings', '--batch-size', EMBEDDING_BATCH, '--ubatch-size', EMBEDDING_BATCH];
 
 export const llamaCpp: EnginePresetDefinition = {
-  image: (gpus) => `${IMAGE}:server-${gpus > 0 ? `cuda-${BUILD}` : BUILD}`,
+  image: (vendor) => `${IMAGE}:server-${VARIANTS[vendor]}${BUILD}`,
   gpus: 0,
   uid: 2000,
+  requests: { cpu: '100m', memory: '256Mi' },
+  metricsPath: '/metrics',
   needsModel: true,
   run: ({ spec, location, servedModelName, gpus }: EngineInput): EngineRun => ({
     args: [
@@ -22,10 +33,11 @@ export const llamaCpp: EnginePresetDefinition = {
       ENGINE_HOST,
       '--port',
       String(spec.engine.port),
+      '--metrics',
       '--alias',
       servedModelName,
       ...(gpus > 0 ? ['--n-gpu-layers', '999'] : []),
-      ...(spec.kind === 'Embedding' ? ['--embeddings'] : []),
+      ...(spec.kind === 'Embedding' ? EMBEDDING_ARGS : []),
     ],
     env: [],
   }),

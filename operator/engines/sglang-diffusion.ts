@@ -8,7 +8,7 @@ import {
   modelFlag,
   revisionFlag,
 } from './engine.ts';
-import { SGLANG_IMAGE, SGLANG_UID } from './sglang.ts';
+import { SGLANG_UID, sglangImage } from './sglang.ts';
 
 const OUTPUTS = `${ENGINE_HOME}/outputs`;
 
@@ -19,9 +19,10 @@ const TIDY = `while sleep 600; do find ${OUTPUTS} -type f -mmin +180 -delete 2>/
 const AS_CHILD = `${TIDY} sglang "$@" & engine=$!; trap "kill -TERM $engine" TERM; wait $engine; wait $engine`;
 
 export const sglangDiffusion: EnginePresetDefinition = {
-  image: () => SGLANG_IMAGE,
+  image: sglangImage,
   gpus: 1,
   uid: SGLANG_UID,
+  requests: { cpu: '1', memory: '4Gi' },
   needsModel: true,
   run: ({ spec, location, gpus }: EngineInput): EngineRun => ({
     command: ['bash', '-c', AS_CHILD, 'sglang', 'serve'],

@@ -4,17 +4,23 @@ import {
   type EngineInput,
   type EnginePresetDefinition,
   type EngineRun,
+  imagePair,
   modelFlag,
   revisionFlag,
+  variables,
 } from './engine.ts';
 
-export const SGLANG_IMAGE = 'docker.io/lmsysorg/sglang:v0.5.18';
+/** For the MI300 series; MI350 ones need `-mi35x`, by the chart's `engines.images`. */
+const ROCM_IMAGE = 'docker.io/lmsysorg/sglang:v0.5.18-rocm720-mi30x';
+export const sglangImage = imagePair('docker.io/lmsysorg/sglang:v0.5.18', ROCM_IMAGE);
 export const SGLANG_UID = 2000;
 
 export const sglang: EnginePresetDefinition = {
-  image: () => SGLANG_IMAGE,
+  image: sglangImage,
   gpus: 1,
   uid: SGLANG_UID,
+  requests: { cpu: '1', memory: '4Gi' },
+  metricsPath: '/metrics',
   needsModel: true,
   run: ({ spec, location, servedModelName, gpus }: EngineInput): EngineRun => ({
     command: ['python3', '-m', 'sglang.launch_server'],
@@ -24,9 +30,11 @@ export const sglang: EnginePresetDefinition = {
       `--port=${spec.engine.port}`,
       `--served-model-name=${servedModelName}`,
       ...revisionFlag(location),
+      '--enable-metrics',
       ...(gpus > 1 ? [`--tp-size=${gpus}`] : []),
       ...(spec.kind === 'Embedding' ? ['--is-embedding'] : []),
     ],
-    env: [],
+    // Otherwise its health check generates a token, which waits behind long prompts: a busy engine would look dead.
+    env: variables({ SGLANG_ENABLE_HEALTH_ENDPOINT_GENERATION: '0' }),
   }),
 };

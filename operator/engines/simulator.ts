@@ -13,6 +13,8 @@ export const simulator: EnginePresetDefinition = {
   gpus: 0,
   uid: 65_532,
   readOnlyRootFilesystem: true,
+  requests: { cpu: '10m', memory: '64Mi' },
+  metricsPath: '/metrics',
   needsModel: false,
   run: ({ spec, servedModelName }: EngineInput): EngineRun => ({
     args: ['simulator/main.js'],

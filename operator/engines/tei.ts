@@ -6,17 +6,32 @@ import {
   type EngineRun,
   modelFlag,
   revisionFlag,
+  variables,
 } from './engine.ts';
 
 const IMAGE = 'ghcr.io/huggingface/text-embeddings-inference';
+const VERSION = '1.9.4';
+const VARIANTS = { nvidia: 'cuda', none: 'cpu' } as const;
+
+/** Inputs of one request, as many as OpenAI takes; the engine's own 32 break its clients. */
+const MAX_INPUTS = 2048;
+/** Inputs under way, each of which takes a permit: some of the largest requests side by side. */
+const MAX_INPUTS_IN_FLIGHT = 4 * MAX_INPUTS;
+/** Above what the gateway lets in by default: it is the one that tells callers. */
+const MAX_BODY_BYTES = 64 * 1024 ** 2;
+
+/** Where GKE and others mount the driver. The entry point writes this into the linker's folder, which only root may. */
+const DRIVER_PATHS = '/usr/local/nvidia/lib64:/usr/local/nvidia/lib:/usr/local/cuda/lib64';
 
 export const tei: EnginePresetDefinition = {
-  image: (gpus) => `${IMAGE}:${gpus > 0 ? 'cuda-1.9' : 'cpu-1.9'}`,
+  image: (vendor) => (vendor === 'amd' ? undefined : `${IMAGE}:${VARIANTS[vendor]}-${VERSION}`),
   gpus: 1,
   uid: 2000,
+  requests: { cpu: '1', memory: '2Gi' },
+  metricsPath: '/metrics',
   needsModel: true,
   // The image's own entry point picks the build that fits the GPU.
-  run: ({ spec, location, servedModelName }: EngineInput): EngineRun => ({
+  run: ({ spec, location, servedModelName, gpus }: EngineInput): EngineRun => ({
     args: [
       ...modelFlag('--model-id', location),
       ...revisionFlag(location),
@@ -24,7 +39,10 @@ export const tei: EnginePresetDefinition = {
       `--hostname=${ENGINE_HOST}`,
       `--port=${spec.engine.port}`,
       `--served-model-name=${servedModelName}`,
+      `--max-client-batch-size=${MAX_INPUTS}`,
+      `--max-concurrent-requests=${MAX_INPUTS_IN_FLIGHT}`,
+      `--payload-limit=${MAX_BODY_BYTES}`,
     ],
-    env: [],
+    env: gpus > 0 ? variables({ LD_LIBRARY_PATH: DRIVER_PATHS }) : [],
   }),
 };

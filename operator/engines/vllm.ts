@@ -4,6 +4,7 @@ import {
   type EngineInput,
   type EnginePresetDefinition,
   type EngineRun,
+  imagePair,
   modelReference,
   revisionFlag,
   variables,
@@ -22,9 +23,11 @@ export const VLLM_ENV = variables({
 });
 
 export const vllm: EnginePresetDefinition = {
-  image: () => 'docker.io/vllm/vllm-openai:v0.28.0',
+  image: imagePair('docker.io/vllm/vllm-openai:v0.28.0', 'docker.io/vllm/vllm-openai-rocm:v0.28.0'),
   gpus: 1,
   uid: VLLM_UID,
+  requests: { cpu: '1', memory: '4Gi' },
+  metricsPath: '/metrics',
   needsModel: true,
   run: ({ spec, location, servedModelName, gpus }: EngineInput): EngineRun => ({
     command: ['vllm', 'serve'],

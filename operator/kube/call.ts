@@ -13,6 +13,8 @@ export interface Call extends CallOptions {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   query?: Record<string, string | number | boolean | undefined>;
   contentType?: string;
+  /** In place of `application/json`. */
+  accept?: string;
   body?: unknown;
 }
 

@@ -31,6 +31,11 @@ export function loadKubeConfig(source: KubeConfigSource = {}): KubeConfig {
   return config;
 }
 
+/** Why a watch is given up whose connection says nothing any more: others must not be opened on that connection. */
+export class SilenceError extends Error {
+  override readonly name = 'SilenceError';
+}
+
 export interface ConnectionRequest {
   method: Dispatcher.HttpMethod;
   /** Path with its query. */
@@ -38,7 +43,7 @@ export interface ConnectionRequest {
   headers: Record<string, string>;
   body?: string;
   signal: AbortSignal;
-  /** A watch stays open, so it has a pool of its own and takes no place from the calls. */
+  /** A watch stays open, so it has connections of its own and takes no place from the calls. */
   stream?: boolean;
 }
 
@@ -49,7 +54,11 @@ interface Credentials {
   validUntil: number;
   calls: Dispatcher;
   streams: Dispatcher;
+  /** Absent where a proxy is in between, which takes one pool for all. */
+  openStreams?: (() => Dispatcher) | undefined;
 }
+
+type Pools = Pick<Credentials, 'calls' | 'streams' | 'openStreams'>;
 
 export class Connection {
   readonly #config: KubeConfig;
@@ -73,7 +82,9 @@ export class Connection {
   async send({ stream, path, headers, ...request }: ConnectionRequest): Promise<Dispatcher.ResponseData> {
     const credentials = await this.#current();
     const { signal } = request;
-    const answer = (stream ? credentials.streams : credentials.calls).request({
+    const pool = stream ? credentials.streams : credentials.calls;
+    if (stream) signal.addEventListener('abort', () => this.#leaveSilent(signal, pool), { once: true });
+    const answer = pool.request({
       ...request,
       origin: this.#origin,
       path: this.#prefix + path,
@@ -82,6 +93,16 @@ export class Connection {
       bodyTimeout: 0,
     });
     return settleByAbort(answer, signal);
+  }
+
+  /** Many watches share a connection: after one that fell silent, the next are opened on new ones. */
+  #leaveSilent(signal: AbortSignal, pool: Dispatcher): void {
+    const credentials = this.#credentials;
+    if (!(signal.reason instanceof SilenceError) || credentials?.streams !== pool) return;
+    if (!credentials.openStreams) return;
+    credentials.streams = credentials.openStreams();
+    // What still runs on the old ones comes to its end there.
+    void pool.close().catch(() => {});
   }
 
   /** After a 401: the next request reads the credentials again. */
@@ -127,6 +148,7 @@ export class Connection {
       validUntil: performance.now() + CREDENTIALS_MS,
       calls: pools.calls,
       streams: pools.streams,
+      openStreams: pools.openStreams,
     };
     // What runs on the old pools comes to its end there.
     if (previous && !same)
@@ -134,7 +156,7 @@ export class Connection {
     return this.#credentials;
   }
 
-  async #openPools(tls: HttpsOptions): Promise<{ calls: Dispatcher; streams: Dispatcher }> {
+  async #openPools(tls: HttpsOptions): Promise<Pools> {
     const options = this.#config.createDispatcherOptions(
       this.#config.getCurrentCluster(),
       tls as AgentOptions,
@@ -145,15 +167,16 @@ export class Connection {
       const proxied = context.getDispatcher()!;
       return { calls: proxied, streams: proxied };
     }
-    const open = (connections: number | null) =>
+    const open = (connections: number | null, allowH2: boolean) =>
       new Agent({
         connect: options.type === 'agent' ? options.connect : {},
         connections,
         keepAliveTimeout: IDLE_CONNECTION_MS,
-        // One watch a connection: a stalled one is seen by its own silence and closed alone.
-        allowH2: false,
+        allowH2,
       });
-    return { calls: open(this.#maxConnections), streams: open(null) };
+    // Up to 100 watches share a connection by HTTP/2: with hundreds of namespaces there are thousands of watches.
+    const openStreams = () => open(null, true);
+    return { calls: open(this.#maxConnections, false), streams: openStreams(), openStreams };
   }
 }
 

@@ -1,5 +1,5 @@
 /** A reconcile loop: what watchers see becomes keys, keys become calls of one function. */
-import type { Clock } from './clock.ts';
+import { type Clock, systemClock } from './clock.ts';
 import { type Log, silentLog } from './log.ts';
 import type { KubeObject } from './object.ts';
 import type { Watcher } from './watcher.ts';
@@ -9,7 +9,7 @@ export interface ControllerWatch<T extends KubeObject> {
   watcher: Watcher<T>;
   /** The keys to reconcile when this object changes, told with its state before and after. */
   mapToKeys: (object: T) => readonly string[];
-  /** Leaves out changes that no reconcile depends on; resyncs always pass. */
+  /** Leaves out changes that no reconcile depends on. */
   isRelevant?: (old: T, current: T) => boolean;
 }
 
@@ -24,44 +24,82 @@ export interface ControllerOptions
   watches: readonly ControllerWatch<KubeObject>[];
   /** Brings the world to what the object of this key wants; called again whenever it throws. */
   reconcile: (key: string, signal: AbortSignal) => Promise<Requeue | undefined>;
+  /** Every key that the watchers know is reconciled once more in this time, evenly spread (10 minutes). */
+  resyncMs?: number;
   clock?: Clock;
   log?: Log;
 }
+
+/** Steps of a resync: few keys at a time, so that nothing ever bursts. */
+const RESYNC_STEPS = 120;
 
 export interface Controller {
   readonly name: string;
   readonly queue: Pick<WorkQueue, 'add' | 'addAfter' | 'forget' | 'depth' | 'active' | 'failing'>;
   /** Waits until all watchers have synced, then reconciles every key that they know. */
   start(signal?: AbortSignal): Promise<void>;
+  /** Adds every key that the watchers know now, behind all changes. */
+  resync(): void;
   /** Ends within about `drainMs`; the watchers are their owner's to stop. */
   stop(drainMs?: number): Promise<void>;
 }
 
 /** Ties watchers (started and stopped by the caller, shared between controllers) to a queue and a function. */
 export function createController(options: ControllerOptions): Controller {
-  const { name, watches, reconcile, log = silentLog, ...queueOptions } = options;
+  const { name, watches, reconcile, resyncMs = 600_000, log = silentLog, ...queueOptions } = options;
+  const { clock = systemClock } = options;
   const queue = createWorkQueue({ ...queueOptions, name, log, process: reconcile });
+  let cancelResync = () => {};
   const subscriptions = watches.map(({ watcher, mapToKeys, isRelevant = () => true }) =>
     watcher.onChange((old, current) => {
-      if (old && current && old !== current && !isRelevant(old, current)) return;
+      if (old && current && !isRelevant(old, current)) return;
       // Both states: an object that moves from one owner to another concerns both.
       const keys = new Set([...(old ? mapToKeys(old) : []), ...(current ? mapToKeys(current) : [])]);
       for (const key of keys) queue.add(key);
     }),
   );
 
+  /** Each key once, however many objects lead to it. */
+  function listKeys(): string[] {
+    const keys = new Set<string>();
+    for (const { watcher, mapToKeys } of watches)
+      for (const object of watcher.list()) for (const key of mapToKeys(object)) keys.add(key);
+    return [...keys];
+  }
+
+  function resync(): void {
+    for (const key of listKeys()) queue.add(key, 'slow');
+  }
+
+  /** One round of the resync: the keys of now, some at every step; those that come meanwhile are in the next round. */
+  function startRound(): void {
+    const keys = listKeys();
+    const steps = Math.min(RESYNC_STEPS, Math.max(1, keys.length));
+    const waitForStep = (step: number): void => {
+      cancelResync = clock.after(resyncMs / steps, () => {
+        const [from, to] = [step, step + 1].map((edge) => Math.floor((edge * keys.length) / steps));
+        for (const key of keys.slice(from, to)) queue.add(key, 'slow');
+        if (step + 1 < steps) waitForStep(step + 1);
+        else startRound();
+      });
+    };
+    waitForStep(0);
+  }
+
   return {
     name,
     queue,
+    resync,
     async start(signal) {
       await Promise.all(watches.map(({ watcher }) => watcher.waitForSync(signal)));
       if (signal?.aborted) return;
-      for (const { watcher, mapToKeys } of watches)
-        for (const object of watcher.list()) for (const key of mapToKeys(object)) queue.add(key);
+      resync();
       log.info({ controller: name, keys: queue.depth() }, 'controller started');
       queue.start();
+      startRound();
     },
     async stop(drainMs) {
+      cancelResync();
       for (const unsubscribe of subscriptions) unsubscribe();
       await queue.stop(drainMs);
     },

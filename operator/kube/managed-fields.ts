@@ -17,7 +17,14 @@ export function ownedFields(
       candidate.operation === 'Apply' &&
       (candidate.subresource ?? '') === subresource,
   );
-  return entry?.fieldsV1 as OwnedFields | undefined;
+  return entry && withoutOwners(entry.fieldsV1 as OwnedFields);
+}
+
+/** Owner references are listed by uid, so no two objects would own alike: they count as owned as a whole. */
+export function withoutOwners(owned: OwnedFields = {}): OwnedFields {
+  const metadata = owned['f:metadata'];
+  if (metadata?.['f:ownerReferences'] === undefined) return owned;
+  return { ...owned, 'f:metadata': { ...metadata, 'f:ownerReferences': {} } };
 }
 
 /**

@@ -4,6 +4,8 @@ export interface Resource {
   kind: string;
   plural: string;
   namespaced: boolean;
+  /** Lists and watches bring the objects' metadata alone: their contents never come into memory unasked. */
+  isListedByMetadata?: true;
 }
 
 const namespaced = (apiVersion: string, kind: string, plural: string): Resource => ({
@@ -36,7 +38,7 @@ export const RESOURCES = {
   Pod: namespaced('v1', 'Pod', 'pods'),
   PodDisruptionBudget: namespaced('policy/v1', 'PodDisruptionBudget', 'poddisruptionbudgets'),
   ReplicaSet: namespaced('apps/v1', 'ReplicaSet', 'replicasets'),
-  Secret: namespaced('v1', 'Secret', 'secrets'),
+  Secret: { ...namespaced('v1', 'Secret', 'secrets'), isListedByMetadata: true },
   Service: namespaced('v1', 'Service', 'services'),
   ServiceAccount: namespaced('v1', 'ServiceAccount', 'serviceaccounts'),
 } as const satisfies Record<string, Resource>;

@@ -2,6 +2,7 @@
 import { type ApiError, isForbidden, isGone } from './api-error.ts';
 import type { KubeClient, Selection } from './client.ts';
 import { backoffDelay, type Clock, sleep } from './clock.ts';
+import { SilenceError } from './connection.ts';
 import type { Log } from './log.ts';
 import { isLaterVersion, type KubeObject, objectKey } from './object.ts';
 import type { Resource } from './resource.ts';
@@ -22,6 +23,8 @@ export interface WatchTarget<T extends KubeObject> {
   /** The objects that this loop has put there. */
   current(): T[];
   get(key: string): T | undefined;
+  /** What is kept of an object. */
+  trim(object: T): T;
   put(object: T): void;
   remove(key: string): void;
   /** Everything has been listed for the first time, or the namespace was set aside. */
@@ -41,6 +44,12 @@ export interface WatchLoopOptions<T extends KubeObject> {
   clock: Clock;
   random: () => number;
   log: Log;
+}
+
+/** An object of a list, in full where the watch has not brought it. */
+interface Listed<T> {
+  version: string | undefined;
+  object?: T;
 }
 
 interface Listing<T> {
@@ -108,7 +117,7 @@ export class WatchLoop<T extends KubeObject> {
     while (!this.#stopped) {
       const mustList = this.#resourceVersion === undefined;
       try {
-        if (mustList) this.#replaceAll(await this.#list());
+        if (mustList) this.#replaceAll(await this.#list((object) => this.#options.target.trim(object)));
         attempt = (await this.#watch()) ? 0 : attempt + 1;
       } catch (error) {
         if (this.#stopped) return;
@@ -161,7 +170,7 @@ export class WatchLoop<T extends KubeObject> {
     const limitSilence = () =>
       clock.after(timing.staleMs, () => {
         stale = true;
-        current.abort();
+        current.abort(new SilenceError('nothing heard'));
       });
     let cancelLimit = limitSilence();
     try {
@@ -194,7 +203,7 @@ export class WatchLoop<T extends KubeObject> {
     if (type === 'DELETED') {
       target.remove(objectKey(object));
       this.#deletedMeanwhile?.add(objectKey(object));
-    } else if (type !== 'BOOKMARK') target.put(object);
+    } else if (type !== 'BOOKMARK') target.put(target.trim(object));
     this.#resourceVersion = object.metadata.resourceVersion ?? this.#resourceVersion;
   }
 
@@ -213,31 +222,38 @@ export class WatchLoop<T extends KubeObject> {
     if (!this.hasSynced || this.isSetAside) return;
     const { target, clock, timing, log, resource } = this.#options;
     this.#deletedMeanwhile = new Set();
-    const listing = await this.#list();
+    // Of what is as it was, nothing but the version is kept: the whole cluster would be in memory twice.
+    const listing = await this.#list((object): Listed<T> => {
+      const version = object.metadata.resourceVersion;
+      return this.#missed(objectKey(object), { version })
+        ? { version, object: target.trim(object) }
+        : { version };
+    });
     if (this.#differences(listing) > 0) await sleep(clock, timing.settleMs, this.#stop.signal);
     const missed = this.#differences(listing);
     if (missed === 0 || this.#stopped) return;
     this.missed += missed;
     log.warn({ resource: resource.plural, missed }, 'the watch missed changes, opening it again');
-    for (const [key, object] of listing.objects) if (this.#missed(key, object)) target.put(object);
+    // What is missed now was missed when it was listed.
+    for (const [key, listed] of listing.objects) if (this.#missed(key, listed)) target.put(listed.object!);
     for (const old of this.#vanished(listing)) target.remove(objectKey(old));
     this.#resourceVersion = listing.resourceVersion;
-    this.#current?.abort();
+    this.#current?.abort(new SilenceError('changes were missed'));
   }
 
-  #differences(listing: Listing<T>): number {
-    const changed = [...listing.objects].filter(([key, object]) => this.#missed(key, object)).length;
+  #differences(listing: Listing<Listed<T>>): number {
+    const changed = [...listing.objects].filter(([key, listed]) => this.#missed(key, listed)).length;
     return changed + this.#vanished(listing).length;
   }
 
   /** Whether the list shows a later state than the watch has brought. */
-  #missed(key: string, listed: T): boolean {
+  #missed(key: string, { version }: Listed<T>): boolean {
     const known = this.#options.target.get(key);
     if (!known) return !this.#deletedMeanwhile?.has(key);
-    return isLaterVersion(listed.metadata.resourceVersion, known.metadata.resourceVersion);
+    return isLaterVersion(version, known.metadata.resourceVersion);
   }
 
-  #vanished({ objects, resourceVersion }: Listing<T>): T[] {
+  #vanished({ objects, resourceVersion }: Listing<unknown>): T[] {
     return this.#options.target
       .current()
       .filter(
@@ -247,24 +263,25 @@ export class WatchLoop<T extends KubeObject> {
   }
 
   /** Lists page by page; a continue token that expired on the way means once more, in one piece. */
-  async #list(): Promise<Listing<T>> {
+  async #list<R>(keep: (object: T) => R): Promise<Listing<R>> {
     try {
-      return await this.#listPages(this.#options.pageSize);
+      return await this.#listPages(keep, this.#options.pageSize);
     } catch (error) {
       if (!isGone(error)) throw error;
-      return this.#listPages(undefined);
+      return this.#listPages(keep, undefined);
     }
   }
 
-  async #listPages(limit: number | undefined): Promise<Listing<T>> {
+  /** Trims page by page, so that no more than one of them is in memory in full. */
+  async #listPages<R>(keep: (object: T) => R, limit: number | undefined): Promise<Listing<R>> {
     const { client, resource, selection } = this.#options;
-    const objects = new Map<string, T>();
+    const objects = new Map<string, R>();
     let next: string | undefined;
     for (;;) {
       const signal = this.#stop.signal;
       const page = await client.list<T>(resource, { ...selection, limit, continue: next, signal });
       this.#heard();
-      for (const object of page.items) objects.set(objectKey(object), object);
+      for (const object of page.items) objects.set(objectKey(object), keep(object));
       next = page.metadata.continue || undefined;
       if (!next) return { objects, resourceVersion: page.metadata.resourceVersion };
     }

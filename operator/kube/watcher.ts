@@ -17,9 +17,9 @@ export interface WatcherOptions<T extends KubeObject> {
   indexes?: Indexes<T>;
   /** Leaves out what nobody reads before an object is kept, to save memory. */
   trim?: (object: T) => T;
-  /** Objects of a page (500). */
+  /** Objects of a page (250). */
   pageSize?: number;
-  /** Every object is listed and handed to the handlers again after this long (10 minutes). */
+  /** Everything is listed again after this long, in case the watch missed something (10 minutes). */
   resyncMs?: number;
   timing?: Partial<WatchTiming>;
   clock?: Clock;
@@ -27,7 +27,7 @@ export interface WatcherOptions<T extends KubeObject> {
   log?: Log;
 }
 
-/** Without `old`: added. Without `new`: deleted. Both the same: a resync. */
+/** Without `old`: added. Without `current`: deleted. */
 export type ChangeHandler<T extends KubeObject> = (old: T | undefined, current: T | undefined) => void;
 
 export interface Watcher<T extends KubeObject = KubeObject> extends ObjectCache<T> {
@@ -43,7 +43,7 @@ export interface Watcher<T extends KubeObject = KubeObject> extends ObjectCache<
   unseen(): string[];
   /** Resolves when that is so, or the signal aborts. */
   waitForSync(signal?: AbortSignal): Promise<void>;
-  /** Lists everything now and calls the handlers for every object. */
+  /** Lists everything now and calls the handlers for what the watch had missed. */
   resync(): Promise<void>;
   /** Milliseconds since the API server was last heard, of the quietest watch. */
   ageMs(): number;
@@ -62,7 +62,7 @@ const TIMING: WatchTiming = {
 
 export function createWatcher<T extends KubeObject = KubeObject>(options: WatcherOptions<T>): Watcher<T> {
   const { client, resource, labelSelector, fieldSelector, trim = (object) => object } = options;
-  const { pageSize = 500, resyncMs = 600_000, clock = systemClock, random = Math.random } = options;
+  const { pageSize = 250, resyncMs = 600_000, clock = systemClock, random = Math.random } = options;
   const { log = silentLog } = options;
   const timing = { ...TIMING, ...options.timing };
   const cache = new WritableCache<T>(options.indexes);
@@ -96,10 +96,8 @@ export function createWatcher<T extends KubeObject = KubeObject>(options: Watche
       target: {
         current: () => cache.list().filter(inScope),
         get: (key) => cache.get(key),
-        put(object) {
-          const kept = trim(object);
-          notify(cache.put(kept), kept);
-        },
+        trim,
+        put: (object) => notify(cache.put(object), object),
         remove(key) {
           const old = cache.remove(key);
           if (old) notify(old, undefined);
@@ -123,7 +121,6 @@ export function createWatcher<T extends KubeObject = KubeObject>(options: Watche
 
   async function resync(): Promise<void> {
     await Promise.all(loops.map((loop) => loop.resync()));
-    if (!stopped) for (const object of cache.list()) notify(object, object);
   }
 
   return {

@@ -1,6 +1,7 @@
 /** A queue of keys: each at most once in it, never two runs of one key at a time, failures back off by key. */
 import { isConflict } from './api-error.ts';
 import { type Backoff, backoffDelay, type Clock, systemClock } from './clock.ts';
+import { type DueKey, DueKeys, type Lane } from './due-keys.ts';
 import { type Log, silentLog } from './log.ts';
 
 export interface Requeue {
@@ -11,6 +12,7 @@ export interface Requeue {
 export interface QueueSample {
   queue: string;
   outcome: 'success' | 'requeued' | 'conflict' | 'error';
+  lane: Lane;
   seconds: number;
   /** How long the key was due before its run began. */
   waitSeconds: number;
@@ -34,6 +36,7 @@ export interface WorkQueueOptions {
 
 interface Timer {
   at: number;
+  lane: Lane;
   cancel: () => void;
 }
 
@@ -47,8 +50,7 @@ export type WorkQueue = ReturnType<typeof createWorkQueue>;
 export function createWorkQueue(options: WorkQueueOptions) {
   const { name, process, workers = 2, backoff = BACKOFF, deadlineMs = 60_000 } = options;
   const { clock = systemClock, random = Math.random, log = silentLog, onProcessed } = options;
-  /** Keys that are due, with the time since when: a Map keeps their order. */
-  const due = new Map<string, number>();
+  const due = new DueKeys();
   const timers = new Map<string, Timer>();
   const failures = new Map<string, number>();
   const running = new Map<string, Promise<void>>();
@@ -56,34 +58,34 @@ export function createWorkQueue(options: WorkQueueOptions) {
   let freeWorkers = workers;
   let started = false;
 
-  function add(key: string): void {
-    if (stopping.signal.aborted || due.has(key)) return;
-    due.set(key, clock.now());
+  /** Whoever waits for a change to take effect goes first; `slow` is for keys that are looked at in case. */
+  function add(key: string, lane: Lane = 'fast'): void {
+    // What is added before the start is the first listing, whoever adds it.
+    if (stopping.signal.aborted || !due.add(key, started ? lane : 'slow', clock.now())) return;
     timers.get(key)?.cancel();
     timers.delete(key);
     startRuns();
   }
 
   /** Of several times for one key the earliest counts. */
-  function addAfter(key: string, ms: number): void {
+  function addAfter(key: string, ms: number, lane: Lane = 'fast'): void {
     const at = clock.now() + ms;
     const earlier = timers.get(key);
     if (stopping.signal.aborted || due.has(key) || (earlier && earlier.at <= at)) return;
     earlier?.cancel();
-    timers.set(key, { at, cancel: clock.after(Math.max(0, ms), () => add(key)) });
+    timers.set(key, { at, lane, cancel: clock.after(Math.max(0, ms), () => add(key, lane)) });
   }
 
   function startRuns(): void {
     if (!started) return;
-    for (const [key, since] of due) {
-      if (freeWorkers === 0) return;
-      if (running.has(key)) continue;
-      due.delete(key);
-      running.set(key, run(key, since));
+    while (freeWorkers > 0) {
+      const next = due.take(clock.now(), (key) => running.has(key));
+      if (!next) return;
+      running.set(next.key, run(next));
     }
   }
 
-  async function run(key: string, since: number): Promise<void> {
+  async function run({ key, lane, since }: DueKey): Promise<void> {
     const begun = clock.now();
     const controller = new AbortController();
     const abort = () => controller.abort(stopping.signal.reason);
@@ -106,14 +108,14 @@ export function createWorkQueue(options: WorkQueueOptions) {
       const result = await process(key, controller.signal);
       outcome = succeed(key, result ?? {});
     } catch (error) {
-      outcome = fail(key, error);
+      outcome = fail(key, lane, error);
     }
     cancelDeadline();
     stopping.signal.removeEventListener('abort', abort);
     running.delete(key);
     freeWorker();
     const seconds = (clock.now() - begun) / 1000;
-    onProcessed?.({ queue: name, outcome, seconds, waitSeconds: (begun - since) / 1000 });
+    onProcessed?.({ queue: name, outcome, lane, seconds, waitSeconds: (begun - since) / 1000 });
     startRuns();
   }
 
@@ -124,7 +126,7 @@ export function createWorkQueue(options: WorkQueueOptions) {
     return 'requeued';
   }
 
-  function fail(key: string, error: unknown): QueueSample['outcome'] {
+  function fail(key: string, lane: Lane, error: unknown): QueueSample['outcome'] {
     const attempt = (failures.get(key) ?? 0) + 1;
     failures.set(key, attempt);
     const conflict = isConflict(error);
@@ -132,7 +134,7 @@ export function createWorkQueue(options: WorkQueueOptions) {
     const fields = { queue: name, key, attempt, retryMs: Math.round(retryMs), err: error };
     if (conflict) log.debug(fields, 'conflict, trying again');
     else if (!stopping.signal.aborted) log.warn(fields, 'run failed, trying again');
-    addAfter(key, retryMs);
+    addAfter(key, retryMs, lane);
     return conflict ? 'conflict' : 'error';
   }
 

@@ -37,6 +37,8 @@ export interface Catalogue {
   names(namespace: string): Iterable<string>;
   /** Undefined when there is nothing to publish: it is gone, or unreadable and about to be. */
   deployment(name: DeploymentName): PublishedDeployment | undefined;
+  /** The host that each readable deployment of the namespace owns; undefined for none. */
+  hosts(namespace: string): ReadonlyMap<string, string | undefined>;
   apiKeys(namespace: string): ReadonlyMap<string, PublishedKey>;
   credentials(namespace: string): readonly WantedCredential[];
   endpoints(namespace: string): readonly WantedEndpoint[];

@@ -1,6 +1,8 @@
 /** Keeps Redis as the catalogue says: what changed is written soon, everything after Redis lost it. */
 import { isRedisAway, type RedisConnection } from '../../redis/client.ts';
 import type { Log } from '../kube/log.ts';
+import { findDifferences } from './audit.ts';
+import { Batches } from './batches.ts';
 import type { Catalogue, DeploymentName } from './catalogue.ts';
 import { deploymentTarget, type Target, targetKey } from './targets.ts';
 import { Writer, type WriterSettings } from './writing.ts';
@@ -9,12 +11,14 @@ export interface PublisherSettings extends Omit<WriterSettings, 'redis'> {
   connection: RedisConnection;
   log: Log;
   /** A deployment's publication failed, or it succeeded after that, or gave it another host. */
-  onDeploymentChange?: (name: DeploymentName) => void;
+  onDeploymentChange?: (name: DeploymentName, publication: { isFull: boolean }) => void;
   /** Requests may no longer be queued on this Redis, for a reason; null = they may again. */
   onRefusalChange?: (refusal: string | null) => void;
   onStateChange?: (state: 'up' | 'away', reason: string) => void;
   /** Between two looks at whether Redis lost something; 5000. */
   checkIntervalMs?: number;
+  /** Between two comparisons of Redis with the catalogue; 10000. */
+  auditIntervalMs?: number;
   /** Between two full publications; 600000. */
   resyncIntervalMs?: number;
 }
@@ -23,15 +27,19 @@ const CONCURRENCY = 32;
 const FIRST_RETRY_MS = 200;
 const LAST_RETRY_MS = 5_000;
 const CHECK_MS = 5_000;
+const AUDIT_MS = 10_000;
 const RESYNC_MS = 600_000;
 
 export class Publisher {
   readonly #settings: PublisherSettings;
   readonly #catalogue: Catalogue;
   readonly #writer: Writer;
+  readonly #batches: Batches;
   readonly #dirty = new Map<string, Target>();
   readonly #failed = new Map<string, string>();
   #everything = false;
+  /** A publication of everything is under way: what it finds changed, nobody has just changed. */
+  #isFull = false;
   #trouble: string | undefined;
   #stopped = false;
   #wake: () => void = () => {};
@@ -39,6 +47,9 @@ export class Publisher {
   #lastFull = 0;
   #writing = false;
   #lastCheck = 0;
+  #lastAudit = 0;
+  /** What the last comparison found to differ. */
+  #differing: ReadonlySet<string> = new Set();
   #unlisten: () => void = () => {};
 
   constructor(settings: PublisherSettings) {
@@ -47,8 +58,9 @@ export class Publisher {
     this.#writer = new Writer({
       ...settings,
       redis: settings.connection.redis,
-      onHostChange: (name) => settings.onDeploymentChange?.(name),
+      onHostChange: (name) => settings.onDeploymentChange?.(name, { isFull: this.#isFull }),
     });
+    this.#batches = new Batches(this.#writer);
   }
 
   /** Starts with a full publication. Call once the catalogue is complete, and as the leader only. */
@@ -80,9 +92,17 @@ export class Publisher {
     return this.#writer.hostOf(name);
   }
 
-  /** Why a deployment could not be written the last time. */
-  failureOf(name: DeploymentName): string | undefined {
-    return this.#failed.get(targetKey(deploymentTarget(name)));
+  /** What keeps a deployment from being written; undefined where nothing is known that does. */
+  explain(name: DeploymentName): string | undefined {
+    if (this.#trouble !== undefined) return `Redis is away: ${this.#trouble}`;
+    const key = targetKey(deploymentTarget(name));
+    const failure = this.#failed.get(key);
+    if (failure !== undefined) return `the last attempt failed: ${failure}`;
+    if (this.#catalogue.unseen().has(name.namespace))
+      return "the operator may not read all of Berth's resources in this namespace";
+    if (this.#lastFull === 0)
+      return 'everything is published anew, after a start of the operator or of Redis';
+    return this.#dirty.has(key) ? `${this.#dirty.size} changes wait to be written` : undefined;
   }
 
   /** Why Redis is not to be had; undefined while it is. */
@@ -100,15 +120,10 @@ export class Publisher {
     return this.#lastFull > 0 && !this.#everything && this.#dirty.size === 0 && !this.#writing;
   }
 
-  /** Writes one target now; throws while Redis is away. */
+  /** Brings one target to what the catalogue says, now; throws while Redis is away. */
   async publish(target: Target): Promise<void> {
-    await this.#writer.write(target);
-  }
-
-  /** Takes a deployment out of Redis now; throws while Redis is away. */
-  async withdraw(name: DeploymentName): Promise<void> {
-    await this.#writer.remove(name);
-    this.#dirty.delete(targetKey(deploymentTarget(name)));
+    const [failure] = await this.#batches.carryOut([target]);
+    if (failure !== undefined) throw failure;
   }
 
   async #run(): Promise<void> {
@@ -147,6 +162,20 @@ export class Publisher {
       for (const namespace of this.#catalogue.namespaces()) this.mark({ what: 'workspace', namespace });
     }
     this.#everything ||= this.#isResyncDue() || !(await this.#writer.isIntact());
+    const auditMs = this.#settings.auditIntervalMs ?? AUDIT_MS;
+    if (!this.#everything && Date.now() - this.#lastAudit >= auditMs) await this.#audit();
+  }
+
+  /** Marks what differs; what differs twice in a row is beyond that, so everything is published. */
+  async #audit(): Promise<void> {
+    this.#lastAudit = Date.now();
+    const differences = await findDifferences(this.#settings.connection.redis, this.#catalogue);
+    const again = differences.map(targetKey).filter((key) => this.#differing.has(key));
+    for (const target of differences) this.mark(target);
+    this.#differing = new Set(differences.map(targetKey));
+    if (again.length === 0) return;
+    this.#settings.log.warn({ targets: again.slice(0, 10), count: again.length }, 'not published as wanted');
+    this.#everything = true;
   }
 
   #isCheckDue(): boolean {
@@ -159,16 +188,19 @@ export class Publisher {
 
   async #publishEverything(): Promise<void> {
     this.#everything = false;
+    this.#isFull = true;
     try {
       await this.#writer.begin();
       for (const target of this.#listTargets()) this.#dirty.set(targetKey(target), target);
-      await this.#writer.prune();
+      await this.#batches.alone(() => this.#writer.prune());
       await this.#publishDirty();
       await this.#writer.finish();
       this.#lastFull = Date.now();
     } catch (error) {
       this.#everything = true;
       throw error;
+    } finally {
+      this.#isFull = false;
     }
   }
 
@@ -179,9 +211,8 @@ export class Publisher {
     let absence: unknown;
     for (let start = 0; start < targets.length; start += CONCURRENCY) {
       const batch = targets.slice(start, start + CONCURRENCY);
-      const results = await Promise.allSettled(batch.map((target) => this.#writer.write(target)));
-      for (const [index, result] of results.entries()) {
-        const failure = result.status === 'rejected' ? (result.reason as unknown) : undefined;
+      const failures = await this.#batches.carryOut(batch);
+      for (const [index, failure] of failures.entries()) {
         this.#settle(batch[index]!, failure);
         if (isRedisAway(failure)) absence = failure;
       }
@@ -200,7 +231,7 @@ export class Publisher {
         this.#settings.log.error({ target: key, err: failure }, 'not published');
     }
     if (before !== this.#failed.has(key) && target.what === 'deployment')
-      this.#settings.onDeploymentChange?.(target);
+      this.#settings.onDeploymentChange?.(target, { isFull: this.#isFull });
   }
 
   *#listTargets(): Iterable<Target> {

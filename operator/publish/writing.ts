@@ -6,7 +6,7 @@ import {
   workspaceRedisPassword,
   workspaceRedisUser,
 } from '../../contract/identity.ts';
-import { configKeys, type PublishedEndpoint } from '../../contract/redis-keys.ts';
+import { configKeys } from '../../contract/redis-keys.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { readServerHealth } from '../../redis/durability.ts';
 import { libraryIsLoaded, loadLibrary } from '../../redis/library.ts';
@@ -14,9 +14,7 @@ import {
   beginEpoch,
   completeEpoch,
   publishApiKeys,
-  publishCredentials,
   publishDeployment,
-  publishEndpoints,
   publishHost,
   publishHosts,
   publishReplicas,
@@ -27,16 +25,10 @@ import {
   removeRequestPrefix,
   removeWorkspace,
 } from '../../redis/publication.ts';
-import {
-  isKnownPrefix,
-  readCredentials,
-  readEpoch,
-  readHosts,
-  readWorkspaces,
-} from '../../redis/published.ts';
+import { isKnownPrefix, readEpoch, readHosts, readWorkspaces } from '../../redis/published.ts';
 import { ensureWorkspaceUser, listWorkspaceUsers, removeWorkspaceUser } from '../../redis/users.ts';
-import { readEndpoints } from '../../redis/webhook-settings.ts';
 import type { Catalogue, DeploymentName } from './catalogue.ts';
+import { writeCredentials, writeEndpoints } from './known-entries.ts';
 import type { Target } from './targets.ts';
 
 export interface WriterSettings {
@@ -51,10 +43,22 @@ export interface WriterSettings {
   onHostChange?: (name: DeploymentName) => void;
 }
 
+/** What is to be done about one target. */
+export interface Plan {
+  /** Takes back what is no longer wanted. */
+  retract: () => Promise<void>;
+  /** Writes what is. */
+  write: () => Promise<void>;
+}
+
+const NOTHING: Plan = { retract: async () => {}, write: async () => {} };
+
 export class Writer {
   readonly #settings: WriterSettings;
   /** Host last written for a deployment, so that a changed one is taken back. */
   readonly #hosts = new Map<string, string>();
+  /** Hosts whose writing was begun and not answered: Redis may hold them all the same. */
+  readonly #begun = new Map<string, Set<string>>();
   #asyncRefusal: string | null = null;
   /** As of the last full publication. */
   #unseen: ReadonlySet<string> = new Set();
@@ -80,42 +84,19 @@ export class Writer {
 
   /** The host under which the front knows a deployment, as last written. */
   hostOf({ namespace, name }: DeploymentName): string | undefined {
-    return this.#hosts.get(`${namespace}/${name}`);
+    return this.#hosts.get(keyOf({ namespace, name }));
   }
 
-  async write(target: Target): Promise<void> {
-    const { redis, catalogue } = this.#settings;
-    if (catalogue.unseen().has(target.namespace)) return;
-    if (target.what === 'deployment') return this.#writeDeployment(target);
-    if (target.what === 'apikeys') {
-      await publishApiKeys(redis, target.namespace, catalogue.apiKeys(target.namespace));
-      return;
-    }
-    if (target.what === 'credentials') return this.#writeCredentials(target.namespace);
-    if (target.what === 'endpoints') return this.#writeEndpoints(target.namespace);
-    await this.#writeUser(target.namespace);
-    if (!catalogue.knows(target.namespace)) {
-      await this.#removeWorkspace(target.namespace);
-      return;
-    }
-    const prefix = this.#prefixOf(target.namespace);
-    if (!(await isKnownPrefix(redis, prefix))) await publishRequestPrefix(redis, prefix);
-    await publishWorkspace(redis, target.namespace, {
-      creditMicros: catalogue.creditMicros(target.namespace),
-      asyncRefusal: this.#asyncRefusal,
-      ownerEmail: catalogue.ownerEmail(target.namespace),
-      signingSecret: this.#sealable(target.namespace),
-    });
-  }
-
-  /** Takes a deployment out of Redis: host, configuration, addresses, heartbeats. */
-  async remove({ namespace, name }: DeploymentName): Promise<void> {
-    const { redis } = this.#settings;
-    const key = `${namespace}/${name}`;
-    const host = this.#hosts.get(key);
-    if (host !== undefined) await removeHost(redis, host, { namespace, name });
-    this.#noteHost({ namespace, name }, undefined);
-    await removeDeployment(redis, namespace, name);
+  /**
+   * Decides what to do about a target from the catalogue as it is now. Carry plans out one batch after the other: of
+   * those that were made together, first all retractions, then all writes.
+   */
+  plan(target: Target): Plan {
+    const { catalogue } = this.#settings;
+    if (catalogue.unseen().has(target.namespace)) return NOTHING;
+    if (target.what === 'deployment') return this.#planDeployment(target);
+    if (target.what === 'workspace') return this.#planWorkspace(target.namespace);
+    return { ...NOTHING, write: () => this.#writeHash(target) };
   }
 
   /** What the cluster no longer has goes; what was missed while nobody watched with it. */
@@ -171,24 +152,88 @@ export class Writer {
     return needed.every((namespace) => present.has(workspaceRedisUser(namespace)));
   }
 
-  async #writeDeployment(name: DeploymentName): Promise<void> {
+  #planDeployment({ namespace, name }: DeploymentName): Plan {
     const { redis, catalogue } = this.#settings;
-    const wanted = catalogue.deployment(name);
-    if (wanted === undefined) return this.remove(name);
-    const key = `${name.namespace}/${name.name}`;
-    const before = this.#hosts.get(key);
-    if (wanted.config !== undefined) await publishDeployment(redis, wanted.config);
-    await publishReplicas(redis, name.namespace, name.name, wanted.addresses);
-    if (wanted.config === undefined) return;
-    if (before !== undefined && before !== wanted.host) {
-      await removeHost(redis, before, name);
-    }
-    if (wanted.host !== undefined) await publishHost(redis, wanted.host, name);
-    this.#noteHost(name, wanted.host);
+    const wanted = catalogue.deployment({ namespace, name });
+    const host = wanted?.host;
+    if (wanted === undefined)
+      return {
+        ...NOTHING,
+        retract: async () => {
+          await this.#retractHost({ namespace, name });
+          await removeDeployment(redis, namespace, name);
+        },
+      };
+    const { config, addresses } = wanted;
+    const writeReplicas = () => publishReplicas(redis, namespace, name, addresses);
+    if (config === undefined) return { ...NOTHING, write: async () => void (await writeReplicas()) };
+    return {
+      retract: () => this.#retractHost({ namespace, name }, host),
+      write: async () => {
+        await publishDeployment(redis, config);
+        await writeReplicas();
+        if (host !== undefined) await this.#writeHost({ namespace, name }, host);
+        this.#noteHost({ namespace, name }, host);
+      },
+    };
+  }
+
+  async #writeHost(owner: DeploymentName, host: string): Promise<void> {
+    const key = keyOf(owner);
+    this.#begun.set(key, new Set([...(this.#begun.get(key) ?? []), host]));
+    await publishHost(this.#settings.redis, host, owner);
+    this.#begun.delete(key);
+  }
+
+  /** Takes back the hosts that were written for a deployment, unless one is still what it is to have. */
+  async #retractHost(owner: DeploymentName, kept?: string): Promise<void> {
+    const before = this.hostOf(owner);
+    const unanswered = this.#begun.get(keyOf(owner)) ?? [];
+    for (const host of new Set([...unanswered, ...(before === undefined ? [] : [before])]))
+      if (host !== kept) await removeHost(this.#settings.redis, host, owner);
+    this.#begun.delete(keyOf(owner));
+    if (before !== undefined && before !== kept) this.#noteHost(owner, undefined);
+  }
+
+  #planWorkspace(namespace: string): Plan {
+    const { catalogue, users } = this.#settings;
+    const needsUser = catalogue.needsUser(namespace);
+    const isKnown = catalogue.knows(namespace);
+    return {
+      retract: async () => {
+        if (users === 'managed' && !needsUser)
+          await removeWorkspaceUser(this.#settings.redis, workspaceRedisUser(namespace));
+        if (!isKnown) await this.#removeWorkspace(namespace);
+      },
+      write: async () => {
+        if (users === 'managed' && needsUser) await this.#writeUser(namespace);
+        if (isKnown) await this.#writeWorkspace(namespace);
+      },
+    };
+  }
+
+  async #writeWorkspace(namespace: string): Promise<void> {
+    const { redis, catalogue } = this.#settings;
+    const prefix = this.#prefixOf(namespace);
+    if (!(await isKnownPrefix(redis, prefix))) await publishRequestPrefix(redis, prefix);
+    await publishWorkspace(redis, namespace, {
+      creditMicros: catalogue.creditMicros(namespace),
+      asyncRefusal: this.#asyncRefusal,
+      ownerEmail: catalogue.ownerEmail(namespace),
+      signingSecret: this.#sealable(namespace),
+    });
+  }
+
+  async #writeHash({ what, namespace }: Target): Promise<void> {
+    const { redis, catalogue } = this.#settings;
+    if (what === 'apikeys') await publishApiKeys(redis, namespace, catalogue.apiKeys(namespace));
+    else if (what === 'credentials')
+      await writeCredentials(redis, namespace, catalogue.credentials(namespace));
+    else await writeEndpoints(redis, namespace, catalogue.endpoints(namespace));
   }
 
   #noteHost({ namespace, name }: DeploymentName, host: string | undefined): void {
-    const key = `${namespace}/${name}`;
+    const key = keyOf({ namespace, name });
     const before = this.#hosts.get(key);
     if (host === undefined) this.#hosts.delete(key);
     else this.#hosts.set(key, host);
@@ -205,34 +250,6 @@ export class Writer {
     return workspacePrefix(this.#settings.masterKey, namespace);
   }
 
-  /** Of a credential whose Secret was not read yet, such as after a restart, what is there stays. */
-  async #writeCredentials(namespace: string): Promise<void> {
-    const { redis, catalogue } = this.#settings;
-    const wanted = catalogue.credentials(namespace);
-    const isUnknown = wanted.some(({ entry }) => entry === undefined);
-    const present = isUnknown ? await readCredentials(redis, namespace) : [];
-    const entries = wanted.map(({ name, entry }) =>
-      entry === undefined ? present.find((credential) => credential.name === name) : entry,
-    );
-    await publishCredentials(
-      redis,
-      namespace,
-      entries.filter((entry) => entry !== undefined && entry !== null),
-    );
-  }
-
-  /** Of an endpoint that was not reconciled yet, what is there stays. */
-  async #writeEndpoints(namespace: string): Promise<void> {
-    const { redis, catalogue } = this.#settings;
-    const wanted = catalogue.endpoints(namespace);
-    const isUnknown = wanted.some(({ entry }) => entry === undefined);
-    const present = isUnknown ? await readEndpoints(redis, namespace) : new Map<string, never>();
-    const entries = wanted.flatMap(({ name, entry = present.get(name) }): [string, PublishedEndpoint][] =>
-      entry ? [[name, entry]] : [],
-    );
-    await publishEndpoints(redis, namespace, new Map(entries));
-  }
-
   #sealable(namespace: string) {
     const { catalogue, masterKey } = this.#settings;
     const secret = catalogue.signingSecret(namespace);
@@ -240,16 +257,10 @@ export class Writer {
   }
 
   async #writeUser(namespace: string): Promise<void> {
-    const { redis, catalogue, users, masterKey } = this.#settings;
-    if (users !== 'managed') return;
-    const username = workspaceRedisUser(namespace);
-    if (!catalogue.needsUser(namespace)) {
-      await removeWorkspaceUser(redis, username);
-      return;
-    }
+    const { redis, masterKey } = this.#settings;
     await ensureWorkspaceUser(redis, {
       namespace,
-      username,
+      username: workspaceRedisUser(namespace),
       password: workspaceRedisPassword(masterKey, namespace),
     });
   }
@@ -274,3 +285,5 @@ export class Writer {
     return hosts;
   }
 }
+
+const keyOf = ({ namespace, name }: DeploymentName): string => `${namespace}/${name}`;

@@ -11,7 +11,7 @@ import type { Requeue } from '../kube/work-queue.ts';
 import { mergeConditions, type Verdict, verdict } from '../status/condition-list.ts';
 import { BERTH_RESOURCES } from './cluster-view.ts';
 import type { ReconcileContext } from './context.ts';
-import { ensureSecret } from './made-secret.ts';
+import { ensureSecret, ReadSecrets } from './made-secret.ts';
 
 const ACCEPTED = verdict('True', 'Accepted', 'the spec is acted on');
 /** Timers hold 24.8 days at most. */
@@ -25,9 +25,12 @@ interface Source {
 
 export class ApiKeyReconciler {
   readonly #context: ReconcileContext;
+  /** Hashes of the keys that were made here. */
+  readonly #hashes: ReadSecrets<string>;
 
   constructor(context: ReconcileContext) {
     this.#context = context;
+    this.#hashes = new ReadSecrets(context.view.secrets);
   }
 
   async reconcile(key: string, signal: AbortSignal): Promise<Requeue> {
@@ -36,7 +39,10 @@ export class ApiKeyReconciler {
     publisher.mark({ what: 'apikeys', namespace });
     const live = view.keys.get(key);
     const parsed = keys.get(key);
-    if (!live || !parsed || live.metadata.deletionTimestamp !== undefined) return {};
+    if (!live || !parsed || live.metadata.deletionTimestamp !== undefined) {
+      this.#hashes.forget(`${namespace}/${apiKeySecretName(key.slice(namespace.length + 1))}`);
+      return {};
+    }
     if (!parsed.ok) {
       await this.#write(
         live,
@@ -46,10 +52,12 @@ export class ApiKeyReconciler {
       );
       return {};
     }
+    // By the same clock that judges it, or one that expires during the write would never be judged again.
+    const requeue = this.#untilExpiry(parsed.value);
     try {
       const source = await this.#resolve(live, parsed.value, signal);
       await this.#write(live, source, parsed.value, signal);
-      return this.#untilExpiry(parsed.value);
+      return requeue;
     } catch (error) {
       if (isNamespaceTerminating(error)) return {};
       throw error;
@@ -65,6 +73,9 @@ export class ApiKeyReconciler {
       if (key.status.secretName !== undefined) await this.#removeSecret(live, secretName, signal);
       return this.#claim(key, { accepted: ACCEPTED, sha256: key.spec.sha256 });
     }
+    const secretKey = `${key.metadata.namespace}/${secretName}`;
+    const known = this.#hashes.get(secretKey);
+    if (known !== undefined) return { accepted: ACCEPTED, sha256: known, secretName };
     const wanted = { name: secretName, field: API_KEY_SECRET_FIELD, make: makeApiKey };
     const secret = await ensureSecret(client, live, wanted, signal);
     if (secret.outcome === 'foreign') {
@@ -73,7 +84,9 @@ export class ApiKeyReconciler {
     }
     if (secret.outcome === 'made')
       record(live, { type: 'Normal', reason: 'KeyMade', note: `a new key is in Secret ${secretName}` });
-    return { accepted: ACCEPTED, sha256: hashApiKey(secret.value), secretName };
+    const sha256 = hashApiKey(secret.value);
+    if (secret.outcome === 'found') this.#hashes.set(secretKey, secret.resourceVersion, sha256);
+    return { accepted: ACCEPTED, sha256, secretName };
   }
 
   #claim({ metadata }: APIKey, source: Source): Source {

@@ -37,6 +37,8 @@ export function createCatalogue(sources: CatalogueSources): Catalogue {
     const host = models.hostOf(model);
     return host !== undefined && models.hostOwner(host) === key ? host : undefined;
   };
+  const listNames = (namespace: string): string[] =>
+    [...models.names(namespace)].filter((name) => !models.isWithdrawn(`${namespace}/${name}`));
   return {
     namespaces: () =>
       new Set([
@@ -53,8 +55,14 @@ export function createCatalogue(sources: CatalogueSources): Catalogue {
       credentials.has(namespace) ||
       endpoints.has(namespace) ||
       view.workspaces.get(`${namespace}/${WORKSPACE_NAME}`) !== undefined,
-    names: (namespace) =>
-      [...models.names(namespace)].filter((name) => !models.isWithdrawn(`${namespace}/${name}`)),
+    names: listNames,
+    hosts: (namespace) =>
+      new Map(
+        listNames(namespace).flatMap((name): [string, string | undefined][] => {
+          const parsed = models.get(`${namespace}/${name}`);
+          return parsed?.ok ? [[name, hostOf(parsed.value, `${namespace}/${name}`)]] : [];
+        }),
+      ),
     deployment({ namespace, name }: DeploymentName): PublishedDeployment | undefined {
       const key = `${namespace}/${name}`;
       const parsed = models.get(key);

@@ -7,7 +7,7 @@ import { RESOURCES } from '../kube/resource.ts';
 import type { BuiltChildren } from '../resources/built-children.ts';
 import type { Problem } from '../status/problem.ts';
 import type { ReconcileContext } from './context.ts';
-import { FrontRoutes } from './front-route.ts';
+import { FrontRoutes, mayHaveHTTPRoute } from './front-route.ts';
 
 interface ChildrenWork {
   live: KubeObject;
@@ -17,32 +17,40 @@ interface ChildrenWork {
   signal: AbortSignal;
 }
 
+export interface AppliedChildren {
+  /** What stood in the way for good. */
+  problems: Problem[];
+  /** As it is in the cluster, with its status. */
+  httpRoute: KubeObject | undefined;
+}
+
 export class Children {
-  readonly #context: Pick<ReconcileContext, 'client' | 'applier' | 'settings' | 'log'>;
+  readonly #context: Pick<ReconcileContext, 'client' | 'view' | 'applier' | 'settings' | 'log'>;
   readonly #frontRoutes: FrontRoutes;
   /** Generation of each object, by key, for which a left-over HTTPRoute was looked for. */
   readonly #searched = new Map<string, string>();
 
-  constructor(context: Pick<ReconcileContext, 'client' | 'applier' | 'settings' | 'log'>) {
+  constructor(context: Pick<ReconcileContext, 'client' | 'view' | 'applier' | 'settings' | 'log'>) {
     this.#context = context;
     this.#frontRoutes = new FrontRoutes(context);
   }
 
-  /** Makes the children as built and removes all others; answers what stood in the way for good. */
-  async apply({ live, built, beforePods, signal }: ChildrenWork): Promise<Problem[]> {
+  /** Makes the children as built and removes all others. */
+  async apply({ live, built, beforePods, signal }: ChildrenWork): Promise<AppliedChildren> {
     const { applier } = this.#context;
     try {
       for (const service of built.objects.filter(({ kind }) => kind === 'Service'))
         await applier.apply(service, live, { signal });
       await beforePods();
-      await applier.applyAll(built.objects, live, { signal });
+      const changes = await applier.applyAll(built.objects, live, { signal });
       await this.#removeStrayRoute(live, built, signal);
-      await this.#frontRoutes.bring(live, built.frontRoute, signal);
-      return [];
+      const frontRoute = await this.#frontRoutes.bring(live, built.frontRoute, signal);
+      const applied = [...changes.map(({ object }) => object), frontRoute];
+      return { problems: [], httpRoute: applied.find((object) => object?.kind === RESOURCES.HTTPRoute.kind) };
     } catch (error) {
       const problem = describeRefusal(error, live);
       if (!problem) throw error;
-      return [problem];
+      return { problems: [problem], httpRoute: undefined };
     }
   }
 
@@ -53,11 +61,11 @@ export class Children {
 
   /** HTTPRoutes are not watched, so one of an earlier spec is looked for once a generation. */
   async #removeStrayRoute(live: KubeObject, built: BuiltChildren, signal: AbortSignal): Promise<void> {
-    const { client, applier } = this.#context;
+    const { client, applier, settings } = this.#context;
     const { name, namespace, uid, generation } = live.metadata;
     const sought = `${uid}/${generation}`;
     if (this.#searched.get(objectKey(live)) === sought) return;
-    if (built.objects.some(({ kind }) => kind === 'HTTPRoute')) return;
+    if (built.objects.some(({ kind }) => kind === 'HTTPRoute') || !mayHaveHTTPRoute(live, settings)) return;
     const at = { name: childNames(name).route, namespace };
     const route = await client.find(RESOURCES.HTTPRoute, at, { signal });
     if (route && controllerOf(route)?.uid === uid) await applier.remove(route, live, { signal });

@@ -1,4 +1,4 @@
-/** Everything of the cluster that reconciling reads, kept warm by watches; Secrets are never among it. */
+/** Everything of the cluster that reconciling reads, kept warm by watches; of Secrets the metadata of its own alone. */
 import type {
   V1Deployment,
   V1EndpointSlice,
@@ -9,7 +9,7 @@ import type {
 import { apiKeyResource } from '../../contract/api-key.ts';
 import { API_VERSION, type ResourceDefinition } from '../../contract/kubernetes-types.ts';
 import { modelDeploymentResource } from '../../contract/model-deployment.ts';
-import { FIELD_MANAGER, LABELS, MANAGED_BY, STATUS_FIELD_MANAGER } from '../../contract/names.ts';
+import { LABELS, MANAGED_BY } from '../../contract/names.ts';
 import { storageCredentialResource } from '../../contract/storage-credential.ts';
 import { webhookEndpointResource } from '../../contract/webhook-endpoint.ts';
 import { workspaceResource } from '../../contract/workspace.ts';
@@ -19,6 +19,7 @@ import type { KubeObject } from '../kube/object.ts';
 import { RESOURCES, type Resource } from '../kube/resource.ts';
 import { createWatcher, type Watcher, type WatcherOptions } from '../kube/watcher.ts';
 import { SERVICE_NAME_LABEL } from './front-slices.ts';
+import { trimDeployment, trimManagers, trimPod, trimService, trimToMetadata } from './trimming.ts';
 import type { Wire } from './wire.ts';
 
 const custom = ({ kind, plural }: ResourceDefinition): Resource => ({
@@ -56,8 +57,9 @@ export type ClusterView = ReturnType<typeof createClusterView>;
 export function createClusterView({ client, namespaces, front, resyncMs, log }: ClusterViewOptions) {
   const watch = <T extends KubeObject>(resource: Resource, more: Partial<WatcherOptions<T>> = {}) =>
     createWatcher<T>({ client, resource, namespaces, resyncMs, log, trim: trimManagers, ...more });
-  const children = <T extends KubeObject>(resource: Resource) =>
+  const children = <T extends KubeObject>(resource: Resource, trim: (object: T) => T = trimToMetadata) =>
     watch<T>(resource, {
+      trim,
       labelSelector: `${LABELS.managedBy}=${MANAGED_BY},${LABELS.deployment}`,
       indexes: { [BY_MODEL]: modelKeyOf },
     });
@@ -72,13 +74,23 @@ export function createClusterView({ client, namespaces, front, resyncMs, log }: 
       indexes: { [BY_MODEL]: modelKeyOf },
       trim: trimPod,
     }),
-    deployments: children<Wire<V1Deployment>>(RESOURCES.Deployment),
-    services: children<Wire<V1Service>>(RESOURCES.Service),
+    deployments: children<Wire<V1Deployment>>(RESOURCES.Deployment, trimDeployment),
+    services: children<Wire<V1Service>>(RESOURCES.Service, trimService),
     ingresses: children(RESOURCES.Ingress),
     budgets: children(RESOURCES.PodDisruptionBudget),
     policies: children(RESOURCES.NetworkPolicy),
     claims: children(RESOURCES.PersistentVolumeClaim),
     slices: children<Wire<V1EndpointSlice>>(RESOURCES.EndpointSlice),
+    // By their metadata: the names, owners and versions of what the operator made, never what is in it.
+    secrets: watch(RESOURCES.Secret, {
+      labelSelector: `${LABELS.managedBy}=${MANAGED_BY}`,
+      indexes: { [BY_MODEL]: modelKeyOf },
+    }),
+    /** Routes that lead through the front, in Berth's own namespace. */
+    frontIngresses: watch(RESOURCES.Ingress, {
+      namespaces: [front.namespace],
+      labelSelector: `${LABELS.managedBy}=${MANAGED_BY},${LABELS.deployment}`,
+    }),
     fronts: watch<Wire<V1EndpointSlice>>(RESOURCES.EndpointSlice, {
       namespaces: [front.namespace],
       labelSelector: `${SERVICE_NAME_LABEL}=${front.service}`,
@@ -99,6 +111,7 @@ export function createClusterView({ client, namespaces, front, resyncMs, log }: 
       watchers.policies,
       watchers.claims,
       watchers.slices,
+      watchers.secrets,
     ] as unknown as Watcher<KubeObject>[],
     start: () => {
       for (const watcher of all) watcher.start();
@@ -130,27 +143,4 @@ export function createClusterView({ client, namespaces, front, resyncMs, log }: 
 export function modelKeyOf({ metadata }: Pick<KubeObject, 'metadata'>): string[] {
   const name = metadata.labels?.[LABELS.deployment];
   return name === undefined ? [] : [`${metadata.namespace}/${name}`];
-}
-
-const MANAGERS: readonly (string | undefined)[] = [FIELD_MANAGER, STATUS_FIELD_MANAGER];
-
-/** Who else owns which field is long, and nobody asks. */
-const trimManagers = <T extends KubeObject>(object: T): T => ({
-  ...object,
-  metadata: {
-    ...object.metadata,
-    managedFields: object.metadata.managedFields?.filter(({ manager }) => MANAGERS.includes(manager)),
-  },
-});
-
-/** Of a pod's spec only the node and the images are read. */
-function trimPod(pod: Wire<V1Pod>): Wire<V1Pod> {
-  const images = (containers: { name: string; image?: string }[] | undefined) =>
-    containers?.map(({ name, image }) => ({ name, image }));
-  const spec = {
-    nodeName: pod.spec?.nodeName,
-    containers: images(pod.spec?.containers) ?? [],
-    initContainers: images(pod.spec?.initContainers),
-  };
-  return { ...pod, spec, metadata: { ...pod.metadata, managedFields: undefined } };
 }

@@ -14,11 +14,19 @@ import type { CredentialIndex } from './credential-index.ts';
 import type { EndpointIndex } from './endpoint-index.ts';
 import type { KeyIndex } from './key-index.ts';
 import type { ModelIndex } from './model-index.ts';
+import type { SecretKeys } from './secret-keys.ts';
 
 /** What reconciling needs to know of the settings. */
 export type ReconcileSettings = Pick<
   OperatorSettings,
-  'version' | 'namespace' | 'ingressClass' | 'redisUsers' | 'externalRedisSecret' | 'masterKey' | 'egress'
+  | 'version'
+  | 'namespace'
+  | 'ingressClass'
+  | 'gateway'
+  | 'redisUsers'
+  | 'externalRedisSecret'
+  | 'masterKey'
+  | 'egress'
 >;
 
 export interface ReconcileContext {
@@ -28,6 +36,7 @@ export interface ReconcileContext {
   keys: KeyIndex;
   credentials: CredentialIndex;
   endpoints: EndpointIndex;
+  secretKeys: SecretKeys;
   applier: Applier;
   statusWriter: StatusWriter;
   record: (object: KubeObject, event: EventNote) => void;

@@ -1,14 +1,17 @@
 /** Which change of which object makes which key due. */
 import { isDeepStrictEqual } from 'node:util';
+import type { V1EndpointSlice } from '@kubernetes/client-node';
+import { SIGNING_SECRET_NAME } from '../../contract/names.ts';
 import { type Controller, createController, watchOf } from '../kube/controller.ts';
 import type { KubeObject } from '../kube/object.ts';
-import { objectKey } from '../kube/object.ts';
+import { controllerOf, objectKey } from '../kube/object.ts';
 import type { QueueSample } from '../kube/work-queue.ts';
 import { ApiKeyReconciler } from './api-key.ts';
-import { modelKeyOf } from './cluster-view.ts';
+import { BERTH_RESOURCES, modelKeyOf } from './cluster-view.ts';
 import { ModelReconciler } from './model-deployment.ts';
 import { type CredentialContext, CredentialReconciler } from './storage-credential.ts';
 import { type EndpointContext, EndpointReconciler } from './webhook-endpoint.ts';
+import type { Wire } from './wire.ts';
 import { type WorkspaceContext, WorkspaceReconciler } from './workspace.ts';
 
 export interface ControllersOptions {
@@ -35,7 +38,7 @@ export function createControllers(
   options: ControllersOptions = {},
 ): Controllers {
   const { view, models: index, log } = context;
-  const { workers = 4, onProcessed } = options;
+  const { workers = 8, onProcessed } = options;
   const modelReconciler = new ModelReconciler(context);
   const keyReconciler = new ApiKeyReconciler(context);
   const workspaceReconciler = new WorkspaceReconciler(context);
@@ -51,10 +54,10 @@ export function createControllers(
       watchOf({ watcher: view.pods, mapToKeys: modelKeyOf }),
       ...view.children.map((watcher) => watchOf({ watcher, mapToKeys: modelKeyOf })),
       watchOf({ watcher: view.credentials, mapToKeys: (credential) => index.listStoringIn(credential) }),
-      // The fronts stand in for every deployment that has their slices, and for no other.
+      // Every deployment with a slice of theirs: first those whose only endpoints they are.
       watchOf({
         watcher: view.fronts,
-        mapToKeys: () => view.slices.list().flatMap(modelKeyOf),
+        mapToKeys: () => listFronted(view.slices.list()),
         isRelevant: (old, current) => !isDeepStrictEqual(old.endpoints, current.endpoints),
       }),
     ],
@@ -63,7 +66,10 @@ export function createControllers(
     ...common,
     name: 'apikey',
     reconcile: (key, signal) => keyReconciler.reconcile(key, signal),
-    watches: [watchOf({ watcher: view.keys, mapToKeys: ownKey, isRelevant: changedBeyondStatus })],
+    watches: [
+      watchOf({ watcher: view.keys, mapToKeys: ownKey, isRelevant: changedBeyondStatus }),
+      watchOf({ watcher: view.secrets, mapToKeys: apiKeyOf }),
+    ],
   });
   const workspaces = createController({
     ...common,
@@ -76,6 +82,7 @@ export function createControllers(
       watchOf({ watcher: view.keys, mapToKeys: namespaceOf, isRelevant: () => false }),
       watchOf({ watcher: view.credentials, mapToKeys: namespaceOf, isRelevant: () => false }),
       watchOf({ watcher: view.endpoints, mapToKeys: namespaceOf, isRelevant: () => false }),
+      watchOf({ watcher: view.secrets, mapToKeys: signingNamespaceOf }),
     ],
   });
   const credentials = createController({
@@ -97,6 +104,24 @@ export function createControllers(
 }
 
 const ownKey = (object: KubeObject): string[] => [objectKey(object)];
+/** The namespace whose webhooks a Secret signs. */
+const signingNamespaceOf = ({ metadata }: KubeObject): string[] =>
+  metadata.name === SIGNING_SECRET_NAME ? [metadata.namespace!] : [];
+
+/** The APIKey that a Secret was made for. */
+function apiKeyOf(secret: KubeObject): string[] {
+  const owner = controllerOf(secret);
+  return owner?.kind === BERTH_RESOURCES.APIKey.kind ? [`${secret.metadata.namespace}/${owner.name}`] : [];
+}
+
+/** Deployments by the front's slices, those first for which it serves now. */
+export function listFronted(slices: readonly Wire<V1EndpointSlice>[]): string[] {
+  const isServing = ({ endpoints }: Wire<V1EndpointSlice>) =>
+    !endpoints?.length || endpoints.some(({ conditions }) => conditions?.ready !== false);
+  const serving = slices.filter(isServing);
+  return [...serving, ...slices.filter((slice) => !isServing(slice))].flatMap(modelKeyOf);
+}
+
 const namespaceOf = ({ metadata }: KubeObject): string[] => [metadata.namespace!];
 
 /** The operator's own status writes are no reason to look again. */

@@ -11,7 +11,7 @@ import { toMillis } from '../status/times.ts';
 import { BERTH_RESOURCES, BY_MODEL } from './cluster-view.ts';
 import type { ReconcileContext } from './context.ts';
 import { removeFrontRoute } from './front-route.ts';
-import { putFront } from './fronting.ts';
+import { attachFront } from './fronting.ts';
 
 /** Beyond the drain time, for what the cluster takes to notice. */
 const SLACK_MS = 2 * 60_000;
@@ -52,7 +52,7 @@ export class Finalization {
       return { requeueAfterMs: Math.min(waiting, RECHECK_MS) };
     }
     await removeFrontRoute(this.#context, key, signal);
-    this.#context.models.withdraw(key);
+    this.#context.models.withdraw(key, live.metadata.uid!);
     if (!(await this.#leaveRedis(key, live))) return { requeueAfterMs: REDIS_RECHECK_MS };
     await removeFinalizer(this.#context.client, {
       resource: BERTH_RESOURCES.ModelDeployment,
@@ -71,7 +71,7 @@ export class Finalization {
   async #removePods({ key, live, model, signal }: Leaving): Promise<number> {
     const { view, applier, record, now } = this.#context;
     try {
-      await putFront(this.#context, key, signal);
+      await attachFront(this.#context, key, 'Serving', signal);
     } catch (error) {
       if (!isNamespaceTerminating(error)) throw error;
       return 0;
@@ -93,7 +93,7 @@ export class Finalization {
   async #leaveRedis(key: string, live: KubeObject): Promise<boolean> {
     const { publisher, record, log, now } = this.#context;
     try {
-      await publisher.withdraw(nameOf(key));
+      await publisher.publish(deploymentTarget(nameOf(key)));
       this.#redisAwaySince.delete(key);
       return true;
     } catch (error) {

@@ -1,4 +1,4 @@
-/** The slices that point a deployment's Service at the front while none of its own pods can answer. */
+/** The slices by which a deployment's Service leads to the front while none of its own pods can answer. */
 import type { V1EndpointSlice, V1Service } from '@kubernetes/client-node';
 import { childNames, HTTP_PORT_NAME, LABELS, MANAGED_BY, PORTS } from '../../contract/names.ts';
 import type { KubeObject } from '../kube/object.ts';
@@ -33,8 +33,25 @@ export function collectFronts(slices: readonly Wire<V1EndpointSlice>[]): Fronts 
   return { IPv4: collect('IPv4'), IPv6: collect('IPv6') };
 }
 
+/**
+ * `Serving`: the front takes requests beside whatever else is ready, as before a planned end of the last pod.
+ * `Standby`: it takes them exactly while nothing is ready, from the moment at which the proxy of a node sees that: it
+ * falls back to endpoints that serve though they are leaving (KEP-1669), so the front is said to be one.
+ */
+export type FrontRole = 'Serving' | 'Standby';
+
+const CONDITIONS = {
+  Serving: { ready: true, serving: true, terminating: false },
+  Standby: { ready: false, serving: true, terminating: true },
+} as const satisfies Record<FrontRole, object>;
+
 /** One slice for each address family of the Service, owned by it. */
-export function buildFrontSlices(name: string, service: Wire<V1Service>, fronts: Fronts): KubeObject[] {
+export function buildFrontSlices(
+  name: string,
+  service: Wire<V1Service>,
+  fronts: Fronts,
+  role: FrontRole,
+): KubeObject[] {
   const families = (service.spec?.ipFamilies ?? ['IPv4']) as Family[];
   return families.map((family) => ({
     apiVersion: 'discovery.k8s.io/v1',
@@ -52,7 +69,7 @@ export function buildFrontSlices(name: string, service: Wire<V1Service>, fronts:
     addressType: family,
     endpoints: fronts[family].map(({ address, nodeName }) => ({
       addresses: [address],
-      conditions: { ready: true },
+      conditions: CONDITIONS[role],
       ...(nodeName ? { nodeName } : {}),
     })),
     ports: [{ name: portName(service), port: PORTS.http, protocol: 'TCP' }],
@@ -82,7 +99,7 @@ export interface Standing {
 /** The Service's own slice follows a pod's readiness with a delay: the front stays that long. */
 const SETTLE_MS = 2_000;
 
-/** Whether the front's slices belong there now; `recheckAfterMs` while the answer depends on time. */
+/** Whether the front has to serve now, else it stands by; `recheckAfterMs` while the answer depends on time. */
 export function judgeFront(standing: Standing): { needed: boolean; recheckAfterMs?: number } {
   const { readySince, desiredReplicas, deleting, rollingAway, now } = standing;
   if (deleting || desiredReplicas === 0 || readySince.length <= rollingAway) return { needed: true };

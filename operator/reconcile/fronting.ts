@@ -1,4 +1,4 @@
-/** Puts the front in place of a deployment's pods, and takes it out again. */
+/** Attaches the front to a deployment's Service: in place of its pods, or for when there are none. */
 import type { V1Deployment } from '@kubernetes/client-node';
 import { ANNOTATIONS } from '../../contract/names.ts';
 import { isNotFound } from '../kube/api-error.ts';
@@ -6,17 +6,28 @@ import { controllerOf, type KubeObject, objectKey } from '../kube/object.ts';
 import { RESOURCES } from '../kube/resource.ts';
 import { BY_MODEL } from './cluster-view.ts';
 import type { ReconcileContext } from './context.ts';
-import { buildFrontSlices, collectFronts, frontSliceNames, readySince } from './front-slices.ts';
+import {
+  buildFrontSlices,
+  collectFronts,
+  type FrontRole,
+  frontSliceNames,
+  readySince,
+} from './front-slices.ts';
 import type { Wire } from './wire.ts';
 
 /** Writes the front's slices for a deployment; nothing while it has no Service yet. */
-export async function putFront(context: ReconcileContext, key: string, signal: AbortSignal): Promise<void> {
+export async function attachFront(
+  context: ReconcileContext,
+  key: string,
+  role: FrontRole,
+  signal: AbortSignal,
+): Promise<void> {
   const { view, applier } = context;
   const [namespace, name] = key.split('/') as [string, string];
   const service = findService(context, namespace, name);
   if (!service) return;
   const fronts = collectFronts(view.fronts.list());
-  const slices = buildFrontSlices(name, service, fronts);
+  const slices = buildFrontSlices(name, service, fronts, role);
   for (const slice of slices) {
     await removeOrphan(context, slice, service, signal);
     await applier.apply(slice, service, { signal });
@@ -43,7 +54,8 @@ async function removeOrphan(
     });
 }
 
-export const takeFront = (context: ReconcileContext, key: string, signal: AbortSignal): Promise<void> =>
+/** Where the route leads to the front anyway. */
+export const detachFront = (context: ReconcileContext, key: string, signal: AbortSignal): Promise<void> =>
   removeSlices(context, key, () => true, signal);
 
 async function removeSlices(

@@ -39,7 +39,7 @@ export function keepIndexes(
     const key = objectKey(object);
     const affected = current ? keys.put(key, current as unknown as RawObject) : keys.remove(key);
     for (const other of affected) listeners.onKeyAffected(other);
-    if (old !== current) listeners.mark({ what: 'apikeys', namespace: object.metadata.namespace! });
+    listeners.mark({ what: 'apikeys', namespace: object.metadata.namespace! });
   });
   view.credentials.onChange((old, current) => {
     const object = (current ?? old)!;

@@ -4,6 +4,7 @@ import { LABELS, MANAGED_BY } from '../../contract/names.ts';
 import { isAlreadyExists } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { controllerOf, controllerReference, type KubeObject } from '../kube/object.ts';
+import type { ObjectCache } from '../kube/object-cache.ts';
 import { RESOURCES } from '../kube/resource.ts';
 
 export interface MadeSecret {
@@ -13,7 +14,11 @@ export interface MadeSecret {
   make: () => string;
 }
 
-export type Ensured = { outcome: 'found' | 'made'; value: string } | { outcome: 'foreign' };
+export type Ensured =
+  /** `texts`: all of its fields. */
+  | { outcome: 'found'; value: string; texts: Record<string, string>; resourceVersion: string | undefined }
+  | { outcome: 'made'; value: string }
+  | { outcome: 'foreign' };
 
 interface Secret extends KubeObject {
   data?: Record<string, string>;
@@ -33,7 +38,10 @@ export async function ensureSecret(
   const live = await client.find<Secret>(RESOURCES.Secret, at, { signal });
   if (live && !isOurs(live, owner)) return { outcome: 'foreign' };
   const present = live?.data?.[field];
-  if (present) return { outcome: 'found', value: Buffer.from(present, 'base64').toString('utf8') };
+  if (present) {
+    const { resourceVersion } = live.metadata;
+    return { outcome: 'found', value: decode(present), texts: decodeData(live.data), resourceVersion };
+  }
   const value = make();
   const data = { [field]: Buffer.from(value).toString('base64') };
   if (live) {
@@ -58,6 +66,38 @@ export async function ensureSecret(
   }
   return { outcome: 'made', value };
 }
+
+/** What was made of Secrets at the versions that the watch shows, so that one is read again only when it changed. */
+export class ReadSecrets<T> {
+  readonly #cache: Pick<ObjectCache, 'get'>;
+  readonly #read = new Map<string, { resourceVersion: string; value: T }>();
+
+  constructor(cache: Pick<ObjectCache, 'get'>) {
+    this.#cache = cache;
+  }
+
+  get(key: string): T | undefined {
+    const known = this.#read.get(key);
+    if (!known) return undefined;
+    if (this.#cache.get(key)?.metadata.resourceVersion === known.resourceVersion) return known.value;
+    this.#read.delete(key);
+    return undefined;
+  }
+
+  set(key: string, resourceVersion: string | undefined, value: T): void {
+    if (resourceVersion !== undefined) this.#read.set(key, { resourceVersion, value });
+  }
+
+  forget(key: string): void {
+    this.#read.delete(key);
+  }
+}
+
+const decode = (encoded: string): string => Buffer.from(encoded, 'base64').toString('utf8');
+
+/** The texts of a Secret's fields. */
+export const decodeData = (data: Record<string, string> = {}): Record<string, string> =>
+  Object.fromEntries(Object.entries(data).map(([field, encoded]) => [field, decode(encoded)]));
 
 const isOurs = (secret: Secret, owner: SecretOwner): boolean =>
   'metadata' in owner

@@ -9,18 +9,21 @@ import { formatSelector, type KubeObject, objectKey } from '../kube/object.ts';
 import type { Requeue } from '../kube/work-queue.ts';
 import { deploymentTarget } from '../publish/targets.ts';
 import type { BuiltChildren } from '../resources/built-children.ts';
+import { findCondition, type Verdict } from '../status/condition-list.ts';
 import { deriveRefusal, deriveStatus } from '../status/model-deployment.ts';
 import { isBlocking, type Problem } from '../status/problem.ts';
+import { decideRecheckMs, judgeHTTPRoute } from '../status/route-acceptance.ts';
 import { describeTransitions } from '../status/transitions.ts';
 import { Children } from './children.ts';
 import { BERTH_RESOURCES, BY_MODEL } from './cluster-view.ts';
 import type { ReconcileContext } from './context.ts';
 import { Finalization } from './finalization.ts';
 import { judgeFront } from './front-slices.ts';
-import { countRollingAway, listReadySince, putFront, takeFront } from './fronting.ts';
+import { attachFront, countRollingAway, detachFront, listReadySince } from './fronting.ts';
 import { registrationIdOf } from './model-index.ts';
 import { findProblems } from './problems.ts';
 import { judgeStorage } from './storage-state.ts';
+import { UnpublishedHosts } from './unpublished.ts';
 import type { Wire } from './wire.ts';
 
 /** Secrets and claims are not watched: an object that waits for one is looked at again after this. */
@@ -30,6 +33,7 @@ export class ModelReconciler {
   readonly #context: ReconcileContext;
   readonly #finalization: Finalization;
   readonly #children: Children;
+  readonly #unpublished: UnpublishedHosts;
   /** Statuses as last written, by key: the cache shows them a moment later. */
   readonly #written = new Map<string, { uid: string; status: ModelDeploymentStatus }>();
 
@@ -37,6 +41,7 @@ export class ModelReconciler {
     this.#context = context;
     this.#finalization = new Finalization(context);
     this.#children = new Children(context);
+    this.#unpublished = new UnpublishedHosts(context);
   }
 
   async reconcile(key: string, signal: AbortSignal): Promise<Requeue> {
@@ -71,6 +76,8 @@ export class ModelReconciler {
   async #bring(live: KubeObject, model: ModelDeployment, signal: AbortSignal): Promise<Requeue> {
     const context = this.#context;
     const key = `${model.metadata.namespace}/${model.metadata.name}`;
+    // First, so that nothing that fails below keeps it from being published.
+    context.publisher.mark(deploymentTarget(model.metadata));
     await addFinalizer(context.client, {
       resource: BERTH_RESOURCES.ModelDeployment,
       object: live,
@@ -90,15 +97,22 @@ export class ModelReconciler {
     });
     const direct = built.via === 'Direct';
     const beforePods = async () => {
-      if (direct && front.needed) await putFront(context, key, signal);
+      if (direct && front.needed) await attachFront(context, key, 'Serving', signal);
     };
+    let acceptance: Verdict | undefined;
     if (problems.some(isBlocking)) await beforePods();
-    else problems.push(...(await this.#children.apply({ live, built, beforePods, signal })));
-    if (!direct || !front.needed) await takeFront(context, key, signal);
-    context.publisher.mark(deploymentTarget(model.metadata));
-    const { recheckAfterMs } = await this.#writeStatus({ live, model, built, problems, signal });
+    else {
+      const applied = await this.#children.apply({ live, built, beforePods, signal });
+      problems.push(...applied.problems);
+      acceptance = applied.httpRoute && judgeHTTPRoute(applied.httpRoute);
+    }
+    if (!direct) await detachFront(context, key, signal);
+    else if (!front.needed) await attachFront(context, key, 'Standby', signal);
+    const { requeueAfterMs } = await this.#writeStatus({ live, model, built, problems, acceptance, signal });
+    const routeReady = findCondition(model.status.conditions, 'RouteReady');
     return earliest(
-      recheckAfterMs,
+      acceptance && decideRecheckMs(acceptance, routeReady, context.now()),
+      requeueAfterMs,
       front.recheckAfterMs,
       problems.length > 0 ? PROBLEM_RECHECK_MS : undefined,
     );
@@ -118,13 +132,15 @@ export class ModelReconciler {
     model: ModelDeployment;
     built: BuiltChildren;
     problems: readonly Problem[];
+    acceptance?: Verdict | undefined;
     signal: AbortSignal;
-  }): Promise<{ recheckAfterMs: number | undefined }> {
+  }): Promise<Requeue> {
     const { live, model, built, problems, signal } = work;
     const { view, settings, now } = this.#context;
     const { name, namespace } = model.metadata;
     const key = `${namespace}/${name}`;
     const before = this.#lastStatus(live) ?? model.status;
+    const unpublished = this.#unpublished.judge(model);
     const { status, recheckAfterMs } = deriveStatus(
       { ...model, status: before },
       {
@@ -133,8 +149,10 @@ export class ModelReconciler {
         problems,
         desiredReplicas: built.desiredReplicas,
         gpuResource: built.gpuResource,
+        engineDownloads: model.spec.model.source.huggingFace !== undefined,
         startupTimeoutMs: parseDuration(model.spec.engine.startupTimeout),
-        unpublished: this.#describeUnpublished(model),
+        unpublished: unpublished.reason,
+        acceptance: work.acceptance,
         storage: judgeStorage(this.#context, model),
         selector: formatSelector(podSelector(name)),
         url: built.url,
@@ -146,18 +164,7 @@ export class ModelReconciler {
       },
     );
     await this.#write(live, before, status, signal);
-    return { recheckAfterMs };
-  }
-
-  /** Why the front does not know the deployment's host; undefined when it does, or is not meant to. */
-  #describeUnpublished(model: ModelDeployment): string | undefined {
-    const { models, publisher } = this.#context;
-    const host = models.hostOf(model);
-    if (host === undefined || publisher.publishedHost(model.metadata) === host) return undefined;
-    const reason = publisher.failureOf(model.metadata) ?? publisher.trouble;
-    return reason === undefined
-      ? 'the host is being published'
-      : `not published yet, Redis is away: ${reason}`;
+    return earliest(recheckAfterMs, unpublished.recheckAfterMs);
   }
 
   async #refuse(live: KubeObject, problem: Problem, signal: AbortSignal): Promise<Requeue> {
@@ -177,8 +184,11 @@ export class ModelReconciler {
     status: ModelDeploymentStatus,
     signal: AbortSignal,
   ): Promise<void> {
-    await this.#context.statusWriter.write(BERTH_RESOURCES.ModelDeployment, live, { status, signal });
-    this.#written.set(objectKey(live), { uid: live.metadata.uid!, status });
+    const { statusWriter } = this.#context;
+    const isWritten = await statusWriter.write(BERTH_RESOURCES.ModelDeployment, live, { status, signal });
+    if (isWritten) this.#written.set(objectKey(live), { uid: live.metadata.uid!, status });
+    // The cache shows it by now.
+    else this.#written.delete(objectKey(live));
     for (const { type, reason, message } of describeTransitions(before, status))
       this.#context.record(live, { type, reason, note: message });
   }
@@ -193,6 +203,7 @@ export class ModelReconciler {
     this.#finalization.forget(key);
     this.#context.publisher.mark(deploymentTarget({ namespace, name }));
     this.#children.forget(key);
+    this.#unpublished.forget(key);
     this.#written.delete(key);
   }
 }

@@ -7,6 +7,7 @@ import type { KubeObject } from '../kube/object.ts';
 import { toMillis } from '../status/times.ts';
 import { type Claim, ClaimIndex } from './claim-index.ts';
 import { type Parsed, parseObject, type RawObject } from './parsing.ts';
+import { shareEqualParts } from './sharing.ts';
 
 type IsHostAllowed = (model: ModelDeployment, host: string) => boolean;
 
@@ -35,7 +36,7 @@ export class ModelIndex {
     // Deleted and made again in between: another object, with a place of its own in every queue.
     const again = this.#uids.get(key) !== object.metadata.uid ? this.remove(key) : [];
     this.#uids.set(key, object.metadata.uid);
-    const parsed = parseObject(modelDeployment, object);
+    const parsed = shareWith(parseObject(modelDeployment, object), object);
     this.#parsed.set(key, { resourceVersion, parsed });
     const names = this.#byNamespace.get(namespace) ?? new Set();
     this.#byNamespace.set(namespace, names.add(name));
@@ -69,9 +70,12 @@ export class ModelIndex {
     return [...this.#hosts.release(key), ...this.#ids.release(key)];
   }
 
-  /** Its end is decided: nothing of it is published any more, though the object is still there. */
-  withdraw(key: string): void {
-    this.#withdrawn.add(key);
+  /**
+   * Its end is decided: nothing of it is published any more, though the object is still there. With another uid nothing
+   * happens: it was made again while its predecessor was still being worked on.
+   */
+  withdraw(key: string, uid: string): void {
+    if (this.#uids.get(key) === uid) this.#withdrawn.add(key);
   }
 
   /** Whether it is being deleted. */
@@ -141,6 +145,10 @@ export class ModelIndex {
     return this.#ids.owner(String(id));
   }
 }
+
+/** The watch keeps the object too: one copy of most of it is enough. */
+const shareWith = (parsed: Parsed<ModelDeployment>, object: RawObject): Parsed<ModelDeployment> =>
+  parsed.ok ? { ok: true, value: shareEqualParts(parsed.value, object) } : parsed;
 
 export const registrationIdOf = (model: ModelDeployment): number => model.spec.id ?? derivedIdOf(model);
 

@@ -2,13 +2,14 @@
 import type { V1PersistentVolumeClaim } from '@kubernetes/client-node';
 import type { ModelDeployment } from '../../contract/model-deployment.ts';
 import { RESOURCES } from '../kube/resource.ts';
+import { decideRouteType } from '../resources/route-type.ts';
 import type { Problem } from '../status/problem.ts';
 import type { ReconcileContext } from './context.ts';
 import { registrationIdOf } from './model-index.ts';
 import { listClaims, listSecretReferences, mostReplicas, type SecretReference } from './references.ts';
 import type { Wire } from './wire.ts';
 
-type Search = Pick<ReconcileContext, 'client' | 'view' | 'models' | 'settings'>;
+type Search = Pick<ReconcileContext, 'client' | 'view' | 'models' | 'settings' | 'secretKeys'>;
 
 /** Problems that need the cluster to be seen; the spec alone is judged by the builders. */
 export async function findProblems(
@@ -44,9 +45,16 @@ export function findConflicts({ models }: Pick<Search, 'models'>, model: ModelDe
 
 const DEFAULT_CLASS = 'ingressclass.kubernetes.io/is-default-class';
 
-function findClassProblem({ view, settings }: Search, { spec }: ModelDeployment): Problem[] {
-  const { enabled, type, className } = spec.route;
-  if (!enabled || type !== 'Ingress' || className || settings.ingressClass || !view.classes) return [];
+function findClassProblem({ view, settings }: Search, model: ModelDeployment): Problem[] {
+  const { enabled, className } = model.spec.route;
+  if (
+    !enabled ||
+    decideRouteType(model, settings) !== 'Ingress' ||
+    className ||
+    settings.ingressClass ||
+    !view.classes
+  )
+    return [];
   const hasDefault = view.classes
     .list()
     .some(({ metadata }) => metadata.annotations?.[DEFAULT_CLASS] === 'true');
@@ -70,20 +78,23 @@ async function findSecretProblems(
       path: "the namespace's Redis user",
     });
   const problems = await Promise.all(
-    references.map((reference) => checkSecret(context, model.metadata.namespace, reference, signal)),
+    references.map((reference) => checkSecret(context, model, reference, signal)),
   );
   return problems.flat();
 }
 
 async function checkSecret(
-  { client }: Search,
-  namespace: string,
+  { secretKeys }: Search,
+  { metadata, status }: ModelDeployment,
   { name, keys, path }: SecretReference,
   signal: AbortSignal,
 ): Promise<Problem[]> {
-  const secret = await client.find(RESOURCES.Secret, { namespace, name }, { signal });
-  if (!secret) return [{ reason: 'SecretNotFound', message: `${path}: there is no Secret ${name}` }];
-  const missing = keys.filter((key) => !(key in ((secret.data as object | undefined) ?? {})));
+  // A new spec is judged by what is there now.
+  const isFresh = status.observedGeneration !== metadata.generation;
+  const at = { namespace: metadata.namespace, name };
+  const present = await secretKeys.read(at, { mustHave: keys, isFresh, signal });
+  if (!present) return [{ reason: 'SecretNotFound', message: `${path}: there is no Secret ${name}` }];
+  const missing = keys.filter((key) => !present.has(key));
   if (missing.length === 0) return [];
   return [
     { reason: 'SecretKeyNotFound', message: `${path}: Secret ${name} has no key ${missing.join(', ')}` },

@@ -1,14 +1,17 @@
 /** Where the secret comes from that signs a namespace's webhooks: a Secret that is named, or one that is made here. */
 import { LABELS, MANAGED_BY, SIGNING_SECRET_FIELD, SIGNING_SECRET_NAME } from '../../contract/names.ts';
 import { makeSigningSecret } from '../../contract/secret-texts.ts';
+import { joinSigningSecrets, readSigningSecrets } from '../../contract/signing-secret.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { KubeObject } from '../kube/object.ts';
 import { RESOURCES } from '../kube/resource.ts';
 import { type Verdict, verdict } from '../status/condition-list.ts';
-import { ensureSecret } from './made-secret.ts';
+import { decodeData, ensureSecret } from './made-secret.ts';
 
-/** The secret, or why there is none. */
-export type SigningSecret = { secret: string; isNew: boolean } | { problem: Verdict };
+/** The secret (`joinSigningSecrets`), or why there is none. */
+export type SigningSecret =
+  | { secret: string; isNew: boolean; resourceVersion?: string | undefined }
+  | { problem: Verdict };
 
 type Client = Pick<KubeClient, 'find' | 'create' | 'mergePatch'>;
 
@@ -23,8 +26,8 @@ export async function readNamedSecret(
   signal: AbortSignal,
 ): Promise<SigningSecret> {
   const given = await client.find<Secret>(RESOURCES.Secret, at, { signal });
-  const encoded = given?.data?.[SIGNING_SECRET_FIELD];
-  if (encoded) return { secret: Buffer.from(encoded, 'base64').toString('utf8'), isNew: false };
+  const secrets = readSigningSecrets(decodeData(given?.data));
+  if (secrets) return { secret: joinSigningSecrets(secrets), isNew: false };
   const message = `spec.signingSecret: Secret ${at.name} ${given ? `has no key ${SIGNING_SECRET_FIELD}` : 'does not exist'}`;
   return { problem: verdict('False', given ? 'SecretKeyNotFound' : 'SecretNotFound', message) };
 }
@@ -37,7 +40,11 @@ export async function ensureSigningSecret(
 ): Promise<SigningSecret> {
   const wanted = { name: SIGNING_SECRET_NAME, field: SIGNING_SECRET_FIELD, make: makeSigningSecret };
   const made = await ensureSecret(client, { namespace }, wanted, signal);
-  if (made.outcome !== 'foreign') return { secret: made.value, isNew: made.outcome === 'made' };
+  if (made.outcome === 'made') return { secret: made.value, isNew: true };
+  if (made.outcome === 'found') {
+    const secret = joinSigningSecrets(readSigningSecrets(made.texts)!);
+    return { secret, isNew: false, resourceVersion: made.resourceVersion };
+  }
   const message = `Secret ${SIGNING_SECRET_NAME} was made by someone else: name it in spec.signingSecret, or label it ${LABELS.managedBy}=${MANAGED_BY}`;
   return { problem: verdict('False', 'NotOwned', message) };
 }

@@ -195,6 +195,20 @@ export class CredentialReconciler {
     await this.#write(live, credential, { verified: told && !isOld ? told : away, signal });
   }
 
+  /** Which request for a check the verdict answers; as before while none is answered. */
+  #findHandledVerify(
+    credential: StorageCredential,
+    live: KubeObject,
+    { status }: Verdict,
+  ): string | undefined {
+    const asked = credential.metadata.annotations?.[ANNOTATIONS.verify];
+    const { lastHandledVerify } = (live.status ?? {}) as Partial<StorageCredential['status']>;
+    if (status === 'Unknown') return lastHandledVerify;
+    const known = this.#checks.get(keyOf(credential));
+    // Without a check the spec itself was refused, whatever was asked for.
+    return known === undefined || known.asked === asked ? asked : lastHandledVerify;
+  }
+
   /** Marks what is to be published, if that is new. */
   #settle(key: string, entry: PublishedCredential | null): void {
     const { credentials, publisher } = this.#context;
@@ -219,7 +233,8 @@ export class CredentialReconciler {
       { generation, now: now() },
     );
     const id = credential && credentialIdOf(credential);
-    const status = { observedGeneration: generation, id, conditions };
+    const lastHandledVerify = credential && this.#findHandledVerify(credential, live, verified);
+    const status = { observedGeneration: generation, id, lastHandledVerify, conditions };
     const changed = await statusWriter.write(BERTH_RESOURCES.StorageCredential, live, { status, signal });
     const event = accepted.status === 'False' ? accepted : verified;
     const was = findCondition(before, event === accepted ? 'Accepted' : 'Verified');

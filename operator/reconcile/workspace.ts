@@ -10,6 +10,7 @@ import type { Requeue } from '../kube/work-queue.ts';
 import { mergeConditions, type Verdict, verdict } from '../status/condition-list.ts';
 import { BERTH_RESOURCES } from './cluster-view.ts';
 import type { ReconcileContext } from './context.ts';
+import { ReadSecrets } from './made-secret.ts';
 import { parseObject } from './parsing.ts';
 import { ensureSigningSecret, readNamedSecret, type SigningSecret } from './signing-secret.ts';
 
@@ -17,8 +18,8 @@ import { ensureSigningSecret, readNamedSecret, type SigningSecret } from './sign
 const CREDIT_MS = 60_000;
 const PROBLEM_RECHECK_MS = 15_000;
 
-/** Secrets are not watched: a rolled one holds for what is signed after this time. */
-const SECRET_MS = 20_000;
+/** A Secret that a Workspace names is not watched: a rolled one holds for what is signed after this time. */
+const NAMED_SECRET_MS = 20_000;
 
 export type WorkspaceContext = ReconcileContext & {
   /** Millionths spent so far; throws while Redis is away. */
@@ -32,8 +33,11 @@ export class WorkspaceReconciler {
   /** What was left to spend when Redis was last asked, by namespace. */
   readonly #remaining = new Map<string, { text: string | undefined; credit: string; at: number }>();
 
+  readonly #own: ReadSecrets<string>;
+
   constructor(context: WorkspaceContext) {
     this.#context = context;
+    this.#own = new ReadSecrets(context.view.secrets);
   }
 
   /** The key is a namespace: what belongs to it is published whether or not it has a Workspace. */
@@ -44,8 +48,8 @@ export class WorkspaceReconciler {
     try {
       if (live && live.metadata.deletionTimestamp === undefined) return await this.#bring(live, signal);
       this.#remaining.delete(namespace);
-      const secret = await this.#provide(namespace, {}, signal);
-      return secret ? { requeueAfterMs: SECRET_MS } : {};
+      await this.#provide(namespace, {}, signal);
+      return {};
     } catch (error) {
       if (isNamespaceTerminating(error)) return {};
       throw error;
@@ -70,7 +74,9 @@ export class WorkspaceReconciler {
     const accepted = 'problem' in secret ? secret.problem : this.#accept();
     const remaining = await this.#readRemaining(parsed.value);
     await this.#write(live, accepted, remaining, signal);
-    return { requeueAfterMs: accepted.status === 'True' ? SECRET_MS : PROBLEM_RECHECK_MS };
+    if (accepted.status !== 'True') return { requeueAfterMs: PROBLEM_RECHECK_MS };
+    if (given.name !== undefined) return { requeueAfterMs: NAMED_SECRET_MS };
+    return remaining === undefined ? {} : { requeueAfterMs: CREDIT_MS };
   }
 
   /** The secret that signs this namespace's webhooks, told to the publisher; undefined where nothing has to be signed. */
@@ -82,16 +88,34 @@ export class WorkspaceReconciler {
     const { client, models, endpoints, signingSecrets, publisher } = this.#context;
     if (!isWanted && !models.hasMedia(namespace) && !endpoints.has(namespace)) {
       signingSecrets.delete(namespace);
+      this.#own.forget(`${namespace}/${SIGNING_SECRET_NAME}`);
       return undefined;
     }
     const found =
       name === undefined
-        ? await ensureSigningSecret(client, namespace, signal)
+        ? await this.#ensureOwn(namespace, signal)
         : await readNamedSecret(client, { namespace, name }, signal);
     const secret = 'secret' in found ? found.secret : null;
     if (signingSecrets.get(namespace) !== secret) publisher.mark({ what: 'workspace', namespace });
     signingSecrets.set(namespace, secret);
     return found;
+  }
+
+  /** The namespace's own, read again only when the watch shows another version of it. */
+  async #ensureOwn(namespace: string, signal: AbortSignal): Promise<SigningSecret> {
+    const key = `${namespace}/${SIGNING_SECRET_NAME}`;
+    const known = this.#own.get(key);
+    if (known !== undefined) return { secret: known, isNew: false };
+    const found = await ensureSigningSecret(this.#context.client, namespace, signal);
+    if ('secret' in found) this.#own.set(key, found.resourceVersion, found.secret);
+    return found;
+  }
+
+  #judgeQueue(): Verdict {
+    const refusal = this.#context.publisher.asyncRefusal;
+    return refusal === null
+      ? verdict('True', 'QueueOpen', 'images and videos may be queued')
+      : verdict('False', 'QueueRefused', refusal);
   }
 
   #accept(): Verdict {
@@ -134,7 +158,11 @@ export class WorkspaceReconciler {
       observedGeneration: generation,
       creditRemaining: remaining,
       redisUser: settings.redisUsers === 'managed' ? workspaceRedisUser(live.metadata.namespace!) : undefined,
-      conditions: mergeConditions(before, { Ready: ready, Accepted: accepted }, { generation, now: now() }),
+      conditions: mergeConditions(
+        before,
+        { Ready: ready, Accepted: accepted, QueueOpen: this.#judgeQueue() },
+        { generation, now: now() },
+      ),
     };
     await statusWriter.write(BERTH_RESOURCES.Workspace, live, { status, signal });
   }

@@ -2,7 +2,35 @@
 import type { V1Toleration, V1Volume, V1VolumeMount } from '@kubernetes/client-node';
 import type { ModelDeploymentSpec } from '../../contract/model-deployment.ts';
 import { parseQuantity } from '../../contract/quantity.ts';
+import type { ImageVendor } from '../engines/engine.ts';
 import { PRESETS } from '../engines/presets.ts';
+
+/** Prefixes of resources that need images of their own, which no preset has. */
+const OTHER_VENDORS = [
+  'gpu.intel.com',
+  'habana.ai',
+  'google.com',
+  'aws.amazon.com',
+  'huawei.com',
+  'cambricon.com',
+  'mthreads.com',
+  'metax-tech.com',
+  'tenstorrent.com',
+  'qualcomm.com',
+];
+
+/** Undefined: accelerators that no preset has an image for. Schedulers of shared NVIDIA GPUs have prefixes of their own. */
+export function vendorOf(spec: ModelDeploymentSpec): ImageVendor | undefined {
+  const { count, resourceName } = decideAccelerators(spec);
+  // What a claim brings is not told here; most bring NVIDIA's, and engine.image says otherwise.
+  if (count === 0) return spec.template.resourceClaims?.length ? 'nvidia' : 'none';
+  const prefix = resourceName.split('/')[0]!;
+  if (OTHER_VENDORS.includes(prefix)) return undefined;
+  return prefix === 'amd.com' ? 'amd' : 'nvidia';
+}
+
+/** A slice of a GPU has no connection to others: a model cannot be split over several. */
+export const isSlice = (resourceName: string): boolean => /^nvidia\.com\/mig-/.test(resourceName);
 
 export interface Accelerators {
   count: number;
@@ -32,10 +60,15 @@ export interface PodVolumes {
   mounts: V1VolumeMount[];
 }
 
-/** /dev/shm has 64 MiB by default, too little for GPUs that exchange tensors through it. */
+/** It counts as memory of the pod only as far as it is used. */
+const SHARED_MEMORY_OF_ONE = '2Gi';
+
+/** /dev/shm has 64 MiB by default: too little between an engine's processes, and less so between GPUs. */
 export function sharedMemory(spec: ModelDeploymentSpec, { count }: Accelerators): PodVolumes {
-  const size = spec.gpu?.sharedMemory ?? (count > 1 ? halfOfMemory(spec) : undefined);
-  if (size === undefined) return { volumes: [], mounts: [] };
+  // A container takes one mount for each path: the spec's own goes before.
+  if (spec.template.volumeMounts?.some(({ mountPath }) => /^\/dev\/shm\/*$/.test(String(mountPath))))
+    return { volumes: [], mounts: [] };
+  const size = spec.gpu?.sharedMemory ?? (count > 1 ? halfOfMemory(spec) : SHARED_MEMORY_OF_ONE);
   return {
     volumes: [{ name: SHARED_MEMORY, emptyDir: { medium: 'Memory', sizeLimit: size } }],
     mounts: [{ name: SHARED_MEMORY, mountPath: '/dev/shm' }],

@@ -14,6 +14,7 @@ import { buildNetworkPolicy } from './network-policy.ts';
 import { buildPodTemplate } from './pod-template.ts';
 import { decideGrace, decideReplicas } from './replicas.ts';
 import { decideURL } from './route-host.ts';
+import { decideRouteType } from './route-type.ts';
 import { buildService } from './service.ts';
 import { buildSidecarSecret } from './sidecar-secret.ts';
 import { findSpecProblems } from './spec-problems.ts';
@@ -40,7 +41,7 @@ export function buildChildren(
   const objects = [
     buildSidecarSecret(model, settings),
     buildWeightsClaim(model),
-    buildService(model),
+    buildService(model, settings),
     settings.networkPolicies ? buildNetworkPolicy(model) : undefined,
     buildDisruptionBudget(model),
     buildDeployment(model, pinned),
@@ -61,6 +62,6 @@ export function buildChildren(
 }
 
 const buildRoute = (model: ModelDeployment, settings: OperatorSettings, via: RouteVia): KubeObject =>
-  model.spec.route.type === 'HTTPRoute'
+  decideRouteType(model, settings) === 'HTTPRoute'
     ? buildHTTPRoute(model, settings, via)
     : buildIngress(model, settings, via);

@@ -15,7 +15,7 @@ import { ENGINE_HOME, type EngineInput, variables } from '../engines/engine.ts';
 import { PRESETS } from '../engines/presets.ts';
 import type { OperatorSettings } from '../settings.ts';
 import { type Accelerators, decideAccelerators, gpuLimits } from './accelerators.ts';
-import { adminProbe } from './gateway-container.ts';
+import { adminProbe, PROBE_TIMEOUT_SECONDS } from './gateway-container.ts';
 import { engineImage } from './images.ts';
 import { engineSecurity } from './security.ts';
 import type { Weights } from './weights.ts';
@@ -56,7 +56,8 @@ export function buildEngineContainer(model: ModelDeployment, parts: EngineParts)
   const pullPolicy = spec.engine.imagePullPolicy ?? ownPullPolicy(model, settings);
   return {
     name: CONTAINERS.engine,
-    image: engineImage(spec, accelerators.count, settings),
+    // Without one the spec is refused, and nothing of this is made.
+    image: engineImage(spec, settings) ?? '',
     ...(pullPolicy ? { imagePullPolicy: pullPolicy } : {}),
     ...(command ? { command } : {}),
     args: [...run.args, ...spec.engine.args],
@@ -69,8 +70,8 @@ export function buildEngineContainer(model: ModelDeployment, parts: EngineParts)
     ...(spec.engine.envFrom.length > 0 ? { envFrom: spec.engine.envFrom as V1EnvFromSource[] } : {}),
     ...buildProbes(model),
     lifecycle: { preStop: buildDrainHook(model, settings) },
-    resources: buildResources(spec.resources, accelerators),
-    securityContext: engineSecurity(preset, spec.template.securityContext),
+    resources: buildResources(spec, accelerators),
+    securityContext: engineSecurity(preset, settings.platform, spec.template.securityContext),
     terminationMessagePolicy: 'FallbackToLogsOnError',
     volumeMounts: [
       { name: HOME_VOLUME, mountPath: ENGINE_HOME },
@@ -90,13 +91,13 @@ function buildProbes({ spec }: ModelDeployment): Pick<V1Container, 'startupProbe
   return {
     startupProbe: adminProbe(ADMIN_PATHS.engineStartup, {
       periodSeconds: STARTUP_PERIOD_SECONDS,
-      timeoutSeconds: 3,
+      timeoutSeconds: PROBE_TIMEOUT_SECONDS,
       failureThreshold: Math.max(1, Math.ceil(startSeconds / STARTUP_PERIOD_SECONDS)),
       terminationGracePeriodSeconds: PROBE_GRACE_SECONDS,
     }),
     livenessProbe: adminProbe(ADMIN_PATHS.engineLiveness, {
       periodSeconds: LIVENESS_PERIOD_SECONDS,
-      timeoutSeconds: 5,
+      timeoutSeconds: PROBE_TIMEOUT_SECONDS,
       failureThreshold: LIVENESS_SECONDS / LIVENESS_PERIOD_SECONDS,
       terminationGracePeriodSeconds: PROBE_GRACE_SECONDS,
     }),
@@ -115,13 +116,23 @@ function buildDrainHook({ metadata }: ModelDeployment, { masterKey }: OperatorSe
   };
 }
 
-function buildResources(wanted: ModelDeployment['spec']['resources'], accelerators: Accelerators) {
-  const limits = { ...wanted?.limits, ...gpuLimits(accelerators) };
+function buildResources(
+  { resources, template, engine }: ModelDeployment['spec'],
+  accelerators: Accelerators,
+) {
+  const limits = { ...resources?.limits, ...gpuLimits(accelerators) };
+  const requests = { ...decideRequests(PRESETS[engine.preset].requests, limits), ...resources?.requests };
+  const claims = (template.resourceClaims ?? []).map(({ name }) => ({ name: String(name) }));
   return {
-    ...(wanted?.requests ? { requests: wanted.requests } : {}),
+    ...(Object.keys(requests).length > 0 ? { requests } : {}),
     ...(Object.keys(limits).length > 0 ? { limits } : {}),
+    ...(claims.length > 0 ? { claims } : {}),
   };
 }
+
+/** Where there is a limit, Kubernetes takes that for the request. */
+const decideRequests = (requests: Record<string, string>, limits: Record<string, string>) =>
+  Object.fromEntries(Object.entries(requests).filter(([name]) => limits[name] === undefined));
 
 /** Later lists win; a name occurs once, as server-side apply wants. */
 function mergeVariables(...lists: readonly V1EnvVar[][]): V1EnvVar[] {

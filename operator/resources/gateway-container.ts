@@ -13,10 +13,11 @@ import {
 } from '../../contract/names.ts';
 import { parseQuantity } from '../../contract/quantity.ts';
 import { ENGINE_HOST, variables } from '../engines/engine.ts';
+import { PRESETS } from '../engines/presets.ts';
 import type { OperatorSettings } from '../settings.ts';
 import { prefixImage } from './images.ts';
 import { decideGrace } from './replicas.ts';
-import { RESTRICTED } from './security.ts';
+import { restricted } from './security.ts';
 
 const SECRET_VOLUME = 'gateway-secret';
 const TEMPORARY_VOLUME = 'gateway-tmp';
@@ -29,6 +30,9 @@ const SPOOL_BYTES: Partial<Record<ModelDeployment['spec']['kind'], number>> = {
   Image: GIBIBYTE,
   Video: 4 * GIBIBYTE,
 };
+
+/** A gateway on a node without a core to spare answers late. */
+export const PROBE_TIMEOUT_SECONDS = 10;
 
 export const adminProbe = (path: string, probe: V1Probe): V1Probe => ({
   httpGet: { path, port: PORTS.admin },
@@ -49,19 +53,23 @@ export function buildGatewayContainer(model: ModelDeployment, settings: Operator
       { name: 'metrics', containerPort: PORTS.metrics },
     ],
     // "It listens", and no more: the engine is started only after this.
-    startupProbe: adminProbe(ADMIN_PATHS.startup, { periodSeconds: 1, failureThreshold: 120 }),
+    startupProbe: adminProbe(ADMIN_PATHS.startup, {
+      periodSeconds: 1,
+      timeoutSeconds: PROBE_TIMEOUT_SECONDS,
+      failureThreshold: 300,
+    }),
     readinessProbe: adminProbe(ADMIN_PATHS.readyz, {
       periodSeconds: 2,
-      timeoutSeconds: 3,
-      failureThreshold: 2,
+      timeoutSeconds: PROBE_TIMEOUT_SECONDS,
+      failureThreshold: 3,
     }),
     livenessProbe: adminProbe(ADMIN_PATHS.healthz, {
       periodSeconds: 10,
-      timeoutSeconds: 5,
-      failureThreshold: 6,
+      timeoutSeconds: PROBE_TIMEOUT_SECONDS,
+      failureThreshold: 12,
     }),
     resources: settings.gatewayResources,
-    securityContext: RESTRICTED,
+    securityContext: restricted(settings.platform),
     terminationMessagePolicy: 'FallbackToLogsOnError',
     volumeMounts: [
       { name: SECRET_VOLUME, mountPath: SIDECAR_SECRET_PATH, readOnly: true },
@@ -73,6 +81,7 @@ export function buildGatewayContainer(model: ModelDeployment, settings: Operator
 
 function buildEnvironment({ metadata, spec }: ModelDeployment, settings: OperatorSettings): V1EnvVar[] {
   const { name, namespace } = metadata;
+  const { metricsPath } = PRESETS[spec.engine.preset];
   const heap = heapMebibytes(settings.gatewayResources.limits?.memory);
   return [
     ...variables({
@@ -81,6 +90,7 @@ function buildEnvironment({ metadata, spec }: ModelDeployment, settings: Operato
       [GATEWAY_ENV.secretPath]: SIDECAR_SECRET_PATH,
       [GATEWAY_ENV.engineURL]: `http://${ENGINE_HOST}:${spec.engine.port}`,
       [GATEWAY_ENV.engineHealthPath]: spec.engine.healthPath,
+      ...(metricsPath ? { [GATEWAY_ENV.engineMetricsPath]: metricsPath } : {}),
       [GATEWAY_ENV.drainToken]: drainToken(settings.masterKey, namespace, name),
       [GATEWAY_ENV.drainTimeoutMs]: String(decideGrace(spec).drainMs),
       [GATEWAY_ENV.logLevel]: settings.gatewayLogLevel,

@@ -1,11 +1,12 @@
-/** The HTTPRoute of a deployment's host, at the Gateway that its spec names. */
+/** The HTTPRoute of a deployment's host, at the Gateway that its spec names, else at the installation's. */
 import type { ModelDeployment } from '../../contract/model-deployment.ts';
 import type { RouteVia } from '../../contract/model-route.ts';
 import type { KubeObject } from '../kube/object.ts';
 import type { OperatorSettings } from '../settings.ts';
 import { decideHost } from './route-host.ts';
-import { presetTimeouts } from './route-presets.ts';
-import { decidePreset, decideTarget } from './route-target.ts';
+import { decidePreset, presetTimeouts } from './route-presets.ts';
+import { decideTarget } from './route-target.ts';
+import { decideGateway } from './route-type.ts';
 
 export function buildHTTPRoute(
   model: ModelDeployment,
@@ -15,7 +16,7 @@ export function buildHTTPRoute(
   const { route } = model.spec;
   const { metadata, service, port } = decideTarget(model, via, settings, route.annotations);
   const timeouts = presetTimeouts(decidePreset(model, settings));
-  const { name, namespace, sectionName } = route.gateway!;
+  const { name, namespace, sectionName } = decideGateway(model, settings)!;
   return {
     apiVersion: 'gateway.networking.k8s.io/v1',
     kind: 'HTTPRoute',
@@ -24,8 +25,7 @@ export function buildHTTPRoute(
       parentRefs: [
         {
           name,
-          // Of the deployment, also where the route itself is in Berth's namespace.
-          namespace: namespace ?? model.metadata.namespace,
+          namespace,
           ...(sectionName ? { sectionName } : {}),
         },
       ],

@@ -1,20 +1,33 @@
 /** The images of a pod, as this installation pulls them. */
 import type { ModelDeploymentSpec } from '../../contract/model-deployment.ts';
+import type { EnginePreset } from '../../contract/model-pod.ts';
+import type { ImageVendor } from '../engines/engine.ts';
 import { PRESETS } from '../engines/presets.ts';
 import type { OperatorSettings } from '../settings.ts';
+import { vendorOf } from './accelerators.ts';
 
 /** Puts the registry of the installation before an image; Docker Hub's own name is dropped, as mirrors expect. */
 export function prefixImage(image: string, registry: string): string {
   return registry === '' ? image : `${registry.replace(/\/+$/, '')}/${image.replace(/^docker\.io\//, '')}`;
 }
 
-/** An image that the spec names is taken as it is. */
-export function engineImage(
-  { engine }: Pick<ModelDeploymentSpec, 'engine'>,
-  gpus: number,
-  settings: Pick<OperatorSettings, 'engineImages' | 'imageRegistry' | 'simulatorImage'>,
-): string {
-  if (engine.image) return engine.image;
-  const image = settings.engineImages[engine.preset] ?? PRESETS[engine.preset].image(gpus);
-  return prefixImage(image ?? settings.simulatorImage, settings.imageRegistry);
+type ImageSettings = Pick<OperatorSettings, 'engineImages' | 'imageRegistry' | 'simulatorImage'>;
+
+/** An image that the spec names is taken as it is. Undefined: there is none for the accelerators. */
+export function engineImage(spec: ModelDeploymentSpec, settings: ImageSettings): string | undefined {
+  const { image, preset } = spec.engine;
+  if (image) return image;
+  const found = findPresetImage(preset, vendorOf(spec), settings);
+  return found && prefixImage(found, settings.imageRegistry);
+}
+
+function findPresetImage(
+  preset: EnginePreset,
+  vendor: ImageVendor | undefined,
+  { engineImages, simulatorImage }: ImageSettings,
+): string | undefined {
+  if (preset === 'simulator') return engineImages.simulator ?? simulatorImage;
+  if (vendor === undefined) return undefined;
+  const own = engineImages[vendor === 'amd' ? (`${preset}-rocm` as const) : preset];
+  return own ?? PRESETS[preset].image(vendor);
 }

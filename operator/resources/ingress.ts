@@ -6,8 +6,8 @@ import type { RouteVia } from '../../contract/model-route.ts';
 import type { KubeObject } from '../kube/object.ts';
 import type { OperatorSettings } from '../settings.ts';
 import { decideHost } from './route-host.ts';
-import { presetAnnotations } from './route-presets.ts';
-import { decidePreset, decideTarget } from './route-target.ts';
+import { decidePreset, presetAnnotations } from './route-presets.ts';
+import { decideTarget } from './route-target.ts';
 
 export function buildIngress(model: ModelDeployment, settings: OperatorSettings, via: RouteVia): KubeObject {
   const { route, limits } = model.spec;

@@ -1,13 +1,14 @@
 /** A replica's pod: the gateway as a native sidecar, what fetches the weights, the engine. */
 import type {
   V1Affinity,
+  V1PodResourceClaim,
   V1PodTemplateSpec,
   V1Toleration,
   V1TopologySpreadConstraint,
   V1Volume,
 } from '@kubernetes/client-node';
 import type { ModelDeployment } from '../../contract/model-deployment.ts';
-import { ANNOTATIONS, CONTAINERS, PORTS, podSelector } from '../../contract/names.ts';
+import { ANNOTATIONS, CONTAINERS, LABELS, PORTS, podSelector } from '../../contract/names.ts';
 import { PRESETS } from '../engines/presets.ts';
 import type { OperatorSettings } from '../settings.ts';
 import { decideAccelerators, gpuTolerations, sharedMemory } from './accelerators.ts';
@@ -28,14 +29,19 @@ export function buildPodTemplate(model: ModelDeployment, settings: OperatorSetti
   return {
     metadata: {
       // The spec's labels come first: none of Berth's own, which select the pods, can be taken over.
-      labels: { ...template.labels, ...childLabels(model), ...podSelector(metadata.name) },
+      labels: {
+        ...template.labels,
+        ...childLabels(model),
+        ...podSelector(metadata.name),
+        ...(PRESETS[engine.preset].metricsPath ? { [LABELS.engineMetrics]: 'true' } : {}),
+      },
       annotations: podAnnotations(spec),
     },
     spec: {
       automountServiceAccountToken: false,
       enableServiceLinks: false,
       terminationGracePeriodSeconds: toSeconds(decideGrace(spec).graceMs),
-      securityContext: podSecurity(PRESETS[engine.preset], template.podSecurityContext),
+      securityContext: podSecurity(PRESETS[engine.preset], settings.platform, template.podSecurityContext),
       initContainers: [buildGatewayContainer(model, settings), ...weights.initContainers],
       containers: [buildEngineContainer(model, { weights, mounts: memory.mounts, settings })],
       volumes: [
@@ -56,6 +62,8 @@ export function buildPodTemplate(model: ModelDeployment, settings: OperatorSetti
       ),
       ...optional('nodeSelector', template.nodeSelector),
       ...optional('affinity', template.affinity as V1Affinity | undefined),
+      ...optional('schedulerName', template.schedulerName),
+      ...optional('resourceClaims', template.resourceClaims as V1PodResourceClaim[] | undefined),
       ...optional('priorityClassName', template.priorityClassName),
       ...optional('serviceAccountName', template.serviceAccountName),
       ...optional('runtimeClassName', gpu?.runtimeClassName),

@@ -1,7 +1,14 @@
 /** What each kind of balancer needs for long answers and large bodies: the limits are the gateway's, never its own. */
 
+import type { ModelDeployment } from '../../contract/model-deployment.ts';
 import type { ResolvedLimits } from '../../contract/model-limits.ts';
 import type { RoutePreset } from '../../contract/model-route.ts';
+import type { OperatorSettings } from '../settings.ts';
+
+export const decidePreset = (
+  { spec }: ModelDeployment,
+  { routePreset }: Pick<OperatorSettings, 'routePreset'>,
+): RoutePreset => spec.route.preset ?? routePreset;
 
 type Times = Pick<ResolvedLimits, 'requestTimeoutMs' | 'imageTimeoutMs' | 'uploadTimeoutMs'>;
 
@@ -29,6 +36,8 @@ const TABLE: Record<RoutePreset, (seconds: Seconds) => Record<string, string>> =
     'nginx.ingress.kubernetes.io/proxy-request-buffering': 'off',
     'nginx.ingress.kubernetes.io/proxy-read-timeout': String(answer),
     'nginx.ingress.kubernetes.io/proxy-send-timeout': String(upload),
+    // To the Service's address, not to its endpoints: see `presetServiceAnnotations`.
+    'nginx.ingress.kubernetes.io/service-upstream': 'true',
   }),
   // It streams both ways without a size limit; the 60 s that it reads a request are an argument of its entry point:
   // --entryPoints.<name>.transport.respondingTimeouts.readTimeout=360s
@@ -42,6 +51,20 @@ const TABLE: Record<RoutePreset, (seconds: Seconds) => Record<string, string>> =
   'gateway-api': () => ({}),
   none: () => ({}),
 };
+
+const NATIVE_BALANCING = {
+  'traefik.ingress.kubernetes.io/service.nativelb': 'true',
+  // By HTTPRoutes.
+  'traefik.io/service.nativelb': 'true',
+};
+
+/**
+ * Annotations of the Service. A balancer that dials endpoints learns of the last pod's end and of the front by separate
+ * messages, and answers its own page in between; one that dials the Service's address is led to the front at once.
+ * Written with `none` as well: others do not know them, and each Service has but one reader.
+ */
+export const presetServiceAnnotations = (preset: RoutePreset): Record<string, string> =>
+  preset === 'alb' || preset === 'nginx' ? {} : NATIVE_BALANCING;
 
 /** Timeouts of an HTTPRoute's rule; zero switches the Gateway's own off. */
 export const presetTimeouts = (preset: RoutePreset): { request: string } | undefined =>

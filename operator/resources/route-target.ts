@@ -1,7 +1,6 @@
 /** Where a route lives and what it points at: the deployment's own Service, or the front's. */
 import { createHash } from 'node:crypto';
 import type { ModelDeployment } from '../../contract/model-deployment.ts';
-import type { RoutePreset } from '../../contract/model-route.ts';
 import { childNames } from '../../contract/names.ts';
 import type { ObjectMeta } from '../kube/object.ts';
 import type { OperatorSettings } from '../settings.ts';
@@ -50,10 +49,19 @@ export function frontRouteName(namespace: string, name: string): string {
   return `${namespace.slice(0, 60)}-${name}-${hash}`;
 }
 
-export const decidePreset = (
+/** Such a Secret is Berth's, not the tenant's: only those that the installation lets through. */
+export function findCertificateProblem(
   { spec }: ModelDeployment,
-  { routePreset }: Pick<OperatorSettings, 'routePreset'>,
-): RoutePreset => spec.route.preset ?? routePreset;
+  { frontTLSSecrets, routeVia }: Pick<OperatorSettings, 'frontTLSSecrets' | 'routeVia'>,
+): Problem[] {
+  const { tlsSecretName, via = routeVia } = spec.route;
+  if (tlsSecretName === undefined || via === 'Direct' || frontTLSSecrets.includes(tlsSecretName)) return [];
+  const allowed = frontTLSSecrets.length > 0 ? `only ${frontTLSSecrets.join(', ')} are` : 'none is';
+  const message =
+    `spec.route.tlsSecretName ${tlsSecretName}: with via Front it would be a Secret of Berth's own namespace, and ${allowed} ` +
+    "allowed there (ingress.frontTLSSecrets); leave it out for the controller's own certificate, or use via Direct";
+  return [{ reason: 'TLSSecretNotAllowed', message }];
+}
 
 /** Annotations act with the operator's rights: only those that the installation lets through. */
 export function findAnnotationProblem(

@@ -11,20 +11,28 @@ const LOCKED: V1SecurityContext = {
   seccompProfile: { type: 'RuntimeDefault' },
 };
 
-/** Of the gateway and of init containers. */
-export const RESTRICTED: V1SecurityContext = {
-  ...LOCKED,
+export const SECURITY_PLATFORMS = ['kubernetes', 'openshift'] as const;
+/** OpenShift gives every namespace users and groups of its own, and refuses pods that name others. */
+export type SecurityPlatform = (typeof SECURITY_PLATFORMS)[number];
+
+const userOf = (uid: number, platform: SecurityPlatform): V1SecurityContext => ({
   runAsNonRoot: true,
-  runAsUser: GATEWAY_UID,
-  runAsGroup: GATEWAY_UID,
+  ...(platform === 'openshift' ? {} : { runAsUser: uid, runAsGroup: uid }),
+});
+
+/** Of the gateway and of init containers. */
+export const restricted = (platform: SecurityPlatform): V1SecurityContext => ({
+  ...LOCKED,
+  ...userOf(GATEWAY_UID, platform),
   readOnlyRootFilesystem: true,
-};
+});
 
 export function engineSecurity(
   { uid, readOnlyRootFilesystem }: EnginePresetDefinition,
+  platform: SecurityPlatform,
   overrides: Record<string, unknown> = {},
 ): V1SecurityContext {
-  const user = uid === undefined ? {} : { runAsNonRoot: true, runAsUser: uid, runAsGroup: uid };
+  const user = uid === undefined ? {} : userOf(uid, platform);
   return merge(
     { ...LOCKED, ...user, ...(readOnlyRootFilesystem ? { readOnlyRootFilesystem } : {}) },
     overrides,
@@ -34,9 +42,11 @@ export function engineSecurity(
 /** The group makes volumes writable for the engine; large ones are not walked through at each start. */
 export function podSecurity(
   { uid }: EnginePresetDefinition,
+  platform: SecurityPlatform,
   overrides: Record<string, unknown> = {},
 ): V1PodSecurityContext {
-  const group = uid === undefined ? {} : { fsGroup: uid, fsGroupChangePolicy: 'OnRootMismatch' };
+  const isGiven = uid === undefined || platform === 'openshift';
+  const group = isGiven ? {} : { fsGroup: uid, fsGroupChangePolicy: 'OnRootMismatch' };
   return merge({ seccompProfile: { type: 'RuntimeDefault' }, ...group }, overrides);
 }
 

@@ -1,18 +1,24 @@
-/** The Service of a deployment's pods; while none is ready the front's slice stands in. */
+/** The Service of a deployment's pods, and of the front while none of them is ready. */
 import type { ModelDeployment } from '../../contract/model-deployment.ts';
 import { childNames, HTTP_PORT_NAME, PORTS, podSelector } from '../../contract/names.ts';
 import type { KubeObject } from '../kube/object.ts';
+import type { OperatorSettings } from '../settings.ts';
 import { childMetadata } from './metadata.ts';
+import { decidePreset, presetServiceAnnotations } from './route-presets.ts';
 
 /** Port of the Service, so that in-cluster URLs need none. */
 export const SERVICE_PORT = 80;
 
-export function buildService(model: ModelDeployment): KubeObject {
+export function buildService(
+  model: ModelDeployment,
+  settings: Pick<OperatorSettings, 'routePreset'>,
+): KubeObject {
   const { name } = model.metadata;
+  const annotations = presetServiceAnnotations(decidePreset(model, settings));
   return {
     apiVersion: 'v1',
     kind: 'Service',
-    metadata: childMetadata(model, childNames(name).service),
+    metadata: childMetadata(model, childNames(name).service, annotations),
     spec: {
       type: 'ClusterIP',
       selector: podSelector(name),

@@ -1,21 +1,35 @@
 /** What a spec asks for that cannot work, seen without a look at the cluster. */
 import type { ModelDeployment } from '../../contract/model-deployment.ts';
+import type { EnginePreset } from '../../contract/model-pod.ts';
 import { PORTS } from '../../contract/names.ts';
+import { parseDuration } from '../../contract/quantity.ts';
 import { PRESETS } from '../engines/presets.ts';
 import type { OperatorSettings } from '../settings.ts';
 import type { Problem } from '../status/problem.ts';
+import { decideAccelerators, isSlice } from './accelerators.ts';
 import { engineInput } from './engine-container.ts';
+import { engineImage } from './images.ts';
+import { findPodFieldProblems } from './pod-fields.ts';
 import { findHostProblem } from './route-host.ts';
-import { findAnnotationProblem } from './route-target.ts';
+import { findAnnotationProblem, findCertificateProblem } from './route-target.ts';
+import { findGatewayProblem } from './route-type.ts';
 import { buildWeights } from './weights.ts';
 
 export function findSpecProblems(model: ModelDeployment, settings: OperatorSettings): Problem[] {
   return [
+    ...findPodFieldProblems(model, settings),
     ...findPortProblem(model),
+    ...findAcceleratorProblems(model, settings),
     ...findSourceProblems(model, settings),
     ...findClaimProblem(model),
+    ...findDrainProblem(model),
     ...(model.spec.route.enabled
-      ? [...findHostProblem(model, settings), ...findAnnotationProblem(model, settings)]
+      ? [
+          ...findHostProblem(model, settings),
+          ...findAnnotationProblem(model, settings),
+          ...findCertificateProblem(model, settings),
+          ...findGatewayProblem(model, settings),
+        ]
       : []),
   ];
 }
@@ -26,6 +40,32 @@ function findPortProblem({ spec }: ModelDeployment): Problem[] {
   if (!taken.includes(spec.engine.port)) return [];
   const message = `spec.engine.port ${spec.engine.port} is the gateway's, as are ${taken.join(', ')}; the default is 8000`;
   return [{ reason: 'PortTaken', message }];
+}
+
+/** What the engine's image cannot run on, or one process cannot use. */
+function findAcceleratorProblems({ spec }: ModelDeployment, settings: OperatorSettings): Problem[] {
+  const { preset } = spec.engine;
+  const { count, resourceName } = decideAccelerators(spec);
+  const problems: Problem[] = [];
+  if (engineImage(spec, settings) === undefined)
+    problems.push({
+      reason: 'AcceleratorNotSupported',
+      message: `spec.gpu.resourceName ${resourceName}: engine.preset ${preset} has no image for these accelerators; name one in spec.engine.image${listVendors(preset)}`,
+    });
+  const isOwn = preset === 'custom' || preset === 'simulator';
+  if (isSlice(resourceName) && count > 1 && !isOwn)
+    problems.push({
+      reason: 'SlicesNotJoined',
+      message: `spec.gpu.count ${count} of ${resourceName}: a model cannot be split over MIG slices, and a process uses one; take one larger slice, or more replicas`,
+    });
+  return problems;
+}
+
+/** Empty where no image of the preset is made for accelerators. */
+function listVendors(preset: EnginePreset): string {
+  const { image } = PRESETS[preset];
+  const known = [image('nvidia') && 'nvidia.com', image('amd') && 'amd.com'].filter(Boolean);
+  return known.length > 0 ? `, or use ${known.join(' or ')} ones` : '';
 }
 
 function findSourceProblems(model: ModelDeployment, settings: OperatorSettings): Problem[] {
@@ -42,8 +82,26 @@ function findSourceProblems(model: ModelDeployment, settings: OperatorSettings):
         message: 'spec.model.source.image.path is required with mode Copy: the folder or file to copy',
       },
     ];
+  if (served.source.s3?.workloadIdentity && !model.spec.template.serviceAccountName)
+    return [
+      {
+        reason: 'SourceIncomplete',
+        message:
+          'spec.model.source.s3.workloadIdentity needs spec.template.serviceAccountName: the account that has the identity',
+      },
+    ];
   const refusal = preset.refuse?.(engineInput(model, weights));
   return refusal === undefined ? [] : [{ reason: 'SourceNotSupported', message: refusal }];
+}
+
+/** Longest wait for a pod that leaves: what is under way by then will never end. */
+const MAX_DRAIN_MS = 24 * 3_600_000;
+
+function findDrainProblem({ spec }: ModelDeployment): Problem[] {
+  const { drainTimeout } = spec.rollout;
+  if (drainTimeout === undefined || parseDuration(drainTimeout) <= MAX_DRAIN_MS) return [];
+  const message = `spec.rollout.drainTimeout ${drainTimeout} is too long: at most 24h, for which a node waits for the pod`;
+  return [{ reason: 'DrainTimeoutTooLong', message }];
 }
 
 /** A claim that the operator makes is mounted by every replica. */

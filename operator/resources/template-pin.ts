@@ -60,7 +60,7 @@ function readKept(
 }
 
 /**
- * Hash of the fields that make the pods. Limits, sizes, prices, concurrency, names for display, replicas, pausing and
+ * Hash of the fields that make the pods. The stall time, limits, sizes, prices, concurrency, names for display, replicas, pausing and
  * routes are taken live. Defaults are left out: a field that a later version adds must not roll anything.
  */
 export function hashInputs(spec: ModelDeploymentSpec): string {
@@ -71,7 +71,8 @@ export function hashInputs(spec: ModelDeploymentSpec): string {
   const inputs = {
     kind,
     model: { id: model.id, source: model.source },
-    engine,
+    // Undefined members are no part of the text.
+    engine: { ...engine, stallTimeout: undefined },
     gpu,
     resources,
     rollout: { drainTimeout: rollout?.drainTimeout, revision: rollout?.revision },

@@ -4,7 +4,7 @@ import type { ModelSource } from '../../contract/model-source.ts';
 import { variables } from '../engines/engine.ts';
 import type { OperatorSettings } from '../settings.ts';
 import { prefixImage } from './images.ts';
-import { RESTRICTED } from './security.ts';
+import { restricted, type SecurityPlatform } from './security.ts';
 
 export const MODELS_PATH = '/models';
 export const WEIGHTS_VOLUME = 'weights';
@@ -22,10 +22,12 @@ const writableMount = { name: WEIGHTS_VOLUME, mountPath: MODELS_PATH };
 
 type S3 = NonNullable<ModelSource['s3']>;
 
-export function buildS3Copy(
-  source: S3,
-  settings: Pick<OperatorSettings, 's3CopyImage' | 'imageRegistry' | 'downloadEnv'>,
-): V1Container {
+export type CopySettings = Pick<
+  OperatorSettings,
+  's3CopyImage' | 'imageRegistry' | 'downloadEnv' | 'platform'
+>;
+
+export function buildS3Copy(source: S3, settings: CopySettings): V1Container {
   const { uri } = source;
   return {
     name: 'fetch-weights',
@@ -42,12 +44,12 @@ export function buildS3Copy(
     ],
     env: [...s3Environment(source), ...settings.downloadEnv],
     volumeMounts: [writableMount],
-    securityContext: RESTRICTED,
+    securityContext: restricted(settings.platform),
     terminationMessagePolicy: 'FallbackToLogsOnError',
   };
 }
 
-function s3Environment({ endpoint, region, secret, pathStyle }: S3): V1EnvVar[] {
+function s3Environment({ endpoint, region, secret, workloadIdentity, pathStyle }: S3): V1EnvVar[] {
   const fromSecret = (name: string, key: string): V1EnvVar => ({
     name,
     valueFrom: { secretKeyRef: { name: secret!, key } },
@@ -60,6 +62,8 @@ function s3Environment({ endpoint, region, secret, pathStyle }: S3): V1EnvVar[] 
       RCLONE_S3_REGION: region,
       RCLONE_S3_FORCE_PATH_STYLE: String(pathStyle),
       ...(endpoint ? { RCLONE_S3_ENDPOINT: endpoint } : {}),
+      // The pod's own identity, never that of its node.
+      ...(workloadIdentity ? { RCLONE_S3_ENV_AUTH: 'true', AWS_EC2_METADATA_DISABLED: 'true' } : {}),
     }),
     ...(secret
       ? [
@@ -71,7 +75,10 @@ function s3Environment({ endpoint, region, secret, pathStyle }: S3): V1EnvVar[] 
 }
 
 /** Runs the image that holds the weights, so the kubelet pulls it like any other; it needs `cp`. */
-export function buildImageCopy(source: NonNullable<ModelSource['image']>): V1Container {
+export function buildImageCopy(
+  source: NonNullable<ModelSource['image']>,
+  platform: SecurityPlatform,
+): V1Container {
   const from = joinPath('/', source.path);
   return {
     name: 'copy-weights',
@@ -79,7 +86,7 @@ export function buildImageCopy(source: NonNullable<ModelSource['image']>): V1Con
     imagePullPolicy: source.pullPolicy,
     command: ['cp', '-R', from.endsWith('.gguf') ? from : `${from}/.`, `${COPY_PATH}/`],
     volumeMounts: [{ ...writableMount, mountPath: COPY_PATH }],
-    securityContext: RESTRICTED,
+    securityContext: restricted(platform),
     terminationMessagePolicy: 'FallbackToLogsOnError',
   };
 }

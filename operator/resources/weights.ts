@@ -4,8 +4,14 @@ import type { ModelDeployment } from '../../contract/model-deployment.ts';
 import type { ModelSource } from '../../contract/model-source.ts';
 import { childNames } from '../../contract/names.ts';
 import { ENGINE_HOME, type ModelLocation } from '../engines/engine.ts';
-import type { OperatorSettings } from '../settings.ts';
-import { buildImageCopy, buildS3Copy, joinPath, MODELS_PATH, WEIGHTS_VOLUME } from './weights-copy.ts';
+import {
+  buildImageCopy,
+  buildS3Copy,
+  type CopySettings,
+  joinPath,
+  MODELS_PATH,
+  WEIGHTS_VOLUME,
+} from './weights-copy.ts';
 
 export interface Weights {
   location: ModelLocation;
@@ -15,8 +21,6 @@ export interface Weights {
   env: V1EnvVar[];
   initContainers: V1Container[];
 }
-
-type CopySettings = Pick<OperatorSettings, 's3CopyImage' | 'imageRegistry' | 'downloadEnv'>;
 
 const NOTHING: Weights = {
   location: { kind: 'none' },
@@ -51,7 +55,7 @@ export function buildWeights({ metadata, spec }: ModelDeployment, settings: Copy
       ...NOTHING,
       ...localCopy(undefined),
       location: at(image.path.endsWith('.gguf') ? baseName(image.path) : ''),
-      initContainers: [buildImageCopy(image)],
+      initContainers: [buildImageCopy(image, settings.platform)],
     };
   if (image)
     return {

@@ -14,10 +14,14 @@ export interface StatusFacts {
   desiredReplicas: number;
   /** Resource name of the GPUs; empty when the deployment takes none. */
   gpuResource: string;
+  /** The engine fetches the weights itself, once it runs. */
+  engineDownloads: boolean;
   /** Milliseconds an engine may take to start. */
   startupTimeoutMs: number;
   /** Set while what the front and the gateways need could not be written to Redis. */
   unpublished: string | undefined;
+  /** What the Gateway says of the HTTPRoute; undefined where there is none. */
+  acceptance: Verdict | undefined;
   /** Of the StorageCredential that the spec names; undefined where it names none. */
   storage: Verdict | undefined;
   selector: string;
@@ -127,6 +131,7 @@ function judgeRoute(deployment: ModelDeployment, facts: StatusFacts): Verdict {
     return verdict('True', 'RouteDisabled', 'route.enabled is false: reachable by its Service only');
   if (facts.unpublished !== undefined && !wasRouted(deployment, facts))
     return verdict('Unknown', 'NotPublished', facts.unpublished);
+  if (facts.acceptance !== undefined && facts.acceptance.status !== 'True') return facts.acceptance;
   return verdict('True', 'Routed', facts.url ?? '');
 }
 

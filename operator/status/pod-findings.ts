@@ -26,7 +26,11 @@ export interface PodFindings {
   loading: string[];
   /** The engine, or the gateway beside it, crashed or cannot be started. */
   engine?: Finding;
+  /** It has been healthy once since its container started. */
+  engineStarted: boolean;
   engineRunningSince?: number;
+  /** Unix milliseconds. The engine has served, runs on, and its pod is not ready any more. */
+  engineUnhealthySince?: number;
   createdAt: number;
 }
 
@@ -78,14 +82,37 @@ export function inspectPod(pod: V1Pod, gpuResource: string): PodFindings {
     init: firstOf(loaders, (status) =>
       findFailure(status, `init container ${status.name}`, 'InitContainerFailed'),
     ),
-    loading: loaders.filter(({ state }) => state?.terminated?.exitCode !== 0).map(({ name }) => name),
+    // Others' sidecars are init containers that never end: the engine is run once all the others have.
+    loading: engine && hasRun(engine) ? [] : listLoading(pod, loaders),
     engine:
       (engine && findFailure(engine, 'engine', 'EngineCrashed')) ??
       (gateway && findFailure(gateway, 'gateway', 'GatewayCrashed')) ??
       findEviction(pod),
+    engineStarted: engine?.started === true,
     engineRunningSince: engine?.state?.running ? toMillis(engine.state.running.startedAt) : undefined,
+    engineUnhealthySince: engine && findUnhealthySince(pod, engine),
     createdAt: toMillis(pod.metadata?.creationTimestamp),
   };
+}
+
+/** `started`: its startup probe has succeeded, so it is not starting any more. */
+function findUnhealthySince(pod: V1Pod, { started, state }: V1ContainerStatus): number | undefined {
+  if (isReady(pod) || started !== true || !state?.running) return undefined;
+  const ready = (pod.status?.conditions ?? []).find(({ type }) => type === 'Ready');
+  return toMillis(ready?.lastTransitionTime ?? state.running.startedAt);
+}
+
+const hasRun = ({ state }: V1ContainerStatus): boolean =>
+  state?.running !== undefined ||
+  state?.terminated !== undefined ||
+  state?.waiting?.reason === 'CrashLoopBackOff';
+
+/** By the spec too: a kubelet that has only just been given the pod tells of no container yet. */
+function listLoading(pod: V1Pod, loaders: V1ContainerStatus[]): string[] {
+  const ended = loaders.filter(({ state }) => state?.terminated?.exitCode === 0).map(({ name }) => name);
+  const wanted = (pod.spec?.initContainers ?? []).map(({ name }) => name);
+  const all = new Set([...wanted, ...loaders.map(({ name }) => name)]);
+  return [...all].filter((name) => name !== CONTAINERS.gateway && !ended.includes(name));
 }
 
 function findUnschedulable(pod: V1Pod, gpuResource: string): PodFindings['unschedulable'] {

@@ -17,12 +17,17 @@ export interface PodVerdicts {
 
 interface Circumstances {
   gpuResource: string;
+  /** The engine fetches the weights itself, once it runs. */
+  engineDownloads: boolean;
   startupTimeoutMs: number;
   now: number;
 }
 
 /** Reasons whose messages tell how long something has taken. */
-const ELAPSED = new Set(['Pulling', 'Loading', 'Starting']);
+const ELAPSED = new Set(['Pulling', 'Loading', 'Starting', 'EngineUnhealthy']);
+
+/** Others are failures. */
+const ENGINE_PHASES: Record<string, string> = { Starting: 'Starting', EngineUnhealthy: 'Unhealthy' };
 
 const NO_PODS = verdict('Unknown', 'NoPods', 'there are no pods');
 
@@ -46,7 +51,7 @@ export function judgePods(findings: readonly PodFindings[], circumstances: Circu
     ['Pending', gpus],
     ['Failed', images],
     [weights.reason === 'Loading' ? 'Starting' : 'Failed', weights],
-    [engine.reason === 'Starting' ? 'Starting' : 'Failed', engine],
+    [ENGINE_PHASES[engine.reason] ?? 'Failed', engine],
   ];
   // What is known to be wrong says more than what is not known yet.
   const first =
@@ -99,23 +104,34 @@ function judgeImages(live: PodFindings[], { now }: Circumstances): Verdict {
   return verdict('Unknown', 'Pulling', message);
 }
 
-function judgeWeights(live: PodFindings[], { now }: Circumstances): Verdict {
+function judgeWeights(live: PodFindings[], { now, engineDownloads }: Circumstances): Verdict {
   const problem = firstFinding(live, ({ init }) => init);
   if (problem) return verdict('False', problem.reason, problem.message);
+  if (live.some(({ scheduled }) => !scheduled))
+    return verdict('Unknown', 'NotStarted', 'no node runs the pod yet');
   const loading = live.filter((pod) => pod.loading.length > 0);
   if (loading.length > 0) {
     const since = Math.min(...loading.map(({ createdAt }) => createdAt));
     const message = `init container ${loading[0]!.loading[0]} has not ended after ${describeSpan(now - since)}`;
     return verdict('False', 'Loading', message);
   }
-  if (live.some(({ scheduled }) => !scheduled))
-    return verdict('Unknown', 'NotStarted', 'no node runs the pod yet');
-  return verdict('True', 'Loaded', 'init containers have ended well');
+  if (engineDownloads && !live.every(({ ready, engineStarted }) => ready || engineStarted))
+    return verdict(
+      'Unknown',
+      'EngineLoads',
+      'the engine fetches and loads the weights itself while it starts',
+    );
+  return verdict('True', 'Loaded', 'the weights are there');
 }
 
 function judgeEngine(live: PodFindings[], { now, startupTimeoutMs }: Circumstances): Verdict {
   const problem = firstFinding(live, ({ engine, ready }) => (ready ? undefined : engine));
   if (problem) return verdict('False', problem.reason, problem.message);
+  const unhealthy = live.flatMap(({ engineUnhealthySince: since }) => (since === undefined ? [] : [since]));
+  if (unhealthy.length > 0) {
+    const span = describeSpan(now - Math.min(...unhealthy));
+    return verdict('False', 'EngineUnhealthy', `the engine served and has been unhealthy for ${span}`);
+  }
   const running = live.filter((pod) => !pod.ready && pod.engineRunningSince !== undefined);
   if (running.length > 0) {
     const since = Math.min(...running.map((pod) => pod.engineRunningSince!));

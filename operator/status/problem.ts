@@ -8,8 +8,10 @@ const ROUTE_REASONS = new Set([
   'HostConflict',
   'HostNotAllowed',
   'AnnotationNotAllowed',
+  'TLSSecretNotAllowed',
   'NoIngressClass',
   'NoHTTPRoute',
+  'NoGateway',
 ]);
 
 /** A problem that withholds the route only: the pods are made all the same. */
@@ -20,7 +22,7 @@ export const isBlocking = (problem: Problem): boolean => !isRouteProblem(problem
 
 /** The cluster lacks something, the spec is right: it does not make the object unaccepted. */
 export const isRefusal = ({ reason }: Problem): boolean =>
-  !['NoIngressClass', 'NoHTTPRoute'].includes(reason);
+  !['NoIngressClass', 'NoHTTPRoute', 'NoGateway'].includes(reason);
 
 export const joinMessages = (problems: readonly Problem[]): string =>
   problems.map(({ message }) => message).join('; ');

@@ -81,6 +81,19 @@ describe('the resources on a real API server', () => {
     expect(body.message).to.match(/at most 45 characters/);
   });
 
+  for (const name of ['qwen2.5-7b', '7b', 'chat-'.repeat(10)])
+    it(`refuses a name that is no DNS label, of which hosts and a Service are made: ${name}`, async () => {
+      const { status, body } = await request('POST', path('ModelDeployment'), {
+        apiVersion: API_VERSION,
+        kind: 'ModelDeployment',
+        metadata: { name },
+        spec: llm(),
+      });
+      expect(status).to.equal(422);
+      expect(body.message).to.match(/DNS label of at most 45 characters|RFC 1123/);
+      if (name.includes('.')) expect(body.message).to.include('write qwen2-5-7b');
+    });
+
   it('refuses a change of id', async () => {
     const { body } = await create('ModelDeployment', llm({ id: 7 }));
     const { status, body: refusal } = await request(

@@ -35,6 +35,13 @@ export const GOOD: [string, string, Spec][] = [
       },
     }),
   ],
+  [
+    'the longest durations',
+    'ModelDeployment',
+    llm({
+      limits: { requestTimeout: '24d', uploadTimeout: '576h', recordRetention: '90d', bodyTimeout: '1h30m' },
+    }),
+  ],
   ['scaling to zero', 'ModelDeployment', llm({ scaling: { min: 0, max: 3 } })],
   [
     'a video model with a native spec',
@@ -128,6 +135,18 @@ export const BAD: [string, string, Spec, RegExp[]][] = [
     [/spec\.gpu\.resourceName/],
   ],
   [
+    'a duration in hours that no timer holds',
+    'ModelDeployment',
+    llm({ limits: { uploadTimeout: '10000h' } }),
+    [/uploadTimeout.*must be at most 24d/],
+  ],
+  [
+    'a duration in days that no timer holds',
+    'ModelDeployment',
+    llm({ limits: { requestTimeout: '25d' } }),
+    [/requestTimeout.*must be at most 24d/],
+  ],
+  [
     'a duration without a unit',
     'ModelDeployment',
     llm({ limits: { requestTimeout: '120' } }),
@@ -162,12 +181,6 @@ export const BAD: [string, string, Spec, RegExp[]][] = [
     media(kind, { parameters: ['seed', 'num_inference_steps'] }),
     [new RegExp(`spec\\.${kind.toLowerCase()}`), /num_inference_steps needs steps: \{min, max, default\}/],
   ]),
-  [
-    'an HTTPRoute without a Gateway',
-    'ModelDeployment',
-    llm({ route: { type: 'HTTPRoute' } }),
-    [/route\.gateway is required/],
-  ],
   ['an unknown field', 'ModelDeployment', llm({ gpus: 1 }), [/unknown field "spec\.gpus"/]],
   ['an RPM of 0', 'APIKey', { rpm: 0 }, [/spec\.rpm/, /greater than or equal to 1/]],
   ['a short hash', 'APIKey', { sha256: 'abc' }, [/spec\.sha256/]],

@@ -24,7 +24,7 @@ describe('the queue of a deployment without replicas', () => {
   const running: { close(): Promise<void> }[] = [];
 
   before(async () => {
-    server = await startRedis({ appendOnly: true });
+    server = await startRedis({ isStrict: true });
     connection = await connectTo(server);
     await loadLibrary(connection.redis);
   });
@@ -56,7 +56,7 @@ describe('the queue of a deployment without replicas', () => {
   const readQueued = async (of = deployment) => {
     const now = Date.now();
     const question = { namespace, deployments: [of], from: now - MINUTE, to: now + MINUTE, stepSeconds: 60 };
-    return Math.max(...(await readUsage(connection.redis, question)).map(({ queued }) => queued));
+    return Math.max(...(await readUsage(connection.redis, question)).steps.map(({ queuePeak }) => queuePeak));
   };
   /** How often it was looked at in this hour. */
   const countLooks = async (of = deployment) => {

@@ -17,7 +17,7 @@ describe('the sweeper', () => {
   let sweeper: Sweeper | undefined;
   const deployment = 'film';
   beforeEach(async () => {
-    server = await startRedis({ appendOnly: true });
+    server = await startRedis({ isStrict: true });
     connection = await connectTo(server);
     await loadLibrary(connection.redis);
   });

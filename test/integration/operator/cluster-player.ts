@@ -14,6 +14,12 @@ import { until } from './until.ts';
 export type Status = ModelDeployment['status'];
 type DeploymentStatus = NonNullable<V1Deployment['status']>;
 
+interface EndpointConditions {
+  ready: boolean;
+  serving: boolean;
+  terminating: boolean;
+}
+
 const SPEC = {
   kind: 'LLM',
   model: { id: 'tiny' },
@@ -176,9 +182,26 @@ export class Cluster {
     );
   }
 
+  /** Of the fronts that serve in a deployment's place; undefined while they only stand by. */
   async frontAddresses(namespace: string, name: string): Promise<string[] | undefined> {
+    const endpoints = await this.#frontEndpoints(namespace, name);
+    if (endpoints?.some(({ conditions }) => !conditions.ready)) return undefined;
+    return endpoints?.flatMap(({ addresses }) => addresses);
+  }
+
+  /** Of the fronts that stand by for a deployment whose pods are ready. */
+  async standbyAddresses(namespace: string, name: string): Promise<string[]> {
+    const endpoints = (await this.#frontEndpoints(namespace, name)) ?? [];
+    const isStandby = ({ ready, serving, terminating }: EndpointConditions) =>
+      !ready && serving && terminating;
+    return endpoints.filter(({ conditions }) => isStandby(conditions)).flatMap(({ addresses }) => addresses);
+  }
+
+  async #frontEndpoints(namespace: string, name: string) {
     const slice = await this.find(RESOURCES.EndpointSlice, namespace, `${name}-front`);
-    return (slice?.endpoints as { addresses: string[] }[] | undefined)?.flatMap(({ addresses }) => addresses);
+    return (slice?.endpoints ?? undefined) as
+      | { addresses: string[]; conditions: EndpointConditions }[]
+      | undefined;
   }
 
   /** Reasons of the events on an object. */

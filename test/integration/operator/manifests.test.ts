@@ -53,7 +53,7 @@ const SPECS: [string, object][] = [
     'every override of the pod',
     llm({
       gpu: {
-        count: 2,
+        count: 1,
         resourceName: 'nvidia.com/mig-1g.10gb',
         runtimeClassName: 'nvidia',
         sharedMemory: '1Gi',
@@ -87,6 +87,8 @@ const SPECS: [string, object][] = [
         volumeMounts: [{ name: 'lora', mountPath: '/lora' }],
         podSecurityContext: { fsGroup: 7 },
         securityContext: { runAsUser: 7 },
+        schedulerName: 'volcano',
+        resourceClaims: [{ name: 'card', resourceClaimTemplateName: 'h100' }],
       },
     }),
   ],

@@ -61,6 +61,7 @@ describe('reconciling a ModelDeployment', () => {
     await settle(first);
     const before = first.writes().length;
     await Promise.all(first.program.view.all.map((watcher) => watcher.resync()));
+    first.program.resync();
     await settle(first);
     expect(first.writes().slice(before)).to.deep.equal([]);
     await first.stop();
@@ -69,7 +70,7 @@ describe('reconciling a ModelDeployment', () => {
     expect(second.writes().filter((write) => !write.endsWith(' leases'))).to.deep.equal([]);
   });
 
-  it('keeps the front in while no pod is ready, and takes it out when one is', async () => {
+  it('has the front serve while no pod is ready, and stand by while one is', async () => {
     const { cluster, startOperator } = harness;
     await cluster.setFronts(['10.9.0.1', '10.9.0.2']);
     startOperator();
@@ -78,6 +79,9 @@ describe('reconciling a ModelDeployment', () => {
     await until(async () => (await deploymentOf('fronted')) !== undefined);
     const pod = await cluster.makeReadyPod(namespace, 'fronted');
     await until(async () => (await cluster.frontAddresses(namespace, 'fronted')) === undefined);
+    expect(await cluster.standbyAddresses(namespace, 'fronted')).to.deep.equal(['10.9.0.1', '10.9.0.2']);
+    await cluster.setFronts(['10.9.0.2', '10.9.0.3']);
+    await until(async () => (await cluster.standbyAddresses(namespace, 'fronted'))[1] === '10.9.0.3');
     await cluster.setPod(namespace, pod, {
       conditions: [{ type: 'Ready', status: 'False' }],
     });

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { buildGatewayConfig } from '../../../contract/gateway-config.ts';
 import { workspacePrefix, workspaceRedisPassword, workspaceRedisUser } from '../../../contract/identity.ts';
 import { modelDeployment } from '../../../contract/model-deployment.ts';
-import { configKeys, type PublishedKey } from '../../../contract/redis-keys.ts';
+import { configKeys, globalKeys, type PublishedKey } from '../../../contract/redis-keys.ts';
 import { silentLog } from '../../../operator/kube/log.ts';
 import type {
   Catalogue,
@@ -24,6 +24,8 @@ import {
 } from '../../../redis/published.ts';
 import { listWorkspaceUsers } from '../../../redis/users.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { seedRandom } from '../../support/request-steps.ts';
+import { connectBadly, type Line } from './faulty-redis.ts';
 import { until } from './until.ts';
 
 const KEY: PublishedKey = { n: 'mine', rpm: 60, tpd: 1000, exp: 0, off: 0 };
@@ -56,6 +58,8 @@ class FakeCatalogue implements Catalogue {
     [...this.deployments.keys()]
       .filter((key) => key.startsWith(`${namespace}/`))
       .map((key) => key.split('/')[1]!);
+  hosts = (namespace: string) =>
+    new Map(this.names(namespace).map((name) => [name, this.deployments.get(`${namespace}/${name}`)?.host]));
   deployment = ({ namespace, name }: DeploymentName) => this.deployments.get(`${namespace}/${name}`);
   apiKeys = (namespace: string) => this.keys.get(namespace) ?? new Map<string, PublishedKey>();
   credentials = (namespace: string) => this.wanted.get(namespace) ?? [];
@@ -80,15 +84,17 @@ describe('publishing to Redis', () => {
   let states: string[];
   let changes: string[];
 
-  const start = () => {
+  const start = (line?: Line) => {
     publisher = new Publisher({
-      connection,
+      connection: line ? connectBadly(connection, line, seedRandom(1)) : connection,
       catalogue,
       users: 'managed',
       masterKey: 'master',
       allowVolatileQueue: false,
       log: silentLog,
-      checkIntervalMs: 50,
+      // Behind a bad line nothing mends what goes wrong.
+      checkIntervalMs: line ? 3_600_000 : 50,
+      auditIntervalMs: line ? 3_600_000 : 50,
       onStateChange: (state) => states.push(state),
       onRefusalChange: (refusal) => queueStates.push(refusal),
       onDeploymentChange: ({ name }) => changes.push(name),
@@ -256,8 +262,56 @@ describe('publishing to Redis', () => {
     publisher.mark({ what: 'deployment', namespace: 'team-b', name: 'two' });
     publisher.mark({ what: 'deployment', namespace: 'team-a', name: 'one' });
     await until(async () => (await readHosts(connection.redis)).get('shared.example')?.name === 'two');
-    await publisher.withdraw({ namespace: 'team-a', name: 'one' });
+    catalogue.deployments.delete('team-a/one');
+    await publisher.publish({ what: 'deployment', namespace: 'team-a', name: 'one' });
     expect((await readHosts(connection.redis)).get('shared.example')?.name).to.equal('two');
+  });
+
+  it('gives a host to its new owner where the old one goes in the same moment', async () => {
+    start({ faults: 0, lagMs: 60 });
+    for (let round = 0; round < 30; round++) {
+      const [old, next] = round % 2 === 0 ? ['one', 'two'] : ['two', 'one'];
+      catalogue.deployments.delete(`team-a/${old}`);
+      catalogue.add('team-a', next!, 'shared.example');
+      for (const name of ['one', 'two']) publisher.mark({ what: 'deployment', namespace: 'team-a', name });
+      await until(() => publisher.idle);
+      expect((await readHosts(connection.redis)).get('shared.example')?.name).to.equal(next);
+    }
+  });
+
+  it('takes back a host whose writing was never answered', async () => {
+    let wasWritten = false;
+    const onTransaction = async () => {
+      if (wasWritten || !(await readHosts(connection.redis)).has('chat.example')) return;
+      wasWritten = true;
+      catalogue.deployments.delete('team-a/chat');
+      throw new Error('Command timed out');
+    };
+    start({ faults: 0, lagMs: 0, onTransaction });
+    await until(() => publisher.idle);
+    catalogue.add('team-a', 'chat', 'chat.example');
+    publisher.mark({ what: 'deployment', namespace: 'team-a', name: 'chat' });
+    await until(() => wasWritten && publisher.idle);
+    expect(await readHosts(connection.redis)).to.deep.equal(new Map());
+  });
+
+  it('writes again what Redis lacks, and removes what it has too much, though nobody said so', async () => {
+    catalogue.add('team-a', 'chat', 'chat.example');
+    catalogue.keys.set('team-a', new Map([['aa', KEY]]));
+    start();
+    await until(() => publisher.idle);
+    const { redis } = connection;
+    const config = catalogue.deployments.get('team-a/chat')!.config!;
+    await redis.hdel(globalKeys.hosts, 'chat.example');
+    await until(async () => (await readHosts(redis)).has('chat.example'));
+    await redis.hdel(configKeys('team-a').deployments, 'chat');
+    await until(async () => (await published('team-a', 'chat')) !== null);
+    await redis.hdel(configKeys('team-a').apiKeys, 'aa');
+    await until(async () => (await readApiKeys(redis, 'team-a')).has('aa'));
+    await publishDeployment(redis, { ...config, name: 'ghost' });
+    await publishHost(redis, 'ghost.example', { namespace: 'team-a', name: 'ghost' });
+    await until(async () => (await published('team-a', 'ghost')) === null);
+    await until(async () => !(await readHosts(redis)).has('ghost.example'));
   });
 
   it('publishes the others when one cannot be written', async () => {
@@ -274,7 +328,16 @@ describe('publishing to Redis', () => {
     start();
     await until(async () => (await readEpoch(connection.redis)) !== null);
     await publisher.stop();
-    const writes = async () => /rdb_changes_since_last_save:(\d+)/.exec(await connection.redis.info())![1];
+    const countCalls = (stats: string, command: string) =>
+      Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(stats)?.[1] ?? 0);
+    const writes = async () => {
+      const stats = await connection.redis.info('commandstats');
+      const all = ['set', 'del', 'hset', 'hdel', 'sadd', 'srem', 'publish'].map((name) =>
+        countCalls(stats, name),
+      );
+      // What tries whether Redis keeps what functions write: two writes of a function, one beside it.
+      return all.reduce((sum, calls) => sum + calls) - 3 * countCalls(stats, 'fcall');
+    };
     const before = await writes();
     let reads = 0;
     const counting = new FakeCatalogue();

@@ -196,9 +196,39 @@ describe("the operator with the chart's rights", () => {
     await until(() => isPublished(lost, 'later'), { timeoutMs: 60_000 });
   });
 
-  it('may read no list of Secrets', async () => {
+  it('takes the finalizers off in a deleted namespace whose RoleBinding went first', async () => {
+    const { cluster } = harness;
+    const [namespace, other] = [await cluster.makeNamespace(), await cluster.makeNamespace()];
+    const client = await connectAs(await grant('ending', [`watchNamespaces={${namespace},${other}}`]));
+    const settings = makeSettings({ watchNamespaces: [namespace, other] });
+    harness.startOperator({ client, leaseClient: client, settings });
+    await cluster.createModel(namespace, 'chat');
+    const find = () => cluster.find(BERTH_RESOURCES.ModelDeployment, namespace, 'chat');
+    await until(async () => (await cluster.find(RESOURCES.Deployment, namespace, 'chat')) !== undefined);
+    await until(async () => (await find())?.metadata.finalizers?.length === 1);
+    // As the namespace's controller does it: everything is deleted, in no order.
+    await cluster.client.delete(RESOURCES.Namespace, { name: namespace });
+    for (const { metadata } of await cluster.list(ROLE_BINDINGS, namespace))
+      await cluster.delete(ROLE_BINDINGS, namespace, metadata.name);
+    await cluster.delete(BERTH_RESOURCES.ModelDeployment, namespace, 'chat');
+    await until(async () => (await find()) === undefined);
+  });
+
+  it('lists and watches Secrets by their metadata alone, and of them only its own', async () => {
+    const { cluster } = harness;
     const client = await connectAs(await grant('whole', []));
-    const attempt = await client.list(RESOURCES.Secret, {}).catch((error: { code: number }) => error.code);
-    expect(attempt).to.equal(403);
+    const operator = harness.startOperator({ client, leaseClient: client });
+    const namespace = await cluster.makeNamespace();
+    const foreign = { apiVersion: 'v1', kind: 'Secret', metadata: { namespace, name: 'foreign' } };
+    await cluster.client.create(RESOURCES.Secret, { ...foreign, stringData: { password: 'hunter2' } });
+    await cluster.create(BERTH_RESOURCES.APIKey, { namespace, name: 'key' }, {});
+    await cluster.createModel(namespace, 'chat');
+    const { secrets } = operator.program.view;
+    const names = () => secrets.list().filter(({ metadata }) => metadata.namespace === namespace);
+    await until(() => names().length === 2);
+    const listed = await client.list(RESOURCES.Secret, { namespace });
+    expect(listed.items).to.have.length(3);
+    for (const secret of [...listed.items, ...secrets.list()])
+      expect(secret).to.have.all.keys('apiVersion', 'kind', 'metadata');
   });
 });

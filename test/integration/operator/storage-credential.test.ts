@@ -75,6 +75,7 @@ describe('storage credentials', () => {
   const statusOf = async (name: string) =>
     ((await harness.cluster.find(StorageCredential, namespace, name))?.status ?? {}) as {
       id?: number;
+      lastHandledVerify?: string;
       conditions?: Condition[];
     };
   const condition = async (name: string, type: string) =>
@@ -133,6 +134,7 @@ describe('storage credentials', () => {
     await poke('mine');
     await change('mine', { metadata: { annotations: { [ANNOTATIONS.verify]: '1' } } });
     await until(async () => (await isVerified('mine')) === 'False');
+    expect((await statusOf('mine')).lastHandledVerify).to.equal('1');
     await poke('mine');
     answers = () => VERIFIED;
     await change('mine', { metadata: { annotations: { [ANNOTATIONS.verify]: '2' } } });

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { EnvironmentError, parseSettings, readEnvironment } from '../../../operator/environment.ts';
+import { POD_FIELD_GROUPS } from '../../../operator/resources/pod-fields.ts';
 
 const REQUIRED = {
   OPERATOR_NAMESPACE: 'berth-system',
@@ -34,6 +35,8 @@ describe("the operator's environment", () => {
       OPERATOR_ENGINE_IMAGES: '{"vllm":"own:1"}',
       OPERATOR_DOWNLOAD_ENV: '[{"name":"HTTPS_PROXY","value":"http://p"}]',
       OPERATOR_URL_PORT: '8443',
+      OPERATOR_GATEWAY: '{"name":"public","namespace":"","sectionName":""}',
+      OPERATOR_FRONT_TLS_SECRETS: 'wildcard',
       OPERATOR_ROUTE_PRESET: 'nginx',
       OPERATOR_NETWORK_POLICIES: 'false',
       OPERATOR_WATCH_NAMESPACES: 'a,b',
@@ -46,6 +49,8 @@ describe("the operator's environment", () => {
       engineImages: { vllm: 'own:1' },
       downloadEnv: [{ name: 'HTTPS_PROXY', value: 'http://p' }],
       urlPort: 8443,
+      gateway: { name: 'public', namespace: parse().namespace },
+      frontTLSSecrets: ['wildcard'],
       routePreset: 'nginx',
       networkPolicies: false,
       egress: { allow: ['10.1.0.0/16'], deny: ['203.0.113.0/24', '10.96.0.0/12'], plainHTTP: true },
@@ -53,7 +58,19 @@ describe("the operator's environment", () => {
     });
   });
 
+  it('takes all pod fields but those of the node, unless it is told which', () => {
+    expect(parse().podFields).to.deep.equal({ groups: POD_FIELD_GROUPS, host: false });
+    const told = { OPERATOR_POD_FIELDS: 'images,placement', OPERATOR_POD_FIELDS_HOST: 'true' };
+    expect(parse(told).podFields).to.deep.equal({ groups: ['images', 'placement'], host: true });
+    expect(parse({ OPERATOR_POD_FIELDS: '' }).podFields.groups).to.deep.equal([]);
+  });
+
   const wrong: [string, Record<string, string>, RegExp][] = [
+    [
+      'an unknown group of pod fields',
+      { OPERATOR_POD_FIELDS: 'host' },
+      /^OPERATOR_POD_FIELDS must list images/,
+    ],
     ['a missing variable', { OPERATOR_DOMAIN: '' }, /^OPERATOR_DOMAIN must be set$/],
     [
       'an unknown choice',

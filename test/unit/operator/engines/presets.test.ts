@@ -53,10 +53,12 @@ describe('every engine', () => {
 
   for (const preset of ENGINE_PRESETS.filter((name) => !['custom', 'simulator'].includes(name)))
     it(`has a pinned image: ${preset}`, () => {
-      for (const gpus of [0, 1])
-        expect(PRESETS[preset].image(gpus))
-          .to.match(/^[a-z.]+\/.+:[a-z0-9.-]*[0-9]$/)
-          .and.not.include('latest');
+      // No image of TEI for AMD's GPUs is published.
+      for (const vendor of ['none', 'nvidia', 'amd'] as const)
+        if (!(preset === 'tei' && vendor === 'amd'))
+          expect(PRESETS[preset].image(vendor))
+            .to.match(/^[a-z.]+\/.+:([a-z0-9.-]*[0-9]|v0.5.18-rocm720-mi30x)$/)
+            .and.not.include('latest');
     });
 });
 
@@ -103,6 +105,16 @@ describe('SGLang', () => {
     expect(argsOf('sglang', { kind: 'Embedding' })).to.include('--is-embedding');
   });
 
+  it('answers its health check without a generation, unless told otherwise', () => {
+    const name = 'SGLANG_ENABLE_HEALTH_ENDPOINT_GENERATION';
+    const read = (env: object[]) =>
+      build(spec('sglang', { engine: { preset: 'sglang', env } })).engine.env!.find(
+        (one) => one.name === name,
+      );
+    expect(read([])).to.deep.equal({ name, value: '0' });
+    expect(read([{ name, value: '1' }])).to.deep.equal({ name, value: '1' });
+  });
+
   it('serves diffusion as the child of a shell, with a folder for results', () => {
     const { engine } = build(spec('sglang-diffusion', { kind: 'Video', gpu: { count: 2 } }));
     expect(engine.command!.slice(0, 2)).to.deep.equal(['bash', '-c']);
@@ -124,6 +136,26 @@ describe('Text Embeddings Inference', () => {
     expect(argsOf('tei')).to.include.members(['--hostname=127.0.0.1', '--model-id=Qwen/Qwen3-8B']);
   });
 
+  it('takes as many inputs as OpenAI does, in bodies as large as the gateway takes', () => {
+    expect(argsOf('tei')).to.include.members([
+      '--max-client-batch-size=2048',
+      '--max-concurrent-requests=8192',
+      '--payload-limit=67108864',
+    ]);
+  });
+
+  it("finds the driver without root's right to tell the linker of it", () => {
+    expect(variable(build(spec('tei')).engine, 'LD_LIBRARY_PATH')!.value).to.include(
+      '/usr/local/nvidia/lib64',
+    );
+    const onCPU = build(spec('tei', { gpu: { count: 0 } })).engine;
+    expect(variable(onCPU, 'LD_LIBRARY_PATH')).to.equal(undefined);
+  });
+
+  it('has a version in its tag that does not move', () => {
+    expect(build(spec('tei')).engine.image).to.match(/:cuda-[0-9]+\.[0-9]+\.[0-9]+$/);
+  });
+
   it('takes the image without CUDA where there is no GPU', () => {
     expect(build(spec('tei', { gpu: { count: 0 } })).engine.image).to.include(':cpu-');
     expect(build(spec('tei')).engine.image).to.include(':cuda-');
@@ -137,10 +169,74 @@ describe('llama.cpp', () => {
     expect(argsOf('llama-cpp').join()).not.to.include('n-gpu-layers');
   });
 
+  it('takes inputs of embeddings as long as the context, up to what OpenAI takes', () => {
+    const args = argsOf('llama-cpp', { kind: 'Embedding' }).join(' ');
+    expect(args)
+      .to.include('--embeddings')
+      .and.include('--batch-size 8192')
+      .and.include('--ubatch-size 8192');
+    expect(argsOf('llama-cpp').join(' ')).not.to.include('batch-size');
+  });
+
   it('takes no revision, and says so', () => {
     const source = { huggingFace: { repo: 'a/b', revision: 'v1' } };
     const { problems } = build(spec('llama-cpp', { model: { id: 'm', source } }));
     expect(problems[0]!.message).to.include('revision');
+  });
+});
+
+describe('accelerators', () => {
+  const on = (preset: string, gpu: object, more: object = {}) => build(spec(preset, { gpu, ...more }));
+  const amd = { resourceName: 'amd.com/gpu' };
+
+  for (const [preset, image] of [
+    ['vllm', 'docker.io/vllm/vllm-openai-rocm:v0.28.0'],
+    ['vllm-omni', 'docker.io/vllm/vllm-omni-rocm:v0.28.0'],
+    ['sglang', 'docker.io/lmsysorg/sglang:v0.5.18-rocm720-mi30x'],
+    ['sglang-diffusion', 'docker.io/lmsysorg/sglang:v0.5.18-rocm720-mi30x'],
+    ['llama-cpp', 'ghcr.io/ggml-org/llama.cpp:server-rocm-b11382'],
+  ] as const)
+    it(`of AMD get the image for ROCm: ${preset}`, () => {
+      const { engine, problems } = on(preset, amd);
+      expect(engine.image).to.equal(image);
+      expect(problems).to.deep.equal([]);
+    });
+
+  it('of AMD get the image that the installation has for them, not the one for CUDA', () => {
+    const engineImages = { vllm: 'own/cuda:1', 'vllm-rocm': 'own/rocm:1' };
+    expect(build(spec('vllm', { gpu: amd }), { engineImages }).engine.image).to.equal('own/rocm:1');
+    expect(build(spec('vllm'), { engineImages }).engine.image).to.equal('own/cuda:1');
+  });
+
+  it('for which there is no image are a problem, but not with an image of one’s own', () => {
+    const refused: [string, string][] = [
+      ['tei', 'amd.com/gpu'],
+      ['vllm', 'gpu.intel.com/i915'],
+      ['vllm', 'habana.ai/gaudi'],
+    ];
+    for (const [preset, resourceName] of refused) {
+      const [problem] = on(preset, { resourceName }).problems;
+      expect(problem!.reason).to.equal('AcceleratorNotSupported');
+      expect(problem!.message)
+        .to.include(resourceName)
+        .and.include('spec.engine.image')
+        .and.include('nvidia.com');
+      const engine = { preset, image: 'own:1' };
+      expect(on(preset, { resourceName }, { engine }).problems).to.deep.equal([]);
+    }
+  });
+
+  it('of NVIDIA may be shared under another name', () => {
+    expect(on('vllm', { resourceName: 'volcano.sh/vgpu-number' }).problems).to.deep.equal([]);
+  });
+
+  it('that are slices are not joined', () => {
+    const resourceName = 'nvidia.com/mig-1g.10gb';
+    const [problem] = on('vllm', { resourceName, count: 4 }).problems;
+    expect(problem!.reason).to.equal('SlicesNotJoined');
+    expect(problem!.message).to.match(/one larger slice, or more replicas/);
+    expect(on('vllm', { resourceName }).problems).to.deep.equal([]);
+    expect(on('custom', { resourceName, count: 4 }).problems).to.deep.equal([]);
   });
 });
 

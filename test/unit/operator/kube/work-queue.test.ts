@@ -66,6 +66,60 @@ describe('A work queue', () => {
     expect(keys()).to.deep.equal(['a', 'b']);
   });
 
+  it('works on changes before keys that are only looked at again, and before those of the start', async () => {
+    const queue = createWorkQueue({
+      name: 'test',
+      clock,
+      workers: 1,
+      process: (key, signal) =>
+        new Promise((resolve, fail) => {
+          runs.push({ key, at: 0, signal, succeed: resolve as Run['succeed'], fail });
+        }),
+    });
+    for (const key of ['first', 'second', 'third']) queue.add(key);
+    queue.start();
+    queue.add('resynced', 'slow');
+    queue.add('changed');
+    queue.add('third');
+    for (let run = 0; run < 5; run++) {
+      await settle();
+      runs[run]!.succeed();
+    }
+    await settle();
+    expect(keys()).to.deep.equal(['first', 'changed', 'third', 'second', 'resynced']);
+  });
+
+  it('gives every second turn to a key that has waited for ten seconds, whatever changes meanwhile', async () => {
+    const queue = start({ workers: 1 });
+    queue.add('running');
+    for (const key of ['old-1', 'old-2']) queue.add(key, 'slow');
+    await clock.advance(10_001);
+    for (const key of ['new-1', 'new-2', 'new-3']) queue.add(key);
+    for (let run = 0; run < 6; run++) {
+      await settle();
+      runs[run]!.succeed();
+    }
+    await settle();
+    expect(keys()).to.deep.equal(['running', 'old-1', 'new-1', 'old-2', 'new-2', 'new-3']);
+  });
+
+  it('tries a failing key again in its own lane', async () => {
+    const queue = start({ workers: 1 });
+    queue.add('resynced', 'slow');
+    await settle();
+    runs[0]!.fail(new Error('no'));
+    await settle();
+    queue.add('busy');
+    await clock.advance(250);
+    queue.add('changed');
+    await settle();
+    runs[1]!.succeed();
+    await settle();
+    runs[2]!.succeed();
+    await settle();
+    expect(keys()).to.deep.equal(['resynced', 'busy', 'changed', 'resynced']);
+  });
+
   it('keeps a key once however often it is added', async () => {
     const queue = start({ workers: 1 });
     queue.add('busy');
@@ -237,8 +291,8 @@ describe('A work queue', () => {
     runs[1]!.fail(new Error('broken'));
     await settle();
     expect(samples).to.deep.equal([
-      { queue: 'test', outcome: 'success', seconds: 2, waitSeconds: 0 },
-      { queue: 'test', outcome: 'error', seconds: 3, waitSeconds: 2 },
+      { queue: 'test', outcome: 'success', lane: 'fast', seconds: 2, waitSeconds: 0 },
+      { queue: 'test', outcome: 'error', lane: 'fast', seconds: 3, waitSeconds: 2 },
     ]);
   });
 });

@@ -1,5 +1,6 @@
 import type { V1EndpointSlice, V1Service } from '@kubernetes/client-node';
 import { expect } from 'chai';
+import { listFronted } from '../../../../operator/reconcile/controllers.ts';
 import {
   buildFrontSlices,
   collectFronts,
@@ -123,18 +124,44 @@ describe("the front's slices", () => {
 
   it('are one for each address family of the Service, with its port name', () => {
     const fronts = { IPv4: [{ address: '10.0.0.1' }], IPv6: [] };
-    const slices = buildFrontSlices('chat', service, fronts);
+    const slices = buildFrontSlices('chat', service, fronts, 'Serving');
     expect(slices.map(({ metadata, addressType }) => [metadata.name, addressType])).to.deep.equal([
       ['chat-front', 'IPv4'],
       ['chat-front-ipv6', 'IPv6'],
     ]);
     expect(slices[0]).to.deep.include({
-      endpoints: [{ addresses: ['10.0.0.1'], conditions: { ready: true } }],
+      endpoints: [
+        { addresses: ['10.0.0.1'], conditions: { ready: true, serving: true, terminating: false } },
+      ],
       ports: [{ name: 'http', port: 8080, protocol: 'TCP' }],
     });
     expect(slices[0]!.metadata.labels).to.include({
       'kubernetes.io/service-name': 'chat',
       'endpointslice.kubernetes.io/managed-by': 'berth',
     });
+  });
+
+  it('stand by as endpoints that proxies use exactly while no other is ready', () => {
+    const fronts = { IPv4: [{ address: '10.0.0.1', nodeName: 'n' }], IPv6: [] };
+    const [slice] = buildFrontSlices('chat', service, fronts, 'Standby');
+    expect(slice!.endpoints).to.deep.equal([
+      {
+        addresses: ['10.0.0.1'],
+        conditions: { ready: false, serving: true, terminating: true },
+        nodeName: 'n',
+      },
+    ]);
+  });
+
+  it('are brought up to new fronts first where the front serves', () => {
+    const named = (name: string, ready: boolean) => ({
+      ...slice('IPv4', [{ addresses: ['10.0.0.1'], conditions: { ready } }]),
+      metadata: { name, namespace: 'team-a', labels: { 'berth.dev/deployment': name } },
+    });
+    expect(listFronted([named('one', false), named('two', true), named('three', false)])).to.deep.equal([
+      'team-a/two',
+      'team-a/one',
+      'team-a/three',
+    ]);
   });
 });

@@ -48,9 +48,16 @@ describe('the index of ModelDeployments', () => {
   it('publishes nothing of one whose end is decided, until it is made again', () => {
     const index = new ModelIndex('example', () => true);
     index.put('team-a/one', model('one'));
-    index.withdraw('team-a/one');
+    index.withdraw('team-a/one', 'one');
     expect(index.isWithdrawn('team-a/one')).to.equal(true);
     index.put('team-a/one', model('one', { uid: 'new', version: '2' }));
+    expect(index.isWithdrawn('team-a/one')).to.equal(false);
+  });
+
+  it('publishes one that was made again while its predecessor’s end was being decided', () => {
+    const index = new ModelIndex('example', () => true);
+    index.put('team-a/one', model('one', { uid: 'new', version: '2' }));
+    index.withdraw('team-a/one', 'one');
     expect(index.isWithdrawn('team-a/one')).to.equal(false);
   });
 

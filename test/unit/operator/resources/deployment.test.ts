@@ -99,6 +99,17 @@ describe('the engine in the pod', () => {
     expect(engine.livenessProbe!.httpGet).to.deep.equal({ path: '/engine/liveness', port: 8081 });
   });
 
+  it('is not given up by probes that a busy node answers late', () => {
+    const { engine, gateway } = build();
+    for (const probe of [engine.startupProbe, engine.livenessProbe])
+      expect(probe!.timeoutSeconds).to.be.at.least(10);
+    for (const probe of [gateway.startupProbe, gateway.readinessProbe, gateway.livenessProbe])
+      expect(probe!.timeoutSeconds).to.be.at.least(10);
+    expect(gateway.readinessProbe!.failureThreshold).to.be.at.least(3);
+    const { failureThreshold, periodSeconds } = gateway.livenessProbe!;
+    expect(failureThreshold! * periodSeconds!).to.be.at.least(120);
+  });
+
   it('is restarted by its liveness only after 5 minutes without an answer, so a crashing gateway costs no model', () => {
     const { failureThreshold, periodSeconds } = build().engine.livenessProbe!;
     expect(failureThreshold! * periodSeconds!).to.be.at.least(300);
@@ -218,8 +229,9 @@ describe('GPUs', () => {
     expect([pod.tolerations, gpuResource]).to.deep.equal([[], '']);
   });
 
-  const memory: [string, object, string | undefined][] = [
-    ['as it is with one', { gpu: { count: 1 } }, undefined],
+  const memory: [string, object, string][] = [
+    ['2Gi with one', { gpu: { count: 1 } }, '2Gi'],
+    ['2Gi with none, for what their processes exchange', { gpu: { count: 0 } }, '2Gi'],
     ['8Gi with more', { gpu: { count: 2 } }, '8Gi'],
     ['half the memory limit', { gpu: { count: 2 }, resources: { limits: { memory: '64Gi' } } }, '32768Mi'],
     ['what the spec says', { gpu: { count: 1, sharedMemory: '1Gi' } }, '1Gi'],
@@ -230,8 +242,19 @@ describe('GPUs', () => {
       const volume = pod.volumes!.find(({ name }) => name === 'shared-memory');
       expect(volume?.emptyDir?.sizeLimit).to.equal(size);
       const mount = engine.volumeMounts!.find(({ mountPath }) => mountPath === '/dev/shm');
-      expect(mount !== undefined).to.equal(size !== undefined);
+      expect(mount?.name).to.equal('shared-memory');
     });
+
+  it('have the shared memory that the spec mounts itself, and no second one', () => {
+    const template = {
+      volumes: [{ name: 'shm', emptyDir: { medium: 'Memory' } }],
+      volumeMounts: [{ name: 'shm', mountPath: '/dev/shm/' }],
+    };
+    const { pod, engine } = build({ gpu: { count: 1 }, template });
+    const mounts = engine.volumeMounts!.filter(({ mountPath }) => mountPath.startsWith('/dev/shm'));
+    expect(mounts.map(({ name }) => name)).to.deep.equal(['shm']);
+    expect(pod.volumes!.map(({ name }) => name)).not.to.include('shared-memory');
+  });
 });
 
 describe('overrides of the pod', () => {

@@ -11,6 +11,7 @@ import { type ModelDeployment, modelDeployment } from '../../../../contract/mode
 import type { KubeObject } from '../../../../operator/kube/object.ts';
 import type { BuildContext, BuiltChildren } from '../../../../operator/resources/built-children.ts';
 import { buildChildren } from '../../../../operator/resources/children.ts';
+import { POD_FIELD_GROUPS } from '../../../../operator/resources/pod-fields.ts';
 import type { OperatorSettings } from '../../../../operator/settings.ts';
 
 export const SETTINGS: OperatorSettings = {
@@ -25,6 +26,8 @@ export const SETTINGS: OperatorSettings = {
   allowedHosts: ['llm.example.com', '*.llm.example.com'],
   consoleHost: 'console.models.example.com',
   allowedAnnotations: ['cert-manager.io/cluster-issuer'],
+  gateway: undefined,
+  frontTLSSecrets: [],
   frontService: 'berth-front',
   frontServicePort: 80,
   storageURL: 'http://berth-front-internal.berth-system.svc:8082',
@@ -36,8 +39,11 @@ export const SETTINGS: OperatorSettings = {
   s3CopyImage: 'docker.io/rclone/rclone:1',
   imagePullPolicy: 'IfNotPresent',
   imageRegistry: '',
+  ownSecrets: ['berth-master-key'],
+  podFields: { groups: POD_FIELD_GROUPS, host: false },
   imagePullSecrets: [],
   downloadEnv: [],
+  platform: 'kubernetes',
   networkPolicies: true,
   egress: { allow: [], deny: [], plainHTTP: false },
   redisURL: 'redis://berth-redis.berth-system.svc:6379',

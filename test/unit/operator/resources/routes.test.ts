@@ -1,5 +1,6 @@
 import type { V1IngressSpec } from '@kubernetes/client-node';
 import { expect } from 'chai';
+import { defaultHost } from '../../../../contract/names.ts';
 import { build, makeModel } from './fixtures.ts';
 
 const annotationsOf = (spec: object, settings = {}) =>
@@ -15,8 +16,29 @@ describe("a deployment's host", () => {
   it('is shortened with a hash where the label would be too long', () => {
     const model = makeModel({}, { name: 'n'.repeat(45), namespace: 's'.repeat(60) });
     const [label] = build(model).ingress().rules![0]!.host!.split('.');
-    expect(label).to.match(/^n{45}--s+-[0-9a-f]{8}$/);
+    expect(label).to.match(/^n{45}--s+--[0-9a-f]{12}$/);
     expect(label!.length).to.be.at.most(63);
+  });
+
+  it('is nobody else’s where a name has the separator in it', () => {
+    const hostOf = (name: string, namespace: string) => defaultHost(name, namespace, 'example.com');
+    const pairs = [
+      ['chat', 'prod--team'],
+      ['chat--prod', 'team'],
+      ['chat', 'prod-team'],
+      ['chat-prod', 'team'],
+      ['chat---prod', 'team'],
+      ['chat--prod--team', 'x'],
+    ] as const;
+    const hosts = pairs.map(([name, namespace]) => hostOf(name, namespace));
+    expect(new Set(hosts).size).to.equal(pairs.length);
+    expect(hostOf('chat--prod', 'team')).to.match(/^chat-prod--team--[0-9a-f]{12}\.example\.com$/);
+    expect(hostOf('chat', 'prod-team')).to.equal('chat--prod-team.example.com');
+    // Nor can an ordinary name be made to match a hashed one: it has the separator once.
+    for (const host of hosts.filter((host) => host.split('--').length > 2))
+      expect(hostOf(host.split('--')[0]!, host.split('.')[0]!.split('--').slice(1).join('--'))).to.not.equal(
+        host,
+      );
   });
 
   const hosts: [string, boolean][] = [
@@ -89,6 +111,53 @@ describe('an Ingress', () => {
     ]);
   });
 
+  it('gives way to an HTTPRoute where a Gateway is named, by the spec or by the installation', () => {
+    const gateway = { name: 'public', namespace: 'gateways', sectionName: 'https' };
+    const parentOf = (spec: object, settings = {}) => {
+      const built = build(spec, settings);
+      if (!built.has('HTTPRoute')) return undefined;
+      return (built.find('HTTPRoute').spec as { parentRefs: object[] }).parentRefs[0];
+    };
+    expect(parentOf({}, { gateway })).to.deep.equal(gateway);
+    expect(parentOf({ route: { type: 'Ingress' } }, { gateway })).to.equal(undefined);
+    expect(parentOf({ route: { gateway: { name: 'own' } } }, { gateway })).to.deep.equal({
+      name: 'own',
+      namespace: 'team-a',
+    });
+    expect(parentOf({ route: { gateway: { name: 'own' } } })).to.deep.equal({
+      name: 'own',
+      namespace: 'team-a',
+    });
+    expect(parentOf({})).to.equal(undefined);
+  });
+
+  it('is withheld where an HTTPRoute is wanted and no Gateway is named', () => {
+    const built = build({ route: { type: 'HTTPRoute' } });
+    expect([built.has('HTTPRoute'), built.has('Deployment')]).to.deep.equal([false, true]);
+    expect(built.problems.map(({ reason }) => reason)).to.deep.equal(['NoGateway']);
+  });
+
+  it('serves a certificate of Berth’s own namespace only where the installation lets it', () => {
+    const spec = { route: { via: 'Front', tlsSecretName: 'wildcard' } };
+    const refused = build(spec);
+    expect(refused.frontRoute).to.equal(undefined);
+    expect(refused.has('Deployment')).to.equal(true);
+    expect(refused.problems).to.deep.equal([
+      {
+        reason: 'TLSSecretNotAllowed',
+        message:
+          "spec.route.tlsSecretName wildcard: with via Front it would be a Secret of Berth's own namespace, and none is allowed there (ingress.frontTLSSecrets); leave it out for the controller's own certificate, or use via Direct",
+      },
+    ]);
+    const allowed = build(spec, { frontTLSSecrets: ['wildcard'] });
+    expect(allowed.problems).to.deep.equal([]);
+    expect((allowed.frontRoute!.spec as V1IngressSpec).tls![0]!.secretName).to.equal('wildcard');
+    expect(build(spec, { frontTLSSecrets: ['other'] }).problems[0]!.message).to.contain(
+      'only other are allowed there',
+    );
+    expect(build({ route: { ...spec.route, enabled: false } }).problems).to.deep.equal([]);
+  });
+
   it('serves the certificate of the spec', () => {
     const { ingress, url } = build({ route: { tlsSecretName: 'cert' } }, { urlScheme: 'http' });
     expect(ingress().tls).to.deep.equal([{ hosts: ['qwen--team-a.models.example.com'], secretName: 'cert' }]);
@@ -104,10 +173,25 @@ describe('an Ingress', () => {
       [`${prefix}/proxy-request-buffering`]: 'off',
       [`${prefix}/proxy-read-timeout`]: '180',
       [`${prefix}/proxy-send-timeout`]: '360',
+      // So that it need not hear of the front when the last pod goes.
+      [`${prefix}/service-upstream`]: 'true',
     });
     const longer = annotationsOf({ route: { preset: 'nginx' }, limits: { requestTimeout: '10m' } });
     expect(longer[`${prefix}/proxy-read-timeout`]).to.equal('660');
   });
+
+  for (const [preset, isNative] of [
+    ['traefik', true],
+    ['gateway-api', true],
+    ['none', true],
+    ['nginx', false],
+    ['alb', false],
+  ] as const)
+    it(`${isNative ? 'has' : 'does not have'} Traefik dial the Service's address with preset ${preset}`, () => {
+      const annotations = build({ route: { preset } }).find('Service').metadata.annotations ?? {};
+      for (const key of ['traefik.ingress.kubernetes.io/service.nativelb', 'traefik.io/service.nativelb'])
+        expect(annotations[key]).to.equal(isNative ? 'true' : undefined);
+    });
 
   it('lets an ALB idle for as long, and take a missing route for health', () => {
     const annotations = annotationsOf({}, { routePreset: 'alb' });

@@ -96,6 +96,7 @@ describe('a change of the spec', () => {
       'the display name',
       { model: { id: 'qwen/qwen3', displayName: 'Q', source: { huggingFace: { repo: 'Qwen/Qwen3-8B' } } } },
     ],
+    ['the stall time', { engine: { preset: 'vllm', stallTimeout: '20m' } }],
     ['a default that is written out', { engine: { preset: 'vllm', port: 8000, healthPath: '/health' } }],
   ];
   for (const [name, spec] of live)

@@ -152,11 +152,55 @@ const table: Row[] = [
     condition: { type: 'WeightsLoaded', status: 'False' },
   },
   {
+    name: 'weights that the engine fetches itself, until it has been healthy once',
+    facts: {
+      engineDownloads: true,
+      pods: [makePod({ engine: { started: false, state: { running: { startedAt: at(-4) } } } })],
+    },
+    phase: 'Starting',
+    reason: 'Starting',
+    message: 'the engine has been starting for 4 min (limit 30 min)',
+    condition: { type: 'WeightsLoaded', status: 'Unknown' },
+  },
+  {
+    name: 'weights whose init container no kubelet has told of yet',
+    facts: { pods: [makePod({ silent: true, inits: ['gateway', 'fetch-weights'] })] },
+    phase: 'Starting',
+    reason: 'Loading',
+    message: 'init container fetch-weights has not ended after 10 min',
+    condition: { type: 'WeightsLoaded', status: 'False' },
+  },
+  {
+    name: 'an engine that starts beside the sidecar of a mesh, which never ends',
+    facts: {
+      pods: [
+        makePod({
+          inits: ['istio-proxy', 'gateway'],
+          engine: { state: { running: { startedAt: at(-4) } } },
+        }),
+      ],
+    },
+    phase: 'Starting',
+    reason: 'Starting',
+    message: 'the engine has been starting for 4 min (limit 30 min)',
+    condition: { type: 'WeightsLoaded', status: 'True' },
+  },
+  {
     name: 'an engine that starts, and for how long',
     facts: { pods: [makePod({ engine: { state: { running: { startedAt: at(-4) } } } })] },
     phase: 'Starting',
     reason: 'Starting',
     message: 'the engine has been starting for 4 min (limit 30 min)',
+    condition: { type: 'EngineHealthy', status: 'False' },
+  },
+  {
+    name: 'an engine that served and does not answer any more, and for how long',
+    facts: {
+      pods: [makePod({ engine: { started: true, state: { running: { startedAt: at(-35) } } } })],
+    },
+    phase: 'Unhealthy',
+    reason: 'EngineUnhealthy',
+    message: 'the engine served and has been unhealthy for 35 min',
     condition: { type: 'EngineHealthy', status: 'False' },
   },
   {

@@ -27,6 +27,10 @@ export interface PodShape {
   node?: string | null;
   unscheduled?: string;
   phase?: string;
+  /** Names of the init containers of its spec. */
+  inits?: string[];
+  /** The kubelet has told of no container yet. */
+  silent?: boolean;
   reason?: string;
 }
 
@@ -44,20 +48,21 @@ export function makePod(shape: PodShape = {}): V1Pod {
     ...change,
   });
   const scheduled = shape.unscheduled === undefined && shape.node !== null;
-  const containers = scheduled
-    ? {
-        initContainerStatuses: [
-          status('gateway', 'berth/gateway:1', { started: true, state: { running: {} }, ...shape.gateway }),
-          ...(shape.init ? [status('weights', 'berth/copy:1', shape.init)] : []),
-        ],
-        containerStatuses: [status('engine', 'vllm:1', { ready: shape.ready ?? false, ...shape.engine })],
-      }
-    : {};
+  const containers =
+    scheduled && !shape.silent
+      ? {
+          initContainerStatuses: [
+            status('gateway', 'berth/gateway:1', { started: true, state: { running: {} }, ...shape.gateway }),
+            ...(shape.init ? [status('weights', 'berth/copy:1', shape.init)] : []),
+          ],
+          containerStatuses: [status('engine', 'vllm:1', { ready: shape.ready ?? false, ...shape.engine })],
+        }
+      : {};
   return {
     metadata: { name: 'qwen-1', creationTimestamp: at(-10), deletionTimestamp: shape.deleting },
     spec: {
       nodeName: scheduled ? 'node-1' : undefined,
-      initContainers: [{ name: 'gateway' }],
+      initContainers: (shape.inits ?? ['gateway']).map((name) => ({ name })),
       containers: [{ name: 'engine', image: 'registry.example/vllm:1' }],
     },
     status: {
@@ -84,8 +89,10 @@ export const makeFacts = (change: Partial<StatusFacts> = {}): StatusFacts => ({
   problems: [],
   desiredReplicas: 1,
   gpuResource: 'nvidia.com/gpu',
+  engineDownloads: false,
   startupTimeoutMs: 30 * 60_000,
   unpublished: undefined,
+  acceptance: undefined,
   storage: undefined,
   selector: 'berth.dev/deployment=qwen',
   url: 'http://qwen--team-a.example/v1',

@@ -1,0 +1,63 @@
+/** Compares what Redis holds with the catalogue, so that nothing stays unpublished, whatever kept it from being written. */
+import { configKeys } from '../../contract/redis-keys.ts';
+import type { RedisClient } from '../../redis/client.ts';
+import { readHosts } from '../../redis/published.ts';
+import type { Catalogue } from './catalogue.ts';
+import { type Target, targetKey } from './targets.ts';
+
+interface Held {
+  /** Host → `deployment/namespace/name`. */
+  hosts: Map<string, string>;
+  byNamespace: Map<string, { names: string[]; apiKeys: string[] }>;
+}
+
+/** What differs of that by which gateways and the front let a request in; throws while Redis is away. */
+export async function findDifferences(redis: RedisClient, catalogue: Catalogue): Promise<Target[]> {
+  const held = await readHeld(redis, catalogue.namespaces());
+  const unseen = catalogue.unseen();
+  const differences = new Map<string, Target>();
+  const note = (target: Target) => differences.set(targetKey(target), target);
+  /** Of all deployments that are to have one, by the same key as above. */
+  const wantedHosts = new Map<string, string | undefined>();
+  const unreadable = new Set<string>();
+  for (const [namespace, { names, apiKeys }] of held.byNamespace) {
+    if (unseen.has(namespace)) continue;
+    const wantedKeys = catalogue.apiKeys(namespace);
+    if (apiKeys.length !== wantedKeys.size || apiKeys.some((key) => !wantedKeys.has(key)))
+      note({ what: 'apikeys', namespace });
+    const readable = catalogue.hosts(namespace);
+    const present = new Set(names);
+    const wanted = new Set(catalogue.names(namespace));
+    for (const name of new Set([...present, ...wanted])) {
+      const target: Target = { what: 'deployment', namespace, name };
+      const key = targetKey(target);
+      if (wanted.has(name) && !readable.has(name)) unreadable.add(key);
+      else if (present.has(name) !== wanted.has(name)) note(target);
+      const host = readable.get(name);
+      if (host !== undefined && held.hosts.get(host) !== key) note(target);
+      wantedHosts.set(key, host);
+    }
+  }
+  for (const [host, key] of held.hosts) {
+    const [, namespace = '', name = ''] = key.split('/');
+    if (unseen.has(namespace) || unreadable.has(key) || wantedHosts.get(key) === host) continue;
+    note({ what: 'deployment', namespace, name });
+  }
+  return [...differences.values()];
+}
+
+async function readHeld(redis: RedisClient, namespaces: Iterable<string>): Promise<Held> {
+  const hosts = await readHosts(redis);
+  const entries = await Promise.all(
+    [...namespaces].map(async (namespace) => {
+      const keys = configKeys(namespace);
+      const [names, apiKeys] = await Promise.all([redis.hkeys(keys.deployments), redis.hkeys(keys.apiKeys)]);
+      return [namespace, { names, apiKeys }] as const;
+    }),
+  );
+  const keyOf = (name: { namespace: string; name: string }) => targetKey({ what: 'deployment', ...name });
+  return {
+    hosts: new Map([...hosts].map(([host, owner]) => [host, keyOf(owner)])),
+    byNamespace: new Map(entries),
+  };
+}

@@ -1,0 +1,37 @@
+/** Carries targets out, one batch after the other: of two that overlap the older could end later and undo the newer. */
+import type { Target } from './targets.ts';
+import type { Writer } from './writing.ts';
+
+export class Batches {
+  readonly #writer: Pick<Writer, 'plan'>;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(writer: Pick<Writer, 'plan'>) {
+    this.#writer = writer;
+  }
+
+  /** Runs `write` once all that was begun before has ended. */
+  alone<T>(write: () => Promise<T>): Promise<T> {
+    const written = this.#last.then(write);
+    this.#last = written.catch(() => {});
+    return written;
+  }
+
+  /** Carries out what is decided about all of these at one moment; answers what failed, in their order. */
+  carryOut(targets: readonly Target[]): Promise<unknown[]> {
+    return this.alone(async () => {
+      const plans = targets.map((target) => this.#writer.plan(target));
+      const failures: unknown[] = targets.map(() => undefined);
+      for (const step of ['retract', 'write'] as const)
+        await Promise.all(
+          plans.map(async (plan, index) => {
+            if (failures[index] !== undefined) return;
+            await plan[step]().catch((error) => {
+              failures[index] = error;
+            });
+          }),
+        );
+      return failures;
+    });
+  }
+}

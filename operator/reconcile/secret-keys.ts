@@ -1,0 +1,44 @@
+/** Which keys the Secrets have that people name in their specs; what is in them is not kept. */
+import type { KubeClient } from '../kube/client.ts';
+import type { KubeObject } from '../kube/object.ts';
+import { RESOURCES } from '../kube/resource.ts';
+
+type Keys = ReadonlySet<string> | undefined;
+
+interface Entry {
+  /** Of a read that may still be under way, so that many who ask at once make one call. */
+  keys: Promise<Keys>;
+  readAt: number;
+}
+
+/** Not watched, since these are anybody's: one that was there is taken to be there for this long. */
+const MAX_AGE_MS = 300_000;
+const MAX_ENTRIES = 10_000;
+
+export class SecretKeys {
+  readonly #client: Pick<KubeClient, 'find'>;
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(client: Pick<KubeClient, 'find'>) {
+    this.#client = client;
+  }
+
+  /** The Secret's keys as read lately, or now where `mustHave` are not all among them; undefined: there is none. */
+  async read(
+    at: { namespace: string; name: string },
+    { mustHave, isFresh, signal }: { mustHave: readonly string[]; isFresh: boolean; signal: AbortSignal },
+  ): Promise<Keys> {
+    const id = `${at.namespace}/${at.name}`;
+    const known = this.#entries.get(id);
+    if (known && !isFresh && performance.now() - known.readAt < MAX_AGE_MS) {
+      const keys = await known.keys.catch(() => undefined);
+      if (keys && mustHave.every((key) => keys.has(key))) return keys;
+    }
+    const keys = this.#client
+      .find<KubeObject & { data?: object }>(RESOURCES.Secret, at, { signal })
+      .then((secret) => secret && new Set(Object.keys(secret.data ?? {})));
+    if (this.#entries.size >= MAX_ENTRIES) this.#entries.clear();
+    this.#entries.set(id, { keys, readAt: performance.now() });
+    return keys;
+  }
+}

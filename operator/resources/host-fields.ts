@@ -1,0 +1,59 @@
+/** What of a pod's template would give the engine its node, or a way to it. Pure. */
+import type { ModelDeploymentSpec } from '../../contract/model-deployment.ts';
+
+type Template = Pick<ModelDeploymentSpec['template'], 'volumes' | 'podSecurityContext' | 'securityContext'>;
+type Fields = Record<string, unknown>;
+
+/** Low ports, and locked memory as RDMA wants it, reach nothing. */
+const HARMLESS_CAPABILITIES = ['NET_BIND_SERVICE', 'IPC_LOCK'];
+/** Types that confine a container, as Pod Security's baseline takes them; levels only tell pods apart. */
+const CONFINED_TYPES = ['container_t', 'container_init_t', 'container_kvm_t', 'container_engine_t'];
+
+/** As paths below `template`, with their values where these are what is refused. */
+export function describeHostFields({ volumes, podSecurityContext, securityContext }: Template): string[] {
+  return [
+    ...(volumes ?? []).flatMap((volume, index) =>
+      ['hostPath', 'flexVolume'].filter((kind) => kind in volume).map((kind) => `volumes[${index}].${kind}`),
+    ),
+    ...describeContext('podSecurityContext', podSecurityContext ?? {}),
+    ...describeContext('securityContext', securityContext ?? {}),
+  ];
+}
+
+function describeContext(path: string, context: Fields): string[] {
+  const { capabilities, procMount, sysctls } = context;
+  const added = listOf(read(capabilities).add).filter(
+    (name) => !HARMLESS_CAPABILITIES.includes(bareName(name)),
+  );
+  const found = [
+    context.privileged === true && 'privileged',
+    context.allowPrivilegeEscalation === true && 'allowPrivilegeEscalation',
+    added.length > 0 && `capabilities.add ${added.join(', ')}`,
+    typeof procMount === 'string' && procMount !== 'Default' && `procMount ${procMount}`,
+    listOf(sysctls).length > 0 && 'sysctls',
+    ...['seccompProfile', 'appArmorProfile'].map(
+      (profile) => read(context[profile]).type === 'Unconfined' && `${profile}.type Unconfined`,
+    ),
+    ...describeSELinux(read(context.seLinuxOptions)),
+    read(context.windowsOptions).hostProcess === true && 'windowsOptions.hostProcess',
+    // A default that null takes away leaves what the container runtime gives.
+    ...['capabilities', 'allowPrivilegeEscalation', 'seccompProfile'].map(
+      (field) => context[field] === null && `${field} null`,
+    ),
+  ];
+  return found.filter((field) => typeof field === 'string').map((field) => `${path}.${field}`);
+}
+
+function describeSELinux({ type, user, role }: Fields): string[] {
+  const given = Object.entries({
+    user,
+    role,
+    type: CONFINED_TYPES.includes(String(type)) ? undefined : type,
+  });
+  return given.filter(([, value]) => value).map(([name, value]) => `seLinuxOptions.${name} ${value}`);
+}
+
+const read = (value: unknown): Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
+const bareName = (capability: unknown): string => String(capability).toUpperCase().replace(/^CAP_/, '');

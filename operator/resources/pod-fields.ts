@@ -1,0 +1,143 @@
+/**
+ * The fields of a ModelDeployment by which its pods reach beyond their model. Who may write them is decided by the
+ * chart's admission policy, with the same groups; what an installation takes from nobody is refused here. Pure.
+ */
+import type { ModelDeployment, ModelDeploymentSpec } from '../../contract/model-deployment.ts';
+import { API_KEY_SECRET_SUFFIX, SIDECAR_SECRET_SUFFIX, SIGNING_SECRET_NAME } from '../../contract/names.ts';
+import type { OperatorSettings } from '../settings.ts';
+import type { Problem } from '../status/problem.ts';
+import { describeHostFields } from './host-fields.ts';
+import { listSecretNames } from './secret-names.ts';
+
+/** As `podFields.everyone` of the chart names them. */
+export const POD_FIELD_GROUPS = [
+  'images',
+  'secrets',
+  'serviceAccounts',
+  'volumes',
+  'security',
+  'metadata',
+  'priority',
+  'runtime',
+  'placement',
+] as const;
+export type PodFieldGroup = (typeof POD_FIELD_GROUPS)[number];
+
+/** Volumes that Berth makes in each pod; the first ones are the gateway's alone. */
+const GATEWAY_VOLUME_PREFIX = 'gateway-';
+const BERTH_VOLUMES = ['home', 'weights', 'shared-memory'];
+
+/** Volumes that stay within the pod or the namespace's own claims. */
+const PLAIN_VOLUMES = ['emptyDir', 'persistentVolumeClaim', 'ephemeral'];
+
+type PodFieldSettings = Pick<
+  OperatorSettings,
+  'namespace' | 'ownSecrets' | 'externalRedisSecret' | 'redisUsers' | 'podFields'
+>;
+
+export function findPodFieldProblems(model: ModelDeployment, settings: PodFieldSettings): Problem[] {
+  return [
+    ...findOwnSecrets(model, settings),
+    ...findOwnVolumes(model),
+    ...findGroupProblems(model.spec, settings),
+    ...(settings.podFields.host ? [] : findHostProblems(model.spec)),
+  ];
+}
+
+/** The fields of each group that a spec uses, as paths. */
+export function listPodFields(spec: ModelDeploymentSpec): Partial<Record<PodFieldGroup, string[]>> {
+  const { engine, template, gpu, model } = spec;
+  const paths: Record<PodFieldGroup, (string | false | undefined)[]> = {
+    images: [
+      engine.image !== undefined && 'engine.image',
+      engine.command && 'engine.command',
+      engine.preset === 'custom' && 'engine.preset custom',
+      model.source.image?.mode === 'Copy' && 'model.source.image.mode Copy',
+    ],
+    secrets: listSecretFields(spec),
+    serviceAccounts: [template.serviceAccountName && 'template.serviceAccountName'],
+    volumes: (template.volumes ?? []).map(
+      (volume, index) => !isPlainVolume(volume) && `template.volumes[${index}]`,
+    ),
+    security: [
+      template.podSecurityContext && 'template.podSecurityContext',
+      template.securityContext && 'template.securityContext',
+    ],
+    metadata: [template.labels && 'template.labels', template.annotations && 'template.annotations'],
+    priority: [template.priorityClassName && 'template.priorityClassName'],
+    runtime: [gpu?.runtimeClassName && 'gpu.runtimeClassName'],
+    placement: [
+      template.nodeSelector && 'template.nodeSelector',
+      template.tolerations && 'template.tolerations',
+      template.affinity && 'template.affinity',
+      template.topologySpreadConstraints && 'template.topologySpreadConstraints',
+      template.schedulerName && 'template.schedulerName',
+    ],
+  };
+  const used = Object.entries(paths).map(([group, found]) => [group, found.filter(Boolean)] as const);
+  return Object.fromEntries(used.filter(([, found]) => found.length > 0)) as ReturnType<typeof listPodFields>;
+}
+
+function listSecretFields({ engine, template, model }: ModelDeploymentSpec): (string | false | undefined)[] {
+  const reads = (source: unknown): boolean =>
+    isRecord(source) && (source.secretKeyRef !== undefined || source.configMapKeyRef !== undefined);
+  return [
+    model.source.huggingFace?.tokenSecret && 'model.source.huggingFace.tokenSecret',
+    ...engine.env.map(({ valueFrom }, index) => reads(valueFrom) && `engine.env[${index}]`),
+    engine.envFrom.length > 0 && 'engine.envFrom',
+    (template.imagePullSecrets?.length ?? 0) > 0 && 'template.imagePullSecrets',
+  ];
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null;
+
+const isPlainVolume = (volume: Record<string, unknown>): boolean =>
+  Object.keys(volume).every((key) => key === 'name' || PLAIN_VOLUMES.includes(key));
+
+/** They hold the workspace's Redis user and keys: no engine may have them, whoever asks. */
+function findOwnSecrets({ metadata, spec }: ModelDeployment, settings: PodFieldSettings): Problem[] {
+  const isOwn = (name: string): boolean =>
+    name.endsWith(SIDECAR_SECRET_SUFFIX) ||
+    name.endsWith(API_KEY_SECRET_SUFFIX) ||
+    name === SIGNING_SECRET_NAME ||
+    (settings.redisUsers === 'external' && name === settings.externalRedisSecret) ||
+    (metadata.namespace === settings.namespace && settings.ownSecrets.includes(name));
+  return listSecretNames(spec)
+    .filter(({ name }) => isOwn(name))
+    .map(({ name, path }) => ({
+      reason: 'SecretNotAllowed',
+      message: `${path}: Secret ${name} is one of Berth's own (as are all named *${SIDECAR_SECRET_SUFFIX} and *${API_KEY_SECRET_SUFFIX}), which no engine may have; use a Secret of another name`,
+    }));
+}
+
+function findOwnVolumes({ spec }: ModelDeployment): Problem[] {
+  const isGateways = (name: unknown) => String(name).startsWith(GATEWAY_VOLUME_PREFIX);
+  const taken = (spec.template.volumes ?? []).flatMap(({ name }, index) =>
+    isGateways(name) || BERTH_VOLUMES.includes(String(name))
+      ? [`spec.template.volumes[${index}].name: ${name} is a volume of Berth's; give yours another name`]
+      : [],
+  );
+  const mounted = (spec.template.volumeMounts ?? []).flatMap(({ name }, index) =>
+    isGateways(name)
+      ? [`spec.template.volumeMounts[${index}].name: ${name} is the gateway's, which no engine may mount`]
+      : [],
+  );
+  return [...taken, ...mounted].map((message) => ({ reason: 'VolumeNotAllowed', message }));
+}
+
+function findGroupProblems(spec: ModelDeploymentSpec, { podFields }: PodFieldSettings): Problem[] {
+  return Object.entries(listPodFields(spec))
+    .filter(([group]) => !podFields.groups.includes(group as PodFieldGroup))
+    .map(([group, paths]) => ({
+      reason: 'PodFieldNotAllowed',
+      message: `spec.${paths.join(', spec.')}: this installation does not take these fields; its administrator allows them by ${group} in the chart's podFields.everyone`,
+    }));
+}
+
+function findHostProblems(spec: ModelDeploymentSpec): Problem[] {
+  return describeHostFields(spec.template).map((field) => ({
+    reason: 'PodFieldNotAllowed',
+    message: `spec.template.${field} reaches the node, which this installation does not allow; its administrator does by podFields.host in the chart`,
+  }));
+}

@@ -1,0 +1,73 @@
+/** What the Gateway's controller says of a deployment's HTTPRoute. */
+import { isDeepStrictEqual } from 'node:util';
+import type { Condition } from '../../contract/kubernetes-types.ts';
+import type { KubeObject } from '../kube/object.ts';
+import { findCondition, type Verdict, verdict } from './condition-list.ts';
+import { toMillis } from './times.ts';
+
+interface ParentReference {
+  name: string;
+  namespace?: string;
+  sectionName?: string;
+}
+
+interface ParentStatus {
+  parentRef: ParentReference;
+  controllerName?: string;
+  conditions?: Condition[];
+}
+
+/** `False` where a controller refuses it or finds no way to its Service; `Unknown` until one has seen its latest spec. */
+export function judgeHTTPRoute(route: KubeObject): Verdict {
+  const wanted = (route.spec as { parentRefs: ParentReference[] }).parentRefs[0]!;
+  const gateway = `Gateway ${wanted.namespace ?? route.metadata.namespace}/${wanted.name}`;
+  const { parents = [] } = (route.status ?? {}) as { parents?: ParentStatus[] };
+  const verdicts = parents
+    .filter(({ parentRef }) => isSame(parentRef, wanted, route.metadata.namespace))
+    .map((parent) => judgeParent(parent, route.metadata.generation ?? 0, gateway));
+  const best = (['True', 'False'] as const).map((status) => verdicts.find((each) => each.status === status));
+  return (
+    best.find((each) => each !== undefined) ??
+    verdict('Unknown', 'WaitingForGateway', `no controller has accepted the HTTPRoute at ${gateway} yet`)
+  );
+}
+
+/** HTTPRoutes are not watched, since a cluster may lack their definition. */
+const FIRST_RECHECK_MS = 5_000;
+const LAST_RECHECK_MS = 120_000;
+
+/**
+ * When to read the HTTPRoute again; `routeReady` as it was before. A Gateway that takes none must not have all of them
+ * read every few seconds for ever.
+ */
+export function decideRecheckMs({ status }: Verdict, routeReady: Condition | undefined, now: number): number {
+  if (status === 'True') return LAST_RECHECK_MS;
+  const waitedMs =
+    routeReady && routeReady.status !== 'True' ? now - toMillis(routeReady.lastTransitionTime) : 0;
+  return Math.min(LAST_RECHECK_MS, Math.max(FIRST_RECHECK_MS, waitedMs / 10));
+}
+
+function judgeParent({ conditions = [] }: ParentStatus, generation: number, gateway: string): Verdict {
+  for (const type of ['Accepted', 'ResolvedRefs']) {
+    const condition = findCondition(conditions, type);
+    if ((condition?.observedGeneration ?? generation) < generation)
+      return verdict('Unknown', 'WaitingForGateway');
+    if (condition?.status !== 'False') continue;
+    const problem =
+      type === 'Accepted' ? 'refuses the HTTPRoute' : 'does not find what the HTTPRoute refers to';
+    const message = `${gateway} ${problem}: ${condition.reason}: ${condition.message}`;
+    return verdict('False', type === 'Accepted' ? 'NotAcceptedByGateway' : 'RefsNotResolved', message);
+  }
+  return findCondition(conditions, 'Accepted')?.status === 'True'
+    ? verdict('True', 'AcceptedByGateway')
+    : verdict('Unknown', 'WaitingForGateway');
+}
+
+/** A reference without a namespace means the route's own. */
+const isSame = (a: ParentReference, b: ParentReference, namespace: string | undefined): boolean =>
+  isDeepStrictEqual(
+    ...([a, b].map((each) => [each.name, each.namespace ?? namespace, each.sectionName]) as [
+      unknown,
+      unknown,
+    ]),
+  );

@@ -1,0 +1,99 @@
+import { expect } from 'chai';
+import { SIGNING_SECRET_NAME } from '../../../contract/names.ts';
+import type { KubeObject } from '../../../operator/kube/object.ts';
+import { RESOURCES } from '../../../operator/kube/resource.ts';
+import { BERTH_RESOURCES } from '../../../operator/reconcile/cluster-view.ts';
+import { type RunningOperator, useHarness } from './operator-harness.ts';
+import { until } from './until.ts';
+
+const MODELS = 12;
+
+describe('The operator at rest', () => {
+  const harness = useHarness();
+  let namespace: string;
+
+  beforeEach(async () => {
+    namespace = await harness.cluster.makeNamespace();
+  });
+
+  /** Models with a token each that people made, a key, a workspace, and pods that serve. */
+  async function fill(): Promise<string[]> {
+    const { cluster } = harness;
+    await cluster.client.create(RESOURCES.Secret, {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { namespace, name: 'huggingface' },
+      stringData: { token: 'hf' },
+    });
+    const huggingFace = { repo: 'a/b', tokenSecret: { name: 'huggingface', key: 'token' } };
+    const names = Array.from({ length: MODELS }, (_, index) => `model-${index}`);
+    await cluster.create(BERTH_RESOURCES.Workspace, { namespace, name: 'workspace' }, {});
+    await cluster.create(BERTH_RESOURCES.APIKey, { namespace, name: 'key' }, {});
+    for (const name of names)
+      await cluster.createModel(namespace, name, {
+        engine: { preset: 'custom', image: 'engine:1' },
+        model: { id: name, source: { huggingFace } },
+        route: { via: name === 'model-0' ? 'Front' : 'Direct' },
+      });
+    await until(async () => (await cluster.list(RESOURCES.Deployment, namespace)).length === MODELS);
+    for (const name of names) await cluster.makeReadyPod(namespace, name);
+    await until(async () => (await Promise.all(names.map(phaseOf))).every((phase) => phase === 'Ready'));
+    return names;
+  }
+
+  const phaseOf = async (name: string) => (await harness.cluster.status(namespace, name)).phase;
+
+  /** Calls since, but for the lease's and the events'. */
+  const countCalls = ({ client }: RunningOperator, since = 0): Record<string, number> => {
+    const counts: Record<string, number> = {};
+    for (const { verb, resource } of client.calls.slice(since)) {
+      if (resource === 'leases' || resource === 'events') continue;
+      counts[`${verb} ${resource}`] = (counts[`${verb} ${resource}`] ?? 0) + 1;
+    }
+    return counts;
+  };
+
+  it('reconciles everything again without one call to the API server', async () => {
+    const operator = harness.startOperator();
+    await fill();
+    await harness.settle(operator);
+    // What this process made itself is read once more.
+    operator.program.resync();
+    await harness.settle(operator);
+    const before = operator.client.calls.length;
+    operator.program.resync();
+    await harness.settle(operator);
+    expect(countCalls(operator, before)).to.deep.equal({});
+  });
+
+  it('starts again with a read of each Secret that people named or that holds a key, and writes nothing', async () => {
+    const first = harness.startOperator();
+    await fill();
+    await harness.settle(first);
+    await first.stop();
+    const second = harness.startOperator();
+    await harness.settle(second);
+    const counts = Object.entries(countCalls(second)).filter(([call]) => !/^(list|watch) /.test(call));
+    expect(second.writes().filter((write) => !write.endsWith(' leases'))).to.deep.equal([]);
+    const namespaces = (await harness.cluster.client.list(BERTH_RESOURCES.Workspace)).items.length;
+    // The token, the key and the signing secret; per namespace, not per deployment.
+    expect(Object.fromEntries(counts)).to.deep.equal({ 'get secrets': 3 * namespaces });
+  });
+
+  it('makes a Secret of its own again at once when somebody deletes it', async () => {
+    const { cluster } = harness;
+    const operator = harness.startOperator();
+    await fill();
+    await harness.settle(operator);
+    const uid = async (name: string) => (await cluster.find(RESOURCES.Secret, namespace, name))?.metadata.uid;
+    const own = (await cluster.list<KubeObject>(RESOURCES.Secret, namespace))
+      .map(({ metadata }) => metadata.name)
+      .filter((name) => name === SIGNING_SECRET_NAME || name === 'key-api-key' || name.startsWith('model-3'));
+    expect(own).to.have.length(3);
+    for (const name of own) {
+      const before = await uid(name);
+      await cluster.delete(RESOURCES.Secret, namespace, name);
+      await until(async () => ![undefined, before].includes(await uid(name)), { what: name });
+    }
+  });
+});

@@ -1,0 +1,71 @@
+import { expect } from 'chai';
+import { type Controller, createController, watchOf } from '../../../../operator/kube/controller.ts';
+import type { KubeObject } from '../../../../operator/kube/object.ts';
+import { createWatcher, type Watcher } from '../../../../operator/kube/watcher.ts';
+import { FakeApi, thing } from './fake-api.ts';
+import { FakeClock, settle } from './fake-clock.ts';
+
+const MINUTE = 60_000;
+
+describe('A controller', () => {
+  let clock: FakeClock;
+  let watchers: Watcher[];
+  let controller: Controller;
+  let runs: string[];
+  beforeEach(() => {
+    clock = new FakeClock();
+    watchers = [];
+    runs = [];
+  });
+  afterEach(async () => {
+    await controller.stop();
+    await Promise.all(watchers.map((watcher) => watcher.stop()));
+    expect(clock.pending).to.equal(0);
+  });
+
+  /** Things of several kinds, each of which leads to the key it is named by. */
+  async function start(kinds: KubeObject[][]): Promise<void> {
+    watchers = kinds.map((objects, index) => {
+      const api = new FakeApi();
+      api.objects = objects;
+      const resource = { apiVersion: 'v1', kind: `Thing${index}`, plural: 'things', namespaced: true };
+      const timing = { staleMs: 600 * MINUTE };
+      return createWatcher({ client: api.client, resource, clock, timing, random: () => 0.5 });
+    });
+    for (const watcher of watchers) watcher.start();
+    controller = createController({
+      name: 'test',
+      clock,
+      watches: watchers.map((watcher) => watchOf({ watcher, mapToKeys: ({ metadata }) => [metadata.name] })),
+      reconcile: async (key) => {
+        runs.push(key);
+        return undefined;
+      },
+    });
+    await controller.start();
+    await settle();
+  }
+
+  it('reconciles each key once in ten minutes at rest, however many objects lead to it', async () => {
+    const names = ['a', 'b', 'c'];
+    const all = () => names.map((name) => thing(name, 1));
+    await start([all(), all(), all(), all()]);
+    expect(runs).to.have.members(names);
+    runs.length = 0;
+    await clock.advance(10 * MINUTE);
+    expect(runs).to.have.members(names);
+    await clock.advance(10 * MINUTE);
+    expect(runs).to.have.length(2 * names.length);
+  });
+
+  it('spreads a resync over its interval', async () => {
+    const names = Array.from({ length: 1_000 }, (_, index) => `thing-${index}`);
+    await start([names.map((name) => thing(name, 1))]);
+    runs.length = 0;
+    for (let minute = 1; minute <= 10; minute++) {
+      for (let step = 0; step < 12; step++) await clock.advance(5_000);
+      expect(runs).to.have.length(100 * minute);
+    }
+    expect(new Set(runs)).to.have.property('size', 1_000);
+  });
+});
