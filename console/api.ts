@@ -25,10 +25,14 @@ export interface SessionView {
   /** Those in which they may see deployments; the first is where to begin. */
   namespaces: string[];
   version: string;
+  /** ISO; null while Redis answers. What it alone knows is missing meanwhile. */
+  redisAwaySince: string | null;
 }
 
 /** Below, `ns` is `/api/namespaces/{namespace}`. What a member may do there: `GET ns/access`. */
 export interface AccessView {
+  /** There is no such namespace; false also for those who may not know. */
+  isMissing: boolean;
   manageKeys: boolean;
   manageWebhooks: boolean;
   manageStorage: boolean;
@@ -36,6 +40,7 @@ export interface AccessView {
   readRequests: boolean;
   cancelRequests: boolean;
   readDeliveries: boolean;
+  resendDeliveries: boolean;
   sendTests: boolean;
   readUsage: boolean;
   usePlayground: boolean;
@@ -49,7 +54,15 @@ export interface DeploymentView {
   registrationId: number | null;
   /** What SDKs take for base URL, with /v1; null while it has none. */
   baseURL: string | null;
-  state: 'ready' | 'degraded' | 'starting' | 'failing' | 'paused' | 'scaled-to-zero' | 'deleting';
+  state:
+    | 'ready'
+    | 'degraded'
+    | 'starting'
+    | 'unhealthy'
+    | 'failing'
+    | 'paused'
+    | 'scaled-to-zero'
+    | 'deleting';
   /** The first thing in the way; '' when it serves. */
   message: string;
   conditions: Condition[];
@@ -135,14 +148,21 @@ export interface TestView {
   delivery: DeliveryView | null;
 }
 
-/** `POST ns/signing-secret/roll`: the new secret, shown once. */
+/** `POST ns/signing-secret/roll`: takes SecretRoll, answers the new secret, shown once. */
+export interface SecretRoll {
+  /** The old one signs beside it for 24 h; else it ends at once. */
+  keepOld: boolean;
+}
 export interface SigningSecretView {
   secret: string;
   /** Deliveries are signed with it. False: they will be once the operator has seen it. */
   isInEffect: boolean;
 }
 
-/** `GET ns/deliveries?endpoint=&request=&state=`: newest first, 200 at most. `endpoint=-` names inline callbacks. */
+/**
+ * `GET ns/deliveries?endpoint=&request=&state=&after=&limit=`: newest first, 200 at most, those after the one with the id
+ * `after`. `endpoint=-` names inline callbacks.
+ */
 export interface DeliveryView {
   id: string;
   eventId: string;
@@ -159,9 +179,30 @@ export interface DeliveryView {
   createdAt: string;
   endedAt: string | null;
 }
+/** `GET ns/deliveries/{id}`. */
+export interface DeliveryDetail extends DeliveryView {
+  /** What is sent; null once the event is not kept any more. */
+  body: string | null;
+  /** The latest attempts, oldest first. */
+  history: { at: string; status: number | null; error: string }[];
+}
+/** `POST ns/deliveries/resend`: all failed ones since a time, of one endpoint or all. */
+export interface Resend {
+  /** `-`: inline callbacks. */
+  endpoint?: string;
+  /** ISO with an offset. */
+  since: string;
+}
+/** Also of `POST ns/deliveries/{id}/resend`. */
+export interface ResendView {
+  resent: number;
+  /** Whose events are not kept any more. */
+  expired: number;
+}
 
 /**
- * `GET ns/requests?deployment=&status=&limit=`: of one deployment or all, newest first.
+ * `GET ns/requests?deployment=&status=&limit=&after=&id=`: of one deployment or all, newest first; those after the one with
+ * the cursor `after`; `id`: that one alone.
  * `GET ns/requests/{deployment}/{id}`: with links to results. `POST ns/requests/{deployment}/{id}/cancel`.
  */
 export interface RequestView {
@@ -178,8 +219,10 @@ export interface RequestView {
   completedAt: string | null;
   errorCode: string | null;
   errorMessage: string | null;
+  /** Where the next page begins; '' but of the last one of a page. */
+  cursor: string;
 }
-export interface RequestDetail extends RequestView {
+export interface RequestDetail extends Omit<RequestView, 'cursor'> {
   /** Signed links; [] when there is nothing (any more) to see. */
   outputURLs: string[];
 }
@@ -190,6 +233,8 @@ export type UsageRange = (typeof USAGE_RANGES)[number];
 export interface UsageView {
   stepSeconds: number;
   points: UsagePoint[];
+  /** Of the whole range. */
+  total: Omit<UsagePoint, 'at'>;
   credit: CreditView;
 }
 export interface UsagePoint {
@@ -205,7 +250,8 @@ export interface UsagePoint {
   videoSeconds: number;
   p50Ms: number | null;
   p95Ms: number | null;
-  queued: number;
+  /** The most requests of one deployment that waited at once. */
+  queuePeak: number;
 }
 /** In the currency of the prices; null = unlimited. */
 export interface CreditView {

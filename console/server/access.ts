@@ -16,6 +16,8 @@ import type { Session } from './sessions.ts';
 const TTL_MS = 10_000;
 const MOST_ANSWERS = 20_000;
 
+type Rights = Omit<AccessView, 'isMissing'>;
+
 export class Access {
   readonly #kubernetes: Kubernetes;
   readonly #answers = new PromiseCache<boolean>({ ttlMs: TTL_MS, maxEntries: MOST_ANSWERS });
@@ -48,7 +50,7 @@ export class Access {
     );
   }
 
-  async describe(session: Session, namespace: string): Promise<AccessView> {
+  async describe(session: Session, namespace: string): Promise<Rights> {
     const may = (name: ConsoleRightName) => this.may(session, namespace, name);
     const mayAll = async (rights: readonly ConsoleRight[]) =>
       (await Promise.all(rights.map((right) => this.allows(session, namespace, right)))).every(Boolean);
@@ -60,12 +62,13 @@ export class Access {
       readRequests: may('readRequests'),
       cancelRequests: may('cancelRequests'),
       readDeliveries: may('readDeliveries'),
+      resendDeliveries: may('resendDeliveries'),
       sendTests: may('sendTests'),
       readUsage: may('readUsage'),
       usePlayground: may('usePlayground'),
     };
-    const names = Object.keys(questions) as (keyof AccessView)[];
+    const names = Object.keys(questions) as (keyof Rights)[];
     const answers = await Promise.all(Object.values(questions));
-    return Object.fromEntries(names.map((name, index) => [name, answers[index]!])) as unknown as AccessView;
+    return Object.fromEntries(names.map((name, index) => [name, answers[index]!])) as unknown as Rights;
   }
 }

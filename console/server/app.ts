@@ -1,9 +1,11 @@
 /** The console as one visible chain. */
 import Router from '@koa/router';
 import Koa from 'koa';
+import type { AccessView } from '../api.ts';
 import { namespaceName } from './bodies.ts';
 import { ConsoleError } from './error.ts';
 import type { Logger } from './log.ts';
+import { compactJSON } from './middleware/compact-json.ts';
 import { answerErrors, identifyRequest } from './middleware/errors.ts';
 import { refuseForgeries, refuseOtherHosts, requireSession } from './middleware/session.ts';
 import { servePage } from './page.ts';
@@ -46,7 +48,7 @@ export function createApp({ services, settings, isReady, log }: AppOptions): Koa
   app.use(async (ctx, next) => {
     if (ctx.path === '/healthz') ctx.body = 'ok';
     else if (ctx.path === '/readyz')
-      Object.assign(ctx, isReady() ? { body: 'ok' } : { status: 503, body: 'Redis is away' });
+      Object.assign(ctx, isReady() ? { body: 'ok' } : { status: 503, body: 'not connected to Redis yet' });
     else await next();
   });
   // 4. Whatever is thrown below becomes the envelope.
@@ -70,7 +72,13 @@ function serveAPI(services: Services): Koa.Middleware<ConsoleState> {
     await next();
   });
   inNamespace.get('/access', async (ctx) => {
-    ctx.body = await services.access.describe(sessionOf(ctx), ctx.params.namespace!);
+    const { namespace = '' } = ctx.params;
+    const session = sessionOf(ctx);
+    const [rights, isMissing] = await Promise.all([
+      services.access.describe(session, namespace),
+      services.kubernetes.isNamespaceMissing(session.token, namespace),
+    ]);
+    ctx.body = { ...rights, isMissing } satisfies AccessView;
   });
   addDeploymentRoutes(inNamespace, services);
   addKeyRoutes(inNamespace, services);
@@ -84,12 +92,15 @@ function serveAPI(services: Services): Koa.Middleware<ConsoleState> {
   router.use(inNamespace.routes());
 
   const forgeries = refuseForgeries();
+  const compact = compactJSON();
   const routes = router.routes();
   const methods = router.allowedMethods();
   return async (ctx, next) => {
     if (ctx.path !== '/api' && !ctx.path.startsWith('/api/')) return next();
     ctx.set('cache-control', 'no-store');
-    await forgeries(ctx, () => methods(ctx as never, () => routes(ctx as never, async () => {})));
+    await compact(ctx, () =>
+      forgeries(ctx, () => methods(ctx as never, () => routes(ctx as never, async () => {}))),
+    );
     if (ctx.status === 404 && !ctx.body) throw new ConsoleError('not_found', `There is no ${ctx.path}.`);
     if (ctx.status === 405 || ctx.status === 501)
       throw new ConsoleError('method_not_allowed', `${ctx.path} takes ${ctx.response.get('allow')} only.`);

@@ -56,6 +56,13 @@ export const newKeyBody = z.strictObject({
 });
 export const keyChangeBody = z.strictObject({ disabled: z.boolean() });
 
+export const resendBody = z.strictObject({
+  endpoint: z.string().max(253).optional(),
+  since: z.iso.datetime({ offset: true }),
+});
+
+export const rollBody = z.strictObject({ keepOld: z.boolean().default(false) });
+
 export const newWebhookBody = z.strictObject({ name, url, eventTypes: eventTypes.unwrap().optional() });
 export const webhookChangeBody = z.strictObject({
   url: url.optional(),

@@ -13,6 +13,8 @@ export type DeploymentState = DeploymentView['state'];
 const FAILING = ['Accepted', 'RouteReady', 'ImagePulled', 'WeightsLoaded', 'EngineHealthy'];
 /** But for these reasons: it takes its time. */
 const UNDER_WAY = ['Pulling', 'Loading', 'Starting'];
+/** It served, runs on, and does not answer its health check any more. */
+const UNHEALTHY = 'EngineUnhealthy';
 const STUCK = ['ReplicaFailure', 'ProgressDeadlineExceeded'];
 /** It serves, but not as it should. */
 const DEGRADING = ['GPUsAvailable', 'EngineHealthy', 'ImagePulled', 'WeightsLoaded', 'StorageReady'];
@@ -24,14 +26,16 @@ export function describeState(deployment: ModelDeployment): { state: DeploymentS
   const ready = find('Ready');
   const message = ready?.message ?? '';
   if (metadata.deletionTimestamp !== undefined) return { state: 'deleting', message };
-  if (ready === undefined) return { state: 'starting', message: 'The operator has not looked at it yet.' };
+  if (ready === undefined) return { state: 'starting', message: 'Not reconciled yet.' };
   // What stands there was said of an older spec.
   const isStale = ready.observedGeneration !== undefined && ready.observedGeneration < metadata.generation;
   if (ready.status === 'True') return describeServing(deployment, isStale);
   if (ready.reason === 'Paused' || (spec.paused && isStale)) return { state: 'paused', message: PAUSED };
   if (ready.reason === 'ScaledToZero') return { state: 'scaled-to-zero', message };
   if (isStale) return { state: 'starting', message };
-  return { state: isFailing(conditions, ready) ? 'failing' : 'starting', message };
+  if (ready.reason === UNHEALTHY) return { state: 'unhealthy', message };
+  if (isFailing(conditions, ready)) return { state: 'failing', message };
+  return { state: 'starting', message };
 }
 
 function describeServing({ status }: ModelDeployment, isStale: boolean): ReturnType<typeof describeState> {

@@ -29,6 +29,9 @@ const CODES = {
   temporarily_unavailable: { status: 503, type: busy },
 } as const;
 
+/** The message of `temporarily_unavailable` while Redis is away. */
+export const REDIS_AWAY = "Berth's database is unreachable. Retrying…";
+
 export type ConsoleErrorCode = keyof typeof CODES;
 
 export class ConsoleError extends Error {

@@ -51,6 +51,8 @@ const describeField = ({ field, fieldWords }: KubernetesError): string =>
 export function translateKubernetesError(error: KubernetesError): ConsoleError {
   const { status, message, field } = error;
   const code = BY_STATUS[status];
+  if (error.reason === 'AlreadyExists')
+    return new ConsoleError('conflict', 'name: is taken already; choose another one', { param: 'name' });
   if (code) {
     const param = field?.replace(/^(spec|metadata)\./, '') ?? null;
     const words = describeField(error);

@@ -114,6 +114,17 @@ export class Kubernetes {
     return namespaces.map(({ metadata }) => metadata.name);
   }
 
+  /** False where the user may not know. */
+  async isNamespaceMissing(token: string, namespace: string): Promise<boolean> {
+    try {
+      await this.#call(token, { method: 'GET', path: `/api/v1/namespaces/${encode(namespace)}` });
+      return false;
+    } catch (error) {
+      if (error instanceof KubernetesError) return error.status === 404;
+      throw error;
+    }
+  }
+
   close(): Promise<void> {
     return this.#agent.destroy();
   }

@@ -1,7 +1,6 @@
 /** Structured logs: who called what and how it ended; never tokens, bodies or query strings. */
-import { type Logger, pino, stdTimeFunctions } from 'pino';
+import { type Logger, openLog } from '../../kit/log.ts';
 
-export type { Logger } from 'pino';
+export type { Logger } from '../../kit/log.ts';
 
-export const createLog = (level: string): Logger =>
-  pino({ level, base: { program: 'console' }, timestamp: stdTimeFunctions.isoTime, messageKey: 'message' });
+export const createLog = (level: string): Logger => openLog({ level, base: { program: 'console' } });

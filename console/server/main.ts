@@ -1,5 +1,6 @@
 /** The console's program. */
 import { enableCompileCache } from 'node:module';
+import { describeError } from '../../kit/log-redaction.ts';
 import { EnvironmentError, readEnvironment, readVariables } from './environment.ts';
 import { startConsole } from './program.ts';
 
@@ -25,6 +26,6 @@ async function start(): Promise<void> {
 
 start().catch((error: unknown) => {
   const isPlain = error instanceof EnvironmentError || (error instanceof Error && 'cause' in error);
-  console.error(isPlain ? error.message : error);
+  console.error(isPlain ? error.message : describeError(error));
   process.exit(1);
 });

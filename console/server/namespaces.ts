@@ -6,6 +6,7 @@ import type { Access } from './access.ts';
 import type { Kubernetes } from './kubernetes.ts';
 import { KubernetesError } from './kubernetes-error.ts';
 import { PromiseCache } from './promise-cache.ts';
+import type { RedisPresence } from './redis-presence.ts';
 import type { Session } from './sessions.ts';
 
 const TTL_MS = 30_000;
@@ -13,15 +14,26 @@ const MOST_SESSIONS = 5_000;
 const MOST_NAMESPACES = 500;
 const AT_ONCE = 16;
 
+interface NamespacesOptions {
+  kubernetes: Kubernetes;
+  redis: RedisClient;
+  presence: RedisPresence;
+  access: Access;
+}
+
 export class Namespaces {
   readonly #kubernetes: Kubernetes;
   readonly #redis: RedisClient;
+  readonly #presence: RedisPresence;
+  /** As read last: Redis may be away the next time. */
+  #published: string[] = [];
   readonly #access: Access;
   readonly #found = new PromiseCache<string[]>({ ttlMs: TTL_MS, maxEntries: MOST_SESSIONS });
 
-  constructor({ kubernetes, redis, access }: { kubernetes: Kubernetes; redis: RedisClient; access: Access }) {
+  constructor({ kubernetes, redis, presence, access }: NamespacesOptions) {
     this.#kubernetes = kubernetes;
     this.#redis = redis;
+    this.#presence = presence;
     this.#access = access;
   }
 
@@ -31,16 +43,18 @@ export class Namespaces {
   }
 
   async #find(session: Session): Promise<string[]> {
-    const [existing, published] = await Promise.all([
-      this.#listExisting(session),
-      readWorkspaces(this.#redis),
-    ]);
+    const [existing, published] = await Promise.all([this.#listExisting(session), this.#readPublished()]);
     const candidates = chooseCandidates({ own: session.own, existing, published });
     if (await this.#access.allows(session, null, CONSOLE_RIGHTS.seeNamespace)) return candidates;
     const allowed = await mapBounded(candidates, AT_ONCE, (namespace) =>
       this.#access.may(session, namespace, 'seeNamespace'),
     );
     return candidates.filter((_, index) => allowed[index]);
+  }
+
+  async #readPublished(): Promise<string[]> {
+    this.#published = await this.#presence.read(() => readWorkspaces(this.#redis), this.#published);
+    return this.#published;
   }
 
   /** null for those who may not list them. */

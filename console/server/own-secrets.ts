@@ -7,6 +7,7 @@ import {
   SIGNING_SECRET_FIELD,
   SIGNING_SECRET_NAME,
 } from '../../contract/names.ts';
+import { PREVIOUS_SECRET_FIELD, PREVIOUS_UNTIL_FIELD } from '../../contract/signing-secret.ts';
 import { WORKSPACE_NAME, workspaceResource } from '../../contract/workspace.ts';
 import { ConsoleError } from './error.ts';
 import type { KubeObject, Kubernetes } from './kubernetes.ts';
@@ -28,8 +29,15 @@ export class OwnSecrets {
     this.#options = options;
   }
 
-  /** Replaces what signs a namespace's webhooks. Throws ConsoleError for a Secret that is somebody else's. */
-  async writeSigningSecret(namespace: string, secret: string, user: string): Promise<void> {
+  /**
+   * Replaces what signs a namespace's webhooks; `overlapMs`: how long the old one signs beside it. Throws ConsoleError
+   * for a Secret that is somebody else's.
+   */
+  async writeSigningSecret(
+    namespace: string,
+    secret: string,
+    { user, overlapMs }: { user: string; overlapMs: number },
+  ): Promise<void> {
     const { kubernetes } = this.#options;
     const place = { plural: SECRETS, namespace };
     const data = { [SIGNING_SECRET_FIELD]: Buffer.from(secret).toString('base64') };
@@ -47,7 +55,13 @@ export class OwnSecrets {
           'conflict',
           `The Secret ${SIGNING_SECRET_NAME} was made by someone else: its owner rolls it with kubectl.`,
         );
-      await kubernetes.patch(token, place, SIGNING_SECRET_NAME, { data, metadata });
+      const old = (present as { data?: Record<string, string> }).data?.[SIGNING_SECRET_FIELD];
+      const until = new Date(Date.now() + overlapMs).toISOString();
+      const previous =
+        overlapMs > 0 && old
+          ? { [PREVIOUS_SECRET_FIELD]: old, [PREVIOUS_UNTIL_FIELD]: Buffer.from(until).toString('base64') }
+          : { [PREVIOUS_SECRET_FIELD]: null, [PREVIOUS_UNTIL_FIELD]: null };
+      await kubernetes.patch(token, place, SIGNING_SECRET_NAME, { data: { ...data, ...previous }, metadata });
     });
     await this.#wakeOperator(namespace);
   }
@@ -77,7 +91,7 @@ export class OwnSecrets {
     );
   }
 
-  /** It does not watch Secrets, but would find the new one within 20 s all the same. */
+  /** Its watch sees the new one; this is for when that is away. */
   async #wakeOperator(namespace: string): Promise<void> {
     const { kubernetes, log } = this.#options;
     const place = { plural: workspaceResource.plural, namespace };

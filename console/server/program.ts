@@ -12,6 +12,7 @@ import { createLog, type Logger } from './log.ts';
 import { createMetrics } from './metrics.ts';
 import { Namespaces } from './namespaces.ts';
 import { OwnSecrets } from './own-secrets.ts';
+import { RedisPresence } from './redis-presence.ts';
 import { takesAnyHost } from './request-origin.ts';
 import { Sessions } from './sessions.ts';
 
@@ -40,8 +41,14 @@ export async function startConsole(
     name: 'console',
     role: 'console',
   });
-  connection.onStateChange((state, reason) => log.info({ state, reason }, 'redis'));
+  /** Once it was there, its absence is told on the page: an ingress would have its own instead. */
+  let wasConnected = false;
+  connection.onStateChange((state, reason) => {
+    wasConnected ||= state === 'up';
+    log.info({ state, reason }, 'redis');
+  });
   const { redis } = connection;
+  const presence = new RedisPresence();
   const kubernetes = new Kubernetes({ url: env.kubernetesURL, ca: env.kubernetesCA });
   const access = new Access(kubernetes);
   const endpoints = new Endpoints({ redis, frontURL: env.frontURL });
@@ -52,12 +59,13 @@ export async function startConsole(
     kubernetes,
     redis,
     access,
-    sessions: new Sessions(redis),
+    presence,
+    sessions: new Sessions(redis, presence),
     ownSecrets: new OwnSecrets({ kubernetes, tokenPath: env.tokenPath, log }),
-    namespaces: new Namespaces({ kubernetes, redis, access }),
+    namespaces: new Namespaces({ kubernetes, redis, presence, access }),
   };
   const settings = { ...env, listensOn: env.host };
-  const app = createApp({ services, settings, isReady: () => connection.state === 'up', log });
+  const app = createApp({ services, settings, isReady: () => wasConnected, log });
   const server = createServer(
     {
       headersTimeout: HEADERS_TIMEOUT_MS,

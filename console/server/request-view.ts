@@ -7,7 +7,7 @@ import { ConsoleError, type ConsoleErrorCode } from './error.ts';
 const toISO = (milliseconds: number | null): string | null =>
   milliseconds === null ? null : new Date(milliseconds).toISOString();
 
-export const describeRecord = (record: RequestRecord): RequestView => ({
+export const describeRecord = (record: RequestRecord): Omit<RequestView, 'cursor'> => ({
   id: record.id,
   deployment: record.deployment,
   modality: record.modality,

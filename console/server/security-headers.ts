@@ -8,7 +8,7 @@ export interface PolicySettings {
 }
 
 export function buildContentPolicy({ nonce, plainMedia }: PolicySettings): string {
-  if (nonce === null) return "default-src 'none'; frame-ancestors 'none'";
+  if (nonce === null) return "default-src 'none'; form-action 'none'; frame-ancestors 'none'";
   const media = `'self' blob: data: https:${plainMedia ? ' http:' : ''}`;
   return [
     "default-src 'none'",
@@ -21,7 +21,7 @@ export function buildContentPolicy({ nonce, plainMedia }: PolicySettings): strin
     "manifest-src 'self'",
     "frame-ancestors 'none'",
     "base-uri 'none'",
-    "form-action 'self'",
+    "form-action 'none'",
   ].join('; ');
 }
 

@@ -6,11 +6,13 @@ import type { Kubernetes } from './kubernetes.ts';
 import type { ConsoleMetrics } from './metrics.ts';
 import type { Namespaces } from './namespaces.ts';
 import type { OwnSecrets } from './own-secrets.ts';
+import type { RedisPresence } from './redis-presence.ts';
 import type { Sessions } from './sessions.ts';
 
 export interface Services {
   kubernetes: Kubernetes;
   redis: RedisClient;
+  presence: RedisPresence;
   sessions: Sessions;
   access: Access;
   namespaces: Namespaces;

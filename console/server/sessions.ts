@@ -3,6 +3,8 @@ import { createHash, hkdfSync, randomBytes } from 'node:crypto';
 import { openText, sealText } from '../../contract/sealed-text.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { readSession, removeSession, saveSession } from '../../redis/console-sessions.ts';
+import { ConsoleError, REDIS_AWAY } from './error.ts';
+import type { RedisPresence } from './redis-presence.ts';
 
 export interface Session {
   /** SHA-256 of the id. */
@@ -18,13 +20,20 @@ export interface Session {
 const ID_BYTES = 32;
 const ID = /^[A-Za-z0-9_-]{43}$/;
 const LONGEST_MS = 8 * 3_600_000;
+/** A session that was open so lately goes on while Redis is away. */
+const GRACE_MS = 10 * 60_000;
+const MAX_KNOWN_SESSIONS = 5_000;
 
 export class Sessions {
   readonly #redis: RedisClient;
+  readonly #presence: RedisPresence;
   readonly #clock: () => number;
+  /** By digest, the latest used last. */
+  readonly #known = new Map<string, { session: Session; seenAt: number }>();
 
-  constructor(redis: RedisClient, clock: () => number = Date.now) {
+  constructor(redis: RedisClient, presence: RedisPresence, clock: () => number = Date.now) {
     this.#redis = redis;
+    this.#presence = presence;
     this.#clock = clock;
   }
 
@@ -47,20 +56,47 @@ export class Sessions {
   async find(id: string): Promise<Session | null> {
     if (!ID.test(id)) return null;
     const digest = digestOf(id);
-    const sealed = await readSession(this.#redis, digest);
+    const sealed = await this.#presence.read(() => readSession(this.#redis, digest), undefined);
+    if (sealed === undefined) return this.#findKnown(digest);
     const text = sealed && openText(sealed, [digest], deriveKey(id));
-    if (!text) return null;
+    if (!text) {
+      this.#known.delete(digest);
+      return null;
+    }
     const session = { ...(JSON.parse(text) as Omit<Session, 'digest'>), digest };
-    return session.expiresAt > this.#clock() ? session : null;
+    if (session.expiresAt <= this.#clock()) return null;
+    this.#remember(session);
+    return session;
   }
 
-  /** False once somebody signed out. */
+  /** False once somebody signed out; while Redis is away, of one that was open lately, once they did here. */
   async isOpen({ digest, expiresAt }: Session): Promise<boolean> {
-    return expiresAt > this.#clock() && (await readSession(this.#redis, digest)) !== null;
+    if (expiresAt <= this.#clock()) return false;
+    const sealed = await this.#presence.read(() => readSession(this.#redis, digest), undefined);
+    return sealed === undefined ? this.#wasSeenLately(digest) : sealed !== null;
   }
 
   end({ digest }: Session): Promise<void> {
+    this.#known.delete(digest);
     return removeSession(this.#redis, digest);
+  }
+
+  #remember(session: Session): void {
+    this.#known.delete(session.digest);
+    this.#known.set(session.digest, { session, seenAt: this.#clock() });
+    if (this.#known.size > MAX_KNOWN_SESSIONS) this.#known.delete(this.#known.keys().next().value!);
+  }
+
+  #wasSeenLately(digest: string): boolean {
+    const known = this.#known.get(digest);
+    return known !== undefined && known.seenAt + GRACE_MS > this.#clock();
+  }
+
+  /** While Redis is away. Throws temporarily_unavailable for a session that was not open lately. */
+  #findKnown(digest: string): Session {
+    const known = this.#known.get(digest);
+    if (known && known.session.expiresAt > this.#clock() && this.#wasSeenLately(digest)) return known.session;
+    throw new ConsoleError('temporarily_unavailable', REDIS_AWAY, { retryAfter: 5 });
   }
 }
 

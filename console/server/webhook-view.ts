@@ -1,9 +1,13 @@
 /** WebhookEndpoints and deliveries as the page shows them. Pure. */
+import type { Condition } from '../../contract/kubernetes-types.ts';
 import type { WebhookEndpoint } from '../../contract/webhook-endpoint.ts';
 import type { DeliveryRecord } from '../../redis/delivery-log.ts';
 import type { DeliveryView, WebhookView } from '../api.ts';
+import { ConsoleError } from './error.ts';
 
 const AUTO_DISABLED = 'AutoDisabled';
+const DISABLED =
+  'Disabled after 20 deliveries in a row failed. Once the receiver works again, re-enable it and resend what failed.';
 
 /** The operator's word on this very spec; undefined while there is none. */
 export function findVerdict({ metadata, status }: WebhookEndpoint, type: 'Accepted' | 'Active') {
@@ -31,6 +35,10 @@ export function describeWebhook(endpoint: WebhookEndpoint): WebhookView {
 /** Conditions name the field as manifests do. */
 export const nameField = (message: string): string => message.replace(/^spec\.url:? /, 'The URL ');
 
+/** What is wrong with the URL, as the field's error. */
+export const refuseURL = ({ message }: Condition): ConsoleError =>
+  new ConsoleError('refused', nameField(message), { param: 'url' });
+
 function judgeState(endpoint: WebhookEndpoint): Pick<WebhookView, 'state' | 'message'> {
   const accepted = findVerdict(endpoint, 'Accepted');
   if (accepted?.status === 'False') return { state: 'refused', message: nameField(accepted.message) };
@@ -38,7 +46,8 @@ function judgeState(endpoint: WebhookEndpoint): Pick<WebhookView, 'state' | 'mes
   const active = findVerdict(endpoint, 'Active');
   if (!accepted || !active) return { state: 'pending', message: describePending(endpoint) };
   if (active.status === 'True') return { state: 'active', message: '' };
-  return { state: active.reason === AUTO_DISABLED ? 'auto-disabled' : 'pending', message: active.message };
+  if (active.reason === AUTO_DISABLED) return { state: 'auto-disabled', message: DISABLED };
+  return { state: 'pending', message: active.message };
 }
 
 /** Such as a name that cannot be looked up at the moment. */

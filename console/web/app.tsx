@@ -2,7 +2,8 @@
 import { lazy, Suspense } from 'react';
 import { Navigate, Route, Routes } from 'react-router';
 import { SignInPage } from './pages/sign-in.tsx';
-import { PageLoader } from './parts/page-states.tsx';
+import { useLastError } from './parts/page.tsx';
+import { PageLoader, Unreachable } from './parts/page-states.tsx';
 import { useSession } from './session.ts';
 import { Shell } from './shell.tsx';
 
@@ -23,9 +24,11 @@ const StoragePage = lazy(async () => ({ default: (await import('./pages/storage.
 
 export function App() {
   const session = useSession();
+  const error = useLastError(session, session.data !== undefined);
   // After an error it is pending again each time that it asks: the form stays.
   if (session.isPending && session.errorUpdateCount === 0) return <PageLoader />;
-  if (!session.data) return <SignInPage fault={session.error} />;
+  if (session.data === undefined) return <Unreachable error={error} />;
+  if (session.data === null) return <SignInPage />;
   const [first = 'default'] = session.data.namespaces;
   return (
     <Suspense fallback={<PageLoader />}>

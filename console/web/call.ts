@@ -1,5 +1,6 @@
 /** Calls of the console's own server. */
 import { CSRF_HEADER } from '../api.ts';
+import { watchSlowness } from './slowness.ts';
 
 /** What the server answered in place of what was asked for; the message is for people. */
 export class CallError extends Error {
@@ -16,6 +17,20 @@ export class CallError extends Error {
   }
 }
 
+/** Reads are given up after this; writes may take as long as the server needs. */
+const READ_TIMEOUT_MS = 15_000;
+/** Answers that are kept in memory for the next poll, which then is told "not modified". */
+const MAX_KNOWN_ANSWERS = 50;
+
+interface KnownAnswer {
+  etag: string;
+  body: unknown;
+}
+const knownAnswers = new Map<string, KnownAnswer>();
+
+/** What was read belongs to whoever was signed in. */
+export const forgetAnswers = (): void => knownAnswers.clear();
+
 /** Sends JSON, answers JSON (undefined for 204). Throws CallError; a server that is away has status 0. */
 export async function call<T>(
   method: string,
@@ -23,8 +38,33 @@ export async function call<T>(
   body?: unknown,
   signal?: AbortSignal,
 ): Promise<T> {
-  const response = await send(method, path, body, signal);
+  if (method === 'GET') return (await read(path, signal)) as T;
+  const response = await watchSlowness(send(method, path, body, signal));
   return response.status === 204 ? (undefined as T) : await response.json();
+}
+
+async function read(path: string, signal?: AbortSignal): Promise<unknown> {
+  const known = knownAnswers.get(path);
+  const timeout = AbortSignal.timeout(READ_TIMEOUT_MS);
+  const response = await watchSlowness(
+    sendRequest(path, {
+      headers: known && { 'if-none-match': known.etag },
+      // The browser must not keep on disk what a session shows.
+      cache: 'no-store',
+      signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+    }),
+  );
+  if (response.status === 304 && known) return known.body;
+  const body: unknown = await response.json();
+  const etag = response.headers.get('etag');
+  if (etag) remember(path, { etag, body });
+  return body;
+}
+
+function remember(path: string, answer: KnownAnswer): void {
+  knownAnswers.delete(path);
+  knownAnswers.set(path, answer);
+  if (knownAnswers.size > MAX_KNOWN_ANSWERS) knownAnswers.delete(knownAnswers.keys().next().value!);
 }
 
 /** The same, for answers that are streams or files. */
@@ -35,7 +75,7 @@ export async function send(
   signal?: AbortSignal,
 ): Promise<Response> {
   const isForm = body instanceof FormData;
-  const response = await fetch(path, {
+  return sendRequest(path, {
     method,
     headers: {
       ...(method !== 'GET' && { [CSRF_HEADER]: '1' }),
@@ -43,11 +83,16 @@ export async function send(
     },
     body: body === undefined ? undefined : isForm ? body : JSON.stringify(body),
     signal,
-  }).catch((error: Error) => {
-    if (error.name === 'AbortError') throw error;
-    throw new CallError(0, 'unreachable', 'The console cannot be reached. Is your network up?');
   });
-  if (response.ok) return response;
+}
+
+async function sendRequest(path: string, init: RequestInit): Promise<Response> {
+  const response = await fetch(path, init).catch((error: Error) => {
+    if (error.name === 'AbortError') throw error;
+    const why = error.name === 'TimeoutError' ? 'does not answer' : 'cannot be reached. Is your network up?';
+    throw new CallError(0, 'unreachable', `The console ${why}. Retrying…`);
+  });
+  if (response.ok || response.status === 304) return response;
   const { error } = await response.json().catch(() => ({ error: undefined }));
   throw new CallError(
     response.status,

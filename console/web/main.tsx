@@ -52,7 +52,11 @@ const cache: QueryClient = new QueryClient({
   queryCache: new QueryCache({ onError }),
   mutationCache: new MutationCache({ onError }),
   defaultOptions: {
+    mutations: { networkMode: 'always' },
     queries: {
+      // What the browser calls offline may well reach a console on this machine.
+      networkMode: 'always',
+      refetchOnReconnect: 'always',
       // What is shown stays true without reloading; a hidden page asks nothing.
       refetchInterval: 3_000,
       staleTime: 1_000,

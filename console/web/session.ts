@@ -2,9 +2,13 @@
 import { type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useParams } from 'react-router';
 import type { AccessView, SessionView } from '../api.ts';
-import { CallError, call } from './call.ts';
+import { CallError, call, forgetAnswers } from './call.ts';
 
 const SESSION = ['session'];
+
+const KNOWN_SESSION_MS = 15_000;
+/** While something is away, so that its return shows soon. */
+const OUTAGE_MS = 3_000;
 
 /** null = nobody. */
 export function useSession() {
@@ -18,8 +22,8 @@ export function useSession() {
         forget(cache);
       return session;
     },
-    refetchInterval: 60_000,
-    staleTime: 30_000,
+    refetchInterval: ({ state }) => (state.data?.redisAwaySince === null ? KNOWN_SESSION_MS : OUTAGE_MS),
+    staleTime: OUTAGE_MS,
   });
 }
 
@@ -58,6 +62,7 @@ async function replaceSession(cache: QueryClient, session: SessionView | null): 
 
 /** Drops all that was read for whoever was signed in, and what is being read. */
 function forget(cache: QueryClient): void {
+  forgetAnswers();
   // Not by clear(): the page would go on watching a session that is gone.
   cache.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION[0] });
 }

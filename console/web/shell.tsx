@@ -1,23 +1,11 @@
 /** What surrounds every page: navigation, the namespace, who is signed in. */
-import {
-  AppShell,
-  Box,
-  Burger,
-  Button,
-  Group,
-  NavLink,
-  ScrollArea,
-  Select,
-  Text,
-  useMantineColorScheme,
-} from '@mantine/core';
+import { AppShell, Box, Burger, Button, Group, NavLink, ScrollArea, Select, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import {
   IconChartLine,
   IconDatabase,
   IconKey,
   IconListDetails,
-  IconMoonStars,
   IconSend,
   IconServer,
   IconWebhook,
@@ -25,9 +13,12 @@ import {
 import { Suspense } from 'react';
 import { Link, Outlet, useLocation, useNavigate } from 'react-router';
 import type { SessionView } from '../api.ts';
+import { Announcer } from './parts/announcer.tsx';
 import { ErrorBoundary } from './parts/error-boundary.tsx';
-import { Fault, PageLoader } from './parts/page-states.tsx';
-import { useNamespace, useSignOut } from './session.ts';
+import { EmptyState, Fault, PageLoader } from './parts/page-states.tsx';
+import { useAccess, useNamespace, useSignOut } from './session.ts';
+import { StatusBanner } from './status-banner.tsx';
+import { ThemeButton } from './theme-button.tsx';
 
 const PAGES = [
   { path: 'deployments', label: 'Deployments', Icon: IconServer },
@@ -44,7 +35,7 @@ export function Shell({ session }: { session: SessionView }) {
   const { pathname } = useLocation();
   const navigate = useNavigate();
   const signOut = useSignOut();
-  const { toggleColorScheme } = useMantineColorScheme();
+  const { isMissing } = useAccess();
   const [isOpen, { toggle, close }] = useDisclosure();
   const page = pathname.split('/')[2] ?? 'deployments';
   return (
@@ -53,6 +44,9 @@ export function Shell({ session }: { session: SessionView }) {
       navbar={{ width: 220, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
       padding="md"
     >
+      <a href="#main" className="skip-link">
+        Skip to content
+      </a>
       <AppShell.Header>
         <Group h="100%" px="md" justify="space-between" wrap="nowrap">
           <Group gap="sm" wrap="nowrap" flex={1} miw={0}>
@@ -76,9 +70,7 @@ export function Shell({ session }: { session: SessionView }) {
             <Text size="sm" c="dimmed" visibleFrom="sm" truncate maw="20rem">
               {session.user}
             </Text>
-            <Button size="xs" variant="subtle" aria-label="Light or dark" onClick={() => toggleColorScheme()}>
-              <IconMoonStars size={16} aria-hidden />
-            </Button>
+            <ThemeButton />
             <Button
               size="xs"
               variant="default"
@@ -107,7 +99,9 @@ export function Shell({ session }: { session: SessionView }) {
           ))}
         </ScrollArea>
       </AppShell.Navbar>
-      <AppShell.Main>
+      <AppShell.Main id="main" tabIndex={-1} style={{ outline: 'none' }}>
+        <Announcer />
+        <StatusBanner redisAwaySince={session.redisAwaySince} />
         {signOut.error && (
           <Box mb="md">
             <Fault error={signOut.error} />
@@ -116,10 +110,18 @@ export function Shell({ session }: { session: SessionView }) {
         <Suspense fallback={<PageLoader />}>
           {/* No page outlives its address: what it shows and asks belongs to one namespace. */}
           <ErrorBoundary key={pathname}>
-            <Outlet />
+            {isMissing ? <NoNamespace name={namespace} /> : <Outlet />}
           </ErrorBoundary>
         </Suspense>
       </AppShell.Main>
     </AppShell>
+  );
+}
+
+function NoNamespace({ name }: { name: string }) {
+  return (
+    <EmptyState title={`There is no namespace "${name}"`}>
+      Check the address, or choose another namespace at the top of the page.
+    </EmptyState>
   );
 }

@@ -1,11 +1,54 @@
 /** The page of deliveries. */
 import { expect } from 'chai';
+import { findGraveFaults } from './support/accessibility.ts';
 import { useConsole } from './support/console.ts';
 
 const ID = `req_${'d'.repeat(32)}`;
 
 describe('the page of deliveries', () => {
   const use = useConsole();
+
+  it('shows what was sent, each attempt, and sends it again', async () => {
+    const id = `dlv_${'e'.repeat(32)}`;
+    const delivery = {
+      id,
+      eventId: `evt_${'e'.repeat(32)}`,
+      type: 'request.completed',
+      requestId: null,
+      endpoint: 'hook',
+      url: 'https://receiver.example/hook',
+      isTest: false,
+      state: 'failed',
+      attempts: 3,
+      status: 500,
+      error: 'answered 500',
+      createdAt: new Date().toISOString(),
+      endedAt: new Date().toISOString(),
+    };
+    const history = [1, 2, 3].map((second) => ({
+      at: `2026-01-01T00:00:0${second}Z`,
+      status: 500,
+      error: 'answered 500',
+    }));
+    const page = await use().open('deployments');
+    await page.route('**/deliveries?*', (route) => route.fulfill({ json: [delivery] }));
+    await page.route(`**/deliveries/${id}`, (route) =>
+      route.fulfill({ json: { ...delivery, body: '{"id":"evt_e"}', history } }),
+    );
+    await page.route(`**/deliveries/${id}/resend`, (route) =>
+      route.fulfill({ json: { resent: 1, expired: 0 } }),
+    );
+    await page.getByRole('link', { name: 'Deliveries' }).click();
+    await page.getByRole('link', { name: `request.completed, details of ${id}` }).click();
+    const dialog = page.getByRole('dialog', { name: 'Delivery' });
+    await dialog.getByText('"id": "evt_e"').waitFor();
+    expect(await dialog.getByRole('cell', { name: 'HTTP 500' }).count()).to.equal(3);
+    expect(await findGraveFaults(page)).to.deep.equal([]);
+    const resent = page.waitForRequest(`**/deliveries/${id}/resend`);
+    await dialog.getByRole('button', { name: `Resend ${id}` }).click();
+    expect((await resent).method()).to.equal('POST');
+    await page.context().close();
+  });
 
   it('takes a request as it is typed, and from a link', async () => {
     const page = await use().open('deployments');

@@ -39,7 +39,7 @@ describe('a request of the playground', () => {
     await make(page);
     await page.getByText('It failed: engine_failed').waitFor();
     await page.getByText('The engine broke.').waitFor();
-    expect(await page.getByRole('link', { name: 'See it among the requests' }).count()).to.equal(0);
+    expect(await page.getByRole('link', { name: 'View request' }).count()).to.equal(0);
     await page.context().close();
   });
 

@@ -1,5 +1,6 @@
 /** The page of API keys. */
 import { expect } from 'chai';
+import { makeKey } from './support/answers.ts';
 import { useConsole } from './support/console.ts';
 import { isFocused } from './support/page-facts.ts';
 
@@ -14,7 +15,7 @@ describe('the page of API keys', () => {
     await opener.click();
     await page.getByRole('textbox', { name: 'Name' }).fill('for-a-test');
     await page.getByLabel('Requests a minute').fill('7');
-    await page.getByRole('combobox', { name: 'Ends' }).click();
+    await page.getByRole('combobox', { name: 'Expires' }).click();
     await page.getByRole('option', { name: 'In 30 days' }).click();
     await page.getByRole('button', { name: 'Create' }).click();
 
@@ -23,7 +24,7 @@ describe('the page of API keys', () => {
     expect(secret).to.match(/^sk-berth-/);
     await page.keyboard.press('Escape');
     expect(await dialog.isVisible()).to.equal(true);
-    await dialog.getByRole('button', { name: 'I have stored it' }).click();
+    await dialog.getByRole('button', { name: 'Done' }).click();
     await dialog.waitFor({ state: 'hidden' });
     expect(await page.content()).not.to.include(secret);
     expect(await isFocused(opener)).to.equal(true);
@@ -62,9 +63,49 @@ describe('the page of API keys', () => {
       await page.getByRole('button', { name: 'Create' }).click();
     };
     await make();
-    await page.getByRole('button', { name: 'I have stored it' }).click();
+    await page.getByRole('button', { name: 'Done' }).click();
     await make();
-    expect(await page.getByRole('alert').textContent()).to.include('made-twice');
+    await page.getByText('Is taken already; choose another one').waitFor();
+    await page.context().close();
+  });
+
+  it('makes one key of two clicks in one frame, and shows its secret', async () => {
+    const page = await use().open('keys');
+    let calls = 0;
+    page.on('request', (request) => {
+      if (request.method() === 'POST' && request.url().endsWith('/keys')) calls++;
+    });
+    await page.getByRole('button', { name: 'New key' }).click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('clicked-twice');
+    await page.getByRole('button', { name: 'Create' }).evaluate((button) => {
+      const { click } = button as unknown as { click: () => void };
+      click.call(button);
+      click.call(button);
+    });
+    const dialog = page.getByRole('dialog', { name: 'The secret of clicked-twice' });
+    expect(await dialog.locator('pre').textContent()).to.match(/^sk-berth-/);
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    expect(calls).to.equal(1);
+    await page.context().close();
+  });
+
+  it('says which limit a key has reached, and takes no zero for a limit', async () => {
+    const page = await use().open('deployments');
+    const usage = { requestsThisMinute: 1, tokensToday: 1000 };
+    await page.route('**/keys', (route) =>
+      route.request().method() === 'GET'
+        ? route.fulfill({ json: [{ ...makeKey('spent'), usage }] })
+        : route.fallback(),
+    );
+    await page.getByRole('link', { name: 'API keys' }).click();
+    const row = page.getByRole('row', { name: /spent/ });
+    await row.getByText('limit reached').waitFor();
+    await row.getByText('Tokens of today, until 00:00 UTC').waitFor();
+    await page.getByRole('button', { name: 'New key' }).click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('with-zero');
+    await page.getByLabel('Requests a minute').fill('0');
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByText('Must be a whole number from 1 to 10,000,000, not 0.').waitFor();
     await page.context().close();
   });
 });

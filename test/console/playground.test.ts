@@ -46,7 +46,7 @@ describe('the playground', () => {
     const page = await openFor('paused-chat');
     await page.getByLabel('Message').fill('Hello?');
     await page.getByRole('button', { name: 'Send' }).click();
-    const fault = page.getByRole('alert').filter({ hasText: 'That did not work' });
+    const fault = page.getByRole('alert').filter({ hasText: 'Something went wrong' });
     expect(await fault.textContent()).to.include('paused');
     await page.context().close();
   });
@@ -65,7 +65,7 @@ describe('the playground', () => {
     await page.getByRole('combobox', { name: 'Size' }).click();
     await page.getByRole('option', { name: '512x768' }).click();
     await page.getByLabel('Pictures', { exact: true }).fill('2');
-    await page.getByRole('button', { name: 'Make', exact: true }).click();
+    await page.getByRole('button', { name: 'Generate', exact: true }).click();
     await page.getByRole('img', { name: 'Picture 2' }).waitFor();
     expect(await readSizes(page)).to.deep.equal(['512x768', '512x768']);
     await page.context().close();
@@ -80,9 +80,9 @@ describe('the playground', () => {
       }),
     );
     await page.getByLabel('Prompt').fill('A harbour at dawn');
-    await page.getByRole('button', { name: 'Make', exact: true }).click();
+    await page.getByRole('button', { name: 'Generate', exact: true }).click();
     await page.getByText('Every replica is busy.').waitFor();
-    await page.getByRole('button', { name: 'Make it in the background' }).click();
+    await page.getByRole('button', { name: 'Generate in the background' }).click();
     await page.getByRole('img', { name: 'Picture' }).waitFor({ timeout: 30_000 });
     expect(await readSizes(page)).to.deep.equal(['1024x1024']);
     await page.context().close();
@@ -97,7 +97,7 @@ describe('the playground', () => {
       mimeType: 'image/png',
       buffer: await drawPicture(),
     });
-    await page.getByRole('button', { name: 'Make', exact: true }).click();
+    await page.getByRole('button', { name: 'Generate', exact: true }).click();
     const video = page.locator('video');
     await video.waitFor({ timeout: 45_000 });
     expect(await readVideoWidth(video)).to.equal(720);

@@ -1,5 +1,6 @@
 /** The page of asynchronous requests. */
 import { expect } from 'chai';
+import { makeRequest } from './support/answers.ts';
 import { useConsole } from './support/console.ts';
 import { isFocused, readPictureSizes } from './support/page-facts.ts';
 
@@ -30,6 +31,30 @@ describe('the page of requests', () => {
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'hidden' });
     expect(await isFocused(opener)).to.equal(true);
+    await page.context().close();
+  });
+
+  it('opens a request by a link that Back closes, and says why a running one cannot be canceled', async () => {
+    const id = `req_${'c'.repeat(32)}`;
+    const page = await use().open('deployments');
+    await page.route('**/requests?*', (route) => route.fulfill({ json: [makeRequest(id)] }));
+    await page.route(`**/requests/free-video/${id}`, (route) => route.fulfill({ json: makeRequest(id) }));
+    await page.getByRole('link', { name: 'Requests' }).click();
+    const opener = page.getByTitle(id);
+    expect(await opener.getAttribute('href')).to.include(`request=free-video%2F${id}`);
+    await opener.click();
+    const dialog = page.getByRole('dialog', { name: 'Request' });
+    await dialog.getByRole('button', { name: `Cancel ${id}` }).hover();
+    await page.getByText('only requests that are still queued can be canceled').waitFor();
+    await page.goBack();
+    await dialog.waitFor({ state: 'hidden' });
+    await page.waitForURL(/\/requests$/);
+    await opener.click();
+    await dialog.waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'hidden' });
+    await page.goBack();
+    await page.getByRole('heading', { name: 'Deployments', level: 1 }).waitFor();
     await page.context().close();
   });
 

@@ -18,7 +18,7 @@ describe('a secret that is shown once', () => {
     const dialog = page.getByRole('dialog', { name: 'Roll the signing secret?' });
     await dialog.getByRole('button', { name: 'Roll', exact: true }).click();
     await dialog.locator('button[data-loading]').waitFor();
-    expect(await dialog.getByRole('button', { name: 'Keep it' }).isDisabled()).to.equal(true);
+    expect(await dialog.getByRole('button', { name: 'Cancel' }).isDisabled()).to.equal(true);
     expect(await canBeClosed(page, dialog)).to.equal(false);
     letGo();
     await page.getByRole('dialog', { name: 'The new signing secret' }).getByText('whsec_new').waitFor();
@@ -38,7 +38,7 @@ describe('a secret that is shown once', () => {
     letGo();
     const secret = page.getByRole('dialog', { name: 'The secret of slow-one' });
     await secret.getByText('sk-berth-slow').waitFor();
-    await secret.getByRole('button', { name: 'I have stored it' }).click();
+    await secret.getByRole('button', { name: 'Done' }).click();
     // The next one begins empty.
     await page.getByRole('button', { name: 'New key' }).click();
     expect(await page.getByRole('textbox', { name: 'Name' }).inputValue()).to.equal('');

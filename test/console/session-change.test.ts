@@ -58,14 +58,24 @@ describe('a change of who is signed in', () => {
 
   it('keeps a token that was typed while the server could not tell who is signed in', async () => {
     const page = await use().open('deployments');
-    await page.clock.install();
-    await page.route('**/api/session', (route) => route.fulfill(refuse(404, 'No such page.')));
+    await page.context().clearCookies();
     await page.reload();
     await page.getByLabel(/^Token\b/).fill('half a tok');
-    const askedAgain = page.waitForResponse('**/api/session');
-    await page.clock.fastForward('01:01');
-    await askedAgain;
+    await page.route('**/api/session', (route) => route.fulfill(refuse(503, 'Redis is away.')));
+    for (let index = 0; index < 2; index++) await page.waitForResponse('**/api/session');
     expect(await page.getByLabel(/^Token\b/).inputValue()).to.equal('half a tok');
+    await page.context().close();
+  });
+
+  it('asks nobody to sign in while it cannot tell who is signed in, and goes on by itself', async () => {
+    const page = await use().open('deployments');
+    await page.getByRole('heading', { name: 'Deployments', level: 1 }).waitFor();
+    await page.route('**/api/session', (route) => route.fulfill(refuse(503, 'Redis is away.')));
+    await page.reload();
+    await page.getByRole('alert').getByText('Redis is away.').waitFor();
+    expect(await page.getByLabel(/^Token\b/).count()).to.equal(0);
+    await page.unroute('**/api/session');
+    await page.getByRole('heading', { name: 'Deployments', level: 1 }).waitFor();
     await page.context().close();
   });
 

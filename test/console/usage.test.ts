@@ -25,7 +25,7 @@ describe('the page of usage', () => {
       'Tokens',
       'Credit left',
     ]);
-    await chart.getByRole('button', { name: 'Show the numbers of Requests' }).click();
+    await chart.getByRole('button', { name: 'Show as table: Requests' }).click();
     const cells = chart.getByRole('table').getByRole('row').nth(1).getByRole('cell');
     const [, succeeded, wrong] = await cells.allTextContents();
     expect([Number(succeeded) > 0, Number(wrong) > 0]).to.deep.equal([true, true]);

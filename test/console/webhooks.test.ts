@@ -92,7 +92,7 @@ describe('the page of webhooks', () => {
     expect(await page.getByRole('row').count()).to.equal(2);
     expect(await findGraveFaults(page)).to.deep.equal([]);
     await page.getByRole('textbox', { name: 'Request' }).fill('req_none');
-    await page.getByText('No delivery fits').waitFor();
+    await page.getByText('No matching deliveries').waitFor();
   });
 
   it('changes the events, disables, enables and deletes', async () => {
@@ -108,7 +108,7 @@ describe('the page of webhooks', () => {
     await card('changed').getByText('active', { exact: true }).waitFor();
 
     await button('Delete changed').click();
-    await button('Keep it').click();
+    await button('Cancel').click();
     await dialog().waitFor({ state: 'hidden' });
     expect(await isFocused(button('Delete changed'))).to.equal(true);
     await button('Delete changed').click();
@@ -127,7 +127,7 @@ describe('the page of webhooks', () => {
     await page.keyboard.press('Escape');
     expect(await shown.isVisible()).to.equal(true);
     expect(await findGraveFaults(page)).to.deep.equal([]);
-    await button('I have stored it').click();
+    await button('Done').click();
     await shown.waitFor({ state: 'hidden' });
     expect(await page.content()).not.to.include(secret);
     await button('Send a test to signed').click();

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { Stream } from 'node:stream';
 import type { Context, Middleware } from 'koa';
 import { isRedisAway } from '../../../redis/client.ts';
-import { buildEnvelope, ConsoleError } from '../error.ts';
+import { buildEnvelope, ConsoleError, REDIS_AWAY } from '../error.ts';
 import { KubernetesError, translateKubernetesError } from '../kubernetes-error.ts';
 import type { Logger } from '../log.ts';
 import type { ConsoleMetrics } from '../metrics.ts';
@@ -89,8 +89,7 @@ async function translate(
       'The API server does not know your token any more: sign in again.',
     );
   }
-  if (isRedisAway(error))
-    return new ConsoleError('temporarily_unavailable', 'Redis does not answer.', { retryAfter: 5 });
+  if (isRedisAway(error)) return new ConsoleError('temporarily_unavailable', REDIS_AWAY, { retryAfter: 5 });
   if (isMalformed(error)) return new ConsoleError('invalid_request_error', error.message);
   log.error({ err: error, request: ctx.state.requestId }, 'a fault of the console');
   return new ConsoleError(

@@ -1,30 +1,133 @@
-/** The log of webhook deliveries. */
+/** The log of webhook deliveries, and sending again what did not arrive. */
 import type Router from '@koa/router';
 import { z } from 'zod';
-import { readDeliveryLog } from '../../../redis/delivery-log.ts';
-import { check } from '../bodies.ts';
+import { type ResendAnswer, resendDelivery } from '../../../redis/deliveries.ts';
+import {
+  DELIVERY_PAGE,
+  type DeliveryRecord,
+  readDelivery,
+  readDeliveryDetail,
+  readDeliveryLog,
+} from '../../../redis/delivery-log.ts';
+import type { DeliveryDetail, ResendView } from '../../api.ts';
+import { check, readBody, resendBody } from '../bodies.ts';
+import { ConsoleError } from '../error.ts';
 import type { Services } from '../services.ts';
+import type { Session } from '../sessions.ts';
 import { type ConsoleState, sessionOf } from '../state.ts';
+import { readDeliveryURL } from '../webhook-target.ts';
 import { describeDelivery } from '../webhook-view.ts';
 
-const query = z.object({
+const DELIVERY_ID = /^dlv_[0-9a-f]{32}$/;
+const filters = z.object({
   endpoint: z.string().optional(),
   request: z.string().optional(),
   state: z.enum(['', 'pending', 'delivered', 'failed']).optional(),
 });
+const query = filters.extend({
+  after: z.string().regex(DELIVERY_ID).optional(),
+  limit: z.coerce.number().int().min(1).max(DELIVERY_PAGE).default(DELIVERY_PAGE),
+});
 /** In place of an endpoint's name: the requests' own callbacks. */
 const INLINE = '-';
 
-export function addDeliveryRoutes(router: Router<ConsoleState>, { access, redis }: Services): void {
+const REFUSALS: Record<Exclude<ResendAnswer, 'done'>, string> = {
+  unknown: 'This delivery is not in the log any more.',
+  pending: 'This delivery is still being attempted.',
+  expired: 'The event is not kept any more: events can be resent for 3 days.',
+};
+
+export function addDeliveryRoutes(router: Router<ConsoleState>, services: Services): void {
+  const { access, redis } = services;
+
   router.get('/deliveries', async (ctx) => {
     const { namespace = '' } = ctx.params;
-    const { endpoint, request, state } = check(ctx.query, query);
+    const { after, limit, ...wanted } = check(ctx.query, query);
     await access.require(sessionOf(ctx), namespace, 'readDeliveries');
-    const deliveries = await readDeliveryLog(redis, namespace);
-    ctx.body = deliveries
-      .filter((record) => !endpoint || record.endpoint === (endpoint === INLINE ? '' : endpoint))
-      .filter((record) => !request || record.requestId === request)
-      .filter((record) => !state || record.state === state)
-      .map(describeDelivery);
+    ctx.body = (await collect(namespace, matches(wanted), { after, limit })).map(describeDelivery);
   });
+
+  router.get('/deliveries/:id', async (ctx) => {
+    const { namespace = '', id = '' } = ctx.params;
+    await access.require(sessionOf(ctx), namespace, 'readDeliveries');
+    const record = await find(namespace, id);
+    const { body, attempts } = await readDeliveryDetail(redis, namespace, record);
+    ctx.body = {
+      ...describeDelivery(record),
+      body,
+      history: attempts.map(({ at, ...outcome }) => ({ at: new Date(at).toISOString(), ...outcome })),
+    } satisfies DeliveryDetail;
+  });
+
+  router.post('/deliveries/:id/resend', async (ctx) => {
+    const { namespace = '', id = '' } = ctx.params;
+    const session = sessionOf(ctx);
+    await access.require(session, namespace, 'resendDeliveries');
+    const answer = await resend(session, namespace, await find(namespace, id));
+    if (answer !== 'done') throw new ConsoleError('conflict', REFUSALS[answer]);
+    ctx.body = { resent: 1, expired: 0 } satisfies ResendView;
+  });
+
+  router.post('/deliveries/resend', async (ctx) => {
+    const { namespace = '' } = ctx.params;
+    const session = sessionOf(ctx);
+    await access.require(session, namespace, 'resendDeliveries');
+    const { endpoint, since } = await readBody(ctx.req, resendBody);
+    const isWanted = matches({ endpoint, state: 'failed' });
+    const failed = await collect(
+      namespace,
+      (record) => isWanted(record) && !record.isTest && record.createdAt >= Date.parse(since),
+      { limit: Number.POSITIVE_INFINITY },
+    );
+    const told = { resent: 0, expired: 0 };
+    // Oldest first, as they came.
+    for (const record of failed.reverse()) {
+      const answer = await resend(session, namespace, record);
+      if (answer === 'done') told.resent++;
+      else if (answer === 'expired') told.expired++;
+    }
+    ctx.body = told satisfies ResendView;
+  });
+
+  /** Reads the log page by page until enough is found. */
+  const collect = async (
+    namespace: string,
+    isWanted: (record: DeliveryRecord) => boolean,
+    { after, limit }: { after?: string | undefined; limit: number },
+  ): Promise<DeliveryRecord[]> => {
+    const found: DeliveryRecord[] = [];
+    for (let from = after; ; ) {
+      const page = await readDeliveryLog(redis, namespace, from === undefined ? {} : { after: from });
+      found.push(...page.filter(isWanted));
+      if (page.length < DELIVERY_PAGE || found.length >= limit) return found.slice(0, limit);
+      from = page.at(-1)!.id;
+    }
+  };
+
+  const find = async (namespace: string, id: string): Promise<DeliveryRecord> => {
+    const record = DELIVERY_ID.test(id) ? await readDelivery(redis, namespace, id) : null;
+    if (record) return record;
+    throw new ConsoleError('not_found', REFUSALS.unknown);
+  };
+
+  /** To where its endpoint leads now; a request's own callback to its own address. */
+  const resend = async (
+    session: Session,
+    namespace: string,
+    record: DeliveryRecord,
+  ): Promise<ResendAnswer> => {
+    const { endpoint } = record;
+    const url =
+      endpoint === ''
+        ? record.url
+        : await readDeliveryURL(services.kubernetes, session.token, { namespace, endpoint });
+    return resendDelivery(redis, namespace, { ...record, url });
+  };
 }
+
+const matches =
+  ({ endpoint, request, state }: z.infer<typeof filters>) =>
+  (record: DeliveryRecord): boolean =>
+    (!endpoint || record.endpoint === (endpoint === INLINE ? '' : endpoint)) &&
+    (!request || record.requestId === request) &&
+    (!state || record.state === state);

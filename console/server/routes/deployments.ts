@@ -5,7 +5,6 @@ import {
   modelDeployment,
   modelDeploymentResource,
 } from '../../../contract/model-deployment.ts';
-import type { RedisClient } from '../../../redis/client.ts';
 import { countQueue } from '../../../redis/console-reads.ts';
 import type { DeploymentView } from '../../api.ts';
 import { describeDeployment, isQueued } from '../deployment-view.ts';
@@ -16,14 +15,20 @@ import { type ConsoleState, sessionOf } from '../state.ts';
 const { plural } = modelDeploymentResource;
 
 export function addDeploymentRoutes(router: Router<ConsoleState>, services: Services): void {
-  const { kubernetes, access, redis } = services;
+  const { kubernetes, access, redis, presence } = services;
+  const describe = async (deployment: ModelDeployment, maySeeQueue: boolean): Promise<DeploymentView> => {
+    const { namespace, name } = deployment.metadata;
+    const count = () => countQueue(redis, namespace, name);
+    const queue = maySeeQueue && isQueued(deployment) ? await presence.read(count, null) : null;
+    return describeDeployment(deployment, queue);
+  };
 
   router.get('/deployments', async (ctx) => {
     const { namespace = '' } = ctx.params;
     const session = sessionOf(ctx);
     const objects = await kubernetes.list(session.token, { plural, namespace });
     const maySeeQueue = await access.may(session, namespace, 'readRequests');
-    const views = parseObjects(modelDeployment, objects).map((each) => describe(redis, each, maySeeQueue));
+    const views = parseObjects(modelDeployment, objects).map((each) => describe(each, maySeeQueue));
     ctx.body = (await Promise.all(views)).sort((a, b) => a.name.localeCompare(b.name));
   });
 
@@ -32,16 +37,6 @@ export function addDeploymentRoutes(router: Router<ConsoleState>, services: Serv
     const session = sessionOf(ctx);
     const object = await kubernetes.get(session.token, { plural, namespace }, name);
     const maySeeQueue = await access.may(session, namespace, 'readRequests');
-    ctx.body = await describe(redis, modelDeployment.parse(object), maySeeQueue);
+    ctx.body = await describe(modelDeployment.parse(object), maySeeQueue);
   });
-}
-
-async function describe(
-  redis: RedisClient,
-  deployment: ModelDeployment,
-  maySeeQueue: boolean,
-): Promise<DeploymentView> {
-  const { namespace, name } = deployment.metadata;
-  const queue = maySeeQueue && isQueued(deployment) ? await countQueue(redis, namespace, name) : null;
-  return describeDeployment(deployment, queue);
 }

@@ -14,12 +14,13 @@ import { type ConsoleState, sessionOf } from '../state.ts';
 const { plural, kind } = apiKeyResource;
 
 export function addKeyRoutes(router: Router<ConsoleState>, services: Services): void {
-  const { kubernetes, access, redis } = services;
+  const { kubernetes, access, redis, presence } = services;
 
   const readUsage = async (key: APIKey, mayRead: boolean): Promise<KeyUsage | null> => {
     const sha256 = key.spec.sha256 ?? key.status.sha256;
     if (!mayRead || sha256 === undefined) return null;
-    return readKeyUsage(redis, { namespace: key.metadata.namespace, sha256, now: Date.now() });
+    const question = { namespace: key.metadata.namespace, sha256, now: Date.now() };
+    return presence.read(() => readKeyUsage(redis, question), null);
   };
 
   router.get('/keys', async (ctx) => {

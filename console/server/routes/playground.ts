@@ -57,13 +57,31 @@ export function addPlaygroundRoutes(router: Router<ConsoleState>, services: Serv
   router.get('/deployments/:name/v1/*route', pass);
 }
 
+/** What the endpoints' contract answers with. Whoever answers for a deployment writes no page of the console's origin. */
+const RELAYED_TYPES =
+  /^(application\/json|text\/event-stream|image\/(png|jpeg|webp|gif)|video\/(mp4|webm|quicktime))(;|$)/;
+const JSON_TYPE = 'application/json';
+/** Of an answer that a browser opens all the same. */
+const RELAYED_POLICY = "default-src 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
+
 function relay(ctx: ApiContext, { statusCode, headers, body }: EndpointAnswer): void {
+  const type = String(headers['content-type'] ?? JSON_TYPE)
+    .toLowerCase()
+    .trim();
+  if (body && statusCode !== 204 && !RELAYED_TYPES.test(type)) {
+    body.on('error', () => {}).destroy();
+    throw new ConsoleError(
+      'upstream_error',
+      'The endpoint answered with something other than JSON, events, an image or a video.',
+    );
+  }
   ctx.status = statusCode;
   // Of streams, which proxies in between would hold back.
   ctx.set('x-accel-buffering', 'no');
   ctx.body = body;
-  ctx.remove('content-type');
+  ctx.set('content-security-policy', RELAYED_POLICY);
   ctx.set(select(headers, ANSWERED));
+  ctx.set('content-type', type);
 }
 
 function select(headers: IncomingHttpHeaders, names: readonly string[]): Record<string, string> {

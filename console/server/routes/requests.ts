@@ -11,9 +11,10 @@ import {
 } from '../../../contract/request.ts';
 import { readDeploymentNames } from '../../../redis/console-reads.ts';
 import { listRequests, readRequest } from '../../../redis/request-record.ts';
-import type { RequestDetail } from '../../api.ts';
+import type { RequestDetail, RequestView } from '../../api.ts';
 import { check } from '../bodies.ts';
 import { toBaseURL } from '../deployment-view.ts';
+import { answerTimeout, readEndpointJson } from '../endpoint-answer.ts';
 import { ConsoleError } from '../error.ts';
 import { describeRecord, readEndpointError } from '../request-view.ts';
 import type { Services } from '../services.ts';
@@ -22,26 +23,72 @@ import { type ConsoleState, sessionOf } from '../state.ts';
 
 const { plural } = modelDeploymentResource;
 
+/** Of some hundred deployments. */
+const MAX_CURSOR = 16 * 1024;
 const query = z.object({
   deployment: z.string().optional(),
   status: z.enum(['', ...REQUEST_STATUSES]).optional(),
   limit: z.coerce.number().int().min(1).max(MAX_LIST_LIMIT).default(DEFAULT_LIST_LIMIT),
+  /** The `cursor` of the last request that is known. */
+  after: z.string().max(MAX_CURSOR).optional(),
+  /** This one alone. */
+  id: z.string().optional(),
 });
 const outputs = z.object({ output_urls: z.array(z.string()).default([]) });
+
+/** What a page ended with: the last request of each deployment that was shown, by its name. */
+type Position = Record<string, string>;
+
+const position = z.record(z.string(), z.string().regex(REQUEST_ID));
+
+/** Throws invalid_request_error. */
+function readCursor(cursor: string): Position {
+  try {
+    return position.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString()));
+  } catch {
+    throw new ConsoleError('invalid_request_error', '`after` must be the cursor of a request.', {
+      param: 'after',
+    });
+  }
+}
+
+/** Only the last one's is needed. */
+function addCursors(records: RequestRecord[], begin: Position): RequestView[] {
+  const end = { ...begin };
+  for (const { deployment, id } of records) end[deployment] = id;
+  const cursor = Buffer.from(JSON.stringify(end)).toString('base64url');
+  return records.map((record, index) => ({
+    ...describeRecord(record),
+    cursor: index === records.length - 1 ? cursor : '',
+  }));
+}
 
 export function addRequestRoutes(router: Router<ConsoleState>, services: Services): void {
   const { kubernetes, access, redis, endpoints } = services;
 
   router.get('/requests', async (ctx) => {
     const { namespace = '' } = ctx.params;
-    const { deployment, status, limit } = check(ctx.query, query);
+    const { deployment, status, limit, after, id } = check(ctx.query, query);
     await access.require(sessionOf(ctx), namespace, 'readRequests');
     const names = deployment ? [deployment] : await readDeploymentNames(redis, namespace);
+    if (id) {
+      const record = REQUEST_ID.test(id) ? await readRequest(redis, namespace, id) : null;
+      const fits = record && names.includes(record.deployment) && (!status || record.status === status);
+      ctx.body = fits ? [{ ...describeRecord(record), cursor: '' }] : [];
+      return;
+    }
+    const begin = after === undefined ? {} : readCursor(after);
     const lists = names.map((name) =>
-      listRequests(redis, { namespace, deployment: name, limit, ...(status && { status }) }),
+      listRequests(redis, {
+        namespace,
+        deployment: name,
+        limit,
+        ...(status && { status }),
+        ...(begin[name] && { after: begin[name] }),
+      }),
     );
     const records = (await Promise.all(lists)).flat().sort((a, b) => b.queuedAt - a.queuedAt);
-    ctx.body = records.slice(0, limit).map(describeRecord);
+    ctx.body = addCursors(records.slice(0, limit), begin);
   });
 
   router.get('/requests/:deployment/:id', async (ctx) => {
@@ -61,8 +108,10 @@ export function addRequestRoutes(router: Router<ConsoleState>, services: Service
     const baseURL = await findEndpoint(session, namespace, deployment);
     if (baseURL === null) throw new ConsoleError('conflict', 'No deployment is left that could cancel it.');
     const path = `requests/${id}/cancel`;
-    const { statusCode, body } = await endpoints.call(session, namespace, { method: 'POST', baseURL, path });
-    const answer: unknown = await body.json().catch(() => ({}));
+    const signal = answerTimeout();
+    const called = await endpoints.call(session, namespace, { method: 'POST', baseURL, path, signal });
+    const { statusCode } = called;
+    const answer = await readEndpointJson(called);
     if (statusCode > 299) throw readEndpointError(statusCode, answer);
     ctx.body = describeRecord(await find({ namespace, deployment, id }));
   });
@@ -86,10 +135,10 @@ export function addRequestRoutes(router: Router<ConsoleState>, services: Service
   ): Promise<string[]> => {
     const baseURL = await findEndpoint(session, namespace, deployment);
     if (baseURL === null) return [];
-    const call = { method: 'GET', baseURL, path: `requests/${id}` } as const;
-    const { statusCode, body } = await endpoints.call(session, namespace, call);
-    const answer: unknown = await body.json().catch(() => ({}));
-    return statusCode === 200 ? outputs.catch({ output_urls: [] }).parse(answer).output_urls : [];
+    const call = { method: 'GET', baseURL, path: `requests/${id}`, signal: answerTimeout() } as const;
+    const called = await endpoints.call(session, namespace, call);
+    const answer = await readEndpointJson(called);
+    return called.statusCode === 200 ? outputs.catch({ output_urls: [] }).parse(answer).output_urls : [];
   };
 
   /** The deployment's own, or any other's: each looks after all requests of its workspace. */

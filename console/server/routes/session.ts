@@ -17,13 +17,14 @@ import { type ConsoleState, sessionOf } from '../state.ts';
 import { readTokenClaims } from '../token-claims.ts';
 
 export function addSessionRoutes(router: Router<ConsoleState>, services: Services): void {
-  const { kubernetes, sessions, namespaces, metrics } = services;
+  const { kubernetes, sessions, namespaces, metrics, presence } = services;
   const attempts = new Attempts();
   const describe = ({ user, expiresAt }: Session, names: string[]): SessionView => ({
     user,
     expiresAt: new Date(expiresAt).toISOString(),
     namespaces: names,
     version: VERSION,
+    redisAwaySince: presence.awaySince === null ? null : new Date(presence.awaySince).toISOString(),
   });
 
   /** One who sees nothing has no session. */

@@ -6,6 +6,7 @@ import { WORKSPACE_NAME, workspace, workspaceResource } from '../../../contract/
 import type { RedisClient } from '../../../redis/client.ts';
 import { readSigningSecret } from '../../../redis/webhook-settings.ts';
 import type { SigningSecretView } from '../../api.ts';
+import { readBody, rollBody } from '../bodies.ts';
 import { ConsoleError } from '../error.ts';
 import type { Kubernetes } from '../kubernetes.ts';
 import { KubernetesError } from '../kubernetes-error.ts';
@@ -13,7 +14,9 @@ import type { Services } from '../services.ts';
 import { type ConsoleState, sessionOf } from '../state.ts';
 import { lookUntil } from '../waiting.ts';
 
-/** The operator does not watch Secrets: it looks at each every 20 s, at once where there is a Workspace. */
+/** Receivers may be given the new one within a day. */
+const OVERLAP_MS = 24 * 3_600_000;
+/** The operator sees a changed Secret at once, or at its next look where its watch is away. */
 const EFFECT_MS = 25_000;
 
 export function addSigningSecretRoutes(router: Router<ConsoleState>, services: Services): void {
@@ -29,9 +32,11 @@ export function addSigningSecretRoutes(router: Router<ConsoleState>, services: S
         'conflict',
         `The Workspace names the Secret ${named}: its owner rolls it with kubectl, by writing another value to its key "secret".`,
       );
+    const { keepOld } = await readBody(ctx.req, rollBody);
     const secret = makeSigningSecret();
     const published = await readPublished(redis, namespace);
-    await ownSecrets.writeSigningSecret(namespace, secret, session.user);
+    const overlapMs = keepOld ? OVERLAP_MS : 0;
+    await ownSecrets.writeSigningSecret(namespace, secret, { user: session.user, overlapMs });
     const isInEffect = published === null || (await waitForAnother(redis, namespace, published));
     ctx.body = { secret, isInEffect } satisfies SigningSecretView;
   });

@@ -10,19 +10,31 @@ import {
 } from '../../../contract/storage-credential.ts';
 import type { StorageCredentialView } from '../../api.ts';
 import { newStorageCredentialBody, readBody } from '../bodies.ts';
+import { ConsoleError } from '../error.ts';
 import { parseObjects } from '../object-parsing.ts';
 import type { Services } from '../services.ts';
 import { type ConsoleState, sessionOf } from '../state.ts';
+import { lookUntil } from '../waiting.ts';
 
 const { plural, kind } = storageCredentialResource;
+/** A put, a get and a delete at a store that is slow to refuse. */
+const VERDICT_MS = 12_000;
+const PENDING = { state: 'pending', message: 'Not tried yet.' } as const;
 
 export function addStorageCredentialRoutes(router: Router<ConsoleState>, services: Services): void {
   const { kubernetes, access, ownSecrets } = services;
-  /** Has the operator look again at once. */
-  const askToVerify = (token: string, namespace: string, name: string) =>
-    kubernetes.patch(token, { plural, namespace }, name, {
-      metadata: { annotations: { [ANNOTATIONS.verify]: new Date().toISOString() } },
+  /** Has the operator try the bucket at once, and waits for what comes of it; pending where that takes longer. */
+  const verify = async (token: string, namespace: string, name: string): Promise<StorageCredentialView> => {
+    const stamp = new Date().toISOString();
+    await kubernetes.patch(token, { plural, namespace }, name, {
+      metadata: { annotations: { [ANNOTATIONS.verify]: stamp } },
     });
+    const look = async () =>
+      storageCredential.parse(await kubernetes.get(token, { plural, namespace }, name));
+    const wasTried = ({ status }: StorageCredential) => status.lastHandledVerify === stamp;
+    const { seen, isWanted } = await lookUntil(look, wasTried, VERDICT_MS);
+    return isWanted ? describe(seen) : { ...describe(seen), ...PENDING };
+  };
 
   router.get('/storage-credentials', async (ctx) => {
     const { namespace = '' } = ctx.params;
@@ -52,16 +64,19 @@ export function addStorageCredentialRoutes(router: Router<ConsoleState>, service
       await kubernetes.remove(token, { plural, namespace }, name).catch(() => {});
       throw error;
     }
+    const view = await verify(token, namespace, name);
+    // One that never worked is of no use to anybody: what was typed is still there to be corrected.
+    if (view.state === 'failed') {
+      await kubernetes.remove(token, { plural, namespace }, name);
+      throw new ConsoleError('refused', `Nothing was added: ${view.message}.`);
+    }
     ctx.status = 201;
-    const { status: _, ...asked } = storageCredential.parse(await askToVerify(token, namespace, name));
-    // The operator may have looked before there was a Secret: what it said then does not count.
-    ctx.body = describe(storageCredential.parse(asked));
+    ctx.body = view;
   });
 
   router.post('/storage-credentials/:name/verify', async (ctx) => {
     const { namespace = '', name = '' } = ctx.params;
-    const changed = await askToVerify(sessionOf(ctx).token, namespace, name);
-    ctx.body = describe(storageCredential.parse(changed));
+    ctx.body = await verify(sessionOf(ctx).token, namespace, name);
   });
 
   router.delete('/storage-credentials/:name', async (ctx) => {
@@ -90,8 +105,7 @@ function judgeState(
   generation: number,
 ): Pick<StorageCredentialView, 'state' | 'message'> {
   const verified = conditions.find(({ type }) => type === 'Verified');
-  if (!verified || (verified.observedGeneration ?? 0) < generation)
-    return { state: 'pending', message: 'The operator has not looked at it yet.' };
+  if (!verified || (verified.observedGeneration ?? 0) < generation) return PENDING;
   const { status, message } = verified;
   return { state: status === 'True' ? 'verified' : status === 'False' ? 'failed' : 'pending', message };
 }

@@ -33,9 +33,9 @@ export function addUsageRoutes(router: Router<ConsoleState>, { access, redis }: 
     const deployments = deployment ? [deployment] : await readDeploymentNames(redis, namespace);
     const to = Date.now();
     const question = { namespace, deployments, from: to - (length - step) * 1_000, to, stepSeconds: step };
-    const [steps, credit] = await Promise.all([readUsage(redis, question), readCredit(redis, namespace)]);
-    const points = steps.map(({ at, ...sums }) => ({ ...sums, at: new Date(at).toISOString() }));
-    ctx.body = { stepSeconds: step, points, credit } satisfies UsageView;
+    const [report, credit] = await Promise.all([readUsage(redis, question), readCredit(redis, namespace)]);
+    const points = report.steps.map(({ at, ...sums }) => ({ ...sums, at: new Date(at).toISOString() }));
+    ctx.body = { stepSeconds: step, points, total: report.total, credit } satisfies UsageView;
   });
 }
 

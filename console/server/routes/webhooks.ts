@@ -1,29 +1,29 @@
 /** Webhook endpoints: written as the user, judged by the operator. */
 import { randomBytes } from 'node:crypto';
 import type Router from '@koa/router';
-import { API_VERSION, type Condition } from '../../../contract/kubernetes-types.ts';
+import { API_VERSION } from '../../../contract/kubernetes-types.ts';
 import { ANNOTATIONS } from '../../../contract/names.ts';
 import {
   type WebhookEndpoint,
   webhookEndpoint,
   webhookEndpointResource,
 } from '../../../contract/webhook-endpoint.ts';
-import { deriveDeliveryId, expandEvent, normalizeURL } from '../../../redis/deliveries.ts';
+import { deriveDeliveryId, expandEvent } from '../../../redis/deliveries.ts';
 import { readDelivery } from '../../../redis/delivery-log.ts';
 import type { TestView } from '../../api.ts';
 import { newWebhookBody, readBody, webhookChangeBody } from '../bodies.ts';
-import { ConsoleError } from '../error.ts';
 import { parseObjects } from '../object-parsing.ts';
 import type { Services } from '../services.ts';
 import { type ConsoleState, sessionOf } from '../state.ts';
 import { buildTestEvent } from '../test-event.ts';
 import { lookUntil } from '../waiting.ts';
+import { readTarget } from '../webhook-target.ts';
 import {
   describeDelivery,
   describeWebhook,
   findVerdict,
   isAutoDisabled,
-  nameField,
+  refuseURL,
 } from '../webhook-view.ts';
 
 const { plural, kind } = webhookEndpointResource;
@@ -120,15 +120,3 @@ const wasRemoved = (removal: Promise<void>): Promise<boolean> =>
     () => true,
     () => false,
   );
-
-const refuseURL = ({ message }: Condition): ConsoleError =>
-  new ConsoleError('refused', nameField(message), { param: 'url' });
-
-/** Only what the operator has accepted is sent to. */
-function readTarget(endpoint: WebhookEndpoint): string {
-  const accepted = findVerdict(endpoint, 'Accepted');
-  const url = normalizeURL(endpoint.spec.url);
-  if (accepted?.status === 'True' && url !== null) return url;
-  if (accepted) throw refuseURL(accepted);
-  throw new ConsoleError('conflict', 'The operator has not accepted the URL yet: try again in a moment.');
-}

@@ -18,6 +18,7 @@ const REASON = 'You may not change API keys in this namespace.';
 export function KeyRow({ apiKey, mayManage, isPending, onToggle, onRevoke }: KeyRowProps) {
   const { name, rpm, tpd, expiresAt, disabled, message, createdAt, usage } = apiKey;
   const state = findState(apiKey);
+  const limit = findReachedLimit(apiKey);
   return (
     <Table.Tr>
       <Table.Th scope="row" fw={500} style={{ overflowWrap: 'anywhere' }}>
@@ -25,9 +26,9 @@ export function KeyRow({ apiKey, mayManage, isPending, onToggle, onRevoke }: Key
       </Table.Th>
       <Table.Td>
         <StateBadge state={state} />
-        {state === 'pending' && (
+        {(state === 'pending' || limit) && (
           <Text size="xs" c="dimmed">
-            {message}
+            {state === 'pending' ? message : limit}
           </Text>
         )}
       </Table.Td>
@@ -86,8 +87,17 @@ function Used({ label, used, limit }: { label: string; used: number | undefined;
   );
 }
 
-function findState({ disabled, expiresAt, isReady }: KeyView): string {
+function findState(key: KeyView): string {
+  const { disabled, expiresAt, isReady } = key;
   if (disabled) return 'disabled';
   if (expiresAt !== null && Date.parse(expiresAt) <= Date.now()) return 'expired';
-  return isReady ? 'ready' : 'pending';
+  if (!isReady) return 'pending';
+  return findReachedLimit(key) === null ? 'ready' : 'limit reached';
+}
+
+/** Which limit refuses requests now, and until when; null = none. */
+function findReachedLimit({ usage, rpm, tpd }: KeyView): string | null {
+  if (usage === null) return null;
+  if (usage.tokensToday >= tpd) return 'Tokens of today, until 00:00 UTC';
+  return usage.requestsThisMinute >= rpm ? 'Requests of this minute' : null;
 }

@@ -1,10 +1,11 @@
 /** Makes a key: first its limits, then its secret, which is shown this once. */
 import { Alert, Button, Group, Modal, NumberInput, Select, Stack, TextInput } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
-import { type UseMutationResult, useMutation, useQueryClient } from '@tanstack/react-query';
+import { type UseMutationResult, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import type { NewKey, NewKeyView } from '../../api.ts';
 import { call, splitError } from '../call.ts';
+import { useAction } from '../parts/action.ts';
 import { Copyable } from '../parts/copyable.tsx';
 import { OBJECT_NAME } from '../parts/object-name.ts';
 import { Fault } from '../parts/page-states.tsx';
@@ -17,7 +18,7 @@ const DEFAULT_TPD = 1_000_000;
 export function NewKeyDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
   const base = useBase();
   const cache = useQueryClient();
-  const create = useMutation({
+  const create = useAction({
     mutationFn: (key: NewKey) => call<NewKeyView>('POST', `${base}/keys`, key),
     onSuccess: () => void cache.invalidateQueries({ queryKey: [base, 'keys'] }),
   });
@@ -64,11 +65,11 @@ function KeyForm({ create }: { create: UseMutationResult<NewKeyView, Error, NewK
       <Stack>
         <TextInput
           label="Name"
-          description="Small letters, digits and hyphens; who or what will use it"
+          description="Lowercase letters, numbers and hyphens; who or what will use it"
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}
           pattern={OBJECT_NAME}
-          title="Small letters, digits and hyphens"
+          title="Lowercase letters, numbers and hyphens"
           maxLength={200}
           required
           error={wrong.fields.name}
@@ -80,9 +81,10 @@ function KeyForm({ create }: { create: UseMutationResult<NewKeyView, Error, NewK
             value={rpm}
             onChange={setRPM}
             error={wrong.fields.rpm}
-            min={1}
+            min={0}
             allowDecimal={false}
-            thousandSeparator=" "
+            thousandSeparator=","
+            clampBehavior="none"
             required
           />
           <NumberInput
@@ -90,15 +92,16 @@ function KeyForm({ create }: { create: UseMutationResult<NewKeyView, Error, NewK
             value={tpd}
             onChange={setTPD}
             error={wrong.fields.tpd}
-            min={1}
+            min={0}
             allowDecimal={false}
-            thousandSeparator=" "
+            thousandSeparator=","
+            clampBehavior="none"
             required
           />
         </Group>
         <Group grow align="flex-start">
           <Select
-            label="Ends"
+            label="Expires"
             data={EXPIRIES}
             value={expiry}
             onChange={(chosen) => setExpiry(chosen ?? 'never')}
@@ -131,11 +134,11 @@ function Secret({ secret, onConfirm }: { secret: string; onConfirm: () => void }
   return (
     <Stack>
       <Alert color="yellow" icon={<IconAlertTriangle aria-hidden />} title="Copy it now">
-        It is shown this once and kept nowhere.
+        You won't see it again.
       </Alert>
       <Copyable text={secret} label="secret" />
       <Group justify="flex-end">
-        <Button onClick={onConfirm}>I have stored it</Button>
+        <Button onClick={onConfirm}>Done</Button>
       </Group>
     </Stack>
   );

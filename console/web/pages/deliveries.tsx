@@ -1,86 +1,92 @@
-/** What was sent to receivers of webhooks, and how they answered: the latest 200. */
-import { Anchor, Badge, Group, Select, Stack, Table, Text, TextInput } from '@mantine/core';
-import { useDebouncedCallback } from '@mantine/hooks';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { useEffect, useRef, useState } from 'react';
-import { Link, useSearchParams } from 'react-router';
+/** What was sent to receivers of webhooks, and how they answered. */
+import { Anchor, Badge, Group, Select, Stack, Table, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from 'react-router';
 import type { DeliveryView, RequestView, WebhookView } from '../../api.ts';
 import { call } from '../call.ts';
+import { DRAWER_STATE, useDrawerClose } from '../parts/drawer-close.ts';
+import { useFilters } from '../parts/filters.ts';
 import { Moment } from '../parts/moment.tsx';
+import { MoreButton } from '../parts/more-button.tsx';
 import { Loaded, Page } from '../parts/page.tsx';
 import { EmptyState } from '../parts/page-states.tsx';
+import { usePagedQuery } from '../parts/paged-query.ts';
+import { RequestIdField } from '../parts/request-id-field.tsx';
 import { ScrollTable } from '../parts/scroll-table.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
 import { useAccess, useBase, useNamespace } from '../session.ts';
 import { describeAnswer } from '../webhooks/answer.ts';
+import { DeliveryDrawer } from '../webhooks/delivery-drawer.tsx';
+import { ResendDelivery } from '../webhooks/resend-delivery.tsx';
 
+const FILTERS = ['endpoint', 'request', 'state'];
+const PAGE_SIZE = 50;
 const STATES = ['pending', 'delivered', 'failed'];
 /** How the API names the callbacks of requests themselves. */
 const CALLBACKS = '-';
-/** So long a pause ends the typing of a filter. */
-const TYPING_MS = 300;
-const COLUMNS = ['Event', 'Target', 'State', 'Attempts', 'Answer', 'Sent'];
+const COLUMNS = ['Event', 'Target', 'State', 'Attempts', 'Answer', 'Sent', 'Actions'];
 
 export function DeliveriesPage() {
   const base = useBase();
-  const [search, setSearch] = useSearchParams();
-  const filters = ['endpoint', 'request', 'state'].map((name) => [name, search.get(name) ?? '']);
-  const change = (name: string, value: string | null) =>
-    setSearch(
-      (before) => {
-        if (value) before.set(name, value);
-        else before.delete(name);
-        return before;
-      },
-      { replace: true },
-    );
-  const wanted = new URLSearchParams(filters.filter(([, value]) => value !== '') as [string, string][]);
-  const query = useQuery({
-    queryKey: [base, 'deliveries', String(wanted)],
-    queryFn: ({ signal }) => call<DeliveryView[]>('GET', `${base}/deliveries?${wanted}`, undefined, signal),
-    placeholderData: keepPreviousData,
+  const { search, change, linkTo } = useFilters();
+  const close = useDrawerClose(() => change({ delivery: null }, { replace: true }));
+  const filters = Object.fromEntries(FILTERS.map((name) => [name, search.get(name) ?? '']));
+  const isFiltered = Object.values(filters).some((value) => value !== '');
+  const query = usePagedQuery<DeliveryView>({
+    path: `${base}/deliveries`,
+    filters,
+    pageSize: PAGE_SIZE,
+    keyOf: ({ id }) => id,
   });
   const deployments = useDeployments();
   return (
     <Page
       title="Deliveries"
-      about="The latest 200 in this namespace, newest first. A failed one was tried three times."
+      about="The latest 1,000 in this namespace, newest first. A failed one was tried three times."
     >
       <Group align="flex-end">
-        <EndpointFilter value={search.get('endpoint')} onChange={(chosen) => change('endpoint', chosen)} />
+        <EndpointFilter value={search.get('endpoint')} onChange={(chosen) => change({ endpoint: chosen })} />
         <Select
           label="State"
           placeholder="All"
           data={STATES}
           value={STATES.find((state) => state === search.get('state')) ?? null}
-          onChange={(chosen) => change('state', chosen)}
+          onChange={(chosen) => change({ state: chosen })}
           clearable
           clearButtonProps={{ 'aria-label': 'Every state' }}
           w={{ base: '100%', xs: 150 }}
         />
-        <RequestFilter value={search.get('request') ?? ''} onChange={(typed) => change('request', typed)} />
+        <RequestIdField
+          value={search.get('request') ?? ''}
+          onChange={(typed) => change({ request: typed }, { replace: true })}
+        />
       </Group>
       <Loaded query={query}>
         {(deliveries) =>
           deliveries.length === 0 ? (
-            <EmptyState title={wanted.size > 0 ? 'No delivery fits' : 'Nothing was sent yet'}>
-              {wanted.size > 0
+            <EmptyState title={isFiltered ? 'No matching deliveries' : 'Nothing was sent yet'}>
+              {isFiltered
                 ? 'Choose another endpoint, state or request.'
                 : 'Events of requests are sent to webhooks and to the requests’ own callbacks when they end.'}
             </EmptyState>
           ) : (
-            <ScrollTable label="Deliveries" minWidth={820} columns={COLUMNS}>
-              {deliveries.map((delivery) => (
-                <DeliveryRow
-                  key={delivery.id}
-                  delivery={delivery}
-                  deployment={deployments.get(delivery.requestId ?? '')}
-                />
-              ))}
-            </ScrollTable>
+            <>
+              <ScrollTable label="Deliveries" minWidth={900} columns={COLUMNS}>
+                {deliveries.map((delivery) => (
+                  <DeliveryRow
+                    key={delivery.id}
+                    delivery={delivery}
+                    deployment={deployments.get(delivery.requestId ?? '')}
+                    detail={linkTo({ delivery: delivery.id })}
+                  />
+                ))}
+              </ScrollTable>
+              <MoreButton query={query} />
+            </>
           )
         }
       </Loaded>
+      <DeliveryDrawer id={search.get('delivery')} onClose={close} />
     </Page>
   );
 }
@@ -113,31 +119,6 @@ function EndpointFilter({ value, onChange }: { value: string | null; onChange: (
   );
 }
 
-/** What is typed belongs to the field until the typing pauses: the address follows too late for a keyboard. */
-function RequestFilter({ value, onChange }: { value: string; onChange: (typed: string) => void }) {
-  const [text, setText] = useState(value);
-  const input = useRef<HTMLInputElement>(null);
-  const tell = useDebouncedCallback(onChange, TYPING_MS);
-  useEffect(() => {
-    // A link, not the field's own change.
-    if (document.activeElement !== input.current) setText(value);
-  }, [value]);
-  return (
-    <TextInput
-      ref={input}
-      label="Request"
-      placeholder="req_…"
-      value={text}
-      onChange={(event) => {
-        setText(event.currentTarget.value);
-        tell(event.currentTarget.value.trim());
-      }}
-      onBlur={() => tell.flush()}
-      w={{ base: '100%', xs: 320 }}
-    />
-  );
-}
-
 /** Which deployment each of the latest requests was made to: the page of requests wants both. */
 function useDeployments(): Map<string, string> {
   const base = useBase();
@@ -151,7 +132,14 @@ function useDeployments(): Map<string, string> {
   return new Map(data.map(({ id, deployment }) => [id, deployment]));
 }
 
-function DeliveryRow({ delivery, deployment }: { delivery: DeliveryView; deployment: string | undefined }) {
+interface DeliveryRowProps {
+  delivery: DeliveryView;
+  deployment: string | undefined;
+  /** Address of its drawer. */
+  detail: { search: string };
+}
+
+function DeliveryRow({ delivery, deployment, detail }: DeliveryRowProps) {
   const namespace = useNamespace();
   const { type, requestId, endpoint, url, isTest, state, attempts, createdAt } = delivery;
   return (
@@ -159,7 +147,16 @@ function DeliveryRow({ delivery, deployment }: { delivery: DeliveryView; deploym
       <Table.Td>
         <Stack gap={2}>
           <Group gap="xs" wrap="nowrap">
-            <Text size="sm">{type}</Text>
+            <Anchor
+              component={Link}
+              to={detail}
+              state={DRAWER_STATE}
+              size="sm"
+              underline="always"
+              aria-label={`${type}, details of ${delivery.id}`}
+            >
+              {type}
+            </Anchor>
             {isTest && (
               <Badge size="xs" variant="outline" tt="none">
                 test
@@ -191,7 +188,7 @@ function DeliveryRow({ delivery, deployment }: { delivery: DeliveryView; deploym
         </Text>
       </Table.Td>
       <Table.Td>
-        <StateBadge state={state} />
+        <StateBadge state={state === 'pending' && attempts > 0 ? 'retrying' : state} />
       </Table.Td>
       <Table.Td>{attempts} of 3</Table.Td>
       <Table.Td style={{ overflowWrap: 'anywhere' }} maw={240}>
@@ -199,6 +196,9 @@ function DeliveryRow({ delivery, deployment }: { delivery: DeliveryView; deploym
       </Table.Td>
       <Table.Td style={{ whiteSpace: 'nowrap' }}>
         <Moment at={createdAt} />
+      </Table.Td>
+      <Table.Td>
+        <ResendDelivery delivery={delivery} size="compact-sm" />
       </Table.Td>
     </Table.Tr>
   );

@@ -48,7 +48,7 @@ function Deployment({ deployment }: { deployment: DeploymentView }) {
   // What was tried there outlasts a glance at another tab.
   const [wasTrying, setWasTrying] = useState(isTrying);
   if (isTrying && !wasTrying) setWasTrying(true);
-  const choose = (tab: string | null) => setSearch({ tab: tab ?? '' }, { replace: true });
+  const choose = (tab: string | null) => setSearch({ tab: tab ?? '' });
   return (
     <Stack>
       <KindAndModel deployment={deployment}>
@@ -56,7 +56,7 @@ function Deployment({ deployment }: { deployment: DeploymentView }) {
       </KindAndModel>
       {message && <InTheWay message={message} />}
       <ReplicasAndQueue deployment={deployment}>
-        {' · made '}
+        {' · created '}
         <Moment at={createdAt} />
       </ReplicasAndQueue>
       {/* Hidden by style alone: whatever else hides it would break off an answer that is being written. */}

@@ -13,7 +13,15 @@ import { EmptyState, Fault } from '../parts/page-states.tsx';
 import { ScrollTable } from '../parts/scroll-table.tsx';
 import { useAccess, useBase } from '../session.ts';
 
-const COLUMNS = ['Name', 'State', 'Requests this minute', 'Tokens today', 'Ends', 'Made', 'Actions'];
+const COLUMNS = [
+  'Name',
+  'State',
+  'Requests this minute',
+  'Tokens today (UTC)',
+  'Expires',
+  'Created',
+  'Actions',
+];
 
 export function KeysPage() {
   const base = useBase();

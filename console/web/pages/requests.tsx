@@ -1,44 +1,37 @@
 /** Asynchronous requests: what waits, runs and has ended, and what came of each. */
-import { Button, Group, Select } from '@mantine/core';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { useSearchParams } from 'react-router';
+import { Group, Select } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import type { DeploymentView, RequestView } from '../../api.ts';
 import { call } from '../call.ts';
+import { useDrawerClose } from '../parts/drawer-close.ts';
+import { useFilters } from '../parts/filters.ts';
+import { MoreButton } from '../parts/more-button.tsx';
 import { Loaded, Page } from '../parts/page.tsx';
 import { EmptyState } from '../parts/page-states.tsx';
+import { usePagedQuery } from '../parts/paged-query.ts';
+import { RequestIdField } from '../parts/request-id-field.tsx';
 import { RequestDrawer } from '../requests/request-drawer.tsx';
 import { RequestTable } from '../requests/request-table.tsx';
 import { useBase } from '../session.ts';
 
 const STATUSES = ['queued', 'running', 'succeeded', 'failed', 'canceled'];
-const FIRST_LIMIT = 50;
-const MOST = 200;
+const PAGE_SIZE = 50;
 
 export function RequestsPage() {
   const base = useBase();
-  const [search, setSearch] = useSearchParams();
+  const { search, change, linkTo } = useFilters();
+  const close = useDrawerClose(() => change({ request: null }, { replace: true }));
   const deployment = search.get('deployment') ?? '';
   const status = search.get('status') ?? '';
-  const limit = search.has('all') ? MOST : FIRST_LIMIT;
-  const change = (changes: Record<string, string | null>) =>
-    setSearch(
-      (before) => {
-        for (const [name, value] of Object.entries(changes))
-          if (value) before.set(name, value);
-          else before.delete(name);
-        return before;
-      },
-      { replace: true },
-    );
-  const query = useQuery({
-    queryKey: [base, 'requests', { deployment, status, limit }],
-    queryFn: ({ signal }) => {
-      const wanted = new URLSearchParams({ deployment, status, limit: String(limit) });
-      return call<RequestView[]>('GET', `${base}/requests?${wanted}`, undefined, signal);
-    },
-    placeholderData: keepPreviousData,
+  const id = search.get('id') ?? '';
+  const query = usePagedQuery<RequestView>({
+    path: `${base}/requests`,
+    filters: { deployment, status, id },
+    pageSize: PAGE_SIZE,
+    keyOf: (request) => request.id,
+    cursorOf: ({ cursor }) => cursor,
   });
-  const isFiltered = deployment !== '' || status !== '';
+  const isFiltered = deployment !== '' || status !== '' || id !== '';
   return (
     <Page title="Requests" about="Videos, and pictures made in the background; newest first.">
       <Group align="flex-end">
@@ -53,31 +46,28 @@ export function RequestsPage() {
           clearButtonProps={{ 'aria-label': 'Every status' }}
           w={160}
         />
+        <RequestIdField value={id} onChange={(typed) => change({ id: typed }, { replace: true })} />
       </Group>
       <Loaded query={query}>
         {(requests) =>
           requests.length === 0 ? (
-            <EmptyState title={isFiltered ? 'No request fits' : 'No requests yet'}>
+            <EmptyState title={isFiltered ? 'No matching requests' : 'No requests yet'}>
               {isFiltered
-                ? 'Choose another deployment or status.'
+                ? 'Choose another deployment, status or id.'
                 : 'Make a video, or a picture in the background, in the playground of a deployment.'}
             </EmptyState>
           ) : (
             <>
               <RequestTable
                 requests={requests}
-                onChoose={({ deployment, id }) => change({ request: `${deployment}/${id}` })}
+                linkTo={({ deployment, id }) => linkTo({ request: `${deployment}/${id}` })}
               />
-              {requests.length === FIRST_LIMIT && limit === FIRST_LIMIT && (
-                <Button variant="default" onClick={() => change({ all: '1' })}>
-                  Show up to {MOST}
-                </Button>
-              )}
+              <MoreButton query={query} />
             </>
           )
         }
       </Loaded>
-      <RequestDrawer chosen={search.get('request')} onClose={() => change({ request: null })} />
+      <RequestDrawer chosen={search.get('request')} onClose={close} />
     </Page>
   );
 }

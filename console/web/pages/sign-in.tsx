@@ -14,7 +14,7 @@ import {
 import { type FormEvent, useState } from 'react';
 import { useSignIn } from '../session.ts';
 
-export function SignInPage({ fault }: { fault: Error | null }) {
+export function SignInPage() {
   const [token, setToken] = useState('');
   const [namespace, setNamespace] = useState('');
   const signIn = useSignIn();
@@ -22,7 +22,7 @@ export function SignInPage({ fault }: { fault: Error | null }) {
     event.preventDefault();
     signIn.mutate({ token, ...(namespace.trim() && { namespace: namespace.trim() }) });
   };
-  const error = signIn.error ?? fault;
+  const { error } = signIn;
   return (
     <Center mih="100vh" p="md" component="main">
       <Paper withBorder radius="md" p="xl" w="100%" maw="28rem">
@@ -33,7 +33,7 @@ export function SignInPage({ fault }: { fault: Error | null }) {
                 Berth
               </Title>
               <Text c="dimmed" size="sm">
-                Sign in with a Kubernetes bearer token. What you may do here is what it may do there.
+                Sign in with a Kubernetes bearer token. You get the same permissions as this token.
               </Text>
             </div>
             {error && (

@@ -12,17 +12,30 @@ interface ConfirmProps {
   onClose: () => void;
   isPending?: boolean;
   error?: Error | null;
+  /** False where what opened it goes with the deed. */
+  returnsFocus?: boolean;
   children: ReactNode;
 }
 
 export function Confirm(props: ConfirmProps) {
-  const { isOpen, title, action, onConfirm, onClose, isPending, error, children } = props;
+  const {
+    isOpen,
+    title,
+    action,
+    onConfirm,
+    onClose,
+    isPending,
+    error,
+    returnsFocus = true,
+    children,
+  } = props;
   return (
     <Modal
       opened={isOpen}
       // What comes of a deed that is being done must not be missed.
       onClose={() => isPending || onClose()}
       title={title}
+      returnFocus={returnsFocus}
       closeButtonProps={{ 'aria-label': 'Close', disabled: isPending }}
     >
       <Stack>
@@ -30,7 +43,7 @@ export function Confirm(props: ConfirmProps) {
         {error && <Fault error={error} />}
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose} disabled={isPending} data-autofocus>
-            Keep it
+            Cancel
           </Button>
           <Button color="red" onClick={onConfirm} loading={isPending}>
             {action}

@@ -1,11 +1,14 @@
 /** Deletes an object of a list, once the person has said so twice. */
 import { Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { call } from '../call.ts';
 import { useBase } from '../session.ts';
+import { useAction } from './action.ts';
+import { announce } from './announcer.tsx';
 import { Confirm } from './confirm.tsx';
+import { focusHeading } from './page.tsx';
 
 interface Deletion {
   /** Asks about the object of this name. */
@@ -22,14 +25,22 @@ export function useDeletion(
   const base = useBase();
   const cache = useQueryClient();
   const [leaving, setLeaving] = useState('');
+  const [isDone, setDone] = useState(false);
   const [isAsking, { open, close }] = useDisclosure();
-  const remove = useMutation({
+  const remove = useAction({
     mutationFn: (name: string) => call('DELETE', `${base}/${collection}/${encodeURIComponent(name)}`),
-    onSuccess: close,
+    onSuccess: (_, name) => {
+      // What opened the dialog goes with its row.
+      setDone(true);
+      close();
+      focusHeading();
+      announce(`${action} ${name}: done.`);
+    },
     onSettled: () => cache.invalidateQueries({ queryKey: [base, collection] }),
   });
   const ask = (name: string) => {
     remove.reset();
+    setDone(false);
     setLeaving(name);
     open();
   };
@@ -42,6 +53,7 @@ export function useDeletion(
       onClose={close}
       isPending={remove.isPending}
       error={remove.error}
+      returnsFocus={!isDone}
     >
       <Text size="sm">{warning}</Text>
     </Confirm>

@@ -1,6 +1,7 @@
 /** A time as people read it: "3 min ago", the full one on hover. */
 import { Tooltip } from '@mantine/core';
 import { useEffect, useReducer } from 'react';
+import { formatDateTime } from './time-format.ts';
 
 const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
   ['day', 86_400],
@@ -22,7 +23,7 @@ export function Moment({ at }: { at: string | null }) {
   if (at === null) return <>–</>;
   const date = new Date(at);
   return (
-    <Tooltip label={date.toLocaleString()}>
+    <Tooltip label={formatDateTime(date)}>
       <time dateTime={at}>{describe((date.getTime() - Date.now()) / 1000)}</time>
     </Tooltip>
   );

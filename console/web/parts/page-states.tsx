@@ -27,6 +27,18 @@ export function EmptyState({ title, children }: { title: string; children?: Reac
   );
 }
 
+/** Instead of a form for signing in: whether somebody is signed in is not known, and asked again by itself. */
+export function Unreachable({ error }: { error: Error | null }) {
+  return (
+    <Center mih="100vh" p="md" component="main">
+      <Stack align="center" role="alert">
+        <Loader aria-label="Retrying" />
+        <Text>{error?.message ?? 'Connecting…'}</Text>
+      </Stack>
+    </Center>
+  );
+}
+
 interface FaultProps {
   error: Error;
   onRetry?: () => void;
@@ -36,7 +48,7 @@ interface FaultProps {
 
 export function Fault({ error, onRetry, action = 'Try again' }: FaultProps) {
   return (
-    <Alert color="red" icon={<IconAlertTriangle aria-hidden />} title="That did not work" role="alert">
+    <Alert color="red" icon={<IconAlertTriangle aria-hidden />} title="Something went wrong" role="alert">
       <Text size="sm">{error.message}</Text>
       {onRetry && (
         <Button mt="sm" size="xs" variant="default" onClick={onRetry}>

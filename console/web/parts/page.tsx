@@ -14,7 +14,7 @@ export function Page(props: { title: string; about?: ReactNode; actions?: ReactN
     <Stack gap="lg">
       <Group justify="space-between" align="flex-start" wrap="wrap">
         <div>
-          <Title order={1} size="h2">
+          <Title order={1} size="h2" tabIndex={-1} style={{ outline: 'none' }}>
             {title}
           </Title>
           {about && (
@@ -30,8 +30,20 @@ export function Page(props: { title: string; about?: ReactNode; actions?: ReactN
   );
 }
 
+/** For when what had the focus is gone: the keyboard goes on from the page's beginning, not the document's. */
+export function focusHeading(): void {
+  document.querySelector<HTMLElement>('h1')?.focus();
+}
+
 /** Shows what a query found, or its state. What was found stays while a refresh fails. */
-export function Loaded<T>(props: { query: UseQueryResult<T>; children: (data: T) => ReactNode }) {
+type Shown<T> = Pick<
+  UseQueryResult<T>,
+  'data' | 'error' | 'isPlaceholderData' | 'errorUpdateCount' | 'isFetching'
+> & {
+  refetch: () => unknown;
+};
+
+export function Loaded<T>(props: { query: Shown<T>; children: (data: T) => ReactNode }) {
   const { query, children } = props;
   const data = findShown(query);
   const error = useLastError(query, data !== undefined);
@@ -46,18 +58,13 @@ export function Loaded<T>(props: { query: UseQueryResult<T>; children: (data: T)
 }
 
 /** undefined also for what may not be seen any more, and for what another filter found where this one fails. */
-function findShown<T>({
-  data,
-  error,
-  isPlaceholderData,
-  errorUpdateCount,
-}: UseQueryResult<T>): T | undefined {
+function findShown<T>({ data, error, isPlaceholderData, errorUpdateCount }: Shown<T>): T | undefined {
   const isRefused = error instanceof CallError && error.status === 403;
   return isRefused || (isPlaceholderData && errorUpdateCount > 0) ? undefined : data;
 }
 
 /** A query without data forgets its error while it asks again: the page would flicker, and tell of it each time. */
-function useLastError(query: UseQueryResult<unknown>, isShown: boolean): Error | null {
+export function useLastError(query: Shown<unknown>, isShown: boolean): Error | null {
   const [last, setLast] = useState(query.error);
   if (query.error && query.error !== last) setLast(query.error);
   const isAskedAgain = !isShown && query.isFetching && query.errorUpdateCount > 0;

@@ -12,6 +12,9 @@ const COLOURS: Record<string, string> = {
   pending: 'blue',
   queued: 'gray',
   degraded: 'yellow',
+  retrying: 'yellow',
+  'limit reached': 'yellow',
+  unhealthy: 'red',
   failing: 'red',
   failed: 'red',
   refused: 'red',
@@ -20,7 +23,14 @@ const COLOURS: Record<string, string> = {
 
 export function StateBadge({ state }: { state: string }) {
   return (
-    <Badge color={COLOURS[state] ?? 'gray'} variant="light" tt="none" miw="max-content">
+    // With a border: a row under the pointer has a light badge's own background.
+    <Badge
+      color={COLOURS[state] ?? 'gray'}
+      variant="light"
+      tt="none"
+      miw="max-content"
+      style={{ borderColor: 'color-mix(in srgb, currentColor 30%, transparent)' }}
+    >
       {state}
     </Badge>
   );

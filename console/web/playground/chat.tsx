@@ -19,9 +19,11 @@ export function ChatPlayground({ deployment, path, permission }: PlaygroundProps
 
   // Who leaves wants no more of the answer.
   useEffect(() => () => running?.abort(), [running]);
+  /** False once the reader has scrolled up: what they read must stay where it is. */
+  const isFollowing = useRef(true);
   // biome-ignore lint/correctness/useExhaustiveDependencies: what was added last is to be seen
   useEffect(() => {
-    log.current?.scrollTo({ top: log.current.scrollHeight });
+    if (isFollowing.current) log.current?.scrollTo({ top: log.current.scrollHeight });
   }, [messages]);
 
   const ask = async (asked: ChatMessage[]) => {
@@ -34,6 +36,7 @@ export function ChatPlayground({ deployment, path, permission }: PlaygroundProps
       content += piece;
       setMessages([...asked, { role: 'assistant', content }]);
     };
+    isFollowing.current = true;
     setMessages(asked);
     try {
       const body = { model: deployment.modelId, messages: asked };
@@ -70,7 +73,7 @@ export function ChatPlayground({ deployment, path, permission }: PlaygroundProps
     submit();
   };
   const last = messages.at(-1);
-  const canRetry = !running && error !== null && last?.role === 'user';
+  const canRetry = !running && error !== null && messages.length > 0;
 
   return (
     <Stack>
@@ -79,12 +82,15 @@ export function ChatPlayground({ deployment, path, permission }: PlaygroundProps
         gap="xs"
         mah="55vh"
         style={{ overflowY: 'auto' }}
+        onScroll={({ currentTarget }) => {
+          isFollowing.current = isAtEnd(currentTarget);
+        }}
         role="log"
         tabIndex={0}
         aria-label="Conversation"
         aria-busy={running !== null}
       >
-        {messages.length === 0 && <Text c="dimmed">Ask something. Nothing of it is kept.</Text>}
+        {messages.length === 0 && <Text c="dimmed">Ask something. Messages aren't saved.</Text>}
         {messages.map((message, index) => (
           // Messages are only ever added at the end.
           // biome-ignore lint/suspicious/noArrayIndexKey: see above
@@ -94,7 +100,7 @@ export function ChatPlayground({ deployment, path, permission }: PlaygroundProps
         {note && <Text c="dimmed">{note}</Text>}
         {isDue && <Text c="dimmed">Your message is sent as soon as your rights are known.</Text>}
       </Stack>
-      {error && <Fault error={error} onRetry={canRetry ? () => void ask(messages) : undefined} />}
+      {error && <Fault error={error} onRetry={canRetry ? () => void ask(dropAnswer(messages)) : undefined} />}
       <form onSubmit={submit}>
         <Stack gap="xs">
           <Textarea
@@ -131,7 +137,7 @@ export function ChatPlayground({ deployment, path, permission }: PlaygroundProps
                 input.current?.focus();
               }}
             >
-              Begin anew
+              New chat
             </Button>
           </Group>
         </Stack>
@@ -139,6 +145,16 @@ export function ChatPlayground({ deployment, path, permission }: PlaygroundProps
     </Stack>
   );
 }
+
+/** So close to the end a reader is taken to follow it, in pixels: scrolling by wheel seldom hits it exactly. */
+const END_PX = 24;
+
+const isAtEnd = ({ scrollHeight, scrollTop, clientHeight }: HTMLElement): boolean =>
+  scrollHeight - scrollTop - clientHeight <= END_PX;
+
+/** The question once more, without what was said before the answer broke off. */
+const dropAnswer = (messages: ChatMessage[]): ChatMessage[] =>
+  messages.at(-1)?.role === 'assistant' ? messages.slice(0, -1) : messages;
 
 /** Models take questions and answers in turn alone. */
 function dropUnanswered(messages: ChatMessage[]): ChatMessage[] {

@@ -1,8 +1,8 @@
 /** Pictures made at once, or in the background where that takes too long. */
-import { Button, Group, NumberInput, Select, Stack } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { Button, Group, NumberInput, Select, Stack, Text } from '@mantine/core';
+import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { CallError, call } from '../call.ts';
+import { useAction } from '../parts/action.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { Fault } from '../parts/page-states.tsx';
 import { FollowedRequest } from '../requests/followed-request.tsx';
@@ -28,22 +28,31 @@ export function ImagePlayground({ deployment, path, permission, isShown }: Playg
   const [count, setCount] = useState<number | string>(1);
   const [image, setImage] = useState<File | null>(null);
 
-  const make = useMutation({
+  const controller = useRef<AbortController | null>(null);
+  // Who leaves wants no picture any more.
+  useEffect(() => () => controller.current?.abort(), []);
+
+  const make = useAction({
     mutationFn: (inBackground: boolean) => {
+      controller.current = new AbortController();
+      const { signal } = controller.current;
       const fields = { model: deployment.modelId, prompt, size, n: Number(count) || 1 };
       const search = inBackground ? '?async=true' : '';
       return image
-        ? call<ImageAnswer>('POST', `${path}/images/edits${search}`, buildForm({ ...fields, image }))
-        : call<ImageAnswer>('POST', `${path}/images/generations${search}`, {
-            ...fields,
-            size: size ?? undefined,
-          });
+        ? call<ImageAnswer>('POST', `${path}/images/edits${search}`, buildForm({ ...fields, image }), signal)
+        : call<ImageAnswer>(
+            'POST',
+            `${path}/images/generations${search}`,
+            { ...fields, size: size ?? undefined },
+            signal,
+          );
     },
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (permission.isAllowed) make.mutate(false);
   };
+  const isCanceled = make.error?.name === 'AbortError';
   const isBusy = make.error instanceof CallError && BUSY.includes(make.error.status);
 
   return (
@@ -63,23 +72,26 @@ export function ImagePlayground({ deployment, path, permission, isShown }: Playg
               w={110}
             />
             {imageInput && (
-              <PictureField
-                label="Picture to change"
-                isRequired={!textInput}
-                value={image}
-                onChange={setImage}
-              />
+              <PictureField label="Source image" isRequired={!textInput} value={image} onChange={setImage} />
             )}
           </Group>
-          <AllowedButton type="submit" loading={make.isPending} {...permission}>
-            Make
-          </AllowedButton>
+          <Group>
+            <AllowedButton type="submit" loading={make.isPending} {...permission}>
+              Generate
+            </AllowedButton>
+            {make.isPending && (
+              <Button color="red" variant="light" onClick={() => controller.current?.abort()}>
+                Cancel
+              </Button>
+            )}
+          </Group>
         </Stack>
       </form>
-      {make.error && <Fault error={make.error} />}
+      {make.error && !isCanceled && <Fault error={make.error} />}
+      {isCanceled && <Text c="dimmed">Canceled.</Text>}
       {isBusy && (
         <Button variant="default" onClick={() => make.mutate(true)}>
-          Make it in the background
+          Generate in the background
         </Button>
       )}
       {make.data?.data && <Pictures pictures={make.data.data} prompt={prompt} />}

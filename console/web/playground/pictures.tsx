@@ -14,7 +14,7 @@ export function Pictures({ pictures, prompt }: { pictures: Picture[]; prompt: st
         return (
           // Pictures of one answer stay as they are.
           // biome-ignore lint/suspicious/noArrayIndexKey: see above
-          <Stack key={index} gap={4}>
+          <Stack key={index} gap={4} align="flex-start">
             <Image
               src={source}
               alt={`Picture ${index + 1}: ${prompt}`}

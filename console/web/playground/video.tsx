@@ -1,8 +1,8 @@
 /** A video, made in the background and shown when it is done. */
 import { Group, NumberInput, Select, Stack, Text } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { call } from '../call.ts';
+import { useAction } from '../parts/action.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { Fault } from '../parts/page-states.tsx';
 import { FollowedRequest } from '../requests/followed-request.tsx';
@@ -21,7 +21,7 @@ export function VideoPlayground({ deployment, path, permission, isShown }: Playg
   const [fps, setFPS] = useState<number | string>(native?.fps ?? DEFAULT_FPS);
   const [image, setImage] = useState<File | null>(null);
 
-  const make = useMutation({
+  const make = useAction({
     mutationFn: () => {
       const fields = { model: deployment.modelId, prompt, size, seconds, fps, input_reference: image };
       return call<{ id: string }>('POST', `${path}/videos`, buildForm(fields));
@@ -70,7 +70,7 @@ export function VideoPlayground({ deployment, path, permission, isShown }: Playg
             </Text>
           )}
           <AllowedButton type="submit" loading={make.isPending} {...permission}>
-            Make
+            Generate
           </AllowedButton>
         </Stack>
       </form>

@@ -25,7 +25,7 @@ export function FollowedRequest(props: FollowedRequestProps) {
                 to={`/${namespace}/requests?request=${encodeURIComponent(`${deployment}/${id}`)}`}
                 size="sm"
               >
-                See it among the requests
+                View request
               </Anchor>
             )}
           </Stack>

@@ -1,29 +1,24 @@
 /** All that is known of one request, and what came of it. */
-import { Drawer, Stack, Table } from '@mantine/core';
+import { Stack, Table } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { RequestDetail } from '../../api.ts';
 import { Copyable } from '../parts/copyable.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { Loaded } from '../parts/page.tsx';
+import { SideDrawer } from '../parts/side-drawer.tsx';
+import { CancelRequest } from './cancel-request.tsx';
 import { describeSpan } from './duration.ts';
 import { RequestProgress } from './progress.tsx';
-import { useRequest } from './request-query.ts';
+import { hasEnded, useRequest } from './request-query.ts';
 import { Result } from './result.tsx';
 
 /** `chosen`: deployment/id, or null. */
 export function RequestDrawer({ chosen, onClose }: { chosen: string | null; onClose: () => void }) {
   const [deployment = '', id = ''] = chosen?.split('/') ?? [];
   return (
-    <Drawer
-      opened={chosen !== null}
-      onClose={onClose}
-      position="right"
-      size="lg"
-      title="Request"
-      closeButtonProps={{ 'aria-label': 'Close' }}
-    >
-      {chosen !== null && <Detail deployment={deployment} id={id} />}
-    </Drawer>
+    <SideDrawer title="Request" onClose={onClose}>
+      {chosen === null ? null : <Detail deployment={deployment} id={id} />}
+    </SideDrawer>
   );
 }
 
@@ -34,6 +29,7 @@ function Detail({ deployment, id }: { deployment: string; id: string }) {
       {(request) => (
         <Stack>
           <RequestProgress request={request} />
+          {!hasEnded(request) && <CancelRequest request={request} />}
           <Result request={request} />
           <Copyable text={request.id} label="id" />
           <Facts request={request} />
@@ -52,10 +48,10 @@ function Facts({ request }: { request: RequestDetail }) {
     ...(size === null ? [] : [['Size', size] satisfies [string, string]]),
     ...(seconds === null ? [] : [['Length', `${seconds} s`] satisfies [string, string]]),
     ['Queued', <Moment key="queued" at={queuedAt} />],
-    ['Began', <Moment key="began" at={startedAt} />],
+    ['Started', <Moment key="began" at={startedAt} />],
     ['Ended', <Moment key="ended" at={completedAt} />],
     ['Waited', describeSpan(queuedAt, startedAt ?? completedAt)],
-    ['Took', describeSpan(startedAt, completedAt)],
+    ['Duration', describeSpan(startedAt, completedAt)],
   ];
   return (
     <Table aria-label="Facts" variant="vertical" withTableBorder>

@@ -1,84 +1,59 @@
 /** Requests, one a row. */
 import { Anchor, Table } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Link } from 'react-router';
 import type { RequestView } from '../../api.ts';
-import { call } from '../call.ts';
-import { AllowedButton } from '../parts/allowed-button.tsx';
+import { DRAWER_STATE } from '../parts/drawer-close.ts';
 import { Moment } from '../parts/moment.tsx';
-import { Fault } from '../parts/page-states.tsx';
 import { ScrollTable } from '../parts/scroll-table.tsx';
-import { useAccess, useBase } from '../session.ts';
+import { CancelRequest } from './cancel-request.tsx';
 import { describeSpan } from './duration.ts';
 import { RequestProgress } from './progress.tsx';
 
-const COLUMNS = ['Request', 'Deployment', 'Kind', 'Status', 'Size', 'Queued', 'Took', 'Actions'];
+const COLUMNS = ['Request', 'Deployment', 'Kind', 'Status', 'Size', 'Queued', 'Duration', 'Actions'];
 /** The last ones: requests of the same minute begin alike. */
 const SHOWN_DIGITS = 8;
 
 interface RequestTableProps {
   requests: RequestView[];
-  onChoose: (request: RequestView) => void;
+  linkTo: (request: RequestView) => { search: string };
 }
 
-export function RequestTable({ requests, onChoose }: RequestTableProps) {
-  const base = useBase();
-  const cache = useQueryClient();
-  const { cancelRequests } = useAccess();
-  const cancel = useMutation({
-    mutationFn: ({ deployment, id }: RequestView) =>
-      call('POST', `${base}/requests/${encodeURIComponent(deployment)}/${encodeURIComponent(id)}/cancel`),
-    onSettled: () => cache.invalidateQueries({ queryKey: [base, 'requests'] }),
-  });
+export function RequestTable({ requests, linkTo }: RequestTableProps) {
   return (
-    <>
-      {cancel.error && <Fault error={cancel.error} />}
-      <ScrollTable label="Requests" minWidth={860} columns={COLUMNS}>
-        {requests.map((request) => (
-          <Table.Tr key={request.id}>
-            <Table.Td>
-              <Anchor
-                component="button"
-                type="button"
-                ff="monospace"
-                size="sm"
-                underline="always"
-                title={request.id}
-                onClick={() => onChoose(request)}
-              >
-                req_…{request.id.slice(-SHOWN_DIGITS)}
-              </Anchor>
-            </Table.Td>
-            <Table.Td style={{ overflowWrap: 'anywhere' }}>{request.deployment}</Table.Td>
-            <Table.Td>{request.modality}</Table.Td>
-            <Table.Td miw={120}>
-              <RequestProgress request={request} />
-            </Table.Td>
-            <Table.Td style={{ whiteSpace: 'nowrap' }}>{describeSize(request)}</Table.Td>
-            <Table.Td style={{ whiteSpace: 'nowrap' }}>
-              <Moment at={request.queuedAt} />
-            </Table.Td>
-            <Table.Td style={{ whiteSpace: 'nowrap' }}>
-              {describeSpan(request.startedAt, request.completedAt)}
-            </Table.Td>
-            <Table.Td>
-              {request.status === 'queued' && (
-                <AllowedButton
-                  isAllowed={cancelRequests}
-                  reason="You may not cancel requests in this namespace."
-                  size="compact-sm"
-                  variant="default"
-                  loading={cancel.isPending && cancel.variables.id === request.id}
-                  onClick={() => cancel.mutate(request)}
-                  aria-label={`Cancel ${request.id}`}
-                >
-                  Cancel
-                </AllowedButton>
-              )}
-            </Table.Td>
-          </Table.Tr>
-        ))}
-      </ScrollTable>
-    </>
+    <ScrollTable label="Requests" minWidth={860} columns={COLUMNS}>
+      {requests.map((request) => (
+        <Table.Tr key={request.id}>
+          <Table.Td>
+            <Anchor
+              component={Link}
+              to={linkTo(request)}
+              state={DRAWER_STATE}
+              ff="monospace"
+              size="sm"
+              underline="always"
+              title={request.id}
+            >
+              req_…{request.id.slice(-SHOWN_DIGITS)}
+            </Anchor>
+          </Table.Td>
+          <Table.Td style={{ overflowWrap: 'anywhere' }}>{request.deployment}</Table.Td>
+          <Table.Td>{request.modality}</Table.Td>
+          <Table.Td miw={120}>
+            <RequestProgress request={request} />
+          </Table.Td>
+          <Table.Td style={{ whiteSpace: 'nowrap' }}>{describeSize(request)}</Table.Td>
+          <Table.Td style={{ whiteSpace: 'nowrap' }}>
+            <Moment at={request.queuedAt} />
+          </Table.Td>
+          <Table.Td style={{ whiteSpace: 'nowrap' }}>
+            {describeSpan(request.startedAt, request.completedAt)}
+          </Table.Td>
+          <Table.Td>
+            {request.status === 'queued' && <CancelRequest request={request} size="compact-sm" />}
+          </Table.Td>
+        </Table.Tr>
+      ))}
+    </ScrollTable>
   );
 }
 

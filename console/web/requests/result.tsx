@@ -13,13 +13,13 @@ export function Result({ request }: { request: FollowedRequestView }) {
     );
   if (status === 'canceled') return <Text c="dimmed">It was canceled before it began.</Text>;
   if (status !== 'succeeded') return <Text c="dimmed">Its result will be shown here.</Text>;
-  if (outputURLs.length === 0) return <Text c="dimmed">Its result is not kept any more.</Text>;
+  if (outputURLs.length === 0) return <Text c="dimmed">Result expired.</Text>;
   return (
-    <Stack>
+    <Stack align="flex-start">
       {outputURLs.map((url, index) => {
         const label = `${modality === 'video' ? 'Video' : 'Picture'} ${outputURLs.length > 1 ? index + 1 : ''}`;
         return (
-          <Stack key={new URL(url, location.href).pathname} gap={4}>
+          <Stack key={new URL(url, location.href).pathname} gap={4} align="flex-start">
             {modality === 'video' ? (
               // biome-ignore lint/a11y/useMediaCaption: models make no captions
               <video

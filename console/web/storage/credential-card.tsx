@@ -1,9 +1,11 @@
 /** One bucket: where it is, whether it can be written to, what requests call it. */
 import { Group, Paper, Stack, Text, Title } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import type { StorageCredentialView } from '../../api.ts';
 import { call } from '../call.ts';
+import { useAction } from '../parts/action.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
+import { announce } from '../parts/announcer.tsx';
 import { Copyable } from '../parts/copyable.tsx';
 import { Fault } from '../parts/page-states.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
@@ -14,9 +16,10 @@ export function CredentialCard(props: { credential: StorageCredentialView; onDel
   const base = useBase();
   const cache = useQueryClient();
   const { manageStorage } = useAccess();
-  const verify = useMutation({
+  const verify = useAction({
     mutationFn: () =>
       call<StorageCredentialView>('POST', `${base}/storage-credentials/${encodeURIComponent(name)}/verify`),
+    onSuccess: ({ state }) => announce(`${name}: ${state}.`),
     onSettled: () => cache.invalidateQueries({ queryKey: [base, 'storage-credentials'] }),
   });
   const manage = {
@@ -49,6 +52,7 @@ export function CredentialCard(props: { credential: StorageCredentialView; onDel
             <Copyable text={`"storage_credential_id": ${id}`} label={`what names ${name} in requests`} />
           </div>
         )}
+        {verify.data && !verify.isPending && <Outcome credential={verify.data} />}
         {verify.error && <Fault error={verify.error} />}
         <Group gap="xs">
           <AllowedButton
@@ -73,6 +77,16 @@ export function CredentialCard(props: { credential: StorageCredentialView; onDel
       </Stack>
     </Paper>
   );
+}
+
+/** What trying it once more came to. */
+function Outcome({ credential: { state } }: { credential: StorageCredentialView }) {
+  const words = {
+    verified: 'Tried just now: it can be written to.',
+    failed: 'Tried just now: it still fails.',
+    pending: 'The check takes longer; its result will show here.',
+  };
+  return <Text size="sm">{words[state]}</Text>;
 }
 
 function Where({ credential }: { credential: StorageCredentialView }) {

@@ -1,9 +1,10 @@
 /** Adds a bucket with the keys to it; whoever runs Berth tries it at once. */
 import { Button, Checkbox, Group, Modal, PasswordInput, Stack, TextInput } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import type { NewStorageCredential, StorageCredentialView } from '../../api.ts';
 import { call, splitError } from '../call.ts';
+import { useAction } from '../parts/action.ts';
 import { OBJECT_NAME } from '../parts/object-name.ts';
 import { Fault } from '../parts/page-states.tsx';
 import { useBase } from '../session.ts';
@@ -38,7 +39,7 @@ function CredentialForm({ onDone }: { onDone: () => void }) {
   const cache = useQueryClient();
   const [values, setValues] = useState(EMPTY);
   const [pathStyle, setPathStyle] = useState(true);
-  const create = useMutation({
+  const create = useAction({
     mutationFn: (body: NewStorageCredential) =>
       call<StorageCredentialView>('POST', `${base}/storage-credentials`, body),
     onSuccess: () => {
@@ -67,9 +68,9 @@ function CredentialForm({ onDone }: { onDone: () => void }) {
         <TextInput
           {...bind('name')}
           label="Name"
-          description="Small letters, digits and hyphens"
+          description="Lowercase letters, numbers and hyphens"
           pattern={OBJECT_NAME}
-          title="Small letters, digits and hyphens"
+          title="Lowercase letters, numbers and hyphens"
           maxLength={200}
           required
           data-autofocus

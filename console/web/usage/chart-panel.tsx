@@ -56,10 +56,10 @@ export function ChartPanel({
           w="fit-content"
           aria-expanded={isOpen}
           aria-controls={`${id}-table`}
-          aria-label={`${isOpen ? 'Hide' : 'Show'} the numbers of ${title}`}
+          aria-label={`${isOpen ? 'Hide table of' : 'Show as table:'} ${title}`}
           onClick={toggle}
         >
-          {isOpen ? 'Hide the numbers' : 'Show the numbers'}
+          {isOpen ? 'Hide table' : 'Show as table'}
         </Button>
         <Collapse expanded={isOpen} id={`${id}-table`}>
           {isOpen && (

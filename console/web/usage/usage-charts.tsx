@@ -3,12 +3,13 @@ import '@mantine/charts/styles.css';
 import { AreaChart, BarChart, LineChart } from '@mantine/charts';
 import { SimpleGrid } from '@mantine/core';
 import type { UsagePoint, UsageView } from '../../api.ts';
+import { formatStep } from '../parts/time-format.ts';
 import { ChartPanel, type Series } from './chart-panel.tsx';
-import { countErrors, countOf, formatCount, formatMs, type Totals } from './totals.ts';
+import { countErrors, countOf, formatCount, formatMs } from './totals.ts';
 
 const REQUESTS: Series[] = [
   { name: 'succeeded', label: 'Succeeded', color: 'teal.7' },
-  { name: 'clientErrors', label: 'Wrong requests', color: 'yellow.7' },
+  { name: 'clientErrors', label: 'Client errors', color: 'yellow.7' },
   { name: 'rateLimited', label: 'Rate limited', color: 'grape.6' },
   { name: 'serverErrors', label: 'Server errors', color: 'red.7' },
 ];
@@ -20,7 +21,7 @@ const LATENCY: Series[] = [
   { name: 'p50Ms', label: 'p50', color: 'blue.7' },
   { name: 'p95Ms', label: 'p95', color: 'orange.7', strokeDasharray: '5 4' },
 ];
-const QUEUE: Series[] = [{ name: 'queued', label: 'Waiting', color: 'blue.7' }];
+const QUEUE: Series[] = [{ name: 'queuePeak', label: 'Most at once', color: 'blue.7' }];
 const MEDIA: Series[] = [
   { name: 'images', label: 'Images', color: 'blue.7' },
   { name: 'videos', label: 'Videos', color: 'orange.7' },
@@ -34,11 +35,13 @@ const MOST_DOTS = 30;
 
 interface UsageChartsProps {
   usage: UsageView;
-  totals: Totals;
   range: string;
+  /** Times of different kinds of work make no chart in common. */
+  isOneDeployment: boolean;
 }
 
-export function UsageCharts({ usage, totals, range }: UsageChartsProps) {
+export function UsageCharts({ usage, range, isOneDeployment }: UsageChartsProps) {
+  const totals = usage.total;
   const data = usage.points.map((point) => describe(point, usage.stepSeconds));
   const common = {
     h: 220,
@@ -60,27 +63,29 @@ export function UsageCharts({ usage, totals, range }: UsageChartsProps) {
         title="Requests"
         series={REQUESTS}
         data={data}
-        summary={`${span}: ${countOf(totals.requests, 'request')}, ${formatCount(totals.errors)} of them errors.`}
+        summary={`${span}: ${countOf(totals.requests, 'request')}, ${formatCount(countErrors(totals))} of them errors.`}
       >
         <BarChart {...counts} barChartProps={PASSED_OVER} type="stacked" series={REQUESTS} />
       </ChartPanel>
-      <ChartPanel
-        title="Latency"
-        series={LATENCY}
-        data={data}
-        format={formatMs}
-        summary={`${span}: the slowest p95 of any step is ${formatMs(totals.worstP95Ms)}.`}
-      >
-        <LineChart
-          {...common}
-          lineChartProps={PASSED_OVER}
-          data={data}
+      {isOneDeployment && (
+        <ChartPanel
+          title="Latency"
           series={LATENCY}
-          valueFormatter={formatMs}
-          // A lone point makes no line.
-          withDots={timed <= MOST_DOTS}
-        />
-      </ChartPanel>
+          data={data}
+          format={formatMs}
+          summary={`p95, last ${range}: ${formatMs(totals.p95Ms)}.`}
+        >
+          <LineChart
+            {...common}
+            lineChartProps={PASSED_OVER}
+            data={data}
+            series={LATENCY}
+            valueFormatter={formatMs}
+            // A lone point makes no line.
+            withDots={timed <= MOST_DOTS}
+          />
+        </ChartPanel>
+      )}
       <ChartPanel
         title="Tokens"
         series={TOKENS}
@@ -94,9 +99,9 @@ export function UsageCharts({ usage, totals, range }: UsageChartsProps) {
         series={QUEUE}
         data={data}
         summary={
-          totals.mostQueued === 0
+          totals.queuePeak === 0
             ? `${span}: nothing had to wait.`
-            : `${span}: at most ${countOf(totals.mostQueued, 'request')} waited at once.`
+            : `${span}: at most ${countOf(totals.queuePeak, 'request')} waited at once${isOneDeployment ? '' : ' for one deployment'}.`
         }
       >
         <AreaChart
@@ -124,13 +129,5 @@ export function UsageCharts({ usage, totals, range }: UsageChartsProps) {
 const describe = (point: UsagePoint, stepSeconds: number) => ({
   ...point,
   succeeded: Math.max(0, point.requests - countErrors(point)),
-  time: formatTime(new Date(point.at), stepSeconds),
+  time: formatStep(new Date(point.at), stepSeconds),
 });
-
-/** The date too, where a range is longer than a day. */
-const formatTime = (date: Date, stepSeconds: number): string =>
-  date.toLocaleString('en-GB', {
-    ...(stepSeconds >= 3_600 && { day: 'numeric', month: 'short' }),
-    hour: '2-digit',
-    minute: '2-digit',
-  });

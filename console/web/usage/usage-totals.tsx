@@ -1,19 +1,28 @@
 /** The numbers of the whole range. */
 import { Paper, SimpleGrid, Text } from '@mantine/core';
-import type { CreditView } from '../../api.ts';
-import { countOf, formatCount, formatMs, type Totals } from './totals.ts';
+import type { UsageView } from '../../api.ts';
+import { countErrors, countOf, formatCount, formatMs } from './totals.ts';
 
-export function UsageTotals({ totals, credit }: { totals: Totals; credit: CreditView }) {
-  const share = totals.requests > 0 ? (100 * totals.errors) / totals.requests : 0;
+interface UsageTotalsProps {
+  usage: UsageView;
+  /** Times of different kinds of work have no p95 in common. */
+  isOneDeployment: boolean;
+}
+
+export function UsageTotals({ usage: { total: totals, credit }, isOneDeployment }: UsageTotalsProps) {
+  const errors = countErrors(totals);
+  const share = totals.requests > 0 ? (100 * errors) / totals.requests : 0;
   const numbers = [
     { label: 'Requests', value: formatCount(totals.requests), more: '' },
-    { label: 'Errors', value: formatCount(totals.errors), more: `${share.toFixed(1)} % of requests` },
+    { label: 'Errors', value: formatCount(errors), more: `${share.toFixed(1)} % of requests` },
     {
       label: 'Tokens',
       value: formatCount(totals.inputTokens + totals.outputTokens),
       more: `${formatCount(totals.inputTokens)} in, ${formatCount(totals.outputTokens)} out`,
     },
-    { label: 'Slowest p95', value: formatMs(totals.worstP95Ms), more: 'of any step' },
+    isOneDeployment
+      ? { label: 'p95', value: formatMs(totals.p95Ms), more: `p50 ${formatMs(totals.p50Ms)}` }
+      : { label: 'p95', value: '–', more: 'choose a deployment' },
     {
       label: 'Images and videos',
       value: formatCount(totals.images + totals.videos),

@@ -1,16 +1,17 @@
 /** Rolls the secret that signs all of a namespace's deliveries. */
-import { Alert, Button, Group, Modal, Paper, Stack, Text, Title } from '@mantine/core';
+import { Alert, Button, Checkbox, Group, Modal, Paper, Stack, Text, Title } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconAlertTriangle } from '@tabler/icons-react';
-import { useMutation } from '@tanstack/react-query';
-import type { SigningSecretView } from '../../api.ts';
+import { useState } from 'react';
+import type { SecretRoll, SigningSecretView } from '../../api.ts';
 import { call } from '../call.ts';
+import { useAction } from '../parts/action.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { Copyable } from '../parts/copyable.tsx';
 import { useAccess, useBase } from '../session.ts';
 
-const VERIFY = `// Node, over the raw bytes of the body; "t" and "v1" are in X-Service-Signature: t=…,v1=…
+const VERIFY = `// Node, over the raw bytes of the body; "t" and "v1" are in X-Service-Signature: t=…,v1=… (any v1 may fit)
 const wanted = createHmac('sha256', process.env.SIGNING_SECRET).update(t + '.').update(rawBody).digest();
 const isGenuine = timingSafeEqual(wanted, Buffer.from(v1, 'hex')) && Math.abs(Date.now() / 1000 - t) < 300;`;
 
@@ -18,8 +19,10 @@ export function SigningSecret() {
   const base = useBase();
   const { rollSecret } = useAccess();
   const [isAsking, { open, close }] = useDisclosure();
-  const roll = useMutation({
-    mutationFn: () => call<SigningSecretView>('POST', `${base}/signing-secret/roll`),
+  const [keepOld, setKeepOld] = useState(false);
+  const roll = useAction({
+    mutationFn: () =>
+      call<SigningSecretView>('POST', `${base}/signing-secret/roll`, { keepOld } satisfies SecretRoll),
     onSuccess: close,
   });
   return (
@@ -56,9 +59,17 @@ export function SigningSecret() {
         error={roll.error}
       >
         <Text size="sm">
-          The old secret stops at once, for retries of older events too: receivers refuse deliveries until
-          they know the new one. It takes up to 20 seconds until the new one is shown.
+          {keepOld
+            ? 'For 24 hours deliveries carry two signatures, one by each secret: give receivers the new one within that time. They must accept a delivery if any v1 of its signature fits.'
+            : 'The old secret stops at once, for retries of older events too: receivers refuse deliveries until they know the new one.'}{' '}
+          It takes up to 20 seconds until the new one is shown.
         </Text>
+        <Checkbox
+          mt="sm"
+          label="Keep the old secret for 24 hours"
+          checked={keepOld}
+          onChange={(event) => setKeepOld(event.currentTarget.checked)}
+        />
       </Confirm>
       <Modal
         opened={roll.data !== undefined}
@@ -82,7 +93,7 @@ export function SigningSecret() {
           <Text size="sm">Receivers verify each delivery by it:</Text>
           <Copyable text={VERIFY} label="how to verify" />
           <Group justify="flex-end">
-            <Button onClick={roll.reset}>I have stored it</Button>
+            <Button onClick={roll.reset}>Done</Button>
           </Group>
         </Stack>
       </Modal>

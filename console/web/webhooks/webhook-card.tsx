@@ -2,9 +2,11 @@
 import { Badge, Button, Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from 'react-router';
-import type { TestView, WebhookChange, WebhookView } from '../../api.ts';
+import type { Resend, ResendView, TestView, WebhookChange, WebhookView } from '../../api.ts';
 import { call } from '../call.ts';
+import { useAction } from '../parts/action.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
+import { announce } from '../parts/announcer.tsx';
 import { Fault } from '../parts/page-states.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
 import { useAccess, useBase, useNamespace } from '../session.ts';
@@ -16,6 +18,14 @@ interface WebhookCardProps {
   onDelete: () => void;
 }
 
+/** Events are kept so long. */
+const RESEND_MS = 3 * 86_400_000;
+
+function describeResend({ resent, expired }: ResendView): string {
+  const gone = expired > 0 ? ` ${expired} could not be resent: their events are not kept any more.` : '';
+  return resent === 0 ? `Nothing to resend.${gone}` : `${resent} resent.${gone}`;
+}
+
 const REASON = 'You may not change webhooks in this namespace.';
 
 export function WebhookCard({ webhook, onChange, onDelete }: WebhookCardProps) {
@@ -23,7 +33,7 @@ export function WebhookCard({ webhook, onChange, onDelete }: WebhookCardProps) {
   const base = useBase();
   const namespace = useNamespace();
   const cache = useQueryClient();
-  const { manageWebhooks, sendTests } = useAccess();
+  const { manageWebhooks, sendTests, resendDeliveries } = useAccess();
   const path = `${base}/webhooks/${encodeURIComponent(name)}`;
   const change = useMutation({
     mutationFn: (body: WebhookChange) => call<WebhookView>('PATCH', path, body),
@@ -31,6 +41,17 @@ export function WebhookCard({ webhook, onChange, onDelete }: WebhookCardProps) {
   });
   const test = useMutation({
     mutationFn: () => call<TestView>('POST', `${path}/test`),
+    onSettled: () => cache.invalidateQueries({ queryKey: [base, 'deliveries'] }),
+  });
+  const resend = useAction({
+    mutationFn: () => {
+      const since = new Date(Date.now() - RESEND_MS).toISOString();
+      return call<ResendView>('POST', `${base}/deliveries/resend`, {
+        endpoint: name,
+        since,
+      } satisfies Resend);
+    },
+    onSuccess: (told) => announce(describeResend(told)),
     onSettled: () => cache.invalidateQueries({ queryKey: [base, 'deliveries'] }),
   });
   const manage = {
@@ -68,6 +89,8 @@ export function WebhookCard({ webhook, onChange, onDelete }: WebhookCardProps) {
         {change.error && <Fault error={change.error} />}
         {test.error && <Fault error={test.error} />}
         {test.data && <TestResult result={test.data} />}
+        {resend.error && <Fault error={resend.error} />}
+        {resend.data && <Text size="sm">{describeResend(resend.data)}</Text>}
         <Group gap="xs">
           <AllowedButton
             isAllowed={sendTests}
@@ -89,6 +112,19 @@ export function WebhookCard({ webhook, onChange, onDelete }: WebhookCardProps) {
               aria-label={`Re-enable ${name}`}
             >
               Re-enable
+            </AllowedButton>
+          )}
+          {state === 'active' && (
+            <AllowedButton
+              isAllowed={resendDeliveries}
+              reason="You don't have permission to resend deliveries in this namespace."
+              size="compact-sm"
+              variant="default"
+              loading={resend.isPending}
+              onClick={() => resend.mutate()}
+              aria-label={`Resend failed to ${name}`}
+            >
+              Resend failed
             </AllowedButton>
           )}
           <AllowedButton {...manage} onClick={onChange} aria-label={`Change ${name}`}>

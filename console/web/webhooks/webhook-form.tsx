@@ -1,9 +1,10 @@
 /** Adds an endpoint, or changes one; what is wrong with its URL is told at once. */
 import { Alert, Button, Checkbox, Group, Modal, Stack, TextInput } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import type { NewWebhook, WebhookChange, WebhookView } from '../../api.ts';
 import { call, splitError } from '../call.ts';
+import { useAction } from '../parts/action.ts';
 import { OBJECT_NAME } from '../parts/object-name.ts';
 import { Fault } from '../parts/page-states.tsx';
 import { useBase } from '../session.ts';
@@ -43,7 +44,7 @@ function WebhookForm({ webhook, onDone }: { webhook: WebhookView | null; onDone:
   const [wasLeft, setWasLeft] = useState(false);
   const [eventTypes, setEventTypes] = useState(webhook?.eventTypes ?? ALL_EVENT_TYPES);
   const fault = url === '' ? null : findURLFault(url, IS_PLAIN_HTTP);
-  const save = useMutation({
+  const save = useAction({
     mutationFn: () =>
       present
         ? call<WebhookView>('PATCH', `${base}/webhooks/${encodeURIComponent(present.name)}`, {
@@ -69,11 +70,11 @@ function WebhookForm({ webhook, onDone }: { webhook: WebhookView | null; onDone:
       <Stack>
         <TextInput
           label="Name"
-          description="Small letters, digits and hyphens"
+          description="Lowercase letters, numbers and hyphens"
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}
           pattern={OBJECT_NAME}
-          title="Small letters, digits and hyphens"
+          title="Lowercase letters, numbers and hyphens"
           maxLength={63}
           required
           error={wrong.fields.name}

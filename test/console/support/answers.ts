@@ -7,6 +7,7 @@ export const refuse = (status: number, message = 'Not now.') => ({
 });
 
 export const ALL_RIGHTS = {
+  isMissing: false,
   manageKeys: true,
   manageWebhooks: true,
   manageStorage: true,
@@ -14,13 +15,14 @@ export const ALL_RIGHTS = {
   readRequests: true,
   cancelRequests: true,
   readDeliveries: true,
+  resendDeliveries: true,
   sendTests: true,
   readUsage: true,
   usePlayground: true,
 };
 
 export const makeSession = (user: string, namespaces: string[]) => ({
-  json: { user, namespaces, expiresAt: '2100-01-01T00:00:00.000Z', version: '0' },
+  json: { user, namespaces, expiresAt: '2100-01-01T00:00:00.000Z', version: '0', redisAwaySince: null },
 });
 
 export const makeKey = (name: string) => ({
@@ -50,6 +52,7 @@ export const makeRequest = (id: string, status = 'running') => ({
   errorCode: null,
   errorMessage: null,
   outputURLs: [],
+  cursor: '',
 });
 
 type Answer = Parameters<Route['fulfill']>[0];

@@ -55,6 +55,27 @@ describe("the console's playground", () => {
     expect(elsewhere.verdict).to.equal('unknown_key');
   });
 
+  it('passes no page on, and nothing that a browser would run', async () => {
+    for (const type of [
+      'text/html',
+      'image/svg+xml',
+      'application/xhtml+xml',
+      'text/html; x=application/json',
+    ]) {
+      fixture.answer = (_, response) =>
+        response.setHeader('content-type', type).end('<form action="https://evil.example">');
+      const answer = await fixture.someone.call('GET', `${fixture.base}/deployments/llm/v1/models`);
+      expect(answer.status, type).to.equal(502);
+      expect(answer.headers.get('content-type')).to.match(/^application\/json/);
+    }
+    fixture.answer = (_, response) => response.setHeader('content-type', 'Image/PNG').end('x');
+    const answer = await fixture.someone.call('GET', `${fixture.base}/deployments/llm/v1/models`);
+    expect(answer.headers.get('content-type')).to.equal('image/png');
+    expect(answer.headers.get('x-content-type-options')).to.equal('nosniff');
+    const policy = answer.headers.get('content-security-policy');
+    expect(policy).to.contain('sandbox').and.contain("form-action 'none'");
+  });
+
   it('passes a stream on as it comes', async () => {
     let say: (text: string | null) => void = () => {};
     fixture.answer = (_, response) => {

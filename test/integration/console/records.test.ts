@@ -34,6 +34,15 @@ describe("the console's records", () => {
     expect((await fixture.someone.call('GET', `${fixture.base}/requests?limit=0`)).body.error.param).to.equal(
       'limit',
     );
+    const page = async (query: string) =>
+      (await fixture.someone.call('GET', `${fixture.base}/requests${query}`)).body;
+    const [, second] = await page('?limit=2');
+    expect(await list(`?limit=2&after=${second.cursor}`)).to.deep.equal([id('1')]);
+    const [only] = await page('?deployment=llm&limit=1');
+    expect(await list(`?deployment=llm&limit=1&after=${only.cursor}`)).to.deep.equal([id('1')]);
+    expect((await page('?after=nonsense')).error.param).to.equal('after');
+    expect(await list(`?id=${id('3')}`)).to.deep.equal([id('3')]);
+    expect(await list(`?id=${id('9')}`)).to.deep.equal([]);
     const { body: views } = await fixture.someone.call('GET', `${fixture.base}/deployments`);
     expect(views[0].queue).to.deep.equal({ waiting: 1, running: 1 });
   });
@@ -56,6 +65,22 @@ describe("the console's records", () => {
     expect((await fixture.someone.call('GET', `${fixture.base}/requests/llm/${id('4')}`)).status).to.equal(
       404,
     );
+  });
+
+  it('reads no more of an endpoint than a record may have', async () => {
+    await write(id('6'), 'llm', { status: 'succeeded', queued_at: 1_000, completed_at: 2_000 });
+    const closed = new Promise<void>((resolve) => {
+      fixture.answer = (_, response) => {
+        const send = () => {
+          while (!response.destroyed && response.write(Buffer.alloc(64 * 1024, ' ')));
+        };
+        response.on('drain', send).on('close', resolve);
+        send();
+      };
+    });
+    const { status, body } = await fixture.someone.call('GET', `${fixture.base}/requests/llm/${id('6')}`);
+    expect([status, body.outputURLs]).to.deep.equal([200, []]);
+    await closed;
   });
 
   it('cancels by the endpoint and tells its refusal', async () => {

@@ -67,7 +67,7 @@ describe("the console's defences", () => {
     await someone.call('POST', SIGN_IN, { token });
     const base = `/api/namespaces/${namespace}`;
     const key = await someone.call('POST', `${base}/keys`, { name: 'k' });
-    const rolled = await someone.call('POST', `${base}/signing-secret/roll`);
+    const rolled = await someone.call('POST', `${base}/signing-secret/roll`, {});
     const body = { name: 's', bucket: 'results', accessKeyId: 'AKIA77', secretAccessKey: 'hidden-key' };
     await someone.call('POST', `${base}/storage-credentials`, body);
     await someone.call('GET', `${base}/keys?q=in-the-query`);
@@ -186,6 +186,7 @@ describe("the console's defences", () => {
       expect(body).to.contain(`content="${nonce}"`);
       expect(policy).to.match(/default-src 'none'; script-src 'self';/);
       expect(policy).to.contain("frame-ancestors 'none'").and.contain("base-uri 'none'");
+      expect(policy).to.contain("form-action 'none'");
       expect(headers.get('x-content-type-options')).to.equal('nosniff');
       expect(headers.get('referrer-policy')).to.equal('no-referrer');
       expect(headers.get('strict-transport-security')).to.equal(null);

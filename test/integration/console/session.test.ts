@@ -1,5 +1,6 @@
 /** Signing in, the cookie, and what ends a session. */
 import { expect } from 'chai';
+import { until } from '../../support/redis-client.ts';
 import { useConsole } from './console-harness.ts';
 
 describe("the console's sessions", () => {
@@ -16,6 +17,61 @@ describe("the console's sessions", () => {
     expect(again.body).to.deep.equal(answer.body);
     const deployments = await someone.call('GET', `/api/namespaces/${namespace}/deployments`);
     expect([deployments.status, deployments.body]).to.deep.equal([200, []]);
+  });
+
+  it('answers 304 to who has the same answer already, and compresses long ones', async () => {
+    const { namespace, token } = await console.makeMember();
+    const someone = await console.signIn(token);
+    const path = `/api/namespaces/${namespace}/keys`;
+    for (let index = 0; index < 8; index++)
+      expect((await someone.call('POST', path, { name: `key-${index}` })).status).to.equal(201);
+    const first = await someone.call('GET', path, undefined, { 'accept-encoding': 'br' });
+    expect([first.status, first.headers.get('content-encoding'), first.body.length]).to.deep.equal([
+      200,
+      'br',
+      8,
+    ]);
+    const etag = first.headers.get('etag')!;
+    const same = await someone.call('GET', path, undefined, { 'if-none-match': etag });
+    expect([same.status, same.headers.get('cache-control')]).to.deep.equal([304, 'no-store']);
+    await someone.call('DELETE', `${path}/key-0`);
+    expect((await someone.call('GET', path, undefined, { 'if-none-match': etag })).status).to.equal(200);
+  });
+
+  it('tells a namespace that does not exist from one that is empty', async () => {
+    const { namespace, token } = await console.makeMember();
+    const rbac = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings';
+    const bound = await console.kube('POST', rbac, {
+      metadata: { name: `admin-${namespace}` },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
+      subjects: [
+        { kind: 'Group', apiGroup: 'rbac.authorization.k8s.io', name: `system:serviceaccounts:${namespace}` },
+      ],
+    });
+    expect(bound.status).to.equal(201);
+    const admin = await console.signIn(token);
+    const isMissing = async (name: string) =>
+      (await admin.call('GET', `/api/namespaces/${name}/access`)).body.isMissing;
+    await until(async () => (await isMissing('not-there')) === true, 'a missing namespace');
+    expect(await isMissing(namespace)).to.equal(false);
+    // Who may not know is not told.
+    const other = await console.makeMember();
+    const member = await console.signIn(other.token);
+    const { body } = await member.call('GET', '/api/namespaces/not-there/access');
+    expect(body.isMissing).to.equal(false);
+  });
+
+  it('refuses a name that is taken in words of its own', async () => {
+    const { namespace, token } = await console.makeMember();
+    const someone = await console.signIn(token);
+    const make = () => someone.call('POST', `/api/namespaces/${namespace}/keys`, { name: 'twice' });
+    await make();
+    const again = await make();
+    expect([again.status, again.body.error.param, again.body.error.message]).to.deep.equal([
+      409,
+      'name',
+      'name: is taken already; choose another one',
+    ]);
   });
 
   it('makes a key whose hash alone the API server is given', async () => {

@@ -1,5 +1,6 @@
 /** Buckets, whose keys the console writes for people without rights on Secrets. */
 import { expect } from 'chai';
+import { until } from '../../support/redis-client.ts';
 import { type Person, useConsole } from './console-harness.ts';
 
 describe("the console's storage credentials", () => {
@@ -21,6 +22,26 @@ describe("the console's storage credentials", () => {
     return (await console.kube('GET', path)).body;
   };
 
+  const VERIFIED = { status: 'True', reason: 'Verified', message: 'it works' };
+  const DENIED = { status: 'False', reason: 'Denied', message: 'access denied' };
+  /** Does what an operator would while `act` waits for it. */
+  const operated = async <T>(act: () => Promise<T>, verdict: object): Promise<T> => {
+    const acting = act();
+    const stampOf = async () => (await read()).metadata?.annotations?.['berth.dev/verify'];
+    let seen: string | undefined;
+    const handled = (await read()).status?.lastHandledVerify;
+    await until(async () => {
+      seen = await stampOf();
+      return seen !== undefined && seen !== handled;
+    }, 'a request for a check');
+    const path = `/apis/berth.dev/v1alpha1/namespaces/${namespace}/storagecredentials/bucket/status`;
+    const condition = { type: 'Verified', ...verdict, lastTransitionTime: new Date().toISOString() };
+    const { metadata } = await read();
+    const conditions = [{ ...condition, observedGeneration: metadata.generation }];
+    await console.kube('PUT', path, { ...(await read()), status: { lastHandledVerify: seen, conditions } });
+    return acting;
+  };
+
   it("stores a bucket's keys in a Secret that goes with the credential", async () => {
     const body = {
       name: 'bucket',
@@ -29,17 +50,35 @@ describe("the console's storage credentials", () => {
       accessKeyId: 'AKIA1',
       secretAccessKey: 's3cr3t',
     };
-    const made = await someone.call('POST', `${base}/storage-credentials`, body);
-    expect([made.status, made.body.state, made.body.region]).to.deep.equal([201, 'pending', 'us-east-1']);
+    const made = await operated(() => someone.call('POST', `${base}/storage-credentials`, body), VERIFIED);
+    expect([made.status, made.body.state, made.body.region]).to.deep.equal([201, 'verified', 'us-east-1']);
     const credential = await read();
     const { body: secret } = await console.kube('GET', secretPath(credential.spec.secret));
     expect(Buffer.from(secret.data.secretAccessKey, 'base64').toString()).to.equal('s3cr3t');
     expect(secret.metadata.ownerReferences[0].uid).to.equal(credential.metadata.uid);
     expect(JSON.stringify([made.body, credential])).to.not.contain('s3cr3t');
     const asked = credential.metadata.annotations['berth.dev/verify'];
-    await someone.call('POST', `${base}/storage-credentials/bucket/verify`);
+    const again = await operated(
+      () => someone.call('POST', `${base}/storage-credentials/bucket/verify`),
+      DENIED,
+    );
+    expect([again.status, again.body.state, again.body.message]).to.deep.equal([
+      200,
+      'failed',
+      'access denied',
+    ]);
     const { metadata } = await read();
     expect(Date.parse(metadata.annotations['berth.dev/verify'])).to.be.at.least(Date.parse(asked));
+  });
+
+  it('keeps no credential that never worked, and says what is wrong', async () => {
+    const body = { name: 'bucket', bucket: 'results', accessKeyId: 'AKIA1', secretAccessKey: 's3cr3t' };
+    const answer = await operated(() => someone.call('POST', `${base}/storage-credentials`, body), DENIED);
+    expect([answer.status, answer.body.error.message]).to.deep.equal([
+      422,
+      'Nothing was added: access denied.',
+    ]);
+    expect((await someone.call('GET', `${base}/storage-credentials`)).body).to.deep.equal([]);
   });
 
   it('leaves nothing behind where the console may not write Secrets', async () => {

@@ -1,7 +1,7 @@
 /** Webhooks, deliveries, the signing secret: with the operator's and the front's parts played by hand. */
 import { expect } from 'chai';
-import { configKeys } from '../../../contract/redis-keys.ts';
-import { leaseDeliveries, settleDelivery } from '../../../redis/deliveries.ts';
+import { configKeys, workKeys } from '../../../contract/redis-keys.ts';
+import { expandEvent, leaseDeliveries, settleDelivery } from '../../../redis/deliveries.ts';
 import { until } from '../../support/redis-client.ts';
 import { type Person, useConsole } from './console-harness.ts';
 
@@ -129,7 +129,7 @@ describe("the console's webhooks", () => {
     await add('one', 'https://example.com');
     const again = await someone.call('POST', `${base}/webhooks`, { name: 'one', url: 'https://example.com' });
     expect([again.status, again.body.error.code]).to.deep.equal([409, 'conflict']);
-    expect(again.body.error.message).to.match(/"one" already exists/);
+    expect(again.body.error.message).to.match(/is taken already/);
     const types = await someone.call('PATCH', `${base}/webhooks/one`, { eventTypes: ['request.lost'] });
     expect([types.status, types.body.error.param]).to.deep.equal([400, 'eventTypes.0']);
   });
@@ -209,7 +209,7 @@ describe("the console's webhooks", () => {
   });
 
   it('rolls the signing secret for people without rights on Secrets, and notes who asked', async () => {
-    const first = await someone.call('POST', `${base}/signing-secret/roll`);
+    const first = await someone.call('POST', `${base}/signing-secret/roll`, {});
     expect(first.body.secret).to.match(/^whsec_[A-Za-z0-9_-]{43}$/);
     await console.kube('POST', `/apis/berth.dev/v1alpha1/namespaces/${namespace}/workspaces`, {
       apiVersion: 'berth.dev/v1alpha1',
@@ -217,7 +217,7 @@ describe("the console's webhooks", () => {
       metadata: { name: 'workspace', namespace },
       spec: {},
     });
-    const second = await someone.call('POST', `${base}/signing-secret/roll`);
+    const second = await someone.call('POST', `${base}/signing-secret/roll`, {});
     expect(second.body.secret).to.not.equal(first.body.secret);
     const { body: secret } = await console.kube('GET', secretPath('berth-signing-secret'));
     expect(Buffer.from(secret.data.secret, 'base64').toString()).to.equal(second.body.secret);
@@ -228,12 +228,32 @@ describe("the console's webhooks", () => {
     expect(Date.parse(metadata.annotations['berth.dev/rolled-at'])).to.be.closeTo(Date.now(), 10_000);
   });
 
+  it('keeps the old secret beside the new one for 24 hours where that is asked for, and no longer', async () => {
+    const first = await someone.call('POST', `${base}/signing-secret/roll`, {});
+    const second = await someone.call('POST', `${base}/signing-secret/roll`, { keepOld: true });
+    const readTexts = async () => {
+      const { body } = await console.kube('GET', secretPath('berth-signing-secret'));
+      const decode = (encoded: string) => Buffer.from(encoded, 'base64').toString();
+      return Object.fromEntries(
+        Object.entries(body.data as Record<string, string>).map(([field, encoded]) => [
+          field,
+          decode(encoded),
+        ]),
+      );
+    };
+    const { secret, previous, 'previous-until': until } = await readTexts();
+    expect([secret, previous]).to.deep.equal([second.body.secret, first.body.secret]);
+    expect(Date.parse(until!) - Date.now()).to.be.closeTo(24 * 3_600_000, 60_000);
+    const third = await someone.call('POST', `${base}/signing-secret/roll`, {});
+    expect(await readTexts()).to.deep.equal({ secret: third.body.secret });
+  });
+
   it('shows the new secret once deliveries are signed with it', async () => {
     const { redis } = console.redis;
     const { workspace } = configKeys(namespace);
     await redis.hset(workspace, 'signingSecret', 'the old one, sealed');
     let isAnswered = false;
-    const answer = someone.call('POST', `${base}/signing-secret/roll`).finally(() => {
+    const answer = someone.call('POST', `${base}/signing-secret/roll`, {}).finally(() => {
       isAnswered = true;
     });
     await until(
@@ -251,7 +271,7 @@ describe("the console's webhooks", () => {
   it("leaves others' Secrets alone", async () => {
     const foreign = { metadata: { name: 'berth-signing-secret' }, stringData: { secret: 'theirs' } };
     await console.kube('POST', `/api/v1/namespaces/${namespace}/secrets`, foreign);
-    const taken = await someone.call('POST', `${base}/signing-secret/roll`);
+    const taken = await someone.call('POST', `${base}/signing-secret/roll`, {});
     expect([taken.status, taken.body.error.code]).to.deep.equal([409, 'conflict']);
     await console.kube('POST', `/apis/berth.dev/v1alpha1/namespaces/${namespace}/workspaces`, {
       apiVersion: 'berth.dev/v1alpha1',
@@ -259,12 +279,58 @@ describe("the console's webhooks", () => {
       metadata: { name: 'workspace', namespace },
       spec: { signingSecret: 'own-secret' },
     });
-    const named = await someone.call('POST', `${base}/signing-secret/roll`);
+    const named = await someone.call('POST', `${base}/signing-secret/roll`, {});
     expect([named.status, named.body.error.message]).to.deep.equal([
       409,
       'The Workspace names the Secret own-secret: its owner rolls it with kubectl, by writing another value to its key "secret".',
     ]);
     const { body } = await console.kube('GET', secretPath('berth-signing-secret'));
     expect(Buffer.from(body.data.secret, 'base64').toString()).to.equal('theirs');
+  });
+
+  it('resends what failed to where its endpoint leads now, and what was missed while it was disabled', async () => {
+    await someone.call('POST', `${base}/webhooks`, { name: 'hook', url: 'https://old.example/hook' });
+    await judge('hook', ACTIVE);
+    const redis = console.redis.redis;
+    for (const id of ['evt_1', 'evt_2']) {
+      const keys = workKeys(namespace);
+      await redis.set(keys.event(id), `\n{"id":"${id}"}`);
+      await redis.zadd(keys.outbox, 0, id);
+      const event = { namespace, id, type: 'request.completed', requestId: `req_${id}` };
+      await expandEvent(redis, event, [{ url: 'https://old.example/hook', endpoint: 'hook' }]);
+    }
+    const lease = () => leaseDeliveries(redis, namespace, { limit: 10, perDestination: 8, leaseMs: 60_000 });
+    for (let round = 0; round < 4; round++)
+      for (const delivery of (await lease()).leased)
+        await settleDelivery(redis, delivery, {
+          isDelivered: false,
+          status: 500,
+          error: 'answered 500',
+          waitMs: 0,
+        });
+    const since = new Date(Date.now() - 3_600_000).toISOString();
+    const [failed] = (await someone.call('GET', `${base}/deliveries?state=failed&limit=1`)).body;
+    const detail = await someone.call('GET', `${base}/deliveries/${failed.id}`);
+    expect([detail.body.body, detail.body.history.length]).to.deep.equal(['{"id":"evt_2"}', 3]);
+    const next = (await someone.call('GET', `${base}/deliveries?limit=1&after=${failed.id}`)).body;
+    expect(next.map(({ eventId }: { eventId: string }) => eventId)).to.deep.equal(['evt_1']);
+
+    await someone.call('PATCH', `${base}/webhooks/hook`, { url: 'https://new.example/hook' });
+    await judge('hook', ACTIVE);
+    const answer = await someone.call('POST', `${base}/deliveries/resend`, { endpoint: 'hook', since });
+    expect([answer.status, answer.body]).to.deep.equal([200, { resent: 2, expired: 0 }]);
+    const { leased } = await lease();
+    expect(leased.map(({ url, eventId }) => [url, eventId]).toSorted()).to.deep.equal([
+      ['https://new.example/hook', 'evt_1'],
+      ['https://new.example/hook', 'evt_2'],
+    ]);
+    const busy = await someone.call('POST', `${base}/deliveries/${leased[0]!.id}/resend`);
+    expect(busy.status).to.equal(409);
+    await someone.call('PATCH', `${base}/webhooks/hook`, { enabled: false });
+    const refused = await someone.call('POST', `${base}/deliveries/${failed.id}/resend`);
+    expect([refused.status, refused.body.error.message]).to.deep.equal([
+      409,
+      'The endpoint hook is disabled: enable it first, then resend.',
+    ]);
   });
 });

@@ -45,7 +45,7 @@ const HALF = { readyReplicas: 1, desiredReplicas: 2 };
 
 describe("a deployment's state", () => {
   const TABLE: [string, Facts, string, string | RegExp][] = [
-    ['nothing was said yet', {}, 'starting', 'The operator has not looked at it yet.'],
+    ['nothing was said yet', {}, 'starting', 'Not reconciled yet.'],
     ['it serves', { told: [SERVES], status: { readyReplicas: 2, desiredReplicas: 2 } }, 'ready', ''],
     ['it is deleted', { told: [SERVES], deletionTimestamp: '2026-01-02T00:00:00Z' }, 'deleting', 'serves'],
     ['a replica is missing', { told: [SERVES], status: HALF }, 'degraded', '1 of 2 replicas are ready.'],
@@ -56,6 +56,17 @@ describe("a deployment's state", () => {
       { told: [SERVES, ['GPUsAvailable', 'False']], status: HALF },
       'degraded',
       'GPUsAvailable says',
+    ],
+    [
+      'its engine served and is not healthy any more',
+      {
+        told: [
+          ['Ready', 'False', 'EngineUnhealthy'],
+          ['EngineHealthy', 'False', 'EngineUnhealthy'],
+        ],
+      },
+      'unhealthy',
+      'Ready says',
     ],
     ['it is paused', { told: [['Ready', 'False', 'Paused']], paused: true }, 'paused', PAUSED],
     [

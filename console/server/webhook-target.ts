@@ -1,0 +1,39 @@
+/** Where an endpoint's deliveries go. */
+import {
+  type WebhookEndpoint,
+  webhookEndpoint,
+  webhookEndpointResource,
+} from '../../contract/webhook-endpoint.ts';
+import { normalizeURL } from '../../redis/deliveries.ts';
+import { ConsoleError } from './error.ts';
+import type { Kubernetes } from './kubernetes.ts';
+import { KubernetesError } from './kubernetes-error.ts';
+import { findVerdict, isAutoDisabled, refuseURL } from './webhook-view.ts';
+
+const { plural } = webhookEndpointResource;
+
+/** Only what the operator has accepted is sent to. Throws what to do about it. */
+export function readTarget(endpoint: WebhookEndpoint): string {
+  const accepted = findVerdict(endpoint, 'Accepted');
+  const url = normalizeURL(endpoint.spec.url);
+  if (accepted?.status === 'True' && url !== null) return url;
+  if (accepted) throw refuseURL(accepted);
+  throw new ConsoleError('conflict', 'The operator has not accepted the URL yet: try again in a moment.');
+}
+
+/** The same of an endpoint that takes deliveries now, read as the user. */
+export async function readDeliveryURL(
+  kubernetes: Kubernetes,
+  token: string,
+  { namespace, endpoint }: { namespace: string; endpoint: string },
+): Promise<string> {
+  const object = await kubernetes.get(token, { plural, namespace }, endpoint).catch((error) => {
+    if (error instanceof KubernetesError && error.status === 404)
+      throw new ConsoleError('conflict', `The endpoint ${endpoint} is gone: nothing can be resent to it.`);
+    throw error;
+  });
+  const parsed = webhookEndpoint.parse(object);
+  if (!parsed.spec.enabled || isAutoDisabled(parsed))
+    throw new ConsoleError('conflict', `The endpoint ${endpoint} is disabled: enable it first, then resend.`);
+  return readTarget(parsed);
+}

@@ -1,0 +1,36 @@
+/** Whether the console's server keeps people waiting. */
+import { useSyncExternalStore } from 'react';
+
+/** After so long somebody wonders whether anything happens. */
+const SLOW_AFTER_MS = 3_000;
+
+let slowCalls = 0;
+const listeners = new Set<() => void>();
+
+function change(by: number): void {
+  slowCalls += by;
+  for (const listener of listeners) listener();
+}
+
+/** Counts a call as slow from when it has taken too long until it ends, however it ends. */
+export async function watchSlowness<T>(call: Promise<T>): Promise<T> {
+  let isSlow = false;
+  const timer = setTimeout(() => {
+    isSlow = true;
+    change(1);
+  }, SLOW_AFTER_MS);
+  try {
+    return await call;
+  } finally {
+    clearTimeout(timer);
+    if (isSlow) change(-1);
+  }
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** True while at least one call is slow. */
+export const useSlowness = (): boolean => useSyncExternalStore(subscribe, () => slowCalls > 0);

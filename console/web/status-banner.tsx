@@ -1,0 +1,25 @@
+/** What keeps the whole console from working as it should. */
+import { Alert, Box } from '@mantine/core';
+import { IconClockExclamation, IconDatabaseOff } from '@tabler/icons-react';
+import { formatDateTime } from './parts/time-format.ts';
+import { useSlowness } from './slowness.ts';
+
+export function StatusBanner({ redisAwaySince }: { redisAwaySince: string | null }) {
+  const isSlow = useSlowness();
+  return (
+    <Box aria-live="polite">
+      {redisAwaySince !== null && (
+        <Alert color="yellow" mb="md" icon={<IconDatabaseOff aria-hidden />} title="Database unreachable">
+          Berth’s database has been unreachable since {formatDateTime(new Date(redisAwaySince))}. Deployments,
+          keys and webhooks are shown from Kubernetes; requests, deliveries, usage and queues are missing
+          until it is back. Retrying…
+        </Alert>
+      )}
+      {isSlow && redisAwaySince === null && (
+        <Alert color="yellow" mb="md" icon={<IconClockExclamation aria-hidden />}>
+          The console is slow to answer. Still waiting…
+        </Alert>
+      )}
+    </Box>
+  );
+}
