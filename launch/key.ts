@@ -29,6 +29,10 @@ function readRequest(env: NodeJS.ProcessEnv, key: string): KeyRequest {
     throw new Error(`${names[String(issue.path[0])] ?? 'argument'}: ${issue.message}`);
   }
   const { rpm, tpd, expiresAt } = spec.data;
+  if (expiresAt && Date.parse(expiresAt) <= Date.now())
+    throw new Error(
+      `EXPIRES: ${expiresAt} is past; a key needs a time to come, such as 2030-01-01T00:00:00Z`,
+    );
   const sha256 = hashApiKey(key);
   return {
     namespace: env.NAMESPACE || DEFAULT_NAMESPACE,

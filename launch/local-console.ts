@@ -3,7 +3,7 @@ import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, renameSync, rmSyn
 import { join, resolve } from 'node:path';
 import { CONSOLE_ENV } from '../contract/console-environment.ts';
 import { type Child, readLogTail, startChild } from './child-process.ts';
-import { LOOPBACK, type LocalPlan } from './local-plan.ts';
+import { LOOPBACK, type LocalPlan, localRedisURL } from './local-plan.ts';
 
 const WEB = 'console/web';
 const BUILT = join(WEB, 'dist');
@@ -58,7 +58,10 @@ function isCurrent(): boolean {
   return globSync(SOURCES, { exclude: [`${BUILT}/**`] }).every((path) => statSync(path).mtimeMs <= builtAt);
 }
 
-export function startConsole(plan: LocalPlan, { folder, page }: { folder: string; page: string }): Child {
+export function startConsole(
+  plan: LocalPlan,
+  { folder, page, masterKey }: { folder: string; page: string; masterKey: string },
+): Child {
   return startChild({
     name: 'console',
     command: process.execPath,
@@ -70,7 +73,7 @@ export function startConsole(plan: LocalPlan, { folder, page }: { folder: string
       [CONSOLE_ENV.webFolder]: page,
       [CONSOLE_ENV.kubernetesURL]: `http://${LOOPBACK}:${plan.apiPort}`,
       [CONSOLE_ENV.tokenPath]: resolve(folder, CONSOLE_TOKEN_FILE),
-      [CONSOLE_ENV.redisURL]: `redis://${LOOPBACK}:${plan.redisPort}`,
+      [CONSOLE_ENV.redisURL]: localRedisURL(plan.redisPort, masterKey, 'console'),
     },
     logPath: join(folder, 'logs', 'console.log'),
   });

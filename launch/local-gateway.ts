@@ -5,7 +5,7 @@ import { GATEWAY_ENV } from '../contract/gateway-environment.ts';
 import type { EgressSettings } from '../gateway/egress/agent.ts';
 import { type Child, startChild } from './child-process.ts';
 import { OUTSIDE_ADDRESS } from './local-buckets.ts';
-import { LOOPBACK, type LocalPlan } from './local-plan.ts';
+import { LOOPBACK, type LocalPlan, localRedisURL } from './local-plan.ts';
 
 /** Beside what is public: receivers of webhooks on this machine, and the bucket that stands for a customer's. */
 export const LOCAL_EGRESS: EgressSettings = {
@@ -14,8 +14,8 @@ export const LOCAL_EGRESS: EgressSettings = {
   plainHTTP: true,
 };
 
-/** `folder`: the state folder, which has the master key. */
-export function startGateway(plan: LocalPlan, folder: string): Child {
+/** `folder`: the state folder. */
+export function startGateway(plan: LocalPlan, folder: string, masterKey: string): Child {
   const file = join(folder, 'gateway.json');
   writeFileSync(file, JSON.stringify(describeListeners(plan)));
   return startChild({
@@ -24,7 +24,7 @@ export function startGateway(plan: LocalPlan, folder: string): Child {
     args: ['gateway/main.ts'],
     env: {
       [GATEWAY_ENV.role]: 'local',
-      [GATEWAY_ENV.redisURL]: `redis://${LOOPBACK}:${plan.redisPort}`,
+      [GATEWAY_ENV.redisURL]: localRedisURL(plan.redisPort, masterKey, 'front'),
       [GATEWAY_ENV.adminPort]: String(plan.adminPort),
       [GATEWAY_ENV.metricsPort]: String(plan.metricsPort),
       [GATEWAY_ENV.localFile]: file,

@@ -5,6 +5,7 @@ import { deriveSecret } from '../contract/identity.ts';
 import type { ModelDeployment } from '../contract/model-deployment.ts';
 import { formatApiKey, formatSigningSecret } from '../contract/secret-texts.ts';
 import type { StorageKeys } from '../contract/storage-keys.ts';
+import type { RedisPasswords, RedisUser } from '../tools/redis-files.ts';
 import type { EndpointEntry, EndpointsFile } from './endpoints-file.ts';
 import { describeMedia } from './media-facts.ts';
 
@@ -90,6 +91,17 @@ function readVariable(variable: Record<string, unknown>): [string, string] {
 export const deriveLocalKey = (masterKey: string, namespace: string): string =>
   formatApiKey(deriveSecret(masterKey, `local-key/${namespace}`));
 
+/** Of Berth's own users in the Redis of `make run`. */
+export const deriveRedisPasswords = (masterKey: string): RedisPasswords => ({
+  operator: deriveSecret(masterKey, 'local-redis/operator').toString('hex'),
+  front: deriveSecret(masterKey, 'local-redis/front').toString('hex'),
+  console: deriveSecret(masterKey, 'local-redis/console').toString('hex'),
+});
+
+/** The address of the Redis of `make run`, with the user's password. */
+export const localRedisURL = (port: number, masterKey: string, user: RedisUser): string =>
+  `redis://berth-${user}:${deriveRedisPasswords(masterKey)[user]}@${LOOPBACK}:${port}`;
+
 /** What signs a workspace's webhooks in `make run`, where its Workspace names no Secret. */
 export const deriveLocalSigningSecret = (masterKey: string, namespace: string): string =>
   formatSigningSecret(deriveSecret(masterKey, `local-signing/${namespace}`));
@@ -124,7 +136,7 @@ export function describeEndpoints(instance: LocalInstance): EndpointsFile {
     storageCredentials: describeCredentials(credentials),
     unknownURL: `http://${LOOPBACK}:${plan.frontPort}/v1`,
     s3: buckets[0] ? { endpoint: buckets[0].endpoint, bucket: buckets[0].bucket, ...buckets[0].keys } : null,
-    redisURL: `redis://${LOOPBACK}:${plan.redisPort}`,
+    redisURL: localRedisURL(plan.redisPort, masterKey, 'operator'),
     webhooks: { signingSecret, receiverHost: LOOPBACK, plainHTTP: true },
     console: hasConsole ? { url: `http://${LOOPBACK}:${plan.consolePort}`, token } : null,
     objects: { url: `http://${LOOPBACK}:${plan.apiPort}`, token },

@@ -1,13 +1,9 @@
 /** Tells the gateways of `make run` what the operator tells those of a cluster, by the same functions. */
 import { hashApiKey, workspaceDataKey, workspacePrefix } from '../contract/identity.ts';
-import {
-  API_KEY_SECRET_FIELD,
-  apiKeySecretName,
-  SIGNING_SECRET_FIELD,
-  SIGNING_SECRET_NAME,
-} from '../contract/names.ts';
+import { API_KEY_SECRET_FIELD, apiKeySecretName, SIGNING_SECRET_NAME } from '../contract/names.ts';
 import { parseAmount } from '../contract/quantity.ts';
 import type { PublishedEndpoint, PublishedKey } from '../contract/redis-keys.ts';
+import { joinSigningSecrets, readSigningSecrets, type SigningSecrets } from '../contract/signing-secret.ts';
 import { connectRedis, type RedisClient, type RedisConnection } from '../redis/client.ts';
 import { loadLibrary } from '../redis/library.ts';
 import {
@@ -23,7 +19,7 @@ import {
 import { readDeployments } from '../redis/published.ts';
 import { type Child, readLogTail } from './child-process.ts';
 import { sealCredential, type VerifiedCredential } from './local-credentials.ts';
-import { deriveLocalSigningSecret, LOOPBACK, type LocalPlan } from './local-plan.ts';
+import { deriveLocalSigningSecret, type LocalPlan } from './local-plan.ts';
 import type { Manifests, Secret } from './manifests.ts';
 
 const REDIS_START_MS = 15_000;
@@ -37,8 +33,7 @@ export interface LocalPublication {
 }
 
 /** Connects to a Redis that is starting. */
-export async function connectLocalRedis(plan: LocalPlan, redis: Child): Promise<RedisConnection> {
-  const url = `redis://${LOOPBACK}:${plan.redisPort}`;
+export async function connectLocalRedis(url: string, redis: Child): Promise<RedisConnection> {
   const connection = connectRedis({ url, name: 'launcher', role: 'local' });
   try {
     await connection.untilUp(REDIS_START_MS);
@@ -72,7 +67,7 @@ export async function publishNamespace(
     creditMicros: findCredit(manifests, namespace),
     ownerEmail: findWorkspace(manifests, namespace)?.spec.ownerEmail ?? null,
     signingSecret: {
-      secret: findSigningSecret(manifests, namespace, masterKey),
+      secret: joinSigningSecrets(findSigningSecrets(manifests, namespace, masterKey)),
       dataKey: workspaceDataKey(masterKey, namespace),
     },
   });
@@ -94,11 +89,18 @@ const findText = (
   secrets.find((secret) => secret.namespace === namespace && secret.name === name)?.texts[field];
 
 /** The one of the Secret that the Workspace names, or of the namespace's own; derived where there is none. */
-export function findSigningSecret(manifests: Manifests, namespace: string, masterKey: string): string {
+export function findSigningSecrets(
+  manifests: Manifests,
+  namespace: string,
+  masterKey: string,
+): SigningSecrets {
   const name = findWorkspace(manifests, namespace)?.spec.signingSecret ?? SIGNING_SECRET_NAME;
+  const secret = manifests.secrets.find((each) => each.namespace === namespace && each.name === name);
   return (
-    findText(manifests, { namespace, name }, SIGNING_SECRET_FIELD) ??
-    deriveLocalSigningSecret(masterKey, namespace)
+    readSigningSecrets(secret?.texts ?? {}) ?? {
+      current: deriveLocalSigningSecret(masterKey, namespace),
+      previous: null,
+    }
   );
 }
 

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { FRONT_SECRET_FILES } from '../contract/names.ts';
+import { tryProcessLock } from '../tools/process-lock.ts';
 import { type Child, startChild, stopChild, waitForURL } from './child-process.ts';
 import {
   LOCAL_ENDPOINTS,
@@ -23,6 +24,7 @@ import {
   describeEndpoints,
   LOOPBACK,
   type LocalPlan,
+  localRedisURL,
   type PlannedDeployment,
   planLocal,
 } from './local-plan.ts';
@@ -32,6 +34,8 @@ import { readManifests } from './manifests.ts';
 
 const DEFAULT_PORT = 8100;
 
+/** undefined while the folder is another process's. */
+let releaseLock: (() => void) | undefined;
 const children: Child[] = [];
 /** What this process holds open itself. */
 const services: (() => Promise<void>)[] = [];
@@ -51,7 +55,7 @@ async function main(): Promise<void> {
   const page = ensurePage(STATE_FOLDER);
   page.catch(() => {});
 
-  const redis = startLocalRedis(plan.redisPort, `${STATE_FOLDER}/redis`);
+  const redis = startLocalRedis(plan.redisPort, `${STATE_FOLDER}/redis`, masterKey);
   children.push(redis);
   const simulators = plan.deployments.filter(({ controlPort }) => controlPort !== null).map(startSimulator);
   children.push(...simulators);
@@ -60,7 +64,7 @@ async function main(): Promise<void> {
 
   const examples = buckets.map((bucket) => toCredential(bucket, DEFAULT_NAMESPACE));
   const token = readMadeSecret(CONSOLE_TOKEN_FILE);
-  const connection = await connectLocalRedis(plan, redis);
+  const connection = await connectLocalRedis(localRedisURL(plan.redisPort, masterKey, 'operator'), redis);
   services.push(() => connection.close());
   const api = await startLocalCluster({
     manifests,
@@ -76,8 +80,8 @@ async function main(): Promise<void> {
     if (examples.every((example) => example.name !== name))
       console.error(`StorageCredential/${name} is not verified: ${fault}`);
   await endPublication(connection.redis, masterKey);
-  await serveAll(plan, simulators);
-  const hasConsole = await serveConsole(plan, page);
+  await serveAll(plan, simulators, masterKey);
+  const hasConsole = await serveConsole(plan, page, masterKey);
 
   const instance = { plan, masterKey, buckets, token, hasConsole };
   const endpoints = describeEndpoints({
@@ -90,9 +94,9 @@ async function main(): Promise<void> {
 }
 
 /** Whether there is one: endpoints serve without it. */
-async function serveConsole(plan: LocalPlan, page: Promise<string>): Promise<boolean> {
+async function serveConsole(plan: LocalPlan, page: Promise<string>, masterKey: string): Promise<boolean> {
   try {
-    const child = startConsole(plan, { folder: STATE_FOLDER, page: await page });
+    const child = startConsole(plan, { folder: STATE_FOLDER, page: await page, masterKey });
     children.push(child);
     await waitForURL(child, `http://${LOOPBACK}:${plan.consolePort}/readyz`);
     return true;
@@ -102,10 +106,18 @@ async function serveConsole(plan: LocalPlan, page: Promise<string>): Promise<boo
   }
 }
 
+/** Two in one folder would share a Redis, and the first to end would take the other's files along. */
 function refuseSecondInstance(): void {
   const running = readEndpoints(LOCAL_ENDPOINTS);
   if (running?.mode === 'cluster')
     throw new Error(`make cluster is up: ${LOCAL_ENDPOINTS} is its own; run make cluster-down first`);
+  const lock = tryProcessLock(join(STATE_FOLDER, 'run.lock'), 'launch/local.ts');
+  if ('heldBy' in lock)
+    throw new Error(
+      `make run is up already, as process ${lock.heldBy} (${STATE_FOLDER}/endpoints.json has its addresses): ` +
+        `stop it with Ctrl-C or "kill ${lock.heldBy}", or set BERTH_STATE to another folder to run a second one`,
+    );
+  releaseLock = lock.release;
 }
 
 const listPorts = (plan: LocalPlan): number[] => [
@@ -158,19 +170,21 @@ async function serveBuckets(port: number): Promise<void> {
   await waitForURL(server, readyURL(port));
 }
 
-async function serveAll(plan: LocalPlan, simulators: readonly Child[]): Promise<void> {
-  const gateway = startGateway(plan, STATE_FOLDER);
+async function serveAll(plan: LocalPlan, simulators: readonly Child[], masterKey: string): Promise<void> {
+  const gateway = startGateway(plan, STATE_FOLDER, masterKey);
   children.push(gateway);
   await waitForURL(gateway, `http://${LOOPBACK}:${plan.adminPort}/readyz`, { needs: simulators });
 }
 
 /** Gateway first, so that nothing is served by half; Redis last. */
 async function stopAll(): Promise<void> {
+  if (!releaseLock) return;
   removeEndpoints(LOCAL_ENDPOINTS);
   const [redis, ...others] = children;
   for (const child of others.reverse()) await stopChild(child);
   for (const close of services.reverse()) await close();
   if (redis) await stopChild(redis);
+  releaseLock();
 }
 
 let isStopping = false;

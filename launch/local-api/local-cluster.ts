@@ -6,7 +6,7 @@ import type { RedisClient } from '../../redis/client.ts';
 import type { LocalCredential, VerifiedCredential } from '../local-credentials.ts';
 import { LOCAL_EGRESS } from '../local-gateway.ts';
 import { deriveLocalKey, deriveLocalSigningSecret, LOOPBACK, type LocalPlan } from '../local-plan.ts';
-import { findSigningSecret } from '../local-publication.ts';
+import { findSigningSecrets } from '../local-publication.ts';
 import type { Manifests } from '../manifests.ts';
 import { startLocalAPI } from './local-api-server.ts';
 import { LocalOperator } from './local-operator.ts';
@@ -66,7 +66,7 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
     port: (server.address() as AddressInfo).port,
     listCredentials: () => operator.listCredentials(),
     listFaults: () => operator.listFaults(),
-    findSigningSecret: (namespace) => findSigningSecret(listManifests(store), namespace, masterKey),
+    findSigningSecret: (namespace) => findSigningSecrets(listManifests(store), namespace, masterKey).current,
     close: async () => {
       server.closeAllConnections();
       server.close();

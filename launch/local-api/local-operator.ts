@@ -192,7 +192,10 @@ export class LocalOperator {
         this.#recheck(this.#credentials, object);
         const { spec } = object as StorageCredential;
         const id = spec.id ?? deriveId('StorageCredential', namespace, name);
-        return tellCredential(id, this.#credentials.readFault(object));
+        return tellCredential(
+          { id, lastHandledVerify: this.#credentials.readVerify(object) },
+          this.#credentials.readFault(object),
+        );
       }
       default:
         return null;

@@ -106,12 +106,15 @@ export function tellEndpoint(
 }
 
 /** `fault`: as of an endpoint. */
-export function tellCredential(id: number, fault: string | null | undefined): Told {
+export function tellCredential(
+  { id, lastHandledVerify }: { id: number; lastHandledVerify: string | undefined },
+  fault: string | null | undefined,
+): Told {
   const verified =
     fault === null
       ? verdict('True', 'Verified', 'a put, a get and a delete succeeded')
       : fault === undefined
         ? verdict('Unknown', 'Verifying', 'the bucket is being tried')
         : verdict('False', 'NotVerified', fault);
-  return { verdicts: { Accepted: ACCEPTED, Verified: verified }, fields: { id } };
+  return { verdicts: { Accepted: ACCEPTED, Verified: verified }, fields: { id, lastHandledVerify } };
 }

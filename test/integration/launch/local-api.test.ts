@@ -9,6 +9,7 @@ import { type LocalCluster, startLocalCluster } from '../../../launch/local-api/
 import { planLocal } from '../../../launch/local-plan.ts';
 import { readManifests } from '../../../launch/manifests.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
+import { loadLibrary } from '../../../redis/library.ts';
 import { connectTo, until } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 
@@ -50,6 +51,7 @@ describe("the API to make run's objects", () => {
     folder = mkdtempSync(join(tmpdir(), 'berth-objects-'));
     redis = await startRedis();
     connection = await connectTo(redis);
+    await loadLibrary(connection.redis);
     await start();
   });
   after(async () => {

@@ -1,0 +1,32 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { expect } from 'chai';
+import { LOCAL_ENDPOINTS } from '../../../launch/endpoints-file.ts';
+
+const PROGRAM = join(import.meta.dirname, '../../../launch/key.ts');
+
+describe('make key', function () {
+  this.timeout(30_000);
+  let folder: string;
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'berth-key-'));
+  });
+  after(() => rmSync(folder, { recursive: true, force: true }));
+
+  for (const mode of ['local', 'cluster'])
+    it(`refuses an end that is past, before it asks anything: ${mode}`, () => {
+      const file = join(folder, LOCAL_ENDPOINTS);
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, JSON.stringify({ mode, endpoints: [] }));
+      const env = { ...process.env, EXPIRES: '2020-01-01T00:00:00Z' };
+      const { status, stdout, stderr } = spawnSync(process.execPath, [PROGRAM], {
+        cwd: folder,
+        env,
+        encoding: 'utf8',
+      });
+      expect([status, stdout]).to.deep.equal([1, '']);
+      expect(stderr).to.match(/^EXPIRES: 2020-01-01T00:00:00Z is past; a key needs a time to come/);
+    });
+});

