@@ -58,6 +58,7 @@ describe('the chart', () => {
       ['mail.smtpSecretName=smtp', 'mail.from=berth@example.com'],
       ['console.route.tlsSecretName=cert', 'console.publicURL=https://berth.example.com'],
       ['console.enabled=false'],
+      ['redis.bundled.backup.enabled=true', 'redis.bundled.backup.claim=copies'],
     ];
     for (const values of variants) {
       const { stdout } = await template('crds.install=false', ...values);
@@ -102,11 +103,50 @@ describe('the chart', () => {
       expect(pod.containers[0]).to.include.keys('readinessProbe', 'livenessProbe', 'resources');
     });
 
-  it('gives no program the right to list or watch Secrets, nor to read logs', async () => {
+  it("sizes each program's heap by its memory limit", async () => {
+    for (const component of Object.keys(components)) {
+      const deployment = (await render()).find(
+        ({ kind, metadata }) => kind === 'Deployment' && metadata.name === `berth-${component}`,
+      );
+      const [{ env, resources }] = deployment.spec.template.spec.containers;
+      const { value } = env.find(({ name }: { name: string }) => name === 'NODE_OPTIONS');
+      expect(value).to.match(/--max-old-space-size-percentage=\d\d$/);
+      expect(resources.limits).to.have.property('memory');
+    }
+  });
+
+  it('leaves users and groups to OpenShift where it is told to', async () => {
+    const users = /runAsUser|runAsGroup|fsGroup/;
+    expect(JSON.stringify(await render())).to.match(users);
+    const manifests = await render('securityContext.platform=openshift');
+    expect(JSON.stringify(manifests.filter(({ kind }) => kind !== 'CustomResourceDefinition'))).not.to.match(
+      users,
+    );
+    expect(JSON.stringify(manifests)).to.include('"runAsNonRoot":true');
+    const operator = manifests.find(
+      ({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'berth-operator',
+    );
+    const { env } = operator.spec.template.spec.containers[0];
+    expect(env).to.deep.include({ name: 'OPERATOR_SECURITY_PLATFORM', value: 'openshift' });
+    expect(await refusal('securityContext.platform=windows')).to.match(/platform/);
+  });
+
+  it('has the engines scraped through the gateways beside them', async () => {
+    const monitors = (await render('metrics.serviceMonitor.enabled=true')).filter(
+      ({ kind }) => kind === 'PodMonitor',
+    );
+    const engines = monitors.find(({ metadata }) => metadata.name === 'berth-engines');
+    expect(engines.spec.selector.matchLabels).to.include({ 'berth.dev/engine-metrics': 'true' });
+    expect(engines.spec.podMetricsEndpoints).to.deep.equal([
+      { port: 'metrics', path: '/engine/metrics', interval: '30s' },
+    ]);
+  });
+
+  it('lets the operator alone list Secrets, of which it asks for metadata, and nobody read logs', async () => {
     for (const role of await render())
       for (const rule of role.kind === 'ClusterRole' || role.kind === 'Role' ? role.rules : []) {
         if (!rule.apiGroups.includes('')) continue;
-        if (rule.resources.includes('secrets'))
+        if (rule.resources.includes('secrets') && role.metadata.name !== 'berth-operator')
           expect(rule.verbs).to.not.include.oneOf(['list', 'watch', '*']);
         expect(rule.resources).to.not.include.oneOf(['pods/log', 'pods/exec', '*']);
         expect(rule.verbs).to.not.include('*');
@@ -179,6 +219,32 @@ describe('the chart', () => {
     );
     for (const { ports, from } of policy.spec.ingress)
       if (ports.some(({ port }: Manifest) => port === 8082)) expect(from).to.have.length(2);
+  });
+
+  it('routes through a Gateway by HTTPRoutes, the catch-all too', async () => {
+    const manifests = await render(
+      'ingress.gateway.name=public',
+      'ingress.gateway.sectionName=https',
+      'console.route.type=HTTPRoute',
+    );
+    const routes = manifests.filter(({ kind }) => kind === 'HTTPRoute' || kind === 'Ingress');
+    expect(routes.map(({ kind, metadata }) => `${kind} ${metadata.name}`).sort()).to.deep.equal([
+      'HTTPRoute berth-catch-all',
+      'HTTPRoute berth-console',
+    ]);
+    for (const { spec } of routes) {
+      const [{ namespace, ...gateway }] = spec.parentRefs;
+      expect(gateway).to.deep.equal({ name: 'public', sectionName: 'https' });
+      expect(namespace).to.equal(routes[0].metadata.namespace);
+    }
+    const catchAll = routes.find(({ metadata }) => metadata.name === 'berth-catch-all');
+    expect(catchAll.spec.hostnames).to.deep.equal(['*.berth.local']);
+    const operator = manifests.find(
+      ({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'berth-operator',
+    );
+    const { env } = operator.spec.template.spec.containers[0];
+    const given = env.find(({ name }: Manifest) => name === 'OPERATOR_GATEWAY');
+    expect(JSON.parse(given.value)).to.deep.equal({ name: 'public', namespace: '', sectionName: 'https' });
   });
 
   it('puts the registry before every image', async () => {

@@ -10,7 +10,7 @@ import { loadLibrary } from '../../redis/library.ts';
 import { cancelRequest } from '../../redis/request-calls.ts';
 import { ensureBinary } from '../cluster/binaries.ts';
 import { connectTo, rejection } from '../support/redis-client.ts';
-import { type RedisServer, startRedis } from '../support/redis-server.ts';
+import { REDIS_PASSWORDS, type RedisServer, startRedis } from '../support/redis-server.ts';
 
 interface Rule {
   apiGroups: string[];
@@ -58,10 +58,8 @@ describe("the chart's rights for the console", () => {
       server = await startRedis();
       admin = await connectTo(server);
       await loadLibrary(admin.redis);
-      const script = (await render()).map(({ data }) => data?.['write-users.sh']).find(Boolean)!;
-      const line = /"user berth-console on >\$\(cat [^)]+\) ([^"]+)"/.exec(script)![1]!;
-      await admin.redis.acl('SETUSER', 'berth-console', 'on', '>secret', ...line.split(' '));
-      own = await connectTo(server, { username: 'berth-console', password: 'secret', role: 'console' });
+      const user = { username: 'berth-console', password: REDIS_PASSWORDS.console };
+      own = await connectTo(server, { ...user, role: 'console' });
     });
     after(async () => {
       await own?.close();

@@ -8,6 +8,13 @@
   verbs: [get]
 {{- end }}
 
+{{/* Fields by which a pod reaches beyond its model; the admission policy asks for it. Who may edit may have any pod anyway. */}}
+{{- define "berth.podFieldRules" -}}
+- apiGroups: [berth.dev]
+  resources: [modeldeployments/podfields]
+  verbs: [use]
+{{- end }}
+
 {{- define "berth.editRules" -}}
 - apiGroups: [berth.dev]
   resources: [modeldeployments, apikeys, webhookendpoints, storagecredentials]
@@ -16,7 +23,7 @@
   resources: [modeldeployments/scale]
   verbs: [get, update, patch]
 - apiGroups: [berth.dev]
-  resources: [modeldeployments/playground, webhookendpoints/test, storagecredentials/keys]
+  resources: [modeldeployments/playground, webhookendpoints/test, webhookendpoints/deliveries, storagecredentials/keys]
   verbs: [create]
 - apiGroups: [berth.dev]
   resources: [modeldeployments/requests]

@@ -32,15 +32,23 @@ app.kubernetes.io/component: {{ .component }}
 {{- if .Values.redis.bundled.enabled }}{{ .Values.redis.bundled.existingSecret | default (printf "%s-redis" (include "berth.fullname" .)) }}{{ else }}{{ required "redis.external.secretName is required without the bundled Redis" .Values.redis.external.secretName }}{{ end }}
 {{- end }}
 
+{{/* Secrets of the installation in its namespace, which no engine may have. */}}
+{{- define "berth.ownSecrets" -}}
+{{- $names := list (include "berth.masterKeySecret" .) (include "berth.redisSecret" .) .Values.storage.secretName .Values.mail.smtpSecretName .Values.console.route.tlsSecretName }}
+{{- join "," (compact $names) }}
+{{- end }}
+
 {{- define "berth.redisURL" -}}
 {{- if .Values.redis.bundled.enabled }}redis://{{ include "berth.fullname" . }}-redis.{{ .Release.Namespace }}.svc:6379{{ else }}{{ required "redis.external.url is required without the bundled Redis" .Values.redis.external.url }}{{ end }}
 {{- end }}
 
 {{- define "berth.podSecurity" -}}
 runAsNonRoot: true
+{{- if ne .Values.securityContext.platform "openshift" }}
 runAsUser: 65532
 runAsGroup: 65532
 fsGroup: 65532
+{{- end }}
 seccompProfile: { type: RuntimeDefault }
 {{- end }}
 
@@ -79,4 +87,14 @@ topologySpreadConstraints:
     whenUnsatisfiable: ScheduleAnyway
     labelSelector:
       matchLabels: {{- include "berth.selector" (dict "root" .root "component" .component) | nindent 8 }}
+{{- end }}
+
+{{/* The installation's Gateway, as an HTTPRoute refers to it. */}}
+{{- define "berth.gatewayRefs" -}}
+{{- $gateway := .Values.ingress.gateway -}}
+- name: {{ $gateway.name }}
+  namespace: {{ $gateway.namespace | default .Release.Namespace }}
+  {{- with $gateway.sectionName }}
+  sectionName: {{ . }}
+  {{- end }}
 {{- end }}

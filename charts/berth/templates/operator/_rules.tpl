@@ -1,4 +1,4 @@
-{{/* What the operator does in a watched namespace. Secrets are got by name, never listed or watched. */}}
+{{/* What the operator does in a watched namespace. It lists and watches the metadata of Secrets with its own label; what is in one is got by name. */}}
 {{- define "berth.operatorRules" -}}
 - apiGroups: [berth.dev]
   resources: [modeldeployments]
@@ -24,7 +24,7 @@
   verbs: [get, list, watch, create, patch, delete]
 - apiGroups: [""]
   resources: [secrets]
-  verbs: [get, create, patch, delete]
+  verbs: [get, list, watch, create, patch, delete]
 - apiGroups: [""]
   resources: [pods]
   verbs: [get, list, watch]

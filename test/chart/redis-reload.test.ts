@@ -1,0 +1,115 @@
+import { execFile, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createConnection } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { parseAllDocuments } from 'yaml';
+import { connectRedis, type RedisConnection, type RedisSettings } from '../../redis/client.ts';
+import { loadLibrary } from '../../redis/library.ts';
+import { submitRequest } from '../../redis/request-calls.ts';
+import { readRequest } from '../../redis/request-record.ts';
+import { ensureValkey } from '../../tools/valkey.ts';
+import { ensureBinary } from '../cluster/binaries.ts';
+import { findFreePort } from '../support/child-program.ts';
+import { publishMedia, submissionOf } from '../support/request-fixture.ts';
+
+const run = promisify(execFile);
+const PASSWORDS = { operator: 'first$pass/word', front: 'second&', console: 'third|' };
+const namespace = 'one';
+const deployment = 'film';
+
+/** The ConfigMap of the bundled Redis, as the chart renders it. */
+async function renderConfig(...values: string[]): Promise<Record<string, string>> {
+  const settings = values.flatMap((value) => ['--set', value]);
+  const { stdout } = await run(
+    await ensureBinary('helm'),
+    ['template', 'berth', 'charts/berth', ...settings],
+    {
+      maxBuffer: 64 * 1024 * 1024,
+    },
+  );
+  const files = parseAllDocuments(stdout)
+    .map((document) => document.toJS()?.data)
+    .find((data) => data?.['redis.conf']);
+  return files as Record<string, string>;
+}
+
+/** What the pod of the bundled Redis does, in a folder in place of its root. */
+describe('the bundled Redis as the chart configures it', function () {
+  this.timeout(120_000);
+  let root: string;
+  let port: number;
+  let child: ReturnType<typeof spawn>;
+  const connections: RedisConnection[] = [];
+
+  async function connect(settings: Partial<RedisSettings> = {}): Promise<RedisConnection> {
+    const user = { username: 'berth-operator', password: PASSWORDS.operator };
+    const url = `redis://127.0.0.1:${port}`;
+    const connection = connectRedis({ url, name: 'test', role: 'operator', ...user, ...settings });
+    connections.push(connection);
+    await connection.untilUp(30_000);
+    return connection;
+  }
+
+  async function start(): Promise<void> {
+    await run('sh', [join(root, 'config/write-users.sh'), root]);
+    const args = [join(root, 'config/redis.conf'), '--port', String(port), '--bind', '127.0.0.1'];
+    child = spawn(ensureValkey(), args, { stdio: 'ignore' });
+  }
+  const end = (signal: NodeJS.Signals) =>
+    new Promise<void>((resolve) => {
+      if (child.exitCode !== null || child.signalCode !== null) return resolve();
+      child.once('exit', () => resolve());
+      child.kill(signal);
+    });
+
+  before(async () => {
+    root = mkdtempSync(join(tmpdir(), 'berth-bundled-'));
+    for (const folder of ['data', 'config', 'secret']) mkdirSync(join(root, folder));
+    for (const [name, password] of Object.entries(PASSWORDS))
+      writeFileSync(join(root, `secret/${name}-password`), password);
+    for (const [name, content] of Object.entries(await renderConfig('redis.durability=strict')))
+      writeFileSync(join(root, 'config', name), content.replaceAll(' /data', ` ${root}/data`));
+    port = await findFreePort();
+    await start();
+  });
+  after(async () => {
+    for (const connection of connections) await connection.close();
+    if (child) await end('SIGKILL');
+    rmSync(root, { recursive: true, force: true });
+  });
+
+  for (const signal of ['SIGKILL', 'SIGTERM'] as const)
+    it(`still has every accepted request after ${signal}`, async () => {
+      const { redis } = await connect();
+      await loadLibrary(redis);
+      await publishMedia(redis, { namespace, name: deployment });
+      const submissions = Array.from({ length: 5 }, () => submissionOf({ namespace, deployment }));
+      for (const submission of submissions)
+        expect(await submitRequest(redis, submission)).to.include({ verdict: 'accepted' });
+      await end(signal);
+      await start();
+      const again = await connect();
+      for (const { id } of submissions)
+        expect(await readRequest(again.redis, namespace, id), id).to.include({ status: 'queued' });
+    });
+
+  it('lets nobody be the default user, whatever the password', async () => {
+    const socket = createConnection(port, '127.0.0.1');
+    const attempts = ['PING', 'AUTH x', 'AUTH ""', 'AUTH default ""', 'AUTH default x', 'GET x', 'QUIT'];
+    socket.write(attempts.map((line) => `${line}\r\n`).join(''));
+    const replies = (await text(socket))
+      .trim()
+      .split('\r\n')
+      .map((reply) => reply.split(' ')[0]);
+    expect(replies).to.deep.equal([
+      '-NOAUTH',
+      ...Array.from({ length: 4 }, () => '-WRONGPASS'),
+      '-NOAUTH',
+      '+OK',
+    ]);
+  });
+});
