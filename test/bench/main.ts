@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import type { RedisClient } from '../../redis/client.ts';
 import { ensureProgram } from '../../tools/system-package.ts';
 import { formatLargeResults, listLargeResultGoals, measureLargeResults } from './large-results.ts';
+import { formatOperator, listOperatorGoals, measureOperator } from './operator.ts';
 import { stopAllPinned } from './pinned-process.ts';
 import { measureQueue, OPERATIONS, RECORDS } from './queue.ts';
 import { formatQueue, listQueueGoals } from './queue-report.ts';
@@ -52,13 +53,19 @@ const PARTS: Part[] = [
       return [formatWebhooks(figures), listWebhookGoals(figures)];
     },
   },
+  {
+    name: 'operator',
+    measure: async () => {
+      const figures = await measureOperator();
+      return [formatOperator(figures), listOperatorGoals(figures)];
+    },
+  },
 ];
 
 async function main(): Promise<void> {
   for (const [program, debianPackage] of [
     ['wrk', 'wrk'],
     ['taskset', 'util-linux'],
-    ['redis-server', 'redis-server'],
     ['curl', 'curl'],
   ])
     ensureProgram(program!, debianPackage!);

@@ -1,13 +1,14 @@
-/** The Redis of the bench, on the load's core. */
+/** The Redis of the bench, as the chart configures it, on the load's core. */
 import { connectRedis, type RedisConnection } from '../../redis/client.ts';
+import { prepareRedis } from '../../tools/redis-files.ts';
+import { ensureValkey } from '../../tools/valkey.ts';
 import { makeFolder } from './folders.ts';
 import { LOAD_CORE, startPinned, waitForPort } from './pinned-process.ts';
-import { PORTS, REDIS_URL } from './systems.ts';
+import { PORTS, REDIS_PASSWORDS, REDIS_URL } from './systems.ts';
 
 export async function startBenchRedis(): Promise<void> {
-  const folder = makeFolder();
-  const args = ['--port', String(PORTS.redis), '--bind', '127.0.0.1', '--save', '', '--dir', folder];
-  startPinned(LOAD_CORE, { program: 'redis-server', args }, '/dev/null');
+  const args = prepareRedis({ port: PORTS.redis, folder: makeFolder(), passwords: REDIS_PASSWORDS });
+  startPinned(LOAD_CORE, { program: ensureValkey(), args }, '/dev/null');
   await waitForPort(PORTS.redis);
 }
 

@@ -29,7 +29,8 @@ export const PORTS = {
   frontMetrics: 19_208,
   frontInternal: 19_209,
 };
-export const REDIS_URL = `redis://127.0.0.1:${PORTS.redis}`;
+export const REDIS_PASSWORDS = { operator: 'bench-operator', front: 'bench-front', console: 'bench-console' };
+export const REDIS_URL = `redis://berth-operator:${REDIS_PASSWORDS.operator}@127.0.0.1:${PORTS.redis}`;
 export const ENGINE_URL = `http://127.0.0.1:${PORTS.engine}`;
 export const API_KEY = 'sk-bench-0123456789abcdef';
 export const MODEL = 'mock';

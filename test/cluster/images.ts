@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { readChartImage } from '../../tools/valkey.ts';
 import { ensureBinary } from './binaries.ts';
 import { buildDebian, buildDockerfile, readImageKey, saveImage } from './buildah.ts';
 import { runCommand } from './commands.ts';
@@ -79,12 +80,7 @@ export const nodeImage = localImage(
 );
 
 /** The chart's own Redis. */
-export const redisImage = localImage(
-  'redis',
-  'docker.io/library/redis:8-bookworm',
-  async () => {},
-  debianImage('bookworm'),
-);
+export const redisImage = localImage('valkey', readChartImage(), async () => {}, debianImage('forky'));
 
 /** A real engine on the CPU; its model is `/models/tiny.gguf`. */
 export const llamaCppImage = localImage(

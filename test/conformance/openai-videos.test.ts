@@ -83,7 +83,7 @@ describe('videos', () => {
           status: 'queued',
           progress: 0,
           size: SIZE,
-          seconds: '2',
+          seconds: '2.125',
         });
         const done = await finish(free, video.id);
         expect(done).to.include({ id: video.id, status: 'completed', error: null });

@@ -12,11 +12,18 @@ const BODY = Buffer.from(
   JSON.stringify({ id: 'evt_1', type: 'request.completed', data: { id: 'req_1', note: 'ümlaut ☃' } }),
 );
 const now = () => Math.floor(Date.now() / 1000);
-const signed = (at = now(), body = BODY, secret = SECRET) => signDelivery(body, secret, at);
+const signed = (at = now(), body = BODY, secret = SECRET) =>
+  signDelivery(body, { current: secret, previous: null }, at * 1_000);
+/** While a rolled secret overlaps with the one before. */
+const signedTwice = (current: string, previous: string) =>
+  signDelivery(BODY, { current, previous: { secret: previous, until: Date.now() + 60_000 } }, Date.now());
 
 /** What a delivery carries, and whether it is to be taken. */
 const DELIVERIES: [title: string, header: () => string | undefined, body: Buffer, isGenuine: boolean][] = [
   ['a genuine delivery', () => signed(), BODY, true],
+  ['one by a new secret and this one', () => signedTwice('whsec_new', SECRET), BODY, true],
+  ['one by this secret and an older one', () => signedTwice(SECRET, 'whsec_old'), BODY, true],
+  ['one by two others', () => signedTwice('whsec_new', 'whsec_old'), BODY, false],
   ['one of four minutes ago', () => signed(now() - 240), BODY, true],
   ['one of ten minutes ago', () => signed(now() - 600), BODY, false],
   ['one from the future', () => signed(now() + 600), BODY, false],
@@ -67,7 +74,7 @@ for (const [name, command] of Object.entries(RECEIVERS))
       });
 
     it('prints the events that it took, and no other', () => {
-      expect(lines).to.deep.equal(Array(2).fill('request.completed evt_1 req_1'));
+      expect(lines).to.deep.equal(Array(4).fill('request.completed evt_1 req_1'));
     });
   });
 

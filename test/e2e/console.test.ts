@@ -68,7 +68,7 @@ describe('the console, for a member of one namespace', () => {
     apiKey = (await dialog()
       .getByText(/^sk-berth-/)
       .textContent())!;
-    await dialog().getByRole('button', { name: 'I have stored it' }).click();
+    await dialog().getByRole('button', { name: 'Done' }).click();
     await page.getByRole('cell', { name: KEY }).waitFor();
     await waitUntil('the key to open it', 30, async () => {
       const body = { messages: [{ role: 'user', content: 'Hello' }] };
@@ -110,7 +110,7 @@ describe('the console, for a member of one namespace', () => {
     const secret = (await dialog()
       .getByText(/^whsec_/)
       .textContent())!;
-    await dialog().getByRole('button', { name: 'I have stored it' }).click();
+    await dialog().getByRole('button', { name: 'Done' }).click();
     const rolled = Buffer.from((await readData())[SIGNING_SECRET_FIELD]!, 'base64').toString();
     expect(rolled).to.equal(secret);
     await waitUntil('a delivery that the new secret signs', 60, async () => {

@@ -29,6 +29,7 @@ async function runTests(): Promise<number> {
   // There is no way out to PyPI and Debian from within.
   ensurePython([OPENAI_PYTHON]);
   ensureProgram('chromium', 'chromium');
+  ensureProgram('stress-ng', 'stress-ng');
   // What a killed run left is not to be trusted.
   if (!isKept) await stopCluster(CLUSTER);
   const { cluster, endpoints } = await bringUp(CLUSTER);

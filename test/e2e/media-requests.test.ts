@@ -47,7 +47,9 @@ describe('a request in the background', function () {
     // For some seconds more they stand in for a pod that has just become ready.
     await waitUntil('the fronts to step back', 120, async () => {
       const slice = `${endpoint.name}-front`;
-      return (await kubectl('get', 'endpointslice', slice, '--ignore-not-found')) === '';
+      const ready = '{.endpoints[*].conditions.ready}';
+      // They always stand by, and are ready only where they serve.
+      return !(await kubectl('get', 'endpointslice', slice, '-o', `jsonpath=${ready}`)).includes('true');
     });
     await steer(endpoint, { jobSeconds: 5 });
     const id = await submitVideo(endpoint);

@@ -61,6 +61,28 @@ describe('a member of a workspace', () => {
       expect(await listAllowed(right, [...READS, ...WRITES])).to.deep.equal([]);
     });
 
+  it("cannot give an engine a Secret, another's or Berth's own", async () => {
+    const object = {
+      apiVersion: 'berth.dev/v1alpha1',
+      kind: 'ModelDeployment',
+      metadata: { name: 'e2e-member', namespace: 'other' },
+      spec: {
+        kind: 'LLM',
+        model: { id: 'e2e-member' },
+        engine: { preset: 'simulator', envFrom: [{ secretRef: { name: 'e2e-member-gateway' } }] },
+      },
+    };
+    const args = ['create', '-f', '-', '--dry-run=server', '--as', MEMBER];
+    const refusal = await runKubectl(cluster, args, JSON.stringify(object)).then(
+      () => 'it was made',
+      (error: Error) => error.message,
+    );
+    expect(refusal).to.contain('modeldeployments/podfields');
+    const { envFrom: _, ...plain } = object.spec.engine;
+    const spec = { ...object.spec, engine: plain };
+    await runKubectl(cluster, args, JSON.stringify({ ...object, spec }));
+  });
+
   it('makes a webhook endpoint, enables it again and deletes it', async () => {
     const endpoint = ['webhookendpoint', 'e2e-member', '-n', 'other'];
     const object = {

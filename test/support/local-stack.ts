@@ -7,6 +7,8 @@ import { type EndpointEntry, type EndpointsFile, readEndpoints } from '../../lau
 
 export interface LocalStack {
   endpoints: EndpointsFile;
+  /** Where it keeps what it makes. */
+  folder: string;
   find(kind: string): EndpointEntry;
   stop(): Promise<void>;
 }
@@ -31,6 +33,7 @@ export async function startLocalStack(env: Record<string, string> = {}): Promise
   const endpoints = await waitForEndpoints(child, join(folder, 'endpoints.json'), () => output);
   return {
     endpoints,
+    folder,
     find: (kind) => endpoints.deployments.find((entry) => entry.kind === kind && !entry.paused)!,
     stop: async () => {
       if (output.includes('has ended')) tellEnd(output, folder);

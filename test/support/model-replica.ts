@@ -27,6 +27,8 @@ export function describeModel(
       kind: 'LLM',
       model: { id: 'berth/chat', source: { none: {} } },
       engine: { preset: 'simulator' },
+      // Tests of full replicas await their refusal.
+      limits: { waitForSlot: '0s' },
       ...spec,
     },
   });

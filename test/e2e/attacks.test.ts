@@ -1,0 +1,181 @@
+import { connect as connectSocket } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
+import { expect } from 'chai';
+import { childNames, SIDECAR_SECRET_FILES } from '../../contract/names.ts';
+import { FUNCTIONS, workKeys } from '../../contract/redis-keys.ts';
+import { RELEASE_NAMESPACE, WORKSPACES } from '../../launch/release.ts';
+import { connectRedis, type RedisConnection } from '../../redis/client.ts';
+import { claimRequest, renewClaim } from '../../redis/request-calls.ts';
+import { findEndpoint, listPods, type Pod, readObject } from './installation.ts';
+import { startTraffic } from './traffic.ts';
+
+const MIB = 1024 * 1024;
+const namespace = WORKSPACES.other;
+const deployment = 'tiny-image';
+const keys = workKeys(namespace);
+/** A look at queues, and many rounds of all else. */
+const ROUNDS_MS = 15_000;
+
+interface Login {
+  username: string;
+  password: string;
+}
+
+/** What a workspace's Redis user and an API key can do to all others, while those are served. */
+describe('attacks on what workspaces share', function () {
+  this.timeout(600_000);
+  let address: string;
+  let login: Login;
+  let connection: RedisConnection;
+  let podsBefore: string[];
+  /** Keys to remove at the end. */
+  const written = new Set<string>();
+
+  before(async () => {
+    const secret = await readObject<{ data: Record<string, string> }>(
+      'secret',
+      childNames(deployment).sidecarSecret,
+      namespace,
+    );
+    const decode = (file: string) => Buffer.from(secret.data[file]!, 'base64').toString();
+    login = {
+      username: decode(SIDECAR_SECRET_FILES.redisUsername),
+      password: decode(SIDECAR_SECRET_FILES.redisPassword),
+    };
+    const pods = await listPods('', RELEASE_NAMESPACE);
+    address = pods.find(({ metadata }) => metadata.name.includes('-redis-'))!.status.podIP!;
+    connection = connectRedis({
+      url: `redis://${address}:6379`,
+      ...login,
+      name: 'attacker',
+      role: 'sidecar',
+      commandTimeoutMs: 60_000,
+    });
+    await connection.untilUp(30_000);
+    podsBefore = pods.map(describePod).sort();
+  });
+  after(async () => {
+    for (const key of written) await connection?.redis.unlink(key);
+    await connection?.close();
+  });
+
+  const describePod = ({ metadata, status }: Pod) =>
+    `${metadata.uid} ${metadata.name} ${(status.containerStatuses ?? []).map(({ restartCount }) => restartCount)}`;
+
+  /** Runs an attack, and some rounds of the programs after it, beside the traffic of another workspace. */
+  async function survive(attack: () => Promise<void>): Promise<void> {
+    const traffic = startTraffic(findEndpoint('tiny-chat', WORKSPACES.own));
+    try {
+      await attack();
+      await wait(ROUNDS_MS);
+    } finally {
+      const { answers, failures } = await traffic.stop();
+      expect(failures, 'requests of another workspace').to.deep.equal([]);
+      expect(answers).to.be.greaterThan(20);
+    }
+    const pods = await listPods('', RELEASE_NAMESPACE);
+    expect(pods.map(describePod).sort(), 'pods and restarts').to.deep.equal(podsBefore);
+  }
+
+  async function fillSet(key: string, size: number): Promise<void> {
+    written.add(key);
+    for (let at = 0; at < size; at += 5_000) {
+      const members = Array.from({ length: 5_000 }, (_, i) => [1, `${at + i}`.padEnd(100, 'x')]);
+      await connection.redis.zadd(key, ...members.flat());
+    }
+  }
+
+  it('hundreds of thousands of names of deployments', () =>
+    survive(async () => {
+      await fillSet(keys.deployments, 300_000);
+      await connection.redis.unlink(keys.deployments);
+    }));
+
+  it('half a million ids that lost their worker', () =>
+    survive(async () => {
+      await fillSet(keys.again(deployment), 500_000);
+      const claim = { namespace, deployment, token: 'a'.repeat(32), pod: 'evil' };
+      await claimRequest(connection.redis, claim).catch(() => {});
+      await connection.redis.unlink(keys.again(deployment));
+    }));
+
+  it('long values where counters, records, heartbeats, usage and events are', () =>
+    survive(async () => {
+      const { redis } = connection;
+      const huge = 'x'.repeat(MIB - 100);
+      const id = `req_${'0'.repeat(32)}`;
+      const hour = Math.floor(Date.now() / 3_600_000);
+      for (const key of [keys.credit, keys.event('evt_1'), keys.idempotency('x')]) {
+        written.add(key);
+        await redis.set(key, huge);
+      }
+      for (const key of [
+        keys.request(id),
+        keys.heartbeats(deployment),
+        keys.usage(deployment, 'minute', hour),
+      ]) {
+        written.add(key);
+        for (const field of ['status', 'deployment', '1:r', 'pod']) await redis.hset(key, field, huge);
+      }
+      for (const key of [keys.leases, keys.ended, keys.outbox, keys.cleanup]) {
+        await redis.zadd(key, 1, id, 1, 'evt_1');
+        for (let i = 0; i < 5; i++) await redis.zadd(key, 1, `${i}${huge}`);
+      }
+      await renewClaim(redis, { namespace, id, token: 'x' }).catch(() => {});
+      await wait(ROUNDS_MS);
+      for (const key of written) await redis.unlink(key);
+    }));
+
+  it('all of the memory, by values and then by functions', () =>
+    survive(async () => {
+      const { redis } = connection;
+      const value = 'x'.repeat(MIB - 100);
+      let isFull = false;
+      for (let i = 0; i < 1_000 && !isFull; i++) {
+        written.add(`${keys.prefix}fill:${i}`);
+        isFull = await redis.set(`${keys.prefix}fill:${i}`, value).then(
+          () => false,
+          () => true,
+        );
+      }
+      expect(isFull, 'memory was filled').to.equal(true);
+      for (let i = 0; i < 12; i++) {
+        const args = Array.from({ length: 40 }, () => value);
+        await redis
+          .fcall(FUNCTIONS.registerObjects, 1, `${keys.prefix}f${i}`, '1000000', ...args)
+          .catch(() => {});
+        written.add(`${keys.prefix}f${i}`);
+      }
+      for (const key of written) await redis.unlink(key);
+    }));
+
+  it('answers of Redis that nobody reads', () =>
+    survive(async () => {
+      const key = `${keys.prefix}big`;
+      written.add(key);
+      await connection.redis.set(key, 'x'.repeat(MIB - 100));
+      const socket = connectSocket(6379, address);
+      socket.on('error', () => {}).pause();
+      const words = (...parts: string[]) =>
+        `*${parts.length}\r\n${parts.map((part) => `$${Buffer.byteLength(part)}\r\n${part}\r\n`).join('')}`;
+      socket.write(words('AUTH', login.username, login.password) + words('GET', key).repeat(800));
+      await wait(5_000);
+      socket.destroy();
+    }));
+
+  for (const [what, endpoint] of [
+    ['a replica', findEndpoint('tiny-chat', WORKSPACES.other)],
+    ['the front', findEndpoint('paused-chat')],
+  ] as const)
+    it(`a body of many small values to ${what}`, () =>
+      survive(async () => {
+        const head = '{"prompt":"x","messages":[],"x":[{}';
+        const body = Buffer.from(`${head}${',{}'.repeat((32 * MIB - 100) / 3)}]}`);
+        const headers = { authorization: `Bearer ${endpoint.apiKey}`, 'content-type': 'application/json' };
+        for (let i = 0; i < 3; i++)
+          await fetch(`${endpoint.baseURL}/chat/completions`, { method: 'POST', headers, body }).then(
+            (response) => expect(response.status).to.be.within(400, 599),
+            () => {},
+          );
+      }));
+});

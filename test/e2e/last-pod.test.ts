@@ -1,0 +1,209 @@
+import { Agent, request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { expect } from 'chai';
+import type { EndpointEntry } from '../../launch/endpoints-file.ts';
+import { killContainer } from './containers.ts';
+import {
+  apply,
+  deploySimulator,
+  isPodReady,
+  kubectl,
+  listModelPods,
+  patchModel,
+  readObject,
+  removeModel,
+  waitForModel,
+  waitUntil,
+} from './installation.ts';
+
+/** One way on which clients reach a deployment. */
+interface Way {
+  title: string;
+  url: URL;
+  host: string;
+  apiKey: string;
+}
+
+interface Seen {
+  way: string;
+  at: string;
+  tookMs: number;
+  /** `200`, `503 no_pod_available` …; or the foreign page, or the error of the connection. */
+  what: string;
+  isForeign: boolean;
+}
+
+const INTERVAL_MS = 40;
+const BURNERS = 2;
+
+describe('while the last pod of a deployment goes, on a busy machine, clients get an answer of the contract', function () {
+  this.timeout(600_000);
+  const [routed, gated] = ['last-ingress', 'last-gateway'];
+  let ways: Way[];
+  let burners: Worker[] = [];
+  before(async () => {
+    await apply({
+      apiVersion: 'gateway.networking.k8s.io/v1',
+      kind: 'Gateway',
+      metadata: { name: 'last-pod', namespace: 'default' },
+      spec: {
+        gatewayClassName: 'traefik',
+        listeners: [
+          { name: 'web', protocol: 'HTTP', port: 80, allowedRoutes: { namespaces: { from: 'All' } } },
+        ],
+      },
+    });
+    const byIngress = await deploySimulator(routed);
+    const byGateway = await deploySimulator(gated, {
+      route: { type: 'HTTPRoute', gateway: { name: 'last-pod' }, preset: 'gateway-api' },
+    });
+    for (const name of [routed, gated]) await waitForModel(name);
+    const service = await readObject<{ spec: { clusterIP: string } }>('service', routed);
+    ways = [
+      wayOf('Ingress', byIngress),
+      wayOf('HTTPRoute', byGateway),
+      {
+        title: 'the Service',
+        url: new URL(`http://${service.spec.clusterIP}/v1/chat/completions`),
+        host: `${routed}.default.svc`,
+        apiKey: byIngress.apiKey,
+      },
+    ];
+    await Promise.all(
+      ways.map((way) => waitUntil(way.title, 60, async () => (await ask(way)).what === '200')),
+    );
+    burners = Array.from({ length: BURNERS }, () => new Worker('for (;;);', { eval: true }));
+  });
+  after(async () => {
+    await Promise.all(burners.map((burner) => burner.terminate()));
+    for (const name of [routed, gated]) await removeModel(name);
+    await kubectl('delete', 'gateway', 'last-pod', '--ignore-not-found');
+  });
+
+  /** Asks on all ways at a steady rate while something happens, until all serve again. */
+  async function watch(disturb: (name: string) => Promise<void>): Promise<Seen[]> {
+    const seen: Seen[] = [];
+    const running = new Set<Promise<void>>();
+    const timer = setInterval(() => {
+      for (const way of ways) {
+        const asked = ask(way)
+          .then((answer) => void seen.push(answer))
+          .finally(() => running.delete(asked));
+        running.add(asked);
+      }
+    }, INTERVAL_MS);
+    try {
+      await sleep(1_000);
+      await Promise.all([routed, gated].map(disturb));
+      for (const name of [routed, gated]) await waitForModel(name, 240);
+      await sleep(2_000);
+    } finally {
+      clearInterval(timer);
+      await Promise.all(running);
+    }
+    return seen;
+  }
+
+  /** But for `cut`: a proxy's answer to what was under way in a pod that was killed without any grace. */
+  function expectContract(seen: Seen[], cut?: string): void {
+    const counts: Record<string, number> = {};
+    for (const { way, what } of seen) counts[`${way}: ${what}`] = (counts[`${way}: ${what}`] ?? 0) + 1;
+    console.log(`      ${JSON.stringify(counts)}`);
+    const foreign = seen.filter(({ isForeign, what }) => isForeign && what !== cut);
+    expect(foreign.map(({ way, at, tookMs, what }) => `${at} +${tookMs} ms ${way}: ${what}`)).to.deep.equal(
+      [],
+    );
+    for (const { title } of ways)
+      expect(seen.filter(({ way, what }) => way === title && what === '503 no_pod_available')).to.not.be
+        .empty;
+  }
+
+  it('when it is deleted by force', async () => {
+    expectContract(
+      await watch(async (name) => {
+        const [pod] = await listModelPods(name);
+        await kubectl('delete', 'pod', pod!.metadata.name, '--force', '--grace-period=0');
+        await waitUntil(`another pod of ${name}`, 120, async () =>
+          (await listModelPods(name)).some(
+            (other) => other.metadata.uid !== pod!.metadata.uid && isPodReady(other),
+          ),
+        );
+      }),
+      '502 Bad Gateway',
+    );
+  });
+
+  it('when it is scaled in, and out again', async () => {
+    expectContract(
+      await watch(async (name) => {
+        await patchModel(name, { replicas: 0 });
+        await waitUntil(`no pod of ${name}`, 120, async () => (await listModelPods(name)).length === 0);
+        await patchModel(name, { replicas: 1 });
+      }),
+    );
+  });
+
+  it('when its engine dies', async () => {
+    expectContract(
+      await watch(async (name) => {
+        const [pod] = await listModelPods(name);
+        await killContainer(pod!, 'engine');
+        await waitUntil(
+          `${name} to be missed`,
+          60,
+          async () => !(await listModelPods(name)).every(isPodReady),
+        );
+      }),
+    );
+  });
+});
+
+const wayOf = (title: string, { baseURL, apiKey }: EndpointEntry): Way => {
+  const url = new URL(`${baseURL}/chat/completions`);
+  return { title, url, host: url.host, apiKey };
+};
+
+const agent = new Agent({ keepAlive: true, maxSockets: 50 });
+
+/** One chat. An answer that is cut off belongs to what was under way in the pod, and is no page of anybody's. */
+function ask({ title, url, host, apiKey }: Way): Promise<Seen> {
+  const began = performance.now();
+  const seen = { way: title, at: new Date().toISOString().slice(11, 23) };
+  const finish = (what: string, isForeign = false): Seen => ({
+    ...seen,
+    tookMs: Math.round(performance.now() - began),
+    what,
+    isForeign,
+  });
+  return new Promise((resolve) => {
+    const call = request(url, {
+      agent,
+      method: 'POST',
+      headers: { host, authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    });
+    call.setTimeout(60_000, () => call.destroy(new Error('nothing for 60 s')));
+    call.on('error', (error: NodeJS.ErrnoException) => resolve(finish(error.code ?? error.message)));
+    call.on('response', async (response) => {
+      let text = '';
+      try {
+        for await (const chunk of response.setEncoding('utf8')) text += chunk;
+      } catch (error) {
+        return resolve(finish((error as Error).message));
+      }
+      const status = response.statusCode!;
+      const { what, isForeign } = judgeAnswer(status, text);
+      resolve(finish(what, isForeign));
+    });
+    call.end(JSON.stringify({ messages: [{ role: 'user', content: 'Hello' }], max_tokens: 4 }));
+  });
+}
+
+function judgeAnswer(status: number, text: string): Pick<Seen, 'what' | 'isForeign'> {
+  try {
+    const body = JSON.parse(text) as { choices?: unknown[]; error?: { code: string } };
+    if (status === 200 && body.choices) return { what: '200', isForeign: false };
+    if (body.error?.code) return { what: `${status} ${body.error.code}`, isForeign: false };
+  } catch {}
+  return { what: `${status} ${text.slice(0, 80)}`, isForeign: true };
+}

@@ -1,0 +1,111 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { expect } from 'chai';
+import type { EndpointEntry } from '../../launch/endpoints-file.ts';
+import { readContainer } from './containers.ts';
+import {
+  deploySimulator,
+  isPodReady,
+  kubectl,
+  listModelPods,
+  patchModel,
+  removeModel,
+  waitForModel,
+  waitUntil,
+} from './installation.ts';
+import { startTraffic, type Traffic } from './traffic.ts';
+
+/** Streams of a second each, where there is a core to spare. */
+const PACE = { SIMULATOR_TOKENS: '40', SIMULATOR_ITL_MS: '25' };
+const STRESS_SECONDS = 240;
+const NO_REPLICA = /: 503 .*no ready replica|: 503 .*[Nn]o replica is ready/;
+
+describe('on a node whose every core is busy', function () {
+  this.timeout(300_000);
+  let stress: ChildProcess;
+  let pair: EndpointEntry;
+  let single: EndpointEntry;
+  before(async () => {
+    [pair, single] = await Promise.all([
+      deploySimulator('pressed-pair', { env: PACE, replicas: 2 }),
+      deploySimulator('pressed-single', { env: PACE }),
+    ]);
+    await Promise.all(['pressed-pair', 'pressed-single'].map((name) => waitForModel(name)));
+    // It ends by itself, whatever becomes of this process.
+    stress = spawn('stress-ng', ['--cpu', '0', '--cpu-method', 'loop', '--timeout', `${STRESS_SECONDS}s`], {
+      stdio: 'ignore',
+    });
+    await once(stress, 'spawn');
+  });
+  after(async () => {
+    stress?.kill('SIGTERM');
+    await Promise.all(['pressed-pair', 'pressed-single', 'pressed-neighbour'].map(removeModel));
+  });
+
+  /** With traffic on both; what failed of each. */
+  async function watch(disturb: () => Promise<void>): Promise<{ pair: string[]; single: string[] }> {
+    const all: Traffic[] = [startTraffic(pair), startTraffic(single)];
+    const more = () => Promise.all(all.map((traffic) => traffic.more(5)));
+    let seen: Awaited<ReturnType<Traffic['stop']>>[];
+    try {
+      await more();
+      await disturb();
+      await more();
+    } finally {
+      seen = await Promise.all(all.map((traffic) => traffic.stop()));
+    }
+    for (const { answers } of seen) expect(answers).to.be.greaterThan(0);
+    return { pair: seen[0]!.failures, single: seen[1]!.failures };
+  }
+
+  async function waitForPods(name: string, count: number, gone: readonly string[]): Promise<void> {
+    await waitUntil(`${count} ready pods of ${name}`, 120, async () => {
+      const pods = await listModelPods(name);
+      return (
+        pods.length === count && pods.every((pod) => isPodReady(pod) && !gone.includes(pod.metadata.uid))
+      );
+    });
+  }
+  const listUIDs = async (name: string) => (await listModelPods(name)).map(({ metadata }) => metadata.uid);
+
+  it('nobody loses anything to a neighbour that starts', async () => {
+    const failures = await watch(async () => {
+      await deploySimulator('pressed-neighbour', { replicas: 2 });
+      await waitForModel('pressed-neighbour', 120);
+    });
+    expect(failures).to.deep.equal({ pair: [], single: [] });
+  });
+
+  it('two replicas lose nothing to a deleted pod', async () => {
+    const failures = await watch(async () => {
+      const [pod] = await listModelPods('pressed-pair');
+      await kubectl('delete', 'pod', pod!.metadata.name, '--wait=false');
+      await waitForPods('pressed-pair', 2, [pod!.metadata.uid]);
+    });
+    expect(failures).to.deep.equal({ pair: [], single: [] });
+  });
+
+  it('two replicas lose nothing to a rollout, and one has no answer cut by its own', async () => {
+    const failures = await watch(async () => {
+      const before = { pair: await listUIDs('pressed-pair'), single: await listUIDs('pressed-single') };
+      await patchModel('pressed-pair', { rollout: { revision: 'two' } });
+      await patchModel('pressed-single', { rollout: { revision: 'two' } });
+      await waitForPods('pressed-pair', 2, before.pair);
+      await waitForPods('pressed-single', 1, before.single);
+    });
+    expect(failures.pair).to.deep.equal([]);
+    // Between its pods nobody can answer; what had begun is brought to its end.
+    expect(failures.single.filter((failure) => !NO_REPLICA.test(failure))).to.deep.equal([]);
+  });
+
+  it('two replicas lose nothing when one is taken away, and no engine was restarted by its probes', async () => {
+    const failures = await watch(async () => {
+      await patchModel('pressed-pair', { replicas: 1 });
+      await waitForPods('pressed-pair', 1, []);
+    });
+    expect(failures).to.deep.equal({ pair: [], single: [] });
+    for (const name of ['pressed-pair', 'pressed-single'])
+      for (const pod of await listModelPods(name))
+        expect(readContainer(pod, 'engine').restartCount, pod.metadata.name).to.equal(0);
+  });
+});
