@@ -1,5 +1,5 @@
 /** One process at a time with a folder or a cluster: a file that names the process, which a killed one leaves behind. */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 export interface ProcessLock {
@@ -19,32 +19,58 @@ function release(path: string): void {
 export function tryProcessLock(path: string, program: string): ProcessLock | { heldBy: number } {
   mkdirSync(dirname(path), { recursive: true });
   for (;;) {
-    try {
-      writeFileSync(path, String(process.pid), { flag: 'wx' });
+    if (create(path)) {
       heldHere.add(path);
       return { release: () => release(path) };
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     }
     const holder = readHolder(path);
-    const isHeld =
-      holder === process.pid ? heldHere.has(path) : holder !== null && isRunning(holder, program);
-    if (isHeld) return { heldBy: holder! };
-    // A killed process leaves its file behind.
-    rmSync(path, { force: true });
+    if (holder === null) continue;
+    if (isHeld(path, holder, program)) return { heldBy: holder };
+    const removal = removeStale(path, program);
+    if (removal !== null) return removal;
   }
 }
+
+/** False where it is there. It has its content from its first moment on. */
+function create(path: string): boolean {
+  const draft = `${path}.${process.pid}`;
+  writeFileSync(draft, String(process.pid));
+  try {
+    linkSync(draft, path);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    return false;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+/**
+ * Removes a killed process's file: one process at a time, which judges it once more, as another one may have replaced it.
+ * Answers who does so at this moment, null once it was done here.
+ */
+function removeStale(path: string, program: string): { heldBy: number } | null {
+  const removal = tryProcessLock(`${path}.removal`, program);
+  if ('heldBy' in removal) return removal;
+  try {
+    const holder = readHolder(path);
+    if (holder !== null && !isHeld(path, holder, program)) rmSync(path, { force: true });
+    return null;
+  } finally {
+    removal.release();
+  }
+}
+
+const isHeld = (path: string, holder: number, program: string): boolean =>
+  holder === process.pid ? heldHere.has(path) : isRunning(holder, program);
 
 /** null: gone meanwhile. */
 function readHolder(path: string): number | null {
   try {
-    // Empty for the moment between its creation and its writing.
-    for (let attempt = 0; attempt < 100; attempt++) {
-      const text = readFileSync(path, 'utf8');
-      if (text !== '') return Number(text);
-    }
-    return null;
-  } catch {
+    return Number(readFileSync(path, 'utf8'));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     return null;
   }
 }

@@ -1,3 +1,5 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,4 +28,33 @@ describe('the lock of a folder', () => {
     expect(existsSync(path)).to.equal(false);
     expect(tryProcessLock(path, 'mocha')).to.have.property('release');
   });
+
+  it('is taken over from a killed process by one of those that find it at the same moment', async function () {
+    this.timeout(60_000);
+    const contenders = Array.from({ length: 4 }, () => fork(CONTENDER, [path]));
+    try {
+      await Promise.all(contenders.map((contender) => once(contender, 'message')));
+      for (let round = 0; round < 100; round++) {
+        writeFileSync(path, String(NOBODY));
+        const winners = await tellAll(contenders, 'lock');
+        expect(winners.filter(Boolean), `winners of round ${round}`).to.have.length(1);
+        await tellAll(contenders, 'release');
+      }
+    } finally {
+      for (const contender of contenders) contender.kill();
+    }
+  });
 });
+
+/** Beyond the largest id that Linux gives. */
+const NOBODY = 2 ** 22 + 1;
+const CONTENDER = join(import.meta.dirname, 'lock-contender.ts');
+
+const tellAll = (contenders: ChildProcess[], what: 'lock' | 'release'): Promise<boolean[]> =>
+  Promise.all(
+    contenders.map(async (contender) => {
+      const answered = once(contender, 'message');
+      contender.send(what);
+      return (await answered)[0] as boolean;
+    }),
+  );
