@@ -4,6 +4,7 @@ import type { Log } from '../kube/log.ts';
 import { findDifferences } from './audit.ts';
 import { Batches } from './batches.ts';
 import type { Catalogue, DeploymentName } from './catalogue.ts';
+import { Retries } from './retries.ts';
 import { deploymentTarget, type Target, targetKey } from './targets.ts';
 import { Writer, type WriterSettings } from './writing.ts';
 
@@ -29,6 +30,9 @@ const LAST_RETRY_MS = 5_000;
 const CHECK_MS = 5_000;
 const AUDIT_MS = 10_000;
 const RESYNC_MS = 600_000;
+/** Of one target that fails while Redis is there. */
+const TARGET_RETRY = { firstMs: 200, lastMs: 30_000 };
+const LAST_REPAIR_MS = 600_000;
 
 export class Publisher {
   readonly #settings: PublisherSettings;
@@ -48,8 +52,10 @@ export class Publisher {
   #writing = false;
   #lastCheck = 0;
   #lastAudit = 0;
-  /** What the last comparison found to differ. */
-  #differing: ReadonlySet<string> = new Set();
+  /** What failed while Redis was there. */
+  readonly #retries = new Retries(TARGET_RETRY);
+  /** What the last comparison found to differ although its writing succeeded. */
+  readonly #repairs: Retries;
   #unlisten: () => void = () => {};
 
   constructor(settings: PublisherSettings) {
@@ -61,6 +67,7 @@ export class Publisher {
       onHostChange: (name) => settings.onDeploymentChange?.(name, { isFull: this.#isFull }),
     });
     this.#batches = new Batches(this.#writer);
+    this.#repairs = new Retries({ firstMs: this.#auditMs, lastMs: LAST_REPAIR_MS });
   }
 
   /** Starts with a full publication. Call once the catalogue is complete, and as the leader only. */
@@ -117,7 +124,9 @@ export class Publisher {
 
   /** Whether everything that is known of has been written. */
   get idle(): boolean {
-    return this.#lastFull > 0 && !this.#everything && this.#dirty.size === 0 && !this.#writing;
+    return (
+      this.#lastFull > 0 && !this.#everything && this.#dirty.size + this.#retries.size === 0 && !this.#writing
+    );
   }
 
   /** Brings one target to what the catalogue says, now; throws while Redis is away. */
@@ -134,7 +143,7 @@ export class Publisher {
       if (ended === 'failed')
         await this.#sleep(Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(attempt, 10)));
       else if (!this.#everything && this.#dirty.size === 0)
-        await this.#sleep(this.#settings.checkIntervalMs ?? CHECK_MS);
+        await this.#sleep(Math.min(this.#settings.checkIntervalMs ?? CHECK_MS, this.#retries.nextInMs));
     }
   }
 
@@ -146,7 +155,7 @@ export class Publisher {
       if (this.#everything) await this.#publishEverything();
       else await this.#publishDirty();
       this.#noteRecovery();
-      return this.#failed.size > 0 ? 'failed' : 'done';
+      return 'done';
     } catch (error) {
       this.#noteTrouble(describe(error));
       return 'failed';
@@ -162,20 +171,33 @@ export class Publisher {
       for (const namespace of this.#catalogue.namespaces()) this.mark({ what: 'workspace', namespace });
     }
     this.#everything ||= this.#isResyncDue() || !(await this.#writer.isIntact());
-    const auditMs = this.#settings.auditIntervalMs ?? AUDIT_MS;
-    if (!this.#everything && Date.now() - this.#lastAudit >= auditMs) await this.#audit();
+    if (!this.#everything && Date.now() - this.#lastAudit >= this.#auditMs) await this.#audit();
   }
 
-  /** Marks what differs; what differs twice in a row is beyond that, so everything is published. */
+  get #auditMs(): number {
+    return this.#settings.auditIntervalMs ?? AUDIT_MS;
+  }
+
+  /**
+   * Writes again what differs, each time after a longer while. What still differs afterwards is something that no target
+   * owns, such as a host of a deployment that is gone: that is pruned.
+   */
   async #audit(): Promise<void> {
     this.#lastAudit = Date.now();
     const differences = await findDifferences(this.#settings.connection.redis, this.#catalogue);
-    const again = differences.map(targetKey).filter((key) => this.#differing.has(key));
-    for (const target of differences) this.mark(target);
-    this.#differing = new Set(differences.map(targetKey));
+    // What fails has its retries.
+    const written = differences.filter((target) => !this.#retries.has(targetKey(target)));
+    this.#repairs.retain(new Set(written.map(targetKey)));
+    const again: string[] = [];
+    for (const target of written) {
+      const key = targetKey(target);
+      if (!this.#repairs.isDue(key)) continue;
+      if (this.#repairs.note(target) > 1) again.push(key);
+      this.mark(target);
+    }
     if (again.length === 0) return;
     this.#settings.log.warn({ targets: again.slice(0, 10), count: again.length }, 'not published as wanted');
-    this.#everything = true;
+    await this.#batches.alone(() => this.#writer.prune());
   }
 
   #isCheckDue(): boolean {
@@ -204,8 +226,9 @@ export class Publisher {
     }
   }
 
-  /** Writes what is marked, some at a time. One that fails is marked again and does not stop the others. */
+  /** Writes what is marked or to be tried again, some at a time. One that fails does not stop the others. */
   async #publishDirty(): Promise<void> {
+    for (const target of this.#retries.due()) this.#dirty.set(targetKey(target), target);
     const targets = [...this.#dirty.values()];
     this.#dirty.clear();
     let absence: unknown;
@@ -223,11 +246,13 @@ export class Publisher {
   #settle(target: Target, failure: unknown): void {
     const key = targetKey(target);
     const before = this.#failed.has(key);
-    if (failure === undefined) this.#failed.delete(key);
-    else {
+    if (failure === undefined) {
+      this.#failed.delete(key);
+      this.#retries.forget(key);
+    } else {
       this.#failed.set(key, describe(failure));
-      this.#dirty.set(key, target);
-      if (!before && !isRedisAway(failure))
+      if (isRedisAway(failure)) this.#dirty.set(key, target);
+      else if (this.#retries.note(target) === 1)
         this.#settings.log.error({ target: key, err: failure }, 'not published');
     }
     if (before !== this.#failed.has(key) && target.what === 'deployment')

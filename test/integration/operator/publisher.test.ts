@@ -323,6 +323,33 @@ describe('publishing to Redis', () => {
     expect(states).to.deep.equal([]);
   });
 
+  it('tries one that always fails again and again, and leaves the others as they are', async () => {
+    catalogue.add('team-a', 'chat', 'chat.example');
+    catalogue.add('team-b', 'chat', 'b.example');
+    start();
+    await until(() => publisher.idle);
+    const { redis } = connection;
+    // No hash any more, so nothing can be written into it, and nothing read.
+    await redis.rename(configKeys('team-b').deployments, 'kept');
+    await redis.set(configKeys('team-b').replicas, 'a string');
+    publisher.mark({ what: 'deployment', namespace: 'team-b', name: 'chat' });
+    const calls = async (command: string) =>
+      Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(await redis.info('commandstats'))?.[1] ?? 0);
+    let reads = 0;
+    catalogue.onEndpoints = () => reads++;
+    // More audits than it takes to find that it differs, and goes on to.
+    const audits = await calls('hkeys');
+    await until(async () => (await calls('hkeys')) > audits + 20);
+    expect(publisher.explain({ namespace: 'team-b', name: 'chat' })).to.match(/WRONGTYPE/);
+    expect(reads).to.equal(0);
+    catalogue.add('team-a', 'late', 'late.example');
+    publisher.mark({ what: 'deployment', namespace: 'team-a', name: 'late' });
+    await until(() => publisher.publishedHost({ namespace: 'team-a', name: 'late' }) === 'late.example');
+    await redis.del(configKeys('team-b').replicas);
+    await until(() => publisher.idle);
+    expect((await published('team-b', 'chat'))?.name).to.equal('chat');
+  });
+
   it('writes nothing where Redis already holds it all', async () => {
     catalogue.add('team-a', 'chat', 'chat.example', ['10.0.0.1']);
     start();

@@ -1,0 +1,66 @@
+/** When each of some targets is tried again: later after each attempt, so that those that never succeed cost little. */
+import { type Target, targetKey } from './targets.ts';
+
+export interface RetryDelays {
+  firstMs: number;
+  lastMs: number;
+}
+
+interface Entry {
+  target: Target;
+  attempts: number;
+  dueAt: number;
+}
+
+export class Retries {
+  readonly #delays: RetryDelays;
+  readonly #clock: () => number;
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(delays: RetryDelays, clock: () => number = Date.now) {
+    this.#delays = delays;
+    this.#clock = clock;
+  }
+
+  /** Plans the next attempt after one that was just made; answers how many were made. */
+  note(target: Target): number {
+    const key = targetKey(target);
+    const attempts = (this.#entries.get(key)?.attempts ?? 0) + 1;
+    const { firstMs, lastMs } = this.#delays;
+    const delayMs = Math.min(lastMs, firstMs * 2 ** Math.min(attempts - 1, 20));
+    this.#entries.set(key, { target, attempts, dueAt: this.#clock() + delayMs });
+    return attempts;
+  }
+
+  forget(key: string): void {
+    this.#entries.delete(key);
+  }
+
+  /** Forgets all whose keys are not among these. */
+  retain(keys: ReadonlySet<string>): void {
+    for (const key of this.#entries.keys()) if (!keys.has(key)) this.#entries.delete(key);
+  }
+
+  has(key: string): boolean {
+    return this.#entries.has(key);
+  }
+
+  isDue(key: string): boolean {
+    const entry = this.#entries.get(key);
+    return entry === undefined || entry.dueAt <= this.#clock();
+  }
+
+  due(): Target[] {
+    return [...this.#entries].flatMap(([key, { target }]) => (this.isDue(key) ? [target] : []));
+  }
+
+  /** Until the next is due; infinite where there is none. */
+  get nextInMs(): number {
+    const earliest = Math.min(...[...this.#entries.values()].map(({ dueAt }) => dueAt));
+    return Math.max(0, earliest - this.#clock());
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+}
