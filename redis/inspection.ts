@@ -1,5 +1,6 @@
 /** Judges whether a Redis keeps what it is told: persistence, eviction, version. */
 import type { RedisClient } from './client.ts';
+import { mayReload } from './reload-rights.ts';
 
 export interface RedisInspection {
   version: string;
@@ -30,28 +31,25 @@ export const REMEDIES = {
 
 export async function inspectRedis(redis: RedisClient): Promise<RedisInspection> {
   const info = parseInfo(await redis.info());
-  const [snapshots, defaultUser] = await Promise.all([readSnapshots(redis), readDefaultUser(redis)]);
-  return judge(info, { snapshots, defaultUser });
+  const [snapshots, isReloadable] = await Promise.all([readSnapshots(redis), mayReload(redis)]);
+  return judge(info, { snapshots, mayReload: isReloadable });
 }
 
 export interface Settings {
   /** CONFIG's `save`; null where CONFIG is forbidden. */
   snapshots: string | null;
-  /** What the default user may call and touch; null where ACL is forbidden. */
-  defaultUser: { commands: string; keys: string } | null;
+  /** Whether the default user may load the append-only file; null where nobody may ask. */
+  mayReload: boolean | null;
 }
 
 /** Judges from INFO's fields and from settings. */
 export function judge(info: Record<string, string>, settings: Settings): RedisInspection {
-  const { snapshots, defaultUser } = settings;
   // Valkey tells the Redis version that it is compatible with under the old name.
   const version = info.redis_version ?? '0';
   const maxMemory = Number(info.maxmemory ?? 0);
   const policy = info.maxmemory_policy ?? 'unknown';
-  const persistence = judgePersistence(info, snapshots);
-  const isComplete =
-    defaultUser === null || (defaultUser.commands === '+@all' && defaultUser.keys.split(' ').includes('~*'));
-  const reloads = persistence === 'aof' && !isComplete ? 'nothing' : 'everything';
+  const persistence = judgePersistence(info, settings.snapshots);
+  const reloads = persistence === 'aof' && settings.mayReload === false ? 'nothing' : 'everything';
   const evictionSafe = policy === 'noeviction' || maxMemory === 0;
   const warnings: string[] = [];
   if (Number.parseInt(version, 10) < OLDEST_VERSION) {
@@ -102,17 +100,6 @@ async function readSnapshots(redis: RedisClient): Promise<string | null> {
   try {
     const [, value] = (await redis.config('GET', 'save')) as string[];
     return value ?? null;
-  } catch {
-    return null;
-  }
-}
-
-/** Managed services forbid ACL, too. */
-async function readDefaultUser(redis: RedisClient): Promise<Settings['defaultUser']> {
-  try {
-    const reply = (await redis.acl('GETUSER', 'default')) as unknown[];
-    const read = (field: string) => String(reply[reply.indexOf(field) + 1]);
-    return { commands: read('commands'), keys: read('keys') };
   } catch {
     return null;
   }

@@ -71,6 +71,29 @@ describe('durability', () => {
       expect(await readServerHealth(operator.redis, { allowLoss: true })).to.equal(null);
     });
 
+    it('is judged by what its default user may do, in whatever words', async () => {
+      const judge = async (...rules: string[]) => {
+        await operator.redis.acl('SETUSER', 'default', 'reset', ...rules);
+        return check();
+      };
+      for (const rules of [
+        ['allkeys', 'allcommands'],
+        ['~*', '+@all', '-@dangerous'],
+        ['~*', '+@all', '-debug', '-config|set'],
+        ['~*', '-@all', '+@write', '+@connection', '+@transaction', '+@keyspace'],
+        ['~[wcdg]:*', '~console:*', '+@all'],
+      ])
+        expect(await judge(...rules), rules.join(' ')).to.equal(null);
+      for (const rules of [
+        ['~*', '+@all', '-zadd'],
+        ['~*', '+@all', '-@transaction'],
+        ['~*', '-@all', '+@read'],
+        ['~w:*', '+@all'],
+        ['%R~*', '+@all'],
+      ])
+        expect(await judge(...rules), rules.join(' ')).to.match(/default user lacks rights/);
+    });
+
     it('is found out after a restart whatever its settings say, and until a restart that keeps all', async () => {
       // What is replayed since the last rewrite is what is lost.
       await operator.redis.acl('SETUSER', 'default', 'reset', 'off', '~*', '+@all');
