@@ -33,7 +33,7 @@ build: $(INSTALLED) ## Compile to dist/ (for the images)
 	@rm -rf dist && tsc -p tsconfig.build.json && node build-assets.ts
 
 .PHONY: generate verify
-generate: $(INSTALLED) ## Write all that is generated: crds/, docs/errors.md, docs/conditions.md
+generate: $(INSTALLED) ## Write all that is generated: crds/, docs/errors.md, docs/conditions.md, docs/openapi.json
 	@node tools/generate/main.ts
 verify: $(INSTALLED) ## Tell whether anything generated is stale
 	@node tools/generate/main.ts --verify

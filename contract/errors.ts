@@ -1,4 +1,5 @@
 /** The one table of error codes (contract: Errors). `make generate` writes docs/errors.md from it. */
+import type { ErrorEnvelope } from './api-objects.ts';
 
 export interface ErrorDefinition {
   status: number;
@@ -290,17 +291,6 @@ export const ERRORS = {
 } as const satisfies Record<string, ErrorDefinition>;
 
 export type ErrorCode = keyof typeof ERRORS;
-
-/** The envelope of every error (contract: Error envelope). `param` and `code` are always there, as OpenAI's schema wants. */
-export interface ErrorEnvelope {
-  error: {
-    message: string;
-    type: string;
-    param: string | null;
-    code: string | null;
-    documentation_url: string;
-  };
-}
 
 const DOCUMENTATION = 'https://berth.dev/docs/errors';
 

@@ -17,6 +17,7 @@ import { allowOrigins } from './middleware/cross-origin.ts';
 import { answerErrors } from './middleware/errors.ts';
 import { type GatewayState, type Handler, identifyRequest } from './middleware/request-id.ts';
 import { findRoute } from './middleware/routing.ts';
+import { buildDocumentHandlers } from './openapi/handler.ts';
 import { Pools } from './relay/pools.ts';
 import { runHandler } from './routes/handlers.ts';
 import { buildMediaHandlers } from './routes/media.ts';
@@ -72,6 +73,7 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
   const handlers: Partial<Record<RouteName, Handler>> = {
     ...buildTextHandlers({ config, ...engines, egress, settlements, metrics, usage }),
     ...buildModelHandlers({ config, engineReady }),
+    ...buildDocumentHandlers(config),
     ...(options.storage &&
       buildMediaHandlers({
         config,

@@ -1,5 +1,6 @@
 /** What the console refuses, in the envelope that all of Berth's errors have. */
-import { ERRORS, type ErrorEnvelope, errorDocumentation } from '../../contract/errors.ts';
+import type { ErrorEnvelope } from '../../contract/api-objects.ts';
+import { ERRORS, errorDocumentation } from '../../contract/errors.ts';
 
 const invalid = 'invalid_request_error';
 const busy = 'service_unavailable';

@@ -12,6 +12,7 @@ import { allowOrigins } from '../middleware/cross-origin.ts';
 import { answerErrors } from '../middleware/errors.ts';
 import { type GatewayState, identifyRequest } from '../middleware/request-id.ts';
 import { findRoute } from '../middleware/routing.ts';
+import { buildDocumentHandlers } from '../openapi/handler.ts';
 import { runHandler } from '../routes/handlers.ts';
 import { buildMediaHandlers } from '../routes/media.ts';
 import type { Route } from '../routes/route-table.ts';
@@ -60,7 +61,7 @@ export function createFrontApp(options: FrontAppOptions): RequestListener {
   app.use(requireWillingness);
   app.use(refuseWithoutReplica);
   const services = buildServices(options);
-  const serve = runHandler(buildMediaHandlers(services));
+  const serve = runHandler({ ...buildMediaHandlers(services), ...buildDocumentHandlers(services.config) });
   app.use(({ state }) => serve({ state }));
   const handle = app.callback();
   return (req, res) => void handle(req, res);

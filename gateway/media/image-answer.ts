@@ -1,6 +1,7 @@
 /** Images on the wire: as one JSON answer, or as the events that OpenAI's clients await of `stream: true`. */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import type { ImageList } from '../../contract/api-objects.ts';
 import { EventStream } from '../engine/event-stream.ts';
 import type { MadeImage } from '../engine/image-call.ts';
 import { JSON_TYPE } from '../error-response.ts';
@@ -10,7 +11,8 @@ import type { ImageOrder } from './order.ts';
 const readUnixSeconds = (): number => Math.floor(Date.now() / 1000);
 
 export function answerLinks(exchange: Exchange, urls: readonly string[]): void {
-  const text = JSON.stringify({ created: readUnixSeconds(), data: urls.map((url) => ({ url })) });
+  const list: ImageList = { created: readUnixSeconds(), data: urls.map((url) => ({ url })) };
+  const text = JSON.stringify(list);
   sendHead(exchange, Buffer.byteLength(text));
   exchange.res.end(text);
 }

@@ -54,9 +54,9 @@ export async function readImageGeneration(
 }
 
 /** As many as OpenAI takes. */
-const MOST_IMAGES = 16;
+export const MOST_IMAGES = 16;
 
-const EDIT_FORM: FormFields = {
+export const EDIT_FORM: FormFields = {
   texts: new Set([
     'model',
     'prompt',

@@ -13,8 +13,8 @@ import {
 } from './order-fields.ts';
 import { listImageExtras } from './supported-parameters.ts';
 
-const USUAL_SIZE = '1024x1024';
-const RESPONSE_FORMATS = ['url', 'b64_json'] as const;
+export const USUAL_SIZE = '1024x1024';
+export const RESPONSE_FORMATS = ['url', 'b64_json'] as const;
 
 export type ImageConfig = Pick<GatewayConfig, 'modelId' | 'limits' | 'image'>;
 

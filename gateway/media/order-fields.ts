@@ -73,7 +73,7 @@ export function readAsync(url: string): boolean {
   });
 }
 
-const LONGEST_KEY = 255;
+export const LONGEST_KEY = 255;
 
 /** Null without one. Throws ApiError for one that is too long. */
 export function readIdempotencyKey(header: string | string[] | undefined): string | null {

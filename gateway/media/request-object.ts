@@ -1,11 +1,13 @@
 /** What clients see of a request: the request object and the Video object (contract: Resources and their fields). Pure. */
+import type { RequestObject, VideoObject } from '../../contract/api-objects.ts';
 import { type RequestRecord, VIDEO_STATUS } from '../../contract/request.ts';
 
+const floorSeconds = (milliseconds: number): number => Math.floor(milliseconds / 1_000);
 const toSeconds = (milliseconds: number | null): number | null =>
-  milliseconds === null ? null : Math.floor(milliseconds / 1_000);
+  milliseconds === null ? null : floorSeconds(milliseconds);
 
 /** `outputURLs` only in the detail of a succeeded request (contract: Inference request object). */
-export const describeRequest = (record: RequestRecord, outputURLs?: readonly string[]) => ({
+export const describeRequest = (record: RequestRecord, outputURLs?: readonly string[]): RequestObject => ({
   id: record.id,
   object: 'inference.request',
   modality: record.modality,
@@ -13,22 +15,22 @@ export const describeRequest = (record: RequestRecord, outputURLs?: readonly str
   output_object_key: record.output?.keys[0] ?? null,
   output_bucket: record.output?.bucket ?? null,
   storage_provider: record.output?.provider ?? null,
-  ...(outputURLs && { output_urls: outputURLs }),
+  ...(outputURLs && { output_urls: [...outputURLs] }),
   error_code: record.errorCode,
   error_message: record.errorMessage,
-  queued_at: toSeconds(record.queuedAt),
+  queued_at: floorSeconds(record.queuedAt),
   started_at: toSeconds(record.startedAt),
   completed_at: toSeconds(record.completedAt),
 });
 
 /** With OpenAI's nullable fields, which SDKs' types require (contract: Video object). */
-export const describeVideo = (record: RequestRecord, prompt: string | null) => ({
+export const describeVideo = (record: RequestRecord, prompt: string | null): VideoObject => ({
   id: record.id,
   object: 'video',
   status: VIDEO_STATUS[record.status],
   model: record.model,
   progress: describeProgress(record),
-  created_at: toSeconds(record.queuedAt),
+  created_at: floorSeconds(record.queuedAt),
   completed_at: toSeconds(record.completedAt),
   expires_at: toSeconds(findExpiry(record)),
   size: record.size,

@@ -1,4 +1,5 @@
 /** Which parameters a media model applies; all others are accepted and ignored (contract: Model object). */
+import type { SupportedTask } from '../../contract/api-objects.ts';
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import type { ImageModel, VideoModel } from '../../contract/model-media.ts';
 
@@ -32,11 +33,6 @@ const VIDEO_TASKS = {
   t2v: ['prompt', 'size', 'resolution', 'seconds', 'duration', ...DELIVERY],
   i2v: ['input_reference', 'prompt', 'size', 'seconds', ...DELIVERY],
 } as const;
-
-export interface SupportedTask {
-  parameters: string[];
-  num_inference_steps?: { min: number; max: number; default: number };
-}
 
 /** `supported_parameters` of the Model object; undefined for models of text. */
 export function describeSupportedParameters({

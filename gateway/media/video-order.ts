@@ -19,13 +19,17 @@ export async function readVideoGeneration(
   const { req } = state.exchange;
   const config = services.config(state);
   const idempotencyKey = readIdempotencyKey(req.headers['idempotency-key']);
-  const names = [...VIDEO_FORM.texts, 'resolution', 'duration'];
   const fields = await readJsonBody(state, {
     limits: config.limits,
-    interpret: ({ value }) => FieldReader.ofJSON(value, names),
+    interpret: ({ value }) => FieldReader.ofJSON(value, VIDEO_JSON_FIELDS),
     isKept: true,
   });
-  const known = await findRepeat(services, state, { modality: 'video', idempotencyKey, fields, names });
+  const known = await findRepeat(services, state, {
+    modality: 'video',
+    idempotencyKey,
+    fields,
+    names: VIDEO_JSON_FIELDS,
+  });
   if (known.kind === 'repeat') return known;
   const wishes = readWishes(fields);
   const { parameters, seconds, askedSeconds } = readVideoGenerationParameters(fields, config);
@@ -43,7 +47,7 @@ export async function readVideoGeneration(
   };
 }
 
-const VIDEO_FORM: FormFields = {
+export const VIDEO_FORM: FormFields = {
   texts: new Set([
     'model',
     'prompt',
@@ -59,6 +63,13 @@ const VIDEO_FORM: FormFields = {
   ]),
   files: new Map([['input_reference', 1]]),
 };
+
+/** Of the JSON route. */
+export const VIDEO_JSON_FIELDS: ReadonlySet<string> = new Set([
+  ...VIDEO_FORM.texts,
+  'resolution',
+  'duration',
+]);
 
 /** The order may hold a file. Throws ApiError; ClientGone when the client leaves before the end; no file is left then. */
 export async function readVideoForm(

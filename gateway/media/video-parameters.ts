@@ -14,13 +14,13 @@ import {
 } from './order-fields.ts';
 import { listVideoExtras } from './supported-parameters.ts';
 
-const USUAL_RESOLUTION = '720x1280';
-const USUAL_SECONDS = 5;
-const USUAL_FPS = 24;
+export const USUAL_RESOLUTION = '720x1280';
+export const USUAL_SECONDS = 5;
+export const USUAL_FPS = 24;
 /** What an unpinned model is asked for at most; a pinned one's own may be as much. */
-const MAX_SECONDS = 600;
-const MAX_FPS = 240;
-const TOLERANCE_SECONDS = 0.5;
+export const MAX_SECONDS = 600;
+export const MAX_FPS = 240;
+export const TOLERANCE_SECONDS = 0.5;
 const MIN_FRAMES = 5;
 const GRID = 32;
 

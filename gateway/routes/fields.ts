@@ -1,11 +1,15 @@
 /** Types of the documented fields of a body; all others pass through to the engine. */
 import { ApiError } from '../error-response.ts';
 
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
 export interface Field {
   isRequired?: true;
   /** Completes "must be …". */
   allowed: string;
   isValid(value: unknown): boolean;
+  /** The same for the OpenAPI document. */
+  schema: JsonSchema;
 }
 export type Fields = Readonly<Record<string, Field>>;
 
@@ -17,19 +21,30 @@ const isListOf = (value: unknown, isItem: (item: unknown) => boolean): boolean =
 const isFilledListOf = (value: unknown, isItem: (item: unknown) => boolean): boolean =>
   isListOf(value, isItem) && (value as unknown[]).length > 0;
 
-const text: Field = { allowed: 'a string', isValid: isText };
-const flag: Field = { allowed: 'true or false', isValid: (value) => typeof value === 'boolean' };
-const number: Field = { allowed: 'a number', isValid: (value) => typeof value === 'number' };
-const integer: Field = { allowed: 'an integer', isValid: isInteger };
-const object: Field = { allowed: 'an object', isValid: isObject };
+const text: Field = { allowed: 'a string', isValid: isText, schema: { type: 'string' } };
+const flag: Field = {
+  allowed: 'true or false',
+  isValid: (value) => typeof value === 'boolean',
+  schema: { type: 'boolean' },
+};
+const number: Field = {
+  allowed: 'a number',
+  isValid: (value) => typeof value === 'number',
+  schema: { type: 'number' },
+};
+const integer: Field = { allowed: 'an integer', isValid: isInteger, schema: { type: 'integer' } };
+const object: Field = { allowed: 'an object', isValid: isObject, schema: { type: 'object' } };
 const positive: Field = {
   allowed: 'an integer of at least 1',
   isValid: (value) => isInteger(value) && (value as number) >= 1,
+  schema: { type: 'integer', minimum: 1 },
 };
 const stop: Field = {
   allowed: 'a string or an array of strings',
   isValid: (value) => isText(value) || isListOf(value, isText),
+  schema: { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }] },
 };
+const filledListOf = (items: JsonSchema): JsonSchema => ({ type: 'array', items, minItems: 1 });
 /** Token ids are OpenAI's, too. */
 const prompt: Field = {
   isRequired: true,
@@ -39,6 +54,14 @@ const prompt: Field = {
     isFilledListOf(value, isText) ||
     isFilledListOf(value, isInteger) ||
     isFilledListOf(value, (item) => isFilledListOf(item, isInteger)),
+  schema: {
+    anyOf: [
+      { type: 'string' },
+      filledListOf({ type: 'string' }),
+      filledListOf({ type: 'integer' }),
+      filledListOf(filledListOf({ type: 'integer' })),
+    ],
+  },
 };
 
 const generation: Fields = {
@@ -61,6 +84,7 @@ export const CHAT_FIELDS: Fields = {
     isRequired: true,
     allowed: 'a non-empty array of objects',
     isValid: (value) => isFilledListOf(value, isObject),
+    schema: filledListOf({ type: 'object' }),
   },
   ...generation,
 };
@@ -75,6 +99,7 @@ export const EMBEDDING_FIELDS: Fields = {
   encoding_format: {
     allowed: '"float" or "base64"',
     isValid: (value) => value === 'float' || value === 'base64',
+    schema: { enum: ['float', 'base64'] },
   },
 };
 

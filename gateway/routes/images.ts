@@ -1,4 +1,5 @@
 /** The image routes: an order is read, then queued, or served while its client waits. */
+import type { Acknowledgement } from '../../contract/api-objects.ts';
 import { ApiError } from '../error-response.ts';
 import { ClientGone } from '../exchange.ts';
 import { describeUnavailability } from '../front/unavailability.ts';
@@ -48,8 +49,14 @@ async function queue(order: ImageOrder, services: ImageServices, state: GatewayS
 
 /** Contract: Async submission acknowledgement. */
 function acknowledge({ exchange }: GatewayState, { id, status, estimatedSeconds }: Accepted): void {
-  const answer = { id, object: 'inference.request', status, modality: 'image' };
-  sendJSON(exchange, { ...answer, estimated_seconds: estimatedSeconds }, { status: 202 });
+  const answer: Acknowledgement = {
+    id,
+    object: 'inference.request',
+    status,
+    modality: 'image',
+    estimated_seconds: estimatedSeconds,
+  };
+  sendJSON(exchange, answer, { status: 202 });
 }
 
 async function serveNow(order: ImageOrder, services: ImageServices, state: GatewayState): Promise<void> {

@@ -1,9 +1,10 @@
 /** The one model of the endpoint (contract: GET /v1/models). */
+import type { ModelList, ModelObject } from '../../contract/api-objects.ts';
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
-import { ApiError, JSON_TYPE } from '../error-response.ts';
-import type { Exchange } from '../exchange.ts';
+import { ApiError } from '../error-response.ts';
 import { describeSupportedParameters } from '../media/supported-parameters.ts';
 import type { GatewayState } from '../middleware/request-id.ts';
+import { sendJSON } from './json-answer.ts';
 
 export interface ModelServices {
   config: () => GatewayConfig;
@@ -22,7 +23,8 @@ export function buildModelHandlers({ config, engineReady }: ModelServices) {
   return {
     models: ({ exchange }: GatewayState) => {
       requireReady();
-      sendJson(exchange, { object: 'list', data: [describeModel(config())] });
+      const list: ModelList = { object: 'list', data: [describeModel(config())] };
+      sendJSON(exchange, list);
     },
     model: ({ exchange, parameter }: GatewayState) => {
       requireReady();
@@ -31,12 +33,12 @@ export function buildModelHandlers({ config, engineReady }: ModelServices) {
         throw new ApiError('model_not_found', `This deployment serves the model "${model.id}" only.`, {
           param: 'model',
         });
-      sendJson(exchange, model);
+      sendJSON(exchange, model);
     },
   };
 }
 
-const describeModel = (config: GatewayConfig) => {
+const describeModel = (config: GatewayConfig): ModelObject => {
   const supported = describeSupportedParameters(config);
   return {
     id: config.modelId,
@@ -55,13 +57,4 @@ function decode(parameter: string): string | null {
   } catch {
     return null;
   }
-}
-
-function sendJson({ res, headers }: Exchange, value: unknown): void {
-  const text = JSON.stringify(value);
-  res.writeHead(
-    200,
-    headers.concat('content-type', JSON_TYPE, 'content-length', String(Buffer.byteLength(text))),
-  );
-  res.end(text);
 }

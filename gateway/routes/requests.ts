@@ -1,5 +1,6 @@
 /** Follows, lists and cancels requests (contract: GET /v1/requests, GET /v1/requests/{id}, Cancel a request). */
 import { randomBytes } from 'node:crypto';
+import type { RequestList } from '../../contract/api-objects.ts';
 import {
   DEFAULT_LIST_LIMIT,
   MAX_LIST_LIMIT,
@@ -22,7 +23,8 @@ export const buildRequestHandlers = (services: MediaServices) => ({
     const { namespace, name: deployment } = services.config(state);
     const query = readQuery(state.exchange.req.url!);
     const records = await guardAway(listRequests(services.redis, { namespace, deployment, ...query }));
-    sendJSON(state.exchange, { object: 'list', data: records.map((record) => describeRequest(record)) });
+    const list: RequestList = { object: 'list', data: records.map((record) => describeRequest(record)) };
+    sendJSON(state.exchange, list);
   },
   request: async (state: GatewayState) => {
     const record = await findRequest(services, state);

@@ -10,7 +10,7 @@ const videos = { ...records, namedTo: ['Video'] } as const;
 /** Of OpenAI's, known so that their callers are told of another way. */
 const unsupported = { method: 'POST', namedTo: [], isCounted: false, served: 'always' } as const;
 
-const ALL = [
+export const ALL_ROUTES = [
   { ...text, name: 'chat_completions', path: '/v1/chat/completions', kinds: ['LLM'] },
   { ...text, name: 'completions', path: '/v1/completions', kinds: ['LLM'] },
   { ...text, name: 'embeddings', path: '/v1/embeddings', kinds: ['Embedding'] },
@@ -29,8 +29,9 @@ const ALL = [
   { ...records, name: 'requests', method: 'GET', path: '/v1/requests' },
   { ...records, name: 'request_cancel', method: 'POST', path: '/v1/requests/{id}/cancel' },
   { ...records, name: 'request', method: 'GET', path: '/v1/requests/{id}' },
+  { name: 'openapi', method: 'GET', path: '/openapi.json', kinds: null, isCounted: false, served: 'always' },
 ] as const satisfies readonly Route[];
 
-export type RouteName = (typeof ALL)[number]['name'];
+export type RouteName = (typeof ALL_ROUTES)[number]['name'];
 
-export const ROUTES = new RouteTable(ALL);
+export const ROUTES = new RouteTable(ALL_ROUTES);

@@ -1,4 +1,5 @@
 /** GET /v1/videos, as OpenAI's SDKs page through it: `after`, `limit`, `order`. */
+import type { VideoList } from '../../contract/api-objects.ts';
 import { REQUEST_ID } from '../../contract/request.ts';
 import { listRequests } from '../../redis/request-record.ts';
 import { ApiError } from '../error-response.ts';
@@ -9,9 +10,9 @@ import { readPrompt } from '../media/video-prompt.ts';
 import type { GatewayState } from '../middleware/request-id.ts';
 import { sendJSON } from './json-answer.ts';
 
-const DEFAULT_LIMIT = 20;
-const MAX_LIMIT = 100;
-const ORDERS = ['asc', 'desc'] as const;
+export const DEFAULT_VIDEO_LIMIT = 20;
+export const MAX_VIDEO_LIMIT = 100;
+export const VIDEO_ORDERS = ['asc', 'desc'] as const;
 
 /** This deployment's, newest first. */
 export async function listVideos(services: MediaServices, state: GatewayState): Promise<void> {
@@ -23,26 +24,27 @@ export async function listVideos(services: MediaServices, state: GatewayState): 
   );
   const records = found.slice(0, limit);
   const prompts = await Promise.all(records.map(({ id }) => readPrompt(services, namespace, id)));
-  sendJSON(state.exchange, {
+  const list: VideoList = {
     object: 'list',
     data: records.map((record, index) => describeVideo(record, prompts[index]!)),
     first_id: records[0]?.id ?? null,
     last_id: records.at(-1)?.id ?? null,
     has_more: found.length > limit,
-  });
+  };
+  sendJSON(state.exchange, list);
 }
 
 /** Throws ApiError. */
 export function readVideoQuery(url: string): { limit: number; order: 'asc' | 'desc'; after?: string } {
   const query = new URLSearchParams(url.includes('?') ? url.slice(url.indexOf('?') + 1) : '');
-  const limit = query.get('limit') || String(DEFAULT_LIMIT);
-  if (!/^0*[1-9]\d{0,8}$/.test(limit)) throw refuse('limit', `a whole number from 1 to ${MAX_LIMIT}`);
+  const limit = query.get('limit') || String(DEFAULT_VIDEO_LIMIT);
+  if (!/^0*[1-9]\d{0,8}$/.test(limit)) throw refuse('limit', `a whole number from 1 to ${MAX_VIDEO_LIMIT}`);
   const wanted = query.get('order') || 'desc';
-  const order = ORDERS.find((each) => each === wanted);
-  if (!order) throw refuse('order', ORDERS.join(' or '));
+  const order = VIDEO_ORDERS.find((each) => each === wanted);
+  if (!order) throw refuse('order', VIDEO_ORDERS.join(' or '));
   const after = query.get('after') || undefined;
   if (after !== undefined && !REQUEST_ID.test(after)) throw refuse('after', 'the id of a video, `req_<hex>`');
-  return { limit: Math.min(Number(limit), MAX_LIMIT), order, ...(after && { after }) };
+  return { limit: Math.min(Number(limit), MAX_VIDEO_LIMIT), order, ...(after && { after }) };
 }
 
 const refuse = (param: string, allowed: string): ApiError =>

@@ -1,4 +1,5 @@
 /** The video routes: submission, state, content, deletion (contract: POST /v1/videos and those that follow). */
+import type { Acknowledgement } from '../../contract/api-objects.ts';
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import { type RequestRecord, VIDEO_STATUS } from '../../contract/request.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
@@ -31,11 +32,14 @@ export const buildVideoHandlers = (services: MediaServices) => ({
     const order = await readVideoGeneration(state, services);
     const { id, status, estimatedSeconds } =
       order.kind === 'repeat' ? describeRepeat(order) : await submitOrder(services, state, order);
-    sendJSON(
-      state.exchange,
-      { id, object: 'inference.request', status, modality: 'video', estimated_seconds: estimatedSeconds },
-      { status: 202 },
-    );
+    const answer: Acknowledgement = {
+      id,
+      object: 'inference.request',
+      status,
+      modality: 'video',
+      estimated_seconds: estimatedSeconds,
+    };
+    sendJSON(state.exchange, answer, { status: 202 });
   },
   video: async (state: GatewayState) => {
     const record = await findRequest(services, state, 'video');

@@ -8,6 +8,7 @@ import { storageCredentialResource } from '../../contract/storage-credential.ts'
 import { webhookEndpointResource } from '../../contract/webhook-endpoint.ts';
 import { workspaceResource } from '../../contract/workspace.ts';
 import { formatCustomResource } from './custom-resource.ts';
+import { writeOpenAPI } from './openapi.ts';
 import { writeConditionPage, writeErrorPage } from './pages.ts';
 
 const RESOURCES: ResourceDefinition[] = [
@@ -23,6 +24,7 @@ function listGeneratedFiles(): Map<string, string> {
   const files = new Map<string, string>([
     ['docs/errors.md', writeErrorPage()],
     ['docs/conditions.md', writeConditionPage()],
+    ['docs/openapi.json', writeOpenAPI()],
   ]);
   for (const resource of RESOURCES) {
     const text = formatCustomResource(resource);

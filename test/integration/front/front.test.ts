@@ -100,6 +100,19 @@ describe('the front', () => {
     }
   });
 
+  it('answers the OpenAPI document of a deployment without replicas, and of one that is paused', async () => {
+    const read = (key: string) =>
+      fetchByHost(`${front.origin}/openapi.json`, HOST, { headers: { authorization: `Bearer ${key}` } });
+    for (const paused of [true, false]) {
+      await publish({ ...config, paused }, []);
+      await awaitError('no_pod_available');
+      const response = await read(API_KEY);
+      expect(response.status).to.equal(200);
+      expect(((await response.json()) as { paths: object }).paths).to.include.keys('/v1/chat/completions');
+    }
+    expect((await read('sk-unknown')).status).to.equal(401);
+  });
+
   it('hands requests on to ready replicas, whatever the case, port and dot of the host', async () => {
     for (const host of [HOST, HOST.toUpperCase(), `${HOST}:8443`, `${HOST}.`]) {
       const response = await call({ host });

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { ErrorEnvelope } from '../../../contract/errors.ts';
+import type { ErrorEnvelope } from '../../../contract/api-objects.ts';
 import { operatorToken, storageToken } from '../../../contract/identity.ts';
 import {
   type CheckURLAnswer,

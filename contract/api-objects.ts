@@ -1,0 +1,172 @@
+/**
+ * The objects that an endpoint answers with (docs/api.md, "Objects"). The gateway's answers are typed by these schemas,
+ * and the OpenAPI document is generated from them.
+ */
+import { z } from 'zod';
+import { MODALITIES, REQUEST_STATUSES, VIDEO_STATUS, type VideoStatus } from './request.ts';
+
+const unixSeconds = (what: string) => z.int().describe(`${what}, in Unix seconds.`);
+const requestId = z
+  .string()
+  .regex(/^req_[0-9a-f]{32}$/)
+  .describe('Id of the request.');
+
+export const errorEnvelope = z.object({
+  error: z.object({
+    message: z.string().describe('What is wrong, and which values are allowed where they are known.'),
+    type: z.string().describe('Class of the error, as OpenAI has it.'),
+    param: z.string().nullable().describe('The field, query parameter or header that is wrong.'),
+    code: z.string().nullable().describe('Stable code of the error; see the list of errors.'),
+    documentation_url: z.string().optional().describe('Where the code is documented, if this is published.'),
+  }),
+});
+export type ErrorEnvelope = z.infer<typeof errorEnvelope>;
+
+const steps = z.object({ min: z.int(), max: z.int(), default: z.int() });
+
+const supportedTask = z.object({
+  parameters: z.array(z.string()).describe('Request parameters that the model applies; others are ignored.'),
+  num_inference_steps: steps.optional().describe('Values outside the range are clamped.'),
+});
+export type SupportedTask = z.infer<typeof supportedTask>;
+
+export const modelObject = z.object({
+  id: z.string().describe('Value of `model` in requests.'),
+  object: z.literal('model'),
+  created: unixSeconds('When the deployment was created'),
+  owned_by: z.string(),
+  display_name: z.string(),
+  permission: z.array(z.unknown()),
+  supported_parameters: z
+    .record(z.string(), supportedTask)
+    .optional()
+    .describe('By task; of image and video models only.'),
+});
+export type ModelObject = z.infer<typeof modelObject>;
+
+export const modelList = z.object({ object: z.literal('list'), data: z.array(modelObject).length(1) });
+export type ModelList = z.infer<typeof modelList>;
+
+export const acknowledgement = z.object({
+  id: requestId,
+  object: z.literal('inference.request'),
+  status: z
+    .enum(REQUEST_STATUSES)
+    .describe('`queued`, unless the answer repeats that of an idempotency key.'),
+  modality: z.enum(MODALITIES),
+  estimated_seconds: z.int().describe('Estimate of the time until the result is there.'),
+});
+export type Acknowledgement = z.infer<typeof acknowledgement>;
+
+export const requestObject = z.object({
+  id: requestId,
+  object: z.literal('inference.request'),
+  modality: z.enum(MODALITIES),
+  status: z.enum(REQUEST_STATUSES),
+  output_object_key: z.string().nullable().describe('Key of the first stored file.'),
+  output_bucket: z.string().nullable(),
+  storage_provider: z.string().nullable().describe('null for managed storage.'),
+  output_urls: z
+    .array(z.string())
+    .optional()
+    .describe('A signed link per file; only in the detail of a succeeded request.'),
+  error_code: z.string().nullable().describe('Why it failed.'),
+  error_message: z.string().nullable(),
+  queued_at: unixSeconds('When it was accepted'),
+  started_at: unixSeconds('When a worker last began it').nullable(),
+  completed_at: unixSeconds('When it ended').nullable(),
+});
+export type RequestObject = z.infer<typeof requestObject>;
+
+export const requestList = z.object({ object: z.literal('list'), data: z.array(requestObject) });
+export type RequestList = z.infer<typeof requestList>;
+
+const VIDEO_STATUSES = Object.values(VIDEO_STATUS) as [VideoStatus, ...VideoStatus[]];
+
+export const videoObject = z.object({
+  id: requestId,
+  object: z.literal('video'),
+  status: z.enum(VIDEO_STATUSES),
+  model: z.string(),
+  progress: z
+    .int()
+    .min(0)
+    .max(100)
+    .describe('0 while queued, an estimate up to 99 while it runs, 100 when completed.'),
+  created_at: unixSeconds('When it was accepted'),
+  completed_at: unixSeconds('When it ended').nullable(),
+  expires_at: unixSeconds('When its file is removed').nullable(),
+  size: z.string().describe('WIDTHxHEIGHT.'),
+  seconds: z.string().describe('Duration of the clip that is made: frames divided by frame rate.'),
+  prompt: z.string().nullable(),
+  remixed_from_video_id: z.null(),
+  error: z
+    .object({ code: z.string().nullable(), message: z.string().nullable() })
+    .nullable()
+    .describe('Present when the status is `failed`.'),
+});
+export type VideoObject = z.infer<typeof videoObject>;
+
+export const videoList = z.object({
+  object: z.literal('list'),
+  data: z.array(videoObject),
+  first_id: z.string().nullable(),
+  last_id: z.string().nullable(),
+  has_more: z.boolean(),
+});
+export type VideoList = z.infer<typeof videoList>;
+
+export const imageList = z.object({
+  created: unixSeconds('When the images were made'),
+  data: z.array(
+    z.object({
+      url: z.string().optional().describe('A signed link, with `response_format: url`.'),
+      b64_json: z.string().optional().describe('The image itself, with `response_format: b64_json`.'),
+    }),
+  ),
+});
+export type ImageList = z.infer<typeof imageList>;
+
+const usage = z.object({
+  prompt_tokens: z.int(),
+  completion_tokens: z.int().optional(),
+  total_tokens: z.int(),
+});
+const completionBasics = { id: z.string(), created: unixSeconds('When it was made'), model: z.string() };
+const finishReason = z.string().nullable().describe('`stop`, `length` and others of the engine.');
+
+/** What every engine's answer has; all further fields of OpenAI's schema go through as the engine sends them. */
+export const chatCompletion = z.object({
+  ...completionBasics,
+  object: z.literal('chat.completion'),
+  choices: z.array(
+    z.object({
+      index: z.int(),
+      message: z.object({ role: z.string(), content: z.string().nullable(), refusal: z.string().nullable() }),
+      finish_reason: finishReason,
+    }),
+  ),
+  usage: usage.optional(),
+});
+
+export const completion = z.object({
+  ...completionBasics,
+  object: z.literal('text_completion'),
+  choices: z.array(z.object({ index: z.int(), text: z.string(), finish_reason: finishReason })),
+  usage: usage.optional(),
+});
+
+export const embeddingList = z.object({
+  object: z.literal('list'),
+  model: z.string(),
+  data: z.array(
+    z.object({
+      object: z.literal('embedding'),
+      index: z.int(),
+      embedding: z
+        .union([z.array(z.number()), z.string()])
+        .describe('Numbers, or with `encoding_format: base64` little-endian 32-bit floats in base64.'),
+    }),
+  ),
+  usage: usage.optional(),
+});

@@ -1,0 +1,172 @@
+/** The OpenAPI 3.1 document of a deployment, with the routes and parameters that its model has. Pure. */
+import { ERRORS, type ErrorCode } from '../../contract/errors.ts';
+import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import type { ModelKind } from '../../contract/model-deployment.ts';
+import { VERSION } from '../../contract/version.ts';
+import type { JsonSchema } from '../routes/fields.ts';
+import type { Route } from '../routes/route-table.ts';
+import { ALL_ROUTES, type RouteName } from '../routes/routes.ts';
+import { IMAGE_OPERATIONS } from './image-operations.ts';
+import type { Answer, Body, Facts, Operation, OperationError, SchemaName } from './operation.ts';
+import { RECORD_OPERATIONS } from './record-operations.ts';
+import { describeSchema } from './response-schemas.ts';
+import { TEXT_OPERATIONS } from './text-operations.ts';
+import { VIDEO_OPERATIONS } from './video-operations.ts';
+
+const NOT_MADE = () => null;
+
+/** Every route has its documentation; null where the model does not serve it. */
+const OPERATIONS: Record<RouteName, (facts: Facts) => Operation | null> = {
+  ...TEXT_OPERATIONS,
+  ...IMAGE_OPERATIONS,
+  ...VIDEO_OPERATIONS,
+  ...RECORD_OPERATIONS,
+  image_variations: NOT_MADE,
+  video_remix: NOT_MADE,
+};
+
+/** Answered by every route. */
+const USUAL_ERRORS = [
+  'invalid_request_error',
+  'invalid_api_key',
+  'request_timeout',
+  'headers_too_large',
+  'internal_error',
+  'upstream_error',
+  'temporarily_unavailable',
+] as const satisfies readonly ErrorCode[];
+
+const HEADERS = {
+  RequestId: {
+    description: 'Id of the HTTP request; the caller’s own if it sent a valid one.',
+    required: true,
+    schema: { type: 'string' },
+  },
+  RetryAfter: { description: 'Seconds after which to try again.', schema: { type: 'integer' } },
+};
+const REQUEST_ID = { 'x-request-id': { $ref: '#/components/headers/RequestId' } };
+const RETRY_AFTER = { 'retry-after': { $ref: '#/components/headers/RetryAfter' } };
+
+export interface DocumentSubject extends Facts {
+  kinds: readonly ModelKind[];
+  title: string;
+  servers: readonly JsonSchema[];
+}
+
+/** Of one deployment, as it serves it at `/openapi.json`. */
+export const buildDeploymentDocument = (config: GatewayConfig): JsonSchema =>
+  buildDocument({
+    ...config,
+    kinds: [config.kind],
+    title: `${config.displayName} on Berth`,
+    servers: [{ url: '/' }],
+  });
+
+export function buildDocument(subject: DocumentSubject): JsonSchema {
+  const paths: Record<string, Record<string, JsonSchema>> = {};
+  const names = new Set<SchemaName>(['Error']);
+  for (const route of ALL_ROUTES as readonly Route[]) {
+    if (!isNamed(route, subject.kinds)) continue;
+    const operation = OPERATIONS[route.name as RouteName](subject);
+    if (!operation) continue;
+    paths[route.path] ??= {};
+    paths[route.path]![route.method.toLowerCase()] = describeOperation(route, operation, subject);
+    for (const { schema } of Object.values(operation.answers)) if (schema) names.add(schema);
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: subject.title,
+      version: VERSION,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: subject.servers,
+    security: [{ apiKey: [] }],
+    paths,
+    components: {
+      securitySchemes: {
+        apiKey: { type: 'http', scheme: 'bearer', description: 'An API key of the deployment’s workspace.' },
+      },
+      headers: HEADERS,
+      schemas: Object.fromEntries([...names].sort().map((name) => [name, describeSchema(name)])),
+    },
+  };
+}
+
+function isNamed(route: Route, served: readonly ModelKind[]): boolean {
+  const kinds = route.namedTo ?? route.kinds;
+  return kinds === null || kinds.some((kind) => served.includes(kind));
+}
+
+function describeOperation(route: Route, operation: Operation, subject: DocumentSubject): JsonSchema {
+  const { summary, description, body } = operation;
+  const parameters = [
+    ...[...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => describePathParameter(name!, subject)),
+    ...(operation.parameters ?? []),
+  ];
+  return {
+    operationId: route.name,
+    summary,
+    ...(description && { description }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && { requestBody: { required: true, content: { [body.type]: describeBody(body) } } }),
+    responses: { ...describeAnswers(operation.answers), ...describeErrors(operation.errors) },
+  };
+}
+
+const describePathParameter = (name: string, { modelId }: Facts): JsonSchema => ({
+  name,
+  in: 'path',
+  required: true,
+  schema:
+    name === 'model' && modelId !== undefined
+      ? { const: modelId }
+      : { type: 'string', ...(name === 'id' && { pattern: '^req_[0-9a-f]{32}$' }) },
+});
+
+const describeBody = ({ required, properties, files }: Body): JsonSchema => ({
+  schema: { type: 'object', required, properties },
+  ...(files &&
+    Object.keys(files).length > 0 && {
+      encoding: Object.fromEntries(
+        Object.entries(files).map(([name, contentType]) => [name, { contentType }]),
+      ),
+    }),
+});
+
+const describeAnswers = (answers: Operation['answers']): JsonSchema =>
+  Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, describeAnswer(answer)]));
+
+const describeAnswer = ({ description, schema, canStream, headers }: Answer): JsonSchema => ({
+  description,
+  headers: { ...REQUEST_ID, ...headers },
+  ...(schema && {
+    content: {
+      'application/json': { schema: refer(schema) },
+      ...(canStream && { 'text/event-stream': { schema: { type: 'string' } } }),
+    },
+  }),
+});
+
+const RETRIED: ReadonlySet<number> = new Set([429, 503]);
+
+/** One answer a status, which names its codes. */
+function describeErrors(errors: readonly OperationError[]): JsonSchema {
+  const codes = new Map<number, Set<ErrorCode>>();
+  for (const error of [...USUAL_ERRORS, ...errors]) {
+    const [code, status] = typeof error === 'string' ? [error, ERRORS[error].status] : error;
+    codes.set(status, (codes.get(status) ?? new Set()).add(code));
+  }
+  return Object.fromEntries(
+    [...codes].map(([status, names]) => [
+      status,
+      {
+        description: [...names].map((code) => `\`${code}\``).join(', '),
+        headers: { ...REQUEST_ID, ...(RETRIED.has(status) && RETRY_AFTER) },
+        content: { 'application/json': { schema: refer('Error') } },
+      },
+    ]),
+  );
+}
+
+const refer = (name: SchemaName): JsonSchema => ({ $ref: `#/components/schemas/${name}` });

@@ -1,0 +1,20 @@
+/** Serves the OpenAPI document of a deployment (docs/api.md, "GET /openapi.json"). */
+import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import type { GatewayState, Handler } from '../middleware/request-id.ts';
+import { sendJSON } from '../routes/json-answer.ts';
+
+export function buildDocumentHandlers(
+  config: (state: GatewayState) => GatewayConfig,
+): Record<'openapi', Handler> {
+  const documents = new WeakMap<GatewayConfig, unknown>();
+  return {
+    openapi: async (state) => {
+      const current = config(state);
+      // Loaded when it is first asked for: zod, which the schemas need, would slow the start of every pod.
+      const { buildDeploymentDocument } = await import('./document.ts');
+      const document = documents.get(current) ?? buildDeploymentDocument(current);
+      documents.set(current, document);
+      sendJSON(state.exchange, document);
+    },
+  };
+}

@@ -1,0 +1,80 @@
+/** Documents the image routes of a model: its sizes, its tasks, and the parameters that it applies. */
+import { EDIT_FORM, MOST_IMAGES } from '../media/image-order.ts';
+import { RESPONSE_FORMATS, USUAL_SIZE } from '../media/image-parameters.ts';
+import { listImageExtras } from '../media/supported-parameters.ts';
+import type { JsonSchema } from '../routes/fields.ts';
+import {
+  describeCommonFields,
+  describeSize,
+  IDEMPOTENCY_KEY,
+  IMAGE_FILE,
+  IMAGE_FILE_TYPES,
+  MEDIA_ERRORS,
+} from './media-fields.ts';
+import { type Answer, type Facts, jsonBody, type Operation, type Parameter } from './operation.ts';
+
+const ASYNC: Parameter = {
+  name: 'async',
+  in: 'query',
+  description: 'Queues the request, answers 202 at once, and has `limits.imageJobTimeout` for the work.',
+  schema: { type: 'boolean', default: false },
+};
+
+const ANSWERS: Record<number, Answer> = {
+  200: {
+    description: 'The images; with `stream: true` an event for each.',
+    schema: 'ImageList',
+    canStream: true,
+  },
+  202: { description: 'Queued, with `async=true`; follow it under /v1/requests.', schema: 'Acknowledgement' },
+};
+
+const ERRORS = [...MEDIA_ERRORS, 'size_not_supported', 'replica_saturated', 'storage_upload_failed'] as const;
+
+function describeFields(facts: Facts): Record<string, JsonSchema> {
+  const image = facts.image!;
+  const fields: Record<string, JsonSchema> = {
+    ...describeCommonFields(facts, image, listImageExtras(image)),
+    n: { type: 'integer', minimum: 1, maximum: facts.limits.imagesPerRequest, default: 1 },
+    size: describeSize(facts.modelId === undefined ? undefined : image.sizes, USUAL_SIZE),
+    response_format: { enum: [...RESPONSE_FORMATS], default: 'url' },
+    stream: { type: 'boolean', description: 'An event for each image, each with the image inline.' },
+    async: { type: 'boolean', description: 'As the query parameter.' },
+  };
+  const read = [...EDIT_FORM.texts].filter((name) => name in fields);
+  return Object.fromEntries(read.map((name) => [name, fields[name]!]));
+}
+
+export const IMAGE_OPERATIONS = {
+  image_generations: (facts: Facts): Operation | null =>
+    facts.image?.tasks.includes('txt2img')
+      ? {
+          summary: 'Make images from a text',
+          description: 'Fields that are not listed are ignored.',
+          parameters: [ASYNC, IDEMPOTENCY_KEY],
+          body: jsonBody(describeFields(facts), ['model', 'prompt']),
+          answers: ANSWERS,
+          errors: [...ERRORS, 'invalid_json', 'image_generation_timeout'],
+        }
+      : null,
+  image_edits: (facts: Facts): Operation | null =>
+    facts.image?.tasks.includes('img2img')
+      ? {
+          summary: 'Make images from images and a text',
+          description: 'Fields that are not listed are ignored.',
+          parameters: [ASYNC, IDEMPOTENCY_KEY],
+          body: {
+            type: 'multipart/form-data',
+            required: ['image', 'model', 'prompt'],
+            properties: {
+              ...describeFields(facts),
+              image: { type: 'array', items: IMAGE_FILE, minItems: 1, maxItems: MOST_IMAGES },
+              mask: { ...IMAGE_FILE, description: 'Synchronous requests only.' },
+            },
+            files: { image: IMAGE_FILE_TYPES, mask: IMAGE_FILE_TYPES },
+          },
+          answers: ANSWERS,
+          errors: [...ERRORS, 'invalid_image', 'async_mask_unsupported', 'image_edit_timeout'],
+        }
+      : null,
+};

@@ -1,0 +1,81 @@
+/** Fields that image and video routes have in common, with the bounds that this model has. */
+import type { ImageModel, VideoModel } from '../../contract/model-media.ts';
+import { LONGEST_KEY } from '../media/order-fields.ts';
+import type { Extra } from '../media/supported-parameters.ts';
+import type { JsonSchema } from '../routes/fields.ts';
+import { BODY_ERRORS, type Facts, type OperationError, type Parameter } from './operation.ts';
+
+const SAFE_INTEGER = {
+  type: 'integer',
+  minimum: Number.MIN_SAFE_INTEGER,
+  maximum: Number.MAX_SAFE_INTEGER,
+} as const;
+
+export const MEDIA_ERRORS = [
+  ...BODY_ERRORS,
+  ['insufficient_quota', 402],
+  'model_not_found',
+  'no_pod_available',
+  'queue_full',
+  'idempotency_key_reused',
+  'invalid_webhook_url',
+  'storage_credential_not_found',
+  'storage_credential_not_verified',
+] as const satisfies readonly OperationError[];
+
+export const IDEMPOTENCY_KEY: Parameter = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description:
+    'The same key of the same API key answers with the original request for 24 hours. Of asynchronous requests only.',
+  schema: { type: 'string', maxLength: LONGEST_KEY },
+};
+
+/** A size as it is sent; any where the model is not known. */
+export const describeSize = (sizes: readonly string[] | undefined, fallback: string): JsonSchema =>
+  sizes
+    ? { enum: [...sizes, 'auto'], default: sizes.includes(fallback) ? fallback : sizes[0] }
+    : { type: 'string', description: 'WIDTHxHEIGHT, one of the model’s, or `auto`.', default: fallback };
+
+/** `model`, `prompt`, where the result goes, and of the further parameters those that the model applies. */
+export function describeCommonFields(
+  { modelId, limits }: Facts,
+  model: ImageModel | VideoModel,
+  extras: readonly Extra[],
+): Record<string, JsonSchema> {
+  const text = { type: 'string', maxLength: limits.promptCharacters };
+  const steps = describeSteps(model.steps);
+  const all: Record<Exclude<Extra, 'fps'>, JsonSchema> = {
+    negative_prompt: text,
+    seed: SAFE_INTEGER,
+    num_inference_steps: { ...steps, description: 'As `steps`, which wins where both are sent.' },
+    guidance_scale: { type: 'number' },
+  };
+  const applied = Object.entries(all).filter(([name]) => extras.includes(name as Extra));
+  return {
+    model: modelId === undefined ? { type: 'string' } : { const: modelId },
+    prompt: { ...text, minLength: 1, pattern: '\\S' },
+    ...Object.fromEntries(applied),
+    ...(extras.includes('num_inference_steps') && { steps }),
+    webhook_url: {
+      type: 'string',
+      format: 'uri',
+      description: 'Public HTTPS address that is told of the request’s end.',
+    },
+    storage_credential_id: {
+      ...SAFE_INTEGER,
+      description: 'Id of a StorageCredential: the result is stored in its bucket.',
+    },
+  };
+}
+
+const describeSteps = (steps: ImageModel['steps']): JsonSchema => ({
+  ...SAFE_INTEGER,
+  ...(steps && {
+    description: `Inference steps; moved into ${steps.min} to ${steps.max}.`,
+    default: steps.default,
+  }),
+});
+
+export const IMAGE_FILE: JsonSchema = { type: 'string', format: 'binary' };
+export const IMAGE_FILE_TYPES = 'image/png, image/jpeg, image/webp';

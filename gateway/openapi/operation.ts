@@ -1,0 +1,79 @@
+/** What one route's documentation says, before it becomes a part of the OpenAPI document. */
+
+import type { ErrorCode } from '../../contract/errors.ts';
+import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import type { JsonSchema } from '../routes/fields.ts';
+
+/** What the document tells of a deployment; without `modelId` it tells of any deployment of these kinds. */
+export type Facts = Partial<Pick<GatewayConfig, 'modelId'>> &
+  Pick<GatewayConfig, 'limits' | 'image' | 'video'>;
+
+/** Names of the schemas under `components`. */
+export type SchemaName = keyof typeof import('./response-schemas.ts').RESPONSE_SCHEMAS;
+
+export interface Parameter {
+  name: string;
+  in: 'query' | 'header';
+  description: string;
+  schema: JsonSchema;
+}
+
+export interface Body {
+  type: 'application/json' | 'multipart/form-data';
+  required: readonly string[];
+  properties: Readonly<Record<string, JsonSchema>>;
+  /** Media types of its files. */
+  files?: Readonly<Record<string, string>>;
+}
+
+export interface Answer {
+  description: string;
+  /** JSON of this schema; without it the answer is a head alone. */
+  schema?: SchemaName;
+  /** Also answered, to those who ask for a stream. */
+  canStream?: boolean;
+  headers?: Readonly<Record<string, { description: string; schema: JsonSchema; required?: boolean }>>;
+}
+
+/** A code, with the status where it differs from that of the table of errors. */
+export type OperationError = ErrorCode | readonly [ErrorCode, number];
+
+export interface Operation {
+  summary: string;
+  description?: string;
+  parameters?: readonly Parameter[];
+  body?: Body;
+  answers: Readonly<Record<number, Answer>>;
+  /** Beyond those that every route answers with. */
+  errors: readonly OperationError[];
+}
+
+/** Of JSON bodies, where null counts as absent. */
+export function allowNull(schema: JsonSchema): JsonSchema {
+  const { type, enum: values, anyOf } = schema;
+  if (Array.isArray(anyOf)) return { ...schema, anyOf: [...anyOf, { type: 'null' }] };
+  return {
+    ...schema,
+    ...(typeof type === 'string' && { type: [type, 'null'] }),
+    ...(Array.isArray(values) && { enum: [...values, null] }),
+  };
+}
+
+/** A JSON body; optional members may be null, unknown ones are ignored or passed on. */
+export const jsonBody = (properties: Record<string, JsonSchema>, required: readonly string[]): Body => ({
+  type: 'application/json',
+  required,
+  properties: Object.fromEntries(
+    Object.entries(properties).map(([name, schema]) => [
+      name,
+      required.includes(name) ? schema : allowNull(schema),
+    ]),
+  ),
+});
+
+export const BODY_ERRORS = [
+  'request_too_large',
+  'request_timeout',
+  'unsupported_encoding',
+  'unsupported_media_type',
+] as const satisfies readonly OperationError[];

@@ -1,0 +1,46 @@
+/** The schemas of answers as JSON Schema, by their names in the OpenAPI document. */
+import { z } from 'zod';
+import {
+  acknowledgement,
+  chatCompletion,
+  completion,
+  embeddingList,
+  errorEnvelope,
+  imageList,
+  modelList,
+  modelObject,
+  requestList,
+  requestObject,
+  videoList,
+  videoObject,
+} from '../../contract/api-objects.ts';
+import type { JsonSchema } from '../routes/fields.ts';
+
+export const RESPONSE_SCHEMAS = {
+  Error: errorEnvelope,
+  Model: modelObject,
+  ModelList: modelList,
+  ChatCompletion: chatCompletion,
+  Completion: completion,
+  EmbeddingList: embeddingList,
+  ImageList: imageList,
+  Acknowledgement: acknowledgement,
+  Request: requestObject,
+  RequestList: requestList,
+  Video: videoObject,
+  VideoList: videoList,
+  OpenAPI: z.object({ openapi: z.string(), info: z.unknown(), paths: z.unknown() }),
+} as const satisfies Record<string, z.ZodType>;
+
+/** Of answers, which may carry further members. */
+export function describeSchema(name: keyof typeof RESPONSE_SCHEMAS): JsonSchema {
+  const { $schema, ...schema } = z.toJSONSchema(RESPONSE_SCHEMAS[name], {
+    io: 'input',
+    override: ({ jsonSchema }) => {
+      // The bounds of safe integers tell a reader nothing.
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+    },
+  });
+  return schema;
+}

@@ -1,0 +1,186 @@
+/** Documents the video routes of a model: its resolutions, its tasks, and what its pinned specification allows. */
+import type { VideoModel } from '../../contract/model-media.ts';
+import { listVideoExtras } from '../media/supported-parameters.ts';
+import { VIDEO_FORM, VIDEO_JSON_FIELDS } from '../media/video-order.ts';
+import {
+  MAX_FPS,
+  MAX_SECONDS,
+  TOLERANCE_SECONDS,
+  USUAL_FPS,
+  USUAL_RESOLUTION,
+  USUAL_SECONDS,
+} from '../media/video-parameters.ts';
+import type { JsonSchema } from '../routes/fields.ts';
+import { DEFAULT_VIDEO_LIMIT, MAX_VIDEO_LIMIT, VIDEO_ORDERS } from '../routes/video-list.ts';
+import {
+  describeCommonFields,
+  describeSize,
+  IDEMPOTENCY_KEY,
+  IMAGE_FILE,
+  IMAGE_FILE_TYPES,
+  MEDIA_ERRORS,
+} from './media-fields.ts';
+import { type Facts, jsonBody, type Operation } from './operation.ts';
+
+const VIDEO_ERRORS = [
+  ...MEDIA_ERRORS,
+  'resolution_not_supported',
+  'duration_mismatch',
+  'fps_mismatch',
+] as const;
+
+/** Seconds of a clip. */
+const describeDuration = ({ native }: VideoModel): JsonSchema =>
+  native
+    ? {
+        type: 'number',
+        minimum: native.seconds - TOLERANCE_SECONDS,
+        maximum: native.seconds + TOLERANCE_SECONDS,
+        default: native.seconds,
+      }
+    : { type: 'number', exclusiveMinimum: 0, maximum: MAX_SECONDS, default: USUAL_SECONDS };
+
+const describeRate = ({ native }: VideoModel): JsonSchema =>
+  native ? { const: native.fps } : { type: 'integer', minimum: 1, maximum: MAX_FPS, default: USUAL_FPS };
+
+/** Under the names of the form and of the JSON route. */
+function describeFields(facts: Facts, names: Iterable<string>): Record<string, JsonSchema> {
+  const video = facts.video!;
+  const extras = listVideoExtras(video);
+  const size = describeSize(facts.modelId === undefined ? undefined : video.resolutions, USUAL_RESOLUTION);
+  const duration = describeDuration(video);
+  const fields: Record<string, JsonSchema> = {
+    ...describeCommonFields(facts, video, extras),
+    ...(extras.includes('fps') && { fps: describeRate(video) }),
+    size,
+    seconds: duration,
+    resolution: size,
+    duration,
+  };
+  const read = [...names].filter((name) => name in fields);
+  return Object.fromEntries(read.map((name) => [name, fields[name]!]));
+}
+
+/** The JSON route calls them by other names. */
+const FORM_ONLY = ['size', 'seconds'];
+
+const ID_ERRORS = ['not_found', 'permission_denied'] as const;
+
+export const VIDEO_OPERATIONS = {
+  videos: (facts: Facts): Operation | null =>
+    facts.video && {
+      summary: 'Make a video',
+      description: describeModes(facts.video),
+      parameters: [IDEMPOTENCY_KEY],
+      body: {
+        type: 'multipart/form-data',
+        required: [
+          'model',
+          'prompt',
+          'seconds',
+          'size',
+          ...(facts.video.tasks.includes('t2v') ? [] : ['input_reference']),
+        ],
+        properties: {
+          ...describeFields(facts, VIDEO_FORM.texts),
+          ...(facts.video.tasks.includes('i2v') && { input_reference: IMAGE_FILE }),
+        },
+        files: facts.video.tasks.includes('i2v') ? { input_reference: IMAGE_FILE_TYPES } : {},
+      },
+      answers: { 202: { description: 'Queued.', schema: 'Video' } },
+      errors: [...VIDEO_ERRORS, 'invalid_image'],
+    },
+  video_generations: (facts: Facts): Operation | null =>
+    facts.video?.tasks.includes('t2v')
+      ? {
+          summary: 'Make a video from a text, with JSON',
+          description: 'Follow it under /v1/requests. Fields that are not listed are ignored.',
+          parameters: [IDEMPOTENCY_KEY],
+          body: jsonBody(
+            describeFields(
+              facts,
+              [...VIDEO_JSON_FIELDS].filter((name) => !FORM_ONLY.includes(name)),
+            ),
+            ['model', 'prompt'],
+          ),
+          answers: { 202: { description: 'Queued.', schema: 'Acknowledgement' } },
+          errors: [...VIDEO_ERRORS, 'invalid_json'],
+        }
+      : null,
+  video_list: (): Operation => ({
+    summary: 'List the videos of this deployment',
+    parameters: [
+      {
+        name: 'limit',
+        in: 'query',
+        description: `Videos of a page; ${MAX_VIDEO_LIMIT} at most, whatever is asked for.`,
+        schema: { type: 'integer', minimum: 1, maximum: MAX_VIDEO_LIMIT, default: DEFAULT_VIDEO_LIMIT },
+      },
+      {
+        name: 'order',
+        in: 'query',
+        description: 'By the time at which they were accepted.',
+        schema: { enum: [...VIDEO_ORDERS], default: 'desc' },
+      },
+      {
+        name: 'after',
+        in: 'query',
+        description: 'Id of the last video of the page before.',
+        schema: { type: 'string', pattern: '^req_[0-9a-f]{32}$' },
+      },
+    ],
+    answers: { 200: { description: 'A page of videos.', schema: 'VideoList' } },
+    errors: [],
+  }),
+  video: (): Operation => ({
+    summary: 'Read a video',
+    answers: { 200: { description: 'The video.', schema: 'Video', headers: POLL_HEADERS } },
+    errors: ID_ERRORS,
+  }),
+  video_content: (): Operation => ({
+    summary: 'Download a video',
+    parameters: [
+      {
+        name: 'variant',
+        in: 'query',
+        description: 'Nothing else is kept of a video.',
+        schema: { enum: ['video'], default: 'video' },
+      },
+    ],
+    answers: {
+      302: {
+        description: 'A signed link to the file, valid for an hour.',
+        headers: {
+          location: { description: 'The link.', schema: { type: 'string' }, required: true },
+        },
+      },
+    },
+    errors: [...ID_ERRORS, 'video_not_ready', 'result_expired'],
+  }),
+  video_delete: (): Operation => ({
+    summary: 'Cancel a queued video',
+    description: 'Nothing is done to a video that has ended.',
+    answers: { 204: { description: 'It is canceled, or had ended.' } },
+    errors: [...ID_ERRORS, 'video_not_cancellable'],
+  }),
+};
+
+const POLL_HEADERS = {
+  'openai-poll-after-ms': {
+    description: 'When it is worth asking again; while it has not ended.',
+    schema: { type: 'integer' },
+  },
+} as const;
+
+const describeModes = ({ tasks, native }: VideoModel): string =>
+  [
+    tasks.includes('i2v') && tasks.includes('t2v')
+      ? 'From a text, or from an image where `input_reference` is attached.'
+      : tasks.includes('i2v')
+        ? 'From an image and a text.'
+        : 'From a text.',
+    native
+      ? `This model makes clips of ${native.seconds} s at ${native.fps} frames a second.`
+      : 'The number of frames is moved to the nearest of the form 4n+1, at least 5.',
+    'Fields that are not listed are ignored.',
+  ].join(' ');

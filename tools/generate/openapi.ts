@@ -1,0 +1,27 @@
+/** docs/openapi.json: what any deployment may serve, with the default limits. */
+
+import { MODEL_KINDS } from '../../contract/model-deployment.ts';
+import { modelLimits, resolveLimits } from '../../contract/model-limits.ts';
+import { imageModel, videoModel } from '../../contract/model-media.ts';
+import { buildDocument } from '../../gateway/openapi/document.ts';
+
+export function writeOpenAPI(): string {
+  const document = buildDocument({
+    kinds: MODEL_KINDS,
+    title: 'Endpoint of a Berth deployment',
+    servers: [
+      {
+        url: '{origin}',
+        description: 'Each deployment has an origin of its own, which stands in its status.url.',
+        variables: { origin: { default: 'http://127.0.0.1:8101' } },
+      },
+    ],
+    limits: resolveLimits(modelLimits.parse({})),
+    image: imageModel.parse({
+      tasks: ['txt2img', 'img2img'],
+      steps: { min: 1, max: 1000, default: 20 },
+    }),
+    video: videoModel.parse({ tasks: ['t2v', 'i2v'], steps: { min: 1, max: 1000, default: 20 } }),
+  });
+  return `${JSON.stringify(document, null, 2)}\n`;
+}
