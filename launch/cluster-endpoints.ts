@@ -96,7 +96,8 @@ function describeModel(model: ModelDeployment, apiKey: string, pods: Pod[]): End
 const isReady = ({ status }: Pod): boolean =>
   status.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
 
-async function describeWebhooks(cluster: Cluster): Promise<EndpointsFile['webhooks']> {
+/** With the secret that signs now: whoever rolls it changes this. */
+export async function describeWebhooks(cluster: Cluster): Promise<EndpointsFile['webhooks']> {
   const [receiverHost] = listReceivers(cluster);
   if (receiverHost === undefined) return null;
   return { signingSecret: await readSigningSecret(cluster), receiverHost, plainHTTP: true };

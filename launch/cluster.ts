@@ -4,6 +4,7 @@ import { isComponentRunning, stopCluster } from '../test/cluster/cluster.ts';
 import { COMPONENT_NAMES } from '../test/cluster/components.ts';
 import { hasCluster, readCluster } from '../test/cluster/layout.ts';
 import { logPath } from '../test/cluster/processes.ts';
+import { describeWebhooks } from './cluster-endpoints.ts';
 import { bringUp } from './cluster-up.ts';
 import { readEndpoints, removeEndpoints, writeEndpoints } from './endpoints-file.ts';
 import { writeGuide } from './guide.ts';
@@ -50,6 +51,10 @@ async function status(): Promise<void> {
     console.log(
       `\n${await runKubectl(cluster, ['get', what, '-A', '-o', 'wide', '--request-timeout=5s'])}`.trimEnd(),
     );
+  // The secret may have been rolled since.
+  const endpoints = readEndpoints();
+  if (endpoints?.mode === 'cluster')
+    writeEndpoints({ ...endpoints, webhooks: await describeWebhooks(cluster) });
 }
 
 /** A component of the cluster, or one of Berth's own: operator, front, console, redis. */

@@ -1,5 +1,5 @@
 /** `.berth/endpoints.json`: what `make run` and `make cluster` serve, for people's tools and tests. */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { MediaFacts } from './media-facts.ts';
 
@@ -48,9 +48,12 @@ export interface EndpointsFile {
   cluster: { kubeconfig: string; exec: string[] } | null;
 }
 
+/** Replaces the file as a whole: whoever reads it meanwhile gets the one or the other. */
 export function writeEndpoints(endpoints: EndpointsFile, path = DEFAULT_PATH): void {
   mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, `${JSON.stringify(endpoints, null, 2)}\n`, { mode: 0o600 });
+  const made = `${path}.${process.pid}`;
+  writeFileSync(made, `${JSON.stringify(endpoints, null, 2)}\n`, { mode: 0o600 });
+  renameSync(made, path);
 }
 
 export function removeEndpoints(path = DEFAULT_PATH): void {

@@ -64,6 +64,7 @@ async function main(): Promise<void> {
 
   const examples = buckets.map((bucket) => toCredential(bucket, DEFAULT_NAMESPACE));
   const token = readMadeSecret(CONSOLE_TOKEN_FILE);
+  let refreshEndpoints = () => {};
   const connection = await connectLocalRedis(localRedisURL(plan.redisPort, masterKey, 'operator'), redis);
   services.push(() => connection.close());
   const api = await startLocalCluster({
@@ -74,6 +75,7 @@ async function main(): Promise<void> {
     token,
     redis: connection.redis,
     folder: STATE_FOLDER,
+    onChange: () => refreshEndpoints(),
   });
   services.push(() => api.close());
   for (const { name, fault } of api.listFaults())
@@ -84,12 +86,17 @@ async function main(): Promise<void> {
   const hasConsole = await serveConsole(plan, page, masterKey);
 
   const instance = { plan, masterKey, buckets, token, hasConsole };
-  const endpoints = describeEndpoints({
-    ...instance,
-    signingSecret: api.findSigningSecret(DEFAULT_NAMESPACE),
-    credentials: api.listCredentials(),
-  });
-  writeEndpoints(endpoints, LOCAL_ENDPOINTS);
+  const writeCurrent = () => {
+    const signingSecret = api.findSigningSecret(DEFAULT_NAMESPACE);
+    const endpoints = describeEndpoints({ ...instance, signingSecret, credentials: api.listCredentials() });
+    writeEndpoints(endpoints, LOCAL_ENDPOINTS);
+    return endpoints;
+  };
+  const endpoints = writeCurrent();
+  // A secret that is rolled later is in the file before whoever rolled it is answered.
+  refreshEndpoints = () => {
+    if (!isStopping) writeCurrent();
+  };
   console.log(`\n${writeGuide(endpoints, STATE_FOLDER)}\n\nCtrl-C stops it. Logs: ${STATE_FOLDER}/logs/\n`);
 }
 

@@ -32,6 +32,8 @@ export interface LocalClusterOptions {
   redis: RedisClient;
   /** The state folder. */
   folder: string;
+  /** What gateways were told has changed since the start: secrets, buckets that were verified. */
+  onChange?: () => void;
 }
 
 export interface LocalCluster {
@@ -58,8 +60,13 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
     const texts = { [SIGNING_SECRET_FIELD]: deriveLocalSigningSecret(masterKey, namespace) };
     giveSecret(store, { namespace, name: SIGNING_SECRET_NAME, texts });
   }
-  const operator = new LocalOperator({ store, redis, plan, masterKey, egress: LOCAL_EGRESS });
+  let hasBegun = false;
+  const onPublished = () => {
+    if (hasBegun) options.onChange?.();
+  };
+  const operator = new LocalOperator({ store, redis, plan, masterKey, egress: LOCAL_EGRESS, onPublished });
   await operator.begin();
+  hasBegun = true;
   const address = { host: LOOPBACK, port: plan.apiPort };
   const server = await startLocalAPI({ store, operator, namespaces, token, ...address });
   return {

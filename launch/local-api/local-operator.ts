@@ -46,6 +46,8 @@ export interface LocalOperatorOptions {
   plan: LocalPlan;
   masterKey: string;
   egress: EgressSettings;
+  /** Called whenever a namespace was published, before whoever wrote is answered. */
+  onPublished: () => void;
 }
 
 export class LocalOperator {
@@ -157,12 +159,13 @@ export class LocalOperator {
   }
 
   async #publish(namespace: string): Promise<void> {
-    const { store, redis, plan, masterKey } = this.#options;
+    const { store, redis, plan, masterKey, onPublished } = this.#options;
     const all = listManifests(store);
     const isUsable = (endpoint: WebhookEndpoint) => this.#endpoints.readFault(endpoint) === null;
     const manifests = { ...all, webhookEndpoints: all.webhookEndpoints.filter(isUsable) };
     const credentials = this.listCredentials().filter((credential) => credential.namespace === namespace);
     await publishNamespace(redis, namespace, { plan, manifests, masterKey, credentials });
+    onPublished();
   }
 
   async #tell(plural: string, object: LocalObject): Promise<Told | null> {
