@@ -56,6 +56,11 @@ test: $(INSTALLED) ## Run every stage: lint types verify unit integration confor
 $(addprefix test-,$(STAGES)): test-%: $(INSTALLED)
 	@node tools/stages.ts $*
 
+.PHONY: fuzz
+SEEDS ?= 20
+fuzz: $(INSTALLED) ## Play random histories against the models: new ones (SEEDS=20), or one again (SEED=1 STEPS=150)
+	@SEEDS=$(SEEDS) mocha --exit --timeout 120000 test/integration/*/*-model.test.ts
+
 .PHONY: bench
 bench: $(INSTALLED) ## Measure speed beside the baselines (ONLY=berth,wait… a part; operator: MODELS=5000)
 	@node test/bench/main.ts

@@ -170,7 +170,9 @@ export class Publisher {
       this.#settings.onRefusalChange?.(this.#writer.asyncRefusal);
       for (const namespace of this.#catalogue.namespaces()) this.mark({ what: 'workspace', namespace });
     }
-    this.#everything ||= this.#isResyncDue() || !(await this.#writer.isIntact());
+    // Never set back here: Redis may have come back during the look.
+    if (!this.#everything && (this.#isResyncDue() || !(await this.#writer.isIntact())))
+      this.#everything = true;
     if (!this.#everything && Date.now() - this.#lastAudit >= this.#auditMs) await this.#audit();
   }
 

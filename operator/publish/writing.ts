@@ -188,10 +188,14 @@ export class Writer {
   /** Takes back the hosts that were written for a deployment, unless one is still what it is to have. */
   async #retractHost(owner: DeploymentName, kept?: string): Promise<void> {
     const before = this.hostOf(owner);
-    const unanswered = this.#begun.get(keyOf(owner)) ?? [];
-    for (const host of new Set([...unanswered, ...(before === undefined ? [] : [before])]))
-      if (host !== kept) await removeHost(this.#settings.redis, host, owner);
-    this.#begun.delete(keyOf(owner));
+    const unanswered = this.#begun.get(keyOf(owner)) ?? new Set();
+    for (const host of new Set([...unanswered, ...(before === undefined ? [] : [before])])) {
+      if (host === kept) continue;
+      await removeHost(this.#settings.redis, host, owner);
+      unanswered.delete(host);
+    }
+    // One that is kept stays until its writing is answered: that may fail again, and the deployment go.
+    if (unanswered.size === 0) this.#begun.delete(keyOf(owner));
     if (before !== undefined && before !== kept) this.#noteHost(owner, undefined);
   }
 

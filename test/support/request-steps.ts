@@ -104,17 +104,6 @@ const resolve = ({ maxQueued, queue, job, records }: Limits): Partial<ResolvedLi
   recordRetentionMs: MILLISECONDS[records],
 });
 
-/** Random numbers that a seed repeats (mulberry32). */
-export function seedRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 /** Draws steps that suit the model's present state, old ones again among them, as late or repeated calls are. */
 export function createStepSource(random: () => number, deployments: readonly string[]) {
   const history: Operation[] = [];

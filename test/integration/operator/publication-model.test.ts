@@ -9,8 +9,8 @@ import { createProgram, type Program } from '../../../operator/program.ts';
 import { BERTH_RESOURCES } from '../../../operator/reconcile/cluster-view.ts';
 import { connectRedis, type RedisConnection } from '../../../redis/client.ts';
 import { listWorkspaceUsers } from '../../../redis/users.ts';
+import { listSeeds, seedRandom } from '../../support/random-seeds.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
-import { seedRandom } from '../../support/request-steps.ts';
 import { readyStatus } from './cluster-player.ts';
 import { connectBadly, type Line } from './faulty-redis.ts';
 import { MemoryCluster } from './memory-cluster.ts';
@@ -18,9 +18,6 @@ import { makeSettings } from './operator-settings.ts';
 import { until } from './until.ts';
 
 const STEPS = Number(process.env.STEPS ?? 150);
-const SEEDS = process.env.SEED
-  ? [Number(process.env.SEED)]
-  : [1, 2, ...Array.from({ length: 2 }, () => Math.floor(Math.random() * 1e9))];
 const MODEL = BERTH_RESOURCES.ModelDeployment;
 const NAMESPACES = ['team-a', 'team-b'];
 const NAMES = ['chat', 'draw', 'film'];
@@ -80,7 +77,7 @@ describe('what is published and a model of it', function () {
     await server?.stop();
   });
 
-  for (const seed of SEEDS)
+  for (const seed of listSeeds())
     it(`agree after ${STEPS} random changes of deployments, hosts, keys and Redis’ mood (seed ${seed})`, async () => {
       const random = await start(seed);
       const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)]!;

@@ -23,8 +23,8 @@ import {
   readReplicas,
 } from '../../../redis/published.ts';
 import { listWorkspaceUsers } from '../../../redis/users.ts';
+import { seedRandom } from '../../support/random-seeds.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
-import { seedRandom } from '../../support/request-steps.ts';
 import { connectBadly, type Line } from './faulty-redis.ts';
 import { until } from './until.ts';
 
@@ -292,6 +292,25 @@ describe('publishing to Redis', () => {
     catalogue.add('team-a', 'chat', 'chat.example');
     publisher.mark({ what: 'deployment', namespace: 'team-a', name: 'chat' });
     await until(() => wasWritten && publisher.idle);
+    expect(await readHosts(connection.redis)).to.deep.equal(new Map());
+  });
+
+  it('takes back a host whose writing was never answered, nor the next attempt of its deployment', async () => {
+    const deployment = { what: 'deployment', namespace: 'team-a', name: 'chat' } as const;
+    const next = [
+      () => catalogue.add('team-a', 'chat', 'chat.example', ['10.0.0.1']),
+      () => catalogue.deployments.delete('team-a/chat'),
+    ];
+    const onTransaction = async () => {
+      if (next.length === 0 || !(await readHosts(connection.redis)).has('chat.example')) return;
+      next.shift()!();
+      throw new Error('Command timed out');
+    };
+    start({ faults: 0, lagMs: 0, onTransaction });
+    await until(() => publisher.idle);
+    catalogue.add('team-a', 'chat', 'chat.example');
+    publisher.mark(deployment);
+    await until(() => next.length === 0 && publisher.idle);
     expect(await readHosts(connection.redis)).to.deep.equal(new Map());
   });
 

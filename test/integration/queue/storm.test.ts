@@ -5,6 +5,7 @@ import { PEER_TOKEN_HEADER, RESERVATIONS_PATH } from '../../../gateway/registry/
 import { isRedisAway } from '../../../redis/client.ts';
 import { cancelRequest } from '../../../redis/request-calls.ts';
 import { PEER_TOKEN } from '../../support/model-replica.ts';
+import { seedRandom } from '../../support/random-seeds.ts';
 import { until } from '../../support/redis-client.ts';
 import { newRequestId, newToken } from '../../support/request-fixture.ts';
 import { type JobStack, startJobStack } from './job-stack.ts';
@@ -13,6 +14,8 @@ import { type JobStack, startJobStack } from './job-stack.ts';
 const JOBS = Number(process.env.STORM_JOBS ?? 150);
 const PODS = 3;
 const RESTARTS = 2;
+/** Who is killed and who cancels is the same each time; how they meet is not. */
+const random = seedRandom(1);
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe('a storm of jobs', function () {
@@ -51,9 +54,9 @@ describe('a storm of jobs', function () {
 
     async function killReplicas(): Promise<void> {
       while (!isOver) {
-        await sleep(200 + Math.random() * 800);
+        await sleep(200 + random() * 800);
         if (isOver) return;
-        const pod = pods[Math.floor(Math.random() * pods.length)]!;
+        const pod = pods[Math.floor(random() * pods.length)]!;
         await pod.crash();
         kills++;
         await pod.startAgain();
@@ -65,13 +68,13 @@ describe('a storm of jobs', function () {
         const prompt = `storm ${index} of all`;
         promptOf.set(id, prompt);
         await insist(() => stack.submit({ prompt }, {}, { id }));
-        await sleep(Math.random() * 20);
+        await sleep(random() * 20);
       }
     }
     /** Each tenth, about when its turn has come. */
     async function cancelTenths(): Promise<void> {
       for (let index = 0; index < JOBS; index += 10) {
-        const turn = index - Math.random() * 5 * PODS;
+        const turn = index - random() * 5 * PODS;
         await until(
           async () => promptOf.size > index && (await countEnded()) >= turn,
           `the turn of ${index}`,

@@ -13,6 +13,7 @@ import {
 } from '../../../redis/request-calls.ts';
 import { listRequests } from '../../../redis/request-record.ts';
 import { createExpiryGate, sweepRequests } from '../../../redis/request-sweep.ts';
+import { seedRandom } from '../../support/random-seeds.ts';
 import { connectTo, until } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { failure, newToken, publishMedia, submissionOf, success } from '../../support/request-fixture.ts';
@@ -21,6 +22,8 @@ const REQUESTS = 200;
 const LEASE_MS = 400;
 const namespace = 'one';
 const deployment = 'film';
+/** Who vanishes and who stalls is the same each time; how they meet is not. */
+const random = seedRandom(1);
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe('requests while workers and Redis crash', function () {
@@ -77,8 +80,8 @@ describe('requests while workers and Redis crash', function () {
         const { id } = job.claim;
         expect(canceled.has(id), `${id} runs after its cancel`).to.equal(false);
         begun.set(id, (begun.get(id) ?? 0) + 1);
-        await sleep(Math.random() * 30);
-        const fate = Math.random();
+        await sleep(random() * 30);
+        const fate = random();
         if (fate < 0.08) continue;
         if (fate < 0.12) await sleep(LEASE_MS * 2);
         else await insist(() => renewClaim(redis, job.claim, { leaseMs: LEASE_MS, progress: 50 }));

@@ -7,15 +7,13 @@ import { takeDueObjects } from '../../../redis/object-cleanup.ts';
 import { takeEvents } from '../../../redis/outbox.ts';
 import { publishWorkspace } from '../../../redis/publication.ts';
 import { ensureWorkspaceUser } from '../../../redis/users.ts';
+import { listSeeds, seedRandom } from '../../support/random-seeds.ts';
 import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { type Operation, RequestModel } from '../../support/request-model.ts';
-import { createStepSource, inputOf, type Parties, perform, seedRandom } from '../../support/request-steps.ts';
+import { createStepSource, inputOf, type Parties, perform } from '../../support/request-steps.ts';
 
 const STEPS = Number(process.env.STEPS ?? 1000);
-const SEEDS = process.env.SEED
-  ? [Number(process.env.SEED)]
-  : [1, 2, ...Array.from({ length: 2 }, () => Math.floor(Math.random() * 1e9))];
 const DEPLOYMENTS = ['film', 'clip', 'paint'];
 const GRANTED = 80;
 const ALL = { limit: 100_000, leaseMs: 60_000 };
@@ -34,7 +32,7 @@ describe('requests and a model of them', () => {
     await server?.stop();
   });
 
-  for (const seed of SEEDS) {
+  for (const seed of listSeeds()) {
     it(`agree after each of ${STEPS} random steps of a tenant’s gateways (seed ${seed})`, async () => {
       const namespace = `seed-${seed}`;
       const user = { namespace, username: `ws:${namespace}`, password: 'secret' };
