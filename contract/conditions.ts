@@ -60,7 +60,7 @@ export const CONDITIONS = {
     kind: 'ModelDeployment',
     type: 'UpdateAvailable',
     meaning:
-      'The operator has a newer sidecar than the pods run, or newer settings for it (NewerSettings names them); set rollout.revision to take them.',
+      'The operator has a newer sidecar than the pods run, or newer settings for it (NewerSettings names them). The message says whether the installation rolls them; rollout.revision takes them at once.',
   },
   queueOpen: {
     kind: 'Workspace',

@@ -25,6 +25,13 @@ export const ANNOTATIONS = {
   /** The template as it was last applied: kept while its inputs are unchanged, so an upgrade restarts nothing. */
   template: `${GROUP}/template`,
   sidecarVersion: `${GROUP}/sidecar-version`,
+  /** Of a Deployment whose sidecar the operator rolled by itself: to which revision, and when (RFC 3339). */
+  sidecarRevision: `${GROUP}/sidecar-revision`,
+  sidecarRolledAt: `${GROUP}/sidecar-rolled-at`,
+  /** Of a ModelDeployment: `disabled` keeps it from the installation's sidecar rollout. */
+  sidecarRollout: `${GROUP}/sidecar-rollout`,
+  /** Of the ConfigMap that tells of a stopped sidecar rollout: `true` resumes it. */
+  resume: `${GROUP}/resume`,
   /** Of the pods: `rollout.revision`, any change of which rolls them. */
   revision: `${GROUP}/revision`,
   reEnable: `${GROUP}/re-enable`,

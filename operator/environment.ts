@@ -9,6 +9,7 @@ import { POD_FIELD_GROUPS, type PodFieldGroup } from './resources/pod-fields.ts'
 import { SECURITY_PLATFORMS } from './resources/security.ts';
 import { S3_COPY_IMAGE } from './resources/weights-copy.ts';
 import { type GatewayReference, type OperatorSettings, REDIS_USER_MODES } from './settings.ts';
+import { parseSidecarRollout } from './sidecar/settings.ts';
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -73,6 +74,15 @@ function readGateway(env: Variables): GatewayReference | undefined {
   return { name, namespace, ...(sectionName ? { sectionName } : {}) };
 }
 
+function readSidecarRollout(env: Variables): OperatorSettings['sidecarRollout'] {
+  const value = readJSON<object>(env, 'OPERATOR_SIDECAR_ROLLOUT', isObject, {});
+  try {
+    return parseSidecarRollout(value);
+  } catch (error) {
+    throw new EnvironmentError(`OPERATOR_SIDECAR_ROLLOUT: ${(error as Error).message}`);
+  }
+}
+
 /** Throws EnvironmentError. */
 export function parseSettings(env: Variables, secrets: OperatorSecrets): OperatorSettings {
   const gatewayImage = readRequired(env, 'OPERATOR_GATEWAY_IMAGE');
@@ -120,6 +130,7 @@ export function parseSettings(env: Variables, secrets: OperatorSecrets): Operato
     externalRedisSecret: env.OPERATOR_EXTERNAL_REDIS_SECRET || 'berth-redis',
     allowVolatileQueue: readOneOf(env, 'OPERATOR_ALLOW_VOLATILE_QUEUE', BOOLEANS, 'false') === 'true',
     watchNamespaces: readList(env, 'OPERATOR_WATCH_NAMESPACES'),
+    sidecarRollout: readSidecarRollout(env),
     ...secrets,
   };
 }

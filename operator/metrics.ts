@@ -1,6 +1,7 @@
 /** The operator's metrics; the owner of prom-client here. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { QueueSample } from './kube/work-queue.ts';
+import type { SidecarCounts } from './sidecar/rollout.ts';
 
 export interface MetricSources {
   /** Depth of each queue. */
@@ -10,6 +11,7 @@ export interface MetricSources {
   isRedisUp: () => boolean;
   isQueueRefused: () => boolean;
   credentials: () => { verified: string; count: number }[];
+  sidecars: () => SidecarCounts;
   droppedEvents: () => number;
 }
 
@@ -98,6 +100,14 @@ export function createMetrics() {
         (set) => {
           for (const { verified, count } of sources.credentials()) set({ verified }, count);
         },
+      );
+      gauge('sidecars', 'Deployments by what the rollout of sidecars makes of them.', ['state'], (set) => {
+        const { outdated, excluded, rolling, failed } = sources.sidecars();
+        for (const [state, count] of Object.entries({ outdated, excluded, rolling, failed }))
+          set({ state }, count);
+      });
+      gauge('sidecar_rollout_stopped', '1 while the rollout of sidecars has stopped by itself.', [], (set) =>
+        set({}, sources.sidecars().isStopped ? 1 : 0),
       );
       gauge('events_dropped', 'Events that were not written.', [], (set) => set({}, sources.droppedEvents()));
     },

@@ -36,7 +36,10 @@ import { createStorageVerifier } from './reconcile/storage-verifier.ts';
 import { createURLChecker } from './reconcile/url-checker.ts';
 import { buildChildren } from './resources/children.ts';
 import { isHostAllowed } from './resources/route-host.ts';
+import { sidecarImage, sidecarRevision } from './resources/sidecar-revision.ts';
 import type { OperatorSettings } from './settings.ts';
+import { createErrorReader } from './sidecar/error-counts.ts';
+import { SidecarRollout } from './sidecar/rollout.ts';
 
 export interface ProgramOptions {
   client: KubeClient;
@@ -53,6 +56,7 @@ export interface ProgramOptions {
   log: Log;
   now?: () => number;
   checkIntervalMs?: number;
+  sidecarCheckIntervalMs?: number;
 }
 
 export type Program = ReturnType<typeof createProgram>;
@@ -122,6 +126,20 @@ export function createProgram(options: ProgramOptions) {
     ],
     log,
   });
+  const sidecars = new SidecarRollout({
+    client,
+    view,
+    namespace,
+    settings: settings.sidecarRollout,
+    sidecar: { revision: sidecarRevision(settings), image: sidecarImage(settings) },
+    readErrors: createErrorReader(redis.redis),
+    enqueue: (key) => controllers.models.queue.add(key, 'slow'),
+    record: events.record,
+    recordOnPod: (event) => void recordOnPod(event),
+    now: options.now ?? Date.now,
+    log,
+    intervalMs: options.sidecarCheckIntervalMs,
+  });
   const front = { storageURL: settings.storageURL, token: operatorToken(settings.masterKey) };
   const controllers = createControllers(
     {
@@ -138,6 +156,7 @@ export function createProgram(options: ProgramOptions) {
       record: events.record,
       publisher,
       build: (model, context) => buildChildren(model, settings, context),
+      sidecars,
       settings,
       now: options.now ?? Date.now,
       log,
@@ -178,6 +197,7 @@ export function createProgram(options: ProgramOptions) {
     isRedisUp: () => publisher.trouble === undefined,
     isQueueRefused: () => publisher.asyncRefusal !== null,
     credentials: () => countVerified(view.credentials.list()),
+    sidecars: () => sidecars.counts(),
     droppedEvents: () => events.dropped(),
   });
 
@@ -229,10 +249,12 @@ export function createProgram(options: ProgramOptions) {
       if (!(await lease.acquire(stopping.signal))) return;
       publisher.start();
       await Promise.all(controllers.all.map((controller) => controller.start(stopping.signal)));
+      if (!stopping.signal.aborted) sidecars.start();
     },
     /** Ends what runs and hands the lease over. */
     async stop(): Promise<void> {
       stopping.abort();
+      await sidecars.stop();
       await Promise.all(controllers.all.map((controller) => controller.stop()));
       await publisher.stop();
       await events.flush();

@@ -4,6 +4,7 @@ import type { EnginePreset } from '../contract/model-pod.ts';
 import type { RoutePreset, RouteVia } from '../contract/model-route.ts';
 import type { PodFieldGroup } from './resources/pod-fields.ts';
 import type { SecurityPlatform } from './resources/security.ts';
+import type { SidecarRolloutSettings } from './sidecar/settings.ts';
 
 export const REDIS_USER_MODES = ['managed', 'external', 'off'] as const;
 export type RedisUserMode = (typeof REDIS_USER_MODES)[number];
@@ -82,6 +83,9 @@ export interface OperatorSettings {
 
   /** Let requests be queued on a Redis that may lose them. */
   allowVolatileQueue: boolean;
+
+  /** How new sidecars are rolled out without a change of specs; undefined: they are not. */
+  sidecarRollout: SidecarRolloutSettings | undefined;
 
   /** Namespaces to watch; all if empty. */
   watchNamespaces: readonly string[];

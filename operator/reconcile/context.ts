@@ -9,6 +9,7 @@ import type { StatusWriter } from '../kube/status.ts';
 import type { Publisher } from '../publish/publisher.ts';
 import type { BuildContext, BuiltChildren } from '../resources/built-children.ts';
 import type { OperatorSettings } from '../settings.ts';
+import type { SidecarRollout } from '../sidecar/rollout.ts';
 import type { ClusterView } from './cluster-view.ts';
 import type { CredentialIndex } from './credential-index.ts';
 import type { EndpointIndex } from './endpoint-index.ts';
@@ -42,6 +43,7 @@ export interface ReconcileContext {
   record: (object: KubeObject, event: EventNote) => void;
   publisher: Publisher;
   build: (model: ModelDeployment, context?: BuildContext) => BuiltChildren;
+  sidecars: Pick<SidecarRollout, 'grantOf' | 'note' | 'forget' | 'includes'>;
   settings: ReconcileSettings;
   /** Unix milliseconds. */
   now: () => number;

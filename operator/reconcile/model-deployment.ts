@@ -86,8 +86,10 @@ export class ModelReconciler {
     });
     const found = await findProblems(context, model, signal);
     const deployment = context.view.deployments.get(key);
-    const built = context.build(model, { deployment, problems: found });
+    const sidecarGrant = context.sidecars.grantOf(key);
+    const built = context.build(model, { deployment, problems: found, sidecarGrant });
     const problems = [...found, ...built.problems];
+    context.sidecars.note(key, built.isSidecarOutdated && !problems.some(isBlocking));
     const front = judgeFront({
       readySince: listReadySince(context, key),
       desiredReplicas: built.desiredReplicas,
@@ -136,7 +138,7 @@ export class ModelReconciler {
     signal: AbortSignal;
   }): Promise<Requeue> {
     const { live, model, built, problems, signal } = work;
-    const { view, settings, now } = this.#context;
+    const { view, settings, sidecars, now } = this.#context;
     const { name, namespace } = model.metadata;
     const key = `${namespace}/${name}`;
     const before = this.#lastStatus(live) ?? model.status;
@@ -158,6 +160,8 @@ export class ModelReconciler {
         url: built.url,
         registrationId: registrationIdOf(model),
         sidecarVersion: built.sidecarVersion,
+        isSidecarOutdated: built.isSidecarOutdated,
+        isSidecarRolled: sidecars.includes(live),
         staleSettings: built.staleSettings,
         operatorVersion: settings.version,
         now: now(),
@@ -203,6 +207,7 @@ export class ModelReconciler {
     this.#finalization.forget(key);
     this.#context.publisher.mark(deploymentTarget({ namespace, name }));
     this.#children.forget(key);
+    this.#context.sidecars.forget(key);
     this.#unpublished.forget(key);
     this.#written.delete(key);
   }

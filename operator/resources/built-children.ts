@@ -3,12 +3,15 @@ import type { V1Deployment } from '@kubernetes/client-node';
 import type { RouteVia } from '../../contract/model-route.ts';
 import type { KubeObject } from '../kube/object.ts';
 import type { Problem } from '../status/problem.ts';
+import type { SidecarGrant } from './template-pin.ts';
 
 export interface BuildContext {
   /** The Deployment as it is in the cluster: its pod template is kept while the spec's pod is the same. */
   deployment?: (Pick<KubeObject, 'metadata'> & Pick<V1Deployment, 'spec'>) | undefined;
   /** Problems found before: a route problem withholds the route. */
   problems?: readonly Problem[];
+  /** Has the kept pod template take the current sidecar. */
+  sidecarGrant?: SidecarGrant | undefined;
 }
 
 export interface BuiltChildren {
@@ -20,6 +23,8 @@ export interface BuiltChildren {
   problems: Problem[];
   /** Version of the sidecar in the pod template. */
   sidecarVersion: string;
+  /** The operator would give the pods another sidecar by now. */
+  isSidecarOutdated: boolean;
   /** Settings of the installation that are others than in the pod template, by name. */
   staleSettings: readonly string[];
   /** Replicas wanted now, after pause and scaling. */

@@ -25,7 +25,7 @@ import { buildWeightsClaim } from './weights-claim.ts';
 export function buildChildren(
   model: ModelDeployment,
   settings: OperatorSettings,
-  { deployment, problems: found = [] }: BuildContext = {},
+  { deployment, problems: found = [], sidecarGrant }: BuildContext = {},
 ): BuiltChildren {
   const { spec } = model;
   const problems = findSpecProblems(model, settings);
@@ -33,6 +33,7 @@ export function buildChildren(
     spec,
     live: deployment,
     version: settings.version,
+    grant: sidecarGrant,
     build: () => buildPodTemplate(model, settings),
   });
   const via = spec.route.via ?? settings.routeVia;
@@ -52,6 +53,7 @@ export function buildChildren(
     frontRoute: via === 'Front' ? route : undefined,
     problems,
     sidecarVersion: pinned.sidecarVersion,
+    isSidecarOutdated: pinned.isSidecarOutdated,
     staleSettings: pinned.staleSettings,
     desiredReplicas: decideReplicas(spec),
     url: spec.route.enabled && !isRouted ? undefined : decideURL(model, settings),

@@ -15,9 +15,9 @@ import { parseQuantity } from '../../contract/quantity.ts';
 import { ENGINE_HOST, variables } from '../engines/engine.ts';
 import { PRESETS } from '../engines/presets.ts';
 import type { OperatorSettings } from '../settings.ts';
-import { prefixImage } from './images.ts';
 import { decideGrace } from './replicas.ts';
 import { restricted } from './security.ts';
+import { sidecarImage } from './sidecar-revision.ts';
 
 const SECRET_VOLUME = 'gateway-secret';
 const TEMPORARY_VOLUME = 'gateway-tmp';
@@ -42,7 +42,7 @@ export const adminProbe = (path: string, probe: V1Probe): V1Probe => ({
 export function buildGatewayContainer(model: ModelDeployment, settings: OperatorSettings): V1Container {
   return {
     name: CONTAINERS.gateway,
-    image: prefixImage(settings.gatewayImage, settings.imageRegistry),
+    image: sidecarImage(settings),
     imagePullPolicy: settings.imagePullPolicy,
     restartPolicy: 'Always',
     args: ['gateway/main.js'],

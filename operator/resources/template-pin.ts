@@ -4,12 +4,22 @@ import type { V1PodTemplateSpec } from '@kubernetes/client-node';
 import { type ModelDeploymentSpec, modelDeploymentSpec } from '../../contract/model-deployment.ts';
 import { ANNOTATIONS } from '../../contract/names.ts';
 import type { KubeObject } from '../kube/object.ts';
+import { graftSidecar } from './sidecar-graft.ts';
 import { findStaleSettings } from './template-settings.ts';
 import { dropDefaults, stableStringify } from './written-spec.ts';
+
+/** A rollout of the sidecar that the operator starts by itself, without a change of the spec. */
+export interface SidecarGrant {
+  revision: string;
+  /** Unix milliseconds. */
+  startedAt: number;
+}
 
 export interface PinnedTemplate {
   template: V1PodTemplateSpec;
   sidecarVersion: string;
+  /** The operator would give the pods another sidecar by now. */
+  isSidecarOutdated: boolean;
   /** Settings of the installation that are others by now, by name. */
   staleSettings: readonly string[];
   /** What the Deployment remembers it by. */
@@ -21,30 +31,41 @@ export interface TemplateBuild {
   /** The Deployment as it is, if it is there. */
   live: Pick<KubeObject, 'metadata'> | undefined;
   version: string;
+  /** Has the kept template take the current sidecar. */
+  grant?: SidecarGrant | undefined;
   build: () => V1PodTemplateSpec;
 }
 
-export function pinTemplate({ spec, live, version, build }: TemplateBuild): PinnedTemplate {
+export function pinTemplate({ spec, live, version, grant, build }: TemplateBuild): PinnedTemplate {
   const inputs = hashInputs(spec);
   const current = build();
-  const kept = readKept(live, inputs);
-  const { template, sidecarVersion } = kept ?? { template: current, sidecarVersion: version };
+  const kept = readKept(live, inputs) ?? { template: current, sidecarVersion: version, rollout: {} };
+  const grafted = graftSidecar(kept.template, current);
+  const isOutdated = stableStringify(grafted) !== stableStringify(kept.template);
+  const { template, sidecarVersion, rollout } =
+    grant && isOutdated
+      ? { template: grafted, sidecarVersion: version, rollout: describeGrant(grant) }
+      : kept;
   return {
     template,
     sidecarVersion,
+    isSidecarOutdated: isOutdated && !grant,
     staleSettings: findStaleSettings(template, current),
     annotations: {
       [ANNOTATIONS.templateInputs]: inputs,
       [ANNOTATIONS.template]: JSON.stringify(template),
       [ANNOTATIONS.sidecarVersion]: sidecarVersion,
+      ...rollout,
     },
   };
 }
 
-function readKept(
-  live: TemplateBuild['live'],
-  inputs: string,
-): Pick<PinnedTemplate, 'template' | 'sidecarVersion'> | undefined {
+interface KeptTemplate extends Pick<PinnedTemplate, 'template' | 'sidecarVersion'> {
+  /** Annotations of the last rollout that the operator started by itself. */
+  rollout: Record<string, string>;
+}
+
+function readKept(live: TemplateBuild['live'], inputs: string): KeptTemplate | undefined {
   const annotations = live?.metadata.annotations ?? {};
   const {
     [ANNOTATIONS.templateInputs]: before,
@@ -52,11 +73,30 @@ function readKept(
     [ANNOTATIONS.sidecarVersion]: sidecarVersion,
   } = annotations;
   if (before !== inputs || text === undefined || sidecarVersion === undefined) return undefined;
+  const rollout = Object.fromEntries(
+    [ANNOTATIONS.sidecarRevision, ANNOTATIONS.sidecarRolledAt].flatMap((name) => {
+      const value = annotations[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
   try {
-    return { template: JSON.parse(text) as V1PodTemplateSpec, sidecarVersion };
+    return { template: JSON.parse(text) as V1PodTemplateSpec, sidecarVersion, rollout };
   } catch {
     return undefined;
   }
+}
+
+const describeGrant = ({ revision, startedAt }: SidecarGrant): Record<string, string> => ({
+  [ANNOTATIONS.sidecarRevision]: revision,
+  [ANNOTATIONS.sidecarRolledAt]: new Date(startedAt).toISOString(),
+});
+
+/** The last rollout of the sidecar that the operator started by itself, by the Deployment's annotations. */
+export function readGrant({ metadata }: Pick<KubeObject, 'metadata'>): SidecarGrant | undefined {
+  const { [ANNOTATIONS.sidecarRevision]: revision, [ANNOTATIONS.sidecarRolledAt]: at = '' } =
+    metadata.annotations ?? {};
+  const startedAt = Date.parse(at);
+  return revision === undefined || Number.isNaN(startedAt) ? undefined : { revision, startedAt };
 }
 
 /**

@@ -30,6 +30,9 @@ export interface StatusFacts {
   /** Version of the sidecar in the pod template, and the operator's own. */
   sidecarVersion: string | undefined;
   operatorVersion: string;
+  /** The operator would give the pods another sidecar, and whether it does so by itself. */
+  isSidecarOutdated: boolean;
+  isSidecarRolled: boolean;
   /** Settings of the installation that are others than in the pod template, by name. */
   staleSettings: readonly string[];
   now: number;
@@ -164,17 +167,25 @@ export const findDeploymentCondition = (deployment: V1Deployment | undefined, ty
   );
 
 /** Settings are named, never told: a tenant reads this. */
-function judgeUpdate({ sidecarVersion, operatorVersion, staleSettings }: StatusFacts): Verdict {
+function judgeUpdate(facts: StatusFacts): Verdict {
+  const { sidecarVersion, operatorVersion, staleSettings } = facts;
   const settings = `older settings (${staleSettings.join(', ')})`;
   if (sidecarVersion !== undefined && sidecarVersion !== operatorVersion) {
     const more = staleSettings.length > 0 ? ` with ${settings}` : '';
-    const message = `the pods run sidecar ${sidecarVersion}${more}; change rollout.revision to take ${operatorVersion}`;
-    return verdict('True', 'NewerSidecar', message);
+    return outdated('NewerSidecar', `the pods run sidecar ${sidecarVersion}${more}`, facts);
   }
-  if (staleSettings.length === 0)
-    return verdict('False', 'UpToDate', `the sidecar is at ${sidecarVersion ?? operatorVersion}`);
-  const message = `the pods run with ${settings}; change rollout.revision to take the installation's`;
-  return verdict('True', 'NewerSettings', message);
+  if (staleSettings.length > 0) return outdated('NewerSettings', `the pods run with ${settings}`, facts);
+  if (facts.isSidecarOutdated) return outdated('NewerSidecar', 'the pods run an older sidecar', facts);
+  return verdict('False', 'UpToDate', `the sidecar is at ${sidecarVersion ?? operatorVersion}`);
+}
+
+function outdated(reason: 'NewerSidecar' | 'NewerSettings', state: string, facts: StatusFacts): Verdict {
+  const { operatorVersion, isSidecarRolled } = facts;
+  const wanted = reason === 'NewerSettings' ? "the installation's" : operatorVersion;
+  const how = isSidecarRolled
+    ? `the installation rolls them, rollout.revision does so at once`
+    : `change rollout.revision to take ${wanted}`;
+  return verdict('True', reason, `${state}; ${how}`);
 }
 
 interface Verdicts {

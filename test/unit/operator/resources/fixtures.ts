@@ -52,6 +52,7 @@ export const SETTINGS: OperatorSettings = {
   redisPassword: 'operator-password',
   externalRedisSecret: 'berth-redis',
   allowVolatileQueue: false,
+  sidecarRollout: undefined,
   watchNamespaces: [],
   masterKey: 'master',
 };

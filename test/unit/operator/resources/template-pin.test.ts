@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { GATEWAY_ENV } from '../../../../contract/gateway-environment.ts';
 import { ANNOTATIONS } from '../../../../contract/names.ts';
 import { build, makeModel } from './fixtures.ts';
 
@@ -129,5 +130,77 @@ describe('a remembered template', () => {
     first.deploymentObject.metadata.annotations![ANNOTATIONS.template] = '{broken';
     const second = build({}, {}, { deployment: first.deploymentObject as never });
     expect(second.template).to.deep.equal(first.template);
+  });
+});
+
+describe('a sidecar that the installation rolls out', () => {
+  const GRANT = { revision: 'r2', startedAt: Date.parse('2026-03-04T12:00:00.123Z') };
+  const roll = (spec: object, first = build(spec), settings: object = LATER) => {
+    const second = build(spec, settings, {
+      deployment: first.deploymentObject as never,
+      sidecarGrant: GRANT,
+    });
+    return { first, second, annotations: second.deploymentObject.metadata.annotations! };
+  };
+
+  it('is known to be outdated, whatever a version changed of it', () => {
+    const first = build();
+    const deployment = first.deploymentObject as never;
+    expect(first.isSidecarOutdated).to.equal(false);
+    expect(build({}, {}, { deployment }).isSidecarOutdated).to.equal(false);
+    expect(build({}, LATER, { deployment }).isSidecarOutdated).to.equal(true);
+    expect(build({}, { masterKey: 'another' }, { deployment }).isSidecarOutdated).to.equal(true);
+    expect(build({}, { engineImages: { vllm: 'vllm:new' } }, { deployment }).isSidecarOutdated).to.equal(
+      false,
+    );
+  });
+
+  for (const kind of ['LLM', 'Image'] as const)
+    it(`changes, and the engine of ${kind} runs as before: its image, arguments and environment`, () => {
+      const spec = kind === 'LLM' ? {} : { kind, engine: { preset: 'sglang-diffusion' } };
+      const { first, second, annotations } = roll(spec);
+      expect(second.gateway.image).to.equal('berth/berth:2.0.0');
+      expect(second.engine).to.deep.equal(first.engine);
+      const { initContainers: _, ...rest } = second.pod;
+      const { initContainers: __, ...before } = first.pod;
+      expect(rest).to.deep.equal(before);
+      expect(second.sidecarVersion).to.equal('2.0.0');
+      expect(annotations[ANNOTATIONS.sidecarRevision]).to.equal('r2');
+      expect(annotations[ANNOTATIONS.sidecarRolledAt]).to.equal('2026-03-04T12:00:00.123Z');
+    });
+
+  it("takes the drain hook's token along, which the sidecar checks", () => {
+    const { first, second } = roll({}, build(), { masterKey: 'another' });
+    const tokenOf = ({ engine }: typeof first) => engine.lifecycle!.preStop!.httpGet!.httpHeaders![0]!.value;
+    expect(tokenOf(second)).to.not.equal(tokenOf(first));
+    expect(second.gateway.env).to.deep.include({ name: GATEWAY_ENV.drainToken, value: tokenOf(second) });
+  });
+
+  it('can be pulled with the secrets of both registries', () => {
+    const first = build({}, { imagePullSecrets: ['old'] });
+    const { second } = roll({}, first, { ...LATER, imagePullSecrets: ['new'] });
+    expect(second.pod.imagePullSecrets).to.deep.equal([{ name: 'old' }, { name: 'new' }]);
+  });
+
+  it('stays as it is when its turn is over, and is not outdated any more', () => {
+    const { second } = roll({});
+    const third = build({}, LATER, { deployment: second.deploymentObject as never });
+    expect(third.deploymentObject).to.deep.equal(second.deploymentObject);
+    expect(third.isSidecarOutdated).to.equal(false);
+    const repeated = roll({}, second).second;
+    expect(repeated.deploymentObject).to.deep.equal(second.deploymentObject);
+  });
+
+  it('is no more of its making once the spec asks for other pods', () => {
+    const { second } = roll({});
+    const third = build({ gpu: { count: 2 } }, LATER, {
+      deployment: second.deploymentObject as never,
+      sidecarGrant: GRANT,
+    });
+    expect(third.engine.image).to.equal('vllm:new');
+    expect(third.deploymentObject.metadata.annotations).to.not.have.any.keys(
+      ANNOTATIONS.sidecarRevision,
+      ANNOTATIONS.sidecarRolledAt,
+    );
   });
 });

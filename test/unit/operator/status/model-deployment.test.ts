@@ -393,6 +393,20 @@ describe('the status of a ModelDeployment', () => {
     expect(update?.message).to.include('rollout.revision');
   });
 
+  it('tells of a sidecar of the same version that has another image, and who rolls it', () => {
+    const facts = makeFacts({ isSidecarOutdated: true });
+    const messageOf = (change: object) =>
+      findCondition(deriveStatus(makeModel(), { ...facts, ...change }).status.conditions, 'UpdateAvailable');
+    expect(messageOf({})).to.include({
+      status: 'True',
+      reason: 'NewerSidecar',
+      message: 'the pods run an older sidecar; change rollout.revision to take 1.0.0',
+    });
+    expect(messageOf({ isSidecarRolled: true })?.message).to.equal(
+      'the pods run an older sidecar; the installation rolls them, rollout.revision does so at once',
+    );
+  });
+
   for (const [sidecarVersion, reason, message] of [
     [
       '1.0.0',

@@ -99,6 +99,8 @@ export const makeFacts = (change: Partial<StatusFacts> = {}): StatusFacts => ({
   registrationId: 7,
   sidecarVersion: '1.0.0',
   operatorVersion: '1.0.0',
+  isSidecarOutdated: false,
+  isSidecarRolled: false,
   staleSettings: [],
   now: NOW,
   ...change,

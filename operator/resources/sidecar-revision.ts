@@ -1,0 +1,29 @@
+/** Names the sidecar that this installation makes, as one revision for all deployments. */
+import { createHash } from 'node:crypto';
+import type { OperatorSettings } from '../settings.ts';
+import { prefixImage } from './images.ts';
+import { stableStringify } from './written-spec.ts';
+
+/** Of the version, the image and the settings that sidecars are given, secrets left out. */
+export function sidecarRevision(settings: OperatorSettings): string {
+  const { version, gatewayResources, gatewayLogLevel, imagePullPolicy, redisURL, egress, storageURL } =
+    settings;
+  const image = sidecarImage(settings);
+  const inputs = {
+    version,
+    image,
+    gatewayResources,
+    gatewayLogLevel,
+    imagePullPolicy,
+    redisURL,
+    egress,
+    storageURL,
+  };
+  return createHash('sha256').update(stableStringify(inputs)).digest('hex').slice(0, 10);
+}
+
+export const sidecarImage = ({
+  gatewayImage,
+  imageRegistry,
+}: Pick<OperatorSettings, 'gatewayImage' | 'imageRegistry'>): string =>
+  prefixImage(gatewayImage, imageRegistry);

@@ -1,0 +1,144 @@
+/** Which deployments take the new sidecar now, or why none does. Pure: the same facts give the same answer. */
+import type { RolloutProgress } from './progress.ts';
+import type { SidecarRolloutSettings } from './settings.ts';
+import { isWindowOpen } from './window.ts';
+
+/** Requests that should have been served, and how many of them failed on the server's side. */
+export interface ErrorCount {
+  requests: number;
+  errors: number;
+}
+
+/** A deployment that may be rolled. */
+export interface Candidate {
+  key: string;
+  /** The operator would give its pods another sidecar, and nothing keeps it from doing so. */
+  isOutdated: boolean;
+  progress: RolloutProgress;
+  /** In the hour before its rollout and since; undefined while that is not known. */
+  errors?: { before: ErrorCount; after: ErrorCount } | undefined;
+}
+
+/** An earlier stop, as it is written down. */
+export interface StopRecord {
+  isStopped: boolean;
+  /** Of the sidecar that it was about: another one is another try. */
+  revision: string;
+  reason: string;
+  /** Rollouts that started before somebody resumed count no more. Unix milliseconds. */
+  resumedAt: number;
+}
+
+export interface Outcome {
+  key: string;
+  /** Unix milliseconds at which it was decided. */
+  at: number;
+  /** Why it failed; undefined where it went well. */
+  failure: string | undefined;
+}
+
+export interface Decision {
+  /** To be started now, in this order. */
+  start: string[];
+  /** Under way, or watched for errors. */
+  rolling: string[];
+  failed: Outcome[];
+  outdated: number;
+  /** Why nothing is started, until somebody resumes. */
+  stop: string | undefined;
+}
+
+export interface Question {
+  /** All that the installation may roll, outdated or not. */
+  candidates: readonly Candidate[];
+  record: StopRecord | undefined;
+  /** Of the sidecar that the operator makes now. */
+  revision: string;
+  /** Unix milliseconds. */
+  now: number;
+  settings: SidecarRolloutSettings;
+}
+
+type Judgement = 'none' | 'left' | 'rolling' | Outcome;
+
+export function decideRollout(question: Question): Decision {
+  const { candidates, record, revision, now, settings } = question;
+  const judged = candidates.map((candidate) => ({ candidate, judgement: judge(candidate, question) }));
+  const keysOf = (kind: Judgement) =>
+    judged.flatMap(({ candidate, judgement }) => (judgement === kind ? [candidate.key] : []));
+  const rolling = keysOf('rolling');
+  const outcomes = judged.flatMap(({ judgement }) => (typeof judgement === 'object' ? [judgement] : []));
+  const failed = outcomes.filter(({ failure }) => failure !== undefined);
+  const outdated = judged.filter(({ candidate }) => candidate.isOutdated);
+  const decision = { rolling, failed, outdated: outdated.length };
+  const isStopped = record?.isStopped === true && record.revision === revision;
+  const stop = isStopped ? record.reason : judgeOutcomes(outcomes, question);
+  if (stop !== undefined) return { ...decision, start: [], stop };
+  // They are disturbed already: an older rollout of theirs is replaced, whatever the hour.
+  const left = outdated.filter(({ judgement }) => judgement === 'left').map(({ candidate }) => candidate.key);
+  const due = isWindowOpen(settings.window, now)
+    ? outdated.filter(({ candidate, judgement }) => judgement !== 'left' && mayStart(candidate, judgement))
+    : [];
+  const free = Math.max(0, budgetOf(question) - rolling.length - left.length);
+  const fresh = due.map(({ candidate }) => candidate.key).sort();
+  return { ...decision, start: [...left.sort(), ...fresh.slice(0, free)], stop: undefined };
+}
+
+/** A deployment in trouble of its own would only be taken for a failure of the sidecar. */
+const mayStart = ({ progress }: Candidate, judgement: Judgement): boolean =>
+  judgement !== 'rolling' && progress.isComplete && progress.isAvailable;
+
+function budgetOf({ candidates, settings }: Question): number {
+  const { maxConcurrent } = settings;
+  if ('count' in maxConcurrent) return maxConcurrent.count;
+  return Math.max(1, Math.floor((candidates.length * maxConcurrent.percent) / 100));
+}
+
+function judge({ key, progress, errors }: Candidate, question: Question): Judgement {
+  const { rolled, isObserved, isComplete, progressedAt, isStuck } = progress;
+  const { revision, record, now, settings } = question;
+  const { observeMs, readyTimeoutMs, periodMs } = settings.stop;
+  if (!rolled) return 'none';
+  if (rolled.revision !== revision) return isObserved && !isComplete ? 'left' : 'none';
+  if (rolled.startedAt < (record?.resumedAt ?? 0)) return 'none';
+  if (!isObserved) return 'rolling';
+  const lastProgress = Math.max(rolled.startedAt, progressedAt);
+  if (!isComplete) {
+    const limit = readyTimeoutMs ?? Number.POSITIVE_INFINITY;
+    if (!isStuck && now - lastProgress < limit) return 'rolling';
+    const at = isStuck ? lastProgress : lastProgress + limit;
+    return { key, at, failure: 'its new pods do not become ready' };
+  }
+  const endsAt = lastProgress + observeMs;
+  // Without a pod nothing was tried.
+  if (progress.isIdle || endsAt <= now - periodMs) return 'none';
+  const rise = errors && describeRise(errors, settings);
+  if (rise !== undefined) return { key, at: Math.min(now, endsAt), failure: rise };
+  // Errors that are not known yet are no success.
+  return now < endsAt || !errors ? 'rolling' : { key, at: endsAt, failure: undefined };
+}
+
+function describeRise(
+  { before, after }: NonNullable<Candidate['errors']>,
+  { stop }: SidecarRolloutSettings,
+): string | undefined {
+  if (after.requests < stop.minRequests) return undefined;
+  const [old, current] = [percentOf(before), percentOf(after)];
+  if (current <= old + stop.errorIncrease) return undefined;
+  return `its server errors rose from ${old.toFixed(1)} % to ${current.toFixed(1)} % of the requests`;
+}
+
+const percentOf = ({ requests, errors }: ErrorCount): number =>
+  requests <= 0 ? 0 : Math.min(100, Math.max(0, (100 * errors) / requests));
+
+const MAX_NAMED = 5;
+
+function judgeOutcomes(outcomes: readonly Outcome[], { now, settings }: Question): string | undefined {
+  const { failedPercent, periodMs } = settings.stop;
+  const recent = outcomes.filter(({ at }) => at > now - periodMs);
+  const failed = recent.filter(({ failure }) => failure !== undefined);
+  if (failed.length === 0 || (100 * failed.length) / recent.length <= failedPercent) return undefined;
+  const named = failed.slice(0, MAX_NAMED).map(({ key, failure }) => `${key}: ${failure}`);
+  const more = failed.length > MAX_NAMED ? `; and ${failed.length - MAX_NAMED} more` : '';
+  return `${failed.length} of ${recent.length} rolled deployments failed: ${named.join('; ')}${more}`;
+}

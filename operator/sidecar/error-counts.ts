@@ -1,0 +1,38 @@
+/**
+ * What a rolled deployment answered before and since, from the usage counters that every gateway writes to Redis each 10 s:
+ * they hold what replicas that are gone counted, and what the fronts answered in their place.
+ */
+import type { RedisClient } from '../../redis/client.ts';
+import { readUsage } from '../../redis/usage.ts';
+import type { Candidate, ErrorCount } from './decision.ts';
+
+const MINUTE_MS = 60_000;
+const BEFORE_MS = 60 * MINUTE_MS;
+
+export interface ErrorQuestion {
+  namespace: string;
+  name: string;
+  /** Unix milliseconds of the rollout and of the end of what counts for it. */
+  startedAt: number;
+  until: number;
+}
+
+export type ErrorReader = (question: ErrorQuestion) => Promise<NonNullable<Candidate['errors']>>;
+
+/** The reader throws while Redis is away. */
+export const createErrorReader =
+  (redis: RedisClient): ErrorReader =>
+  async ({ namespace, name, startedAt, until }) => {
+    // Counters are by the minute: that in which it began counts as since.
+    const border = Math.floor(startedAt / MINUTE_MS) * MINUTE_MS;
+    const read = async (from: number, to: number): Promise<ErrorCount> => {
+      const question = { namespace, deployments: [name], from, to, stepSeconds: MINUTE_MS / 1000 };
+      const { requests, clientErrors, rateLimited, serverErrors } = (await readUsage(redis, question)).total;
+      return { requests: requests - clientErrors - rateLimited, errors: serverErrors };
+    };
+    const [before, after] = await Promise.all([
+      read(border - BEFORE_MS, border),
+      read(border, Math.max(until, border + MINUTE_MS)),
+    ]);
+    return { before, after };
+  };

@@ -1,0 +1,38 @@
+/** How far the rollout of a Deployment is, by its own status: nothing of it is remembered elsewhere. Pure. */
+import type { V1Deployment } from '@kubernetes/client-node';
+import type { Wire } from '../reconcile/wire.ts';
+import { readGrant, type SidecarGrant } from '../resources/template-pin.ts';
+import { toMillis } from '../status/times.ts';
+
+export interface RolloutProgress {
+  /** The last rollout of the sidecar that the operator started by itself. */
+  rolled: SidecarGrant | undefined;
+  /** The Deployment controller has seen the latest spec; if not, the rest says nothing of it. */
+  isObserved: boolean;
+  /** Every pod of the latest template was ready once; a change of scale since then does not count. */
+  isComplete: boolean;
+  /** When it last came forward; once it is complete, when that was. Unix milliseconds, 0 if not known. */
+  progressedAt: number;
+  /** The Deployment controller gave it up. */
+  isStuck: boolean;
+  /** As many replicas serve as are wanted. */
+  isAvailable: boolean;
+  /** No replica is wanted. */
+  isIdle: boolean;
+}
+
+export function readProgress(deployment: Wire<V1Deployment>): RolloutProgress {
+  const { metadata, spec, status } = deployment;
+  const replicas = spec?.replicas ?? 0;
+  const isObserved = (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0);
+  const progressing = status?.conditions?.find(({ type }) => type === 'Progressing');
+  return {
+    rolled: readGrant(deployment),
+    isObserved,
+    isComplete: isObserved && progressing?.reason === 'NewReplicaSetAvailable',
+    progressedAt: isObserved ? toMillis(progressing?.lastUpdateTime) : 0,
+    isStuck: isObserved && progressing?.status === 'False',
+    isAvailable: (status?.availableReplicas ?? 0) >= replicas,
+    isIdle: replicas === 0,
+  };
+}

@@ -1,0 +1,262 @@
+/** Rolls new sidecars out without a change of specs: asks every few seconds what may start, and has the reconciler take it. */
+import { ANNOTATIONS } from '../../contract/names.ts';
+import type { KubeClient, ObjectName } from '../kube/client.ts';
+import type { EventNote } from '../kube/events.ts';
+import type { Log } from '../kube/log.ts';
+import type { KubeObject } from '../kube/object.ts';
+import type { ClusterView } from '../reconcile/cluster-view.ts';
+import type { SidecarGrant } from '../resources/template-pin.ts';
+import { type Candidate, type Decision, decideRollout, type StopRecord } from './decision.ts';
+import type { ErrorReader } from './error-counts.ts';
+import { readProgress } from './progress.ts';
+import type { SidecarRolloutSettings } from './settings.ts';
+import { readStopFile, type StopFile, writeStopFile } from './stop-file.ts';
+
+const CHECK_INTERVAL_MS = 5_000;
+/** What was started and shows in no Deployment after this will not: its spec cannot be acted on. */
+const GRANT_TIMEOUT_MS = 120_000;
+const CHECK_TIMEOUT_MS = 30_000;
+
+export interface SidecarRolloutOptions {
+  client: Pick<KubeClient, 'find' | 'mergePatch'>;
+  view: Pick<ClusterView, 'models' | 'deployments'>;
+  /** Berth's own. */
+  namespace: string;
+  /** Undefined: nothing is rolled, only counted. */
+  settings: SidecarRolloutSettings | undefined;
+  /** What the operator makes now. */
+  sidecar: { revision: string; image: string };
+  readErrors: ErrorReader;
+  /** Has a deployment reconciled, behind all changes. */
+  enqueue: (key: string) => void;
+  record: (object: KubeObject, event: EventNote) => void;
+  recordOnPod: (event: EventNote) => void;
+  /** Unix milliseconds. */
+  now: () => number;
+  log: Log;
+  intervalMs?: number | undefined;
+}
+
+export interface SidecarCounts {
+  outdated: number;
+  excluded: number;
+  rolling: number;
+  failed: number;
+  isStopped: boolean;
+}
+
+export class SidecarRollout {
+  readonly #options: SidecarRolloutOptions;
+  /** Keys whose last reconcile found another sidecar than the operator makes. */
+  readonly #outdated = new Set<string>();
+  readonly #grants = new Map<string, SidecarGrant>();
+  /** Rollouts that were told as failed, by key. */
+  readonly #told = new Map<string, number>();
+  readonly #stopping = new AbortController();
+  #timer: NodeJS.Timeout | undefined;
+  #checking: Promise<void> = Promise.resolve();
+  #last: Pick<Decision, 'rolling' | 'failed' | 'stop'> = { rolling: [], failed: [], stop: undefined };
+
+  constructor(options: SidecarRolloutOptions) {
+    this.#options = options;
+  }
+
+  /** What the next build of a deployment's children takes, if its turn has come. */
+  grantOf(key: string): SidecarGrant | undefined {
+    return this.#grants.get(key);
+  }
+
+  /** Tells what a build found; one that cannot be acted on is not outdated, since nothing can be done. */
+  note(key: string, isOutdated: boolean): void {
+    if (isOutdated) this.#outdated.add(key);
+    else this.#outdated.delete(key);
+  }
+
+  forget(key: string): void {
+    this.#outdated.delete(key);
+    this.#grants.delete(key);
+    this.#told.delete(key);
+  }
+
+  /** Whether the installation rolls the deployment by itself. */
+  includes({ metadata }: Pick<KubeObject, 'metadata'>): boolean {
+    const { settings } = this.#options;
+    if (!settings || metadata.annotations?.[ANNOTATIONS.sidecarRollout] === 'disabled') return false;
+    return settings.namespaces.length === 0 || settings.namespaces.includes(metadata.namespace!);
+  }
+
+  start(): void {
+    const { settings, log, intervalMs = CHECK_INTERVAL_MS } = this.#options;
+    if (!settings) return;
+    const run = () => {
+      this.#checking = this.check()
+        .catch((error: Error) => {
+          if (!this.#stopping.signal.aborted) log.warn({ err: error }, 'sidecar rollout check failed');
+        })
+        .finally(() => {
+          if (!this.#stopping.signal.aborted) this.#timer = setTimeout(run, intervalMs);
+        });
+    };
+    run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    clearTimeout(this.#timer);
+    await this.#checking;
+  }
+
+  /** For the metrics. */
+  counts(): SidecarCounts {
+    const { view } = this.#options;
+    const isExcluded = (key: string) => {
+      const model = view.models.get(key);
+      return model !== undefined && !this.includes(model);
+    };
+    return {
+      outdated: this.#outdated.size,
+      excluded: [...this.#outdated].filter(isExcluded).length,
+      rolling: this.#last.rolling.length,
+      failed: this.#last.failed.length,
+      isStopped: this.#last.stop !== undefined,
+    };
+  }
+
+  /** One round: decides by what the cluster and Redis show, starts what may start, and writes down a stop. */
+  async check(): Promise<void> {
+    const { settings, sidecar, now } = this.#options;
+    if (!settings) return;
+    const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(CHECK_TIMEOUT_MS)]);
+    const candidates = this.#listCandidates();
+    if (!candidates.some(({ isOutdated, progress }) => isOutdated || this.#isRecent(progress.rolled)))
+      return this.#settle({ rolling: [], failed: [], stop: undefined });
+    const file = await this.#readFile(signal);
+    await this.#readErrors(candidates);
+    const decision = decideRollout({
+      candidates,
+      record: file?.record,
+      revision: sidecar.revision,
+      now: now(),
+      settings,
+    });
+    this.#settle(decision);
+    this.#tellFailures(decision);
+    const isKnown = file?.record.isStopped && file.record.revision === sidecar.revision;
+    if (decision.stop !== undefined && !isKnown) await this.#tellStop(decision.stop, file, signal);
+    for (const key of decision.start) this.#start(key);
+  }
+
+  #settle({ rolling, failed, stop }: Pick<Decision, 'rolling' | 'failed' | 'stop'>): void {
+    this.#last = { rolling, failed, stop };
+  }
+
+  #listCandidates(): Candidate[] {
+    const { view, enqueue, now } = this.#options;
+    return view.models.list().flatMap((model) => {
+      const key = `${model.metadata.namespace}/${model.metadata.name}`;
+      const deployment = view.deployments.get(key);
+      if (!deployment || model.metadata.deletionTimestamp !== undefined || !this.includes(model)) return [];
+      const progress = readProgress(deployment);
+      const grant = this.#grants.get(key);
+      const isShown = progress.rolled?.startedAt === grant?.startedAt;
+      const isExpired = grant && now() - grant.startedAt > GRANT_TIMEOUT_MS;
+      if (!grant || isShown || isExpired) {
+        this.#grants.delete(key);
+        // Whether it is outdated still is for the next reconcile to tell.
+        if (isExpired && !isShown) enqueue(key);
+        return [{ key, isOutdated: this.#outdated.has(key), progress }];
+      }
+      // Started, and the cache does not show it yet.
+      return [{ key, isOutdated: false, progress: { ...progress, rolled: grant, isObserved: false } }];
+    });
+  }
+
+  /** Its outcome may still count, or is not known. */
+  #isRecent(rolled: SidecarGrant | undefined): boolean {
+    const { settings, now } = this.#options;
+    return (
+      rolled !== undefined && now() - rolled.startedAt < settings!.stop.periodMs + settings!.stop.observeMs
+    );
+  }
+
+  /** What is not known stays so: such a deployment counts as under way. */
+  async #readErrors(candidates: Candidate[]): Promise<void> {
+    const { settings, sidecar, readErrors, now, log } = this.#options;
+    const { observeMs } = settings!.stop;
+    const watched = candidates.filter(
+      ({ progress }) =>
+        progress.isComplete &&
+        progress.rolled?.revision === sidecar.revision &&
+        this.#isRecent(progress.rolled),
+    );
+    const read = async (candidate: Candidate) => {
+      const [namespace = '', name = ''] = candidate.key.split('/');
+      const { rolled, progressedAt } = candidate.progress;
+      const { startedAt } = rolled!;
+      const until = Math.min(now(), Math.max(startedAt, progressedAt) + observeMs);
+      candidate.errors = await readErrors({ namespace, name, startedAt, until });
+    };
+    await Promise.all(watched.map(read)).catch((error: Error) =>
+      log.warn({ reason: error.message }, 'error ratios of rolled deployments are not known'),
+    );
+  }
+
+  /** With what somebody asked for, or what became void, written back. */
+  async #readFile(signal: AbortSignal): Promise<StopFile | undefined> {
+    const { client, sidecar, now, log } = this.#options;
+    const file = await readStopFile(client, this.#fileName(), signal);
+    if (!file) return undefined;
+    const isOther = file.record.isStopped && file.record.revision !== sidecar.revision;
+    if (!file.isResumeWanted && !isOther) return file;
+    const resumedAt = file.isResumeWanted ? now() : file.record.resumedAt;
+    const record: StopRecord = { isStopped: false, revision: sidecar.revision, reason: '', resumedAt };
+    await writeStopFile(client, this.#fileName(), { record, now: now(), signal });
+    log.info({ revision: sidecar.revision }, 'sidecar rollout resumed');
+    this.#tell(file, {
+      type: 'Normal',
+      reason: 'SidecarRolloutResumed',
+      note: 'the rollout of sidecars goes on',
+    });
+    return { ...file, record };
+  }
+
+  async #tellStop(reason: string, file: StopFile | undefined, signal: AbortSignal): Promise<void> {
+    const { client, sidecar, now, log } = this.#options;
+    log.warn({ revision: sidecar.revision, image: sidecar.image, reason }, 'sidecar rollout stopped');
+    const resumedAt = file?.record.resumedAt ?? 0;
+    const record = { isStopped: true, revision: sidecar.revision, reason, resumedAt };
+    await writeStopFile(client, this.#fileName(), { record, now: now(), signal });
+    this.#tell(file, { type: 'Warning', reason: 'SidecarRolloutStopped', note: reason });
+  }
+
+  #tellFailures({ failed }: Decision): void {
+    const { view, record } = this.#options;
+    for (const { key, failure } of failed) {
+      const model = view.models.get(key);
+      const startedAt = readProgress(view.deployments.get(key)!).rolled?.startedAt ?? 0;
+      if (!model || this.#told.get(key) === startedAt) continue;
+      this.#told.set(key, startedAt);
+      record(model, { type: 'Warning', reason: 'SidecarRolloutFailed', note: failure! });
+    }
+  }
+
+  #start(key: string): void {
+    const { view, sidecar, enqueue, record, now, log } = this.#options;
+    this.#grants.set(key, { revision: sidecar.revision, startedAt: now() });
+    const note = `the installation rolls out sidecar ${sidecar.image}, revision ${sidecar.revision}`;
+    record(view.models.get(key)!, { type: 'Normal', reason: 'SidecarRollout', note });
+    log.info({ key, revision: sidecar.revision }, 'sidecar rollout of a deployment started');
+    enqueue(key);
+  }
+
+  /** To whoever runs Berth. */
+  #tell(file: StopFile | undefined, event: EventNote): void {
+    if (file) this.#options.record(file.object, event);
+    this.#options.recordOnPod(event);
+  }
+
+  #fileName = (): ObjectName => ({
+    name: this.#options.settings!.configMap,
+    namespace: this.#options.namespace,
+  });
+}
