@@ -198,6 +198,8 @@ export interface ResendView {
   resent: number;
   /** Whose events are not kept any more. */
   expired: number;
+  /** Whose endpoints are gone, disabled or refused. */
+  unreachable: number;
 }
 
 /**

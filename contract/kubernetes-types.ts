@@ -82,6 +82,8 @@ export interface ResourceDefinition {
 }
 
 export interface CelRule {
+  /** Gives `oldSelf` as an optional, so that the rule is asked about new objects too; from Kubernetes 1.30 on. */
+  optionalOldSelf?: boolean;
   rule: string;
   message?: string;
   messageExpression?: string;

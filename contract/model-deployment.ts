@@ -156,7 +156,10 @@ export const modelDeploymentResource: ResourceDefinition = {
   },
   rules: [
     {
-      rule: `self.metadata.name.size() <= ${MAX_NAME} && self.metadata.name.matches('${NAME}')`,
+      // New objects alone: status and finalizers of those that were there before the rule must stay writable. `dyn`, since
+      // Kubernetes 1.29 ignores optionalOldSelf, and oldSelf is the object itself there.
+      optionalOldSelf: true,
+      rule: `dyn(optional.none()) != dyn(oldSelf) || self.metadata.name.size() <= ${MAX_NAME} && self.metadata.name.matches('${NAME}')`,
       messageExpression: `'metadata.name ' + self.metadata.name + ' ${NAME_WORDS}' + (self.metadata.name.contains('.') ? '; write ' + self.metadata.name.replace('.', '-') : '')`,
     },
   ],

@@ -59,7 +59,7 @@ export const FUNCTIONS = {
   canary: `${FUNCTIONS_LIBRARY}_canary`,
   /** Notes how an attempt ended. */
   settleDelivery: `${FUNCTIONS_LIBRARY}_settle_delivery`,
-  /** Sends an ended delivery's event once more. */
+  /** Sends the events of ended deliveries once more. */
   resend: `${FUNCTIONS_LIBRARY}_resend`,
 } as const;
 

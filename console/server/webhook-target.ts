@@ -1,4 +1,5 @@
 /** Where an endpoint's deliveries go. */
+import { ZodError } from 'zod';
 import {
   type WebhookEndpoint,
   webhookEndpoint,
@@ -21,19 +22,45 @@ export function readTarget(endpoint: WebhookEndpoint): string {
   throw new ConsoleError('conflict', 'The operator has not accepted the URL yet: try again in a moment.');
 }
 
+interface Place {
+  namespace: string;
+  endpoint: string;
+}
+
 /** The same of an endpoint that takes deliveries now, read as the user. */
 export async function readDeliveryURL(
   kubernetes: Kubernetes,
   token: string,
-  { namespace, endpoint }: { namespace: string; endpoint: string },
+  { namespace, endpoint }: Place,
 ): Promise<string> {
   const object = await kubernetes.get(token, { plural, namespace }, endpoint).catch((error) => {
     if (error instanceof KubernetesError && error.status === 404)
       throw new ConsoleError('conflict', `The endpoint ${endpoint} is gone: nothing can be resent to it.`);
     throw error;
   });
-  const parsed = webhookEndpoint.parse(object);
-  if (!parsed.spec.enabled || isAutoDisabled(parsed))
-    throw new ConsoleError('conflict', `The endpoint ${endpoint} is disabled: enable it first, then resend.`);
-  return readTarget(parsed);
+  return readOpenTarget(object);
+}
+
+/** The same of all endpoints of a namespace that take deliveries now, by their names. */
+export async function readDeliveryURLs(
+  kubernetes: Kubernetes,
+  token: string,
+  namespace: string,
+): Promise<Map<string, string>> {
+  const urls = new Map<string, string>();
+  for (const object of await kubernetes.list(token, { plural, namespace }))
+    try {
+      urls.set(object.metadata.name, readOpenTarget(object));
+    } catch (error) {
+      if (!(error instanceof ConsoleError || error instanceof ZodError)) throw error;
+    }
+  return urls;
+}
+
+function readOpenTarget(object: unknown): string {
+  const endpoint = webhookEndpoint.parse(object);
+  const { name } = endpoint.metadata;
+  if (!endpoint.spec.enabled || isAutoDisabled(endpoint))
+    throw new ConsoleError('conflict', `The endpoint ${name} is disabled: enable it first, then resend.`);
+  return readTarget(endpoint);
 }

@@ -1,30 +1,41 @@
--- Sends the event of an ended delivery once more, with attempts of its own: to the place that it went to, or to where its
--- endpoint leads now. KEYS: the destinations. ARGV: namespace, id, then id, destination and URL to send to (the same id
--- for the same URL). Answers `done`, `unknown`, `pending` while it is under way, or `expired` where the event is not kept
--- any more.
-register_beginning('resend', { least = 5, bytes = 24576 }, function(keys, args)
-  local namespace, now = args[1], now_ms()
-  local record = delivery_key(namespace, 'delivery:', args[2])
-  local id, event_type, request, test, endpoint =
-    unpack(redis.call('HMGET', record, 'event', 'type', 'request', 'test', 'endpoint'))
+-- Sends the events of ended deliveries once more, with attempts of their own: to the place that each went to, or to where its
+-- endpoint leads now. KEYS: the destinations. ARGV: namespace, then for each delivery its id, and id, destination and URL to
+-- send to (the same id for the same URL). Answers of each `done`, `unknown`, `pending` while it is under way, or `expired`
+-- where the event is not kept any more.
+local RESEND_FIELDS = 4
+local MAX_RESENDS = 50
+
+local function resend(namespace, now, from, target)
+  local record = delivery_key(namespace, 'delivery:', from)
+  local id, event_type, request, test, endpoint, state =
+    unpack(redis.call('HMGET', record, 'event', 'type', 'request', 'test', 'endpoint', 'state'))
   if not id then
     return 'unknown'
   end
-  local target = { id = args[3], destination = args[4], url = args[5], endpoint = endpoint }
-  if redis.call('HGET', record, 'state') == 'pending'
-    or redis.call('HGET', delivery_key(namespace, 'delivery:', target.id), 'state') == 'pending' then
+  local planned = delivery_key(namespace, 'delivery:', target.id)
+  if state == 'pending' or redis.call('HGET', planned, 'state') == 'pending' then
     return 'pending'
   end
   if redis.call('EXISTS', delivery_key(namespace, 'body:', id)) == 0 then
     return 'expired'
   end
-  target.created_at = redis.call('HGET', delivery_key(namespace, 'delivery:', target.id), 'created_at') or now
+  target.endpoint = endpoint
+  target.created_at = redis.call('HGET', planned, 'created_at') or now
   plan_delivery(namespace, now, { id = id, type = event_type, request = request, test = test }, target)
-  local planned = delivery_key(namespace, 'delivery:', target.id)
   redis.call('HDEL', planned, 'ended_at')
   redis.call('PERSIST', planned)
+  return 'done'
+end
+
+local bounds = { least = 1 + RESEND_FIELDS, most = 1 + RESEND_FIELDS * MAX_RESENDS, bytes = 128 * 1024 }
+register_beginning('resend', bounds, function(keys, args)
+  local namespace, now, answers = args[1], now_ms(), {}
+  for i = 2, #args - RESEND_FIELDS + 1, RESEND_FIELDS do
+    local target = { id = args[i + 1], destination = args[i + 2], url = args[i + 3] }
+    answers[#answers + 1] = resend(namespace, now, args[i], target)
+  end
   trim_log(namespace)
   -- As what ends a request does: a front is to look.
   redis.call('PUBLISH', 'n:{' .. namespace .. '}:events', '1')
-  return 'done'
+  return answers
 end)

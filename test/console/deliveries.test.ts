@@ -36,7 +36,7 @@ describe('the page of deliveries', () => {
       route.fulfill({ json: { ...delivery, body: '{"id":"evt_e"}', history } }),
     );
     await page.route(`**/deliveries/${id}/resend`, (route) =>
-      route.fulfill({ json: { resent: 1, expired: 0 } }),
+      route.fulfill({ json: { resent: 1, expired: 0, unreachable: 0 } }),
     );
     await page.getByRole('link', { name: 'Deliveries' }).click();
     await page.getByRole('link', { name: `request.completed, details of ${id}` }).click();

@@ -11,7 +11,12 @@ export interface KubeAnswer {
 export interface KubeRequest {
   (method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: object): Promise<KubeAnswer>;
   /** Repeats a request until the answer satisfies; throws after 20 s. */
-  until(method: 'GET', path: string, isDone: (answer: KubeAnswer) => boolean): Promise<KubeAnswer>;
+  until(
+    method: 'GET' | 'POST',
+    path: string,
+    isDone: (answer: KubeAnswer) => boolean,
+    body?: object,
+  ): Promise<KubeAnswer>;
 }
 
 const DEADLINE_MS = 20_000;
@@ -28,10 +33,10 @@ export function createKubeRequest({ url, token, authority }: ControlPlane): Kube
     });
     return { status: answer.statusCode, body: await answer.body.json().catch(() => ({})) };
   };
-  const until: KubeRequest['until'] = async (method, path, isDone) => {
+  const until: KubeRequest['until'] = async (method, path, isDone, body) => {
     const deadline = Date.now() + DEADLINE_MS;
     for (;;) {
-      const answer = await call(method, path);
+      const answer = await call(method, path, body);
       if (isDone(answer)) return answer;
       if (Date.now() > deadline) throw new Error(`${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
       await new Promise((resolve) => setTimeout(resolve, 100));

@@ -1,7 +1,7 @@
 /** The log of webhook deliveries, and sending again what did not arrive. */
 import type Router from '@koa/router';
 import { z } from 'zod';
-import { type ResendAnswer, resendDelivery } from '../../../redis/deliveries.ts';
+import { type Resend, type ResendAnswer, resendDeliveries } from '../../../redis/deliveries.ts';
 import {
   DELIVERY_PAGE,
   type DeliveryRecord,
@@ -15,7 +15,7 @@ import { ConsoleError } from '../error.ts';
 import type { Services } from '../services.ts';
 import type { Session } from '../sessions.ts';
 import { type ConsoleState, sessionOf } from '../state.ts';
-import { readDeliveryURL } from '../webhook-target.ts';
+import { readDeliveryURL, readDeliveryURLs } from '../webhook-target.ts';
 import { describeDelivery } from '../webhook-view.ts';
 
 const DELIVERY_ID = /^dlv_[0-9a-f]{32}$/;
@@ -38,7 +38,7 @@ const REFUSALS: Record<Exclude<ResendAnswer, 'done'>, string> = {
 };
 
 export function addDeliveryRoutes(router: Router<ConsoleState>, services: Services): void {
-  const { access, redis } = services;
+  const { access, kubernetes, redis } = services;
 
   router.get('/deliveries', async (ctx) => {
     const { namespace = '' } = ctx.params;
@@ -63,9 +63,11 @@ export function addDeliveryRoutes(router: Router<ConsoleState>, services: Servic
     const { namespace = '', id = '' } = ctx.params;
     const session = sessionOf(ctx);
     await access.require(session, namespace, 'resendDeliveries');
-    const answer = await resend(session, namespace, await find(namespace, id));
+    const record = await find(namespace, id);
+    const url = await locate(session, namespace, record);
+    const [answer = 'unknown'] = await resendDeliveries(redis, namespace, [{ ...record, url }]);
     if (answer !== 'done') throw new ConsoleError('conflict', REFUSALS[answer]);
-    ctx.body = { resent: 1, expired: 0 } satisfies ResendView;
+    ctx.body = { resent: 1, expired: 0, unreachable: 0 } satisfies ResendView;
   });
 
   router.post('/deliveries/resend', async (ctx) => {
@@ -73,20 +75,23 @@ export function addDeliveryRoutes(router: Router<ConsoleState>, services: Servic
     const session = sessionOf(ctx);
     await access.require(session, namespace, 'resendDeliveries');
     const { endpoint, since } = await readBody(ctx.req, resendBody);
+    // Of the only one that is asked for it is told why it takes nothing.
+    if (endpoint && endpoint !== INLINE)
+      await readDeliveryURL(kubernetes, session.token, { namespace, endpoint });
     const isWanted = matches({ endpoint, state: 'failed' });
     const failed = await collect(
       namespace,
       (record) => isWanted(record) && !record.isTest && record.createdAt >= Date.parse(since),
       { limit: Number.POSITIVE_INFINITY },
     );
-    const told = { resent: 0, expired: 0 };
     // Oldest first, as they came.
-    for (const record of failed.reverse()) {
-      const answer = await resend(session, namespace, record);
-      if (answer === 'done') told.resent++;
-      else if (answer === 'expired') told.expired++;
-    }
-    ctx.body = told satisfies ResendView;
+    const resends = await locateAll(session, namespace, failed.reverse());
+    const answers = await resendDeliveries(redis, namespace, resends);
+    ctx.body = {
+      resent: answers.filter((answer) => answer === 'done').length,
+      expired: answers.filter((answer) => answer === 'expired').length,
+      unreachable: failed.length - resends.length,
+    } satisfies ResendView;
   });
 
   /** Reads the log page by page until enough is found. */
@@ -111,17 +116,22 @@ export function addDeliveryRoutes(router: Router<ConsoleState>, services: Servic
   };
 
   /** To where its endpoint leads now; a request's own callback to its own address. */
-  const resend = async (
+  const locate = async (session: Session, namespace: string, record: DeliveryRecord): Promise<string> =>
+    record.endpoint === ''
+      ? record.url
+      : readDeliveryURL(kubernetes, session.token, { namespace, endpoint: record.endpoint });
+
+  /** The same of many, without those whose endpoint takes nothing. */
+  const locateAll = async (
     session: Session,
     namespace: string,
-    record: DeliveryRecord,
-  ): Promise<ResendAnswer> => {
-    const { endpoint } = record;
-    const url =
-      endpoint === ''
-        ? record.url
-        : await readDeliveryURL(services.kubernetes, session.token, { namespace, endpoint });
-    return resendDelivery(redis, namespace, { ...record, url });
+    records: readonly DeliveryRecord[],
+  ): Promise<Resend[]> => {
+    const urls = await readDeliveryURLs(kubernetes, session.token, namespace);
+    return records.flatMap((record) => {
+      const url = record.endpoint === '' ? record.url : urls.get(record.endpoint);
+      return url === undefined ? [] : [{ ...record, url }];
+    });
   };
 }
 

@@ -21,9 +21,10 @@ interface WebhookCardProps {
 /** Events are kept so long. */
 const RESEND_MS = 3 * 86_400_000;
 
-function describeResend({ resent, expired }: ResendView): string {
+function describeResend({ resent, expired, unreachable }: ResendView): string {
   const gone = expired > 0 ? ` ${expired} could not be resent: their events are not kept any more.` : '';
-  return resent === 0 ? `Nothing to resend.${gone}` : `${resent} resent.${gone}`;
+  const closed = unreachable > 0 ? ` ${unreachable} could not be resent: their endpoints take nothing.` : '';
+  return resent === 0 ? `Nothing to resend.${gone}${closed}` : `${resent} resent.${gone}${closed}`;
 }
 
 const REASON = 'You may not change webhooks in this namespace.';

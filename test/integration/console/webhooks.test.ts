@@ -288,26 +288,46 @@ describe("the console's webhooks", () => {
     expect(Buffer.from(body.data.secret, 'base64').toString()).to.equal('theirs');
   });
 
-  it('resends what failed to where its endpoint leads now, and what was missed while it was disabled', async () => {
-    await someone.call('POST', `${base}/webhooks`, { name: 'hook', url: 'https://old.example/hook' });
-    await judge('hook', ACTIVE);
-    const redis = console.redis.redis;
-    for (const id of ['evt_1', 'evt_2']) {
-      const keys = workKeys(namespace);
-      await redis.set(keys.event(id), `\n{"id":"${id}"}`);
-      await redis.zadd(keys.outbox, 0, id);
-      const event = { namespace, id, type: 'request.completed', requestId: `req_${id}` };
-      await expandEvent(redis, event, [{ url: 'https://old.example/hook', endpoint: 'hook' }]);
-    }
-    const lease = () => leaseDeliveries(redis, namespace, { limit: 10, perDestination: 8, leaseMs: 60_000 });
+  const deliver = async (id: string, endpoint: string) => {
+    const { redis } = console.redis;
+    const keys = workKeys(namespace);
+    await redis.set(keys.event(id), `\n{"id":"${id}"}`);
+    await redis.zadd(keys.outbox, 0, id);
+    const event = { namespace, id, type: 'request.completed', requestId: `req_${id}` };
+    await expandEvent(redis, event, [{ url: 'https://old.example/hook', endpoint }]);
+  };
+  const lease = () =>
+    leaseDeliveries(console.redis.redis, namespace, { limit: 10, perDestination: 8, leaseMs: 60_000 });
+  const failAll = async () => {
+    const failure = { isDelivered: false, status: 500, error: 'answered 500', waitMs: 0 };
     for (let round = 0; round < 4; round++)
       for (const delivery of (await lease()).leased)
-        await settleDelivery(redis, delivery, {
-          isDelivered: false,
-          status: 500,
-          error: 'answered 500',
-          waitMs: 0,
-        });
+        await settleDelivery(console.redis.redis, delivery, failure);
+  };
+
+  it('resends what failed of all endpoints, and tells how many of it lead nowhere', async () => {
+    for (const name of ['open', 'closed', 'gone']) {
+      await add(name, 'https://old.example/hook');
+      await deliver(`evt_${name}`, name);
+    }
+    await deliver('evt_callback', '');
+    await failAll();
+    await someone.call('PATCH', `${base}/webhooks/closed`, { enabled: false });
+    await someone.call('DELETE', `${base}/webhooks/gone`);
+    const since = new Date(Date.now() - 3_600_000).toISOString();
+    const answer = await someone.call('POST', `${base}/deliveries/resend`, { since });
+    expect([answer.status, answer.body]).to.deep.equal([200, { resent: 2, expired: 0, unreachable: 2 }]);
+    expect((await lease()).leased.map(({ eventId }) => eventId).toSorted()).to.deep.equal([
+      'evt_callback',
+      'evt_open',
+    ]);
+  });
+
+  it('resends what failed to where its endpoint leads now, and what was missed while it was disabled', async () => {
+    await add('hook', 'https://old.example/hook');
+    await deliver('evt_1', 'hook');
+    await deliver('evt_2', 'hook');
+    await failAll();
     const since = new Date(Date.now() - 3_600_000).toISOString();
     const [failed] = (await someone.call('GET', `${base}/deliveries?state=failed&limit=1`)).body;
     const detail = await someone.call('GET', `${base}/deliveries/${failed.id}`);
@@ -318,7 +338,7 @@ describe("the console's webhooks", () => {
     await someone.call('PATCH', `${base}/webhooks/hook`, { url: 'https://new.example/hook' });
     await judge('hook', ACTIVE);
     const answer = await someone.call('POST', `${base}/deliveries/resend`, { endpoint: 'hook', since });
-    expect([answer.status, answer.body]).to.deep.equal([200, { resent: 2, expired: 0 }]);
+    expect([answer.status, answer.body]).to.deep.equal([200, { resent: 2, expired: 0, unreachable: 0 }]);
     const { leased } = await lease();
     expect(leased.map(({ url, eventId }) => [url, eventId]).toSorted()).to.deep.equal([
       ['https://new.example/hook', 'evt_1'],

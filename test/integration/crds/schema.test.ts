@@ -94,6 +94,52 @@ describe('the resources on a real API server', () => {
       if (name.includes('.')) expect(body.message).to.include('write qwen2-5-7b');
     });
 
+  it('lets what is there be written, though its name was allowed only before', async () => {
+    const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/modeldeployments.berth.dev';
+    const { body: definition } = await request('GET', definitions);
+    const changeRules = async (rules: object[]) => {
+      const schema = definition.spec.versions[0].schema.openAPIV3Schema;
+      const versions = [
+        {
+          ...definition.spec.versions[0],
+          schema: { openAPIV3Schema: { ...schema, 'x-kubernetes-validations': rules } },
+        },
+      ];
+      const changed = { ...definition, spec: { ...definition.spec, versions } };
+      delete changed.metadata.resourceVersion;
+      const { status, body } = await request('PUT', definitions, changed);
+      expect(status, JSON.stringify(body)).to.equal(200);
+    };
+    const list = path('ModelDeployment');
+    const model = (name: string, spec: Spec = llm()) => ({
+      apiVersion: API_VERSION,
+      kind: 'ModelDeployment',
+      metadata: { name },
+      spec,
+    });
+    const rules = definition.spec.versions[0].schema.openAPIV3Schema['x-kubernetes-validations'];
+    await changeRules([]);
+    await request.until('POST', list, ({ status }) => status === 201, model('qwen2.5-7b'));
+    await changeRules(rules);
+    const dryRun = `${list}&dryRun=All`;
+    await request.until('POST', dryRun, ({ status }) => status === 422, model('qwen2.5-8b'));
+
+    const object = `${list.split('?')[0]}/qwen2.5-7b`;
+    const { body: live } = await request('GET', object);
+    const writes = [
+      [`${object}/status`, { ...live, status: { phase: 'Failed', conditions: [] } }],
+      [object, { ...live, metadata: { ...live.metadata, finalizers: ['berth.dev/cleanup'] } }],
+      [object, { ...live, spec: llm({ replicas: 2 }) }],
+      [object, { ...live, metadata: { ...live.metadata, finalizers: [] } }],
+    ] as const;
+    for (const [where, changed] of writes) {
+      const { metadata, ...rest } = changed;
+      const { resourceVersion: _, ...named } = metadata;
+      const { status, body } = await request('PUT', where, { metadata: named, ...rest });
+      expect(status, JSON.stringify(body)).to.equal(200);
+    }
+  });
+
   it('refuses a change of id', async () => {
     const { body } = await create('ModelDeployment', llm({ id: 7 }));
     const { status, body: refusal } = await request(

@@ -6,10 +6,11 @@ import {
   type DeliveryTarget,
   expandEvent,
   leaseDeliveries,
-  resendDelivery,
+  resendDeliveries,
   settleDelivery,
 } from '../../../redis/deliveries.ts';
 import {
+  type DeliveryRecord,
   forgetEndpoint,
   readDeliveryDetail,
   readDeliveryLog,
@@ -315,7 +316,12 @@ describe('webhook deliveries in Redis', () => {
     const redis = () => connection.redis;
     const resend = async (url = HOOK.url) => {
       const [record] = await readDeliveryLog(redis(), namespace);
-      return resendDelivery(redis(), namespace, { ...record!, url });
+      return (await resendDeliveries(redis(), namespace, [{ ...record!, url }]))[0];
+    };
+
+    const failAll = async () => {
+      const isPending = ({ state }: DeliveryRecord) => state === 'pending';
+      while ((await readDeliveryLog(redis(), namespace)).some(isPending)) await fail();
     };
 
     it('are attempted anew with the same id and body, and keep what was tried before', async () => {
@@ -362,8 +368,31 @@ describe('webhook deliveries in Redis', () => {
       await redis().del(deliveryKeys(namespace).body('evt_1'));
       expect(await resend()).to.equal('expired');
       expect(
-        await resendDelivery(redis(), namespace, { id: 'dlv_none', eventId: 'evt_1', url: HOOK.url }),
-      ).to.equal('unknown');
+        await resendDeliveries(redis(), namespace, [{ id: 'dlv_none', eventId: 'evt_1', url: HOOK.url }]),
+      ).to.deep.equal(['unknown']);
+    });
+
+    it('are sent by the fifty, or as many as their addresses leave room for', async () => {
+      for (const [count, url, calls] of [
+        [60, HOOK.url, 2],
+        [16, `https://hooks.example/${'x'.repeat(8_000)}`, 2],
+      ] as const) {
+        for (let i = 0; i < count; i++) {
+          await put(`evt_${count}_${i}`);
+          await expand(`evt_${count}_${i}`, HOOK);
+        }
+        await failAll();
+        const records = await readDeliveryLog(redis(), namespace, { limit: count });
+        await redis().config('RESETSTAT');
+        const answers = await resendDeliveries(
+          redis(),
+          namespace,
+          records.map((record) => ({ ...record, url })),
+        );
+        expect(answers).to.deep.equal(records.map(() => 'done'));
+        expect(await redis().info('commandstats')).to.match(new RegExp(`cmdstat_fcall:calls=${calls},`));
+        await failAll();
+      }
     });
   });
 
