@@ -211,6 +211,8 @@ export const channels = {
   allEvents: 'n:{*}:events',
   /** Tells the front that hosts, replicas or configuration changed. */
   front: 'n:front',
+  /** Tells each console the SHA-256 of a session that ended. */
+  consoleSessions: 'n:console:sessions',
 } as const;
 
 /** Member of c:…:apikeys; short names, since it is decoded on every request. */

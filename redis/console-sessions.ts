@@ -1,5 +1,5 @@
 /** The console's sessions: sealed, so that who reads Redis learns nothing. */
-import { consoleKeys } from '../contract/redis-keys.ts';
+import { channels, consoleKeys } from '../contract/redis-keys.ts';
 import type { RedisClient } from './client.ts';
 
 /** `sha256`: of the session's id, which the browser alone has. */
@@ -13,6 +13,21 @@ export async function saveSession(
 export const readSession = (redis: RedisClient, sha256: string): Promise<string | null> =>
   redis.get(consoleKeys.session(sha256));
 
+/** Removes it, and tells all consoles. */
 export async function removeSession(redis: RedisClient, sha256: string): Promise<void> {
-  await redis.del(consoleKeys.session(sha256));
+  const batch = redis.multi().del(consoleKeys.session(sha256)).publish(channels.consoleSessions, sha256);
+  for (const [error] of (await batch.exec()) ?? []) if (error) throw error;
+}
+
+const CHECKED_AT_ONCE = 500;
+
+/** Those of these sessions that have ended. */
+export async function findEnded(redis: RedisClient, digests: readonly string[]): Promise<string[]> {
+  const ended: string[] = [];
+  for (let start = 0; start < digests.length; start += CHECKED_AT_ONCE) {
+    const some = digests.slice(start, start + CHECKED_AT_ONCE);
+    const counts = await Promise.all(some.map((sha256) => redis.exists(consoleKeys.session(sha256))));
+    ended.push(...some.filter((_, index) => counts[index] === 0));
+  }
+  return ended;
 }

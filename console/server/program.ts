@@ -2,7 +2,8 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { CONSOLE_ENV } from '../../contract/console-environment.ts';
-import { connectRedis } from '../../redis/client.ts';
+import { channels } from '../../contract/redis-keys.ts';
+import { connectRedis, subscribe } from '../../redis/client.ts';
 import { Access } from './access.ts';
 import { createApp } from './app.ts';
 import { Endpoints } from './endpoints.ts';
@@ -53,6 +54,11 @@ export async function startConsole(
   const access = new Access(kubernetes);
   const endpoints = new Endpoints({ redis, frontURL: env.frontURL });
   const metrics = createMetrics();
+  const sessions = new Sessions(redis, presence);
+  const subscription = subscribe(connection, [channels.consoleSessions], {
+    onMessage: (digest) => sessions.forget(digest),
+    onResume: () => void sessions.recheck().catch(() => {}),
+  });
   const services = {
     endpoints,
     metrics,
@@ -60,7 +66,7 @@ export async function startConsole(
     redis,
     access,
     presence,
-    sessions: new Sessions(redis, presence),
+    sessions,
     ownSecrets: new OwnSecrets({ kubernetes, tokenPath: env.tokenPath, log }),
     namespaces: new Namespaces({ kubernetes, redis, presence, access }),
   };
@@ -87,6 +93,7 @@ export async function startConsole(
     stop: async () => {
       await closeServer(server);
       await closeServer(metrics.server);
+      await subscription.close();
       await Promise.all([connection.close(), kubernetes.close(), endpoints.close()]);
     },
   };

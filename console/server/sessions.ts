@@ -2,7 +2,7 @@
 import { createHash, hkdfSync, randomBytes } from 'node:crypto';
 import { openText, sealText } from '../../contract/sealed-text.ts';
 import type { RedisClient } from '../../redis/client.ts';
-import { readSession, removeSession, saveSession } from '../../redis/console-sessions.ts';
+import { findEnded, readSession, removeSession, saveSession } from '../../redis/console-sessions.ts';
 import { ConsoleError, REDIS_AWAY } from './error.ts';
 import type { RedisPresence } from './redis-presence.ts';
 
@@ -79,6 +79,16 @@ export class Sessions {
   end({ digest }: Session): Promise<void> {
     this.#known.delete(digest);
     return removeSession(this.#redis, digest);
+  }
+
+  /** Somebody signed out, maybe at another console. */
+  forget(digest: string): void {
+    this.#known.delete(digest);
+  }
+
+  /** Forgets those that ended while nobody could be told of it. */
+  async recheck(): Promise<void> {
+    for (const digest of await findEnded(this.#redis, [...this.#known.keys()])) this.forget(digest);
   }
 
   #remember(session: Session): void {

@@ -22,10 +22,16 @@ export function useSession() {
         forget(cache);
       return session;
     },
-    refetchInterval: ({ state }) => (state.data?.redisAwaySince === null ? KNOWN_SESSION_MS : OUTAGE_MS),
+    refetchInterval: ({ state }) => chooseInterval(state.data),
     staleTime: OUTAGE_MS,
   });
 }
+
+/** Signed out, the page waits for whoever comes back to it. */
+const chooseInterval = (session: SessionView | null | undefined): number | false => {
+  if (session === null) return false;
+  return session?.redisAwaySince === null ? KNOWN_SESSION_MS : OUTAGE_MS;
+};
 
 export function useSignIn() {
   const cache = useQueryClient();

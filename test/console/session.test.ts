@@ -29,6 +29,24 @@ describe('signing in to the console', () => {
     await page.context().close();
   });
 
+  it('asks for no session again and again where nobody is signed in', async () => {
+    const { browser, url, token } = use();
+    const context = await browser.newContext({ baseURL: url });
+    const page = await context.newPage();
+    await page.clock.install();
+    const calls: string[] = [];
+    page.on('request', (request) => {
+      if (new URL(request.url()).pathname === '/api/session') calls.push(request.method());
+    });
+    await page.goto('/');
+    await page.getByLabel(/^Token\b/).waitFor();
+    for (let minute = 0; minute < 3; minute++) await page.clock.runFor(60_000);
+    await signIn(page, token);
+    await page.getByRole('heading', { name: 'Deployments', level: 1 }).waitFor();
+    expect(calls.slice(0, 2)).to.deep.equal(['GET', 'POST']);
+    await context.close();
+  });
+
   it('says what is wrong with a token that nobody knows', async () => {
     const { browser, url } = use();
     const context = await browser.newContext({ baseURL: url });

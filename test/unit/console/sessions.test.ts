@@ -2,11 +2,12 @@ import { expect } from 'chai';
 import { RedisPresence } from '../../../console/server/redis-presence.ts';
 import { Sessions } from '../../../console/server/sessions.ts';
 import type { RedisClient } from '../../../redis/client.ts';
+import { rejection } from '../../support/redis-client.ts';
 
-/** A Redis of one map that can be away. */
+/** A Redis of one map that can be away; `onPublish`: what each of its clients is told. */
 function makeRedis() {
   const held = new Map<string, string>();
-  const redis = { isAway: false, get, set, del };
+  const redis = { isAway: false, get, set, exists, multi, onPublish: (_digest: string) => {} };
   const check = () => {
     if (redis.isAway) throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
   };
@@ -18,9 +19,25 @@ function makeRedis() {
     check();
     held.set(key, value);
   }
-  async function del(key: string): Promise<void> {
+  async function exists(key: string): Promise<number> {
     check();
-    held.delete(key);
+    return held.has(key) ? 1 : 0;
+  }
+  function multi() {
+    const steps: (() => void)[] = [];
+    const batch = {
+      del: (key: string) => plan(() => held.delete(key)),
+      publish: (_: string, digest: string) => plan(() => redis.onPublish(digest)),
+      exec: async () => {
+        check();
+        return steps.map((step) => [null, step()]);
+      },
+    };
+    const plan = (step: () => void) => {
+      steps.push(step);
+      return batch;
+    };
+    return batch;
   }
   return redis;
 }
@@ -45,5 +62,40 @@ describe('a session while Redis is away', () => {
     await sessions.find(id);
     await sessions.end(session);
     expect(await sessions.isOpen(session)).to.equal(false);
+  });
+
+  describe('of two consoles', () => {
+    const start = (redis: ReturnType<typeof makeRedis>) => {
+      const [here, there] = [1, 2].map(
+        () => new Sessions(redis as unknown as RedisClient, new RedisPresence()),
+      );
+      return { here: here!, there: there! };
+    };
+
+    it('is closed at both when somebody signs out at one', async () => {
+      const redis = makeRedis();
+      const { here, there } = start(redis);
+      redis.onPublish = (digest) => there.forget(digest);
+      const { id, session } = await here.begin({ token: 't', user: 'anna', own: [] }, null);
+      await there.find(id);
+      await here.end(session);
+      redis.isAway = true;
+      expect(await there.isOpen(session)).to.equal(false);
+      expect(await rejection(there.find(id))).to.have.property('code', 'temporarily_unavailable');
+    });
+
+    it('is closed at one that was not told, once it can ask again, and others stay open', async () => {
+      const redis = makeRedis();
+      const { here, there } = start(redis);
+      const { id, session } = await here.begin({ token: 't', user: 'anna', own: [] }, null);
+      const other = await here.begin({ token: 't', user: 'otto', own: [] }, null);
+      await there.find(id);
+      await there.find(other.id);
+      await here.end(session);
+      await there.recheck();
+      redis.isAway = true;
+      expect(await there.isOpen(session)).to.equal(false);
+      expect(await there.isOpen(other.session)).to.equal(true);
+    });
   });
 });
