@@ -23,7 +23,7 @@ export async function startTextFixture(
 ): Promise<TextFixture> {
   const { kind = 'LLM', settings, ...more } = options;
   const redis = await startRedis();
-  const connection = await connectTo(redis, { commandTimeoutMs: 300 });
+  const connection = await connectTo(redis, { commandTimeoutMs: 2_000 });
   await loadLibrary(connection.redis);
   const simulator = await RunningSimulator.start({ kind });
   const endpoint = await startTextEndpoint({

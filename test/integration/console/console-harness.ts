@@ -114,7 +114,7 @@ export function useConsole(): ConsoleHarness {
     first = await start();
   });
   after(async function () {
-    this.timeout(30_000);
+    this.timeout(120_000);
     await Promise.all(consoles.map((console) => console.stop()));
     await redis?.close();
     await server?.stop();

@@ -113,7 +113,7 @@ describe('the console in adversity', () => {
 
     it('ends in good order on SIGTERM', async () => {
       const { child, output } = start({});
-      await until(() => output().includes('the console listens'), 'the start', 20_000);
+      await until(() => output().includes('the console listens'), 'the start');
       child.kill('SIGTERM');
       expect(await end(child)).to.equal(0);
     });

@@ -266,7 +266,7 @@ describe('the front', () => {
     expect(stranger).to.include({ status: 503, code: 'temporarily_unavailable', retryAfter: '2' });
     expect((await front.admin('/readyz')).status).to.equal(200);
     await server.restart();
-    await connection.untilUp(20_000);
+    await connection.untilUp(60_000);
     await until(async () => (await call({ host: 'never-seen.example.com' })).status === 404, 'Redis again');
   });
 

@@ -106,7 +106,7 @@ describe('a sidecar', () => {
 
   it('notices a change that nobody told it of, and lasts through a restart of Redis', async () => {
     await server.restart();
-    await connection.untilUp(20_000);
+    await connection.untilUp(60_000);
     const changed = { ...config, displayName: 'Silent' };
     await connection.redis.hset(`c:{${namespace}}:deployments`, name, JSON.stringify(changed));
     const readName = async () => {
@@ -165,7 +165,7 @@ describe('a sidecar', () => {
       isDrained = true;
       return response.text();
     });
-    await until(async () => (await readOwnBeat())?.draining === true, 'the word to the peers', 5_000);
+    await until(async () => (await readOwnBeat())?.draining === true, 'the word to the peers');
     const during = await callChat(replica.url, { body: { max_tokens: 1 } });
     expect(during.status).to.equal(200);
     expect(during.headers.get('connection')).to.equal('close');

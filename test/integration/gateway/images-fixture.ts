@@ -93,7 +93,7 @@ export interface ImagesFixture {
 export async function startImagesFixture(): Promise<ImagesFixture> {
   const folder = mkdtempSync(join(tmpdir(), 'berth-images-'));
   const redis = await startRedis();
-  const connection = await connectTo(redis, { commandTimeoutMs: 300 });
+  const connection = await connectTo(redis, { commandTimeoutMs: 2_000 });
   await loadLibrary(connection.redis);
   const simulator = await RunningSimulator.start({ kind: 'Image', settings: { jobSeconds: 0 } });
   const s3 = await startS3();

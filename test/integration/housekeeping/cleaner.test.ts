@@ -78,7 +78,7 @@ describe('the clean-up of stored objects', () => {
       Array.from({ length: 300 }, (_, index) => ({ credential: null, key: key(index) })),
     );
     start();
-    await until(async () => (await countListed('team')) === 0, 'the end of the list', 15_000);
+    await until(async () => (await countListed('team')) === 0, 'the end of the list');
   });
 
   it('forgets what is gone already', async () => {
@@ -117,7 +117,7 @@ describe('the clean-up of stored objects', () => {
     expect(harness.list(MANAGED)).to.deep.equal([]);
     await hung.stop();
     await harness.publish('team');
-    await until(async () => (await countListed('team')) === 0, 'the removal at last', 10_000);
+    await until(async () => (await countListed('team')) === 0, 'the removal at last');
     expect(harness.list(CUSTOMER)).to.deep.equal([]);
   });
 

@@ -12,7 +12,7 @@ describe('a sweep that lies in the socket of a Redis that hangs', () => {
 
   it('lets no lease expire that ran out meanwhile', async () => {
     const { namespace, server } = space;
-    const connection = await connectTo(server);
+    const connection = await connectTo(server, { commandTimeoutMs: 1_000 });
     const gate = createExpiryGate({ graceMs: 3_500 });
     connection.onStateChange(() => gate.reset());
     let mayHang = false;

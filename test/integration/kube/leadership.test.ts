@@ -43,12 +43,12 @@ describe('On a real API server', () => {
       const waits = contenders.map(async ({ lease }, i) => {
         if (await lease.acquire()) won.push('abc'[i]!);
       });
-      await pollUntil('a leader', 20_000, () => won.length > 0);
+      await pollUntil('a leader', 60_000, () => won.length > 0);
       const [first] = won;
       expect((await holder()).holderIdentity).to.equal(first);
       const released = performance.now();
       await contenders['abc'.indexOf(first!)]!.lease.release();
-      await pollUntil('the next leader', 20_000, () => won.length > 1);
+      await pollUntil('the next leader', 60_000, () => won.length > 1);
       expect(performance.now() - released).to.be.below(TIMES.durationMs);
       expect(won).to.have.length(2);
       await Promise.all(contenders.map(({ lease }) => lease.release()));
@@ -63,7 +63,7 @@ describe('On a real API server', () => {
       expect(await first.lease.acquire()).to.equal(true);
       const acquired = await holder();
       const waiting = second.lease.acquire();
-      await pollUntil('several renewals', 30_000, () => first.client.count('update') >= 5);
+      await pollUntil('several renewals', 60_000, () => first.client.count('update') >= 5);
       expect(second.lease.isLeading()).to.equal(false);
       expect((await holder()).renewTime! > acquired.renewTime!).to.equal(true);
 
@@ -82,7 +82,7 @@ describe('On a real API server', () => {
       await lease.acquire();
       const spec = { ...(await holder()), holderIdentity: 'usurper' };
       await api.connect().mergePatch(Lease, { at: { namespace, name: 'leader' }, patch: { spec } });
-      await pollUntil('the loss', 20_000, () => lost.length > 0);
+      await pollUntil('the loss', 60_000, () => lost.length > 0);
       expect(lost).to.deep.equal(['usurper holds it']);
       await lease.release();
       expect((await holder()).holderIdentity).to.equal('usurper');

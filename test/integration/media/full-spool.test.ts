@@ -8,7 +8,7 @@ import { readEnvelope } from '../../support/text-fixture.ts';
 import { type ImagesFixture, startImagesFixture } from '../gateway/images-fixture.ts';
 
 describe('a submission that finds the disk full', function () {
-  this.timeout(30_000);
+  this.timeout(120_000);
   let fixture: ImagesFixture;
 
   before(async () => {

@@ -4,7 +4,7 @@ import { ApiError } from '../../../gateway/error-response.ts';
 import { CUSTOMER, type ImagesFixture, startImagesFixture } from '../gateway/images-fixture.ts';
 
 describe('images that were stored for a client that waits', function () {
-  this.timeout(30_000);
+  this.timeout(120_000);
   let fixture: ImagesFixture;
 
   before(async () => {

@@ -127,7 +127,7 @@ describe('requests at a front while others fail or race', () => {
     expect(ids).to.have.length(1);
     expect(new Set(answers.map(({ body }) => body.id))).to.deep.equal(new Set(ids));
     const added = () => listInputs().filter((path) => !before.has(path) && path.endsWith('.png'));
-    await until(() => added().length === 1, 'the other copy is removed', 10_000);
+    await until(() => added().length === 1, 'the other copy is removed');
     expect(added()[0]).to.include(ids[0]);
   });
 

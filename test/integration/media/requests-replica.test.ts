@@ -44,7 +44,7 @@ describe('requests at a front whose replicas come and go', () => {
       },
     });
     started.push(replica);
-    await until(async () => (await replica.admin('/readyz')).ok, 'a ready replica', 10_000);
+    await until(async () => (await replica.admin('/readyz')).ok, 'a ready replica');
     await publishReplicas(space.connection.redis, 'team', name, [address]);
     return replica;
   }
@@ -61,7 +61,7 @@ describe('requests at a front whose replicas come and go', () => {
     expect((await space.call('film', path)).body.status).to.equal('queued');
 
     const replica = await startPod('film', FILM, REPLICAS[0]);
-    await until(async () => (await space.call('film', path)).body.status === 'completed', 'done', 15_000);
+    await until(async () => (await space.call('film', path)).body.status === 'completed', 'done');
     await until(async () => (await space.call('film', '/models')).status === 200, 'the front hands on');
     await expectFilm(path, 'film');
 

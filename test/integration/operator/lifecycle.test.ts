@@ -156,7 +156,7 @@ describe('the life of the operator and of what it runs', function () {
       } finally {
         server.resume();
       }
-      await redis.untilUp(20_000);
+      await redis.untilUp(60_000);
       await until(
         async () => (await readDeployment(redis.redis, namespace, 'alone').catch(() => 1)) === null,
       );
@@ -190,7 +190,7 @@ describe('the life of the operator and of what it runs', function () {
       } finally {
         await server.restart();
       }
-      await redis.untilUp(20_000);
+      await redis.untilUp(60_000);
       await until(
         async () => (await cluster.condition(namespace, 'during', 'RouteReady'))?.status === 'True',
       );
@@ -207,7 +207,7 @@ describe('the life of the operator and of what it runs', function () {
       await makeReady('through');
       await api.controlPlane.restart();
       await cluster.change(namespace, 'through', { paused: true });
-      await until(async () => (await deploymentOf('through'))?.spec?.replicas === 0, { timeoutMs: 40_000 });
+      await until(async () => (await deploymentOf('through'))?.spec?.replicas === 0);
       expect(operator.lost).to.deep.equal([]);
     });
   });
@@ -224,7 +224,7 @@ describe('the life of the operator and of what it runs', function () {
       expect(second.writes()).to.deep.equal([]);
       await first.kill();
       await cluster.createModel(namespace, 'after');
-      await until(() => second.program.isLeading(), { timeoutMs: 40_000 });
+      await until(() => second.program.isLeading());
       await until(async () => (await deploymentOf('after')) !== undefined);
       await harness.settle(second);
       const objects = second.writes().filter((write) => !write.endsWith(' leases'));
@@ -235,11 +235,11 @@ describe('the life of the operator and of what it runs', function () {
       const { startOperator } = harness;
       const lease = { name: 'berth-operator', durationMs: 60_000, renewDeadlineMs: 50_000, retryMs: 2_000 };
       const first = startOperator({ lease });
-      await until(() => first.program.isLeading(), { timeoutMs: 20_000 });
+      await until(() => first.program.isLeading());
       const second = startOperator({ lease, podName: 'operator-2' });
       await until(() => second.program.isReady());
       await first.stop();
-      await until(() => second.program.isLeading(), { timeoutMs: 20_000 });
+      await until(() => second.program.isLeading());
     });
   });
 
@@ -263,7 +263,7 @@ describe('the life of the operator and of what it runs', function () {
       await settle(operator);
       await cluster.setFronts(['10.9.0.1', '10.9.0.2']);
       await until(async () => (await slices()).every(({ endpoints }) => endpoints?.length === 2), {
-        timeoutMs: 20_000,
+        timeoutMs: 60_000,
       });
     });
 

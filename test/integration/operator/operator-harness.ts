@@ -57,7 +57,7 @@ export function useHarness(): Harness {
   before(async () => {
     server = await startRedis();
     redis = connectRedis({ url: server.url, name: 'tests', role: 'operator' });
-    await redis.untilUp(20_000);
+    await redis.untilUp(60_000);
     const client = api.connect();
     await installResources(client);
     cluster = new Cluster(client, createKubeRequest(api.controlPlane));

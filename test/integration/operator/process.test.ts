@@ -50,7 +50,7 @@ describe('the operator as a process', () => {
   it('leads, reconciles, tells its state and metrics, and ends well on SIGTERM', async () => {
     const { cluster } = harness;
     const program = start();
-    await until(async () => (await read('/readyz'))?.status === 200, { timeoutMs: 20_000 });
+    await until(async () => (await read('/readyz'))?.status === 200);
     await program.waitFor(/"leading"/);
     expect((await read('/healthz'))?.status).to.equal(200);
     const namespace = await cluster.makeNamespace();

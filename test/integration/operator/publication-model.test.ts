@@ -52,7 +52,7 @@ describe('what is published and a model of it', function () {
     server = await startRedis();
     real = connectRedis({ url: server.url, name: 'test', role: 'operator' });
     connection = connectRedis({ url: server.url, name: 'operator', role: 'operator' });
-    await Promise.all([real.untilUp(20_000), connection.untilUp(20_000)]);
+    await Promise.all([real.untilUp(60_000), connection.untilUp(60_000)]);
     cluster = new MemoryCluster(random);
     program = createProgram({
       client: cluster.client,

@@ -24,6 +24,7 @@ import {
 } from '../../../redis/published.ts';
 import { listWorkspaceUsers } from '../../../redis/users.ts';
 import { seedRandom } from '../../support/random-seeds.ts';
+import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { connectBadly, type Line } from './faulty-redis.ts';
 import { until } from './until.ts';
@@ -105,8 +106,7 @@ describe('publishing to Redis', () => {
 
   beforeEach(async () => {
     server = await startRedis();
-    connection = connectRedis({ url: server.url, name: 'test', role: 'operator' });
-    await connection.untilUp(5_000);
+    connection = await connectTo(server);
     catalogue = new FakeCatalogue();
     states = [];
     queueStates = [];
@@ -136,7 +136,7 @@ describe('publishing to Redis', () => {
       username: workspaceRedisUser('team-a'),
       password: workspaceRedisPassword('master', 'team-a'),
     });
-    await tenant.untilUp(5_000);
+    await tenant.untilUp(60_000);
     await tenant.close();
   });
 

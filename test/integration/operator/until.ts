@@ -1,7 +1,7 @@
 /** Waits on a condition, with a deadline: the tests' one way to wait. */
 export async function until(
   condition: () => boolean | Promise<boolean>,
-  { timeoutMs = 40_000, what = condition.toString() } = {},
+  { timeoutMs = 60_000, what = condition.toString() } = {},
 ): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!(await condition())) {

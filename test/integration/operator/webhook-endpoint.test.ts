@@ -306,7 +306,7 @@ describe('webhook endpoints', () => {
     await until(async () => (await publishedSecret()) != null);
     const before = await publishedSecret();
     await harness.cluster.delete(RESOURCES.Secret, namespace, 'berth-signing-secret');
-    await until(async () => (await publishedSecret()) !== before, { timeoutMs: 30_000 });
+    await until(async () => (await publishedSecret()) !== before);
     expect(await publishedSecret()).to.equal(await secretText());
     await harness.cluster.client.create(RESOURCES.Secret, {
       apiVersion: 'v1',

@@ -36,14 +36,10 @@ describe('an endpoint whose requests wait and run', () => {
   };
   const untilSucceeded = async (id: unknown): Promise<Body> => {
     let body: Body = {};
-    await until(
-      async () => {
-        body = await readJSON(await call(`/requests/${id}`), 200);
-        return body.status === 'succeeded';
-      },
-      'success',
-      10_000,
-    );
+    await until(async () => {
+      body = await readJSON(await call(`/requests/${id}`), 200);
+      return body.status === 'succeeded';
+    }, 'success');
     return body;
   };
 

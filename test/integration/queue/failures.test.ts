@@ -110,7 +110,7 @@ describe('jobs that fail', () => {
     stack.storage.setOpen(false);
     const id = await stack.submit();
     // More often than the broker itself asks.
-    await until(() => stack.storage.refusals > 4, 'asked in vain', 10_000);
+    await until(() => stack.storage.refusals > 4, 'asked in vain');
     expect((await stack.read(id)).status).to.equal('running');
     stack.storage.setOpen(true);
     await stack.untilIs(id, 'succeeded');

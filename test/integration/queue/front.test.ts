@@ -79,7 +79,7 @@ describe('video jobs with a front and a bucket', () => {
   }
 
   it('are recovered by the front’s own sweeper when a replica is killed', async () => {
-    await until(() => performance.now() - frontSince > EXPIRY_GRACE_MS + 1_000, 'grace', 20_000);
+    await until(() => performance.now() - frontSince > EXPIRY_GRACE_MS + 1_000, 'grace');
     for (const { engine } of stack.pods) await engine.control({ jobSeconds: 5 });
     const id = await stack.submit();
     const key = workKeys('team').request(id);

@@ -183,7 +183,7 @@ describe('jobs while Redis is away', () => {
 
   it('are claimed soon after it is back', async () => {
     await stack.server.restart();
-    await stack.connection.untilUp(20_000);
+    await stack.connection.untilUp(60_000);
     await stack.untilIs(await stack.submit(), 'running', 20_000);
   });
 });

@@ -47,7 +47,7 @@ describe('a claim whose answer is lost', () => {
     const through = new URL(space.server.url);
     through.host = await listenOnLoopback(proxy);
     const connection = connectRedis({ url: through.href, name: 'test', role: 'sidecar' });
-    await connection.untilUp(20_000);
+    await connection.untilUp(60_000);
     const id = await space.submitted({ params: FILM });
     const stop = startLoneWorker(space, { redis: connection.redis, engineURL });
     try {

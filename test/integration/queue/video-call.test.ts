@@ -172,6 +172,6 @@ describe('a call of a video engine', () => {
     script = (method) => (method === 'DELETE' ? { status: 409, body: {} } : { body: WORKING });
     const giveUp = new AbortController();
     await rejection(call({ signal: giveUp.signal, onProgress: () => giveUp.abort(new Error('enough')) }));
-    await until(() => released === 1, 'the slot', 10_000);
+    await until(() => released === 1, 'the slot');
   });
 });

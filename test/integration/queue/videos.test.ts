@@ -78,15 +78,11 @@ describe('video jobs', () => {
     await stack.pods[0]!.engine.control({ jobSeconds: 3 });
     const id = await stack.submit();
     const seen: number[] = [];
-    await until(
-      async () => {
-        const { status, progress } = await stack.read(id);
-        if (progress !== seen.at(-1)) seen.push(progress);
-        return status === 'succeeded';
-      },
-      'the end',
-      15_000,
-    );
+    await until(async () => {
+      const { status, progress } = await stack.read(id);
+      if (progress !== seen.at(-1)) seen.push(progress);
+      return status === 'succeeded';
+    }, 'the end');
     expect(seen).to.deep.equal([...seen].sort((a, b) => a - b));
     expect(
       seen.some((progress) => progress > 0 && progress < 100),

@@ -149,7 +149,7 @@ describe('a Redis that goes away', () => {
         .to.match(/ECONNREFUSED/)
         .and.not.include(REDIS_PASSWORDS.operator);
       await server.restart();
-      await late.untilUp(5000);
+      await late.untilUp(60_000);
       expect((await admit(late.redis, REQUEST)).verdict).to.equal('ok');
     } finally {
       await late.close();

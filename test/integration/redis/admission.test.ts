@@ -93,7 +93,7 @@ describe('admission', () => {
     expect((await count(sha256)).rpm.remaining).to.equal(0);
     expect((await count(sha256)).verdict).to.equal('rpm');
     const key = configKeys(namespace).sessionKey(sha256);
-    expect(await redis.pttl(key)).to.be.within(50_000, 60_000);
+    expect(await redis.pttl(key)).to.be.within(30_000, 60_000);
     await redis.pexpire(key, 1);
     await until(async () => (await authenticate(sha256)).verdict === 'unknown_key', 'the key expires');
   });
@@ -105,21 +105,24 @@ describe('admission', () => {
     for (let i = 0; i < 5; i++) answers.push(await count(sha256));
     expect(answers.map(({ verdict }) => verdict)).to.deep.equal(['ok', 'ok', 'ok', 'rpm', 'rpm']);
     expect(answers.map(({ rpm }) => rpm.remaining)).to.deep.equal([2, 1, 0, 0, 0]);
-    for (const { rpm } of answers) expect(rpm.resetAt - Number(seconds)).to.be.within(60, 62);
-    expect(answers[3]?.retryAfter).to.be.within(59, 60);
+    const [after] = await connection.redis.time();
+    for (const { rpm } of answers) expect(rpm.resetAt).to.be.within(Number(seconds) + 60, Number(after) + 61);
+    expect(answers[3]?.retryAfter).to.be.within(30, 60);
   });
 
   it('begins the minute with its first request, and neither later nor refused ones extend it', async () => {
     const sha256 = await makeKey({ rpm: 2 });
     const key = workKeys(namespace).rpm(sha256);
     await count(sha256);
-    await connection.redis.pexpire(key, 300);
+    await connection.redis.pexpire(key, 30_000);
     await count(sha256);
     const refused = await count(sha256);
-    expect(refused).to.include({ verdict: 'rpm', retryAfter: 1 });
-    expect(await connection.redis.pttl(key)).to.be.at.most(300);
+    expect(refused.verdict).to.equal('rpm');
+    expect(refused.retryAfter).to.be.at.most(30);
+    expect(await connection.redis.pttl(key)).to.be.at.most(30_000);
+    await connection.redis.pexpire(key, 1);
     await until(async () => (await count(sha256)).verdict === 'ok', 'the minute ends');
-    expect(await connection.redis.pttl(key)).to.be.above(59_000);
+    expect(await connection.redis.pttl(key)).to.be.above(30_000);
   });
 
   it('counts served requests only, so that a raised limit takes effect within the minute', async () => {
@@ -145,7 +148,7 @@ describe('admission', () => {
     const refused = await count(sha256);
     expect(refused.verdict).to.equal('tpd');
     expect(refused.tpd).to.deep.equal({ limit: 100, used: 149, resetAt: dayEnd });
-    expect(refused.retryAfter).to.be.within(dayEnd - Number(seconds) - 5, dayEnd - Number(seconds));
+    expect(refused.retryAfter).to.be.within(dayEnd - Number(seconds) - 30, dayEnd - Number(seconds));
     expect((await authenticate(sha256)).rpm.remaining, 'a refusal by the day counts no request').to.equal(
       999,
     );
@@ -165,8 +168,8 @@ describe('admission', () => {
     await settle(connection.redis, { namespace, sha256, tokens: 1, micros: 0, token: 'kept' });
     const { tpd, settled } = workKeys(namespace);
     const day = Math.floor(Number(seconds) / 86_400);
-    expect(await connection.redis.ttl(tpd(sha256, day))).to.be.within(172_790, 172_800);
-    expect(await connection.redis.ttl(settled('kept'))).to.be.within(590, 600);
+    expect(await connection.redis.ttl(tpd(sha256, day))).to.be.within(172_770, 172_800);
+    expect(await connection.redis.ttl(settled('kept'))).to.be.within(570, 600);
   });
 
   it('settles once for each token, however often the call is repeated', async () => {

@@ -81,8 +81,8 @@ describe('the charge of a workspace', () => {
     const token = newToken();
     await charge(60, token);
     const ttl = () => admin.redis.ttl(workKeys(namespace).charged(token));
-    expect(await ttl()).to.be.within(1190, 1200);
+    expect(await ttl()).to.be.within(1170, 1200);
     await refund(token);
-    expect(await ttl()).to.be.within(1190, 1200);
+    expect(await ttl()).to.be.within(1170, 1200);
   });
 });

@@ -49,7 +49,7 @@ describe('durability', () => {
     const check = () => readServerHealth(operator.redis);
     async function restart(): Promise<void> {
       await amnesiac.restart();
-      await operator.untilUp(20_000);
+      await operator.untilUp(60_000);
     }
 
     before(async () => {
@@ -118,7 +118,7 @@ describe('durability', () => {
         expect(await submitRequest(redis, submission)).to.include({ verdict: 'accepted' });
         expect(await keepsFunctionWrites(redis, 'first')).to.equal(true);
         await plain.restart();
-        await connection.untilUp(20_000);
+        await connection.untilUp(60_000);
         const isKept = (await readRequest(redis, 'one', submission.id)) !== null;
         expect(await keepsFunctionWrites(redis, 'second')).to.equal(isKept);
         expect(await keepsFunctionWrites(redis, 'second')).to.equal(isKept);

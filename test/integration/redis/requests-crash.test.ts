@@ -33,7 +33,7 @@ describe('requests while workers and Redis crash', function () {
   let over = false;
 
   const connect = async () => {
-    const connection = await connectTo(server, { commandTimeoutMs: 300 }, 20_000);
+    const connection = await connectTo(server, { commandTimeoutMs: 300 });
     connections.push(connection);
     return connection.redis;
   };

@@ -124,7 +124,7 @@ describe('usage', () => {
     await server.kill();
     await meter.flush();
     await server.restart();
-    await admin.untilUp(5_000);
+    await admin.untilUp(60_000);
     await loadLibrary(admin.redis);
     await meter.close();
     const now = Date.now();

@@ -51,7 +51,7 @@ describe('a front as a process', () => {
     const links = { namespace: 'team', credential: null, objects, expiresInSeconds: 60 };
     const [link] = await broker.signGets(links);
     expect(await (await fetch(link!)).text()).to.equal('hello');
-    await until(async () => (await fetch(link!)).status === 404, 'the removal', 10_000);
+    await until(async () => (await fetch(link!)).status === 404, 'the removal');
     expect(harness.list(MANAGED)).to.deep.equal([]);
   });
 });

@@ -58,7 +58,7 @@ export async function startStorage({
   virtualDomain,
 }: HarnessOptions = {}): Promise<StorageHarness> {
   const [redis, s3] = [await startRedis(), await startS3({ virtualDomain })];
-  const connection = await connectTo(redis);
+  const connection = await connectTo(redis, { commandTimeoutMs: 2_000 });
   await loadLibrary(connection.redis);
   for (const name of [MANAGED, CUSTOMER]) s3.createBucket(name);
   const folder = mkdtempSync(join(tmpdir(), 'berth-storage-'));
