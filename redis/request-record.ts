@@ -103,7 +103,7 @@ export interface RequestQuery {
   after?: string;
 }
 
-/** A deployment's requests by age (docs/api.md, "GET /v1/requests"). */
+/** A deployment's requests by age (contract: GET /v1/requests). */
 export async function listRequests(redis: RedisClient, query: RequestQuery): Promise<RequestRecord[]> {
   const { namespace, deployment, status, limit, order = 'desc', after = '' } = query;
   const keys = workKeys(namespace);

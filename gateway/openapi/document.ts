@@ -102,10 +102,7 @@ function describeOperation(route: Route, operation: Operation, subject: Document
   const { summary, description, body } = operation;
   const parameters = [
     ...[...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => describePathParameter(name!, subject)),
-    ...(operation.parameters ?? []).map((parameter) =>
-      // An empty one counts as absent.
-      parameter.in === 'query' ? { ...parameter, allowEmptyValue: true } : parameter,
-    ),
+    ...(operation.parameters ?? []),
   ];
   return {
     operationId: route.name,
@@ -146,7 +143,7 @@ const describeAnswer = ({ description, schema, canStream, headers }: Answer): Js
   ...(schema && {
     content: {
       'application/json': { schema: refer(schema) },
-      ...(canStream && { 'text/event-stream': {} }),
+      ...(canStream && { 'text/event-stream': { schema: { type: 'string' } } }),
     },
   }),
 });

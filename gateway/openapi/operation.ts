@@ -50,8 +50,7 @@ export interface Operation {
 
 /** Of JSON bodies, where null counts as absent. */
 export function allowNull(schema: JsonSchema): JsonSchema {
-  const { type, enum: values, anyOf, const: only } = schema;
-  if (only !== undefined) return { enum: [only, null] };
+  const { type, enum: values, anyOf } = schema;
   if (Array.isArray(anyOf)) return { ...schema, anyOf: [...anyOf, { type: 'null' }] };
   return {
     ...schema,

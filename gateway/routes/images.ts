@@ -19,7 +19,7 @@ export type ImageServices = MediaServices & Partial<ImageEngines>;
 
 type ReadOrder = (state: GatewayState, services: MediaServices) => Promise<ImageOrder | Repeat>;
 
-/** docs/api.md, "POST /v1/images/generations", "POST /v1/images/edits". */
+/** Contract: POST /v1/images/generations, POST /v1/images/edits. */
 export const buildImageHandlers = (services: ImageServices) => ({
   image_generations: (state: GatewayState) => serveImages(readImageGeneration, services, state),
   image_edits: (state: GatewayState) => serveImages(readImageEdit, services, state),
@@ -47,7 +47,7 @@ async function queue(order: ImageOrder, services: ImageServices, state: GatewayS
   acknowledge(state, await submitOrder(services, state, order));
 }
 
-/** docs/api.md, "Acknowledgement". */
+/** Contract: Async submission acknowledgement. */
 function acknowledge({ exchange }: GatewayState, { id, status, estimatedSeconds }: Accepted): void {
   const answer: Acknowledgement = {
     id,

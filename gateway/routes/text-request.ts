@@ -45,7 +45,7 @@ export function readTextRequest(
   };
 }
 
-/** `model` is optional; when given, it must be the deployment's model id (docs/api.md, "POST /v1/chat/completions"). */
+/** Contract: the `model` parameter is optional; when given, it must be the deployment's model id. */
 function checkModel(given: unknown, { modelId }: Model): void {
   if (given === undefined || given === null || given === modelId) return;
   throw new ApiError(

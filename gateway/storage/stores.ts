@@ -27,7 +27,7 @@ export interface StoresOptions {
   answerTimeoutMs?: number;
 }
 
-/** `storage_provider` of every store that is not managed. */
+/** The contract's `storage_provider` of every store that is not managed. */
 export const CUSTOMER_PROVIDER = 's3';
 
 const MOST_OPEN = 200;

@@ -1,5 +1,5 @@
 /** The one way to write owned objects: server-side apply that takes nothing foreign and skips what is as wanted. */
-import { createHash } from 'node:crypto';
+import { hash as digest } from 'node:crypto';
 import { isNotFound } from './api-error.ts';
 import type { KubeClient } from './client.ts';
 import { type Log, silentLog } from './log.ts';
@@ -7,6 +7,7 @@ import { ownedFields, ownsAll } from './managed-fields.ts';
 import { controllerOf, controllerReference, type KubeObject, objectKey } from './object.ts';
 import { BY_CONTROLLER, type ObjectCache } from './object-cache.ts';
 import type { Resource } from './resource.ts';
+import { stableStringify } from './stable-json.ts';
 
 /** The object exists and belongs to somebody else: nothing was written. */
 export class NotOwnedError extends Error {
@@ -166,14 +167,8 @@ const kindOf = ({ apiVersion, kind }: Pick<KubeObject, 'apiVersion' | 'kind'>) =
 
 function withOwner(object: KubeObject, owner: KubeObject): KubeObject {
   const { namespace = owner.metadata.namespace, ...metadata } = object.metadata;
-  return dropUndefined({
-    ...object,
-    metadata: { ...metadata, namespace, ownerReferences: [controllerReference(owner)] },
-  });
+  return { ...object, metadata: { ...metadata, namespace, ownerReferences: [controllerReference(owner)] } };
 }
-
-/** What the wire would carry. */
-const dropUndefined = <T>(object: T): T => JSON.parse(JSON.stringify(object)) as T;
 
 /** Nobody owns what an object is called. */
 function withoutIdentity({ apiVersion, kind, metadata, ...rest }: KubeObject): object {
@@ -181,19 +176,7 @@ function withoutIdentity({ apiVersion, kind, metadata, ...rest }: KubeObject): o
   return { ...rest, metadata: owned };
 }
 
-function hashOf(value: unknown): string {
-  return createHash('sha256')
-    .update(JSON.stringify(sortKeys(value)) ?? '')
-    .digest('hex')
-    .slice(0, 32);
-}
-
-function sortKeys(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sortKeys);
-  if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(entries.map(([name, inner]) => [name, sortKeys(inner)]));
-}
+const hashOf = (value: unknown): string => digest('sha256', stableStringify(value), 'hex').slice(0, 32);
 
 function outcomeOf(live: KubeObject | undefined, result: KubeObject): Outcome {
   if (!live) return 'created';

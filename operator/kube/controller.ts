@@ -1,5 +1,6 @@
 /** A reconcile loop: what watchers see becomes keys, keys become calls of one function. */
 import { type Clock, systemClock } from './clock.ts';
+import type { Lane } from './due-keys.ts';
 import { type Log, silentLog } from './log.ts';
 import type { KubeObject } from './object.ts';
 import type { Watcher } from './watcher.ts';
@@ -18,10 +19,19 @@ export function watchOf<T extends KubeObject>(watch: ControllerWatch<T>): Contro
   return watch as unknown as ControllerWatch<KubeObject>;
 }
 
+/** A watch each of whose changes may make many keys due at once. */
+export interface FanOut {
+  watcher: Pick<Watcher, 'onChange' | 'waitForSync'>;
+  /** The keys that are due as things are now; called once for all changes within `debounceMs`. */
+  listKeys: () => Iterable<{ key: string; lane: Lane }>;
+  debounceMs: number;
+}
+
 export interface ControllerOptions
   extends Pick<WorkQueueOptions, 'workers' | 'backoff' | 'deadlineMs' | 'onProcessed' | 'random'> {
   name: string;
   watches: readonly ControllerWatch<KubeObject>[];
+  fanOuts?: readonly FanOut[];
   /** Brings the world to what the object of this key wants; called again whenever it throws. */
   reconcile: (key: string, signal: AbortSignal) => Promise<Requeue | undefined>;
   /** Every key that the watchers know is reconciled once more in this time, evenly spread (10 minutes). */
@@ -46,7 +56,15 @@ export interface Controller {
 
 /** Ties watchers (started and stopped by the caller, shared between controllers) to a queue and a function. */
 export function createController(options: ControllerOptions): Controller {
-  const { name, watches, reconcile, resyncMs = 600_000, log = silentLog, ...queueOptions } = options;
+  const {
+    name,
+    watches,
+    fanOuts = [],
+    reconcile,
+    resyncMs = 600_000,
+    log = silentLog,
+    ...queueOptions
+  } = options;
   const { clock = systemClock } = options;
   const queue = createWorkQueue({ ...queueOptions, name, log, process: reconcile });
   let cancelResync = () => {};
@@ -58,6 +76,20 @@ export function createController(options: ControllerOptions): Controller {
       for (const key of keys) queue.add(key);
     }),
   );
+
+  for (const fanOut of fanOuts) subscriptions.push(fanOut.watcher.onChange(() => startFanOut(fanOut)));
+  /** Fan-outs that wait for more changes, with the way to end that. */
+  const waiting = new Map<FanOut, () => void>();
+
+  function startFanOut(fanOut: FanOut): void {
+    if (waiting.has(fanOut)) return;
+    const { debounceMs, listKeys } = fanOut;
+    const cancel = clock.after(debounceMs, () => {
+      waiting.delete(fanOut);
+      for (const { key, lane } of listKeys()) queue.add(key, lane);
+    });
+    waiting.set(fanOut, cancel);
+  }
 
   /** Each key once, however many objects lead to it. */
   function listKeys(): string[] {
@@ -91,7 +123,7 @@ export function createController(options: ControllerOptions): Controller {
     queue,
     resync,
     async start(signal) {
-      await Promise.all(watches.map(({ watcher }) => watcher.waitForSync(signal)));
+      await Promise.all([...watches, ...fanOuts].map(({ watcher }) => watcher.waitForSync(signal)));
       if (signal?.aborted) return;
       resync();
       log.info({ controller: name, keys: queue.depth() }, 'controller started');
@@ -100,6 +132,8 @@ export function createController(options: ControllerOptions): Controller {
     },
     async stop(drainMs) {
       cancelResync();
+      for (const cancel of waiting.values()) cancel();
+      waiting.clear();
       for (const unsubscribe of subscriptions) unsubscribe();
       await queue.stop(drainMs);
     },

@@ -19,7 +19,7 @@ import type { KubeObject } from '../kube/object.ts';
 import { RESOURCES, type Resource } from '../kube/resource.ts';
 import { createWatcher, type Watcher, type WatcherOptions } from '../kube/watcher.ts';
 import { SERVICE_NAME_LABEL } from './front-slices.ts';
-import { trimDeployment, trimManagers, trimPod, trimService, trimToMetadata } from './trimming.ts';
+import { trimDeployment, trimManagers, trimPod, trimService, trimSlice, trimToMetadata } from './trimming.ts';
 import type { Wire } from './wire.ts';
 
 const custom = ({ kind, plural }: ResourceDefinition): Resource => ({
@@ -80,7 +80,7 @@ export function createClusterView({ client, namespaces, front, resyncMs, log }: 
     budgets: children(RESOURCES.PodDisruptionBudget),
     policies: children(RESOURCES.NetworkPolicy),
     claims: children(RESOURCES.PersistentVolumeClaim),
-    slices: children<Wire<V1EndpointSlice>>(RESOURCES.EndpointSlice),
+    slices: children<Wire<V1EndpointSlice>>(RESOURCES.EndpointSlice, trimSlice),
     // By their metadata: the names, owners and versions of what the operator made, never what is in it.
     secrets: watch(RESOURCES.Secret, {
       labelSelector: `${LABELS.managedBy}=${MANAGED_BY}`,

@@ -1,6 +1,5 @@
 /** Which change of which object makes which key due. */
 import { isDeepStrictEqual } from 'node:util';
-import type { V1EndpointSlice } from '@kubernetes/client-node';
 import { SIGNING_SECRET_NAME } from '../../contract/names.ts';
 import { type Controller, createController, watchOf } from '../kube/controller.ts';
 import type { KubeObject } from '../kube/object.ts';
@@ -8,10 +7,11 @@ import { controllerOf, objectKey } from '../kube/object.ts';
 import type { QueueSample } from '../kube/work-queue.ts';
 import { ApiKeyReconciler } from './api-key.ts';
 import { BERTH_RESOURCES, modelKeyOf } from './cluster-view.ts';
+import { collectFronts } from './front-slices.ts';
 import { ModelReconciler } from './model-deployment.ts';
+import { listOutdated } from './outdated-slices.ts';
 import { type CredentialContext, CredentialReconciler } from './storage-credential.ts';
 import { type EndpointContext, EndpointReconciler } from './webhook-endpoint.ts';
-import type { Wire } from './wire.ts';
 import { type WorkspaceContext, WorkspaceReconciler } from './workspace.ts';
 
 export interface ControllersOptions {
@@ -32,6 +32,8 @@ export interface Controllers {
 const CREDENTIAL_WORKERS = 16;
 /** Each waits for a look-up of a name now and then. */
 const ENDPOINT_WORKERS = 16;
+/** A rollout of the fronts changes their slices several times in a moment. */
+const FRONTS_DEBOUNCE_MS = 250;
 
 export function createControllers(
   context: WorkspaceContext & CredentialContext & EndpointContext,
@@ -52,14 +54,15 @@ export function createControllers(
     watches: [
       watchOf({ watcher: view.models, mapToKeys: ownKey, isRelevant: changedBeyondStatus }),
       watchOf({ watcher: view.pods, mapToKeys: modelKeyOf }),
-      ...view.children.map((watcher) => watchOf({ watcher, mapToKeys: modelKeyOf })),
+      ...view.children.map((watcher) => watchOf({ watcher, mapToKeys: parentKeyOf })),
       watchOf({ watcher: view.credentials, mapToKeys: (credential) => index.listStoringIn(credential) }),
-      // Every deployment with a slice of theirs: first those whose only endpoints they are.
-      watchOf({
+    ],
+    fanOuts: [
+      {
         watcher: view.fronts,
-        mapToKeys: () => listFronted(view.slices.list()),
-        isRelevant: (old, current) => !isDeepStrictEqual(old.endpoints, current.endpoints),
-      }),
+        listKeys: () => listOutdated(view.slices.list(), collectFronts(view.fronts.list())),
+        debounceMs: FRONTS_DEBOUNCE_MS,
+      },
     ],
   });
   const keys = createController({
@@ -104,6 +107,8 @@ export function createControllers(
 }
 
 const ownKey = (object: KubeObject): string[] => [objectKey(object)];
+/** A route in Berth's own namespace carries the label, too, but has no parent: its deployment is in another one. */
+const parentKeyOf = (child: KubeObject): string[] => (controllerOf(child) ? modelKeyOf(child) : []);
 /** The namespace whose webhooks a Secret signs. */
 const signingNamespaceOf = ({ metadata }: KubeObject): string[] =>
   metadata.name === SIGNING_SECRET_NAME ? [metadata.namespace!] : [];
@@ -112,14 +117,6 @@ const signingNamespaceOf = ({ metadata }: KubeObject): string[] =>
 function apiKeyOf(secret: KubeObject): string[] {
   const owner = controllerOf(secret);
   return owner?.kind === BERTH_RESOURCES.APIKey.kind ? [`${secret.metadata.namespace}/${owner.name}`] : [];
-}
-
-/** Deployments by the front's slices, those first for which it serves now. */
-export function listFronted(slices: readonly Wire<V1EndpointSlice>[]): string[] {
-  const isServing = ({ endpoints }: Wire<V1EndpointSlice>) =>
-    !endpoints?.length || endpoints.some(({ conditions }) => conditions?.ready !== false);
-  const serving = slices.filter(isServing);
-  return [...serving, ...slices.filter((slice) => !isServing(slice))].flatMap(modelKeyOf);
 }
 
 const namespaceOf = ({ metadata }: KubeObject): string[] => [metadata.namespace!];

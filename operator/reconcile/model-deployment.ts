@@ -22,6 +22,7 @@ import { judgeFront } from './front-slices.ts';
 import { attachFront, countRollingAway, detachFront, listReadySince } from './fronting.ts';
 import { registrationIdOf } from './model-index.ts';
 import { findProblems } from './problems.ts';
+import { describeInputs, type Fronting, SettledModels } from './settled.ts';
 import { judgeStorage } from './storage-state.ts';
 import { UnpublishedHosts } from './unpublished.ts';
 import type { Wire } from './wire.ts';
@@ -34,6 +35,7 @@ export class ModelReconciler {
   readonly #finalization: Finalization;
   readonly #children: Children;
   readonly #unpublished: UnpublishedHosts;
+  readonly #settled = new SettledModels();
   /** Statuses as last written, by key: the cache shows them a moment later. */
   readonly #written = new Map<string, { uid: string; status: ModelDeploymentStatus }>();
 
@@ -76,8 +78,11 @@ export class ModelReconciler {
   async #bring(live: KubeObject, model: ModelDeployment, signal: AbortSignal): Promise<Requeue> {
     const context = this.#context;
     const key = `${model.metadata.namespace}/${model.metadata.name}`;
+    // Before anything is awaited: what changes meanwhile is not taken to be acted on.
+    const inputs = describeInputs(context, live, model);
+    const settled = this.#settled.find(key, inputs, context.now());
     // First, so that nothing that fails below keeps it from being published.
-    context.publisher.mark(deploymentTarget(model.metadata));
+    if (!settled) context.publisher.mark(deploymentTarget(model.metadata));
     await addFinalizer(context.client, {
       resource: BERTH_RESOURCES.ModelDeployment,
       object: live,
@@ -85,6 +90,11 @@ export class ModelReconciler {
       signal,
     });
     const found = await findProblems(context, model, signal);
+    if (settled && found.length === 0) {
+      await this.#bringFront(key, settled, signal);
+      return {};
+    }
+    this.#settled.forget(key);
     const deployment = context.view.deployments.get(key);
     const sidecarGrant = context.sidecars.grantOf(key);
     const built = context.build(model, { deployment, problems: found, sidecarGrant });
@@ -97,9 +107,9 @@ export class ModelReconciler {
       rollingAway: countRollingAway(deployment, findDeployment(built)),
       now: context.now(),
     });
-    const direct = built.via === 'Direct';
+    const fronting = built.via !== 'Direct' ? 'None' : front.needed ? 'Serving' : 'Standby';
     const beforePods = async () => {
-      if (direct && front.needed) await attachFront(context, key, 'Serving', signal);
+      if (fronting === 'Serving') await this.#bringFront(key, fronting, signal);
     };
     let acceptance: Verdict | undefined;
     if (problems.some(isBlocking)) await beforePods();
@@ -108,16 +118,24 @@ export class ModelReconciler {
       problems.push(...applied.problems);
       acceptance = applied.httpRoute && judgeHTTPRoute(applied.httpRoute);
     }
-    if (!direct) await detachFront(context, key, signal);
-    else if (!front.needed) await attachFront(context, key, 'Standby', signal);
+    if (fronting !== 'Serving') await this.#bringFront(key, fronting, signal);
     const { requeueAfterMs } = await this.#writeStatus({ live, model, built, problems, acceptance, signal });
     const routeReady = findCondition(model.status.conditions, 'RouteReady');
-    return earliest(
+    const recheck = earliest(
       acceptance && decideRecheckMs(acceptance, routeReady, context.now()),
       requeueAfterMs,
       front.recheckAfterMs,
       problems.length > 0 ? PROBLEM_RECHECK_MS : undefined,
     );
+    // An HTTPRoute is not watched, so it is read each time.
+    if (recheck.requeueAfterMs === undefined && acceptance === undefined)
+      this.#settled.note(key, { inputs, fronting, at: context.now() });
+    return recheck;
+  }
+
+  #bringFront(key: string, fronting: Fronting, signal: AbortSignal): Promise<void> {
+    if (fronting === 'None') return detachFront(this.#context, key, signal);
+    return attachFront(this.#context, key, fronting, signal);
   }
 
   /** The status of an object on its way out. */
@@ -208,6 +226,7 @@ export class ModelReconciler {
     this.#context.publisher.mark(deploymentTarget({ namespace, name }));
     this.#children.forget(key);
     this.#context.sidecars.forget(key);
+    this.#settled.forget(key);
     this.#unpublished.forget(key);
     this.#written.delete(key);
   }

@@ -1,5 +1,5 @@
 /** What the operator keeps in memory of each kind: at 5,000 deployments every kilobyte of one counts. */
-import type { V1Deployment, V1Pod, V1Service } from '@kubernetes/client-node';
+import type { V1Deployment, V1EndpointSlice, V1Pod, V1Service } from '@kubernetes/client-node';
 import { FIELD_MANAGER, STATUS_FIELD_MANAGER } from '../../contract/names.ts';
 import type { KubeObject } from '../kube/object.ts';
 import { SharedFields } from '../kube/shared-fields.ts';
@@ -25,6 +25,18 @@ export function trimDeployment(deployment: Wire<V1Deployment>): Wire<V1Deploymen
 export function trimService(service: Wire<V1Service>): Wire<V1Service> {
   const { ipFamilies, ports } = service.spec ?? {};
   return fields.trim({ ...service, status: undefined, spec: { ipFamilies, ports } });
+}
+
+/** The front's endpoints are the same in the slices of all deployments, so these share one list of each content. */
+const endpointLists = new Map<string, V1EndpointSlice['endpoints']>();
+const MAX_ENDPOINT_LISTS = 1_000;
+
+export function trimSlice(slice: Wire<V1EndpointSlice>): Wire<V1EndpointSlice> {
+  const { addressType, endpoints = [] } = slice;
+  const content = JSON.stringify(endpoints);
+  if (endpointLists.size >= MAX_ENDPOINT_LISTS) endpointLists.clear();
+  if (!endpointLists.has(content)) endpointLists.set(content, endpoints);
+  return { ...trimToMetadata(slice), addressType, endpoints: endpointLists.get(content)! };
 }
 
 /** Of a pod's spec only the node and the images are read. */

@@ -1,8 +1,8 @@
 /** Names the sidecar that this installation makes, as one revision for all deployments. */
 import { createHash } from 'node:crypto';
+import { stableStringify } from '../kube/stable-json.ts';
 import type { OperatorSettings } from '../settings.ts';
 import { prefixImage } from './images.ts';
-import { stableStringify } from './written-spec.ts';
 
 /** Of the version, the image and the settings that sidecars are given, secrets left out. */
 export function sidecarRevision(settings: OperatorSettings): string {

@@ -1,5 +1,9 @@
 /** A spec without the values that its schema fills in: what a person wrote, whichever version reads it. */
 import { z } from 'zod';
+import { stableStringify } from '../kube/stable-json.ts';
+
+/** What each schema fills in, as text. */
+const filledIn = new WeakMap<z.ZodType, string>();
 
 /** Undefined where nothing is left. */
 export function dropDefaults(schema: z.ZodType, value: unknown): unknown {
@@ -8,8 +12,9 @@ export function dropDefaults(schema: z.ZodType, value: unknown): unknown {
   if (schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault) {
     const inner = schema.def.innerType as z.ZodType;
     const written = dropDefaults(inner, value);
-    const filledIn = dropDefaults(inner, inner.parse(schema.def.defaultValue));
-    return stableStringify(written) === stableStringify(filledIn) ? undefined : written;
+    if (!filledIn.has(schema))
+      filledIn.set(schema, stableStringify(dropDefaults(inner, inner.parse(schema.def.defaultValue))));
+    return stableStringify(written) === filledIn.get(schema) ? undefined : written;
   }
   if (schema instanceof z.ZodObject && isRecord(value)) {
     const shape = schema.shape as Record<string, z.ZodType>;
@@ -29,14 +34,3 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 /** An object that has become empty stays, since its presence can mean something (`source.none`). */
 const keepDefined = (entries: [string, unknown][]): Record<string, unknown> =>
   Object.fromEntries(entries.filter(([, value]) => value !== undefined));
-
-/** JSON with sorted keys. */
-export function stableStringify(value: unknown): string {
-  return (
-    JSON.stringify(value, (_, inner) =>
-      isRecord(inner)
-        ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)))
-        : inner,
-    ) ?? ''
-  );
-}

@@ -28,7 +28,7 @@ export type Video = Omit<OpenAIVideo, 'size' | 'status'> & {
   status: OpenAIVideo['status'] | 'canceled';
 };
 
-/** Berth's own (docs/api.md, "Acknowledgement"). */
+/** Berth's own (contract: Async submission acknowledgement). */
 export interface Acknowledgement {
   id: string;
   object: 'inference.request';
@@ -37,7 +37,7 @@ export interface Acknowledgement {
   estimated_seconds: number;
 }
 
-/** Berth's own (docs/api.md, "Request"). */
+/** Berth's own (contract: Inference request object). */
 export interface InferenceRequest {
   id: string;
   object: 'inference.request';

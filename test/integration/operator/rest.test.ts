@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { SIGNING_SECRET_NAME } from '../../../contract/names.ts';
 import type { KubeObject } from '../../../operator/kube/object.ts';
 import { RESOURCES } from '../../../operator/kube/resource.ts';
+import type { Target } from '../../../operator/publish/targets.ts';
 import { BERTH_RESOURCES } from '../../../operator/reconcile/cluster-view.ts';
 import { type RunningOperator, useHarness } from './operator-harness.ts';
 import { until } from './until.ts';
@@ -53,7 +54,7 @@ describe('The operator at rest', () => {
     return counts;
   };
 
-  it('reconciles everything again without one call to the API server', async () => {
+  it('reconciles everything again without one call to the API server, and publishes no deployment again', async () => {
     const operator = harness.startOperator();
     await fill();
     await harness.settle(operator);
@@ -61,9 +62,17 @@ describe('The operator at rest', () => {
     operator.program.resync();
     await harness.settle(operator);
     const before = operator.client.calls.length;
+    const published: Target[] = [];
+    const { publisher } = operator.program;
+    const mark = publisher.mark.bind(publisher);
+    publisher.mark = (target) => {
+      published.push(target);
+      mark(target);
+    };
     operator.program.resync();
     await harness.settle(operator);
     expect(countCalls(operator, before)).to.deep.equal({});
+    expect(published.filter(({ what }) => what === 'deployment')).to.deep.equal([]);
   });
 
   it('starts again with a read of each Secret that people named or that holds a key, and writes nothing', async () => {

@@ -68,4 +68,74 @@ describe('A controller', () => {
     }
     expect(new Set(runs)).to.have.property('size', 1_000);
   });
+
+  it('answers many changes of a watch that concerns every key once, with the keys of that moment in their lanes', async () => {
+    const api = new FakeApi();
+    const resource = { apiVersion: 'v1', kind: 'Front', plural: 'fronts', namespaced: true };
+    const front = createWatcher({ client: api.client, resource, clock, timing: { staleMs: MINUTE } });
+    watchers = [front];
+    front.start();
+    const lists: string[] = [];
+    let release = () => {};
+    controller = createController({
+      name: 'test',
+      clock,
+      workers: 1,
+      watches: [],
+      fanOuts: [
+        {
+          watcher: front,
+          debounceMs: 250,
+          listKeys: () => {
+            lists.push('listed');
+            return [
+              { key: 'behind', lane: 'slow' },
+              { key: 'first', lane: 'fast' },
+            ];
+          },
+        },
+      ],
+      reconcile: async (key) => {
+        runs.push(key);
+        if (key === 'busy') await new Promise<void>((resolve) => (release = resolve));
+        return undefined;
+      },
+    });
+    await controller.start();
+    await settle();
+    controller.queue.add('busy');
+    await settle();
+    for (let version = 2; version < 6; version++) {
+      api.lastWatch.send(version === 2 ? 'ADDED' : 'MODIFIED', thing('one', version));
+      await settle();
+    }
+    await clock.advance(249);
+    expect(lists).to.deep.equal([]);
+    await clock.advance(1);
+    expect(lists).to.deep.equal(['listed']);
+    release();
+    await settle();
+    expect(runs).to.deep.equal(['busy', 'first', 'behind']);
+  });
+
+  it('drops a fan-out that still waits when it stops', async () => {
+    const api = new FakeApi();
+    const resource = { apiVersion: 'v1', kind: 'Front', plural: 'fronts', namespaced: true };
+    const front = createWatcher({ client: api.client, resource, clock, timing: { staleMs: MINUTE } });
+    watchers = [front];
+    front.start();
+    const fanOut = { watcher: front, debounceMs: 250, listKeys: () => [{ key: 'a', lane: 'fast' as const }] };
+    const reconcile = async (key: string) => {
+      runs.push(key);
+      return undefined;
+    };
+    controller = createController({ name: 'test', clock, watches: [], fanOuts: [fanOut], reconcile });
+    await controller.start();
+    await settle();
+    api.lastWatch.send('ADDED', thing('one', 2));
+    await settle();
+    await controller.stop();
+    await clock.advance(MINUTE / 2);
+    expect(runs).to.deep.equal([]);
+  });
 });

@@ -1,6 +1,5 @@
 import type { V1EndpointSlice, V1Service } from '@kubernetes/client-node';
 import { expect } from 'chai';
-import { listFronted } from '../../../../operator/reconcile/controllers.ts';
 import {
   buildFrontSlices,
   collectFronts,
@@ -150,18 +149,6 @@ describe("the front's slices", () => {
         conditions: { ready: false, serving: true, terminating: true },
         nodeName: 'n',
       },
-    ]);
-  });
-
-  it('are brought up to new fronts first where the front serves', () => {
-    const named = (name: string, ready: boolean) => ({
-      ...slice('IPv4', [{ addresses: ['10.0.0.1'], conditions: { ready } }]),
-      metadata: { name, namespace: 'team-a', labels: { 'berth.dev/deployment': name } },
-    });
-    expect(listFronted([named('one', false), named('two', true), named('three', false)])).to.deep.equal([
-      'team-a/two',
-      'team-a/one',
-      'team-a/three',
     ]);
   });
 });

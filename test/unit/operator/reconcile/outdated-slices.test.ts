@@ -1,0 +1,54 @@
+import type { V1EndpointSlice } from '@kubernetes/client-node';
+import { expect } from 'chai';
+import { buildFrontSlices, type FrontRole } from '../../../../operator/reconcile/front-slices.ts';
+import { listOutdated } from '../../../../operator/reconcile/outdated-slices.ts';
+import { trimSlice } from '../../../../operator/reconcile/trimming.ts';
+import type { Wire } from '../../../../operator/reconcile/wire.ts';
+
+const fronts = (...addresses: string[]) => ({
+  IPv4: addresses.map((address) => ({ address, nodeName: `node-of-${address}` })),
+  IPv6: [],
+});
+
+/** As the watch keeps it. */
+function sliceOf(name: string, role: FrontRole, ...addresses: string[]): Wire<V1EndpointSlice> {
+  const service = { apiVersion: 'v1', kind: 'Service', metadata: { name, namespace: 'team-a' } };
+  const [slice] = buildFrontSlices(name, service, fronts(...addresses), role);
+  return trimSlice(structuredClone(slice) as Wire<V1EndpointSlice>);
+}
+
+describe('Slices of the front in deployments', () => {
+  it('are due when the fronts have changed: at once where the front serves, else behind all changes', () => {
+    const slices = [
+      sliceOf('standing-by', 'Standby', '10.0.0.1'),
+      sliceOf('served', 'Serving', '10.0.0.1'),
+      sliceOf('standing-by-too', 'Standby', '10.0.0.1'),
+    ];
+    expect(listOutdated(slices, fronts('10.0.0.1', '10.0.0.2'))).to.deep.equal([
+      { key: 'team-a/served', lane: 'fast' },
+      { key: 'team-a/standing-by', lane: 'slow' },
+      { key: 'team-a/standing-by-too', lane: 'slow' },
+    ]);
+  });
+
+  it('are left alone when they lead to these fronts already, in whatever order', () => {
+    const slices = [
+      sliceOf('current', 'Standby', '10.0.0.2', '10.0.0.1'),
+      sliceOf('behind', 'Standby', '10.0.0.1'),
+    ];
+    expect(listOutdated(slices, fronts('10.0.0.1', '10.0.0.2'))).to.deep.equal([
+      { key: 'team-a/behind', lane: 'slow' },
+    ]);
+  });
+
+  it('are due at once where they lead nowhere', () => {
+    expect(listOutdated([sliceOf('empty', 'Standby')], fronts('10.0.0.1'))).to.deep.equal([
+      { key: 'team-a/empty', lane: 'fast' },
+    ]);
+  });
+
+  it('share one list of endpoints in memory', () => {
+    const [one, two] = [sliceOf('one', 'Standby', '10.0.0.1'), sliceOf('two', 'Standby', '10.0.0.1')];
+    expect(one.endpoints).to.equal(two.endpoints);
+  });
+});
