@@ -42,7 +42,7 @@ export function pinTemplate({ spec, live, version, grant, build }: TemplateBuild
   const current = build();
   const kept = readKept(live, inputs) ?? { template: current, sidecarVersion: version, rollout: {} };
   const grafted = graftSidecar(kept.template, current);
-  const isOutdated = stableStringify(grafted) !== stableStringify(kept.template);
+  const isOutdated = !isSame(grafted, kept.template);
   const { template, sidecarVersion, rollout } =
     grant && isOutdated
       ? { template: grafted, sidecarVersion: version, rollout: describeGrant(grant) }
@@ -60,6 +60,10 @@ export function pinTemplate({ spec, live, version, grant, build }: TemplateBuild
     },
   };
 }
+
+/** Grafting keeps the order of fields, so that nearly always the plain text tells. */
+const isSame = (a: V1PodTemplateSpec, b: V1PodTemplateSpec): boolean =>
+  JSON.stringify(a) === JSON.stringify(b) || stableStringify(a) === stableStringify(b);
 
 interface KeptTemplate extends Pick<PinnedTemplate, 'template' | 'sidecarVersion'> {
   /** Annotations of the last rollout that the operator started by itself. */

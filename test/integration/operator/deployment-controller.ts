@@ -21,6 +21,8 @@ export class DeploymentController {
   readonly rolled: string[] = [];
   /** The most that rolled at once. */
   mostRolling = 0;
+  /** Nothing rolls. */
+  isDone = false;
   /** Images of the sidecar whose pods never become ready. */
   readonly brokenImages = new Set<string>();
   readonly #cluster: MemoryCluster;
@@ -40,6 +42,7 @@ export class DeploymentController {
     const deployments = [...this.#cluster.store(RESOURCES.Deployment)];
     let rolling = 0;
     for (const [key, deployment] of deployments) if (!this.#advance(key, deployment)) rolling++;
+    this.isDone = rolling === 0;
     this.mostRolling = Math.max(this.mostRolling, rolling);
   }
 

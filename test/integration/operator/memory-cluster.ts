@@ -93,10 +93,12 @@ export class MemoryCluster {
   async *#watch(resource: Resource, { namespace, labelSelector, resourceVersion, signal }: WatchOptions) {
     const queue: WatchEvent<KubeObject>[] = [];
     let wake = () => {};
+    let undelivered = 0;
     const isSelected = selects(namespace, labelSelector);
     const listener: Listener = (event) => {
       if (!isSelected(event.object)) return;
       this.pending++;
+      undelivered++;
       queue.push(structuredClone(event));
       wake();
     };
@@ -119,8 +121,11 @@ export class MemoryCluster {
         await this.#delay();
         yield event;
         this.pending--;
+        undelivered--;
       }
     } finally {
+      // Who ends a watch wants no more of it.
+      this.pending -= undelivered;
       listeners.delete(listener);
     }
   }

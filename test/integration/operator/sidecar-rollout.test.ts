@@ -4,6 +4,7 @@ import { ANNOTATIONS } from '../../../contract/names.ts';
 import { silentLog } from '../../../operator/kube/log.ts';
 import type { KubeObject } from '../../../operator/kube/object.ts';
 import { RESOURCES } from '../../../operator/kube/resource.ts';
+import { createMetrics, type OperatorMetrics } from '../../../operator/metrics.ts';
 import { createProgram, type Program } from '../../../operator/program.ts';
 import { BERTH_RESOURCES } from '../../../operator/reconcile/cluster-view.ts';
 import { parseSidecarRollout } from '../../../operator/sidecar/settings.ts';
@@ -30,6 +31,7 @@ describe('the rollout of sidecars by the operator', function () {
   let cluster: MemoryCluster;
   let controller: DeploymentController;
   let program: Program | undefined;
+  let metrics: OperatorMetrics;
 
   before(async () => {
     server = await startRedis();
@@ -61,7 +63,9 @@ describe('the rollout of sidecars by the operator', function () {
   async function upgrade(gatewayImage: string, rollout: object = {}): Promise<void> {
     await program?.stop();
     const sidecarRollout = parseSidecarRollout({ ...SETTINGS, ...rollout });
+    metrics = createMetrics();
     program = createProgram({
+      metrics,
       client: cluster.client,
       leaseClient: cluster.client,
       redis,
@@ -143,8 +147,8 @@ describe('the rollout of sidecars by the operator', function () {
   it('writes nothing more once all is rolled, after a restart neither', async () => {
     await install('a/x', 'b/x');
     await upgrade(NEW);
-    await haveSidecar(NEW, 'a/x', 'b/x');
-    await until(() => updateOf('b/x') === 'False' && isQuiet());
+    await haveRolled('a/x', 'b/x');
+    await until(() => controller.isDone && updateOf('b/x') === 'False' && isQuiet());
     const versions = () => ['a/x', 'b/x'].map((key) => [deploymentOf(key), cluster.store(MODEL).get(key)!]);
     const before = versions();
     await upgrade(NEW);
@@ -181,6 +185,10 @@ describe('the rollout of sidecars by the operator', function () {
     });
     await until(() => eventsOf(STOP_FILE).includes('SidecarRolloutStopped'));
     await until(() => eventsOf('x').includes('SidecarRolloutFailed'));
+    const told = await metrics.read();
+    expect(told).to.include('berth_operator_sidecar_rollout_stopped 1\n');
+    expect(told).to.include('berth_operator_sidecars{state="outdated"} 2\n');
+    expect(told).to.include('berth_operator_sidecars{state="failed"} 1\n');
     // Another operator of the same release takes over.
     await upgrade(BROKEN);
     await until(isQuiet);
