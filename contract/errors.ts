@@ -292,16 +292,15 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-const DOCUMENTATION = 'https://berth.dev/docs/errors';
+/** Where a code is documented on a site of this documentation, such as the console's `/docs`. */
+export const errorDocumentation = (site: string, code: string): string => `${site}/errors#${code}`;
 
-export const errorDocumentation = (code: string): string => `${DOCUMENTATION}#${code}`;
-
+/** `site`: base URL of the documentation, if it is published. */
 export function buildErrorEnvelope(
   code: ErrorCode,
   message: string,
-  param: string | null = null,
+  { param = null, site }: { param?: string | null; site?: string | undefined } = {},
 ): ErrorEnvelope {
-  return {
-    error: { message, type: ERRORS[code].type, param, code, documentation_url: errorDocumentation(code) },
-  };
+  const documentation = site === undefined ? {} : { documentation_url: errorDocumentation(site, code) };
+  return { error: { message, type: ERRORS[code].type, param, code, ...documentation } };
 }

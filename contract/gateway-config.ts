@@ -47,13 +47,23 @@ export const gatewayConfig = z.object({
   storageCredential: z.string().nullable(),
   /** Origins whose pages may call the endpoint; absent = none, `*` = any. */
   corsOrigins: z.array(z.string()).optional(),
+  /** Base URL of the published documentation, where errors lead to; absent = none. */
+  documentationURL: z.string().optional(),
 });
 export type GatewayConfig = z.infer<typeof gatewayConfig>;
 
 const price = (text: string | undefined): number | null => (text === undefined ? null : parseAmount(text));
 
+/** What the installation adds to every deployment's. */
+export interface InstallationSettings {
+  documentationURL?: string | undefined;
+}
+
 /** The configuration that a deployment's gateways serve by. */
-export function buildGatewayConfig(deployment: ModelDeployment): GatewayConfig {
+export function buildGatewayConfig(
+  deployment: ModelDeployment,
+  { documentationURL }: InstallationSettings = {},
+): GatewayConfig {
   const { metadata, spec } = deployment;
   const isText = spec.kind === 'LLM' || spec.kind === 'Embedding';
   return {
@@ -86,6 +96,7 @@ export function buildGatewayConfig(deployment: ModelDeployment): GatewayConfig {
     },
     storageCredential: spec.storage.credential ?? null,
     ...(spec.route.cors && { corsOrigins: spec.route.cors.origins }),
+    ...(documentationURL && { documentationURL }),
   };
 }
 

@@ -38,6 +38,8 @@ export const GATEWAY_ENV = {
   egressPlainHTTP: 'GATEWAY_EGRESS_PLAIN_HTTP',
   /** Sidecar: origin of the front's storage service. */
   storageURL: 'GATEWAY_STORAGE_URL',
+  /** Front: base URL of the published documentation; sidecars find it in their configuration. */
+  documentationURL: 'GATEWAY_DOCUMENTATION_URL',
   /** Folder for uploads and results on their way; emptied at the start. */
   spoolPath: 'GATEWAY_SPOOL_PATH',
   /** Bytes that it may hold. */

@@ -69,6 +69,7 @@ export interface FrontEnvironment extends CommonEnvironment {
   internalPort: number;
   /** Above them no deployment's own limits count. */
   limits: SharedLimits;
+  documentationURL: string | undefined;
   storage: ServerStorageEnvironment;
   /** null: nobody is written to. */
   mail: MailerOptions | null;
@@ -142,6 +143,7 @@ export function readFrontEnvironment(env: Variables): FrontEnvironment {
     replicaPort: readPort(env, GATEWAY_ENV.replicaPort, PORTS.http),
     internalPort: readPort(env, GATEWAY_ENV.internalPort, PORTS.internal),
     limits: readSharedLimits(env),
+    documentationURL: env[GATEWAY_ENV.documentationURL] || undefined,
     storage: readFrontStorage(env),
     mail: readMail(env),
   };

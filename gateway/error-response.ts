@@ -41,8 +41,19 @@ export class ApiError extends Error {
 const LONGEST_RETRY_SECONDS = 60;
 const GATEWAY_TIMEOUT = 504;
 
+/** Of the installation, and so of the whole process. */
+let documentationSite: string | undefined;
+
+/** Sets the base URL that `documentation_url` of all further errors leads to; without one they have none. */
+export function setDocumentationSite(site: string | undefined): void {
+  documentationSite = site;
+}
+
 export function buildEnvelope(error: ApiError): ErrorEnvelope {
-  const envelope = buildErrorEnvelope(error.code, error.message, error.details.param ?? null);
+  const envelope = buildErrorEnvelope(error.code, error.message, {
+    param: error.details.param ?? null,
+    site: documentationSite,
+  });
   if (error.details.detailCode) envelope.error.code = error.details.detailCode;
   return envelope;
 }

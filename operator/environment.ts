@@ -97,6 +97,7 @@ export function parseSettings(env: Variables, secrets: OperatorSecrets): Operato
     routeVia: readOneOf(env, 'OPERATOR_ROUTE_VIA', ROUTE_VIA, 'Direct'),
     allowedHosts: readList(env, 'OPERATOR_ALLOWED_HOSTS'),
     consoleHost: env.OPERATOR_CONSOLE_HOST || undefined,
+    documentationURL: env.OPERATOR_DOCUMENTATION_URL || undefined,
     allowedAnnotations: readList(env, 'OPERATOR_ALLOWED_ANNOTATIONS'),
     gateway: readGateway(env),
     frontTLSSecrets: readList(env, 'OPERATOR_FRONT_TLS_SECRETS'),

@@ -82,7 +82,7 @@ export function createProgram(options: ProgramOptions) {
   const events = createEventRecorder({ client, controller: `${GROUP}/operator`, instance: podName, log });
   const publisher = new Publisher({
     connection: redis,
-    catalogue: createCatalogue({ view, models, keys, credentials, endpoints, signingSecrets }),
+    catalogue: createCatalogue({ settings, view, models, keys, credentials, endpoints, signingSecrets }),
     users: settings.redisUsers,
     masterKey: settings.masterKey,
     allowVolatileQueue: settings.allowVolatileQueue,

@@ -33,6 +33,8 @@ export interface OperatorSettings {
   allowedHosts: readonly string[];
   /** Which no deployment may have; undefined: there is no console, or no route to it. */
   consoleHost: string | undefined;
+  /** Base URL of the published documentation, for `documentation_url` of errors; undefined: they have none. */
+  documentationURL: string | undefined;
   /** Keys of `spec.route.annotations` that are let through. */
   allowedAnnotations: readonly string[];
   /** Of HTTPRoutes of deployments that name none; with one, routes are HTTPRoutes by default. */

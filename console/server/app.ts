@@ -4,6 +4,7 @@ import Koa from 'koa';
 import type { AccessView } from '../api.ts';
 import { namespaceName } from './bodies.ts';
 import { ConsoleError } from './error.ts';
+import { serveErrorPage } from './error-page.ts';
 import type { Logger } from './log.ts';
 import { compactJSON } from './middleware/compact-json.ts';
 import { answerErrors, identifyRequest } from './middleware/errors.ts';
@@ -57,7 +58,9 @@ export function createApp({ services, settings, isReady, log }: AppOptions): Koa
   app.use(refuseOtherHosts(settings));
   // 6. The API: no write of another site's page, then the session, then what it asks for.
   app.use(serveAPI(services));
-  // 7. The page, whatever the path: its own router reads it.
+  // 7. What errors of endpoints mean, for whoever was given the link.
+  app.use(serveErrorPage());
+  // 8. The page, whatever the path: its own router reads it.
   app.use(servePage(settings.webFolder, settings));
   return app;
 }

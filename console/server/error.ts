@@ -1,6 +1,5 @@
 /** What the console refuses, in the envelope that all of Berth's errors have. */
 import type { ErrorEnvelope } from '../../contract/api-objects.ts';
-import { ERRORS, errorDocumentation } from '../../contract/errors.ts';
 
 const invalid = 'invalid_request_error';
 const busy = 'service_unavailable';
@@ -57,8 +56,6 @@ export class ConsoleError extends Error {
   }
 }
 
-export function buildEnvelope({ code, message, param }: ConsoleError): ErrorEnvelope {
-  // The page about errors tells of those that endpoints have too.
-  const documentation = errorDocumentation(code in ERRORS ? code : '').replace(/#$/, '');
-  return { error: { message, type: CODES[code].type, param, code, documentation_url: documentation } };
-}
+export const buildEnvelope = ({ code, message, param }: ConsoleError): ErrorEnvelope => ({
+  error: { message, type: CODES[code].type, param, code },
+});

@@ -1,6 +1,6 @@
 /** Hands a request on to a ready replica of its deployment. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import { buildErrorEnvelope } from '../../contract/errors.ts';
+import { ApiError, buildEnvelope } from '../error-response.ts';
 import { formatOrigin } from '../registry/peers.ts';
 import { type RelayedHeaders, selectRequestHeaders } from '../relay/headers.ts';
 import type { Pools } from '../relay/pools.ts';
@@ -51,6 +51,6 @@ function buildHeaders(req: IncomingMessage, requestId: string): RelayedHeaders {
 /** A stream never ends in silence (contract: Streaming). The blank line closes an event that was cut. */
 function describeBreak(headers: IncomingHttpHeaders): string | null {
   if (!headers['content-type']?.startsWith('text/event-stream')) return null;
-  const envelope = buildErrorEnvelope('upstream_error', 'The replica that answered was lost.');
+  const envelope = buildEnvelope(new ApiError('upstream_error', 'The replica that answered was lost.'));
   return `\n\ndata: ${JSON.stringify(envelope)}\n\n`;
 }

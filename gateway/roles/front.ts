@@ -9,6 +9,7 @@ import { Activity } from '../admin/activity.ts';
 import { createAdminServer, createMetricsServer, OK, unavailable } from '../admin/server.ts';
 import { EgressAgent } from '../egress/agent.ts';
 import type { FrontEnvironment } from '../environment.ts';
+import { setDocumentationSite } from '../error-response.ts';
 import { createFrontApp } from '../front/app.ts';
 import { Directory } from '../front/directory.ts';
 import { ReplicaPicker } from '../front/replica-picker.ts';
@@ -33,6 +34,7 @@ export interface Front {
 export async function startFront(environment: FrontEnvironment): Promise<Front> {
   const log = createLog(environment.logLevel, { role: 'front' });
   const metrics = createMetrics();
+  setDocumentationSite(environment.documentationURL);
   const settings: RedisSettings = {
     url: environment.redisURL,
     username: environment.redisUsername,

@@ -9,6 +9,7 @@ import { Drain } from '../admin/drain.ts';
 import { createSidecarApp } from '../app.ts';
 import { type LiveConfig, watchConfig } from '../config/live-config.ts';
 import type { EgressSettings } from '../egress/agent.ts';
+import { setDocumentationSite } from '../error-response.ts';
 import { decideStalledMs, EngineHealth } from '../health/engine-health.ts';
 import type { EngineBounds } from '../health/engine-state.ts';
 import type { Logger } from '../log.ts';
@@ -112,6 +113,8 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     onHeartbeatError: logUnlessAway('the heartbeat failed'),
     onPeerOrigins: (origins) => app.keepPeers(origins),
   });
+  setDocumentationSite(live.current.documentationURL);
+  live.onChange(({ documentationURL }) => setDocumentationSite(documentationURL));
   live.onChange(() => replica.announce());
   const meter = new UsageMeter({ redis: connection.redis, log });
   const usage = meter.of(namespace, name, isQueued(options.initialConfig));

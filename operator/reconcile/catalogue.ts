@@ -1,6 +1,6 @@
 /** What ought to be in Redis, read from the watched objects at the moment it is asked for. */
 import type { V1Pod } from '@kubernetes/client-node';
-import { buildGatewayConfig } from '../../contract/gateway-config.ts';
+import { buildGatewayConfig, type InstallationSettings } from '../../contract/gateway-config.ts';
 import type { ModelDeployment } from '../../contract/model-deployment.ts';
 import { parseAmount } from '../../contract/quantity.ts';
 import { WORKSPACE_NAME, type Workspace, workspaceSpec } from '../../contract/workspace.ts';
@@ -13,6 +13,7 @@ import type { KeyIndex } from './key-index.ts';
 import type { ModelIndex } from './model-index.ts';
 
 export interface CatalogueSources {
+  settings: InstallationSettings;
   view: Pick<ClusterView, 'pods' | 'workspaces' | 'unseen'>;
   models: ModelIndex;
   keys: KeyIndex;
@@ -23,7 +24,7 @@ export interface CatalogueSources {
 }
 
 export function createCatalogue(sources: CatalogueSources): Catalogue {
-  const { view, models, keys, credentials, endpoints, signingSecrets } = sources;
+  const { settings, view, models, keys, credentials, endpoints, signingSecrets } = sources;
   /** One field of a namespace's Workspace, whatever the others are; null = not set, undefined = not readable. */
   const readField = <F extends 'ownerEmail' | 'credit'>(namespace: string, field: F) => {
     const object = view.workspaces.get(`${namespace}/${WORKSPACE_NAME}`);
@@ -70,7 +71,7 @@ export function createCatalogue(sources: CatalogueSources): Catalogue {
       const pods = view.pods.byIndex(BY_MODEL, key) as unknown as V1Pod[];
       const addresses = pods.filter(isServing).map(({ status }) => status?.podIP);
       return {
-        config: parsed.ok ? buildGatewayConfig(parsed.value) : undefined,
+        config: parsed.ok ? buildGatewayConfig(parsed.value, settings) : undefined,
         host: parsed.ok ? hostOf(parsed.value, key) : undefined,
         addresses: addresses.filter((address) => address !== undefined).sort(),
       };

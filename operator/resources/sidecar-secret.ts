@@ -13,13 +13,16 @@ import type { KubeObject } from '../kube/object.ts';
 import type { OperatorSettings } from '../settings.ts';
 import { childMetadata } from './metadata.ts';
 
-type SecretSettings = Pick<OperatorSettings, 'masterKey' | 'redisUsers' | 'redisUsername' | 'redisPassword'>;
+type SecretSettings = Pick<
+  OperatorSettings,
+  'masterKey' | 'redisUsers' | 'redisUsername' | 'redisPassword' | 'documentationURL'
+>;
 
 export function buildSidecarSecret(model: ModelDeployment, settings: SecretSettings): KubeObject {
   const { name, namespace } = model.metadata;
   const { username, password } = redisCredentials(namespace, settings);
   const files = {
-    [SIDECAR_SECRET_FILES.config]: JSON.stringify(buildGatewayConfig(model)),
+    [SIDECAR_SECRET_FILES.config]: JSON.stringify(buildGatewayConfig(model, settings)),
     [SIDECAR_SECRET_FILES.redisUsername]: username,
     [SIDECAR_SECRET_FILES.redisPassword]: password,
     [SIDECAR_SECRET_FILES.peerToken]: peerToken(settings.masterKey, namespace, name),

@@ -24,9 +24,10 @@ export function writeErrorPage(): string {
 Every error has the same envelope:
 
 \`\`\`json
-{ "error": { "message": "…", "type": "…", "param": null, "code": "…", "documentation_url": "…" } }
+{ "error": { "message": "…", "type": "…", "param": null, "code": "…" } }
 \`\`\`
 
+\`documentation_url\` leads to the code below where the documentation is [published](operations.md#documentation-links).
 \`message\` says what is wrong and what is allowed, \`param\` names the field where there is one, and the header
 \`x-request-id\` finds the request in the gateway's log. Where an SDK should not retry by itself the answer carries
 \`x-should-retry: false\`; where waiting helps it carries \`Retry-After\` in whole seconds.

@@ -1,3 +1,14 @@
+{{/* Where errors of endpoints lead to: a site of the documentation, by default the console's own page about errors. */}}
+{{- define "berth.documentationURL" -}}
+{{- if .Values.documentationURL -}}
+{{- .Values.documentationURL | trimSuffix "/" -}}
+{{- else if and .Values.console.enabled .Values.console.publicURL -}}
+{{- printf "%s/docs" (.Values.console.publicURL | trimSuffix "/") -}}
+{{- else if and .Values.console.enabled .Values.console.route.enabled -}}
+{{- printf "%s://%s/docs" (ternary "http" "https" .Values.console.plainHTTP) (include "berth.consoleHost" .) -}}
+{{- end -}}
+{{- end }}
+
 {{- define "berth.consoleHost" -}}
 {{- .Values.console.route.host | default (printf "console.%s" .Values.ingress.domain) }}
 {{- end }}

@@ -15,6 +15,7 @@ describe('what ought to be in Redis', () => {
     const pods = new WritableCache({ [BY_MODEL]: modelKeyOf });
     const models = new ModelIndex('example', () => true);
     const catalogue = createCatalogue({
+      settings: { documentationURL: 'https://docs.example.com' },
       view: { workspaces, pods, unseen: () => new Set() } as never,
       models,
       keys: new KeyIndex(),
@@ -72,6 +73,12 @@ describe('what ought to be in Redis', () => {
     expect(catalogue.deployment(NAME)).to.deep.equal({ config: undefined, host: undefined, addresses: [] });
     expect(models.hostOwner('a.example')).to.equal('team-a/chat');
     expect([...catalogue.names('team-a')]).to.deep.equal(['chat']);
+  });
+
+  it('tells gateways where errors are documented', () => {
+    const { catalogue, putModel } = start();
+    putModel({}, '1');
+    expect(catalogue.deployment(NAME)?.config).to.include({ documentationURL: 'https://docs.example.com' });
   });
 
   it('publishes nothing of a deployment that it cannot read once that is deleted', () => {

@@ -25,6 +25,7 @@ export const SETTINGS: OperatorSettings = {
   routeVia: 'Direct',
   allowedHosts: ['llm.example.com', '*.llm.example.com'],
   consoleHost: 'console.models.example.com',
+  documentationURL: undefined,
   allowedAnnotations: ['cert-manager.io/cluster-issuer'],
   gateway: undefined,
   frontTLSSecrets: [],
