@@ -1,7 +1,7 @@
 /** The gateway's program: starts the role that the environment names. */
 import { enableCompileCache } from 'node:module';
 import { setFlagsFromString } from 'node:v8';
-import { describeError } from '../kit/log-redaction.ts';
+import { exitFatally, exitOnFatalErrors } from '../kit/fatal-error.ts';
 import {
   readFrontEnvironment,
   readLocalEnvironment,
@@ -12,6 +12,7 @@ import {
 import { type Stop, stopOnSignal } from './shutdown.ts';
 import { EnvironmentError } from './variables.ts';
 
+exitOnFatalErrors('gateway');
 enableCompileCache();
 // V8 collects what sockets have read after so many MB × 4, not after its 128: a large video passes in little memory.
 setFlagsFromString('--scavenger-max-new-space-capacity-mb=2');
@@ -44,7 +45,8 @@ startRole().then(
   },
   (error: unknown) => {
     const isPlain = error instanceof EnvironmentError || (error instanceof Error && 'cause' in error);
-    console.error(isPlain ? error.message : describeError(error));
+    if (!isPlain) exitFatally('gateway', error);
+    console.error(error.message);
     process.exit(1);
   },
 );

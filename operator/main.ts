@@ -1,6 +1,6 @@
 /** Starts the operator from its environment; ends on SIGTERM, and at once when its lease is lost. */
 import { once } from 'node:events';
-import { describeError } from '../kit/log-redaction.ts';
+import { exitFatally, exitOnFatalErrors } from '../kit/fatal-error.ts';
 import { connectRedis } from '../redis/client.ts';
 import { readEnvironment } from './environment.ts';
 import { createHealthServer } from './health.ts';
@@ -9,6 +9,8 @@ import { loadKubeConfig } from './kube/connection.ts';
 import { createLog } from './log.ts';
 import { createMetrics } from './metrics.ts';
 import { createProgram } from './program.ts';
+
+exitOnFatalErrors('operator');
 
 /** Within the pod's grace period of 30 s. */
 const STOP_MS = 20_000;
@@ -65,7 +67,4 @@ async function main(): Promise<void> {
   if (program.isLeading()) log.info({}, 'leading');
 }
 
-main().catch((error: Error) => {
-  process.stderr.write(`${JSON.stringify({ level: 60, program: 'operator', ...describeError(error) })}\n`);
-  process.exit(1);
-});
+main().catch((error: unknown) => exitFatally('operator', error));

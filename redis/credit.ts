@@ -4,19 +4,21 @@ import type { RedisClient } from './client.ts';
 
 export interface Charge {
   namespace: string;
-  /** Unique to this charge, the same in its repeats and its refund, for 20 minutes. */
+  /** Unique to this charge, the same in its repeats and its refund. */
   token: string;
   /** Millionths; 0 only asks whether the workspace may still spend. */
   micros: number;
+  /** How long it can be given back: 20 minutes at least and if absent, 25 days at most. */
+  rememberSeconds?: number;
 }
 
 /** Takes a price. False: the workspace's credit does not suffice, and nothing was taken. */
 export async function chargeWorkspace(
   redis: RedisClient,
-  { namespace, token, micros }: Charge,
+  { namespace, token, micros, rememberSeconds = 0 }: Charge,
 ): Promise<boolean> {
-  const marker = workKeys(namespace).charged(token);
-  return (await redis.fcall(FUNCTIONS.charge, 1, marker, namespace, Math.round(micros))) === 'ok';
+  const args = [workKeys(namespace).charged(token), namespace, Math.round(micros), rememberSeconds];
+  return (await redis.fcall(FUNCTIONS.charge, 1, ...args)) === 'ok';
 }
 
 /**

@@ -1,6 +1,9 @@
 /** `node simulator/main.ts`: a GPU-free engine; everything is set by environment variables. */
+import { exitFatally, exitOnFatalErrors } from '../kit/fatal-error.ts';
 import { EnvironmentError, HELP, readEnvironment } from './environment.ts';
 import { startSimulator } from './server.ts';
+
+exitOnFatalErrors('simulator');
 
 const GRACE_MS = 10_000;
 
@@ -34,6 +37,7 @@ function crash(): void {
 }
 
 main().catch((error: unknown) => {
-  console.error(`simulator: ${error instanceof EnvironmentError ? error.message : error}`);
+  if (!(error instanceof EnvironmentError)) exitFatally('simulator', error);
+  console.error(`simulator: ${error.message}`);
   process.exit(1);
 });

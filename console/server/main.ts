@@ -1,9 +1,10 @@
 /** The console's program. */
 import { enableCompileCache } from 'node:module';
-import { describeError } from '../../kit/log-redaction.ts';
+import { exitFatally, exitOnFatalErrors } from '../../kit/fatal-error.ts';
 import { EnvironmentError, readEnvironment, readVariables } from './environment.ts';
 import { startConsole } from './program.ts';
 
+exitOnFatalErrors('console');
 enableCompileCache();
 
 let stop: () => Promise<void> = async () => {};
@@ -26,6 +27,7 @@ async function start(): Promise<void> {
 
 start().catch((error: unknown) => {
   const isPlain = error instanceof EnvironmentError || (error instanceof Error && 'cause' in error);
-  console.error(isPlain ? error.message : describeError(error));
+  if (!isPlain) exitFatally('console', error);
+  console.error(error.message);
   process.exit(1);
 });

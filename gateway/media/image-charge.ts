@@ -2,26 +2,35 @@
 import { randomUUID } from 'node:crypto';
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import { isRedisAway } from '../../redis/client.ts';
-import { chargeWorkspace, refundWorkspace } from '../../redis/credit.ts';
+import { type Charge, chargeWorkspace, refundWorkspace } from '../../redis/credit.ts';
 import { ApiError } from '../error-response.ts';
 import { insist } from '../queue/insistence.ts';
 import type { ImageOrder } from './order.ts';
 import { priceOrder } from './price.ts';
 import type { MediaServices } from './services.ts';
+import { LINGER_MS } from './sync-images.ts';
 
 const AWAY_RETRY_SECONDS = 2;
 const PAYMENT_REQUIRED = 402;
-/** Repeats are recognised for 10 minutes. */
+/** So long a refund is tried. */
 const GIVE_UP_MS = 9 * 60_000;
+/** Results may be stored for a moment beyond the budget, and timers are late on a busy machine. */
+const MARGIN_MS = 2 * 60_000;
 
 export class ImageCharge {
   readonly #services: MediaServices;
-  readonly #bill: { namespace: string; token: string; micros: number };
+  readonly #bill: Charge;
   #isTaken = false;
 
   constructor(order: ImageOrder, config: GatewayConfig, services: MediaServices) {
     this.#services = services;
-    this.#bill = { namespace: config.namespace, token: randomUUID(), micros: priceOrder(order, config) };
+    const longestMs = config.limits.imageTimeoutMs + LINGER_MS + GIVE_UP_MS + MARGIN_MS;
+    this.#bill = {
+      namespace: config.namespace,
+      token: randomUUID(),
+      micros: priceOrder(order, config),
+      rememberSeconds: Math.ceil(longestMs / 1_000),
+    };
   }
 
   /** Throws ApiError: 402 where the credit does not suffice, 503 where nobody can tell and it is not free. */

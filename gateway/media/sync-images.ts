@@ -22,10 +22,10 @@ export interface ImageEngines {
 
 /** Called with a place in hand, before the engine starts; throws where the caller cannot pay. */
 export type Charge = () => Promise<void>;
-/** Called when the engine starts: from then on the work is done, whoever waits for it. */
-export type Begin = () => void;
+/** Called when the engine starts, with its outcome: from then on the work is done, whoever waits for it. */
+export type Begin = (work: Promise<unknown>) => void;
 
-const LINGER_MS = 10 * 60_000;
+export const LINGER_MS = 10 * 60_000;
 const SATURATED_RETRY_SECONDS = 5;
 const TIMEOUTS = { txt2img: 'image_generation_timeout', img2img: 'image_edit_timeout' } as const;
 
@@ -56,8 +56,7 @@ export async function makeImages(
       throw error;
     }
     if (!target.local) services.metrics.forwarded.inc();
-    onBegin();
-    const made = await runAtEngine({ order, exchange, services, engines, target, servedModelName });
+    const made = await runAtEngine({ order, exchange, services, engines, target, servedModelName, onBegin });
     services.findUsage(state)?.add('images', made.length);
     return made;
   } finally {
@@ -109,6 +108,7 @@ interface EngineRun {
   engines: ImageEngines;
   target: EngineTarget;
   servedModelName: string;
+  onBegin: Begin;
 }
 
 async function runAtEngine(run: EngineRun): Promise<MadeImage[]> {
@@ -127,6 +127,7 @@ async function runAtEngine(run: EngineRun): Promise<MadeImage[]> {
     signal: linger.signal,
     onRelease: target.release,
   });
+  run.onBegin(work);
   try {
     const made = await unlessCancelled(exchange, work);
     const { metrics } = run.services;

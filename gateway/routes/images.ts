@@ -1,7 +1,6 @@
 /** The image routes: an order is read, then queued, or served while its client waits. */
 import type { Acknowledgement } from '../../contract/api-objects.ts';
 import { ApiError } from '../error-response.ts';
-import { ClientGone } from '../exchange.ts';
 import { describeUnavailability } from '../front/unavailability.ts';
 import { answerEvents, answerInline, answerLinks } from '../media/image-answer.ts';
 import { ImageCharge } from '../media/image-charge.ts';
@@ -71,14 +70,14 @@ async function serveNow(order: ImageOrder, services: ImageServices, state: Gatew
     });
   }
   const charge = new ImageCharge(order, config, services);
-  let hasBegun = false;
+  let work: Promise<unknown> | null = null;
   try {
     const images = await makeImages(order, state, {
       services,
       engines: { ...services, capacity, findPool },
       charge: () => charge.take(),
-      onBegin: () => {
-        hasBegun = true;
+      onBegin: (begun) => {
+        work = begun;
       },
     });
     const isInline = order.isStream || order.responseFormat === 'b64_json';
@@ -98,9 +97,13 @@ async function serveNow(order: ImageOrder, services: ImageServices, state: Gatew
     else if (isInline) await answerInline(exchange, images);
     else answerLinks(exchange, urls);
   } catch (error) {
-    // An engine cannot be stopped: who leaves it at work pays for the work.
-    const hasLeft = hasBegun && exchange.cancelled instanceof ClientGone;
-    if (!exchange.res.headersSent && !hasLeft) charge.giveBack();
+    if (!exchange.res.headersSent) settle(charge, exchange.cancelled ? work : null);
     throw error;
   }
+}
+
+/** `work`: what the engine was left at. It cannot be stopped, so what it makes is paid for though nobody waits any more. */
+function settle(charge: ImageCharge, work: Promise<unknown> | null): void {
+  if (work) work.catch(() => charge.giveBack());
+  else charge.giveBack();
 }

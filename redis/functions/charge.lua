@@ -1,6 +1,7 @@
 -- Takes a price at once, for what a client waits for. KEYS: the marker of the caller's token. ARGV: namespace, price in
--- millionths. Answers `ok`, also to a repeat, or `credit` where what is left does not suffice.
-register('charge', { least = 2, bytes = 1024 }, function(keys, args)
+-- millionths, seconds for which it can be given back (absent: 20 minutes). Answers `ok`, also to a repeat, or `credit` where
+-- what is left does not suffice.
+register('charge', { least = 2, most = 3, bytes = 1024 }, function(keys, args)
   local namespace, price = args[1], args[2]
   if redis.call('EXISTS', keys[1]) == 1 then
     return 'ok'
@@ -9,7 +10,8 @@ register('charge', { least = 2, bytes = 1024 }, function(keys, args)
     return 'credit'
   end
   if price ~= '0' then
-    redis.call('SET', keys[1], price, 'EX', CHARGE_SECONDS)
+    local seconds = math.max(CHARGE_SECONDS, bound(args[3] or 0, MAX_CHARGE_SECONDS))
+    redis.call('SET', keys[1], price, 'EX', digits(seconds))
     redis.call('INCRBY', work_key(namespace, 'credit'), price)
   end
   return 'ok'

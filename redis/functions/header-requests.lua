@@ -18,8 +18,10 @@ local SHOWN_FIELDS = {
   'status', 'deployment', 'registration_id', 'modality', 'model', 'size', 'seconds', 'progress', 'queued_at', 'started_at',
   'completed_at', 'error_code',
 }
--- Longer than any answer takes and its refund is tried.
+-- Longer than the call of a charge that was refunded may still be under way.
 local CHARGE_SECONDS = 1200
+-- An image may take as long as a timer can wait.
+local MAX_CHARGE_SECONDS = 25 * DAY_SECONDS
 local DEADLINE_MESSAGE = 'The request ran for longer than allowed.'
 
 local function work_key(namespace, kind, rest)

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { workKeys } from '../../../contract/redis-keys.ts';
 import { readSpentMicros } from '../../../redis/calls.ts';
 import { publishWorkspace } from '../../../redis/publication.ts';
 import { until } from '../../support/redis-client.ts';
@@ -50,17 +51,15 @@ describe('the price of images, while their client waits', () => {
     await grant(null);
   });
 
-  const failures: { what: string; status: number; prepare?: object; body?: object; limits?: object }[] = [
+  const failures: { what: string; status: number; prepare?: object; body?: object }[] = [
     { what: 'the engine fails', status: 502, prepare: { fault: { kind: 'oom' } } },
-    { what: 'the budget is over', status: 504, prepare: { jobSeconds: 1 }, limits: { imageTimeoutMs: 200 } },
     { what: 'the bucket denies access', status: 502, body: { storage_credential_id: DENIED.id } },
   ];
-  for (const { what, status, prepare, body, limits } of failures)
+  for (const { what, status, prepare, body } of failures)
     it(`is given back where ${what}`, async () => {
-      const own = await fixture.start({ settings: { pricing }, limits });
       const before = await readSpent();
       if (prepare) await fixture.simulator.putControl(prepare);
-      expect((await own.generate(body)).status).to.equal(status);
+      expect((await endpoint.generate(body)).status).to.equal(status);
       await until(async () => (await readSpent()) === before, 'it was given back');
     });
 
@@ -74,6 +73,38 @@ describe('the price of images, while their client waits', () => {
     expect(await left).to.equal('AbortError');
     await until(() => endpoint.slots.inflight === 0, 'the engine has let go');
     expect((await readSpent()) - before).to.equal(PRICE);
+  });
+
+  it('is kept where the budget ended while the engine was at work, and the engine went on to make the image', async () => {
+    const late = await fixture.start({ settings: { pricing }, limits: { imageTimeoutMs: 200 } });
+    await fixture.simulator.putControl({ jobSeconds: 1 });
+    const before = await readSpent();
+    expect((await late.generate()).status).to.equal(504);
+    await until(() => late.slots.inflight === 0, 'the engine has let go');
+    expect((await readSpent()) - before).to.equal(PRICE);
+  });
+
+  it('is given back where the engine makes nothing of what it was left at', async () => {
+    const late = await fixture.start({
+      settings: { pricing },
+      limits: { imageTimeoutMs: 200 },
+      lingerMs: 300,
+    });
+    await fixture.simulator.putControl({ jobSeconds: 60 });
+    const before = await readSpent();
+    expect((await late.generate()).status).to.equal(504);
+    await until(async () => (await readSpent()) === before, 'it was given back');
+  });
+
+  it('can be given back for longer than an image may take', async () => {
+    const imageTimeoutMs = 3_600_000;
+    const slow = await fixture.start({ settings: { pricing }, limits: { imageTimeoutMs } });
+    const redis = fixture.connection.redis;
+    const listCharges = async () => redis.keys(workKeys('team').charged('*'));
+    const known = await listCharges();
+    expect((await slow.generate({ response_format: 'b64_json' })).status).to.equal(200);
+    const [charge] = (await listCharges()).filter((key) => !known.includes(key));
+    expect((await redis.ttl(charge!)) * 1_000).to.be.above(imageTimeoutMs + 20 * 60_000 - 60_000);
   });
 
   it('is not taken where every replica is full', async () => {

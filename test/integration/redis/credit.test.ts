@@ -57,6 +57,21 @@ describe('the charge of a workspace', () => {
     expect(await spent()).to.equal(99);
   });
 
+  it('can be given back for as long as its caller says, within bounds', async () => {
+    const day = 86_400;
+    for (const [asked, held] of [
+      [undefined, 1_200],
+      [60, 1_200],
+      [3 * day, 3 * day],
+      [1e9, 25 * day],
+    ] as const) {
+      const token = newToken();
+      await chargeWorkspace(tenant.redis, { namespace, token, micros: 1, rememberSeconds: asked });
+      const left = await admin.redis.ttl(workKeys(namespace).charged(token));
+      expect(left, `${asked} s`).to.be.within(held - 60, held);
+    }
+  });
+
   it('takes and gives back once, however often it is told', async () => {
     await grant(100);
     const token = newToken();
