@@ -1,5 +1,6 @@
 /** Reads a published GatewayConfig. Apart from its schema, and without zod, which would double a gateway's start-up. */
 import type { GatewayConfig } from './gateway-config.ts';
+import type { ResolvedLimits } from './model-limits.ts';
 
 const STRINGS = [
   'namespace',
@@ -10,6 +11,19 @@ const STRINGS = [
   'ownedBy',
   'kind',
 ] as const;
+
+/** Milliseconds that timers run for: one over 24 days would end at once. The schema refuses it, older objects may have it. */
+const TIMERS = [
+  'requestTimeoutMs',
+  'imageTimeoutMs',
+  'imageJobTimeoutMs',
+  'videoTimeoutMs',
+  'waitForSlotMs',
+  'headersTimeoutMs',
+  'bodyTimeoutMs',
+  'uploadTimeoutMs',
+] as const satisfies readonly (keyof ResolvedLimits)[];
+const MAX_TIMER_MS = 24 * 86_400_000;
 
 /**
  * The operator alone writes it, by the schema; this refuses only what this version cannot serve by. Fields of a newer
@@ -28,5 +42,6 @@ export function parseGatewayConfig(text: string): GatewayConfig {
     throw new Error('the configuration lacks limits');
   if (config.concurrency !== null && !Number.isInteger(config.concurrency))
     throw new Error('the configuration lacks concurrency');
+  for (const timer of TIMERS) config.limits[timer] = Math.min(config.limits[timer], MAX_TIMER_MS);
   return config as GatewayConfig;
 }

@@ -103,12 +103,36 @@ export interface RequestQuery {
   after?: string;
 }
 
-/** A deployment's requests by age (contract: GET /v1/requests). */
+/** Fewer than were asked for have followed when so many steps found records that are gone: somebody made them up. */
+const MAX_LIST_STEPS = 10;
+
+/** A deployment's requests by age (contract: GET /v1/requests): as many as were asked for, while there are any. */
 export async function listRequests(redis: RedisClient, query: RequestQuery): Promise<RequestRecord[]> {
+  const { limit } = query;
+  const records: RequestRecord[] = [];
+  let { after } = query;
+  for (let step = 0; step < MAX_LIST_STEPS; step++) {
+    const missing = limit - records.length;
+    const ids = await listIds(redis, { ...query, limit: missing, after });
+    records.push(...(await readListed(redis, query, ids)));
+    if (ids.length < missing || records.length === limit) break;
+    after = ids.at(-1)!;
+  }
+  return records;
+}
+
+async function listIds(redis: RedisClient, query: RequestQuery): Promise<string[]> {
   const { namespace, deployment, status, limit, order = 'desc', after = '' } = query;
-  const keys = workKeys(namespace);
-  const index = keys.index(deployment, status ?? 'all');
-  const ids = (await redis.fcall(FUNCTIONS.list, 1, index, limit, order, after)) as string[];
+  const index = workKeys(namespace).index(deployment, status ?? 'all');
+  return (await redis.fcall(FUNCTIONS.list, 1, index, limit, order, after)) as string[];
+}
+
+/** Without those that are forgotten by now. */
+async function readListed(
+  redis: RedisClient,
+  { namespace, status }: RequestQuery,
+  ids: readonly string[],
+): Promise<RequestRecord[]> {
   // Not all in one call, which would hold up everybody else's.
   const calls = [];
   for (let at = 0; at < ids.length; at += READ_AT_ONCE)

@@ -23,6 +23,8 @@ export interface ImageCall {
   signal: AbortSignal;
   /** The engine has let go, or was told to; called exactly once. */
   onRelease: () => void;
+  /** Asks for the memory of an answer of so many bytes; false where there is none. */
+  reserve?: (bytes: number) => boolean | Promise<boolean>;
 }
 
 export interface MadeImage {
@@ -32,6 +34,9 @@ export interface MadeImage {
 }
 
 const LARGEST_ANSWER_BYTES = 256 * 1024 * 1024;
+/** Most answers are not much larger, and need no account. */
+const SMALL_ANSWER_BYTES = 1024 * 1024;
+const BUSY_RETRY_SECONDS = 5;
 const LARGEST_ERROR_BYTES = 64 * 1024;
 const IMAGE_TYPES = new Set(['image/png', 'image/jpeg', 'image/webp']);
 
@@ -59,7 +64,7 @@ async function ask(call: ImageCall, body: ImageBody): Promise<Buffer> {
   try {
     const { statusCode, body: answer } = await send(call, body);
     hasAnswered = true;
-    if (statusCode === 200) return await collect(answer);
+    if (statusCode === 200) return await collect(answer, call.reserve);
     throw readEngineError(statusCode, await collectStart(answer));
   } catch (error) {
     call.signal.throwIfAborted();
@@ -92,13 +97,17 @@ async function send(call: ImageCall, body: ImageBody): Promise<Dispatcher.Respon
   }
 }
 
-async function collect(source: AsyncIterable<Buffer>): Promise<Buffer> {
+async function collect(source: AsyncIterable<Buffer>, reserve: ImageCall['reserve']): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of source) {
     bytes += chunk.length;
     if (bytes > LARGEST_ANSWER_BYTES)
       throw new ApiError('upstream_error', `The engine's answer is over ${LARGEST_ANSWER_BYTES} bytes.`);
+    if (bytes > SMALL_ANSWER_BYTES && reserve && !(await reserve(bytes)))
+      throw new ApiError('temporarily_unavailable', 'Too many large answers are under way at the moment.', {
+        retryAfter: BUSY_RETRY_SECONDS,
+      });
     chunks.push(chunk);
   }
   return Buffer.concat(chunks, bytes);

@@ -34,7 +34,7 @@ export interface FormFile {
 
 export interface Form {
   texts: ReadonlyMap<string, string>;
-  /** In the order of the body. */
+  /** In the order of the body, but for those of a field that all carry a number (`image[0]`). */
   files: FormFile[];
 }
 
@@ -65,7 +65,7 @@ class FormIntake {
   readonly #spool: Spool;
   readonly #tenant: string;
   readonly #texts = new Map<string, string>();
-  readonly #files: { field: string; held: Promise<SpooledFile> }[] = [];
+  readonly #files: (NumberedField & { held: Promise<SpooledFile> })[] = [];
   readonly #abort = new AbortController();
   #parts = 0;
 
@@ -81,7 +81,7 @@ class FormIntake {
     try {
       await this.#readBody();
       const files = await Promise.all(
-        this.#files.map(async ({ field, held }) => ({ field, file: await held })),
+        sortByNumber(this.#files).map(async ({ field, held }) => ({ field, file: await held })),
       );
       this.#exchange.check();
       return { texts: this.#texts, files };
@@ -213,11 +213,32 @@ class FormIntake {
         throw describeFailure(error, field, this.#limits);
       });
     held.catch((error: Error) => this.#abort.abort(error));
-    this.#files.push({ field, held });
+    this.#files.push({ field, number: readNumber(name), held });
   }
 }
 
 /** `image[]`, `image[0]` and `image` are one field. */
 const normalise = (name: string): string => name.replace(/\[[^\]]*\]$/, '');
+
+interface NumberedField {
+  field: string;
+  /** Of `image[0]`; null where the name has none. */
+  number: number | null;
+}
+
+const readNumber = (name: string): number | null => {
+  const [, digits] = /\[(\d{1,3})\]$/.exec(name) ?? [];
+  return digits === undefined ? null : Number(digits);
+};
+
+/** Numbers say the order where all files of a field have one: clients may send such parts in any. */
+export function sortByNumber<T extends NumberedField>(files: readonly T[]): T[] {
+  const isNumbered = (field: string) => files.every((file) => file.field !== field || file.number !== null);
+  const fields = [...new Set(files.map(({ field }) => field))];
+  return fields.flatMap((field) => {
+    const own = files.filter((file) => file.field === field);
+    return isNumbered(field) ? own.sort((a, b) => a.number! - b.number!) : own;
+  });
+}
 
 const ignore = () => {};

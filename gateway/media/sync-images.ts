@@ -6,6 +6,7 @@ import { EngineMemoryError } from '../engine/engine-error.ts';
 import { generateImages, type MadeImage } from '../engine/image-call.ts';
 import { ApiError } from '../error-response.ts';
 import type { Exchange } from '../exchange.ts';
+import { type BodyMemory, processBodies } from '../http/body-memory.ts';
 import type { GatewayState } from '../middleware/request-id.ts';
 import type { ImageOrder } from './order.ts';
 import type { MediaServices } from './services.ts';
@@ -18,6 +19,8 @@ export interface ImageEngines {
   onEngineLost?: () => void;
   /** How long an engine may go on with what nobody waits for any more; 10 minutes. */
   lingerMs?: number;
+  /** Of answers and bodies; the process's. */
+  memory?: BodyMemory;
 }
 
 /** Called with a place in hand, before the engine starts; throws where the caller cannot pay. */
@@ -56,7 +59,17 @@ export async function makeImages(
       throw error;
     }
     if (!target.local) services.metrics.forwarded.inc();
-    const made = await runAtEngine({ order, exchange, services, engines, target, servedModelName, onBegin });
+    const made = await runAtEngine({
+      order,
+      exchange,
+      services,
+      engines,
+      target,
+      servedModelName,
+      onBegin,
+      tenant: state.tenant ?? state.keyHash,
+      memory: engines.memory ?? processBodies,
+    });
     services.findUsage(state)?.add('images', made.length);
     return made;
   } finally {
@@ -109,6 +122,8 @@ interface EngineRun {
   target: EngineTarget;
   servedModelName: string;
   onBegin: Begin;
+  tenant: string;
+  memory: BodyMemory;
 }
 
 async function runAtEngine(run: EngineRun): Promise<MadeImage[]> {
@@ -116,6 +131,7 @@ async function runAtEngine(run: EngineRun): Promise<MadeImage[]> {
   const { parameters, images, mask } = order;
   const startedAt = performance.now();
   const linger = new AbortController();
+  const lease = run.memory.open(run.tenant);
   const work = generateImages({
     pool: engines.findPool(target),
     target,
@@ -126,8 +142,13 @@ async function runAtEngine(run: EngineRun): Promise<MadeImage[]> {
     mask,
     signal: linger.signal,
     onRelease: target.release,
+    reserve: (bytes) => lease.grow(bytes),
   });
   run.onBegin(work);
+  // An answer that nobody waits for any more takes room until the engine is done with it.
+  const free = () => void work.catch(() => {}).finally(() => lease.release());
+  if (exchange.res.closed) free();
+  else exchange.res.once('close', free);
   try {
     const made = await unlessCancelled(exchange, work);
     const { metrics } = run.services;
@@ -152,6 +173,8 @@ function unlessCancelled<T>(exchange: Exchange, work: Promise<T>): Promise<T> {
 
 function noteFailure(error: unknown, { services, engines }: EngineRun): unknown {
   if (!(error instanceof ApiError) || error.status < 500) return error;
+  // The engine has done its work: no repeat would find more room for what it answers.
+  if (error.code === 'temporarily_unavailable') return error.withoutRetry();
   const isMemory = error instanceof EngineMemoryError;
   services.metrics.engineErrors.inc({ reason: isMemory ? 'out_of_memory' : error.code });
   if (!isMemory) engines.onEngineLost?.();

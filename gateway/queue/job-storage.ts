@@ -8,8 +8,10 @@ import type { StorageServices } from '../media/services.ts';
 import { DownloadError, holdObject } from '../storage/download.ts';
 import { resultKey } from '../storage/object-keys.ts';
 import type { SpooledFile } from '../storage/spool.ts';
+import { UploadError } from '../storage/upload-error.ts';
 import { type StoredFiles, storeFiles } from '../storage/uploads.ts';
 import type { ResultFile } from './engine-run.ts';
+import { LONGEST_TIMER_MS } from './lease.ts';
 
 export interface JobStorage {
   redis: RedisClient;
@@ -18,13 +20,17 @@ export interface JobStorage {
   /** Until the job's deadline. */
   remainingMs: () => number;
   signal: AbortSignal;
+  /** Between attempts; a second. */
+  pauseMs?: number;
 }
 
 const PAUSE_MS = 1_000;
-/** So long may storage, or the front before it, be away. */
-const PATIENCE_MS = 60_000;
-const PASSING = new Set(['temporarily_unavailable', 'storage_upload_failed']);
-const LONGEST_TRANSFER_MS = 10 * 60_000;
+/** So long is tried what the front cannot sign for, such as a credential that is being verified anew. */
+const UNSIGNED_MS = 60_000;
+/** Links to write end after 15 minutes: what failed later than this may do so for want of a fresh one. */
+const FRESH_LINK_MS = 10 * 60_000;
+/** The deadline itself ends a job without a word of what it was stuck at. */
+const LAST_WORDS_MS = 2_000;
 /** Results that no record takes over are removed so long after the deadline. */
 const ORPHANED_MS = 3_600_000;
 const LINK_SECONDS = 3_600;
@@ -32,7 +38,7 @@ const CUSTOMER_IMAGE_LINK_SECONDS = 7 * 24 * 3_600;
 
 /** Reads an input onto disk. Throws DownloadError, UploadError, ApiError or the signal's reason. */
 export const fetchObject = (job: JobStorage, object: StoredObject, mostBytes: number): Promise<SpooledFile> =>
-  persist(job, () =>
+  retryTransient(job, () =>
     holdObject(job.storage, {
       namespace: job.claim.namespace,
       object,
@@ -50,7 +56,7 @@ export const storeResults = (
 ): Promise<StoredFiles> => {
   const { namespace: workspace, id: request, token } = job.claim;
   const place = { workspace, request, token };
-  return persist(job, () =>
+  return retryTransient(job, () =>
     storeFiles(
       { ...job.storage, redis: job.redis },
       {
@@ -86,24 +92,38 @@ export async function signResults(
   return storage.broker.signGets(question).catch(() => objects.map(() => null));
 }
 
+/** Each attempt ends when no byte moves; all of them together may take what is left of the job's time. */
 const limitTransfer = ({ remainingMs }: JobStorage): number =>
-  Math.max(1, Math.min(remainingMs(), LONGEST_TRANSFER_MS));
+  Math.max(1, Math.min(Math.floor(remainingMs()) - LAST_WORDS_MS, LONGEST_TIMER_MS));
 
-/** Tries again while Redis, the front or the store is away for a moment. */
-async function persist<T>(job: JobStorage, call: () => Promise<T>): Promise<T> {
-  const patience = performance.now() + PATIENCE_MS;
+/** Tries again until the job's deadline while Redis, the front or the store is away: what was accepted is not lost. */
+async function retryTransient<T>(job: JobStorage, call: () => Promise<T>): Promise<T> {
+  const { signal, remainingMs, pauseMs = PAUSE_MS } = job;
+  let failingSince: number | undefined;
   for (;;) {
-    job.signal.throwIfAborted();
+    signal.throwIfAborted();
+    const startedAt = performance.now();
     try {
       return await call();
     } catch (error) {
-      job.signal.throwIfAborted();
-      const mayPass = isRedisAway(error) || (isPassing(error) && performance.now() < patience);
-      if (!mayPass || job.remainingMs() <= PAUSE_MS) throw error;
-      await wait(PAUSE_MS, undefined, { signal: job.signal }).catch(() => job.signal.throwIfAborted());
+      signal.throwIfAborted();
+      const now = performance.now();
+      failingSince ??= now;
+      const mayPass =
+        isTransient(error) ||
+        (isUnsigned(error) && now - failingSince < UNSIGNED_MS) ||
+        (error instanceof UploadError && now - startedAt >= FRESH_LINK_MS);
+      if (!mayPass || remainingMs() <= pauseMs + LAST_WORDS_MS) throw error;
+      await wait(pauseMs, undefined, { signal }).catch(() => signal.throwIfAborted());
     }
   }
 }
 
-const isPassing = (error: unknown): boolean =>
-  (error instanceof ApiError && PASSING.has(error.code)) || (error instanceof DownloadError && !error.isGone);
+const isTransient = (error: unknown): boolean =>
+  isRedisAway(error) ||
+  (error instanceof ApiError && error.code === 'temporarily_unavailable') ||
+  (error instanceof UploadError && error.isTransient) ||
+  (error instanceof DownloadError && !error.isGone);
+
+const isUnsigned = (error: unknown): boolean =>
+  error instanceof ApiError && error.code === 'storage_upload_failed';

@@ -15,7 +15,7 @@ export interface LeaseOptions {
 /** After a renewal that was not answered. */
 const RETRY_MS = 300;
 /** More than a timer can count is no deadline. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** Returns the function that ends it. */
 export function keepLease({

@@ -17,10 +17,13 @@ export type UploadReason = keyof typeof WORDS;
 export class UploadError extends Error {
   readonly code = 'storage_upload_failed';
   readonly reason: UploadReason;
+  /** Another attempt may succeed: the store was away, or failed for the moment. */
+  readonly isTransient: boolean;
 
-  constructor(reason: UploadReason, cause?: unknown) {
+  constructor(reason: UploadReason, cause?: unknown, { isTransient = false } = {}) {
     super(WORDS[reason], { cause });
     this.reason = reason;
+    this.isTransient = isTransient;
   }
 }
 

@@ -63,7 +63,9 @@ export class Uploader {
       const outcome = await tryOnce({ grant, file, agents, idleMs, signal: end });
       if (outcome.isDone) return;
       signal?.throwIfAborted();
-      const failure = new UploadError(toUploadReason(outcome.reason), outcome.cause);
+      const failure = new UploadError(toUploadReason(outcome.reason), outcome.cause, {
+        isTransient: outcome.mayRetry,
+      });
       // An attempt that the deadline cut off says less than one that the store ended.
       if (late.aborted) throw earlier ?? failure;
       if (!outcome.mayRetry) throw failure;

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -57,6 +58,22 @@ describe('a call of an image engine', () => {
     return { path, bytes: bytes.length, contentType: 'image/png' };
   };
   const edit = { task: 'img2img' as const, prompt: 'at night', n: 1, size: '64x64' };
+
+  it('asks for the memory of a large answer, and ends where there is none', async () => {
+    const picture = Buffer.concat([await makePicture(8, 8), randomBytes(3 * 1024 * 1024)]);
+    const url = await startAnswering(200, { data: [{ b64_json: picture.toString('base64') }] });
+    const asked: number[] = [];
+    const grant = (most: number) => (bytes: number) => {
+      asked.push(bytes);
+      return bytes <= most;
+    };
+    const [image] = await call(url, { reserve: grant(1e9) });
+    expect(image!.bytes.equals(picture)).to.equal(true);
+    expect(asked.at(-1)).to.be.above((picture.length * 4) / 3);
+    released = 0;
+    const error = await rejection(call(url, { reserve: grant(2 * 1024 * 1024) }));
+    expect(error).to.include({ code: 'temporarily_unavailable', status: 503 });
+  });
 
   it('sends all parameters by the names that engines know', async () => {
     let body = '';

@@ -11,6 +11,7 @@ import { configKeys, type Heartbeat, type PublishedCredential } from '../../../c
 import { type StorageKeys, sealStorageKeys } from '../../../contract/storage-keys.ts';
 import { createAddressPolicy } from '../../../gateway/egress/address-policy.ts';
 import { EgressAgent, type EgressAgentOptions } from '../../../gateway/egress/agent.ts';
+import type { BodyMemory } from '../../../gateway/http/body-memory.ts';
 import { createLog } from '../../../gateway/log.ts';
 import type { StorageServices } from '../../../gateway/media/services.ts';
 import { createMetrics, type GatewayMetrics } from '../../../gateway/metrics.ts';
@@ -58,6 +59,10 @@ export interface ImagesFixtureOptions {
   lingerMs?: number;
   /** In the front there is no engine. */
   isFront?: boolean;
+  /** In place of the simulator. */
+  engineURL?: string;
+  /** Of answers; the process's. */
+  memory?: BodyMemory;
   /** In place of a folder. */
   storage?: Partial<StorageServices>;
 }
@@ -180,6 +185,7 @@ async function startEndpoint(
 ): Promise<ImagesEndpoint> {
   const base = describeConfig();
   const config = { ...base, ...options.settings, limits: { ...base.limits, ...options.limits } };
+  const { engineURL = simulator.url } = options;
   const slots = new Slots(() => config.concurrency);
   const metrics = createMetrics();
   const log = createLog('silent');
@@ -206,14 +212,15 @@ async function startEndpoint(
   const peerRoutes = createPeerRoutes({
     token: PEER_TOKEN,
     reservations: new Reservations(slots),
-    enginePool: pools.get(simulator.url),
+    enginePool: pools.get(engineURL),
     isOpen: () => true,
     onEngineLost: () => {},
   });
   const engines = {
-    capacity: new ReplicaCapacity({ slots, engineURL: simulator.url, isEngineReady: () => true, peers }),
+    capacity: new ReplicaCapacity({ slots, engineURL, isEngineReady: () => true, peers }),
     findPool: ({ origin }: { origin: string }) => pools.get(origin),
     lingerMs: options.lingerMs,
+    memory: options.memory,
   };
   const handlers: Record<string, (state: GatewayState) => Promise<void>> = buildImageHandlers({
     config: () => config,

@@ -1,8 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
 import { workKeys } from '../../../contract/redis-keys.ts';
+import { BodyMemory } from '../../../gateway/http/body-memory.ts';
 import { readRequest } from '../../../redis/request-record.ts';
 import { describePicture, makePicture } from '../../support/media-files.ts';
 import { until } from '../../support/redis-client.ts';
+import { startScriptedEngine } from '../../support/text-endpoint.ts';
 import { readEnvelope } from '../../support/text-fixture.ts';
 import { CUSTOMER, type ImagesEndpoint, type ImagesFixture, startImagesFixture } from './images-fixture.ts';
 
@@ -34,6 +37,28 @@ describe('images, while their client waits', () => {
 
   const listCleanup = () =>
     fixture.connection.redis.zrange(workKeys('team').cleanup, '0', '-1', 'WITHSCORES');
+
+  it('share the memory of answers, which is free again when they are sent, and cost nothing where there is none', async () => {
+    const picture = Buffer.concat([await makePicture(8, 8), randomBytes(2 ** 21)]);
+    const answer = JSON.stringify({ data: [{ b64_json: picture.toString('base64') }] });
+    const engine = await startScriptedEngine((_, res) => res.end(answer));
+    try {
+      const roomy = new BodyMemory({ totalBytes: 2 ** 24, waitMs: 10 });
+      const served = await fixture.start({ engineURL: engine.url, memory: roomy });
+      const { data } = await read(await served.generate({ response_format: 'b64_json' }));
+      expect(decode(data[0]!.b64_json).equals(picture)).to.equal(true);
+      await until(() => roomy.used === 0, 'the memory is free');
+
+      const narrow = new BodyMemory({ totalBytes: 2 ** 21, waitMs: 10 });
+      const refused = await fixture.start({ engineURL: engine.url, memory: narrow });
+      const envelope = await readEnvelope(await refused.generate({ response_format: 'b64_json' }));
+      expect(envelope).to.deep.include({ status: 503, code: 'temporarily_unavailable' });
+      expect(envelope.headers.get('x-should-retry')).to.equal('false');
+      expect(narrow.used).to.equal(0);
+    } finally {
+      await engine.stop();
+    }
+  });
 
   describe('what comes back', () => {
     it('is a link by default, to an image of the size asked for, removed after it ended', async () => {

@@ -365,6 +365,15 @@ describe('requests at a front without any replica', () => {
     expectError(await space.call('picture', '/videos'), 400, 'wrong_modality');
   });
 
+  it('tells of more videos where some of a page are forgotten while it is read', async () => {
+    const ids: string[] = [];
+    for (let index = 0; index < 5; index++) ids.push(await submitOne({ prompt: `cat ${index}` }));
+    await space.connection.redis.del(...ids.slice(0, 2).map((id) => workKeys('team').request(id)));
+    const { body } = await space.call(film, '/videos?order=asc&limit=2');
+    expect((body.data as { id: string }[]).map(({ id }) => id)).to.deep.equal(ids.slice(2, 4));
+    expect(body.has_more).to.equal(true);
+  });
+
   it('tells what OpenAI’s SDKs may ask for and is not made', async () => {
     const id = await submitOne();
     for (const variant of ['thumbnail', 'spritesheet']) {

@@ -13,6 +13,13 @@ describe('a published configuration', () => {
     expect(() => parseGatewayConfig(JSON.stringify({ ...config, later: true }))).to.not.throw();
   });
 
+  it('has no timer that is longer than timers run', () => {
+    const limits = { ...config.limits, uploadTimeoutMs: 36_000_000_000, queueTTLMs: 36_000_000_000 };
+    const read = parseGatewayConfig(JSON.stringify({ ...config, limits }));
+    expect(read.limits).to.include({ uploadTimeoutMs: 24 * 86_400_000, queueTTLMs: 36_000_000_000 });
+    expect(read.limits.requestTimeoutMs).to.equal(config.limits.requestTimeoutMs);
+  });
+
   const wrong: [string, unknown, RegExp][] = [
     ['null', null, /not an object/],
     ['another version', { ...config, v: 2 }, /version 2, this gateway knows 1/],
