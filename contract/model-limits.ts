@@ -1,6 +1,13 @@
 /** The endpoint's times and sizes (contract: Limits), each with its default. */
 import { z } from 'zod';
-import { duration, MAX_RETENTION_DAYS, parseDuration, parseQuantity, quantity } from './quantity.ts';
+import {
+  duration,
+  MAX_RETENTION_DAYS,
+  parseDuration,
+  parseQuantity,
+  quantity,
+  quantityUpTo,
+} from './quantity.ts';
 
 export const modelLimits = z
   .object({
@@ -19,7 +26,8 @@ export const modelLimits = z
     ),
     resultRetention: duration('How long results stay in managed storage.', MAX_RETENTION_DAYS).default('24h'),
     recordRetention: duration('How long ended requests are remembered.', MAX_RETENTION_DAYS).default('7d'),
-    jsonBody: quantity('Largest JSON body.').default('32Mi'),
+    // What a gateway with 1Gi of memory, as the chart gives it, can hold for one caller.
+    jsonBody: quantityUpTo('160Mi', 'Largest JSON body.').default('32Mi'),
     file: quantity('Largest uploaded file.').default('50Mi'),
     multipartBody: quantity('Largest multipart body.').default('64Mi'),
     promptCharacters: z

@@ -45,9 +45,22 @@ export const duration = (describe: string, maxDays = MAX_TIMER_DAYS) =>
     .refine((text) => parseDuration(text) <= maxDays * DAY_MS, `must be at most ${maxDays}d`)
     .meta({ description: describe, ...limitDays(maxDays) });
 
+const quantityText = z.string().regex(QUANTITY, 'must be a quantity such as 512Mi, 8Gi or 500m').max(32);
+
 /** A Kubernetes quantity such as `8Gi` or `500m`. */
-export const quantity = (describe: string) =>
-  z.string().regex(QUANTITY, 'must be a quantity such as 512Mi, 8Gi or 500m').max(32).describe(describe);
+export const quantity = (describe: string) => quantityText.describe(describe);
+
+/** The same, no larger than another one. */
+export const quantityUpTo = (most: string, describe: string) =>
+  quantityText
+    .refine((text) => parseQuantity(text) <= parseQuantity(most), `must be at most ${most}`)
+    .meta({
+      description: describe,
+      ...cel({
+        rule: `quantity(self).compareTo(quantity('${most}')) <= 0`,
+        message: `must be at most ${most}`,
+      }),
+    });
 
 /** A price or credit: a decimal string with at most 6 places, such as `0.04`. */
 export const amount = (describe: string) =>

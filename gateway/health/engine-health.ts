@@ -1,6 +1,7 @@
 /** Watches the engine beside this gateway: by probes, and by what requests see of it. */
 import { request } from 'node:http';
 import type { Dispatcher } from 'undici';
+import type { CanaryResult } from './canary.ts';
 import {
   type EngineBounds,
   EngineState,
@@ -17,6 +18,8 @@ export interface EngineHealthOptions {
   /** Works may wait for so long without output of any before the engine hangs; asked each time. */
   stalledMs: () => number;
   bounds?: Partial<EngineBounds>;
+  /** Asks it for something of the gateway's own; without it, failing requests alone condemn an engine. */
+  tryEngine?: () => Promise<CanaryResult>;
   /** Told when the phase changes. */
   onChange?: (now: EngineVerdict, before: EngineVerdict) => void;
   timing?: Partial<EngineHealthTiming>;
@@ -29,9 +32,17 @@ export interface EngineHealthTiming {
   /** A probe that takes longer counts as slow. */
   timeoutMs: number;
   judgeMs: number;
+  /** Between requests of the gateway's own, at least. */
+  tryMs: number;
 }
 
-const TIMING: EngineHealthTiming = { failingMs: 1_000, healthyMs: 5_000, timeoutMs: 10_000, judgeMs: 500 };
+const TIMING: EngineHealthTiming = {
+  failingMs: 1_000,
+  healthyMs: 5_000,
+  timeoutMs: 10_000,
+  judgeMs: 500,
+  tryMs: 10_000,
+};
 /** A probe under way that is younger will see what made somebody ask for another. */
 const FRESH_PROBE_MS = 500;
 
@@ -59,11 +70,16 @@ export class EngineHealth implements EngineWitness {
   /** Since the probe under way began. */
   #isDoubted = false;
   #isStopped = false;
+  #isTrying = false;
+  #triedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: EngineHealthOptions) {
     this.#options = options;
     this.#timing = { ...TIMING, ...options.timing };
-    this.#state = new EngineState(this.clock.now(), options.bounds);
+    this.#state = new EngineState(this.clock.now(), {
+      needsProof: options.tryEngine !== undefined,
+      ...options.bounds,
+    });
     this.#verdict = this.#state.verdict;
     this.#judging = setInterval(() => this.#judge(), this.#timing.judgeMs);
     this.#judging.unref();
@@ -184,6 +200,17 @@ export class EngineHealth implements EngineWitness {
     const before = this.#verdict;
     this.#verdict = this.#state.judge(at, this.#options.stalledMs());
     if (this.#verdict.phase !== before.phase) this.#options.onChange?.(this.#verdict, before);
+    if (this.#verdict.isInDoubt) void this.#tryEngine(at);
+  }
+
+  async #tryEngine(at: number): Promise<void> {
+    const { tryEngine } = this.#options;
+    if (!tryEngine || this.#isTrying || at - this.#triedAt < this.#timing.tryMs) return;
+    this.#isTrying = true;
+    this.#triedAt = at;
+    const result = await tryEngine();
+    this.#isTrying = false;
+    if (!this.#isStopped && result !== 'busy') this.#observe({ kind: 'tried', result });
   }
 }
 

@@ -20,7 +20,9 @@ export type Observation =
   | { kind: 'output'; work: number }
   /** Whether it waits for a slow client, and not for the engine. */
   | { kind: 'held'; work: number; isHeld: boolean }
-  | { kind: 'ended'; work: number; outcome: WorkOutcome };
+  | { kind: 'ended'; work: number; outcome: WorkOutcome }
+  /** What it made of a request of the gateway's own, which is certainly right; `unknown`: there is no such request. */
+  | { kind: 'tried'; result: 'good' | 'fault' | 'unknown' };
 
 /** `neutral`: the engine refused the request, or nobody waited for it any longer. */
 export type WorkOutcome = 'good' | 'fault' | 'neutral';
@@ -39,6 +41,8 @@ export interface EngineVerdict {
   isAlive: boolean;
   /** Nothing that it was given can end well any more. */
   isLost: boolean;
+  /** Requests fail, which may be their own fault: a request of the gateway's own would tell. */
+  isInDoubt: boolean;
 }
 
 export interface EngineBounds extends FaultBounds {
@@ -64,6 +68,7 @@ export const ENGINE_BOUNDS: EngineBounds = {
   failingMs: 60_000,
   restMs: 30_000,
   trialFaults: 3,
+  needsProof: false,
 };
 
 const BAD_PROBES = 2;
@@ -105,6 +110,7 @@ export class EngineState {
       isReady: false,
       isAlive: true,
       isLost: true,
+      isInDoubt: false,
     };
   }
 
@@ -135,6 +141,9 @@ export class EngineState {
         break;
       case 'ended':
         this.#seeEnd(seen.work, seen.outcome);
+        break;
+      case 'tried':
+        this.#seeTrial(seen.result);
     }
   }
 
@@ -151,8 +160,14 @@ export class EngineState {
       isReady: phase === 'healthy' || phase === 'busy',
       isAlive: !isAccused && silence < this.#bounds.silentMs,
       isLost: this.#isGone || !this.#hasServed || silence >= this.#bounds.lostMs,
+      isInDoubt: this.#isInDoubt,
     };
     return this.#verdict;
+  }
+
+  get #isInDoubt(): boolean {
+    const streak = this.#faults.read(this.#at);
+    return this.#bounds.needsProof && (streak === 'suspected' || streak === 'trial');
   }
 
   #decide(stalledMs: number): Decision {
@@ -170,7 +185,7 @@ export class EngineState {
       return { phase: 'unhealthy', reason, isAccused: true };
     }
     const streak = this.#faults.read(this.#at);
-    if (streak === 'none') return null;
+    if (streak === 'none' || streak === 'suspected') return null;
     const reason = `the last ${this.#faults.count} requests failed`;
     return streak === 'resting'
       ? { phase: 'unhealthy', reason, isAccused: true }
@@ -229,6 +244,13 @@ export class EngineState {
     this.#lifeAt = this.#at;
     this.#works.progress(work);
     this.#faults.end();
+  }
+
+  #seeTrial(result: 'good' | 'fault' | 'unknown'): void {
+    if (result === 'good') this.#seeOutput();
+    // Where nothing can be tried, what requests say has to do.
+    else if (this.#isInDoubt && (result === 'fault' || this.#faults.read(this.#at) === 'suspected'))
+      this.#faults.confirm(this.#at);
   }
 
   #seeEnd(work: number, outcome: WorkOutcome): void {

@@ -9,7 +9,12 @@ export interface FaultBounds {
   restMs: number;
   /** … and so many more faults end the trial. */
   trialFaults: number;
+  /** Requests alone prove nothing, since they may be wrong themselves: it counts as failing once that is confirmed. */
+  needsProof: boolean;
 }
+
+/** `suspected`: it may be the requests. `resting`: nothing may be sent to it. `trial`: it may prove itself. */
+export type Streak = 'none' | 'suspected' | 'resting' | 'trial';
 
 export class FaultStreak {
   readonly #bounds: FaultBounds;
@@ -17,6 +22,7 @@ export class FaultStreak {
   #firstAt = 0;
   #failedAt: number | null = null;
   #trialFaults = 0;
+  #isSuspected = false;
 
   constructor(bounds: FaultBounds) {
     this.#bounds = bounds;
@@ -26,9 +32,8 @@ export class FaultStreak {
     return this.#count;
   }
 
-  /** `resting`: nothing may be sent to it. `trial`: it may prove itself. */
-  read(at: number): 'none' | 'resting' | 'trial' {
-    if (this.#failedAt === null) return 'none';
+  read(at: number): Streak {
+    if (this.#failedAt === null) return this.#isSuspected ? 'suspected' : 'none';
     return at - this.#failedAt < this.#bounds.restMs ? 'resting' : 'trial';
   }
 
@@ -40,13 +45,21 @@ export class FaultStreak {
         ? this.#count >= faults && at - this.#firstAt >= failingMs
         : this.read(at) === 'trial' && ++this.#trialFaults >= trialFaults;
     if (!hasFailed) return;
+    if (this.#bounds.needsProof) this.#isSuspected = true;
+    else this.confirm(at);
+  }
+
+  /** It fails at what is certainly right. */
+  confirm(at: number): void {
     this.#failedAt = at;
     this.#trialFaults = 0;
+    this.#isSuspected = false;
   }
 
   /** A success. */
   end(): void {
     this.#count = 0;
     this.#failedAt = null;
+    this.#isSuspected = false;
   }
 }

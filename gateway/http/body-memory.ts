@@ -33,6 +33,11 @@ export class BodyMemory {
     return this.#used;
   }
 
+  /** The largest body for which there is room when nothing else is held. */
+  get largestBytes(): number {
+    return Math.floor((this.#options.totalBytes * SHARE_OF_FREE) / (1 + SHARE_OF_FREE));
+  }
+
   /** Nothing is held yet. `tenant`: whose share it counts to. */
   open(tenant: string): BodyLease {
     return new BodyLease(this, tenant);

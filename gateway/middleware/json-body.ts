@@ -35,11 +35,12 @@ const LARGE_BYTES = 1024 * 1024;
 /** Throws ApiError; ClientGone when the client leaves before the end. */
 export async function readJsonBody<T>(state: Parties, reading: BodyReading<T>): Promise<T> {
   const { exchange } = state;
-  const { limits, interpret } = reading;
+  const { interpret, memory = processBodies } = reading;
+  const limits = limitToMemory(reading.limits, memory);
   checkHeaders(exchange, limits);
   const buffered = takeBuffered(exchange, limits);
   if (buffered) return interpret(parseBody(buffered));
-  const lease = openLease(state, reading.memory);
+  const lease = openLease(state, memory);
   try {
     const result = interpret(parseBody(await readBytes(exchange, limits, lease)));
     if (!reading.isKept) lease.release();
@@ -49,6 +50,12 @@ export async function readJsonBody<T>(state: Parties, reading: BodyReading<T>): 
     throw error;
   }
 }
+
+/** A body that never fits is refused at once, rather than after a wait for room. */
+const limitToMemory = ({ jsonBodyBytes, bodyTimeoutMs }: BodyLimits, memory: BodyMemory): BodyLimits => ({
+  jsonBodyBytes: Math.min(jsonBodyBytes, memory.largestBytes),
+  bodyTimeoutMs,
+});
 
 /** Ends with the answer. */
 export function openLease({ exchange, tenant, keyHash }: Parties, memory = processBodies): BodyLease {

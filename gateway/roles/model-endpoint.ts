@@ -10,6 +10,7 @@ import { createSidecarApp } from '../app.ts';
 import { type LiveConfig, watchConfig } from '../config/live-config.ts';
 import type { EgressSettings } from '../egress/agent.ts';
 import { setDocumentationSite } from '../error-response.ts';
+import { tryEngine } from '../health/canary.ts';
 import { decideStalledMs, EngineHealth } from '../health/engine-health.ts';
 import type { EngineBounds } from '../health/engine-state.ts';
 import type { Logger } from '../log.ts';
@@ -64,11 +65,13 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     read: () => readDeployment(connection.redis, namespace, name),
     onError: logUnlessAway('the published configuration cannot be used; the last one stays in force'),
   });
+  const enginePools = new Pools({ connectTimeoutMs: ENGINE_CONNECT_TIMEOUT_MS });
   const health = new EngineHealth({
     engineURL: options.engineURL,
     path: options.engineHealthPath,
     stalledMs: () => readStalledMs(live.current),
     bounds: isQueued(options.initialConfig) ? JOB_BOUNDS : undefined,
+    tryEngine: () => tryEngine(enginePools.get(options.engineURL), live.current),
     onChange: (now, before) => {
       const { phase, reason, isReady } = now;
       const lastedSeconds = Math.round((now.since - before.since) / 1000);
@@ -98,7 +101,6 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
       else worker?.resume();
     },
   });
-  const enginePools = new Pools({ connectTimeoutMs: ENGINE_CONNECT_TIMEOUT_MS });
   const enginePool = health.watch(enginePools.get(options.engineURL));
   const replica = startReplica({
     readConfig: () => live.current,

@@ -247,6 +247,24 @@ describe('the chart', () => {
     expect(JSON.parse(given.value)).to.deep.equal({ name: 'public', namespace: '', sectionName: 'https' });
   });
 
+  it('takes every capability and privilege from every container', async () => {
+    const manifests = await render('redis.bundled.backup.enabled=true', 'redis.bundled.backup.claim=copies');
+    const pods = manifests
+      .map(({ spec }) => spec?.template?.spec ?? spec?.jobTemplate?.spec.template.spec)
+      .filter((pod) => pod?.containers);
+    const containers = pods.flatMap(({ containers, initContainers = [] }) => [
+      ...initContainers,
+      ...containers,
+    ]);
+    expect(containers.length).to.be.greaterThan(5);
+    for (const { name, securityContext } of containers)
+      expect(securityContext, name).to.deep.include({
+        allowPrivilegeEscalation: false,
+        capabilities: { drop: ['ALL'] },
+        readOnlyRootFilesystem: true,
+      });
+  });
+
   it('puts the registry before every image', async () => {
     const images = JSON.stringify(await render('imageRegistry=mirror.example.com/berth')).match(
       /"image":"[^"]+"/g,

@@ -3,6 +3,8 @@ import { findViolations, type WireType } from './wire-schema.ts';
 
 interface Route {
   path: RegExp;
+  /** Any if absent. */
+  method?: string;
   /** Type of the whole answer. */
   whole: WireType;
   /** Of each event of a stream. */
@@ -28,6 +30,7 @@ const ROUTES: Route[] = [
     accepted: 'Acknowledgement',
   },
   { path: /\/videos\/generations$/, whole: 'Acknowledgement' },
+  { path: /\/videos$/, method: 'GET', whole: 'VideoList' },
   { path: /\/videos(\/req_[0-9a-f]+)?$/, whole: 'Video' },
   { path: /\/requests$/, whole: 'RequestList' },
   { path: /\/requests\/req_[0-9a-f]+(\/cancel)?$/, whole: 'InferenceRequest' },
@@ -50,7 +53,8 @@ export function createCheckedFetch(): CheckedFetch {
   async function checkedFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
     const response = await fetch(input, init);
     const path = new URL(input instanceof Request ? input.url : input).pathname;
-    const route = ROUTES.find((route) => route.path.test(path));
+    const method = (init?.method ?? (input instanceof Request ? input.method : 'GET')).toUpperCase();
+    const route = ROUTES.find((each) => each.path.test(path) && (each.method ?? method) === method);
     if (!response.ok || response.status === NO_CONTENT || route === undefined) return response;
     const whole = (response.status === ACCEPTED && route.accepted) || route.whole;
     const isStream = response.headers.get('content-type')?.startsWith('text/event-stream');

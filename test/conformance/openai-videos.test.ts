@@ -149,6 +149,40 @@ describe('videos', () => {
         await finish(free, first.id);
       });
 
+      it('lists videos page by page, newest or oldest first', async () => {
+        const made = [await create(free), await create(free), await create(free)].map(({ id }) => id);
+        for (const id of made) await finish(free, id);
+        const collect = async (query: OpenAI7.VideoListParams) => {
+          const ids: string[] = [];
+          for await (const { id, object } of free.videos.list(query)) {
+            expect(object).to.equal('video');
+            ids.push(id);
+          }
+          return ids;
+        };
+        const all = await collect({ limit: 2 });
+        expect(all.slice(0, 3)).to.deep.equal(made.toReversed());
+        expect(new Set(all).size).to.equal(all.length);
+        expect(await collect({ limit: 2, order: 'asc' })).to.deep.equal(all.toReversed());
+        expect(await collect({ after: made[1], limit: 1, order: 'asc' })).to.deep.equal([made[2]]);
+        const page = await free.videos.list({ limit: 1 });
+        expect([page.data.length, page.hasNextPage()]).to.deep.equal([1, true]);
+      });
+
+      it('downloads a video as the variant video, and makes no other', async () => {
+        const { id } = await finish(free, (await create(free)).id);
+        const content = await free.videos.downloadContent(id, { variant: 'video' });
+        expect((await probeFilm(await content.arrayBuffer())).size).to.equal(SIZE);
+        for (const variant of ['thumbnail', 'spritesheet'] as const) {
+          const error = await raise(free.videos.downloadContent(id, { variant }));
+          expect([error.status, error.code, error.param]).to.deep.equal([
+            400,
+            'invalid_request_error',
+            'variant',
+          ]);
+        }
+      });
+
       it('tells of a failed video why it failed', async () => {
         await steer(false, { fault: { kind: 'oom' }, faultTimes: 1 });
         const { id } = await create(free);

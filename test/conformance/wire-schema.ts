@@ -13,6 +13,7 @@ export type WireType =
   | 'ImageGenCompletedEvent'
   | 'ImageEditCompletedEvent'
   | 'Video'
+  | 'VideoList'
   | 'Acknowledgement'
   | 'InferenceRequest'
   | 'RequestList';

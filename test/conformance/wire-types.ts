@@ -28,6 +28,15 @@ export type Video = Omit<OpenAIVideo, 'size' | 'status'> & {
   status: OpenAIVideo['status'] | 'canceled';
 };
 
+/** As the SDKs' cursor pages read it. */
+export interface VideoList {
+  object: 'list';
+  data: Video[];
+  first_id: string | null;
+  last_id: string | null;
+  has_more: boolean;
+}
+
 /** Berth's own (contract: Async submission acknowledgement). */
 export interface Acknowledgement {
   id: string;

@@ -42,6 +42,7 @@ export const GOOD: [string, string, Spec][] = [
       limits: { requestTimeout: '24d', uploadTimeout: '576h', recordRetention: '90d', bodyTimeout: '1h30m' },
     }),
   ],
+  ['the largest JSON body', 'ModelDeployment', llm({ limits: { jsonBody: '160Mi' } })],
   ['scaling to zero', 'ModelDeployment', llm({ scaling: { min: 0, max: 3 } })],
   [
     'a video model with a native spec',
@@ -78,6 +79,12 @@ export const BAD: [string, string, Spec, RegExp[]][] = [
     'ModelDeployment',
     { ...llm(), kind: 'Audio' },
     [/spec\.kind/, /"LLM", "Embedding", "Image", "Video"/],
+  ],
+  [
+    'a JSON body that no gateway can hold',
+    'ModelDeployment',
+    llm({ limits: { jsonBody: '161Mi' } }),
+    [/spec\.limits\.jsonBody/, /must be at most 160Mi/],
   ],
   ['no model id', 'ModelDeployment', { ...llm(), model: {} }, [/spec\.model\.id/, /Required/]],
   [

@@ -1,13 +1,14 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import type { Dispatcher } from 'undici';
+import type { CanaryResult } from '../../../../gateway/health/canary.ts';
 import { EngineHealth, type EngineHealthTiming } from '../../../../gateway/health/engine-health.ts';
 import type { EngineBounds, EngineVerdict } from '../../../../gateway/health/engine-state.ts';
 import { ENGINE_CONNECT_TIMEOUT_MS, Pools } from '../../../../gateway/relay/pools.ts';
 import { closeServer, listen, readServerPort } from '../../../../gateway/shutdown.ts';
 import { until } from '../../../support/redis-client.ts';
 
-const TIMING: EngineHealthTiming = { failingMs: 5, healthyMs: 20, timeoutMs: 50, judgeMs: 5 };
+const TIMING: EngineHealthTiming = { failingMs: 5, healthyMs: 20, timeoutMs: 50, judgeMs: 5, tryMs: 20 };
 const BOUNDS: Partial<EngineBounds> = { silentMs: 400, lostMs: 800, patientMs: 50, flowingMs: 200 };
 
 describe('the engine’s health', () => {
@@ -185,6 +186,58 @@ describe('the engine’s health', () => {
     await until(() => !health.isReady, 'unhealthy');
     runs[0]!.progress();
     expect(health.isReady).to.equal(true);
+  });
+
+  describe('and a request of the gateway’s own', () => {
+    let tried: CanaryResult;
+    let trials: number;
+    let watched: Dispatcher;
+    let trying: EngineHealth;
+    beforeEach(async () => {
+      trials = 0;
+      const engineURL = `http://127.0.0.1:${port}`;
+      trying = new EngineHealth({
+        engineURL,
+        path: '/health',
+        stalledMs: () => stalledMs,
+        timing: TIMING,
+        bounds: { ...BOUNDS, faults: 3, failingMs: 0 },
+        tryEngine: async () => {
+          trials++;
+          return tried;
+        },
+      });
+      watched = trying.watch(pools.get(engineURL));
+      serve = (res) => res.writeHead(500).end();
+      status = 200;
+      await until(() => trying.isReady, 'healthy');
+    });
+    afterEach(() => trying.stop());
+    const fail = async (times: number) => {
+      for (let count = 0; count < times; count++)
+        await (await watched.request({ path: '/v1/x', method: 'POST', body: '{}' })).body.dump();
+    };
+
+    it('keep one ready that fails at what clients send alone', async () => {
+      tried = 'good';
+      await fail(3);
+      await until(() => trials === 1, 'a trial');
+      await fail(2);
+      expect(trying.verdict).to.include({ phase: 'healthy', isInDoubt: false });
+      await fail(1);
+      await until(() => trials === 2, 'another one');
+      expect(trying.isReady).to.equal(true);
+    });
+
+    it('condemn one that fails at that, too, and wait where it is full', async () => {
+      tried = 'busy';
+      await fail(3);
+      await until(() => trials >= 2, 'trials');
+      expect(trying.isReady).to.equal(true);
+      tried = 'fault';
+      await until(() => !trying.isReady, 'unhealthy');
+      expect(trying.isAlive).to.equal(false);
+    });
   });
 
   it('does not blame the engine for what it did not see itself', async () => {

@@ -35,6 +35,55 @@ describe('the judgement on an engine', () => {
     expect(state.judge(61_000, 1e6).reason).to.equal('it has not answered for 60 s');
   });
 
+  describe('where the gateway can try the engine itself', () => {
+    let state: EngineState;
+    let at: number;
+    const fail = (seconds: number) => {
+      at += seconds * 1_000;
+      state.observe(at, { kind: 'begun', work: at });
+      state.observe(at, { kind: 'answered' });
+      state.observe(at, { kind: 'ended', work: at, outcome: 'fault' });
+    };
+    const judge = () => state.judge(at, 1e6);
+    beforeEach(() => {
+      at = 0;
+      state = new EngineState(0, { needsProof: true });
+      state.observe(0, { kind: 'probe', result: 'good' });
+      for (let count = 0; count < 5; count++) fail(20);
+    });
+
+    it('only doubts one that answers 500 to requests which may be wrong', () => {
+      expect(judge()).to.include({ phase: 'healthy', isAlive: true, isInDoubt: true });
+      for (let count = 0; count < 50; count++) fail(20);
+      expect(judge()).to.include({ phase: 'healthy', isAlive: true, isInDoubt: true });
+    });
+
+    it('trusts one that does what the gateway asks', () => {
+      state.observe(at, { kind: 'tried', result: 'good' });
+      expect(judge()).to.include({ phase: 'healthy', isInDoubt: false });
+    });
+
+    for (const result of ['fault', 'unknown'] as const)
+      it(`condemns one where the trial is: ${result}`, () => {
+        state.observe(at, { kind: 'tried', result });
+        expect(judge()).to.include({ phase: 'unhealthy', isAlive: false, isInDoubt: false });
+      });
+
+    it('tries it again after a rest, and goes by that alone', () => {
+      state.observe(at, { kind: 'tried', result: 'fault' });
+      at += 31_000;
+      expect(judge()).to.include({ phase: 'busy', isInDoubt: true });
+      for (let count = 0; count < 9; count++) fail(1);
+      state.observe(at, { kind: 'tried', result: 'unknown' });
+      expect(judge().phase).to.equal('busy');
+      state.observe(at, { kind: 'tried', result: 'fault' });
+      expect(judge()).to.include({ phase: 'unhealthy', isInDoubt: false });
+      at += 31_000;
+      state.observe(at, { kind: 'tried', result: 'good' });
+      expect(judge()).to.include({ phase: 'healthy', isAlive: true });
+    });
+  });
+
   it('forgets what works waited for long ago', () => {
     const state = new EngineState(0);
     state.observe(0, { kind: 'probe', result: 'good' });

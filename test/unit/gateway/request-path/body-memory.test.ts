@@ -4,6 +4,13 @@ import { BodyMemory } from '../../../../gateway/http/body-memory.ts';
 describe('the memory of bodies', () => {
   const open = (waitMs = 60_000) => new BodyMemory({ totalBytes: 100, waitMs });
 
+  it('has room for its largest body when it is empty, and for none that is larger', async () => {
+    const memory = new BodyMemory({ totalBytes: 300, waitMs: 0 });
+    expect(memory.largestBytes).to.equal(200);
+    expect(memory.open('a').tryAdd(201)).to.equal(false);
+    expect(memory.open('a').tryAdd(200)).to.equal(true);
+  });
+
   it('gives a tenant twice what it leaves, and no more', () => {
     const memory = open();
     expect(memory.open('a').grow(66)).to.equal(true);

@@ -1,0 +1,70 @@
+import { createServer, type Server } from 'node:http';
+import { expect } from 'chai';
+import { type CanaryResult, tryEngine } from '../../../../gateway/health/canary.ts';
+import { Pools } from '../../../../gateway/relay/pools.ts';
+import { closeServer, listen, readServerPort } from '../../../../gateway/shutdown.ts';
+import { describeModel } from '../../../support/model-replica.ts';
+
+describe('the smallest work that tells whether an engine works', () => {
+  let server: Server;
+  let pools: Pools;
+  let asked: [path: string, body: Record<string, unknown>][];
+  let statuses: Record<string, number>;
+  before(async () => {
+    server = createServer(async (req, res) => {
+      let text = '';
+      for await (const chunk of req.setEncoding('utf8')) text += chunk;
+      asked.push([req.url!, JSON.parse(text)]);
+      res.writeHead(statuses[req.url!] ?? 404).end('{}');
+    });
+    await listen(server, 0, '127.0.0.1');
+    pools = new Pools();
+  });
+  beforeEach(() => {
+    asked = [];
+  });
+  after(async () => {
+    await pools.destroy();
+    await closeServer(server, 0);
+  });
+  const attempt = (spec: Record<string, unknown>, answers: Record<string, number>): Promise<CanaryResult> => {
+    statuses = answers;
+    return tryEngine(pools.get(`http://127.0.0.1:${readServerPort(server)}`), describeModel(spec));
+  };
+  const [chat, completions] = ['/v1/chat/completions', '/v1/completions'];
+  const LLM = { kind: 'LLM' };
+
+  for (const [status, result] of [
+    [200, 'good'],
+    [500, 'fault'],
+    [502, 'fault'],
+    [503, 'busy'],
+    [429, 'busy'],
+  ] as const)
+    it(`is ${result} where the engine answers ${status}`, async () => {
+      expect(await attempt(LLM, { [chat]: status })).to.equal(result);
+      expect(asked).to.have.length(1);
+      expect(asked[0]![1]).to.include({ max_tokens: 1 });
+    });
+
+  it('is a completion where the model knows no chats', async () => {
+    expect(await attempt(LLM, { [chat]: 400, [completions]: 200 })).to.equal('good');
+    expect(asked.map(([path]) => path)).to.deep.equal([chat, completions]);
+  });
+
+  it('is unknown where the engine refuses all of it, and of videos', async () => {
+    expect(await attempt(LLM, {})).to.equal('unknown');
+    expect(await attempt({ kind: 'Video' }, {})).to.equal('unknown');
+  });
+
+  it('is an embedding, or an image of the smallest size', async () => {
+    expect(await attempt({ kind: 'Embedding' }, { '/v1/embeddings': 200 })).to.equal('good');
+    const image = { kind: 'Image', image: { sizes: ['1024x1024', '512x768', '512x512'] } };
+    expect(await attempt(image, { '/v1/images/generations': 200 })).to.equal('good');
+    expect(asked[1]![1]).to.include({ size: '512x512', n: 1 });
+  });
+
+  it('is a fault where nobody listens', async () => {
+    expect(await tryEngine(pools.get('http://127.0.0.1:1'), describeModel(LLM))).to.equal('fault');
+  });
+});
