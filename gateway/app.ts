@@ -3,6 +3,7 @@ import type { RequestListener } from 'node:http';
 import Koa from 'koa';
 import type { GatewayConfig } from '../contract/gateway-config.ts';
 import type { RedisConnection } from '../redis/client.ts';
+import { CutOff } from './admin/cut-off.ts';
 import { Admissions } from './admission.ts';
 import type { Capacity, EngineTarget } from './capacity.ts';
 import { EgressAgent, type EgressAgentOptions, PUBLIC_ONLY } from './egress/agent.ts';
@@ -50,6 +51,7 @@ export interface SidecarAppOptions {
 
 export interface SidecarApp {
   listener: RequestListener;
+  cutOff: Pick<CutOff, 'refuse' | 'end'>;
   /** Lets go of connections to all peers but these. */
   keepPeers(origins: ReadonlySet<string>): void;
   /** Settles the usage that is still on its way; after the server has closed. */
@@ -93,6 +95,8 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
   app.use(identifyRequest());
   // 2. Whatever is thrown below becomes the envelope; Koa's own error page is never seen.
   app.use(answerErrors({ log, metrics, findUsage: () => usage }));
+  const cutOff = new CutOff();
+  app.use(cutOff.middleware);
   // 3. Pages of other origins, whose preflights carry no key.
   app.use(allowOrigins(() => config().corsOrigins));
   // 4. Before authentication, so that a wrong base URL is told from a wrong key.
@@ -106,6 +110,7 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
 
   return {
     listener: createListener(app),
+    cutOff,
     keepPeers: (origins) => peerPools.keepOnly(origins),
     close: async () => {
       await settlements.close();

@@ -16,6 +16,11 @@ export class Activity {
     return this.#lastRequestAt;
   }
 
+  /** The answers that have not ended. */
+  get open(): Iterable<ServerResponse> {
+    return [...this.#open];
+  }
+
   /** Counts a request until its answer has ended or its client has left. */
   track(res: ServerResponse): void {
     this.#inflight++;

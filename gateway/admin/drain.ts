@@ -40,6 +40,11 @@ export class Drain {
     return this.#startedAt !== null;
   }
 
+  /** Somebody waits for the end of the drain. */
+  get isAwaited(): boolean {
+    return this.#running !== null;
+  }
+
   /** Milliseconds left of the time that a drain may take. */
   get remainingMs(): number {
     const elapsed = this.#startedAt === null ? 0 : performance.now() - this.#startedAt;

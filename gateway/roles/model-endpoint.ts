@@ -1,15 +1,16 @@
 /** One deployment served beside its engine: all that the roles `sidecar` and `local` have in common. */
 import type { Server } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import { heartbeat, leave } from '../../redis/calls.ts';
 import { isRedisAway, type RedisConnection } from '../../redis/client.ts';
 import { readDeployment } from '../../redis/published.ts';
 import { Activity } from '../admin/activity.ts';
 import { Drain } from '../admin/drain.ts';
-import { createSidecarApp } from '../app.ts';
+import { createSidecarApp, type SidecarApp } from '../app.ts';
 import { type LiveConfig, watchConfig } from '../config/live-config.ts';
 import type { EgressSettings } from '../egress/agent.ts';
-import { setDocumentationSite } from '../error-response.ts';
+import { ApiError, setDocumentationSite } from '../error-response.ts';
 import { tryEngine } from '../health/canary.ts';
 import { decideStalledMs, EngineHealth } from '../health/engine-health.ts';
 import type { EngineBounds } from '../health/engine-state.ts';
@@ -168,10 +169,17 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     wakeWorker: () => worker?.wake(true),
     stop: async () => {
       activity.setClosing(true);
-      await replica.retire();
-      await leave(connection.redis, { namespace, name, pod: self.pod }).catch(() => {});
-      const withinMs = Math.max(MIN_CLOSE_MS, drain.remainingMs);
-      await Promise.all([closeServer(server, withinMs), worker?.stop(withinMs)]);
+      const retired = replica
+        .retire()
+        .then(() => leave(connection.redis, { namespace, name, pod: self.pod }))
+        .catch(() => {});
+      // The kubelet's hook still waits for the drain: the pod's time is over, and the kill follows in 2 s.
+      if (drain.isAwaited) await Promise.all([endWithinGrace(server, activity, app), worker?.stop(0)]);
+      else {
+        await retired;
+        const withinMs = Math.max(MIN_CLOSE_MS, drain.remainingMs);
+        await Promise.all([closeServer(server, withinMs), worker?.stop(withinMs)]);
+      }
       health.stop();
       metrics.engines.dec({ phase: health.verdict.phase });
       live.close();
@@ -200,6 +208,26 @@ function buildWorker(
 }
 
 const MIN_CLOSE_MS = 1_000;
+
+/** The kubelet kills 2 s after its signal, however little grace there was. */
+const IN_FLIGHT_MS = 800;
+/** kube-proxy may lead here for so long. */
+const LISTENING_MS = 700;
+const FLUSH_MS = 200;
+const ENDING = new ApiError('no_pod_available', 'The replica is being removed.', { retryAfter: 2 });
+
+/** Refuses what still comes, gives what is in flight a moment, and answers all in the envelope before the kill. */
+async function endWithinGrace(
+  server: Server,
+  activity: Activity,
+  { cutOff }: Pick<SidecarApp, 'cutOff'>,
+): Promise<void> {
+  cutOff.refuse(ENDING);
+  await sleep(IN_FLIGHT_MS);
+  cutOff.end(activity.open, ENDING);
+  await sleep(LISTENING_MS);
+  await closeServer(server, FLUSH_MS);
+}
 /** A deployment of jobs runs few at a time, each for long. */
 const JOB_BOUNDS: Partial<EngineBounds> = { stalledWorks: 2 };
 

@@ -214,6 +214,27 @@ describe('a sidecar', () => {
     expect(await countReplicas()).to.equal(0);
   });
 
+  it('on SIGTERM while the drain is waited for answers in the envelope, before the kill that is to follow', async () => {
+    await engine.control({ ttftMs: 60_000, itlMs: 40, tokens: 50 });
+    const silent = callChat(replica.url);
+    await engine.control({ ttftMs: 10, itlMs: 500, tokens: 500 });
+    const stream = await streamChat(replica.url);
+    await until(() => stream.frames() > 0, 'the stream');
+    const hook = drain().catch(() => {});
+    await until(async () => (await readOwnBeat())?.draining === true, 'the drain', 5_000);
+    const stopped = replica.stop('SIGTERM');
+    const answer = await silent;
+    expect(answer.headers.get('retry-after')).to.equal('2');
+    expect(answer.headers.get('connection')).to.equal('close');
+    expect(await readError(answer)).to.include({ status: 503, code: 'no_pod_available' });
+    const { text, isWhole } = await stream.ended;
+    expect(isWhole).to.equal(false);
+    expect(text).to.match(/data: \{"error":.*"code":"no_pod_available".*\}\s*$/);
+    await stopped;
+    expect(replica.program.ended).to.equal(0);
+    await hook;
+  });
+
   it('exits on a SIGTERM that comes before it has started', async () => {
     const program = startProgram('gateway/main.ts', { GATEWAY_ROLE: 'sidecar' });
     program.process.kill('SIGTERM');

@@ -1,0 +1,34 @@
+import { EventEmitter } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { expect } from 'chai';
+import { CutOff } from '../../../../gateway/admin/cut-off.ts';
+import { ApiError } from '../../../../gateway/error-response.ts';
+import { Exchange } from '../../../../gateway/exchange.ts';
+
+describe('the end of a gateway without any time', () => {
+  const reason = new ApiError('no_pod_available', 'gone');
+  let cutOff: CutOff;
+  beforeEach(() => {
+    cutOff = new CutOff();
+  });
+  const enter = () => {
+    const res = new EventEmitter() as ServerResponse;
+    const exchange = new Exchange({} as IncomingMessage, res, 'id');
+    type Context = Parameters<CutOff['middleware']>[0];
+    void cutOff.middleware({ state: { exchange } } as Context, async () => {});
+    return exchange;
+  };
+
+  it('ends the requests that it is told of', () => {
+    const [first, second] = [enter(), enter()];
+    cutOff.end([first.res], reason);
+    expect([first.cancelled, second.cancelled]).to.deep.equal([reason, null]);
+  });
+
+  it('refuses those that come after it, and none before', () => {
+    const before = enter();
+    cutOff.refuse(reason);
+    expect(before.cancelled).to.equal(null);
+    expect(enter).to.throw('gone');
+  });
+});
