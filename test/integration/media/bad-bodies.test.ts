@@ -20,7 +20,7 @@ describe('bad bodies of media routes', () => {
     redis = await startRedis();
     connection = await connectTo(redis);
     const config = describeModel({ kind: 'Image', image: { tasks: ['txt2img', 'img2img'] } });
-    config.limits = { ...config.limits, uploadTimeoutMs: 500, fileBytes: MIB, multipartBodyBytes: 3 * MIB };
+    config.limits = { ...config.limits, uploadTimeoutMs: 2_000, fileBytes: MIB, multipartBodyBytes: 3 * MIB };
     endpoint = await startIntake(config, connection.redis);
     picture = await makePicture(64, 48);
   });

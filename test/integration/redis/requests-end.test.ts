@@ -14,6 +14,9 @@ import {
   success,
 } from '../../support/request-fixture.ts';
 
+/** Long enough for what must happen before it is over, on a busy machine too. */
+const SOON_MS = 1_500;
+
 describe('the end of a request', () => {
   const space = useMediaWorkspace();
   const { deployment, claim, cancel, read, events, submitted: submit } = space;
@@ -161,15 +164,15 @@ describe('the end of a request', () => {
       const { redis } = space;
       await registerObjects(redis, space.namespace, {
         objects: [object('soon'), object('too')],
-        removeInMs: 5,
+        removeInMs: SOON_MS,
       });
       await registerObjects(redis, space.namespace, { objects: [object('late')], removeInMs: 60_000 });
       expect(await dueObjects()).to.deep.equal([]);
-      await passTime(redis, 5);
-      const due = await takeDueObjects(redis, space.namespace, { limit: 10, leaseMs: 5 });
+      await passTime(redis, SOON_MS);
+      const due = await takeDueObjects(redis, space.namespace, { limit: 10, leaseMs: SOON_MS });
       expect(due).to.have.deep.members([object('soon'), object('too')]);
       expect(await dueObjects(), 'under the lease').to.deep.equal([]);
-      await passTime(redis, 5);
+      await passTime(redis, SOON_MS);
       expect(await takeDueObjects(redis, space.namespace, { limit: 1, leaseMs: 5 })).to.have.length(1);
       await forgetObjects(redis, space.namespace, [object('soon'), object('too')]);
       await passTime(redis, 5);
@@ -197,11 +200,11 @@ describe('the end of a request', () => {
       await registerObjects(redis, space.namespace, { objects: [kept, managed], removeInMs: 0 });
       const fates = [
         { object: kept, removeInMs: null },
-        { object: managed, removeInMs: 10 },
+        { object: managed, removeInMs: SOON_MS },
       ];
       await finishRequest(redis, held, success(fates));
       expect(await dueObjects()).to.deep.equal([]);
-      await passTime(redis, 10);
+      await passTime(redis, SOON_MS);
       expect(await dueObjects()).to.deep.equal([managed]);
     });
   });

@@ -7,6 +7,9 @@ import { type SweepResult, sweepRequests } from '../../../redis/request-sweep.ts
 import { useMediaWorkspace } from '../../support/media-workspace.ts';
 import { newToken, passTime, publishMedia, success } from '../../support/request-fixture.ts';
 
+/** Long enough for what must happen before it is over, on a busy machine too. */
+const SOON_MS = 1_500;
+
 describe('the sweep', () => {
   const space = useMediaWorkspace();
   const { deployment, claim, read, events, spent, publish, submitted: submit } = space;
@@ -108,23 +111,23 @@ describe('the sweep', () => {
   });
 
   it('ends as model_timeout what runs past the deadline, its worker alive or not', async () => {
-    await publish({ videoTimeoutMs: 20 });
+    await publish({ videoTimeoutMs: SOON_MS });
     const id = await submit();
     const job = (await claim(newToken(), 60_000))!;
     expect(await renewClaim(space.redis, job.claim, { leaseMs: 60_000 })).to.equal('renewed');
-    await passTime(space.redis, 20);
+    await passTime(space.redis, SOON_MS);
     expect(await sweep()).to.include({ ended: 1 });
     expect(await read(id)).to.include({ status: 'failed', errorCode: 'model_timeout' });
     expect(await finishRequest(space.redis, job.claim, success())).to.equal('stale');
   });
 
   it('keeps the first deadline for the second attempt, also while it waits for that', async () => {
-    await publish({ videoTimeoutMs: 30 });
+    await publish({ videoTimeoutMs: SOON_MS });
     const [waiting, claimed] = [await submit(), await submit()];
     for (let i = 0; i < 2; i++) await claim(newToken(), 5);
     await passTime(space.redis, 5);
     expect(await sweep()).to.include({ givenBack: 2 });
-    await passTime(space.redis, 30);
+    await passTime(space.redis, SOON_MS);
     expect(await claim(newToken(), 60_000), 'both are past it').to.equal(null);
     expect(await sweep()).to.deep.equal(NOTHING);
     for (const id of [waiting, claimed]) {
@@ -134,10 +137,10 @@ describe('the sweep', () => {
   });
 
   it('ends what waits for its second attempt at the deadline, without any worker', async () => {
-    await publish({ videoTimeoutMs: 30 });
+    await publish({ videoTimeoutMs: SOON_MS });
     const id = await submit({ priceMicros: 3 });
     await releaseRequest(space.redis, (await claim(newToken(), 60_000))!.claim);
-    await passTime(space.redis, 30);
+    await passTime(space.redis, SOON_MS);
     expect(await sweep()).to.include({ ended: 1 });
     expect(await read(id)).to.include({ status: 'failed', errorCode: 'model_timeout' });
     expect(await claim(newToken(), 5)).to.equal(null);
@@ -145,11 +148,11 @@ describe('the sweep', () => {
   });
 
   it('fails as expired what waited for too long, and not what was claimed in time', async () => {
-    await publish({ queueTTLMs: 10 });
+    await publish({ queueTTLMs: SOON_MS });
     const inputs = [{ credential: null, key: 'inputs/1' }];
     const [claimed, expired] = [await submit(), await submit({ inputs, priceMicros: 4 })];
     await claim(newToken(), 60_000);
-    await passTime(space.redis, 10);
+    await passTime(space.redis, SOON_MS);
     expect(await sweep()).to.deep.equal({ ...NOTHING, ended: 1 });
     expect(await read(expired)).to.include({ status: 'failed', errorCode: 'expired', startedAt: null });
     expect((await read(claimed)).status).to.equal('running');

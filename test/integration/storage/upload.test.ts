@@ -17,7 +17,7 @@ import { BUCKET, s3Options } from './stores.ts';
 
 const MIB = 1024 * 1024;
 const PUBLIC: EgressAgentOptions = { allow: [], deny: [], plainHTTP: false };
-const SHORT_MS = 1_500;
+const SHORT_MS = 3_000;
 
 async function* repeat(chunk: Buffer, times: number): AsyncGenerator<Buffer> {
   for (let index = 0; index < times; index++) yield chunk;

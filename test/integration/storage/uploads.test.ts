@@ -126,9 +126,9 @@ describe('files of a request', () => {
         socket.pipe(onward).pipe(socket);
       });
       const url = `http://127.0.0.1:${balancer.port}`;
-      const broker = harness.remote('team', { url, timeoutMs: 300 });
+      const broker = harness.remote('team', { url, timeoutMs: 2_000 });
       const question = { namespace: 'team', credential: null, files: describeFiles(files) };
-      await storeFiles({ ...services(), broker }, { ...question, removeInMs: 60_000, deadlineMs: 10_000 });
+      await storeFiles({ ...services(), broker }, { ...question, removeInMs: 60_000, deadlineMs: 60_000 });
       expect(connections).to.equal(3);
       expect(harness.list(MANAGED)).to.have.length(6);
       await balancer.stop();
