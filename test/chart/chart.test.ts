@@ -59,6 +59,7 @@ describe('the chart', () => {
       ['console.route.tlsSecretName=cert', 'console.publicURL=https://berth.example.com'],
       ['console.enabled=false'],
       ['redis.bundled.backup.enabled=true', 'redis.bundled.backup.claim=copies'],
+      ['sidecarRollout.enabled=true'],
     ];
     for (const values of variants) {
       const { stdout } = await template('crds.install=false', ...values);

@@ -32,6 +32,11 @@ app.kubernetes.io/component: {{ .component }}
 {{- if .Values.redis.bundled.enabled }}{{ .Values.redis.bundled.existingSecret | default (printf "%s-redis" (include "berth.fullname" .)) }}{{ else }}{{ required "redis.external.secretName is required without the bundled Redis" .Values.redis.external.secretName }}{{ end }}
 {{- end }}
 
+{{/* Tells why the rollout of sidecars stopped. */}}
+{{- define "berth.sidecarRollout" -}}
+{{ include "berth.fullname" . }}-sidecar-rollout
+{{- end }}
+
 {{/* Secrets of the installation in its namespace, which no engine may have. */}}
 {{- define "berth.ownSecrets" -}}
 {{- $names := list (include "berth.masterKeySecret" .) (include "berth.redisSecret" .) .Values.storage.secretName .Values.mail.smtpSecretName .Values.console.route.tlsSecretName }}

@@ -3,11 +3,13 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { parseAllDocuments } from 'yaml';
+import { ANNOTATIONS } from '../../../contract/names.ts';
 import { createKubeClient, type KubeClient, type RequestSample } from '../../../operator/kube/client.ts';
 import { loadKubeConfig } from '../../../operator/kube/connection.ts';
 import type { KubeObject } from '../../../operator/kube/object.ts';
 import { RESOURCES, type Resource } from '../../../operator/kube/resource.ts';
 import { BERTH_RESOURCES } from '../../../operator/reconcile/cluster-view.ts';
+import { readStopFile, writeStopFile } from '../../../operator/sidecar/stop-file.ts';
 import { readDeployment } from '../../../redis/published.ts';
 import { ensureBinary } from '../../cluster/binaries.ts';
 import { createKubeRequest } from '../../support/kube-request.ts';
@@ -212,6 +214,22 @@ describe("the operator with the chart's rights", () => {
       await cluster.delete(ROLE_BINDINGS, namespace, metadata.name);
     await cluster.delete(BERTH_RESOURCES.ModelDeployment, namespace, 'chat');
     await until(async () => (await find()) === undefined);
+  });
+
+  it('reads and writes why the rollout of sidecars stopped, where there is one, and no other ConfigMap', async () => {
+    const client = await connectAs(await grant('rolling', ['sidecarRollout.enabled=true']));
+    const signal = AbortSignal.timeout(60_000);
+    const at = { namespace: SYSTEM_NAMESPACE, name: 'rolling-berth-sidecar-rollout' };
+    expect(await readStopFile(client, at, signal)).to.equal(undefined);
+    const metadata = { ...at, annotations: { [ANNOTATIONS.resume]: 'true' } };
+    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata };
+    await harness.cluster.client.create(RESOURCES.ConfigMap, object);
+    expect(await readStopFile(client, at, signal)).to.include({ isResumeWanted: true });
+    const record = { isStopped: true, revision: 'r2', reason: 'one failed', resumedAt: 0 };
+    await writeStopFile(client, at, { record, now: Date.now(), signal });
+    expect(await readStopFile(client, at, signal)).to.deep.include({ record, isResumeWanted: false });
+    const attempt = await readStopFile(client, { ...at, name: 'other' }, signal).catch((error) => error.code);
+    expect(attempt).to.equal(403);
   });
 
   it('lists and watches Secrets by their metadata alone, and of them only its own', async () => {
