@@ -14,7 +14,7 @@ describe("a front's own limits", () => {
 
   it('hold whatever a deployment allows, and leave its smaller ones', () => {
     const limits = {
-      jsonBody: '100Gi',
+      jsonBody: '160Mi',
       file: '1Mi',
       multipartBody: '10Ti',
       uploadTimeout: '24d',
@@ -23,6 +23,6 @@ describe("a front's own limits", () => {
     const config = describeModel({ limits });
     const { limits: applied } = applySharedLimits(config, shared);
     expect(applied).to.deep.equal({ ...config.limits, ...shared, fileBytes: MIB, bodyTimeoutMs: 5_000 });
-    expect(config.limits.jsonBodyBytes).to.equal(100 * 1024 * MIB);
+    expect(config.limits.jsonBodyBytes).to.equal(160 * MIB);
   });
 });
