@@ -61,6 +61,10 @@ SEEDS ?= 20
 fuzz: $(INSTALLED) ## Play random histories against the models: new ones (SEEDS=20), or one again (SEED=1 STEPS=150)
 	@SEEDS=$(SEEDS) mocha --exit --timeout 120000 test/integration/*/*-model.test.ts
 
+.PHONY: test-redis-versions
+test-redis-versions: $(INSTALLED) ## Run what touches Redis alone on Redis 7.0 to 8 and Valkey 8 and 9 (FILES=…)
+	@node tools/redis-versions.ts $(FILES)
+
 .PHONY: bench
 bench: $(INSTALLED) ## Measure speed beside the baselines (ONLY=berth,wait… a part; operator: MODELS=5000)
 	@node test/bench/main.ts

@@ -1,27 +1,17 @@
 /** Where Valkey is: the release that the chart runs, for `make run`, all tests and the benches. */
 import { spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  existsSync,
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
+import { unpackFromDebian, writeStarter } from './debian-package.ts';
 import { findProgram } from './system-package.ts';
 
 const PROGRAMS = ['valkey-server', 'valkey-cli', 'valkey-check-rdb'] as const;
 export type ValkeyProgram = (typeof PROGRAMS)[number];
 
-const CACHE_FOLDER = process.env.BERTH_CACHE ?? join(homedir(), '.cache', 'berth');
+export const CACHE_FOLDER = process.env.BERTH_CACHE ?? join(homedir(), '.cache', 'berth');
 const CHART_VALUES = join(import.meta.dirname, '../charts/berth/values.yaml');
-const DEBIAN_SOURCE =
-  'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian forky main\n';
+const DEBIAN_RELEASE = 'forky';
 
 /** Ubuntu and others do not come with Debian's keys; a machine may reach no mirror. */
 const REMEDY =
@@ -43,8 +33,9 @@ const readMajor = (): string => /:(\d+)/.exec(readChartImage())![1]!;
  */
 export function ensureValkey(program: ValkeyProgram = 'valkey-server'): string {
   const chosen = process.env.BERTH_REDIS_SERVER;
+  if (chosen && program === 'valkey-server') return chosen;
   if (chosen)
-    return program === 'valkey-server' ? chosen : join(dirname(chosen), program.replace('valkey', 'redis'));
+    return join(dirname(chosen), basename(chosen).replace('server', program.slice('valkey-'.length)));
   const major = readMajor();
   const installed = findProgram('valkey-server');
   if (installed && readVersion(installed)?.startsWith(`${major}.`)) return join(dirname(installed), program);
@@ -88,57 +79,10 @@ function install(major: string, folder: string): void {
   }
 }
 
-/** Valkey and all that it needs, its C library included, beside this machine's packages and without its rights. */
 function unpack(folder: string): void {
-  const apt = join(folder, 'apt');
-  for (const path of ['state/lists/partial', 'cache/archives/partial'])
-    mkdirSync(join(apt, path), { recursive: true });
-  writeFileSync(join(apt, 'sources.list'), DEBIAN_SOURCE);
-  writeFileSync(join(apt, 'state/status'), '');
-  const options = {
-    'Dir::State': join(apt, 'state'),
-    'Dir::State::status': join(apt, 'state/status'),
-    'Dir::Cache': join(apt, 'cache'),
-    'Dir::Etc::sourcelist': join(apt, 'sources.list'),
-    'Dir::Etc::sourceparts': '-',
-    'Acquire::Check-Valid-Until': 'false',
-    'Acquire::Retries': '3',
-    'APT::Sandbox::User': 'root',
-  };
-  const settings = Object.entries(options).flatMap(([name, value]) => ['-o', `${name}=${value}`]);
-  run('apt-get', [...settings, 'update', '-q']);
-  run('apt-get', [
-    ...settings,
-    'install',
-    '-y',
-    '-q',
-    '--no-install-recommends',
-    '--download-only',
-    'valkey-server',
-  ]);
-  for (const archive of globSync(join(apt, 'cache/archives/*.deb')))
-    run('dpkg', ['-x', archive, join(folder, 'root')]);
-  rmSync(apt, { recursive: true });
-}
-
-/** A script that starts the program with the C library that it was built for; its process id stays. */
-function writeStarter(program: ValkeyProgram, made: string): void {
-  const [loader] = globSync(join(made, 'root/usr/lib/*-linux-gnu*/ld-linux-*.so.*'));
-  if (loader === undefined) throw new Error('the packages of Valkey brought no C library');
-  const text = [
-    '#!/bin/sh',
-    // Found beside itself, since the folder is made under another name.
-    'here=$(dirname "$0")',
-    `exec "$here/${loader.slice(made.length + 1)}" --library-path "$here/${dirname(loader).slice(made.length + 1)}" \\`,
-    `  --argv0 ${program} "$here/root/usr/bin/${program}" "$@"`,
-  ];
-  const path = join(made, program);
-  writeFileSync(path, `${text.join('\n')}\n`);
-  chmodSync(path, 0o755);
-}
-
-function run(command: string, args: string[]): void {
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  const { status, stderr } = spawnSync(command, args, { env, encoding: 'utf8' });
-  if (status !== 0) throw new Error(`${command} ${args.slice(-2).join(' ')} failed:\n${stderr}\n${REMEDY}`);
+  try {
+    unpackFromDebian({ release: DEBIAN_RELEASE, name: 'valkey-server' }, folder);
+  } catch (error) {
+    throw new Error(`${(error as Error).message}\n${REMEDY}`);
+  }
 }

@@ -1,6 +1,6 @@
 /** A real Redis on a free loopback port, as the chart configures it, with its files in a folder of its own. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { prepareRedis } from '../../tools/redis-files.ts';
@@ -78,7 +78,10 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
       await end(child, 'SIGTERM');
       child = await start(port);
     },
-    pause: () => child.kill('SIGSTOP'),
+    pause: () => {
+      child.kill('SIGSTOP');
+      awaitStop(child.pid!);
+    },
     resume: () => child.kill('SIGCONT'),
   };
 }
@@ -134,6 +137,15 @@ function spawnServer(args: string[]): Promise<ChildProcess> {
       resolve(child);
     });
   });
+}
+
+/** A busy system stops a process a moment after it was told to, and it may answer until then. */
+function awaitStop(pid: number): void {
+  if (!existsSync('/proc/self/stat')) return;
+  const isStopped = () => /\) [Tt] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  const deadline = performance.now() + START_TIMEOUT_MS;
+  while (!isStopped() && performance.now() < deadline)
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
 }
 
 function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {

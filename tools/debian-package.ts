@@ -1,0 +1,65 @@
+/** Programs of Debian's packages, of any release, beside this machine's packages and without its rights. */
+import { spawnSync } from 'node:child_process';
+import { chmodSync, globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+
+const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg';
+const MIRROR = 'http://deb.debian.org/debian';
+
+export interface DebianPackage {
+  /** Debian's release, such as `bookworm`. */
+  release: string;
+  name: string;
+}
+
+/** Unpacks the package and all that it needs, its C library included, into `folder`; throws with what apt-get said. */
+export function unpackFromDebian({ release, name }: DebianPackage, folder: string): void {
+  const apt = join(folder, 'apt');
+  for (const path of ['state/lists/partial', 'cache/archives/partial'])
+    mkdirSync(join(apt, path), { recursive: true });
+  writeFileSync(join(apt, 'sources.list'), `deb [signed-by=${KEYRING}] ${MIRROR} ${release} main\n`);
+  writeFileSync(join(apt, 'state/status'), '');
+  const options = {
+    'Dir::State': join(apt, 'state'),
+    'Dir::State::status': join(apt, 'state/status'),
+    'Dir::Cache': join(apt, 'cache'),
+    'Dir::Etc::sourcelist': join(apt, 'sources.list'),
+    'Dir::Etc::sourceparts': '-',
+    'Acquire::Check-Valid-Until': 'false',
+    'Acquire::Retries': '3',
+    'APT::Sandbox::User': 'root',
+  };
+  const settings = Object.entries(options).flatMap(([option, value]) => ['-o', `${option}=${value}`]);
+  run('apt-get', [...settings, 'update', '-q']);
+  run('apt-get', [...settings, 'install', '-y', '-q', '--no-install-recommends', '--download-only', name]);
+  for (const archive of globSync(join(apt, 'cache/archives/*.deb')))
+    run('dpkg', ['-x', archive, join(folder, 'root')]);
+  rmSync(apt, { recursive: true });
+}
+
+/** A script in `folder` that starts a program with the C library that it was built for; its process id stays. */
+export function writeStarter(program: string, folder: string): void {
+  // Before the release in which /lib became a link, packages brought files of both.
+  const [loader] = ['lib', 'usr/lib'].flatMap((place) =>
+    globSync(join(folder, `root/${place}/*-linux-gnu*/ld-linux-*.so.*`)),
+  );
+  if (loader === undefined) throw new Error(`the packages of ${program} brought no C library`);
+  const machine = basename(dirname(loader));
+  const libraries = ['lib', 'usr/lib'].map((place) => `$here/root/${place}/${machine}`).join(':');
+  const text = [
+    '#!/bin/sh',
+    // Found beside itself, since the folder is made under another name.
+    'here=$(dirname "$0")',
+    `exec "$here/${loader.slice(folder.length + 1)}" --library-path "${libraries}" \\`,
+    `  "$here/root/usr/bin/${program}" "$@"`,
+  ];
+  const path = join(folder, program);
+  writeFileSync(path, `${text.join('\n')}\n`);
+  chmodSync(path, 0o755);
+}
+
+function run(command: string, args: string[]): void {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  const { status, stderr } = spawnSync(command, args, { env, encoding: 'utf8' });
+  if (status !== 0) throw new Error(`${command} ${args.slice(-2).join(' ')} failed:\n${stderr}`);
+}
