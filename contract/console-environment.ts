@@ -16,7 +16,7 @@ export const CONSOLE_ENV = {
   /** File of the console's own token, for what users have no right to; the pod's own if absent. */
   tokenPath: 'CONSOLE_TOKEN_PATH',
   redisURL: 'CONSOLE_REDIS_URL',
-  /** Folder of the mounted Secret: redis-username, redis-password. */
+  /** Folder of the mounted Secret: redis-username, redis-password, redis-ca.crt. */
   secretPath: 'CONSOLE_SECRET_PATH',
   /** Origin where all deployments' hosts are served, for the playground; their own URLs if absent. */
   frontURL: 'CONSOLE_FRONT_URL',

@@ -57,6 +57,8 @@ export const SIDECAR_SECRET_FILES = {
   config: 'config.json',
   redisUsername: 'redis-username',
   redisPassword: 'redis-password',
+  /** Authorities that Redis' certificate is checked by; the system's ones where there is no such file. */
+  redisCA: 'redis-ca.crt',
   peerToken: 'peer-token',
   /** Proves the workspace to the front's storage service. */
   storageToken: 'storage-token',
@@ -69,6 +71,7 @@ export const FRONT_SECRET_FILES = {
   masterKey: 'master-key',
   redisUsername: 'redis-username',
   redisPassword: 'redis-password',
+  redisCA: SIDECAR_SECRET_FILES.redisCA,
   s3AccessKeyId: 's3-access-key-id',
   s3SecretAccessKey: 's3-secret-access-key',
   /** smtp://user:password@host:587; none: nobody is written to. */

@@ -1,6 +1,7 @@
 /** The only place where a gateway reads `process.env`, the sidecar's mounted Secret and `make run`'s file. */
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { join } from 'node:path';
 import { GATEWAY_ENV } from '../contract/gateway-environment.ts';
 import { FRONT_SECRET_FILES, PORTS, SIDECAR_SECRET_FILES } from '../contract/names.ts';
 import { createAddressPolicy } from './egress/address-policy.ts';
@@ -36,6 +37,8 @@ export interface CommonEnvironment {
   /** Absent where the URL or the server needs none. */
   redisUsername: string | undefined;
   redisPassword: string | undefined;
+  /** Of the mounted Secret; the file need not be there. */
+  redisCAFile: string;
   /** Address to listen on; undefined = all. */
   host: string | undefined;
   httpPort: number;
@@ -215,6 +218,7 @@ function readCommon(env: Variables, role: GatewayRole): CommonEnvironment {
     redisURL: readRequired(env, GATEWAY_ENV.redisURL),
     redisUsername: env[GATEWAY_ENV.redisUsername] || undefined,
     redisPassword: env[GATEWAY_ENV.redisPassword] || undefined,
+    redisCAFile: join(secretFolder(env), SIDECAR_SECRET_FILES.redisCA),
     host: env[GATEWAY_ENV.host] || (role === 'local' ? '127.0.0.1' : undefined),
     httpPort: readPort(env, GATEWAY_ENV.httpPort, PORTS.http),
     adminPort: readPort(env, GATEWAY_ENV.adminPort, PORTS.admin),

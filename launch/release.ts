@@ -71,6 +71,8 @@ async function chooseValues(cluster: Cluster): Promise<object> {
       publicEndpoint: publicURL(cluster),
       secretName: 'berth-storage',
     },
+    // Berth's own programs speak TLS; `redisURL` of the endpoints' file is for tools that know no authority of ours.
+    redis: { bundled: { tls: { plaintext: true } } },
     // A customer's bucket is in the cluster here, and so are receivers of webhooks.
     egress: {
       allow: [await readServiceAddress(cluster), ...listReceivers(cluster)].map((address) => `${address}/32`),

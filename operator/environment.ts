@@ -35,6 +35,7 @@ export const OPERATOR_SECRET_FILES = {
   masterKey: 'master-key',
   redisUsername: 'redis-username',
   redisPassword: 'redis-password',
+  redisCA: 'redis-ca.crt',
 } as const;
 const SECRET_PATH = '/etc/berth';
 
@@ -42,6 +43,8 @@ export interface OperatorSecrets {
   masterKey: string;
   redisUsername: string | undefined;
   redisPassword: string | undefined;
+  redisCAFile: string;
+  readRedisCA: () => string | undefined;
 }
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -157,6 +160,8 @@ function readSecrets(env: Variables): OperatorSecrets {
     masterKey,
     redisUsername: readFile(folder, OPERATOR_SECRET_FILES.redisUsername),
     redisPassword: readFile(folder, OPERATOR_SECRET_FILES.redisPassword),
+    redisCAFile: join(folder, OPERATOR_SECRET_FILES.redisCA),
+    readRedisCA: () => readFile(folder, OPERATOR_SECRET_FILES.redisCA),
   };
 }
 

@@ -9,6 +9,7 @@ import { loadKubeConfig } from './kube/connection.ts';
 import { createLog } from './log.ts';
 import { createMetrics } from './metrics.ts';
 import { createProgram } from './program.ts';
+import { watchAuthority } from './redis-authority.ts';
 
 exitOnFatalErrors('operator');
 
@@ -32,6 +33,7 @@ async function main(): Promise<void> {
     url: settings.redisURL,
     username: settings.redisUsername,
     password: settings.redisPassword,
+    caFile: settings.redisCAFile,
     name: own.podName,
     role: 'operator',
   });
@@ -47,6 +49,10 @@ async function main(): Promise<void> {
     metrics,
     log,
   });
+  const authority = watchAuthority(settings.readRedisCA, () => {
+    log.info({}, "another authority for Redis' certificate: every sidecar's Secret is written anew");
+    program.resync();
+  });
   const health = createHealthServer({ ailment: program.ailment, isReady: program.isReady, metrics });
   health.listen(own.port);
   await once(health, 'listening');
@@ -54,6 +60,7 @@ async function main(): Promise<void> {
   const stop = async (signal: NodeJS.Signals) => {
     log.info({ signal }, 'stopping');
     setTimeout(() => process.exit(1), STOP_MS).unref();
+    authority.stop();
     await program.stop();
     health.close();
     health.closeAllConnections();

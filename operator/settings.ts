@@ -80,6 +80,10 @@ export interface OperatorSettings {
   /** Credentials of the operator itself, and of everyone with `redisUsers: off`; absent where Redis needs none. */
   redisUsername: string | undefined;
   redisPassword: string | undefined;
+  /** PEM file of the authorities that Redis' certificate is checked by; it need not be there. */
+  redisCAFile: string;
+  /** What is in it now, for the sidecars; undefined where it is not there. */
+  readRedisCA: () => string | undefined;
   /** With `redisUsers: external`: Secret of each workspace with keys `username` and `password`. */
   externalRedisSecret: string;
 

@@ -11,6 +11,8 @@ export interface RedisAddress {
   /** Name of the master that the Sentinels watch; null for a single server. */
   masterName: string | null;
   tls: boolean;
+  /** `?servername=`: the name that certificates must have, where hosts are dialled by others, as Sentinels tell them. */
+  serverName: string | null;
   username: string | null;
   password: string | null;
   db: number;
@@ -18,7 +20,7 @@ export interface RedisAddress {
 
 const DEFAULT_PORT = 6379;
 const DEFAULT_SENTINEL_PORT = 26379;
-const SHAPE = /^(rediss?)(\+sentinel)?:\/\/(?:([^@/]*)@)?([^/]+)(?:\/(.*))?$/;
+const SHAPE = /^(rediss?)(\+sentinel)?:\/\/(?:([^@/]*)@)?([^/?]+)(?:\/([^?]*))?(?:\?(.*))?$/;
 
 /**
  * Reads an address such as `redis://host:6379/0` or `redis+sentinel://host1,host2:26379/master`.
@@ -29,7 +31,7 @@ export function parseRedisAddress(text: string): RedisAddress {
   if (!match) {
     throw new Error('A Redis address is host:port, redis[s]://host:port or redis[s]+sentinel://hosts/master');
   }
-  const [, scheme, sentinel, credentials, hosts, path = ''] = match;
+  const [, scheme, sentinel, credentials, hosts, path = '', query] = match;
   if (sentinel && !path) {
     throw new Error('A redis+sentinel:// address ends in the name of the master, such as /mymaster');
   }
@@ -39,10 +41,20 @@ export function parseRedisAddress(text: string): RedisAddress {
     hosts: hosts!.split(',').map((host) => parseHost(host, sentinel ? DEFAULT_SENTINEL_PORT : DEFAULT_PORT)),
     masterName: sentinel ? decodeURIComponent(path) : null,
     tls: scheme === 'rediss',
+    serverName: parseServerName(query, scheme === 'rediss'),
     username,
     password,
     db: sentinel ? 0 : Number(path || 0),
   };
+}
+
+function parseServerName(query: string | undefined, tls: boolean): string | null {
+  if (query === undefined) return null;
+  const parameters = new URLSearchParams(query);
+  const name = parameters.get('servername');
+  if (!tls || !name || parameters.size > 1)
+    throw new Error('A Redis address takes ?servername=NAME with rediss:// and no other parameter');
+  return name;
 }
 
 function parseCredentials(text: string | undefined): Pick<RedisAddress, 'username' | 'password'> {

@@ -2,6 +2,7 @@
 import { Command, Redis, type RedisOptions } from 'ioredis';
 import { parseRedisAddress } from './address.ts';
 import { createFloodGauge, FLOOD_LIMITS, type FloodLimits } from './flood.ts';
+import { buildTLSOptions, explainTLSError } from './tls.ts';
 
 /** What every function of this folder takes; other folders name the type, never ioredis. */
 export type RedisClient = Redis;
@@ -14,8 +15,8 @@ export interface RedisSettings {
   username?: string;
   password?: string;
   sentinelPassword?: string;
-  /** PEM of the authority to trust with rediss://; the system's ones if absent. */
-  ca?: string;
+  /** PEM file of the authorities to trust with rediss://, read at each connect; the system's ones where there is none. */
+  caFile?: string | undefined;
   /** Of the connection, as CLIENT LIST shows it. */
   name: string;
   /** A sidecar's user may not call INFO, so it connects without the ready check. */
@@ -29,6 +30,8 @@ export interface RedisSettings {
 export interface RedisConnection {
   readonly redis: RedisClient;
   readonly state: RedisState;
+  /** Why it is away; undefined while it is up, and before that is known. */
+  readonly reason: string | undefined;
   /** Tells every change, with the reason of an absence; returns the function that stops it. */
   onStateChange(listener: (state: RedisState, reason: string) => void): () => void;
   /** Resolves once connected; throws with the last reason after `timeoutMs`. */
@@ -38,6 +41,8 @@ export interface RedisConnection {
 
 const COMMAND_TIMEOUT_MS = 1000;
 const CONNECT_TIMEOUT_MS = 2000;
+/** Of thousands that come back at once, each waits for its handshake. */
+const TLS_CONNECT_TIMEOUT_MS = 5000;
 const MAX_RECONNECT_MS = 1000;
 /** Far below the idle time of the bundled Redis and of load balancers. */
 const PING_MS = 30_000;
@@ -51,14 +56,15 @@ export function connectRedis(settings: RedisSettings): RedisConnection {
   const redis = new Redis(buildOptions(settings));
   const listeners = new Set<(state: RedisState, reason: string) => void>();
   let state: RedisState = 'away';
-  let reason = 'not connected yet';
+  let reason: string | undefined;
+  const why = () => reason ?? 'not connected yet';
   const change = (next: RedisState) => {
     if (state === next) return;
     state = next;
-    for (const listener of listeners) listener(next, next === 'up' ? '' : reason);
+    for (const listener of listeners) listener(next, next === 'up' ? '' : why());
   };
   redis.on('error', (error: Error) => {
-    reason = describeError(error);
+    reason = explainTLSError(error, settings) ?? describeError(error);
   });
   redis.on('ready', () => {
     reason = 'connection closed';
@@ -79,6 +85,9 @@ export function connectRedis(settings: RedisSettings): RedisConnection {
     get state() {
       return state;
     },
+    get reason() {
+      return state === 'up' ? undefined : reason;
+    },
     onStateChange,
     untilUp: (timeoutMs) =>
       new Promise((resolve, reject) => {
@@ -91,7 +100,7 @@ export function connectRedis(settings: RedisSettings): RedisConnection {
         });
         const timer = setTimeout(() => {
           stop();
-          reject(new Error(`Redis did not answer within ${timeoutMs} ms: ${reason}`));
+          reject(new Error(`Redis did not answer within ${timeoutMs} ms: ${why()}`));
         }, timeoutMs);
       }),
     close: async () => {
@@ -237,7 +246,9 @@ function buildOptions(settings: RedisSettings): RedisOptions {
   const timeout = settings.commandTimeoutMs ?? COMMAND_TIMEOUT_MS;
   const username = settings.username ?? address.username ?? undefined;
   const password = settings.password ?? address.password ?? undefined;
-  const tls = address.tls ? { ca: settings.ca } : undefined;
+  const tls = address.tls
+    ? buildTLSOptions({ caFile: settings.caFile, serverName: address.serverName ?? undefined })
+    : undefined;
   const [first] = address.hosts;
   const server: RedisOptions =
     address.masterName === null
@@ -269,7 +280,7 @@ function buildOptions(settings: RedisSettings): RedisOptions {
     commandTimeout: timeout,
     // A silent socket is cut, so that what is queued behind a stalled pipeline fails with it.
     socketTimeout: timeout,
-    connectTimeout: CONNECT_TIMEOUT_MS,
+    connectTimeout: tls ? TLS_CONNECT_TIMEOUT_MS : CONNECT_TIMEOUT_MS,
     disconnectTimeout: timeout,
     retryStrategy: (attempt) =>
       Math.min(MAX_RECONNECT_MS, 50 * 2 ** Math.min(attempt, 10)) * (0.5 + Math.random() / 2),

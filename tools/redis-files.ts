@@ -1,6 +1,6 @@
 /** What the chart configures its Redis with, for every Redis that is started without the chart. */
 import { createHash } from 'node:crypto';
-import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 
@@ -15,12 +15,14 @@ export interface RedisPlace {
   passwords: RedisPasswords;
   /** As the chart's `redis.durability`. */
   isStrict?: boolean;
+  /** As the chart's `redis.bundled.tls`: PEM files of the server; the port takes TLS alone then. */
+  tls?: { certFile: string; keyFile: string };
 }
 
 const CHART = join(import.meta.dirname, '../charts/berth');
 
 /** Writes the configuration and the users into the folder; answers the server's arguments, which more may follow. */
-export function prepareRedis({ port, folder, passwords, isStrict = false }: RedisPlace): string[] {
+export function prepareRedis({ port, folder, passwords, isStrict = false, tls }: RedisPlace): string[] {
   mkdirSync(folder, { recursive: true });
   const users = join(folder, 'users.acl');
   const others = existsSync(users) ? readFileSync(users, 'utf8').split('\n').filter(isOther) : [];
@@ -28,9 +30,11 @@ export function prepareRedis({ port, folder, passwords, isStrict = false }: Redi
   // A copy: Sentinel has the file rewritten.
   const configuration = join(folder, 'redis.conf');
   copyFileSync(join(CHART, 'files/redis/redis.conf'), configuration);
+  if (tls) appendFileSync(configuration, readFileSync(join(CHART, 'files/redis/tls.conf')));
   const settings = {
     bind: '127.0.0.1',
-    port: String(port),
+    port: tls ? '0' : String(port),
+    ...(tls && { 'tls-port': String(port), 'tls-cert-file': tls.certFile, 'tls-key-file': tls.keyFile }),
     dir: folder,
     aclfile: users,
     appendfsync: isStrict ? 'always' : 'everysec',

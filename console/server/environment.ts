@@ -18,6 +18,8 @@ export interface ConsoleEnvironment {
   redisURL: string;
   redisUsername: string | undefined;
   redisPassword: string | undefined;
+  /** The file need not be there. */
+  redisCAFile: string | undefined;
   /** null: deployments are called at their own URLs. */
   frontURL: string | null;
   /** null: the Host header tells. */
@@ -48,6 +50,7 @@ export function readEnvironment(env: Variables): ConsoleEnvironment {
     redisURL: readRequired(env, CONSOLE_ENV.redisURL),
     redisUsername: secret ? readFile(join(secret, 'redis-username')) : undefined,
     redisPassword: secret ? readFile(join(secret, 'redis-password')) : undefined,
+    redisCAFile: secret ? join(secret, 'redis-ca.crt') : undefined,
     frontURL: readOrigin(env, CONSOLE_ENV.frontURL),
     publicURL: readOrigin(env, CONSOLE_ENV.publicURL),
     plainHTTP: readFlag(env, CONSOLE_ENV.plainHTTP),

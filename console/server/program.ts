@@ -39,6 +39,7 @@ export async function startConsole(
     url: env.redisURL,
     username: env.redisUsername,
     password: env.redisPassword,
+    caFile: env.redisCAFile,
     name: 'console',
     role: 'console',
   });

@@ -39,6 +39,7 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
     url: environment.redisURL,
     username: environment.redisUsername,
     password: environment.redisPassword,
+    caFile: environment.redisCAFile,
     name: environment.podName,
     role: 'front',
   };

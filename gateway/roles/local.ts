@@ -48,6 +48,7 @@ export async function startLocal(environment: LocalEnvironment): Promise<Local> 
     url: environment.redisURL,
     username: environment.redisUsername,
     password: environment.redisPassword,
+    caFile: environment.redisCAFile,
     name: 'local',
     role: 'local',
   };

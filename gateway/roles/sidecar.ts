@@ -34,6 +34,7 @@ export async function startSidecar(environment: SidecarEnvironment): Promise<Sid
     url: environment.redisURL,
     username: environment.redisUsername,
     password: environment.redisPassword,
+    caFile: environment.redisCAFile,
     name: environment.podName,
     role: 'sidecar',
   });

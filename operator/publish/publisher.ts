@@ -45,6 +45,7 @@ export class Publisher {
   /** A publication of everything is under way: what it finds changed, nobody has just changed. */
   #isFull = false;
   #trouble: string | undefined;
+  #isTroubleTold = false;
   #stopped = false;
   #wake: () => void = () => {};
   #loop: Promise<void> | undefined;
@@ -271,16 +272,21 @@ export class Publisher {
     }
   }
 
-  #noteTrouble(reason: string): void {
-    const first = this.#trouble === undefined;
-    this.#trouble = reason;
-    if (first) this.#settings.onStateChange?.('away', reason);
+  #noteTrouble(failure: string): void {
+    const { connection, onStateChange } = this.#settings;
+    // A command that found no connection does not know why there is none.
+    this.#trouble = connection.reason ?? failure;
+    const isKnown = connection.state === 'up' || connection.reason !== undefined;
+    if (this.#isTroubleTold || !isKnown) return;
+    this.#isTroubleTold = true;
+    onStateChange?.('away', this.#trouble);
   }
 
   #noteRecovery(): void {
     if (this.#trouble === undefined) return;
     this.#trouble = undefined;
-    this.#settings.onStateChange?.('up', '');
+    if (this.#isTroubleTold) this.#settings.onStateChange?.('up', '');
+    this.#isTroubleTold = false;
   }
 
   #sleep(ms: number): Promise<void> {

@@ -15,7 +15,7 @@ import { childMetadata } from './metadata.ts';
 
 type SecretSettings = Pick<
   OperatorSettings,
-  'masterKey' | 'redisUsers' | 'redisUsername' | 'redisPassword' | 'documentationURL'
+  'masterKey' | 'redisUsers' | 'redisUsername' | 'redisPassword' | 'readRedisCA' | 'documentationURL'
 >;
 
 export function buildSidecarSecret(model: ModelDeployment, settings: SecretSettings): KubeObject {
@@ -25,6 +25,7 @@ export function buildSidecarSecret(model: ModelDeployment, settings: SecretSetti
     [SIDECAR_SECRET_FILES.config]: JSON.stringify(buildGatewayConfig(model, settings)),
     [SIDECAR_SECRET_FILES.redisUsername]: username,
     [SIDECAR_SECRET_FILES.redisPassword]: password,
+    [SIDECAR_SECRET_FILES.redisCA]: settings.readRedisCA(),
     [SIDECAR_SECRET_FILES.peerToken]: peerToken(settings.masterKey, namespace, name),
     [SIDECAR_SECRET_FILES.storageToken]: storageToken(settings.masterKey, namespace),
     [SIDECAR_SECRET_FILES.requestPrefix]: workspacePrefix(settings.masterKey, namespace),

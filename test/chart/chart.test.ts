@@ -54,6 +54,14 @@ describe('the chart', () => {
       [],
       ['watchNamespaces={a,b}', 'redis.users=off', 'ingress.via=Front', 'ingress.className=traefik'],
       ['redis.bundled.enabled=false', 'redis.external.url=redis://r:6379', 'redis.external.secretName=s'],
+      ['redis.bundled.tls.enabled=false'],
+      ['redis.bundled.tls.plaintext=true'],
+      [
+        'redis.bundled.enabled=false',
+        'redis.external.url=rediss://r:6379',
+        'redis.external.secretName=s',
+        'redis.external.tls.caSecret=authority',
+      ],
       ['storage.bucket=berth', 'storage.endpoint=http://minio:9000', 'storage.secretName=s3-keys'],
       ['mail.smtpSecretName=smtp', 'mail.from=berth@example.com'],
       ['console.route.tlsSecretName=cert', 'console.publicURL=https://berth.example.com'],
@@ -72,12 +80,21 @@ describe('the chart', () => {
   });
 
   it('makes no Secret, and renders alike each time, where it is given those that it would make', async () => {
-    const values = ['masterKeySecret=mine', 'redis.bundled.existingSecret=passwords'];
+    const values = [
+      'masterKeySecret=mine',
+      'redis.bundled.existingSecret=passwords',
+      'redis.bundled.tls.existingSecret=certificate',
+    ];
     const [first, second] = await Promise.all([render(...values), render(...values)]);
     expect(first).to.deep.equal(second);
     expect(first.filter(({ kind }) => kind === 'Secret')).to.deep.equal([]);
     const text = JSON.stringify(first);
-    for (const name of ['"secretName":"passwords"', '"name":"mine"', '"name":"passwords"'])
+    for (const name of [
+      '"secretName":"passwords"',
+      '"name":"mine"',
+      '"name":"passwords"',
+      '"name":"certificate"',
+    ])
       expect(text).to.include(name);
   });
 

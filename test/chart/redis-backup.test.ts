@@ -8,6 +8,7 @@ import { loadLibrary } from '../../redis/library.ts';
 import { submitRequest } from '../../redis/request-calls.ts';
 import { readRequest } from '../../redis/request-record.ts';
 import { ensureValkey } from '../../tools/valkey.ts';
+import { makeCertificates } from '../integration/egress/test-certificates.ts';
 import { connectTo, rejection } from '../support/redis-client.ts';
 import { REDIS_PASSWORDS, startRedis } from '../support/redis-server.ts';
 import { publishMedia, submissionOf } from '../support/request-fixture.ts';
@@ -19,10 +20,12 @@ describe('the backup of the bundled Redis', function () {
   const folder = mkdtempSync(join(tmpdir(), 'berth-backup-'));
   after(() => rmSync(folder, { recursive: true, force: true }));
 
-  const backUp = (port: number, password: string, keep = 2) =>
+  const certificates = makeCertificates('DNS:localhost,IP:127.0.0.1');
+  const authority = join(folder, 'ca.crt');
+  const backUp = (port: number, password: string, more: string[] = []) =>
     promisify(execFile)(
       'sh',
-      ['charts/berth/files/redis/backup.sh', '127.0.0.1', `${port}`, folder, `${keep}`],
+      ['charts/berth/files/redis/backup.sh', '127.0.0.1', `${port}`, folder, '2', ...more],
       {
         env: {
           ...process.env,
@@ -31,11 +34,15 @@ describe('the backup of the bundled Redis', function () {
         },
       },
     );
-  const list = () => readdirSync(folder).sort();
+  const list = () =>
+    readdirSync(folder)
+      .filter((file) => file !== 'ca.crt')
+      .sort();
 
   it('is a file from which a new server has every request, and the newest are kept', async () => {
-    const server = await startRedis();
-    const connection = await connectTo(server);
+    writeFileSync(authority, certificates.ca);
+    const server = await startRedis({ tls: certificates });
+    const connection = await connectTo(server, { caFile: authority });
     const submission = submissionOf(place);
     try {
       await loadLibrary(connection.redis);
@@ -43,7 +50,7 @@ describe('the backup of the bundled Redis', function () {
       expect(await submitRequest(connection.redis, submission)).to.include({ verdict: 'accepted' });
       for (const old of ['20200101T000000Z', '20210101T000000Z'])
         writeFileSync(join(folder, `berth-${old}.rdb`), '');
-      await backUp(server.port, REDIS_PASSWORDS.operator);
+      await backUp(server.port, REDIS_PASSWORDS.operator, [authority]);
     } finally {
       await connection.close();
       await server.stop();
@@ -67,6 +74,21 @@ describe('the backup of the bundled Redis', function () {
       await again.close();
       await restored.stop();
     }
+  });
+
+  it("fails and leaves no file where the server's certificate is another authority's", async () => {
+    writeFileSync(authority, makeCertificates('IP:127.0.0.1').ca);
+    const server = await startRedis({ tls: certificates });
+    const before = list();
+    try {
+      const error = (await rejection(backUp(server.port, REDIS_PASSWORDS.operator, [authority]))) as {
+        stderr: string;
+      };
+      expect(error.stderr).to.match(/certificate verify failed/);
+    } finally {
+      await server.stop();
+    }
+    expect(list()).to.deep.equal(before);
   });
 
   it('fails and leaves no file where the password is wrong', async () => {

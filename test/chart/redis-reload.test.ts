@@ -1,9 +1,9 @@
 import { execFile, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createConnection } from 'node:net';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { connect } from 'node:tls';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { parseAllDocuments } from 'yaml';
@@ -21,8 +21,15 @@ const PASSWORDS = { operator: 'first$pass/word', front: 'second&', console: 'thi
 const namespace = 'one';
 const deployment = 'film';
 
-/** The ConfigMap of the bundled Redis, as the chart renders it. */
-async function renderConfig(...values: string[]): Promise<Record<string, string>> {
+interface Rendered {
+  /** Of the ConfigMap. */
+  config: Record<string, string>;
+  /** Of the Secret with the certificate that the chart made. */
+  certificate: Record<string, string>;
+}
+
+/** What the pod of the bundled Redis mounts, as the chart renders it. */
+async function renderFiles(...values: string[]): Promise<Rendered> {
   const settings = values.flatMap((value) => ['--set', value]);
   const { stdout } = await run(
     await ensureBinary('helm'),
@@ -31,10 +38,10 @@ async function renderConfig(...values: string[]): Promise<Record<string, string>
       maxBuffer: 64 * 1024 * 1024,
     },
   );
-  const files = parseAllDocuments(stdout)
-    .map((document) => document.toJS()?.data)
-    .find((data) => data?.['redis.conf']);
-  return files as Record<string, string>;
+  const all = parseAllDocuments(stdout).map((document) => document.toJS()?.data);
+  const find = (file: string) => all.find((data) => data?.[file]) as Record<string, string>;
+  const decoded = Object.entries(find('tls.crt')).map(([file, text]) => [file, atob(text)]);
+  return { config: find('redis.conf'), certificate: Object.fromEntries(decoded) };
 }
 
 /** What the pod of the bundled Redis does, in a folder in place of its root. */
@@ -45,10 +52,11 @@ describe('the bundled Redis as the chart configures it', function () {
   let child: ReturnType<typeof spawn>;
   const connections: RedisConnection[] = [];
 
-  async function connect(settings: Partial<RedisSettings> = {}): Promise<RedisConnection> {
+  async function open(settings: Partial<RedisSettings> = {}): Promise<RedisConnection> {
     const user = { username: 'berth-operator', password: PASSWORDS.operator };
-    const url = `redis://127.0.0.1:${port}`;
-    const connection = connectRedis({ url, name: 'test', role: 'operator', ...user, ...settings });
+    const url = `rediss://localhost:${port}`;
+    const caFile = join(root, 'tls/ca.crt');
+    const connection = connectRedis({ url, caFile, name: 'test', role: 'operator', ...user, ...settings });
     connections.push(connection);
     await connection.untilUp(30_000);
     return connection;
@@ -56,8 +64,9 @@ describe('the bundled Redis as the chart configures it', function () {
 
   async function start(): Promise<void> {
     await run('sh', [join(root, 'config/write-users.sh'), root]);
-    const args = [join(root, 'config/redis.conf'), '--port', String(port), '--bind', '127.0.0.1'];
-    child = spawn(ensureValkey(), args, { stdio: 'ignore' });
+    const args = [join(root, 'config/start.sh'), root, '--tls-port', String(port), '--bind', '127.0.0.1'];
+    const path = `${dirname(ensureValkey())}${delimiter}${process.env.PATH}`;
+    child = spawn('sh', args, { stdio: 'ignore', env: { ...process.env, PATH: path } });
   }
   const end = (signal: NodeJS.Signals) =>
     new Promise<void>((resolve) => {
@@ -68,11 +77,14 @@ describe('the bundled Redis as the chart configures it', function () {
 
   before(async () => {
     root = mkdtempSync(join(tmpdir(), 'berth-bundled-'));
-    for (const folder of ['data', 'config', 'secret']) mkdirSync(join(root, folder));
+    for (const folder of ['data', 'config', 'secret', 'tls']) mkdirSync(join(root, folder));
     for (const [name, password] of Object.entries(PASSWORDS))
       writeFileSync(join(root, `secret/${name}-password`), password);
-    for (const [name, content] of Object.entries(await renderConfig('redis.durability=strict')))
-      writeFileSync(join(root, 'config', name), content.replaceAll(' /data', ` ${root}/data`));
+    const { config, certificate } = await renderFiles('redis.durability=strict');
+    for (const [name, content] of Object.entries(config))
+      writeFileSync(join(root, 'config', name), content.replaceAll(/ \/(data|tls)\b/g, ` ${root}/$1`));
+    for (const [name, content] of Object.entries(certificate))
+      writeFileSync(join(root, 'tls', name), content);
     port = await findFreePort();
     await start();
   });
@@ -84,7 +96,7 @@ describe('the bundled Redis as the chart configures it', function () {
 
   for (const signal of ['SIGKILL', 'SIGTERM'] as const)
     it(`still has every accepted request after ${signal}`, async () => {
-      const { redis } = await connect();
+      const { redis } = await open();
       await loadLibrary(redis);
       await publishMedia(redis, { namespace, name: deployment });
       const submissions = Array.from({ length: 5 }, () => submissionOf({ namespace, deployment }));
@@ -92,13 +104,14 @@ describe('the bundled Redis as the chart configures it', function () {
         expect(await submitRequest(redis, submission)).to.include({ verdict: 'accepted' });
       await end(signal);
       await start();
-      const again = await connect();
+      const again = await open();
       for (const { id } of submissions)
         expect(await readRequest(again.redis, namespace, id), id).to.include({ status: 'queued' });
     });
 
   it('lets nobody be the default user, whatever the password', async () => {
-    const socket = createConnection(port, '127.0.0.1');
+    const ca = readFileSync(join(root, 'tls/ca.crt'));
+    const socket = connect({ port, host: 'localhost', ca });
     const attempts = ['PING', 'AUTH x', 'AUTH ""', 'AUTH default ""', 'AUTH default x', 'GET x', 'QUIT'];
     socket.write(attempts.map((line) => `${line}\r\n`).join(''));
     const replies = (await text(socket))

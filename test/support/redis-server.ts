@@ -18,6 +18,13 @@ export interface RedisServerOptions {
   defaultUser?: string;
   /** What it answered is on the disk: for tests that kill it. */
   isStrict?: boolean;
+  /** Takes TLS alone, with this certificate (PEM). */
+  tls?: ServerCertificate;
+}
+
+export interface ServerCertificate {
+  cert: string;
+  key: string;
 }
 
 export interface RedisServer {
@@ -33,6 +40,8 @@ export interface RedisServer {
   /** Freezes the server: connections stay open and nothing answers. */
   pause(): void;
   resume(): void;
+  /** Puts another certificate in the place of the one that it was started with; it takes a restart to be read. */
+  replaceCertificate(certificate: ServerCertificate): void;
 }
 
 export const REDIS_PASSWORDS = { operator: 'of-the-operator', front: 'of-fronts', console: 'of-the-console' };
@@ -41,6 +50,12 @@ const START_TIMEOUT_MS = 30_000;
 export async function startRedis(options: RedisServerOptions = {}): Promise<RedisServer> {
   const folder = mkdtempSync(join(tmpdir(), 'berth-redis-'));
   options.prepare?.(folder);
+  const files = { certFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key') };
+  const replaceCertificate = ({ cert, key }: ServerCertificate): void => {
+    writeFileSync(files.certFile, cert);
+    writeFileSync(files.keyFile, key);
+  };
+  if (options.tls) replaceCertificate(options.tls);
   const list = (port: number): string[] =>
     options.watch
       ? [
@@ -52,7 +67,13 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
           String(port),
         ]
       : [
-          ...prepareRedis({ port, folder, passwords: REDIS_PASSWORDS, isStrict: options.isStrict ?? false }),
+          ...prepareRedis({
+            port,
+            folder,
+            passwords: REDIS_PASSWORDS,
+            isStrict: options.isStrict ?? false,
+            ...(options.tls && { tls: files }),
+          }),
           ...(options.args ?? []),
         ];
 
@@ -66,7 +87,7 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
   process.once('exit', killAtExit);
   const user = options.watch ? '' : `berth-operator:${REDIS_PASSWORDS.operator}@`;
   return {
-    url: `redis://${user}127.0.0.1:${port}`,
+    url: `${options.tls ? 'rediss' : 'redis'}://${user}127.0.0.1:${port}`,
     port,
     stop: async () => {
       process.off('exit', killAtExit);
@@ -83,6 +104,7 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
       awaitStop(child.pid!);
     },
     resume: () => child.kill('SIGCONT'),
+    replaceCertificate,
   };
 }
 

@@ -37,14 +37,39 @@ app.kubernetes.io/component: {{ .component }}
 {{ include "berth.fullname" . }}-sidecar-rollout
 {{- end }}
 
+{{/* Of the bundled Redis: its certificate. */}}
+{{- define "berth.redisTLSSecret" -}}
+{{- .Values.redis.bundled.tls.existingSecret | default (printf "%s-redis-tls" (include "berth.fullname" .)) }}
+{{- end }}
+
+{{/* Whether the bundled Redis listens without TLS. */}}
+{{- define "berth.redisPlaintext" -}}
+{{- or (not .Values.redis.bundled.tls.enabled) .Values.redis.bundled.tls.plaintext }}
+{{- end }}
+
+{{/* Where Redis' authority is not one of the system's: a source of a projected volume. */}}
+{{- define "berth.redisCASource" -}}
+{{- $external := .Values.redis.external.tls }}
+{{- if and .Values.redis.bundled.enabled .Values.redis.bundled.tls.enabled }}
+- secret:
+    name: {{ include "berth.redisTLSSecret" . }}
+    items: [{ key: ca.crt, path: redis-ca.crt }]
+{{- else if and (not .Values.redis.bundled.enabled) $external.caSecret }}
+- secret:
+    name: {{ $external.caSecret }}
+    items: [{ key: {{ $external.caKey }}, path: redis-ca.crt }]
+{{- end }}
+{{- end }}
+
 {{/* Secrets of the installation in its namespace, which no engine may have. */}}
 {{- define "berth.ownSecrets" -}}
-{{- $names := list (include "berth.masterKeySecret" .) (include "berth.redisSecret" .) .Values.storage.secretName .Values.mail.smtpSecretName .Values.console.route.tlsSecretName }}
+{{- $tls := ternary (include "berth.redisTLSSecret" .) "" (and .Values.redis.bundled.enabled .Values.redis.bundled.tls.enabled) }}
+{{- $names := list (include "berth.masterKeySecret" .) (include "berth.redisSecret" .) $tls .Values.storage.secretName .Values.mail.smtpSecretName .Values.console.route.tlsSecretName }}
 {{- join "," (compact $names) }}
 {{- end }}
 
 {{- define "berth.redisURL" -}}
-{{- if .Values.redis.bundled.enabled }}redis://{{ include "berth.fullname" . }}-redis.{{ .Release.Namespace }}.svc:6379{{ else }}{{ required "redis.external.url is required without the bundled Redis" .Values.redis.external.url }}{{ end }}
+{{- if .Values.redis.bundled.enabled }}{{ ternary "rediss" "redis" .Values.redis.bundled.tls.enabled }}://{{ include "berth.fullname" . }}-redis.{{ .Release.Namespace }}.svc:{{ ternary "6380" "6379" .Values.redis.bundled.tls.enabled }}{{ else }}{{ required "redis.external.url is required without the bundled Redis" .Values.redis.external.url }}{{ end }}
 {{- end }}
 
 {{- define "berth.podSecurity" -}}

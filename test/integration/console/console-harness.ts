@@ -146,6 +146,7 @@ export function useConsole(): ConsoleHarness {
         redisURL: server.url,
         redisUsername: undefined,
         redisPassword: undefined,
+        redisCAFile: undefined,
         frontURL: null,
         publicURL: null,
         plainHTTP: false,

@@ -16,7 +16,13 @@ export const makeSettings = (change: Partial<OperatorSettings> = {}): OperatorSe
       OPERATOR_GATEWAY_IMAGE: 'berth/berth:test',
       OPERATOR_REDIS_URL: 'redis://redis.example:6379',
     },
-    { masterKey: 'master', redisUsername: undefined, redisPassword: undefined },
+    {
+      masterKey: 'master',
+      redisUsername: undefined,
+      redisPassword: undefined,
+      redisCAFile: '/nowhere/redis-ca.crt',
+      readRedisCA: () => undefined,
+    },
   ),
   ...change,
 });

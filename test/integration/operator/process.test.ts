@@ -2,8 +2,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { childNames, SIDECAR_SECRET_FILES } from '../../../contract/names.ts';
 import { RESOURCES } from '../../../operator/kube/resource.ts';
 import { type ChildProgram, findFreePort, startProgram } from '../../support/child-program.ts';
+import { startRedis } from '../../support/redis-server.ts';
+import { makeCertificates } from '../egress/test-certificates.ts';
 import { useHarness } from './operator-harness.ts';
 import { FRONT_SERVICE, SYSTEM_NAMESPACE } from './operator-settings.ts';
 import { until } from './until.ts';
@@ -65,6 +68,34 @@ describe('the operator as a process', () => {
     expect(program.ended).to.equal(0);
     const lease = await cluster.find(RESOURCES.Lease, SYSTEM_NAMESPACE, 'berth-operator');
     expect(lease?.spec).to.include({ holderIdentity: '' });
+  });
+
+  it("says that Redis' certificate is not trusted, and hands the right authority on to sidecars", async () => {
+    const [right, wrong] = [makeCertificates('IP:127.0.0.1'), makeCertificates('IP:127.0.0.1')];
+    const server = await startRedis({ tls: right });
+    const authority = join(folder, SIDECAR_SECRET_FILES.redisCA);
+    try {
+      const { cluster } = harness;
+      writeFileSync(authority, wrong.ca);
+      const program = start({ OPERATOR_REDIS_URL: server.url, OPERATOR_LEASE_NAME: 'berth-operator-tls' });
+      await program.waitFor(/"leading"/);
+      await program.waitFor(/the certificate of Redis is not signed by an authority in .*redis-ca\.crt/);
+      const namespace = await cluster.makeNamespace();
+      await cluster.createModel(namespace, 'chat');
+      const readAuthority = async () => {
+        const secret = await cluster.find(RESOURCES.Secret, namespace, childNames('chat').sidecarSecret);
+        const data = secret?.data as Record<string, string> | undefined;
+        return Buffer.from(data?.[SIDECAR_SECRET_FILES.redisCA] ?? '', 'base64').toString();
+      };
+      await until(async () => (await readAuthority()) === wrong.ca.trim());
+      writeFileSync(authority, right.ca);
+      await program.waitFor(/Redis is back/);
+      await until(async () => (await readAuthority()) === right.ca.trim());
+      await program.stop();
+    } finally {
+      rmSync(authority);
+      await server.stop();
+    }
   });
 
   it('ends with a code other than 0 when its lease is lost', async () => {

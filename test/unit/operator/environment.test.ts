@@ -13,7 +13,13 @@ const REQUIRED = {
   OPERATOR_REDIS_URL: 'redis://redis:6379',
   OPERATOR_POD_NAME: 'operator-1',
 };
-const SECRETS = { masterKey: 'm', redisUsername: undefined, redisPassword: undefined };
+const SECRETS = {
+  masterKey: 'm',
+  redisUsername: undefined,
+  redisPassword: undefined,
+  redisCAFile: '/nowhere/redis-ca.crt',
+  readRedisCA: () => undefined,
+};
 const parse = (env: Record<string, string> = {}) => parseSettings({ ...REQUIRED, ...env }, SECRETS);
 
 describe("the operator's environment", () => {

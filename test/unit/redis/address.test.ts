@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { parseRedisAddress } from '../../../redis/address.ts';
 
-const plain = { masterName: null, tls: false, username: null, password: null, db: 0 };
+const plain = { masterName: null, tls: false, serverName: null, username: null, password: null, db: 0 };
 
 describe('address of Redis', () => {
   const accepted = {
@@ -16,6 +16,19 @@ describe('address of Redis', () => {
       password: 'p@ss',
     },
     'redis://:secret@h': { ...plain, hosts: [{ host: 'h', port: 6379 }], password: 'secret' },
+    'rediss+sentinel://a/mymaster?servername=redis.example': {
+      ...plain,
+      hosts: [{ host: 'a', port: 26379 }],
+      masterName: 'mymaster',
+      tls: true,
+      serverName: 'redis.example',
+    },
+    'rediss://h?servername=redis.example': {
+      ...plain,
+      hosts: [{ host: 'h', port: 6379 }],
+      tls: true,
+      serverName: 'redis.example',
+    },
     'redis+sentinel://a,b:26380/mymaster': {
       ...plain,
       hosts: [
@@ -38,6 +51,10 @@ describe('address of Redis', () => {
     'redis://h/notanumber',
     'redis://a,,b',
     'redis+sentinel://a,b',
+    'redis://h?servername=x',
+    'rediss://h?servername=',
+    'rediss://h?insecure=1',
+    'rediss://h?servername=x&insecure=1',
   ]) {
     it(`refuses ${JSON.stringify(text)}`, () =>
       expect(() => parseRedisAddress(text)).to.throw(/Redis|redis/));

@@ -94,6 +94,11 @@ describe("the sidecar's Secret", () => {
     expect(read(secretOf(), 'peer-token')).to.have.length.above(20);
   });
 
+  it("holds the authority of Redis' certificate, where there is one", () => {
+    expect(read(secretOf(), 'redis-ca.crt')).to.equal(undefined);
+    expect(read(secretOf({ readRedisCA: () => 'PEM' }), 'redis-ca.crt')).to.equal('PEM');
+  });
+
   it("proves the workspace to the front's storage, and tells how its request ids begin", () => {
     expect(read(secretOf(), 'storage-token')).to.equal(storageToken(SETTINGS.masterKey, 'team-a'));
     expect(read(secretOf(), 'request-prefix')).to.equal(workspacePrefix(SETTINGS.masterKey, 'team-a'));

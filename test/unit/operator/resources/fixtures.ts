@@ -51,6 +51,8 @@ export const SETTINGS: OperatorSettings = {
   redisUsers: 'managed',
   redisUsername: 'operator',
   redisPassword: 'operator-password',
+  redisCAFile: '/nowhere/redis-ca.crt',
+  readRedisCA: () => undefined,
   externalRedisSecret: 'berth-redis',
   allowVolatileQueue: false,
   sidecarRollout: undefined,

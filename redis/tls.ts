@@ -1,0 +1,54 @@
+/** TLS towards Redis: whom to trust, asked anew at each connect, and what a refused certificate means. */
+import { readFileSync } from 'node:fs';
+import type { ConnectionOptions } from 'node:tls';
+
+export interface TLSSettings {
+  /** PEM of the authorities to trust; the system's ones where there is no such file. */
+  caFile?: string | undefined;
+  /** The name that the certificate must have, where it is not the host that is dialled. */
+  serverName?: string | undefined;
+}
+
+/** Options of `tls.connect`. The file is read by each connect, so that a rotated authority needs no restart. */
+export function buildTLSOptions({ caFile, serverName }: TLSSettings): ConnectionOptions {
+  return {
+    get ca() {
+      return caFile === undefined ? undefined : readAuthorities(caFile);
+    },
+    ...(serverName === undefined ? {} : { servername: serverName }),
+  };
+}
+
+/** undefined where there is no file, or nothing in it. */
+function readAuthorities(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8').trim() || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const UNTRUSTED = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'CERT_SIGNATURE_FAILURE',
+  'CERT_UNTRUSTED',
+]);
+
+/** What whoever runs Berth should look at; undefined where the error is none of TLS. */
+export function explainTLSError(error: Error, { caFile }: TLSSettings): string | undefined {
+  const code = 'code' in error ? String(error.code) : '';
+  if (UNTRUSTED.has(code)) {
+    const isPrivate = caFile !== undefined && readAuthorities(caFile) !== undefined;
+    const signer = isPrivate ? `an authority in ${caFile}` : 'an authority that the system trusts';
+    return `the certificate of Redis is not signed by ${signer} (${code})`;
+  }
+  if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID')
+    return `the certificate of Redis is not valid now (${code})`;
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return `the certificate of Redis is for other names: ${error.message}`;
+  return undefined;
+}
