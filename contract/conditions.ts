@@ -66,7 +66,7 @@ export const CONDITIONS = {
     kind: 'Workspace',
     type: 'QueueOpen',
     meaning:
-      'Images and videos may be queued. False, QueueRefused: this Redis may lose them, for the reason in the message, or its memory is nearly full; they are answered with 503.',
+      'Images and videos may be queued. False, QueueRefused: this Redis may lose them, for the reason in the message, or its memory, or the share of it that a workspace may take, is nearly full, or its Redis user is suspended; they are answered with 503.',
   },
   active: {
     kind: 'WebhookEndpoint',

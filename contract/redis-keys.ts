@@ -61,6 +61,8 @@ export const FUNCTIONS = {
   settleDelivery: `${FUNCTIONS_LIBRARY}_settle_delivery`,
   /** Sends the events of ended deliveries once more. */
   resend: `${FUNCTIONS_LIBRARY}_resend`,
+  /** Weighs the workspaces' own keys, for the operator alone. */
+  weigh: `${FUNCTIONS_LIBRARY}_weigh`,
 } as const;
 
 const tagged = (family: 'c' | 'w', namespace: string, rest: string) => `${family}:{${namespace}}:${rest}`;

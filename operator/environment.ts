@@ -132,6 +132,7 @@ export function parseSettings(env: Variables, secrets: OperatorSecrets): Operato
     redisURL: readRequired(env, 'OPERATOR_REDIS_URL'),
     redisUsers: readOneOf(env, 'OPERATOR_REDIS_USERS', REDIS_USER_MODES, 'managed'),
     externalRedisSecret: env.OPERATOR_EXTERNAL_REDIS_SECRET || 'berth-redis',
+    redisWorkspaceShare: readPercent(env, 'OPERATOR_REDIS_WORKSPACE_SHARE', 50),
     allowVolatileQueue: readOneOf(env, 'OPERATOR_ALLOW_VOLATILE_QUEUE', BOOLEANS, 'false') === 'true',
     watchNamespaces: readList(env, 'OPERATOR_WATCH_NAMESPACES'),
     sidecarRollout: readSidecarRollout(env),
@@ -211,6 +212,14 @@ function readPort<T extends number | undefined>(env: Variables, name: string, fa
   if (!/^[0-9]+$/.test(text) || port < 1 || port > 65_535)
     throw new EnvironmentError(`${name} must be a port from 1 to 65535, not "${text}"`);
   return port;
+}
+
+function readPercent(env: Variables, name: string, fallback: number): number {
+  const text = env[name] || String(fallback);
+  const value = Number(text);
+  if (!/^[0-9]+$/.test(text) || value < 1 || value > 100)
+    throw new EnvironmentError(`${name} must be a whole number from 1 to 100, not "${text}"`);
+  return value;
 }
 
 function readOrigin(env: Variables, name: string): string | undefined {

@@ -3,6 +3,7 @@
 import { GROUP } from '../contract/group.ts';
 import { operatorToken } from '../contract/identity.ts';
 import { FIELD_MANAGER, STATUS_FIELD_MANAGER } from '../contract/names.ts';
+import { WORKSPACE_NAME } from '../contract/workspace.ts';
 import { readSpentMicros } from '../redis/calls.ts';
 import type { RedisConnection } from '../redis/client.ts';
 import {
@@ -22,6 +23,7 @@ import type { Log } from './kube/log.ts';
 import { RESOURCES } from './kube/resource.ts';
 import { createStatusWriter } from './kube/status.ts';
 import type { OperatorMetrics } from './metrics.ts';
+import { MemoryGuard } from './publish/memory-guard.ts';
 import { Publisher } from './publish/publisher.ts';
 import { createCatalogue } from './reconcile/catalogue.ts';
 import { createClusterView } from './reconcile/cluster-view.ts';
@@ -80,7 +82,18 @@ export function createProgram(options: ProgramOptions) {
   const endpoints = new EndpointIndex();
   const signingSecrets = new Map<string, string | null>();
   const events = createEventRecorder({ client, controller: `${GROUP}/operator`, instance: podName, log });
+  const hasShares = settings.redisUsers === 'managed' && settings.redisWorkspaceShare < 100;
+  const guard = hasShares
+    ? new MemoryGuard({
+        redis: redis.redis,
+        sharePercent: settings.redisWorkspaceShare,
+        log,
+        now: options.now,
+        onChange: (namespace) => reportShare(namespace),
+      })
+    : undefined;
   const publisher = new Publisher({
+    guard,
     connection: redis,
     catalogue: createCatalogue({ settings, view, models, keys, credentials, endpoints, signingSecrets }),
     users: settings.redisUsers,
@@ -233,6 +246,19 @@ export function createProgram(options: ProgramOptions) {
     );
   }
 
+  function reportShare(namespace: string): void {
+    publisher.mark({ what: 'workspace', namespace });
+    controllers.workspaces.queue.add(namespace);
+    const live = view.workspaces.get(`${namespace}/${WORKSPACE_NAME}`);
+    const refusal = guard!.refusalOf(namespace);
+    if (live && refusal !== null)
+      events.record(live, {
+        type: 'Warning',
+        reason: guard!.isSuspended(namespace) ? 'RedisUserSuspended' : 'RedisShareUsed',
+        note: refusal,
+      });
+  }
+
   /** On the operator's own pod, where whoever runs Berth looks. */
   async function recordOnPod(event: EventNote): Promise<void> {
     const pod = await client.find(RESOURCES.Pod, { name: podName, namespace }).catch(() => undefined);
@@ -248,6 +274,7 @@ export function createProgram(options: ProgramOptions) {
       await view.waitForSync(stopping.signal);
       if (!(await lease.acquire(stopping.signal))) return;
       publisher.start();
+      guard?.start();
       await Promise.all(controllers.all.map((controller) => controller.start(stopping.signal)));
       if (!stopping.signal.aborted) sidecars.start();
     },
@@ -256,6 +283,7 @@ export function createProgram(options: ProgramOptions) {
       stopping.abort();
       await sidecars.stop();
       await Promise.all(controllers.all.map((controller) => controller.stop()));
+      guard?.stop();
       await publisher.stop();
       await events.flush();
       await lease.release();

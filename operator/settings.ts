@@ -87,6 +87,9 @@ export interface OperatorSettings {
   /** With `redisUsers: external`: Secret of each workspace with keys `username` and `password`. */
   externalRedisSecret: string;
 
+  /** Of maxmemory, that one workspace's keys may take before its user is suspended; 100: no bound. */
+  redisWorkspaceShare: number;
+
   /** Let requests be queued on a Redis that may lose them. */
   allowVolatileQueue: boolean;
 

@@ -49,6 +49,8 @@ export interface WorkspaceUser {
   username: string;
   /** Redis is given its SHA-256 only. */
   password: string;
+  /** It is there and may do nothing. */
+  isSuspended?: boolean;
 }
 
 /**
@@ -63,7 +65,7 @@ export async function ensureWorkspaceUser(redis: RedisClient, user: WorkspaceUse
     'SETUSER',
     user.username,
     'reset',
-    'on',
+    ...wanted.flags,
     `#${wanted.passwords[0]}`,
     ...wanted.keys,
     ...wanted.channels,
@@ -71,8 +73,21 @@ export async function ensureWorkspaceUser(redis: RedisClient, user: WorkspaceUse
     ...wanted.selectors,
   );
   await saveUsers(redis);
+  // Who is connected stays so.
+  if (user.isSuspended) await cutConnections(redis, user.username);
   return true;
 }
+
+/** Turns the user off and cuts its connections, until `ensureWorkspaceUser` turns it on again. */
+export async function suspendWorkspaceUser(redis: RedisClient, username: string): Promise<void> {
+  const users = (await redis.acl('USERS')) as string[];
+  if (!users.includes(username)) return;
+  await redis.acl('SETUSER', username, 'off');
+  await cutConnections(redis, username);
+  await saveUsers(redis);
+}
+
+const cutConnections = (redis: RedisClient, username: string) => redis.client('KILL', 'USER', username);
 
 /** Removes the user and cuts its connections; false when there was none. */
 export async function removeWorkspaceUser(redis: RedisClient, username: string): Promise<boolean> {
@@ -98,12 +113,12 @@ interface UserRules {
   selectors: string[];
 }
 
-function buildUser({ namespace, password }: WorkspaceUser): UserRules {
+function buildUser({ namespace, password, isSuspended = false }: WorkspaceUser): UserRules {
   // A name with a wildcard in it would reach other workspaces' keys.
   if (!NAMESPACE.test(namespace)) throw new Error(`"${namespace}" is not the name of a namespace`);
   const jobs = channels.jobs(namespace, '*');
   return {
-    flags: ['on'],
+    flags: [isSuspended ? 'off' : 'on'],
     passwords: [createHash('sha256').update(password).digest('hex')],
     keys: [`%R~${configKeys(namespace).prefix}*`, `~${workKeys(namespace).prefix}*`],
     channels: [`&${channels.workspace(namespace)}`, `&${jobs}`],

@@ -123,6 +123,11 @@ export class Publisher {
     return this.#writer.asyncRefusal;
   }
 
+  /** The same for one workspace, which may have used up its share of the memory. */
+  refusalOf(namespace: string): string | null {
+    return this.#writer.refusalOf(namespace);
+  }
+
   /** Whether everything that is known of has been written. */
   get idle(): boolean {
     return (

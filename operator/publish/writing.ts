@@ -29,6 +29,7 @@ import { isKnownPrefix, readEpoch, readHosts, readWorkspaces } from '../../redis
 import { ensureWorkspaceUser, listWorkspaceUsers, removeWorkspaceUser } from '../../redis/users.ts';
 import type { Catalogue, DeploymentName } from './catalogue.ts';
 import { writeCredentials, writeEndpoints } from './known-entries.ts';
+import type { MemoryGuard } from './memory-guard.ts';
 import type { Target } from './targets.ts';
 
 export interface WriterSettings {
@@ -39,6 +40,8 @@ export interface WriterSettings {
   masterKey: string;
   /** Let requests be queued on a Redis that may lose them. */
   allowVolatileQueue: boolean;
+  /** Keeps workspaces within their share of memory; none where they have no users of their own. */
+  guard?: MemoryGuard | undefined;
   /** The host that Redis holds for a deployment became another one, or none. */
   onHostChange?: (name: DeploymentName) => void;
 }
@@ -70,6 +73,11 @@ export class Writer {
   /** Why nothing may be queued on this Redis, as last judged; null = it may. */
   get asyncRefusal(): string | null {
     return this.#asyncRefusal;
+  }
+
+  /** Why nothing of a workspace may be queued; null = it may. */
+  refusalOf(namespace: string): string | null {
+    return this.#asyncRefusal ?? this.#settings.guard?.refusalOf(namespace) ?? null;
   }
 
   /** Judges the server anew; true when gateways have to be told. Figures within the reason change all the time. */
@@ -222,7 +230,7 @@ export class Writer {
     if (!(await isKnownPrefix(redis, prefix))) await publishRequestPrefix(redis, prefix);
     await publishWorkspace(redis, namespace, {
       creditMicros: catalogue.creditMicros(namespace),
-      asyncRefusal: this.#asyncRefusal,
+      asyncRefusal: this.refusalOf(namespace),
       ownerEmail: catalogue.ownerEmail(namespace),
       signingSecret: this.#sealable(namespace),
     });
@@ -261,9 +269,10 @@ export class Writer {
   }
 
   async #writeUser(namespace: string): Promise<void> {
-    const { redis, masterKey } = this.#settings;
+    const { redis, masterKey, guard } = this.#settings;
     await ensureWorkspaceUser(redis, {
       namespace,
+      isSuspended: guard?.isSuspended(namespace) ?? false,
       username: workspaceRedisUser(namespace),
       password: workspaceRedisPassword(masterKey, namespace),
     });

@@ -111,8 +111,8 @@ export class WorkspaceReconciler {
     return found;
   }
 
-  #judgeQueue(): Verdict {
-    const refusal = this.#context.publisher.asyncRefusal;
+  #judgeQueue(namespace: string): Verdict {
+    const refusal = this.#context.publisher.refusalOf(namespace);
     return refusal === null
       ? verdict('True', 'QueueOpen', 'images and videos may be queued')
       : verdict('False', 'QueueRefused', refusal);
@@ -160,7 +160,7 @@ export class WorkspaceReconciler {
       redisUser: settings.redisUsers === 'managed' ? workspaceRedisUser(live.metadata.namespace!) : undefined,
       conditions: mergeConditions(
         before,
-        { Ready: ready, Accepted: accepted, QueueOpen: this.#judgeQueue() },
+        { Ready: ready, Accepted: accepted, QueueOpen: this.#judgeQueue(live.metadata.namespace!) },
         { generation, now: now() },
       ),
     };

@@ -51,6 +51,7 @@ export const SETTINGS: OperatorSettings = {
   redisUsers: 'managed',
   redisUsername: 'operator',
   redisPassword: 'operator-password',
+  redisWorkspaceShare: 50,
   redisCAFile: '/nowhere/redis-ca.crt',
   readRedisCA: () => undefined,
   externalRedisSecret: 'berth-redis',

@@ -1,0 +1,135 @@
+/** Keeps each workspace within its share of Redis' memory: its queue is refused in time, then its user is suspended. */
+import { workspaceRedisUser } from '../../contract/identity.ts';
+import { isRedisAway, type RedisClient } from '../../redis/client.ts';
+import { readMemoryUse, trimWorkspace, weighWorkspaces } from '../../redis/memory-shares.ts';
+import { suspendWorkspaceUser } from '../../redis/users.ts';
+import type { Log } from '../kube/log.ts';
+
+export interface MemoryGuardSettings {
+  redis: RedisClient;
+  /** Of maxmemory, for one workspace. */
+  sharePercent: number;
+  log: Log;
+  /** A workspace may queue no more, or its user was suspended, or that has ended. */
+  onChange: (namespace: string) => void;
+  now?: () => number;
+  intervalMs?: number;
+}
+
+/** Redis is filled by a fast client within seconds. */
+const LOOK_INTERVAL_MS = 250;
+/** Of its share, from which on Berth's own programs queue nothing more: what passes the share was written by hand. */
+const REFUSED_SHARE = 0.8;
+/** Of its share, to which the keys of a suspended workspace are cut. */
+const KEPT_SHARE = 0.5;
+/** Of maxmemory: a change that calls for weighing again. */
+const NOTABLE_CHANGE = 0.01;
+const WEIGH_INTERVAL_MS = 30_000;
+const FIRST_SUSPENSION_MS = 60_000;
+const MAX_SUSPENSION_MS = 3_600_000;
+
+export class MemoryGuard {
+  readonly #settings: MemoryGuardSettings;
+  /** Workspaces whose queue is refused. */
+  readonly #full = new Set<string>();
+  /** Until when their users are suspended. */
+  readonly #suspended = new Map<string, number>();
+  /** How often each was: the next time lasts twice as long. */
+  readonly #times = new Map<string, number>();
+  #lastUsed = 0;
+  #lastWeighed = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #isStopped = true;
+
+  constructor(settings: MemoryGuardSettings) {
+    this.#settings = settings;
+  }
+
+  start(): void {
+    this.#isStopped = false;
+    const round = async () => {
+      await this.look().catch((error: Error) => {
+        if (!isRedisAway(error))
+          this.#settings.log.error({ err: error }, 'the memory of Redis was not looked at');
+      });
+      if (!this.#isStopped) this.#timer = setTimeout(round, this.#settings.intervalMs ?? LOOK_INTERVAL_MS);
+    };
+    void round();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+  }
+
+  isSuspended(namespace: string): boolean {
+    return this.#suspended.has(namespace);
+  }
+
+  /** Why nothing of this workspace may be queued; null = it may. */
+  refusalOf(namespace: string): string | null {
+    const { sharePercent } = this.#settings;
+    if (this.#suspended.has(namespace))
+      return `The workspace's Redis user is suspended: its keys took more than ${sharePercent} % of Redis' memory.`;
+    if (this.#full.has(namespace))
+      return `The workspace uses nearly all of its share of Redis' memory, which is ${sharePercent} %.`;
+    return null;
+  }
+
+  /** Weighs the workspaces if that may bring news. Throws while Redis is away. */
+  async look(): Promise<void> {
+    const { redis, sharePercent } = this.#settings;
+    this.#releaseDue();
+    const { used, max } = await readMemoryUse(redis);
+    const share = (max * sharePercent) / 100;
+    if (used < share * REFUSED_SHARE || max === 0) return this.#noteFull([]);
+    const isChanged = Math.abs(used - this.#lastUsed) >= NOTABLE_CHANGE * max;
+    if (!isChanged && this.#now() - this.#lastWeighed < WEIGH_INTERVAL_MS) return;
+    const weights = [...(await weighWorkspaces(redis, (bytes) => bytes > share))];
+    const over = weights.filter(([, bytes]) => bytes > share);
+    for (const [namespace, bytes] of over) await this.#suspend(namespace, bytes - share * KEPT_SHARE);
+    // It was ended early then, and is done again at once.
+    if (over.length > 0) return;
+    this.#lastUsed = used;
+    this.#lastWeighed = this.#now();
+    this.#noteFull(weights.filter(([, bytes]) => bytes >= share * REFUSED_SHARE).map(([name]) => name));
+  }
+
+  async #suspend(namespace: string, excess: number): Promise<void> {
+    const { redis, log, onChange } = this.#settings;
+    if (!this.#suspended.has(namespace)) {
+      const times = this.#times.get(namespace) ?? 0;
+      this.#times.set(namespace, times + 1);
+      const durationMs = Math.min(MAX_SUSPENSION_MS, FIRST_SUSPENSION_MS * 2 ** Math.min(times, 10));
+      this.#suspended.set(namespace, this.#now() + durationMs);
+      log.warn({ namespace, durationMs }, "a workspace's Redis user is suspended: its keys passed its share");
+    }
+    // Before anything else is done: it may be writing.
+    await suspendWorkspaceUser(redis, workspaceRedisUser(namespace));
+    onChange(namespace);
+    const freed = await trimWorkspace(redis, namespace, excess);
+    log.warn({ namespace, freed }, 'keys of a workspace that passed its share were removed');
+  }
+
+  #releaseDue(): void {
+    const due = [...this.#suspended].filter(([, until]) => until <= this.#now());
+    for (const [namespace] of due) {
+      this.#suspended.delete(namespace);
+      this.#settings.onChange(namespace);
+    }
+  }
+
+  #noteFull(names: readonly string[]): void {
+    const changed = [
+      ...names.filter((name) => !this.#full.has(name)),
+      ...[...this.#full].filter((name) => !names.includes(name)),
+    ];
+    this.#full.clear();
+    for (const name of names) this.#full.add(name);
+    for (const name of changed) this.#settings.onChange(name);
+  }
+
+  #now(): number {
+    return (this.#settings.now ?? Date.now)();
+  }
+}
