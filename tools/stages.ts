@@ -1,7 +1,10 @@
 /** Runs the stages of `make test` in order, each with its time, and ends with `N passed, N failed`. */
 import { spawn } from 'node:child_process';
-import { globSync } from 'node:fs';
+import { globSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
+import { ensurePage } from '../launch/local-console.ts';
 import { ensureBinary } from '../test/cluster/binaries.ts';
 import { ensureValkey } from './valkey.ts';
 
@@ -11,6 +14,8 @@ interface Stage {
   isMocha: boolean;
   /** Built before it starts: the first build of these takes longer than any test may. */
   programs?: string[];
+  /** Tests of several processes start the console, the first of which would build its page. */
+  needsPage?: boolean;
 }
 
 interface Outcome {
@@ -22,32 +27,50 @@ interface Outcome {
   failures?: string;
 }
 
-const mocha = (folder: string, timeoutMs: number): Stage => ({
-  command: [
-    'mocha',
-    '--exit',
-    '--forbid-only',
-    '--timeout',
-    String(timeoutMs),
-    ...globSync(`test/${folder}/**/*.test.ts`).sort(),
-  ],
+const listTests = (folder: string): string[] => globSync(`test/${folder}/**/*.test.ts`).sort();
+const mocha = (folder: string, timeoutMs: number, files = listTests(folder)): Stage => ({
+  command: ['mocha', '--exit', '--forbid-only', '--timeout', String(timeoutMs), ...files],
   isMocha: true,
 });
 const check = (...command: string[]): Stage => ({ command, isMocha: false });
 
-const INTEGRATION_PROGRAMS = ['etcd', 'kube-apiserver', 'helm', 'versitygw'];
 const CHART_PROGRAMS = ['etcd', 'kube-apiserver', 'helm', 'kubeconform', 'helm-unittest'];
+
+/** Each test's programs load the same modules; where Node looks for them by itself, too. */
+const NODE_COMPILE_CACHE = join(tmpdir(), 'node-compile-cache');
 
 /** Of what is told once more at the end. */
 const MOST_FAILURES = 8;
 const MOST_FAILURE_LINES = 6;
+
+/** Files at a time, each in a process of its own: their tests mostly wait for something. One by one unless told otherwise. */
+const INTEGRATION_JOBS = Number(process.env.JOBS ?? 1);
+/** These begin first, so that none of them is what everything waits for at the end. */
+const LONGEST = [
+  'queue/storm',
+  'redis/sentinel',
+  'operator/lifecycle',
+  'storage/store-behaviour',
+  'redis/tenant-bounds',
+  'front/sidecar',
+  'gateway/large-bodies',
+  'front/front',
+  'queue/recovery',
+].map((name) => `test/integration/${name}.test.ts`);
+
+function integration(): Stage {
+  const files = [...LONGEST, ...listTests('integration').filter((file) => !LONGEST.includes(file))];
+  const parallel = INTEGRATION_JOBS > 1 ? ['--parallel', '--jobs', String(INTEGRATION_JOBS)] : [];
+  const stage = mocha('integration', 120_000, [...parallel, ...files]);
+  return { ...stage, programs: ['etcd', 'kube-apiserver', 'helm', 'versitygw'], needsPage: true };
+}
 
 const STAGES: Record<string, () => Stage> = {
   lint: () => check('biome', 'check', '--error-on-warnings', '.'),
   types: () => check('sh', '-c', 'tsc --noEmit && tsc --noEmit -p console/web'),
   verify: () => check('node', 'tools/generate/main.ts', '--verify'),
   unit: () => mocha('unit', 10_000),
-  integration: () => ({ ...mocha('integration', 120_000), programs: INTEGRATION_PROGRAMS }),
+  integration,
   conformance: () => ({ ...mocha('conformance', 120_000), programs: ['versitygw'] }),
   chart: () => ({ ...mocha('chart', 300_000), programs: CHART_PROGRAMS }),
   console: () => mocha('console', 60_000),
@@ -64,6 +87,7 @@ async function runStage(name: string): Promise<Outcome> {
     for (const program of stage.programs ?? []) await ensureBinary(program);
     // Fetched before a test's own time begins to run.
     if (stage.isMocha && name !== 'unit') ensureValkey();
+    if (stage.needsPage) await buildPage();
   } catch (error) {
     console.error((error as Error).message);
     return { stage: name, passed: 0, failed: 1, seconds: 0 };
@@ -79,9 +103,19 @@ async function runStage(name: string): Promise<Outcome> {
   return { stage: name, passed, failed: isBroken ? 1 : failed, seconds, failures: readFailures(output) };
 }
 
+async function buildPage(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-page-'));
+  try {
+    await ensurePage(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
 function runCommand([command, ...args]: string[]): Promise<{ code: number; output: string }> {
   return new Promise((resolve) => {
-    const child = spawn(command!, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const env = { NODE_COMPILE_CACHE, ...process.env };
+    const child = spawn(command!, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
     let output = '';
     child.stdout.on('data', (chunk: Buffer) => {
       output += chunk.toString();

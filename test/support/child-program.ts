@@ -58,10 +58,20 @@ export function startProgram(file: string, env: Record<string, string>): ChildPr
   };
 }
 
+/** Processes of tests that run side by side, of which Mocha numbers each. */
+const MOST_PROCESSES = 4;
+
+/** One at random from this process' own part of `count` ports. */
+export function pickPort(first: number, count: number): number {
+  const own = Math.floor(count / MOST_PROCESSES);
+  const number = Number(process.env.MOCHA_WORKER_ID ?? 0) % MOST_PROCESSES;
+  return first + number * own + Math.floor(Math.random() * own);
+}
+
 /** A port that was free a moment ago on every loopback address given. */
 export async function findFreePort(hosts: string[] = ['127.0.0.1']): Promise<number> {
   for (let attempt = 0; attempt < 20; attempt++) {
-    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    const port = pickPort(20_000, 12_000);
     const free = await Promise.all(hosts.map((host) => isFree(host, port)));
     if (free.every(Boolean)) return port;
   }

@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type EndpointEntry, type EndpointsFile, readEndpoints } from '../../launch/endpoints-file.ts';
+import { pickPort } from './child-program.ts';
 
 export interface LocalStack {
   endpoints: EndpointsFile;
@@ -18,7 +19,7 @@ const START_TIMEOUT_MS = 110_000;
 export async function startLocalStack(env: Record<string, string> = {}): Promise<LocalStack> {
   const folder = mkdtempSync(join(tmpdir(), 'berth-local-'));
   // All that it takes from there on lies below the ports that the system gives to outgoing connections (32768).
-  const port = 10_000 + Math.floor(Math.random() * 200) * 100;
+  const port = 100 * pickPort(100, 100);
   const child = spawn(process.execPath, ['launch/local.ts'], {
     env: { ...process.env, BERTH_STATE: folder, PORT: String(port), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
