@@ -1,5 +1,5 @@
 /**
- * What the console's page and its server say to each other, all under /api. Errors are the contract's envelope.
+ * What the console's page and its server say to each other, all under /api. Errors have the endpoints' envelope.
  * Bodies that do not fit the types below answer 400 with `param`. A write carries CSRF_HEADER. Without a session every
  * path but the first answers 401.
  */

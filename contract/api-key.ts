@@ -1,4 +1,4 @@
-/** The APIKey resource (contract: Authentication, Limits). */
+/** The APIKey resource (docs/api.md, "Authentication", "Limits"). */
 import { z } from 'zod';
 import { conditions, customObject, type ResourceDefinition } from './kubernetes-types.ts';
 

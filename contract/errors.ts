@@ -1,4 +1,4 @@
-/** The one table of error codes (contract: Errors). `make generate` writes docs/errors.md from it. */
+/** The one table of error codes (docs/api.md, "Errors"). `make generate` writes docs/errors.md from it. */
 import type { ErrorEnvelope } from './api-objects.ts';
 
 export interface ErrorDefinition {

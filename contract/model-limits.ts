@@ -1,4 +1,4 @@
-/** The endpoint's times and sizes (contract: Limits), each with its default. */
+/** The endpoint's times and sizes (docs/api.md, "Limits"), each with its default. */
 import { z } from 'zod';
 import {
   duration,

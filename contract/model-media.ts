@@ -1,4 +1,4 @@
-/** What an image or a video model takes (contract: Model object, Video validation). */
+/** What an image or a video model takes (docs/api.md, "Model", "POST /v1/videos"). */
 import { z } from 'zod';
 import { cel } from './kubernetes-types.ts';
 

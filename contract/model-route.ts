@@ -40,7 +40,7 @@ export const modelRoute = z
     preset: z
       .enum(ROUTE_PRESETS)
       .optional()
-      .describe("Annotations that the contract's long and large answers need; the operator's if absent."),
+      .describe("Annotations that long and large answers need; the operator's if absent."),
     annotations: stringMap('Further annotations, of those that the operator allows.').optional(),
     cors: z
       .object({

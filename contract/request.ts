@@ -1,4 +1,4 @@
-/** Asynchronous requests: states, codes, ids and shapes (contract: Request states, Inference request object). */
+/** Asynchronous requests: states, codes, ids and shapes (docs/api.md, "States", "Request"). */
 import { createHash, randomBytes } from 'node:crypto';
 
 export const REQUEST_STATUSES = ['queued', 'running', 'succeeded', 'failed', 'canceled'] as const;
@@ -7,7 +7,7 @@ export type RequestStatus = (typeof REQUEST_STATUSES)[number];
 export const MODALITIES = ['image', 'video'] as const;
 export type Modality = (typeof MODALITIES)[number];
 
-/** The same states as a Video object names them (contract: Video states). */
+/** The same states as a Video object names them (docs/api.md, "States"). */
 export const VIDEO_STATUS = {
   queued: 'queued',
   running: 'in_progress',
@@ -51,7 +51,7 @@ export const makeRequestId = (workspacePrefix: string): string =>
 /** The id of the one event that a request causes: the request's digits, as the functions write it. */
 export const deriveEventId = (requestId: string): string => requestId.replace(/^req_/, 'evt_');
 
-/** What scopes an `Idempotency-Key` (contract: Limits); the header itself is kept nowhere. */
+/** What scopes an `Idempotency-Key` (docs/api.md, "Limits"); the header itself is kept nowhere. */
 export function digestIdempotencyKey(scope: {
   /** `hashApiKey` of the API key. */
   sha256: string;
@@ -78,7 +78,7 @@ export interface RequestOutput {
   keys: string[];
   /** Name of the StorageCredential; null = managed storage. */
   credential: string | null;
-  /** The contract's `storage_provider`; null = managed storage. */
+  /** `storage_provider` of a request; null = managed storage. */
   provider: string | null;
   /** How long after `completedAt` the files stay; null = for ever. */
   retentionMs: number | null;

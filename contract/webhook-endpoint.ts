@@ -1,4 +1,4 @@
-/** The WebhookEndpoint resource: a subscription to events (contract: Events). */
+/** The WebhookEndpoint resource: a subscription to events (docs/api.md, "Webhooks"). */
 import { z } from 'zod';
 import { conditions, customObject, type ResourceDefinition } from './kubernetes-types.ts';
 

@@ -1,4 +1,4 @@
-/** Who may ask, and how much: one call to Redis, or what is remembered while Redis is away (contract: Authentication, Limits). */
+/** Who may ask, and how much: one call to Redis, or what is remembered while Redis is away (docs/api.md, "Authentication", "Limits"). */
 import { type Admission, admit, uncount } from '../redis/calls.ts';
 import { isRedisAway, type RedisClient } from '../redis/client.ts';
 import { ApiError } from './error-response.ts';

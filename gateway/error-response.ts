@@ -17,7 +17,7 @@ export interface ApiErrorDetails {
   isFinal?: boolean;
 }
 
-/** An error that the caller is told in the envelope (contract: Error envelope). */
+/** An error that the caller is told in the envelope (docs/api.md, "Errors"). */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly details: ApiErrorDetails;

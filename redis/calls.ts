@@ -34,7 +34,7 @@ export interface AdmissionRequest {
   onSend?: () => void;
 }
 
-/** Authenticates a key and, if asked, counts one request (contract: Authentication, Limits). */
+/** Authenticates a key and, if asked, counts one request (docs/api.md, "Authentication", "Limits"). */
 export async function admit(redis: RedisClient, request: AdmissionRequest): Promise<Admission> {
   const fields = (await admitTogether(redis, request)).split(' ');
   const number = (index: number) => Number(fields[index]);

@@ -29,7 +29,7 @@ export function normalizeURL(text: string): string | null {
   return url.href;
 }
 
-/** The same for every attempt, and for every front that makes it (contract: Delivery headers). */
+/** The same for every attempt, and for every front that makes it (docs/api.md, "Webhooks"). */
 export const deriveDeliveryId = (eventId: string, url: string): string =>
   `dlv_${createHash('sha256').update(`${eventId}\n${url}`).digest('hex').slice(0, 32)}`;
 

@@ -23,7 +23,7 @@ export interface DeliveryRecord {
   endedAt: number | null;
 }
 
-/** A page of the log (contract: Delivery rules, 8). */
+/** A page of the log (docs/api.md, "Webhooks"). */
 export const DELIVERY_PAGE = 200;
 
 /** Deliveries of a workspace, newest first: a page of them, or of those after the one with the id `after`. */

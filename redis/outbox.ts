@@ -5,7 +5,7 @@ import type { EventType } from '../contract/request.ts';
 import type { RedisClient } from './client.ts';
 
 export interface OutboxEvent {
-  /** `evt_…`, the same on all deliveries (contract: Webhook event envelope). */
+  /** `evt_…`, the same on all deliveries (docs/api.md, "Webhook event"). */
   id: string;
   type: EventType;
   requestId: string;

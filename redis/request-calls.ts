@@ -63,7 +63,7 @@ export type SubmissionAnswer =
   /** Nothing may be queued on this Redis now; the reason is the operator's (`judgeServer`). */
   | { verdict: 'refused'; reason: string };
 
-/** Puts a request into its deployment's queue (contract: Async submission acknowledgement). */
+/** Puts a request into its deployment's queue (docs/api.md, "Acknowledgement"). */
 export async function submitRequest(redis: RedisClient, submission: Submission): Promise<SubmissionAnswer> {
   const { namespace, id, params, inputs = [] } = submission;
   if (Buffer.byteLength(params) > MAX_PARAMS_BYTES) {
@@ -237,7 +237,7 @@ export type Cancellation =
   | { verdict: 'canceled' | 'not_cancellable'; record: RequestRecord }
   | { verdict: 'unknown' };
 
-/** Cancels a queued request (contract: Cancel a request). `token`: unique to this call, the same in its repeats. */
+/** Cancels a queued request (docs/api.md, "POST /v1/requests/{id}/cancel"). `token`: unique to this call, the same in its repeats. */
 export async function cancelRequest(
   redis: RedisClient,
   { namespace, id, token }: Claim,

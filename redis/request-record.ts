@@ -106,7 +106,7 @@ export interface RequestQuery {
 /** Fewer than were asked for have followed when so many steps found records that are gone: somebody made them up. */
 const MAX_LIST_STEPS = 10;
 
-/** A deployment's requests by age (contract: GET /v1/requests): as many as were asked for, while there are any. */
+/** A deployment's requests by age (docs/api.md, "GET /v1/requests"): as many as were asked for, while there are any. */
 export async function listRequests(redis: RedisClient, query: RequestQuery): Promise<RequestRecord[]> {
   const { limit } = query;
   const records: RequestRecord[] = [];

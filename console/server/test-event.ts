@@ -1,4 +1,4 @@
-/** The event that a test sends (contract: Webhook event envelope). Pure. */
+/** The event that a test sends (docs/api.md, "Webhook event"). Pure. */
 
 /** All fields of a real one, so that a receiver's own reading is tried, and the marker that it is none. */
 export const buildTestEvent = (event: { id: string; namespace: string; nowSeconds: number }): string =>

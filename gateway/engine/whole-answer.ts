@@ -12,7 +12,7 @@ const LARGEST_BYTES = 256 * 1024 * 1024;
 const SMALL_BYTES = 1024 * 1024;
 const BUSY_RETRY_SECONDS = 5;
 
-/** Makes the engine's answer the contract's; answers whether it changed anything. */
+/** Makes the engine's answer OpenAI's; answers whether it changed anything. */
 export type Completion = (answer: Record<string, unknown>) => boolean;
 
 export class WholeAnswer implements Answer {

@@ -12,7 +12,7 @@ const REFUSALS: Partial<Record<Verdict, string>> = {
   unknown_key: 'is not valid here',
 };
 
-/** The key's hash. Throws ApiError 401, or Redis' own error while it is away (contract: Authentication). */
+/** The key's hash. Throws ApiError 401, or Redis' own error while it is away (docs/api.md, "Authentication"). */
 export async function authenticate(
   redis: RedisClient,
   namespace: string,

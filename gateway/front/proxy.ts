@@ -48,7 +48,7 @@ function buildHeaders(req: IncomingMessage, requestId: string): RelayedHeaders {
   return headers;
 }
 
-/** A stream never ends in silence (contract: Streaming). The blank line closes an event that was cut. */
+/** A stream never ends in silence (docs/api.md, "Streaming"). The blank line closes an event that was cut. */
 function describeBreak(headers: IncomingHttpHeaders): string | null {
   if (!headers['content-type']?.startsWith('text/event-stream')) return null;
   const envelope = buildEnvelope(new ApiError('upstream_error', 'The replica that answered was lost.'));

@@ -49,7 +49,7 @@ function sendHead(exchange: Exchange, length: number): void {
   res.writeHead(200, headers.concat('content-type', JSON_TYPE, 'content-length', String(length)));
 }
 
-/** One event for each image stands for the whole stream (contract: What the service does). */
+/** One event for each image stands for the whole stream (docs/api.md, "Streaming"). */
 export function answerEvents(
   exchange: Exchange,
   images: readonly MadeImage[],

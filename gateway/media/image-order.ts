@@ -1,4 +1,4 @@
-/** Reads the requests of the image routes (contract: POST /v1/images/generations, POST /v1/images/edits). */
+/** Reads the requests of the image routes (docs/api.md, "POST /v1/images/generations", "POST /v1/images/edits"). */
 import { ApiError } from '../error-response.ts';
 import { readJsonBody } from '../middleware/json-body.ts';
 import type { GatewayState } from '../middleware/request-id.ts';

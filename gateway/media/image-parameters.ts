@@ -1,4 +1,4 @@
-/** What an image is made by (contract: POST /v1/images/generations, /v1/images/edits). */
+/** What an image is made by (docs/api.md, "POST /v1/images/generations", "POST /v1/images/edits"). */
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import { ApiError } from '../error-response.ts';
 import type { ImageParameters } from '../queue/job.ts';

@@ -1,4 +1,4 @@
-/** Where images go once they are made (contract: Output destinations). */
+/** Where images go once they are made (docs/api.md, "Results"). */
 import { randomBytes } from 'node:crypto';
 import { makeRequestId } from '../../contract/request.ts';
 import { isRedisAway } from '../../redis/client.ts';

@@ -40,7 +40,7 @@ export interface CommonParameters {
 
 type Steps = { min: number; max: number; default: number } | undefined;
 
-/** Only those that the model applies are looked at (contract: Model object). */
+/** Only those that the model applies are looked at (docs/api.md, "Model"). */
 export function readCommonParameters(
   fields: FieldReader,
   extras: readonly Extra[],
@@ -56,7 +56,7 @@ export function readCommonParameters(
   };
 }
 
-/** Contract: Limits, "Inference steps". */
+/** Clamps (docs/api.md, "Model"). */
 function readSteps(fields: FieldReader, { min, max, default: fallback }: NonNullable<Steps>): number {
   const wanted = fields.integer('steps') ?? fields.integer('num_inference_steps') ?? fallback;
   return Math.min(Math.max(wanted, min), max);
@@ -96,6 +96,6 @@ const byExtent = (one: string, other: string): number => {
 /** For messages: by width, then by height. */
 export const listSizes = (sizes: readonly string[]): string => sizes.toSorted(byExtent).join(', ');
 
-/** The contract's default, or the model's first where it has not that: an omitted field never fails. */
+/** The documented default, or the model's first where it has not that: an omitted field never fails. */
 export const chooseDefault = (sizes: readonly string[], usual: string): string =>
   sizes.includes(usual) ? usual : sizes[0]!;

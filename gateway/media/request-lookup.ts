@@ -1,4 +1,4 @@
-/** Finds a workspace's requests, and tells another workspace's from those that never were (contract: Authentication, 4). */
+/** Finds a workspace's requests, and tells another workspace's from those that never were (docs/api.md, "Authentication"). */
 import { MODALITIES, type Modality, REQUEST_ID, type RequestRecord } from '../../contract/request.ts';
 import { isRedisAway } from '../../redis/client.ts';
 import { isKnownPrefix } from '../../redis/published.ts';

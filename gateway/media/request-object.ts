@@ -1,4 +1,4 @@
-/** What clients see of a request: the request object and the Video object (contract: Resources and their fields). Pure. */
+/** What clients see of a request: the request object and the Video object (docs/api.md, "Objects"). Pure. */
 import type { RequestObject, VideoObject } from '../../contract/api-objects.ts';
 import { type RequestRecord, VIDEO_STATUS } from '../../contract/request.ts';
 
@@ -6,7 +6,7 @@ const floorSeconds = (milliseconds: number): number => Math.floor(milliseconds /
 const toSeconds = (milliseconds: number | null): number | null =>
   milliseconds === null ? null : floorSeconds(milliseconds);
 
-/** `outputURLs` only in the detail of a succeeded request (contract: Inference request object). */
+/** `outputURLs` only in the detail of a succeeded request (docs/api.md, "Request"). */
 export const describeRequest = (record: RequestRecord, outputURLs?: readonly string[]): RequestObject => ({
   id: record.id,
   object: 'inference.request',
@@ -23,7 +23,7 @@ export const describeRequest = (record: RequestRecord, outputURLs?: readonly str
   completed_at: toSeconds(record.completedAt),
 });
 
-/** With OpenAI's nullable fields, which SDKs' types require (contract: Video object). */
+/** With OpenAI's nullable fields, which SDKs' types require (docs/api.md, "Video"). */
 export const describeVideo = (record: RequestRecord, prompt: string | null): VideoObject => ({
   id: record.id,
   object: 'video',

@@ -1,4 +1,4 @@
-/** Which parameters a media model applies; all others are accepted and ignored (contract: Model object). */
+/** Which parameters a media model applies; all others are accepted and ignored (docs/api.md, "Model"). */
 import type { SupportedTask } from '../../contract/api-objects.ts';
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import type { ImageModel, VideoModel } from '../../contract/model-media.ts';
@@ -7,7 +7,7 @@ const IMAGE_EXTRAS = ['negative_prompt', 'seed', 'num_inference_steps', 'guidanc
 const VIDEO_EXTRAS = ['negative_prompt', 'seed', 'num_inference_steps', 'fps'] as const;
 export type Extra = (typeof IMAGE_EXTRAS)[number] | (typeof VIDEO_EXTRAS)[number];
 
-/** All of them where the model lists none; steps only with the range that the contract wants told. */
+/** All of them where the model lists none; steps only with the range that is told with them. */
 const listExtras = (all: readonly Extra[], { parameters, steps }: ImageModel | VideoModel): Extra[] =>
   all.filter(
     (extra) =>
@@ -50,7 +50,7 @@ function describeTasks<Task extends string>(
   extras: readonly Extra[],
 ): Record<string, SupportedTask> {
   const hasSteps = extras.includes('num_inference_steps');
-  // A request may call them by the name that the contract's routes use, too.
+  // A request may call them by the name that the routes use, too.
   const names = extras.flatMap((extra) => (extra === 'num_inference_steps' ? ['steps', extra] : [extra]));
   const tasks = model.tasks.map((task): [Task, SupportedTask] => [
     task,

@@ -1,4 +1,4 @@
-/** Reads the requests of the video routes (contract: POST /v1/videos, POST /v1/videos/generations). */
+/** Reads the requests of the video routes (docs/api.md, "POST /v1/videos", "POST /v1/videos/generations"). */
 import { readJsonBody } from '../middleware/json-body.ts';
 import type { GatewayState } from '../middleware/request-id.ts';
 import { findRepeat } from '../queue/repeats.ts';

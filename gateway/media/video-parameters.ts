@@ -1,4 +1,4 @@
-/** What a video is made by, and the three rules of its validation (contract: Video validation). */
+/** What a video is made by, and the three rules of its validation (docs/api.md, "POST /v1/videos"). */
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import type { VideoModel } from '../../contract/model-media.ts';
 import { ApiError } from '../error-response.ts';
@@ -40,7 +40,7 @@ interface Source {
   seconds: string;
   task: VideoParameters['task'];
   areRequired: boolean;
-  /** Contract: Limits, "Resolution snap". */
+  /** docs/api.md, "POST /v1/videos/generations". */
   isSnapped: boolean;
 }
 
@@ -176,11 +176,11 @@ function planClip({ seconds = USUAL_SECONDS, fps = USUAL_FPS }: Wanted, param: s
   return { seconds, fps, frames: snapFrames(seconds * fps) };
 }
 
-/** The nearest count of the form 4n+1, at least 5 (contract: Limits, "Frame count"). */
+/** The nearest count of the form 4n+1, at least 5 (docs/api.md, "POST /v1/videos"). */
 export const snapFrames = (frames: number): number =>
   Math.max(MIN_FRAMES, Math.round((frames - 1) / 4) * 4 + 1);
 
-/** To the millisecond, without zeros at the end (contract: Video object, `seconds`). */
+/** To the millisecond, without zeros at the end (docs/api.md, "Video"). */
 const formatSeconds = ({ frames, fps }: Clip): string => String(Number((frames / fps).toFixed(3)));
 
 /** Of a clip, however little was asked for. */

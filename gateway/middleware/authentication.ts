@@ -1,4 +1,4 @@
-/** Every route wants a key of the deployment's workspace (contract: Authentication). */
+/** Every route wants a key of the deployment's workspace (docs/api.md, "Authentication"). */
 import { hash } from 'node:crypto';
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import type { Admissions, Admitted } from '../admission.ts';

@@ -73,7 +73,7 @@ function answerError(exchange: Exchange, thrown: unknown, log: Logger): void {
   sendError(res, withHeaders(error, more), requestId, isUnread ? end : undefined);
 }
 
-/** Contract: a failure in mid-stream is the last event. */
+/** A failure in mid-stream is the last event (docs/api.md, "Streaming"). */
 const formatErrorEvent = (error: ApiError): string =>
   toBytesText(`data: ${JSON.stringify(buildEnvelope(error))}\n\n`);
 

@@ -16,7 +16,7 @@ export interface SuccessDetails {
   now?: number;
 }
 
-/** Managed objects are removed after their retention; a customer's are theirs (contract: Result storage). */
+/** Managed objects are removed after their retention; a customer's are theirs (docs/api.md, "Results"). */
 export function buildSuccess(
   { bucket, provider, objects }: StoredFiles,
   { credential, links, limits, now = Date.now() }: SuccessDetails,

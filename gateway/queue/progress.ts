@@ -1,4 +1,4 @@
-/** How far a job is (contract: Video object): what the engine says, or a guess by the time that has passed. */
+/** How far a job is (docs/api.md, "Video"): what the engine says, or a guess by the time that has passed. */
 
 const MOST = 99;
 /** Percent that a guess shows when the expected time is over: what takes longer must still be seen to move. */

@@ -1,4 +1,4 @@
-/** Recognises a request that its client sends again (contract: Limits, Idempotency). */
+/** Recognises a request that its client sends again (docs/api.md, "Idempotency"). */
 import { digestIdempotencyKey, type Modality } from '../../contract/request.ts';
 import { findSubmission } from '../../redis/request-record.ts';
 import { ApiError } from '../error-response.ts';

@@ -1,4 +1,4 @@
-/** Puts a media order into its deployment's queue (contract: Async submission acknowledgement, Limits: Idempotency). */
+/** Puts a media order into its deployment's queue (docs/api.md, "Acknowledgement", "Idempotency"). */
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import { digestIdempotencyKey, makeRequestId, type RequestStatus } from '../../contract/request.ts';
 import { sealPrompt } from '../../contract/sealed-prompt.ts';

@@ -78,7 +78,7 @@ const generation: Fields = {
   n: positive,
 };
 
-/** Contract: POST /v1/chat/completions. */
+/** docs/api.md, "POST /v1/chat/completions". */
 export const CHAT_FIELDS: Fields = {
   messages: {
     isRequired: true,
@@ -89,10 +89,10 @@ export const CHAT_FIELDS: Fields = {
   ...generation,
 };
 
-/** Contract: POST /v1/completions. */
+/** docs/api.md, "POST /v1/completions". */
 export const COMPLETION_FIELDS: Fields = { prompt, ...generation };
 
-/** Contract: POST /v1/embeddings. */
+/** docs/api.md, "POST /v1/embeddings". */
 export const EMBEDDING_FIELDS: Fields = {
   input: prompt,
   model: text,

@@ -18,7 +18,7 @@ export type ImageServices = MediaServices & Partial<ImageEngines>;
 
 type ReadOrder = (state: GatewayState, services: MediaServices) => Promise<ImageOrder | Repeat>;
 
-/** Contract: POST /v1/images/generations, POST /v1/images/edits. */
+/** docs/api.md, "POST /v1/images/generations", "POST /v1/images/edits". */
 export const buildImageHandlers = (services: ImageServices) => ({
   image_generations: (state: GatewayState) => serveImages(readImageGeneration, services, state),
   image_edits: (state: GatewayState) => serveImages(readImageEdit, services, state),
@@ -46,7 +46,7 @@ async function queue(order: ImageOrder, services: ImageServices, state: GatewayS
   acknowledge(state, await submitOrder(services, state, order));
 }
 
-/** Contract: Async submission acknowledgement. */
+/** docs/api.md, "Acknowledgement". */
 function acknowledge({ exchange }: GatewayState, { id, status, estimatedSeconds }: Accepted): void {
   const answer: Acknowledgement = {
     id,

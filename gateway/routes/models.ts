@@ -1,4 +1,4 @@
-/** The one model of the endpoint (contract: GET /v1/models). */
+/** The one model of the endpoint (docs/api.md, "GET /v1/models"). */
 import type { ModelList, ModelObject } from '../../contract/api-objects.ts';
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import { ApiError } from '../error-response.ts';

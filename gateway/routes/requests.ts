@@ -1,4 +1,4 @@
-/** Follows, lists and cancels requests (contract: GET /v1/requests, GET /v1/requests/{id}, Cancel a request). */
+/** Follows, lists and cancels requests (docs/api.md, "GET /v1/requests" and those that follow). */
 import { randomBytes } from 'node:crypto';
 import type { RequestList } from '../../contract/api-objects.ts';
 import {

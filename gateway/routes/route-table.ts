@@ -11,7 +11,7 @@ export interface Route {
   kinds: readonly ModelKind[] | null;
   /** Kinds to whose callers messages name it, where those are fewer. */
   namedTo?: readonly ModelKind[];
-  /** Whether it counts against RPM, TPD and credit (contract: Limits). */
+  /** Whether it counts against RPM, TPD and credit (docs/api.md, "Limits"). */
   isCounted: boolean;
   /**
    * When it is served: `ready` by a replica alone, `accepting` also while none is ready unless the deployment is paused or

@@ -1,4 +1,4 @@
-/** All routes of an endpoint (contract: Endpoints). */
+/** All routes of an endpoint (docs/api.md). */
 import { type Route, RouteTable } from './route-table.ts';
 
 const text = { method: 'POST', isCounted: true, served: 'ready' } as const;

@@ -45,7 +45,7 @@ export function readTextRequest(
   };
 }
 
-/** Contract: the `model` parameter is optional; when given, it must be the deployment's model id. */
+/** `model` is optional; when given, it must be the deployment's model id (docs/api.md, "POST /v1/chat/completions"). */
 function checkModel(given: unknown, { modelId }: Model): void {
   if (given === undefined || given === null || given === modelId) return;
   throw new ApiError(

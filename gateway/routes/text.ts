@@ -37,7 +37,7 @@ interface TextRoute {
   path: string;
   fields: Fields;
   canStream: boolean;
-  /** Makes a whole answer the contract's; answers whether it changed anything. */
+  /** Makes a whole answer OpenAI's; answers whether it changed anything. */
   complete(answer: Record<string, unknown>, modelId: string, request: TextRequest): boolean;
 }
 
@@ -60,7 +60,7 @@ const EMBEDDINGS: TextRoute = {
   complete: (answer, modelId, { encoding }) => completeEmbedding(answer, modelId, encoding),
 };
 
-/** Contract: POST /v1/chat/completions, /v1/completions, /v1/embeddings. */
+/** docs/api.md, "POST /v1/chat/completions" and the two that follow. */
 export const buildTextHandlers = (services: TextServices) => ({
   chat_completions: (state: GatewayState) => serveText(CHAT, services, state),
   completions: (state: GatewayState) => serveText(COMPLETIONS, services, state),
@@ -97,7 +97,7 @@ async function serveText(route: TextRoute, services: TextServices, state: Gatewa
   }
 }
 
-/** Contract: Gateway timeout. Counts from the request's start; before the first byte it becomes a 504. */
+/** docs/api.md, "Limits". Counts from the request's start; before the first byte it becomes a 504. */
 function startDeadline(exchange: Exchange, timeoutMs: number): NodeJS.Timeout {
   const left = Math.max(1, timeoutMs - Math.floor(exchange.elapsed()));
   return setTimeout(() => {

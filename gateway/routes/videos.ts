@@ -1,4 +1,4 @@
-/** The video routes: submission, state, content, deletion (contract: POST /v1/videos and those that follow). */
+/** The video routes: submission, state, content, deletion (docs/api.md, "POST /v1/videos" and those that follow). */
 import type { Acknowledgement } from '../../contract/api-objects.ts';
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import { type RequestRecord, VIDEO_STATUS } from '../../contract/request.ts';

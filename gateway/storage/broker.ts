@@ -15,7 +15,7 @@ export interface PutQuestion extends StoreName {
 
 export interface PutPermission {
   bucket: string;
-  /** The contract's `storage_provider`. */
+  /** `storage_provider` of a request. */
   provider: string | null;
   /** In the order asked for. `key` is the whole one, with the store's prefix: it goes into records and clean-up. */
   puts: { key: string; grant: SignedPut }[];

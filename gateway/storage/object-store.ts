@@ -41,9 +41,9 @@ export interface StoredObject extends ObjectFacts {
 
 /** All but the signing throw StorageError; for keys that lead elsewhere (object-keys.ts) a RangeError is thrown. */
 export interface ObjectStore {
-  /** The contract's `output_bucket`. */
+  /** `output_bucket` of a request. */
   readonly bucket: string;
-  /** The contract's `storage_provider`; null = managed storage. */
+  /** `storage_provider` of a request; null = managed storage. */
   readonly provider: string | null;
   signPut(grant: PutGrant): Promise<SignedPut>;
   /** A link for clients, which works without any header. */

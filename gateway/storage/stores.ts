@@ -27,7 +27,7 @@ export interface StoresOptions {
   answerTimeoutMs?: number;
 }
 
-/** The contract's `storage_provider` of every store that is not managed. */
+/** `storage_provider` of every store that is not managed. */
 export const CUSTOMER_PROVIDER = 's3';
 
 const MOST_OPEN = 200;

@@ -1,4 +1,4 @@
-/** Why a result did not reach its bucket, in fixed words (contract: Error codes, `storage_upload_failed`). */
+/** Why a result did not reach its bucket, in fixed words (docs/api.md, "Results"). */
 import type { StorageReason } from './storage-error.ts';
 
 const WORDS = {

@@ -32,7 +32,7 @@ export interface FilesToStore extends StoreName {
 
 export interface StoredFiles {
   bucket: string;
-  /** The contract's `storage_provider`. */
+  /** `storage_provider` of a request. */
   provider: string | null;
   /** In the order of the files. */
   objects: StoredObject[];

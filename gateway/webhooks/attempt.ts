@@ -1,4 +1,4 @@
-/** One attempt to deliver an event (contract: Delivery rules). */
+/** One attempt to deliver an event (docs/api.md, "Webhooks"). */
 import type { SigningSecrets } from '../../contract/signing-secret.ts';
 import type { Attempt, LeasedDelivery } from '../../redis/deliveries.ts';
 import type { EgressAgent } from '../egress/agent.ts';

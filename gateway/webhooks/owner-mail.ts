@@ -1,4 +1,4 @@
-/** Tells a workspace's owner of callbacks that failed for good (contract: Delivery rules, 6): once each, and not too often. */
+/** Tells a workspace's owner of callbacks that failed for good (docs/api.md, "Webhooks"): once each, and not too often. */
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
 import {
   type AbandonedCallback,

@@ -1,4 +1,4 @@
-/** What receivers know a delivery by (contract: Authentication, 6). */
+/** What receivers know a delivery by (docs/api.md, "Webhooks"). */
 import { createHmac } from 'node:crypto';
 import type { SigningSecrets } from '../../contract/signing-secret.ts';
 

@@ -4,7 +4,7 @@ import { type DeliveryTarget, normalizeURL } from '../../redis/deliveries.ts';
 
 /**
  * The endpoints that ask for it, then the request's own callback. Equal URLs stay: which of them one delivery is made for
- * is found where it is made, since an endpoint may be disabled by then (contract: Events).
+ * is found where it is made, since an endpoint may be disabled by then (docs/api.md, "Webhooks").
  */
 export function listTargets(
   event: { type: string; webhookUrl: string | null },

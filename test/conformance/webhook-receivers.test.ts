@@ -92,7 +92,7 @@ describe('examples/webhooks/verify.sh', () => {
 });
 
 describe("Stripe's SDK", () => {
-  // It takes times that lie ahead, as the contract does not forbid.
+  // It takes times that lie ahead, as the API does not forbid.
   for (const [title, header, body, isGenuine] of DELIVERIES.filter(([each]) => !/future/.test(each)))
     it(`${isGenuine ? 'takes' : 'refuses'} ${title}`, () => {
       const verify = () =>

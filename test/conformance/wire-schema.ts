@@ -36,7 +36,7 @@ function readValidator(type: WireType): ValidateFunction {
     tsconfig: 'test/conformance/tsconfig.json',
     type: '*',
     skipTypeCheck: true,
-    // Unknown fields are additive by contract; required and typed ones must be right.
+    // Unknown fields are additive; required and typed ones must be right.
     additionalProperties: true,
   });
   const validate = new Ajv({ strict: false, allErrors: true }).compile(generator.createSchema(type));

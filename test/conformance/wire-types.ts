@@ -37,7 +37,7 @@ export interface VideoList {
   has_more: boolean;
 }
 
-/** Berth's own (contract: Async submission acknowledgement). */
+/** Berth's own (docs/api.md, "Acknowledgement"). */
 export interface Acknowledgement {
   id: string;
   object: 'inference.request';
@@ -46,7 +46,7 @@ export interface Acknowledgement {
   estimated_seconds: number;
 }
 
-/** Berth's own (contract: Inference request object). */
+/** Berth's own (docs/api.md, "Request"). */
 export interface InferenceRequest {
   id: string;
   object: 'inference.request';

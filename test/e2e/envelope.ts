@@ -22,7 +22,7 @@ export async function postChat(
   return { status: response.status, headers: response.headers, body: parse(text) };
 }
 
-/** The answer is an error of the contract's envelope. */
+/** The answer is an error in the envelope. */
 export function expectError({ status, body }: Answer, wantedStatus: number, code: string): void {
   expect(body.error, `status ${status}: ${JSON.stringify(body)}`).to.be.an('object');
   expect([status, body.error!.code]).to.deep.equal([wantedStatus, code]);

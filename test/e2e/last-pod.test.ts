@@ -37,7 +37,7 @@ interface Seen {
 const INTERVAL_MS = 40;
 const BURNERS = 2;
 
-describe('while the last pod of a deployment goes, on a busy machine, clients get an answer of the contract', function () {
+describe('while the last pod of a deployment goes, on a busy machine, clients get a documented answer', function () {
   this.timeout(600_000);
   const [routed, gated] = ['last-ingress', 'last-gateway'];
   let ways: Way[];

@@ -192,7 +192,7 @@ describe('webhooks', function () {
     await kubectl('delete', 'webhookendpoint', 'e2e-all', 'e2e-failures', '-n', 'default');
   });
 
-  it('are attempted as the contract says, and the owner is told once of each that failed', async () => {
+  it('are attempted as documented, and the owner is told once of each that failed', async () => {
     const outcomes: [path: string, attempts: number, status: number | null, error: RegExp | null][] = [
       ['/204', 1, 204, null],
       ['/third', 3, 200, null],

@@ -1,4 +1,4 @@
-/** The documentation pages that are tables of the contract. */
+/** The documentation pages that are tables of contract/. */
 import { CONDITIONS } from '../../contract/conditions.ts';
 import { ERRORS } from '../../contract/errors.ts';
 

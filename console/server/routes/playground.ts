@@ -57,7 +57,7 @@ export function addPlaygroundRoutes(router: Router<ConsoleState>, services: Serv
   router.get('/deployments/:name/v1/*route', pass);
 }
 
-/** What the endpoints' contract answers with. Whoever answers for a deployment writes no page of the console's origin. */
+/** What endpoints answer with. Whoever answers for a deployment writes no page of the console's origin. */
 const RELAYED_TYPES =
   /^(application\/json|text\/event-stream|image\/(png|jpeg|webp|gif)|video\/(mp4|webm|quicktime))(;|$)/;
 const JSON_TYPE = 'application/json';

@@ -171,7 +171,7 @@ describe('the internal service of a front', () => {
     expect((await fetch(harness.origin + INTERNAL_PATHS.signPuts)).status).to.equal(405);
   });
 
-  it('tells a sidecar of a storage credential that is gone in the words of the contract', async () => {
+  it('tells a sidecar of a storage credential that is gone in the documented words', async () => {
     const question = { namespace: 'team', credential: 'gone', objects: [object(key)] };
     const error = await rejection(harness.remote('team').signPuts(question));
     expect(error)

@@ -124,7 +124,7 @@ describe('webhooks of make run', () => {
     expect(listOf(same).map(({ path }) => path)).to.deep.equal(['/all']);
   });
 
-  it('are refused for other addresses inside, in the words of the contract', async () => {
+  it('are refused for other addresses inside, in the documented words', async () => {
     for (const url of ['http://10.0.0.1/', 'http://127.0.0.3:4000/', 'http://93.184.216.34/']) {
       const answer = await submit(url);
       const { error } = (await answer.json()) as { error: { code: string } };

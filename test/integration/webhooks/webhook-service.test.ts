@@ -81,7 +81,7 @@ describe('webhooks of real requests', () => {
     return submission.id;
   };
 
-  it('delivers the event of a canceled request at once, in the envelope of the contract', async () => {
+  it('delivers the event of a canceled request at once, in the documented envelope', async () => {
     start({ lookMs: 3_600_000 });
     // Once the subscription stands, nothing but its messages brings anything about.
     await until(async () => Number(await connection.redis.pubsub('NUMPAT')) === 1, 'the subscription');

@@ -1,0 +1,34 @@
+import { globSync, readFileSync } from 'node:fs';
+import { expect } from 'chai';
+
+const FOLDERS = [
+  'contract',
+  'kit',
+  'redis',
+  'operator',
+  'gateway',
+  'console',
+  'launch',
+  'simulator',
+  'tools',
+];
+const CITATION = /docs\/api\.md((?:,? (?:and )?"[^"\n]+")+)/g;
+
+describe('sections of docs/api.md that the sources cite', () => {
+  const headings = new Set(
+    [...readFileSync('docs/api.md', 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, title]) => title!),
+  );
+
+  it('are there', () => {
+    const files = FOLDERS.flatMap((folder) =>
+      globSync(`${folder}/**/*.{ts,tsx,lua}`, { exclude: (path) => path.includes('node_modules') }),
+    );
+    const cited = files.flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(CITATION)].flatMap(([, titles]) =>
+        [...titles!.matchAll(/"([^"]+)"/g)].map(([, title]) => ({ file, title: title! })),
+      ),
+    );
+    expect(cited.length).to.be.above(40);
+    expect(cited.filter(({ title }) => !headings.has(title))).to.deep.equal([]);
+  });
+});
