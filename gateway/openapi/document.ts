@@ -102,7 +102,10 @@ function describeOperation(route: Route, operation: Operation, subject: Document
   const { summary, description, body } = operation;
   const parameters = [
     ...[...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => describePathParameter(name!, subject)),
-    ...(operation.parameters ?? []),
+    ...(operation.parameters ?? []).map((parameter) =>
+      // An empty one counts as absent.
+      parameter.in === 'query' ? { ...parameter, allowEmptyValue: true } : parameter,
+    ),
   ];
   return {
     operationId: route.name,
@@ -143,7 +146,7 @@ const describeAnswer = ({ description, schema, canStream, headers }: Answer): Js
   ...(schema && {
     content: {
       'application/json': { schema: refer(schema) },
-      ...(canStream && { 'text/event-stream': { schema: { type: 'string' } } }),
+      ...(canStream && { 'text/event-stream': {} }),
     },
   }),
 });

@@ -50,7 +50,8 @@ export interface Operation {
 
 /** Of JSON bodies, where null counts as absent. */
 export function allowNull(schema: JsonSchema): JsonSchema {
-  const { type, enum: values, anyOf } = schema;
+  const { type, enum: values, anyOf, const: only } = schema;
+  if (only !== undefined) return { enum: [only, null] };
   if (Array.isArray(anyOf)) return { ...schema, anyOf: [...anyOf, { type: 'null' }] };
   return {
     ...schema,

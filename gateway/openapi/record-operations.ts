@@ -27,8 +27,8 @@ export const RECORD_OPERATIONS = {
       {
         name: 'limit',
         in: 'query',
-        description: `Requests that are listed; ${MAX_LIST_LIMIT} at most, whatever is asked for.`,
-        schema: { type: 'integer', minimum: 1, maximum: MAX_LIST_LIMIT, default: DEFAULT_LIST_LIMIT },
+        description: `How many are listed. More than ${MAX_LIST_LIMIT} count as ${MAX_LIST_LIMIT}.`,
+        schema: { type: 'integer', minimum: 1, default: DEFAULT_LIST_LIMIT },
       },
     ],
     answers: { 200: { description: 'The requests, without links.', schema: 'RequestList' } },

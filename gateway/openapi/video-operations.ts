@@ -113,8 +113,8 @@ export const VIDEO_OPERATIONS = {
       {
         name: 'limit',
         in: 'query',
-        description: `Videos of a page; ${MAX_VIDEO_LIMIT} at most, whatever is asked for.`,
-        schema: { type: 'integer', minimum: 1, maximum: MAX_VIDEO_LIMIT, default: DEFAULT_VIDEO_LIMIT },
+        description: `Videos of a page. More than ${MAX_VIDEO_LIMIT} count as ${MAX_VIDEO_LIMIT}.`,
+        schema: { type: 'integer', minimum: 1, default: DEFAULT_VIDEO_LIMIT },
       },
       {
         name: 'order',
