@@ -1,8 +1,9 @@
 /** Fills a real API server with deployments as a large cluster has them, and plays the kubelet for their pods. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { V1Deployment } from '@kubernetes/client-node';
+import type { V1Deployment, V1EndpointSlice } from '@kubernetes/client-node';
 import { parse } from 'yaml';
+import { LABELS, MANAGED_BY } from '../../contract/names.ts';
 import { createKubeClient, type KubeClient } from '../../operator/kube/client.ts';
 import { loadKubeConfig } from '../../operator/kube/connection.ts';
 import type { KubeObject } from '../../operator/kube/object.ts';
@@ -47,22 +48,33 @@ export async function startBenchCluster(): Promise<BenchCluster> {
   for (const resource of Object.values(BERTH_RESOURCES)) await untilServed(client, resource);
   await create(client, RESOURCES.Namespace, { name: SYSTEM_NAMESPACE });
   await create(client, RESOURCES.IngressClass, { name: 'bench' }, { spec: { controller: 'bench.test/c' } });
-  const labels = { 'kubernetes.io/service-name': FRONT_SERVICE };
-  await create(
-    client,
-    RESOURCES.EndpointSlice,
-    { name: `${FRONT_SERVICE}-1`, namespace: SYSTEM_NAMESPACE, labels },
-    {
-      addressType: 'IPv4',
-      endpoints: [{ addresses: ['10.1.0.1'], conditions: { ready: true } }],
-      ports: [{ name: 'http', port: 8080, protocol: 'TCP' }],
-    },
-  );
+  await setFront(client, '10.1.0.1');
   const close = async () => {
     await client.close();
     await controlPlane.close();
   };
   return { controlPlane, client, close };
+}
+
+/** The one front that is ready, as the EndpointSlice controller would list it. */
+export async function setFront(client: KubeClient, address: string): Promise<void> {
+  const { apiVersion, kind } = RESOURCES.EndpointSlice;
+  const labels = { 'kubernetes.io/service-name': FRONT_SERVICE };
+  const slice = {
+    apiVersion,
+    kind,
+    metadata: { name: `${FRONT_SERVICE}-1`, namespace: SYSTEM_NAMESPACE, labels },
+    addressType: 'IPv4',
+    endpoints: [{ addresses: [address], conditions: { ready: true } }],
+    ports: [{ name: 'http', port: 8080, protocol: 'TCP' }],
+  };
+  await client.apply(RESOURCES.EndpointSlice, slice, { fieldManager: 'bench', force: true });
+}
+
+/** The slices by which deployments' Services lead to the front. */
+export async function listFrontSlices(client: KubeClient): Promise<Wire<V1EndpointSlice>[]> {
+  const labelSelector = `${LABELS.managedBy}=${MANAGED_BY},${LABELS.deployment}`;
+  return (await client.list<Wire<V1EndpointSlice>>(RESOURCES.EndpointSlice, { labelSelector })).items;
 }
 
 export const listModels = (count: number): ModelName[] =>

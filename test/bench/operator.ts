@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { V1Deployment } from '@kubernetes/client-node';
+import type { V1Deployment, V1EndpointSlice } from '@kubernetes/client-node';
 import type { KubeClient } from '../../operator/kube/client.ts';
 import { RESOURCES } from '../../operator/kube/resource.ts';
 import { BERTH_RESOURCES } from '../../operator/reconcile/cluster-view.ts';
@@ -16,10 +16,12 @@ import {
   createModels,
   FRONT_SERVICE,
   inParallel,
+  listFrontSlices,
   listModels,
   type ModelName,
   runPod,
   SYSTEM_NAMESPACE,
+  setFront,
   startBenchCluster,
 } from './operator-state.ts';
 import { readCPU, readMemory, readPeakMemory } from './pinned-process.ts';
@@ -34,6 +36,7 @@ const POLL_MS = 200;
 export interface OperatorFigures {
   models: number;
   restartSeconds: number;
+  restartCPUSeconds: number;
   restartCalls: number;
   restartWrites: number;
   reactionMs: number;
@@ -43,6 +46,9 @@ export interface OperatorFigures {
   idleCalls: number;
   idleWrites: number;
   childrenP50Ms: number;
+  /** From a change of the fronts to the slices of deployments that they serve, and of all. */
+  servedFrontsSeconds: number;
+  allFrontsSeconds: number;
   connections: number;
 }
 
@@ -80,6 +86,7 @@ async function measureRestarted(
     await until(() => hasRunAll(models.length));
     const restartSeconds = (performance.now() - started) / 1000;
     const restarted = await readMetrics();
+    const restartCPUSeconds = readCPU(operator.process.pid!);
     const childrenMs: number[] = [];
     for (let index = 0; index < APPLIES; index++)
       childrenMs.push(await measureChildren(cluster.client, { ...models[0]!, name: `applied-${index}` }));
@@ -88,19 +95,24 @@ async function measureRestarted(
     const [before, cpu] = [await readMetrics(), readCPU(pid)];
     await new Promise((resolve) => setTimeout(resolve, IDLE_SECONDS * 1_000));
     const after = await readMetrics();
+    const idleCPUPercent = ((readCPU(pid) - cpu) / IDLE_SECONDS) * 100;
+    const residentMiB = readMemory(pid);
+    const fronts = await measureFronts(cluster.client);
     return {
       models: models.length,
       restartSeconds,
+      restartCPUSeconds,
       restartCalls: restarted.calls,
       // What the change asked for: the Deployment, its status, the front's slice.
       restartWrites: restarted.writes,
       reactionMs,
-      residentMiB: readMemory(pid),
+      residentMiB,
       peakMiB: readPeakMemory(pid),
-      idleCPUPercent: ((readCPU(pid) - cpu) / IDLE_SECONDS) * 100,
+      idleCPUPercent,
       idleCalls: after.calls - before.calls,
       idleWrites: after.writes - before.writes,
       childrenP50Ms: median(childrenMs),
+      ...fronts,
       connections: countConnections(pid, new URL(cluster.controlPlane.url).port),
     };
   } finally {
@@ -151,6 +163,26 @@ async function measureChildren(client: KubeClient, at: ModelName): Promise<numbe
   await createModel(client, at);
   await until(async () => (await client.find(RESOURCES.Ingress, at)) !== undefined, 10);
   return performance.now() - started;
+}
+
+/** From another front to the slices that lead there: of the deployments without a pod, which it serves, and of all. */
+async function measureFronts(
+  client: KubeClient,
+): Promise<Pick<OperatorFigures, 'servedFrontsSeconds' | 'allFrontsSeconds'>> {
+  const address = '10.1.0.2';
+  const started = performance.now();
+  const since = () => (performance.now() - started) / 1000;
+  await setFront(client, address);
+  const isRight = ({ endpoints = [] }: Wire<V1EndpointSlice>) =>
+    endpoints.some(({ addresses }) => addresses.includes(address));
+  const isServed = ({ endpoints = [] }: Wire<V1EndpointSlice>) =>
+    endpoints.some(({ conditions }) => conditions?.ready);
+  const areRight = async (isMeant: (slice: Wire<V1EndpointSlice>) => boolean) =>
+    (await listFrontSlices(client)).filter(isMeant).every(isRight);
+  await until(() => areRight(isServed));
+  const servedFrontsSeconds = since();
+  await until(() => areRight(() => true), 1_000);
+  return { servedFrontsSeconds, allFrontsSeconds: since() };
 }
 
 interface Metrics {
@@ -212,10 +244,13 @@ export function formatOperator(figures: OperatorFigures): string {
     ['a change meanwhile: to its Deployment, ms', figures.reactionMs, 0],
     ['memory, MiB', figures.residentMiB, 0],
     ['memory at its peak, MiB', figures.peakMiB, 0],
+    ['CPU of a restart, s', figures.restartCPUSeconds, 1],
     ['CPU at rest, % of a core', figures.idleCPUPercent, 2],
     [`calls at rest in ${IDLE_SECONDS} s`, figures.idleCalls, 0],
     ['of them writes', figures.idleWrites, 0],
     ['a new deployment: to its last child p50, ms', figures.childrenP50Ms, 0],
+    ['another front: to the slices that it serves, s', figures.servedFrontsSeconds, 1],
+    ['another front: to all slices, s', figures.allFrontsSeconds, 1],
     ['connections to the API server', figures.connections, 0],
   ];
   return formatRows([
