@@ -24,6 +24,9 @@ export class ApiError extends Error {
   }
 }
 
+/** The reason of an answer that is longer than it is read. */
+export const TOO_LARGE = 'TooLarge';
+
 interface StatusBody {
   reason?: string;
   message?: string;
@@ -52,6 +55,8 @@ export const isConflict = (error: unknown) => hasCode(error, 409) && !hasReason(
 export const isAlreadyExists = (error: unknown) => hasReason(error, 'AlreadyExists');
 /** A resource version or a continue token that is too old. */
 export const isGone = (error: unknown) => hasCode(error, 410);
+/** An answer that is longer than it is read (`readText`). */
+export const isTooLarge = (error: unknown) => hasReason(error, TOO_LARGE);
 export const isForbidden = (error: unknown) => hasCode(error, 403);
 export const isUnauthorized = (error: unknown) => hasCode(error, 401);
 /** The object itself is refused (also a change of an immutable field). */

@@ -1,6 +1,7 @@
 /** Calls to the API server: one deadline each, errors in words, every call counted. */
 import type { KubeConfig } from '@kubernetes/client-node';
 import { ApiError, isNotFound, isUnauthorized, parseApiError } from './api-error.ts';
+import { readText } from './bounded-text.ts';
 import { type Call, type CallOptions, describeCall, formatTarget } from './call.ts';
 import { Connection } from './connection.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
@@ -98,7 +99,7 @@ export function createKubeClient(options: ClientOptions) {
         body: request.body === undefined ? undefined : JSON.stringify(request.body),
         signal: deadline.signal,
       });
-      const text = await response.body.text();
+      const text = await readText(response.body, describeCall(request));
       code = response.statusCode;
       if (code >= 300) throw parseApiError(describeCall(request), code, text);
       return text;
@@ -130,7 +131,10 @@ export function createKubeClient(options: ClientOptions) {
         stream: true,
       });
       code = response.statusCode;
-      if (code >= 300) throw parseApiError(describeCall(request), code, await response.body.text());
+      if (code >= 300) {
+        const call = describeCall(request);
+        throw parseApiError(call, code, await readText(response.body, call));
+      }
       // The deadline is for the way to the first byte; the stream itself is its reader's to judge.
       deadline.stopClock();
       finish(code);

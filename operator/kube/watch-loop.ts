@@ -1,6 +1,6 @@
 /** Keeps one list and watch going for ever: one path of the API, one connection. */
-import { type ApiError, isForbidden, isGone } from './api-error.ts';
-import type { KubeClient, Selection } from './client.ts';
+import { type ApiError, isForbidden, isGone, isTooLarge } from './api-error.ts';
+import type { KubeClient, ListPage, Selection } from './client.ts';
 import { backoffDelay, type Clock, sleep } from './clock.ts';
 import { SilenceError } from './connection.ts';
 import type { Log } from './log.ts';
@@ -45,6 +45,9 @@ export interface WatchLoopOptions<T extends KubeObject> {
   random: () => number;
   log: Log;
 }
+
+/** A page that is too large is asked for again in so many parts. */
+const PAGE_DIVISOR = 8;
 
 /** An object of a list, in full where the watch has not brought it. */
 interface Listed<T> {
@@ -272,14 +275,25 @@ export class WatchLoop<T extends KubeObject> {
     }
   }
 
-  /** Trims page by page, so that no more than one of them is in memory in full. */
-  async #listPages<R>(keep: (object: T) => R, limit: number | undefined): Promise<Listing<R>> {
-    const { client, resource, selection } = this.#options;
+  /**
+   * Trims page by page, so that no more than one of them is in memory in full; of objects that are too large for a page
+   * fewer make one.
+   */
+  async #listPages<R>(keep: (object: T) => R, most: number | undefined): Promise<Listing<R>> {
+    const { client, resource, selection, pageSize } = this.#options;
+    let limit = most;
     const objects = new Map<string, R>();
     let next: string | undefined;
     for (;;) {
       const signal = this.#stop.signal;
-      const page = await client.list<T>(resource, { ...selection, limit, continue: next, signal });
+      let page: ListPage<T>;
+      try {
+        page = await client.list<T>(resource, { ...selection, limit, continue: next, signal });
+      } catch (error) {
+        if (!isTooLarge(error) || limit === 1) throw error;
+        limit = limit === undefined ? pageSize : Math.ceil(limit / PAGE_DIVISOR);
+        continue;
+      }
       this.#heard();
       for (const object of page.items) objects.set(objectKey(object), keep(object));
       next = page.metadata.continue || undefined;

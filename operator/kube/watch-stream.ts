@@ -1,6 +1,7 @@
 /** One watch as the API server sends it: JSON lines until it ends, or the reader stops. */
 import type { Readable } from 'node:stream';
 import { type ApiError, parseApiError } from './api-error.ts';
+import { MAX_ANSWER_BYTES, tooLarge } from './bounded-text.ts';
 
 export interface WatchEvent<T> {
   type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
@@ -12,7 +13,7 @@ export async function* readWatchEvents<T>(body: Readable, call: string): AsyncGe
   // Destroying the body below makes it emit an error that nobody waits for any more.
   body.on('error', () => {});
   try {
-    for await (const line of readLines(body)) {
+    for await (const line of readLines(body, call)) {
       const event = JSON.parse(line) as WatchEvent<T>;
       if (event.type === 'ERROR') throw errorOf(event.object, call);
       yield event;
@@ -22,12 +23,13 @@ export async function* readWatchEvents<T>(body: Readable, call: string): AsyncGe
   }
 }
 
-async function* readLines(body: Readable): AsyncGenerator<string> {
+async function* readLines(body: Readable, call: string): AsyncGenerator<string> {
   body.setEncoding('utf8');
   let rest = '';
   for await (const chunk of body) {
     const lines = (rest + chunk).split('\n');
     rest = lines.pop()!;
+    if (rest.length > MAX_ANSWER_BYTES) throw tooLarge(call);
     for (const line of lines) if (line) yield line;
   }
 }

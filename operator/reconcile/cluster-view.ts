@@ -19,6 +19,7 @@ import type { KubeObject } from '../kube/object.ts';
 import { RESOURCES, type Resource } from '../kube/resource.ts';
 import { createWatcher, type Watcher, type WatcherOptions } from '../kube/watcher.ts';
 import { SERVICE_NAME_LABEL } from './front-slices.ts';
+import { ObjectBudget } from './object-budget.ts';
 import { trimDeployment, trimManagers, trimPod, trimService, trimSlice, trimToMetadata } from './trimming.ts';
 import type { Wire } from './wire.ts';
 
@@ -55,8 +56,23 @@ export interface ClusterViewOptions {
 export type ClusterView = ReturnType<typeof createClusterView>;
 
 export function createClusterView({ client, namespaces, front, resyncMs, log }: ClusterViewOptions) {
-  const watch = <T extends KubeObject>(resource: Resource, more: Partial<WatcherOptions<T>> = {}) =>
-    createWatcher<T>({ client, resource, namespaces, resyncMs, log, trim: trimManagers, ...more });
+  const budget = new ObjectBudget();
+  const watch = <T extends KubeObject>(resource: Resource, more: Partial<WatcherOptions<T>> = {}) => {
+    const trim = more.trim ?? trimManagers;
+    const watcher = createWatcher<T>({
+      client,
+      resource,
+      namespaces,
+      resyncMs,
+      log,
+      ...more,
+      trim: (object) => budget.admit(object, trim),
+    });
+    watcher.onChange((old, current) => {
+      if (current === undefined) budget.release(old!);
+    });
+    return watcher;
+  };
   const children = <T extends KubeObject>(resource: Resource, trim: (object: T) => T = trimToMetadata) =>
     watch<T>(resource, {
       trim,

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { ApiError, TOO_LARGE } from '../../../../operator/kube/api-error.ts';
 import type { KubeObject } from '../../../../operator/kube/object.ts';
 import { createWatcher, type Watcher, type WatcherOptions } from '../../../../operator/kube/watcher.ts';
 import { broken, FakeApi, forbidden, gone, thing } from './fake-api.ts';
@@ -68,6 +69,17 @@ describe('A watcher', () => {
     await start();
     expect(names()).to.deep.equal(['a']);
     expect(api.lists.map(({ limit }) => limit)).to.deep.equal([250, 250, undefined]);
+  });
+
+  it('lists fewer at once where a page is larger than it is read', async () => {
+    api.objects = [thing('a', 1), thing('b', 2)];
+    api.onList = ({ limit = Number.POSITIVE_INFINITY }) => {
+      if (limit > 10) throw new ApiError({ code: 413, reason: TOO_LARGE, call: 'list things' }, 'too large');
+      return undefined;
+    };
+    await start();
+    expect(names()).to.deep.equal(['a', 'b']);
+    expect(api.lists.map(({ limit }) => limit)).to.deep.equal([250, 32, 4]);
   });
 
   it('tells of every change with the state before and after', async () => {

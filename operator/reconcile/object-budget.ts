@@ -1,0 +1,96 @@
+/** Bounds what one namespace's objects take of the operator's memory, whoever wrote them. */
+import { getHeapStatistics } from 'node:v8';
+import { FINALIZER, LABELS } from '../../contract/names.ts';
+import { type KubeObject, objectKey } from '../kube/object.ts';
+import { measureCost } from '../kube/object-cost.ts';
+
+/** Of one object as it comes; a ModelDeployment has some 5 KiB. */
+const MAX_OBJECT_BYTES = 512 * 1024;
+/** Of the heap, for what is kept of all objects. */
+const HEAP_SHARE = 0.6;
+/** A namespace may have so many times what is still free, so that no one takes all. */
+const NAMESPACE_SHARE = 2;
+const MAX_FIELDS_BYTES = 48 * 1024;
+const MAX_STATUS_BYTES = 64 * 1024;
+const MAX_REFERENCES = 4;
+
+const TOO_LARGE = `the object is larger than ${MAX_OBJECT_BYTES / 1024} KiB, or nested too deep`;
+const TOO_MANY =
+  'the objects of this namespace are too large or too many together: make them smaller or fewer, then write this one again';
+
+export class ObjectBudget {
+  readonly #bytes: number;
+  readonly #objects = new Map<string, number>();
+  readonly #namespaces = new Map<string, number>();
+  #taken = 0;
+
+  /** `bytes`: of all objects; a part of the heap if absent. */
+  constructor(bytes = getHeapStatistics().heap_size_limit * HEAP_SHARE) {
+    this.#bytes = bytes;
+  }
+
+  /** What `trim` keeps of the object; of one that is too large or too much what must be known, with the reason as spec. */
+  admit<T extends KubeObject>(object: T, trim: (object: T) => T): T {
+    const { managedFields, ...metadata } = object.metadata;
+    const isLarge = measureCost({ ...object, metadata }, MAX_OBJECT_BYTES) > MAX_OBJECT_BYTES;
+    // Anybody may write in the name of the operator's field manager.
+    const fields = managedFields?.filter(
+      ({ fieldsV1 }) => measureCost(fieldsV1, MAX_FIELDS_BYTES) <= MAX_FIELDS_BYTES,
+    );
+    const trimmed = isLarge
+      ? stubOf(object, TOO_LARGE)
+      : trim({ ...object, metadata: { ...object.metadata, managedFields: fields } });
+    return this.#take(trimmed) ? trimmed : stubOf(object, TOO_MANY);
+  }
+
+  /** Of an object that is gone. */
+  release(object: KubeObject): void {
+    this.#set(object, 0);
+  }
+
+  /** False where that is too much; what is kept already may always become less. */
+  #take(object: KubeObject): boolean {
+    const { managedFields: _, ...metadata } = object.metadata;
+    const bytes = measureCost({ ...object, metadata }, Number.MAX_SAFE_INTEGER);
+    const before = this.#objects.get(nameOf(object)) ?? 0;
+    this.#set(object, 0);
+    const namespace = this.#namespaces.get(object.metadata.namespace ?? '') ?? 0;
+    if (bytes > before && namespace + bytes > NAMESPACE_SHARE * (this.#bytes - this.#taken - bytes))
+      return false;
+    this.#set(object, bytes);
+    return true;
+  }
+
+  #set(object: KubeObject, bytes: number): void {
+    const name = nameOf(object);
+    const { namespace = '' } = object.metadata;
+    const change = bytes - (this.#objects.get(name) ?? 0);
+    if (bytes === 0) this.#objects.delete(name);
+    else this.#objects.set(name, bytes);
+    const taken = (this.#namespaces.get(namespace) ?? 0) + change;
+    if (taken === 0) this.#namespaces.delete(namespace);
+    else this.#namespaces.set(namespace, taken);
+    this.#taken += change;
+  }
+}
+
+const nameOf = (object: KubeObject): string => `${object.kind}/${objectKey(object)}`;
+
+function stubOf<T extends KubeObject>(object: T, reason: string): T {
+  const { apiVersion, kind, metadata } = object;
+  const { labels: _labels, annotations: _annotations, managedFields: _fields, ...rest } = metadata;
+  const deployment = metadata.labels?.[LABELS.deployment];
+  const { status } = object as { status?: unknown };
+  return {
+    apiVersion,
+    kind,
+    metadata: {
+      ...rest,
+      finalizers: metadata.finalizers?.filter((finalizer) => finalizer === FINALIZER),
+      ownerReferences: metadata.ownerReferences?.slice(0, MAX_REFERENCES),
+      ...(deployment !== undefined && { labels: { [LABELS.deployment]: deployment } }),
+    },
+    spec: reason,
+    ...(measureCost(status, MAX_STATUS_BYTES) <= MAX_STATUS_BYTES && { status }),
+  } as unknown as T;
+}
