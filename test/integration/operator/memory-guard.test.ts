@@ -15,7 +15,7 @@ const VALUE = 'x'.repeat(MIB - 100);
 const PASSWORD = 'of-a-workspace';
 
 describe('the guard of Redis’ memory', function () {
-  this.timeout(120_000);
+  this.timeout(240_000);
   let server: RedisServer;
   let operator: RedisConnection;
   let hostile: RedisConnection;
@@ -120,8 +120,8 @@ describe('the guard of Redis’ memory', function () {
   it('finds a workspace that fills Redis with very many small keys', async () => {
     await operator.redis.config('SET', 'maxmemory', '16mb');
     const key = (i: number) => `${workKeys('hostile').prefix}small:${i}`;
-    for (let i = 0; i < 120_000 && !guard.isSuspended('hostile'); i += 5_000) {
-      const batch = Array.from({ length: 5_000 }, (_, j) => hostile.redis.set(key(i + j), 'x'.repeat(100)));
+    for (let i = 0; i < 60_000 && !guard.isSuspended('hostile'); i += 5_000) {
+      const batch = Array.from({ length: 5_000 }, (_, j) => hostile.redis.set(key(i + j), 'x'.repeat(400)));
       await rejection(Promise.all(batch));
       await guard.look();
     }
