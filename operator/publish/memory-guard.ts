@@ -87,7 +87,7 @@ export class MemoryGuard {
     if (!isChanged && this.#now() - this.#lastWeighed < WEIGH_INTERVAL_MS) return;
     const weights = [...(await weighWorkspaces(redis, (bytes) => bytes > share))];
     const over = weights.filter(([, bytes]) => bytes > share);
-    for (const [namespace, bytes] of over) await this.#suspend(namespace, bytes - share * KEPT_SHARE);
+    for (const [namespace] of over) await this.#suspend(namespace, share * KEPT_SHARE);
     // It was ended early then, and is done again at once.
     if (over.length > 0) return;
     this.#lastUsed = used;
@@ -95,7 +95,7 @@ export class MemoryGuard {
     this.#noteFull(weights.filter(([, bytes]) => bytes >= share * REFUSED_SHARE).map(([name]) => name));
   }
 
-  async #suspend(namespace: string, excess: number): Promise<void> {
+  async #suspend(namespace: string, kept: number): Promise<void> {
     const { redis, log, onChange } = this.#settings;
     if (!this.#suspended.has(namespace)) {
       const times = this.#times.get(namespace) ?? 0;
@@ -107,7 +107,9 @@ export class MemoryGuard {
     // Before anything else is done: it may be writing.
     await suspendWorkspaceUser(redis, workspaceRedisUser(namespace));
     onChange(namespace);
-    const freed = await trimWorkspace(redis, namespace, excess);
+    // Weighed to the end, now that nobody adds to it.
+    const bytes = (await weighWorkspaces(redis)).get(namespace) ?? 0;
+    const freed = await trimWorkspace(redis, namespace, bytes - kept);
     log.warn({ namespace, freed }, 'keys of a workspace that passed its share were removed');
   }
 
