@@ -62,6 +62,8 @@ export interface SidecarEnvironment extends CommonEnvironment {
   podName: string;
   podIP: string;
   storage: SidecarStorageEnvironment;
+  /** Takes the log's lines in place of standard output: where several share a process. */
+  writeLog?: (line: string) => void;
 }
 
 export interface FrontEnvironment extends CommonEnvironment {

@@ -3,5 +3,9 @@ import { type Logger, openLog } from '../kit/log.ts';
 
 export type { Logger } from '../kit/log.ts';
 
-export const createLog = (level: string, bindings: Record<string, string> = {}): Logger =>
-  openLog({ level, base: bindings });
+/** `write` takes the lines in place of standard output. */
+export const createLog = (
+  level: string,
+  bindings: Record<string, string> = {},
+  write?: (line: string) => void,
+): Logger => openLog({ level, base: bindings, ...(write ? { write } : {}) });

@@ -28,7 +28,8 @@ export interface Sidecar {
 export async function startSidecar(environment: SidecarEnvironment): Promise<Sidecar> {
   const initialConfig = parseConfig(environment.configText);
   const { namespace, name } = initialConfig;
-  const log = createLog(environment.logLevel, { role: 'sidecar', deployment: `${namespace}/${name}` });
+  const bindings = { role: 'sidecar', deployment: `${namespace}/${name}` };
+  const log = createLog(environment.logLevel, bindings, environment.writeLog);
   const metrics = createMetrics();
   const connection = connectRedis({
     url: environment.redisURL,

@@ -46,6 +46,8 @@ const IMAGE_REASONS = new Set([
 const START_REASONS = new Set([
   'CreateContainerConfigError',
   'CreateContainerError',
+  // Of the node of `make run`.
+  'EngineNotInstalled',
   'RunContainerError',
   'StartError',
   'PostStartHookError',

@@ -1,0 +1,357 @@
+/** Kubernetes' API to objects in memory, with the rules that controllers and kubectl rely on. */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import { type Fields, formatTime, isMap, type KubeObject, type Metadata } from './object.ts';
+import { ObjectStore } from './object-store.ts';
+import { jsonPatch, mergePatch, strategicMergePatch } from './patches.ts';
+import { groupVersion, listTypesOf, type ResourceType, typeKey } from './resource-type.ts';
+import { fillDefaults, prune } from './schema.ts';
+import { applyObject, recordUpdate, type Writer } from './server-side-apply.ts';
+import { badRequest, conflict, invalid, notFound, type StatusCause, StatusError } from './status-error.ts';
+
+export interface Place {
+  namespace?: string | undefined;
+  name: string;
+}
+
+export interface WriteOptions {
+  manager?: string | undefined;
+  subresource?: string | undefined;
+  dryRun?: boolean;
+  /** Refuse fields that the schema does not know, in place of pruning them. */
+  strict?: boolean;
+}
+
+export type PatchType = 'apply' | 'merge' | 'json' | 'strategic';
+
+export interface PatchOptions extends WriteOptions {
+  type: PatchType;
+  force?: boolean;
+}
+
+export interface DeleteOptions {
+  uid?: string | undefined;
+  resourceVersion?: string | undefined;
+  graceSeconds?: number | undefined;
+  propagation?: string | undefined;
+  dryRun?: boolean;
+}
+
+/** What is wrong with an object; nothing where it may be written. */
+export type Validator = (
+  type: ResourceType,
+  object: KubeObject,
+  before: KubeObject | undefined,
+) => StatusCause[];
+
+export interface MemoryApiOptions {
+  types: readonly ResourceType[];
+  validate?: Validator;
+  now?: () => Date;
+}
+
+const NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+const MAX_NAME = 253;
+const DEFAULT_GRACE_SECONDS = 30;
+
+export class MemoryApi {
+  readonly store = new ObjectStore();
+  readonly types: readonly ResourceType[];
+  readonly #byKey: ReadonlyMap<string, ResourceType>;
+  readonly #validate: Validator;
+  readonly now: () => Date;
+
+  constructor({ types, validate = () => [], now = () => new Date() }: MemoryApiOptions) {
+    this.types = types;
+    this.#byKey = new Map(types.map((type) => [typeKey(type), type]));
+    this.#validate = validate;
+    this.now = now;
+  }
+
+  /** By `plural` or `plural.group`. */
+  type(key: string): ResourceType {
+    const type = this.#byKey.get(key);
+    if (!type) throw new Error(`the memory API server knows no ${key}`);
+    return type;
+  }
+
+  find(key: string, { namespace, name }: Place): KubeObject | undefined {
+    const type = this.type(key);
+    const stored = this.store.find(storeKey(type), namespace, name);
+    return stored && read(type, stored);
+  }
+
+  /** Throws StatusError 404. */
+  get(key: string, at: Place): KubeObject {
+    const object = this.find(key, at);
+    if (!object) throw notFound(key, at.name);
+    return object;
+  }
+
+  list(key: string, namespace?: string): KubeObject[] {
+    const type = this.type(key);
+    return this.store.list(storeKey(type), namespace).map((object) => read(type, object));
+  }
+
+  create(key: string, object: KubeObject, options: WriteOptions = {}): KubeObject {
+    const type = this.type(key);
+    const { generateName, name = generateName && generateName + randomBytes(4).toString('hex').slice(0, 5) } =
+      object.metadata;
+    const named = { ...object, metadata: { ...object.metadata, name: name as string } };
+    if (typeof name === 'string' && this.find(key, { namespace: named.metadata.namespace, name }))
+      throw new StatusError(409, 'AlreadyExists', `${key} "${name}" already exists`);
+    if (type.namespaced) this.#requireNamespace(named.metadata.namespace);
+    const { uid: _, resourceVersion: __, generation: ___, ...metadata } = named.metadata;
+    const { status: _status, ...rest } = named as KubeObject;
+    const content = type.hasStatus ? rest : named;
+    return this.#write(type, undefined, { ...content, metadata } as KubeObject, options);
+  }
+
+  /** Replaces an object, or its status. Throws StatusError 404, and 409 for an old version. */
+  update(key: string, object: KubeObject, options: WriteOptions = {}): KubeObject {
+    const before = this.get(key, object.metadata);
+    return this.#write(this.type(key), before, object, options);
+  }
+
+  patch(key: string, at: Place, patch: unknown, options: PatchOptions): KubeObject {
+    const type = this.type(key);
+    const types = listTypesOf(type);
+    const before = this.find(key, at);
+    if (options.type === 'apply') return this.#apply(type, at, patch, options);
+    if (!before) throw notFound(key, at.name);
+    const wanted =
+      options.type === 'merge'
+        ? mergePatch(before, patch)
+        : options.type === 'json'
+          ? jsonPatch(before, patch)
+          : strategicMergePatch(before, patch, types);
+    return this.#write(type, before, wanted as KubeObject, options);
+  }
+
+  #apply(type: ResourceType, at: Place, patch: unknown, options: PatchOptions): KubeObject {
+    if (!isMap(patch)) throw badRequest('an apply must be an object');
+    const { manager = 'unknown', subresource, force = false } = options;
+    const before = this.find(typeKey(type), at);
+    const given = (patch.metadata ?? {}) as Partial<Metadata>;
+    if (given.managedFields?.length) throw badRequest('metadata.managedFields must be nil');
+    const uid = before?.metadata.uid;
+    if (given.uid !== undefined && given.uid !== uid)
+      throw conflict(
+        `Precondition failed: UID in precondition: ${given.uid}, UID in object meta: ${uid ?? ''}`,
+      );
+    if (!before && subresource) throw notFound(typeKey(type), at.name);
+    if (!before && type.namespaced) this.#requireNamespace(at.namespace);
+    const wanted = { ...patch, metadata: { ...given, ...at } } as KubeObject;
+    this.#requireKnown(type, wanted, options);
+    const writer = { manager, subresource };
+    const result = applyObject({
+      live: before,
+      wanted,
+      writer,
+      force,
+      types: listTypesOf(type),
+      now: this.now(),
+    });
+    const { managedFields } = result.metadata;
+    return this.#write(type, before, result, { ...options, books: managedFields });
+  }
+
+  /** Throws StatusError 404, and 409 for another uid. Returns the object where it is not gone yet. */
+  delete(key: string, at: Place, options: DeleteOptions = {}): KubeObject | undefined {
+    const type = this.type(key);
+    const live = this.store.find(storeKey(type), at.namespace, at.name);
+    if (!live) throw notFound(key, at.name);
+    const { uid, resourceVersion } = live.metadata;
+    if (options.uid !== undefined && options.uid !== uid)
+      throw conflict(`Precondition failed: UID in precondition: ${options.uid}, UID in object meta: ${uid}`);
+    if (options.resourceVersion !== undefined && options.resourceVersion !== resourceVersion)
+      throw conflict(`Precondition failed: ResourceVersion in object meta: ${resourceVersion}`);
+    if (options.dryRun) return undefined;
+    const graceSeconds = this.#decideGrace(type, live, options.graceSeconds);
+    const { deletionTimestamp, finalizers = [], deletionGracePeriodSeconds } = live.metadata;
+    const isShorter = deletionGracePeriodSeconds !== undefined && graceSeconds < deletionGracePeriodSeconds;
+    if (deletionTimestamp && !isShorter && (finalizers.length > 0 || graceSeconds > 0))
+      return read(type, live);
+    const marked = {
+      ...live,
+      metadata: {
+        ...live.metadata,
+        deletionTimestamp: formatTime(new Date(this.now().getTime() + graceSeconds * 1_000)),
+        deletionGracePeriodSeconds: graceSeconds,
+      },
+    };
+    if (finalizers.length === 0 && graceSeconds === 0) {
+      this.store.remove(storeKey(type), marked);
+      return undefined;
+    }
+    return read(type, this.store.put(storeKey(type), marked));
+  }
+
+  /** Only pods that a node runs take their time. */
+  #decideGrace(type: ResourceType, live: KubeObject, wanted: number | undefined): number {
+    const { nodeName, terminationGracePeriodSeconds } = (live.spec ?? {}) as {
+      nodeName?: string;
+      terminationGracePeriodSeconds?: number;
+    };
+    if (typeKey(type) !== 'pods' || !nodeName) return 0;
+    return wanted ?? terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS;
+  }
+
+  #write(
+    type: ResourceType,
+    before: KubeObject | undefined,
+    wanted: KubeObject,
+    options: WriteOptions & { books?: Metadata['managedFields'] },
+  ): KubeObject {
+    const { subresource, manager = 'unknown', dryRun, books } = options;
+    requirePlace(type, wanted, before);
+    const part = takePart(type, before, wanted, subresource);
+    const object = this.#complete(type, before, part, options);
+    const writer: Writer = { manager, ...(subresource ? { subresource } : {}) };
+    const managedFields =
+      books ?? recordUpdate(before, object, { writer, types: listTypesOf(type), now: this.now() });
+    const full = { ...object, metadata: { ...object.metadata, managedFields } };
+    if (before && isSame(before, full)) return before;
+    if (dryRun) return full;
+    const stored = type.view ? type.view.write(full) : full;
+    const { deletionTimestamp, finalizers = [], deletionGracePeriodSeconds: grace = 0 } = stored.metadata;
+    if (deletionTimestamp && finalizers.length === 0 && grace === 0)
+      return read(type, this.store.remove(storeKey(type), stored));
+    return read(type, this.store.put(storeKey(type), stored));
+  }
+
+  /** With defaults and metadata as the API server fills them in. Throws StatusError 422 for what is wrong. */
+  #complete(
+    type: ResourceType,
+    before: KubeObject | undefined,
+    part: KubeObject,
+    options: WriteOptions,
+  ): KubeObject {
+    const known = this.#requireKnown(type, part, options);
+    const full = completeSecret(type, fillDefaults(known, type.schema) as KubeObject);
+    const { uid, creationTimestamp, deletionTimestamp, generation = 0 } = before?.metadata ?? {};
+    const isNew = !before || !isDeepStrictEqual(contentOf(before), contentOf(full));
+    const metadata: Metadata = {
+      ...full.metadata,
+      uid: uid ?? randomUUID(),
+      creationTimestamp: creationTimestamp ?? formatTime(this.now()),
+      generation: generation + (isNew ? 1 : 0),
+      ...(deletionTimestamp ? { deletionTimestamp } : {}),
+    };
+    const object = { ...full, apiVersion: groupVersion(type), kind: type.kind, metadata };
+    if (options.subresource !== 'status') this.#requireValid(type, object, before);
+    return object;
+  }
+
+  #requireKnown(type: ResourceType, object: KubeObject, { strict }: WriteOptions): KubeObject {
+    if (!type.schema) return object;
+    const unknown: string[] = [];
+    const pruned = prune(object, type.schema, unknown) as KubeObject;
+    if (strict && unknown.length > 0)
+      throw badRequest(
+        `strict decoding error: ${unknown.map((field) => `unknown field "${field}"`).join(', ')}`,
+      );
+    return pruned;
+  }
+
+  #requireValid(type: ResourceType, object: KubeObject, before: KubeObject | undefined): void {
+    const causes = [...judgeName(object.metadata.name), ...this.#validate(type, object, before)];
+    if (causes.length === 0) return;
+    const kind = type.group === '' ? type.kind : `${type.kind}.${type.group}`;
+    throw invalid(`${kind} "${object.metadata.name ?? ''}"`, causes);
+  }
+
+  #requireNamespace(namespace: string | undefined): void {
+    if (!namespace || !this.store.find('namespaces', undefined, namespace))
+      throw notFound('namespaces', namespace ?? '');
+  }
+}
+
+const storeKey = (type: ResourceType): string => type.view?.of ?? typeKey(type);
+const read = (type: ResourceType, stored: KubeObject): KubeObject => type.view?.read(stored) ?? stored;
+
+function requirePlace(type: ResourceType, wanted: KubeObject, before: KubeObject | undefined): void {
+  const { apiVersion = groupVersion(type), kind = type.kind, metadata } = wanted as Partial<KubeObject>;
+  if (apiVersion !== groupVersion(type) || kind !== type.kind)
+    throw badRequest(
+      `the object provided is unrecognized: it must be a ${type.kind} of ${groupVersion(type)}`,
+    );
+  if (!before) return;
+  const { uid, resourceVersion } = before.metadata;
+  if (metadata?.uid && metadata.uid !== uid)
+    throw conflict(`Precondition failed: UID in precondition: ${metadata.uid}, UID in object meta: ${uid}`);
+  if (metadata?.resourceVersion && metadata.resourceVersion !== resourceVersion)
+    throw conflict(
+      `Operation cannot be fulfilled on ${typeKey(type)} "${before.metadata.name}": the object has been modified; please apply your changes to the latest version and try again`,
+    );
+}
+
+/** What may be written where: a status through its subresource, and everything else but that way. */
+function takePart(
+  type: ResourceType,
+  before: KubeObject | undefined,
+  wanted: KubeObject,
+  subresource: string | undefined,
+): KubeObject {
+  if (subresource === 'status') {
+    const { managedFields } = wanted.metadata;
+    return {
+      ...before!,
+      status: wanted.status,
+      metadata: { ...before!.metadata, managedFields: managedFields! },
+    };
+  }
+  if (!type.hasStatus || !before) return wanted;
+  const { status: _, ...rest } = wanted;
+  return before.status === undefined
+    ? (rest as KubeObject)
+    : { ...(rest as KubeObject), status: before.status };
+}
+
+/** What a rise of the generation stands for. */
+function contentOf({ metadata: _, status: __, ...rest }: KubeObject): Fields {
+  return rest;
+}
+
+/** Whatever the writer and the time of the books. */
+function isSame(before: KubeObject, after: KubeObject): boolean {
+  const plain = ({ metadata, ...rest }: KubeObject) => ({
+    ...rest,
+    metadata: {
+      ...metadata,
+      resourceVersion: undefined,
+      managedFields: metadata.managedFields?.map(({ time: _, ...entry }) => entry),
+    },
+  });
+  return isDeepStrictEqual(
+    JSON.parse(JSON.stringify(plain(before))),
+    JSON.parse(JSON.stringify(plain(after))),
+  );
+}
+
+function judgeName(name: unknown): StatusCause[] {
+  const refuse = (message: string) => [{ reason: 'FieldValueInvalid', field: 'metadata.name', message }];
+  if (typeof name !== 'string' || name === '')
+    return refuse('Required value: name or generateName is required');
+  if (name.length > MAX_NAME) return refuse(`must have at most ${MAX_NAME} characters`);
+  return NAME.test(name) ? [] : refuse('must be lower-case letters, digits, "-" and ".", such as my-name');
+}
+
+/** `stringData` is joined to `data`. */
+function completeSecret(type: ResourceType, object: KubeObject): KubeObject {
+  if (typeKey(type) !== 'secrets') return object;
+  const {
+    stringData = {},
+    data = {},
+    type: kind = 'Opaque',
+    ...rest
+  } = object as KubeObject & {
+    stringData?: Record<string, string>;
+    data?: Record<string, string>;
+  };
+  const added = Object.entries(stringData).map(([name, text]) => [
+    name,
+    Buffer.from(text).toString('base64'),
+  ]);
+  return { ...rest, type: kind, data: { ...data, ...Object.fromEntries(added) } };
+}

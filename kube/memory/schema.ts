@@ -1,0 +1,68 @@
+/** What the API server does with a custom object by its structural schema: prunes it, or refuses, and fills in defaults. */
+import type { ListType } from './field-set.ts';
+import { type Fields, isMap } from './object.ts';
+
+export interface Schema {
+  type?: string;
+  properties?: Record<string, Schema>;
+  additionalProperties?: Schema | boolean;
+  items?: Schema;
+  default?: unknown;
+  'x-kubernetes-preserve-unknown-fields'?: boolean;
+  'x-kubernetes-list-type'?: string;
+  'x-kubernetes-list-map-keys'?: string[];
+  [field: string]: unknown;
+}
+
+const ROOT = new Set(['apiVersion', 'kind', 'metadata']);
+
+/** The value without what the schema does not know, whose paths are added to `unknown`. */
+export function prune(value: unknown, schema: Schema | undefined, unknown: string[], path = ''): unknown {
+  if (!schema || (schema['x-kubernetes-preserve-unknown-fields'] && !schema.properties)) return value;
+  if (Array.isArray(value))
+    return value.map((item, index) => prune(item, schema.items, unknown, `${path}[${index}]`));
+  if (!isMap(value)) return value;
+  const result: Fields = {};
+  for (const [name, inner] of Object.entries(value)) {
+    const at = path === '' ? name : `${path}.${name}`;
+    const own = schema.properties?.[name];
+    if (path === '' && ROOT.has(name)) result[name] = inner;
+    else if (own) result[name] = prune(inner, own, unknown, at);
+    else if (isMap(schema.additionalProperties))
+      result[name] = prune(inner, schema.additionalProperties, unknown, at);
+    else if (schema['x-kubernetes-preserve-unknown-fields'] || schema.additionalProperties === true)
+      result[name] = inner;
+    else unknown.push(at);
+  }
+  return result;
+}
+
+/** The value with the schema's defaults where a field, or its null, stands for nothing. */
+export function fillDefaults(value: unknown, schema: Schema | undefined): unknown {
+  if (!schema) return value;
+  if (Array.isArray(value)) return value.map((item) => fillDefaults(item, schema.items));
+  if (!isMap(value)) return value;
+  const result: Fields = { ...value };
+  for (const [name, inner] of Object.entries(schema.properties ?? {})) {
+    if (result[name] === null || result[name] === undefined) {
+      if (inner.default !== undefined) result[name] = structuredClone(inner.default);
+      else if (result[name] === undefined) continue;
+    }
+    result[name] = fillDefaults(result[name], inner);
+  }
+  if (isMap(schema.additionalProperties))
+    for (const name of Object.keys(result))
+      if (!schema.properties?.[name]) result[name] = fillDefaults(result[name], schema.additionalProperties);
+  return result;
+}
+
+/** How the list at a path is merged, by the schema. */
+export function listTypeAt(schema: Schema, path: readonly string[]): ListType {
+  let at: Schema | undefined = schema;
+  for (const name of path) {
+    while (at?.items) at = at.items;
+    at = at?.properties?.[name] ?? (isMap(at?.additionalProperties) ? at.additionalProperties : undefined);
+  }
+  if (at?.['x-kubernetes-list-type'] === 'set') return 'set';
+  return at?.['x-kubernetes-list-type'] === 'map' ? (at['x-kubernetes-list-map-keys'] ?? []) : 'atomic';
+}

@@ -1,0 +1,67 @@
+/** `kubectl logs`: a container's log as a file, its end, and what is added to it. */
+import {
+  closeSync,
+  fstatSync,
+  openSync,
+  readFileSync,
+  readSync,
+  statSync,
+  unwatchFile,
+  watchFile,
+} from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { badRequest, notFound } from '../../kube/memory/status-error.ts';
+import type { Pod } from './pod-spec.ts';
+
+export const logPathOf = (folder: string, { metadata }: Pick<Pod, 'metadata'>, container: string): string =>
+  join(folder, `${metadata.namespace}_${metadata.name}_${container}.log`);
+
+const FOLLOW_INTERVAL_MS = 200;
+const DEFAULT_CONTAINER = 'kubectl.kubernetes.io/default-container';
+
+/** Throws StatusError. */
+export function sendLogs(folder: string, pod: Pod, query: URLSearchParams, res: ServerResponse): void {
+  const { containers, initContainers = [] } = pod.spec;
+  const name =
+    query.get('container') ?? pod.metadata.annotations?.[DEFAULT_CONTAINER] ?? containers[0]?.name ?? '';
+  if (![...containers, ...initContainers].some((container) => container.name === name))
+    throw badRequest(`container ${name} is not valid for pod ${pod.metadata.name}`);
+  const path = logPathOf(folder, pod, name);
+  const lines = readLines(path);
+  if (!lines) throw notFound('log of container', name);
+  const tail = query.get('tailLines');
+  res.writeHead(200, { 'content-type': 'text/plain; charset=utf-8' });
+  res.write((tail === null ? lines : Number(tail) === 0 ? [] : lines.slice(-Number(tail))).join(''));
+  if (query.get('follow') !== 'true') res.end();
+  else follow(path, res);
+}
+
+/** The end of a log; empty where there is none. */
+export const readTail = (path: string, lines: number): string =>
+  (readLines(path) ?? []).slice(-lines).join('').trimEnd();
+
+function readLines(path: string): string[] | undefined {
+  try {
+    return readFileSync(path, 'utf8').match(/[^\n]*\n|[^\n]+$/g) ?? [];
+  } catch {
+    return undefined;
+  }
+}
+
+function follow(path: string, res: ServerResponse): void {
+  let offset = statSync(path).size;
+  const send = () => {
+    const file = openSync(path, 'r');
+    const length = fstatSync(file).size - offset;
+    if (length > 0) {
+      const chunk = Buffer.alloc(length);
+      readSync(file, chunk, 0, length, offset);
+      offset += length;
+      res.write(chunk);
+    }
+    closeSync(file);
+  };
+  watchFile(path, { interval: FOLLOW_INTERVAL_MS }, send);
+  res.once('close', () => unwatchFile(path, send));
+}

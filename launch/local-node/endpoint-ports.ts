@@ -1,0 +1,130 @@
+/**
+ * A port of 127.0.0.1 for each deployment, which leads where its Service leads in a cluster: to a ready pod, connection by
+ * connection, and to the front while there is none.
+ */
+import {
+  createServer as createHTTPServer,
+  type IncomingMessage,
+  request,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import { connect, createServer, type Server as NetServer, type Socket } from 'node:net';
+import { LABELS, PORTS } from '../../contract/names.ts';
+import type { MemoryApi } from '../../kube/memory/memory-api.ts';
+import type { KubeObject } from '../../kube/memory/object.ts';
+import type { LocalNode } from './local-node.ts';
+import { isPodReady } from './pod-status.ts';
+
+export interface DeploymentName {
+  namespace: string;
+  name: string;
+}
+
+export interface EndpointPortsOptions {
+  api: MemoryApi;
+  node: Pick<LocalNode, 'addressOf'>;
+  host: string;
+  frontPort: number;
+  /** The first port that may be given, and how many there are. */
+  firstPort: number;
+  count: number;
+  onError: (error: Error) => void;
+}
+
+const keyOf = ({ namespace, name }: DeploymentName): string => `${namespace}/${name}`;
+
+export class EndpointPorts {
+  readonly #options: EndpointPortsOptions;
+  readonly #ports = new Map<string, number>();
+  readonly #servers = new Map<string, NetServer>();
+  readonly #sockets = new Set<Socket>();
+  readonly #forwarder: Server;
+  #turn = 0;
+
+  constructor(options: EndpointPortsOptions) {
+    this.#options = options;
+    this.#forwarder = createHTTPServer((req, res) => this.#forward(req, res));
+  }
+
+  /** The deployment's own port, given with the first call; it stays its own. Throws where there is none left. */
+  portOf(deployment: DeploymentName): number {
+    const key = keyOf(deployment);
+    const known = this.#ports.get(key);
+    if (known !== undefined) return known;
+    const { firstPort, count } = this.#options;
+    const taken = new Set(this.#ports.values());
+    const port = Array.from({ length: count }, (_, index) => firstPort + index).find(
+      (one) => !taken.has(one),
+    );
+    if (port === undefined) throw new Error(`make run serves ${count} deployments at most`);
+    this.#ports.set(key, port);
+    return port;
+  }
+
+  /** Listens for a deployment that there is, once. */
+  open(deployment: DeploymentName): void {
+    const { host, onError } = this.#options;
+    const key = keyOf(deployment);
+    if (this.#servers.has(key)) return;
+    const server = createServer((socket) => this.#serve(deployment, socket));
+    server.once('error', onError);
+    server.listen(this.portOf(deployment), host);
+    this.#servers.set(key, server);
+  }
+
+  close(): void {
+    for (const server of this.#servers.values()) server.close();
+    for (const socket of this.#sockets) socket.destroy();
+    this.#forwarder.closeAllConnections();
+  }
+
+  #serve(deployment: DeploymentName, socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.once('close', () => this.#sockets.delete(socket));
+    socket.on('error', () => {});
+    const target = this.#pickPod(deployment);
+    if (target) pipe(socket, connect(target));
+    else this.#forwarder.emit('connection', Object.assign(socket, { deployment }));
+  }
+
+  #pickPod({ namespace, name }: DeploymentName): { host: string; port: number } | undefined {
+    const { api, node } = this.#options;
+    const ready = api.list('pods', namespace).filter((pod) => isReplica(pod, name) && isPodReady(pod));
+    const pod = ready[this.#turn++ % Math.max(1, ready.length)];
+    const address = pod && node.addressOf(pod.metadata.uid!);
+    return address && { host: address.ip, port: address.port(PORTS.http) };
+  }
+
+  #forward(req: IncomingMessage, res: ServerResponse): void {
+    const { host, frontPort } = this.#options;
+    // The front knows deployments by the names of their Services too.
+    const { namespace, name } = (req.socket as Socket & { deployment: DeploymentName }).deployment;
+    const headers = { ...req.headers, host: `${name}.${namespace}.svc`, connection: 'close' };
+    const upstream = request(
+      { host, port: frontPort, method: req.method, path: req.url, headers },
+      (answer) => {
+        // The next request may find a pod.
+        res.writeHead(answer.statusCode!, { ...answer.headers, connection: 'close' });
+        answer.pipe(res);
+        answer.once('error', () => res.destroy());
+      },
+    );
+    upstream.once('error', () => res.destroy());
+    res.once('close', () => upstream.destroy());
+    req.pipe(upstream);
+  }
+}
+
+const isReplica = ({ metadata }: KubeObject, name: string): boolean =>
+  metadata.labels?.[LABELS.deployment] === name && !metadata.deletionTimestamp;
+
+function pipe(client: Socket, pod: Socket): void {
+  client.setNoDelay(true);
+  pod.setNoDelay(true);
+  pod.on('error', () => client.destroy());
+  client.on('error', () => pod.destroy());
+  client.once('close', () => pod.destroy());
+  pod.once('close', () => client.destroy());
+  client.pipe(pod).pipe(client);
+}

@@ -1,0 +1,142 @@
+/** Which program of this machine stands for a container's image. */
+import { accessSync, constants, statSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import type { Container } from './pod-spec.ts';
+
+/** The image of Berth's own programs in `make run`. */
+export const LOCAL_IMAGE = 'berth.local/berth';
+
+export type HostedProgram = 'gateway' | 'simulator';
+
+export type Program =
+  | { kind: 'hosted'; program: HostedProgram }
+  | { kind: 'command'; command: string; args: string[] }
+  | { kind: 'missing'; reason: string; message: string };
+
+interface KnownEngine {
+  image: RegExp;
+  /** What the image starts where a container names no command. */
+  command?: string;
+  install: string;
+}
+
+const ENGINES: readonly KnownEngine[] = [
+  {
+    image: /llama\.cpp/,
+    command: 'llama-server',
+    install:
+      'brew install llama.cpp (or a build from https://github.com/ggml-org/llama.cpp/releases on PATH)',
+  },
+  { image: /vllm-omni/, install: 'pip install vllm vllm-omni' },
+  { image: /vllm/, install: 'pip install vllm (in a virtual environment, active when make run starts)' },
+  {
+    image: /sglang/,
+    install: 'pip install "sglang[all]" (in a virtual environment, active when make run starts)',
+  },
+  {
+    image: /text-embeddings-inference/,
+    command: 'text-embeddings-router',
+    install:
+      'cargo install --git https://github.com/huggingface/text-embeddings-inference text-embeddings-router',
+  },
+  { image: /rclone/, install: 'apt-get install rclone, or brew install rclone' },
+];
+
+const HOSTED: Readonly<Record<string, HostedProgram>> = {
+  'gateway/main.js': 'gateway',
+  'simulator/main.js': 'simulator',
+};
+
+/** `args` with what stands for paths, addresses and variables already in them. */
+export function resolveProgram(
+  { image = '', command = [] }: Container,
+  args: readonly string[],
+  path: string,
+): Program {
+  const hosted = image === LOCAL_IMAGE ? HOSTED[args[0] ?? ''] : undefined;
+  if (hosted && command.length === 0) return { kind: 'hosted', program: hosted };
+  const engine = ENGINES.find((known) => known.image.test(image));
+  const [name = engine?.command, ...own] = command;
+  if (name === undefined)
+    return missing(
+      `image ${image}: make run starts programs of this machine: name one in spec.engine.command`,
+    );
+  const found = findOnPath(name, path);
+  if (!found)
+    return missing(`${name} is not on this machine${engine ? `; install it with: ${engine.install}` : ''}`);
+  // What a shell starts is known by its last words.
+  const wanted = ['bash', 'sh'].includes(name) ? own.at(-2) : undefined;
+  if (engine && wanted === 'sglang' && !findOnPath(wanted, path))
+    return missing(`${wanted} is not on this machine; install it with: ${engine.install}`);
+  return { kind: 'command', command: found, args: [...own, ...args] };
+}
+
+const missing = (message: string): Program => ({ kind: 'missing', reason: 'EngineNotInstalled', message });
+
+/** The file that a shell would run; undefined where there is none. */
+export function findOnPath(name: string, path: string): string | undefined {
+  const candidates = name.includes('/')
+    ? [name]
+    : path.split(delimiter).map((folder) => join(folder || '.', name));
+  return candidates.find((file) => {
+    try {
+      accessSync(file, constants.X_OK);
+      return statSync(file).isFile();
+    } catch {
+      return false;
+    }
+  });
+}
+
+export interface Translation {
+  /** Folder of this machine by a mount's path in the container. */
+  paths: ReadonlyMap<string, string>;
+  /** The address that stands for the pod's loopback. */
+  ip: string;
+  port: (containerPort: number) => number;
+  /** Ports that the containers of the pod listen on. */
+  ports: readonly number[];
+}
+
+const LOOPBACK = '127.0.0.1';
+
+/** A word of a command line, or a variable's value, with the machine's paths, address and ports in it. */
+export function translate(text: string, { paths, ip, port, ports }: Translation): string {
+  const [, flag = '', value = ''] = /^(--?[\w-]+=)?(.*)$/s.exec(text) ?? [];
+  if (value === LOOPBACK) return flag + ip;
+  const own = ports.find((one) => value === String(one));
+  if (own !== undefined && /port/i.test(flag)) return flag + port(own);
+  for (const [mount, folder] of paths)
+    if (value === mount || value.startsWith(`${mount}/`)) return flag + folder + value.slice(mount.length);
+  return (
+    flag +
+    value.replace(OWN_ADDRESS, (whole, before: string, given: string) =>
+      ports.includes(Number(given)) ? `${before}${ip}:${port(Number(given))}` : whole,
+    )
+  );
+}
+
+/** With another port it is a service of the machine's, such as Redis. */
+const OWN_ADDRESS = /(^|\/\/)127\.0\.0\.1:(\d+)(?=\/|$)/g;
+
+/** A command line: also flags whose port is the next word. */
+export const translateArgs = (args: readonly string[], translation: Translation): string[] =>
+  args.map((word, index) =>
+    /^--?port$/.test(args[index - 1] ?? '') && translation.ports.includes(Number(word))
+      ? String(translation.port(Number(word)))
+      : translate(word, translation),
+  );
+
+/** Variables; those whose name says port are ports. */
+export const translateEnv = (
+  env: Readonly<Record<string, string>>,
+  translation: Translation,
+): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(env).map(([name, value]) => [
+      name,
+      /PORT$/.test(name) && translation.ports.includes(Number(value))
+        ? String(translation.port(Number(value)))
+        : translate(value, translation),
+    ]),
+  );

@@ -1,0 +1,110 @@
+/** The one node of `make run`: takes every pod, and runs its containers as processes of this machine. */
+import type { ServerResponse } from 'node:http';
+import type { MemoryApi } from '../../kube/memory/memory-api.ts';
+import type { KubeObject } from '../../kube/memory/object.ts';
+import { StatusError } from '../../kube/memory/status-error.ts';
+import { sendLogs } from './container-logs.ts';
+import { ContainerProcesses } from './container-process.ts';
+import { decideNetworkMode, type NetworkMode, type PodAddress, PodNetwork } from './pod-network.ts';
+import { NODE_NAME, PodRunner, type PodRunnerOptions } from './pod-runner.ts';
+import type { Pod } from './pod-spec.ts';
+
+export interface LocalNodeOptions {
+  api: MemoryApi;
+  folder: string;
+  logFolder: string;
+  /** Of this instance alone. */
+  basePort: number;
+  networkMode?: NetworkMode;
+  path?: string;
+}
+
+const MANAGER = 'kubelet';
+const CLOSE_GRACE_MS = 3_000;
+
+export class LocalNode {
+  readonly #options: PodRunnerOptions;
+  readonly #runners = new Map<string, PodRunner>();
+  readonly #stopping = new Map<string, Promise<void>>();
+  readonly #stopListening: () => void;
+
+  constructor({
+    api,
+    folder,
+    logFolder,
+    basePort,
+    networkMode,
+    path = process.env.PATH ?? '',
+  }: LocalNodeOptions) {
+    const network = new PodNetwork({ mode: networkMode ?? decideNetworkMode(), basePort });
+    const processes = new ContainerProcesses(logFolder);
+    processes.warm();
+    this.#options = { api, processes, network, folder, logFolder, path };
+    if (!api.find('nodes', { name: NODE_NAME })) api.create('nodes', describeNode(), { manager: MANAGER });
+    this.#stopListening = api.store.listen(({ key, type, object }) => {
+      if (key === 'pods')
+        setImmediate(() => (type === 'DELETED' ? this.#forget(object) : this.#sync(object)));
+    });
+  }
+
+  /** Where a pod that runs has its ports. */
+  addressOf(uid: string): PodAddress | undefined {
+    return this.#runners.get(uid)?.address;
+  }
+
+  readLogs = (pod: KubeObject, query: URLSearchParams, res: ServerResponse): void =>
+    sendLogs(this.#options.logFolder, pod as Pod, query, res);
+
+  /** Ends all pods, soon. */
+  async close(): Promise<void> {
+    this.#stopListening();
+    await Promise.all([...this.#runners.values()].map((runner) => runner.stop(CLOSE_GRACE_MS)));
+    await this.#options.processes.close();
+  }
+
+  #sync(changed: KubeObject): void {
+    const { api } = this.#options;
+    const at = { namespace: changed.metadata.namespace, name: changed.metadata.name };
+    const pod = api.find('pods', at) as Pod | undefined;
+    if (!pod || pod.metadata.uid !== changed.metadata.uid) return;
+    const uid = pod.metadata.uid!;
+    if (pod.metadata.deletionTimestamp) {
+      const { deletionGracePeriodSeconds = 0 } = pod.metadata;
+      if (!this.#stopping.has(uid))
+        this.#stopping.set(uid, this.#end(pod, deletionGracePeriodSeconds * 1_000));
+    } else if (!pod.spec.nodeName) {
+      api.patch('pods', at, { spec: { nodeName: NODE_NAME } }, { type: 'merge', manager: 'kube-scheduler' });
+    } else if (!this.#runners.has(uid)) {
+      const runner = new PodRunner(this.#options, pod);
+      this.#runners.set(uid, runner);
+      void runner.start();
+    }
+  }
+
+  async #end({ metadata }: Pod, graceMs: number): Promise<void> {
+    const { api } = this.#options;
+    await this.#runners.get(metadata.uid!)?.stop(graceMs);
+    this.#runners.delete(metadata.uid!);
+    try {
+      api.delete('pods', metadata, { uid: metadata.uid, graceSeconds: 0 });
+    } catch (error) {
+      // By force, in between.
+      if (!(error instanceof StatusError)) throw error;
+    }
+    this.#stopping.delete(metadata.uid!);
+  }
+
+  /** Deleted without waiting. */
+  #forget({ metadata }: KubeObject): void {
+    const runner = this.#runners.get(metadata.uid!);
+    this.#runners.delete(metadata.uid!);
+    void runner?.stop(0);
+  }
+}
+
+const describeNode = (): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: { name: NODE_NAME, labels: { 'kubernetes.io/hostname': NODE_NAME } },
+  spec: {},
+});

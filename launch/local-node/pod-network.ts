@@ -1,0 +1,62 @@
+/**
+ * Where a pod's ports are on this machine. On Linux every address of 127.0.0.0/8 is the machine's own: each pod has one, and
+ * its ports are what they are in a cluster. Elsewhere there is 127.0.0.1 alone, and each port of a pod becomes a free one.
+ */
+import { createServer } from 'node:net';
+
+export interface PodAddress {
+  ip: string;
+  /** The port of this machine that stands for one of the pod's. */
+  port: (containerPort: number) => number;
+}
+
+export type NetworkMode = 'addresses' | 'ports';
+
+export const decideNetworkMode = (platform: string = process.platform): NetworkMode =>
+  platform === 'linux' ? 'addresses' : 'ports';
+
+const FIRST = 2;
+const LAST = 254;
+
+export class PodNetwork {
+  readonly #mode: NetworkMode;
+  readonly #prefix: string;
+  readonly #taken = new Map<string, number>();
+  #last = FIRST - 1;
+
+  /** `basePort`: of this instance alone, so that two on one machine have addresses of their own. */
+  constructor({ mode, basePort }: { mode: NetworkMode; basePort: number }) {
+    this.#mode = mode;
+    this.#prefix = `127.${(basePort >> 8) & 255}.${basePort & 255}`;
+  }
+
+  /** `ports`: those that the pod listens on. Throws where there is no address left. */
+  async attach(uid: string, ports: readonly number[]): Promise<PodAddress> {
+    if (this.#mode === 'ports') {
+      const found = new Map<number, number>();
+      for (const port of ports) found.set(port, await findFreePort());
+      return { ip: '127.0.0.1', port: (port) => found.get(port) ?? port };
+    }
+    const used = new Set(this.#taken.values());
+    if (used.size > LAST - FIRST) throw new Error(`more than ${LAST - FIRST + 1} pods at a time`);
+    // In turn, so that an address that was in use a moment ago is not given to another pod.
+    do this.#last = this.#last >= LAST ? FIRST : this.#last + 1;
+    while (used.has(this.#last));
+    this.#taken.set(uid, this.#last);
+    return { ip: `${this.#prefix}.${this.#last}`, port: (port) => port };
+  }
+
+  release(uid: string): void {
+    this.#taken.delete(uid);
+  }
+}
+
+const findFreePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });

@@ -1,0 +1,89 @@
+/** Runs Berth's own containers of `make run` in one process, each as its program would: `node program-host.ts`, told by IPC. */
+import { createWriteStream } from 'node:fs';
+import { enableCompileCache } from 'node:module';
+import { describeError } from '../../kit/log-redaction.ts';
+import type { HostedProgram } from './engine-programs.ts';
+
+enableCompileCache();
+
+export type Order =
+  | { what: 'start'; id: string; program: HostedProgram; env: Record<string, string>; logPath: string }
+  | { what: 'stop'; id: string; force: boolean };
+export type Report = { what: 'ended'; id: string; code: number };
+
+interface Running {
+  stop: (force: boolean) => Promise<void>;
+}
+
+type Write = (line: string) => void;
+type Start = (env: Record<string, string>, write: Write, crash: () => void) => Promise<Running>;
+
+const SIMULATOR_GRACE_MS = 10_000;
+
+const PROGRAMS: Record<HostedProgram, Start> = {
+  gateway: async (env, write) => {
+    const [{ startSidecar }, { readSidecarEnvironment }] = await Promise.all([
+      import('../../gateway/roles/sidecar.ts'),
+      import('../../gateway/environment.ts'),
+    ]);
+    return startSidecar({ ...readSidecarEnvironment(env), writeLog: write });
+  },
+  simulator: async (env, write, crash) => {
+    const [{ startSimulator }, { readEnvironment }] = await Promise.all([
+      import('../../simulator/server.ts'),
+      import('../../simulator/environment.ts'),
+    ]);
+    const environment = readEnvironment(env);
+    const simulator = await startSimulator({ ...environment, exit: crash });
+    write(`simulator: ${environment.kind} engine of ${environment.model} listening on ${simulator.url}\n`);
+    return { stop: (force) => simulator.stop(force ? 0 : SIMULATOR_GRACE_MS) };
+  },
+};
+
+const running = new Map<string, Promise<Running | undefined>>();
+const ended = new Set<string>();
+
+process.on('message', (order: Order) => {
+  if (order.what === 'start') running.set(order.id, start(order));
+  else void stop(order);
+});
+// Its parent is gone.
+process.on('disconnect', () => process.exit(0));
+
+async function start({ id, program, env, logPath }: Order & { what: 'start' }): Promise<Running | undefined> {
+  const log = createWriteStream(logPath, { flags: 'a', mode: 0o600 });
+  log.on('error', () => {});
+  const write: Write = (line) => void log.write(line);
+  const crash = () => {
+    write(`${program}: the fault "exit" ends the process\n`);
+    void running.get(id)?.then(async (instance) => {
+      await instance?.stop(true);
+      report(id, 1);
+    });
+  };
+  try {
+    return await PROGRAMS[program](env, write, crash);
+  } catch (error) {
+    const isPlain =
+      error instanceof Error && (error.name === 'EnvironmentError' || 'cause' in error || 'code' in error);
+    const words =
+      isPlain || program === 'simulator' ? (error as Error).message : JSON.stringify(describeError(error));
+    // The log must be there before the end is read from it.
+    await new Promise<void>((resolve) => log.write(`${program}: ${words}\n`, () => resolve()));
+    report(id, 1);
+    return undefined;
+  }
+}
+
+async function stop({ id, force }: Order & { what: 'stop' }): Promise<void> {
+  const instance = await running.get(id);
+  await instance?.stop(force).catch(() => {});
+  report(id, force ? 137 : 0);
+}
+
+function report(id: string, code: number): void {
+  if (ended.has(id)) return;
+  ended.add(id);
+  running.delete(id);
+  process.send?.({ what: 'ended', id, code } satisfies Report);
+}

@@ -1,0 +1,63 @@
+/** The kinds that the API server of `make run` knows, and what it checks of Berth's own. */
+import { join } from 'node:path';
+import type { z } from 'zod';
+import { apiKey } from '../contract/api-key.ts';
+import { FIELD_WORDS } from '../contract/field-words.ts';
+import { modelDeployment } from '../contract/model-deployment.ts';
+import { storageCredential } from '../contract/storage-credential.ts';
+import { webhookEndpoint } from '../contract/webhook-endpoint.ts';
+import { WORKSPACE_NAME, workspace } from '../contract/workspace.ts';
+import { BUILTIN_TYPES } from '../kube/memory/builtin-types.ts';
+import { readCustomTypes } from '../kube/memory/custom-types.ts';
+import type { Validator } from '../kube/memory/memory-api.ts';
+import type { KubeObject } from '../kube/memory/object.ts';
+import type { ResourceType } from '../kube/memory/resource-type.ts';
+import type { StatusCause } from '../kube/memory/status-error.ts';
+
+const CRDS = join(import.meta.dirname, '../crds');
+
+export const readLocalTypes = (): ResourceType[] => [...BUILTIN_TYPES, ...readCustomTypes(CRDS)];
+
+const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
+  ModelDeployment: modelDeployment,
+  Workspace: workspace,
+  APIKey: apiKey,
+  WebhookEndpoint: webhookEndpoint,
+  StorageCredential: storageCredential,
+};
+
+const MAX_NAMES: Readonly<Record<string, number>> = { ModelDeployment: 45, APIKey: 200 };
+const MODEL_NAME = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
+
+/** By the schemas that the definitions are made from, whose rules are written in CEL there. */
+export const validateObject: Validator = ({ kind, schema }, object, before) => {
+  const own = schema && SCHEMAS[kind];
+  if (!own) return [];
+  const { status: _, ...wanted } = object;
+  const parsed = own.safeParse(wanted, FIELD_WORDS);
+  const issues = parsed.success ? [] : parsed.error.issues;
+  return [
+    ...(before ? [] : judgeName(kind, object.metadata.name)),
+    ...issues.map(({ path, message }) => refuse(path.join('.'), message)),
+    ...(before && idOf(before) !== idOf(object) ? [refuse('spec.id', 'id is immutable')] : []),
+  ];
+};
+
+const refuse = (field: string, message: string): StatusCause => ({
+  reason: 'FieldValueInvalid',
+  field,
+  message,
+});
+
+const idOf = ({ spec }: KubeObject) => (spec as { id?: number } | undefined)?.id;
+
+function judgeName(kind: string, name: string): StatusCause[] {
+  const max = MAX_NAMES[kind];
+  if (kind === 'Workspace' && name !== WORKSPACE_NAME)
+    return [refuse('metadata.name', `a namespace has one Workspace, named ${WORKSPACE_NAME}`)];
+  if (max !== undefined && name.length > max)
+    return [refuse('metadata.name', `must have at most ${max} characters`)];
+  return kind === 'ModelDeployment' && !MODEL_NAME.test(name)
+    ? [refuse('metadata.name', 'must be one DNS label, beginning with a letter')]
+    : [];
+}
