@@ -1,13 +1,15 @@
-# One image, four commands: operator, gateway, console and simulator.
+# One image, three commands: operator, gateway and console.
 FROM docker.io/library/node:24-bookworm-slim AS dependencies
 WORKDIR /berth
 COPY package.json package-lock.json .npmrc ./
+COPY simulator/package.json simulator/package.json
 # The image has its own Node: that of the lock file is for machines with an older one.
-RUN npm ci --ignore-scripts --omit=dev && rm -rf node_modules/node-linux-* node_modules/.bin/node
+RUN npm ci --ignore-scripts --omit=dev --workspaces=false && rm -rf node_modules/node-linux-* node_modules/.bin/node
 
 FROM docker.io/library/node:24-bookworm-slim AS build
 WORKDIR /berth
 COPY package.json package-lock.json .npmrc ./
+COPY simulator/package.json simulator/package.json
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json build-assets.ts ./
 COPY contract contract
@@ -15,7 +17,6 @@ COPY kit kit
 COPY redis redis
 COPY operator operator
 COPY gateway gateway
-COPY simulator simulator
 COPY console console
 RUN node_modules/.bin/tsc -p tsconfig.build.json && node build-assets.ts
 

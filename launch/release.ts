@@ -59,6 +59,7 @@ async function chooseValues(cluster: Cluster): Promise<object> {
   const podAnnotations = { 'berth.dev/image': archives.map((path) => path.split('-').at(-1)).join(' ') };
   return {
     image: { repository: 'docker.io/berth/berth', pullPolicy: 'Never' },
+    engines: { simulator: { repository: 'docker.io/berth/simulator' } },
     ingress: {
       domain: cluster.domain,
       ...(cluster.provider === 'bundled' && { className: 'traefik', preset: 'traefik' }),

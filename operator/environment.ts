@@ -110,7 +110,7 @@ export function parseSettings(env: Variables, secrets: OperatorSecrets): Operato
     gatewayImage,
     gatewayResources: readJSON(env, 'OPERATOR_GATEWAY_RESOURCES', isObject, GATEWAY_RESOURCES),
     gatewayLogLevel: readOneOf(env, 'OPERATOR_GATEWAY_LOG_LEVEL', LOG_LEVELS, 'info'),
-    simulatorImage: env.OPERATOR_SIMULATOR_IMAGE || gatewayImage,
+    simulatorImage: env.OPERATOR_SIMULATOR_IMAGE || `berth/simulator:${VERSION}`,
     engineImages: readJSON(env, 'OPERATOR_ENGINE_IMAGES', isObject, {}),
     s3CopyImage: env.OPERATOR_S3_COPY_IMAGE || S3_COPY_IMAGE,
     imagePullPolicy: readOneOf(env, 'OPERATOR_IMAGE_PULL_POLICY', PULL_POLICIES, 'IfNotPresent'),

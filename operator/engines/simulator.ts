@@ -8,7 +8,7 @@ import {
 } from './engine.ts';
 
 export const simulator: EnginePresetDefinition = {
-  // The operator knows the image: it is Berth's.
+  // The chart names the image: it is Berth's own, of the same version.
   image: () => undefined,
   gpus: 0,
   uid: 65_532,
@@ -17,7 +17,7 @@ export const simulator: EnginePresetDefinition = {
   metricsPath: '/metrics',
   needsModel: false,
   run: ({ spec, servedModelName }: EngineInput): EngineRun => ({
-    args: ['simulator/main.js'],
+    args: ['simulator/main.ts'],
     env: variables({
       SIMULATOR_HOST: ENGINE_HOST,
       SIMULATOR_PORT: String(spec.engine.port),

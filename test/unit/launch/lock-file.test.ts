@@ -4,6 +4,7 @@ import { expect } from 'chai';
 interface Locked {
   version: string;
   integrity?: string;
+  link?: boolean;
   hasInstallScript?: boolean;
   optional?: boolean;
 }
@@ -30,10 +31,20 @@ describe('the lock file', () => {
   });
 
   it('has a hash for every package that Linux installs', () => {
-    const without = Object.entries(packages).filter(([path, { integrity }]) => path !== '' && !integrity);
+    const fetched = Object.entries(packages).filter(
+      ([path, { link }]) => path.startsWith('node_modules/') && !link,
+    );
+    const without = fetched.filter(([, { integrity }]) => !integrity);
     // Optional programs of Biome for other systems; npm writes no hash for what it has not seen.
     const others = /^node_modules\/@biomejs\/cli-(android|darwin|win32|linux-[a-z0-9]+-musl)/;
     for (const [path] of without) expect(path).to.match(others);
+  });
+
+  it('keeps the programs of the simulator out of the production image', () => {
+    const root = (packages as Record<string, { dependencies?: object }>)['']!.dependencies!;
+    const simulator = JSON.parse(readFileSync('simulator/package.json', 'utf8')).dependencies;
+    expect(simulator).to.include.keys('sharp', '@ffmpeg-installer/ffmpeg');
+    expect(root).to.not.have.any.keys('sharp', '@ffmpeg-installer/ffmpeg');
   });
 
   it('lets no other package run a script at installation than those that only set a mode', () => {

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { VERSION } from '../../../contract/version.ts';
 import { EnvironmentError, parseSettings, readEnvironment } from '../../../operator/environment.ts';
 import { POD_FIELD_GROUPS } from '../../../operator/resources/pod-fields.ts';
 
@@ -29,7 +30,7 @@ describe("the operator's environment", () => {
       redisUsers: 'managed',
       networkPolicies: true,
       egress: { allow: [], deny: [], plainHTTP: false },
-      simulatorImage: 'berth/berth:1',
+      simulatorImage: `berth/simulator:${VERSION}`,
       watchNamespaces: [],
       gatewayResources: { requests: { cpu: '100m', memory: '256Mi' }, limits: { memory: '1Gi' } },
     });

@@ -255,7 +255,7 @@ describe('the simulator', () => {
       SIMULATOR_PORT: '8000',
       SIMULATOR_TTFT_MS: '5',
     });
-    expect(engine.args).to.deep.equal(['simulator/main.js']);
+    expect(engine.args).to.deep.equal(['simulator/main.ts']);
   });
 });
 

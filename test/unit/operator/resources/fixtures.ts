@@ -35,7 +35,7 @@ export const SETTINGS: OperatorSettings = {
   gatewayImage: 'berth/berth:1.0.0',
   gatewayResources: { requests: { cpu: '100m', memory: '256Mi' }, limits: { memory: '1Gi' } },
   gatewayLogLevel: 'info',
-  simulatorImage: 'berth/berth:1.0.0',
+  simulatorImage: 'berth/simulator:1.0.0',
   engineImages: {},
   s3CopyImage: 'docker.io/rclone/rclone:1',
   imagePullPolicy: 'IfNotPresent',
