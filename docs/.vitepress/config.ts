@@ -1,0 +1,67 @@
+/** The site of this folder's pages: `make docs` serves it, `make docs-build` builds it. Nothing of it comes from elsewhere. */
+import { copyFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { defineConfig } from 'vitepress';
+
+/** As GitHub makes anchors, so that links between headings work in both places. */
+const slugify = (heading: string): string =>
+  heading
+    .trim()
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replace(/\s/g, '-');
+
+const page = (text: string, link: string) => ({ text, link });
+
+export default defineConfig({
+  title: 'Berth',
+  description:
+    'One AI model per deployment on Kubernetes, each with an OpenAI-compatible endpoint of its own',
+  cleanUrls: true,
+  // A site on a disk, or below a path of another: DOCS_BASE=/berth/ make docs-build.
+  base: process.env.DOCS_BASE || '/',
+  // What lies beside this folder is in the repository, not on the site.
+  ignoreDeadLinks: [/^(\.\/)?\.\.\//, /openapi(\.json)?$/],
+  markdown: {
+    anchor: { slugify },
+    toc: { slugify },
+    headers: { slugify, level: [2, 3] },
+    // Braces in a heading are a part of a path.
+    attrs: { disable: true },
+  },
+  themeConfig: {
+    search: { provider: 'local' },
+    outline: [2, 3],
+    sidebar: [
+      {
+        text: 'Using endpoints',
+        items: [
+          page('API', '/api'),
+          page('Errors', '/errors'),
+          page('Images and videos', '/media'),
+          page('Webhooks', '/webhooks'),
+        ],
+      },
+      {
+        text: 'Running Berth',
+        items: [
+          page('Operations', '/operations'),
+          page('Console', '/console'),
+          page('Security', '/security'),
+          page('Conditions', '/conditions'),
+          page('Metrics', '/metrics'),
+        ],
+      },
+      {
+        text: 'How it is built',
+        items: [
+          page('Architecture', '/architecture'),
+          page('Decisions', '/decisions'),
+          page('Requests', '/requests'),
+          page('Simulator', '/simulator'),
+        ],
+      },
+    ],
+  },
+  buildEnd: ({ srcDir, outDir }) => copyFileSync(join(srcDir, 'openapi.json'), join(outDir, 'openapi.json')),
+});
