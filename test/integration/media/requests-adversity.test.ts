@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
 import { hashApiKey } from '../../../contract/identity.ts';
-import { workKeys } from '../../../contract/redis-keys.ts';
 import { publishReplicas } from '../../../redis/publication.ts';
 import { cancelRequest, claimRequest } from '../../../redis/request-calls.ts';
 import { makePicture } from '../../support/media-files.ts';
@@ -197,11 +196,15 @@ describe('requests at a front while others fail or race', () => {
       });
     });
     // Its key is checked before its body has come.
-    const counter = workKeys('team').rpm(hashApiKey(KEYS.team));
-    const readCount = () => space.connection.redis.get(counter);
-    const before = await readCount();
+    const monitor = await space.connection.redis.monitor();
+    const admitted = new Promise<void>((resolve) => {
+      monitor.on('monitor', (_, args: string[]) => {
+        if (args.includes(hashApiKey(KEYS.team))) resolve();
+      });
+    });
     sent.write(body.slice(0, 10));
-    await until(async () => (await readCount()) !== before, 'the look at the key');
+    await admitted;
+    monitor.disconnect();
     space.redis.pause();
     sent.end(body.slice(10));
     setTimeout(() => space.redis.resume(), 1_500);
