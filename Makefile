@@ -84,7 +84,8 @@ help: ## Show this list
 
 $(INSTALLED): package.json package-lock.json
 	@command -v npm >/dev/null || { echo 'npm is missing: install Node.js with npm (Debian: apt-get install nodejs npm)'; exit 1; }
-	@npm ci --no-progress --loglevel=error
+	@echo 'Installing packages (the first time, and after changes) …' >&2
+	@npm ci --progress=true --loglevel=error
 	@touch $@
 
 # Apart from the rest: nothing else needs a site generator.

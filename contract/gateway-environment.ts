@@ -1,7 +1,7 @@
 /** Names of the environment variables that a gateway reads: the operator sets them, the gateway's environment.ts reads them. */
 
 export const GATEWAY_ENV = {
-  /** `sidecar`, `front` or `local`. */
+  /** `sidecar` or `front`. */
   role: 'GATEWAY_ROLE',
   /** host:port, or redis:// or rediss:// URL without credentials. */
   redisURL: 'GATEWAY_REDIS_URL',
@@ -21,15 +21,13 @@ export const GATEWAY_ENV = {
   drainTimeoutMs: 'GATEWAY_DRAIN_TIMEOUT_MS',
   podName: 'GATEWAY_POD_NAME',
   podIP: 'GATEWAY_POD_IP',
-  /** Address to listen on; all by default, 127.0.0.1 in the role `local`. */
+  /** Address to listen on; all by default. */
   host: 'GATEWAY_HOST',
   httpPort: 'GATEWAY_HTTP_PORT',
   adminPort: 'GATEWAY_ADMIN_PORT',
   metricsPort: 'GATEWAY_METRICS_PORT',
   /** Front: the port on which it dials replicas; only tests set it. */
   replicaPort: 'GATEWAY_REPLICA_PORT',
-  /** Local: JSON file that lists the deployments and their ports. */
-  localFile: 'GATEWAY_LOCAL_FILE',
   /** CIDRs, separated by commas, that tenants' URLs may lead to although they are not public. */
   egressAllow: 'GATEWAY_EGRESS_ALLOW',
   /** Public CIDRs that tenants' URLs must not lead to, such as a cluster's pod, service and node ranges. */
@@ -50,7 +48,7 @@ export const GATEWAY_ENV = {
   maxMultipartBody: 'GATEWAY_MAX_MULTIPART_BODY',
   /** Front: port of the storage service. */
   internalPort: 'GATEWAY_INTERNAL_PORT',
-  /** Front and local: the managed bucket; none without a name. Its keys are in the mounted Secret. */
+  /** Front: the managed bucket; none without a name. Its keys are in the mounted Secret. */
   s3Bucket: 'GATEWAY_S3_BUCKET',
   /** URL; AWS if absent. */
   s3Endpoint: 'GATEWAY_S3_ENDPOINT',
@@ -61,10 +59,10 @@ export const GATEWAY_ENV = {
   s3Prefix: 'GATEWAY_S3_PREFIX',
   /** `false`: the bucket is a part of the host's name. */
   s3PathStyle: 'GATEWAY_S3_PATH_STYLE',
-  /** Local: a folder in place of a bucket, and the port of its links. */
+  /** Front: a folder in place of a bucket, and the port of its links. */
   storageFolder: 'GATEWAY_STORAGE_FOLDER',
   storagePort: 'GATEWAY_STORAGE_PORT',
-  /** Front and local: the address that messages to owners come from. The SMTP server is in the mounted Secret. */
+  /** Front: the address that messages to owners come from. The SMTP server is in the mounted Secret. */
   mailFrom: 'GATEWAY_MAIL_FROM',
   logLevel: 'GATEWAY_LOG_LEVEL',
 } as const;

@@ -1,5 +1,4 @@
-/** The only place where a gateway reads `process.env`, the sidecar's mounted Secret and `make run`'s file. */
-import { readFileSync } from 'node:fs';
+/** The only place where a gateway reads `process.env` and the mounted Secret. */
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { GATEWAY_ENV } from '../contract/gateway-environment.ts';
@@ -8,11 +7,9 @@ import { createAddressPolicy } from './egress/address-policy.ts';
 import type { EgressSettings } from './egress/agent.ts';
 import type { SharedLimits } from './front/shared-limits.ts';
 import {
-  type LocalStorageEnvironment,
+  type FrontStorageEnvironment,
   readFrontStorage,
-  readLocalStorage,
   readSidecarStorage,
-  type ServerStorageEnvironment,
   type SidecarStorageEnvironment,
 } from './storage-environment.ts';
 import {
@@ -29,7 +26,7 @@ import {
 } from './variables.ts';
 import type { MailerOptions } from './webhooks/mailer.ts';
 
-export const GATEWAY_ROLES = ['sidecar', 'front', 'local'] as const;
+export const GATEWAY_ROLES = ['sidecar', 'front'] as const;
 export type GatewayRole = (typeof GATEWAY_ROLES)[number];
 
 export interface CommonEnvironment {
@@ -75,28 +72,12 @@ export interface FrontEnvironment extends CommonEnvironment {
   /** Above them no deployment's own limits count. */
   limits: SharedLimits;
   documentationURL: string | undefined;
-  storage: ServerStorageEnvironment;
+  storage: FrontStorageEnvironment;
   /** null: nobody is written to. */
   mail: MailerOptions | null;
 }
 
-export interface LocalDeployment {
-  port: number;
-  namespace: string;
-  name: string;
-  /** null: nothing runs for it, the front answers. */
-  engineURL: string | null;
-  healthPath: string;
-}
-
-export interface LocalEnvironment extends CommonEnvironment {
-  frontPort: number;
-  deployments: LocalDeployment[];
-  storage: LocalStorageEnvironment;
-  mail: MailerOptions | null;
-}
-
-const DEFAULT_DRAIN_MS: Record<GatewayRole, number> = { sidecar: 180_000, front: 150_000, local: 5_000 };
+const DEFAULT_DRAIN_MS: Record<GatewayRole, number> = { sidecar: 180_000, front: 150_000 };
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 
 export const readVariables = (): Variables => process.env;
@@ -165,35 +146,6 @@ const readSharedLimits = (env: Variables): SharedLimits => ({
   uploadTimeoutMs: 300_000,
 });
 
-/** Throws EnvironmentError. */
-export function readLocalEnvironment(env: Variables): LocalEnvironment {
-  const path = readRequired(env, GATEWAY_ENV.localFile);
-  let content: Partial<Pick<LocalEnvironment, 'frontPort' | 'deployments'>>;
-  try {
-    content = JSON.parse(readFileSync(path, 'utf8'));
-  } catch (error) {
-    throw new EnvironmentError(`${GATEWAY_ENV.localFile}: cannot read ${path}: ${(error as Error).message}`);
-  }
-  if (!Number.isInteger(content.frontPort) || !Array.isArray(content.deployments))
-    throw new EnvironmentError(`${path} must hold {"frontPort": number, "deployments": [...]}`);
-  for (const deployment of content.deployments)
-    if (!deployment.namespace || !deployment.name || !Number.isInteger(deployment.port))
-      throw new EnvironmentError(
-        `${path}: each deployment needs port, namespace and name: ${JSON.stringify(deployment)}`,
-      );
-  return {
-    ...readCommon(env, 'local'),
-    frontPort: content.frontPort!,
-    storage: readLocalStorage(env),
-    mail: readMail(env),
-    deployments: content.deployments.map((deployment) => ({
-      ...deployment,
-      engineURL: deployment.engineURL ?? null,
-      healthPath: deployment.healthPath ?? '/health',
-    })),
-  };
-}
-
 function readMail(env: Variables): MailerOptions | null {
   const folder = secretFolder(env);
   if (!readSecret(folder, FRONT_SECRET_FILES.smtpURL, false)) return null;
@@ -221,7 +173,7 @@ function readCommon(env: Variables, role: GatewayRole): CommonEnvironment {
     redisUsername: env[GATEWAY_ENV.redisUsername] || undefined,
     redisPassword: env[GATEWAY_ENV.redisPassword] || undefined,
     redisCAFile: join(secretFolder(env), SIDECAR_SECRET_FILES.redisCA),
-    host: env[GATEWAY_ENV.host] || (role === 'local' ? '127.0.0.1' : undefined),
+    host: env[GATEWAY_ENV.host] || undefined,
     httpPort: readPort(env, GATEWAY_ENV.httpPort, PORTS.http),
     adminPort: readPort(env, GATEWAY_ENV.adminPort, PORTS.admin),
     metricsPort: readPort(env, GATEWAY_ENV.metricsPort, PORTS.metrics),

@@ -2,13 +2,7 @@
 import { enableCompileCache } from 'node:module';
 import { setFlagsFromString } from 'node:v8';
 import { exitFatally, exitOnFatalErrors } from '../kit/fatal-error.ts';
-import {
-  readFrontEnvironment,
-  readLocalEnvironment,
-  readRole,
-  readSidecarEnvironment,
-  readVariables,
-} from './environment.ts';
+import { readFrontEnvironment, readRole, readSidecarEnvironment, readVariables } from './environment.ts';
 import { type Stop, stopOnSignal } from './shutdown.ts';
 import { EnvironmentError } from './variables.ts';
 
@@ -28,10 +22,6 @@ async function startRole(): Promise<Stop> {
     case 'front': {
       const { startFront } = await import('./roles/front.ts');
       return (await startFront(readFrontEnvironment(env))).stop;
-    }
-    case 'local': {
-      const { startLocal } = await import('./roles/local.ts');
-      return (await startLocal(readLocalEnvironment(env))).stop;
     }
   }
 }

@@ -44,7 +44,7 @@ export interface ServerStorageEnvironment {
   spool: SpoolOptions;
 }
 
-export interface LocalStorageEnvironment extends ServerStorageEnvironment {
+export interface FrontStorageEnvironment extends ServerStorageEnvironment {
   /** In place of a bucket, with the port of its links. */
   folder: { path: string; port: number } | null;
 }
@@ -65,22 +65,17 @@ export function readSidecarStorage(env: Variables): SidecarStorageEnvironment {
 }
 
 /** Throws EnvironmentError. */
-export function readFrontStorage(env: Variables): ServerStorageEnvironment {
+export function readFrontStorage(env: Variables): FrontStorageEnvironment {
+  const path = env[GATEWAY_ENV.storageFolder];
+  const bucket = env[GATEWAY_ENV.s3Bucket] ? readBucket(env) : null;
+  if (path && bucket)
+    throw new EnvironmentError(`${GATEWAY_ENV.storageFolder} and ${GATEWAY_ENV.s3Bucket} exclude each other`);
   return {
     masterKey: readSecret(secretFolder(env), FRONT_SECRET_FILES.masterKey, true)!,
-    bucket: env[GATEWAY_ENV.s3Bucket] ? readBucket(env) : null,
+    bucket,
     spool: readSpool(env),
+    folder: path ? { path, port: readPort(env, GATEWAY_ENV.storagePort, 0) } : null,
   };
-}
-
-/** Throws EnvironmentError. */
-export function readLocalStorage(env: Variables): LocalStorageEnvironment {
-  const path = env[GATEWAY_ENV.storageFolder];
-  const server = readFrontStorage(env);
-  if (!path) return { ...server, folder: null };
-  if (server.bucket)
-    throw new EnvironmentError(`${GATEWAY_ENV.storageFolder} and ${GATEWAY_ENV.s3Bucket} exclude each other`);
-  return { ...server, folder: { path, port: readPort(env, GATEWAY_ENV.storagePort, 0) } };
 }
 
 function readBucket(env: Variables): BucketEnvironment {

@@ -3,7 +3,7 @@ import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, renameSync, rmSyn
 import { join, resolve } from 'node:path';
 import { CONSOLE_ENV } from '../contract/console-environment.ts';
 import { type Child, readLogTail, startChild } from './child-process.ts';
-import { LOOPBACK, type LocalPlan, localRedisURL } from './local-plan.ts';
+import { LOOPBACK, type LocalPorts, localRedisURL } from './local-plan.ts';
 
 const WEB = 'console/web';
 const BUILT = join(WEB, 'dist');
@@ -59,7 +59,7 @@ function isCurrent(): boolean {
 }
 
 export function startConsole(
-  plan: LocalPlan,
+  ports: LocalPorts,
   { folder, page, masterKey }: { folder: string; page: string; masterKey: string },
 ): Child {
   return startChild({
@@ -68,12 +68,12 @@ export function startConsole(
     args: ['console/server/main.ts'],
     env: {
       [CONSOLE_ENV.host]: LOOPBACK,
-      [CONSOLE_ENV.port]: String(plan.consolePort),
-      [CONSOLE_ENV.metricsPort]: String(plan.consoleMetricsPort),
+      [CONSOLE_ENV.port]: String(ports.console),
+      [CONSOLE_ENV.metricsPort]: String(ports.consoleMetrics),
       [CONSOLE_ENV.webFolder]: page,
-      [CONSOLE_ENV.kubernetesURL]: `http://${LOOPBACK}:${plan.apiPort}`,
+      [CONSOLE_ENV.kubernetesURL]: `http://${LOOPBACK}:${ports.api}`,
       [CONSOLE_ENV.tokenPath]: resolve(folder, CONSOLE_TOKEN_FILE),
-      [CONSOLE_ENV.redisURL]: localRedisURL(plan.redisPort, masterKey, 'console'),
+      [CONSOLE_ENV.redisURL]: localRedisURL(ports.redis, masterKey, 'console'),
     },
     logPath: join(folder, 'logs', 'console.log'),
   });

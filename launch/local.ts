@@ -1,11 +1,13 @@
-/** `make run`: Redis, a simulator for each model and a gateway, from the YAML that `kubectl apply` takes. */
+/** `make run`: Berth on this machine, from the YAML that `kubectl apply` takes. */
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { FRONT_SECRET_FILES } from '../contract/names.ts';
 import { tryProcessLock } from '../tools/process-lock.ts';
-import { type Child, startChild, stopChild, waitForURL } from './child-process.ts';
+import { type Child, stopChild, waitForURL } from './child-process.ts';
 import {
+  type EndpointsFile,
   LOCAL_ENDPOINTS,
   readEndpoints,
   removeEndpoints,
@@ -14,98 +16,108 @@ import {
 } from './endpoints-file.ts';
 import { findBasePort } from './free-ports.ts';
 import { writeGuide } from './guide.ts';
-import { startLocalCluster } from './local-api/local-cluster.ts';
-import { canServeBuckets, describeBuckets, readyURL, startBuckets } from './local-buckets.ts';
-import { CONSOLE_TOKEN_FILE, ensurePage, startConsole } from './local-console.ts';
-import { toCredential } from './local-credentials.ts';
-import { startGateway } from './local-gateway.ts';
 import {
-  DEFAULT_NAMESPACE,
-  describeEndpoints,
-  LOOPBACK,
-  type LocalPlan,
-  localRedisURL,
-  type PlannedDeployment,
-  planLocal,
-} from './local-plan.ts';
-import { connectLocalRedis, endPublication } from './local-publication.ts';
-import { startLocalRedis } from './local-redis.ts';
-import { readManifests } from './manifests.ts';
+  type CustomerBucket,
+  canServeBuckets,
+  describeBuckets,
+  readyURL,
+  startBuckets,
+} from './local-buckets.ts';
+import { CONSOLE_TOKEN_FILE, ensurePage, startConsole } from './local-console.ts';
+import { describeEndpoints, type LocalInstance } from './local-endpoints.ts';
+import { describeBucketObjects } from './local-objects.ts';
+import { DEFAULT_NAMESPACE, LOOPBACK, type LocalPorts, listPorts, planPorts } from './local-plan.ts';
+import { listObstacles, waitForObjects } from './local-readiness.ts';
+import { type LocalStack, startLocalStack } from './local-stack.ts';
+import { type ManifestObject, readManifests } from './manifests.ts';
+
+enableCompileCache();
 
 const DEFAULT_PORT = 8100;
+const READY_TIMEOUT_MS = 60_000;
+const REFRESH_DELAY_MS = 50;
+/** Kinds that the endpoints file tells of, beside secrets. */
+const TOLD = new Set(['pods', 'modeldeployments.berth.dev', 'storagecredentials.berth.dev']);
 
 /** undefined while the folder is another process's. */
 let releaseLock: (() => void) | undefined;
 const children: Child[] = [];
-/** What this process holds open itself. */
-const services: (() => Promise<void>)[] = [];
+let stack: LocalStack | undefined;
 
 async function main(): Promise<void> {
   refuseSecondInstance();
   // One that was left behind would lead to ports where nothing is.
   removeEndpoints(LOCAL_ENDPOINTS);
   const manifests = readManifests([process.env.MODELS ?? 'examples/local']);
+  const count = manifests.filter(({ object: { kind } }) => kind === 'ModelDeployment').length;
   const base = await findBasePort(Number(process.env.PORT ?? DEFAULT_PORT), (port) =>
-    listPorts(planLocal(manifests.deployments, port)),
+    listPorts(planPorts(port), count),
   );
-  const plan = planLocal(manifests.deployments, base);
+  const ports = planPorts(base);
   const masterKey = readMadeSecret(FRONT_SECRET_FILES.masterKey);
+  const token = readMadeSecret(CONSOLE_TOKEN_FILE);
 
   // Built beside everything else, and only where its sources changed.
   const page = ensurePage(STATE_FOLDER);
   page.catch(() => {});
+  const buckets = canServeBuckets() ? describeBuckets(ports.buckets) : [];
+  if (buckets.length > 0) await serveBuckets(ports.buckets);
+  const objects = [...manifests, ...describeBucketExamples(buckets)];
+  stack = await startLocalStack({ ports, manifests: objects, masterKey, token, folder: STATE_FOLDER });
+  const { api, node, endpoints } = stack;
+  await waitForObjects(api, READY_TIMEOUT_MS);
+  const hasConsole = await serveConsole(ports, page, masterKey);
+  const examples = new Set(buckets.map(({ name }) => name));
+  for (const { kind, namespace, name, reason, message } of listObstacles(api))
+    if (!(kind === 'StorageCredential' && examples.has(name)))
+      console.error(`${kind} ${namespace}/${name} is not ready: ${reason}: ${message}`);
 
-  const redis = startLocalRedis(plan.redisPort, `${STATE_FOLDER}/redis`, masterKey);
-  children.push(redis);
-  const simulators = plan.deployments.filter(({ controlPort }) => controlPort !== null).map(startSimulator);
-  children.push(...simulators);
-  const buckets = canServeBuckets() ? describeBuckets(plan.bucketsPort) : [];
-  if (buckets.length > 0) await serveBuckets(plan.bucketsPort);
-
-  const examples = buckets.map((bucket) => toCredential(bucket, DEFAULT_NAMESPACE));
-  const token = readMadeSecret(CONSOLE_TOKEN_FILE);
-  let refreshEndpoints = () => {};
-  const connection = await connectLocalRedis(localRedisURL(plan.redisPort, masterKey, 'operator'), redis);
-  services.push(() => connection.close());
-  const api = await startLocalCluster({
-    manifests,
-    examples,
-    plan,
+  const instance: LocalInstance = {
+    api,
+    ports,
     masterKey,
     token,
-    redis: connection.redis,
-    folder: STATE_FOLDER,
-    onChange: () => refreshEndpoints(),
-  });
-  services.push(() => api.close());
-  for (const { name, fault } of api.listFaults())
-    if (examples.every((example) => example.name !== name))
-      console.error(`StorageCredential/${name} is not verified: ${fault}`);
-  await endPublication(connection.redis, masterKey);
-  await serveAll(plan, simulators, masterKey);
-  const hasConsole = await serveConsole(plan, page, masterKey);
+    hasConsole,
+    buckets,
+    portOf: (deployment) => endpoints.portOf(deployment),
+    addressOf: (uid) => node.addressOf(uid),
+  };
+  const written = keepEndpoints(instance);
+  console.log(`\n${writeGuide(written, STATE_FOLDER)}\n\nCtrl-C stops it. Logs: ${STATE_FOLDER}/logs/\n`);
+}
 
-  const instance = { plan, masterKey, buckets, token, hasConsole };
-  const writeCurrent = () => {
-    const signingSecret = api.findSigningSecret(DEFAULT_NAMESPACE);
-    const endpoints = describeEndpoints({ ...instance, signingSecret, credentials: api.listCredentials() });
+const describeBucketExamples = (buckets: readonly CustomerBucket[]): ManifestObject[] =>
+  buckets.flatMap((bucket) => describeBucketObjects(bucket, DEFAULT_NAMESPACE));
+
+/** Writes the file now, and whenever what it tells has changed: a secret that was rolled, a deployment that was added. */
+function keepEndpoints(instance: LocalInstance): EndpointsFile {
+  const first = describeEndpoints(instance);
+  let written = JSON.stringify(first);
+  let timer: NodeJS.Timeout | undefined;
+  writeEndpoints(first, LOCAL_ENDPOINTS);
+  const refresh = () => {
+    clearTimeout(timer);
+    timer = undefined;
+    const endpoints = describeEndpoints(instance);
+    const text = JSON.stringify(endpoints);
+    if (isStopping || text === written) return;
+    written = text;
     writeEndpoints(endpoints, LOCAL_ENDPOINTS);
-    return endpoints;
   };
-  const endpoints = writeCurrent();
-  // A secret that is rolled later is in the file before whoever rolled it is answered.
-  refreshEndpoints = () => {
-    if (!isStopping) writeCurrent();
-  };
-  console.log(`\n${writeGuide(endpoints, STATE_FOLDER)}\n\nCtrl-C stops it. Logs: ${STATE_FOLDER}/logs/\n`);
+  instance.api.store.listen(({ key }) => {
+    // Whoever rolls a secret finds it there once that is answered.
+    if (key === 'secrets' || key === 'workspaces.berth.dev') refresh();
+    else if (TOLD.has(key)) timer ??= setTimeout(refresh, REFRESH_DELAY_MS);
+  });
+  return first;
 }
 
 /** Whether there is one: endpoints serve without it. */
-async function serveConsole(plan: LocalPlan, page: Promise<string>, masterKey: string): Promise<boolean> {
+async function serveConsole(ports: LocalPorts, page: Promise<string>, masterKey: string): Promise<boolean> {
   try {
-    const child = startConsole(plan, { folder: STATE_FOLDER, page: await page, masterKey });
+    const child = startConsole(ports, { folder: STATE_FOLDER, page: await page, masterKey });
     children.push(child);
-    await waitForURL(child, `http://${LOOPBACK}:${plan.consolePort}/readyz`);
+    await waitForURL(child, `http://${LOOPBACK}:${ports.console}/readyz`);
     return true;
   } catch (error) {
     console.error(`There is no console: ${(error as Error).message}`);
@@ -127,23 +139,6 @@ function refuseSecondInstance(): void {
   releaseLock = lock.release;
 }
 
-const listPorts = (plan: LocalPlan): number[] => [
-  plan.frontPort,
-  plan.redisPort,
-  plan.adminPort,
-  plan.metricsPort,
-  plan.storagePort,
-  plan.bucketsPort,
-  plan.apiPort,
-  plan.consolePort,
-  plan.consoleMetricsPort,
-  ...plan.deployments.flatMap(({ port, enginePort, controlPort }) => [
-    port,
-    enginePort,
-    ...(controlPort ? [controlPort] : []),
-  ]),
-];
-
 /** Made once, so that keys and sign-ins survive a restart. */
 function readMadeSecret(file: string): string {
   const path = join(STATE_FOLDER, file);
@@ -154,51 +149,22 @@ function readMadeSecret(file: string): string {
   return readFileSync(path, 'utf8').trim();
 }
 
-const startSimulator = ({ config, enginePort, controlPort, env }: PlannedDeployment): Child =>
-  startChild({
-    name: `simulator ${config.namespace}/${config.name}`,
-    command: process.execPath,
-    args: ['simulator/main.ts'],
-    env: {
-      SIMULATOR_HOST: LOOPBACK,
-      SIMULATOR_PORT: String(enginePort),
-      SIMULATOR_CONTROL_HOST: LOOPBACK,
-      SIMULATOR_CONTROL_PORT: String(controlPort),
-      SIMULATOR_MODEL: config.servedModelName,
-      SIMULATOR_KIND: config.kind,
-      ...env,
-    },
-    logPath: `${STATE_FOLDER}/logs/simulator-${config.namespace}-${config.name}.log`,
-  });
-
 async function serveBuckets(port: number): Promise<void> {
   const server = await startBuckets(port, STATE_FOLDER);
   children.push(server);
   await waitForURL(server, readyURL(port));
 }
 
-async function serveAll(plan: LocalPlan, simulators: readonly Child[], masterKey: string): Promise<void> {
-  const gateway = startGateway(plan, STATE_FOLDER, masterKey);
-  children.push(gateway);
-  await waitForURL(gateway, `http://${LOOPBACK}:${plan.adminPort}/readyz`, { needs: simulators });
-}
-
-/** Gateway first, so that nothing is served by half; Redis last. */
-async function stopAll(): Promise<void> {
-  if (!releaseLock) return;
-  removeEndpoints(LOCAL_ENDPOINTS);
-  const [redis, ...others] = children;
-  for (const child of others.reverse()) await stopChild(child);
-  for (const close of services.reverse()) await close();
-  if (redis) await stopChild(redis);
-  releaseLock();
-}
-
 let isStopping = false;
 async function leave(code: number): Promise<void> {
   if (isStopping) return;
   isStopping = true;
-  await stopAll();
+  if (releaseLock) {
+    removeEndpoints(LOCAL_ENDPOINTS);
+    for (const child of children.reverse()) await stopChild(child);
+    await stack?.stop();
+    releaseLock();
+  }
   process.exit(code);
 }
 process.once('SIGINT', () => void leave(0));
@@ -211,7 +177,7 @@ main().then(watchChildren, (error: Error) => {
 });
 
 function watchChildren(): void {
-  for (const child of children)
+  for (const child of [...children, ...(stack?.children ?? [])])
     void child.ended.then(() => {
       if (!isStopping) console.error(`${child.name} has ended; see ${child.logPath}`);
     });

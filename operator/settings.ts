@@ -25,6 +25,8 @@ export interface OperatorSettings {
   /** Scheme and, where it is not the scheme's own, port of `status.url`. */
   urlScheme: 'http' | 'https';
   urlPort: number | undefined;
+  /** Base URL of a deployment where others than host names lead there, as in `make run`. */
+  endpointURL?: (deployment: { namespace: string; name: string }) => string;
   /** Class of Ingresses that name none; undefined: the cluster's default. */
   ingressClass: string | undefined;
   routePreset: RoutePreset;

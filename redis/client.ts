@@ -6,7 +6,7 @@ import { buildTLSOptions, explainTLSError } from './tls.ts';
 
 /** What every function of this folder takes; other folders name the type, never ioredis. */
 export type RedisClient = Redis;
-export type RedisRole = 'operator' | 'front' | 'sidecar' | 'local' | 'console';
+export type RedisRole = 'operator' | 'front' | 'sidecar' | 'console';
 export type RedisState = 'up' | 'away';
 
 export interface RedisSettings {

@@ -33,8 +33,6 @@ export interface FrontAppOptions {
   usage: UsageMeter;
   storage: StorageServices;
   egress: EgressAgent;
-  /** Answers for this one deployment, whatever the host. */
-  fixed?: { namespace: string; name: string };
 }
 
 interface FrontState extends GatewayState {
@@ -81,11 +79,7 @@ const findDeployment =
     return next();
   };
 
-async function lookUp(
-  { directory, fixed }: FrontAppOptions,
-  host: string | null,
-): Promise<KnownDeployment | null> {
-  if (fixed) return directory.find(fixed.namespace, fixed.name);
+async function lookUp({ directory }: FrontAppOptions, host: string | null): Promise<KnownDeployment | null> {
   if (host === null) return null;
   const within = parseServiceHost(host);
   return (await directory.findByHost(host)) ?? (within && directory.find(within.namespace, within.name));

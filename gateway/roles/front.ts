@@ -23,7 +23,7 @@ import { createServer } from '../server.ts';
 import { closeServer, listen } from '../shutdown.ts';
 import { UsageMeter } from '../usage.ts';
 import { logRedisState } from './redis-state.ts';
-import { openServerStorage } from './server-storage.ts';
+import { openFrontStorage } from './server-storage.ts';
 import { openWebhookDelivery } from './webhook-delivery.ts';
 
 export interface Front {
@@ -57,10 +57,11 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
     hasSeenRedis ||= state === 'up';
   });
 
-  const storage = await openServerStorage({
+  const storage = await openFrontStorage({
     environment: environment.storage,
     redis: connection.redis,
     egress: environment.egress,
+    host: environment.host ?? LOOPBACK,
   });
   const pools = new Pools();
   // Pods come and go with new addresses.
@@ -138,10 +139,11 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
 }
 
 const ADMIN_CLOSE_MS = 200;
+const LOOPBACK = '127.0.0.1';
 const POOL_IDLE_MS = 60_000;
 
 /** What Redis tells of hosts, deployments and replicas. */
-export function openDirectory({ redis }: RedisConnection, shared?: SharedLimits): Directory {
+function openDirectory({ redis }: RedisConnection, shared?: SharedLimits): Directory {
   return new Directory({
     readHost: (host) => readHost(redis, host),
     readDeployment: async (namespace, name) => {

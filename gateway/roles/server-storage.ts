@@ -21,7 +21,7 @@ import { type OpenStore, Stores } from '../storage/stores.ts';
 import { Uploader } from '../storage/upload.ts';
 import type {
   BucketEnvironment,
-  LocalStorageEnvironment,
+  FrontStorageEnvironment,
   ServerStorageEnvironment,
 } from '../storage-environment.ts';
 import { EnvironmentError } from '../variables.ts';
@@ -72,15 +72,15 @@ export async function openServerStorage({
   };
 }
 
-export interface LocalStorageOptions {
-  environment: LocalStorageEnvironment;
+export interface FrontStorageOptions {
+  environment: FrontStorageEnvironment;
   redis: RedisClient;
   egress: EgressSettings;
   host: string;
 }
 
 /** A folder's links are answered on an origin of their own: what users made never shares one with the API. */
-export async function openLocalStorage({ host, ...options }: LocalStorageOptions): Promise<ServerStorage> {
+export async function openFrontStorage({ host, ...options }: FrontStorageOptions): Promise<ServerStorage> {
   const { folder, masterKey } = options.environment;
   if (!folder) return openServerStorage(options);
   const objects = new ObjectFolder(folder.path);

@@ -50,9 +50,10 @@ function matchesWildcard(allowed: string, host: string): boolean {
 /** Base URL for SDKs; without a route the Service's, which works in the cluster only. */
 export function decideURL(
   model: ModelDeployment,
-  settings: HostSettings & Pick<OperatorSettings, 'urlScheme' | 'urlPort'>,
+  settings: HostSettings & Pick<OperatorSettings, 'urlScheme' | 'urlPort' | 'endpointURL'>,
 ): string {
   const { metadata, spec } = model;
+  if (settings.endpointURL) return settings.endpointURL(metadata);
   if (!spec.route.enabled) return `http://${metadata.name}.${metadata.namespace}.svc/v1`;
   const scheme = spec.route.tlsSecretName ? 'https' : settings.urlScheme;
   const port = settings.urlPort === undefined ? '' : `:${settings.urlPort}`;

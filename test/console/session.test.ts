@@ -21,6 +21,16 @@ describe('signing in to the console', () => {
     await context.close();
   });
 
+  it('signs in by the link of make run, whose token leaves the address', async () => {
+    const { browser, url, token } = use();
+    const context = await browser.newContext({ baseURL: url });
+    const page = await context.newPage();
+    await page.goto(`/#token=${token}`);
+    await page.getByRole('heading', { name: 'Deployments', level: 1 }).waitFor();
+    expect(page.url()).not.to.include(token);
+    await context.close();
+  });
+
   it('asks to sign in again where the session has ended meanwhile', async () => {
     const page = await use().open('keys');
     await page.getByRole('heading', { name: 'API keys' }).waitFor();

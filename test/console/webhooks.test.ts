@@ -138,7 +138,7 @@ describe('the page of webhooks', () => {
   it('says that an endpoint was disabled for its failures, and re-enables it', async () => {
     await add('failing');
     const { redisURL } = use().stack.endpoints;
-    const connection = connectRedis({ url: redisURL, name: 'test', role: 'local' });
+    const connection = connectRedis({ url: redisURL, name: 'test', role: 'operator' });
     try {
       await connection.untilUp(5_000);
       const key = deliveryKeys(NAMESPACE).endpoint('failing');

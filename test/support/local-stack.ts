@@ -1,6 +1,6 @@
 /** `make run` for tests: the launcher as a child process, in a state folder and on ports of its own. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type EndpointEntry, type EndpointsFile, readEndpoints } from '../../launch/endpoints-file.ts';
@@ -11,13 +11,16 @@ export interface LocalStack {
   /** Where it keeps what it makes. */
   folder: string;
   find(kind: string): EndpointEntry;
+  /** What it printed so far. */
+  output(): string;
   stop(): Promise<void>;
 }
 
 const START_TIMEOUT_MS = 110_000;
 
+/** In a folder of its own that goes with it, unless BERTH_STATE names one. */
 export async function startLocalStack(env: Record<string, string> = {}): Promise<LocalStack> {
-  const folder = mkdtempSync(join(tmpdir(), 'berth-local-'));
+  const folder = env.BERTH_STATE ?? mkdtempSync(join(tmpdir(), 'berth-local-'));
   // All that it takes from there on lies below the ports that the system gives to outgoing connections (32768).
   const port = 100 * pickPort(100, 100);
   const child = spawn(process.execPath, ['launch/local.ts'], {
@@ -35,21 +38,27 @@ export async function startLocalStack(env: Record<string, string> = {}): Promise
   return {
     endpoints,
     folder,
+    output: () => output,
     find: (kind) => endpoints.deployments.find((entry) => entry.kind === kind && !entry.paused)!,
     stop: async () => {
       if (output.includes('has ended')) tellEnd(output, folder);
       child.kill('SIGTERM');
       if (child.exitCode === null) await new Promise((resolve) => child.once('exit', resolve));
-      rmSync(folder, { recursive: true, force: true });
+      if (!env.BERTH_STATE) rmSync(folder, { recursive: true, force: true });
     },
   };
 }
 
 /** A part that ended by itself is why tests fail, and its log is gone with the folder. */
 function tellEnd(output: string, folder: string): void {
-  const log = readFileSync(join(folder, 'logs', 'gateway.log'), 'utf8');
-  console.error(`${output.slice(output.indexOf('Ctrl-C'))}\n${log.split('\n').slice(-20).join('\n')}`);
+  const logs = ['front', 'gateways', 'simulators'].map((name) =>
+    readLog(join(folder, 'logs', `${name}.log`)),
+  );
+  console.error([output.slice(output.indexOf('Ctrl-C')), ...logs].join('\n'));
 }
+
+const readLog = (path: string): string =>
+  existsSync(path) ? readFileSync(path, 'utf8').split('\n').slice(-20).join('\n') : '';
 
 async function waitForEndpoints(
   child: ChildProcess,

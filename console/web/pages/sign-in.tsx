@@ -11,16 +11,22 @@ import {
   TextInput,
   Title,
 } from '@mantine/core';
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, useEffect, useState } from 'react';
 import { useSignIn } from '../session.ts';
+import { takeLinkToken } from '../sign-in-link.ts';
 
 export function SignInPage() {
   const [token, setToken] = useState('');
   const [namespace, setNamespace] = useState('');
   const signIn = useSignIn();
+  const { mutate } = signIn;
+  useEffect(() => {
+    const linked = takeLinkToken();
+    if (linked !== null) mutate({ token: linked });
+  }, [mutate]);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    signIn.mutate({ token, ...(namespace.trim() && { namespace: namespace.trim() }) });
+    mutate({ token, ...(namespace.trim() && { namespace: namespace.trim() }) });
   };
   const { error } = signIn;
   return (

@@ -25,7 +25,7 @@ import { ReplicaCapacity } from '../../../gateway/registry/replica-capacity.ts';
 import { Reservations } from '../../../gateway/registry/reservations.ts';
 import { Slots } from '../../../gateway/registry/slots.ts';
 import { Pools } from '../../../gateway/relay/pools.ts';
-import { openLocalStorage } from '../../../gateway/roles/server-storage.ts';
+import { openFrontStorage } from '../../../gateway/roles/server-storage.ts';
 import { buildImageHandlers } from '../../../gateway/routes/images.ts';
 import { ROUTES } from '../../../gateway/routes/routes.ts';
 import { createServer } from '../../../gateway/server.ts';
@@ -103,7 +103,7 @@ export async function startImagesFixture(): Promise<ImagesFixture> {
   const simulator = await RunningSimulator.start({ kind: 'Image', settings: { jobSeconds: 0 } });
   const s3 = await startS3();
   s3.createBucket(CUSTOMER.bucket);
-  const storage = await openLocalStorage({
+  const storage = await openFrontStorage({
     environment: {
       masterKey: MASTER_KEY,
       bucket: null,

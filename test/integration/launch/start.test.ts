@@ -37,19 +37,27 @@ describe('the start of make run', () => {
     }
   });
 
-  it('names the engine that did not start, with its words', async () => {
+  it('serves the others where an engine does not start, and says why in its words', async () => {
     const env = [{ name: 'SIMULATOR_TTFT_MS', value: 'soon' }];
-    const model = {
+    const describeModel = (name: string, engine: object) => ({
       apiVersion: 'berth.dev/v1alpha1',
       kind: 'ModelDeployment',
-      metadata: { name: 'broken', namespace: 'default' },
-      spec: { kind: 'LLM', model: { id: 'broken' }, engine: { preset: 'simulator', env } },
-    };
-    writeFileSync(join(folder, 'broken.yaml'), JSON.stringify(model));
-    const error = await startLocalStack({ MODELS: folder }).then(
-      () => expect.fail('it started'),
-      (error: Error) => error,
+      metadata: { name, namespace: 'default' },
+      spec: { kind: 'LLM', model: { id: name }, engine },
+    });
+    writeFileSync(
+      join(folder, 'broken.yaml'),
+      JSON.stringify(describeModel('broken', { preset: 'simulator', env })),
     );
-    expect(error.message).to.match(/simulator default\/broken did not start; .*\n.*SIMULATOR_TTFT_MS/);
+    writeFileSync(join(folder, 'one.yaml'), JSON.stringify(describeModel('one', { preset: 'simulator' })));
+    const stack = await startLocalStack({ MODELS: folder });
+    try {
+      expect(stack.output()).to.match(/ModelDeployment default\/broken is not ready: .*SIMULATOR_TTFT_MS/s);
+      const { baseURL, apiKey } = stack.endpoints.deployments.find(({ name }) => name === 'one')!;
+      const headers = { authorization: `Bearer ${apiKey}` };
+      expect((await fetch(`${baseURL}/models`, { headers })).status).to.equal(200);
+    } finally {
+      await stack.stop();
+    }
   });
 });

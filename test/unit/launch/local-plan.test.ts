@@ -1,38 +1,54 @@
 import { expect } from 'chai';
+import { MemoryApi } from '../../../kube/memory/memory-api.ts';
 import { writeGuide } from '../../../launch/guide.ts';
-import { describeEndpoints, planLocal } from '../../../launch/local-plan.ts';
+import { type CustomerBucket, describeBuckets } from '../../../launch/local-buckets.ts';
+import { describeEndpoints } from '../../../launch/local-endpoints.ts';
+import { applyLocalObjects, describeBucketObjects } from '../../../launch/local-objects.ts';
+import { listPorts, planPorts } from '../../../launch/local-plan.ts';
+import { readLocalTypes, validateObject } from '../../../launch/local-resources.ts';
 import { readManifests } from '../../../launch/manifests.ts';
 
 const MASTER_KEY = 'k'.repeat(43);
 
 describe('what make run serves of its examples', () => {
-  const { deployments } = readManifests(['examples/local']);
-  const plan = planLocal(deployments, 8100);
-  const credentials = [
-    { namespace: 'default', id: 1, bucket: 'customer', fault: null },
-    { namespace: 'default', id: 2, bucket: 'customer', fault: 'bucket customer is refused' },
-    { namespace: 'other', id: 3, bucket: 'theirs', fault: null },
-  ];
-  const keys = { accessKeyId: 'key', secretAccessKey: 'secret' };
-  const buckets = [{ endpoint: 'http://127.0.0.2:8194', bucket: 'customer', keys }];
-  const instance = {
-    plan,
-    masterKey: MASTER_KEY,
-    signingSecret: 'whsec_local',
-    token: 'sign-in',
-    hasConsole: true,
+  const ports = planPorts(8100);
+  const buckets: CustomerBucket[] = describeBuckets(ports.buckets);
+  const describeWith = (buckets: CustomerBucket[]) => {
+    const api = new MemoryApi({ types: readLocalTypes(), validate: validateObject });
+    const manifests = readManifests(['examples/local']);
+    applyLocalObjects(api, [
+      ...manifests,
+      ...buckets.flatMap((bucket) => describeBucketObjects(bucket, 'default')),
+    ]);
+    const data = { secret: Buffer.from('whsec_local').toString('base64') };
+    const metadata = { name: 'berth-signing-secret', namespace: 'default' };
+    api.create('secrets', { apiVersion: 'v1', kind: 'Secret', metadata, data });
+    const at = { namespace: 'default', name: 'customer' };
+    const conditions = [{ type: 'Verified', status: 'True' }];
+    if (buckets.length > 0)
+      api.patch(
+        'storagecredentials.berth.dev',
+        at,
+        { status: { conditions } },
+        { type: 'merge', subresource: 'status' },
+      );
+    const names = manifests.map(({ object: { metadata } }) => `${metadata.namespace}/${metadata.name}`);
+    return describeEndpoints({
+      api,
+      ports,
+      masterKey: MASTER_KEY,
+      token: 'sign-in',
+      hasConsole: true,
+      buckets,
+      portOf: ({ namespace, name }) => ports.firstEndpoint + names.indexOf(`${namespace}/${name}`),
+      addressOf: () => undefined,
+    });
   };
-  const endpoints = describeEndpoints({ ...instance, credentials, buckets });
+  const endpoints = describeWith(buckets);
   const ofKind = (kind: string) => endpoints.deployments.filter((entry) => entry.kind === kind);
 
   it('gives no port twice', () => {
-    const { deployments, ...ports } = plan;
-    const all = [
-      ...Object.values(ports),
-      ...deployments.flatMap(({ port, enginePort, controlPort }) =>
-        [port, enginePort, controlPort ?? []].flat(),
-      ),
-    ];
+    const all = listPorts(ports, ports.endpoints);
     expect(new Set(all).size).to.equal(all.length);
   });
 
@@ -59,11 +75,12 @@ describe('what make run serves of its examples', () => {
       { id: 1, verified: true, bucket: 'customer' },
       { id: 2, verified: false, bucket: 'customer' },
     ]);
+    const { keys } = buckets[0]!;
     expect(endpoints.s3).to.deep.equal({ endpoint: 'http://127.0.0.2:8194', bucket: 'customer', ...keys });
   });
 
   it('says null where there is no S3 server', () => {
-    const bare = describeEndpoints({ ...instance, credentials: [], buckets: [] });
+    const bare = describeWith([]);
     expect([bare.storageCredentials, bare.s3]).to.deep.equal([null, null]);
   });
 
@@ -95,11 +112,19 @@ describe('what make run serves of its examples', () => {
     expect(writeGuide(endpoints, '/tmp/mine')).not.to.include('.berth/');
   });
 
-  it('says where the console is, and what signs in to it', () => {
-    expect(writeGuide(endpoints)).to.include(
-      'Console: http://127.0.0.1:8196 – sign in with the token\n  sign-in',
+  it('begins with a link that signs in to the console; in a cluster it says what does', () => {
+    expect(writeGuide(endpoints)).to.match(
+      /^Console, signed in:\n {2}http:\/\/127\.0\.0\.1:8196\/#token=sign-in\n/,
     );
-    const entered = { ...endpoints, cluster: { kubeconfig: '', exec: ['enter'] } };
+    const entered = { ...endpoints, mode: 'cluster' as const, cluster: { kubeconfig: '', exec: ['enter'] } };
     expect(writeGuide(entered)).to.include('enter chromium --no-sandbox http://127.0.0.1:8196');
+  });
+
+  it('tells each key once, and that the models are simulated', () => {
+    const [first] = endpoints.deployments;
+    const simulated = { ...endpoints, deployments: [{ ...first!, simulatorURL: 'http://127.0.0.1:1' }] };
+    expect(writeGuide(simulated)).to.match(/These models are simulated/);
+    expect(writeGuide(endpoints)).to.not.match(/simulated/);
+    expect(writeGuide(endpoints).split(first!.apiKey)).to.have.length(2);
   });
 });

@@ -2,12 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import {
-  readFrontEnvironment,
-  readLocalEnvironment,
-  readRole,
-  readSidecarEnvironment,
-} from '../../../../gateway/environment.ts';
+import { readFrontEnvironment, readRole, readSidecarEnvironment } from '../../../../gateway/environment.ts';
 import { EnvironmentError } from '../../../../gateway/variables.ts';
 
 describe('the environment of a gateway', () => {
@@ -94,7 +89,7 @@ describe('the environment of a gateway', () => {
     });
 
   it('refuses an unknown role and names the known ones', () => {
-    expect(() => readRole({ GATEWAY_ROLE: 'back' })).to.throw(/sidecar, front, local, not "back"/);
+    expect(() => readRole({ GATEWAY_ROLE: 'back' })).to.throw(/sidecar, front, not "back"/);
   });
 
   it('takes the front’s Redis user from its Secret', () => {
@@ -116,32 +111,6 @@ describe('the environment of a gateway', () => {
       GATEWAY_REDIS_PASSWORD: 'pw',
     });
     expect(environment).to.include({ redisUsername: 'front', redisPassword: 'pw', replicaPort: 8080 });
-  });
-
-  it('listens on loopback only in the role local', () => {
-    const file = join(folder, 'local.json');
-    writeFileSync(
-      file,
-      JSON.stringify({ frontPort: 1, deployments: [{ port: 2, namespace: 'a', name: 'b' }] }),
-    );
-    const environment = readLocalEnvironment({
-      GATEWAY_REDIS_URL: 'redis:6379',
-      GATEWAY_LOCAL_FILE: file,
-      GATEWAY_SECRET_PATH: folder,
-    });
-    expect(environment.host).to.equal('127.0.0.1');
-    expect(environment.deployments).to.deep.equal([
-      { port: 2, namespace: 'a', name: 'b', engineURL: null, healthPath: '/health' },
-    ]);
-  });
-
-  it('names the file of the local role when it is wrong', () => {
-    const file = join(folder, 'local.json');
-    writeFileSync(file, '{"deployments": 3}');
-    expect(() => readLocalEnvironment({ GATEWAY_REDIS_URL: 'r:1', GATEWAY_LOCAL_FILE: file })).to.throw(
-      EnvironmentError,
-      /local.json must hold/,
-    );
   });
 
   const front = () => ({ GATEWAY_REDIS_URL: 'redis:6379', GATEWAY_SECRET_PATH: folder });

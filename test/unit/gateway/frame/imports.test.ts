@@ -24,7 +24,7 @@ function listLoaded(files: string[]): string[] {
 
 describe('what a gateway loads', function () {
   this.timeout(20_000);
-  const roles = ['sidecar', 'front', 'local'].map((role) => `gateway/roles/${role}.ts`);
+  const roles = ['sidecar', 'front'].map((role) => `gateway/roles/${role}.ts`);
 
   it('is never the Kubernetes client, in any role', () => {
     const loaded = listLoaded(roles);

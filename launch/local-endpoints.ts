@@ -1,0 +1,130 @@
+/** What `.berth/endpoints.json` says of `make run`, read from its API server. */
+
+import { buildGatewayConfig } from '../contract/gateway-config.ts';
+import { deriveId } from '../contract/identity.ts';
+import { type ModelDeployment, modelDeployment } from '../contract/model-deployment.ts';
+import { LABELS, SIGNING_SECRET_FIELD, SIGNING_SECRET_NAME } from '../contract/names.ts';
+import type { MemoryApi } from '../kube/memory/memory-api.ts';
+import type { KubeObject } from '../kube/memory/object.ts';
+import type { EndpointEntry, EndpointsFile } from './endpoints-file.ts';
+import type { CustomerBucket } from './local-buckets.ts';
+import { LOCAL_IMAGE } from './local-node/engine-programs.ts';
+import type { PodAddress } from './local-node/pod-network.ts';
+import { CONTROL_PORT } from './local-node/pod-runner.ts';
+import type { Pod } from './local-node/pod-spec.ts';
+import { DEFAULT_NAMESPACE, deriveLocalKey, LOOPBACK, type LocalPorts, localRedisURL } from './local-plan.ts';
+import { describeMedia } from './media-facts.ts';
+
+export interface LocalInstance {
+  api: MemoryApi;
+  ports: LocalPorts;
+  masterKey: string;
+  /** What signs in to the console, and opens the API to the objects. */
+  token: string;
+  hasConsole: boolean;
+  /** Of the S3 server, where there is one. */
+  buckets: readonly Pick<CustomerBucket, 'endpoint' | 'bucket' | 'keys'>[];
+  portOf: (deployment: { namespace: string; name: string }) => number;
+  addressOf: (podUid: string) => PodAddress | undefined;
+}
+
+/** In the order of their ports. */
+export const listDeployments = (api: MemoryApi): ModelDeployment[] =>
+  api.list('modeldeployments.berth.dev').flatMap((object) => {
+    const parsed = modelDeployment.safeParse(object);
+    return parsed.success ? [parsed.data] : [];
+  });
+
+export function describeEndpoints(instance: LocalInstance): EndpointsFile {
+  const { api, ports, masterKey, token, hasConsole, buckets, portOf } = instance;
+  const entries = listDeployments(api)
+    .sort((a, b) => portOf(a.metadata) - portOf(b.metadata))
+    .map((deployment) => describeDeployment(instance, deployment));
+  const ofNamespace = (namespace: string) => {
+    const deployments = entries.filter((entry) => entry.namespace === namespace);
+    return deployments.length === 0
+      ? null
+      : { namespace, apiKey: deriveLocalKey(masterKey, namespace), deployments };
+  };
+  return {
+    mode: 'local',
+    deployments: entries.filter((entry) => entry.namespace === DEFAULT_NAMESPACE),
+    otherWorkspace: ofNamespace('other'),
+    exhaustedWorkspace: ofNamespace('spent'),
+    storageCredentials: describeCredentials(api),
+    unknownURL: `http://${LOOPBACK}:${ports.front}/v1`,
+    s3: buckets[0] ? { endpoint: buckets[0].endpoint, bucket: buckets[0].bucket, ...buckets[0].keys } : null,
+    redisURL: localRedisURL(ports.redis, masterKey, 'operator'),
+    webhooks: { signingSecret: readSigningSecret(api), receiverHost: LOOPBACK, plainHTTP: true },
+    console: hasConsole ? { url: `http://${LOOPBACK}:${ports.console}`, token } : null,
+    objects: { url: `http://${LOOPBACK}:${ports.api}`, token },
+    cluster: null,
+  };
+}
+
+function describeDeployment(instance: LocalInstance, deployment: ModelDeployment): EndpointEntry {
+  const config = buildGatewayConfig(deployment);
+  const controls = listControls(instance, deployment);
+  return {
+    name: config.name,
+    namespace: config.namespace,
+    kind: config.kind,
+    modelId: config.modelId,
+    registrationId: config.registrationId,
+    baseURL: `http://${LOOPBACK}:${instance.portOf(config)}/v1`,
+    apiKey: deriveLocalKey(instance.masterKey, config.namespace),
+    simulatorURL: controls[0] ?? null,
+    simulatorURLs: controls.length === 0 ? null : controls,
+    ...describeMedia(config),
+    ...(config.paused ? { paused: true as const } : {}),
+  };
+}
+
+/** Of the pods whose engine is a simulator. */
+function listControls({ api, addressOf }: LocalInstance, { metadata }: ModelDeployment): string[] {
+  const pods = api.list('pods', metadata.namespace) as Pod[];
+  return pods
+    .filter(({ metadata: own, spec }) => {
+      const isOwn = own.labels?.[LABELS.deployment] === metadata.name && !own.deletionTimestamp;
+      return isOwn && spec.containers.some(({ image }) => image === LOCAL_IMAGE);
+    })
+    .flatMap((pod) => {
+      const address = addressOf(pod.metadata.uid!);
+      return address ? [`http://${address.ip}:${address.port(CONTROL_PORT)}`] : [];
+    });
+}
+
+function describeCredentials(api: MemoryApi): EndpointsFile['storageCredentials'] {
+  const own = api.list('storagecredentials.berth.dev', DEFAULT_NAMESPACE);
+  if (own.length === 0) return null;
+  return own
+    .map((credential) => {
+      const { id, bucket } = credential.spec as { id?: number; bucket: string };
+      const { namespace, name } = credential.metadata;
+      return {
+        id: id ?? deriveId('StorageCredential', namespace!, name),
+        verified: readCondition(credential, 'Verified')?.status === 'True',
+        bucket,
+      };
+    })
+    .sort((a, b) => a.id - b.id);
+}
+
+export interface Condition {
+  type: string;
+  status: string;
+  reason: string;
+  message: string;
+  observedGeneration?: number;
+}
+
+export const readCondition = ({ status }: KubeObject, type: string): Condition | undefined =>
+  ((status as { conditions?: Condition[] } | undefined)?.conditions ?? []).find((each) => each.type === type);
+
+function readSigningSecret(api: MemoryApi): string {
+  const [workspace] = api.list('workspaces.berth.dev', DEFAULT_NAMESPACE);
+  const named = (workspace?.spec as { signingSecret?: string } | undefined)?.signingSecret;
+  const secret = api.find('secrets', { namespace: DEFAULT_NAMESPACE, name: named ?? SIGNING_SECRET_NAME });
+  const text = (secret?.data as Record<string, string> | undefined)?.[SIGNING_SECRET_FIELD] ?? '';
+  return Buffer.from(text, 'base64').toString();
+}

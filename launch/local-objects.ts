@@ -1,0 +1,99 @@
+/** What `make run` itself puts into its API server: the objects of the files, a key for each workspace, an example bucket. */
+import { hashApiKey } from '../contract/identity.ts';
+import { API_VERSION } from '../contract/kubernetes-types.ts';
+import type { MemoryApi } from '../kube/memory/memory-api.ts';
+import type { KubeObject } from '../kube/memory/object.ts';
+import { groupVersion, typeKey } from '../kube/memory/resource-type.ts';
+import { StatusError } from '../kube/memory/status-error.ts';
+import type { CustomerBucket } from './local-buckets.ts';
+import type { ManifestObject } from './manifests.ts';
+
+/** Owns what is applied here: what the files do not have any more is deleted. */
+const MANAGER = 'make-run';
+export const LOCAL_KEY_NAME = 'make-run';
+/** For tests and tools: no limit that these would meet. */
+const LOCAL_RPM = 100_000;
+const LOCAL_TPD = 1_000_000_000;
+
+/** Applies all, and deletes what an earlier start applied and these are without. Throws with file and field. */
+export function applyLocalObjects(api: MemoryApi, manifests: readonly ManifestObject[]): void {
+  const kept = new Set<string>();
+  const namespaces = new Set([
+    'default',
+    ...manifests.map(({ object }) => object.metadata.namespace ?? 'default'),
+  ]);
+  for (const name of namespaces) apply(api, describeNamespace(name), kept);
+  for (const { object, file } of manifests) {
+    try {
+      apply(api, object, kept);
+    } catch (error) {
+      if (!(error instanceof StatusError)) throw error;
+      throw new Error(`${file}: ${object.kind}/${object.metadata.name}: ${error.message}`);
+    }
+  }
+  for (const { key, object } of [...api.store.all()]) {
+    const { name, namespace, managedFields = [], deletionTimestamp } = object.metadata;
+    const isOurs = managedFields.some(
+      ({ manager, operation }) => manager === MANAGER && operation === 'Apply',
+    );
+    if (isOurs && key !== 'namespaces' && !deletionTimestamp && !kept.has(`${key} ${namespace}/${name}`))
+      api.delete(key, { namespace, name });
+  }
+}
+
+function apply(api: MemoryApi, object: KubeObject, kept: Set<string>): void {
+  const type = api.types.find(
+    (each) => each.kind === object.kind && groupVersion(each) === object.apiVersion,
+  );
+  if (!type)
+    throw new StatusError(404, 'NotFound', `make run knows no ${object.kind} of ${object.apiVersion}`);
+  const namespace = type.namespaced ? (object.metadata.namespace ?? 'default') : undefined;
+  const at = { namespace, name: object.metadata.name };
+  kept.add(`${typeKey(type)} ${namespace}/${at.name}`);
+  const metadata = { ...object.metadata, ...(namespace ? { namespace } : {}) };
+  api.patch(
+    typeKey(type),
+    at,
+    { ...object, metadata },
+    { type: 'apply', force: true, manager: MANAGER, strict: true },
+  );
+}
+
+const describeNamespace = (name: string): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'Namespace',
+  metadata: { name },
+});
+
+/** The key of what the launcher prints. Throws where the files have another of its name. */
+export function describeLocalKey(
+  manifests: readonly ManifestObject[],
+  namespace: string,
+  key: string,
+): ManifestObject {
+  const isTaken = manifests.some(
+    ({ object: { kind, metadata } }) =>
+      kind === 'APIKey' &&
+      metadata.name === LOCAL_KEY_NAME &&
+      (metadata.namespace ?? 'default') === namespace,
+  );
+  if (isTaken)
+    throw new Error(
+      `APIKey/${LOCAL_KEY_NAME} in ${namespace}: make run makes one of that name: rename yours`,
+    );
+  const spec = { sha256: hashApiKey(key), rpm: LOCAL_RPM, tpd: LOCAL_TPD, disabled: false };
+  const metadata = { namespace, name: LOCAL_KEY_NAME };
+  return { file: 'make run', object: { apiVersion: API_VERSION, kind: 'APIKey', metadata, spec } };
+}
+
+/** A bucket that the launcher brings itself, as a customer would describe it. */
+export function describeBucketObjects(bucket: CustomerBucket, namespace: string): ManifestObject[] {
+  const { id, name, endpoint, keys } = bucket;
+  const secret = `${name}-keys`;
+  const spec = { id, endpoint, bucket: bucket.bucket, secret };
+  const objects: KubeObject[] = [
+    { apiVersion: 'v1', kind: 'Secret', metadata: { namespace, name: secret }, stringData: { ...keys } },
+    { apiVersion: API_VERSION, kind: 'StorageCredential', metadata: { namespace, name }, spec },
+  ];
+  return objects.map((object) => ({ file: 'make run', object }));
+}

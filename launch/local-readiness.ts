@@ -1,0 +1,74 @@
+/** Waits until what was applied at the start serves, or it is known why it does not. */
+import type { MemoryApi } from '../kube/memory/memory-api.ts';
+import type { KubeObject } from '../kube/memory/object.ts';
+import { readCondition } from './local-endpoints.ts';
+
+/** What a model needs that is not there, or what is wrong with it. */
+export interface Obstacle {
+  kind: string;
+  namespace: string;
+  name: string;
+  reason: string;
+  message: string;
+}
+
+const SETTLED = new Set(['Ready', 'Paused', 'ScaledToZero', 'Invalid', 'Failed', 'Unrouted']);
+
+const isObserved = (object: KubeObject, type: string): boolean =>
+  readCondition(object, type)?.observedGeneration === object.metadata.generation;
+
+/** A real engine may load its weights for an hour: nobody waits for it. */
+function isSettled(model: KubeObject): boolean {
+  const { phase, observedGeneration } = (model.status ?? {}) as {
+    phase?: string;
+    observedGeneration?: number;
+  };
+  const { preset } = (model.spec as { engine: { preset: string } }).engine;
+  if (observedGeneration !== model.metadata.generation) return false;
+  return (
+    SETTLED.has(phase ?? '') || (preset !== 'simulator' && readCondition(model, 'Progressing') !== undefined)
+  );
+}
+
+const isDone = (api: MemoryApi): boolean =>
+  api.list('modeldeployments.berth.dev').every(isSettled) &&
+  api.list('apikeys.berth.dev').every((key) => isObserved(key, 'Ready')) &&
+  api.list('storagecredentials.berth.dev').every((credential) => isObserved(credential, 'Verified')) &&
+  api.list('workspaces.berth.dev').every((workspace) => isObserved(workspace, 'Ready'));
+
+/** Resolves when all is known, or the time is up. */
+export async function waitForObjects(api: MemoryApi, timeoutMs: number): Promise<void> {
+  if (isDone(api)) return;
+  await new Promise<void>((resolve) => {
+    let isDue = false;
+    const stopListening = api.store.listen(() => {
+      if (isDue) return;
+      isDue = true;
+      setImmediate(() => {
+        isDue = false;
+        if (isDone(api)) end();
+      });
+    });
+    const timer = setTimeout(() => end(), timeoutMs);
+    function end(): void {
+      clearTimeout(timer);
+      stopListening();
+      resolve();
+    }
+  });
+}
+
+/** Whatever does not serve, and why. */
+export function listObstacles(api: MemoryApi): Obstacle[] {
+  const models = api.list('modeldeployments.berth.dev').flatMap((model) => describe(model, 'Ready'));
+  const credentials = api.list('storagecredentials.berth.dev').flatMap((one) => describe(one, 'Verified'));
+  return [...models, ...credentials];
+}
+
+function describe(object: KubeObject, type: string): Obstacle[] {
+  const condition = readCondition(object, type);
+  if (condition?.status === 'True' || condition?.reason === 'Paused') return [];
+  const { kind, metadata } = object;
+  const { reason = 'Unknown', message = 'the operator has not reconciled it yet' } = condition ?? {};
+  return [{ kind, namespace: metadata.namespace!, name: metadata.name, reason, message }];
+}

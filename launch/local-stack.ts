@@ -1,0 +1,168 @@
+/** The parts of `make run`, started in the order in which they need each other, and stopped in the reverse. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startApiServer } from '../kube/memory/api-server.ts';
+import { startGarbageCollector } from '../kube/memory/garbage-collector.ts';
+import { MemoryApi } from '../kube/memory/memory-api.ts';
+import { connectRedis } from '../redis/client.ts';
+import { type Child, readLogTail, stopChild, waitForURL } from './child-process.ts';
+import { listDeployments } from './local-endpoints.ts';
+import { describeInstallation, startFront } from './local-front.ts';
+import { startDeploymentController } from './local-node/deployment-controller.ts';
+import { EndpointPorts } from './local-node/endpoint-ports.ts';
+import { LocalNode } from './local-node/local-node.ts';
+import { applyLocalObjects, describeLocalKey } from './local-objects.ts';
+import { deriveLocalKey, LOOPBACK, type LocalPorts, localRedisURL } from './local-plan.ts';
+import { startLocalRedis } from './local-redis.ts';
+import { readLocalTypes, validateObject } from './local-resources.ts';
+import type { ManifestObject } from './manifests.ts';
+import { keepObjects } from './object-file.ts';
+
+export interface LocalStackOptions {
+  ports: LocalPorts;
+  manifests: readonly ManifestObject[];
+  masterKey: string;
+  token: string;
+  /** The state folder. */
+  folder: string;
+}
+
+export interface LocalStack {
+  api: MemoryApi;
+  node: LocalNode;
+  endpoints: EndpointPorts;
+  /** Of this process and its children. */
+  children: readonly Child[];
+  stop(): Promise<void>;
+}
+
+const REDIS_START_MS = 15_000;
+const OBJECTS_FILE = 'objects.json';
+export const KUBECONFIG_FILE = 'kubeconfig';
+
+/** Everything runs when it resolves; whether models serve is told by their objects. */
+export async function startLocalStack(options: LocalStackOptions): Promise<LocalStack> {
+  const closers: (() => unknown)[] = [];
+  const children: Child[] = [];
+  const stop = async () => {
+    for (const close of closers.splice(0).reverse()) await close();
+  };
+  try {
+    return { ...(await start(options, closers, children)), children, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function start(
+  { ports, manifests, masterKey, token, folder }: LocalStackOptions,
+  closers: (() => unknown)[],
+  children: Child[],
+): Promise<Pick<LocalStack, 'api' | 'node' | 'endpoints'>> {
+  const logFolder = join(folder, 'logs');
+  mkdirSync(logFolder, { recursive: true });
+  const add = (child: Child) => {
+    children.push(child);
+    closers.push(() => stopChild(child));
+    return child;
+  };
+  const redis = add(startLocalRedis(ports.redis, join(folder, 'redis'), masterKey));
+  const api = new MemoryApi({ types: readLocalTypes(), validate: validateObject });
+  const node = new LocalNode({ api, folder, logFolder, basePort: ports.front });
+  closers.push(() => node.close());
+  const front = add(startFront(ports, folder, masterKey));
+  // The heaviest of all to load, while the others start.
+  const loading = import('./local-operator.ts');
+  const endpoints = new EndpointPorts({
+    api,
+    node,
+    host: LOOPBACK,
+    frontPort: ports.front,
+    firstPort: ports.firstEndpoint,
+    count: ports.endpoints,
+    onError: (error) => console.error(`an endpoint's port: ${error.message}`),
+  });
+  closers.push(() => endpoints.close());
+  closers.push(startGarbageCollector(api), startDeploymentController(api));
+  closers.push(keepObjects(api, join(folder, OBJECTS_FILE)));
+  describeInstallation(api);
+  closers.push(listenForModels(api, endpoints, manifests));
+  applyLocalObjects(api, addLocalKeys(manifests, masterKey));
+
+  const server = await startApiServer({
+    api,
+    token,
+    user: 'make-run',
+    host: LOOPBACK,
+    port: ports.api,
+    readLogs: node.readLogs,
+    onError: (error) => console.error(error),
+  });
+  closers.push(() => server.close());
+  const kubeconfig = join(folder, KUBECONFIG_FILE);
+  writeFileSync(kubeconfig, formatKubeconfig(`${server.url}/${token}`), { mode: 0o600 });
+
+  const url = localRedisURL(ports.redis, masterKey, 'operator');
+  const connection = connectRedis({ url, name: 'operator', role: 'operator' });
+  closers.push(() => connection.close());
+  await connection.untilUp(REDIS_START_MS).catch((error: Error) => {
+    throw new Error(`${error.message}; the end of its log:\n${readLogTail(redis)}`);
+  });
+  await waitForURL(front, `http://${LOOPBACK}:${ports.admin}/readyz`);
+  const { startLocalOperator } = await loading;
+  const operator = startLocalOperator({
+    ports,
+    masterKey,
+    kubeconfig,
+    redis: connection,
+    logFolder,
+    endpointURL: (deployment) => `http://${LOOPBACK}:${endpoints.portOf(deployment)}/v1`,
+  });
+  closers.push(() => operator.stop());
+  return { api, node, endpoints };
+}
+
+/** The files' own deployments have the first ports, in the files' order; the others those that are left. */
+function listenForModels(
+  api: MemoryApi,
+  endpoints: EndpointPorts,
+  manifests: readonly ManifestObject[],
+): () => void {
+  for (const { object } of manifests)
+    if (object.kind === 'ModelDeployment')
+      endpoints.portOf({ namespace: object.metadata.namespace ?? 'default', name: object.metadata.name });
+  for (const { metadata } of listDeployments(api)) endpoints.open(metadata);
+  return api.store.listen(({ key, type, object: { metadata } }) => {
+    if (key !== 'modeldeployments.berth.dev' || type !== 'ADDED') return;
+    endpoints.open({ namespace: metadata.namespace!, name: metadata.name });
+  });
+}
+
+/** One for each namespace that has deployments in the files. */
+function addLocalKeys(manifests: readonly ManifestObject[], masterKey: string): ManifestObject[] {
+  const namespaces = manifests
+    .filter(({ object: { kind } }) => kind === 'ModelDeployment')
+    .map(({ object }) => object.metadata.namespace ?? 'default');
+  const keys = [...new Set(['default', ...namespaces])].map((namespace) =>
+    describeLocalKey(manifests, namespace, deriveLocalKey(masterKey, namespace)),
+  );
+  return [...manifests, ...keys];
+}
+
+/** kubectl sends no token over plain HTTP: it is in the path. Node's client takes plain HTTP only where TLS is not verified. */
+const formatKubeconfig = (server: string): string =>
+  JSON.stringify(
+    {
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [{ name: 'make-run', cluster: { server, 'insecure-skip-tls-verify': true } }],
+      users: [{ name: 'make-run', user: {} }],
+      contexts: [
+        { name: 'make-run', context: { cluster: 'make-run', user: 'make-run', namespace: 'default' } },
+      ],
+      'current-context': 'make-run',
+    },
+    null,
+    2,
+  );

@@ -1,0 +1,193 @@
+/** What `make run` does as a cluster does it: through its API server, with kubectl where a person would take it. */
+import { execFile } from 'node:child_process';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { expect } from 'chai';
+import { hashApiKey } from '../../../contract/identity.ts';
+import { ensureBinary } from '../../cluster/binaries.ts';
+import { pollUntil } from '../../cluster/deadline.ts';
+import { type LocalStack, startLocalStack } from '../../support/local-stack.ts';
+
+const describeModel = (name: string, engine: object, more: object = {}) => ({
+  apiVersion: 'berth.dev/v1alpha1',
+  kind: 'ModelDeployment',
+  metadata: { name, namespace: 'default' },
+  spec: { kind: 'LLM', model: { id: name, ...more }, engine },
+});
+const GGUF = { source: { huggingFace: { repo: 'example/model' } } };
+
+/** A llama-server that answers its health check and chats, and tells how it was called. */
+const LLAMA_SERVER = `#!${process.execPath}
+const { createServer } = require('node:http');
+const args = process.argv.slice(2);
+const read = (flag) => args[args.indexOf(flag) + 1];
+console.log('called with ' + args.join(' '));
+createServer((req, res) => {
+  res.setHeader('content-type', 'application/json');
+  res.end(JSON.stringify(req.url === '/health' ? { status: 'ok' } : {
+    id: 'x', object: 'chat.completion', created: 1, model: read('--alias'),
+    choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Hello from llama' } }],
+    usage: { prompt_tokens: 1, completion_tokens: 3, total_tokens: 4 },
+  }));
+}).listen(Number(read('--port')), read('--host'));
+process.on('SIGTERM', () => process.exit(0));
+`;
+
+describe('a deployment of make run', () => {
+  let stack: LocalStack;
+  let kubectl: string;
+  let models: string;
+  let programs: string;
+  const start = () => startLocalStack({ MODELS: models, PATH: `${programs}${delimiter}${process.env.PATH}` });
+
+  before(async () => {
+    kubectl = await ensureBinary('kubectl');
+    models = mkdtempSync(join(tmpdir(), 'berth-models-'));
+    programs = mkdtempSync(join(tmpdir(), 'berth-programs-'));
+    writeFileSync(join(programs, 'llama-server'), LLAMA_SERVER);
+    chmodSync(join(programs, 'llama-server'), 0o755);
+    const write = (name: string, object: object) =>
+      writeFileSync(join(models, `${name}.yaml`), JSON.stringify(object));
+    write('chat', describeModel('chat', { preset: 'simulator' }));
+    write('llama', describeModel('llama', { preset: 'llama-cpp' }, GGUF));
+    write('tei', {
+      ...describeModel('tei', { preset: 'tei' }, GGUF),
+      spec: {
+        kind: 'Embedding',
+        model: { id: 'tei', ...GGUF },
+        engine: { preset: 'tei' },
+        gpu: { count: 0 },
+      },
+    });
+    stack = await start();
+  });
+  after(async () => {
+    await stack?.stop();
+    for (const folder of [models, programs]) rmSync(folder, { recursive: true, force: true });
+  });
+
+  const run = (...args: string[]): Promise<string> =>
+    new Promise((resolve) => {
+      const all = [
+        '--kubeconfig',
+        join(stack.folder, 'kubeconfig'),
+        '--cache-dir',
+        join(models, 'cache'),
+        ...args,
+      ];
+      execFile(kubectl, all, { timeout: 60_000 }, (_, stdout, stderr) => resolve(stdout + stderr));
+    });
+  const readStatus = async (name: string) =>
+    JSON.parse(await run('get', 'md', name, '-o', 'json')).status ?? {};
+  const listPods = async (name: string): Promise<string[]> =>
+    (await run('get', 'pods', '-l', `berth.dev/deployment=${name}`, '-o', 'name'))
+      .split('\n')
+      .filter(Boolean);
+  const until = (what: string, is: () => Promise<boolean>) => pollUntil(what, 60_000, is);
+  const chat = (name: string, key?: string) => {
+    const { baseURL, apiKey, modelId } = stack.endpoints.deployments.find((entry) => entry.name === name)!;
+    return fetch(`${baseURL}/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key ?? apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: modelId, messages: [{ role: 'user', content: 'Hello' }] }),
+    });
+  };
+
+  it('has the status, the pods and the events that it has on a cluster', async () => {
+    const status = await readStatus('chat');
+    expect(status).to.deep.include({ phase: 'Ready', readyReplicas: 1 });
+    expect(status.url).to.equal(stack.endpoints.deployments.find(({ name }) => name === 'chat')!.baseURL);
+    expect(await run('get', 'pods', '-l', 'berth.dev/deployment=chat')).to.match(/2\/2 +Running +0/);
+    expect(await run('get', 'events')).to.match(/Normal +Ready +modeldeployment\/chat/);
+    expect(await run('logs', 'deployment/chat', '-c', 'gateway')).to.match(/"message":"listening"/);
+    expect(await run('logs', 'deployment/chat')).to.match(/LLM engine of chat listening/);
+  });
+
+  it('runs the program of its own preset where that is on this machine, behind its gateway', async () => {
+    await until('the engine to serve', async () => (await readStatus('llama')).phase === 'Ready');
+    const answer = await chat('llama');
+    expect([
+      answer.status,
+      ((await answer.json()) as { choices: { message: { content: string } }[] }).choices[0]!.message.content,
+    ]).to.deep.equal([200, 'Hello from llama']);
+    expect(await run('logs', 'deployment/llama')).to.match(
+      /called with --hf-repo example\/model --host 127\./,
+    );
+  });
+
+  it('says what is missing, and how it is installed', async () => {
+    const { conditions } = await readStatus('tei');
+    const engine = conditions.find(({ type }: { type: string }) => type === 'EngineHealthy');
+    expect(engine).to.include({ status: 'False', reason: 'EngineNotInstalled' });
+    expect(engine.message).to.match(
+      /text-embeddings-router is not on this machine; install it with: cargo install/,
+    );
+  });
+
+  it('is scaled, paused and taken up again', async () => {
+    await run('scale', 'md/chat', '--replicas=2');
+    await until('two replicas', async () => (await readStatus('chat')).readyReplicas === 2);
+    await run('patch', 'md', 'chat', '--type=merge', '-p', '{"spec":{"paused":true}}');
+    await until('the pause', async () => (await listPods('chat')).length === 0);
+    expect((await chat('chat')).status).to.equal(503);
+    await run('patch', 'md', 'chat', '--type=merge', '-p', '{"spec":{"paused":false,"replicas":1}}');
+    await until('a replica', async () => (await readStatus('chat')).phase === 'Ready');
+    expect((await chat('chat')).status).to.equal(200);
+  });
+
+  it('is rolled without a request that fails', async () => {
+    const [before] = await listPods('chat');
+    await run('patch', 'md', 'chat', '--type=merge', '-p', '{"spec":{"rollout":{"revision":"2"}}}');
+    const codes = new Set<number>();
+    await until('another pod alone', async () => {
+      codes.add((await chat('chat')).status);
+      const pods = await listPods('chat');
+      return pods.length === 1 && pods[0] !== before;
+    });
+    expect([...codes]).to.deep.equal([200]);
+  });
+
+  it('has an engine that crashed started again, which its status tells', async () => {
+    const [control] = stack.endpoints.deployments.find(({ name }) => name === 'chat')!.simulatorURLs!;
+    const { deployments } = JSON.parse(readFileSync(join(stack.folder, 'endpoints.json'), 'utf8'));
+    const url = deployments.find(({ name }: { name: string }) => name === 'chat').simulatorURL ?? control;
+    await fetch(`${url}/control`, { method: 'PUT', body: JSON.stringify({ fault: { kind: 'exit' } }) });
+    await chat('chat').catch(() => {});
+    await until('a restart', async () =>
+      / Running +1 /.test(await run('get', 'pods', '-l', 'berth.dev/deployment=chat')),
+    );
+    await until('it to serve again', async () => (await chat('chat')).status === 200);
+  });
+
+  it('is added and removed while make run goes on', async () => {
+    const path = join(models, 'cache.json');
+    writeFileSync(path, JSON.stringify(describeModel('added', { preset: 'simulator' })));
+    await run('apply', '-f', path);
+    await until('it to serve', async () => (await readStatus('added')).phase === 'Ready');
+    const { url } = await readStatus('added');
+    const { apiKey } = stack.endpoints.deployments[0]!;
+    expect(
+      (await fetch(`${url}/models`, { headers: { authorization: `Bearer ${apiKey}` } })).status,
+    ).to.equal(200);
+    await run('delete', 'md', 'added');
+    expect(await listPods('added')).to.deep.equal([]);
+  });
+
+  it('is served to a key that was made by kubectl, without the key in any file', async () => {
+    const key = `sk-berth-${'k'.repeat(43)}`;
+    const object = {
+      apiVersion: 'berth.dev/v1alpha1',
+      kind: 'APIKey',
+      metadata: { name: 'mine', namespace: 'default' },
+      spec: { sha256: hashApiKey(key) },
+    };
+    const path = join(models, 'key.json');
+    writeFileSync(path, JSON.stringify(object));
+    await run('apply', '-f', path);
+    await run('wait', 'apikey/mine', '--for=condition=Ready', '--timeout=30s');
+    expect((await chat('chat', key)).status).to.equal(200);
+    await run('delete', 'apikey', 'mine');
+    await until('the key to end', async () => (await chat('chat', key)).status === 401);
+  });
+});
