@@ -62,6 +62,8 @@ export function startLocalOperator(options: LocalOperatorOptions): LocalOperator
     masterKey,
     redisUsername: 'berth-operator',
     redisPassword: deriveRedisPasswords(masterKey).operator,
+    redisCAFile: '',
+    readRedisCA: () => undefined,
   };
   const program = createProgram({
     client,
