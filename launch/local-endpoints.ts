@@ -86,7 +86,7 @@ function listControls({ api, addressOf }: LocalInstance, { metadata }: ModelDepl
   return pods
     .filter(({ metadata: own, spec }) => {
       const isOwn = own.labels?.[LABELS.deployment] === metadata.name && !own.deletionTimestamp;
-      return isOwn && spec.containers.some(({ image }) => image === LOCAL_IMAGE);
+      return isOwn && spec.containers.some(({ name, image }) => name === 'engine' && image === LOCAL_IMAGE);
     })
     .flatMap((pod) => {
       const address = addressOf(pod.metadata.uid!);

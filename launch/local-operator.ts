@@ -53,6 +53,7 @@ export function startLocalOperator(options: LocalOperatorOptions): LocalOperator
     OPERATOR_FRONT_SERVICE: FRONT_SERVICE,
     OPERATOR_STORAGE_URL: `http://${LOOPBACK}:${ports.internal}`,
     OPERATOR_GATEWAY_IMAGE: LOCAL_IMAGE,
+    OPERATOR_SIMULATOR_IMAGE: LOCAL_IMAGE,
     OPERATOR_REDIS_URL: `redis://${LOOPBACK}:${ports.redis}`,
     OPERATOR_EGRESS_ALLOW: LOCAL_EGRESS.allow.join(','),
     OPERATOR_DOCUMENTATION_URL: `http://${LOOPBACK}:${ports.console}/docs`,

@@ -44,7 +44,7 @@ const ENGINES: readonly KnownEngine[] = [
 
 const HOSTED: Readonly<Record<string, HostedProgram>> = {
   'gateway/main.js': 'gateway',
-  'simulator/main.js': 'simulator',
+  'simulator/main.ts': 'simulator',
 };
 
 /** `args` with what stands for paths, addresses and variables already in them. */

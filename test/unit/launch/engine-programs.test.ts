@@ -39,7 +39,7 @@ describe('the program that stands for an image', () => {
   });
 
   it('is one of Berth’s own in a process that several share', () => {
-    expect(resolve(LOCAL_IMAGE, undefined, ['simulator/main.js'])).to.deep.equal({
+    expect(resolve(LOCAL_IMAGE, undefined, ['simulator/main.ts'])).to.deep.equal({
       kind: 'hosted',
       program: 'simulator',
     });
