@@ -3,7 +3,7 @@
 import { buildGatewayConfig } from '../contract/gateway-config.ts';
 import { deriveId } from '../contract/identity.ts';
 import { type ModelDeployment, modelDeployment } from '../contract/model-deployment.ts';
-import { LABELS, SIGNING_SECRET_FIELD, SIGNING_SECRET_NAME } from '../contract/names.ts';
+import { CONTAINERS, LABELS, SIGNING_SECRET_FIELD, SIGNING_SECRET_NAME } from '../contract/names.ts';
 import type { MemoryApi } from '../kube/memory/memory-api.ts';
 import type { KubeObject } from '../kube/memory/object.ts';
 import type { EndpointEntry, EndpointsFile } from './endpoints-file.ts';
@@ -86,7 +86,10 @@ function listControls({ api, addressOf }: LocalInstance, { metadata }: ModelDepl
   return pods
     .filter(({ metadata: own, spec }) => {
       const isOwn = own.labels?.[LABELS.deployment] === metadata.name && !own.deletionTimestamp;
-      return isOwn && spec.containers.some(({ name, image }) => name === 'engine' && image === LOCAL_IMAGE);
+      return (
+        isOwn &&
+        spec.containers.some(({ name, image }) => name === CONTAINERS.engine && image === LOCAL_IMAGE)
+      );
     })
     .flatMap((pod) => {
       const address = addressOf(pod.metadata.uid!);
