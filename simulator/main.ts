@@ -1,9 +1,6 @@
 /** `node simulator/main.ts`: a GPU-free engine; everything is set by environment variables. */
-import { exitFatally, exitOnFatalErrors } from '../kit/fatal-error.ts';
 import { EnvironmentError, HELP, readEnvironment } from './environment.ts';
 import { startSimulator } from './server.ts';
-
-exitOnFatalErrors('simulator');
 
 const GRACE_MS = 10_000;
 
@@ -37,7 +34,6 @@ function crash(): void {
 }
 
 main().catch((error: unknown) => {
-  if (!(error instanceof EnvironmentError)) exitFatally('simulator', error);
-  console.error(`simulator: ${error.message}`);
+  console.error(`simulator: ${error instanceof EnvironmentError ? error.message : error}`);
   process.exit(1);
 });
