@@ -42,6 +42,8 @@ export function parseGatewayConfig(text: string): GatewayConfig {
     throw new Error('the configuration lacks limits');
   if (config.concurrency !== null && !Number.isInteger(config.concurrency))
     throw new Error('the configuration lacks concurrency');
-  for (const timer of TIMERS) config.limits[timer] = Math.min(config.limits[timer], MAX_TIMER_MS);
+  // Only what is there: an older operator publishes fewer of them, and NaN would be no limit at all.
+  for (const timer of TIMERS)
+    if (config.limits[timer] > MAX_TIMER_MS) config.limits[timer] = MAX_TIMER_MS;
   return config as GatewayConfig;
 }

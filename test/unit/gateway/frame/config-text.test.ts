@@ -20,6 +20,12 @@ describe('a published configuration', () => {
     expect(read.limits.requestTimeoutMs).to.equal(config.limits.requestTimeoutMs);
   });
 
+  it('may lack a timer that its operator does not know', () => {
+    const limits = { ...config.limits, imageJobTimeoutMs: undefined };
+    const read = parseGatewayConfig(JSON.stringify({ ...config, limits }));
+    expect(read.limits).to.not.have.property('imageJobTimeoutMs');
+  });
+
   const wrong: [string, unknown, RegExp][] = [
     ['null', null, /not an object/],
     ['another version', { ...config, v: 2 }, /version 2, this gateway knows 1/],
