@@ -249,7 +249,7 @@ export class EngineState {
   #seeTrial(result: 'good' | 'fault' | 'unknown'): void {
     if (result === 'good') this.#seeOutput();
     // Where nothing can be tried, what requests say has to do.
-    else if (this.#isInDoubt && (result === 'fault' || this.#faults.read(this.#at) === 'suspected'))
+    else if (this.#isInDoubt && (result === 'fault' || this.#faults.isSuspected))
       this.#faults.confirm(this.#at);
   }
 

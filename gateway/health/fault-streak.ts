@@ -32,6 +32,11 @@ export class FaultStreak {
     return this.#count;
   }
 
+  /** It awaits confirmation, of a trial's faults too, which `read` calls a trial. */
+  get isSuspected(): boolean {
+    return this.#isSuspected;
+  }
+
   read(at: number): Streak {
     if (this.#failedAt === null) return this.#isSuspected ? 'suspected' : 'none';
     return at - this.#failedAt < this.#bounds.restMs ? 'resting' : 'trial';

@@ -74,13 +74,23 @@ describe('the judgement on an engine', () => {
       at += 31_000;
       expect(judge()).to.include({ phase: 'busy', isInDoubt: true });
       for (let count = 0; count < 9; count++) fail(1);
-      state.observe(at, { kind: 'tried', result: 'unknown' });
       expect(judge().phase).to.equal('busy');
       state.observe(at, { kind: 'tried', result: 'fault' });
       expect(judge()).to.include({ phase: 'unhealthy', isInDoubt: false });
       at += 31_000;
       state.observe(at, { kind: 'tried', result: 'good' });
       expect(judge()).to.include({ phase: 'healthy', isAlive: true });
+    });
+
+    it('goes by requests after the rest where nothing can be tried', () => {
+      state.observe(at, { kind: 'tried', result: 'unknown' });
+      at += 31_000;
+      for (let count = 0; count < 2; count++) fail(1);
+      state.observe(at, { kind: 'tried', result: 'unknown' });
+      expect(judge().phase).to.equal('busy');
+      fail(1);
+      state.observe(at, { kind: 'tried', result: 'unknown' });
+      expect(judge()).to.include({ phase: 'unhealthy', isAlive: false, isInDoubt: false });
     });
   });
 
