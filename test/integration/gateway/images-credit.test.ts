@@ -76,8 +76,8 @@ describe('the price of images, while their client waits', () => {
   });
 
   it('is kept where the budget ended while the engine was at work, and the engine went on to make the image', async () => {
-    const late = await fixture.start({ settings: { pricing }, limits: { imageTimeoutMs: 200 } });
-    await fixture.simulator.putControl({ jobSeconds: 1 });
+    const late = await fixture.start({ settings: { pricing }, limits: { imageTimeoutMs: 2_000 } });
+    await fixture.simulator.putControl({ jobSeconds: 4 });
     const before = await readSpent();
     expect((await late.generate()).status).to.equal(504);
     await until(() => late.slots.inflight === 0, 'the engine has let go');
@@ -87,7 +87,7 @@ describe('the price of images, while their client waits', () => {
   it('is given back where the engine makes nothing of what it was left at', async () => {
     const late = await fixture.start({
       settings: { pricing },
-      limits: { imageTimeoutMs: 200 },
+      limits: { imageTimeoutMs: 2_000 },
       lingerMs: 300,
     });
     await fixture.simulator.putControl({ jobSeconds: 60 });

@@ -223,7 +223,7 @@ describe('the engine’s health', () => {
       await fail(3);
       await until(() => trials === 1, 'a trial');
       await fail(2);
-      expect(trying.verdict).to.include({ phase: 'healthy', isInDoubt: false });
+      expect(trying.verdict).to.include({ isReady: true, isInDoubt: false });
       await fail(1);
       await until(() => trials === 2, 'another one');
       expect(trying.isReady).to.equal(true);
