@@ -34,6 +34,8 @@ const USUAL_ERRORS = [
   'internal_error',
   'upstream_error',
   'temporarily_unavailable',
+  // Of a replica that is being removed.
+  'no_pod_available',
 ] as const satisfies readonly ErrorCode[];
 
 const HEADERS = {
