@@ -5,6 +5,8 @@
 import type { Dispatcher } from 'undici';
 import type { GatewayConfig } from '../../contract/gateway-config.ts';
 import { buildGenerationBody } from '../engine/image-body.ts';
+import type { Slots } from '../registry/slots.ts';
+import { OUT_OF_MEMORY } from './watched-dispatcher.ts';
 
 /** `busy`: it is worth asking again. `unknown`: nothing that may be asked tells anything. */
 export type CanaryResult = 'good' | 'fault' | 'busy' | 'unknown';
@@ -16,19 +18,32 @@ interface Canary {
 
 const TIMEOUT_MS = 60_000;
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+const MAX_ERROR_BYTES = 2_048;
 const BUSY_STATUSES = new Set([429, 503]);
 
+export interface CanaryOptions {
+  pool: Dispatcher;
+  config: GatewayConfig;
+  /** It takes a place like any other work: one more than the engine is meant to have would prove nothing. */
+  slots: Slots;
+  timeoutMs?: number;
+}
+
 /** Never throws. */
-export async function tryEngine(
-  pool: Dispatcher,
-  config: GatewayConfig,
-  timeoutMs = TIMEOUT_MS,
-): Promise<CanaryResult> {
-  for (const canary of listCanaries(config)) {
-    const result = await ask(pool, canary, timeoutMs);
-    if (result !== 'unknown') return result;
+export async function tryEngine(options: CanaryOptions): Promise<CanaryResult> {
+  const canaries = listCanaries(options.config);
+  if (canaries.length === 0) return 'unknown';
+  const release = options.slots.take();
+  if (!release) return 'busy';
+  try {
+    for (const canary of canaries) {
+      const result = await ask(canary, options);
+      if (result !== 'unknown') return result;
+    }
+    return 'unknown';
+  } finally {
+    release();
   }
-  return 'unknown';
 }
 
 /** A base model has no template for chats. Of videos none is small enough. */
@@ -61,16 +76,37 @@ const encode = (path: string, body: object): Canary => ({ path, body: Buffer.fro
 const countPixels = (size: string): number =>
   size.split('x').reduce((product, side) => product * Number(side), 1);
 
-async function ask(pool: Dispatcher, { path, body }: Canary, timeoutMs: number): Promise<CanaryResult> {
+async function ask(
+  { path, body }: Canary,
+  { pool, slots, timeoutMs = TIMEOUT_MS }: CanaryOptions,
+): Promise<CanaryResult> {
+  const signal = AbortSignal.timeout(timeoutMs);
+  const isAlone = () => slots.inflight <= 1;
+  const wasAlone = isAlone();
   try {
-    const signal = AbortSignal.timeout(timeoutMs);
     const headers = { 'content-type': 'application/json', 'content-length': String(body.length) };
     const { statusCode, body: answer } = await pool.request({ path, method: 'POST', headers, body, signal });
-    await answer.dump({ limit: MAX_ANSWER_BYTES, signal });
-    if (statusCode < 300) return 'good';
+    if (statusCode < 300) {
+      await answer.dump({ limit: MAX_ANSWER_BYTES, signal });
+      return 'good';
+    }
+    const start = await readStart(answer);
     if (BUSY_STATUSES.has(statusCode)) return 'busy';
-    return statusCode >= 500 ? 'fault' : 'unknown';
+    if (statusCode < 500) return 'unknown';
+    // What others have been given may leave no room for it.
+    return OUT_OF_MEMORY.test(start) ? 'busy' : 'fault';
   } catch {
-    return 'fault';
+    // Behind other works it may only have waited.
+    return signal.aborted && !(wasAlone && isAlone()) ? 'busy' : 'fault';
   }
+}
+
+/** Leaves the connection to nobody else if there is more. */
+async function readStart(answer: AsyncIterable<Buffer>): Promise<string> {
+  let text = '';
+  for await (const chunk of answer) {
+    text += chunk.toString('latin1');
+    if (text.length >= MAX_ERROR_BYTES) break;
+  }
+  return text;
 }

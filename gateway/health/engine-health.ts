@@ -32,7 +32,7 @@ export interface EngineHealthTiming {
   /** A probe that takes longer counts as slow. */
   timeoutMs: number;
   judgeMs: number;
-  /** Between requests of the gateway's own, at least. */
+  /** Between the end of a request of the gateway's own and the next one, at least. */
   tryMs: number;
 }
 
@@ -207,9 +207,10 @@ export class EngineHealth implements EngineWitness {
     const { tryEngine } = this.#options;
     if (!tryEngine || this.#isTrying || at - this.#triedAt < this.#timing.tryMs) return;
     this.#isTrying = true;
-    this.#triedAt = at;
     const result = await tryEngine();
     this.#isTrying = false;
+    // From its end, or a slow one would be followed by the next at once.
+    this.#triedAt = this.clock.now();
     if (!this.#isStopped && result !== 'busy') this.#observe({ kind: 'tried', result });
   }
 }

@@ -28,7 +28,8 @@ type Controller = Dispatcher.DispatchController;
 const JOBS_PATH = /^\/v1\/videos(\/|\?|$)/;
 /** A comment of an event stream keeps a connection open, and says nothing of the model. */
 const COMMENT = 0x3a;
-const OUT_OF_MEMORY = /memory/i;
+/** In an engine's error: it lacks room now, and works otherwise. */
+export const OUT_OF_MEMORY = /memory/i;
 const GONE = new Set(['ECONNREFUSED']);
 const LOST = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 

@@ -72,7 +72,12 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     path: options.engineHealthPath,
     stalledMs: () => readStalledMs(live.current),
     bounds: isQueued(options.initialConfig) ? JOB_BOUNDS : undefined,
-    tryEngine: () => tryEngine(enginePools.get(options.engineURL), live.current),
+    tryEngine: () =>
+      tryEngine({
+        pool: enginePools.get(options.engineURL),
+        config: live.current,
+        slots: replica.slots,
+      }),
     onChange: (now, before) => {
       const { phase, reason, isReady } = now;
       const lastedSeconds = Math.round((now.since - before.since) / 1000);

@@ -1,35 +1,46 @@
 import { createServer, type Server } from 'node:http';
 import { expect } from 'chai';
 import { type CanaryResult, tryEngine } from '../../../../gateway/health/canary.ts';
+import { Slots } from '../../../../gateway/registry/slots.ts';
 import { Pools } from '../../../../gateway/relay/pools.ts';
 import { closeServer, listen, readServerPort } from '../../../../gateway/shutdown.ts';
 import { describeModel } from '../../../support/model-replica.ts';
+
+/** In place of a status: no answer. */
+const HANG = 0;
 
 describe('the smallest work that tells whether an engine works', () => {
   let server: Server;
   let pools: Pools;
   let asked: [path: string, body: Record<string, unknown>][];
   let statuses: Record<string, number>;
+  let text: string;
+  let slots: Slots;
   before(async () => {
     server = createServer(async (req, res) => {
-      let text = '';
-      for await (const chunk of req.setEncoding('utf8')) text += chunk;
-      asked.push([req.url!, JSON.parse(text)]);
-      res.writeHead(statuses[req.url!] ?? 404).end('{}');
+      let body = '';
+      for await (const chunk of req.setEncoding('utf8')) body += chunk;
+      asked.push([req.url!, JSON.parse(body)]);
+      const status = statuses[req.url!] ?? 404;
+      if (status !== HANG) res.writeHead(status).end(text);
     });
     await listen(server, 0, '127.0.0.1');
     pools = new Pools();
   });
   beforeEach(() => {
     asked = [];
+    text = '{}';
+    slots = new Slots(() => 2);
   });
   after(async () => {
     await pools.destroy();
     await closeServer(server, 0);
   });
+  const ask = (origin: string, spec: Record<string, unknown>) =>
+    tryEngine({ pool: pools.get(origin), config: describeModel(spec), slots, timeoutMs: 500 });
   const attempt = (spec: Record<string, unknown>, answers: Record<string, number>): Promise<CanaryResult> => {
     statuses = answers;
-    return tryEngine(pools.get(`http://127.0.0.1:${readServerPort(server)}`), describeModel(spec));
+    return ask(`http://127.0.0.1:${readServerPort(server)}`, spec);
   };
   const [chat, completions] = ['/v1/chat/completions', '/v1/completions'];
   const LLM = { kind: 'LLM' };
@@ -65,6 +76,28 @@ describe('the smallest work that tells whether an engine works', () => {
   });
 
   it('is a fault where nobody listens', async () => {
-    expect(await tryEngine(pools.get('http://127.0.0.1:1'), describeModel(LLM))).to.equal('fault');
+    expect(await ask('http://127.0.0.1:1', LLM)).to.equal('fault');
+  });
+
+  it('takes a place, and is busy where none is free', async () => {
+    const releases = [slots.take()!, slots.take()!];
+    expect(await attempt(LLM, { [chat]: 200 })).to.equal('busy');
+    expect(asked).to.deep.equal([]);
+    releases[0]!();
+    const tried = attempt(LLM, { [chat]: 200 });
+    expect(slots.inflight).to.equal(2);
+    expect(await tried).to.equal('good');
+    expect(slots.inflight).to.equal(1);
+  });
+
+  it('is a fault where nothing comes in time, unless other works are before it', async () => {
+    expect(await attempt(LLM, { [chat]: HANG })).to.equal('fault');
+    slots.take();
+    expect(await attempt(LLM, { [chat]: HANG })).to.equal('busy');
+  });
+
+  it('is busy where the engine lacks memory', async () => {
+    text = '{"error":{"message":"CUDA out of memory"}}';
+    expect(await attempt(LLM, { [chat]: 500 })).to.equal('busy');
   });
 });

@@ -191,10 +191,14 @@ describe('the engine’s health', () => {
   describe('and a request of the gateway’s own', () => {
     let tried: CanaryResult;
     let trials: number;
+    let began: number[];
+    let takesMs: number;
     let watched: Dispatcher;
     let trying: EngineHealth;
     beforeEach(async () => {
       trials = 0;
+      began = [];
+      takesMs = 0;
       const engineURL = `http://127.0.0.1:${port}`;
       trying = new EngineHealth({
         engineURL,
@@ -204,6 +208,8 @@ describe('the engine’s health', () => {
         bounds: { ...BOUNDS, faults: 3, failingMs: 0 },
         tryEngine: async () => {
           trials++;
+          began.push(performance.now());
+          if (takesMs > 0) await new Promise((resolve) => setTimeout(resolve, takesMs));
           return tried;
         },
       });
@@ -227,6 +233,15 @@ describe('the engine’s health', () => {
       await fail(1);
       await until(() => trials === 2, 'another one');
       expect(trying.isReady).to.equal(true);
+    });
+
+    it('leave one in peace between two of them, however long one takes', async () => {
+      tried = 'busy';
+      takesMs = 3 * TIMING.tryMs;
+      await fail(3);
+      await until(() => began.length >= 3, 'trials');
+      for (const [index, at] of began.slice(1).entries())
+        expect(at - began[index]!).to.be.at.least(takesMs + TIMING.tryMs - 2);
     });
 
     it('condemn one that fails at that, too, and wait where it is full', async () => {
