@@ -43,7 +43,6 @@ export function parseGatewayConfig(text: string): GatewayConfig {
   if (config.concurrency !== null && !Number.isInteger(config.concurrency))
     throw new Error('the configuration lacks concurrency');
   // Only what is there: an older operator publishes fewer of them, and NaN would be no limit at all.
-  for (const timer of TIMERS)
-    if (config.limits[timer] > MAX_TIMER_MS) config.limits[timer] = MAX_TIMER_MS;
+  for (const timer of TIMERS) if (config.limits[timer] > MAX_TIMER_MS) config.limits[timer] = MAX_TIMER_MS;
   return config as GatewayConfig;
 }
