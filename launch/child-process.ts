@@ -1,7 +1,8 @@
 /** Child processes of `make run`: started with a log file each, stopped in order, never left behind. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { keepTrack } from './process-groups.ts';
 
 export interface Child {
   name: string;
@@ -30,6 +31,8 @@ export function startChild(options: ChildOptions): Child {
     stdio: ['ignore', log, log],
     detached: true,
   });
+  closeSync(log);
+  keepTrack(child);
   const ended = new Promise<void>((resolve) => {
     child.once('exit', () => resolve());
     child.once('error', () => resolve());

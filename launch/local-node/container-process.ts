@@ -1,8 +1,9 @@
 /** A container as it runs: a program of this machine, or one of Berth's own in a process that several share. */
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, openSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { keepTrack } from '../process-groups.ts';
 import type { HostedProgram, Program } from './engine-programs.ts';
 import type { Order, Report } from './program-host.ts';
 
@@ -70,6 +71,8 @@ class ProgramHost {
       detached: true,
       execArgv: flags,
     });
+    closeSync(log);
+    keepTrack(this.#child);
     this.#child.on('message', ({ id, code }: Report) => this.#end(id, code));
     this.#child.once('exit', (code, signal) => {
       for (const id of [...this.#running.keys()]) this.#end(id, code ?? SIGNAL_CODES[signal!] ?? 1);
@@ -117,6 +120,8 @@ function startCommand(
     stdio: ['ignore', log, log],
     detached: true,
   });
+  closeSync(log);
+  keepTrack(child);
   const ended = new Promise<number>((resolve) => {
     child.once('exit', (code, signal) => resolve(code ?? SIGNAL_CODES[signal!] ?? 1));
     child.once('error', () => resolve(127));
