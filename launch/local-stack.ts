@@ -6,6 +6,7 @@ import { startGarbageCollector } from '../kube/memory/garbage-collector.ts';
 import { MemoryApi } from '../kube/memory/memory-api.ts';
 import { connectRedis } from '../redis/client.ts';
 import { type Child, readLogTail, stopChild, waitForURL } from './child-process.ts';
+import type { Closers } from './closers.ts';
 import { listDeployments } from './local-endpoints.ts';
 import { describeInstallation, startFront } from './local-front.ts';
 import { startDeploymentController } from './local-node/deployment-controller.ts';
@@ -25,6 +26,8 @@ export interface LocalStackOptions {
   token: string;
   /** The state folder. */
   folder: string;
+  /** Takes what stops each part, as soon as that is started. */
+  closers: Closers;
 }
 
 export interface LocalStack {
@@ -33,7 +36,6 @@ export interface LocalStack {
   endpoints: EndpointPorts;
   /** Of this process and its children. */
   children: readonly Child[];
-  stop(): Promise<void>;
 }
 
 const REDIS_START_MS = 15_000;
@@ -41,36 +43,26 @@ const OBJECTS_FILE = 'objects.json';
 export const KUBECONFIG_FILE = 'kubeconfig';
 
 /** Everything runs when it resolves; whether models serve is told by their objects. */
-export async function startLocalStack(options: LocalStackOptions): Promise<LocalStack> {
-  const closers: (() => unknown)[] = [];
+export async function startLocalStack({
+  ports,
+  manifests,
+  masterKey,
+  token,
+  folder,
+  closers,
+}: LocalStackOptions): Promise<LocalStack> {
   const children: Child[] = [];
-  const stop = async () => {
-    for (const close of closers.splice(0).reverse()) await close();
-  };
-  try {
-    return { ...(await start(options, closers, children)), children, stop };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
-}
-
-async function start(
-  { ports, manifests, masterKey, token, folder }: LocalStackOptions,
-  closers: (() => unknown)[],
-  children: Child[],
-): Promise<Pick<LocalStack, 'api' | 'node' | 'endpoints'>> {
   const logFolder = join(folder, 'logs');
   mkdirSync(logFolder, { recursive: true });
   const add = (child: Child) => {
     children.push(child);
-    closers.push(() => stopChild(child));
+    closers.add(() => stopChild(child));
     return child;
   };
   const redis = add(startLocalRedis(ports.redis, join(folder, 'redis'), masterKey));
   const api = new MemoryApi({ types: readLocalTypes(), validate: validateObject });
   const node = new LocalNode({ api, folder, logFolder, basePort: ports.front });
-  closers.push(() => node.close());
+  closers.add(() => node.close());
   const front = add(startFront(ports, folder, masterKey));
   // The heaviest of all to load, while the others start.
   const loading = import('./local-operator.ts');
@@ -83,11 +75,12 @@ async function start(
     count: ports.endpoints,
     onError: (error) => console.error(`an endpoint's port: ${error.message}`),
   });
-  closers.push(() => endpoints.close());
-  closers.push(startGarbageCollector(api), startDeploymentController(api));
-  closers.push(keepObjects(api, join(folder, OBJECTS_FILE)));
+  closers.add(() => endpoints.close());
+  closers.add(startGarbageCollector(api));
+  closers.add(startDeploymentController(api));
+  closers.add(keepObjects(api, join(folder, OBJECTS_FILE)));
   describeInstallation(api);
-  closers.push(listenForModels(api, endpoints, manifests));
+  closers.add(listenForModels(api, endpoints, manifests));
   applyLocalObjects(api, addLocalKeys(manifests, masterKey));
 
   const server = await startApiServer({
@@ -99,13 +92,13 @@ async function start(
     readLogs: node.readLogs,
     onError: (error) => console.error(error),
   });
-  closers.push(() => server.close());
+  closers.add(() => server.close());
   const kubeconfig = join(folder, KUBECONFIG_FILE);
   writeFileSync(kubeconfig, formatKubeconfig(`${server.url}/${token}`), { mode: 0o600 });
 
   const url = localRedisURL(ports.redis, masterKey, 'operator');
   const connection = connectRedis({ url, name: 'operator', role: 'operator' });
-  closers.push(() => connection.close());
+  closers.add(() => connection.close());
   await connection.untilUp(REDIS_START_MS).catch((error: Error) => {
     throw new Error(`${error.message}; the end of its log:\n${readLogTail(redis)}`);
   });
@@ -119,8 +112,8 @@ async function start(
     logFolder,
     endpointURL: (deployment) => `http://${LOOPBACK}:${endpoints.portOf(deployment)}/v1`,
   });
-  closers.push(() => operator.stop());
-  return { api, node, endpoints };
+  closers.add(() => operator.stop());
+  return { api, node, endpoints, children };
 }
 
 /** The files' own deployments have the first ports, in the files' order; the others those that are left. */

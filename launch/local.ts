@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { FRONT_SECRET_FILES } from '../contract/names.ts';
 import { tryProcessLock } from '../tools/process-lock.ts';
 import { type Child, stopChild, waitForURL } from './child-process.ts';
+import { Closers } from './closers.ts';
 import {
   type EndpointsFile,
   LOCAL_ENDPOINTS,
@@ -30,17 +31,22 @@ import { DEFAULT_NAMESPACE, LOOPBACK, type LocalPorts, listPorts, planPorts } fr
 import { listObstacles, waitForObjects } from './local-readiness.ts';
 import { type LocalStack, startLocalStack } from './local-stack.ts';
 import { type ManifestObject, readManifests } from './manifests.ts';
+import { killGroups } from './process-groups.ts';
 
 enableCompileCache();
 
 const DEFAULT_PORT = 8100;
 const READY_TIMEOUT_MS = 60_000;
 const REFRESH_DELAY_MS = 50;
+/** make passes on a signal that its whole group got: both are one. */
+const SAME_SIGNAL_MS = 500;
 /** Kinds that the endpoints file tells of, beside secrets. */
 const TOLD = new Set(['pods', 'modeldeployments.berth.dev', 'storagecredentials.berth.dev']);
 
 /** undefined while the folder is another process's. */
 let releaseLock: (() => void) | undefined;
+/** Of all that runs, from the moment it is started. */
+const closers = new Closers();
 const children: Child[] = [];
 let stack: LocalStack | undefined;
 
@@ -63,10 +69,19 @@ async function main(): Promise<void> {
   const buckets = canServeBuckets() ? describeBuckets(ports.buckets) : [];
   if (buckets.length > 0) await serveBuckets(ports.buckets);
   const objects = [...manifests, ...describeBucketExamples(buckets)];
-  stack = await startLocalStack({ ports, manifests: objects, masterKey, token, folder: STATE_FOLDER });
+  stack = await startLocalStack({
+    ports,
+    manifests: objects,
+    masterKey,
+    token,
+    folder: STATE_FOLDER,
+    closers,
+  });
   const { api, node, endpoints } = stack;
   await waitForObjects(api, READY_TIMEOUT_MS);
   const hasConsole = await serveConsole(ports, page, masterKey);
+  // The file would be left behind.
+  if (isStopping) return;
   const examples = new Set(buckets.map(({ name }) => name));
   for (const { kind, namespace, name, reason, message } of listObstacles(api))
     if (!(kind === 'StorageCredential' && examples.has(name)))
@@ -116,11 +131,11 @@ function keepEndpoints(instance: LocalInstance): EndpointsFile {
 async function serveConsole(ports: LocalPorts, page: Promise<string>, masterKey: string): Promise<boolean> {
   try {
     const child = startConsole(ports, { folder: STATE_FOLDER, page: await page, masterKey });
-    children.push(child);
+    addChild(child);
     await waitForURL(child, `http://${LOOPBACK}:${ports.console}/readyz`);
     return true;
   } catch (error) {
-    console.error(`There is no console: ${(error as Error).message}`);
+    if (!isStopping) console.error(`There is no console: ${(error as Error).message}`);
     return false;
   }
 }
@@ -151,8 +166,13 @@ function readMadeSecret(file: string): string {
 
 async function serveBuckets(port: number): Promise<void> {
   const server = await startBuckets(port, STATE_FOLDER);
-  children.push(server);
+  addChild(server);
   await waitForURL(server, readyURL(port));
+}
+
+function addChild(child: Child): void {
+  children.push(child);
+  closers.add(() => stopChild(child));
 }
 
 let isStopping = false;
@@ -161,18 +181,34 @@ async function leave(code: number): Promise<void> {
   isStopping = true;
   if (releaseLock) {
     removeEndpoints(LOCAL_ENDPOINTS);
-    for (const child of children.reverse()) await stopChild(child);
-    await stack?.stop();
+    await closers.close();
     releaseLock();
   }
   process.exit(code);
 }
-process.once('SIGINT', () => void leave(0));
-process.once('SIGTERM', () => void leave(0));
-process.once('SIGHUP', () => void leave(0));
+
+let askedAt: number | undefined;
+function onSignal(): void {
+  askedAt ??= performance.now();
+  if (!isStopping) void leave(0);
+  else if (performance.now() - askedAt > SAME_SIGNAL_MS) {
+    console.error('Stopped by force.');
+    releaseLock?.();
+    process.exit(1);
+  }
+}
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, onSignal);
+
+// Without it, one mistake would leave Redis, the front and all engines behind.
+for (const event of ['uncaughtException', 'unhandledRejection'])
+  process.on(event, (error: unknown) => {
+    console.error(error);
+    void leave(1);
+  });
+process.once('exit', killGroups);
 
 main().then(watchChildren, (error: Error) => {
-  console.error(error.message);
+  if (!isStopping) console.error(error.message);
   void leave(1);
 });
 

@@ -1,10 +1,33 @@
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { readEndpoints } from '../../../launch/endpoints-file.ts';
+import { pollUntil } from '../../cluster/deadline.ts';
+import { pickPort } from '../../support/child-program.ts';
 import { startLocalStack } from '../../support/local-stack.ts';
+
+/** Every process of a state folder, the launcher among them. */
+const listProcesses = (folder: string): string[] =>
+  readdirSync('/proc').filter((id) => {
+    try {
+      return readFileSync(`/proc/${id}/environ`, 'utf8').includes(`BERTH_STATE=${folder}\0`);
+    } catch {
+      return false;
+    }
+  });
+
+const isOpen = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
 
 describe('the start of make run', () => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-models-'));
@@ -35,6 +58,21 @@ describe('the start of make run', () => {
       await first.stop();
       rmSync(models, { recursive: true, force: true });
     }
+  });
+
+  it('leaves no process behind when it is ended as soon as Redis is up', async function () {
+    if (process.platform !== 'linux') this.skip();
+    const state = mkdtempSync(join(tmpdir(), 'berth-state-'));
+    const port = 100 * pickPort(100, 100);
+    const env = { ...process.env, BERTH_STATE: state, MODELS: 'examples/local', PORT: String(port) };
+    const child = spawn(process.execPath, ['launch/local.ts'], { env, stdio: 'ignore' });
+    await pollUntil('Redis', 90_000, () => isOpen(port + 90));
+    expect(listProcesses(state)).to.have.length.above(1);
+    const ended = once(child, 'exit');
+    child.kill('SIGTERM');
+    await ended;
+    await pollUntil('the end of all', 2_000, () => listProcesses(state).length === 0);
+    rmSync(state, { recursive: true, force: true });
   });
 
   it('serves the others where an engine does not start, and says why in its words', async () => {
