@@ -246,6 +246,6 @@ describe('pod fields on a real API server with the chart', () => {
 
   it("name the installation's own Secrets to the operator", async () => {
     const env = readOperator(await render('--set', 'storage.bucket=results,storage.secretName=s3-keys'));
-    expect(env.OPERATOR_OWN_SECRETS).to.equal('berth-master-key,berth-redis,s3-keys');
+    expect(env.OPERATOR_OWN_SECRETS).to.equal('berth-master-key,berth-redis,berth-redis-tls,s3-keys');
   });
 });
