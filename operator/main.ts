@@ -37,21 +37,21 @@ async function main(): Promise<void> {
     name: own.podName,
     role: 'operator',
   });
+  const authority = watchAuthority(settings.readRedisCA, () => {
+    log.info({}, "another authority for Redis' certificate: every sidecar's Secret is written anew");
+    program.resync();
+  });
   const program = createProgram({
     client,
     leaseClient,
     redis,
-    settings,
+    settings: { ...settings, readRedisCA: authority.text },
     podName: own.podName,
     lease: { name: own.leaseName },
     // Another may lead already: nothing of this process may write one more time.
     onLost: () => process.exit(1),
     metrics,
     log,
-  });
-  const authority = watchAuthority(settings.readRedisCA, () => {
-    log.info({}, "another authority for Redis' certificate: every sidecar's Secret is written anew");
-    program.resync();
   });
   const health = createHealthServer({ ailment: program.ailment, isReady: program.isReady, metrics });
   health.listen(own.port);

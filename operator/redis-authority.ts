@@ -2,12 +2,18 @@
 
 const POLL_INTERVAL_MS = 10_000;
 
+export interface Authority {
+  /** As it was last read: every deployment's Secret is made of it, so that it is not read for each. */
+  text(): string | undefined;
+  stop(): void;
+}
+
 /** Calls `onChange` whenever `read` gives another content than before. */
 export function watchAuthority(
   read: () => string | undefined,
   onChange: () => void,
   intervalMs = POLL_INTERVAL_MS,
-): { stop(): void } {
+): Authority {
   let known = read();
   const poll = setInterval(() => {
     const found = read();
@@ -16,5 +22,5 @@ export function watchAuthority(
     onChange();
   }, intervalMs);
   poll.unref();
-  return { stop: () => clearInterval(poll) };
+  return { text: () => known, stop: () => clearInterval(poll) };
 }

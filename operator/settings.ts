@@ -84,7 +84,7 @@ export interface OperatorSettings {
   redisPassword: string | undefined;
   /** PEM file of the authorities that Redis' certificate is checked by; it need not be there. */
   redisCAFile: string;
-  /** What is in it now, for the sidecars; undefined where it is not there. */
+  /** What is in it, for the sidecars; undefined where it is not there. Read for each deployment, so it must cost nothing. */
   readRedisCA: () => string | undefined;
   /** With `redisUsers: external`: Secret of each workspace with keys `username` and `password`. */
   externalRedisSecret: string;

@@ -28,6 +28,7 @@ export type ReconcileSettings = Pick<
   | 'externalRedisSecret'
   | 'masterKey'
   | 'egress'
+  | 'readRedisCA'
 >;
 
 export interface ReconcileContext {

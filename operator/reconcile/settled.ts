@@ -68,6 +68,8 @@ export function describeInputs(
     idOwner: models.idOwner(registrationIdOf(model)),
     publishedHost: publisher.publishedHost(model.metadata),
     sidecarGrant: sidecars.grantOf(key),
+    // Sidecars have it from their Secret, which the resync after a rotation is to write anew.
+    redisCA: settings.readRedisCA(),
   };
   const versions = objects.map((object) => `${object?.metadata.uid}@${object?.metadata.resourceVersion}`);
   return hash('sha256', `${versions.join()} ${JSON.stringify(decided)}`, 'base64');

@@ -36,6 +36,7 @@ function makeSources() {
   const frontIngresses = new WritableCache<KubeObject>();
   const granted: { revision?: string } = {};
   const owners = { host: 'team/chat', id: 'team/chat', published: 'chat.example.test' };
+  const authority = { text: 'PEM' };
   const live = object('ModelDeployment', 'chat');
   const model = {
     ...live,
@@ -52,7 +53,7 @@ function makeSources() {
     models: { hostOf: () => 'chat.example.test', hostOwner: () => owners.host, idOwner: () => owners.id },
     publisher: { publishedHost: () => owners.published },
     sidecars: { grantOf: () => granted },
-    settings: { namespace: 'berth-system' },
+    settings: { namespace: 'berth-system', readRedisCA: () => authority.text },
   } as unknown as Sources;
   return {
     sources,
@@ -60,6 +61,7 @@ function makeSources() {
     frontIngresses,
     granted,
     owners,
+    authority,
     live,
     model,
   };
@@ -83,6 +85,7 @@ describe('What a deployment was brought to its state from', () => {
     ['the owner of its host', ({ owners }) => (owners.host = 'other/chat')],
     ['the owner of its id', ({ owners }) => (owners.id = 'other/chat')],
     ['a sidecar that it may take', ({ granted }) => (granted.revision = 'b')],
+    ["the authority of Redis' certificate", ({ authority }) => (authority.text = 'rotated PEM')],
     ['the host that is published', ({ owners }) => (owners.published = 'old.example.test')],
   ];
   for (const [what, change] of changes)
