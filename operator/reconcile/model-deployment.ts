@@ -20,6 +20,7 @@ import type { ReconcileContext } from './context.ts';
 import { Finalization } from './finalization.ts';
 import { judgeFront } from './front-slices.ts';
 import { attachFront, countRollingAway, detachFront, listReadySince } from './fronting.ts';
+import { findLiveDeployment } from './live-deployment.ts';
 import { registrationIdOf } from './model-index.ts';
 import { findProblems } from './problems.ts';
 import { describeInputs, type Fronting, SettledModels } from './settled.ts';
@@ -95,7 +96,7 @@ export class ModelReconciler {
       return {};
     }
     this.#settled.forget(key);
-    const deployment = context.view.deployments.get(key);
+    const deployment = await findLiveDeployment(context, key, signal);
     const sidecarGrant = context.sidecars.grantOf(key);
     const built = context.build(model, { deployment, problems: found, sidecarGrant });
     const problems = [...found, ...built.problems];
