@@ -120,7 +120,14 @@ export class ModelReconciler {
       acceptance = applied.httpRoute && judgeHTTPRoute(applied.httpRoute);
     }
     if (fronting !== 'Serving') await this.#bringFront(key, fronting, signal);
-    const { requeueAfterMs } = await this.#writeStatus({ live, model, built, problems, acceptance, signal });
+    const { requeueAfterMs, isPublished } = await this.#writeStatus({
+      live,
+      model,
+      built,
+      problems,
+      acceptance,
+      signal,
+    });
     const routeReady = findCondition(model.status.conditions, 'RouteReady');
     const recheck = earliest(
       acceptance && decideRecheckMs(acceptance, routeReady, context.now()),
@@ -128,8 +135,8 @@ export class ModelReconciler {
       front.recheckAfterMs,
       problems.length > 0 ? PROBLEM_RECHECK_MS : undefined,
     );
-    // An HTTPRoute is not watched, so it is read each time.
-    if (recheck.requeueAfterMs === undefined && acceptance === undefined)
+    // An HTTPRoute is not watched, so it is read each time; nor is why a host is not published, which the status tells.
+    if (recheck.requeueAfterMs === undefined && acceptance === undefined && isPublished)
       this.#settled.note(key, { inputs, fronting, at: context.now() });
     return recheck;
   }
@@ -155,7 +162,7 @@ export class ModelReconciler {
     problems: readonly Problem[];
     acceptance?: Verdict | undefined;
     signal: AbortSignal;
-  }): Promise<Requeue> {
+  }): Promise<Requeue & { isPublished: boolean }> {
     const { live, model, built, problems, signal } = work;
     const { view, settings, sidecars, now } = this.#context;
     const { name, namespace } = model.metadata;
@@ -187,7 +194,8 @@ export class ModelReconciler {
       },
     );
     await this.#write(live, before, status, signal);
-    return earliest(recheckAfterMs, unpublished.recheckAfterMs);
+    const isPublished = unpublished.reason === undefined;
+    return { ...earliest(recheckAfterMs, unpublished.recheckAfterMs), isPublished };
   }
 
   async #refuse(live: KubeObject, problem: Problem, signal: AbortSignal): Promise<Requeue> {
