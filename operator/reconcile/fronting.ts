@@ -98,5 +98,6 @@ export function countRollingAway(
   return typeof unavailable === 'number' ? unavailable : 1;
 }
 
-/** Changes exactly when the pods are rolled. */
-const templateMark = ({ metadata }: Wire<V1Deployment>) => metadata.annotations?.[ANNOTATIONS.templateInputs];
+/** Changes exactly when the pods are rolled: by another spec, or by a sidecar that the operator rolls out by itself. */
+const templateMark = ({ metadata: { annotations = {} } }: Wire<V1Deployment>) =>
+  [annotations[ANNOTATIONS.templateInputs], annotations[ANNOTATIONS.sidecarRolledAt]].join();

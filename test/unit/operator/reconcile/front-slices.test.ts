@@ -55,6 +55,7 @@ describe('the front in place of the pods', () => {
 describe('a rollout', () => {
   const deployment = (change: {
     inputs?: string;
+    rolledAt?: string;
     generation?: number;
     status?: object;
     maxUnavailable?: number;
@@ -63,7 +64,10 @@ describe('a rollout', () => {
       metadata: {
         name: 'a',
         generation: change.generation ?? 1,
-        annotations: { 'berth.dev/template-inputs': change.inputs ?? 'x' },
+        annotations: {
+          'berth.dev/template-inputs': change.inputs ?? 'x',
+          ...(change.rolledAt && { 'berth.dev/sidecar-rolled-at': change.rolledAt }),
+        },
       },
       spec: { replicas: 2, strategy: { rollingUpdate: { maxUnavailable: change.maxUnavailable ?? 1 } } },
       status: { observedGeneration: 1, replicas: 2, updatedReplicas: 2, ...change.status },
@@ -71,6 +75,13 @@ describe('a rollout', () => {
   const table: [name: string, live: object, wanted: object, away: number][] = [
     ['that is none takes no pod', {}, {}, 0],
     ['that begins takes as many as may be unavailable', {}, { inputs: 'y' }, 1],
+    ['of a sidecar that begins counts', {}, { rolledAt: '2026-03-04T12:00:00Z' }, 1],
+    [
+      'of a sidecar that is over takes no pod',
+      { rolledAt: '2026-03-04T12:00:00Z' },
+      { rolledAt: '2026-03-04T12:00:00Z' },
+      0,
+    ],
     ['that nobody has seen yet counts', { generation: 2 }, {}, 1],
     ['under way counts', { status: { updatedReplicas: 1 } }, {}, 1],
     ['that starts new pods first takes none', {}, { inputs: 'y', maxUnavailable: 0 }, 0],
