@@ -2,20 +2,25 @@
 import type { Readable } from 'node:stream';
 import { ApiError, TOO_LARGE } from './api-error.ts';
 
-/** Of one answer, or of one event of a watch. Any one object is smaller: etcd takes 1.5 MiB. */
+/** Of an answer with many objects. */
 export const MAX_ANSWER_BYTES = 6 * 1024 * 1024;
+/**
+ * Of an answer with one object, or of one event of a watch. Any one object is smaller: etcd takes 1.5 MiB, of which JSON
+ * makes six times as much where it is all `<`, `>` and `&`. What is refused here would stop a watch for ever.
+ */
+export const MAX_OBJECT_BYTES = 16 * 1024 * 1024;
 
-/** Throws an `ApiError` (see `isTooLarge`) for an answer of more than MAX_ANSWER_BYTES. */
-export async function readText(body: Readable, call: string): Promise<string> {
+/** Throws an `ApiError` (see `isTooLarge`) for an answer of more than `most` bytes. */
+export async function readText(body: Readable, call: string, most: number): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > MAX_ANSWER_BYTES) throw tooLarge(call);
+    if (bytes > most) throw tooLarge(call, most);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
 }
 
-export const tooLarge = (call: string): ApiError =>
-  new ApiError({ code: 413, reason: TOO_LARGE, call }, `more than ${MAX_ANSWER_BYTES} bytes`);
+export const tooLarge = (call: string, most: number): ApiError =>
+  new ApiError({ code: 413, reason: TOO_LARGE, call }, `more than ${most} bytes`);

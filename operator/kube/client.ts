@@ -1,7 +1,7 @@
 /** Calls to the API server: one deadline each, errors in words, every call counted. */
 import type { KubeConfig } from '@kubernetes/client-node';
 import { ApiError, isNotFound, isUnauthorized, parseApiError } from './api-error.ts';
-import { readText } from './bounded-text.ts';
+import { MAX_ANSWER_BYTES, MAX_OBJECT_BYTES, readText } from './bounded-text.ts';
 import { type Call, type CallOptions, describeCall, formatTarget } from './call.ts';
 import { Connection } from './connection.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
@@ -99,7 +99,9 @@ export function createKubeClient(options: ClientOptions) {
         body: request.body === undefined ? undefined : JSON.stringify(request.body),
         signal: deadline.signal,
       });
-      const text = await readText(response.body, describeCall(request));
+      const hasMany = request.verb === 'list' && request.query?.limit !== 1;
+      const most = hasMany ? MAX_ANSWER_BYTES : MAX_OBJECT_BYTES;
+      const text = await readText(response.body, describeCall(request), most);
       code = response.statusCode;
       if (code >= 300) throw parseApiError(describeCall(request), code, text);
       return text;
@@ -133,7 +135,7 @@ export function createKubeClient(options: ClientOptions) {
       code = response.statusCode;
       if (code >= 300) {
         const call = describeCall(request);
-        throw parseApiError(call, code, await readText(response.body, call));
+        throw parseApiError(call, code, await readText(response.body, call, MAX_ANSWER_BYTES));
       }
       // The deadline is for the way to the first byte; the stream itself is its reader's to judge.
       deadline.stopClock();

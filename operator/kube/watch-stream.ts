@@ -1,7 +1,7 @@
 /** One watch as the API server sends it: JSON lines until it ends, or the reader stops. */
 import type { Readable } from 'node:stream';
 import { type ApiError, parseApiError } from './api-error.ts';
-import { MAX_ANSWER_BYTES, tooLarge } from './bounded-text.ts';
+import { MAX_OBJECT_BYTES, tooLarge } from './bounded-text.ts';
 
 export interface WatchEvent<T> {
   type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
@@ -25,12 +25,19 @@ export async function* readWatchEvents<T>(body: Readable, call: string): AsyncGe
 
 async function* readLines(body: Readable, call: string): AsyncGenerator<string> {
   body.setEncoding('utf8');
-  let rest = '';
+  // In pieces until its end is there: put together at each chunk, a long line would be copied as often.
+  let pieces: string[] = [];
+  let length = 0;
   for await (const chunk of body) {
-    const lines = (rest + chunk).split('\n');
-    rest = lines.pop()!;
-    if (rest.length > MAX_ANSWER_BYTES) throw tooLarge(call);
-    for (const line of lines) if (line) yield line;
+    const [end, ...lines] = (chunk as string).split('\n') as [string, ...string[]];
+    pieces.push(end);
+    length += end.length;
+    if (length > MAX_OBJECT_BYTES) throw tooLarge(call, MAX_OBJECT_BYTES);
+    if (lines.length === 0) continue;
+    const rest = lines.pop()!;
+    for (const line of [pieces.join(''), ...lines]) if (line) yield line;
+    pieces = [rest];
+    length = rest.length;
   }
 }
 
