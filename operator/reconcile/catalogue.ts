@@ -28,6 +28,8 @@ export function createCatalogue(sources: CatalogueSources): Catalogue {
   /** One field of a namespace's Workspace, whatever the others are; null = not set, undefined = not readable. */
   const readField = <F extends 'ownerEmail' | 'credit'>(namespace: string, field: F) => {
     const object = view.workspaces.get(`${namespace}/${WORKSPACE_NAME}`);
+    // What is not kept has its reason there (object-budget.ts): no credit would be an unlimited one.
+    if (typeof object?.spec === 'string') return undefined;
     const spec = (object?.spec ?? {}) as Record<string, unknown>;
     const parsed = workspaceSpec.shape[field].safeParse(spec[field]);
     return parsed.success

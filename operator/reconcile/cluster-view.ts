@@ -57,17 +57,11 @@ export type ClusterView = ReturnType<typeof createClusterView>;
 
 export function createClusterView({ client, namespaces, front, resyncMs, log }: ClusterViewOptions) {
   const budget = new ObjectBudget();
+  const watchFreely = <T extends KubeObject>(resource: Resource, more: Partial<WatcherOptions<T>> = {}) =>
+    createWatcher<T>({ client, resource, namespaces, resyncMs, log, trim: trimManagers, ...more });
   const watch = <T extends KubeObject>(resource: Resource, more: Partial<WatcherOptions<T>> = {}) => {
     const trim = more.trim ?? trimManagers;
-    const watcher = createWatcher<T>({
-      client,
-      resource,
-      namespaces,
-      resyncMs,
-      log,
-      ...more,
-      trim: (object) => budget.admit(object, trim),
-    });
+    const watcher = watchFreely<T>(resource, { ...more, trim: (object) => budget.admit(object, trim) });
     watcher.onChange((old, current) => {
       if (current === undefined) budget.release(old!);
     });
@@ -82,7 +76,8 @@ export function createClusterView({ client, namespaces, front, resyncMs, log }: 
   const watchers = {
     models: watch(BERTH_RESOURCES.ModelDeployment),
     keys: watch(BERTH_RESOURCES.APIKey),
-    workspaces: watch(BERTH_RESOURCES.Workspace),
+    // One each, written by administrators: its credit must be known however much the namespace holds.
+    workspaces: watchFreely(BERTH_RESOURCES.Workspace),
     credentials: watch(BERTH_RESOURCES.StorageCredential),
     endpoints: watch(BERTH_RESOURCES.WebhookEndpoint),
     pods: watch<Wire<V1Pod>>(RESOURCES.Pod, {

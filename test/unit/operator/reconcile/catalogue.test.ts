@@ -65,6 +65,12 @@ describe('what ought to be in Redis', () => {
       expect(catalogue.ownerEmail('team-a')).to.equal(owner);
     });
 
+  it('does not take a Workspace that is not kept for one without a limit of credit', () => {
+    const { catalogue, putWorkspace } = start();
+    putWorkspace('the object is too large' as never);
+    expect(catalogue.creditMicros('team-a')).to.equal(undefined);
+  });
+
   it('does not know what to publish of a deployment that it cannot read, and lets nobody have its host', () => {
     const { catalogue, models, putModel } = start();
     putModel({ route: { host: 'a.example' } }, '1');
