@@ -9,7 +9,7 @@ import type { RedisServer } from './redis-server.ts';
 
 /** On a machine whose cores are all busy; only what hangs takes as long. */
 const WAIT_MS = 60_000;
-const COMMAND_TIMEOUT_MS = 20_000;
+export const COMMAND_TIMEOUT_MS = 20_000;
 
 /** Connects as the operator unless told otherwise, and waits until connected. */
 export async function connectTo(
