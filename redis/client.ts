@@ -51,6 +51,22 @@ const PING_MS = 30_000;
 export const sendNow = (redis: RedisClient, name: string, args: string[]): Promise<unknown> =>
   redis.sendCommand(new Command(name, args, { replyEncoding: 'utf8' })) as Promise<unknown>;
 
+/** Of a command that goes through much. */
+const PATIENT_TIMEOUT_MS = 30_000;
+
+/** Sends a command that may take longer than others; what is no UTF-8 is read as it is with `null`. */
+export function sendPatiently(
+  redis: RedisClient,
+  name: string,
+  args: (string | Buffer)[],
+  replyEncoding: 'utf8' | null = 'utf8',
+): Promise<unknown> {
+  const command = new Command(name, args, { replyEncoding });
+  // The client sets its own time-out only where there is none.
+  command.setTimeout(PATIENT_TIMEOUT_MS);
+  return redis.sendCommand(command) as Promise<unknown>;
+}
+
 /** Starts to connect and returns at once: a program starts, and runs on, while Redis is away. */
 export function connectRedis(settings: RedisSettings): RedisConnection {
   const redis = new Redis(buildOptions(settings));

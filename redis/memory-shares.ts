@@ -1,11 +1,18 @@
 /** How much of Redis' memory each workspace's own keys take, for whoever bounds that: the operator. */
-import { FUNCTIONS, workKeys } from '../contract/redis-keys.ts';
-import type { RedisClient } from './client.ts';
+import { FUNCTIONS } from '../contract/redis-keys.ts';
+import { type RedisClient, sendPatiently } from './client.ts';
 
 export interface MemoryUse {
   used: number;
   /** Bytes; 0 = no limit. */
   max: number;
+}
+
+export interface Weighing {
+  /** Looks at all that is in a key, where otherwise a few samples tell; that takes longer. */
+  exactly?: boolean;
+  /** Ends early once it says so. */
+  isEnough?: (bytes: number) => boolean;
 }
 
 export async function readMemoryUse(redis: RedisClient): Promise<MemoryUse> {
@@ -14,15 +21,16 @@ export async function readMemoryUse(redis: RedisClient): Promise<MemoryUse> {
   return { used: read('used_memory'), max: read('maxmemory') };
 }
 
-/** Bytes by namespace, some thousand keys a step so that Redis serves others between; ends early once `isEnough` says so. */
+/** Bytes by namespace, some keys a step so that Redis serves others between. */
 export async function weighWorkspaces(
   redis: RedisClient,
-  isEnough: (bytes: number) => boolean = () => false,
+  { exactly = false, isEnough = () => false }: Weighing = {},
 ): Promise<Map<string, number>> {
   const weights = new Map<string, number>();
   let cursor = '0';
   do {
-    const [next, ...pairs] = (await redis.fcall(FUNCTIONS.weigh, 0, cursor)) as (string | number)[];
+    const args = [FUNCTIONS.weigh, '0', cursor, ...(exactly ? ['exactly'] : [])];
+    const [next, ...pairs] = (await sendPatiently(redis, 'fcall', args)) as (string | number)[];
     for (let i = 0; i < pairs.length; i += 2) {
       const namespace = String(pairs[i]);
       weights.set(namespace, (weights.get(namespace) ?? 0) + Number(pairs[i + 1]));
@@ -30,31 +38,4 @@ export async function weighWorkspaces(
     cursor = String(next);
   } while (cursor !== '0' && ![...weights.values()].some(isEnough));
   return weights;
-}
-
-/** What functions never write as one value, and read from nobody. */
-const LARGE_BYTES = 64 * 1024;
-
-/** Removes keys of a workspace, large ones before others and never what it spent, until so many bytes are free. */
-export async function trimWorkspace(redis: RedisClient, namespace: string, bytes: number): Promise<number> {
-  const { prefix, credit } = workKeys(namespace);
-  let freed = 0;
-  for (const least of [LARGE_BYTES, 0]) {
-    let cursor = '0';
-    do {
-      if (freed >= bytes) return freed;
-      const [next, found] = await redis.scan(cursor, 'MATCH', `${prefix}*`, 'COUNT', 1000);
-      const keys = found.filter((key) => key !== credit);
-      const sizes = await Promise.all(keys.map((key) => redis.memory('USAGE', key)));
-      const doomed = keys.filter((_, i) => {
-        const size = sizes[i] ?? 0;
-        if (size < least || freed >= bytes) return false;
-        freed += size;
-        return true;
-      });
-      if (doomed.length > 0) await redis.unlink(...doomed);
-      cursor = next;
-    } while (cursor !== '0');
-  }
-  return freed;
 }

@@ -1,8 +1,9 @@
 /** Keeps each workspace within its share of Redis' memory: its queue is refused in time, then its user is suspended. */
 import { workspaceRedisUser } from '../../contract/identity.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
-import { readMemoryUse, trimWorkspace, weighWorkspaces } from '../../redis/memory-shares.ts';
+import { readMemoryUse, weighWorkspaces } from '../../redis/memory-shares.ts';
 import { suspendWorkspaceUser } from '../../redis/users.ts';
+import { trimWorkspace } from '../../redis/workspace-trim.ts';
 import type { Log } from '../kube/log.ts';
 
 export interface MemoryGuardSettings {
@@ -20,6 +21,8 @@ export interface MemoryGuardSettings {
 const LOOK_INTERVAL_MS = 250;
 /** Of its share, from which on Berth's own programs queue nothing more: what passes the share was written by hand. */
 const REFUSED_SHARE = 0.8;
+/** Of maxmemory, below which nobody is suspended: others have room enough, and what is removed may be of use. */
+const SUSPENDING_USE = 0.7;
 /** Of its share, to which the keys of a suspended workspace are cut. */
 const KEPT_SHARE = 0.5;
 /** Of maxmemory: a change that calls for weighing again. */
@@ -85,9 +88,17 @@ export class MemoryGuard {
     if (used < share * REFUSED_SHARE || max === 0) return this.#noteFull([]);
     const isChanged = Math.abs(used - this.#lastUsed) >= NOTABLE_CHANGE * max;
     if (!isChanged && this.#now() - this.#lastWeighed < WEIGH_INTERVAL_MS) return;
-    const weights = [...(await weighWorkspaces(redis, (bytes) => bytes > share))];
-    const over = weights.filter(([, bytes]) => bytes > share);
-    for (const [namespace] of over) await this.#suspend(namespace, share * KEPT_SHARE);
+    const isTight = used >= max * SUSPENDING_USE;
+    const isOver = (bytes: number) => bytes > share;
+    // What passes its share is weighed to the end only where nothing follows from it but a refusal.
+    const isEnough = isTight ? isOver : undefined;
+    let weights = [...(await weighWorkspaces(redis, { isEnough }))];
+    const weighed = weights.reduce((sum, [, bytes]) => sum + bytes, 0);
+    // Samples find neither few long fields among very many short ones, nor that they were just those.
+    const isDoubtful = used - weighed > share || (isTight && weights.some(([, bytes]) => isOver(bytes)));
+    if (isDoubtful) weights = [...(await weighWorkspaces(redis, { exactly: true, isEnough }))];
+    const over = isTight ? weights.filter(([, bytes]) => isOver(bytes)) : [];
+    for (const [namespace] of over) await this.#suspend(namespace, share);
     // It was ended early then, and is done again at once.
     if (over.length > 0) return;
     this.#lastUsed = used;
@@ -95,7 +106,7 @@ export class MemoryGuard {
     this.#noteFull(weights.filter(([, bytes]) => bytes >= share * REFUSED_SHARE).map(([name]) => name));
   }
 
-  async #suspend(namespace: string, kept: number): Promise<void> {
+  async #suspend(namespace: string, share: number): Promise<void> {
     const { redis, log, onChange } = this.#settings;
     if (!this.#suspended.has(namespace)) {
       const times = this.#times.get(namespace) ?? 0;
@@ -108,8 +119,12 @@ export class MemoryGuard {
     await suspendWorkspaceUser(redis, workspaceRedisUser(namespace));
     onChange(namespace);
     // Weighed to the end, now that nobody adds to it.
-    const bytes = (await weighWorkspaces(redis)).get(namespace) ?? 0;
-    const freed = await trimWorkspace(redis, namespace, bytes - kept);
+    const bytes = (await weighWorkspaces(redis, { exactly: true })).get(namespace) ?? 0;
+    const freed = await trimWorkspace(redis, namespace, {
+      wanted: bytes - share * KEPT_SHARE,
+      // So much may be queued requests alone.
+      needed: bytes - share * REFUSED_SHARE,
+    });
     log.warn({ namespace, freed }, 'keys of a workspace that passed its share were removed');
   }
 

@@ -6,9 +6,11 @@ import { MemoryGuard } from '../../../operator/publish/memory-guard.ts';
 import type { RedisConnection, RedisSettings } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
 import { readMemoryUse, weighWorkspaces } from '../../../redis/memory-shares.ts';
+import { claimRequest, submitRequest } from '../../../redis/request-calls.ts';
 import { ensureWorkspaceUser } from '../../../redis/users.ts';
 import { connectTo, rejection, until } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { newRequestId, newToken, publishMedia, submissionOf } from '../../support/request-fixture.ts';
 
 const MIB = 1024 * 1024;
 const VALUE = 'x'.repeat(MIB - 100);
@@ -76,7 +78,7 @@ describe('the guard of Redis’ memory', function () {
 
   it('stops a workspace’s user that fills Redis before others are refused, and makes room again', async () => {
     await operator.redis.set(workKeys('hostile').credit, '12');
-    expect(await fill()).to.be.below(0.7);
+    expect(await fill()).to.be.below(0.8);
     await until(() => /WRONGPASS/.test(hostile.reason ?? ''), 'it is refused');
     expect(await other.redis.set(`${workKeys('other').prefix}mine`, VALUE)).to.equal('OK');
     await guard.look();
@@ -103,6 +105,67 @@ describe('the guard of Redis’ memory', function () {
     expect(await isOut()).to.equal(true);
     now += 1_000;
     expect(await isOut()).to.equal(false);
+  });
+
+  it('removes what others wrote before accepted requests, which can all be claimed afterwards', async () => {
+    const { redis } = operator;
+    const limits = { maxQueued: 10_000 } as const;
+    await publishMedia(redis, { namespace: 'hostile', name: 'film', limits });
+    const submit = () => submitRequest(redis, submissionOf({ namespace: 'hostile', deployment: 'film' }));
+    for (let i = 0; i < 20; i++) await Promise.all(Array.from({ length: 100 }, submit));
+    const keys = workKeys('hostile');
+    const id = newRequestId();
+    // Under names that functions know, too.
+    await hostile.redis.zadd(keys.cleanup, 1, VALUE, 2, `${VALUE}2`);
+    await hostile.redis.zadd(keys.index('film', 'queued'), 1, VALUE);
+    await hostile.redis.set(keys.credit, VALUE);
+    await hostile.redis.set(keys.params(id), 'x'.repeat(60_000));
+    await hostile.redis.hset(keys.request(id), 'deployment', 'film', 'note', 'x'.repeat(50_000));
+    await hostile.redis.set(Buffer.concat([Buffer.from(keys.prefix), Buffer.from([0xff])]), VALUE);
+    await fill();
+    expect(guard.isSuspended('hostile')).to.equal(true);
+    expect((await weighWorkspaces(redis, { exactly: true })).get('hostile')).to.be.below(26 * MIB);
+    expect(await redis.exists(keys.credit), 'no counter of that length').to.equal(0);
+    const claim = () =>
+      claimRequest(redis, {
+        namespace: 'hostile',
+        deployment: 'film',
+        token: newToken(),
+        leaseMs: 60_000,
+        pod: 'p',
+      });
+    let claimed = 0;
+    for (let i = 0; i < 20; i++)
+      for (const job of await Promise.all(Array.from({ length: 100 }, claim)))
+        if (job?.params === '{"prompt":"a cat"}') claimed++;
+    expect(claimed).to.equal(2_000);
+  });
+
+  it('suspends nobody while Redis has room enough', async () => {
+    await operator.redis.config('SET', 'maxmemory', '128mb');
+    const lenient = new MemoryGuard({
+      redis: operator.redis,
+      sharePercent: 20,
+      log: silentLog,
+      onChange: () => {},
+    });
+    for (let i = 0; i < 40; i++) await write(i);
+    await lenient.look();
+    expect(lenient.isSuspended('hostile')).to.equal(false);
+    expect(lenient.refusalOf('hostile')).to.be.a('string');
+    expect(await operator.redis.exists(`${workKeys('hostile').prefix}0`)).to.equal(1);
+  });
+
+  it('finds few long fields among very many short ones', async () => {
+    const key = `${workKeys('hostile').prefix}hash`;
+    for (let i = 0; i < 100_000; i += 5_000)
+      await hostile.redis.hset(key, ...Array.from({ length: 10_000 }, (_, j) => String(2 * i + j)));
+    for (let i = 0; i < 64 && !guard.isSuspended('hostile'); i++) {
+      expect(await rejection(hostile.redis.hset(key, `long:${i}`, VALUE)), `field ${i}`).to.equal(undefined);
+      await guard.look();
+    }
+    expect(guard.isSuspended('hostile')).to.equal(true);
+    expect(await operator.redis.exists(key)).to.equal(0);
   });
 
   it('refuses the queue of a workspace, and no other’s, before its share is used up', async () => {
