@@ -1,6 +1,7 @@
 /** The image routes: an order is read, then queued, or served while its client waits. */
 import type { Acknowledgement } from '../../contract/api-objects.ts';
 import { ApiError } from '../error-response.ts';
+import { ClientGone } from '../exchange.ts';
 import { describeUnavailability } from '../front/unavailability.ts';
 import { answerEvents, answerInline, answerLinks } from '../media/image-answer.ts';
 import { ImageCharge } from '../media/image-charge.ts';
@@ -15,6 +16,8 @@ import { sendJSON } from './json-answer.ts';
 
 /** Without engines, as in the front, only what is asynchronous is served. */
 export type ImageServices = MediaServices & Partial<ImageEngines>;
+
+const TIMED_OUT = 504;
 
 type ReadOrder = (state: GatewayState, services: MediaServices) => Promise<ImageOrder | Repeat>;
 
@@ -97,10 +100,14 @@ async function serveNow(order: ImageOrder, services: ImageServices, state: Gatew
     else if (isInline) await answerInline(exchange, images);
     else answerLinks(exchange, urls);
   } catch (error) {
-    if (!exchange.res.headersSent) settle(charge, exchange.cancelled ? work : null);
+    if (!exchange.res.headersSent) settle(charge, isClientsOwn(exchange.cancelled) ? work : null);
     throw error;
   }
 }
+
+/** The client left, or its budget ended. A replica that is being removed tells it to repeat what nobody may be charged for. */
+const isClientsOwn = (cancelled: Error | null): boolean =>
+  cancelled instanceof ClientGone || (cancelled instanceof ApiError && cancelled.status === TIMED_OUT);
 
 /** `work`: what the engine was left at. It cannot be stopped, so what it makes is paid for though nobody waits any more. */
 function settle(charge: ImageCharge, work: Promise<unknown> | null): void {

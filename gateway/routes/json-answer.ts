@@ -1,6 +1,6 @@
 /** Answers with JSON. */
 import { JSON_TYPE } from '../error-response.ts';
-import type { Exchange } from '../exchange.ts';
+import { ClientGone, type Exchange } from '../exchange.ts';
 
 /** `more`: further headers, alternating names and values. */
 export function sendJSON(
@@ -8,7 +8,7 @@ export function sendJSON(
   value: unknown,
   { status = 200, more = [] }: { status?: number; more?: string[] } = {},
 ): void {
-  exchange.check();
+  checkClient(exchange);
   const text = JSON.stringify(value);
   const length = String(Buffer.byteLength(text));
   exchange.res.writeHead(
@@ -20,10 +20,15 @@ export function sendJSON(
 
 /** Answers with a head alone. */
 export function sendEmpty(exchange: Exchange, status: number, more: string[] = []): void {
-  exchange.check();
+  checkClient(exchange);
   exchange.res.writeHead(
     status,
     exchange.headers.concat(more, status === 204 ? [] : ['content-length', '0']),
   );
   exchange.res.end();
+}
+
+/** Whatever else gives a request up comes too late: what is told here is done, such as a job that is queued. */
+function checkClient({ cancelled }: Exchange): void {
+  if (cancelled instanceof ClientGone) throw cancelled;
 }

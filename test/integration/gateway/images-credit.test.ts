@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { workKeys } from '../../../contract/redis-keys.ts';
+import { ApiError } from '../../../gateway/error-response.ts';
 import { readSpentMicros } from '../../../redis/calls.ts';
 import { publishWorkspace } from '../../../redis/publication.ts';
 import { until } from '../../support/redis-client.ts';
@@ -73,6 +74,20 @@ describe('the price of images, while their client waits', () => {
     expect(await left).to.equal('AbortError');
     await until(() => endpoint.slots.inflight === 0, 'the engine has let go');
     expect((await readSpent()) - before).to.equal(PRICE);
+  });
+
+  it('is given back where the replica is removed, whatever its engine still makes of it', async () => {
+    await fixture.simulator.putControl({ jobSeconds: 2 });
+    const before = await readSpent();
+    const answer = endpoint.generate();
+    await until(() => fixture.simulator.readControl().then(({ inflight }) => inflight === 1), 'at work');
+    expect((await readSpent()) - before).to.equal(PRICE);
+    endpoint.cutOff(new ApiError('no_pod_available', 'The replica is being removed.', { retryAfter: 2 }));
+    const envelope = await readEnvelope(await answer);
+    expect(envelope).to.deep.include({ status: 503, code: 'no_pod_available' });
+    await until(async () => (await readSpent()) === before, 'it was given back');
+    await until(() => endpoint.slots.inflight === 0, 'the engine has let go');
+    expect(await readSpent()).to.equal(before);
   });
 
   it('is kept where the budget ended while the engine was at work, and the engine went on to make the image', async () => {

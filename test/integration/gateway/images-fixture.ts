@@ -1,6 +1,7 @@
 /** An image model's gateway in this process, before a real simulator, a real Redis and real stores. */
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,8 +10,10 @@ import type { GatewayConfig } from '../../../contract/gateway-config.ts';
 import { workspaceDataKey } from '../../../contract/identity.ts';
 import { configKeys, type Heartbeat, type PublishedCredential } from '../../../contract/redis-keys.ts';
 import { type StorageKeys, sealStorageKeys } from '../../../contract/storage-keys.ts';
+import { CutOff } from '../../../gateway/admin/cut-off.ts';
 import { createAddressPolicy } from '../../../gateway/egress/address-policy.ts';
 import { EgressAgent, type EgressAgentOptions } from '../../../gateway/egress/agent.ts';
+import type { ApiError } from '../../../gateway/error-response.ts';
 import type { BodyMemory } from '../../../gateway/http/body-memory.ts';
 import { createLog } from '../../../gateway/log.ts';
 import type { StorageServices } from '../../../gateway/media/services.ts';
@@ -76,6 +79,8 @@ export interface ImagesEndpoint {
   readMetric(series: string): Promise<number>;
   generate(body?: object, init?: { query?: string; signal?: AbortSignal }): Promise<Response>;
   edit(parts: [name: string, value: string | Buffer][], query?: string): Promise<Response>;
+  /** Ends what is in flight, as at the end of a replica's time. */
+  cutOff(reason: ApiError): void;
   stop(): Promise<void>;
 }
 
@@ -236,14 +241,18 @@ async function startEndpoint(
   const app = new Koa<GatewayState>();
   app.use(identifyRequest());
   app.use(answerErrors({ log, metrics, findUsage: () => null }));
+  const cutOff = new CutOff();
+  app.use(cutOff.middleware);
   app.use(findRoute(ROUTES));
   app.use((ctx) => {
     ctx.state.keyHash = 'a'.repeat(64);
     return handlers[ctx.state.route.name]!(ctx.state as GatewayState);
   });
   const answer = createListener(app);
+  const answers: ServerResponse[] = [];
   const server = createServer(
     (req, res) => {
+      answers.push(res);
       if (!peerRoutes(req, res)) answer(req, res);
     },
     () => config.limits,
@@ -279,6 +288,7 @@ async function startEndpoint(
         else form.append(name, new Blob([new Uint8Array(value)], { type: 'image/png' }), `${name}.png`);
       return fetch(`${origin}/v1/images/edits${query}`, { method: 'POST', body: form });
     },
+    cutOff: (reason) => cutOff.end(answers, reason),
     stop: async () => {
       await new Promise<void>((resolve) => {
         server.close(() => resolve());

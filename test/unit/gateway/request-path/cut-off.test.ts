@@ -3,7 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import { CutOff } from '../../../../gateway/admin/cut-off.ts';
 import { ApiError } from '../../../../gateway/error-response.ts';
-import { Exchange } from '../../../../gateway/exchange.ts';
+import { ClientGone, Exchange } from '../../../../gateway/exchange.ts';
+import { sendJSON } from '../../../../gateway/routes/json-answer.ts';
 
 describe('the end of a gateway without any time', () => {
   const reason = new ApiError('no_pod_available', 'gone');
@@ -30,5 +31,20 @@ describe('the end of a gateway without any time', () => {
     cutOff.refuse(reason);
     expect(before.cancelled).to.equal(null);
     expect(enter).to.throw('gone');
+  });
+
+  it('leaves the answer to those who have one already, such as a job that is queued', () => {
+    const exchange = enter();
+    let sent: unknown[] = [];
+    const record = (...head: unknown[]) => {
+      sent = head;
+    };
+    Object.assign(exchange.res, { writeHead: record, end: () => {} });
+    cutOff.end([exchange.res], reason);
+    sendJSON(exchange, {}, { status: 202 });
+    expect(sent[0]).to.equal(202);
+    const left = enter();
+    left.cancel(new ClientGone());
+    expect(() => sendJSON(left, {})).to.throw(ClientGone);
   });
 });
