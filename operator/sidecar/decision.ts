@@ -15,7 +15,7 @@ export interface Candidate {
   /** The operator would give its pods another sidecar, and nothing keeps it from doing so. */
   isOutdated: boolean;
   progress: RolloutProgress;
-  /** In the hour before its rollout and since; undefined while that is not known. */
+  /** In the hour before its rollout and since it was complete; undefined while that is not known. */
   errors?: { before: ErrorCount; after: ErrorCount } | undefined;
 }
 

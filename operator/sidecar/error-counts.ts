@@ -12,8 +12,9 @@ const BEFORE_MS = 60 * MINUTE_MS;
 export interface ErrorQuestion {
   namespace: string;
   name: string;
-  /** Unix milliseconds of the rollout and of the end of what counts for it. */
+  /** Unix milliseconds of the rollout, of when its last pod was ready, and of the end of what counts for it. */
   startedAt: number;
+  completedAt: number;
   until: number;
 }
 
@@ -22,17 +23,19 @@ export type ErrorReader = (question: ErrorQuestion) => Promise<NonNullable<Candi
 /** The reader throws while Redis is away. */
 export const createErrorReader =
   (redis: RedisClient): ErrorReader =>
-  async ({ namespace, name, startedAt, until }) => {
-    // Counters are by the minute: that in which it began counts as since.
-    const border = Math.floor(startedAt / MINUTE_MS) * MINUTE_MS;
+  async ({ namespace, name, startedAt, completedAt, until }) => {
+    // Counters are by the minute. What failed while pods were replaced is the rollout's doing, not the new sidecar's: the
+    // minutes from its begin to its end count as neither.
+    const begin = Math.floor(startedAt / MINUTE_MS) * MINUTE_MS;
+    const end = Math.ceil(Math.max(startedAt, completedAt) / MINUTE_MS) * MINUTE_MS;
     const read = async (from: number, to: number): Promise<ErrorCount> => {
       const question = { namespace, deployments: [name], from, to, stepSeconds: MINUTE_MS / 1000 };
       const { requests, clientErrors, rateLimited, serverErrors } = (await readUsage(redis, question)).total;
       return { requests: requests - clientErrors - rateLimited, errors: serverErrors };
     };
     const [before, after] = await Promise.all([
-      read(border - BEFORE_MS, border),
-      read(border, Math.max(until, border + MINUTE_MS)),
+      read(begin - BEFORE_MS, begin),
+      read(end, Math.max(until, end + MINUTE_MS)),
     ]);
     return { before, after };
   };

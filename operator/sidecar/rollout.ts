@@ -193,8 +193,9 @@ export class SidecarRollout {
       const [namespace = '', name = ''] = candidate.key.split('/');
       const { rolled, progressedAt } = candidate.progress;
       const { startedAt } = rolled!;
-      const until = Math.min(now(), Math.max(startedAt, progressedAt) + observeMs);
-      candidate.errors = await readErrors({ namespace, name, startedAt, until });
+      const completedAt = Math.max(startedAt, progressedAt);
+      const until = Math.min(now(), completedAt + observeMs);
+      candidate.errors = await readErrors({ namespace, name, startedAt, completedAt, until });
     };
     await Promise.all(watched.map(read)).catch((error: Error) =>
       log.warn({ reason: error.message }, 'error ratios of rolled deployments are not known'),

@@ -226,7 +226,8 @@ describe('the rollout of sidecars by the operator', function () {
       addUsage(redis.redis, {
         namespace: 'a',
         deployment: 'x',
-        at: Date.now(),
+        // Counted are whole minutes after the rollout.
+        at: Math.ceil(Date.now() / 60_000) * 60_000,
         sums: new Map([
           ['requests', requests],
           ['serverErrors', serverErrors],
