@@ -8,7 +8,7 @@ import type { ClusterView } from '../reconcile/cluster-view.ts';
 import type { SidecarGrant } from '../resources/template-pin.ts';
 import { type Candidate, type Decision, decideRollout, type StopRecord } from './decision.ts';
 import type { ErrorReader } from './error-counts.ts';
-import { readProgress } from './progress.ts';
+import { type RolloutProgress, readProgress } from './progress.ts';
 import type { SidecarRolloutSettings } from './settings.ts';
 import { readStopFile, type StopFile, writeStopFile } from './stop-file.ts';
 
@@ -128,7 +128,7 @@ export class SidecarRollout {
     if (!settings) return;
     const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(CHECK_TIMEOUT_MS)]);
     const candidates = this.#listCandidates();
-    if (!candidates.some(({ isOutdated, progress }) => isOutdated || this.#isRecent(progress.rolled)))
+    if (!candidates.some(({ isOutdated, progress }) => isOutdated || this.#isRecent(progress)))
       return this.#settle({ rolling: [], failed: [], stop: undefined });
     const file = await this.#readFile(signal);
     await this.#readErrors(candidates);
@@ -171,12 +171,12 @@ export class SidecarRollout {
     });
   }
 
-  /** Its outcome may still count, or is not known. */
-  #isRecent(rolled: SidecarGrant | undefined): boolean {
+  /** Its outcome may still count, or is not known: a rollout may take longer than outcomes count. */
+  #isRecent({ rolled, isComplete, progressedAt }: RolloutProgress): boolean {
     const { settings, now } = this.#options;
-    return (
-      rolled !== undefined && now() - rolled.startedAt < settings!.stop.periodMs + settings!.stop.observeMs
-    );
+    if (rolled === undefined) return false;
+    const { periodMs, observeMs } = settings!.stop;
+    return !isComplete || now() - Math.max(rolled.startedAt, progressedAt) < periodMs + observeMs;
   }
 
   /** What is not known stays so: such a deployment counts as under way. */
@@ -185,9 +185,7 @@ export class SidecarRollout {
     const { observeMs } = settings!.stop;
     const watched = candidates.filter(
       ({ progress }) =>
-        progress.isComplete &&
-        progress.rolled?.revision === sidecar.revision &&
-        this.#isRecent(progress.rolled),
+        progress.isComplete && progress.rolled?.revision === sidecar.revision && this.#isRecent(progress),
     );
     const read = async (candidate: Candidate) => {
       const [namespace = '', name = ''] = candidate.key.split('/');
