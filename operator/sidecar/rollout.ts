@@ -1,12 +1,19 @@
 /** Rolls new sidecars out without a change of specs: asks every few seconds what may start, and has the reconciler take it. */
 import { ANNOTATIONS } from '../../contract/names.ts';
+import { isRedisAway } from '../../redis/client.ts';
 import type { KubeClient, ObjectName } from '../kube/client.ts';
 import type { EventNote } from '../kube/events.ts';
 import type { Log } from '../kube/log.ts';
 import type { KubeObject } from '../kube/object.ts';
 import type { ClusterView } from '../reconcile/cluster-view.ts';
 import type { SidecarGrant } from '../resources/template-pin.ts';
-import { type Candidate, type Decision, decideRollout, type StopRecord } from './decision.ts';
+import {
+  type Candidate,
+  type Decision,
+  decideRollout,
+  type ErrorCount,
+  type StopRecord,
+} from './decision.ts';
 import type { ErrorReader } from './error-counts.ts';
 import { type RolloutProgress, readProgress } from './progress.ts';
 import type { SidecarRolloutSettings } from './settings.ts';
@@ -16,6 +23,7 @@ const CHECK_INTERVAL_MS = 5_000;
 /** What was started and shows in no Deployment after this will not: its spec cannot be acted on. */
 const GRANT_TIMEOUT_MS = 120_000;
 const CHECK_TIMEOUT_MS = 30_000;
+const NO_REQUESTS: ErrorCount = { requests: 0, errors: 0 };
 
 export interface SidecarRolloutOptions {
   client: Pick<KubeClient, 'find' | 'mergePatch'>;
@@ -193,11 +201,26 @@ export class SidecarRollout {
       const { startedAt } = rolled!;
       const completedAt = Math.max(startedAt, progressedAt);
       const until = Math.min(now(), completedAt + observeMs);
-      candidate.errors = await readErrors({ namespace, name, startedAt, completedAt, until });
+      candidate.errors = await readErrors({ namespace, name, startedAt, completedAt, until }).catch(
+        (error: unknown) => {
+          // Its workspace's own Redis user may write there what cannot be read: to wait for that would hold up all.
+          if (isRedisAway(error)) throw error;
+          const { message: reason } = error as Error;
+          log.warn(
+            { key: candidate.key, reason },
+            'usage of a rolled deployment is unreadable: taken for none',
+          );
+          return { before: NO_REQUESTS, after: NO_REQUESTS };
+        },
+      );
     };
-    await Promise.all(watched.map(read)).catch((error: Error) =>
-      log.warn({ reason: error.message }, 'error ratios of rolled deployments are not known'),
-    );
+    // Each by itself: what is known of the others still stops the rollout.
+    const results = await Promise.allSettled(watched.map(read));
+    const failure = results.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined;
+    if (failure) {
+      const { message: reason } = failure.reason as Error;
+      log.warn({ reason }, 'error ratios of rolled deployments are not known');
+    }
   }
 
   /** With what somebody asked for, or what became void, written back. */

@@ -75,4 +75,18 @@ describe('a round of the sidecar rollout', () => {
     await rollout.check();
     expect(rollout.counts()).to.include({ rolling: 1, failed: 0 });
   });
+
+  it('judges each by itself: one that Redis does not tell of waits, one whose usage is unreadable does not', async () => {
+    const errors: Record<string, Error> = {
+      away: new Error('Connection is closed.'),
+      unreadable: new Error('WRONGTYPE Operation against a key holding the wrong kind of value'),
+    };
+    const over = { startedMinutesAgo: 20, completeMinutesAgo: 10 };
+    const rollout = start({ away: over, bad: over, unreadable: over }, async ({ name }) => {
+      if (errors[name]) throw errors[name];
+      return counts(100, 50);
+    });
+    await rollout.check();
+    expect(rollout.counts()).to.include({ rolling: 1, failed: 1 });
+  });
 });
