@@ -100,15 +100,18 @@ function judge({ key, progress, errors }: Candidate, question: Question): Judgem
   const { observeMs, readyTimeoutMs, periodMs } = settings.stop;
   if (!rolled) return 'none';
   if (rolled.revision !== revision) return isObserved && !isComplete ? 'left' : 'none';
-  if (rolled.startedAt < (record?.resumedAt ?? 0)) return 'none';
   if (!isObserved) return 'rolling';
+  // Somebody resumed since: its outcome counts no more, but while its pods roll it takes its share of the budget.
+  const isForgiven = rolled.startedAt < (record?.resumedAt ?? 0);
   const lastProgress = Math.max(rolled.startedAt, progressedAt);
   if (!isComplete) {
     const limit = readyTimeoutMs ?? Number.POSITIVE_INFINITY;
     if (!isStuck && now - lastProgress < limit) return 'rolling';
+    if (isForgiven) return 'none';
     const at = isStuck ? lastProgress : lastProgress + limit;
     return { key, at, failure: 'its new pods do not become ready' };
   }
+  if (isForgiven) return 'none';
   const endsAt = lastProgress + observeMs;
   // Without a pod nothing was tried.
   if (progress.isIdle || endsAt <= now - periodMs) return 'none';

@@ -203,4 +203,21 @@ describe('the rollout of sidecars stops by itself', () => {
     const { start, stop } = decide([stuck('r/x'), outdated('a/x')], { record });
     expect({ start, stop }).to.deep.equal({ start: ['a/x'], stop: undefined });
   });
+
+  it('goes on within its budget: what rolls since before somebody resumed still takes of it', () => {
+    const record = { isStopped: false, revision: REVISION, reason: '', resumedAt: NOW - MINUTE };
+    const settings = settingsOf({ stop: { readyTimeout: '10m' } });
+    const earlier = [
+      rolled('r/under-way', 3, underWay),
+      rolled('r/unseen', 3, { isObserved: false, isComplete: false }),
+      rolled('r/late', 20, underWay),
+      rolled('r/bad', 4, { errors: errors([100, 0], [50, 40]) }),
+    ];
+    const { start, rolling, stop } = decide([...earlier, outdated('a/x')], { record, settings });
+    expect({ start, rolling, stop }).to.deep.equal({
+      start: [],
+      rolling: ['r/under-way', 'r/unseen'],
+      stop: undefined,
+    });
+  });
 });
