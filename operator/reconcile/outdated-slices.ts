@@ -13,12 +13,14 @@ export function listOutdated(
   slices: readonly Wire<V1EndpointSlice>[],
   fronts: Fronts,
 ): { key: string; lane: Lane }[] {
-  /** Of each list of endpoints, which many slices share. */
-  const verdicts = new Map<Endpoints, boolean>();
+  /** By family, of each list of endpoints: many slices share one, an empty one those of both families. */
+  const verdicts = new Map<string, Map<Endpoints, boolean>>();
   const isOutdated = ({ addressType, endpoints = [] }: Wire<V1EndpointSlice>) => {
-    if (!verdicts.has(endpoints))
-      verdicts.set(endpoints, !isDeepStrictEqual(listFronts(endpoints), fronts[addressType as Family]));
-    return verdicts.get(endpoints)!;
+    const known = verdicts.get(addressType) ?? new Map<Endpoints, boolean>();
+    verdicts.set(addressType, known);
+    if (!known.has(endpoints))
+      known.set(endpoints, !isDeepStrictEqual(listFronts(endpoints), fronts[addressType as Family]));
+    return known.get(endpoints)!;
   };
   const outdated = slices.filter(isOutdated).map((slice) => {
     const lane: Lane = isServing(slice.endpoints ?? []) ? 'fast' : 'slow';

@@ -47,6 +47,15 @@ describe('Slices of the front in deployments', () => {
     ]);
   });
 
+  it('are judged by the fronts of their own address family, where none has an endpoint', () => {
+    const ipv6 = trimSlice({ ...sliceOf('chat', 'Standby'), addressType: 'IPv6' });
+    const ipv4 = sliceOf('chat', 'Standby');
+    expect(ipv6.endpoints).to.equal(ipv4.endpoints);
+    const due = [{ key: 'team-a/chat', lane: 'fast' }];
+    expect(listOutdated([ipv6, ipv4], fronts('10.0.0.1'))).to.deep.equal(due);
+    expect(listOutdated([ipv4, ipv6], fronts('10.0.0.1'))).to.deep.equal(due);
+  });
+
   it('share one list of endpoints in memory', () => {
     const [one, two] = [sliceOf('one', 'Standby', '10.0.0.1'), sliceOf('two', 'Standby', '10.0.0.1')];
     expect(one.endpoints).to.equal(two.endpoints);
