@@ -5,7 +5,9 @@
 {{- else if and .Values.console.enabled .Values.console.publicURL -}}
 {{- printf "%s/docs" (.Values.console.publicURL | trimSuffix "/") -}}
 {{- else if and .Values.console.enabled .Values.console.route.enabled -}}
-{{- printf "%s://%s/docs" (ternary "http" "https" .Values.console.plainHTTP) (include "berth.consoleHost" .) -}}
+{{- $port := "" -}}
+{{- with .Values.ingress.port }}{{ $port = printf ":%v" . }}{{ end -}}
+{{- printf "%s://%s%s/docs" (ternary "http" "https" .Values.console.plainHTTP) (include "berth.consoleHost" .) $port -}}
 {{- end -}}
 {{- end }}
 
