@@ -39,37 +39,47 @@ app.kubernetes.io/component: {{ .component }}
 
 {{/* Of the bundled Redis: its certificate. */}}
 {{- define "berth.redisTLSSecret" -}}
-{{- .Values.redis.bundled.tls.existingSecret | default (printf "%s-redis-tls" (include "berth.fullname" .)) }}
+{{- (.Values.redis.bundled.tls | default dict).existingSecret | default (printf "%s-redis-tls" (include "berth.fullname" .)) }}
+{{- end }}
+
+{{/* Whether there is a bundled Redis that speaks TLS; the values of a release from before it have nothing of it. */}}
+{{- define "berth.redisTLS" -}}
+{{- if and .Values.redis.bundled.enabled (.Values.redis.bundled.tls | default dict).enabled }}true{{ end }}
 {{- end }}
 
 {{/* Whether the bundled Redis listens without TLS. */}}
 {{- define "berth.redisPlaintext" -}}
-{{- or (not .Values.redis.bundled.tls.enabled) .Values.redis.bundled.tls.plaintext }}
+{{- $tls := .Values.redis.bundled.tls | default dict }}
+{{- if or (not $tls.enabled) $tls.plaintext }}true{{ end }}
 {{- end }}
 
 {{/* Where Redis' authority is not one of the system's: a source of a projected volume. */}}
 {{- define "berth.redisCASource" -}}
-{{- $external := .Values.redis.external.tls }}
-{{- if and .Values.redis.bundled.enabled .Values.redis.bundled.tls.enabled }}
+{{- $external := (.Values.redis.external | default dict).tls | default dict }}
+{{- if eq (include "berth.redisTLS" .) "true" }}
 - secret:
     name: {{ include "berth.redisTLSSecret" . }}
     items: [{ key: ca.crt, path: redis-ca.crt }]
+    {{- if .Values.redis.bundled.tls.existingSecret }}
+    # Not in it where a public authority signed the certificate: the system's are trusted then.
+    optional: true
+    {{- end }}
 {{- else if and (not .Values.redis.bundled.enabled) $external.caSecret }}
 - secret:
     name: {{ $external.caSecret }}
-    items: [{ key: {{ $external.caKey }}, path: redis-ca.crt }]
+    items: [{ key: {{ $external.caKey | default "ca.crt" }}, path: redis-ca.crt }]
 {{- end }}
 {{- end }}
 
 {{/* Secrets of the installation in its namespace, which no engine may have. */}}
 {{- define "berth.ownSecrets" -}}
-{{- $tls := ternary (include "berth.redisTLSSecret" .) "" (and .Values.redis.bundled.enabled .Values.redis.bundled.tls.enabled) }}
+{{- $tls := ternary (include "berth.redisTLSSecret" .) "" (eq (include "berth.redisTLS" .) "true") }}
 {{- $names := list (include "berth.masterKeySecret" .) (include "berth.redisSecret" .) $tls .Values.storage.secretName .Values.mail.smtpSecretName .Values.console.route.tlsSecretName }}
 {{- join "," (compact $names) }}
 {{- end }}
 
 {{- define "berth.redisURL" -}}
-{{- if .Values.redis.bundled.enabled }}{{ ternary "rediss" "redis" .Values.redis.bundled.tls.enabled }}://{{ include "berth.fullname" . }}-redis.{{ .Release.Namespace }}.svc:{{ ternary "6380" "6379" .Values.redis.bundled.tls.enabled }}{{ else }}{{ required "redis.external.url is required without the bundled Redis" .Values.redis.external.url }}{{ end }}
+{{- if .Values.redis.bundled.enabled }}{{ ternary "rediss" "redis" (eq (include "berth.redisTLS" .) "true") }}://{{ include "berth.fullname" . }}-redis.{{ .Release.Namespace }}.svc:{{ ternary "6380" "6379" (eq (include "berth.redisTLS" .) "true") }}{{ else }}{{ required "redis.external.url is required without the bundled Redis" .Values.redis.external.url }}{{ end }}
 {{- end }}
 
 {{- define "berth.podSecurity" -}}

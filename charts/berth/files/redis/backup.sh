@@ -7,7 +7,9 @@ check=$(command -v valkey-check-rdb || command -v redis-check-rdb)
 file=$folder/berth-$(date -u +%Y%m%dT%H%M%SZ).rdb
 rm -f "$folder"/*.part
 set --
-[ -z "$authority" ] || set -- --tls --cacert "$authority" --sni "$host"
+[ -z "$authority" ] || set -- --tls --sni "$host"
+# A certificate of yours may be signed by an authority that the system trusts.
+[ ! -s "$authority" ] || set -- "$@" --cacert "$authority"
 "$cli" -h "$host" -p "$port" "$@" --user berth-operator --no-auth-warning --rdb "$file.part"
 "$check" "$file.part"
 mv "$file.part" "$file"
