@@ -37,6 +37,9 @@ export interface KubeObject {
   [field: string]: unknown;
 }
 
+/** Whether it is kept in outline alone, with the reason as its spec. */
+export const isStub = ({ spec }: KubeObject): boolean => typeof spec === 'string';
+
 /** The key of an object within its resource: `namespace/name`, or `name` where it is in no namespace. */
 export function objectKey({ metadata }: Pick<KubeObject, 'metadata'>): string {
   return metadata.namespace ? `${metadata.namespace}/${metadata.name}` : metadata.name;

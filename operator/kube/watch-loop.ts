@@ -4,7 +4,7 @@ import type { KubeClient, ListPage, Selection } from './client.ts';
 import { backoffDelay, type Clock, sleep } from './clock.ts';
 import { SilenceError } from './connection.ts';
 import type { Log } from './log.ts';
-import { isLaterVersion, type KubeObject, objectKey } from './object.ts';
+import { isLaterVersion, isStub, type KubeObject, objectKey } from './object.ts';
 import type { Resource } from './resource.ts';
 
 export interface WatchTiming {
@@ -213,8 +213,11 @@ export class WatchLoop<T extends KubeObject> {
   #replaceAll({ objects, resourceVersion }: Listing<T>): void {
     const { target } = this.#options;
     for (const old of target.current()) if (!objects.has(objectKey(old))) target.remove(objectKey(old));
-    for (const [key, object] of objects)
-      if (target.get(key)?.metadata.resourceVersion !== object.metadata.resourceVersion) target.put(object);
+    for (const [key, object] of objects) {
+      const known = target.get(key);
+      const isSame = known?.metadata.resourceVersion === object.metadata.resourceVersion;
+      if (!known || !isSame || (isStub(known) && !isStub(object))) target.put(object);
+    }
     this.#resourceVersion = resourceVersion;
     if (this.hasSynced) return;
     this.hasSynced = true;
@@ -228,10 +231,12 @@ export class WatchLoop<T extends KubeObject> {
     // Of what is as it was, nothing but the version is kept: the whole cluster would be in memory twice.
     const listing = await this.#list((object): Listed<T> => {
       const version = object.metadata.resourceVersion;
-      return this.#missed(objectKey(object), { version })
+      const known = target.get(objectKey(object));
+      return this.#missed(objectKey(object), { version }) || (known && isStub(known))
         ? { version, object: target.trim(object) }
         : { version };
     });
+    this.#complete(listing);
     if (this.#differences(listing) > 0) await sleep(clock, timing.settleMs, this.#stop.signal);
     const missed = this.#differences(listing);
     if (missed === 0 || this.#stopped) return;
@@ -242,6 +247,16 @@ export class WatchLoop<T extends KubeObject> {
     for (const old of this.#vanished(listing)) target.remove(objectKey(old));
     this.#resourceVersion = listing.resourceVersion;
     this.#current?.abort(new SilenceError('changes were missed'));
+  }
+
+  /** Puts in full what was known in outline alone and has room by now: nothing was missed of it. */
+  #complete({ objects }: Listing<Listed<T>>): void {
+    const { target } = this.#options;
+    for (const [key, { version, object }] of objects) {
+      const known = target.get(key);
+      const isOutlined = known && isStub(known) && known.metadata.resourceVersion === version;
+      if (isOutlined && object && !isStub(object)) target.put(object);
+    }
   }
 
   #differences(listing: Listing<Listed<T>>): number {

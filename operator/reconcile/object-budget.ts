@@ -12,6 +12,9 @@ const HEAP_SHARE = 0.6;
 const NAMESPACE_SHARE = 2;
 const MAX_FIELDS_BYTES = 48 * 1024;
 const MAX_STATUS_BYTES = 64 * 1024;
+/** Of an object that is not kept: its finalizers, which other controllers wait for, and each of its owners. */
+const MAX_FINALIZERS_BYTES = 4 * 1024;
+const MAX_REFERENCE_BYTES = 1024;
 const MAX_REFERENCES = 4;
 
 const TOO_LARGE = `the object is larger than ${MAX_OBJECT_BYTES / 1024} KiB, or nested too deep`;
@@ -40,7 +43,11 @@ export class ObjectBudget {
     const trimmed = isLarge
       ? stubOf(object, TOO_LARGE)
       : trim({ ...object, metadata: { ...object.metadata, managedFields: fields } });
-    return this.#take(trimmed) ? trimmed : stubOf(object, TOO_MANY);
+    if (this.#take(trimmed)) return trimmed;
+    const stub = stubOf(object, TOO_MANY);
+    // It is kept in any case, and counts for those that come after it.
+    this.#set(stub, costOf(stub));
+    return stub;
   }
 
   /** Of an object that is gone. */
@@ -50,8 +57,7 @@ export class ObjectBudget {
 
   /** False where that is too much; what is kept already may always become less. */
   #take(object: KubeObject): boolean {
-    const { managedFields: _, ...metadata } = object.metadata;
-    const bytes = measureCost({ ...object, metadata }, Number.MAX_SAFE_INTEGER);
+    const bytes = costOf(object);
     const before = this.#objects.get(nameOf(object)) ?? 0;
     this.#set(object, 0);
     const namespace = this.#namespaces.get(object.metadata.namespace ?? '') ?? 0;
@@ -76,6 +82,11 @@ export class ObjectBudget {
 
 const nameOf = (object: KubeObject): string => `${object.kind}/${objectKey(object)}`;
 
+function costOf(object: KubeObject): number {
+  const { managedFields: _, ...metadata } = object.metadata;
+  return measureCost({ ...object, metadata }, Number.MAX_SAFE_INTEGER);
+}
+
 function stubOf<T extends KubeObject>(object: T, reason: string): T {
   const { apiVersion, kind, metadata } = object;
   const { labels: _labels, annotations: _annotations, managedFields: _fields, ...rest } = metadata;
@@ -86,8 +97,14 @@ function stubOf<T extends KubeObject>(object: T, reason: string): T {
     kind,
     metadata: {
       ...rest,
-      finalizers: metadata.finalizers?.filter((finalizer) => finalizer === FINALIZER),
-      ownerReferences: metadata.ownerReferences?.slice(0, MAX_REFERENCES),
+      // Whoever removes one writes the rest of the list.
+      finalizers:
+        measureCost(metadata.finalizers, MAX_FINALIZERS_BYTES) <= MAX_FINALIZERS_BYTES
+          ? metadata.finalizers
+          : metadata.finalizers?.filter((finalizer) => finalizer === FINALIZER),
+      ownerReferences: metadata.ownerReferences
+        ?.filter((reference) => measureCost(reference, MAX_REFERENCE_BYTES) <= MAX_REFERENCE_BYTES)
+        .slice(0, MAX_REFERENCES),
       ...(deployment !== undefined && { labels: { [LABELS.deployment]: deployment } }),
     },
     spec: reason,

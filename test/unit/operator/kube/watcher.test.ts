@@ -210,6 +210,31 @@ describe('A watcher', () => {
     expect(api.lastWatch.options.resourceVersion).to.equal('10');
   });
 
+  it('completes at the next list what it had no room for, and counts that as nothing missed', async () => {
+    api.objects = [thing('large', 1), thing('small', 1)];
+    let isFull = true;
+    await start({
+      trim: (object) =>
+        isFull && object.metadata.name === 'large' ? { ...object, spec: 'no room' } : object,
+    });
+    const specOf = () => typeof watcher.list().find(({ metadata }) => metadata.name === 'large')?.spec;
+    const resync = async () => {
+      const done = watcher.resync();
+      await clock.advance(2_000);
+      await done;
+    };
+    changes.length = 0;
+    await resync();
+    expect(changes).to.deep.equal([]);
+    expect(specOf()).to.equal('string');
+    isFull = false;
+    await resync();
+    expect(changes).to.deep.equal(['large@1 large@1']);
+    expect(specOf()).not.to.equal('string');
+    expect(watcher.missed()).to.equal(0);
+    expect(api.watches).to.have.length(1);
+  });
+
   it('counts nothing as missed that the watch brings a moment later', async () => {
     api.objects = [thing('old', 1), thing('gone', 2)];
     await start();

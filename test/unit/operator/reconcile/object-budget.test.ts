@@ -33,7 +33,10 @@ describe("the operator's memory for what namespaces hold", () => {
       const more = {
         annotations: { note: 'x'.repeat(1_000) },
         labels: { 'berth.dev/deployment': 'chat', other: 'label' },
-        finalizers: ['berth.dev/cleanup', ...Array.from({ length: 100 }, (_, i) => `example.com/${i}`)],
+        finalizers: [
+          'berth.dev/cleanup',
+          ...Array.from({ length: 100 }, (_, i) => `example.com/${'x'.repeat(50)}${i}`),
+        ],
       };
       const kept = new ObjectBudget().admit(model('team-a', 'chat', spec, more), keep);
       expect(kept.spec).to.match(/larger than 512 KiB, or nested too deep/);
@@ -47,6 +50,29 @@ describe("the operator's memory for what namespaces hold", () => {
         labels: { 'berth.dev/deployment': 'chat' },
       });
     });
+
+  it('keeps the finalizers of others, and owners of the length that they have', () => {
+    const owner = { apiVersion: 'v1', kind: 'Thing', name: 'one', uid: 'u' };
+    const more = {
+      finalizers: ['berth.dev/cleanup', 'example.com/theirs'],
+      ownerReferences: [{ ...owner, name: 'x'.repeat(2_000) }, owner],
+    };
+    const kept = new ObjectBudget().admit(model('team-a', 'chat', text(MIB), more), keep);
+    expect(kept.metadata.finalizers).to.deep.equal(more.finalizers);
+    expect(kept.metadata.ownerReferences).to.deep.equal([owner]);
+  });
+
+  it('counts what it keeps of those that it does not keep', () => {
+    const budget = new ObjectBudget(3 * MIB);
+    const status = text(60_000);
+    const admit = (name: string, bytes: number) =>
+      budget.admit({ ...model('evil', name, text(bytes)), status }, keep);
+    for (let i = 0; i < 60; i++) admit(`large${i}`, MIB);
+    const other = model('evil', 'small', text(100));
+    expect(budget.admit(other, keep).spec, 'more').to.be.a('string');
+    for (let i = 0; i < 60; i++) budget.release(model('evil', `large${i}`, {}));
+    expect(budget.admit(other, keep).spec, 'after their deletion').to.be.an('object');
+  });
 
   it('leaves out what somebody wrote at length in the name of the operator', () => {
     const fields = { manager: 'berth-operator', operation: 'Apply', fieldsV1: nest(9_900) };
