@@ -15,7 +15,7 @@ import { type EngineResult, type InputFile, runEngine } from './engine-run.ts';
 import { describeFailure, JobError, OWN_FAULT } from './failure.ts';
 import { insist } from './insistence.ts';
 import type { Job } from './job.ts';
-import { fetchObject, type JobStorage, signResults, storeResults } from './job-storage.ts';
+import { fetchObject, isStoreAway, type JobStorage, signResults, storeResults } from './job-storage.ts';
 import { parseJob } from './job-text.ts';
 import { countJob } from './job-usage.ts';
 import { keepLease } from './lease.ts';
@@ -58,6 +58,7 @@ export class JobRun {
   /** Aborted when the program cannot wait for Redis' answer any longer. */
   readonly #quit = new AbortController();
   #isFinishing = false;
+  #deliveringSince: number | null = null;
 
   constructor(services: WorkerServices, job: ClaimedJob, { release, isLeaving }: RunPlace) {
     this.#services = services;
@@ -72,6 +73,11 @@ export class JobRun {
   giveBack(): void {
     if (this.#isFinishing) setTimeout(() => this.#quit.abort(), LAST_WORDS_MS).unref();
     else this.#giveUp.abort('given_back' satisfies GiveUp);
+  }
+
+  /** So long its results have been on their way to their store; 0 before. */
+  get deliveringMs(): number {
+    return this.#deliveringSince === null ? 0 : performance.now() - this.#deliveringSince;
   }
 
   async #run(): Promise<RunEnd> {
@@ -123,7 +129,8 @@ export class JobRun {
           'a job failed by a fault of ours',
         );
       // A pod that is deleted by force loses its engine before its gateway. And what was never asked has not failed.
-      const isBlameless = this.#isLeaving() && failure?.code === 'upstream_error';
+      // A store that is away from here may be reached from elsewhere.
+      const isBlameless = this.#isLeaving() && (failure?.code === 'upstream_error' || isStoreAway(error));
       if (isBlameless || error instanceof EngineUnreachableError) {
         this.#giveUp.abort('given_back' satisfies GiveUp);
         return null;
@@ -159,6 +166,7 @@ export class JobRun {
       onRelease: this.#release,
       timing: services.timing,
     });
+    this.#deliveringSince = performance.now();
     const stored = await storeResults(this.#storage, job.credential, this.#result.files);
     this.#stored = stored.objects;
     const links = await signResults(this.#storage, stored, job.kind);
@@ -235,6 +243,7 @@ export class JobRun {
       claim: this.#job.claim,
       remainingMs: () => Math.max(0, this.#deadline - performance.now()),
       signal: this.#giveUp.signal,
+      isLeaving: this.#isLeaving,
     };
   }
 

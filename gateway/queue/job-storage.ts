@@ -20,11 +20,16 @@ export interface JobStorage {
   /** Until the job's deadline. */
   remainingMs: () => number;
   signal: AbortSignal;
+  /** This replica is to end, and another one may try. */
+  isLeaving?: () => boolean;
   /** Between attempts; a second. */
   pauseMs?: number;
+  /** So long a store may be away for what can be tried elsewhere; a minute. */
+  awayMs?: number;
 }
 
 const PAUSE_MS = 1_000;
+const AWAY_MS = 60_000;
 /** So long is tried what the front cannot sign for, such as a credential that is being verified anew. */
 const UNSIGNED_MS = 60_000;
 /** Links to write end after 15 minutes: what failed later than this may do so for want of a fresh one. */
@@ -36,16 +41,22 @@ const ORPHANED_MS = 3_600_000;
 const LINK_SECONDS = 3_600;
 const CUSTOMER_IMAGE_LINK_SECONDS = 7 * 24 * 3_600;
 
-/** Reads an input onto disk. Throws DownloadError, UploadError, ApiError or the signal's reason. */
+/**
+ * Reads an input onto disk; not for longer than a minute of a store that is away, since the engine waits meanwhile. Throws
+ * DownloadError, UploadError, ApiError or the signal's reason.
+ */
 export const fetchObject = (job: JobStorage, object: StoredObject, mostBytes: number): Promise<SpooledFile> =>
-  retryTransient(job, () =>
-    holdObject(job.storage, {
-      namespace: job.claim.namespace,
-      object,
-      mostBytes,
-      deadlineMs: limitTransfer(job),
-      signal: job.signal,
-    }),
+  retryTransient(
+    job,
+    () =>
+      holdObject(job.storage, {
+        namespace: job.claim.namespace,
+        object,
+        mostBytes,
+        deadlineMs: limitTransfer(job),
+        signal: job.signal,
+      }),
+    () => true,
   );
 
 /** Uploads all files under the claim's own keys. Throws UploadError, ApiError or the signal's reason. */
@@ -56,22 +67,26 @@ export const storeResults = (
 ): Promise<StoredFiles> => {
   const { namespace: workspace, id: request, token } = job.claim;
   const place = { workspace, request, token };
-  return retryTransient(job, () =>
-    storeFiles(
-      { ...job.storage, redis: job.redis },
-      {
-        namespace: workspace,
-        credential,
-        files: files.map(({ file, extension, contentType }, index) => ({
-          file,
-          key: resultKey(place, index, extension),
-          contentType,
-        })),
-        removeInMs: job.remainingMs() + ORPHANED_MS,
-        deadlineMs: limitTransfer(job),
-        signal: job.signal,
-      },
-    ),
+  return retryTransient(
+    job,
+    () =>
+      storeFiles(
+        { ...job.storage, redis: job.redis },
+        {
+          namespace: workspace,
+          credential,
+          files: files.map(({ file, extension, contentType }, index) => ({
+            file,
+            key: resultKey(place, index, extension),
+            contentType,
+          })),
+          removeInMs: job.remainingMs() + ORPHANED_MS,
+          deadlineMs: limitTransfer(job),
+          signal: job.signal,
+        },
+      ),
+    // Results that are made wait for their store, unless the replica's end does.
+    () => job.isLeaving?.() ?? false,
   );
 };
 
@@ -96,9 +111,16 @@ export async function signResults(
 const limitTransfer = ({ remainingMs }: JobStorage): number =>
   Math.max(1, Math.min(Math.floor(remainingMs()) - LAST_WORDS_MS, LONGEST_TIMER_MS));
 
-/** Tries again until the job's deadline while Redis, the front or the store is away: what was accepted is not lost. */
-async function retryTransient<T>(job: JobStorage, call: () => Promise<T>): Promise<T> {
-  const { signal, remainingMs, pauseMs = PAUSE_MS } = job;
+/**
+ * Tries again until the job's deadline while Redis, the front or the store is away: what was accepted is not lost. Where
+ * `isHurried`, the front or the store may be away for a minute.
+ */
+async function retryTransient<T>(
+  job: JobStorage,
+  call: () => Promise<T>,
+  isHurried: () => boolean,
+): Promise<T> {
+  const { signal, remainingMs, pauseMs = PAUSE_MS, awayMs = AWAY_MS } = job;
   let failingSince: number | undefined;
   for (;;) {
     signal.throwIfAborted();
@@ -110,7 +132,8 @@ async function retryTransient<T>(job: JobStorage, call: () => Promise<T>): Promi
       const now = performance.now();
       failingSince ??= now;
       const mayPass =
-        isTransient(error) ||
+        isRedisAway(error) ||
+        (isStoreAway(error) && (now - failingSince < awayMs || !isHurried())) ||
         (isUnsigned(error) && now - failingSince < UNSIGNED_MS) ||
         (error instanceof UploadError && now - startedAt >= FRESH_LINK_MS);
       if (!mayPass || remainingMs() <= pauseMs + LAST_WORDS_MS) throw error;
@@ -119,8 +142,8 @@ async function retryTransient<T>(job: JobStorage, call: () => Promise<T>): Promi
   }
 }
 
-const isTransient = (error: unknown): boolean =>
-  isRedisAway(error) ||
+/** The store, or the front that signs for it. */
+export const isStoreAway = (error: unknown): boolean =>
   (error instanceof ApiError && error.code === 'temporarily_unavailable') ||
   (error instanceof UploadError && error.isTransient) ||
   (error instanceof DownloadError && !error.isGone);

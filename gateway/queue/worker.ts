@@ -5,6 +5,7 @@ import { type ClaimedJob, claimRequest } from '../../redis/request-calls.ts';
 import { countWaiting } from '../../redis/request-record.ts';
 import type { Slots } from '../registry/slots.ts';
 import { JobRun } from './job-run.ts';
+import { countInTheWay } from './room.ts';
 import type { WorkerServices } from './worker-services.ts';
 
 export interface WorkerOptions extends WorkerServices {
@@ -102,14 +103,15 @@ class QueueWorker implements Worker {
   }
 
   get #mayClaim(): boolean {
-    const { slots, config, isEngineReady } = this.#options;
+    const { slots, config, isEngineReady, storage } = this.#options;
     return (
       !this.#isWindingDown &&
       !this.#rest &&
       !slots.isFull &&
       isEngineReady() &&
       !config().paused &&
-      this.#runs.size < (slots.limit ?? Number.POSITIVE_INFINITY) + MOST_DELIVERING
+      countInTheWay(this.#runs, () => storage.spool) <
+        (slots.limit ?? Number.POSITIVE_INFINITY) + MOST_DELIVERING
     );
   }
 

@@ -48,6 +48,11 @@ export class Spool {
     return this.#used;
   }
 
+  /** Half of the room is left. */
+  get isHalfFree(): boolean {
+    return 2 * this.#used <= this.#options.mostBytes;
+  }
+
   /** Whether a tenant may hold as many bytes more: it never takes more than it leaves. */
   #hasRoom(tenant: string | undefined, bytes: number): boolean {
     const free = this.#options.mostBytes - this.#used - bytes;

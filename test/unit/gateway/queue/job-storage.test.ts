@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { ApiError } from '../../../../gateway/error-response.ts';
-import { type JobStorage, storeResults } from '../../../../gateway/queue/job-storage.ts';
+import { fetchObject, type JobStorage, storeResults } from '../../../../gateway/queue/job-storage.ts';
 import { UploadError } from '../../../../gateway/storage/upload-error.ts';
 import { rejection } from '../../../support/redis-client.ts';
 
@@ -13,7 +13,13 @@ describe('storing the results of a job', () => {
   ];
 
   /** A job whose store fails with these errors, one after the other, before it takes the file. */
-  function open(failures: Error[], remainingMs = MINUTES_30) {
+  function open(
+    failures: Error[],
+    {
+      remainingMs = MINUTES_30,
+      isLeaving,
+    }: Partial<Pick<JobStorage, 'isLeaving'>> & { remainingMs?: number } = {},
+  ) {
     let attempts = 0;
     let signatures = 0;
     const deadlines: number[] = [];
@@ -42,6 +48,8 @@ describe('storing the results of a job', () => {
       remainingMs: () => remainingMs,
       signal: new AbortController().signal,
       pauseMs: 1,
+      awayMs: 20,
+      isLeaving,
     } as unknown as JobStorage;
     return {
       store: () => storeResults(job, null, files),
@@ -72,8 +80,40 @@ describe('storing the results of a job', () => {
     expect(count().attempts).to.equal(1);
   });
 
+  it('goes on for long, and not when the replica is to end', async () => {
+    let isLeaving = false;
+    const { store, count } = open(Array(10_000).fill(away()), { isLeaving: () => isLeaving });
+    const stored = rejection(store());
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const { attempts } = count();
+    isLeaving = true;
+    expect(await stored).to.include({ reason: 'unreachable' });
+    expect(attempts).to.be.above(1);
+  });
+
   it('ends with the store’s failure when the job’s time is over', async () => {
-    const { store } = open([away()], 1_000);
+    const { store } = open([away()], { remainingMs: 1_000 });
     expect(await rejection(store())).to.include({ reason: 'unreachable' });
+  });
+});
+
+describe('reading the inputs of a job', () => {
+  it('does not hold the engine up for as long as the job may take', async () => {
+    let attempts = 0;
+    const signGets = async () => {
+      attempts++;
+      throw new ApiError('temporarily_unavailable', 'later');
+    };
+    const job = {
+      storage: { broker: { signGets } },
+      claim: { namespace: 'team' },
+      remainingMs: () => MINUTES_30,
+      signal: new AbortController().signal,
+      pauseMs: 1,
+      awayMs: 100,
+    } as unknown as JobStorage;
+    const failure = await rejection(fetchObject(job, { credential: null, key: 'k' }, 1));
+    expect(failure).to.include({ code: 'temporarily_unavailable' });
+    expect(attempts).to.be.above(1);
   });
 });
