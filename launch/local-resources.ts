@@ -30,7 +30,13 @@ const MAX_NAMES: Readonly<Record<string, number>> = { ModelDeployment: 45, APIKe
 const MODEL_NAME = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
 
 /** By the schemas that the definitions are made from, whose rules are written in CEL there. */
-export const validateObject: Validator = ({ kind, schema }, object, before) => {
+export const validateObject: Validator = ({ group, kind, schema }, object, before) => {
+  if (group === '' && kind === 'Pod') return judgePod('spec', object.spec);
+  if (group === 'apps' && kind === 'Deployment')
+    return judgePod(
+      'spec.template.spec',
+      (object.spec as { template?: { spec?: unknown } } | undefined)?.template?.spec,
+    );
   const own = schema && SCHEMAS[kind];
   if (!own) return [];
   const { status: _, ...wanted } = object;
@@ -42,6 +48,22 @@ export const validateObject: Validator = ({ kind, schema }, object, before) => {
     ...(before && idOf(before) !== idOf(object) ? [refuse('spec.id', 'id is immutable')] : []),
   ];
 };
+
+/** As much as the local node reads without looking. */
+function judgePod(field: string, spec: unknown): StatusCause[] {
+  const { containers, initContainers = [] } = (spec ?? {}) as Record<string, unknown>;
+  const isList = (value: unknown) =>
+    Array.isArray(value) &&
+    value.every((one) => typeof (one as { name?: unknown } | null)?.name === 'string');
+  return [
+    ...(isList(containers) && (containers as unknown[]).length > 0
+      ? []
+      : [refuse(`${field}.containers`, 'Required value: a list of containers, each with a name')]),
+    ...(isList(initContainers)
+      ? []
+      : [refuse(`${field}.initContainers`, 'must be a list of containers, each with a name')]),
+  ];
+}
 
 const refuse = (field: string, message: string): StatusCause => ({
   reason: 'FieldValueInvalid',

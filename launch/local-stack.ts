@@ -77,7 +77,7 @@ export async function startLocalStack({
   });
   closers.add(() => endpoints.close());
   closers.add(startGarbageCollector(api));
-  closers.add(startDeploymentController(api));
+  closers.add(startDeploymentController(api, (error) => console.error(error.message)));
   closers.add(keepObjects(api, join(folder, OBJECTS_FILE)));
   describeInstallation(api);
   closers.add(listenForModels(api, endpoints, manifests));

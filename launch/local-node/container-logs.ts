@@ -52,7 +52,13 @@ function readLines(path: string): string[] | undefined {
 function follow(path: string, res: ServerResponse): void {
   let offset = statSync(path).size;
   const send = () => {
-    const file = openSync(path, 'r');
+    let file: number;
+    try {
+      file = openSync(path, 'r');
+    } catch {
+      // Deleted by hand; there may be another.
+      return;
+    }
     const length = fstatSync(file).size - offset;
     if (length > 0) {
       const chunk = Buffer.alloc(length);

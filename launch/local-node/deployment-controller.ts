@@ -5,7 +5,7 @@ import { formatTime, type KubeObject } from '../../kube/memory/object.ts';
 import { isPodReady } from './pod-status.ts';
 import { decideRollout, type RolloutPod, resolveCount } from './rollout.ts';
 
-export const TEMPLATE_HASH_LABEL = 'pod-template-hash';
+const TEMPLATE_HASH_LABEL = 'pod-template-hash';
 const MANAGER = 'kube-controller-manager';
 
 interface DeploymentSpec {
@@ -16,7 +16,7 @@ interface DeploymentSpec {
 }
 
 /** Until the returned function is called. */
-export function startDeploymentController(api: MemoryApi): () => void {
+export function startDeploymentController(api: MemoryApi, onError: (error: Error) => void): () => void {
   const due = new Set<string>();
   const enqueue = (namespace: string, name: string) => {
     if (due.size === 0) setImmediate(run);
@@ -27,8 +27,13 @@ export function startDeploymentController(api: MemoryApi): () => void {
     due.clear();
     for (const key of keys) {
       const [namespace = '', name = ''] = key.split('/');
-      const deployment = api.find('deployments.apps', { namespace, name });
-      if (deployment && !deployment.metadata.deletionTimestamp) syncDeployment(api, deployment);
+      try {
+        const deployment = api.find('deployments.apps', { namespace, name });
+        if (deployment && !deployment.metadata.deletionTimestamp) syncDeployment(api, deployment);
+      } catch (error) {
+        // The others go on.
+        onError(new Error(`Deployment ${key}: ${(error as Error).message}`));
+      }
     }
   }
   return api.store.listen(({ key, object }) => {

@@ -1,7 +1,7 @@
 /** The one node of `make run`: takes every pod, and runs its containers as processes of this machine. */
 import type { ServerResponse } from 'node:http';
 import type { MemoryApi } from '../../kube/memory/memory-api.ts';
-import type { KubeObject } from '../../kube/memory/object.ts';
+import { formatTime, type KubeObject } from '../../kube/memory/object.ts';
 import { StatusError } from '../../kube/memory/status-error.ts';
 import { sendLogs } from './container-logs.ts';
 import { ContainerProcesses } from './container-process.ts';
@@ -21,12 +21,15 @@ export interface LocalNodeOptions {
 
 const MANAGER = 'kubelet';
 const CLOSE_GRACE_MS = 3_000;
+/** Addresses become free as pods end. */
+const RETRY_MS = 3_000;
 
 export class LocalNode {
   readonly #options: PodRunnerOptions;
   readonly #runners = new Map<string, PodRunner>();
   readonly #stopping = new Map<string, Promise<void>>();
   readonly #stopListening: () => void;
+  #isClosing = false;
 
   constructor({
     api,
@@ -57,12 +60,14 @@ export class LocalNode {
 
   /** Ends all pods, soon. */
   async close(): Promise<void> {
+    this.#isClosing = true;
     this.#stopListening();
     await Promise.all([...this.#runners.values()].map((runner) => runner.stop(CLOSE_GRACE_MS)));
     await this.#options.processes.close();
   }
 
   #sync(changed: KubeObject): void {
+    if (this.#isClosing) return;
     const { api } = this.#options;
     const at = { namespace: changed.metadata.namespace, name: changed.metadata.name };
     const pod = api.find('pods', at) as Pod | undefined;
@@ -77,13 +82,37 @@ export class LocalNode {
     } else if (!this.#runners.has(uid)) {
       const runner = new PodRunner(this.#options, pod);
       this.#runners.set(uid, runner);
-      void runner.start();
+      runner.start().catch((error: Error) => this.#onFailed(runner, error));
     }
+  }
+
+  /** A pod without an address waits for one, as where no node has room. */
+  #onFailed(runner: PodRunner, { message }: Error): void {
+    const { api } = this.#options;
+    const { namespace, name, uid } = runner.pod.metadata;
+    const live = api.find('pods', { namespace, name });
+    if (live?.metadata.uid !== uid) return;
+    const lastTransitionTime = formatTime(new Date());
+    const condition = { type: 'PodScheduled', status: 'False', reason: 'FailedScheduling', message };
+    const status = { phase: 'Pending', conditions: [{ ...condition, lastTransitionTime }] };
+    api.patch(
+      'pods',
+      { namespace, name },
+      { status },
+      { type: 'merge', subresource: 'status', manager: MANAGER },
+    );
+    if (runner.address) return;
+    const retry = () => {
+      if (this.#runners.get(uid!) !== runner) return;
+      this.#runners.delete(uid!);
+      this.#sync(runner.pod);
+    };
+    setTimeout(retry, RETRY_MS).unref();
   }
 
   async #end({ metadata }: Pod, graceMs: number): Promise<void> {
     const { api } = this.#options;
-    await this.#runners.get(metadata.uid!)?.stop(graceMs);
+    await this.#runners.get(metadata.uid!)?.stop(graceMs).catch(tellFailure);
     this.#runners.delete(metadata.uid!);
     try {
       api.delete('pods', metadata, { uid: metadata.uid, graceSeconds: 0 });
@@ -98,9 +127,11 @@ export class LocalNode {
   #forget({ metadata }: KubeObject): void {
     const runner = this.#runners.get(metadata.uid!);
     this.#runners.delete(metadata.uid!);
-    void runner?.stop(0);
+    runner?.stop(0).catch(tellFailure);
   }
 }
+
+const tellFailure = (error: Error) => console.error(`a pod was not stopped well: ${error.message}`);
 
 const describeNode = (): KubeObject => ({
   apiVersion: 'v1',

@@ -118,11 +118,29 @@ describe('objects in the memory API server', () => {
 
   it('that are pods of a node stay until the node has ended them', () => {
     const at = { namespace: NAMESPACE, name: 'one' };
-    const spec = { nodeName: 'local', terminationGracePeriodSeconds: 5, containers: [] };
+    const spec = { nodeName: 'local', terminationGracePeriodSeconds: 5, containers: [{ name: 'one' }] };
     api.create('pods', { apiVersion: 'v1', kind: 'Pod', metadata: at, spec });
     expect(api.delete('pods', at)?.metadata.deletionGracePeriodSeconds).to.equal(5);
     api.delete('pods', at, { graceSeconds: 0 });
     expect(api.find('pods', at)).to.equal(undefined);
+  });
+
+  it('that have no containers to run are refused', () => {
+    const metadata = { namespace: NAMESPACE, name: 'one' };
+    for (const spec of [undefined, {}, { containers: [] }, { containers: [{}] }]) {
+      const pod = { apiVersion: 'v1', kind: 'Pod', metadata, ...(spec ? { spec } : {}) };
+      expect(() => api.create('pods', pod)).to.throw('spec.containers');
+      const deployment = {
+        apiVersion: 'apps/v1',
+        kind: 'Deployment',
+        metadata,
+        spec: { template: { spec } },
+      };
+      expect(() => api.create('deployments.apps', deployment)).to.throw('spec.template.spec.containers');
+    }
+    expect(() =>
+      api.create('deployments.apps', { apiVersion: 'apps/v1', kind: 'Deployment', metadata }),
+    ).to.throw('spec.template.spec.containers');
   });
 
   it('that are events are shown by both groups', () => {
