@@ -1,6 +1,7 @@
 /** Runs Berth's own containers of `make run` in one process, each as its program would: `node program-host.ts`, told by IPC. */
-import { createWriteStream } from 'node:fs';
+import { createWriteStream, type WriteStream } from 'node:fs';
 import { enableCompileCache } from 'node:module';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describeError } from '../../kit/log-redaction.ts';
 import type { HostedProgram } from './engine-programs.ts';
 
@@ -19,6 +20,8 @@ type Write = (line: string) => void;
 type Start = (env: Record<string, string>, write: Write, crash: () => void) => Promise<Running>;
 
 const SIMULATOR_GRACE_MS = 10_000;
+/** A gateway waits for what it serves, however it is told. */
+const FORCE_MS = 2_000;
 
 const PROGRAMS: Record<HostedProgram, Start> = {
   gateway: async (env, write) => {
@@ -42,6 +45,7 @@ const PROGRAMS: Record<HostedProgram, Start> = {
 
 const running = new Map<string, Promise<Running | undefined>>();
 const ended = new Set<string>();
+const logs = new Map<string, WriteStream>();
 
 process.on('message', (order: Order) => {
   if (order.what === 'start') running.set(order.id, start(order));
@@ -53,7 +57,8 @@ process.on('disconnect', () => process.exit(0));
 async function start({ id, program, env, logPath }: Order & { what: 'start' }): Promise<Running | undefined> {
   const log = createWriteStream(logPath, { flags: 'a', mode: 0o600 });
   log.on('error', () => {});
-  const write: Write = (line) => void log.write(line);
+  logs.set(id, log);
+  const write: Write = (line) => void (log.writable && log.write(line));
   const crash = () => {
     write(`${program}: the fault "exit" ends the process\n`);
     void running.get(id)?.then(async (instance) => {
@@ -76,8 +81,8 @@ async function start({ id, program, env, logPath }: Order & { what: 'start' }): 
 }
 
 async function stop({ id, force }: Order & { what: 'stop' }): Promise<void> {
-  const instance = await running.get(id);
-  await instance?.stop(force).catch(() => {});
+  const stopped = running.get(id)?.then((instance) => instance?.stop(force).catch(() => {}));
+  await (force ? Promise.race([stopped, delay(FORCE_MS)]) : stopped);
   report(id, force ? 137 : 0);
 }
 
@@ -85,5 +90,7 @@ function report(id: string, code: number): void {
   if (ended.has(id)) return;
   ended.add(id);
   running.delete(id);
+  logs.get(id)?.end();
+  logs.delete(id);
   process.send?.({ what: 'ended', id, code } satisfies Report);
 }
