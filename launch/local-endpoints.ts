@@ -12,6 +12,7 @@ import { LOCAL_IMAGE } from './local-node/engine-programs.ts';
 import type { PodAddress } from './local-node/pod-network.ts';
 import { CONTROL_PORT } from './local-node/pod-runner.ts';
 import type { Pod } from './local-node/pod-spec.ts';
+import { isPodReady } from './local-node/pod-status.ts';
 import { DEFAULT_NAMESPACE, deriveLocalKey, LOOPBACK, type LocalPorts, localRedisURL } from './local-plan.ts';
 import { describeMedia } from './media-facts.ts';
 
@@ -24,7 +25,8 @@ export interface LocalInstance {
   hasConsole: boolean;
   /** Of the S3 server, where there is one. */
   buckets: readonly Pick<CustomerBucket, 'endpoint' | 'bucket' | 'keys'>[];
-  portOf: (deployment: { namespace: string; name: string }) => number;
+  /** undefined where there was none left. */
+  portOf: (deployment: { namespace: string; name: string }) => number | undefined;
   addressOf: (podUid: string) => PodAddress | undefined;
 }
 
@@ -38,8 +40,12 @@ export const listDeployments = (api: MemoryApi): ModelDeployment[] =>
 export function describeEndpoints(instance: LocalInstance): EndpointsFile {
   const { api, ports, masterKey, token, hasConsole, buckets, portOf } = instance;
   const entries = listDeployments(api)
-    .sort((a, b) => portOf(a.metadata) - portOf(b.metadata))
-    .map((deployment) => describeDeployment(instance, deployment));
+    .flatMap((deployment) => {
+      const port = portOf(deployment.metadata);
+      return port === undefined ? [] : [{ deployment, port }];
+    })
+    .sort((a, b) => a.port - b.port)
+    .map(({ deployment, port }) => describeDeployment(instance, deployment, port));
   const ofNamespace = (namespace: string) => {
     const deployments = entries.filter((entry) => entry.namespace === namespace);
     return deployments.length === 0
@@ -62,7 +68,11 @@ export function describeEndpoints(instance: LocalInstance): EndpointsFile {
   };
 }
 
-function describeDeployment(instance: LocalInstance, deployment: ModelDeployment): EndpointEntry {
+function describeDeployment(
+  instance: LocalInstance,
+  deployment: ModelDeployment,
+  port: number,
+): EndpointEntry {
   const config = buildGatewayConfig(deployment);
   const controls = listControls(instance, deployment);
   return {
@@ -71,7 +81,7 @@ function describeDeployment(instance: LocalInstance, deployment: ModelDeployment
     kind: config.kind,
     modelId: config.modelId,
     registrationId: config.registrationId,
-    baseURL: `http://${LOOPBACK}:${instance.portOf(config)}/v1`,
+    baseURL: `http://${LOOPBACK}:${port}/v1`,
     apiKey: deriveLocalKey(instance.masterKey, config.namespace),
     simulatorURL: controls[0] ?? null,
     simulatorURLs: controls.length === 0 ? null : controls,
@@ -80,10 +90,11 @@ function describeDeployment(instance: LocalInstance, deployment: ModelDeployment
   };
 }
 
-/** Of the pods whose engine is a simulator. */
+/** Of the ready pods whose engine is a simulator. */
 function listControls({ api, addressOf }: LocalInstance, { metadata }: ModelDeployment): string[] {
   const pods = api.list('pods', metadata.namespace) as Pod[];
   return pods
+    .filter(isPodReady)
     .filter(({ metadata: own, spec }) => {
       const isOwn = own.labels?.[LABELS.deployment] === metadata.name && !own.deletionTimestamp;
       return (

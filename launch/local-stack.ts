@@ -110,7 +110,8 @@ export async function startLocalStack({
     kubeconfig,
     redis: connection,
     logFolder,
-    endpointURL: (deployment) => `http://${LOOPBACK}:${endpoints.portOf(deployment)}/v1`,
+    // One without a port has the front, which leads to it by its host name.
+    endpointURL: (deployment) => `http://${LOOPBACK}:${endpoints.portOf(deployment) ?? ports.front}/v1`,
   });
   closers.add(() => operator.stop());
   return { api, node, endpoints, children };
@@ -124,11 +125,14 @@ function listenForModels(
 ): () => void {
   for (const { object } of manifests)
     if (object.kind === 'ModelDeployment')
-      endpoints.portOf({ namespace: object.metadata.namespace ?? 'default', name: object.metadata.name });
+      endpoints.reserve({ namespace: object.metadata.namespace ?? 'default', name: object.metadata.name });
   for (const { metadata } of listDeployments(api)) endpoints.open(metadata);
   return api.store.listen(({ key, type, object: { metadata } }) => {
-    if (key !== 'modeldeployments.berth.dev' || type !== 'ADDED') return;
-    endpoints.open({ namespace: metadata.namespace!, name: metadata.name });
+    if (key !== 'modeldeployments.berth.dev' || type === 'MODIFIED') return;
+    if (type === 'ADDED') return endpoints.open({ namespace: metadata.namespace!, name: metadata.name });
+    endpoints.free({ namespace: metadata.namespace!, name: metadata.name });
+    // One may have waited for it.
+    for (const deployment of listDeployments(api)) endpoints.open(deployment.metadata);
   });
 }
 

@@ -38,6 +38,8 @@ export class EndpointPorts {
   readonly #options: EndpointPortsOptions;
   readonly #ports = new Map<string, number>();
   readonly #servers = new Map<string, NetServer>();
+  /** Another program's. */
+  readonly #taken = new Set<number>();
   readonly #sockets = new Set<Socket>();
   readonly #forwarder: Server;
   #turn = 0;
@@ -47,30 +49,51 @@ export class EndpointPorts {
     this.#forwarder = createHTTPServer((req, res) => this.#forward(req, res));
   }
 
-  /** The deployment's own port, given with the first call; it stays its own. Throws where there is none left. */
-  portOf(deployment: DeploymentName): number {
+  portOf(deployment: DeploymentName): number | undefined {
+    return this.#ports.get(keyOf(deployment));
+  }
+
+  /** The deployment's own port, which stays its own until it is freed; undefined where there is none left. */
+  reserve(deployment: DeploymentName): number | undefined {
     const key = keyOf(deployment);
     const known = this.#ports.get(key);
     if (known !== undefined) return known;
     const { firstPort, count } = this.#options;
-    const taken = new Set(this.#ports.values());
+    const given = new Set([...this.#ports.values(), ...this.#taken]);
     const port = Array.from({ length: count }, (_, index) => firstPort + index).find(
-      (one) => !taken.has(one),
+      (one) => !given.has(one),
     );
-    if (port === undefined) throw new Error(`make run serves ${count} deployments at most`);
-    this.#ports.set(key, port);
+    if (port !== undefined) this.#ports.set(key, port);
     return port;
   }
 
-  /** Listens for a deployment that there is, once. */
+  /** Listens for a deployment that there is, once; tells of one for which there is no port. */
   open(deployment: DeploymentName): void {
-    const { host, onError } = this.#options;
+    const { host, count, onError } = this.#options;
     const key = keyOf(deployment);
     if (this.#servers.has(key)) return;
+    const port = this.reserve(deployment);
+    if (port === undefined) {
+      onError(new Error(`make run serves ${count} deployments at most: ${key} has none`));
+      return;
+    }
     const server = createServer((socket) => this.#serve(deployment, socket));
-    server.once('error', onError);
-    server.listen(this.portOf(deployment), host);
     this.#servers.set(key, server);
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EADDRINUSE' || this.#servers.get(key) !== server) return onError(error);
+      this.#taken.add(port);
+      this.free(deployment);
+      this.open(deployment);
+    });
+    server.listen(port, host);
+  }
+
+  /** For another deployment; what is being answered is answered. */
+  free(deployment: DeploymentName): void {
+    const key = keyOf(deployment);
+    this.#servers.get(key)?.close();
+    this.#servers.delete(key);
+    this.#ports.delete(key);
   }
 
   close(): void {
