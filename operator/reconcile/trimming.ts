@@ -32,7 +32,9 @@ const endpointLists = new Map<string, V1EndpointSlice['endpoints']>();
 const MAX_ENDPOINT_LISTS = 1_000;
 
 export function trimSlice(slice: Wire<V1EndpointSlice>): Wire<V1EndpointSlice> {
-  const { addressType, endpoints = [] } = slice;
+  const { addressType } = slice;
+  // The API server writes null where there are none.
+  const endpoints = slice.endpoints ?? [];
   const content = JSON.stringify(endpoints);
   if (endpointLists.size >= MAX_ENDPOINT_LISTS) endpointLists.clear();
   if (!endpointLists.has(content)) endpointLists.set(content, endpoints);

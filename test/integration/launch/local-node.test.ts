@@ -138,7 +138,14 @@ describe('a deployment of make run', () => {
 
   it('is rolled without a request that fails', async () => {
     const [before] = await listPods('chat');
-    await run('patch', 'md', 'chat', '--type=merge', '-p', '{"spec":{"rollout":{"revision":"2"}}}');
+    await run(
+      'patch',
+      'md',
+      'chat',
+      '--type=merge',
+      '-p',
+      '{"spec":{"rollout":{"revision":"2","maxSurge":1}}}',
+    );
     const codes = new Set<number>();
     await until('another pod alone', async () => {
       codes.add((await chat('chat')).status);

@@ -120,7 +120,8 @@ describe('jobs that fail', () => {
     const [pod] = stack.pods;
     await pod!.engine.control({ jobSeconds: 30 });
     const id = await stack.submit();
-    await until(async () => (await pod!.engine.read()).inflight === 1, 'the job runs');
+    // The engine's work begins before its answer to the submission; the gateway tells of progress once it has that.
+    await until(async () => (await stack.read(id)).progress > 0, 'the job runs');
     await pod!.engine.stop('SIGKILL');
     const record = await stack.untilIs(id, 'failed');
     expect(record).to.include({ errorCode: 'upstream_error' });

@@ -41,10 +41,13 @@ describe('Slices of the front in deployments', () => {
     ]);
   });
 
-  it('are due at once where they lead nowhere', () => {
-    expect(listOutdated([sliceOf('empty', 'Standby')], fronts('10.0.0.1'))).to.deep.equal([
-      { key: 'team-a/empty', lane: 'fast' },
-    ]);
+  it('are due at once where they lead nowhere, as the API server writes that too', () => {
+    const empty = sliceOf('empty', 'Standby');
+    const written = { ...empty, endpoints: null } as unknown as Wire<V1EndpointSlice>;
+    for (const slice of [empty, trimSlice(written)])
+      expect(listOutdated([slice], fronts('10.0.0.1'))).to.deep.equal([
+        { key: 'team-a/empty', lane: 'fast' },
+      ]);
   });
 
   it('are judged by the fronts of their own address family, where none has an endpoint', () => {
