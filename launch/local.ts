@@ -1,6 +1,6 @@
 /** `make run`: Berth on this machine, from the YAML that `kubectl apply` takes. */
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { FRONT_SECRET_FILES } from '../contract/names.ts';
@@ -145,6 +145,9 @@ function refuseSecondInstance(): void {
   const running = readEndpoints(LOCAL_ENDPOINTS);
   if (running?.mode === 'cluster')
     throw new Error(`make cluster is up: ${LOCAL_ENDPOINTS} is its own; run make cluster-down first`);
+  // Secrets, logs and results of all models are in it.
+  mkdirSync(STATE_FOLDER, { recursive: true });
+  chmodSync(STATE_FOLDER, 0o700);
   const lock = tryProcessLock(join(STATE_FOLDER, 'run.lock'), 'launch/local.ts');
   if ('heldBy' in lock)
     throw new Error(

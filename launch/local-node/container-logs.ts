@@ -3,8 +3,10 @@ import {
   closeSync,
   fstatSync,
   openSync,
+  readdirSync,
   readFileSync,
   readSync,
+  rmSync,
   statSync,
   unwatchFile,
   watchFile,
@@ -16,6 +18,12 @@ import type { Pod } from './pod-spec.ts';
 
 export const logPathOf = (folder: string, { metadata }: Pick<Pod, 'metadata'>, container: string): string =>
   join(folder, `${metadata.namespace}_${metadata.name}_${container}.log`);
+
+/** Those of pods that an earlier start had: names have no "_", so the logs of other parts stay. */
+export function removeLogs(folder: string): void {
+  for (const file of readdirSync(folder))
+    if (/^[^_]+_[^_]+_[^_]+\.log$/.test(file)) rmSync(join(folder, file), { force: true });
+}
 
 const FOLLOW_INTERVAL_MS = 200;
 const DEFAULT_CONTAINER = 'kubectl.kubernetes.io/default-container';

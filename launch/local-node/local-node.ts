@@ -1,9 +1,10 @@
 /** The one node of `make run`: takes every pod, and runs its containers as processes of this machine. */
 import type { ServerResponse } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { MemoryApi } from '../../kube/memory/memory-api.ts';
 import { formatTime, type KubeObject } from '../../kube/memory/object.ts';
 import { StatusError } from '../../kube/memory/status-error.ts';
-import { sendLogs } from './container-logs.ts';
+import { removeLogs, sendLogs } from './container-logs.ts';
 import { ContainerProcesses } from './container-process.ts';
 import { decideNetworkMode, type NetworkMode, type PodAddress, PodNetwork } from './pod-network.ts';
 import { NODE_NAME, PodRunner, type PodRunnerOptions } from './pod-runner.ts';
@@ -21,6 +22,8 @@ export interface LocalNodeOptions {
 
 const MANAGER = 'kubelet';
 const CLOSE_GRACE_MS = 3_000;
+/** Then the processes are killed, whatever their containers say. */
+const MAX_CLOSE_MS = 10_000;
 /** Addresses become free as pods end. */
 const RETRY_MS = 3_000;
 
@@ -42,6 +45,7 @@ export class LocalNode {
     const network = new PodNetwork({ mode: networkMode ?? decideNetworkMode(), basePort });
     const processes = new ContainerProcesses(logFolder);
     processes.warm();
+    removeLogs(logFolder);
     this.#options = { api, processes, network, folder, logFolder, path };
     if (!api.find('nodes', { name: NODE_NAME })) api.create('nodes', describeNode(), { manager: MANAGER });
     this.#stopListening = api.store.listen(({ key, type, object }) => {
@@ -62,7 +66,8 @@ export class LocalNode {
   async close(): Promise<void> {
     this.#isClosing = true;
     this.#stopListening();
-    await Promise.all([...this.#runners.values()].map((runner) => runner.stop(CLOSE_GRACE_MS)));
+    const stopped = Promise.all([...this.#runners.values()].map((runner) => runner.stop(CLOSE_GRACE_MS)));
+    await Promise.race([stopped.catch(tellFailure), delay(MAX_CLOSE_MS)]);
     await this.#options.processes.close();
   }
 
