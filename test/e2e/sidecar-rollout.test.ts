@@ -59,7 +59,12 @@ describe('an upgrade of the chart with sidecarRollout', function () {
   before(async () => {
     await apply(
       { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } },
-      { apiVersion: 'berth.dev/v1alpha1', kind: 'APIKey', metadata: { name: 'own', namespace: NAMESPACE } },
+      {
+        apiVersion: 'berth.dev/v1alpha1',
+        kind: 'APIKey',
+        metadata: { name: 'own', namespace: NAMESPACE },
+        spec: { rpm: 10_000, tpd: 100_000_000 },
+      },
       ...NAMES.map((name) => ({
         apiVersion: 'berth.dev/v1alpha1',
         kind: 'ModelDeployment',
