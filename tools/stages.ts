@@ -18,18 +18,25 @@ interface Stage {
   needsPage?: boolean;
 }
 
-interface Outcome {
-  stage: string;
+interface Counts {
   passed: number;
   failed: number;
-  seconds: number;
   /** What a reader of the last lines needs to know of the failed tests. */
   failures?: string;
 }
 
+interface Outcome extends Counts {
+  stage: string;
+  seconds: number;
+  /** What failed once and passed when its file was run again. */
+  flaky?: string;
+}
+
+const REPORTER = ['--reporter', './tools/failed-files-reporter.ts'];
+
 const listTests = (folder: string): string[] => globSync(`test/${folder}/**/*.test.ts`).sort();
 const mocha = (folder: string, timeoutMs: number, files = listTests(folder)): Stage => ({
-  command: ['mocha', '--exit', '--forbid-only', '--timeout', String(timeoutMs), ...files],
+  command: ['mocha', '--exit', '--forbid-only', ...REPORTER, '--timeout', String(timeoutMs), ...files],
   isMocha: true,
 });
 const check = (...command: string[]): Stage => ({ command, isMocha: false });
@@ -42,6 +49,8 @@ const NODE_COMPILE_CACHE = join(tmpdir(), 'node-compile-cache');
 /** Of what is told once more at the end. */
 const MOST_FAILURES = 8;
 const MOST_FAILURE_LINES = 6;
+/** Failed in more files than this, a stage is broken, not unlucky. */
+const MAX_FILES_TO_RERUN = 2;
 
 /** Files at a time, each in a process of its own: their tests mostly wait for something. One by one unless told otherwise. */
 const INTEGRATION_JOBS = Number(process.env.JOBS ?? 1);
@@ -93,14 +102,46 @@ async function runStage(name: string): Promise<Outcome> {
     return { stage: name, passed: 0, failed: 1, seconds: 0 };
   }
   const start = performance.now();
-  const { code, output } = await runCommand(stage.command);
+  const first = await runTests(stage);
+  const again = stage.isMocha && name !== 'unit' ? await runAgain(stage, first) : undefined;
   const seconds = Math.round((performance.now() - start) / 1000);
-  if (!stage.isMocha) return { stage: name, passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, seconds };
+  return { ...(again ?? first), stage: name, seconds };
+}
+
+interface Run extends Counts {
+  /** Null where what failed belongs to no file, or the run broke off. */
+  failedFiles: { path: string; passed: number }[] | null;
+}
+
+async function runTests({ command, isMocha }: Stage): Promise<Run> {
+  const { code, output } = await runCommand(command);
+  if (!isMocha) return { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, failedFiles: null };
   const passed = readCount(output, 'passing');
   const failed = readCount(output, 'failing');
+  const failedFiles = [...output.matchAll(/^failed file (\S+) \((\d+) passed\)$/gm)].map(
+    ([, path, count]) => ({ path: path!, passed: Number(count) }),
+  );
   // A run that broke off before its summary, or ran nothing, has failed too.
-  const isBroken = failed === 0 && (code !== 0 || passed === 0);
-  return { stage: name, passed, failed: isBroken ? 1 : failed, seconds, failures: readFailures(output) };
+  if (failed === 0 && (code !== 0 || passed === 0)) return { passed, failed: 1, failedFiles: null };
+  const hasStray = failedFiles.some(({ path }) => !path.endsWith('.test.ts'));
+  return { passed, failed, failures: readFailures(output), failedFiles: hasStray ? null : failedFiles };
+}
+
+/**
+ * The one or two files of real processes in which something failed, once more: a machine that stalls for
+ * seconds fails a test in some thousands. What passes then is told as flaky, what fails again has failed.
+ */
+async function runAgain(stage: Stage, first: Run): Promise<(Counts & Pick<Outcome, 'flaky'>) | undefined> {
+  const files = first.failedFiles ?? [];
+  if (files.length === 0 || files.length > MAX_FILES_TO_RERUN) return undefined;
+  const paths = files.map(({ path }) => path);
+  console.log(`\n=== again: ${paths.join(' ')} ===`);
+  const command = [...stage.command.filter((word) => !word.endsWith('.test.ts')), ...paths];
+  const second = await runTests({ ...stage, command });
+  const before = files.reduce((sum, { passed }) => sum + passed, 0);
+  const passed = first.passed - before + second.passed;
+  if (second.failed > 0) return { ...second, passed };
+  return { passed, failed: 0, flaky: first.failures };
 }
 
 async function buildPage(): Promise<void> {
@@ -143,7 +184,7 @@ const readFailures = (output: string): string =>
     .flatMap((failure) =>
       failure
         .split('\n')
-        .filter((line) => line.trim() !== '' && !/^\s+at /.test(line))
+        .filter((line) => line.trim() !== '' && !/^\s+at |^failed file /.test(line))
         .slice(0, MOST_FAILURE_LINES),
     )
     .join('\n');
@@ -158,7 +199,10 @@ if (names.length === 0 || unknown.length > 0) {
 const outcomes: Outcome[] = [];
 for (const name of names) outcomes.push(await runStage(name));
 
-for (const { stage, failures } of outcomes) if (failures) console.log(`\nfailed in ${stage}:\n${failures}`);
+for (const { stage, failures, flaky } of outcomes) {
+  if (failures) console.log(`\nfailed in ${stage}:\n${failures}`);
+  if (flaky) console.log(`\nflaky in ${stage}: failed, and passed when run again:\n${flaky}`);
+}
 console.log('\nstage         passed  failed  seconds');
 for (const { stage, passed, failed, seconds } of outcomes)
   console.log(

@@ -59,19 +59,30 @@ export function startProgram(file: string, env: Record<string, string>): ChildPr
 }
 
 /** Processes of tests that run side by side, of which Mocha numbers each. */
-const MOST_PROCESSES = 4;
+const MAX_PROCESSES = 4;
 
 /** One at random from this process' own part of `count` ports. */
 export function pickPort(first: number, count: number): number {
-  const own = Math.floor(count / MOST_PROCESSES);
-  const number = Number(process.env.MOCHA_WORKER_ID ?? 0) % MOST_PROCESSES;
-  return first + number * own + Math.floor(Math.random() * own);
+  const own = ownPorts(first, count);
+  return own.first + Math.floor(Math.random() * own.count);
 }
 
-/** A port that was free a moment ago on every loopback address given. */
+function ownPorts(first: number, count: number): { first: number; count: number } {
+  const own = Math.floor(count / MAX_PROCESSES);
+  const number = Number(process.env.MOCHA_WORKER_ID ?? 0) % MAX_PROCESSES;
+  return { first: first + number * own, count: own };
+}
+
+const PORTS = ownPorts(20_000, 12_000);
+let nextPort = Math.floor(Math.random() * PORTS.count);
+
+/**
+ * A port that was free a moment ago on every loopback address given, and that no earlier call has
+ * handed out: a program that is yet to listen on its own must not find it taken by the next one.
+ */
 export async function findFreePort(hosts: string[] = ['127.0.0.1']): Promise<number> {
-  for (let attempt = 0; attempt < 20; attempt++) {
-    const port = pickPort(20_000, 12_000);
+  for (let attempt = 0; attempt < PORTS.count; attempt++) {
+    const port = PORTS.first + (nextPort++ % PORTS.count);
     const free = await Promise.all(hosts.map((host) => isFree(host, port)));
     if (free.every(Boolean)) return port;
   }
