@@ -43,7 +43,7 @@ verify: $(INSTALLED) ## Tell whether anything generated is stale
 format: $(INSTALLED) ## Format and fix what can be fixed
 	@biome check --write .
 lint: $(INSTALLED) ## Check format, lint rules and import directions
-	@biome check --error-on-warnings .
+	@biome check --error-on-warnings . && node tools/import-directions.ts
 types: $(INSTALLED) ## Check types
 	@tsc --noEmit
 

@@ -3,8 +3,8 @@
  * Bodies that do not fit the types below answer 400 with `param`. A write carries CSRF_HEADER. Without a session every
  * path but the first answers 401.
  */
-import type { Condition } from '../contract/kubernetes-types.ts';
-import type { PublishedKey } from '../contract/redis-keys.ts';
+import type { Condition } from '../api/kubernetes-types.ts';
+import type { PublishedKey } from '../api/redis-keys.ts';
 
 /** No page of another origin can send it without being asked. */
 export const CSRF_HEADER = 'x-berth-console';

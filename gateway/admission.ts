@@ -1,5 +1,5 @@
 /** Who may ask, and how much: one call to Redis, or what is remembered while Redis is away (docs/api.md, "Authentication", "Limits"). */
-import { type Admission, admit, uncount } from '../redis/calls.ts';
+import { type Admission, admit, uncount } from '../redis/admission/admission-calls.ts';
 import { isRedisAway, type RedisClient } from '../redis/client.ts';
 import { ApiError } from './error-response.ts';
 import type { Logger } from './log.ts';

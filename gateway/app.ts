@@ -1,7 +1,7 @@
 /** A deployment's endpoint as one visible chain. */
 import type { RequestListener } from 'node:http';
 import Koa from 'koa';
-import type { GatewayConfig } from '../contract/gateway-config.ts';
+import type { GatewayConfig } from '../api/gateway-config.ts';
 import type { RedisConnection } from '../redis/client.ts';
 import { CutOff } from './admin/cut-off.ts';
 import { Admissions } from './admission.ts';

@@ -1,4 +1,4 @@
-/** Where a request may run: the contract between the request path and the registry of replicas. */
+/** Where a request may run: the agreement between the request path and the registry of replicas. */
 
 /** A place on an engine, local or a peer's. It is held until `release` is called (idempotent). */
 export interface EngineTarget {

@@ -1,8 +1,8 @@
 /** The only place where a gateway reads `process.env` and the mounted Secret. */
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { GATEWAY_ENV } from '../contract/gateway-environment.ts';
-import { FRONT_SECRET_FILES, PORTS, SIDECAR_SECRET_FILES } from '../contract/names.ts';
+import { GATEWAY_ENV } from '../api/gateway-environment.ts';
+import { FRONT_SECRET_FILES, PORTS, SIDECAR_SECRET_FILES } from '../api/names.ts';
 import { createAddressPolicy } from './egress/address-policy.ts';
 import type { EgressSettings } from './egress/agent.ts';
 import type { SharedLimits } from './front/shared-limits.ts';

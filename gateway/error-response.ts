@@ -1,7 +1,7 @@
 /** Errors on the wire: one envelope, whoever found the error. */
 import type { ServerResponse } from 'node:http';
-import type { ErrorEnvelope } from '../contract/api-objects.ts';
-import { buildErrorEnvelope, ERRORS, type ErrorCode } from '../contract/errors.ts';
+import type { ErrorEnvelope } from '../api/api-objects.ts';
+import { buildErrorEnvelope, ERRORS, type ErrorCode } from '../api/errors.ts';
 
 export interface ApiErrorDetails {
   /** Where it differs from the table's. */

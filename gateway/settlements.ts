@@ -1,6 +1,6 @@
 /** Usage on its way to Redis: added up for a moment, settled once, and never in a request's way. */
 import { randomUUID } from 'node:crypto';
-import { type Settlement, settle } from '../redis/calls.ts';
+import { type Settlement, settle } from '../redis/admission/admission-calls.ts';
 import { isRedisAway, type RedisClient } from '../redis/client.ts';
 import type { Logger } from './log.ts';
 import type { GatewayMetrics } from './metrics.ts';

@@ -1,6 +1,6 @@
 /** What a gateway's environment says of storage: where results go, and who may sign for them. */
-import { GATEWAY_ENV } from '../contract/gateway-environment.ts';
-import { FRONT_SECRET_FILES, SIDECAR_SECRET_FILES } from '../contract/names.ts';
+import { GATEWAY_ENV } from '../api/gateway-environment.ts';
+import { FRONT_SECRET_FILES, SIDECAR_SECRET_FILES } from '../api/names.ts';
 import type { SpoolOptions } from './storage/spool.ts';
 import { nameSpoolFolder } from './storage/spool-folder.ts';
 import {

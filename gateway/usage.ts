@@ -1,8 +1,8 @@
 /** What deployments serve, for the console's charts: added up in memory, written every few seconds. */
 import { isRedisAway, type RedisClient } from '../redis/client.ts';
-import { findBucket } from '../redis/latency-buckets.ts';
-import { LOOK_MS, lookAtQueue } from '../redis/queue-looks.ts';
-import { addUsage, type UsageCounter } from '../redis/usage.ts';
+import { LOOK_MS, lookAtQueue } from '../redis/requests/queue-depth.ts';
+import { findBucket } from '../redis/usage/latency-buckets.ts';
+import { addUsage, type UsageCounter } from '../redis/usage/usage.ts';
 import type { Logger } from './log.ts';
 
 const ACCEPTED = 202;

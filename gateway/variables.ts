@@ -1,8 +1,8 @@
 /** Readers of a gateway's environment variables and of its mounted Secret. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { GATEWAY_ENV } from '../contract/gateway-environment.ts';
-import { SIDECAR_SECRET_PATH } from '../contract/names.ts';
+import { GATEWAY_ENV } from '../api/gateway-environment.ts';
+import { SIDECAR_SECRET_PATH } from '../api/names.ts';
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 

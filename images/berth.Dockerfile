@@ -12,8 +12,9 @@ COPY package.json package-lock.json .npmrc ./
 COPY simulator/package.json simulator/package.json
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json build-assets.ts ./
-COPY contract contract
+COPY api api
 COPY kit kit
+COPY kube kube
 COPY redis redis
 COPY operator operator
 COPY gateway gateway

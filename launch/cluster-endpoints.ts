@@ -1,9 +1,9 @@
 /** Describes what a cluster of ours serves, for `.berth/endpoints.json`. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { buildGatewayConfig } from '../contract/gateway-config.ts';
-import type { ModelDeployment } from '../contract/model-deployment.ts';
-import { LABELS, SIGNING_SECRET_FIELD, SIGNING_SECRET_NAME } from '../contract/names.ts';
-import type { StorageCredential } from '../contract/storage-credential.ts';
+import { buildGatewayConfig } from '../api/gateway-config.ts';
+import type { ModelDeployment } from '../api/model-deployment.ts';
+import { LABELS, SIGNING_SECRET_FIELD, SIGNING_SECRET_NAME } from '../api/names.ts';
+import type { StorageCredential } from '../api/storage-credential.ts';
 import type { Cluster } from '../test/cluster/layout.ts';
 import { consoleURL, createMemberToken } from './cluster-console.ts';
 import type { WorkspaceKeys } from './cluster-keys.ts';

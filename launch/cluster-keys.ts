@@ -1,9 +1,9 @@
 /** The API keys of `make cluster`: one a workspace, kept beside the cluster's state; the cluster sees hashes only. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { hashApiKey } from '../contract/identity.ts';
-import { API_VERSION } from '../contract/kubernetes-types.ts';
-import { makeApiKey } from '../contract/secret-texts.ts';
+import { hashApiKey } from '../api/identity.ts';
+import { API_VERSION } from '../api/kubernetes-types.ts';
+import { makeApiKey } from '../api/secret-texts.ts';
 import type { Cluster } from '../test/cluster/layout.ts';
 
 export type WorkspaceKeys = Record<string, string>;

@@ -1,6 +1,6 @@
 /** The ModelDeployments of a cluster: read, and waited for with what stands in their way. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ModelDeployment } from '../contract/model-deployment.ts';
+import type { ModelDeployment } from '../api/model-deployment.ts';
 import { type ClusterAccess, runKubectl } from './kubectl.ts';
 
 const POLL_MS = 1_000;

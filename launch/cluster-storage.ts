@@ -1,7 +1,7 @@
 /** The S3 server of examples/cluster/storage.yaml: as Berth's own bucket, and as a customer's. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { StorageCredential } from '../contract/storage-credential.ts';
-import type { StorageKeys } from '../contract/storage-keys.ts';
+import type { StorageCredential } from '../api/storage-credential.ts';
+import type { StorageKeys } from '../api/storage-keys.ts';
 import type { Cluster } from '../test/cluster/layout.ts';
 import { type ClusterAccess, runKubectl } from './kubectl.ts';
 

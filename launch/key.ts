@@ -1,8 +1,8 @@
 /** `make key`: makes an API key with chosen limits for what runs here, and prints the key alone. */
-import { apiKeySpec } from '../contract/api-key.ts';
-import { FIELD_WORDS } from '../contract/field-words.ts';
-import { hashApiKey } from '../contract/identity.ts';
-import { makeApiKey } from '../contract/secret-texts.ts';
+import { apiKeySpec } from '../api/api-key.ts';
+import { FIELD_WORDS } from '../api/field-words.ts';
+import { hashApiKey } from '../api/identity.ts';
+import { makeApiKey } from '../api/secret-texts.ts';
 import { LOCAL_ENDPOINTS, readEndpoints } from './endpoints-file.ts';
 import { DEFAULT_NAMESPACE } from './local-plan.ts';
 

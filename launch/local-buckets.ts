@@ -4,7 +4,7 @@
  */
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { StorageKeys } from '../contract/storage-keys.ts';
+import type { StorageKeys } from '../api/storage-keys.ts';
 import { ensureBinary, isBinaryReady } from '../test/cluster/binaries.ts';
 import { type Child, startChild } from './child-process.ts';
 

@@ -1,14 +1,14 @@
 /** The console of `make run`, and the page that it serves, built when its sources changed. */
 import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { CONSOLE_ENV } from '../contract/console-environment.ts';
+import { CONSOLE_ENV } from '../api/console-environment.ts';
 import { type Child, readLogTail, startChild } from './child-process.ts';
 import { LOOPBACK, type LocalPorts, localRedisURL } from './local-plan.ts';
 
 const WEB = 'console/web';
 const BUILT = join(WEB, 'dist');
 const CACHE = 'node_modules/.cache';
-const SOURCES = [`${WEB}/**/*.{ts,tsx,css,html,svg}`, 'console/api.ts', 'contract/*.ts', 'package-lock.json'];
+const SOURCES = [`${WEB}/**/*.{ts,tsx,css,html,svg}`, 'console/api.ts', 'api/*.ts', 'package-lock.json'];
 
 /**
  * A copy of the page in the state folder, which no later build takes away from the console; builds it first where a

@@ -1,9 +1,9 @@
 /** What `.berth/endpoints.json` says of `make run`, read from its API server. */
 
-import { buildGatewayConfig } from '../contract/gateway-config.ts';
-import { deriveId } from '../contract/identity.ts';
-import { type ModelDeployment, modelDeployment } from '../contract/model-deployment.ts';
-import { CONTAINERS, LABELS, SIGNING_SECRET_FIELD, SIGNING_SECRET_NAME } from '../contract/names.ts';
+import { buildGatewayConfig } from '../api/gateway-config.ts';
+import { deriveId } from '../api/identity.ts';
+import { type ModelDeployment, modelDeployment } from '../api/model-deployment.ts';
+import { CONTAINERS, LABELS, SIGNING_SECRET_FIELD, SIGNING_SECRET_NAME } from '../api/names.ts';
 import type { MemoryApi } from '../kube/memory/memory-api.ts';
 import type { KubeObject } from '../kube/memory/object.ts';
 import type { EndpointEntry, EndpointsFile } from './endpoints-file.ts';

@@ -1,6 +1,6 @@
 /** The front of `make run`: the one of a cluster, with a folder in place of a bucket. */
 import { join, resolve } from 'node:path';
-import { GATEWAY_ENV } from '../contract/gateway-environment.ts';
+import { GATEWAY_ENV } from '../api/gateway-environment.ts';
 import type { MemoryApi } from '../kube/memory/memory-api.ts';
 import { type Child, startChild } from './child-process.ts';
 import { LOCAL_EGRESS, LOOPBACK, type LocalPorts, localRedisURL } from './local-plan.ts';

@@ -1,5 +1,5 @@
 /** `make key` with `make run`: an APIKey object with the hash alone, as on a cluster. */
-import { API_VERSION } from '../contract/kubernetes-types.ts';
+import { API_VERSION } from '../api/kubernetes-types.ts';
 import type { EndpointsFile } from './endpoints-file.ts';
 import type { KeyRequest } from './key.ts';
 

@@ -1,6 +1,6 @@
 /** What `make run` itself puts into its API server: the objects of the files, a key for each workspace, an example bucket. */
-import { hashApiKey } from '../contract/identity.ts';
-import { API_VERSION } from '../contract/kubernetes-types.ts';
+import { hashApiKey } from '../api/identity.ts';
+import { API_VERSION } from '../api/kubernetes-types.ts';
 import type { MemoryApi } from '../kube/memory/memory-api.ts';
 import type { KubeObject } from '../kube/memory/object.ts';
 import { groupVersion, typeKey } from '../kube/memory/resource-type.ts';

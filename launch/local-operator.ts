@@ -2,9 +2,9 @@
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { openLog } from '../kit/log.ts';
+import { createKubeClient } from '../kube/client.ts';
+import { loadKubeConfig } from '../kube/connection.ts';
 import { parseSettings } from '../operator/environment.ts';
-import { createKubeClient } from '../operator/kube/client.ts';
-import { loadKubeConfig } from '../operator/kube/connection.ts';
 import { createProgram } from '../operator/program.ts';
 import type { RedisConnection } from '../redis/client.ts';
 import { FRONT_SERVICE, SYSTEM_NAMESPACE } from './local-front.ts';

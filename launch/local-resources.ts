@@ -1,12 +1,12 @@
 /** The kinds that the API server of `make run` knows, and what it checks of Berth's own. */
 import { join } from 'node:path';
 import type { z } from 'zod';
-import { apiKey } from '../contract/api-key.ts';
-import { FIELD_WORDS } from '../contract/field-words.ts';
-import { modelDeployment } from '../contract/model-deployment.ts';
-import { storageCredential } from '../contract/storage-credential.ts';
-import { webhookEndpoint } from '../contract/webhook-endpoint.ts';
-import { WORKSPACE_NAME, workspace } from '../contract/workspace.ts';
+import { apiKey } from '../api/api-key.ts';
+import { FIELD_WORDS } from '../api/field-words.ts';
+import { modelDeployment } from '../api/model-deployment.ts';
+import { storageCredential } from '../api/storage-credential.ts';
+import { webhookEndpoint } from '../api/webhook-endpoint.ts';
+import { WORKSPACE_NAME, workspace } from '../api/workspace.ts';
 import { BUILTIN_TYPES } from '../kube/memory/builtin-types.ts';
 import { readCustomTypes } from '../kube/memory/custom-types.ts';
 import type { Validator } from '../kube/memory/memory-api.ts';

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
-import { FRONT_SECRET_FILES } from '../contract/names.ts';
+import { FRONT_SECRET_FILES } from '../api/names.ts';
 import { tryProcessLock } from '../tools/process-lock.ts';
 import { type Child, stopChild, waitForURL } from './child-process.ts';
 import { Closers } from './closers.ts';

@@ -1,5 +1,5 @@
 /** What `.berth/endpoints.json` tells of an image or a video model beyond its address. */
-import type { GatewayConfig } from '../contract/gateway-config.ts';
+import type { GatewayConfig } from '../api/gateway-config.ts';
 
 export interface MediaFacts {
   /** Of an image model. */

@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { V1EnvVar, V1ResourceRequirements } from '@kubernetes/client-node';
-import { ROUTE_PRESETS, ROUTE_VIA } from '../contract/model-route.ts';
-import { PORTS } from '../contract/names.ts';
-import { VERSION } from '../contract/version.ts';
+import { ROUTE_PRESETS, ROUTE_VIA } from '../api/model-route.ts';
+import { PORTS } from '../api/names.ts';
+import { VERSION } from '../api/version.ts';
 import { POD_FIELD_GROUPS, type PodFieldGroup } from './resources/pod-fields.ts';
 import { SECURITY_PLATFORMS } from './resources/security.ts';
 import { S3_COPY_IMAGE } from './resources/weights-copy.ts';

@@ -1,11 +1,11 @@
 /** Starts the operator from its environment; ends on SIGTERM, and at once when its lease is lost. */
 import { once } from 'node:events';
 import { exitFatally, exitOnFatalErrors } from '../kit/fatal-error.ts';
+import { createKubeClient } from '../kube/client.ts';
+import { loadKubeConfig } from '../kube/connection.ts';
 import { connectRedis } from '../redis/client.ts';
 import { readEnvironment } from './environment.ts';
 import { createHealthServer } from './health.ts';
-import { createKubeClient } from './kube/client.ts';
-import { loadKubeConfig } from './kube/connection.ts';
 import { createLog } from './log.ts';
 import { createMetrics } from './metrics.ts';
 import { createProgram } from './program.ts';

@@ -1,6 +1,6 @@
 /** The operator's metrics; the owner of prom-client here. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { QueueSample } from './kube/work-queue.ts';
+import type { QueueSample } from '../kube/work-queue.ts';
 import type { SidecarCounts } from './sidecar/rollout.ts';
 
 export interface MetricSources {

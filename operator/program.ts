@@ -1,10 +1,17 @@
 /** The operator as one thing that starts, leads and stops: the parts put together, nothing decided. */
 
-import { GROUP } from '../contract/group.ts';
-import { operatorToken } from '../contract/identity.ts';
-import { FIELD_MANAGER, STATUS_FIELD_MANAGER } from '../contract/names.ts';
-import { WORKSPACE_NAME } from '../contract/workspace.ts';
-import { readSpentMicros } from '../redis/calls.ts';
+import { GROUP } from '../api/group.ts';
+import { operatorToken } from '../api/identity.ts';
+import { FIELD_MANAGER, STATUS_FIELD_MANAGER } from '../api/names.ts';
+import { WORKSPACE_NAME } from '../api/workspace.ts';
+import { createApplier } from '../kube/apply.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { createEventRecorder, type EventNote } from '../kube/events.ts';
+import { createLeaderLease } from '../kube/leader-lease.ts';
+import type { Log } from '../kube/log.ts';
+import { RESOURCES } from '../kube/resource.ts';
+import { createStatusWriter } from '../kube/status.ts';
+import { readSpentMicros } from '../redis/admission/admission-calls.ts';
 import type { RedisConnection } from '../redis/client.ts';
 import {
   forgetEndpoint,
@@ -12,16 +19,9 @@ import {
   readEndpointHealth,
   resetEndpointHealth,
   restoreEndpointHealth,
-} from '../redis/delivery-log.ts';
+} from '../redis/deliveries/delivery-log.ts';
 import { inspectRedis } from '../redis/inspection.ts';
-import { readCredentials } from '../redis/published.ts';
-import { createApplier } from './kube/apply.ts';
-import type { KubeClient } from './kube/client.ts';
-import { createEventRecorder, type EventNote } from './kube/events.ts';
-import { createLeaderLease } from './kube/leader-lease.ts';
-import type { Log } from './kube/log.ts';
-import { RESOURCES } from './kube/resource.ts';
-import { createStatusWriter } from './kube/status.ts';
+import { readCredentials } from '../redis/publication/published.ts';
 import type { OperatorMetrics } from './metrics.ts';
 import { MemoryGuard } from './publish/memory-guard.ts';
 import { Publisher } from './publish/publisher.ts';

@@ -1,7 +1,7 @@
 /** What an installation of Berth decides for all deployments; `environment.ts` reads it. */
 import type { V1EnvVar, V1ResourceRequirements } from '@kubernetes/client-node';
-import type { EnginePreset } from '../contract/model-pod.ts';
-import type { RoutePreset, RouteVia } from '../contract/model-route.ts';
+import type { EnginePreset } from '../api/model-pod.ts';
+import type { RoutePreset, RouteVia } from '../api/model-route.ts';
 import type { PodFieldGroup } from './resources/pod-fields.ts';
 import type { SecurityPlatform } from './resources/security.ts';
 import type { SidecarRolloutSettings } from './sidecar/settings.ts';

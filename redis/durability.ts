@@ -1,6 +1,7 @@
 /** Whether what Redis is given to keep is kept: asked before work is queued. */
-import { keepsFunctionWrites } from './canary.ts';
+
 import type { RedisClient } from './client.ts';
+import { keepsFunctionWrites } from './durability-canary.ts';
 import { inspectRedis, REMEDIES, type RedisInspection } from './inspection.ts';
 
 export interface DurabilitySettings {

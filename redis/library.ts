@@ -1,7 +1,7 @@
 /** Loads the functions library. The operator and the local launcher do; gateways only call it. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { FUNCTIONS_LIBRARY } from '../contract/redis-keys.ts';
+import { FUNCTIONS_LIBRARY } from '../api/redis-keys.ts';
 import type { RedisClient } from './client.ts';
 
 const FOLDER = join(import.meta.dirname, 'functions');

@@ -1,5 +1,5 @@
 /** Whether the user as which Redis loads its append-only file may do what lies in it. */
-import { configKeys, consoleKeys, deliveryKeys, globalKeys, workKeys } from '../contract/redis-keys.ts';
+import { configKeys, consoleKeys, deliveryKeys, globalKeys, workKeys } from '../api/redis-keys.ts';
 import type { RedisClient } from './client.ts';
 
 const NAMESPACE = 'rights';

@@ -75,7 +75,7 @@ function integration(): Stage {
 }
 
 const STAGES: Record<string, () => Stage> = {
-  lint: () => check('biome', 'check', '--error-on-warnings', '.'),
+  lint: () => check('sh', '-c', 'biome check --error-on-warnings . && node tools/import-directions.ts'),
   types: () => check('sh', '-c', 'tsc --noEmit && tsc --noEmit -p console/web'),
   verify: () => check('node', 'tools/generate/main.ts', '--verify'),
   unit: () => mocha('unit', 10_000),

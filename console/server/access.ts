@@ -5,8 +5,8 @@ import {
   CONSOLE_WRITES,
   type ConsoleRight,
   type ConsoleRightName,
-} from '../../contract/console-rights.ts';
-import { GROUP } from '../../contract/group.ts';
+} from '../../api/console-rights.ts';
+import { GROUP } from '../../api/group.ts';
 import type { AccessView } from '../api.ts';
 import { ConsoleError } from './error.ts';
 import type { Kubernetes } from './kubernetes.ts';

@@ -1,10 +1,10 @@
 /** The bodies that the API takes, checked by the schemas of the resources that they become. */
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import { apiKeySpec } from '../../contract/api-key.ts';
-import { FIELD_WORDS } from '../../contract/field-words.ts';
-import { storageCredentialSpec } from '../../contract/storage-credential.ts';
-import { webhookEndpointSpec } from '../../contract/webhook-endpoint.ts';
+import { apiKeySpec } from '../../api/api-key.ts';
+import { FIELD_WORDS } from '../../api/field-words.ts';
+import { storageCredentialSpec } from '../../api/storage-credential.ts';
+import { webhookEndpointSpec } from '../../api/webhook-endpoint.ts';
 import { ConsoleError } from './error.ts';
 
 const LONGEST_TOKEN = 16 * 1024;

@@ -1,7 +1,7 @@
 /** What to say of a deployment in one word and one sentence. Pure. */
 
-import type { Condition } from '../../contract/kubernetes-types.ts';
-import type { ModelDeployment } from '../../contract/model-deployment.ts';
+import type { Condition } from '../../api/kubernetes-types.ts';
+import type { ModelDeployment } from '../../api/model-deployment.ts';
 import type { DeploymentView } from '../api.ts';
 
 /** The condition names the field, as manifests do. */

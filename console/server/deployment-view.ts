@@ -1,5 +1,5 @@
 /** A ModelDeployment as the page shows it. Pure. */
-import type { ModelDeployment } from '../../contract/model-deployment.ts';
+import type { ModelDeployment } from '../../api/model-deployment.ts';
 import type { DeploymentView } from '../api.ts';
 import { describeState } from './deployment-state.ts';
 

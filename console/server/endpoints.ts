@@ -1,10 +1,10 @@
 /** Calls deployments' endpoints for a signed-in user, with a key of five minutes that nobody ever sees. */
 import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher } from 'undici';
-import { hashApiKey } from '../../contract/identity.ts';
-import { makeApiKey } from '../../contract/secret-texts.ts';
+import { hashApiKey } from '../../api/identity.ts';
+import { makeApiKey } from '../../api/secret-texts.ts';
 import type { RedisClient } from '../../redis/client.ts';
-import { publishSessionKey } from '../../redis/session-keys.ts';
+import { publishSessionKey } from '../../redis/console/session-keys.ts';
 import { PLAYGROUND_KEY_SECONDS, PLAYGROUND_LIMITS } from '../api.ts';
 import { ConsoleError } from './error.ts';
 import { PromiseCache } from './promise-cache.ts';

@@ -1,7 +1,7 @@
 /** The only place where the console reads `process.env` and mounted files. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CONSOLE_ENV } from '../../contract/console-environment.ts';
+import { CONSOLE_ENV } from '../../api/console-environment.ts';
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 

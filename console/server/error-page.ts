@@ -1,7 +1,7 @@
 /** The page that `documentation_url` of an endpoint's error leads to. Needs no session and no script. */
 import { createHash } from 'node:crypto';
 import type { Middleware } from 'koa';
-import { ERRORS } from '../../contract/errors.ts';
+import { ERRORS } from '../../api/errors.ts';
 import type { ConsoleState } from './state.ts';
 
 export const ERROR_PAGE_PATH = '/docs/errors';

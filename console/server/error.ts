@@ -1,5 +1,5 @@
 /** What the console refuses, in the envelope that all of Berth's errors have. */
-import type { ErrorEnvelope } from '../../contract/api-objects.ts';
+import type { ErrorEnvelope } from '../../api/api-objects.ts';
 
 const invalid = 'invalid_request_error';
 const busy = 'service_unavailable';

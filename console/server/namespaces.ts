@@ -1,7 +1,7 @@
 /** The namespaces of a user: those in which they may see deployments. */
-import { CONSOLE_RIGHTS } from '../../contract/console-rights.ts';
+import { CONSOLE_RIGHTS } from '../../api/console-rights.ts';
 import type { RedisClient } from '../../redis/client.ts';
-import { readWorkspaces } from '../../redis/published.ts';
+import { readWorkspaces } from '../../redis/publication/published.ts';
 import type { Access } from './access.ts';
 import type { Kubernetes } from './kubernetes.ts';
 import { KubernetesError } from './kubernetes-error.ts';

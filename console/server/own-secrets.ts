@@ -6,9 +6,9 @@ import {
   MANAGED_BY,
   SIGNING_SECRET_FIELD,
   SIGNING_SECRET_NAME,
-} from '../../contract/names.ts';
-import { PREVIOUS_SECRET_FIELD, PREVIOUS_UNTIL_FIELD } from '../../contract/signing-secret.ts';
-import { WORKSPACE_NAME, workspaceResource } from '../../contract/workspace.ts';
+} from '../../api/names.ts';
+import { PREVIOUS_SECRET_FIELD, PREVIOUS_UNTIL_FIELD } from '../../api/signing-secret.ts';
+import { WORKSPACE_NAME, workspaceResource } from '../../api/workspace.ts';
 import { ConsoleError } from './error.ts';
 import type { KubeObject, Kubernetes } from './kubernetes.ts';
 import { KubernetesError } from './kubernetes-error.ts';

@@ -1,8 +1,8 @@
 /** Brings the console's parts together. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { CONSOLE_ENV } from '../../contract/console-environment.ts';
-import { channels } from '../../contract/redis-keys.ts';
+import { CONSOLE_ENV } from '../../api/console-environment.ts';
+import { channels } from '../../api/redis-keys.ts';
 import { connectRedis, subscribe } from '../../redis/client.ts';
 import { Access } from './access.ts';
 import { createApp } from './app.ts';

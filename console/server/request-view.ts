@@ -1,6 +1,6 @@
 /** Requests as the page shows them. Pure. */
 import { z } from 'zod';
-import type { RequestRecord } from '../../contract/request.ts';
+import type { RequestRecord } from '../../api/request.ts';
 import type { RequestView } from '../api.ts';
 import { ConsoleError, type ConsoleErrorCode } from './error.ts';
 

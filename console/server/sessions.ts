@@ -1,8 +1,8 @@
 /** Who is signed in: the browser has a random id, Redis what it opens. Neither alone tells the token. */
 import { createHash, hkdfSync, randomBytes } from 'node:crypto';
-import { openText, sealText } from '../../contract/sealed-text.ts';
+import { openText, sealText } from '../../api/sealed-text.ts';
 import type { RedisClient } from '../../redis/client.ts';
-import { findEnded, readSession, removeSession, saveSession } from '../../redis/console-sessions.ts';
+import { findEnded, readSession, removeSession, saveSession } from '../../redis/console/console-sessions.ts';
 import { ConsoleError, REDIS_AWAY } from './error.ts';
 import type { RedisPresence } from './redis-presence.ts';
 

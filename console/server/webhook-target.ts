@@ -4,8 +4,8 @@ import {
   type WebhookEndpoint,
   webhookEndpoint,
   webhookEndpointResource,
-} from '../../contract/webhook-endpoint.ts';
-import { normalizeURL } from '../../redis/deliveries.ts';
+} from '../../api/webhook-endpoint.ts';
+import { normalizeURL } from '../../redis/deliveries/delivery-calls.ts';
 import { ConsoleError } from './error.ts';
 import type { Kubernetes } from './kubernetes.ts';
 import { KubernetesError } from './kubernetes-error.ts';

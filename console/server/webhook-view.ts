@@ -1,7 +1,7 @@
 /** WebhookEndpoints and deliveries as the page shows them. Pure. */
-import type { Condition } from '../../contract/kubernetes-types.ts';
-import type { WebhookEndpoint } from '../../contract/webhook-endpoint.ts';
-import type { DeliveryRecord } from '../../redis/delivery-log.ts';
+import type { Condition } from '../../api/kubernetes-types.ts';
+import type { WebhookEndpoint } from '../../api/webhook-endpoint.ts';
+import type { DeliveryRecord } from '../../redis/deliveries/delivery-log.ts';
 import type { DeliveryView, WebhookView } from '../api.ts';
 import { ConsoleError } from './error.ts';
 

@@ -1,6 +1,6 @@
 /** The port for the kubelet: never for clients, and apart from theirs so that load there fails no probe. */
 import { createServer, type IncomingMessage, type Server } from 'node:http';
-import { METRICS_PATH } from '../../contract/gateway-environment.ts';
+import { METRICS_PATH } from '../../api/gateway-environment.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 
 export interface AdminAnswer {

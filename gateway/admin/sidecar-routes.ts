@@ -1,5 +1,5 @@
 /** The probes and the drain hook of a model's pod. */
-import { ADMIN_PATHS, DRAIN_TOKEN_HEADER } from '../../contract/gateway-environment.ts';
+import { ADMIN_PATHS, DRAIN_TOKEN_HEADER } from '../../api/gateway-environment.ts';
 import type { EngineHealth } from '../health/engine-health.ts';
 import { buildTokenCheck } from '../registry/peer-protocol.ts';
 import type { Drain } from './drain.ts';

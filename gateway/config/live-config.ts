@@ -1,5 +1,5 @@
 /** One deployment's configuration as Redis tells it: the last known while Redis is silent. */
-import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import type { GatewayConfig } from '../../api/gateway-config.ts';
 
 export interface LiveConfig {
   readonly current: GatewayConfig;

@@ -1,6 +1,6 @@
 /** Who asks the front; nothing is counted, since nothing is served. */
-import { hashApiKey } from '../../contract/identity.ts';
-import { admit, type Verdict } from '../../redis/calls.ts';
+import { hashApiKey } from '../../api/identity.ts';
+import { admit, type Verdict } from '../../redis/admission/admission-calls.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { ApiError } from '../error-response.ts';
 

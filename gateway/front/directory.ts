@@ -1,5 +1,5 @@
 /** Which deployment a host name belongs to, and where its replicas are. */
-import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { FreshCache } from '../config/fresh-cache.ts';
 
 export interface DeploymentName {

@@ -1,5 +1,5 @@
 /** What a front takes of tenants, whatever their objects allow: all of them share its memory and its disk. */
-import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import type { GatewayConfig } from '../../api/gateway-config.ts';
 
 export type SharedLimits = Pick<
   GatewayConfig['limits'],

@@ -1,5 +1,5 @@
 /** Why no replica of a deployment that is neither paused nor being deleted can answer, in words and in seconds. */
-import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import type { GatewayConfig } from '../../api/gateway-config.ts';
 
 export interface Unavailability {
   message: string;

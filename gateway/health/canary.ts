@@ -3,7 +3,7 @@
  * to requests which are wrong in a way that it does not know.
  */
 import type { Dispatcher } from 'undici';
-import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { buildGenerationBody } from '../engine/image-body.ts';
 import type { Slots } from '../registry/slots.ts';
 import { OUT_OF_MEMORY } from './watched-dispatcher.ts';

@@ -1,8 +1,8 @@
 /** Removes stored objects whose time has come: abandoned uploads, inputs of ended requests, results past their retention. */
 import { setTimeout as wait } from 'node:timers/promises';
-import type { StoredObject } from '../../contract/request.ts';
+import type { StoredObject } from '../../api/request.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
-import { forgetObjects, takeDueObjects } from '../../redis/object-cleanup.ts';
+import { forgetObjects, takeDueObjects } from '../../redis/requests/object-cleanup.ts';
 import type { Logger } from '../log.ts';
 import { ownsKey } from '../storage/object-keys.ts';
 import { StorageError } from '../storage/storage-error.ts';

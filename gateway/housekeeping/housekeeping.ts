@@ -1,7 +1,7 @@
 /** A front's work between requests, shared by any number of fronts: lost requests, old objects, looks at queues. */
 import type { RedisConnection } from '../../redis/client.ts';
-import { createExpiryGate } from '../../redis/request-sweep.ts';
-import { forgetSwept, listSweptWorkspaces } from '../../redis/swept-workspaces.ts';
+import { createExpiryGate } from '../../redis/requests/request-sweep.ts';
+import { forgetSwept, listSweptWorkspaces } from '../../redis/workspaces/swept-workspaces.ts';
 import type { Logger } from '../log.ts';
 import type { GatewayMetrics } from '../metrics.ts';
 import type { Stores } from '../storage/stores.ts';

@@ -1,7 +1,7 @@
 /** Looks at the queues of all deployments for their usage records, since those without a replica have nobody else. */
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
-import { LOOK_MS, listQueues, lookAtQueue } from '../../redis/queue-looks.ts';
-import { addUsage } from '../../redis/usage.ts';
+import { LOOK_MS, listQueues, lookAtQueue } from '../../redis/requests/queue-depth.ts';
+import { addUsage } from '../../redis/usage/usage.ts';
 import type { Logger } from '../log.ts';
 import { Rounds } from './rounds.ts';
 

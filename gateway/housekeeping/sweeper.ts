@@ -1,6 +1,6 @@
 /** Does what time demands of requests, for all workspaces: lost workers, deadlines, expiry, old records. */
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
-import { type ExpiryGate, type SweepResult, sweepRequests } from '../../redis/request-sweep.ts';
+import { type ExpiryGate, type SweepResult, sweepRequests } from '../../redis/requests/request-sweep.ts';
 import type { Logger } from '../log.ts';
 import { Rounds } from './rounds.ts';
 

@@ -2,14 +2,14 @@
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { ZodType } from 'zod';
-import { operatorToken, storageToken } from '../../contract/identity.ts';
+import { operatorToken, storageToken } from '../../api/identity.ts';
 import {
   type CheckURLAnswer,
   INTERNAL_PATHS,
   type VerifyAnswer,
   WORKSPACE_HEADER,
-} from '../../contract/internal-api.ts';
-import type { PublishedCredential } from '../../contract/redis-keys.ts';
+} from '../../api/internal-api.ts';
+import type { PublishedCredential } from '../../api/redis-keys.ts';
 import { isRedisAway } from '../../redis/client.ts';
 import type { EgressAgent } from '../egress/agent.ts';
 import { EgressError } from '../egress/egress-error.ts';

@@ -1,6 +1,6 @@
 /** Tells the operator whether a published StorageCredential can be used, by real operations. */
-import type { VerifyAnswer } from '../../contract/internal-api.ts';
-import type { PublishedCredential } from '../../contract/redis-keys.ts';
+import type { VerifyAnswer } from '../../api/internal-api.ts';
+import type { PublishedCredential } from '../../api/redis-keys.ts';
 import { probeStore } from '../storage/probe.ts';
 import { StorageError, type StorageReason } from '../storage/storage-error.ts';
 import type { OpenStore, Stores } from '../storage/stores.ts';

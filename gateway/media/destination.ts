@@ -1,7 +1,7 @@
 /** Where results go and who is told: checked before anything is done. */
-import type { GatewayConfig } from '../../contract/gateway-config.ts';
-import { normalizeURL } from '../../redis/deliveries.ts';
-import { readCredential } from '../../redis/published.ts';
+import type { GatewayConfig } from '../../api/gateway-config.ts';
+import { normalizeURL } from '../../redis/deliveries/delivery-calls.ts';
+import { readCredential } from '../../redis/publication/published.ts';
 import { EgressError } from '../egress/egress-error.ts';
 import { ApiError } from '../error-response.ts';
 import type { FieldReader } from './field-reader.ts';

@@ -1,5 +1,5 @@
 /** Typed values of a request's documented fields, from a JSON body or from the texts of a form. */
-import type { ErrorCode } from '../../contract/errors.ts';
+import type { ErrorCode } from '../../api/errors.ts';
 import { ApiError } from '../error-response.ts';
 
 /** As forms carry numbers; nothing else that JavaScript would take for one, such as `0x10` or `Infinity`. */

@@ -1,7 +1,7 @@
 /** Images on the wire: as one JSON answer, or as the events that OpenAI's clients await of `stream: true`. */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { ImageList } from '../../contract/api-objects.ts';
+import type { ImageList } from '../../api/api-objects.ts';
 import { EventStream } from '../engine/event-stream.ts';
 import type { MadeImage } from '../engine/image-call.ts';
 import { JSON_TYPE } from '../error-response.ts';

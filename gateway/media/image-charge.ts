@@ -1,8 +1,8 @@
 /** What images cost that a client waits for: taken before the engine starts, given back when none was delivered. */
 import { randomUUID } from 'node:crypto';
-import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import type { GatewayConfig } from '../../api/gateway-config.ts';
+import { type Charge, chargeWorkspace, refundWorkspace } from '../../redis/admission/credit.ts';
 import { isRedisAway } from '../../redis/client.ts';
-import { type Charge, chargeWorkspace, refundWorkspace } from '../../redis/credit.ts';
 import { ApiError } from '../error-response.ts';
 import { insist } from '../queue/insistence.ts';
 import type { ImageOrder } from './order.ts';

@@ -1,8 +1,8 @@
 /** Where images go once they are made (docs/api.md, "Results"). */
 import { randomBytes } from 'node:crypto';
-import { makeRequestId } from '../../contract/request.ts';
+import { makeRequestId } from '../../api/request.ts';
 import { isRedisAway } from '../../redis/client.ts';
-import { forgetObjects } from '../../redis/object-cleanup.ts';
+import { forgetObjects } from '../../redis/requests/object-cleanup.ts';
 import type { MadeImage } from '../engine/image-call.ts';
 import { ApiError } from '../error-response.ts';
 import type { Exchange } from '../exchange.ts';

@@ -1,5 +1,5 @@
 /** A media request as its route read it: everything checked, all defaults filled in, nothing done yet. */
-import type { RequestRecord } from '../../contract/request.ts';
+import type { RequestRecord } from '../../api/request.ts';
 import type { ImageParameters, VideoParameters } from '../queue/job.ts';
 import type { SpooledFile } from '../storage/spool.ts';
 

@@ -1,5 +1,5 @@
 /** What a media order costs. Pure. */
-import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { MediaOrder } from './order.ts';
 import { shortestSeconds } from './video-parameters.ts';
 

@@ -1,8 +1,8 @@
 /** Finds a workspace's requests, and tells another workspace's from those that never were (docs/api.md, "Authentication"). */
-import { MODALITIES, type Modality, REQUEST_ID, type RequestRecord } from '../../contract/request.ts';
+import { MODALITIES, type Modality, REQUEST_ID, type RequestRecord } from '../../api/request.ts';
 import { isRedisAway } from '../../redis/client.ts';
-import { isKnownPrefix } from '../../redis/published.ts';
-import { readRequest } from '../../redis/request-record.ts';
+import { isKnownPrefix } from '../../redis/publication/published.ts';
+import { readRequest } from '../../redis/requests/request-record.ts';
 import { ApiError } from '../error-response.ts';
 import type { GatewayState } from '../middleware/request-id.ts';
 import { isExpired } from './request-object.ts';

@@ -1,6 +1,6 @@
 /** What clients see of a request: the request object and the Video object (docs/api.md, "Objects"). Pure. */
-import type { RequestObject, VideoObject } from '../../contract/api-objects.ts';
-import { type RequestRecord, VIDEO_STATUS } from '../../contract/request.ts';
+import type { RequestObject, VideoObject } from '../../api/api-objects.ts';
+import { type RequestRecord, VIDEO_STATUS } from '../../api/request.ts';
 
 const floorSeconds = (milliseconds: number): number => Math.floor(milliseconds / 1_000);
 const toSeconds = (milliseconds: number | null): number | null =>

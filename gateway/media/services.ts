@@ -1,5 +1,5 @@
 /** What the media routes work with: the same beside an engine, in the front and in `make run`. */
-import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import type { EgressAgent } from '../egress/agent.ts';
 import type { Logger } from '../log.ts';

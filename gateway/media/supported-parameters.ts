@@ -1,7 +1,7 @@
 /** Which parameters a media model applies; all others are accepted and ignored (docs/api.md, "Model"). */
-import type { SupportedTask } from '../../contract/api-objects.ts';
-import type { GatewayConfig } from '../../contract/gateway-config.ts';
-import type { ImageModel, VideoModel } from '../../contract/model-media.ts';
+import type { SupportedTask } from '../../api/api-objects.ts';
+import type { GatewayConfig } from '../../api/gateway-config.ts';
+import type { ImageModel, VideoModel } from '../../api/model-media.ts';
 
 const IMAGE_EXTRAS = ['negative_prompt', 'seed', 'num_inference_steps', 'guidance_scale'] as const;
 const VIDEO_EXTRAS = ['negative_prompt', 'seed', 'num_inference_steps', 'fps'] as const;

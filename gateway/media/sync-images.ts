@@ -1,5 +1,5 @@
 /** Images for a client that waits: a place, the price, the engine, all within one budget (docs/api.md, "Limits"). */
-import type { ResolvedLimits } from '../../contract/model-limits.ts';
+import type { ResolvedLimits } from '../../api/model-limits.ts';
 import type { Capacity, EngineTarget } from '../capacity.ts';
 import type { EnginePool } from '../engine/engine-call.ts';
 import { EngineMemoryError } from '../engine/engine-error.ts';

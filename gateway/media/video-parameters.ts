@@ -1,6 +1,6 @@
 /** What a video is made by, and the three rules of its validation (docs/api.md, "POST /v1/videos"). */
-import type { GatewayConfig } from '../../contract/gateway-config.ts';
-import type { VideoModel } from '../../contract/model-media.ts';
+import type { GatewayConfig } from '../../api/gateway-config.ts';
+import type { VideoModel } from '../../api/model-media.ts';
 import { ApiError } from '../error-response.ts';
 import type { VideoParameters } from '../queue/job.ts';
 import { type FieldReader, requireField } from './field-reader.ts';

@@ -1,7 +1,7 @@
 /** The prompt that a Video object shows. */
-import { openPrompt } from '../../contract/sealed-prompt.ts';
+import { openPrompt } from '../../api/sealed-prompt.ts';
 import { isRedisAway } from '../../redis/client.ts';
-import { readSealedPrompt } from '../../redis/request-record.ts';
+import { readSealedPrompt } from '../../redis/requests/request-record.ts';
 import type { MediaServices } from './services.ts';
 
 /** null where none is kept, or Redis has just gone: the rest of the Video object is worth more. */

@@ -1,6 +1,6 @@
 /** Every route wants a key of the deployment's workspace (docs/api.md, "Authentication"). */
 import { hash } from 'node:crypto';
-import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { Admissions, Admitted } from '../admission.ts';
 import { ApiError } from '../error-response.ts';
 import type { Route } from '../routes/route-table.ts';

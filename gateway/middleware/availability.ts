@@ -1,6 +1,6 @@
 /** Refuses what this deployment does not serve: now, or ever. */
-import type { GatewayConfig } from '../../contract/gateway-config.ts';
-import type { ModelKind } from '../../contract/model-deployment.ts';
+import type { GatewayConfig } from '../../api/gateway-config.ts';
+import type { ModelKind } from '../../api/model-deployment.ts';
 import { ApiError } from '../error-response.ts';
 import type { RouteTable } from '../routes/route-table.ts';
 import type { GatewayMiddleware } from './request-id.ts';

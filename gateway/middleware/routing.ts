@@ -1,5 +1,5 @@
 /** Finds the route: an unknown path is 404, a known one with another method 405. */
-import type { ModelKind } from '../../contract/model-deployment.ts';
+import type { ModelKind } from '../../api/model-deployment.ts';
 import { ApiError } from '../error-response.ts';
 import type { RouteTable } from '../routes/route-table.ts';
 import type { GatewayMiddleware } from './request-id.ts';

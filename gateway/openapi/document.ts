@@ -1,8 +1,8 @@
 /** The OpenAPI 3.1 document of a deployment, with the routes and parameters that its model has. Pure. */
-import { ERRORS, type ErrorCode } from '../../contract/errors.ts';
-import type { GatewayConfig } from '../../contract/gateway-config.ts';
-import type { ModelKind } from '../../contract/model-deployment.ts';
-import { VERSION } from '../../contract/version.ts';
+import { ERRORS, type ErrorCode } from '../../api/errors.ts';
+import type { GatewayConfig } from '../../api/gateway-config.ts';
+import type { ModelKind } from '../../api/model-deployment.ts';
+import { VERSION } from '../../api/version.ts';
 import type { JsonSchema } from '../routes/fields.ts';
 import type { Route } from '../routes/route-table.ts';
 import { ALL_ROUTES, type RouteName } from '../routes/routes.ts';

@@ -1,5 +1,5 @@
 /** Serves the OpenAPI document of a deployment (docs/api.md, "GET /openapi.json"). */
-import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { GatewayState, Handler } from '../middleware/request-id.ts';
 import { sendJSON } from '../routes/json-answer.ts';
 

@@ -1,5 +1,5 @@
 /** Fields that image and video routes have in common, with the bounds that this model has. */
-import type { ImageModel, VideoModel } from '../../contract/model-media.ts';
+import type { ImageModel, VideoModel } from '../../api/model-media.ts';
 import { LONGEST_KEY } from '../media/order-fields.ts';
 import type { Extra } from '../media/supported-parameters.ts';
 import type { JsonSchema } from '../routes/fields.ts';

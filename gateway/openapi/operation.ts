@@ -1,7 +1,7 @@
 /** What one route's documentation says, before it becomes a part of the OpenAPI document. */
 
-import type { ErrorCode } from '../../contract/errors.ts';
-import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import type { ErrorCode } from '../../api/errors.ts';
+import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { JsonSchema } from '../routes/fields.ts';
 
 /** What the document tells of a deployment; without `modelId` it tells of any deployment of these kinds. */

@@ -1,5 +1,5 @@
 /** Documents the routes that read: the model, requests, and the document itself. */
-import { DEFAULT_LIST_LIMIT, MAX_LIST_LIMIT, REQUEST_STATUSES } from '../../contract/request.ts';
+import { DEFAULT_LIST_LIMIT, MAX_LIST_LIMIT, REQUEST_STATUSES } from '../../api/request.ts';
 import type { Operation } from './operation.ts';
 
 const ID_ERRORS = ['not_found', 'permission_denied'] as const;

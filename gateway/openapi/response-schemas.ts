@@ -13,7 +13,7 @@ import {
   requestObject,
   videoList,
   videoObject,
-} from '../../contract/api-objects.ts';
+} from '../../api/api-objects.ts';
 import type { JsonSchema } from '../routes/fields.ts';
 
 export const RESPONSE_SCHEMAS = {

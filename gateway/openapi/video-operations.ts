@@ -1,5 +1,5 @@
 /** Documents the video routes of a model: its resolutions, its tasks, and what its pinned specification allows. */
-import type { VideoModel } from '../../contract/model-media.ts';
+import type { VideoModel } from '../../api/model-media.ts';
 import { listVideoExtras } from '../media/supported-parameters.ts';
 import { VIDEO_FORM, VIDEO_JSON_FIELDS } from '../media/video-order.ts';
 import {

@@ -1,5 +1,5 @@
 /** Says why a job failed, in the words of a request (docs/requests.md). */
-import { FAILURE_CODES, type FailureCode } from '../../contract/request.ts';
+import { FAILURE_CODES, type FailureCode } from '../../api/request.ts';
 import { EngineMemoryError } from '../engine/engine-error.ts';
 import { ApiError } from '../error-response.ts';
 import { DownloadError } from '../storage/download.ts';

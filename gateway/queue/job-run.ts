@@ -1,15 +1,15 @@
 /** One claimed job from its parameters to the end of its request. */
 import { readFile } from 'node:fs/promises';
-import type { FailureCode, StoredObject } from '../../contract/request.ts';
-import { registerObjects } from '../../redis/object-cleanup.ts';
+import type { FailureCode, StoredObject } from '../../api/request.ts';
+import { registerObjects } from '../../redis/requests/object-cleanup.ts';
 import {
   type ClaimedJob,
   finishRequest,
   type Outcome,
   releaseRequest,
   renewClaim,
-} from '../../redis/request-calls.ts';
-import { readRequest } from '../../redis/request-record.ts';
+} from '../../redis/requests/request-calls.ts';
+import { readRequest } from '../../redis/requests/request-record.ts';
 import { EngineUnreachableError } from '../engine/engine-error.ts';
 import { type EngineResult, type InputFile, runEngine } from './engine-run.ts';
 import { describeFailure, JobError, OWN_FAULT } from './failure.ts';

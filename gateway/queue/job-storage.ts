@@ -1,8 +1,8 @@
 /** A job's files on their way: inputs from storage to disk, results from disk to storage. */
 import { setTimeout as wait } from 'node:timers/promises';
-import type { StoredObject } from '../../contract/request.ts';
+import type { StoredObject } from '../../api/request.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
-import type { Claim } from '../../redis/request-calls.ts';
+import type { Claim } from '../../redis/requests/request-calls.ts';
 import { ApiError } from '../error-response.ts';
 import type { StorageServices } from '../media/services.ts';
 import { DownloadError, holdObject } from '../storage/download.ts';

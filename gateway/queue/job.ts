@@ -1,5 +1,5 @@
 /** What a worker is told of a request: the parameters in its record, written at submission and read at the claim. */
-import type { StoredObject } from '../../contract/request.ts';
+import type { StoredObject } from '../../api/request.ts';
 
 /** What an image engine is asked for; checked, defaults filled in, steps clamped. */
 export interface ImageParameters {

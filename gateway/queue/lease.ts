@@ -1,6 +1,6 @@
 /** Keeps a claim alive while its job runs, and says when it is lost. */
 import { isRedisAway } from '../../redis/client.ts';
-import { RENEWAL_MS, type Renewal } from '../../redis/request-calls.ts';
+import { RENEWAL_MS, type Renewal } from '../../redis/requests/request-calls.ts';
 
 export interface LeaseOptions {
   /** Until the deadline. */

@@ -1,6 +1,6 @@
 /** What a request is told of a job that succeeded. */
-import type { ResolvedLimits } from '../../contract/model-limits.ts';
-import type { Outcome } from '../../redis/request-calls.ts';
+import type { ResolvedLimits } from '../../api/model-limits.ts';
+import type { Outcome } from '../../redis/requests/request-calls.ts';
 import type { StoredFiles } from '../storage/uploads.ts';
 
 /** Managed results stay so long after the last link to them could be asked for. */

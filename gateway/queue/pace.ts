@@ -1,8 +1,8 @@
 /** How long a deployment's jobs take: measured, or guessed as long as none has ended. */
-import { FUNCTIONS, workKeys } from '../../contract/redis-keys.ts';
-import type { RequestRecord } from '../../contract/request.ts';
+import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
+import type { RequestRecord } from '../../api/request.ts';
 import type { RedisClient } from '../../redis/client.ts';
-import { countWaiting } from '../../redis/request-record.ts';
+import { countWaiting } from '../../redis/requests/request-record.ts';
 import type { Job } from './job.ts';
 
 const IMAGE_MS = 10_000;

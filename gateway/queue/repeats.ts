@@ -1,6 +1,6 @@
 /** Recognises a request that its client sends again (docs/api.md, "Idempotency"). */
-import { digestIdempotencyKey, type Modality } from '../../contract/request.ts';
-import { findSubmission } from '../../redis/request-record.ts';
+import { digestIdempotencyKey, type Modality } from '../../api/request.ts';
+import { findSubmission } from '../../redis/requests/request-record.ts';
 import { ApiError } from '../error-response.ts';
 import type { FieldReader } from '../media/field-reader.ts';
 import type { FormFile } from '../media/multipart.ts';

@@ -1,10 +1,10 @@
 /** Puts a media order into its deployment's queue (docs/api.md, "Acknowledgement", "Idempotency"). */
-import type { GatewayConfig } from '../../contract/gateway-config.ts';
-import { digestIdempotencyKey, makeRequestId, type RequestStatus } from '../../contract/request.ts';
-import { sealPrompt } from '../../contract/sealed-prompt.ts';
+import type { GatewayConfig } from '../../api/gateway-config.ts';
+import { digestIdempotencyKey, makeRequestId, type RequestStatus } from '../../api/request.ts';
+import { sealPrompt } from '../../api/sealed-prompt.ts';
 import { isRedisAway } from '../../redis/client.ts';
-import { registerObjects } from '../../redis/object-cleanup.ts';
-import { type SubmissionAnswer, submitRequest } from '../../redis/request-calls.ts';
+import { registerObjects } from '../../redis/requests/object-cleanup.ts';
+import { type SubmissionAnswer, submitRequest } from '../../redis/requests/request-calls.ts';
 import { ApiError } from '../error-response.ts';
 import { listFiles, type MediaOrder, type Repeat, type VideoOrder } from '../media/order.ts';
 import { priceOrder } from '../media/price.ts';

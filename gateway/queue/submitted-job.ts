@@ -1,5 +1,5 @@
 /** What a worker will need of an order: its files in the managed bucket, its parameters in the record. */
-import { MAX_PARAMS_BYTES, type StoredObject } from '../../contract/request.ts';
+import { MAX_PARAMS_BYTES, type StoredObject } from '../../api/request.ts';
 import { ApiError } from '../error-response.ts';
 import { refuseUploads } from '../media/form-refusals.ts';
 import { listFiles, type MediaOrder, type UploadedFile } from '../media/order.ts';

@@ -1,5 +1,5 @@
 /** What a worker and its jobs work with. */
-import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import type { EnginePool } from '../engine/engine-call.ts';
 import type { VideoTiming } from '../engine/video-call.ts';

@@ -1,8 +1,8 @@
 /** Runs the queue's jobs on this replica's free slots, which it shares with synchronous requests. */
 import { randomBytes } from 'node:crypto';
 import { isRedisAway } from '../../redis/client.ts';
-import { type ClaimedJob, claimRequest } from '../../redis/request-calls.ts';
-import { countWaiting } from '../../redis/request-record.ts';
+import { type ClaimedJob, claimRequest } from '../../redis/requests/request-calls.ts';
+import { countWaiting } from '../../redis/requests/request-record.ts';
 import type { Slots } from '../registry/slots.ts';
 import { JobRun } from './job-run.ts';
 import { countInTheWay } from './room.ts';

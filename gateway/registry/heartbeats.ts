@@ -1,5 +1,5 @@
 /** This replica's word to its peers, and theirs. */
-import type { Heartbeat } from '../../contract/redis-keys.ts';
+import type { Heartbeat } from '../../api/redis-keys.ts';
 
 export type OwnHeartbeat = Omit<Heartbeat, 'at' | 'every'>;
 

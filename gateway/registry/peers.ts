@@ -1,6 +1,6 @@
 /** Asks the other replicas of this deployment for a place. */
 
-import type { Heartbeat } from '../../contract/redis-keys.ts';
+import type { Heartbeat } from '../../api/redis-keys.ts';
 import type { EngineTarget } from '../capacity.ts';
 import type { Pools } from '../relay/pools.ts';
 import {

@@ -1,10 +1,10 @@
 /** The shared front: answers by host name for all deployments of the cluster. */
 import type { RequestListener } from 'node:http';
-import { ADMIN_PATHS } from '../../contract/gateway-environment.ts';
-import { modelLimits, resolveLimits } from '../../contract/model-limits.ts';
-import { channels } from '../../contract/redis-keys.ts';
+import { ADMIN_PATHS } from '../../api/gateway-environment.ts';
+import { modelLimits, resolveLimits } from '../../api/model-limits.ts';
+import { channels } from '../../api/redis-keys.ts';
 import { connectRedis, type RedisConnection, type RedisSettings, subscribe } from '../../redis/client.ts';
-import { readCredential, readDeployment, readHost, readReplicas } from '../../redis/published.ts';
+import { readCredential, readDeployment, readHost, readReplicas } from '../../redis/publication/published.ts';
 import { Activity } from '../admin/activity.ts';
 import { createAdminServer, createMetricsServer, OK, unavailable } from '../admin/server.ts';
 import { EgressAgent } from '../egress/agent.ts';

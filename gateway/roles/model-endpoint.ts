@@ -1,10 +1,10 @@
 /** One deployment served beside its engine: all that the roles `sidecar` and `local` have in common. */
 import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { GatewayConfig } from '../../contract/gateway-config.ts';
-import { heartbeat, leave } from '../../redis/calls.ts';
+import type { GatewayConfig } from '../../api/gateway-config.ts';
+import { heartbeat, leave } from '../../redis/admission/admission-calls.ts';
 import { isRedisAway, type RedisConnection } from '../../redis/client.ts';
-import { readDeployment } from '../../redis/published.ts';
+import { readDeployment } from '../../redis/publication/published.ts';
 import { Activity } from '../admin/activity.ts';
 import { Drain } from '../admin/drain.ts';
 import { createSidecarApp, type SidecarApp } from '../app.ts';

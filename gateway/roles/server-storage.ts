@@ -5,9 +5,9 @@ import {
   storageToken,
   workspaceDataKey,
   workspacePrefix,
-} from '../../contract/identity.ts';
+} from '../../api/identity.ts';
 import type { RedisClient } from '../../redis/client.ts';
-import { readCredential } from '../../redis/published.ts';
+import { readCredential } from '../../redis/publication/published.ts';
 import type { EgressSettings } from '../egress/agent.ts';
 import type { StorageServices } from '../media/services.ts';
 import { FolderServer } from '../storage/folder-server.ts';

@@ -1,5 +1,5 @@
 /** Storage beside an engine: links from the fronts, and a disk. Apart from the fronts' own, which loads the AWS SDK. */
-import { promptKey } from '../../contract/identity.ts';
+import { promptKey } from '../../api/identity.ts';
 import type { EgressSettings } from '../egress/agent.ts';
 import type { StorageServices } from '../media/services.ts';
 import { RemoteBroker, refuseWithoutStorage } from '../storage/remote-broker.ts';

@@ -1,12 +1,12 @@
 /** The gateway beside an engine in a model's pod. */
 import type { Server } from 'node:http';
-import type { GatewayConfig } from '../../contract/gateway-config.ts';
-import { parseGatewayConfig } from '../../contract/gateway-config-text.ts';
-import { ENGINE_METRICS_PATH } from '../../contract/gateway-environment.ts';
-import { SIDECAR_SECRET_FILES } from '../../contract/names.ts';
-import { channels } from '../../contract/redis-keys.ts';
-import { decodeChange } from '../../redis/changes.ts';
+import type { GatewayConfig } from '../../api/gateway-config.ts';
+import { parseGatewayConfig } from '../../api/gateway-config-text.ts';
+import { ENGINE_METRICS_PATH } from '../../api/gateway-environment.ts';
+import { SIDECAR_SECRET_FILES } from '../../api/names.ts';
+import { channels } from '../../api/redis-keys.ts';
 import { connectRedis, subscribe } from '../../redis/client.ts';
+import { decodeChange } from '../../redis/publication/changes.ts';
 import { createEngineMetrics } from '../admin/engine-metrics.ts';
 import { createAdminServer, createMetricsServer } from '../admin/server.ts';
 import { buildSidecarRoutes } from '../admin/sidecar-routes.ts';

@@ -1,7 +1,7 @@
 /** Webhooks as a front and `make run` deliver them. */
-import { workspaceDataKey } from '../../contract/identity.ts';
+import { workspaceDataKey } from '../../api/identity.ts';
 import type { RedisClient, RedisSettings } from '../../redis/client.ts';
-import { listSweptWorkspaces } from '../../redis/swept-workspaces.ts';
+import { listSweptWorkspaces } from '../../redis/workspaces/swept-workspaces.ts';
 import { EgressAgent, type EgressSettings } from '../egress/agent.ts';
 import type { Logger } from '../log.ts';
 import type { GatewayMetrics } from '../metrics.ts';

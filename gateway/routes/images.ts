@@ -1,5 +1,5 @@
 /** The image routes: an order is read, then queued, or served while its client waits. */
-import type { Acknowledgement } from '../../contract/api-objects.ts';
+import type { Acknowledgement } from '../../api/api-objects.ts';
 import { ApiError } from '../error-response.ts';
 import { ClientGone } from '../exchange.ts';
 import { describeUnavailability } from '../front/unavailability.ts';

@@ -1,6 +1,6 @@
 /** The one model of the endpoint (docs/api.md, "GET /v1/models"). */
-import type { ModelList, ModelObject } from '../../contract/api-objects.ts';
-import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import type { ModelList, ModelObject } from '../../api/api-objects.ts';
+import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { ApiError } from '../error-response.ts';
 import { describeSupportedParameters } from '../media/supported-parameters.ts';
 import type { GatewayState } from '../middleware/request-id.ts';

@@ -1,15 +1,15 @@
 /** Follows, lists and cancels requests (docs/api.md, "GET /v1/requests" and those that follow). */
 import { randomBytes } from 'node:crypto';
-import type { RequestList } from '../../contract/api-objects.ts';
+import type { RequestList } from '../../api/api-objects.ts';
 import {
   DEFAULT_LIST_LIMIT,
   MAX_LIST_LIMIT,
   REQUEST_ID,
   REQUEST_STATUSES,
   type RequestStatus,
-} from '../../contract/request.ts';
-import { type Cancellation, cancelRequest } from '../../redis/request-calls.ts';
-import { listRequests } from '../../redis/request-record.ts';
+} from '../../api/request.ts';
+import { type Cancellation, cancelRequest } from '../../redis/requests/request-calls.ts';
+import { listRequests } from '../../redis/requests/request-record.ts';
 import { ApiError } from '../error-response.ts';
 import { findRequest, guardAway, refuse, refuseForeign, signOutputs } from '../media/request-lookup.ts';
 import { describeRequest } from '../media/request-object.ts';

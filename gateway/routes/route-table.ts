@@ -1,5 +1,5 @@
 /** What the endpoint serves: the table that routing, authentication and modality checks read. */
-import type { ModelKind } from '../../contract/model-deployment.ts';
+import type { ModelKind } from '../../api/model-deployment.ts';
 
 export interface Route {
   /** Label of metrics. */

@@ -1,5 +1,5 @@
 /** What a text request asks for, and what the engine is sent. */
-import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { MediaReference } from '../egress/media-inlining.ts';
 import type { EmbeddingEncoding } from '../engine/answer-schema.ts';
 import { getMember, setMembers } from '../engine/request-body.ts';

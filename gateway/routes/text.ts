@@ -1,5 +1,5 @@
 /** The text routes: from a JSON body to the engine's answer, whole or streamed, with its usage settled. */
-import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { Capacity, EngineTarget } from '../capacity.ts';
 import type { EgressAgent } from '../egress/agent.ts';
 import { inlineMedia } from '../egress/media-inlining.ts';

@@ -1,7 +1,7 @@
 /** GET /v1/videos, as OpenAI's SDKs page through it: `after`, `limit`, `order`. */
-import type { VideoList } from '../../contract/api-objects.ts';
-import { REQUEST_ID } from '../../contract/request.ts';
-import { listRequests } from '../../redis/request-record.ts';
+import type { VideoList } from '../../api/api-objects.ts';
+import { REQUEST_ID } from '../../api/request.ts';
+import { listRequests } from '../../redis/requests/request-record.ts';
 import { ApiError } from '../error-response.ts';
 import { guardAway } from '../media/request-lookup.ts';
 import { describeVideo } from '../media/request-object.ts';

@@ -1,9 +1,9 @@
 /** The video routes: submission, state, content, deletion (docs/api.md, "POST /v1/videos" and those that follow). */
-import type { Acknowledgement } from '../../contract/api-objects.ts';
-import type { GatewayConfig } from '../../contract/gateway-config.ts';
-import { type RequestRecord, VIDEO_STATUS } from '../../contract/request.ts';
+import type { Acknowledgement } from '../../api/api-objects.ts';
+import type { GatewayConfig } from '../../api/gateway-config.ts';
+import { type RequestRecord, VIDEO_STATUS } from '../../api/request.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
-import { readRequest } from '../../redis/request-record.ts';
+import { readRequest } from '../../redis/requests/request-record.ts';
 import { ApiError } from '../error-response.ts';
 import type { VideoOrder } from '../media/order.ts';
 import { findRequest, signOutputs } from '../media/request-lookup.ts';

@@ -2,7 +2,7 @@
 import { get as httpGet, type IncomingMessage } from 'node:http';
 import { get as httpsGet } from 'node:https';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { StoredObject } from '../../contract/request.ts';
+import type { StoredObject } from '../../api/request.ts';
 import type { StorageBroker } from './broker.ts';
 import type { Spool, SpooledFile } from './spool.ts';
 import { UploadError } from './upload-error.ts';

@@ -3,9 +3,9 @@ import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { ErrorEnvelope } from '../../contract/api-objects.ts';
-import { ERRORS, type ErrorCode } from '../../contract/errors.ts';
-import { INTERNAL_PATHS, WORKSPACE_HEADER } from '../../contract/internal-api.ts';
+import type { ErrorEnvelope } from '../../api/api-objects.ts';
+import { ERRORS, type ErrorCode } from '../../api/errors.ts';
+import { INTERNAL_PATHS, WORKSPACE_HEADER } from '../../api/internal-api.ts';
 import { ApiError } from '../error-response.ts';
 import type { GetQuestion, PutPermission, PutQuestion, StorageBroker } from './broker.ts';
 

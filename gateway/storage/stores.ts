@@ -1,6 +1,6 @@
 /** The stores that a front holds open: the managed one, and those of StorageCredentials that were used of late. */
-import { configKeys, type PublishedCredential } from '../../contract/redis-keys.ts';
-import { openStorageKeys } from '../../contract/storage-keys.ts';
+import { configKeys, type PublishedCredential } from '../../api/redis-keys.ts';
+import { openStorageKeys } from '../../api/storage-keys.ts';
 import type { EgressAgentOptions } from '../egress/agent.ts';
 import type { StoreName } from './broker.ts';
 import { isBucketKey } from './object-keys.ts';

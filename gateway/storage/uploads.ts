@@ -1,7 +1,7 @@
 /** Brings files from the spool to a store: signed for by the broker, listed for clean-up, then uploaded. */
-import type { StoredObject } from '../../contract/request.ts';
+import type { StoredObject } from '../../api/request.ts';
 import type { RedisClient } from '../../redis/client.ts';
-import { registerObjects } from '../../redis/object-cleanup.ts';
+import { registerObjects } from '../../redis/requests/object-cleanup.ts';
 import type { StorageBroker, StoreName } from './broker.ts';
 import type { SignedPut } from './object-store.ts';
 import type { Uploader } from './upload.ts';

@@ -1,6 +1,6 @@
 /** One attempt to deliver an event (docs/api.md, "Webhooks"). */
-import type { SigningSecrets } from '../../contract/signing-secret.ts';
-import type { Attempt, LeasedDelivery } from '../../redis/deliveries.ts';
+import type { SigningSecrets } from '../../api/signing-secret.ts';
+import type { Attempt, LeasedDelivery } from '../../redis/deliveries/delivery-calls.ts';
 import type { EgressAgent } from '../egress/agent.ts';
 import { Allowance } from '../egress/allowance.ts';
 import { EgressError } from '../egress/egress-error.ts';

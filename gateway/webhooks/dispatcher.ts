@@ -1,6 +1,6 @@
 /** Brings events to their receivers: outbox → deliveries → attempts, for all workspaces, beside any number of fronts. */
-import type { PublishedEndpoint } from '../../contract/redis-keys.ts';
-import type { SigningSecrets } from '../../contract/signing-secret.ts';
+import type { PublishedEndpoint } from '../../api/redis-keys.ts';
+import type { SigningSecrets } from '../../api/signing-secret.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
 import {
   type AbandonedDelivery,
@@ -8,8 +8,8 @@ import {
   type LeasedDelivery,
   leaseDeliveries,
   settleDelivery,
-} from '../../redis/deliveries.ts';
-import { takeEvents } from '../../redis/outbox.ts';
+} from '../../redis/deliveries/delivery-calls.ts';
+import { takeEvents } from '../../redis/deliveries/outbox.ts';
 import type { EgressAgent } from '../egress/agent.ts';
 import type { Logger } from '../log.ts';
 import { type AttemptTiming, attemptDelivery, DELIVERY_TIMING } from './attempt.ts';

@@ -1,5 +1,5 @@
 /** What a workspace's owner is told of failed callbacks: plain text, nothing of a prompt, of a URL its host. Pure. */
-import type { AbandonedCallback } from '../../redis/owner-mail.ts';
+import type { AbandonedCallback } from '../../redis/deliveries/owner-mail.ts';
 
 export interface MailText {
   subject: string;

@@ -11,7 +11,7 @@ import {
   takeDigest,
   takeMail,
   unmarkMailed,
-} from '../../redis/owner-mail.ts';
+} from '../../redis/deliveries/owner-mail.ts';
 import type { Logger } from '../log.ts';
 import { describeFailure, describeMany, type MailText } from './mail-text.ts';
 import { MailPostponed } from './mailer.ts';

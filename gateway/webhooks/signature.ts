@@ -1,6 +1,6 @@
 /** What receivers know a delivery by (docs/api.md, "Webhooks"). */
 import { createHmac } from 'node:crypto';
-import type { SigningSecrets } from '../../contract/signing-secret.ts';
+import type { SigningSecrets } from '../../api/signing-secret.ts';
 
 export const SIGNATURE_HEADER = 'X-Service-Signature';
 

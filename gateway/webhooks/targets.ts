@@ -1,6 +1,6 @@
 /** Where one event goes. Pure. */
-import type { PublishedEndpoint } from '../../contract/redis-keys.ts';
-import { type DeliveryTarget, normalizeURL } from '../../redis/deliveries.ts';
+import type { PublishedEndpoint } from '../../api/redis-keys.ts';
+import { type DeliveryTarget, normalizeURL } from '../../redis/deliveries/delivery-calls.ts';
 
 /**
  * The endpoints that ask for it, then the request's own callback. Equal URLs stay: which of them one delivery is made for

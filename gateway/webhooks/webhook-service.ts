@@ -1,9 +1,13 @@
 /** The front's part in webhooks: hears of events, delivers them, tells owners. */
 
-import { channels, deliveryKeys, workKeys } from '../../contract/redis-keys.ts';
-import { openSigningSecret, splitSigningSecrets } from '../../contract/signing-secret.ts';
+import { channels, deliveryKeys, workKeys } from '../../api/redis-keys.ts';
+import { openSigningSecret, splitSigningSecrets } from '../../api/signing-secret.ts';
 import { isRedisAway, type RedisClient, type RedisSettings, subscribe } from '../../redis/client.ts';
-import { readEndpoints, readOwnerEmail, readSigningSecret } from '../../redis/webhook-settings.ts';
+import {
+  readEndpoints,
+  readOwnerEmail,
+  readSigningSecret,
+} from '../../redis/publication/webhook-settings.ts';
 import { FreshCache } from '../config/fresh-cache.ts';
 import type { EgressAgent } from '../egress/agent.ts';
 import type { Logger } from '../log.ts';

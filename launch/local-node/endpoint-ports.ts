@@ -10,7 +10,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { connect, createServer, type Server as NetServer, type Socket } from 'node:net';
-import { LABELS, PORTS } from '../../contract/names.ts';
+import { LABELS, PORTS } from '../../api/names.ts';
 import type { MemoryApi } from '../../kube/memory/memory-api.ts';
 import type { KubeObject } from '../../kube/memory/object.ts';
 import type { LocalNode } from './local-node.ts';

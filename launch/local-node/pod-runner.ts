@@ -1,6 +1,6 @@
 /** One pod: its volumes, address and containers, in the order in which the kubelet starts and ends them. */
-import { GATEWAY_ENV } from '../../contract/gateway-environment.ts';
-import { PORTS } from '../../contract/names.ts';
+import { GATEWAY_ENV } from '../../api/gateway-environment.ts';
+import { PORTS } from '../../api/names.ts';
 import type { MemoryApi } from '../../kube/memory/memory-api.ts';
 import { formatTime } from '../../kube/memory/object.ts';
 import { StatusError } from '../../kube/memory/status-error.ts';

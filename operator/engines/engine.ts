@@ -1,6 +1,6 @@
 /** What a preset is told and what it answers; pure, so that a spec always gives the same container. */
 import type { V1EnvVar } from '@kubernetes/client-node';
-import type { ModelDeploymentSpec } from '../../contract/model-deployment.ts';
+import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
 
 /** Engines listen here only: nobody in the cluster can go around the gateway. */
 export const ENGINE_HOST = '127.0.0.1';

@@ -1,7 +1,7 @@
 /** Compares what Redis holds with the catalogue, so that nothing stays unpublished, whatever kept it from being written. */
-import { configKeys } from '../../contract/redis-keys.ts';
+import { configKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../../redis/client.ts';
-import { readHosts } from '../../redis/published.ts';
+import { readHosts } from '../../redis/publication/published.ts';
 import type { Catalogue } from './catalogue.ts';
 import { type Target, targetKey } from './targets.ts';
 

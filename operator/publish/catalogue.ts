@@ -1,6 +1,6 @@
 /** What ought to be in Redis, as the operator sees the cluster now. */
-import type { GatewayConfig } from '../../contract/gateway-config.ts';
-import type { PublishedCredential, PublishedEndpoint, PublishedKey } from '../../contract/redis-keys.ts';
+import type { GatewayConfig } from '../../api/gateway-config.ts';
+import type { PublishedCredential, PublishedEndpoint, PublishedKey } from '../../api/redis-keys.ts';
 
 export interface DeploymentName {
   namespace: string;

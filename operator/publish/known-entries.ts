@@ -1,9 +1,9 @@
 /** Writes of what is known only after it was reconciled: until then, as after a restart, what Redis holds of it stays. */
-import type { PublishedEndpoint } from '../../contract/redis-keys.ts';
+import type { PublishedEndpoint } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../../redis/client.ts';
-import { publishCredentials, publishEndpoints } from '../../redis/publication.ts';
-import { readCredentials } from '../../redis/published.ts';
-import { readEndpoints } from '../../redis/webhook-settings.ts';
+import { publishCredentials, publishEndpoints } from '../../redis/publication/publication.ts';
+import { readCredentials } from '../../redis/publication/published.ts';
+import { readEndpoints } from '../../redis/publication/webhook-settings.ts';
 import type { WantedCredential, WantedEndpoint } from './catalogue.ts';
 
 export async function writeCredentials(

@@ -1,10 +1,10 @@
 /** Keeps each workspace within its share of Redis' memory: its queue is refused in time, then its user is suspended. */
-import { workspaceRedisUser } from '../../contract/identity.ts';
+import { workspaceRedisUser } from '../../api/identity.ts';
+import type { Log } from '../../kube/log.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
-import { readMemoryUse, weighWorkspaces } from '../../redis/memory-shares.ts';
-import { suspendWorkspaceUser } from '../../redis/users.ts';
-import { trimWorkspace } from '../../redis/workspace-trim.ts';
-import type { Log } from '../kube/log.ts';
+import { readMemoryUse, weighWorkspaces } from '../../redis/workspaces/memory-shares.ts';
+import { suspendWorkspaceUser } from '../../redis/workspaces/users.ts';
+import { trimWorkspace } from '../../redis/workspaces/workspace-trim.ts';
 
 export interface MemoryGuardSettings {
   redis: RedisClient;

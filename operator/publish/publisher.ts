@@ -1,6 +1,7 @@
 /** Keeps Redis as the catalogue says: what changed is written soon, everything after Redis lost it. */
+
+import type { Log } from '../../kube/log.ts';
 import { isRedisAway, type RedisConnection } from '../../redis/client.ts';
-import type { Log } from '../kube/log.ts';
 import { findDifferences } from './audit.ts';
 import { Batches } from './batches.ts';
 import type { Catalogue, DeploymentName } from './catalogue.ts';

@@ -5,8 +5,8 @@ import {
   workspacePrefix,
   workspaceRedisPassword,
   workspaceRedisUser,
-} from '../../contract/identity.ts';
-import { configKeys } from '../../contract/redis-keys.ts';
+} from '../../api/identity.ts';
+import { configKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { readServerHealth } from '../../redis/durability.ts';
 import { libraryIsLoaded, loadLibrary } from '../../redis/library.ts';
@@ -24,9 +24,13 @@ import {
   removeHost,
   removeRequestPrefix,
   removeWorkspace,
-} from '../../redis/publication.ts';
-import { isKnownPrefix, readEpoch, readHosts, readWorkspaces } from '../../redis/published.ts';
-import { ensureWorkspaceUser, listWorkspaceUsers, removeWorkspaceUser } from '../../redis/users.ts';
+} from '../../redis/publication/publication.ts';
+import { isKnownPrefix, readEpoch, readHosts, readWorkspaces } from '../../redis/publication/published.ts';
+import {
+  ensureWorkspaceUser,
+  listWorkspaceUsers,
+  removeWorkspaceUser,
+} from '../../redis/workspaces/users.ts';
 import type { Catalogue, DeploymentName } from './catalogue.ts';
 import { writeCredentials, writeEndpoints } from './known-entries.ts';
 import type { MemoryGuard } from './memory-guard.ts';

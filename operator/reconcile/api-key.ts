@@ -1,13 +1,13 @@
 /** Brings one APIKey to what its spec says: a key made if none was given, its hash published, its state told. */
-import type { APIKey } from '../../contract/api-key.ts';
-import { hashApiKey } from '../../contract/identity.ts';
-import type { Condition } from '../../contract/kubernetes-types.ts';
-import { API_KEY_SECRET_FIELD, apiKeySecretName } from '../../contract/names.ts';
-import { makeApiKey } from '../../contract/secret-texts.ts';
-import { isNamespaceTerminating } from '../kube/api-error.ts';
-import { controllerOf, type KubeObject } from '../kube/object.ts';
-import { RESOURCES } from '../kube/resource.ts';
-import type { Requeue } from '../kube/work-queue.ts';
+import type { APIKey } from '../../api/api-key.ts';
+import { hashApiKey } from '../../api/identity.ts';
+import type { Condition } from '../../api/kubernetes-types.ts';
+import { API_KEY_SECRET_FIELD, apiKeySecretName } from '../../api/names.ts';
+import { makeApiKey } from '../../api/secret-texts.ts';
+import { isNamespaceTerminating } from '../../kube/api-error.ts';
+import { controllerOf, type KubeObject } from '../../kube/object.ts';
+import { RESOURCES } from '../../kube/resource.ts';
+import type { Requeue } from '../../kube/work-queue.ts';
 import { mergeConditions, type Verdict, verdict } from '../status/condition-list.ts';
 import { BERTH_RESOURCES } from './cluster-view.ts';
 import type { ReconcileContext } from './context.ts';

@@ -1,9 +1,9 @@
 /** What ought to be in Redis, read from the watched objects at the moment it is asked for. */
 import type { V1Pod } from '@kubernetes/client-node';
-import { buildGatewayConfig, type InstallationSettings } from '../../contract/gateway-config.ts';
-import type { ModelDeployment } from '../../contract/model-deployment.ts';
-import { parseAmount } from '../../contract/quantity.ts';
-import { WORKSPACE_NAME, type Workspace, workspaceSpec } from '../../contract/workspace.ts';
+import { buildGatewayConfig, type InstallationSettings } from '../../api/gateway-config.ts';
+import type { ModelDeployment } from '../../api/model-deployment.ts';
+import { parseAmount } from '../../api/quantity.ts';
+import { WORKSPACE_NAME, type Workspace, workspaceSpec } from '../../api/workspace.ts';
 import type { Catalogue, DeploymentName, PublishedDeployment } from '../publish/catalogue.ts';
 import { isServing } from '../status/pod-findings.ts';
 import { BY_MODEL, type ClusterView } from './cluster-view.ts';

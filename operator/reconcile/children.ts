@@ -1,9 +1,15 @@
 /** Applies a deployment's children in an order that keeps it reachable, and names what the API server refuses. */
-import { childNames } from '../../contract/names.ts';
-import { ApiError, isForbidden, isInvalid, isNamespaceTerminating, isNotFound } from '../kube/api-error.ts';
-import { NotOwnedError } from '../kube/apply.ts';
-import { controllerOf, type KubeObject, objectKey } from '../kube/object.ts';
-import { RESOURCES } from '../kube/resource.ts';
+import { childNames } from '../../api/names.ts';
+import {
+  ApiError,
+  isForbidden,
+  isInvalid,
+  isNamespaceTerminating,
+  isNotFound,
+} from '../../kube/api-error.ts';
+import { NotOwnedError } from '../../kube/apply.ts';
+import { controllerOf, type KubeObject, objectKey } from '../../kube/object.ts';
+import { RESOURCES } from '../../kube/resource.ts';
 import type { BuiltChildren } from '../resources/built-children.ts';
 import type { Problem } from '../status/problem.ts';
 import type { ReconcileContext } from './context.ts';

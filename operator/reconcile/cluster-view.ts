@@ -6,18 +6,18 @@ import type {
   V1Pod,
   V1Service,
 } from '@kubernetes/client-node';
-import { apiKeyResource } from '../../contract/api-key.ts';
-import { API_VERSION, type ResourceDefinition } from '../../contract/kubernetes-types.ts';
-import { modelDeploymentResource } from '../../contract/model-deployment.ts';
-import { LABELS, MANAGED_BY } from '../../contract/names.ts';
-import { storageCredentialResource } from '../../contract/storage-credential.ts';
-import { webhookEndpointResource } from '../../contract/webhook-endpoint.ts';
-import { workspaceResource } from '../../contract/workspace.ts';
-import type { KubeClient } from '../kube/client.ts';
-import type { Log } from '../kube/log.ts';
-import type { KubeObject } from '../kube/object.ts';
-import { RESOURCES, type Resource } from '../kube/resource.ts';
-import { createWatcher, type Watcher, type WatcherOptions } from '../kube/watcher.ts';
+import { apiKeyResource } from '../../api/api-key.ts';
+import { API_VERSION, type ResourceDefinition } from '../../api/kubernetes-types.ts';
+import { modelDeploymentResource } from '../../api/model-deployment.ts';
+import { LABELS, MANAGED_BY } from '../../api/names.ts';
+import { storageCredentialResource } from '../../api/storage-credential.ts';
+import { webhookEndpointResource } from '../../api/webhook-endpoint.ts';
+import { workspaceResource } from '../../api/workspace.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import type { Log } from '../../kube/log.ts';
+import type { KubeObject } from '../../kube/object.ts';
+import { RESOURCES, type Resource } from '../../kube/resource.ts';
+import { createWatcher, type Watcher, type WatcherOptions } from '../../kube/watcher.ts';
 import { SERVICE_NAME_LABEL } from './front-slices.ts';
 import { ObjectBudget } from './object-budget.ts';
 import { trimDeployment, trimManagers, trimPod, trimService, trimSlice, trimToMetadata } from './trimming.ts';

@@ -1,11 +1,11 @@
 /** What every reconciler works with. */
-import type { ModelDeployment } from '../../contract/model-deployment.ts';
-import type { Applier } from '../kube/apply.ts';
-import type { KubeClient } from '../kube/client.ts';
-import type { EventNote } from '../kube/events.ts';
-import type { Log } from '../kube/log.ts';
-import type { KubeObject } from '../kube/object.ts';
-import type { StatusWriter } from '../kube/status.ts';
+import type { ModelDeployment } from '../../api/model-deployment.ts';
+import type { Applier } from '../../kube/apply.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import type { EventNote } from '../../kube/events.ts';
+import type { Log } from '../../kube/log.ts';
+import type { KubeObject } from '../../kube/object.ts';
+import type { StatusWriter } from '../../kube/status.ts';
 import type { Publisher } from '../publish/publisher.ts';
 import type { BuildContext, BuiltChildren } from '../resources/built-children.ts';
 import type { OperatorSettings } from '../settings.ts';

@@ -1,10 +1,10 @@
 /** Which change of which object makes which key due. */
 import { isDeepStrictEqual } from 'node:util';
-import { SIGNING_SECRET_NAME } from '../../contract/names.ts';
-import { type Controller, createController, watchOf } from '../kube/controller.ts';
-import type { KubeObject } from '../kube/object.ts';
-import { controllerOf, objectKey } from '../kube/object.ts';
-import type { QueueSample } from '../kube/work-queue.ts';
+import { SIGNING_SECRET_NAME } from '../../api/names.ts';
+import { type Controller, createController, watchOf } from '../../kube/controller.ts';
+import type { KubeObject } from '../../kube/object.ts';
+import { controllerOf, objectKey } from '../../kube/object.ts';
+import type { QueueSample } from '../../kube/work-queue.ts';
 import { ApiKeyReconciler } from './api-key.ts';
 import { BERTH_RESOURCES, modelKeyOf } from './cluster-view.ts';
 import { collectFronts } from './front-slices.ts';

@@ -1,9 +1,9 @@
 /** All StorageCredentials as last seen, with the id that each claims, and what of each is to be published. */
-import { deriveId } from '../../contract/identity.ts';
-import type { Condition } from '../../contract/kubernetes-types.ts';
-import type { PublishedCredential } from '../../contract/redis-keys.ts';
-import { type StorageCredential, storageCredential } from '../../contract/storage-credential.ts';
-import type { KubeObject } from '../kube/object.ts';
+import { deriveId } from '../../api/identity.ts';
+import type { Condition } from '../../api/kubernetes-types.ts';
+import type { PublishedCredential } from '../../api/redis-keys.ts';
+import { type StorageCredential, storageCredential } from '../../api/storage-credential.ts';
+import type { KubeObject } from '../../kube/object.ts';
 import type { WantedCredential } from '../publish/catalogue.ts';
 import { findCondition } from '../status/condition-list.ts';
 import { toMillis } from '../status/times.ts';

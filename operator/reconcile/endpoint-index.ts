@@ -1,6 +1,6 @@
 /** All WebhookEndpoints as last seen, each namespace's by age, and what of each is to be published. */
-import type { PublishedEndpoint } from '../../contract/redis-keys.ts';
-import { type WebhookEndpoint, webhookEndpoint } from '../../contract/webhook-endpoint.ts';
+import type { PublishedEndpoint } from '../../api/redis-keys.ts';
+import { type WebhookEndpoint, webhookEndpoint } from '../../api/webhook-endpoint.ts';
 import type { WantedEndpoint } from '../publish/catalogue.ts';
 import { toMillis } from '../status/times.ts';
 import { type Parsed, parseObject, type RawObject } from './parsing.ts';

@@ -1,11 +1,11 @@
 /** The end of a ModelDeployment: the front first, then the pods, then Redis, each within a bounded time. */
-import type { ModelDeployment } from '../../contract/model-deployment.ts';
-import { FINALIZER } from '../../contract/names.ts';
-import { isNamespaceTerminating, isNotFound } from '../kube/api-error.ts';
-import { removeFinalizer } from '../kube/finalizer.ts';
-import type { KubeObject } from '../kube/object.ts';
-import { RESOURCES } from '../kube/resource.ts';
-import type { Requeue } from '../kube/work-queue.ts';
+import type { ModelDeployment } from '../../api/model-deployment.ts';
+import { FINALIZER } from '../../api/names.ts';
+import { isNamespaceTerminating, isNotFound } from '../../kube/api-error.ts';
+import { removeFinalizer } from '../../kube/finalizer.ts';
+import type { KubeObject } from '../../kube/object.ts';
+import { RESOURCES } from '../../kube/resource.ts';
+import type { Requeue } from '../../kube/work-queue.ts';
 import { deploymentTarget } from '../publish/targets.ts';
 import { toMillis } from '../status/times.ts';
 import { BERTH_RESOURCES, BY_MODEL } from './cluster-view.ts';

@@ -1,10 +1,10 @@
 /** A route that goes through the front lives in Berth's namespace, so no owner reference ends it: this does. */
-import type { ModelDeploymentStatus } from '../../contract/model-deployment.ts';
-import { FIELD_MANAGER, LABELS, MANAGED_BY } from '../../contract/names.ts';
-import { NotOwnedError } from '../kube/apply.ts';
-import { isAsApplied, ownedFields } from '../kube/managed-fields.ts';
-import { isLaterVersion, type KubeObject, objectKey } from '../kube/object.ts';
-import { RESOURCES, type Resource } from '../kube/resource.ts';
+import type { ModelDeploymentStatus } from '../../api/model-deployment.ts';
+import { FIELD_MANAGER, LABELS, MANAGED_BY } from '../../api/names.ts';
+import { NotOwnedError } from '../../kube/apply.ts';
+import { isAsApplied, ownedFields } from '../../kube/managed-fields.ts';
+import { isLaterVersion, type KubeObject, objectKey } from '../../kube/object.ts';
+import { RESOURCES, type Resource } from '../../kube/resource.ts';
 import { frontRouteName } from '../resources/route-target.ts';
 import type { ReconcileContext } from './context.ts';
 

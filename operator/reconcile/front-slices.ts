@@ -1,7 +1,7 @@
 /** The slices by which a deployment's Service leads to the front while none of its own pods can answer. */
 import type { V1EndpointSlice, V1Service } from '@kubernetes/client-node';
-import { childNames, HTTP_PORT_NAME, LABELS, MANAGED_BY, PORTS } from '../../contract/names.ts';
-import type { KubeObject } from '../kube/object.ts';
+import { childNames, HTTP_PORT_NAME, LABELS, MANAGED_BY, PORTS } from '../../api/names.ts';
+import type { KubeObject } from '../../kube/object.ts';
 import { toMillis } from '../status/times.ts';
 import type { Wire } from './wire.ts';
 

@@ -1,9 +1,9 @@
 /** Attaches the front to a deployment's Service: in place of its pods, or for when there are none. */
 import type { V1Deployment } from '@kubernetes/client-node';
-import { ANNOTATIONS } from '../../contract/names.ts';
-import { isNotFound } from '../kube/api-error.ts';
-import { controllerOf, type KubeObject, objectKey } from '../kube/object.ts';
-import { RESOURCES } from '../kube/resource.ts';
+import { ANNOTATIONS } from '../../api/names.ts';
+import { isNotFound } from '../../kube/api-error.ts';
+import { controllerOf, type KubeObject, objectKey } from '../../kube/object.ts';
+import { RESOURCES } from '../../kube/resource.ts';
 import { BY_MODEL } from './cluster-view.ts';
 import type { ReconcileContext } from './context.ts';
 import {

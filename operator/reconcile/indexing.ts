@@ -1,5 +1,5 @@
 /** Keeps the indexes up to what the watches show, and tells who is affected by somebody else's change. */
-import { objectKey } from '../kube/object.ts';
+import { objectKey } from '../../kube/object.ts';
 import type { Target } from '../publish/targets.ts';
 import type { ClusterView } from './cluster-view.ts';
 import type { CredentialIndex } from './credential-index.ts';

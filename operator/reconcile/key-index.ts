@@ -1,6 +1,6 @@
 /** All APIKeys as last seen, by namespace, with the hash that each claims. */
-import { type APIKey, apiKey } from '../../contract/api-key.ts';
-import type { PublishedKey } from '../../contract/redis-keys.ts';
+import { type APIKey, apiKey } from '../../api/api-key.ts';
+import type { PublishedKey } from '../../api/redis-keys.ts';
 import { toMillis } from '../status/times.ts';
 import { ClaimIndex } from './claim-index.ts';
 import { type Parsed, parseObject, type RawObject } from './parsing.ts';

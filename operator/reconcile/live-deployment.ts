@@ -1,6 +1,6 @@
 /** The Deployment of a ModelDeployment, with the template that it is to keep. */
 import type { V1Deployment } from '@kubernetes/client-node';
-import { RESOURCES } from '../kube/resource.ts';
+import { RESOURCES } from '../../kube/resource.ts';
 import type { ReconcileContext } from './context.ts';
 import type { Wire } from './wire.ts';
 

@@ -1,11 +1,11 @@
 /** Secrets that the operator makes once and never writes again: whoever deletes one gets a new one. */
 
-import { LABELS, MANAGED_BY } from '../../contract/names.ts';
-import { isAlreadyExists } from '../kube/api-error.ts';
-import type { KubeClient } from '../kube/client.ts';
-import { controllerOf, controllerReference, type KubeObject } from '../kube/object.ts';
-import type { ObjectCache } from '../kube/object-cache.ts';
-import { RESOURCES } from '../kube/resource.ts';
+import { LABELS, MANAGED_BY } from '../../api/names.ts';
+import { isAlreadyExists } from '../../kube/api-error.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import { controllerOf, controllerReference, type KubeObject } from '../../kube/object.ts';
+import type { ObjectCache } from '../../kube/object-cache.ts';
+import { RESOURCES } from '../../kube/resource.ts';
 
 export interface MadeSecret {
   name: string;

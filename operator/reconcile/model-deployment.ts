@@ -1,12 +1,12 @@
 /** Brings one ModelDeployment to what its spec says, as often as it is called. */
 import type { V1Deployment } from '@kubernetes/client-node';
-import type { ModelDeployment, ModelDeploymentStatus } from '../../contract/model-deployment.ts';
-import { FINALIZER, podSelector } from '../../contract/names.ts';
-import { parseDuration } from '../../contract/quantity.ts';
-import { isNamespaceTerminating } from '../kube/api-error.ts';
-import { addFinalizer } from '../kube/finalizer.ts';
-import { formatSelector, type KubeObject, objectKey } from '../kube/object.ts';
-import type { Requeue } from '../kube/work-queue.ts';
+import type { ModelDeployment, ModelDeploymentStatus } from '../../api/model-deployment.ts';
+import { FINALIZER, podSelector } from '../../api/names.ts';
+import { parseDuration } from '../../api/quantity.ts';
+import { isNamespaceTerminating } from '../../kube/api-error.ts';
+import { addFinalizer } from '../../kube/finalizer.ts';
+import { formatSelector, type KubeObject, objectKey } from '../../kube/object.ts';
+import type { Requeue } from '../../kube/work-queue.ts';
 import { deploymentTarget } from '../publish/targets.ts';
 import type { BuiltChildren } from '../resources/built-children.ts';
 import { findCondition, type Verdict } from '../status/condition-list.ts';

@@ -1,9 +1,9 @@
 /** All ModelDeployments as last seen, read by their schema, with the hosts and ids that each claims. */
 
-import { deriveId } from '../../contract/identity.ts';
-import { type ModelDeployment, modelDeployment } from '../../contract/model-deployment.ts';
-import { defaultHost } from '../../contract/names.ts';
-import type { KubeObject } from '../kube/object.ts';
+import { deriveId } from '../../api/identity.ts';
+import { type ModelDeployment, modelDeployment } from '../../api/model-deployment.ts';
+import { defaultHost } from '../../api/names.ts';
+import type { KubeObject } from '../../kube/object.ts';
 import { toMillis } from '../status/times.ts';
 import { type Claim, ClaimIndex } from './claim-index.ts';
 import { type Parsed, parseObject, type RawObject } from './parsing.ts';

@@ -1,8 +1,8 @@
 /** Bounds what one namespace's objects take of the operator's memory, whoever wrote them. */
 import { getHeapStatistics } from 'node:v8';
-import { FINALIZER, LABELS } from '../../contract/names.ts';
-import { type KubeObject, objectKey } from '../kube/object.ts';
-import { measureCost } from '../kube/object-cost.ts';
+import { FINALIZER, LABELS } from '../../api/names.ts';
+import { type KubeObject, objectKey } from '../../kube/object.ts';
+import { measureCost } from '../../kube/object-cost.ts';
 
 /** Of one object as it comes; a ModelDeployment has some 5 KiB. */
 const MAX_OBJECT_BYTES = 512 * 1024;

@@ -1,7 +1,7 @@
 /** Which deployments' slices lead to other fronts than there are now. */
 import { isDeepStrictEqual } from 'node:util';
 import type { V1EndpointSlice } from '@kubernetes/client-node';
-import type { Lane } from '../kube/due-keys.ts';
+import type { Lane } from '../../kube/due-keys.ts';
 import { modelKeyOf } from './cluster-view.ts';
 import type { Family, Fronts } from './front-slices.ts';
 import type { Wire } from './wire.ts';

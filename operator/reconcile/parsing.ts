@@ -1,7 +1,7 @@
 /** Reads custom resources by their schemas: one that does not fit is reported, never thrown. */
 import type { z } from 'zod';
-import { FIELD_WORDS } from '../../contract/field-words.ts';
-import type { ObjectMeta } from '../../contract/kubernetes-types.ts';
+import { FIELD_WORDS } from '../../api/field-words.ts';
+import type { ObjectMeta } from '../../api/kubernetes-types.ts';
 
 /** A custom resource as the API server gave it. */
 export interface RawObject {

@@ -1,7 +1,7 @@
 /** Finds what in the cluster keeps a spec from being acted on. */
 import type { V1PersistentVolumeClaim } from '@kubernetes/client-node';
-import type { ModelDeployment } from '../../contract/model-deployment.ts';
-import { RESOURCES } from '../kube/resource.ts';
+import type { ModelDeployment } from '../../api/model-deployment.ts';
+import { RESOURCES } from '../../kube/resource.ts';
 import { decideRouteType } from '../resources/route-type.ts';
 import type { Problem } from '../status/problem.ts';
 import type { ReconcileContext } from './context.ts';

@@ -1,5 +1,5 @@
 /** What a ModelDeployment refers to in its namespace, beside what the operator makes. */
-import type { ModelDeployment } from '../../contract/model-deployment.ts';
+import type { ModelDeployment } from '../../api/model-deployment.ts';
 
 export interface SecretReference {
   name: string;

@@ -1,7 +1,7 @@
 /** Which keys the Secrets have that people name in their specs; what is in them is not kept. */
-import type { KubeClient } from '../kube/client.ts';
-import type { KubeObject } from '../kube/object.ts';
-import { RESOURCES } from '../kube/resource.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import type { KubeObject } from '../../kube/object.ts';
+import { RESOURCES } from '../../kube/resource.ts';
 
 type Keys = ReadonlySet<string> | undefined;
 

@@ -1,7 +1,7 @@
 /** Remembers from what each deployment was brought to its state, so that looking again at what nobody changed is cheap. */
 import { hash } from 'node:crypto';
-import type { ModelDeployment } from '../../contract/model-deployment.ts';
-import type { KubeObject } from '../kube/object.ts';
+import type { ModelDeployment } from '../../api/model-deployment.ts';
+import type { KubeObject } from '../../kube/object.ts';
 import { frontRouteName } from '../resources/route-target.ts';
 import { BY_MODEL } from './cluster-view.ts';
 import type { ReconcileContext } from './context.ts';

@@ -1,10 +1,10 @@
 /** Where the secret comes from that signs a namespace's webhooks: a Secret that is named, or one that is made here. */
-import { LABELS, MANAGED_BY, SIGNING_SECRET_FIELD, SIGNING_SECRET_NAME } from '../../contract/names.ts';
-import { makeSigningSecret } from '../../contract/secret-texts.ts';
-import { joinSigningSecrets, readSigningSecrets } from '../../contract/signing-secret.ts';
-import type { KubeClient } from '../kube/client.ts';
-import type { KubeObject } from '../kube/object.ts';
-import { RESOURCES } from '../kube/resource.ts';
+import { LABELS, MANAGED_BY, SIGNING_SECRET_FIELD, SIGNING_SECRET_NAME } from '../../api/names.ts';
+import { makeSigningSecret } from '../../api/secret-texts.ts';
+import { joinSigningSecrets, readSigningSecrets } from '../../api/signing-secret.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import type { KubeObject } from '../../kube/object.ts';
+import { RESOURCES } from '../../kube/resource.ts';
 import { type Verdict, verdict } from '../status/condition-list.ts';
 import { decodeData, ensureSecret } from './made-secret.ts';
 

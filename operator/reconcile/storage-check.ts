@@ -1,5 +1,5 @@
 /** When a bucket is tried, and what an answer means for those who use it. Pure. */
-import type { VerifyAnswer } from '../../contract/internal-api.ts';
+import type { VerifyAnswer } from '../../api/internal-api.ts';
 import { type Verdict, verdict } from '../status/condition-list.ts';
 
 /** What the front said; or that it could not be asked, which says nothing of the bucket. */

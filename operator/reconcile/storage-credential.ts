@@ -1,14 +1,14 @@
 /** Brings one StorageCredential to what its spec says: keys sealed and published, the bucket tried, its state told. */
-import { workspaceDataKey } from '../../contract/identity.ts';
-import type { Condition } from '../../contract/kubernetes-types.ts';
-import { ANNOTATIONS } from '../../contract/names.ts';
-import { configKeys, type PublishedCredential } from '../../contract/redis-keys.ts';
-import type { StorageCredential } from '../../contract/storage-credential.ts';
-import { openStorageKeys, type StorageKeys, sealStorageKeys } from '../../contract/storage-keys.ts';
+import { workspaceDataKey } from '../../api/identity.ts';
+import type { Condition } from '../../api/kubernetes-types.ts';
+import { ANNOTATIONS } from '../../api/names.ts';
+import { configKeys, type PublishedCredential } from '../../api/redis-keys.ts';
+import type { StorageCredential } from '../../api/storage-credential.ts';
+import { openStorageKeys, type StorageKeys, sealStorageKeys } from '../../api/storage-keys.ts';
+import { isNamespaceTerminating } from '../../kube/api-error.ts';
+import type { KubeObject } from '../../kube/object.ts';
+import type { Requeue } from '../../kube/work-queue.ts';
 import { isRedisAway } from '../../redis/client.ts';
-import { isNamespaceTerminating } from '../kube/api-error.ts';
-import type { KubeObject } from '../kube/object.ts';
-import type { Requeue } from '../kube/work-queue.ts';
 import { findCondition, mergeConditions, type Verdict, verdict } from '../status/condition-list.ts';
 import type { Problem } from '../status/problem.ts';
 import { BERTH_RESOURCES } from './cluster-view.ts';

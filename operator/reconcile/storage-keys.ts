@@ -1,9 +1,9 @@
 /** Reads a StorageCredential's keys out of its Secret, and says what is wrong with them. */
-import type { StorageCredential } from '../../contract/storage-credential.ts';
-import type { StorageKeys } from '../../contract/storage-keys.ts';
-import type { KubeClient } from '../kube/client.ts';
-import type { KubeObject } from '../kube/object.ts';
-import { RESOURCES } from '../kube/resource.ts';
+import type { StorageCredential } from '../../api/storage-credential.ts';
+import type { StorageKeys } from '../../api/storage-keys.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import type { KubeObject } from '../../kube/object.ts';
+import { RESOURCES } from '../../kube/resource.ts';
 import type { Problem } from '../status/problem.ts';
 
 interface Secret extends KubeObject {

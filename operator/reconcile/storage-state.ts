@@ -1,7 +1,7 @@
 /** Whether results can go where a deployment wants them; the deployment serves all the same. */
 
-import type { ModelDeployment } from '../../contract/model-deployment.ts';
-import type { StorageCredential } from '../../contract/storage-credential.ts';
+import type { ModelDeployment } from '../../api/model-deployment.ts';
+import type { StorageCredential } from '../../api/storage-credential.ts';
 import { findCondition, type Verdict, verdict } from '../status/condition-list.ts';
 import type { ReconcileContext } from './context.ts';
 

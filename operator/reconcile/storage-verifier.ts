@@ -1,5 +1,5 @@
 /** Asks a front to try a bucket, by the rules for tenants' addresses. */
-import { INTERNAL_PATHS, type VerifyAnswer, type VerifyQuestion } from '../../contract/internal-api.ts';
+import { INTERNAL_PATHS, type VerifyAnswer, type VerifyQuestion } from '../../api/internal-api.ts';
 import { askFront, type FrontAddress } from './front-question.ts';
 import type { CheckAnswer } from './storage-check.ts';
 

@@ -1,8 +1,8 @@
 /** What the operator keeps in memory of each kind: at 5,000 deployments every kilobyte of one counts. */
 import type { V1Deployment, V1EndpointSlice, V1Pod, V1Service } from '@kubernetes/client-node';
-import { FIELD_MANAGER, STATUS_FIELD_MANAGER } from '../../contract/names.ts';
-import type { KubeObject } from '../kube/object.ts';
-import { SharedFields } from '../kube/shared-fields.ts';
+import { FIELD_MANAGER, STATUS_FIELD_MANAGER } from '../../api/names.ts';
+import type { KubeObject } from '../../kube/object.ts';
+import { SharedFields } from '../../kube/shared-fields.ts';
 import type { Wire } from './wire.ts';
 
 const fields = new SharedFields([FIELD_MANAGER, STATUS_FIELD_MANAGER]);

@@ -1,5 +1,5 @@
 /** Why a deployment's host is not published, which after a while is more than "not yet". */
-import type { ModelDeployment } from '../../contract/model-deployment.ts';
+import type { ModelDeployment } from '../../api/model-deployment.ts';
 import type { ReconcileContext } from './context.ts';
 
 /** Publishing takes milliseconds; whatever takes longer is worth a reason. */

@@ -1,5 +1,5 @@
 /** When an endpoint's URL is checked, and what an answer means for it. Pure. */
-import type { CheckURLAnswer } from '../../contract/internal-api.ts';
+import type { CheckURLAnswer } from '../../api/internal-api.ts';
 import { type Verdict, verdict } from '../status/condition-list.ts';
 import type { Unanswered } from './front-question.ts';
 

@@ -1,5 +1,5 @@
 /** Asks a front whether a tenant's URL may be called: it has the rules, and the resolver that calls use. */
-import { type CheckURLAnswer, type CheckURLQuestion, INTERNAL_PATHS } from '../../contract/internal-api.ts';
+import { type CheckURLAnswer, type CheckURLQuestion, INTERNAL_PATHS } from '../../api/internal-api.ts';
 import { askFront, type FrontAddress } from './front-question.ts';
 import type { URLAnswer } from './url-check.ts';
 

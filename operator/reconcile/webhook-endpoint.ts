@@ -1,14 +1,14 @@
 /** Brings one WebhookEndpoint to what its spec says: its URL checked, then published; what became of deliveries told. */
 import { createHash } from 'node:crypto';
-import type { Condition } from '../../contract/kubernetes-types.ts';
-import { ANNOTATIONS } from '../../contract/names.ts';
-import type { PublishedEndpoint } from '../../contract/redis-keys.ts';
-import type { WebhookEndpoint } from '../../contract/webhook-endpoint.ts';
+import type { Condition } from '../../api/kubernetes-types.ts';
+import { ANNOTATIONS } from '../../api/names.ts';
+import type { PublishedEndpoint } from '../../api/redis-keys.ts';
+import type { WebhookEndpoint } from '../../api/webhook-endpoint.ts';
+import { isNamespaceTerminating } from '../../kube/api-error.ts';
+import type { KubeObject } from '../../kube/object.ts';
+import type { Requeue } from '../../kube/work-queue.ts';
 import { isRedisAway } from '../../redis/client.ts';
-import type { EndpointHealth } from '../../redis/delivery-log.ts';
-import { isNamespaceTerminating } from '../kube/api-error.ts';
-import type { KubeObject } from '../kube/object.ts';
-import type { Requeue } from '../kube/work-queue.ts';
+import type { EndpointHealth } from '../../redis/deliveries/delivery-log.ts';
 import { findCondition, mergeConditions, type Verdict, verdict } from '../status/condition-list.ts';
 import { toMillis } from '../status/times.ts';
 import { BERTH_RESOURCES } from './cluster-view.ts';

@@ -1,12 +1,12 @@
 /** Brings a namespace's Workspace to what its spec says: credit, signing secret, what is left to spend. */
-import { workspaceRedisUser } from '../../contract/identity.ts';
-import type { Condition } from '../../contract/kubernetes-types.ts';
-import { SIGNING_SECRET_NAME } from '../../contract/names.ts';
-import { formatAmount, parseAmount } from '../../contract/quantity.ts';
-import { WORKSPACE_NAME, type Workspace, workspace } from '../../contract/workspace.ts';
-import { isNamespaceTerminating } from '../kube/api-error.ts';
-import type { KubeObject } from '../kube/object.ts';
-import type { Requeue } from '../kube/work-queue.ts';
+import { workspaceRedisUser } from '../../api/identity.ts';
+import type { Condition } from '../../api/kubernetes-types.ts';
+import { SIGNING_SECRET_NAME } from '../../api/names.ts';
+import { formatAmount, parseAmount } from '../../api/quantity.ts';
+import { WORKSPACE_NAME, type Workspace, workspace } from '../../api/workspace.ts';
+import { isNamespaceTerminating } from '../../kube/api-error.ts';
+import type { KubeObject } from '../../kube/object.ts';
+import type { Requeue } from '../../kube/work-queue.ts';
 import { mergeConditions, type Verdict, verdict } from '../status/condition-list.ts';
 import { BERTH_RESOURCES } from './cluster-view.ts';
 import type { ReconcileContext } from './context.ts';

@@ -1,7 +1,7 @@
 /** The GPUs of a replica and what they bring into the pod. */
 import type { V1Toleration, V1Volume, V1VolumeMount } from '@kubernetes/client-node';
-import type { ModelDeploymentSpec } from '../../contract/model-deployment.ts';
-import { parseQuantity } from '../../contract/quantity.ts';
+import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
+import { parseQuantity } from '../../api/quantity.ts';
 import type { ImageVendor } from '../engines/engine.ts';
 import { PRESETS } from '../engines/presets.ts';
 

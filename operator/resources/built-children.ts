@@ -1,7 +1,7 @@
 /** What the builders are told, and what they answer. */
 import type { V1Deployment } from '@kubernetes/client-node';
-import type { RouteVia } from '../../contract/model-route.ts';
-import type { KubeObject } from '../kube/object.ts';
+import type { RouteVia } from '../../api/model-route.ts';
+import type { KubeObject } from '../../kube/object.ts';
 import type { Problem } from '../status/problem.ts';
 import type { SidecarGrant } from './template-pin.ts';
 

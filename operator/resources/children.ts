@@ -1,7 +1,7 @@
 /** Builds all that a ModelDeployment is made of. */
-import type { ModelDeployment } from '../../contract/model-deployment.ts';
-import type { RouteVia } from '../../contract/model-route.ts';
-import type { KubeObject } from '../kube/object.ts';
+import type { ModelDeployment } from '../../api/model-deployment.ts';
+import type { RouteVia } from '../../api/model-route.ts';
+import type { KubeObject } from '../../kube/object.ts';
 import type { OperatorSettings } from '../settings.ts';
 import { isRouteProblem } from '../status/problem.ts';
 import { decideAccelerators } from './accelerators.ts';

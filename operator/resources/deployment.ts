@@ -1,9 +1,9 @@
 /** The Deployment of a ModelDeployment's pods. */
 import type { V1DeploymentSpec } from '@kubernetes/client-node';
-import type { ModelDeployment } from '../../contract/model-deployment.ts';
-import { childNames, podSelector } from '../../contract/names.ts';
-import { parseDuration } from '../../contract/quantity.ts';
-import type { KubeObject } from '../kube/object.ts';
+import type { ModelDeployment } from '../../api/model-deployment.ts';
+import { childNames, podSelector } from '../../api/names.ts';
+import { parseDuration } from '../../api/quantity.ts';
+import type { KubeObject } from '../../kube/object.ts';
 import { childMetadata } from './metadata.ts';
 import { decideGrace, decideReplicas, toSeconds } from './replicas.ts';
 import type { PinnedTemplate } from './template-pin.ts';

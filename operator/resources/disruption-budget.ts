@@ -1,7 +1,7 @@
 /** One pod at a time may be evicted; broken ones always may, or they would block node drains for ever. */
-import type { ModelDeployment } from '../../contract/model-deployment.ts';
-import { childNames, podSelector } from '../../contract/names.ts';
-import type { KubeObject } from '../kube/object.ts';
+import type { ModelDeployment } from '../../api/model-deployment.ts';
+import { childNames, podSelector } from '../../api/names.ts';
+import type { KubeObject } from '../../kube/object.ts';
 import { childMetadata } from './metadata.ts';
 
 export function buildDisruptionBudget(model: ModelDeployment): KubeObject {

@@ -6,11 +6,11 @@ import type {
   V1Volume,
   V1VolumeMount,
 } from '@kubernetes/client-node';
-import { ADMIN_PATHS, DRAIN_TOKEN_HEADER } from '../../contract/gateway-environment.ts';
-import { drainToken } from '../../contract/identity.ts';
-import type { ModelDeployment } from '../../contract/model-deployment.ts';
-import { CONTAINERS, PORTS } from '../../contract/names.ts';
-import { parseDuration } from '../../contract/quantity.ts';
+import { ADMIN_PATHS, DRAIN_TOKEN_HEADER } from '../../api/gateway-environment.ts';
+import { drainToken } from '../../api/identity.ts';
+import type { ModelDeployment } from '../../api/model-deployment.ts';
+import { CONTAINERS, PORTS } from '../../api/names.ts';
+import { parseDuration } from '../../api/quantity.ts';
 import { ENGINE_HOME, type EngineInput, variables } from '../engines/engine.ts';
 import { PRESETS } from '../engines/presets.ts';
 import type { OperatorSettings } from '../settings.ts';

@@ -1,8 +1,8 @@
 /** The gateway as a native sidecar: it starts before the engine and stops after it. */
 import type { V1Container, V1EnvVar, V1Probe, V1Volume } from '@kubernetes/client-node';
-import { ADMIN_PATHS, GATEWAY_ENV, GATEWAY_NODE_FLAGS } from '../../contract/gateway-environment.ts';
-import { drainToken } from '../../contract/identity.ts';
-import type { ModelDeployment } from '../../contract/model-deployment.ts';
+import { ADMIN_PATHS, GATEWAY_ENV, GATEWAY_NODE_FLAGS } from '../../api/gateway-environment.ts';
+import { drainToken } from '../../api/identity.ts';
+import type { ModelDeployment } from '../../api/model-deployment.ts';
 import {
   CONTAINERS,
   childNames,
@@ -10,8 +10,8 @@ import {
   PORTS,
   SIDECAR_SECRET_FILES,
   SIDECAR_SECRET_PATH,
-} from '../../contract/names.ts';
-import { parseQuantity } from '../../contract/quantity.ts';
+} from '../../api/names.ts';
+import { parseQuantity } from '../../api/quantity.ts';
 import { ENGINE_HOST, variables } from '../engines/engine.ts';
 import { PRESETS } from '../engines/presets.ts';
 import type { OperatorSettings } from '../settings.ts';

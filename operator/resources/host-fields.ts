@@ -1,5 +1,5 @@
 /** What of a pod's template would give the engine its node, or a way to it. Pure. */
-import type { ModelDeploymentSpec } from '../../contract/model-deployment.ts';
+import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
 
 type Template = Pick<ModelDeploymentSpec['template'], 'volumes' | 'podSecurityContext' | 'securityContext'>;
 type Fields = Record<string, unknown>;

@@ -1,7 +1,7 @@
 /** The HTTPRoute of a deployment's host, at the Gateway that its spec names, else at the installation's. */
-import type { ModelDeployment } from '../../contract/model-deployment.ts';
-import type { RouteVia } from '../../contract/model-route.ts';
-import type { KubeObject } from '../kube/object.ts';
+import type { ModelDeployment } from '../../api/model-deployment.ts';
+import type { RouteVia } from '../../api/model-route.ts';
+import type { KubeObject } from '../../kube/object.ts';
 import type { OperatorSettings } from '../settings.ts';
 import { decideHost } from './route-host.ts';
 import { decidePreset, presetTimeouts } from './route-presets.ts';

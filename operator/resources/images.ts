@@ -1,6 +1,6 @@
 /** The images of a pod, as this installation pulls them. */
-import type { ModelDeploymentSpec } from '../../contract/model-deployment.ts';
-import type { EnginePreset } from '../../contract/model-pod.ts';
+import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
+import type { EnginePreset } from '../../api/model-pod.ts';
 import type { ImageVendor } from '../engines/engine.ts';
 import { PRESETS } from '../engines/presets.ts';
 import type { OperatorSettings } from '../settings.ts';

@@ -1,9 +1,9 @@
 /** The Ingress of a deployment's host. */
 import type { V1IngressSpec } from '@kubernetes/client-node';
-import type { ModelDeployment } from '../../contract/model-deployment.ts';
-import { resolveLimits } from '../../contract/model-limits.ts';
-import type { RouteVia } from '../../contract/model-route.ts';
-import type { KubeObject } from '../kube/object.ts';
+import type { ModelDeployment } from '../../api/model-deployment.ts';
+import { resolveLimits } from '../../api/model-limits.ts';
+import type { RouteVia } from '../../api/model-route.ts';
+import type { KubeObject } from '../../kube/object.ts';
 import type { OperatorSettings } from '../settings.ts';
 import { decideHost } from './route-host.ts';
 import { decidePreset, presetAnnotations } from './route-presets.ts';

@@ -1,7 +1,7 @@
 /** Names, labels and owner of every child. The parent's own labels and annotations are never copied. */
-import type { ModelDeployment } from '../../contract/model-deployment.ts';
-import { LABELS, MANAGED_BY } from '../../contract/names.ts';
-import { controllerReference, type KubeObject, type ObjectMeta } from '../kube/object.ts';
+import type { ModelDeployment } from '../../api/model-deployment.ts';
+import { LABELS, MANAGED_BY } from '../../api/names.ts';
+import { controllerReference, type KubeObject, type ObjectMeta } from '../../kube/object.ts';
 
 export function childLabels({ metadata, spec }: ModelDeployment): Record<string, string> {
   return {

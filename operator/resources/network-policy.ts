@@ -1,7 +1,7 @@
 /** Opens the gateway's and the metrics port to others, and nothing else: the admin port is the kubelet's. */
-import type { ModelDeployment } from '../../contract/model-deployment.ts';
-import { childNames, PORTS, podSelector } from '../../contract/names.ts';
-import type { KubeObject } from '../kube/object.ts';
+import type { ModelDeployment } from '../../api/model-deployment.ts';
+import { childNames, PORTS, podSelector } from '../../api/names.ts';
+import type { KubeObject } from '../../kube/object.ts';
 import { childMetadata } from './metadata.ts';
 
 export function buildNetworkPolicy(model: ModelDeployment): KubeObject {

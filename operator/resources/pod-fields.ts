@@ -2,8 +2,8 @@
  * The fields of a ModelDeployment by which its pods reach beyond their model. Who may write them is decided by the
  * chart's admission policy, with the same groups; what an installation takes from nobody is refused here. Pure.
  */
-import type { ModelDeployment, ModelDeploymentSpec } from '../../contract/model-deployment.ts';
-import { API_KEY_SECRET_SUFFIX, SIDECAR_SECRET_SUFFIX, SIGNING_SECRET_NAME } from '../../contract/names.ts';
+import type { ModelDeployment, ModelDeploymentSpec } from '../../api/model-deployment.ts';
+import { API_KEY_SECRET_SUFFIX, SIDECAR_SECRET_SUFFIX, SIGNING_SECRET_NAME } from '../../api/names.ts';
 import type { OperatorSettings } from '../settings.ts';
 import type { Problem } from '../status/problem.ts';
 import { describeHostFields } from './host-fields.ts';

@@ -7,8 +7,8 @@ import type {
   V1TopologySpreadConstraint,
   V1Volume,
 } from '@kubernetes/client-node';
-import type { ModelDeployment } from '../../contract/model-deployment.ts';
-import { ANNOTATIONS, CONTAINERS, LABELS, PORTS, podSelector } from '../../contract/names.ts';
+import type { ModelDeployment } from '../../api/model-deployment.ts';
+import { ANNOTATIONS, CONTAINERS, LABELS, PORTS, podSelector } from '../../api/names.ts';
 import { PRESETS } from '../engines/presets.ts';
 import type { OperatorSettings } from '../settings.ts';
 import { decideAccelerators, gpuTolerations, sharedMemory } from './accelerators.ts';

@@ -1,6 +1,6 @@
 /** How many pods a spec wants now, and how long each may take to leave. */
-import type { ModelDeploymentSpec } from '../../contract/model-deployment.ts';
-import { parseDuration } from '../../contract/quantity.ts';
+import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
+import { parseDuration } from '../../api/quantity.ts';
 
 /** With `scaling` the minimum is run, and one pod where that is 0: nothing wakes a deployment from zero yet. */
 export function decideReplicas({ paused, replicas, scaling }: ModelDeploymentSpec): number {

@@ -1,6 +1,6 @@
 /** The host of a deployment, and the URL that clients are given. */
-import type { ModelDeployment } from '../../contract/model-deployment.ts';
-import { defaultHost } from '../../contract/names.ts';
+import type { ModelDeployment } from '../../api/model-deployment.ts';
+import { defaultHost } from '../../api/names.ts';
 import type { OperatorSettings } from '../settings.ts';
 import type { Problem } from '../status/problem.ts';
 

@@ -1,8 +1,8 @@
 /** What each kind of balancer needs for long answers and large bodies: the limits are the gateway's, never its own. */
 
-import type { ModelDeployment } from '../../contract/model-deployment.ts';
-import type { ResolvedLimits } from '../../contract/model-limits.ts';
-import type { RoutePreset } from '../../contract/model-route.ts';
+import type { ModelDeployment } from '../../api/model-deployment.ts';
+import type { ResolvedLimits } from '../../api/model-limits.ts';
+import type { RoutePreset } from '../../api/model-route.ts';
 import type { OperatorSettings } from '../settings.ts';
 
 export const decidePreset = (

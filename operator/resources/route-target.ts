@@ -1,8 +1,8 @@
 /** Where a route lives and what it points at: the deployment's own Service, or the front's. */
 import { createHash } from 'node:crypto';
-import type { ModelDeployment } from '../../contract/model-deployment.ts';
-import { childNames } from '../../contract/names.ts';
-import type { ObjectMeta } from '../kube/object.ts';
+import type { ModelDeployment } from '../../api/model-deployment.ts';
+import { childNames } from '../../api/names.ts';
+import type { ObjectMeta } from '../../kube/object.ts';
 import type { OperatorSettings } from '../settings.ts';
 import type { Problem } from '../status/problem.ts';
 import { childLabels, childMetadata } from './metadata.ts';

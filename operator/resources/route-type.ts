@@ -1,5 +1,5 @@
 /** Whether a deployment is routed by an Ingress or by an HTTPRoute, and at which Gateway. */
-import type { ModelDeployment } from '../../contract/model-deployment.ts';
+import type { ModelDeployment } from '../../api/model-deployment.ts';
 import type { GatewayReference, OperatorSettings } from '../settings.ts';
 import type { Problem } from '../status/problem.ts';
 

@@ -1,5 +1,5 @@
 /** Every Secret that a spec names, wherever a pod could read it. Pure. */
-import type { ModelDeploymentSpec } from '../../contract/model-deployment.ts';
+import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
 
 export interface NamedSecret {
   name: string;

@@ -1,7 +1,7 @@
 /** The Service of a deployment's pods, and of the front while none of them is ready. */
-import type { ModelDeployment } from '../../contract/model-deployment.ts';
-import { childNames, HTTP_PORT_NAME, PORTS, podSelector } from '../../contract/names.ts';
-import type { KubeObject } from '../kube/object.ts';
+import type { ModelDeployment } from '../../api/model-deployment.ts';
+import { childNames, HTTP_PORT_NAME, PORTS, podSelector } from '../../api/names.ts';
+import type { KubeObject } from '../../kube/object.ts';
 import type { OperatorSettings } from '../settings.ts';
 import { childMetadata } from './metadata.ts';
 import { decidePreset, presetServiceAnnotations } from './route-presets.ts';

@@ -1,6 +1,6 @@
 /** Puts the current sidecar into a pod template that is kept, and leaves the engine's image, arguments and weights as they were. */
 import type { V1Container, V1PodSpec, V1PodTemplateSpec } from '@kubernetes/client-node';
-import { CONTAINERS } from '../../contract/names.ts';
+import { CONTAINERS } from '../../api/names.ts';
 
 /**
  * The kept template with what belongs to the sidecar from the current one: its container and volumes, the pod's metadata, and

@@ -1,6 +1,6 @@
 /** Names the sidecar that this installation makes, as one revision for all deployments. */
 import { createHash } from 'node:crypto';
-import { stableStringify } from '../kube/stable-json.ts';
+import { stableStringify } from '../../kube/stable-json.ts';
 import type { OperatorSettings } from '../settings.ts';
 import { prefixImage } from './images.ts';
 

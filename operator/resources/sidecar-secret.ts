@@ -1,15 +1,15 @@
 /** What a sidecar needs to start while Redis is away: its configuration and its credentials. */
-import { buildGatewayConfig } from '../../contract/gateway-config.ts';
+import { buildGatewayConfig } from '../../api/gateway-config.ts';
 import {
   peerToken,
   storageToken,
   workspacePrefix,
   workspaceRedisPassword,
   workspaceRedisUser,
-} from '../../contract/identity.ts';
-import type { ModelDeployment } from '../../contract/model-deployment.ts';
-import { childNames, SIDECAR_SECRET_FILES } from '../../contract/names.ts';
-import type { KubeObject } from '../kube/object.ts';
+} from '../../api/identity.ts';
+import type { ModelDeployment } from '../../api/model-deployment.ts';
+import { childNames, SIDECAR_SECRET_FILES } from '../../api/names.ts';
+import type { KubeObject } from '../../kube/object.ts';
 import type { OperatorSettings } from '../settings.ts';
 import { childMetadata } from './metadata.ts';
 

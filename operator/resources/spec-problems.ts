@@ -1,8 +1,8 @@
 /** What a spec asks for that cannot work, seen without a look at the cluster. */
-import type { ModelDeployment } from '../../contract/model-deployment.ts';
-import type { EnginePreset } from '../../contract/model-pod.ts';
-import { PORTS } from '../../contract/names.ts';
-import { parseDuration } from '../../contract/quantity.ts';
+import type { ModelDeployment } from '../../api/model-deployment.ts';
+import type { EnginePreset } from '../../api/model-pod.ts';
+import { PORTS } from '../../api/names.ts';
+import { parseDuration } from '../../api/quantity.ts';
 import { PRESETS } from '../engines/presets.ts';
 import type { OperatorSettings } from '../settings.ts';
 import type { Problem } from '../status/problem.ts';

@@ -1,10 +1,10 @@
 /** Keeps the pods' template as it was while the spec asks for the same pods, so that an upgrade restarts nothing. */
 import { createHash } from 'node:crypto';
 import type { V1PodTemplateSpec } from '@kubernetes/client-node';
-import { type ModelDeploymentSpec, modelDeploymentSpec } from '../../contract/model-deployment.ts';
-import { ANNOTATIONS } from '../../contract/names.ts';
-import type { KubeObject } from '../kube/object.ts';
-import { stableStringify } from '../kube/stable-json.ts';
+import { type ModelDeploymentSpec, modelDeploymentSpec } from '../../api/model-deployment.ts';
+import { ANNOTATIONS } from '../../api/names.ts';
+import type { KubeObject } from '../../kube/object.ts';
+import { stableStringify } from '../../kube/stable-json.ts';
 import { graftSidecar } from './sidecar-graft.ts';
 import { findStaleSettings } from './template-settings.ts';
 import { dropDefaults } from './written-spec.ts';

@@ -1,8 +1,8 @@
 /** Which settings of the installation a pod template was made with that are others by now. */
 import type { V1PodTemplateSpec } from '@kubernetes/client-node';
-import { GATEWAY_ENV } from '../../contract/gateway-environment.ts';
-import { CONTAINERS } from '../../contract/names.ts';
-import { stableStringify } from '../kube/stable-json.ts';
+import { GATEWAY_ENV } from '../../api/gateway-environment.ts';
+import { CONTAINERS } from '../../api/names.ts';
+import { stableStringify } from '../../kube/stable-json.ts';
 
 /** What each variable of the gateway that comes from a setting is called; what else there is comes with a version. */
 const SETTINGS: readonly [name: string, variables: readonly string[]][] = [

@@ -1,7 +1,7 @@
 /** The claim that keeps downloads between pods, where the spec asks for one of its own. */
-import type { ModelDeployment } from '../../contract/model-deployment.ts';
-import { childNames } from '../../contract/names.ts';
-import type { KubeObject } from '../kube/object.ts';
+import type { ModelDeployment } from '../../api/model-deployment.ts';
+import { childNames } from '../../api/names.ts';
+import type { KubeObject } from '../../kube/object.ts';
 import { childMetadata } from './metadata.ts';
 
 export function buildWeightsClaim(model: ModelDeployment): KubeObject | undefined {

@@ -1,6 +1,6 @@
 /** Init containers that copy weights into a folder of the pod. */
 import type { V1Container, V1EnvVar } from '@kubernetes/client-node';
-import type { ModelSource } from '../../contract/model-source.ts';
+import type { ModelSource } from '../../api/model-source.ts';
 import { variables } from '../engines/engine.ts';
 import type { OperatorSettings } from '../settings.ts';
 import { prefixImage } from './images.ts';

@@ -1,8 +1,8 @@
 /** Brings the weights of each kind of source into the pod. */
 import type { V1Container, V1EnvVar, V1Volume, V1VolumeMount } from '@kubernetes/client-node';
-import type { ModelDeployment } from '../../contract/model-deployment.ts';
-import type { ModelSource } from '../../contract/model-source.ts';
-import { childNames } from '../../contract/names.ts';
+import type { ModelDeployment } from '../../api/model-deployment.ts';
+import type { ModelSource } from '../../api/model-source.ts';
+import { childNames } from '../../api/names.ts';
 import { ENGINE_HOME, type ModelLocation } from '../engines/engine.ts';
 import {
   buildImageCopy,

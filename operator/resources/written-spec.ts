@@ -1,6 +1,6 @@
 /** A spec without the values that its schema fills in: what a person wrote, whichever version reads it. */
 import { z } from 'zod';
-import { stableStringify } from '../kube/stable-json.ts';
+import { stableStringify } from '../../kube/stable-json.ts';
 
 /** What each schema fills in, as text. */
 const filledIn = new WeakMap<z.ZodType, string>();

@@ -3,7 +3,7 @@
  * they hold what replicas that are gone counted, and what the fronts answered in their place.
  */
 import type { RedisClient } from '../../redis/client.ts';
-import { readUsage } from '../../redis/usage.ts';
+import { readUsage } from '../../redis/usage/usage.ts';
 import type { Candidate, ErrorCount } from './decision.ts';
 
 const MINUTE_MS = 60_000;

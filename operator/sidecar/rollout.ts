@@ -1,10 +1,10 @@
 /** Rolls new sidecars out without a change of specs: asks every few seconds what may start, and has the reconciler take it. */
-import { ANNOTATIONS } from '../../contract/names.ts';
+import { ANNOTATIONS } from '../../api/names.ts';
+import type { KubeClient, ObjectName } from '../../kube/client.ts';
+import type { EventNote } from '../../kube/events.ts';
+import type { Log } from '../../kube/log.ts';
+import type { KubeObject } from '../../kube/object.ts';
 import { isRedisAway } from '../../redis/client.ts';
-import type { KubeClient, ObjectName } from '../kube/client.ts';
-import type { EventNote } from '../kube/events.ts';
-import type { Log } from '../kube/log.ts';
-import type { KubeObject } from '../kube/object.ts';
 import type { ClusterView } from '../reconcile/cluster-view.ts';
 import type { SidecarGrant } from '../resources/template-pin.ts';
 import {

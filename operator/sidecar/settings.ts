@@ -1,7 +1,7 @@
 /** How an installation rolls new sidecars out by itself: the chart's `sidecarRollout`. */
 import { z } from 'zod';
-import { FIELD_WORDS } from '../../contract/field-words.ts';
-import { duration, parseDuration } from '../../contract/quantity.ts';
+import { FIELD_WORDS } from '../../api/field-words.ts';
+import { duration, parseDuration } from '../../api/quantity.ts';
 
 export const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'] as const;
 export type Weekday = (typeof WEEKDAYS)[number];

@@ -1,8 +1,8 @@
 /** The ConfigMap that tells of a stopped rollout, and by whose annotation somebody resumes it. Written at changes only. */
-import { ANNOTATIONS } from '../../contract/names.ts';
-import type { KubeClient, ObjectName } from '../kube/client.ts';
-import type { KubeObject } from '../kube/object.ts';
-import { RESOURCES } from '../kube/resource.ts';
+import { ANNOTATIONS } from '../../api/names.ts';
+import type { KubeClient, ObjectName } from '../../kube/client.ts';
+import type { KubeObject } from '../../kube/object.ts';
+import { RESOURCES } from '../../kube/resource.ts';
 import type { StopRecord } from './decision.ts';
 
 interface ConfigMap extends KubeObject {

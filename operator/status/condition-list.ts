@@ -1,6 +1,6 @@
 /** Conditions as kstatus and `kubectl wait` read them: a transition time moves only with its status. */
-import type { ConditionType } from '../../contract/conditions.ts';
-import type { Condition } from '../../contract/kubernetes-types.ts';
+import type { ConditionType } from '../../api/conditions.ts';
+import type { Condition } from '../../api/kubernetes-types.ts';
 
 /** A condition before it is put into the list: without times and generation. */
 export interface Verdict {

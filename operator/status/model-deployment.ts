@@ -1,6 +1,6 @@
 /** The status of a ModelDeployment, derived from what is in the cluster. */
 import type { V1Deployment, V1Pod } from '@kubernetes/client-node';
-import type { ModelDeployment, ModelDeploymentStatus } from '../../contract/model-deployment.ts';
+import type { ModelDeployment, ModelDeploymentStatus } from '../../api/model-deployment.ts';
 import { findCondition, mergeConditions, type Verdict, verdict } from './condition-list.ts';
 import { inspectPod, type PodFindings } from './pod-findings.ts';
 import { judgePods, type PodVerdicts } from './pod-verdicts.ts';

@@ -1,7 +1,7 @@
 /** What the Gateway's controller says of a deployment's HTTPRoute. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Condition } from '../../contract/kubernetes-types.ts';
-import type { KubeObject } from '../kube/object.ts';
+import type { Condition } from '../../api/kubernetes-types.ts';
+import type { KubeObject } from '../../kube/object.ts';
 import { findCondition, type Verdict, verdict } from './condition-list.ts';
 import { toMillis } from './times.ts';
 

@@ -1,6 +1,6 @@
 /** The events that a change of status is worth. */
-import type { Condition } from '../../contract/kubernetes-types.ts';
-import type { ModelDeploymentStatus } from '../../contract/model-deployment.ts';
+import type { Condition } from '../../api/kubernetes-types.ts';
+import type { ModelDeploymentStatus } from '../../api/model-deployment.ts';
 import { findCondition } from './condition-list.ts';
 
 export interface Transition {

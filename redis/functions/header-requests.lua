@@ -1,5 +1,5 @@
 -- What the functions on requests share: their keys, their configuration, and the one way in which a request ends.
--- The keys are listed in contract/redis-keys.ts, the states in docs/requests.md.
+-- The keys are listed in api/redis-keys.ts, the states in docs/requests.md.
 local MAX_EVENT_BYTES = 65536
 local MAX_SHOWN_BYTES = 65536
 -- The event's body and the request's own callback: a longer row of the outbox is a tenant's own making.
@@ -13,7 +13,7 @@ local MAX_ID_BYTES = 64
 local MAX_LEASE_MS = 10 * MINUTE_MS
 -- Members of a set, of which a tenant may have made each as long as Redis takes.
 local READ_AT_ONCE = 20
--- As redis/request-record.ts takes them.
+-- As redis/requests/request-record.ts takes them.
 local SHOWN_FIELDS = {
   'status', 'deployment', 'registration_id', 'modality', 'model', 'size', 'seconds', 'progress', 'queued_at', 'started_at',
   'completed_at', 'error_code',

@@ -11,12 +11,12 @@ local function now_ms()
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 
--- The key of one API key's requests of a minute; as workKeys.rpm in contract/redis-keys.ts.
+-- The key of one API key's requests of a minute; as workKeys.rpm in api/redis-keys.ts.
 local function rpm_key(namespace, sha256)
   return 'w:{' .. namespace .. '}:rpm:' .. string.sub(sha256, 1, 24)
 end
 
--- The key of one API key's tokens on one UTC day; as workKeys.tpd in contract/redis-keys.ts.
+-- The key of one API key's tokens on one UTC day; as workKeys.tpd in api/redis-keys.ts.
 local function tpd_key(namespace, sha256, day)
   return 'w:{' .. namespace .. '}:tpd:' .. string.sub(sha256, 1, 24) .. ':' .. string.format('%d', day)
 end

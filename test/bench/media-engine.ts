@@ -4,7 +4,7 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import { INTERNAL_PATHS } from '../../contract/internal-api.ts';
+import { INTERNAL_PATHS } from '../../api/internal-api.ts';
 import type { GetQuestion, PutPermission, PutQuestion } from '../../gateway/storage/broker.ts';
 
 const LARGE_BYTES = Number(process.env.LARGE_BYTES);

@@ -1,15 +1,15 @@
 /** A sidecar of a video deployment on the system's core, its fake engine and bucket on the load's. */
-import { buildGatewayConfig } from '../../contract/gateway-config.ts';
-import { GATEWAY_ENV } from '../../contract/gateway-environment.ts';
-import { API_VERSION } from '../../contract/kubernetes-types.ts';
-import { modelDeployment } from '../../contract/model-deployment.ts';
-import { SIDECAR_SECRET_FILES } from '../../contract/names.ts';
-import type { RequestRecord } from '../../contract/request.ts';
+import { buildGatewayConfig } from '../../api/gateway-config.ts';
+import { GATEWAY_ENV } from '../../api/gateway-environment.ts';
+import { API_VERSION } from '../../api/kubernetes-types.ts';
+import { modelDeployment } from '../../api/model-deployment.ts';
+import { SIDECAR_SECRET_FILES } from '../../api/names.ts';
+import type { RequestRecord } from '../../api/request.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { loadLibrary } from '../../redis/library.ts';
-import { publishDeployment } from '../../redis/publication.ts';
-import { submitRequest } from '../../redis/request-calls.ts';
-import { readRequest } from '../../redis/request-record.ts';
+import { publishDeployment } from '../../redis/publication/publication.ts';
+import { submitRequest } from '../../redis/requests/request-calls.ts';
+import { readRequest } from '../../redis/requests/request-record.ts';
 import { until } from '../support/redis-client.ts';
 import { PREFIX, submissionOf } from '../support/request-fixture.ts';
 import { LOAD_CORE, SYSTEM_CORE, startPinned, stopPinned, waitForPort } from './pinned-process.ts';

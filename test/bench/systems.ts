@@ -1,15 +1,15 @@
 /** What is compared: the floor, Berth's sidecar and Portkey, each as a command on a port. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { buildGatewayConfig, type GatewayConfig } from '../../contract/gateway-config.ts';
-import { GATEWAY_ENV, GATEWAY_NODE_FLAGS } from '../../contract/gateway-environment.ts';
-import { hashApiKey } from '../../contract/identity.ts';
-import { API_VERSION } from '../../contract/kubernetes-types.ts';
-import { modelDeployment } from '../../contract/model-deployment.ts';
-import { SIDECAR_SECRET_FILES } from '../../contract/names.ts';
+import { buildGatewayConfig, type GatewayConfig } from '../../api/gateway-config.ts';
+import { GATEWAY_ENV, GATEWAY_NODE_FLAGS } from '../../api/gateway-environment.ts';
+import { hashApiKey } from '../../api/identity.ts';
+import { API_VERSION } from '../../api/kubernetes-types.ts';
+import { modelDeployment } from '../../api/model-deployment.ts';
+import { SIDECAR_SECRET_FILES } from '../../api/names.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { loadLibrary } from '../../redis/library.ts';
-import { publishApiKeys, publishDeployment, publishEpoch } from '../../redis/publication.ts';
+import { publishApiKeys, publishDeployment, publishEpoch } from '../../redis/publication/publication.ts';
 import { makeFolder } from './folders.ts';
 import type { Command } from './pinned-process.ts';
 import { ensurePortkey } from './portkey.ts';

@@ -2,13 +2,13 @@
  * Measures one front that delivers webhooks: from the end of a request to its receiver, deliveries a second, and how
  * endpoints fare beside others that hang. Part of `make bench` (ONLY=webhooks).
  */
-import { workspaceDataKey } from '../../contract/identity.ts';
-import { FRONT_SECRET_FILES } from '../../contract/names.ts';
-import { channels, configKeys, workKeys } from '../../contract/redis-keys.ts';
-import { sealSigningSecret } from '../../contract/signing-secret.ts';
+import { workspaceDataKey } from '../../api/identity.ts';
+import { FRONT_SECRET_FILES } from '../../api/names.ts';
+import { channels, configKeys, workKeys } from '../../api/redis-keys.ts';
+import { sealSigningSecret } from '../../api/signing-secret.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { loadLibrary } from '../../redis/library.ts';
-import { cancelRequest, submitRequest } from '../../redis/request-calls.ts';
+import { cancelRequest, submitRequest } from '../../redis/requests/request-calls.ts';
 import { until } from '../support/redis-client.ts';
 import { newToken, publishMedia, submissionOf } from '../support/request-fixture.ts';
 import { LOAD_CORE, readCPU, SYSTEM_CORE, startPinned, stopPinned, waitForPort } from './pinned-process.ts';

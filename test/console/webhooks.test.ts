@@ -1,7 +1,7 @@
 /** The pages of webhooks and of their deliveries. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
-import { deliveryKeys } from '../../contract/redis-keys.ts';
+import { deliveryKeys } from '../../api/redis-keys.ts';
 import { connectRedis } from '../../redis/client.ts';
 import { findGraveFaults } from './support/accessibility.ts';
 import { NAMESPACE, useConsole } from './support/console.ts';

@@ -1,11 +1,11 @@
 import { connect as connectSocket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect } from 'chai';
-import { childNames, SIDECAR_SECRET_FILES } from '../../contract/names.ts';
-import { FUNCTIONS, workKeys } from '../../contract/redis-keys.ts';
+import { childNames, SIDECAR_SECRET_FILES } from '../../api/names.ts';
+import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
 import { RELEASE_NAMESPACE, WORKSPACES } from '../../launch/release.ts';
 import { connectRedis, type RedisConnection } from '../../redis/client.ts';
-import { claimRequest, renewClaim } from '../../redis/request-calls.ts';
+import { claimRequest, renewClaim } from '../../redis/requests/request-calls.ts';
 import { endpoints, findEndpoint, listPods, type Pod, readObject } from './installation.ts';
 import { startTraffic } from './traffic.ts';
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { LABELS } from '../../contract/names.ts';
+import { LABELS } from '../../api/names.ts';
 import { installRelease } from '../../launch/release.ts';
 import { runCommand } from '../cluster/commands.ts';
 import { projectImages } from '../cluster/images.ts';

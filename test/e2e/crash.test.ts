@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { APIError } from 'openai';
-import { LABELS } from '../../contract/names.ts';
+import { LABELS } from '../../api/names.ts';
 import type { EndpointEntry } from '../../launch/endpoints-file.ts';
 import { killContainer, readContainer, waitForRestart } from './containers.ts';
 import { postChat } from './envelope.ts';

@@ -1,8 +1,8 @@
 /** The cluster that the tests run in: its endpoints, kubectl, and waiting on what it shows. */
 import { join } from 'node:path';
 import OpenAI from 'openai';
-import type { ModelDeployment } from '../../contract/model-deployment.ts';
-import { LABELS } from '../../contract/names.ts';
+import type { ModelDeployment } from '../../api/model-deployment.ts';
+import { LABELS } from '../../api/names.ts';
 import { isSettled } from '../../launch/cluster-models.ts';
 import { type EndpointEntry, readEndpoints } from '../../launch/endpoints-file.ts';
 import { applyObjects, runKubectl } from '../../launch/kubectl.ts';

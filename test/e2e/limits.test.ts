@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
-import { hashApiKey } from '../../contract/identity.ts';
+import { hashApiKey } from '../../api/identity.ts';
 import { type Answer, expectError, postChat } from './envelope.ts';
 import { apply, findEndpoint, kubectl, waitUntil } from './installation.ts';
 

@@ -1,9 +1,9 @@
 import type { RequestListener } from 'node:http';
 import { expect } from 'chai';
-import { SIGNING_SECRET_NAME } from '../../contract/names.ts';
+import { SIGNING_SECRET_NAME } from '../../api/names.ts';
 import { installRelease, RELEASE_NAMESPACE } from '../../launch/release.ts';
 import { connectRedis, type RedisConnection } from '../../redis/client.ts';
-import { readDeliveryLog } from '../../redis/delivery-log.ts';
+import { readDeliveryLog } from '../../redis/deliveries/delivery-log.ts';
 import { killContainer, readContainer } from './containers.ts';
 import { expectError } from './envelope.ts';
 import {

@@ -1,6 +1,6 @@
 /** Images, videos and their requests, as a program without an SDK asks for them. */
 import { expect } from 'chai';
-import { LABELS } from '../../contract/names.ts';
+import { LABELS } from '../../api/names.ts';
 import type { EndpointEntry } from '../../launch/endpoints-file.ts';
 import type { Answer } from './envelope.ts';
 import { isPodReady, listPods, waitUntil } from './installation.ts';

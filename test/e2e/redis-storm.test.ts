@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
-import { hashApiKey } from '../../contract/identity.ts';
-import { workKeys } from '../../contract/redis-keys.ts';
+import { hashApiKey } from '../../api/identity.ts';
+import { workKeys } from '../../api/redis-keys.ts';
 import { connectRedis, type RedisConnection } from '../../redis/client.ts';
 import { killContainer } from './containers.ts';
 import { postChat } from './envelope.ts';

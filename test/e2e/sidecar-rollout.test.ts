@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { ANNOTATIONS, API_KEY_SECRET_FIELD, apiKeySecretName, CONTAINERS } from '../../contract/names.ts';
+import { ANNOTATIONS, API_KEY_SECRET_FIELD, apiKeySecretName, CONTAINERS } from '../../api/names.ts';
 import { isSettled } from '../../launch/cluster-models.ts';
 import type { EndpointEntry } from '../../launch/endpoints-file.ts';
 import { installRelease, RELEASE_NAMESPACE } from '../../launch/release.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { LABELS } from '../../contract/names.ts';
+import { LABELS } from '../../api/names.ts';
 import { RELEASE, runHelm } from '../../launch/release.ts';
 import { cluster, kubectl, waitUntil } from './installation.ts';
 

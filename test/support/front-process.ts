@@ -2,8 +2,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ADMIN_PATHS, GATEWAY_ENV } from '../../contract/gateway-environment.ts';
-import { FRONT_SECRET_FILES } from '../../contract/names.ts';
+import { ADMIN_PATHS, GATEWAY_ENV } from '../../api/gateway-environment.ts';
+import { FRONT_SECRET_FILES } from '../../api/names.ts';
 import { type ChildProgram, findFreePort, startProgram } from './child-program.ts';
 import { waitForAnswer } from './model-replica.ts';
 

@@ -1,10 +1,10 @@
 /** A Redis for the tests of one `describe`, and in it a new workspace with one media deployment for each test. */
-import type { ResolvedLimits } from '../../contract/model-limits.ts';
-import { workKeys } from '../../contract/redis-keys.ts';
-import type { RequestRecord } from '../../contract/request.ts';
+import type { ResolvedLimits } from '../../api/model-limits.ts';
+import { workKeys } from '../../api/redis-keys.ts';
+import type { RequestRecord } from '../../api/request.ts';
 import type { RedisClient, RedisConnection } from '../../redis/client.ts';
+import { type OutboxEvent, takeEvents } from '../../redis/deliveries/outbox.ts';
 import { loadLibrary } from '../../redis/library.ts';
-import { type OutboxEvent, takeEvents } from '../../redis/outbox.ts';
 import {
   type Cancellation,
   type ClaimedJob,
@@ -13,8 +13,8 @@ import {
   type Submission,
   type SubmissionAnswer,
   submitRequest,
-} from '../../redis/request-calls.ts';
-import { readRequest } from '../../redis/request-record.ts';
+} from '../../redis/requests/request-calls.ts';
+import { readRequest } from '../../redis/requests/request-record.ts';
 import { connectTo } from './redis-client.ts';
 import { type RedisServer, startRedis } from './redis-server.ts';
 import { newToken, publishMedia, submissionOf } from './request-fixture.ts';

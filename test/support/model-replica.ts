@@ -2,11 +2,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { GatewayConfig } from '../../contract/gateway-config.ts';
-import { buildGatewayConfig } from '../../contract/gateway-config.ts';
-import { ADMIN_PATHS, GATEWAY_ENV } from '../../contract/gateway-environment.ts';
-import { modelDeployment } from '../../contract/model-deployment.ts';
-import { SIDECAR_SECRET_FILES } from '../../contract/names.ts';
+import type { GatewayConfig } from '../../api/gateway-config.ts';
+import { buildGatewayConfig } from '../../api/gateway-config.ts';
+import { ADMIN_PATHS, GATEWAY_ENV } from '../../api/gateway-environment.ts';
+import { modelDeployment } from '../../api/model-deployment.ts';
+import { SIDECAR_SECRET_FILES } from '../../api/names.ts';
 import { type ChildProgram, findFreePort, startProgram } from './child-program.ts';
 import { until } from './redis-client.ts';
 

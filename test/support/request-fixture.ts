@@ -1,12 +1,12 @@
 /** A workspace with a media deployment whose limits a test chooses, and requests for it. */
 import { randomBytes } from 'node:crypto';
-import { buildGatewayConfig } from '../../contract/gateway-config.ts';
-import { modelDeployment } from '../../contract/model-deployment.ts';
-import type { ResolvedLimits } from '../../contract/model-limits.ts';
-import { makeRequestId, type RequestOutput, type StoredObject } from '../../contract/request.ts';
+import { buildGatewayConfig } from '../../api/gateway-config.ts';
+import { modelDeployment } from '../../api/model-deployment.ts';
+import type { ResolvedLimits } from '../../api/model-limits.ts';
+import { makeRequestId, type RequestOutput, type StoredObject } from '../../api/request.ts';
 import type { RedisClient } from '../../redis/client.ts';
-import { publishDeployment } from '../../redis/publication.ts';
-import type { Outcome, Submission } from '../../redis/request-calls.ts';
+import { publishDeployment } from '../../redis/publication/publication.ts';
+import type { Outcome, Submission } from '../../redis/requests/request-calls.ts';
 
 export const PREFIX = '0a1b2c3d';
 export const newToken = (): string => randomBytes(16).toString('hex');

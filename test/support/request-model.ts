@@ -1,5 +1,5 @@
 /** The queue as plain data in memory: what the functions on a real Redis must agree with, step by step. */
-import type { RequestStatus } from '../../contract/request.ts';
+import type { RequestStatus } from '../../api/request.ts';
 
 export const API_KEYS = ['a', 'b', 'c'].map((letter) => letter.repeat(64));
 

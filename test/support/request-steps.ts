@@ -1,9 +1,9 @@
 /** Random steps of the queue's life, and their doing on a real Redis. */
-import type { ResolvedLimits } from '../../contract/model-limits.ts';
-import { REQUEST_STATUSES, type StoredObject } from '../../contract/request.ts';
+import type { ResolvedLimits } from '../../api/model-limits.ts';
+import { REQUEST_STATUSES, type StoredObject } from '../../api/request.ts';
 import type { RedisClient } from '../../redis/client.ts';
-import { registerObjects } from '../../redis/object-cleanup.ts';
-import { removeDeployment } from '../../redis/publication.ts';
+import { removeDeployment } from '../../redis/publication/publication.ts';
+import { registerObjects } from '../../redis/requests/object-cleanup.ts';
 import {
   cancelRequest,
   claimRequest,
@@ -11,9 +11,9 @@ import {
   releaseRequest,
   renewClaim,
   submitRequest,
-} from '../../redis/request-calls.ts';
-import { listRequests } from '../../redis/request-record.ts';
-import { sweepRequests } from '../../redis/request-sweep.ts';
+} from '../../redis/requests/request-calls.ts';
+import { listRequests } from '../../redis/requests/request-record.ts';
+import { sweepRequests } from '../../redis/requests/request-sweep.ts';
 import { failure, passTime, publishMedia, submissionOf, success } from './request-fixture.ts';
 import { API_KEYS, type Limits, type Operation, type RequestModel, type Term } from './request-model.ts';
 

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
-import { INTERNAL_PATHS } from '../../contract/internal-api.ts';
+import { INTERNAL_PATHS } from '../../api/internal-api.ts';
 import { ApiError, buildEnvelope } from '../../gateway/error-response.ts';
 import type { GetQuestion, PutQuestion, StorageBroker } from '../../gateway/storage/broker.ts';
 import { FolderServer } from '../../gateway/storage/folder-server.ts';

@@ -2,9 +2,9 @@
 
 import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { GatewayConfig } from '../../contract/gateway-config.ts';
-import { hashApiKey } from '../../contract/identity.ts';
-import type { PublishedKey } from '../../contract/redis-keys.ts';
+import type { GatewayConfig } from '../../api/gateway-config.ts';
+import { hashApiKey } from '../../api/identity.ts';
+import type { PublishedKey } from '../../api/redis-keys.ts';
 import { createSidecarApp, type SidecarAppOptions } from '../../gateway/app.ts';
 import { createLog } from '../../gateway/log.ts';
 import { createMetrics, type GatewayMetrics } from '../../gateway/metrics.ts';
@@ -13,7 +13,7 @@ import { Slots } from '../../gateway/registry/slots.ts';
 import { createServer } from '../../gateway/server.ts';
 import { DeploymentUsage } from '../../gateway/usage.ts';
 import type { RedisConnection } from '../../redis/client.ts';
-import { publishApiKey } from '../../redis/publication.ts';
+import { publishApiKey } from '../../redis/publication/publication.ts';
 import { describeModel } from './model-replica.ts';
 
 export interface TextEndpointOptions extends Partial<SidecarAppOptions> {

@@ -1,10 +1,10 @@
 /** Writes the CustomResourceDefinition of one resource. */
 import { stringify } from 'yaml';
-import { GROUP } from '../../contract/group.ts';
-import type { ResourceDefinition } from '../../contract/kubernetes-types.ts';
+import { GROUP } from '../../api/group.ts';
+import type { ResourceDefinition } from '../../api/kubernetes-types.ts';
 import { buildStructuralSchema } from './structural-schema.ts';
 
-const HEADER = '# Generated from contract/ by make generate. Do not edit.\n';
+const HEADER = '# Generated from api/ by make generate. Do not edit.\n';
 
 export function buildCustomResource(resource: ResourceDefinition) {
   return {

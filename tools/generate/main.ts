@@ -1,12 +1,12 @@
 /** `make generate` writes all that is generated; with --verify it only tells what is stale (`make verify`). */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { apiKeyResource } from '../../contract/api-key.ts';
-import type { ResourceDefinition } from '../../contract/kubernetes-types.ts';
-import { modelDeploymentResource } from '../../contract/model-deployment.ts';
-import { storageCredentialResource } from '../../contract/storage-credential.ts';
-import { webhookEndpointResource } from '../../contract/webhook-endpoint.ts';
-import { workspaceResource } from '../../contract/workspace.ts';
+import { apiKeyResource } from '../../api/api-key.ts';
+import type { ResourceDefinition } from '../../api/kubernetes-types.ts';
+import { modelDeploymentResource } from '../../api/model-deployment.ts';
+import { storageCredentialResource } from '../../api/storage-credential.ts';
+import { webhookEndpointResource } from '../../api/webhook-endpoint.ts';
+import { workspaceResource } from '../../api/workspace.ts';
 import { formatCustomResource } from './custom-resource.ts';
 import { writeOpenAPI } from './openapi.ts';
 import { writeConditionPage, writeErrorPage } from './pages.ts';

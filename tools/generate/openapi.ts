@@ -1,8 +1,8 @@
 /** docs/openapi.json: what any deployment may serve, with the default limits. */
 
-import { MODEL_KINDS } from '../../contract/model-deployment.ts';
-import { modelLimits, resolveLimits } from '../../contract/model-limits.ts';
-import { imageModel, videoModel } from '../../contract/model-media.ts';
+import { MODEL_KINDS } from '../../api/model-deployment.ts';
+import { modelLimits, resolveLimits } from '../../api/model-limits.ts';
+import { imageModel, videoModel } from '../../api/model-media.ts';
 import { buildDocument } from '../../gateway/openapi/document.ts';
 
 export function writeOpenAPI(): string {

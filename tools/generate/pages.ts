@@ -1,8 +1,8 @@
-/** The documentation pages that are tables of contract/. */
-import { CONDITIONS } from '../../contract/conditions.ts';
-import { ERRORS } from '../../contract/errors.ts';
+/** The documentation pages that are tables of api/. */
+import { CONDITIONS } from '../../api/conditions.ts';
+import { ERRORS } from '../../api/errors.ts';
 
-const NOTICE = '<!-- Generated from contract/ by make generate. Do not edit. -->\n';
+const NOTICE = '<!-- Generated from api/ by make generate. Do not edit. -->\n';
 
 const row = (...cells: string[]): string => `| ${cells.join(' | ')} |`;
 

@@ -1,14 +1,18 @@
 /** The log of webhook deliveries, and sending again what did not arrive. */
 import type Router from '@koa/router';
 import { z } from 'zod';
-import { type Resend, type ResendAnswer, resendDeliveries } from '../../../redis/deliveries.ts';
+import {
+  type Resend,
+  type ResendAnswer,
+  resendDeliveries,
+} from '../../../redis/deliveries/delivery-calls.ts';
 import {
   DELIVERY_PAGE,
   type DeliveryRecord,
   readDelivery,
   readDeliveryDetail,
   readDeliveryLog,
-} from '../../../redis/delivery-log.ts';
+} from '../../../redis/deliveries/delivery-log.ts';
 import type { DeliveryDetail, ResendView } from '../../api.ts';
 import { check, readBody, resendBody } from '../bodies.ts';
 import { ConsoleError } from '../error.ts';

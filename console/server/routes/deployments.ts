@@ -4,8 +4,8 @@ import {
   type ModelDeployment,
   modelDeployment,
   modelDeploymentResource,
-} from '../../../contract/model-deployment.ts';
-import { countQueue } from '../../../redis/console-reads.ts';
+} from '../../../api/model-deployment.ts';
+import { countQueue } from '../../../redis/console/console-reads.ts';
 import type { DeploymentView } from '../../api.ts';
 import { describeDeployment, isQueued } from '../deployment-view.ts';
 import { parseObjects } from '../object-parsing.ts';

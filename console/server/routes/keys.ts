@@ -1,10 +1,10 @@
 /** API keys: made here, shown once; the API server is given their hash alone. */
 import type Router from '@koa/router';
-import { type APIKey, apiKey, apiKeyResource } from '../../../contract/api-key.ts';
-import { hashApiKey } from '../../../contract/identity.ts';
-import { API_VERSION } from '../../../contract/kubernetes-types.ts';
-import { makeApiKey } from '../../../contract/secret-texts.ts';
-import { readKeyUsage } from '../../../redis/console-reads.ts';
+import { type APIKey, apiKey, apiKeyResource } from '../../../api/api-key.ts';
+import { hashApiKey } from '../../../api/identity.ts';
+import { API_VERSION } from '../../../api/kubernetes-types.ts';
+import { makeApiKey } from '../../../api/secret-texts.ts';
+import { readKeyUsage } from '../../../redis/console/console-reads.ts';
 import type { KeyUsage, KeyView, NewKeyView } from '../../api.ts';
 import { keyChangeBody, newKeyBody, readBody } from '../bodies.ts';
 import { parseObjects } from '../object-parsing.ts';

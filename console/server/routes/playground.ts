@@ -1,7 +1,7 @@
 /** The playground: a deployment's own endpoint, called for the user; both ways as a stream. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type Router from '@koa/router';
-import { modelDeployment, modelDeploymentResource } from '../../../contract/model-deployment.ts';
+import { modelDeployment, modelDeploymentResource } from '../../../api/model-deployment.ts';
 import { describeDeployment } from '../deployment-view.ts';
 import type { EndpointAnswer } from '../endpoints.ts';
 import { ConsoleError } from '../error.ts';

@@ -1,16 +1,16 @@
 /** Asynchronous requests: their records, also those of deployments that are gone; results by way of an endpoint. */
 import type Router from '@koa/router';
 import { z } from 'zod';
-import { modelDeploymentResource } from '../../../contract/model-deployment.ts';
+import { modelDeploymentResource } from '../../../api/model-deployment.ts';
 import {
   DEFAULT_LIST_LIMIT,
   MAX_LIST_LIMIT,
   REQUEST_ID,
   REQUEST_STATUSES,
   type RequestRecord,
-} from '../../../contract/request.ts';
-import { readDeploymentNames } from '../../../redis/console-reads.ts';
-import { listRequests, readRequest } from '../../../redis/request-record.ts';
+} from '../../../api/request.ts';
+import { readDeploymentNames } from '../../../redis/console/console-reads.ts';
+import { listRequests, readRequest } from '../../../redis/requests/request-record.ts';
 import type { RequestDetail, RequestView } from '../../api.ts';
 import { check } from '../bodies.ts';
 import { toBaseURL } from '../deployment-view.ts';

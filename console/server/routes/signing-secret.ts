@@ -1,10 +1,10 @@
 /** Rolls the secret that signs a namespace's webhooks. */
 import type Router from '@koa/router';
-import { SIGNING_SECRET_NAME } from '../../../contract/names.ts';
-import { makeSigningSecret } from '../../../contract/secret-texts.ts';
-import { WORKSPACE_NAME, workspace, workspaceResource } from '../../../contract/workspace.ts';
+import { SIGNING_SECRET_NAME } from '../../../api/names.ts';
+import { makeSigningSecret } from '../../../api/secret-texts.ts';
+import { WORKSPACE_NAME, workspace, workspaceResource } from '../../../api/workspace.ts';
 import type { RedisClient } from '../../../redis/client.ts';
-import { readSigningSecret } from '../../../redis/webhook-settings.ts';
+import { readSigningSecret } from '../../../redis/publication/webhook-settings.ts';
 import type { SigningSecretView } from '../../api.ts';
 import { readBody, rollBody } from '../bodies.ts';
 import { ConsoleError } from '../error.ts';

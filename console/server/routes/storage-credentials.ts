@@ -1,13 +1,13 @@
 /** Customers' own buckets. Their keys go into a Secret that the console writes, since members have no right on any. */
 import { randomBytes } from 'node:crypto';
 import type Router from '@koa/router';
-import { API_VERSION } from '../../../contract/kubernetes-types.ts';
-import { ANNOTATIONS } from '../../../contract/names.ts';
+import { API_VERSION } from '../../../api/kubernetes-types.ts';
+import { ANNOTATIONS } from '../../../api/names.ts';
 import {
   type StorageCredential,
   storageCredential,
   storageCredentialResource,
-} from '../../../contract/storage-credential.ts';
+} from '../../../api/storage-credential.ts';
 import type { StorageCredentialView } from '../../api.ts';
 import { newStorageCredentialBody, readBody } from '../bodies.ts';
 import { ConsoleError } from '../error.ts';

@@ -1,11 +1,11 @@
 /** What deployments served over time, and what is left to spend. */
 import type Router from '@koa/router';
 import { z } from 'zod';
-import { formatAmount } from '../../../contract/quantity.ts';
-import { readSpentMicros } from '../../../redis/calls.ts';
+import { formatAmount } from '../../../api/quantity.ts';
+import { readSpentMicros } from '../../../redis/admission/admission-calls.ts';
 import type { RedisClient } from '../../../redis/client.ts';
-import { readDeploymentNames, readGrantedMicros } from '../../../redis/console-reads.ts';
-import { readUsage } from '../../../redis/usage.ts';
+import { readDeploymentNames, readGrantedMicros } from '../../../redis/console/console-reads.ts';
+import { readUsage } from '../../../redis/usage/usage.ts';
 import { type CreditView, USAGE_RANGES, type UsageRange, type UsageView } from '../../api.ts';
 import { check } from '../bodies.ts';
 import type { Services } from '../services.ts';

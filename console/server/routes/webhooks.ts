@@ -1,15 +1,15 @@
 /** Webhook endpoints: written as the user, judged by the operator. */
 import { randomBytes } from 'node:crypto';
 import type Router from '@koa/router';
-import { API_VERSION } from '../../../contract/kubernetes-types.ts';
-import { ANNOTATIONS } from '../../../contract/names.ts';
+import { API_VERSION } from '../../../api/kubernetes-types.ts';
+import { ANNOTATIONS } from '../../../api/names.ts';
 import {
   type WebhookEndpoint,
   webhookEndpoint,
   webhookEndpointResource,
-} from '../../../contract/webhook-endpoint.ts';
-import { deriveDeliveryId, expandEvent } from '../../../redis/deliveries.ts';
-import { readDelivery } from '../../../redis/delivery-log.ts';
+} from '../../../api/webhook-endpoint.ts';
+import { deriveDeliveryId, expandEvent } from '../../../redis/deliveries/delivery-calls.ts';
+import { readDelivery } from '../../../redis/deliveries/delivery-log.ts';
 import type { TestView } from '../../api.ts';
 import { newWebhookBody, readBody, webhookChangeBody } from '../bodies.ts';
 import { parseObjects } from '../object-parsing.ts';

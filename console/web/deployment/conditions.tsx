@@ -1,6 +1,6 @@
 /** What the operator says of a deployment. */
 import { Badge, Table, Text } from '@mantine/core';
-import type { Condition } from '../../../contract/kubernetes-types.ts';
+import type { Condition } from '../../../api/kubernetes-types.ts';
 import { Moment } from '../parts/moment.tsx';
 import { ScrollTable } from '../parts/scroll-table.tsx';
 

@@ -1,6 +1,6 @@
 /** A member sees and changes their own namespace, by every path of the API, and no other. */
 import { expect } from 'chai';
-import { configKeys, deliveryKeys, globalKeys, workKeys } from '../../../contract/redis-keys.ts';
+import { configKeys, deliveryKeys, globalKeys, workKeys } from '../../../api/redis-keys.ts';
 import { until } from '../../support/redis-client.ts';
 import { type Person, useConsole } from './console-harness.ts';
 

@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { expect } from 'chai';
-import { configKeys } from '../../../contract/redis-keys.ts';
-import { admit } from '../../../redis/calls.ts';
+import { configKeys } from '../../../api/redis-keys.ts';
+import { admit } from '../../../redis/admission/admission-calls.ts';
 import { until } from '../../support/redis-client.ts';
 import { type Person, useConsole } from './console-harness.ts';
 import { useEndpoint } from './endpoint-fixture.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { configKeys, workKeys } from '../../../contract/redis-keys.ts';
+import { configKeys, workKeys } from '../../../api/redis-keys.ts';
 import { useConsole } from './console-harness.ts';
 import { useEndpoint } from './endpoint-fixture.ts';
 

@@ -1,5 +1,5 @@
 /** What RBAC grants in these tests, to members and to the console. */
-import { CONSOLE_RIGHTS } from '../../../contract/console-rights.ts';
+import { CONSOLE_RIGHTS } from '../../../api/console-rights.ts';
 
 const GROUP = 'berth.dev';
 

@@ -1,7 +1,7 @@
 /** Webhooks, deliveries, the signing secret: with the operator's and the front's parts played by hand. */
 import { expect } from 'chai';
-import { configKeys, workKeys } from '../../../contract/redis-keys.ts';
-import { expandEvent, leaseDeliveries, settleDelivery } from '../../../redis/deliveries.ts';
+import { configKeys, workKeys } from '../../../api/redis-keys.ts';
+import { expandEvent, leaseDeliveries, settleDelivery } from '../../../redis/deliveries/delivery-calls.ts';
 import { until } from '../../support/redis-client.ts';
 import { type Person, useConsole } from './console-harness.ts';
 

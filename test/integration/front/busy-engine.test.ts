@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { DRAIN_TOKEN_HEADER } from '../../../contract/gateway-environment.ts';
-import { hashApiKey } from '../../../contract/identity.ts';
+import { DRAIN_TOKEN_HEADER } from '../../../api/gateway-environment.ts';
+import { hashApiKey } from '../../../api/identity.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
-import { publishApiKeys, publishDeployment } from '../../../redis/publication.ts';
+import { publishApiKeys, publishDeployment } from '../../../redis/publication/publication.ts';
 import { callChat, readError, streamChat } from '../../support/chat.ts';
 import { findFreePort } from '../../support/child-program.ts';
 import {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { GatewayConfig } from '../../../contract/gateway-config.ts';
-import { hashApiKey } from '../../../contract/identity.ts';
+import type { GatewayConfig } from '../../../api/gateway-config.ts';
+import { hashApiKey } from '../../../api/identity.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
 import {
@@ -10,7 +10,7 @@ import {
   publishReplicas,
   removeDeployment,
   removeHost,
-} from '../../../redis/publication.ts';
+} from '../../../redis/publication/publication.ts';
 import { type ChatOptions, callChat, readError, streamChat } from '../../support/chat.ts';
 import { findFreePort } from '../../support/child-program.ts';
 import { type FrontProcess, startFrontProcess } from '../../support/front-process.ts';

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { DRAIN_TOKEN_HEADER } from '../../../contract/gateway-environment.ts';
-import { hashApiKey } from '../../../contract/identity.ts';
-import { readHeartbeats } from '../../../redis/calls.ts';
+import { DRAIN_TOKEN_HEADER } from '../../../api/gateway-environment.ts';
+import { hashApiKey } from '../../../api/identity.ts';
+import { readHeartbeats } from '../../../redis/admission/admission-calls.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
-import { publishApiKeys, publishDeployment } from '../../../redis/publication.ts';
+import { publishApiKeys, publishDeployment } from '../../../redis/publication/publication.ts';
 import { callChat, readError, streamChat } from '../../support/chat.ts';
 import { findFreePort, startProgram } from '../../support/child-program.ts';
 import {

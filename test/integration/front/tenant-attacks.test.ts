@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { workKeys } from '../../../contract/redis-keys.ts';
+import { workKeys } from '../../../api/redis-keys.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
-import { publishHost } from '../../../redis/publication.ts';
-import { submitRequest } from '../../../redis/request-calls.ts';
-import { ensureWorkspaceUser } from '../../../redis/users.ts';
+import { publishHost } from '../../../redis/publication/publication.ts';
+import { submitRequest } from '../../../redis/requests/request-calls.ts';
+import { ensureWorkspaceUser } from '../../../redis/workspaces/users.ts';
 import { findFreePort } from '../../support/child-program.ts';
 import { type FrontProcess, startFrontProcess } from '../../support/front-process.ts';
 import { fetchByHost } from '../../support/host-fetch.ts';

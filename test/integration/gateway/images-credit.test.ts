@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { workKeys } from '../../../contract/redis-keys.ts';
+import { workKeys } from '../../../api/redis-keys.ts';
 import { ApiError } from '../../../gateway/error-response.ts';
-import { readSpentMicros } from '../../../redis/calls.ts';
-import { publishWorkspace } from '../../../redis/publication.ts';
+import { readSpentMicros } from '../../../redis/admission/admission-calls.ts';
+import { publishWorkspace } from '../../../redis/publication/publication.ts';
 import { until } from '../../support/redis-client.ts';
 import { readEnvelope } from '../../support/text-fixture.ts';
 import { DENIED, type ImagesEndpoint, type ImagesFixture, startImagesFixture } from './images-fixture.ts';

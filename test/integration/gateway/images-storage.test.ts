@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { workKeys } from '../../../contract/redis-keys.ts';
+import { workKeys } from '../../../api/redis-keys.ts';
 import { StoreBroker } from '../../../gateway/storage/store-broker.ts';
 import { until } from '../../support/redis-client.ts';
 import { readEnvelope } from '../../support/text-fixture.ts';

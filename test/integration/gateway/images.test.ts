@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
-import { workKeys } from '../../../contract/redis-keys.ts';
+import { workKeys } from '../../../api/redis-keys.ts';
 import { BodyMemory } from '../../../gateway/http/body-memory.ts';
-import { readRequest } from '../../../redis/request-record.ts';
+import { readRequest } from '../../../redis/requests/request-record.ts';
 import { describePicture, makePicture } from '../../support/media-files.ts';
 import { until } from '../../support/redis-client.ts';
 import { startScriptedEngine } from '../../support/text-endpoint.ts';

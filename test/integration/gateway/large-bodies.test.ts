@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { expect } from 'chai';
-import { ADMIN_PATHS, GATEWAY_NODE_FLAGS } from '../../../contract/gateway-environment.ts';
-import { hashApiKey } from '../../../contract/identity.ts';
+import { ADMIN_PATHS, GATEWAY_NODE_FLAGS } from '../../../api/gateway-environment.ts';
+import { hashApiKey } from '../../../api/identity.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
-import { publishApiKeys, publishDeployment, publishHost } from '../../../redis/publication.ts';
+import { publishApiKeys, publishDeployment, publishHost } from '../../../redis/publication/publication.ts';
 import { streamChat } from '../../support/chat.ts';
 import { findFreePort } from '../../support/child-program.ts';
 import { type FrontProcess, startFrontProcess } from '../../support/front-process.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { hashApiKey } from '../../../contract/identity.ts';
-import { publishApiKey, publishWorkspace } from '../../../redis/publication.ts';
+import { hashApiKey } from '../../../api/identity.ts';
+import { publishApiKey, publishWorkspace } from '../../../redis/publication/publication.ts';
 import { until } from '../../support/redis-client.ts';
 import { readEnvelope, startTextFixture, type TextFixture } from '../../support/text-fixture.ts';
 

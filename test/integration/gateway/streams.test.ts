@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { hashApiKey } from '../../../contract/identity.ts';
-import { admit } from '../../../redis/calls.ts';
+import { hashApiKey } from '../../../api/identity.ts';
+import { admit } from '../../../redis/admission/admission-calls.ts';
 import { until } from '../../support/redis-client.ts';
 import { startScriptedEngine, startTextEndpoint } from '../../support/text-endpoint.ts';
 import { readEnvelope, startTextFixture, type TextFixture } from '../../support/text-fixture.ts';

@@ -3,7 +3,7 @@ import { createLog } from '../../../gateway/log.ts';
 import { UsageMeter } from '../../../gateway/usage.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
-import { readUsage, type UsageStep } from '../../../redis/usage.ts';
+import { readUsage, type UsageStep } from '../../../redis/usage/usage.ts';
 import { connectTo, until } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { startScriptedEngine, startTextEndpoint, type TextEndpoint } from '../../support/text-endpoint.ts';

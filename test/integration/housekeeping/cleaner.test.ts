@@ -1,12 +1,12 @@
 import { expect } from 'chai';
-import type { StoredObject } from '../../../contract/request.ts';
+import type { StoredObject } from '../../../api/request.ts';
 import { Cleaner } from '../../../gateway/housekeeping/cleaner.ts';
 import { createLog } from '../../../gateway/log.ts';
 import { inputKey, resultKey } from '../../../gateway/storage/object-keys.ts';
 import { loadLibrary } from '../../../redis/library.ts';
-import { registerObjects } from '../../../redis/object-cleanup.ts';
-import { publishCredentials } from '../../../redis/publication.ts';
-import { readWorkspaces } from '../../../redis/published.ts';
+import { publishCredentials } from '../../../redis/publication/publication.ts';
+import { readWorkspaces } from '../../../redis/publication/published.ts';
+import { registerObjects } from '../../../redis/requests/object-cleanup.ts';
 import { until } from '../../support/redis-client.ts';
 import { newRequestId, newToken } from '../../support/request-fixture.ts';
 import { startSocketServer } from '../egress/loopback-server.ts';

@@ -1,13 +1,13 @@
 import { expect } from 'chai';
-import { workKeys } from '../../../contract/redis-keys.ts';
+import { workKeys } from '../../../api/redis-keys.ts';
 import { startHousekeeping } from '../../../gateway/housekeeping/housekeeping.ts';
 import { createLog } from '../../../gateway/log.ts';
 import { createMetrics } from '../../../gateway/metrics.ts';
 import { UsageMeter } from '../../../gateway/usage.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
-import { submitRequest } from '../../../redis/request-calls.ts';
-import { readUsage } from '../../../redis/usage.ts';
+import { submitRequest } from '../../../redis/requests/request-calls.ts';
+import { readUsage } from '../../../redis/usage/usage.ts';
 import { connectTo, until } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { publishMedia, submissionOf } from '../../support/request-fixture.ts';

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { startSweeper } from '../../../gateway/housekeeping/sweeper.ts';
 import { createLog } from '../../../gateway/log.ts';
-import { renewClaim } from '../../../redis/request-calls.ts';
-import { createExpiryGate } from '../../../redis/request-sweep.ts';
+import { renewClaim } from '../../../redis/requests/request-calls.ts';
+import { createExpiryGate } from '../../../redis/requests/request-sweep.ts';
 import { useMediaWorkspace } from '../../support/media-workspace.ts';
 import { connectTo, until } from '../../support/redis-client.ts';
 import { newToken } from '../../support/request-fixture.ts';

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
-import { workKeys } from '../../../contract/redis-keys.ts';
+import { workKeys } from '../../../api/redis-keys.ts';
 import { type Sweeper, startSweeper } from '../../../gateway/housekeeping/sweeper.ts';
 import { createLog } from '../../../gateway/log.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
-import { claimRequest, submitRequest } from '../../../redis/request-calls.ts';
-import { readRequest } from '../../../redis/request-record.ts';
-import { createExpiryGate } from '../../../redis/request-sweep.ts';
+import { claimRequest, submitRequest } from '../../../redis/requests/request-calls.ts';
+import { readRequest } from '../../../redis/requests/request-record.ts';
+import { createExpiryGate } from '../../../redis/requests/request-sweep.ts';
 import { connectTo, until } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { newToken, publishMedia, submissionOf } from '../../support/request-fixture.ts';

@@ -1,9 +1,9 @@
 /** What the tests of this folder share: an API server, a namespace each, clients that count. */
 import { randomBytes } from 'node:crypto';
-import { createKubeClient, type KubeClient, type RequestSample } from '../../../operator/kube/client.ts';
-import { loadKubeConfig } from '../../../operator/kube/connection.ts';
-import type { KubeObject } from '../../../operator/kube/object.ts';
-import { RESOURCES } from '../../../operator/kube/resource.ts';
+import { createKubeClient, type KubeClient, type RequestSample } from '../../../kube/client.ts';
+import { loadKubeConfig } from '../../../kube/connection.ts';
+import type { KubeObject } from '../../../kube/object.ts';
+import { RESOURCES } from '../../../kube/resource.ts';
 import { type ControlPlane, startControlPlane } from '../../cluster/control-plane.ts';
 
 export interface Api {

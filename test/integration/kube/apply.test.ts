@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { createApplier, NotOwnedError } from '../../../operator/kube/apply.ts';
-import type { KubeObject } from '../../../operator/kube/object.ts';
-import { RESOURCES } from '../../../operator/kube/resource.ts';
-import { createWatcher, type Watcher } from '../../../operator/kube/watcher.ts';
+import { createApplier, NotOwnedError } from '../../../kube/apply.ts';
+import type { KubeObject } from '../../../kube/object.ts';
+import { RESOURCES } from '../../../kube/resource.ts';
+import { createWatcher, type Watcher } from '../../../kube/watcher.ts';
 import { pollUntil } from '../../cluster/deadline.ts';
 import { type CountingClient, configMap, useApi } from './api.ts';
 

@@ -11,10 +11,10 @@ import {
   isTooManyRequests,
   isUnauthorized,
   isUnreachable,
-} from '../../../operator/kube/api-error.ts';
-import { createKubeClient } from '../../../operator/kube/client.ts';
-import { loadKubeConfig } from '../../../operator/kube/connection.ts';
-import { RESOURCES } from '../../../operator/kube/resource.ts';
+} from '../../../kube/api-error.ts';
+import { createKubeClient } from '../../../kube/client.ts';
+import { loadKubeConfig } from '../../../kube/connection.ts';
+import { RESOURCES } from '../../../kube/resource.ts';
 import { configMap, useApi } from './api.ts';
 import { FaultProxy } from './fault-proxy.ts';
 

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import { isConflict } from '../../../operator/kube/api-error.ts';
-import { createEventRecorder } from '../../../operator/kube/events.ts';
-import { addFinalizer, hasFinalizer, removeFinalizer } from '../../../operator/kube/finalizer.ts';
-import { createLeaderLease, type LeaseSpec } from '../../../operator/kube/leader-lease.ts';
-import type { KubeObject } from '../../../operator/kube/object.ts';
-import { RESOURCES } from '../../../operator/kube/resource.ts';
-import { createStatusWriter } from '../../../operator/kube/status.ts';
+import { isConflict } from '../../../kube/api-error.ts';
+import { createEventRecorder } from '../../../kube/events.ts';
+import { addFinalizer, hasFinalizer, removeFinalizer } from '../../../kube/finalizer.ts';
+import { createLeaderLease, type LeaseSpec } from '../../../kube/leader-lease.ts';
+import type { KubeObject } from '../../../kube/object.ts';
+import { RESOURCES } from '../../../kube/resource.ts';
+import { createStatusWriter } from '../../../kube/status.ts';
 import { pollUntil } from '../../cluster/deadline.ts';
 import { configMap, useApi } from './api.ts';
 import { FaultProxy } from './fault-proxy.ts';

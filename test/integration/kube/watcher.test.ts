@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { createController, watchOf } from '../../../operator/kube/controller.ts';
-import type { KubeObject } from '../../../operator/kube/object.ts';
-import { RESOURCES } from '../../../operator/kube/resource.ts';
-import { createWatcher, type Watcher, type WatcherOptions } from '../../../operator/kube/watcher.ts';
+import { createController, watchOf } from '../../../kube/controller.ts';
+import type { KubeObject } from '../../../kube/object.ts';
+import { RESOURCES } from '../../../kube/resource.ts';
+import { createWatcher, type Watcher, type WatcherOptions } from '../../../kube/watcher.ts';
 import { pollUntil } from '../../cluster/deadline.ts';
 import { type CountingClient, configMap, useApi } from './api.ts';
 import { FaultProxy } from './fault-proxy.ts';

@@ -4,7 +4,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { expect } from 'chai';
-import { hashApiKey } from '../../../contract/identity.ts';
+import { hashApiKey } from '../../../api/identity.ts';
 import { ensureBinary } from '../../cluster/binaries.ts';
 import { pollUntil } from '../../cluster/deadline.ts';
 import { type LocalStack, startLocalStack } from '../../support/local-stack.ts';

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { hashApiKey } from '../../../contract/identity.ts';
+import { hashApiKey } from '../../../api/identity.ts';
 import { createLocalKey } from '../../../launch/local-key.ts';
 import { type LocalStack, startLocalStack } from '../../support/local-stack.ts';
 

@@ -1,9 +1,9 @@
 /** A front with a bucket and no replica at all, two workspaces, and a test in the place of a worker. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { GatewayConfig } from '../../../contract/gateway-config.ts';
-import { GATEWAY_ENV } from '../../../contract/gateway-environment.ts';
-import { hashApiKey, workspacePrefix } from '../../../contract/identity.ts';
+import type { GatewayConfig } from '../../../api/gateway-config.ts';
+import { GATEWAY_ENV } from '../../../api/gateway-environment.ts';
+import { hashApiKey, workspacePrefix } from '../../../api/identity.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
 import {
@@ -12,8 +12,8 @@ import {
   publishHost,
   publishRequestPrefix,
   publishWorkspace,
-} from '../../../redis/publication.ts';
-import { type ClaimedJob, claimRequest, finishRequest } from '../../../redis/request-calls.ts';
+} from '../../../redis/publication/publication.ts';
+import { type ClaimedJob, claimRequest, finishRequest } from '../../../redis/requests/request-calls.ts';
 import { findFreePort } from '../../support/child-program.ts';
 import { type FrontProcess, MASTER_KEY, startFrontProcess } from '../../support/front-process.ts';
 import { fetchByHost } from '../../support/host-fetch.ts';

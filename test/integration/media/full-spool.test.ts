@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { MAX_PARAMS_BYTES } from '../../../contract/request.ts';
+import { MAX_PARAMS_BYTES } from '../../../api/request.ts';
 import { Spool } from '../../../gateway/storage/spool.ts';
 import { readEnvelope } from '../../support/text-fixture.ts';
 import { type ImagesFixture, startImagesFixture } from '../gateway/images-fixture.ts';

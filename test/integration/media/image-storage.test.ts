@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { workKeys } from '../../../contract/redis-keys.ts';
+import { workKeys } from '../../../api/redis-keys.ts';
 import { ApiError } from '../../../gateway/error-response.ts';
 import { CUSTOMER, type ImagesFixture, startImagesFixture } from '../gateway/images-fixture.ts';
 

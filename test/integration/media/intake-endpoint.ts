@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Koa from 'koa';
-import type { GatewayConfig } from '../../../contract/gateway-config.ts';
+import type { GatewayConfig } from '../../../api/gateway-config.ts';
 import { EgressAgent, PUBLIC_ONLY } from '../../../gateway/egress/agent.ts';
 import { createLog } from '../../../gateway/log.ts';
 import { readImageEdit, readImageGeneration } from '../../../gateway/media/image-order.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { expect } from 'chai';
-import { publishReplicas } from '../../../redis/publication.ts';
+import { publishReplicas } from '../../../redis/publication/publication.ts';
 import { until } from '../../support/redis-client.ts';
 import { FILM, type FrontWorkspace, REPLICAS, startFrontWorkspace } from './front-workspace.ts';
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { storageToken, workspacePrefix } from '../../../contract/identity.ts';
-import { publishReplicas } from '../../../redis/publication.ts';
+import { storageToken, workspacePrefix } from '../../../api/identity.ts';
+import { publishReplicas } from '../../../redis/publication/publication.ts';
 import { MASTER_KEY } from '../../support/front-process.ts';
 import { makePicture, probeFilm } from '../../support/media-files.ts';
 import { type Engine, type ModelReplica, startEngine, startReplica } from '../../support/model-replica.ts';

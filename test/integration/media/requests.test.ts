@@ -1,11 +1,11 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { hashApiKey } from '../../../contract/identity.ts';
-import { workKeys } from '../../../contract/redis-keys.ts';
-import { takeEvents } from '../../../redis/outbox.ts';
-import { readRequest } from '../../../redis/request-record.ts';
-import { publishSessionKey } from '../../../redis/session-keys.ts';
+import { hashApiKey } from '../../../api/identity.ts';
+import { workKeys } from '../../../api/redis-keys.ts';
+import { publishSessionKey } from '../../../redis/console/session-keys.ts';
+import { takeEvents } from '../../../redis/deliveries/outbox.ts';
+import { readRequest } from '../../../redis/requests/request-record.ts';
 import { makePicture } from '../../support/media-files.ts';
 import {
   type Answer,

@@ -1,10 +1,10 @@
 /** Plays what a cluster without controllers lacks: the Deployment controller, the scheduler, the kubelet. */
 import { randomBytes } from 'node:crypto';
 import type { V1Deployment, V1PodStatus } from '@kubernetes/client-node';
-import type { ModelDeployment } from '../../../contract/model-deployment.ts';
-import type { KubeClient } from '../../../operator/kube/client.ts';
-import type { KubeObject } from '../../../operator/kube/object.ts';
-import { RESOURCES, type Resource } from '../../../operator/kube/resource.ts';
+import type { ModelDeployment } from '../../../api/model-deployment.ts';
+import type { KubeClient } from '../../../kube/client.ts';
+import type { KubeObject } from '../../../kube/object.ts';
+import { RESOURCES, type Resource } from '../../../kube/resource.ts';
 import { BERTH_RESOURCES } from '../../../operator/reconcile/cluster-view.ts';
 import type { Wire } from '../../../operator/reconcile/wire.ts';
 import type { KubeRequest } from '../../support/kube-request.ts';

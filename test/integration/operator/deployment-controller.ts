@@ -1,9 +1,9 @@
 /** Plays Kubernetes' Deployment controller on a cluster in memory: a new template is ready a moment later, or never. */
 import { isDeepStrictEqual } from 'node:util';
 import type { V1PodTemplateSpec } from '@kubernetes/client-node';
-import { CONTAINERS } from '../../../contract/names.ts';
-import type { KubeObject } from '../../../operator/kube/object.ts';
-import { RESOURCES } from '../../../operator/kube/resource.ts';
+import { CONTAINERS } from '../../../api/names.ts';
+import type { KubeObject } from '../../../kube/object.ts';
+import { RESOURCES } from '../../../kube/resource.ts';
 import { readyStatus } from './cluster-player.ts';
 import type { MemoryCluster } from './memory-cluster.ts';
 

@@ -1,10 +1,10 @@
 /** A cluster in memory, whose watches lag behind at random, so that one process can play thousands of histories. */
 import { isDeepStrictEqual } from 'node:util';
-import { ApiError } from '../../../operator/kube/api-error.ts';
-import type { KubeClient, ListOptions, ObjectName, WatchOptions } from '../../../operator/kube/client.ts';
-import { type KubeObject, objectKey } from '../../../operator/kube/object.ts';
-import type { Resource } from '../../../operator/kube/resource.ts';
-import type { WatchEvent } from '../../../operator/kube/watch-stream.ts';
+import { ApiError } from '../../../kube/api-error.ts';
+import type { KubeClient, ListOptions, ObjectName, WatchOptions } from '../../../kube/client.ts';
+import { type KubeObject, objectKey } from '../../../kube/object.ts';
+import type { Resource } from '../../../kube/resource.ts';
+import type { WatchEvent } from '../../../kube/watch-stream.ts';
 
 type Store = Map<string, KubeObject>;
 type Listener = (event: WatchEvent<KubeObject>) => void;

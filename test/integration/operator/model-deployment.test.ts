@@ -1,9 +1,9 @@
 import type { V1Deployment } from '@kubernetes/client-node';
 import { expect } from 'chai';
-import { RESOURCES } from '../../../operator/kube/resource.ts';
+import { RESOURCES } from '../../../kube/resource.ts';
 import { BERTH_RESOURCES } from '../../../operator/reconcile/cluster-view.ts';
 import type { Wire } from '../../../operator/reconcile/wire.ts';
-import { readDeployment, readHost, readReplicas } from '../../../redis/published.ts';
+import { readDeployment, readHost, readReplicas } from '../../../redis/publication/published.ts';
 import { readyStatus } from './cluster-player.ts';
 import { useHarness } from './operator-harness.ts';
 import { makeSettings } from './operator-settings.ts';

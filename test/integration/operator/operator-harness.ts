@@ -2,9 +2,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { silentLog } from '../../../operator/kube/log.ts';
-import type { KubeObject } from '../../../operator/kube/object.ts';
-import { RESOURCES, type Resource } from '../../../operator/kube/resource.ts';
+import { silentLog } from '../../../kube/log.ts';
+import type { KubeObject } from '../../../kube/object.ts';
+import { RESOURCES, type Resource } from '../../../kube/resource.ts';
 import { createProgram, type Program, type ProgramOptions } from '../../../operator/program.ts';
 import { connectRedis, type RedisConnection } from '../../../redis/client.ts';
 import { createKubeRequest } from '../../support/kube-request.ts';

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { buildGatewayConfig } from '../../../contract/gateway-config.ts';
-import { workspacePrefix, workspaceRedisPassword, workspaceRedisUser } from '../../../contract/identity.ts';
-import { modelDeployment } from '../../../contract/model-deployment.ts';
-import { configKeys, globalKeys, type PublishedKey } from '../../../contract/redis-keys.ts';
-import { silentLog } from '../../../operator/kube/log.ts';
+import { buildGatewayConfig } from '../../../api/gateway-config.ts';
+import { workspacePrefix, workspaceRedisPassword, workspaceRedisUser } from '../../../api/identity.ts';
+import { modelDeployment } from '../../../api/model-deployment.ts';
+import { configKeys, globalKeys, type PublishedKey } from '../../../api/redis-keys.ts';
+import { silentLog } from '../../../kube/log.ts';
 import type {
   Catalogue,
   DeploymentName,
@@ -13,7 +13,7 @@ import type {
 import { Publisher } from '../../../operator/publish/publisher.ts';
 import { connectRedis, type RedisConnection } from '../../../redis/client.ts';
 import { libraryIsLoaded } from '../../../redis/library.ts';
-import { publishApiKeys, publishDeployment, publishHost } from '../../../redis/publication.ts';
+import { publishApiKeys, publishDeployment, publishHost } from '../../../redis/publication/publication.ts';
 import {
   isKnownPrefix,
   readApiKeys,
@@ -21,8 +21,8 @@ import {
   readEpoch,
   readHosts,
   readReplicas,
-} from '../../../redis/published.ts';
-import { listWorkspaceUsers } from '../../../redis/users.ts';
+} from '../../../redis/publication/published.ts';
+import { listWorkspaceUsers } from '../../../redis/workspaces/users.ts';
 import { seedRandom } from '../../support/random-seeds.ts';
 import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { SIGNING_SECRET_NAME } from '../../../contract/names.ts';
-import type { KubeObject } from '../../../operator/kube/object.ts';
-import { RESOURCES } from '../../../operator/kube/resource.ts';
+import { SIGNING_SECRET_NAME } from '../../../api/names.ts';
+import type { KubeObject } from '../../../kube/object.ts';
+import { RESOURCES } from '../../../kube/resource.ts';
 import type { Target } from '../../../operator/publish/targets.ts';
 import { BERTH_RESOURCES } from '../../../operator/reconcile/cluster-view.ts';
 import { type RunningOperator, useHarness } from './operator-harness.ts';

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import { configKeys } from '../../../contract/redis-keys.ts';
-import { RESOURCES } from '../../../operator/kube/resource.ts';
+import { configKeys } from '../../../api/redis-keys.ts';
+import { RESOURCES } from '../../../kube/resource.ts';
 import { BERTH_RESOURCES } from '../../../operator/reconcile/cluster-view.ts';
-import { readDeployment, readEpoch, readHosts, readReplicas } from '../../../redis/published.ts';
-import { submitRequest } from '../../../redis/request-calls.ts';
-import { readRequest } from '../../../redis/request-record.ts';
-import { sweepRequests } from '../../../redis/request-sweep.ts';
+import { readDeployment, readEpoch, readHosts, readReplicas } from '../../../redis/publication/published.ts';
+import { submitRequest } from '../../../redis/requests/request-calls.ts';
+import { readRequest } from '../../../redis/requests/request-record.ts';
+import { sweepRequests } from '../../../redis/requests/request-sweep.ts';
 import { submissionOf } from '../../support/request-fixture.ts';
 import { type RunningOperator, useHarness } from './operator-harness.ts';
 import { makeSettings } from './operator-settings.ts';

@@ -3,16 +3,20 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { expect } from 'chai';
-import { operatorToken, workspaceDataKey } from '../../../contract/identity.ts';
-import { type CheckURLAnswer, INTERNAL_PATHS } from '../../../contract/internal-api.ts';
-import type { Condition } from '../../../contract/kubernetes-types.ts';
-import { deliveryKeys } from '../../../contract/redis-keys.ts';
-import { openSigningSecret } from '../../../contract/signing-secret.ts';
-import type { KubeObject } from '../../../operator/kube/object.ts';
-import { RESOURCES } from '../../../operator/kube/resource.ts';
+import { operatorToken, workspaceDataKey } from '../../../api/identity.ts';
+import { type CheckURLAnswer, INTERNAL_PATHS } from '../../../api/internal-api.ts';
+import type { Condition } from '../../../api/kubernetes-types.ts';
+import { deliveryKeys } from '../../../api/redis-keys.ts';
+import { openSigningSecret } from '../../../api/signing-secret.ts';
+import type { KubeObject } from '../../../kube/object.ts';
+import { RESOURCES } from '../../../kube/resource.ts';
 import { BERTH_RESOURCES } from '../../../operator/reconcile/cluster-view.ts';
-import { readEndpointHealth } from '../../../redis/delivery-log.ts';
-import { readEndpoints, readOwnerEmail, readSigningSecret } from '../../../redis/webhook-settings.ts';
+import { readEndpointHealth } from '../../../redis/deliveries/delivery-log.ts';
+import {
+  readEndpoints,
+  readOwnerEmail,
+  readSigningSecret,
+} from '../../../redis/publication/webhook-settings.ts';
 import { useHarness } from './operator-harness.ts';
 import { makeSettings } from './operator-settings.ts';
 import { until } from './until.ts';

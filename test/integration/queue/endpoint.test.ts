@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { hashApiKey } from '../../../contract/identity.ts';
-import { publishApiKeys } from '../../../redis/publication.ts';
+import { hashApiKey } from '../../../api/identity.ts';
+import { publishApiKeys } from '../../../redis/publication/publication.ts';
 import { readError } from '../../support/chat.ts';
 import { describePicture, makePicture, probeFilm } from '../../support/media-files.ts';
 import { API_KEY } from '../../support/model-replica.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { readHeartbeats } from '../../../redis/calls.ts';
+import { readHeartbeats } from '../../../redis/admission/admission-calls.ts';
 import { until } from '../../support/redis-client.ts';
 import { type JobStack, startJobStack } from './job-stack.ts';
 

@@ -1,12 +1,12 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { GATEWAY_ENV } from '../../../contract/gateway-environment.ts';
-import { storageToken } from '../../../contract/identity.ts';
-import { workKeys } from '../../../contract/redis-keys.ts';
-import type { RequestRecord } from '../../../contract/request.ts';
+import { GATEWAY_ENV } from '../../../api/gateway-environment.ts';
+import { storageToken } from '../../../api/identity.ts';
+import { workKeys } from '../../../api/redis-keys.ts';
+import type { RequestRecord } from '../../../api/request.ts';
 import { RemoteBroker } from '../../../gateway/storage/remote-broker.ts';
-import { EXPIRY_GRACE_MS } from '../../../redis/request-sweep.ts';
+import { EXPIRY_GRACE_MS } from '../../../redis/requests/request-sweep.ts';
 import { findFreePort } from '../../support/child-program.ts';
 import { MASTER_KEY, startFrontProcess } from '../../support/front-process.ts';
 import { probeFilm } from '../../support/media-files.ts';

@@ -2,20 +2,20 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { GatewayConfig } from '../../../contract/gateway-config.ts';
-import { GATEWAY_ENV } from '../../../contract/gateway-environment.ts';
-import { SIDECAR_SECRET_FILES } from '../../../contract/names.ts';
-import { workKeys } from '../../../contract/redis-keys.ts';
-import type { RequestRecord, RequestStatus } from '../../../contract/request.ts';
+import type { GatewayConfig } from '../../../api/gateway-config.ts';
+import { GATEWAY_ENV } from '../../../api/gateway-environment.ts';
+import { SIDECAR_SECRET_FILES } from '../../../api/names.ts';
+import { workKeys } from '../../../api/redis-keys.ts';
+import type { RequestRecord, RequestStatus } from '../../../api/request.ts';
 import type { Job } from '../../../gateway/queue/job.ts';
 import { isRedisAway, type RedisConnection } from '../../../redis/client.ts';
 import { inspectRedis } from '../../../redis/inspection.ts';
 import { loadLibrary } from '../../../redis/library.ts';
-import { publishDeployment } from '../../../redis/publication.ts';
-import { type Submission, submitRequest } from '../../../redis/request-calls.ts';
-import { readRequest } from '../../../redis/request-record.ts';
-import { createExpiryGate, sweepRequests } from '../../../redis/request-sweep.ts';
-import { ensureWorkspaceUser } from '../../../redis/users.ts';
+import { publishDeployment } from '../../../redis/publication/publication.ts';
+import { type Submission, submitRequest } from '../../../redis/requests/request-calls.ts';
+import { readRequest } from '../../../redis/requests/request-record.ts';
+import { createExpiryGate, sweepRequests } from '../../../redis/requests/request-sweep.ts';
+import { ensureWorkspaceUser } from '../../../redis/workspaces/users.ts';
 import { findFreePort } from '../../support/child-program.ts';
 import {
   describeModel,

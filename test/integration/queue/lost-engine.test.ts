@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { workKeys } from '../../../contract/redis-keys.ts';
-import { sweepRequests } from '../../../redis/request-sweep.ts';
+import { workKeys } from '../../../api/redis-keys.ts';
+import { sweepRequests } from '../../../redis/requests/request-sweep.ts';
 import { findFreePort } from '../../support/child-program.ts';
 import { useMediaWorkspace } from '../../support/media-workspace.ts';
 import { until } from '../../support/redis-client.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { DRAIN_TOKEN_HEADER } from '../../../contract/gateway-environment.ts';
-import { workKeys } from '../../../contract/redis-keys.ts';
-import { LEASE_MS } from '../../../redis/request-calls.ts';
+import { DRAIN_TOKEN_HEADER } from '../../../api/gateway-environment.ts';
+import { workKeys } from '../../../api/redis-keys.ts';
+import { LEASE_MS } from '../../../redis/requests/request-calls.ts';
 import { DRAIN_TOKEN } from '../../support/model-replica.ts';
 import { until } from '../../support/redis-client.ts';
 import { type JobStack, type Pod, startJobStack } from './job-stack.ts';

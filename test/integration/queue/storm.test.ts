@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { workKeys } from '../../../contract/redis-keys.ts';
-import type { RequestRecord } from '../../../contract/request.ts';
+import { workKeys } from '../../../api/redis-keys.ts';
+import type { RequestRecord } from '../../../api/request.ts';
 import { PEER_TOKEN_HEADER, RESERVATIONS_PATH } from '../../../gateway/registry/peer-protocol.ts';
 import { isRedisAway } from '../../../redis/client.ts';
-import { cancelRequest } from '../../../redis/request-calls.ts';
+import { cancelRequest } from '../../../redis/requests/request-calls.ts';
 import { PEER_TOKEN } from '../../support/model-replica.ts';
 import { seedRandom } from '../../support/random-seeds.ts';
 import { until } from '../../support/redis-client.ts';

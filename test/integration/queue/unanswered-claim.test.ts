@@ -1,7 +1,7 @@
 import { createServer as createEngine } from 'node:http';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { expect } from 'chai';
-import { FUNCTIONS, workKeys } from '../../../contract/redis-keys.ts';
+import { FUNCTIONS, workKeys } from '../../../api/redis-keys.ts';
 import { connectRedis } from '../../../redis/client.ts';
 import { useMediaWorkspace } from '../../support/media-workspace.ts';
 import { until } from '../../support/redis-client.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { globalKeys } from '../../../contract/redis-keys.ts';
-import { admit, settle } from '../../../redis/calls.ts';
+import { globalKeys } from '../../../api/redis-keys.ts';
+import { admit, settle } from '../../../redis/admission/admission-calls.ts';
 import {
   connectRedis,
   isRedisAway,
@@ -9,8 +9,8 @@ import {
   subscribe,
 } from '../../../redis/client.ts';
 import { libraryIsLoaded, loadLibrary } from '../../../redis/library.ts';
-import { publishApiKey, publishEpoch } from '../../../redis/publication.ts';
-import { readEpoch } from '../../../redis/published.ts';
+import { publishApiKey, publishEpoch } from '../../../redis/publication/publication.ts';
+import { readEpoch } from '../../../redis/publication/published.ts';
 import { connectTo, fillMemory, rejection, until } from '../../support/redis-client.ts';
 import { REDIS_PASSWORDS, type RedisServer, startRedis } from '../../support/redis-server.ts';
 

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { configKeys } from '../../../contract/redis-keys.ts';
-import { admit } from '../../../redis/calls.ts';
+import { configKeys } from '../../../api/redis-keys.ts';
+import { admit } from '../../../redis/admission/admission-calls.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
-import { publishApiKey } from '../../../redis/publication.ts';
+import { publishApiKey } from '../../../redis/publication/publication.ts';
 import { connectTo, rejection } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 

@@ -1,10 +1,16 @@
 import { expect } from 'chai';
-import { configKeys, workKeys } from '../../../contract/redis-keys.ts';
-import { type Admission, admit, settle, uncount, type Verdict } from '../../../redis/calls.ts';
+import { configKeys, workKeys } from '../../../api/redis-keys.ts';
+import {
+  type Admission,
+  admit,
+  settle,
+  uncount,
+  type Verdict,
+} from '../../../redis/admission/admission-calls.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
+import { publishSessionKey } from '../../../redis/console/session-keys.ts';
 import { loadLibrary } from '../../../redis/library.ts';
-import { publishApiKey, publishApiKeys, publishWorkspace } from '../../../redis/publication.ts';
-import { publishSessionKey } from '../../../redis/session-keys.ts';
+import { publishApiKey, publishApiKeys, publishWorkspace } from '../../../redis/publication/publication.ts';
 import { connectTo, until } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 

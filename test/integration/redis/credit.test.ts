@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { workKeys } from '../../../contract/redis-keys.ts';
+import { workKeys } from '../../../api/redis-keys.ts';
+import { chargeWorkspace, refundWorkspace } from '../../../redis/admission/credit.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
-import { chargeWorkspace, refundWorkspace } from '../../../redis/credit.ts';
 import { loadLibrary } from '../../../redis/library.ts';
-import { publishWorkspace } from '../../../redis/publication.ts';
-import { ensureWorkspaceUser } from '../../../redis/users.ts';
+import { publishWorkspace } from '../../../redis/publication/publication.ts';
+import { ensureWorkspaceUser } from '../../../redis/workspaces/users.ts';
 import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { newToken } from '../../support/request-fixture.ts';

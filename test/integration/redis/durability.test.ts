@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import { globalKeys } from '../../../contract/redis-keys.ts';
-import { keepsFunctionWrites } from '../../../redis/canary.ts';
+import { globalKeys } from '../../../api/redis-keys.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { readServerHealth } from '../../../redis/durability.ts';
+import { keepsFunctionWrites } from '../../../redis/durability-canary.ts';
 import { loadLibrary } from '../../../redis/library.ts';
-import { submitRequest } from '../../../redis/request-calls.ts';
-import { readRequest } from '../../../redis/request-record.ts';
+import { submitRequest } from '../../../redis/requests/request-calls.ts';
+import { readRequest } from '../../../redis/requests/request-record.ts';
 import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { publishMedia, submissionOf } from '../../support/request-fixture.ts';

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { channels } from '../../../contract/redis-keys.ts';
+import { channels } from '../../../api/redis-keys.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { subscribe } from '../../../redis/client.ts';
-import { ensureWorkspaceUser } from '../../../redis/users.ts';
+import { ensureWorkspaceUser } from '../../../redis/workspaces/users.ts';
 import { connectTo, until } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 

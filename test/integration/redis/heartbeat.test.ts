@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { type Heartbeat, workKeys } from '../../../contract/redis-keys.ts';
-import { heartbeat, leave, readHeartbeats } from '../../../redis/calls.ts';
+import { type Heartbeat, workKeys } from '../../../api/redis-keys.ts';
+import { heartbeat, leave, readHeartbeats } from '../../../redis/admission/admission-calls.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
 import { connectTo } from '../../support/redis-client.ts';

@@ -1,8 +1,8 @@
 import { connect, type Socket } from 'node:net';
 import { expect } from 'chai';
-import { workKeys } from '../../../contract/redis-keys.ts';
+import { workKeys } from '../../../api/redis-keys.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
-import { ensureWorkspaceUser } from '../../../redis/users.ts';
+import { ensureWorkspaceUser } from '../../../redis/workspaces/users.ts';
 import { connectTo, rejection, until } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 

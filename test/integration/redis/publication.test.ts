@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { type GatewayConfig, gatewayConfig } from '../../../contract/gateway-config.ts';
-import { workspaceDataKey } from '../../../contract/identity.ts';
-import { modelLimits, resolveLimits } from '../../../contract/model-limits.ts';
+import { type GatewayConfig, gatewayConfig } from '../../../api/gateway-config.ts';
+import { workspaceDataKey } from '../../../api/identity.ts';
+import { modelLimits, resolveLimits } from '../../../api/model-limits.ts';
 import {
   channels,
   configKeys,
@@ -10,13 +10,17 @@ import {
   type PublishedEndpoint,
   type PublishedKey,
   workKeys,
-} from '../../../contract/redis-keys.ts';
-import { openSigningSecret } from '../../../contract/signing-secret.ts';
-import { type Change, decodeChange } from '../../../redis/changes.ts';
+} from '../../../api/redis-keys.ts';
+import { openSigningSecret } from '../../../api/signing-secret.ts';
 import { type RedisConnection, subscribe } from '../../../redis/client.ts';
-import * as publication from '../../../redis/publication.ts';
-import * as published from '../../../redis/published.ts';
-import { readEndpoints, readOwnerEmail, readSigningSecret } from '../../../redis/webhook-settings.ts';
+import { type Change, decodeChange } from '../../../redis/publication/changes.ts';
+import * as publication from '../../../redis/publication/publication.ts';
+import * as published from '../../../redis/publication/published.ts';
+import {
+  readEndpoints,
+  readOwnerEmail,
+  readSigningSecret,
+} from '../../../redis/publication/webhook-settings.ts';
 import { connectTo, until } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 

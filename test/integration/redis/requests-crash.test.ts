@@ -1,18 +1,18 @@
 import { expect } from 'chai';
-import { workKeys } from '../../../contract/redis-keys.ts';
+import { workKeys } from '../../../api/redis-keys.ts';
 import { isRedisAway, type RedisConnection } from '../../../redis/client.ts';
+import { takeEvents } from '../../../redis/deliveries/outbox.ts';
 import { inspectRedis } from '../../../redis/inspection.ts';
 import { loadLibrary } from '../../../redis/library.ts';
-import { takeEvents } from '../../../redis/outbox.ts';
 import {
   cancelRequest,
   claimRequest,
   finishRequest,
   renewClaim,
   submitRequest,
-} from '../../../redis/request-calls.ts';
-import { listRequests } from '../../../redis/request-record.ts';
-import { createExpiryGate, sweepRequests } from '../../../redis/request-sweep.ts';
+} from '../../../redis/requests/request-calls.ts';
+import { listRequests } from '../../../redis/requests/request-record.ts';
+import { createExpiryGate, sweepRequests } from '../../../redis/requests/request-sweep.ts';
 import { seedRandom } from '../../support/random-seeds.ts';
 import { connectTo, until } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';

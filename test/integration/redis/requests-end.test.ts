@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { deriveEventId, type StoredObject } from '../../../contract/request.ts';
-import { forgetObjects, registerObjects, takeDueObjects } from '../../../redis/object-cleanup.ts';
-import { removeEvents, takeEvents } from '../../../redis/outbox.ts';
-import { finishRequest, releaseRequest, renewClaim } from '../../../redis/request-calls.ts';
+import { deriveEventId, type StoredObject } from '../../../api/request.ts';
+import { removeEvents, takeEvents } from '../../../redis/deliveries/outbox.ts';
+import { forgetObjects, registerObjects, takeDueObjects } from '../../../redis/requests/object-cleanup.ts';
+import { finishRequest, releaseRequest, renewClaim } from '../../../redis/requests/request-calls.ts';
 import { useMediaWorkspace } from '../../support/media-workspace.ts';
 import {
   failure,

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { finishRequest, releaseRequest, renewClaim } from '../../../redis/request-calls.ts';
+import { finishRequest, releaseRequest, renewClaim } from '../../../redis/requests/request-calls.ts';
 import { useMediaWorkspace } from '../../support/media-workspace.ts';
 import { newRequestId, newToken, passTime, publishMedia, success } from '../../support/request-fixture.ts';
 

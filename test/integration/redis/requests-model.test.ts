@@ -1,12 +1,12 @@
 import { expect } from 'chai';
-import { workKeys } from '../../../contract/redis-keys.ts';
-import { deriveEventId, EVENT_TYPES } from '../../../contract/request.ts';
+import { workKeys } from '../../../api/redis-keys.ts';
+import { deriveEventId, EVENT_TYPES } from '../../../api/request.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
+import { takeEvents } from '../../../redis/deliveries/outbox.ts';
 import { loadLibrary } from '../../../redis/library.ts';
-import { takeDueObjects } from '../../../redis/object-cleanup.ts';
-import { takeEvents } from '../../../redis/outbox.ts';
-import { publishWorkspace } from '../../../redis/publication.ts';
-import { ensureWorkspaceUser } from '../../../redis/users.ts';
+import { publishWorkspace } from '../../../redis/publication/publication.ts';
+import { takeDueObjects } from '../../../redis/requests/object-cleanup.ts';
+import { ensureWorkspaceUser } from '../../../redis/workspaces/users.ts';
 import { listSeeds, seedRandom } from '../../support/random-seeds.ts';
 import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { workKeys } from '../../../contract/redis-keys.ts';
+import { workKeys } from '../../../api/redis-keys.ts';
 import { readPace } from '../../../gateway/queue/pace.ts';
-import { finishRequest } from '../../../redis/request-calls.ts';
-import { findSubmission, listRequests, readRequest } from '../../../redis/request-record.ts';
+import { finishRequest } from '../../../redis/requests/request-calls.ts';
+import { findSubmission, listRequests, readRequest } from '../../../redis/requests/request-record.ts';
 import { useMediaWorkspace } from '../../support/media-workspace.ts';
 import { success } from '../../support/request-fixture.ts';
 

@@ -1,17 +1,22 @@
 import { expect } from 'chai';
-import { channels, workKeys } from '../../../contract/redis-keys.ts';
-import { digestIdempotencyKey, type REQUEST_STATUSES } from '../../../contract/request.ts';
+import { channels, workKeys } from '../../../api/redis-keys.ts';
+import { digestIdempotencyKey, type REQUEST_STATUSES } from '../../../api/request.ts';
 import { subscribe } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
-import { publishWorkspace } from '../../../redis/publication.ts';
+import { publishWorkspace } from '../../../redis/publication/publication.ts';
 import {
   cancelRequest,
   claimRequest,
   finishRequest,
   type Submission,
   submitRequest,
-} from '../../../redis/request-calls.ts';
-import { countWaiting, findSubmission, listRequests, readRequest } from '../../../redis/request-record.ts';
+} from '../../../redis/requests/request-calls.ts';
+import {
+  countWaiting,
+  findSubmission,
+  listRequests,
+  readRequest,
+} from '../../../redis/requests/request-record.ts';
 import { useMediaWorkspace } from '../../support/media-workspace.ts';
 import { connectTo, fillMemory, rejection, until } from '../../support/redis-client.ts';
 import { startRedis } from '../../support/redis-server.ts';

@@ -1,9 +1,14 @@
 import { expect } from 'chai';
-import { takeDueObjects } from '../../../redis/object-cleanup.ts';
-import { removeDeployment } from '../../../redis/publication.ts';
-import { cancelRequest, finishRequest, releaseRequest, renewClaim } from '../../../redis/request-calls.ts';
-import { listRequests } from '../../../redis/request-record.ts';
-import { type SweepResult, sweepRequests } from '../../../redis/request-sweep.ts';
+import { removeDeployment } from '../../../redis/publication/publication.ts';
+import { takeDueObjects } from '../../../redis/requests/object-cleanup.ts';
+import {
+  cancelRequest,
+  finishRequest,
+  releaseRequest,
+  renewClaim,
+} from '../../../redis/requests/request-calls.ts';
+import { listRequests } from '../../../redis/requests/request-record.ts';
+import { type SweepResult, sweepRequests } from '../../../redis/requests/request-sweep.ts';
 import { useMediaWorkspace } from '../../support/media-workspace.ts';
 import { newToken, passTime, publishMedia, success } from '../../support/request-fixture.ts';
 

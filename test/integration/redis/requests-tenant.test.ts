@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import { channels, FUNCTIONS, workKeys } from '../../../contract/redis-keys.ts';
+import { channels, FUNCTIONS, workKeys } from '../../../api/redis-keys.ts';
+import { chargeWorkspace } from '../../../redis/admission/credit.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
-import { chargeWorkspace } from '../../../redis/credit.ts';
 import { loadLibrary } from '../../../redis/library.ts';
-import { claimRequest, submitRequest } from '../../../redis/request-calls.ts';
-import { readRequest } from '../../../redis/request-record.ts';
-import { ensureWorkspaceUser } from '../../../redis/users.ts';
+import { claimRequest, submitRequest } from '../../../redis/requests/request-calls.ts';
+import { readRequest } from '../../../redis/requests/request-record.ts';
+import { ensureWorkspaceUser } from '../../../redis/workspaces/users.ts';
 import { connectTo, rejection } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { newToken, publishMedia, submissionOf } from '../../support/request-fixture.ts';

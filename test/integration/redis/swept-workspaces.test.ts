@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import { deliveryKeys } from '../../../contract/redis-keys.ts';
+import { deliveryKeys } from '../../../api/redis-keys.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
-import { readDeliveryLog } from '../../../redis/delivery-log.ts';
+import { readDeliveryLog } from '../../../redis/deliveries/delivery-log.ts';
 import { loadLibrary } from '../../../redis/library.ts';
-import { forgetObjects, registerObjects } from '../../../redis/object-cleanup.ts';
-import { removeWorkspace } from '../../../redis/publication.ts';
-import { forgetSwept, listSweptWorkspaces } from '../../../redis/swept-workspaces.ts';
+import { removeWorkspace } from '../../../redis/publication/publication.ts';
+import { forgetObjects, registerObjects } from '../../../redis/requests/object-cleanup.ts';
+import { forgetSwept, listSweptWorkspaces } from '../../../redis/workspaces/swept-workspaces.ts';
 import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { publishMedia } from '../../support/request-fixture.ts';

@@ -1,18 +1,23 @@
 import { expect } from 'chai';
-import { deliveryKeys, FUNCTIONS, workKeys } from '../../../contract/redis-keys.ts';
+import { deliveryKeys, FUNCTIONS, workKeys } from '../../../api/redis-keys.ts';
 import { listTargets } from '../../../gateway/webhooks/targets.ts';
-import { heartbeat, readHeartbeats, readSpentMicros, settle } from '../../../redis/calls.ts';
+import {
+  heartbeat,
+  readHeartbeats,
+  readSpentMicros,
+  settle,
+} from '../../../redis/admission/admission-calls.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
-import { readDeploymentNames, readKeyUsage } from '../../../redis/console-reads.ts';
-import { expandEvent } from '../../../redis/deliveries.ts';
+import { readDeploymentNames, readKeyUsage } from '../../../redis/console/console-reads.ts';
+import { expandEvent } from '../../../redis/deliveries/delivery-calls.ts';
+import { takeEvents } from '../../../redis/deliveries/outbox.ts';
 import { loadLibrary } from '../../../redis/library.ts';
-import { takeDueObjects } from '../../../redis/object-cleanup.ts';
-import { takeEvents } from '../../../redis/outbox.ts';
-import { listQueues } from '../../../redis/queue-looks.ts';
-import { claimRequest, renewClaim, submitRequest } from '../../../redis/request-calls.ts';
-import { sweepRequests } from '../../../redis/request-sweep.ts';
-import { addUsage, readUsage } from '../../../redis/usage.ts';
-import { ensureWorkspaceUser } from '../../../redis/users.ts';
+import { takeDueObjects } from '../../../redis/requests/object-cleanup.ts';
+import { listQueues } from '../../../redis/requests/queue-depth.ts';
+import { claimRequest, renewClaim, submitRequest } from '../../../redis/requests/request-calls.ts';
+import { sweepRequests } from '../../../redis/requests/request-sweep.ts';
+import { addUsage, readUsage } from '../../../redis/usage/usage.ts';
+import { ensureWorkspaceUser } from '../../../redis/workspaces/users.ts';
 import { connectTo, rejection } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { newRequestId, newToken, publishMedia, submissionOf } from '../../support/request-fixture.ts';

@@ -1,11 +1,15 @@
 import { expect } from 'chai';
-import { channels, configKeys, globalKeys, workKeys } from '../../../contract/redis-keys.ts';
-import { admit, heartbeat, leave, settle } from '../../../redis/calls.ts';
+import { channels, configKeys, globalKeys, workKeys } from '../../../api/redis-keys.ts';
+import { admit, heartbeat, leave, settle } from '../../../redis/admission/admission-calls.ts';
 import { isRedisAway, type RedisConnection } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
-import { publishApiKey, publishRequestPrefix } from '../../../redis/publication.ts';
-import { isKnownPrefix, readDeployment } from '../../../redis/published.ts';
-import { ensureWorkspaceUser, listWorkspaceUsers, removeWorkspaceUser } from '../../../redis/users.ts';
+import { publishApiKey, publishRequestPrefix } from '../../../redis/publication/publication.ts';
+import { isKnownPrefix, readDeployment } from '../../../redis/publication/published.ts';
+import {
+  ensureWorkspaceUser,
+  listWorkspaceUsers,
+  removeWorkspaceUser,
+} from '../../../redis/workspaces/users.ts';
 import { connectTo, rejection, until } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 

@@ -2,10 +2,10 @@ import { expect } from 'chai';
 import { createLog } from '../../../gateway/log.ts';
 import { UsageMeter } from '../../../gateway/usage.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
-import { findBucket } from '../../../redis/latency-buckets.ts';
 import { loadLibrary } from '../../../redis/library.ts';
-import { addUsage, readUsage, type UsageSums } from '../../../redis/usage.ts';
-import { ensureWorkspaceUser } from '../../../redis/users.ts';
+import { findBucket } from '../../../redis/usage/latency-buckets.ts';
+import { addUsage, readUsage, type UsageSums } from '../../../redis/usage/usage.ts';
+import { ensureWorkspaceUser } from '../../../redis/workspaces/users.ts';
 import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 

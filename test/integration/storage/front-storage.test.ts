@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { GATEWAY_ENV } from '../../../contract/gateway-environment.ts';
-import { storageToken } from '../../../contract/identity.ts';
+import { GATEWAY_ENV } from '../../../api/gateway-environment.ts';
+import { storageToken } from '../../../api/identity.ts';
 import { inputKey } from '../../../gateway/storage/object-keys.ts';
 import { RemoteBroker } from '../../../gateway/storage/remote-broker.ts';
 import { storeFiles } from '../../../gateway/storage/uploads.ts';

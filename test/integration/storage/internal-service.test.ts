@@ -1,15 +1,15 @@
 import { expect } from 'chai';
-import type { ErrorEnvelope } from '../../../contract/api-objects.ts';
-import { operatorToken, storageToken } from '../../../contract/identity.ts';
+import type { ErrorEnvelope } from '../../../api/api-objects.ts';
+import { operatorToken, storageToken } from '../../../api/identity.ts';
 import {
   type CheckURLAnswer,
   INTERNAL_PATHS,
   type VerifyAnswer,
   WORKSPACE_HEADER,
-} from '../../../contract/internal-api.ts';
+} from '../../../api/internal-api.ts';
 import { ApiError } from '../../../gateway/error-response.ts';
 import { inputKey, resultKey } from '../../../gateway/storage/object-keys.ts';
-import { readCredential } from '../../../redis/published.ts';
+import { readCredential } from '../../../redis/publication/published.ts';
 import { findFreePort } from '../../support/child-program.ts';
 import { rejection, until } from '../../support/redis-client.ts';
 import { newRequestId, newToken } from '../../support/request-fixture.ts';

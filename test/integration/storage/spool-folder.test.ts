@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { GATEWAY_ENV } from '../../../contract/gateway-environment.ts';
+import { GATEWAY_ENV } from '../../../api/gateway-environment.ts';
 import { Spool } from '../../../gateway/storage/spool.ts';
 import { findFreePort } from '../../support/child-program.ts';
 import { startFrontProcess } from '../../support/front-process.ts';

@@ -6,7 +6,7 @@ import { inputKey, resultKey } from '../../../gateway/storage/object-keys.ts';
 import type { SpooledFile } from '../../../gateway/storage/spool.ts';
 import { UploadError } from '../../../gateway/storage/upload-error.ts';
 import { type FilesToStore, storeFiles } from '../../../gateway/storage/uploads.ts';
-import { takeDueObjects } from '../../../redis/object-cleanup.ts';
+import { takeDueObjects } from '../../../redis/requests/object-cleanup.ts';
 import { rejection, until } from '../../support/redis-client.ts';
 import { newRequestId, newToken } from '../../support/request-fixture.ts';
 import { startSocketServer } from '../egress/loopback-server.ts';

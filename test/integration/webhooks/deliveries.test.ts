@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { configKeys, deliveryKeys, workKeys } from '../../../contract/redis-keys.ts';
+import { configKeys, deliveryKeys, workKeys } from '../../../api/redis-keys.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import {
   type Attempt,
@@ -8,7 +8,7 @@ import {
   leaseDeliveries,
   resendDeliveries,
   settleDelivery,
-} from '../../../redis/deliveries.ts';
+} from '../../../redis/deliveries/delivery-calls.ts';
 import {
   type DeliveryRecord,
   forgetEndpoint,
@@ -16,9 +16,9 @@ import {
   readDeliveryLog,
   readEndpointHealth,
   resetEndpointHealth,
-} from '../../../redis/delivery-log.ts';
+} from '../../../redis/deliveries/delivery-log.ts';
+import { takeEvents } from '../../../redis/deliveries/outbox.ts';
 import { loadLibrary } from '../../../redis/library.ts';
-import { takeEvents } from '../../../redis/outbox.ts';
 import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { passTime } from '../../support/request-fixture.ts';

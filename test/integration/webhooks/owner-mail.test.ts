@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { SMTPServer } from 'smtp-server';
-import { deliveryKeys } from '../../../contract/redis-keys.ts';
+import { deliveryKeys } from '../../../api/redis-keys.ts';
 import { createLog } from '../../../gateway/log.ts';
 import { createMailer, type Mailer, MailPostponed } from '../../../gateway/webhooks/mailer.ts';
 import { OwnerMail } from '../../../gateway/webhooks/owner-mail.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
+import type { AbandonedCallback } from '../../../redis/deliveries/owner-mail.ts';
 import { loadLibrary } from '../../../redis/library.ts';
-import type { AbandonedCallback } from '../../../redis/owner-mail.ts';
 import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 

@@ -1,9 +1,9 @@
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import Koa from 'koa';
+import { ERRORS, errorDocumentation } from '../../../api/errors.ts';
 import { serveErrorPage } from '../../../console/server/error-page.ts';
 import type { ConsoleState } from '../../../console/server/state.ts';
-import { ERRORS, errorDocumentation } from '../../../contract/errors.ts';
 
 describe('the page about errors', () => {
   it('has an anchor for each code, where errors lead to', async () => {

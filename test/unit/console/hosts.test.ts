@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { pino } from 'pino';
+import { CONSOLE_ENV } from '../../../api/console-environment.ts';
 import { readEnvironment } from '../../../console/server/environment.ts';
 import { type RunningConsole, startConsole } from '../../../console/server/program.ts';
-import { CONSOLE_ENV } from '../../../contract/console-environment.ts';
 import { writePage } from '../../integration/console/page-fixture.ts';
 
 describe('the names under which the console serves', () => {

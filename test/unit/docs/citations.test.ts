@@ -1,17 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 
-const FOLDERS = [
-  'contract',
-  'kit',
-  'redis',
-  'operator',
-  'gateway',
-  'console',
-  'launch',
-  'simulator',
-  'tools',
-];
+const FOLDERS = ['api', 'kit', 'redis', 'operator', 'gateway', 'console', 'launch', 'simulator', 'tools'];
 const CITATION = /docs\/api\.md((?:,? (?:and )?"[^"\n]+")+)/g;
 
 describe('sections of docs/api.md that the sources cite', () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { DeploymentUsage } from '../../../gateway/usage.ts';
-import { findBucket } from '../../../redis/latency-buckets.ts';
+import { findBucket } from '../../../redis/usage/latency-buckets.ts';
 
 describe('the sums of one deployment', () => {
   const outcomes: [number, object][] = [

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type Change, decodeChange, encodeChange } from '../../../redis/changes.ts';
+import { type Change, decodeChange, encodeChange } from '../../../redis/publication/changes.ts';
 
 describe('messages on the channels', () => {
   const changes: Change[] = [

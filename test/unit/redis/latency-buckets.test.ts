@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { estimateQuantile, findBucket, LATENCY_BOUNDS_MS } from '../../../redis/latency-buckets.ts';
+import { estimateQuantile, findBucket, LATENCY_BOUNDS_MS } from '../../../redis/usage/latency-buckets.ts';
 
 /** Counts with so many in each of the given buckets. */
 const spread = (amounts: Record<number, number>): number[] =>

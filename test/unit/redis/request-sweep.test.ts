@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createExpiryGate, EXPIRY_GRACE_MS } from '../../../redis/request-sweep.ts';
+import { createExpiryGate, EXPIRY_GRACE_MS } from '../../../redis/requests/request-sweep.ts';
 
 describe('the gate of expiry', () => {
   let time: number;

@@ -6,9 +6,9 @@ import {
   REQUEST_ID,
   REQUEST_STATUSES,
   VIDEO_STATUS,
-} from '../../../contract/request.ts';
-import { encodeObject } from '../../../redis/object-cleanup.ts';
-import { decodeRecord } from '../../../redis/request-record.ts';
+} from '../../../api/request.ts';
+import { encodeObject } from '../../../redis/requests/object-cleanup.ts';
+import { decodeRecord } from '../../../redis/requests/request-record.ts';
 
 describe('a request', () => {
   it('has an id of its own that begins with its workspace’s digits', () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { parseGatewayConfig } from '../../../../contract/gateway-config-text.ts';
+import { parseGatewayConfig } from '../../../../api/gateway-config-text.ts';
 import { describeModel } from '../../../support/model-replica.ts';
 
 describe('a published configuration', () => {

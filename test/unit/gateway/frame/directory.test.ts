@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { GatewayConfig } from '../../../../contract/gateway-config.ts';
+import type { GatewayConfig } from '../../../../api/gateway-config.ts';
 import { FreshCache } from '../../../../gateway/config/fresh-cache.ts';
 import { parseHost, parseServiceHost } from '../../../../gateway/front/directory.ts';
 import { ReplicaPicker } from '../../../../gateway/front/replica-picker.ts';

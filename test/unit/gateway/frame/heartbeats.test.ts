@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Heartbeat } from '../../../../contract/redis-keys.ts';
+import type { Heartbeat } from '../../../../api/redis-keys.ts';
 import { Heartbeats } from '../../../../gateway/registry/heartbeats.ts';
 import { rankPeers } from '../../../../gateway/registry/peers.ts';
 import { until } from '../../../support/redis-client.ts';

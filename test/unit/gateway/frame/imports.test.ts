@@ -32,10 +32,10 @@ describe('what a gateway loads', function () {
     expect(loaded.filter((url) => url.includes('@kubernetes'))).to.deep.equal([]);
   });
 
-  it('is its own, the contract’s and Redis’ modules, no other program’s', () => {
+  it('is its own, the api’s, the kit’s and Redis’ modules, no other program’s', () => {
     const own = listLoaded(roles).filter((url) => url.endsWith('.ts'));
     const folders = new Set(own.map((url) => url.slice(pathToFileURL(ROOT).href.length + 1).split('/')[0]));
-    expect([...folders]).to.have.members(['gateway', 'contract', 'kit', 'redis']);
+    expect([...folders]).to.have.members(['gateway', 'api', 'kit', 'redis']);
   });
 
   it('is no zod beside an engine, so that a pod starts soon', () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { GatewayConfig } from '../../../../contract/gateway-config.ts';
+import type { GatewayConfig } from '../../../../api/gateway-config.ts';
 import { type LiveConfig, watchConfig } from '../../../../gateway/config/live-config.ts';
 import { until } from '../../../support/redis-client.ts';
 

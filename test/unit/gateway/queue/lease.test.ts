@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { keepLease } from '../../../../gateway/queue/lease.ts';
-import type { Renewal } from '../../../../redis/request-calls.ts';
+import type { Renewal } from '../../../../redis/requests/request-calls.ts';
 import { until } from '../../../support/redis-client.ts';
 
 describe('a lease', () => {

@@ -3,7 +3,7 @@ import {
   joinSigningSecrets,
   readSigningSecrets,
   splitSigningSecrets,
-} from '../../../../contract/signing-secret.ts';
+} from '../../../../api/signing-secret.ts';
 import { signDelivery } from '../../../../gateway/webhooks/signature.ts';
 
 const BODY = Buffer.from('{}');

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { WritableCache } from '../../../../operator/kube/object-cache.ts';
+import { WritableCache } from '../../../../kube/object-cache.ts';
 import { createCatalogue } from '../../../../operator/reconcile/catalogue.ts';
 import { BY_MODEL, modelKeyOf } from '../../../../operator/reconcile/cluster-view.ts';
 import { CredentialIndex } from '../../../../operator/reconcile/credential-index.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { deriveId } from '../../../../contract/identity.ts';
+import { deriveId } from '../../../../api/identity.ts';
 import { KeyIndex } from '../../../../operator/reconcile/key-index.ts';
 import { ModelIndex } from '../../../../operator/reconcile/model-index.ts';
 import { findConflicts } from '../../../../operator/reconcile/problems.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { KubeObject } from '../../../../operator/kube/object.ts';
+import type { KubeObject } from '../../../../kube/object.ts';
 import { ObjectBudget } from '../../../../operator/reconcile/object-budget.ts';
 
 const keep = <T>(object: T): T => object;

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import type { ModelDeployment } from '../../../../contract/model-deployment.ts';
-import type { KubeObject } from '../../../../operator/kube/object.ts';
-import { type Indexes, WritableCache } from '../../../../operator/kube/object-cache.ts';
+import type { ModelDeployment } from '../../../../api/model-deployment.ts';
+import type { KubeObject } from '../../../../kube/object.ts';
+import { type Indexes, WritableCache } from '../../../../kube/object-cache.ts';
 import { BY_MODEL, modelKeyOf } from '../../../../operator/reconcile/cluster-view.ts';
 import { describeInputs, SettledModels } from '../../../../operator/reconcile/settled.ts';
 import { frontRouteName } from '../../../../operator/resources/route-target.ts';

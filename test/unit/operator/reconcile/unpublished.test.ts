@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { modelDeployment } from '../../../../contract/model-deployment.ts';
+import { modelDeployment } from '../../../../api/model-deployment.ts';
 import { UnpublishedHosts } from '../../../../operator/reconcile/unpublished.ts';
 
 describe('a host that is not published', () => {

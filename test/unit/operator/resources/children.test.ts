@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { gatewayConfig } from '../../../../contract/gateway-config.ts';
-import { storageToken, workspacePrefix, workspaceRedisPassword } from '../../../../contract/identity.ts';
-import type { KubeObject } from '../../../../operator/kube/object.ts';
+import { gatewayConfig } from '../../../../api/gateway-config.ts';
+import { storageToken, workspacePrefix, workspaceRedisPassword } from '../../../../api/identity.ts';
+import type { KubeObject } from '../../../../kube/object.ts';
 import type { OperatorSettings } from '../../../../operator/settings.ts';
 import { build, makeModel, SETTINGS } from './fixtures.ts';
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { drainToken } from '../../../../contract/identity.ts';
+import { drainToken } from '../../../../api/identity.ts';
 import { build, SETTINGS, variable } from './fixtures.ts';
 
 describe('the gateway in the pod', () => {

@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { parseAllDocuments } from 'yaml';
-import { apiKey } from '../../../../contract/api-key.ts';
-import { modelDeployment } from '../../../../contract/model-deployment.ts';
-import { ENGINE_PRESETS } from '../../../../contract/model-pod.ts';
-import { storageCredential } from '../../../../contract/storage-credential.ts';
-import { workspace } from '../../../../contract/workspace.ts';
+import { apiKey } from '../../../../api/api-key.ts';
+import { modelDeployment } from '../../../../api/model-deployment.ts';
+import { ENGINE_PRESETS } from '../../../../api/model-pod.ts';
+import { storageCredential } from '../../../../api/storage-credential.ts';
+import { workspace } from '../../../../api/workspace.ts';
 import { build } from './fixtures.ts';
 
 const FOLDER = 'examples';

@@ -7,8 +7,8 @@ import type {
   V1PodSpec,
   V1PodTemplateSpec,
 } from '@kubernetes/client-node';
-import { type ModelDeployment, modelDeployment } from '../../../../contract/model-deployment.ts';
-import type { KubeObject } from '../../../../operator/kube/object.ts';
+import { type ModelDeployment, modelDeployment } from '../../../../api/model-deployment.ts';
+import type { KubeObject } from '../../../../kube/object.ts';
 import type { BuildContext, BuiltChildren } from '../../../../operator/resources/built-children.ts';
 import { buildChildren } from '../../../../operator/resources/children.ts';
 import { POD_FIELD_GROUPS } from '../../../../operator/resources/pod-fields.ts';

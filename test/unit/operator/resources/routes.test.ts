@@ -1,6 +1,6 @@
 import type { V1IngressSpec } from '@kubernetes/client-node';
 import { expect } from 'chai';
-import { defaultHost } from '../../../../contract/names.ts';
+import { defaultHost } from '../../../../api/names.ts';
 import { build, makeModel } from './fixtures.ts';
 
 const annotationsOf = (spec: object, settings = {}) =>

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { GATEWAY_ENV } from '../../../../contract/gateway-environment.ts';
-import { ANNOTATIONS } from '../../../../contract/names.ts';
+import { GATEWAY_ENV } from '../../../../api/gateway-environment.ts';
+import { ANNOTATIONS } from '../../../../api/names.ts';
 import { build, makeModel } from './fixtures.ts';
 
 const LATER = { version: '2.0.0', gatewayImage: 'berth/berth:2.0.0', engineImages: { vllm: 'vllm:new' } };

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { workKeys } from '../../../../contract/redis-keys.ts';
+import { workKeys } from '../../../../api/redis-keys.ts';
 import { createErrorReader } from '../../../../operator/sidecar/error-counts.ts';
 import type { RedisClient } from '../../../../redis/client.ts';
 

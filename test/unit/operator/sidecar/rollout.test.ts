@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { silentLog } from '../../../../operator/kube/log.ts';
+import { silentLog } from '../../../../kube/log.ts';
 import type { ErrorReader } from '../../../../operator/sidecar/error-counts.ts';
 import { SidecarRollout, type SidecarRolloutOptions } from '../../../../operator/sidecar/rollout.ts';
 import { parseSidecarRollout } from '../../../../operator/sidecar/settings.ts';

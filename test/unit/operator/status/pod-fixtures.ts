@@ -1,6 +1,6 @@
 /** Pods in the states that a cluster shows, for tables. */
 import type { V1ContainerStatus, V1Deployment, V1Pod } from '@kubernetes/client-node';
-import { type ModelDeployment, modelDeployment } from '../../../../contract/model-deployment.ts';
+import { type ModelDeployment, modelDeployment } from '../../../../api/model-deployment.ts';
 import type { StatusFacts } from '../../../../operator/status/model-deployment.ts';
 
 export const NOW = Date.parse('2026-01-01T12:00:00Z');

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { Condition } from '../../../../contract/kubernetes-types.ts';
-import type { KubeObject } from '../../../../operator/kube/object.ts';
+import type { Condition } from '../../../../api/kubernetes-types.ts';
+import type { KubeObject } from '../../../../kube/object.ts';
 import { decideRecheckMs, judgeHTTPRoute } from '../../../../operator/status/route-acceptance.ts';
 
 const condition = (type: string, status: string, reason = type, observedGeneration = 2) => ({

@@ -1,0 +1,278 @@
+/**
+ * The table of Redis keys and channels. `c:{ws}:` is written by the operator and read by the workspace's gateways;
+ * `w:{ws}:` is theirs to write; `g:` is the front's and the operator's alone. A workspace's keys share one hash tag.
+ */
+
+/** The functions library that this version calls; older ones stay loaded while a live sidecar pins them. */
+export const FUNCTIONS_LIBRARY = 'berth_1';
+
+export const FUNCTIONS = {
+  /** Authenticates a key and counts a request against its limits. */
+  admit: `${FUNCTIONS_LIBRARY}_admit`,
+  /** Takes a request out of its key's minute again. */
+  uncount: `${FUNCTIONS_LIBRARY}_uncount`,
+  /** Counts tokens and money after a response. */
+  settle: `${FUNCTIONS_LIBRARY}_settle`,
+  /** Takes a price at once. */
+  charge: `${FUNCTIONS_LIBRARY}_charge`,
+  /** Gives a charge back. */
+  refund: `${FUNCTIONS_LIBRARY}_refund`,
+  /** Writes one replica's heartbeat and reads its peers'. */
+  heartbeat: `${FUNCTIONS_LIBRARY}_heartbeat`,
+  /** Reads all live heartbeats. */
+  heartbeats: `${FUNCTIONS_LIBRARY}_heartbeats`,
+  /** Removes a replica's heartbeat when it shuts down. */
+  leave: `${FUNCTIONS_LIBRARY}_leave`,
+  /** Accepts a request, or says why not. */
+  submit: `${FUNCTIONS_LIBRARY}_submit`,
+  /** Gives a worker the next request under a lease. */
+  claim: `${FUNCTIONS_LIBRARY}_claim`,
+  /** Keeps a claim alive and notes progress. */
+  renew: `${FUNCTIONS_LIBRARY}_renew`,
+  /** Ends a claimed request. */
+  finish: `${FUNCTIONS_LIBRARY}_finish`,
+  /** Gives a claimed request back. */
+  release: `${FUNCTIONS_LIBRARY}_release`,
+  /** Cancels a queued request. */
+  cancel: `${FUNCTIONS_LIBRARY}_cancel`,
+  /** Reads requests, as far as they are of a length that functions write. */
+  read: `${FUNCTIONS_LIBRARY}_read`,
+  /** Reads the newest ids of an index. */
+  list: `${FUNCTIONS_LIBRARY}_list`,
+  /** Reads how long a deployment's jobs take. */
+  pace: `${FUNCTIONS_LIBRARY}_pace`,
+  /** Reads what a deployment served in one period. */
+  usage: `${FUNCTIONS_LIBRARY}_usage`,
+  /** Reads the names of deployments that had requests. */
+  names: `${FUNCTIONS_LIBRARY}_names`,
+  /** Does what time demands: lost workers, deadlines, expiry, deleted deployments, old records. */
+  sweep: `${FUNCTIONS_LIBRARY}_sweep`,
+  /** Notes stored objects that must be removed at a time. */
+  registerObjects: `${FUNCTIONS_LIBRARY}_register_objects`,
+  /** Takes what is due of the clean-up list or the outbox, under a lease. */
+  takeDue: `${FUNCTIONS_LIBRARY}_take_due`,
+  /** Makes the deliveries of one event. */
+  expand: `${FUNCTIONS_LIBRARY}_expand`,
+  /** Gives deliveries that are due, each for one attempt. */
+  leaseDeliveries: `${FUNCTIONS_LIBRARY}_lease_deliveries`,
+  /** Counts in two places at once, so that a restart tells whether it keeps what functions write. */
+  canary: `${FUNCTIONS_LIBRARY}_canary`,
+  /** Notes how an attempt ended. */
+  settleDelivery: `${FUNCTIONS_LIBRARY}_settle_delivery`,
+  /** Sends the events of ended deliveries once more. */
+  resend: `${FUNCTIONS_LIBRARY}_resend`,
+  /** Weighs the workspaces' own keys, for the operator alone. */
+  weigh: `${FUNCTIONS_LIBRARY}_weigh`,
+} as const;
+
+const tagged = (family: 'c' | 'w', namespace: string, rest: string) => `${family}:{${namespace}}:${rest}`;
+
+export const configKeys = (namespace: string) => ({
+  /** Hash: SHA-256 of a key → PublishedKey as JSON. */
+  apiKeys: tagged('c', namespace, 'apikeys'),
+  /** String, one for each key of a signed-in person: PublishedKey as JSON. Redis forgets it when it expires. */
+  sessionKey: (sha256: string) => tagged('c', namespace, `session-key:${sha256}`),
+  /**
+   * Hash: fields of the workspace: `creditMicros` (absent = unlimited), `asyncRefusal` (why nothing may be queued on
+   * this Redis; absent = it may), `signingSecret` (sealed), `ownerEmail`.
+   */
+  workspace: tagged('c', namespace, 'workspace'),
+  /** Hash: deployment name → GatewayConfig as JSON. */
+  deployments: tagged('c', namespace, 'deployments'),
+  /**
+   * Hash: deployment name → what each submission and claim reads, since the whole configuration costs more than the rest
+   * of such a call: maxQueued, recordRetentionMs, milliseconds of a job, registrationId, with a space between. Absent
+   * while the deployment is being deleted.
+   */
+  limits: tagged('c', namespace, 'limits'),
+  /** Hash: deployment name → PublishedReplicas as JSON. */
+  replicas: tagged('c', namespace, 'replicas'),
+  /** Hash: `id:<id>` → PublishedCredential as JSON, `name:<name>` → the id. */
+  credentials: tagged('c', namespace, 'credentials'),
+  /** Hash: name of a WebhookEndpoint → PublishedEndpoint as JSON. */
+  endpoints: tagged('c', namespace, 'endpoints'),
+  prefix: `c:{${namespace}}:`,
+});
+
+export const workKeys = (namespace: string) => ({
+  /** Counter of one API key's minute. */
+  rpm: (sha256: string) => tagged('w', namespace, `rpm:${sha256.slice(0, 24)}`),
+  /** Counter of one API key's tokens on one UTC day (days since 1970). */
+  tpd: (sha256: string, day: number) => tagged('w', namespace, `tpd:${sha256.slice(0, 24)}:${day}`),
+  /** Counter of millionths spent. */
+  credit: tagged('w', namespace, 'credit'),
+  /** Marker that one settlement is done, by the caller's token. */
+  settled: (token: string) => tagged('w', namespace, `settled:${token}`),
+  /** What one charge took, in millionths, by the caller's token; `0` once it is given back. */
+  charged: (token: string) => tagged('w', namespace, `charged:${token}`),
+  /** Hash: pod name → Heartbeat as JSON without `at`; `@` and the pod name → `at`. */
+  heartbeats: (deployment: string) => tagged('w', namespace, `replicas:${deployment}`),
+  /** Hash: the record of a request, as redis/requests/request-record.ts reads it. */
+  request: (id: string) => tagged('w', namespace, `request:${id}`),
+  /** String: what the worker needs; gone when the request ends. */
+  params: (id: string) => tagged('w', namespace, `params:${id}`),
+  /** String: a video's prompt, sealed; gone with the record. */
+  prompt: (id: string) => tagged('w', namespace, `prompt:${id}`),
+  /** String: where the files of a succeeded request are (RequestOutput as JSON), or why one failed. */
+  result: (id: string) => tagged('w', namespace, `result:${id}`),
+  /** String: the id of the request that an idempotency key made, a space, and the fingerprint of its fields. */
+  idempotency: (digest: string) => tagged('w', namespace, `idempotency:${digest}`),
+  /** String: the id of the request that a worker's token claimed. */
+  claimed: (token: string) => tagged('w', namespace, `claimed:${token}`),
+  /** Sorted set: ids of a deployment's requests in one status, or all, by age in Unix microseconds; so all below. */
+  index: (deployment: string, status: string) => tagged('w', namespace, `by:${deployment}:${status}`),
+  /** Sorted set: ids that one API key (24 digits of its hash) has waiting. */
+  queue: (deployment: string, apiKey: string) => tagged('w', namespace, `queue:${deployment}:${apiKey}`),
+  /** Sorted set: API keys with something waiting, by when they last had their turn. */
+  turns: (deployment: string) => tagged('w', namespace, `turns:${deployment}`),
+  /** Sorted set: ids of running requests that lost their worker and wait for another. */
+  again: (deployment: string) => tagged('w', namespace, `again:${deployment}`),
+  /** Hash: `average_ms`, the moving average of a job's time. */
+  pace: (deployment: string) => tagged('w', namespace, `pace:${deployment}`),
+  /** Hash: counters of what it served (redis/usage/usage.ts) by minute of one hour, or by hour of one day, since 1970. */
+  usage: (deployment: string, resolution: 'minute' | 'hour', period: number) =>
+    tagged('w', namespace, `usage:${deployment}:${resolution}:${period}`),
+  /** String: a gateway has just looked at the deployment's queue for these counters. */
+  looked: (deployment: string) => tagged('w', namespace, `looked:${deployment}`),
+  /** Sorted set: ids of running requests, by when (Unix ms) the sweeper takes their worker for lost. */
+  leases: tagged('w', namespace, 'leases'),
+  /** Sorted set: ids of requests that have ended, by when (Unix ms) they are forgotten. */
+  ended: tagged('w', namespace, 'ended'),
+  /** Sorted set: names of deployments that had requests, by when (Unix ms) the sweeper looked at them. */
+  deployments: tagged('w', namespace, 'deployments'),
+  /** Sorted set: ids of events to deliver, by when (Unix ms) they are due. */
+  outbox: tagged('w', namespace, 'outbox'),
+  /** String: of an event in the outbox; the request's own callback or nothing, a line break, the body to send. */
+  event: (id: string) => tagged('w', namespace, `event:${id}`),
+  /** Sorted set: stored objects by when (Unix ms) they must be removed. */
+  cleanup: tagged('w', namespace, 'cleanup'),
+  prefix: `w:{${namespace}}:`,
+});
+
+/** Webhook deliveries: the front's and the operator's alone. */
+export const deliveryKeys = (namespace: string) => ({
+  /** Sorted set: destinations with something to deliver, by when (Unix ms) they are looked at. */
+  destinations: `d:{${namespace}}:destinations`,
+  /** Sorted set: ids of a destination's deliveries, by when (Unix ms) they are due. */
+  due: (destination: string) => `d:{${namespace}}:due:${destination}`,
+  /** Sorted set: ids of those that are being attempted, by when (Unix ms) their lease ends. */
+  leased: (destination: string) => `d:{${namespace}}:leased:${destination}`,
+  /** Hash: one delivery. */
+  delivery: (id: string) => `d:{${namespace}}:delivery:${id}`,
+  /** String: what is sent of one event. */
+  body: (eventId: string) => `d:{${namespace}}:body:${eventId}`,
+  /** List: the latest attempts of a delivery, oldest first: { at (Unix ms), code, error } as JSON. */
+  attempts: (id: string) => `d:{${namespace}}:attempts:${id}`,
+  /** Sorted set: ids of the latest 1,000 deliveries, by age in Unix microseconds. */
+  log: `d:{${namespace}}:log`,
+  /**
+   * Hash: `failures` in a row and `disabled_at` (Unix ms) of a WebhookEndpoint; `known`, once the operator saw it, names
+   * this count.
+   */
+  endpoint: (name: string) => `d:{${namespace}}:endpoint:${name}`,
+  /** Sorted set: callbacks that failed for good (AbandonedCallback as JSON), by when (Unix ms) the owner is told. */
+  mail: `d:{${namespace}}:mail`,
+  /** String: the owner was told of a delivery. */
+  mailed: (deliveryId: string) => `d:{${namespace}}:mailed:${deliveryId}`,
+  /** Counter of the messages of this hour; those beyond the limit are told in one digest. */
+  mails: `d:{${namespace}}:mails`,
+  /** List: callbacks (AbandonedCallback as JSON) for that digest. */
+  digest: `d:{${namespace}}:digest`,
+});
+
+export const globalKeys = {
+  /** Hash: host name → `namespace/name`. */
+  hosts: 'g:hosts',
+  /** String; its absence tells the operator that Redis lost everything. */
+  epoch: 'g:epoch',
+  /** Hash: what tells whether a restart keeps what functions write, as redis/durability-canary.ts has it. */
+  canary: 'g:canary',
+  /** String: the epoch that a publication under way will give; gone with whatever else was written meanwhile. */
+  epochToBe: 'g:epoch-to-be',
+  /** Set of namespaces that have published configuration. */
+  workspaces: 'g:workspaces',
+  /** Set of namespaces that the sweeper knows: those above and those that went and left something to do. */
+  swept: 'g:swept',
+  /** String, one for each workspace: its request ids begin so. Any gateway may ask whether it exists. */
+  requestPrefix: (prefix: string) => `g:prefix:${prefix}`,
+} as const;
+
+export const consoleKeys = {
+  /** String: a sealed session, by the SHA-256 of its id. */
+  session: (sha256: string) => `console:session:${sha256}`,
+} as const;
+
+export const channels = {
+  /** Tells a workspace's gateways that its configuration changed. */
+  workspace: (namespace: string) => `n:{${namespace}}`,
+  /** Tells a deployment's workers that something waits. */
+  jobs: (namespace: string, deployment: string) => `n:{${namespace}}:jobs:${deployment}`,
+  /** Tells the front that something is in the outbox, or is to be delivered. */
+  events: (namespace: string) => `n:{${namespace}}:events`,
+  /** Pattern of all workspaces' `events`. */
+  allEvents: 'n:{*}:events',
+  /** Tells the front that hosts, replicas or configuration changed. */
+  front: 'n:front',
+  /** Tells each console the SHA-256 of a session that ended. */
+  consoleSessions: 'n:console:sessions',
+} as const;
+
+/** Member of c:…:apikeys; short names, since it is decoded on every request. */
+export interface PublishedKey {
+  /** Name of the APIKey object. */
+  n: string;
+  rpm: number;
+  tpd: number;
+  /** Unix seconds; 0 = never. */
+  exp: number;
+  /** 1 = disabled. */
+  off: 0 | 1;
+}
+
+/** A StorageCredential as gateways see it; the front alone can open `sealed`. */
+export interface PublishedCredential {
+  v: 1;
+  id: number;
+  name: string;
+  /** null = AWS. */
+  endpoint: string | null;
+  region: string;
+  bucket: string;
+  /** Prepended to every key. */
+  prefix: string;
+  pathStyle: boolean;
+  /** `sealStorageKeys`, in the Redis key of this hash. */
+  sealed: string;
+  verified: boolean;
+}
+
+/** A WebhookEndpoint that the operator accepted. */
+export interface PublishedEndpoint {
+  v: 1;
+  url: string;
+  eventTypes: string[];
+  enabled: boolean;
+}
+
+/** Ready replicas of a deployment, from its pods; the front dials these on PORTS.http. */
+export interface PublishedReplicas {
+  addresses: string[];
+}
+
+/** A replica's own word about itself. */
+export interface Heartbeat {
+  v: 1;
+  pod: string;
+  address: string;
+  port: number;
+  inflight: number;
+  /** Slots; null = unlimited. */
+  limit: number | null;
+  ready: boolean;
+  draining: boolean;
+  version: string;
+  /** Milliseconds until its next one, at the latest. */
+  every: number;
+  /** Unix milliseconds by Redis' clock; set by the function. */
+  at: number;
+}

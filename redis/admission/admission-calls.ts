@@ -1,0 +1,142 @@
+/** Typed calls of the functions library; all are safe to repeat after a time-out. */
+import { FUNCTIONS, type Heartbeat, workKeys } from '../../api/redis-keys.ts';
+import { type RedisClient, sendNow } from '../client.ts';
+import { readCounter } from '../counters.ts';
+import { admitTogether } from './admission-batch.ts';
+
+export const VERDICTS = ['ok', 'unknown_key', 'disabled', 'expired', 'credit', 'tpd', 'rpm'] as const;
+export type Verdict = (typeof VERDICTS)[number];
+
+/** The answer to one request's admission; all times by Redis' clock, in Unix seconds. */
+export interface Admission {
+  verdict: Verdict;
+  /** Name of the APIKey object; '' when unknown. */
+  keyName: string;
+  /** 0 = never. */
+  expiresAt: number;
+  /** Whether the workspace may still spend; told in both modes. */
+  creditLeft: boolean;
+  /** Of the 60 s window that began with its first request; `remaining` is after this request. */
+  rpm: { limit: number; remaining: number; resetAt: number };
+  /** Of the UTC day; `used` is what was settled before this request. */
+  tpd: { limit: number; used: number; resetAt: number };
+  /** Whole seconds until the refused limit frees up; 0 unless the verdict is `rpm` or `tpd`. */
+  retryAfter: number;
+}
+
+export interface AdmissionRequest {
+  namespace: string;
+  /** `hashApiKey` of the key. */
+  sha256: string;
+  /** True: also check credit, TPD and RPM, and count the request. False: authenticate only. */
+  counted: boolean;
+  /** Right before it is sent: what was sent before it Redis knows by then. */
+  onSend?: () => void;
+}
+
+/** Authenticates a key and, if asked, counts one request (docs/api.md, "Authentication", "Limits"). */
+export async function admit(redis: RedisClient, request: AdmissionRequest): Promise<Admission> {
+  const fields = (await admitTogether(redis, request)).split(' ');
+  const number = (index: number) => Number(fields[index]);
+  return {
+    verdict: fields[0] as Verdict,
+    keyName: fields[10]!,
+    expiresAt: number(1),
+    creditLeft: fields[2] === '1',
+    rpm: { limit: number(3), remaining: number(4), resetAt: number(5) },
+    tpd: { limit: number(6), used: number(7), resetAt: number(8) },
+    retryAfter: number(9),
+  };
+}
+
+/** Takes a request that was counted out of its minute; false where that minute is over. `resetAt`: as told with it. */
+export async function uncount(
+  redis: RedisClient,
+  { namespace, sha256, resetAt }: { namespace: string; sha256: string; resetAt: number },
+): Promise<boolean> {
+  return (await redis.fcall(FUNCTIONS.uncount, 1, workKeys(namespace).rpm(sha256), resetAt)) === 1;
+}
+
+export interface Settlement {
+  namespace: string;
+  sha256: string;
+  /** Added to the key's UTC day. */
+  tokens: number;
+  /** Millionths, added to what the workspace has spent. */
+  micros: number;
+  /** Unique to this settlement and the same in its repeats, within 10 minutes; one may cover several requests. */
+  token: string;
+}
+
+/** Counts tokens and money after a response. False: this token was settled before, and nothing changed. */
+export async function settle(redis: RedisClient, settlement: Settlement): Promise<boolean> {
+  const { namespace, sha256, tokens, micros, token } = settlement;
+  const keys = workKeys(namespace);
+  const amounts = [String(Math.round(tokens)), String(Math.round(micros))];
+  // Not at the end of the turn: an admission that is sent later is answered later.
+  const args = [FUNCTIONS.settle, '1', keys.settled(token), namespace, sha256, ...amounts];
+  const counted = await sendNow(redis, 'fcall', args);
+  return counted === 1;
+}
+
+/** Writes a replica's heartbeat and answers those of all live replicas, its own included. */
+export async function heartbeat(
+  redis: RedisClient,
+  replica: { namespace: string; name: string; heartbeat: Omit<Heartbeat, 'at'> },
+): Promise<Heartbeat[]> {
+  const reply = await redis.fcall(
+    FUNCTIONS.heartbeat,
+    1,
+    workKeys(replica.namespace).heartbeats(replica.name),
+    replica.heartbeat.pod,
+    JSON.stringify(replica.heartbeat),
+  );
+  return JSON.parse(reply as string) as Heartbeat[];
+}
+
+/** Takes a replica out of the registry at once, on a clean shutdown. */
+export async function leave(
+  redis: RedisClient,
+  replica: { namespace: string; name: string; pod: string },
+): Promise<void> {
+  await redis.fcall(FUNCTIONS.leave, 1, workKeys(replica.namespace).heartbeats(replica.name), replica.pod);
+}
+
+const isHeartbeat = (value: unknown): value is Heartbeat => {
+  const beat = value as Partial<Heartbeat> | null;
+  return (
+    typeof beat === 'object' &&
+    beat !== null &&
+    [beat.pod, beat.address, beat.version].every((text) => typeof text === 'string') &&
+    [beat.port, beat.inflight, beat.limit ?? 0, beat.every, beat.at].every(
+      (number) => typeof number === 'number',
+    ) &&
+    [beat.ready, beat.draining].every((flag) => typeof flag === 'boolean')
+  );
+};
+
+/** null for what no replica wrote. */
+function decodeHeartbeat(text: string): Heartbeat | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isHeartbeat(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The live heartbeats of a deployment, for who has none of his own: the front, the autoscaler. */
+export async function readHeartbeats(
+  redis: RedisClient,
+  namespace: string,
+  name: string,
+): Promise<Heartbeat[]> {
+  const key = workKeys(namespace).heartbeats(name);
+  const entries = (await redis.fcall(FUNCTIONS.heartbeats, 1, key)) as string[];
+  return entries.flatMap((entry) => decodeHeartbeat(entry) ?? []);
+}
+
+/** Millionths that a workspace has spent so far. */
+export async function readSpentMicros(redis: RedisClient, namespace: string): Promise<number> {
+  return readCounter(redis, workKeys(namespace).credit);
+}

@@ -1,0 +1,33 @@
+/** What images cost that a client waits for; queued requests are charged by their submission. */
+import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
+import type { RedisClient } from '../client.ts';
+
+export interface Charge {
+  namespace: string;
+  /** Unique to this charge, the same in its repeats and its refund. */
+  token: string;
+  /** Millionths; 0 only asks whether the workspace may still spend. */
+  micros: number;
+  /** How long it can be given back: 20 minutes at least and if absent, 25 days at most. */
+  rememberSeconds?: number;
+}
+
+/** Takes a price. False: the workspace's credit does not suffice, and nothing was taken. */
+export async function chargeWorkspace(
+  redis: RedisClient,
+  { namespace, token, micros, rememberSeconds = 0 }: Charge,
+): Promise<boolean> {
+  const args = [workKeys(namespace).charged(token), namespace, Math.round(micros), rememberSeconds];
+  return (await redis.fcall(FUNCTIONS.charge, 1, ...args)) === 'ok';
+}
+
+/**
+ * Gives back what was charged, whatever became of the charge's own call. False: nothing had been taken, or it was given
+ * back before.
+ */
+export async function refundWorkspace(
+  redis: RedisClient,
+  { namespace, token }: Pick<Charge, 'namespace' | 'token'>,
+): Promise<boolean> {
+  return (await redis.fcall(FUNCTIONS.refund, 1, workKeys(namespace).charged(token), namespace)) === 1;
+}

@@ -1,0 +1,53 @@
+/** What the console's pages read in Redis. */
+import { configKeys, FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
+import type { RedisClient } from '../client.ts';
+import { readCounter } from '../counters.ts';
+
+/** Requests of a deployment that wait and that run. */
+export async function countQueue(
+  redis: RedisClient,
+  namespace: string,
+  deployment: string,
+): Promise<{ waiting: number; running: number }> {
+  const keys = workKeys(namespace);
+  const [queued, running, again] = await Promise.all([
+    redis.zcard(keys.index(deployment, 'queued')),
+    redis.zcard(keys.index(deployment, 'running')),
+    redis.zcard(keys.again(deployment)),
+  ]);
+  // A running request that lost its worker waits for another.
+  return { waiting: queued + again, running: Math.max(0, running - again) };
+}
+
+const DAY_MS = 86_400_000;
+
+/** What one API key has used of its limits, by this machine's clock. */
+export async function readKeyUsage(
+  redis: RedisClient,
+  { namespace, sha256, now }: { namespace: string; sha256: string; now: number },
+): Promise<{ requestsThisMinute: number; tokensToday: number }> {
+  const keys = workKeys(namespace);
+  const [requests, tokens] = await Promise.all([
+    readCounter(redis, keys.rpm(sha256)),
+    readCounter(redis, keys.tpd(sha256, Math.floor(now / DAY_MS))),
+  ]);
+  return { requestsThisMinute: requests, tokensToday: tokens };
+}
+
+/** Of those that had requests; a workspace's own Redis user may make up any number. */
+const MAX_REQUESTED = 200;
+
+/** Deployments that are published, or were and had requests, by name. */
+export async function readDeploymentNames(redis: RedisClient, namespace: string): Promise<string[]> {
+  const [published, requested] = await Promise.all([
+    redis.hkeys(configKeys(namespace).deployments),
+    redis.fcall(FUNCTIONS.names, 1, workKeys(namespace).deployments, MAX_REQUESTED) as Promise<string[]>,
+  ]);
+  return [...new Set([...published, ...requested])].sort();
+}
+
+/** Millionths that a workspace may spend in all; null = unlimited. */
+export async function readGrantedMicros(redis: RedisClient, namespace: string): Promise<number | null> {
+  const granted = await redis.hget(configKeys(namespace).workspace, 'creditMicros');
+  return granted === null ? null : Number(granted);
+}

@@ -1,0 +1,33 @@
+/** The console's sessions: sealed, so that who reads Redis learns nothing. */
+import { channels, consoleKeys } from '../../api/redis-keys.ts';
+import type { RedisClient } from '../client.ts';
+
+/** `sha256`: of the session's id, which the browser alone has. */
+export async function saveSession(
+  redis: RedisClient,
+  { sha256, sealed, ttlMs }: { sha256: string; sealed: string; ttlMs: number },
+): Promise<void> {
+  await redis.set(consoleKeys.session(sha256), sealed, 'PX', Math.max(1, Math.floor(ttlMs)));
+}
+
+export const readSession = (redis: RedisClient, sha256: string): Promise<string | null> =>
+  redis.get(consoleKeys.session(sha256));
+
+/** Removes it, and tells all consoles. */
+export async function removeSession(redis: RedisClient, sha256: string): Promise<void> {
+  const batch = redis.multi().del(consoleKeys.session(sha256)).publish(channels.consoleSessions, sha256);
+  for (const [error] of (await batch.exec()) ?? []) if (error) throw error;
+}
+
+const CHECKED_AT_ONCE = 500;
+
+/** Those of these sessions that have ended. */
+export async function findEnded(redis: RedisClient, digests: readonly string[]): Promise<string[]> {
+  const ended: string[] = [];
+  for (let start = 0; start < digests.length; start += CHECKED_AT_ONCE) {
+    const some = digests.slice(start, start + CHECKED_AT_ONCE);
+    const counts = await Promise.all(some.map((sha256) => redis.exists(consoleKeys.session(sha256))));
+    ended.push(...some.filter((_, index) => counts[index] === 0));
+  }
+  return ended;
+}

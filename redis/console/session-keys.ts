@@ -1,0 +1,21 @@
+/** Keys of a few minutes that the console makes for a signed-in person: no object, no trace when they are over. */
+import { configKeys, type PublishedKey } from '../../api/redis-keys.ts';
+import type { RedisClient } from '../client.ts';
+
+export interface SessionKey extends Pick<PublishedKey, 'rpm' | 'tpd'> {
+  sha256: string;
+  /** Who it is for, as logs may show it. */
+  name: string;
+  /** Unix milliseconds. */
+  expiresAt: number;
+}
+
+/** Gateways take the key from now on. */
+export async function publishSessionKey(
+  redis: RedisClient,
+  namespace: string,
+  { sha256, name, rpm, tpd, expiresAt }: SessionKey,
+): Promise<void> {
+  const key: PublishedKey = { n: name, rpm, tpd, exp: Math.ceil(expiresAt / 1000), off: 0 };
+  await redis.set(configKeys(namespace).sessionKey(sha256), JSON.stringify(key), 'PXAT', expiresAt);
+}

@@ -1,0 +1,162 @@
+/** Reads the log of webhook deliveries and what endpoints are known for. */
+import { randomBytes } from 'node:crypto';
+import { deliveryKeys } from '../../api/redis-keys.ts';
+import type { RedisClient } from '../client.ts';
+
+export interface DeliveryRecord {
+  id: string;
+  eventId: string;
+  type: string;
+  /** '' of a test event. */
+  requestId: string;
+  url: string;
+  /** Name of the WebhookEndpoint; '' = the request's own callback. */
+  endpoint: string;
+  isTest: boolean;
+  state: 'pending' | 'delivered' | 'failed';
+  attempts: number;
+  /** Of the latest answer. */
+  status: number | null;
+  error: string;
+  /** Unix milliseconds. */
+  createdAt: number;
+  endedAt: number | null;
+}
+
+/** A page of the log (docs/api.md, "Webhooks"). */
+export const DELIVERY_PAGE = 200;
+
+/** Deliveries of a workspace, newest first: a page of them, or of those after the one with the id `after`. */
+export async function readDeliveryLog(
+  redis: RedisClient,
+  namespace: string,
+  { after, limit = DELIVERY_PAGE }: { after?: string; limit?: number } = {},
+): Promise<DeliveryRecord[]> {
+  const keys = deliveryKeys(namespace);
+  const rank = after === undefined ? -1 : await redis.zrevrank(keys.log, after);
+  // The log's end was trimmed meanwhile: from its beginning a reader of all pages would never end.
+  if (rank === null) return [];
+  const start = rank + 1;
+  const ids = await redis.zrevrange(keys.log, start, start + limit - 1);
+  const records = await Promise.all(ids.map((id) => redis.hgetall(keys.delivery(id))));
+  return records.flatMap((fields, index) => (fields.event ? decodeDelivery(ids[index]!, fields) : []));
+}
+
+export interface LoggedAttempt {
+  /** Unix milliseconds; when it ended. */
+  at: number;
+  status: number | null;
+  error: string;
+}
+
+/** What was sent of a delivery's event, null where it is not kept any more; and its latest attempts, oldest first. */
+export async function readDeliveryDetail(
+  redis: RedisClient,
+  namespace: string,
+  { id, eventId }: Pick<DeliveryRecord, 'id' | 'eventId'>,
+): Promise<{ body: string | null; attempts: LoggedAttempt[] }> {
+  const keys = deliveryKeys(namespace);
+  const [body, rows] = await Promise.all([
+    redis.get(keys.body(eventId)),
+    redis.lrange(keys.attempts(id), 0, -1),
+  ]);
+  return { body, attempts: rows.map(decodeAttempt) };
+}
+
+function decodeAttempt(row: string): LoggedAttempt {
+  const { at, code, error } = JSON.parse(row) as { at: number; code: string; error: string };
+  return { at, status: code === '' ? null : Number(code), error };
+}
+
+/** Of a workspace that is gone: the next one of its name must not see where this one's events went. */
+export async function forgetDeliveries(redis: RedisClient, namespace: string): Promise<void> {
+  const keys = deliveryKeys(namespace);
+  const ids = await redis.zrevrange(keys.log, 0, -1);
+  await redis.del(keys.log, ...ids.flatMap((id) => [keys.delivery(id), keys.attempts(id)]));
+}
+
+/** null when unknown or forgotten. */
+export async function readDelivery(
+  redis: RedisClient,
+  namespace: string,
+  id: string,
+): Promise<DeliveryRecord | null> {
+  const fields = await redis.hgetall(deliveryKeys(namespace).delivery(id));
+  return fields.event ? decodeDelivery(id, fields) : null;
+}
+
+function decodeDelivery(id: string, fields: Record<string, string>): DeliveryRecord {
+  return {
+    id,
+    eventId: fields.event!,
+    type: fields.type!,
+    requestId: fields.request!,
+    url: fields.url!,
+    endpoint: fields.endpoint!,
+    isTest: fields.test === '1',
+    state: fields.state as DeliveryRecord['state'],
+    attempts: Number(fields.attempts),
+    status: fields.code ? Number(fields.code) : null,
+    error: fields.error ?? '',
+    createdAt: Number(fields.created_at),
+    endedAt: fields.ended_at ? Number(fields.ended_at) : null,
+  };
+}
+
+export interface EndpointHealth {
+  /** Deliveries that failed for good, one after the other. */
+  failures: number;
+  /** Unix milliseconds; null while it is not disabled for them. */
+  disabledAt: number | null;
+}
+
+/**
+ * Written with the first look at an endpoint: where it is missing, Redis lost what it knew. Its value names the count,
+ * so that deliveries made before another URL or a re-enabling count for nothing afterwards.
+ */
+const KNOWN = 'known';
+const nameCount = (): string => randomBytes(8).toString('hex');
+
+export async function readEndpointHealth(
+  redis: RedisClient,
+  namespace: string,
+  name: string,
+): Promise<EndpointHealth> {
+  const { failures, disabled_at } = await redis.hgetall(deliveryKeys(namespace).endpoint(name));
+  return { failures: Number(failures ?? 0), disabledAt: disabled_at ? Number(disabled_at) : null };
+}
+
+/** Whether Redis still has what was counted of an endpoint, be it nothing. */
+export async function knowsEndpoint(redis: RedisClient, namespace: string, name: string): Promise<boolean> {
+  return (await redis.hexists(deliveryKeys(namespace).endpoint(name), KNOWN)) === 1;
+}
+
+/** Puts back what Redis lost, from an object's status; nothing happens where Redis still knows. */
+export async function restoreEndpointHealth(
+  redis: RedisClient,
+  namespace: string,
+  name: string,
+  { failures, disabledAt }: EndpointHealth,
+): Promise<void> {
+  const key = deliveryKeys(namespace).endpoint(name);
+  const batch = redis.multi().hsetnx(key, KNOWN, nameCount());
+  if (failures > 0) batch.hsetnx(key, 'failures', failures);
+  if (disabledAt !== null) batch.hsetnx(key, 'disabled_at', disabledAt);
+  for (const [error] of (await batch.exec()) ?? []) if (error) throw error;
+}
+
+/** Forgets an endpoint's failures: it was re-enabled or changed. */
+export async function resetEndpointHealth(
+  redis: RedisClient,
+  namespace: string,
+  name: string,
+): Promise<void> {
+  const key = deliveryKeys(namespace).endpoint(name);
+  for (const [error] of (await redis.multi().del(key).hset(key, KNOWN, nameCount()).exec()) ?? [])
+    if (error) throw error;
+}
+
+/** Of an endpoint that is gone. */
+export async function forgetEndpoint(redis: RedisClient, namespace: string, name: string): Promise<void> {
+  await redis.del(deliveryKeys(namespace).endpoint(name));
+}

@@ -1,0 +1,63 @@
+/** Writes hashes that are published: only what differs, and with it the message that tells who reads them. */
+import { channels, globalKeys } from '../../api/redis-keys.ts';
+import type { RedisClient } from '../client.ts';
+import { type Change, encodeChange } from './changes.ts';
+
+export interface HashField {
+  key: string;
+  field: string;
+  /** null removes the field. */
+  value: string | null;
+}
+
+export const writeField = (redis: RedisClient, field: HashField, change: Change): Promise<boolean> =>
+  writeFields(redis, [field], change);
+
+/** All at once, if any differs. */
+export async function writeFields(
+  redis: RedisClient,
+  wanted: readonly HashField[],
+  change: Change,
+): Promise<boolean> {
+  const present = await Promise.all(wanted.map(({ key, field }) => redis.hget(key, field)));
+  const changed = wanted.filter(({ value }, index) => value !== present[index]);
+  if (changed.length === 0) return false;
+  const batch = redis.multi();
+  for (const { key, field, value } of changed) {
+    if (value === null) batch.hdel(key, field);
+    else batch.hset(key, field, value);
+  }
+  return commit(remember(batch, change), change);
+}
+
+/** Makes the hash exactly so. */
+export async function replaceHash(
+  redis: RedisClient,
+  key: string,
+  wanted: ReadonlyMap<string, string>,
+  change: Change,
+): Promise<boolean> {
+  const present = await redis.hgetall(key);
+  const written = [...wanted].filter(([field, value]) => present[field] !== value);
+  const removed = Object.keys(present).filter((field) => !wanted.has(field));
+  if (written.length + removed.length === 0) return false;
+  const batch = redis.multi();
+  if (written.length > 0) batch.hset(key, ...written.flat());
+  if (removed.length > 0) batch.hdel(key, ...removed);
+  return commit(remember(batch, change), change);
+}
+
+type Batch = ReturnType<RedisClient['multi']>;
+
+function remember(batch: Batch, change: Change): Batch {
+  return change.what === 'hosts' ? batch : batch.sadd(globalKeys.workspaces, change.namespace);
+}
+
+/** Runs the batch and tells of the change. */
+export async function commit(batch: Batch, change: Change): Promise<true> {
+  const message = encodeChange(change);
+  batch.publish(channels.front, message);
+  if (change.what !== 'hosts') batch.publish(channels.workspace(change.namespace), message);
+  for (const [error] of (await batch.exec()) ?? []) if (error) throw error;
+  return true;
+}

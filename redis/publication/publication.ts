@@ -1,0 +1,233 @@
+/** Writers of what gateways are told (`c:` and `g:` keys). They write and notify only when something changed. */
+import type { GatewayConfig } from '../../api/gateway-config.ts';
+import {
+  configKeys,
+  globalKeys,
+  type PublishedCredential,
+  type PublishedEndpoint,
+  type PublishedKey,
+  workKeys,
+} from '../../api/redis-keys.ts';
+import { openSigningSecret, sealSigningSecret } from '../../api/signing-secret.ts';
+import type { RedisClient } from '../client.ts';
+import { commit, type HashField, replaceHash, writeField, writeFields } from './hash-publication.ts';
+
+/** Replaces a workspace's keys (by SHA-256) exactly. True when something changed; so in every function here. */
+export async function publishApiKeys(
+  redis: RedisClient,
+  namespace: string,
+  keys: ReadonlyMap<string, PublishedKey>,
+): Promise<boolean> {
+  const wanted = new Map([...keys].map(([sha256, key]) => [sha256, encodeKey(key)]));
+  return replaceHash(redis, configKeys(namespace).apiKeys, wanted, { what: 'apikeys', namespace });
+}
+
+export async function publishApiKey(
+  redis: RedisClient,
+  namespace: string,
+  sha256: string,
+  key: PublishedKey,
+): Promise<boolean> {
+  const field = { key: configKeys(namespace).apiKeys, field: sha256, value: encodeKey(key) };
+  return writeField(redis, field, { what: 'apikeys', namespace });
+}
+
+export async function removeApiKey(redis: RedisClient, namespace: string, sha256: string): Promise<boolean> {
+  const field = { key: configKeys(namespace).apiKeys, field: sha256, value: null };
+  return writeField(redis, field, { what: 'apikeys', namespace });
+}
+
+export async function publishDeployment(redis: RedisClient, config: GatewayConfig): Promise<boolean> {
+  const { namespace, name } = config;
+  const { deployments, limits } = configKeys(namespace);
+  const wanted: HashField[] = [
+    { key: deployments, field: name, value: JSON.stringify(config) },
+    { key: limits, field: name, value: config.deleting ? null : encodeLimits(config) },
+  ];
+  return writeFields(redis, wanted, { what: 'deployment', namespace, name });
+}
+
+function encodeLimits({ kind, limits, registrationId }: GatewayConfig): string {
+  const jobMs = kind === 'Image' ? limits.imageJobTimeoutMs : limits.videoTimeoutMs;
+  return [limits.maxQueued, limits.recordRetentionMs, jobMs, registrationId].join(' ');
+}
+
+/** Removes a deployment's configuration, replicas and heartbeats; its hosts are removed by `removeHost`. */
+export async function removeDeployment(
+  redis: RedisClient,
+  namespace: string,
+  name: string,
+): Promise<boolean> {
+  const { deployments, limits, replicas } = configKeys(namespace);
+  const heartbeats = workKeys(namespace).heartbeats(name);
+  const [config, addresses, beating] = await Promise.all([
+    redis.hexists(deployments, name),
+    redis.hexists(replicas, name),
+    redis.exists(heartbeats),
+  ]);
+  if (config + addresses + beating === 0) return false;
+  const batch = redis
+    .multi()
+    .hdel(deployments, name)
+    .hdel(limits, name)
+    .hdel(replicas, name)
+    .unlink(heartbeats);
+  return commit(batch, { what: 'deployment', namespace, name });
+}
+
+/** Replaces the addresses of a deployment's ready pods. */
+export async function publishReplicas(
+  redis: RedisClient,
+  namespace: string,
+  name: string,
+  addresses: readonly string[],
+): Promise<boolean> {
+  const value = addresses.length === 0 ? null : JSON.stringify({ addresses: [...new Set(addresses)].sort() });
+  const field = { key: configKeys(namespace).replicas, field: name, value };
+  return writeField(redis, field, { what: 'replicas', namespace, name });
+}
+
+export interface PublishedWorkspace {
+  /** What the workspace may spend in all, in millionths; null = unlimited. */
+  creditMicros: number | null;
+  /** Why nothing may be queued on this Redis (`judgeServer`); null = it may. */
+  asyncRefusal: string | null;
+  /** Who is told of callbacks that failed for good; null = nobody. */
+  ownerEmail: string | null;
+  /** What signs webhooks, and the workspace's data key to seal it with; null = nothing does. */
+  signingSecret: { secret: string; dataKey: Buffer } | null;
+}
+
+/** Sets what is given of a workspace; the rest stays. */
+export async function publishWorkspace(
+  redis: RedisClient,
+  namespace: string,
+  { signingSecret, ...workspace }: Partial<PublishedWorkspace>,
+): Promise<boolean> {
+  const key = configKeys(namespace).workspace;
+  const wanted = Object.entries(workspace).flatMap(([field, value]): HashField[] =>
+    value === undefined ? [] : [{ key, field, value: value === null ? null : String(value) }],
+  );
+  if (signingSecret !== undefined) {
+    const field = 'signingSecret';
+    const present = signingSecret && (await redis.hget(key, field));
+    wanted.push({ key, field, value: signingSecret && sealAnew(signingSecret, namespace, present) });
+  }
+  return writeFields(redis, wanted, { what: 'workspace', namespace });
+}
+
+/** What is there already where it says the same, since sealing anew gives another text each time. */
+function sealAnew(
+  { secret, dataKey }: { secret: string; dataKey: Buffer },
+  namespace: string,
+  present: string | null,
+): string {
+  if (present !== null && openSigningSecret(present, namespace, dataKey) === secret) return present;
+  return sealSigningSecret(secret, namespace, dataKey);
+}
+
+/** Replaces a workspace's webhook endpoints (by name) exactly. */
+export async function publishEndpoints(
+  redis: RedisClient,
+  namespace: string,
+  endpoints: ReadonlyMap<string, PublishedEndpoint>,
+): Promise<boolean> {
+  const wanted = new Map([...endpoints].map(([name, endpoint]) => [name, JSON.stringify(endpoint)]));
+  return replaceHash(redis, configKeys(namespace).endpoints, wanted, { what: 'workspace', namespace });
+}
+
+/** Replaces a workspace's storage credentials exactly. */
+export async function publishCredentials(
+  redis: RedisClient,
+  namespace: string,
+  credentials: readonly PublishedCredential[],
+): Promise<boolean> {
+  const wanted = new Map(
+    credentials.flatMap((credential): [string, string][] => [
+      [`id:${credential.id}`, JSON.stringify(credential)],
+      [`name:${credential.name}`, String(credential.id)],
+    ]),
+  );
+  return replaceHash(redis, configKeys(namespace).credentials, wanted, { what: 'workspace', namespace });
+}
+
+/** Makes known that a workspace's request ids begin so (`workspacePrefix`). */
+export async function publishRequestPrefix(redis: RedisClient, prefix: string): Promise<void> {
+  await redis.set(globalKeys.requestPrefix(prefix), '1');
+}
+
+export async function removeRequestPrefix(redis: RedisClient, prefix: string): Promise<void> {
+  await redis.del(globalKeys.requestPrefix(prefix));
+}
+
+/** Removes all that was published about a workspace. What it spent stays: a mistake here must not give money back. */
+export async function removeWorkspace(redis: RedisClient, namespace: string): Promise<boolean> {
+  const keys = configKeys(namespace);
+  const published = [
+    keys.apiKeys,
+    keys.workspace,
+    keys.deployments,
+    keys.limits,
+    keys.replicas,
+    keys.credentials,
+    keys.endpoints,
+  ];
+  const [known, existing] = await Promise.all([
+    redis.sismember(globalKeys.workspaces, namespace),
+    redis.exists(...published),
+  ]);
+  if (known + existing === 0) return false;
+  const batch = redis
+    .multi()
+    .del(...published)
+    .srem(globalKeys.workspaces, namespace);
+  return commit(batch, { what: 'workspace', namespace });
+}
+
+export interface DeploymentName {
+  namespace: string;
+  name: string;
+}
+
+const encodeOwner = ({ namespace, name }: DeploymentName) => `${namespace}/${name}`;
+
+export async function publishHost(redis: RedisClient, host: string, owner: DeploymentName): Promise<boolean> {
+  const field = { key: globalKeys.hosts, field: host.toLowerCase(), value: encodeOwner(owner) };
+  return writeField(redis, field, { what: 'hosts' });
+}
+
+/** Removes a host name, unless another deployment owns it by now. */
+export async function removeHost(redis: RedisClient, host: string, owner: DeploymentName): Promise<boolean> {
+  const field = host.toLowerCase();
+  if ((await redis.hget(globalKeys.hosts, field)) !== encodeOwner(owner)) return false;
+  return writeField(redis, { key: globalKeys.hosts, field, value: null }, { what: 'hosts' });
+}
+
+/** Replaces all host names exactly. */
+export async function publishHosts(
+  redis: RedisClient,
+  hosts: ReadonlyMap<string, DeploymentName>,
+): Promise<boolean> {
+  const wanted = new Map([...hosts].map(([host, owner]) => [host.toLowerCase(), encodeOwner(owner)]));
+  return replaceHash(redis, globalKeys.hosts, wanted, { what: 'hosts' });
+}
+
+/** Marks that everything is published; written last, since its absence means that Redis lost everything. */
+export async function publishEpoch(redis: RedisClient, epoch: string): Promise<void> {
+  await redis.set(globalKeys.epoch, epoch);
+}
+
+/** Before everything is published, where no epoch is. */
+export async function beginEpoch(redis: RedisClient, epoch: string): Promise<void> {
+  await redis.set(globalKeys.epochToBe, epoch);
+}
+
+/** Once it is; throws where Redis lost something since `beginEpoch`, what was published among it. */
+export async function completeEpoch(redis: RedisClient): Promise<void> {
+  await redis.rename(globalKeys.epochToBe, globalKeys.epoch).catch((error: Error) => {
+    if (!/no such key/i.test(error.message)) throw error;
+    throw new Error('Redis lost its data while it was published', { cause: error });
+  });
+}
+
+const encodeKey = ({ n, rpm, tpd, exp, off }: PublishedKey) => JSON.stringify({ n, rpm, tpd, exp, off });

@@ -1,0 +1,94 @@
+/** Readers of what the operator published. A sidecar's user may read its own workspace's; the front all. */
+import type { GatewayConfig } from '../../api/gateway-config.ts';
+import { parseGatewayConfig } from '../../api/gateway-config-text.ts';
+import {
+  configKeys,
+  globalKeys,
+  type PublishedCredential,
+  type PublishedKey,
+  type PublishedReplicas,
+} from '../../api/redis-keys.ts';
+import type { RedisClient } from '../client.ts';
+import type { DeploymentName } from './publication.ts';
+
+/** A deployment's configuration, or null if none is published. Throws on one that this version cannot read. */
+export async function readDeployment(
+  redis: RedisClient,
+  namespace: string,
+  name: string,
+): Promise<GatewayConfig | null> {
+  const text = await redis.hget(configKeys(namespace).deployments, name);
+  return text === null ? null : parseGatewayConfig(text);
+}
+
+/** All deployments of a workspace by name. */
+export async function readDeployments(
+  redis: RedisClient,
+  namespace: string,
+): Promise<Map<string, GatewayConfig>> {
+  const entries = await redis.hgetall(configKeys(namespace).deployments);
+  return new Map(Object.entries(entries).map(([name, text]) => [name, parseGatewayConfig(text)]));
+}
+
+/** Addresses of a deployment's ready pods. */
+export async function readReplicas(redis: RedisClient, namespace: string, name: string): Promise<string[]> {
+  const text = await redis.hget(configKeys(namespace).replicas, name);
+  return text === null ? [] : (JSON.parse(text) as PublishedReplicas).addresses;
+}
+
+/** All keys of a workspace by SHA-256. */
+export async function readApiKeys(redis: RedisClient, namespace: string): Promise<Map<string, PublishedKey>> {
+  const entries = await redis.hgetall(configKeys(namespace).apiKeys);
+  return new Map(Object.entries(entries).map(([sha256, text]) => [sha256, JSON.parse(text) as PublishedKey]));
+}
+
+/** All storage credentials of a workspace. */
+export async function readCredentials(redis: RedisClient, namespace: string): Promise<PublishedCredential[]> {
+  const entries = await redis.hgetall(configKeys(namespace).credentials);
+  return Object.entries(entries)
+    .filter(([field]) => field.startsWith('id:'))
+    .map(([, text]) => JSON.parse(text) as PublishedCredential);
+}
+
+/** A workspace's StorageCredential by its id or its name; null when there is none (any more). */
+export async function readCredential(
+  redis: RedisClient,
+  namespace: string,
+  which: { id: number } | { name: string },
+): Promise<PublishedCredential | null> {
+  const { credentials } = configKeys(namespace);
+  const id = 'id' in which ? String(which.id) : await redis.hget(credentials, `name:${which.name}`);
+  const text = id === null ? null : await redis.hget(credentials, `id:${id}`);
+  return text === null ? null : (JSON.parse(text) as PublishedCredential);
+}
+
+/** Whether request ids of any workspace begin so: tells another workspace's id from one that never was. */
+export async function isKnownPrefix(redis: RedisClient, prefix: string): Promise<boolean> {
+  return (await redis.exists(globalKeys.requestPrefix(prefix))) === 1;
+}
+
+/** The deployment that owns a host name (any case, no port), or null. */
+export async function readHost(redis: RedisClient, host: string): Promise<DeploymentName | null> {
+  const owner = await redis.hget(globalKeys.hosts, host.toLowerCase());
+  return owner === null ? null : decodeOwner(owner);
+}
+
+export async function readHosts(redis: RedisClient): Promise<Map<string, DeploymentName>> {
+  const entries = await redis.hgetall(globalKeys.hosts);
+  return new Map(Object.entries(entries).map(([host, owner]) => [host, decodeOwner(owner)]));
+}
+
+/** Namespaces that have published configuration. */
+export async function readWorkspaces(redis: RedisClient): Promise<string[]> {
+  return (await redis.smembers(globalKeys.workspaces)).sort();
+}
+
+/** Null when Redis lost everything, or never had it. */
+export async function readEpoch(redis: RedisClient): Promise<string | null> {
+  return redis.get(globalKeys.epoch);
+}
+
+function decodeOwner(owner: string): DeploymentName {
+  const [namespace = '', name = ''] = owner.split('/');
+  return { namespace, name };
+}

@@ -1,0 +1,58 @@
+/** The list of stored objects that must be removed: the front works it off, gateways only add to it. */
+
+import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
+import type { StoredObject } from '../../api/request.ts';
+import type { RedisClient } from '../client.ts';
+
+/** The member of the list; the same object is always written alike. */
+export const encodeObject = ({ credential, key }: StoredObject): string => JSON.stringify([credential, key]);
+
+/** null for what `encodeObject` did not write: the workspace's own Redis user may write there. */
+function decodeObject(text: string): StoredObject | null {
+  try {
+    const [credential, key] = JSON.parse(text) as unknown[];
+    if ((typeof credential !== 'string' && credential !== null) || typeof key !== 'string') return null;
+    return encodeObject({ credential, key }) === text ? { credential, key } : null;
+  } catch {
+    return null;
+  }
+}
+
+/** What the function takes in one call. */
+const REGISTERED_AT_ONCE = 50;
+
+/** Has objects removed in `removeInMs` unless a request takes them over before: called before they are uploaded. */
+export async function registerObjects(
+  redis: RedisClient,
+  namespace: string,
+  { objects, removeInMs }: { objects: readonly StoredObject[]; removeInMs: number },
+): Promise<void> {
+  const { cleanup } = workKeys(namespace);
+  for (let at = 0; at < objects.length; at += REGISTERED_AT_ONCE) {
+    const members = objects.slice(at, at + REGISTERED_AT_ONCE).map(encodeObject);
+    await redis.fcall(FUNCTIONS.registerObjects, 1, cleanup, removeInMs, ...members);
+  }
+}
+
+/** Objects to remove now; those not confirmed by `forgetObjects` within `leaseMs` come again. */
+export async function takeDueObjects(
+  redis: RedisClient,
+  namespace: string,
+  { limit, leaseMs }: { limit: number; leaseMs: number },
+): Promise<StoredObject[]> {
+  const { cleanup } = workKeys(namespace);
+  const due = (await redis.fcall(FUNCTIONS.takeDue, 1, cleanup, limit, leaseMs)) as string[];
+  const objects = due.map(decodeObject);
+  const unreadable = due.filter((_, index) => !objects[index]);
+  if (unreadable.length > 0) await redis.zrem(cleanup, ...unreadable);
+  return objects.filter((object) => object !== null);
+}
+
+/** Says that objects are removed. */
+export async function forgetObjects(
+  redis: RedisClient,
+  namespace: string,
+  objects: readonly StoredObject[],
+): Promise<void> {
+  if (objects.length > 0) await redis.zrem(workKeys(namespace).cleanup, ...objects.map(encodeObject));
+}

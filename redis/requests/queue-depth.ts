@@ -1,0 +1,29 @@
+/** How many requests wait, as usage tells it: looked at by one gateway at a time, whichever comes first. */
+import { configKeys, workKeys } from '../../api/redis-keys.ts';
+import type { RedisClient } from '../client.ts';
+import type { UsageCounter } from '../usage/usage.ts';
+import { countWaiting } from './request-record.ts';
+
+/** Between two turns; each gateway that may look comes so often. */
+export const LOOK_MS = 10_000;
+/** Less, so that who looked last is not too early for its own next turn. */
+const MARK_MS = 8_000;
+
+/** What one look saw; nothing where another gateway has just looked. */
+export async function lookAtQueue(
+  redis: RedisClient,
+  namespace: string,
+  deployment: string,
+): Promise<Map<UsageCounter, number>> {
+  const mark = await redis.set(workKeys(namespace).looked(deployment), '1', 'PX', MARK_MS, 'NX');
+  if (mark !== 'OK') return new Map();
+  const waiting = await countWaiting(redis, namespace, deployment);
+  return new Map([
+    ['queueLooks', 1],
+    ['queuePeak', waiting],
+  ]);
+}
+
+/** Deployments whose requests may wait: those that are published, since the workspace's own list is for it to write. */
+export const listQueues = (redis: RedisClient, namespace: string): Promise<string[]> =>
+  redis.hkeys(configKeys(namespace).deployments);

@@ -1,0 +1,252 @@
+/**
+ * Typed calls of the functions that move a request from state to state (docs/requests.md). Each is safe to repeat
+ * with the same token after a time-out, and is to be repeated until it is answered.
+ */
+
+import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
+import {
+  type FailureCode,
+  MAX_PARAMS_BYTES,
+  type Modality,
+  type RequestOutput,
+  type RequestRecord,
+  type RequestStatus,
+  type StoredObject,
+} from '../../api/request.ts';
+import type { RedisClient } from '../client.ts';
+import { encodeObject } from './object-cleanup.ts';
+import { decodeShown, type ShownRequest } from './request-record.ts';
+
+export interface Submission {
+  namespace: string;
+  deployment: string;
+  /** `makeRequestId`; the token of this call. */
+  id: string;
+  modality: Modality;
+  /** `hashApiKey` of the caller's key. */
+  sha256: string;
+  /** `digestIdempotencyKey`; null without the header. */
+  idempotency: string | null;
+  /** Of the fields, for who sends the idempotency key again. */
+  fingerprint?: string;
+  /** `sealPrompt`; stays as long as the record. */
+  sealedPrompt?: string;
+  /** Millionths, debited now and given back unless the request succeeds. */
+  priceMicros: number;
+  /** Of all replicas, for the estimate. */
+  slots: number;
+  /** What a job takes, as long as none was measured. */
+  expectedMs: number;
+  model: string;
+  size?: string;
+  seconds?: string;
+  webhookUrl?: string;
+  /** Uploaded and registered before; removed when the request ends. */
+  inputs?: readonly StoredObject[];
+  /** All that the worker needs, at most MAX_PARAMS_BYTES; forgotten when the request ends. */
+  params: string;
+}
+
+export type SubmissionAnswer =
+  /** `duplicate`: the id and present status are the first one's; remove what was uploaded for this one. */
+  | { verdict: 'accepted'; id: string; status: RequestStatus; estimatedSeconds: number }
+  | {
+      verdict: 'duplicate';
+      id: string;
+      status: RequestStatus;
+      estimatedSeconds: number;
+      /** The first one's. */
+      fingerprint: string;
+    }
+  /** `gone`: no such deployment, or it is being deleted. */
+  | { verdict: 'queue_full' | 'credit' | 'gone' }
+  /** Nothing may be queued on this Redis now; the reason is the operator's (`judgeServer`). */
+  | { verdict: 'refused'; reason: string };
+
+/** Puts a request into its deployment's queue (docs/api.md, "Acknowledgement"). */
+export async function submitRequest(redis: RedisClient, submission: Submission): Promise<SubmissionAnswer> {
+  const { namespace, id, params, inputs = [] } = submission;
+  if (Buffer.byteLength(params) > MAX_PARAMS_BYTES) {
+    throw new RangeError(`Parameters over ${MAX_PARAMS_BYTES} bytes belong into storage`);
+  }
+  const more: Record<string, string | undefined> = {
+    model: submission.model,
+    size: submission.size,
+    seconds: submission.seconds,
+    webhook_url: submission.webhookUrl,
+  };
+  const [verdict, known, status, estimatedSeconds, fingerprint] = (await redis.fcall(
+    FUNCTIONS.submit,
+    1,
+    workKeys(namespace).request(id),
+    namespace,
+    id,
+    submission.deployment,
+    submission.modality,
+    abbreviate(submission.sha256),
+    submission.idempotency ?? '',
+    Math.round(submission.priceMicros),
+    submission.slots,
+    submission.expectedMs,
+    params,
+    inputs.length > 0 ? JSON.stringify(inputs.map(encodeObject)) : '',
+    submission.fingerprint ?? '',
+    submission.sealedPrompt ?? '',
+    ...Object.entries(more).flatMap(([field, value]) => (value ? [field, value] : [])),
+  )) as [SubmissionAnswer['verdict'], string, RequestStatus, number, string?];
+  if (verdict === 'refused') return { verdict, reason: known };
+  if (verdict !== 'accepted' && verdict !== 'duplicate') return { verdict };
+  const answer = { id: known, status, estimatedSeconds };
+  return verdict === 'accepted' ? { verdict, ...answer } : { verdict, ...answer, fingerprint: fingerprint! };
+}
+
+/** 96 bits of an API key's hash name it in keys of Redis. */
+const abbreviate = (sha256: string): string => sha256.slice(0, 24);
+
+/** A worker's hold on one request. */
+export interface Claim {
+  namespace: string;
+  id: string;
+  /** 128 random bits, new for every claim, the same in its repeats. */
+  token: string;
+}
+
+export interface ClaimedJob {
+  claim: Claim;
+  /** 1, or 2 after a worker was lost. */
+  attempt: number;
+  /** Until the deadline, which is the same for both attempts. */
+  remainingMs: number;
+  params: string;
+}
+
+/** Several renewals may be late, as on a node without a core to spare, before another worker begins anew. */
+export const LEASE_MS = 15_000;
+export const RENEWAL_MS = 3_000;
+
+export interface ClaimRequest {
+  namespace: string;
+  deployment: string;
+  token: string;
+  pod: string;
+  leaseMs?: number;
+}
+
+/** The next request of a deployment for a free slot, or null. With slots left, claim again until null. */
+export async function claimRequest(redis: RedisClient, request: ClaimRequest): Promise<ClaimedJob | null> {
+  const { namespace, deployment, token, pod, leaseMs = LEASE_MS } = request;
+  const turns = workKeys(namespace).turns(deployment);
+  const reply = (await redis.fcall(FUNCTIONS.claim, 1, turns, namespace, deployment, token, leaseMs, pod)) as
+    | [string, number, number, string]
+    | null;
+  if (!reply) return null;
+  const [id, attempt, remainingMs, params] = reply;
+  return { claim: { namespace, id, token }, attempt, remainingMs, params };
+}
+
+/** `stale`: another's, or ended. `deadline`: the time is up. After both, stop the job and leave it to the sweeper. */
+export type Renewal = 'renewed' | 'stale' | 'deadline';
+
+/** Keeps a claim; `progress` (0–99) is noted if it has grown. */
+export async function renewClaim(
+  redis: RedisClient,
+  claim: Claim,
+  { leaseMs = LEASE_MS, progress }: { leaseMs?: number; progress?: number } = {},
+): Promise<Renewal> {
+  const { namespace, id, token } = claim;
+  const key = workKeys(namespace).request(id);
+  return (await redis.fcall(
+    FUNCTIONS.renew,
+    1,
+    key,
+    namespace,
+    id,
+    token,
+    leaseMs,
+    progress ?? '',
+  )) as Renewal;
+}
+
+/** When a stored object is to be removed; null = never. */
+export interface ObjectFate {
+  object: StoredObject;
+  removeInMs: number | null;
+}
+
+export type Outcome =
+  | {
+      status: 'succeeded';
+      output: RequestOutput;
+      /** The event's `result_payload`; replaced by the event's marker when too large. */
+      payload: Record<string, unknown>;
+      objects: readonly ObjectFate[];
+    }
+  | { status: 'failed'; code: FailureCode; message: string; objects: readonly ObjectFate[] };
+
+/** Only after `stale` does a worker remove what it has uploaded. */
+export type FinishAnswer = 'done' | 'already_done_by_you' | 'stale';
+
+const MAX_MESSAGE_LENGTH = 2000;
+/** Of a whole event: a larger payload would be replaced there, and be more than the function takes. */
+const MAX_PAYLOAD_BYTES = 64 * 1024;
+
+function encodePayload(payload: Record<string, unknown>): string {
+  const text = JSON.stringify(payload);
+  return Buffer.byteLength(text) <= MAX_PAYLOAD_BYTES ? text : '{"_truncated":true}';
+}
+
+/** Ends a claimed request: its state, its event in the outbox, its objects' fate, in one step. */
+export async function finishRequest(
+  redis: RedisClient,
+  claim: Claim,
+  outcome: Outcome,
+): Promise<FinishAnswer> {
+  const { namespace, id, token } = claim;
+  const fates = outcome.objects.map(({ object, removeInMs }) => [encodeObject(object), removeInMs ?? -1]);
+  const details =
+    outcome.status === 'succeeded'
+      ? [
+          '',
+          '',
+          JSON.stringify(outcome.output),
+          outcome.output.bucket,
+          outcome.output.keys[0] ?? '',
+          encodePayload(outcome.payload),
+        ]
+      : [outcome.code, outcome.message.slice(0, MAX_MESSAGE_LENGTH), '', '', '', ''];
+  return (await redis.fcall(
+    FUNCTIONS.finish,
+    1,
+    workKeys(namespace).request(id),
+    namespace,
+    id,
+    token,
+    outcome.status,
+    ...details,
+    fates.length > 0 ? JSON.stringify(fates) : '',
+  )) as FinishAnswer;
+}
+
+/** Gives a claimed request back to the head of the queue: drain, SIGTERM. False: it was not held (any more). */
+export async function releaseRequest(redis: RedisClient, { namespace, id, token }: Claim): Promise<boolean> {
+  const key = workKeys(namespace).request(id);
+  return (await redis.fcall(FUNCTIONS.release, 1, key, namespace, id, token)) === 1;
+}
+
+export type Cancellation =
+  | { verdict: 'canceled' | 'not_cancellable'; record: RequestRecord }
+  | { verdict: 'unknown' };
+
+/** Cancels a queued request (docs/api.md, "POST /v1/requests/{id}/cancel"). `token`: unique to this call, the same in its repeats. */
+export async function cancelRequest(
+  redis: RedisClient,
+  { namespace, id, token }: Claim,
+): Promise<Cancellation> {
+  const key = workKeys(namespace).request(id);
+  const [verdict, shown = null] = (await redis.fcall(FUNCTIONS.cancel, 1, key, namespace, id, token)) as [
+    Cancellation['verdict'],
+    ShownRequest?,
+  ];
+  const record = decodeShown(id, shown);
+  return verdict === 'unknown' || !record ? { verdict: 'unknown' } : { verdict, record };
+}

@@ -1,0 +1,181 @@
+/**
+ * Reads records of requests. Fronts and the console do for every workspace, whose Redis user may write there what it likes:
+ * nothing is read that is longer than the functions write it.
+ */
+
+import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
+import type {
+  FailureCode,
+  Modality,
+  RequestOutput,
+  RequestRecord,
+  RequestStatus,
+} from '../../api/request.ts';
+import { MAX_SEALED_PROMPT_LENGTH } from '../../api/sealed-prompt.ts';
+import type { RedisClient } from '../client.ts';
+
+const ID_LENGTH = 36;
+/** Every documented field of a request and all of its files. */
+const MAX_MARKER_LENGTH = 4096;
+const READ_AT_ONCE = 20;
+
+/** A record as the functions keep it; see `RequestRecord`. */
+export function decodeRecord(
+  id: string,
+  fields: Record<string, string | undefined>,
+  result: string,
+): RequestRecord {
+  const time = (text: string | undefined) => (text ? Number(text) : null);
+  return {
+    id,
+    deployment: fields.deployment!,
+    registrationId: Number(fields.registration_id),
+    modality: fields.modality as Modality,
+    status: fields.status as RequestStatus,
+    model: fields.model ?? '',
+    size: fields.size ?? '',
+    seconds: fields.seconds ?? '',
+    progress: Number(fields.progress ?? 0),
+    queuedAt: Number(fields.queued_at),
+    startedAt: time(fields.started_at),
+    completedAt: time(fields.completed_at),
+    output: fields.status === 'succeeded' && result ? (JSON.parse(result) as RequestOutput) : null,
+    errorCode: (fields.error_code || null) as FailureCode | null,
+    errorMessage: fields.status === 'failed' ? result : null,
+  };
+}
+
+/** In the order of the functions' SHOWN_FIELDS; the result comes after them. */
+const SHOWN_FIELDS = [
+  'status',
+  'deployment',
+  'registration_id',
+  'modality',
+  'model',
+  'size',
+  'seconds',
+  'progress',
+  'queued_at',
+  'started_at',
+  'completed_at',
+  'error_code',
+];
+
+/** A request as the functions show it: null where they know none. */
+export type ShownRequest = (string | null)[] | null;
+
+export function decodeShown(id: string, shown: ShownRequest): RequestRecord | null {
+  if (!shown) return null;
+  const fields = Object.fromEntries(SHOWN_FIELDS.map((field, index) => [field, shown[index] ?? undefined]));
+  return decodeRecord(id, fields, shown[SHOWN_FIELDS.length] ?? '');
+}
+
+/** A request of this workspace, of any deployment; null when unknown or forgotten. */
+export async function readRequest(
+  redis: RedisClient,
+  namespace: string,
+  id: string,
+): Promise<RequestRecord | null> {
+  const [record = null] = await readRequests(redis, namespace, [id]);
+  return record;
+}
+
+async function readRequests(
+  redis: RedisClient,
+  namespace: string,
+  ids: readonly string[],
+): Promise<(RequestRecord | null)[]> {
+  const key = workKeys(namespace).request(ids[0]!);
+  const shown = (await redis.fcall(FUNCTIONS.read, 1, key, namespace, ...ids)) as ShownRequest[];
+  return ids.map((id, index) => decodeShown(id, shown[index] ?? null));
+}
+
+export interface RequestQuery {
+  namespace: string;
+  deployment: string;
+  /** Absent = every status. */
+  status?: RequestStatus;
+  /** At most MAX_LIST_LIMIT, which the caller sees to. */
+  limit: number;
+  /** Newest first if absent. */
+  order?: 'asc' | 'desc';
+  /** The id after which to begin. */
+  after?: string;
+}
+
+/** Fewer than were asked for have followed when so many steps found records that are gone: somebody made them up. */
+const MAX_LIST_STEPS = 10;
+
+/** A deployment's requests by age (docs/api.md, "GET /v1/requests"): as many as were asked for, while there are any. */
+export async function listRequests(redis: RedisClient, query: RequestQuery): Promise<RequestRecord[]> {
+  const { limit } = query;
+  const records: RequestRecord[] = [];
+  let { after } = query;
+  for (let step = 0; step < MAX_LIST_STEPS; step++) {
+    const missing = limit - records.length;
+    const ids = await listIds(redis, { ...query, limit: missing, after });
+    records.push(...(await readListed(redis, query, ids)));
+    if (ids.length < missing || records.length === limit) break;
+    after = ids.at(-1)!;
+  }
+  return records;
+}
+
+async function listIds(redis: RedisClient, query: RequestQuery): Promise<string[]> {
+  const { namespace, deployment, status, limit, order = 'desc', after = '' } = query;
+  const index = workKeys(namespace).index(deployment, status ?? 'all');
+  return (await redis.fcall(FUNCTIONS.list, 1, index, limit, order, after)) as string[];
+}
+
+/** Without those that are forgotten by now. */
+async function readListed(
+  redis: RedisClient,
+  { namespace, status }: RequestQuery,
+  ids: readonly string[],
+): Promise<RequestRecord[]> {
+  // Not all in one call, which would hold up everybody else's.
+  const calls = [];
+  for (let at = 0; at < ids.length; at += READ_AT_ONCE)
+    calls.push(readRequests(redis, namespace, ids.slice(at, at + READ_AT_ONCE)));
+  const records = (await Promise.all(calls)).flat();
+  return records.filter(
+    // What has moved on between the two steps is no longer of that status.
+    (record): record is RequestRecord => record !== null && (!status || record.status === status),
+  );
+}
+
+/** How many requests of a deployment wait, those that lost their worker included. */
+export async function countWaiting(
+  redis: RedisClient,
+  namespace: string,
+  deployment: string,
+): Promise<number> {
+  const keys = workKeys(namespace);
+  const [queued, again] = await Promise.all([
+    redis.zcard(keys.index(deployment, 'queued')),
+    redis.zcard(keys.again(deployment)),
+  ]);
+  return queued + again;
+}
+
+export interface EarlierSubmission {
+  record: RequestRecord;
+  /** As it was submitted. */
+  fingerprint: string;
+}
+
+/** The request that an idempotency digest made within 24 hours, to look before inputs are uploaded; else null. */
+export async function findSubmission(
+  redis: RedisClient,
+  namespace: string,
+  digest: string,
+): Promise<EarlierSubmission | null> {
+  const marker = await redis.getrange(workKeys(namespace).idempotency(digest), 0, MAX_MARKER_LENGTH - 1);
+  if (marker === '') return null;
+  const record = await readRequest(redis, namespace, marker.slice(0, ID_LENGTH));
+  return record && { record, fingerprint: marker.slice(ID_LENGTH + 1) };
+}
+
+/** A request's sealed prompt; '' where none is kept. */
+export const readSealedPrompt = (redis: RedisClient, namespace: string, id: string): Promise<string> =>
+  redis.getrange(workKeys(namespace).prompt(id), 0, MAX_SEALED_PROMPT_LENGTH - 1);

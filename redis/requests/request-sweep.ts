@@ -1,0 +1,72 @@
+/** What time demands of requests: lost workers, deadlines, expiry, deleted deployments, old records. */
+import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
+import type { RedisClient } from '../client.ts';
+
+export interface SweepResult {
+  /** Expired, timed out, lost for good, or canceled with their deployment; each has its event. */
+  ended: number;
+  /** Waiting for their second attempt. */
+  givenBack: number;
+  /** Ended long ago, and gone now. */
+  forgotten: number;
+  /** Call again at once. */
+  more: boolean;
+}
+
+const SWEEP_LIMIT = 100;
+
+export interface SweepOptions {
+  /** Unix ms by Redis' clock, until when leases and queued requests may expire; 0 = they may not (`createExpiryGate`). */
+  expireUntil: number;
+  limit?: number;
+}
+
+/** One bounded step for one workspace; any number of sweepers may run. */
+export async function sweepRequests(
+  redis: RedisClient,
+  namespace: string,
+  { expireUntil, limit = SWEEP_LIMIT }: SweepOptions,
+): Promise<SweepResult> {
+  const [ended, givenBack, forgotten, more] = (await redis.fcall(
+    FUNCTIONS.sweep,
+    1,
+    workKeys(namespace).leases,
+    namespace,
+    limit,
+    expireUntil,
+  )) as [number, number, number, number];
+  return { ended, givenBack, forgotten, more: more === 1 };
+}
+
+export const EXPIRY_GRACE_MS = 10_000;
+
+export interface ExpiryGate {
+  /** Tells the server's run id before each sweep; answers whether leases may expire now. */
+  observe(runId: string): boolean;
+  /** The connection was lost: workers may have been cut off as well. */
+  reset(): void;
+}
+
+/** Holds expiry back for a while after a restart, failover or reconnect, so that live workers can renew first. */
+export function createExpiryGate({
+  graceMs = EXPIRY_GRACE_MS,
+  now = () => performance.now(),
+}: {
+  graceMs?: number;
+  now?: () => number;
+} = {}): ExpiryGate {
+  let known: string | null = null;
+  let since = 0;
+  return {
+    observe: (runId) => {
+      if (runId !== known) {
+        known = runId;
+        since = now();
+      }
+      return now() - since >= graceMs;
+    },
+    reset: () => {
+      known = null;
+    },
+  };
+}

@@ -1,0 +1,185 @@
+/** What deployments served over time: counters by minute for a day, by hour for a month. */
+import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
+import type { RedisClient } from '../client.ts';
+import { estimateQuantile, LATENCY_BOUNDS_MS } from './latency-buckets.ts';
+
+/** Short, since they stand in every field: one hash holds a period, a field one counter of one slot of it. */
+const COUNTERS = {
+  requests: 'r',
+  clientErrors: 'c',
+  rateLimited: 'l',
+  serverErrors: 's',
+  inputTokens: 'i',
+  outputTokens: 'o',
+  images: 'm',
+  videos: 'v',
+  /** In thousandths, since counters are whole. */
+  videoMilliseconds: 'd',
+  /** How often the queue was looked at. */
+  queueLooks: 'n',
+  /** The most requests that were seen to wait at once: not a sum. */
+  queuePeak: 'q',
+} as const;
+export type UsageCounter = keyof typeof COUNTERS;
+
+/** Counters and latency buckets (by their index) to add. */
+export type UsageSums = ReadonlyMap<UsageCounter | number, number>;
+
+interface Resolution {
+  name: 'minute' | 'hour';
+  slotSeconds: number;
+  /** Of one hash. */
+  periodSeconds: number;
+  keepSeconds: number;
+}
+const HOUR = 3_600;
+const DAY = 86_400;
+const RESOLUTIONS: readonly Resolution[] = [
+  { name: 'minute', slotSeconds: 60, periodSeconds: HOUR, keepSeconds: 26 * HOUR },
+  { name: 'hour', slotSeconds: HOUR, periodSeconds: DAY, keepSeconds: 35 * DAY },
+];
+
+/** Adds to what a deployment served at a time (Unix milliseconds). */
+export async function addUsage(
+  redis: RedisClient,
+  { namespace, deployment, at, sums }: { namespace: string; deployment: string; at: number; sums: UsageSums },
+): Promise<void> {
+  if (sums.size === 0) return;
+  // Tenants' users have no transactions; a counter that is lost here is no harm.
+  const batch = redis.pipeline();
+  for (const { name, slotSeconds, periodSeconds, keepSeconds } of RESOLUTIONS) {
+    const seconds = Math.floor(at / 1000);
+    const period = Math.floor(seconds / periodSeconds);
+    const slot = Math.floor((seconds % periodSeconds) / slotSeconds);
+    const key = workKeys(namespace).usage(deployment, name, period);
+    for (const [counter, amount] of sums)
+      if (counter !== 'queuePeak') batch.hincrby(key, `${slot}:${fieldOf(counter)}`, amount);
+      // One gateway looks at a time, so nothing is written between the two.
+      else if (amount > (await readPeak(redis, key, `${slot}:${COUNTERS.queuePeak}`)))
+        batch.hset(key, `${slot}:${COUNTERS.queuePeak}`, amount);
+    batch.expire(key, keepSeconds);
+  }
+  for (const [error] of (await batch.exec()) ?? []) if (error) throw error;
+}
+
+/** As text: a whole number of 64 bits. What is longer a workspace's own Redis user wrote, and it stays so. */
+const MAX_DIGITS = 20;
+
+const readPeak = async (redis: RedisClient, key: string, field: string): Promise<number> =>
+  (await redis.hstrlen(key, field)) > MAX_DIGITS
+    ? Number.POSITIVE_INFINITY
+    : Number(await redis.hget(key, field));
+
+const fieldOf = (counter: UsageCounter | number): string =>
+  typeof counter === 'number' ? `b${counter}` : COUNTERS[counter];
+
+export interface UsageStep {
+  /** When it began, Unix milliseconds. */
+  at: number;
+  requests: number;
+  clientErrors: number;
+  rateLimited: number;
+  serverErrors: number;
+  inputTokens: number;
+  outputTokens: number;
+  images: number;
+  videos: number;
+  videoSeconds: number;
+  p50Ms: number | null;
+  p95Ms: number | null;
+  /** The most requests of one deployment that waited at once. */
+  queuePeak: number;
+}
+
+export interface UsageReport {
+  /** One entry a step, oldest first, steps without anything included. */
+  steps: UsageStep[];
+  /** Of the whole range, from all that was timed in it: quantiles of steps do not add up. */
+  total: Omit<UsageStep, 'at'>;
+}
+
+export interface UsageQuestion {
+  namespace: string;
+  /** Added up. */
+  deployments: readonly string[];
+  /** Unix milliseconds; `to` is not part of it. */
+  from: number;
+  to: number;
+  /** Multiple of 60; what is under an hour is known for the last day only. */
+  stepSeconds: number;
+}
+
+export async function readUsage(redis: RedisClient, question: UsageQuestion): Promise<UsageReport> {
+  const { namespace, deployments, from, to, stepSeconds } = question;
+  const { name, slotSeconds, periodSeconds } = RESOLUTIONS.findLast(
+    (each) => stepSeconds % each.slotSeconds === 0,
+  )!;
+  const begin = Math.floor(from / 1000 / stepSeconds) * stepSeconds;
+  const end = Math.ceil(to / 1000 / stepSeconds) * stepSeconds;
+  const steps = Array.from({ length: (end - begin) / stepSeconds }, () => new Map<string, number>());
+  const total = new Map<string, number>();
+  const reads = [];
+  for (let period = Math.floor(begin / periodSeconds); period * periodSeconds < end; period++)
+    for (const deployment of deployments)
+      reads.push(
+        readPeriod(redis, workKeys(namespace).usage(deployment, name, period)).then((counters) => {
+          for (const { slot, counter, amount } of counters) {
+            const at = period * periodSeconds + slot * slotSeconds;
+            const sums = steps[Math.floor((at - begin) / stepSeconds)];
+            if (!sums) continue;
+            combine(sums, counter, amount);
+            combine(total, counter, amount);
+          }
+        }),
+      );
+  await Promise.all(reads);
+  return {
+    steps: steps.map((sums, index) => ({ at: (begin + index * stepSeconds) * 1000, ...decodeSums(sums) })),
+    total: decodeSums(total),
+  };
+}
+
+function combine(sums: Map<string, number>, counter: string, amount: number): void {
+  const before = sums.get(counter) ?? 0;
+  sums.set(counter, counter === COUNTERS.queuePeak ? Math.max(before, amount) : before + amount);
+}
+
+interface PeriodCounter {
+  slot: number;
+  counter: string;
+  amount: number;
+}
+
+const FIELD = /^(\d{1,2}):([a-z]|b\d{1,2})$/;
+
+/** What is no counter of ours is left out: the workspace's own Redis user may write there. */
+async function readPeriod(redis: RedisClient, key: string): Promise<PeriodCounter[]> {
+  const entries = (await redis.fcall(FUNCTIONS.usage, 1, key)) as string[];
+  const counters: PeriodCounter[] = [];
+  for (let i = 0; i < entries.length; i += 2) {
+    const [, slot, counter] = FIELD.exec(entries[i]!) ?? [];
+    const amount = Number(entries[i + 1]);
+    if (slot && counter && Number.isSafeInteger(amount))
+      counters.push({ slot: Number(slot), counter, amount });
+  }
+  return counters;
+}
+
+function decodeSums(sums: ReadonlyMap<string, number>): Omit<UsageStep, 'at'> {
+  const read = (counter: UsageCounter) => sums.get(COUNTERS[counter]) ?? 0;
+  const buckets = Array.from({ length: LATENCY_BOUNDS_MS.length + 1 }, (_, i) => sums.get(`b${i}`) ?? 0);
+  return {
+    requests: read('requests'),
+    clientErrors: read('clientErrors'),
+    rateLimited: read('rateLimited'),
+    serverErrors: read('serverErrors'),
+    inputTokens: read('inputTokens'),
+    outputTokens: read('outputTokens'),
+    images: read('images'),
+    videos: read('videos'),
+    videoSeconds: read('videoMilliseconds') / 1000,
+    p50Ms: estimateQuantile(buckets, 0.5),
+    p95Ms: estimateQuantile(buckets, 0.95),
+    queuePeak: read('queuePeak'),
+  };
+}

@@ -1,0 +1,168 @@
+/** Cuts the keys of a workspace that passed its share of Redis' memory: what others wrote there before what Berth did. */
+import { workKeys } from '../../api/redis-keys.ts';
+import { type RedisClient, sendPatiently } from '../client.ts';
+
+export interface Cut {
+  /** Of what Berth can do without, what it does not know and what is longer than it writes. */
+  wanted: number;
+  /** Of accepted requests and their indexes, too: no more than must be. */
+  needed: number;
+}
+
+/** Of an id, a name or a key; and of a stored object that must be removed. */
+const MEMBER_BYTES = 256;
+const OBJECT_BYTES = 16 * 1024;
+
+type Sort = 'foreign' | 'brief' | 'request' | 'index' | 'kept';
+
+interface Kind {
+  sort: Sort;
+  type: 'string' | 'hash' | 'zset';
+  /** As Redis weighs the longest that functions write. */
+  most: number;
+}
+
+interface Found extends Kind {
+  key: Buffer;
+  kind: string;
+  rest: string;
+  bytes: number;
+}
+
+const KIB = 1024;
+const NOTE_BYTES = 8 * KIB;
+/** As `MAX_RECORD_BYTES` of the functions: they read no longer record. */
+const RECORD_BYTES = 64 * KIB;
+/** A row of the outbox, as Redis rounds it up. */
+const TEXT_BYTES = 96 * KIB;
+
+const note: Kind = { sort: 'brief', type: 'string', most: NOTE_BYTES };
+const text: Kind = { sort: 'request', type: 'string', most: TEXT_BYTES };
+/** It grows with the requests that were accepted. */
+const index: Kind = { sort: 'index', type: 'zset', most: Number.POSITIVE_INFINITY };
+
+/** Everything of `workKeys`, by the word after the prefix. */
+const KINDS: Readonly<Record<string, Kind>> = {
+  credit: { sort: 'kept', type: 'string', most: KIB },
+  rpm: note,
+  tpd: note,
+  settled: note,
+  charged: note,
+  idempotency: note,
+  claimed: note,
+  looked: note,
+  replicas: { sort: 'brief', type: 'hash', most: 2 * KIB * KIB },
+  pace: { sort: 'brief', type: 'hash', most: NOTE_BYTES },
+  usage: { sort: 'brief', type: 'hash', most: KIB * KIB },
+  request: { sort: 'request', type: 'hash', most: RECORD_BYTES },
+  params: text,
+  prompt: text,
+  result: text,
+  event: text,
+  by: index,
+  queue: index,
+  turns: index,
+  again: index,
+  leases: index,
+  ended: index,
+  deployments: index,
+  outbox: index,
+  cleanup: index,
+};
+/** Those of which a workspace has one each. */
+const SINGLE = new Set(['credit', 'leases', 'ended', 'deployments', 'outbox', 'cleanup']);
+const KEYS_A_STEP = '250';
+const MEMBERS_AT_ONCE_BYTES = 1024 * 1024;
+
+/** Removes keys until so many bytes are free, accepted requests last and never what was spent; answers the bytes. */
+export async function trimWorkspace(redis: RedisClient, namespace: string, cut: Cut): Promise<number> {
+  const isOrphan = (found: readonly Found[]) => findOrphans(redis, namespace, found);
+  const shedLongMembers = async (found: readonly Found[]) => {
+    for (const each of found) if (freed < cut.wanted) freed += await shedMembers(redis, each);
+    return new Set<Found>();
+  };
+  const everyOne = async (found: readonly Found[]) => new Set(found);
+  let freed = 0;
+  for (const { sort, goal, pick } of [
+    { sort: 'foreign', goal: cut.wanted, pick: everyOne },
+    { sort: 'brief', goal: cut.wanted, pick: everyOne },
+    { sort: 'request', goal: cut.wanted, pick: isOrphan },
+    { sort: 'index', goal: cut.wanted, pick: shedLongMembers },
+    { sort: 'request', goal: cut.needed, pick: everyOne },
+    { sort: 'index', goal: cut.needed, pick: everyOne },
+  ] as const) {
+    let cursor = '0';
+    do {
+      if (freed >= goal) break;
+      const step = await readStep(redis, namespace, cursor);
+      const picked = await pick(step.found.filter((each) => each.sort === sort));
+      const doomed: Buffer[] = [];
+      for (const { key, bytes } of picked) {
+        if (freed >= goal) break;
+        freed += bytes;
+        doomed.push(key);
+      }
+      if (doomed.length > 0) await sendPatiently(redis, 'unlink', doomed);
+      cursor = step.next;
+    } while (cursor !== '0');
+  }
+  return freed;
+}
+
+async function readStep(redis: RedisClient, namespace: string, cursor: string) {
+  const { prefix } = workKeys(namespace);
+  const args = [cursor, 'MATCH', `${prefix}*`, 'COUNT', KEYS_A_STEP];
+  // A name that is no UTF-8 must be removed by the bytes that it has.
+  const [next, keys] = (await sendPatiently(redis, 'scan', args, null)) as [Buffer, Buffer[]];
+  const found = await Promise.all(
+    keys.map(async (key): Promise<Found> => {
+      const [kind = '', ...words] = key.toString().slice(prefix.length).split(':');
+      const [bytes, type] = await Promise.all([
+        sendPatiently(redis, 'memory', ['USAGE', key, 'SAMPLES', '0']),
+        sendPatiently(redis, 'type', [key]),
+      ]);
+      const known = Object.hasOwn(KINDS, kind) && SINGLE.has(kind) === (words.length === 0) && KINDS[kind];
+      const size = Number(bytes ?? 0);
+      const isOurs = known && known.type === type && size <= known.most;
+      const { sort, most } = isOurs ? known : { sort: 'foreign' as const, most: 0 };
+      return { key, kind, rest: words.join(':'), bytes: size, sort, most, type: type as Kind['type'] };
+    }),
+  );
+  return { next: String(next), found };
+}
+
+/** What is named after a request that no index has: functions never leave such a one. */
+async function findOrphans(
+  redis: RedisClient,
+  namespace: string,
+  found: readonly Found[],
+): Promise<Set<Found>> {
+  const keys = workKeys(namespace);
+  const has = async (indexKey: string, id: string) =>
+    (await sendPatiently(redis, 'zscore', [indexKey, id]).catch(() => null)) !== null;
+  const isKnown = async ({ kind, rest: id }: Found): Promise<boolean> => {
+    if (kind === 'event') return has(keys.outbox, id);
+    // Of any other type, or too long to be one, it was removed before.
+    const deployment = await sendPatiently(redis, 'hget', [keys.request(id), 'deployment']).catch(() => null);
+    return typeof deployment === 'string' && has(keys.index(deployment, 'all'), id);
+  };
+  const known = await Promise.all(found.map(isKnown));
+  return new Set(found.filter((_, i) => !known[i]));
+}
+
+/** Removes the members of an index that are longer than Berth writes them, if they are much of it; answers the bytes. */
+async function shedMembers(redis: RedisClient, { key, kind, bytes }: Found): Promise<number> {
+  const most = kind === 'cleanup' ? OBJECT_BYTES : MEMBER_BYTES;
+  const average = bytes / Math.max(1, Number(await sendPatiently(redis, 'zcard', [key])));
+  if (average <= 2 * most) return 0;
+  const count = String(Math.max(1, Math.min(1000, Math.floor(MEMBERS_AT_ONCE_BYTES / average))));
+  let cursor = '0';
+  do {
+    const args = [key, cursor, 'COUNT', count];
+    const [next, pairs] = (await sendPatiently(redis, 'zscan', args, null)) as [Buffer, Buffer[]];
+    const long = pairs.filter((member, i) => i % 2 === 0 && member.length > most);
+    if (long.length > 0) await sendPatiently(redis, 'zrem', [key, ...long]);
+    cursor = String(next);
+  } while (cursor !== '0');
+  return bytes - Number((await sendPatiently(redis, 'memory', ['USAGE', key, 'SAMPLES', '0'])) ?? 0);
+}

@@ -1,0 +1,18 @@
+import { expect } from 'chai';
+import { duration, MAX_RETENTION_DAYS } from '../../../api/quantity.ts';
+
+describe('a duration', () => {
+  it('is at most what timers hold, however its units are mixed', () => {
+    const schema = duration('Any.');
+    for (const text of ['24d', '576h', '23d24h', '1h30m', '100ms'])
+      expect(schema.safeParse(text).success, text).to.equal(true);
+    for (const text of ['25d', '577h', '23d25h', '1d1d30d', '24d1ms', '9999999999999999s'])
+      expect(schema.safeParse(text).error?.issues[0]?.message, text).to.equal('must be at most 24d');
+  });
+
+  it('may be years where something is kept', () => {
+    const schema = duration('Any.', MAX_RETENTION_DAYS);
+    expect(schema.safeParse('365d').success).to.equal(true);
+    expect(schema.safeParse('4000d').success).to.equal(false);
+  });
+});

@@ -1,0 +1,34 @@
+import { expect } from 'chai';
+import { findCycles, findWrongDirections, listImports } from '../../../tools/import-directions.ts';
+
+describe('the check of imports', () => {
+  it('finds those of the repository', () => {
+    expect(listImports()).to.deep.include({ from: 'kit/fatal-error.ts', to: 'kit/log.ts' });
+  });
+
+  it('refuses an import against the direction of the layers', () => {
+    const imports = [
+      { from: 'api/a.ts', to: 'redis/b.ts' },
+      { from: 'gateway/a.ts', to: 'operator/b.ts' },
+      { from: 'redis/a.ts', to: 'api/b.ts' },
+    ];
+    expect(findWrongDirections(imports)).to.have.length(2);
+  });
+
+  it('knows no folder that has no layer', () => {
+    expect(findWrongDirections([{ from: 'somewhere/a.ts', to: 'api/b.ts' }])).to.have.length(1);
+  });
+
+  it('refuses a cycle of folders, and names the imports that close it', () => {
+    const imports = [
+      { from: 'redis/one/a.ts', to: 'redis/two/b.ts' },
+      { from: 'redis/two/c.ts', to: 'redis/three/d.ts' },
+      { from: 'redis/three/e.ts', to: 'redis/one/f.ts' },
+      { from: 'redis/g.ts', to: 'redis/one/a.ts' },
+    ];
+    const [cycle, ...more] = findCycles(imports);
+    expect(more).to.deep.equal([]);
+    expect(cycle).to.include('redis/one → redis/two → redis/three → redis/one');
+    for (const { from } of imports.slice(0, 3)) expect(cycle).to.include(from);
+  });
+});

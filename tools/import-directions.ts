@@ -1,0 +1,93 @@
+/**
+ * Checks which folder imports which (docs/architecture.md): imports point one way between the layers, and the folders
+ * of a layer form no cycle. Types count, too: whoever reads one folder needs the others that it names.
+ */
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** Each layer, and the layers that it may import. The first that is a prefix of a file's path is its layer. */
+const LAYERS: Record<string, string[]> = {
+  api: [],
+  kit: ['api'],
+  kube: ['kit'],
+  redis: ['api', 'kit'],
+  operator: ['api', 'kit', 'kube', 'redis'],
+  gateway: ['api', 'kit', 'redis'],
+  'console/server': ['api', 'kit', 'kube', 'redis', 'console/api.ts'],
+  'console/web': ['api', 'console/api.ts'],
+  'console/api.ts': ['api'],
+  // Its image holds nothing but itself.
+  simulator: [],
+};
+/** These put programs together, and may import anything. */
+const COMPOSITION = ['launch', 'tools', 'test', 'build-assets.ts'];
+
+/** Folders in which cycles are still to be taken apart. */
+const KNOWN_CYCLES = ['gateway', 'operator', 'console/server', 'console/web', 'launch'];
+
+interface Import {
+  from: string;
+  to: string;
+}
+
+export function listImports(): Import[] {
+  const files = globSync('{api,kit,kube,redis,operator,gateway,console,simulator,launch}/**/*.{ts,tsx}', {
+    exclude: (path) => /node_modules|(^|\/)dist(\/|$)/.test(path),
+  });
+  return files.flatMap((from) =>
+    [...readFileSync(from, 'utf8').matchAll(/\b(?:from|import)\s*\(?\s*'(\.[^']+)'/g)].map(([, path]) => ({
+      from,
+      to: join(dirname(from), path!),
+    })),
+  );
+}
+
+const isIn = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`);
+const layerOf = (path: string): string | undefined => Object.keys(LAYERS).find((layer) => isIn(path, layer));
+
+/** Imports against the direction of the layers. */
+export function findWrongDirections(imports: Import[]): string[] {
+  return imports
+    .filter(({ from, to }) => {
+      const [own, other] = [layerOf(from), layerOf(to)];
+      if (COMPOSITION.some((folder) => isIn(from, folder))) return false;
+      return own === undefined || (own !== other && !LAYERS[own]!.includes(other ?? ''));
+    })
+    .map(({ from, to }) => `${from} imports ${to}, which is against the direction of imports`);
+}
+
+/** Cycles between folders, each as the imports that close it. */
+export function findCycles(imports: Import[]): string[] {
+  const edges = new Map<string, Map<string, Import>>();
+  for (const each of imports) {
+    const [from, to] = [dirname(each.from), dirname(each.to)];
+    if (from === to) continue;
+    if (!edges.has(from)) edges.set(from, new Map());
+    edges.get(from)!.set(to, each);
+  }
+  const cycles: string[] = [];
+  const done = new Set<string>();
+  const visit = (folder: string, path: string[]): void => {
+    const start = path.indexOf(folder);
+    if (start >= 0) {
+      const round = [...path.slice(start), folder];
+      const steps = round.slice(1).map((to, index) => edges.get(round[index]!)!.get(to)!);
+      cycles.push(
+        `${round.join(' → ')}:${steps.map(({ from, to }) => `\n    ${from} imports ${to}`).join('')}`,
+      );
+      return;
+    }
+    if (done.has(folder)) return;
+    for (const next of edges.get(folder)?.keys() ?? []) visit(next, [...path, folder]);
+    done.add(folder);
+  };
+  for (const folder of edges.keys()) visit(folder, []);
+  return cycles.filter((cycle) => !KNOWN_CYCLES.some((folder) => isIn(cycle.split(' ')[0]!, folder)));
+}
+
+if (import.meta.main) {
+  const imports = listImports();
+  const problems = [...findWrongDirections(imports), ...findCycles(imports)];
+  for (const problem of problems) console.error(problem);
+  if (problems.length > 0) process.exitCode = 1;
+}
