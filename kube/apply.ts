@@ -4,10 +4,9 @@ import { isNotFound } from './api-error.ts';
 import type { KubeClient } from './client.ts';
 import { type Log, silentLog } from './log.ts';
 import { ownedFields, ownsAll } from './managed-fields.ts';
-import { controllerOf, controllerReference, type KubeObject, objectKey } from './object.ts';
+import { controllerOf, controllerReference, type KubeObject, objectKey, stableStringify } from './object.ts';
 import { BY_CONTROLLER, type ObjectCache } from './object-cache.ts';
 import type { Resource } from './resource.ts';
-import { stableStringify } from './stable-json.ts';
 
 /** The object exists and belongs to somebody else: nothing was written. */
 export class NotOwnedError extends Error {

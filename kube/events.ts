@@ -3,9 +3,9 @@ import { isNotFound } from './api-error.ts';
 import type { KubeClient } from './client.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { type Log, silentLog } from './log.ts';
-import { formatMicroTime } from './micro-time.ts';
 import { type KubeObject, objectKey } from './object.ts';
 import { RESOURCES } from './resource.ts';
+import { formatMicroTime } from './time.ts';
 
 export interface EventRecorderOptions {
   client: Pick<KubeClient, 'create' | 'mergePatch'>;

@@ -4,9 +4,9 @@ import type { CallOptions } from './call.ts';
 import type { KubeClient } from './client.ts';
 import { type Clock, sleep, systemClock } from './clock.ts';
 import { type Log, silentLog } from './log.ts';
-import { formatMicroTime } from './micro-time.ts';
 import type { KubeObject } from './object.ts';
 import { RESOURCES } from './resource.ts';
+import { formatMicroTime } from './time.ts';
 
 export interface LeaderLeaseOptions {
   /** Best a client of its own, so that no slow call delays a renewal. */

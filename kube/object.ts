@@ -11,18 +11,23 @@ export interface OwnerReference {
 export interface ManagedFieldsEntry {
   manager?: string;
   operation?: string;
-  subresource?: string;
+  apiVersion?: string;
+  time?: string;
+  fieldsType?: string;
   fieldsV1?: unknown;
+  subresource?: string;
 }
 
 export interface ObjectMeta {
   name: string;
+  generateName?: string;
   namespace?: string;
   uid?: string;
   resourceVersion?: string;
   generation?: number;
   creationTimestamp?: string;
   deletionTimestamp?: string;
+  deletionGracePeriodSeconds?: number;
   labels?: Record<string, string>;
   annotations?: Record<string, string>;
   finalizers?: string[];
@@ -36,6 +41,14 @@ export interface KubeObject {
   metadata: ObjectMeta;
   [field: string]: unknown;
 }
+
+/** The typed face of an object as it is on the wire, where times are strings. */
+export type Wire<T> = KubeObject & Omit<T, 'metadata' | 'apiVersion' | 'kind'>;
+
+export type Fields = Record<string, unknown>;
+
+export const isMap = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Whether it is kept in outline alone, with the reason as its spec. */
 export const isStub = ({ spec }: KubeObject): boolean => typeof spec === 'string';
@@ -77,14 +90,21 @@ export function formatSelector(labels: Record<string, string>): string {
     .join(',');
 }
 
-/** Whether the object carries all of these labels. */
-export function matchesLabels(object: Pick<KubeObject, 'metadata'>, labels: Record<string, string>): boolean {
-  return Object.entries(labels).every(([name, value]) => object.metadata.labels?.[name] === value);
-}
-
 /** Whether resource version `a` is later than `b`; versions that are no numbers count as later when they differ. */
 export function isLaterVersion(a: string | undefined, b: string | undefined): boolean {
   if (a === b || a === undefined) return false;
   if (b === undefined) return true;
   return /^\d+$/.test(a) && /^\d+$/.test(b) ? BigInt(a) > BigInt(b) : true;
+}
+
+/** JSON with sorted keys: equal for values that are equal, however they were made. */
+export const stableStringify = (value: unknown): string => JSON.stringify(sortKeys(value)) ?? '';
+
+function sortKeys(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(sortKeys);
+  // Without a prototype any key is a plain one.
+  const sorted: Fields = Object.create(null);
+  for (const name of Object.keys(value).sort()) sorted[name] = sortKeys((value as Fields)[name]);
+  return sorted;
 }

@@ -5,7 +5,7 @@ import { deriveId } from '../api/identity.ts';
 import { type ModelDeployment, modelDeployment } from '../api/model-deployment.ts';
 import { CONTAINERS, LABELS, SIGNING_SECRET_FIELD, SIGNING_SECRET_NAME } from '../api/names.ts';
 import type { MemoryApi } from '../kube/memory/memory-api.ts';
-import type { KubeObject } from '../kube/memory/object.ts';
+import type { KubeObject } from '../kube/object.ts';
 import type { EndpointEntry, EndpointsFile } from './endpoints-file.ts';
 import type { CustomerBucket } from './local-buckets.ts';
 import { LOCAL_IMAGE } from './local-node/engine-programs.ts';

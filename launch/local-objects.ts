@@ -2,9 +2,9 @@
 import { hashApiKey } from '../api/identity.ts';
 import { API_VERSION } from '../api/kubernetes-types.ts';
 import type { MemoryApi } from '../kube/memory/memory-api.ts';
-import type { KubeObject } from '../kube/memory/object.ts';
 import { groupVersion, typeKey } from '../kube/memory/resource-type.ts';
 import { StatusError } from '../kube/memory/status-error.ts';
+import type { KubeObject } from '../kube/object.ts';
 import type { CustomerBucket } from './local-buckets.ts';
 import type { ManifestObject } from './manifests.ts';
 

@@ -1,6 +1,6 @@
 /** Waits until what was applied at the start serves, or it is known why it does not. */
 import type { MemoryApi } from '../kube/memory/memory-api.ts';
-import type { KubeObject } from '../kube/memory/object.ts';
+import type { KubeObject } from '../kube/object.ts';
 import { readCondition } from './local-endpoints.ts';
 
 /** What a model needs that is not there, or what is wrong with it. */

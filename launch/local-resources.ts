@@ -10,9 +10,9 @@ import { WORKSPACE_NAME, workspace } from '../api/workspace.ts';
 import { BUILTIN_TYPES } from '../kube/memory/builtin-types.ts';
 import { readCustomTypes } from '../kube/memory/custom-types.ts';
 import type { Validator } from '../kube/memory/memory-api.ts';
-import type { KubeObject } from '../kube/memory/object.ts';
 import type { ResourceType } from '../kube/memory/resource-type.ts';
 import type { StatusCause } from '../kube/memory/status-error.ts';
+import type { KubeObject } from '../kube/object.ts';
 
 const CRDS = join(import.meta.dirname, '../crds');
 

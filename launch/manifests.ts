@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
-import { isMap, type KubeObject } from '../kube/memory/object.ts';
+import { isMap, type KubeObject } from '../kube/object.ts';
 
 export interface ManifestObject {
   /** Where it is written. */

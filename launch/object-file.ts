@@ -1,7 +1,7 @@
 /** What people, `make key` and the console wrote into the API server of `make run`: kept in a file over restarts. */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import type { MemoryApi } from '../kube/memory/memory-api.ts';
-import type { KubeObject } from '../kube/memory/object.ts';
+import type { KubeObject } from '../kube/object.ts';
 
 /** The rest is made again from these. */
 const KEPT = new Set([

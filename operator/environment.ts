@@ -7,8 +7,9 @@ import { PORTS } from '../api/names.ts';
 import { VERSION } from '../api/version.ts';
 import { POD_FIELD_GROUPS, type PodFieldGroup } from './resources/pod-fields.ts';
 import { SECURITY_PLATFORMS } from './resources/security.ts';
+import { type GatewayReference, REDIS_USER_MODES } from './resources/settings.ts';
 import { S3_COPY_IMAGE } from './resources/weights-copy.ts';
-import { type GatewayReference, type OperatorSettings, REDIS_USER_MODES } from './settings.ts';
+import type { OperatorSettings } from './settings.ts';
 import { parseSidecarRollout } from './sidecar/settings.ts';
 
 type Variables = Readonly<Record<string, string | undefined>>;

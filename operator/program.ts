@@ -22,26 +22,26 @@ import {
 } from '../redis/deliveries/delivery-log.ts';
 import { inspectRedis } from '../redis/inspection.ts';
 import { readCredentials } from '../redis/publication/published.ts';
+import { createControllers } from './controllers.ts';
+import { CredentialIndex, countVerified } from './credential/credential-store.ts';
+import { createStorageVerifier } from './credential/storage-verifier.ts';
+import { createCatalogue } from './desired-state.ts';
+import { createClusterView } from './framework/cluster-view.ts';
+import { KeyIndex } from './key/key-store.ts';
 import type { OperatorMetrics } from './metrics.ts';
+import { ModelIndex } from './model/model-store.ts';
+import { SecretKeys } from './model/secret-keys.ts';
 import { MemoryGuard } from './publish/memory-guard.ts';
 import { Publisher } from './publish/publisher.ts';
-import { createCatalogue } from './reconcile/catalogue.ts';
-import { createClusterView } from './reconcile/cluster-view.ts';
-import { createControllers } from './reconcile/controllers.ts';
-import { CredentialIndex, countVerified } from './reconcile/credential-index.ts';
-import { EndpointIndex } from './reconcile/endpoint-index.ts';
-import { keepIndexes } from './reconcile/indexing.ts';
-import { KeyIndex } from './reconcile/key-index.ts';
-import { ModelIndex } from './reconcile/model-index.ts';
-import { SecretKeys } from './reconcile/secret-keys.ts';
-import { createStorageVerifier } from './reconcile/storage-verifier.ts';
-import { createURLChecker } from './reconcile/url-checker.ts';
 import { buildChildren } from './resources/children.ts';
 import { isHostAllowed } from './resources/route-host.ts';
 import { sidecarImage, sidecarRevision } from './resources/sidecar-revision.ts';
 import type { OperatorSettings } from './settings.ts';
 import { createErrorReader } from './sidecar/error-counts.ts';
 import { SidecarRollout } from './sidecar/rollout.ts';
+import { keepIndexes } from './stores.ts';
+import { EndpointIndex } from './webhook/endpoint-store.ts';
+import { createURLChecker } from './webhook/url-checker.ts';
 
 export interface ProgramOptions {
   client: KubeClient;

@@ -2,9 +2,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { isMap, type KubeObject } from '../object.ts';
 import { discover } from './discovery.ts';
 import type { MemoryApi, PatchType, WriteOptions } from './memory-api.ts';
-import { isMap, type KubeObject } from './object.ts';
 import { mergePatch } from './patches.ts';
 import { type Format, type ResourceRequest, readBody, readFormat, readResourcePath } from './request.ts';
 import { groupVersion } from './resource-type.ts';

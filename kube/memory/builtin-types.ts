@@ -1,6 +1,7 @@
 /** Kubernetes' own kinds that the memory API server keeps. */
+
+import { isMap, type KubeObject } from '../object.ts';
 import { events, eventsOfCore } from './event-types.ts';
-import { isMap, type KubeObject } from './object.ts';
 import type { ResourceType } from './resource-type.ts';
 import { ageColumn, type Column, nameColumn, readJSONPath } from './table.ts';
 

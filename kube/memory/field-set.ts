@@ -1,9 +1,16 @@
 /** Sets of fields as `metadata.managedFields` writes them, by structured-merge-diff's rules for lists. */
 import { isDeepStrictEqual } from 'node:util';
-import { type Fields, isMap } from './object.ts';
+import { type Fields, isMap, type ManagedFieldsEntry } from '../object.ts';
 
 /** `f:name` of a map, `k:{…}` of a keyed list, `v:…` of a set, `.` the thing itself; empty: all of it. */
 export type FieldSet = { [path: string]: FieldSet };
+
+/** An entry as this server writes it, complete. */
+export interface ManagedFields extends ManagedFieldsEntry {
+  manager: string;
+  operation: 'Apply' | 'Update';
+  fieldsV1: FieldSet;
+}
 
 /** How a list is merged: as a whole, by its values, or by keys of its items. */
 export type ListType = 'atomic' | 'set' | readonly string[];

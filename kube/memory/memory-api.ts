@@ -1,7 +1,8 @@
 /** Kubernetes' API to objects in memory, with the rules that controllers and kubectl rely on. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { type Fields, formatTime, isMap, type KubeObject, type Metadata } from './object.ts';
+import { type Fields, isMap, type KubeObject, type ObjectMeta } from '../object.ts';
+import { formatTime } from '../time.ts';
 import { ObjectStore } from './object-store.ts';
 import { jsonPatch, mergePatch, strategicMergePatch } from './patches.ts';
 import { groupVersion, listTypesOf, type ResourceType, typeKey } from './resource-type.ts';
@@ -132,7 +133,7 @@ export class MemoryApi {
     if (!isMap(patch)) throw badRequest('an apply must be an object');
     const { manager = 'unknown', subresource, force = false } = options;
     const before = this.find(typeKey(type), at);
-    const given = (patch.metadata ?? {}) as Partial<Metadata>;
+    const given = (patch.metadata ?? {}) as Partial<ObjectMeta>;
     if (given.managedFields?.length) throw badRequest('metadata.managedFields must be nil');
     const uid = before?.metadata.uid;
     if (given.uid !== undefined && given.uid !== uid)
@@ -201,7 +202,7 @@ export class MemoryApi {
     type: ResourceType,
     before: KubeObject | undefined,
     wanted: KubeObject,
-    options: WriteOptions & { books?: Metadata['managedFields'] },
+    options: WriteOptions & { books?: ObjectMeta['managedFields'] },
   ): KubeObject {
     const { subresource, manager = 'unknown', dryRun, books } = options;
     requirePlace(type, wanted, before);
@@ -231,7 +232,7 @@ export class MemoryApi {
     const full = completeSecret(type, fillDefaults(known, type.schema) as KubeObject);
     const { uid, creationTimestamp, deletionTimestamp, generation = 0 } = before?.metadata ?? {};
     const isNew = !before || !isDeepStrictEqual(contentOf(before), contentOf(full));
-    const metadata: Metadata = {
+    const metadata: ObjectMeta = {
       ...full.metadata,
       uid: uid ?? randomUUID(),
       creationTimestamp: creationTimestamp ?? formatTime(this.now()),

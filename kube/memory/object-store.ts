@@ -1,5 +1,5 @@
 /** Objects by kind, with a version that rises with every change, and the changes that watches are told of. */
-import type { KubeObject } from './object.ts';
+import type { KubeObject } from '../object.ts';
 
 export interface Change {
   type: 'ADDED' | 'MODIFIED' | 'DELETED';

@@ -1,8 +1,8 @@
 /** Reads requests of Kubernetes' API: what a path names, and the body in whichever form it comes. */
 import type { IncomingMessage } from 'node:http';
 import { parse } from 'yaml';
+import { isMap } from '../object.ts';
 import type { MemoryApi } from './memory-api.ts';
-import { isMap } from './object.ts';
 import { groupVersion, typeKey } from './resource-type.ts';
 import { badRequest, StatusError } from './status-error.ts';
 

@@ -1,6 +1,7 @@
 /** What the API server knows of a kind of objects. */
+
+import { isMap, type KubeObject } from '../object.ts';
 import type { ListType, ListTypes } from './field-set.ts';
-import { isMap, type KubeObject } from './object.ts';
 import { listTypeAt, type Schema } from './schema.ts';
 import type { Column } from './table.ts';
 

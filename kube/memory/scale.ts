@@ -1,6 +1,7 @@
 /** The scale subresource, by which `kubectl scale` and autoscalers set replicas. */
+
+import { type Fields, isMap, type KubeObject } from '../object.ts';
 import type { MemoryApi, WriteOptions } from './memory-api.ts';
-import { type Fields, isMap, type KubeObject } from './object.ts';
 import { badRequest, noSuchPath } from './status-error.ts';
 import { readJSONPath } from './table.ts';
 

@@ -1,6 +1,7 @@
 /** What the API server does with a custom object by its structural schema: prunes it, or refuses, and fills in defaults. */
+
+import { type Fields, isMap } from '../object.ts';
 import type { ListType } from './field-set.ts';
-import { type Fields, isMap } from './object.ts';
 
 export interface Schema {
   type?: string;

@@ -1,5 +1,5 @@
 /** Label and field selectors of lists and watches. */
-import { isMap, type KubeObject } from './object.ts';
+import { isMap, type KubeObject } from '../object.ts';
 import { badRequest } from './status-error.ts';
 
 export type Predicate = (object: KubeObject) => boolean;

@@ -1,5 +1,7 @@
 /** Server-side apply: merges what a manager wants, gives up what it wanted before, and keeps the books of who owns what. */
 import { isDeepStrictEqual } from 'node:util';
+import { type Fields, isMap, type KubeObject } from '../object.ts';
+import { formatTime } from '../time.ts';
 import {
   changedFields,
   decideListType,
@@ -9,9 +11,9 @@ import {
   intersection,
   itemPath,
   type ListTypes,
+  type ManagedFields,
   union,
 } from './field-set.ts';
-import { type Fields, formatTime, isMap, type KubeObject, type ManagedFields } from './object.ts';
 import { StatusError } from './status-error.ts';
 
 export interface Writer {
@@ -59,7 +61,7 @@ export interface Applied {
 export function applyObject({ live, wanted, writer, force, types, now }: Applied): KubeObject {
   const part = ownable(wanted, writer);
   const fresh = fieldsOf(part, types);
-  const books = live?.metadata.managedFields ?? [];
+  const books = readManagedFields(live);
   const isOwn = (entry: ManagedFields) =>
     entry.manager === writer.manager &&
     entry.operation === 'Apply' &&
@@ -86,6 +88,10 @@ export function applyObject({ live, wanted, writer, force, types, now }: Applied
   const entry = isSame ? { ...own, time: books.find(isOwn)!.time } : own;
   return put(live ?? wanted, result, { managedFields: [...remaining, entry as ManagedFields], writer });
 }
+
+/** As this server wrote them, complete. */
+const readManagedFields = (object: KubeObject | undefined): ManagedFields[] =>
+  (object?.metadata.managedFields ?? []) as ManagedFields[];
 
 function requireNoConflict(others: readonly ManagedFields[], taken: FieldSet): void {
   for (const { manager, fieldsV1 } of others) {
@@ -116,7 +122,7 @@ export function recordUpdate(
   after: KubeObject,
   { writer, types, now }: { writer: Writer; types: ListTypes; now: Date },
 ): ManagedFields[] {
-  const books = before?.metadata.managedFields ?? [];
+  const books = readManagedFields(before);
   const was = before ? ownable(before, writer) : {};
   const is = ownable(after, writer);
   const changed = changedFields(was, is, types);

@@ -1,5 +1,5 @@
 /** What `kubectl get` shows: columns of a kind, and the Table that the API server answers with. */
-import { isMap, type KubeObject } from './object.ts';
+import { isMap, type KubeObject } from '../object.ts';
 
 export interface Column {
   name: string;

@@ -1,7 +1,7 @@
 /** Watches: what changed since a version, and then each change as it comes, in the form that the client wants. */
 import type { ServerResponse } from 'node:http';
+import type { KubeObject } from '../object.ts';
 import type { MemoryApi } from './memory-api.ts';
-import type { KubeObject } from './object.ts';
 import type { Change } from './object-store.ts';
 import { typeKey } from './resource-type.ts';
 import type { Predicate } from './selectors.ts';

@@ -1,6 +1,6 @@
 /** One container of a pod: starts it, probes it, and starts it again when it ends. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { formatTime } from '../../kube/memory/object.ts';
+import { formatTime } from '../../kube/time.ts';
 import { readTail } from './container-logs.ts';
 import type { ContainerProcess, ContainerProcesses, StartOptions } from './container-process.ts';
 import type { Program } from './engine-programs.ts';

@@ -1,7 +1,8 @@
 /** Keeps the pods of Deployments, as kube-controller-manager does: rollouts, scaling, status. */
 import { createHash, randomBytes } from 'node:crypto';
 import type { MemoryApi } from '../../kube/memory/memory-api.ts';
-import { formatTime, type KubeObject } from '../../kube/memory/object.ts';
+import type { KubeObject } from '../../kube/object.ts';
+import { formatTime } from '../../kube/time.ts';
 import { isPodReady } from './pod-status.ts';
 import { decideRollout, type RolloutPod, resolveCount } from './rollout.ts';
 

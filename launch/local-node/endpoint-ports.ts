@@ -12,7 +12,7 @@ import {
 import { connect, createServer, type Server as NetServer, type Socket } from 'node:net';
 import { LABELS, PORTS } from '../../api/names.ts';
 import type { MemoryApi } from '../../kube/memory/memory-api.ts';
-import type { KubeObject } from '../../kube/memory/object.ts';
+import type { KubeObject } from '../../kube/object.ts';
 import type { LocalNode } from './local-node.ts';
 import { isPodReady } from './pod-status.ts';
 

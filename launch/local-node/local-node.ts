@@ -2,8 +2,9 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { MemoryApi } from '../../kube/memory/memory-api.ts';
-import { formatTime, type KubeObject } from '../../kube/memory/object.ts';
 import { StatusError } from '../../kube/memory/status-error.ts';
+import type { KubeObject } from '../../kube/object.ts';
+import { formatTime } from '../../kube/time.ts';
 import { removeLogs, sendLogs } from './container-logs.ts';
 import { ContainerProcesses } from './container-process.ts';
 import { decideNetworkMode, type NetworkMode, type PodAddress, PodNetwork } from './pod-network.ts';

@@ -2,8 +2,8 @@
 import { GATEWAY_ENV } from '../../api/gateway-environment.ts';
 import { PORTS } from '../../api/names.ts';
 import type { MemoryApi } from '../../kube/memory/memory-api.ts';
-import { formatTime } from '../../kube/memory/object.ts';
 import { StatusError } from '../../kube/memory/status-error.ts';
+import { formatTime } from '../../kube/time.ts';
 import { logPathOf } from './container-logs.ts';
 import type { ContainerProcesses } from './container-process.ts';
 import { ContainerRunner, type PreparedContainer } from './container-runner.ts';

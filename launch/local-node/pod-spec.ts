@@ -1,5 +1,5 @@
 /** What the local node reads of a pod. */
-import type { KubeObject } from '../../kube/memory/object.ts';
+import type { KubeObject } from '../../kube/object.ts';
 
 export interface Probe {
   httpGet?: {

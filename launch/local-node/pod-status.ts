@@ -1,5 +1,7 @@
 /** A pod's status as the kubelet writes it. Pure. */
-import { formatTime, type KubeObject } from '../../kube/memory/object.ts';
+
+import type { KubeObject } from '../../kube/object.ts';
+import { formatTime } from '../../kube/time.ts';
 import type { Container, PodSpec } from './pod-spec.ts';
 
 export interface ContainerStatus {

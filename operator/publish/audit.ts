@@ -2,7 +2,7 @@
 import { configKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { readHosts } from '../../redis/publication/published.ts';
-import type { Catalogue } from './catalogue.ts';
+import type { Catalogue } from './desired-state.ts';
 import { type Target, targetKey } from './targets.ts';
 
 interface Held {

@@ -4,7 +4,7 @@ import type { RedisClient } from '../../redis/client.ts';
 import { publishCredentials, publishEndpoints } from '../../redis/publication/publication.ts';
 import { readCredentials } from '../../redis/publication/published.ts';
 import { readEndpoints } from '../../redis/publication/webhook-settings.ts';
-import type { WantedCredential, WantedEndpoint } from './catalogue.ts';
+import type { WantedCredential, WantedEndpoint } from './desired-state.ts';
 
 export async function writeCredentials(
   redis: RedisClient,

@@ -4,7 +4,7 @@ import type { Log } from '../../kube/log.ts';
 import { isRedisAway, type RedisConnection } from '../../redis/client.ts';
 import { findDifferences } from './audit.ts';
 import { Batches } from './batches.ts';
-import type { Catalogue, DeploymentName } from './catalogue.ts';
+import type { Catalogue, DeploymentName } from './desired-state.ts';
 import { Retries } from './retries.ts';
 import { deploymentTarget, type Target, targetKey } from './targets.ts';
 import { Writer, type WriterSettings } from './writing.ts';

@@ -1,5 +1,5 @@
 /** The units of publishing: each is written whole, from what the catalogue holds at that moment. */
-import type { DeploymentName } from './catalogue.ts';
+import type { DeploymentName } from './desired-state.ts';
 
 export type Target =
   | { what: 'deployment'; namespace: string; name: string }

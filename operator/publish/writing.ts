@@ -31,7 +31,7 @@ import {
   listWorkspaceUsers,
   removeWorkspaceUser,
 } from '../../redis/workspaces/users.ts';
-import type { Catalogue, DeploymentName } from './catalogue.ts';
+import type { Catalogue, DeploymentName } from './desired-state.ts';
 import { writeCredentials, writeEndpoints } from './known-entries.ts';
 import type { MemoryGuard } from './memory-guard.ts';
 import type { Target } from './targets.ts';

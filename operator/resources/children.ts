@@ -2,7 +2,6 @@
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import type { RouteVia } from '../../api/model-route.ts';
 import type { KubeObject } from '../../kube/object.ts';
-import type { OperatorSettings } from '../settings.ts';
 import { isRouteProblem } from '../status/problem.ts';
 import { decideAccelerators } from './accelerators.ts';
 import type { BuildContext, BuiltChildren } from './built-children.ts';
@@ -16,6 +15,7 @@ import { decideGrace, decideReplicas } from './replicas.ts';
 import { decideURL } from './route-host.ts';
 import { decideRouteType } from './route-type.ts';
 import { buildService } from './service.ts';
+import type { BuildSettings } from './settings.ts';
 import { buildSidecarSecret } from './sidecar-secret.ts';
 import { findSpecProblems } from './spec-problems.ts';
 import { pinTemplate } from './template-pin.ts';
@@ -24,7 +24,7 @@ import { buildWeightsClaim } from './weights-claim.ts';
 /** In the order in which they are to be applied; the same arguments always give the same objects. */
 export function buildChildren(
   model: ModelDeployment,
-  settings: OperatorSettings,
+  settings: BuildSettings,
   { deployment, problems: found = [], sidecarGrant }: BuildContext = {},
 ): BuiltChildren {
   const { spec } = model;
@@ -63,7 +63,7 @@ export function buildChildren(
   };
 }
 
-const buildRoute = (model: ModelDeployment, settings: OperatorSettings, via: RouteVia): KubeObject =>
+const buildRoute = (model: ModelDeployment, settings: BuildSettings, via: RouteVia): KubeObject =>
   decideRouteType(model, settings) === 'HTTPRoute'
     ? buildHTTPRoute(model, settings, via)
     : buildIngress(model, settings, via);

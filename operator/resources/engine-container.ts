@@ -13,11 +13,11 @@ import { CONTAINERS, PORTS } from '../../api/names.ts';
 import { parseDuration } from '../../api/quantity.ts';
 import { ENGINE_HOME, type EngineInput, variables } from '../engines/engine.ts';
 import { PRESETS } from '../engines/presets.ts';
-import type { OperatorSettings } from '../settings.ts';
 import { type Accelerators, decideAccelerators, gpuLimits } from './accelerators.ts';
 import { adminProbe, PROBE_TIMEOUT_SECONDS } from './gateway-container.ts';
 import { engineImage } from './images.ts';
 import { engineSecurity } from './security.ts';
+import type { BuildSettings } from './settings.ts';
 import type { Weights } from './weights.ts';
 
 const HOME_VOLUME = 'home';
@@ -34,7 +34,7 @@ export interface EngineParts {
   weights: Weights;
   /** Further mounts, such as shared memory. */
   mounts: V1VolumeMount[];
-  settings: OperatorSettings;
+  settings: BuildSettings;
 }
 
 export function engineInput({ spec }: ModelDeployment, weights: Pick<Weights, 'location'>): EngineInput {
@@ -82,7 +82,7 @@ export function buildEngineContainer(model: ModelDeployment, parts: EngineParts)
   };
 }
 
-const ownPullPolicy = ({ spec }: ModelDeployment, { imagePullPolicy }: OperatorSettings) =>
+const ownPullPolicy = ({ spec }: ModelDeployment, { imagePullPolicy }: BuildSettings) =>
   spec.engine.preset === 'simulator' && !spec.engine.image ? imagePullPolicy : undefined;
 
 /** Through the gateway's admin port, since the engine listens on loopback. */
@@ -105,7 +105,7 @@ function buildProbes({ spec }: ModelDeployment): Pick<V1Container, 'startupProbe
 }
 
 /** The hook returns when the work in flight has ended; its only deadline is the pod's grace period. */
-function buildDrainHook({ metadata }: ModelDeployment, { masterKey }: OperatorSettings) {
+function buildDrainHook({ metadata }: ModelDeployment, { masterKey }: BuildSettings) {
   const token = drainToken(masterKey, metadata.namespace, metadata.name);
   return {
     httpGet: {

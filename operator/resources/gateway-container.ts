@@ -14,9 +14,9 @@ import {
 import { parseQuantity } from '../../api/quantity.ts';
 import { ENGINE_HOST, variables } from '../engines/engine.ts';
 import { PRESETS } from '../engines/presets.ts';
-import type { OperatorSettings } from '../settings.ts';
 import { decideGrace } from './replicas.ts';
 import { restricted } from './security.ts';
+import type { BuildSettings } from './settings.ts';
 import { sidecarImage } from './sidecar-revision.ts';
 
 const SECRET_VOLUME = 'gateway-secret';
@@ -39,7 +39,7 @@ export const adminProbe = (path: string, probe: V1Probe): V1Probe => ({
   ...probe,
 });
 
-export function buildGatewayContainer(model: ModelDeployment, settings: OperatorSettings): V1Container {
+export function buildGatewayContainer(model: ModelDeployment, settings: BuildSettings): V1Container {
   return {
     name: CONTAINERS.gateway,
     image: sidecarImage(settings),
@@ -79,7 +79,7 @@ export function buildGatewayContainer(model: ModelDeployment, settings: Operator
   };
 }
 
-function buildEnvironment({ metadata, spec }: ModelDeployment, settings: OperatorSettings): V1EnvVar[] {
+function buildEnvironment({ metadata, spec }: ModelDeployment, settings: BuildSettings): V1EnvVar[] {
   const { name, namespace } = metadata;
   const { metricsPath } = PRESETS[spec.engine.preset];
   const heap = heapMebibytes(settings.gatewayResources.limits?.memory);
@@ -104,7 +104,7 @@ function buildEnvironment({ metadata, spec }: ModelDeployment, settings: Operato
 }
 
 /** Left out where nothing is set, so that the template stays what it was. */
-function describeEgress({ egress }: OperatorSettings): Record<string, string> {
+function describeEgress({ egress }: BuildSettings): Record<string, string> {
   return {
     ...(egress.allow.length > 0 ? { [GATEWAY_ENV.egressAllow]: egress.allow.join(',') } : {}),
     ...(egress.deny.length > 0 ? { [GATEWAY_ENV.egressDeny]: egress.deny.join(',') } : {}),
@@ -114,7 +114,7 @@ function describeEgress({ egress }: OperatorSettings): Record<string, string> {
 
 function describeStorage(
   kind: ModelDeployment['spec']['kind'],
-  { storageURL }: OperatorSettings,
+  { storageURL }: BuildSettings,
 ): Record<string, string> {
   const bytes = SPOOL_BYTES[kind];
   return {
@@ -134,7 +134,7 @@ function heapMebibytes(limit: string | undefined): number | undefined {
 
 export function buildGatewayVolumes(
   { metadata, spec }: ModelDeployment,
-  { redisUsers, externalRedisSecret }: Pick<OperatorSettings, 'redisUsers' | 'externalRedisSecret'>,
+  { redisUsers, externalRedisSecret }: Pick<BuildSettings, 'redisUsers' | 'externalRedisSecret'>,
 ): V1Volume[] {
   const own = { secret: { name: childNames(metadata.name).sidecarSecret } };
   const external = {

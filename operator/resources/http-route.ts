@@ -2,17 +2,13 @@
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import type { RouteVia } from '../../api/model-route.ts';
 import type { KubeObject } from '../../kube/object.ts';
-import type { OperatorSettings } from '../settings.ts';
 import { decideHost } from './route-host.ts';
 import { decidePreset, presetTimeouts } from './route-presets.ts';
 import { decideTarget } from './route-target.ts';
 import { decideGateway } from './route-type.ts';
+import type { BuildSettings } from './settings.ts';
 
-export function buildHTTPRoute(
-  model: ModelDeployment,
-  settings: OperatorSettings,
-  via: RouteVia,
-): KubeObject {
+export function buildHTTPRoute(model: ModelDeployment, settings: BuildSettings, via: RouteVia): KubeObject {
   const { route } = model.spec;
   const { metadata, service, port } = decideTarget(model, via, settings, route.annotations);
   const timeouts = presetTimeouts(decidePreset(model, settings));

@@ -3,15 +3,15 @@ import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import type { EnginePreset } from '../../api/model-pod.ts';
 import type { ImageVendor } from '../engines/engine.ts';
 import { PRESETS } from '../engines/presets.ts';
-import type { OperatorSettings } from '../settings.ts';
 import { vendorOf } from './accelerators.ts';
+import type { BuildSettings } from './settings.ts';
 
 /** Puts the registry of the installation before an image; Docker Hub's own name is dropped, as mirrors expect. */
 export function prefixImage(image: string, registry: string): string {
   return registry === '' ? image : `${registry.replace(/\/+$/, '')}/${image.replace(/^docker\.io\//, '')}`;
 }
 
-type ImageSettings = Pick<OperatorSettings, 'engineImages' | 'imageRegistry' | 'simulatorImage'>;
+type ImageSettings = Pick<BuildSettings, 'engineImages' | 'imageRegistry' | 'simulatorImage'>;
 
 /** An image that the spec names is taken as it is. Undefined: there is none for the accelerators. */
 export function engineImage(spec: ModelDeploymentSpec, settings: ImageSettings): string | undefined {

@@ -4,12 +4,12 @@ import type { ModelDeployment } from '../../api/model-deployment.ts';
 import { resolveLimits } from '../../api/model-limits.ts';
 import type { RouteVia } from '../../api/model-route.ts';
 import type { KubeObject } from '../../kube/object.ts';
-import type { OperatorSettings } from '../settings.ts';
 import { decideHost } from './route-host.ts';
 import { decidePreset, presetAnnotations } from './route-presets.ts';
 import { decideTarget } from './route-target.ts';
+import type { BuildSettings } from './settings.ts';
 
-export function buildIngress(model: ModelDeployment, settings: OperatorSettings, via: RouteVia): KubeObject {
+export function buildIngress(model: ModelDeployment, settings: BuildSettings, via: RouteVia): KubeObject {
   const { route, limits } = model.spec;
   const host = decideHost(model, settings);
   const { metadata, service, port } = decideTarget(model, via, settings, {

@@ -4,10 +4,10 @@
  */
 import type { ModelDeployment, ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import { API_KEY_SECRET_SUFFIX, SIDECAR_SECRET_SUFFIX, SIGNING_SECRET_NAME } from '../../api/names.ts';
-import type { OperatorSettings } from '../settings.ts';
 import type { Problem } from '../status/problem.ts';
 import { describeHostFields } from './host-fields.ts';
 import { listSecretNames } from './secret-names.ts';
+import type { BuildSettings } from './settings.ts';
 
 /** As `podFields.everyone` of the chart names them. */
 export const POD_FIELD_GROUPS = [
@@ -31,7 +31,7 @@ const BERTH_VOLUMES = ['home', 'weights', 'shared-memory'];
 const PLAIN_VOLUMES = ['emptyDir', 'persistentVolumeClaim', 'ephemeral'];
 
 type PodFieldSettings = Pick<
-  OperatorSettings,
+  BuildSettings,
   'namespace' | 'ownSecrets' | 'externalRedisSecret' | 'redisUsers' | 'podFields'
 >;
 

@@ -10,16 +10,16 @@ import type {
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import { ANNOTATIONS, CONTAINERS, LABELS, PORTS, podSelector } from '../../api/names.ts';
 import { PRESETS } from '../engines/presets.ts';
-import type { OperatorSettings } from '../settings.ts';
 import { decideAccelerators, gpuTolerations, sharedMemory } from './accelerators.ts';
 import { buildEngineContainer, HOME } from './engine-container.ts';
 import { buildGatewayContainer, buildGatewayVolumes } from './gateway-container.ts';
 import { childLabels } from './metadata.ts';
 import { decideGrace, toSeconds } from './replicas.ts';
 import { podSecurity } from './security.ts';
+import type { BuildSettings } from './settings.ts';
 import { buildWeights } from './weights.ts';
 
-export function buildPodTemplate(model: ModelDeployment, settings: OperatorSettings): V1PodTemplateSpec {
+export function buildPodTemplate(model: ModelDeployment, settings: BuildSettings): V1PodTemplateSpec {
   const { metadata, spec } = model;
   const { template, gpu, engine } = spec;
   const accelerators = decideAccelerators(spec);

@@ -1,10 +1,10 @@
 /** The host of a deployment, and the URL that clients are given. */
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import { defaultHost } from '../../api/names.ts';
-import type { OperatorSettings } from '../settings.ts';
 import type { Problem } from '../status/problem.ts';
+import type { BuildSettings } from './settings.ts';
 
-type HostSettings = Pick<OperatorSettings, 'domain' | 'allowedHosts' | 'consoleHost'>;
+type HostSettings = Pick<BuildSettings, 'domain' | 'allowedHosts' | 'consoleHost'>;
 
 export function decideHost({ metadata, spec }: ModelDeployment, settings: HostSettings): string {
   return spec.route.host ?? defaultHost(metadata.name, metadata.namespace, settings.domain);
@@ -50,7 +50,7 @@ function matchesWildcard(allowed: string, host: string): boolean {
 /** Base URL for SDKs; without a route the Service's, which works in the cluster only. */
 export function decideURL(
   model: ModelDeployment,
-  settings: HostSettings & Pick<OperatorSettings, 'urlScheme' | 'urlPort' | 'endpointURL'>,
+  settings: HostSettings & Pick<BuildSettings, 'urlScheme' | 'urlPort' | 'endpointURL'>,
 ): string {
   const { metadata, spec } = model;
   if (settings.endpointURL) return settings.endpointURL(metadata);

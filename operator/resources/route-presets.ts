@@ -3,11 +3,11 @@
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import type { ResolvedLimits } from '../../api/model-limits.ts';
 import type { RoutePreset } from '../../api/model-route.ts';
-import type { OperatorSettings } from '../settings.ts';
+import type { BuildSettings } from './settings.ts';
 
 export const decidePreset = (
   { spec }: ModelDeployment,
-  { routePreset }: Pick<OperatorSettings, 'routePreset'>,
+  { routePreset }: Pick<BuildSettings, 'routePreset'>,
 ): RoutePreset => spec.route.preset ?? routePreset;
 
 type Times = Pick<ResolvedLimits, 'requestTimeoutMs' | 'imageTimeoutMs' | 'uploadTimeoutMs'>;

@@ -3,10 +3,10 @@ import { createHash } from 'node:crypto';
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import { childNames } from '../../api/names.ts';
 import type { ObjectMeta } from '../../kube/object.ts';
-import type { OperatorSettings } from '../settings.ts';
 import type { Problem } from '../status/problem.ts';
 import { childLabels, childMetadata } from './metadata.ts';
 import { SERVICE_PORT } from './service.ts';
+import type { BuildSettings } from './settings.ts';
 
 export interface RouteTarget {
   metadata: ObjectMeta;
@@ -14,7 +14,7 @@ export interface RouteTarget {
   port: number;
 }
 
-type TargetSettings = Pick<OperatorSettings, 'namespace' | 'frontService' | 'frontServicePort'>;
+type TargetSettings = Pick<BuildSettings, 'namespace' | 'frontService' | 'frontServicePort'>;
 
 /** An object cannot own one in another namespace, so the front's routes have no owner here. */
 export function decideTarget(
@@ -52,7 +52,7 @@ export function frontRouteName(namespace: string, name: string): string {
 /** Such a Secret is Berth's, not the tenant's: only those that the installation lets through. */
 export function findCertificateProblem(
   { spec }: ModelDeployment,
-  { frontTLSSecrets, routeVia }: Pick<OperatorSettings, 'frontTLSSecrets' | 'routeVia'>,
+  { frontTLSSecrets, routeVia }: Pick<BuildSettings, 'frontTLSSecrets' | 'routeVia'>,
 ): Problem[] {
   const { tlsSecretName, via = routeVia } = spec.route;
   if (tlsSecretName === undefined || via === 'Direct' || frontTLSSecrets.includes(tlsSecretName)) return [];
@@ -66,7 +66,7 @@ export function findCertificateProblem(
 /** Annotations act with the operator's rights: only those that the installation lets through. */
 export function findAnnotationProblem(
   { spec }: ModelDeployment,
-  { allowedAnnotations }: Pick<OperatorSettings, 'allowedAnnotations'>,
+  { allowedAnnotations }: Pick<BuildSettings, 'allowedAnnotations'>,
 ): Problem[] {
   const refused = Object.keys(spec.route.annotations ?? {}).filter(
     (key) => !allowedAnnotations.includes(key),

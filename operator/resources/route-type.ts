@@ -1,9 +1,9 @@
 /** Whether a deployment is routed by an Ingress or by an HTTPRoute, and at which Gateway. */
 import type { ModelDeployment } from '../../api/model-deployment.ts';
-import type { GatewayReference, OperatorSettings } from '../settings.ts';
 import type { Problem } from '../status/problem.ts';
+import type { BuildSettings, GatewayReference } from './settings.ts';
 
-type GatewaySettings = Pick<OperatorSettings, 'gateway'>;
+type GatewaySettings = Pick<BuildSettings, 'gateway'>;
 
 export function decideGateway(
   { metadata, spec }: Pick<ModelDeployment, 'metadata' | 'spec'>,

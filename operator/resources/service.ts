@@ -2,16 +2,16 @@
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import { childNames, HTTP_PORT_NAME, PORTS, podSelector } from '../../api/names.ts';
 import type { KubeObject } from '../../kube/object.ts';
-import type { OperatorSettings } from '../settings.ts';
 import { childMetadata } from './metadata.ts';
 import { decidePreset, presetServiceAnnotations } from './route-presets.ts';
+import type { BuildSettings } from './settings.ts';
 
 /** Port of the Service, so that in-cluster URLs need none. */
 export const SERVICE_PORT = 80;
 
 export function buildService(
   model: ModelDeployment,
-  settings: Pick<OperatorSettings, 'routePreset'>,
+  settings: Pick<BuildSettings, 'routePreset'>,
 ): KubeObject {
   const { name } = model.metadata;
   const annotations = presetServiceAnnotations(decidePreset(model, settings));

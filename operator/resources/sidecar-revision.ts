@@ -1,11 +1,11 @@
 /** Names the sidecar that this installation makes, as one revision for all deployments. */
 import { createHash } from 'node:crypto';
-import { stableStringify } from '../../kube/stable-json.ts';
-import type { OperatorSettings } from '../settings.ts';
+import { stableStringify } from '../../kube/object.ts';
 import { prefixImage } from './images.ts';
+import type { BuildSettings } from './settings.ts';
 
 /** Of the version, the image and the settings that sidecars are given, secrets left out. */
-export function sidecarRevision(settings: OperatorSettings): string {
+export function sidecarRevision(settings: BuildSettings): string {
   const { version, gatewayResources, gatewayLogLevel, imagePullPolicy, redisURL, egress, storageURL } =
     settings;
   const image = sidecarImage(settings);
@@ -25,5 +25,4 @@ export function sidecarRevision(settings: OperatorSettings): string {
 export const sidecarImage = ({
   gatewayImage,
   imageRegistry,
-}: Pick<OperatorSettings, 'gatewayImage' | 'imageRegistry'>): string =>
-  prefixImage(gatewayImage, imageRegistry);
+}: Pick<BuildSettings, 'gatewayImage' | 'imageRegistry'>): string => prefixImage(gatewayImage, imageRegistry);

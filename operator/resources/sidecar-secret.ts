@@ -10,11 +10,11 @@ import {
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import { childNames, SIDECAR_SECRET_FILES } from '../../api/names.ts';
 import type { KubeObject } from '../../kube/object.ts';
-import type { OperatorSettings } from '../settings.ts';
 import { childMetadata } from './metadata.ts';
+import type { BuildSettings } from './settings.ts';
 
 type SecretSettings = Pick<
-  OperatorSettings,
+  BuildSettings,
   'masterKey' | 'redisUsers' | 'redisUsername' | 'redisPassword' | 'readRedisCA' | 'documentationURL'
 >;
 

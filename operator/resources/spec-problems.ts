@@ -4,7 +4,6 @@ import type { EnginePreset } from '../../api/model-pod.ts';
 import { PORTS } from '../../api/names.ts';
 import { parseDuration } from '../../api/quantity.ts';
 import { PRESETS } from '../engines/presets.ts';
-import type { OperatorSettings } from '../settings.ts';
 import type { Problem } from '../status/problem.ts';
 import { decideAccelerators, isSlice } from './accelerators.ts';
 import { engineInput } from './engine-container.ts';
@@ -13,9 +12,10 @@ import { findPodFieldProblems } from './pod-fields.ts';
 import { findHostProblem } from './route-host.ts';
 import { findAnnotationProblem, findCertificateProblem } from './route-target.ts';
 import { findGatewayProblem } from './route-type.ts';
+import type { BuildSettings } from './settings.ts';
 import { buildWeights } from './weights.ts';
 
-export function findSpecProblems(model: ModelDeployment, settings: OperatorSettings): Problem[] {
+export function findSpecProblems(model: ModelDeployment, settings: BuildSettings): Problem[] {
   return [
     ...findPodFieldProblems(model, settings),
     ...findPortProblem(model),
@@ -43,7 +43,7 @@ function findPortProblem({ spec }: ModelDeployment): Problem[] {
 }
 
 /** What the engine's image cannot run on, or one process cannot use. */
-function findAcceleratorProblems({ spec }: ModelDeployment, settings: OperatorSettings): Problem[] {
+function findAcceleratorProblems({ spec }: ModelDeployment, settings: BuildSettings): Problem[] {
   const { preset } = spec.engine;
   const { count, resourceName } = decideAccelerators(spec);
   const problems: Problem[] = [];
@@ -68,7 +68,7 @@ function listVendors(preset: EnginePreset): string {
   return known.length > 0 ? `, or use ${known.join(' or ')} ones` : '';
 }
 
-function findSourceProblems(model: ModelDeployment, settings: OperatorSettings): Problem[] {
+function findSourceProblems(model: ModelDeployment, settings: BuildSettings): Problem[] {
   const { engine, model: served } = model.spec;
   const preset = PRESETS[engine.preset];
   const weights = buildWeights(model, settings);

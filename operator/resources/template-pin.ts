@@ -4,10 +4,10 @@ import type { V1PodTemplateSpec } from '@kubernetes/client-node';
 import { type ModelDeploymentSpec, modelDeploymentSpec } from '../../api/model-deployment.ts';
 import { ANNOTATIONS } from '../../api/names.ts';
 import type { KubeObject } from '../../kube/object.ts';
-import { stableStringify } from '../../kube/stable-json.ts';
+import { stableStringify } from '../../kube/object.ts';
 import { graftSidecar } from './sidecar-graft.ts';
+import { dropDefaults } from './strip-defaults.ts';
 import { findStaleSettings } from './template-settings.ts';
-import { dropDefaults } from './written-spec.ts';
 
 /** A rollout of the sidecar that the operator starts by itself, without a change of the spec. */
 export interface SidecarGrant {

@@ -2,7 +2,7 @@
 import type { V1PodTemplateSpec } from '@kubernetes/client-node';
 import { GATEWAY_ENV } from '../../api/gateway-environment.ts';
 import { CONTAINERS } from '../../api/names.ts';
-import { stableStringify } from '../../kube/stable-json.ts';
+import { stableStringify } from '../../kube/object.ts';
 
 /** What each variable of the gateway that comes from a setting is called; what else there is comes with a version. */
 const SETTINGS: readonly [name: string, variables: readonly string[]][] = [

@@ -2,9 +2,9 @@
 import type { V1Container, V1EnvVar } from '@kubernetes/client-node';
 import type { ModelSource } from '../../api/model-source.ts';
 import { variables } from '../engines/engine.ts';
-import type { OperatorSettings } from '../settings.ts';
 import { prefixImage } from './images.ts';
 import { restricted, type SecurityPlatform } from './security.ts';
+import type { BuildSettings } from './settings.ts';
 
 export const MODELS_PATH = '/models';
 export const WEIGHTS_VOLUME = 'weights';
@@ -22,10 +22,7 @@ const writableMount = { name: WEIGHTS_VOLUME, mountPath: MODELS_PATH };
 
 type S3 = NonNullable<ModelSource['s3']>;
 
-export type CopySettings = Pick<
-  OperatorSettings,
-  's3CopyImage' | 'imageRegistry' | 'downloadEnv' | 'platform'
->;
+export type CopySettings = Pick<BuildSettings, 's3CopyImage' | 'imageRegistry' | 'downloadEnv' | 'platform'>;
 
 export function buildS3Copy(source: S3, settings: CopySettings): V1Container {
   const { uri } = source;

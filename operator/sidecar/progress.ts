@@ -1,8 +1,8 @@
 /** How far the rollout of a Deployment is, by its own status: nothing of it is remembered elsewhere. Pure. */
 import type { V1Deployment } from '@kubernetes/client-node';
-import type { Wire } from '../reconcile/wire.ts';
+import type { Wire } from '../../kube/object.ts';
+import { toMillis } from '../../kube/time.ts';
 import { readGrant, type SidecarGrant } from '../resources/template-pin.ts';
-import { toMillis } from '../status/times.ts';
 
 export interface RolloutProgress {
   /** The last rollout of the sidecar that the operator started by itself. */

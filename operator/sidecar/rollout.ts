@@ -5,7 +5,7 @@ import type { EventNote } from '../../kube/events.ts';
 import type { Log } from '../../kube/log.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import { isRedisAway } from '../../redis/client.ts';
-import type { ClusterView } from '../reconcile/cluster-view.ts';
+import type { ClusterView } from '../framework/cluster-view.ts';
 import type { SidecarGrant } from '../resources/template-pin.ts';
 import {
   type Candidate,

@@ -1,6 +1,7 @@
 /** Conditions as kstatus and `kubectl wait` read them: a transition time moves only with its status. */
 import type { ConditionType } from '../../api/conditions.ts';
 import type { Condition } from '../../api/kubernetes-types.ts';
+import { formatTime } from '../../kube/time.ts';
 
 /** A condition before it is put into the list: without times and generation. */
 export interface Verdict {
@@ -37,14 +38,11 @@ export function mergeConditions(
       reason,
       message: message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE - 1)}…` : message,
       lastTransitionTime:
-        old?.status === status && old.lastTransitionTime ? old.lastTransitionTime : toSeconds(now),
+        old?.status === status && old.lastTransitionTime ? old.lastTransitionTime : formatTime(new Date(now)),
       observedGeneration: generation,
     };
   });
 }
-
-/** Kubernetes keeps whole seconds; writing more would look like a change each time. */
-const toSeconds = (now: number): string => new Date(now).toISOString().replace(/\.\d+Z$/, 'Z');
 
 export const findCondition = (conditions: readonly Condition[], type: string): Condition | undefined =>
   conditions.find((condition) => condition.type === type);

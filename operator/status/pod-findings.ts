@@ -1,8 +1,8 @@
 /** What a pod's own status tells of why it does not serve yet: one finding per stage, in the order of a pod's life. */
 import type { V1ContainerState, V1ContainerStatus, V1Pod } from '@kubernetes/client-node';
 import { CONTAINERS } from '../../api/names.ts';
+import { toMillis } from '../../kube/time.ts';
 import { describeRefusal } from './scheduling.ts';
-import { toMillis } from './times.ts';
 
 export interface Finding {
   reason: string;

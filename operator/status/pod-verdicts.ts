@@ -2,7 +2,6 @@
 import { type Verdict, verdict } from './condition-list.ts';
 import type { Finding, PodFindings } from './pod-findings.ts';
 import type { Problem } from './problem.ts';
-import { describeSpan } from './times.ts';
 
 export interface PodVerdicts {
   gpus: Verdict;
@@ -156,4 +155,13 @@ function firstFinding(
     if (finding) return finding;
   }
   return undefined;
+}
+
+/** `40 s`, `4 min`, `2 h 5 min`: seconds only under a minute, so that a status does not change each second. */
+function describeSpan(ms: number): string {
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes < 1) return 'less than a minute';
+  if (minutes < 60) return `${minutes} min`;
+  const rest = minutes % 60;
+  return rest === 0 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 60)} h ${rest} min`;
 }

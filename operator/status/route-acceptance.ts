@@ -2,8 +2,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Condition } from '../../api/kubernetes-types.ts';
 import type { KubeObject } from '../../kube/object.ts';
+import { toMillis } from '../../kube/time.ts';
 import { findCondition, type Verdict, verdict } from './condition-list.ts';
-import { toMillis } from './times.ts';
 
 interface ParentReference {
   name: string;

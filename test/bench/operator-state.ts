@@ -6,10 +6,9 @@ import { parse } from 'yaml';
 import { LABELS, MANAGED_BY } from '../../api/names.ts';
 import { createKubeClient, type KubeClient } from '../../kube/client.ts';
 import { loadKubeConfig } from '../../kube/connection.ts';
-import type { KubeObject } from '../../kube/object.ts';
+import type { KubeObject, Wire } from '../../kube/object.ts';
 import { RESOURCES, type Resource } from '../../kube/resource.ts';
-import { BERTH_RESOURCES } from '../../operator/reconcile/cluster-view.ts';
-import type { Wire } from '../../operator/reconcile/wire.ts';
+import { BERTH_RESOURCES } from '../../operator/framework/cluster-view.ts';
 import { type ControlPlane, startControlPlane } from '../cluster/control-plane.ts';
 
 export const SYSTEM_NAMESPACE = 'berth-system';

@@ -1,9 +1,8 @@
 import type { V1Deployment } from '@kubernetes/client-node';
 import { expect } from 'chai';
-import type { KubeObject } from '../../../kube/object.ts';
+import type { KubeObject, Wire } from '../../../kube/object.ts';
 import { RESOURCES } from '../../../kube/resource.ts';
-import { BERTH_RESOURCES } from '../../../operator/reconcile/cluster-view.ts';
-import type { Wire } from '../../../operator/reconcile/wire.ts';
+import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
 import { readDeployment, readEpoch, readHost, readReplicas } from '../../../redis/publication/published.ts';
 import { claimRequest, type Submission, submitRequest } from '../../../redis/requests/request-calls.ts';
 import { readRequest } from '../../../redis/requests/request-record.ts';

@@ -1,8 +1,8 @@
 import type { V1Deployment } from '@kubernetes/client-node';
 import { expect } from 'chai';
+import type { Wire } from '../../../kube/object.ts';
 import { RESOURCES } from '../../../kube/resource.ts';
-import { BERTH_RESOURCES } from '../../../operator/reconcile/cluster-view.ts';
-import type { Wire } from '../../../operator/reconcile/wire.ts';
+import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
 import { readDeployment, readHost, readReplicas } from '../../../redis/publication/published.ts';
 import { readyStatus } from './cluster-player.ts';
 import { useHarness } from './operator-harness.ts';

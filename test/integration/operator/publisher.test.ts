@@ -9,7 +9,7 @@ import type {
   DeploymentName,
   PublishedDeployment,
   WantedCredential,
-} from '../../../operator/publish/catalogue.ts';
+} from '../../../operator/publish/desired-state.ts';
 import { Publisher } from '../../../operator/publish/publisher.ts';
 import { connectRedis, type RedisConnection } from '../../../redis/client.ts';
 import { libraryIsLoaded } from '../../../redis/library.ts';

@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { SIGNING_SECRET_NAME } from '../../../api/names.ts';
 import type { KubeObject } from '../../../kube/object.ts';
 import { RESOURCES } from '../../../kube/resource.ts';
+import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
 import type { Target } from '../../../operator/publish/targets.ts';
-import { BERTH_RESOURCES } from '../../../operator/reconcile/cluster-view.ts';
 import { type RunningOperator, useHarness } from './operator-harness.ts';
 import { until } from './until.ts';
 

@@ -8,7 +8,7 @@ import { createKubeClient, type KubeClient, type RequestSample } from '../../../
 import { loadKubeConfig } from '../../../kube/connection.ts';
 import type { KubeObject } from '../../../kube/object.ts';
 import { RESOURCES, type Resource } from '../../../kube/resource.ts';
-import { BERTH_RESOURCES } from '../../../operator/reconcile/cluster-view.ts';
+import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
 import { readStopFile, writeStopFile } from '../../../operator/sidecar/stop-file.ts';
 import { readDeployment } from '../../../redis/publication/published.ts';
 import { ensureBinary } from '../../cluster/binaries.ts';

@@ -10,7 +10,7 @@ import { createLog } from '../../../gateway/log.ts';
 import { StoreBroker } from '../../../gateway/storage/store-broker.ts';
 import { Stores } from '../../../gateway/storage/stores.ts';
 import { RESOURCES } from '../../../kube/resource.ts';
-import { BERTH_RESOURCES } from '../../../operator/reconcile/cluster-view.ts';
+import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
 import { readCredential, readCredentials } from '../../../redis/publication/published.ts';
 import { findFreePort } from '../../support/child-program.ts';
 import { type S3Server, startS3 } from '../../support/s3-server.ts';

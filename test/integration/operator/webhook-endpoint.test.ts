@@ -10,7 +10,7 @@ import { deliveryKeys } from '../../../api/redis-keys.ts';
 import { openSigningSecret } from '../../../api/signing-secret.ts';
 import type { KubeObject } from '../../../kube/object.ts';
 import { RESOURCES } from '../../../kube/resource.ts';
-import { BERTH_RESOURCES } from '../../../operator/reconcile/cluster-view.ts';
+import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
 import { readEndpointHealth } from '../../../redis/deliveries/delivery-log.ts';
 import {
   readEndpoints,

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { BUILTIN_TYPES } from '../../../../kube/memory/builtin-types.ts';
 import { startGarbageCollector } from '../../../../kube/memory/garbage-collector.ts';
 import { MemoryApi } from '../../../../kube/memory/memory-api.ts';
-import type { KubeObject } from '../../../../kube/memory/object.ts';
+import type { KubeObject } from '../../../../kube/object.ts';
 import { readLocalTypes, validateObject } from '../../../../launch/local-resources.ts';
 
 const NAMESPACE = 'default';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { BUILTIN_TYPES } from '../../../../kube/memory/builtin-types.ts';
 import { MemoryApi } from '../../../../kube/memory/memory-api.ts';
-import type { KubeObject } from '../../../../kube/memory/object.ts';
+import type { KubeObject } from '../../../../kube/object.ts';
 
 const AT = { namespace: 'default', name: 'one' };
 

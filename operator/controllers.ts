@@ -1,0 +1,133 @@
+/** Which change of which object makes which key due. */
+import { isDeepStrictEqual } from 'node:util';
+import { SIGNING_SECRET_NAME } from '../api/names.ts';
+import { type Controller, createController, watchOf } from '../kube/controller.ts';
+import type { KubeObject } from '../kube/object.ts';
+import { controllerOf, objectKey } from '../kube/object.ts';
+import type { QueueSample } from '../kube/work-queue.ts';
+import { type CredentialContext, CredentialReconciler } from './credential/credential-reconciler.ts';
+import { BERTH_RESOURCES, modelKeyOf } from './framework/cluster-view.ts';
+import { ApiKeyReconciler, type KeyContext } from './key/key-reconciler.ts';
+import type { ModelContext } from './model/context.ts';
+import { ModelReconciler } from './model/model-reconciler.ts';
+import { listOutdated } from './model/outdated-slices.ts';
+import { collectFronts } from './resources/front-slices.ts';
+import { type EndpointContext, EndpointReconciler } from './webhook/endpoint-reconciler.ts';
+import { type WorkspaceContext, WorkspaceReconciler } from './workspace/workspace-reconciler.ts';
+
+export interface ControllersOptions {
+  workers?: number;
+  onProcessed?: (sample: QueueSample) => void;
+}
+
+export interface Controllers {
+  models: Controller;
+  keys: Controller;
+  workspaces: Controller;
+  credentials: Controller;
+  endpoints: Controller;
+  all: readonly Controller[];
+}
+
+/** A check of a bucket that hardly answers holds a worker for 20 s. */
+const CREDENTIAL_WORKERS = 16;
+/** Each waits for a look-up of a name now and then. */
+const ENDPOINT_WORKERS = 16;
+/** A rollout of the fronts changes their slices several times in a moment. */
+const FRONTS_DEBOUNCE_MS = 250;
+
+export function createControllers(
+  context: ModelContext & KeyContext & WorkspaceContext & CredentialContext & EndpointContext,
+  options: ControllersOptions = {},
+): Controllers {
+  const { view, models: index, log } = context;
+  const { workers = 8, onProcessed } = options;
+  const modelReconciler = new ModelReconciler(context);
+  const keyReconciler = new ApiKeyReconciler(context);
+  const workspaceReconciler = new WorkspaceReconciler(context);
+  const credentialReconciler = new CredentialReconciler(context);
+  const endpointReconciler = new EndpointReconciler(context);
+  const common = { workers, onProcessed, log };
+  const models = createController({
+    ...common,
+    name: 'modeldeployment',
+    reconcile: (key, signal) => modelReconciler.reconcile(key, signal),
+    watches: [
+      watchOf({ watcher: view.models, mapToKeys: ownKey, isRelevant: changedBeyondStatus }),
+      watchOf({ watcher: view.pods, mapToKeys: modelKeyOf }),
+      ...view.children.map((watcher) => watchOf({ watcher, mapToKeys: parentKeyOf })),
+      watchOf({ watcher: view.credentials, mapToKeys: (credential) => index.listStoringIn(credential) }),
+    ],
+    fanOuts: [
+      {
+        watcher: view.fronts,
+        listKeys: () => listOutdated(view.slices.list(), collectFronts(view.fronts.list())),
+        debounceMs: FRONTS_DEBOUNCE_MS,
+      },
+    ],
+  });
+  const keys = createController({
+    ...common,
+    name: 'apikey',
+    reconcile: (key, signal) => keyReconciler.reconcile(key, signal),
+    watches: [
+      watchOf({ watcher: view.keys, mapToKeys: ownKey, isRelevant: changedBeyondStatus }),
+      watchOf({ watcher: view.secrets, mapToKeys: apiKeyOf }),
+    ],
+  });
+  const workspaces = createController({
+    ...common,
+    name: 'workspace',
+    reconcile: (key, signal) => workspaceReconciler.reconcile(key, signal),
+    watches: [
+      watchOf({ watcher: view.workspaces, mapToKeys: namespaceOf, isRelevant: changedBeyondStatus }),
+      // A namespace is a workspace as soon as something of Berth is in it.
+      watchOf({ watcher: view.models, mapToKeys: namespaceOf, isRelevant: () => false }),
+      watchOf({ watcher: view.keys, mapToKeys: namespaceOf, isRelevant: () => false }),
+      watchOf({ watcher: view.credentials, mapToKeys: namespaceOf, isRelevant: () => false }),
+      watchOf({ watcher: view.endpoints, mapToKeys: namespaceOf, isRelevant: () => false }),
+      watchOf({ watcher: view.secrets, mapToKeys: signingNamespaceOf }),
+    ],
+  });
+  const credentials = createController({
+    ...common,
+    workers: CREDENTIAL_WORKERS,
+    name: 'storagecredential',
+    reconcile: (key, signal) => credentialReconciler.reconcile(key, signal),
+    watches: [watchOf({ watcher: view.credentials, mapToKeys: ownKey, isRelevant: changedBeyondStatus })],
+  });
+  const endpoints = createController({
+    ...common,
+    workers: ENDPOINT_WORKERS,
+    name: 'webhookendpoint',
+    reconcile: (key, signal) => endpointReconciler.reconcile(key, signal),
+    watches: [watchOf({ watcher: view.endpoints, mapToKeys: ownKey, isRelevant: changedBeyondStatus })],
+  });
+  const all = [models, keys, workspaces, credentials, endpoints];
+  return { models, keys, workspaces, credentials, endpoints, all };
+}
+
+const ownKey = (object: KubeObject): string[] => [objectKey(object)];
+/** A route in Berth's own namespace carries the label, too, but has no parent: its deployment is in another one. */
+const parentKeyOf = (child: KubeObject): string[] => (controllerOf(child) ? modelKeyOf(child) : []);
+/** The namespace whose webhooks a Secret signs. */
+const signingNamespaceOf = ({ metadata }: KubeObject): string[] =>
+  metadata.name === SIGNING_SECRET_NAME ? [metadata.namespace!] : [];
+
+/** The APIKey that a Secret was made for. */
+function apiKeyOf(secret: KubeObject): string[] {
+  const owner = controllerOf(secret);
+  return owner?.kind === BERTH_RESOURCES.APIKey.kind ? [`${secret.metadata.namespace}/${owner.name}`] : [];
+}
+
+const namespaceOf = ({ metadata }: KubeObject): string[] => [metadata.namespace!];
+
+/** The operator's own status writes are no reason to look again. */
+function changedBeyondStatus(old: KubeObject, current: KubeObject): boolean {
+  return !isDeepStrictEqual(withoutStatus(old), withoutStatus(current));
+}
+
+function withoutStatus({ status, metadata, ...rest }: KubeObject): object {
+  const { resourceVersion, managedFields, ...kept } = metadata;
+  return { ...rest, metadata: kept };
+}

@@ -1,0 +1,92 @@
+/** What ought to be in Redis, read from the watched objects at the moment it is asked for. */
+import type { V1Pod } from '@kubernetes/client-node';
+import { buildGatewayConfig, type InstallationSettings } from '../api/gateway-config.ts';
+import type { ModelDeployment } from '../api/model-deployment.ts';
+import { parseAmount } from '../api/quantity.ts';
+import { WORKSPACE_NAME, type Workspace, workspaceSpec } from '../api/workspace.ts';
+import type { CredentialIndex } from './credential/credential-store.ts';
+import { BY_MODEL, type ClusterView } from './framework/cluster-view.ts';
+import type { KeyIndex } from './key/key-store.ts';
+import type { ModelIndex } from './model/model-store.ts';
+import type { Catalogue, DeploymentName, PublishedDeployment } from './publish/desired-state.ts';
+import { isServing } from './status/pod-findings.ts';
+import type { EndpointIndex } from './webhook/endpoint-store.ts';
+
+export interface CatalogueSources {
+  settings: InstallationSettings;
+  view: Pick<ClusterView, 'pods' | 'workspaces' | 'unseen'>;
+  models: ModelIndex;
+  keys: KeyIndex;
+  credentials: CredentialIndex;
+  endpoints: EndpointIndex;
+  /** By namespace; null = none to be had. */
+  signingSecrets: ReadonlyMap<string, string | null>;
+}
+
+export function createCatalogue(sources: CatalogueSources): Catalogue {
+  const { settings, view, models, keys, credentials, endpoints, signingSecrets } = sources;
+  /** One field of a namespace's Workspace, whatever the others are; null = not set, undefined = not readable. */
+  const readField = <F extends 'ownerEmail' | 'credit'>(namespace: string, field: F) => {
+    const object = view.workspaces.get(`${namespace}/${WORKSPACE_NAME}`);
+    // What is not kept has its reason there (object-budget.ts): no credit would be an unlimited one.
+    if (typeof object?.spec === 'string') return undefined;
+    const spec = (object?.spec ?? {}) as Record<string, unknown>;
+    const parsed = workspaceSpec.shape[field].safeParse(spec[field]);
+    return parsed.success
+      ? ((parsed.data ?? null) as Exclude<Workspace['spec'][F], undefined> | null)
+      : undefined;
+  };
+  const hostOf = (model: ModelDeployment, key: string): string | undefined => {
+    const host = models.hostOf(model);
+    return host !== undefined && models.hostOwner(host) === key ? host : undefined;
+  };
+  const listNames = (namespace: string): string[] =>
+    [...models.names(namespace)].filter((name) => !models.isWithdrawn(`${namespace}/${name}`));
+  return {
+    namespaces: () =>
+      new Set([
+        ...models.namespaces(),
+        ...keys.namespaces(),
+        ...credentials.namespaces(),
+        ...endpoints.namespaces(),
+        ...view.workspaces.list().map(({ metadata }) => metadata.namespace!),
+      ]),
+    unseen: () => view.unseen(),
+    knows: (namespace) =>
+      models.names(namespace).size > 0 ||
+      keys.has(namespace) ||
+      credentials.has(namespace) ||
+      endpoints.has(namespace) ||
+      view.workspaces.get(`${namespace}/${WORKSPACE_NAME}`) !== undefined,
+    names: listNames,
+    hosts: (namespace) =>
+      new Map(
+        listNames(namespace).flatMap((name): [string, string | undefined][] => {
+          const parsed = models.get(`${namespace}/${name}`);
+          return parsed?.ok ? [[name, hostOf(parsed.value, `${namespace}/${name}`)]] : [];
+        }),
+      ),
+    deployment({ namespace, name }: DeploymentName): PublishedDeployment | undefined {
+      const key = `${namespace}/${name}`;
+      const parsed = models.get(key);
+      if (!parsed || models.isWithdrawn(key) || (!parsed.ok && models.isLeaving(key))) return undefined;
+      const pods = view.pods.byIndex(BY_MODEL, key) as unknown as V1Pod[];
+      const addresses = pods.filter(isServing).map(({ status }) => status?.podIP);
+      return {
+        config: parsed.ok ? buildGatewayConfig(parsed.value, settings) : undefined,
+        host: parsed.ok ? hostOf(parsed.value, key) : undefined,
+        addresses: addresses.filter((address) => address !== undefined).sort(),
+      };
+    },
+    apiKeys: (namespace) => keys.published(namespace),
+    credentials: (namespace) => credentials.wanted(namespace),
+    endpoints: (namespace) => endpoints.wanted(namespace),
+    signingSecret: (namespace) => signingSecrets.get(namespace),
+    ownerEmail: (namespace) => readField(namespace, 'ownerEmail'),
+    creditMicros(namespace) {
+      const credit = readField(namespace, 'credit');
+      return typeof credit === 'string' ? parseAmount(credit) : credit;
+    },
+    needsUser: (namespace) => models.names(namespace).size > 0,
+  };
+}

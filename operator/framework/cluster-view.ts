@@ -1,0 +1,156 @@
+/** Everything of the cluster that reconciling reads, kept warm by watches; of Secrets the metadata of its own alone. */
+import type {
+  V1Deployment,
+  V1EndpointSlice,
+  V1IngressClass,
+  V1Pod,
+  V1Service,
+} from '@kubernetes/client-node';
+import { apiKeyResource } from '../../api/api-key.ts';
+import { API_VERSION, type ResourceDefinition } from '../../api/kubernetes-types.ts';
+import { modelDeploymentResource } from '../../api/model-deployment.ts';
+import { LABELS, MANAGED_BY } from '../../api/names.ts';
+import { storageCredentialResource } from '../../api/storage-credential.ts';
+import { webhookEndpointResource } from '../../api/webhook-endpoint.ts';
+import { workspaceResource } from '../../api/workspace.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import type { Log } from '../../kube/log.ts';
+import type { KubeObject, Wire } from '../../kube/object.ts';
+import { RESOURCES, type Resource } from '../../kube/resource.ts';
+import { createWatcher, type Watcher, type WatcherOptions } from '../../kube/watcher.ts';
+import { SERVICE_NAME_LABEL } from '../resources/front-slices.ts';
+import { ObjectBudget } from './object-budget.ts';
+import { trimDeployment, trimManagers, trimPod, trimService, trimSlice, trimToMetadata } from './trimming.ts';
+
+const custom = ({ kind, plural }: ResourceDefinition): Resource => ({
+  apiVersion: API_VERSION,
+  kind,
+  plural,
+  namespaced: true,
+});
+
+export const BERTH_RESOURCES = {
+  ModelDeployment: custom(modelDeploymentResource),
+  APIKey: custom(apiKeyResource),
+  Workspace: custom(workspaceResource),
+  StorageCredential: custom(storageCredentialResource),
+  WebhookEndpoint: custom(webhookEndpointResource),
+} as const;
+
+/** Index of children and pods: `namespace/name` of their deployment. */
+export const BY_MODEL = 'model';
+/** Index of objects by their namespace. */
+export const BY_NAMESPACE = 'namespace';
+
+export interface ClusterViewOptions {
+  client: KubeClient;
+  /** Only these namespaces; empty for all. */
+  namespaces: readonly string[];
+  /** Where the front's Service is. */
+  front: { namespace: string; service: string };
+  resyncMs?: number;
+  log: Log;
+}
+
+export type ClusterView = ReturnType<typeof createClusterView>;
+
+export function createClusterView({ client, namespaces, front, resyncMs, log }: ClusterViewOptions) {
+  const budget = new ObjectBudget();
+  const watchFreely = <T extends KubeObject>(resource: Resource, more: Partial<WatcherOptions<T>> = {}) =>
+    createWatcher<T>({ client, resource, namespaces, resyncMs, log, trim: trimManagers, ...more });
+  const watch = <T extends KubeObject>(resource: Resource, more: Partial<WatcherOptions<T>> = {}) => {
+    const trim = more.trim ?? trimManagers;
+    const watcher = watchFreely<T>(resource, { ...more, trim: (object) => budget.admit(object, trim) });
+    watcher.onChange((old, current) => {
+      if (current === undefined) budget.release(old!);
+    });
+    return watcher;
+  };
+  const children = <T extends KubeObject>(resource: Resource, trim: (object: T) => T = trimToMetadata) =>
+    watch<T>(resource, {
+      trim,
+      labelSelector: `${LABELS.managedBy}=${MANAGED_BY},${LABELS.deployment}`,
+      indexes: { [BY_MODEL]: modelKeyOf },
+    });
+  const watchers = {
+    models: watch(BERTH_RESOURCES.ModelDeployment),
+    keys: watch(BERTH_RESOURCES.APIKey),
+    // One each, written by administrators: its credit must be known however much the namespace holds.
+    workspaces: watchFreely(BERTH_RESOURCES.Workspace),
+    credentials: watch(BERTH_RESOURCES.StorageCredential),
+    endpoints: watch(BERTH_RESOURCES.WebhookEndpoint),
+    pods: watch<Wire<V1Pod>>(RESOURCES.Pod, {
+      labelSelector: `${LABELS.deployment},${LABELS.component}=model`,
+      indexes: { [BY_MODEL]: modelKeyOf },
+      trim: trimPod,
+    }),
+    deployments: children<Wire<V1Deployment>>(RESOURCES.Deployment, trimDeployment),
+    services: children<Wire<V1Service>>(RESOURCES.Service, trimService),
+    ingresses: children(RESOURCES.Ingress),
+    budgets: children(RESOURCES.PodDisruptionBudget),
+    policies: children(RESOURCES.NetworkPolicy),
+    claims: children(RESOURCES.PersistentVolumeClaim),
+    slices: children<Wire<V1EndpointSlice>>(RESOURCES.EndpointSlice, trimSlice),
+    // By their metadata: the names, owners and versions of what the operator made, never what is in it.
+    secrets: watch(RESOURCES.Secret, {
+      labelSelector: `${LABELS.managedBy}=${MANAGED_BY}`,
+      indexes: { [BY_MODEL]: modelKeyOf },
+    }),
+    /** Routes that lead through the front, in Berth's own namespace. */
+    frontIngresses: watch(RESOURCES.Ingress, {
+      namespaces: [front.namespace],
+      labelSelector: `${LABELS.managedBy}=${MANAGED_BY},${LABELS.deployment}`,
+    }),
+    fronts: watch<Wire<V1EndpointSlice>>(RESOURCES.EndpointSlice, {
+      namespaces: [front.namespace],
+      labelSelector: `${SERVICE_NAME_LABEL}=${front.service}`,
+    }),
+    // Cluster-wide, so out of reach of an operator that is confined to namespaces.
+    classes: namespaces.length === 0 ? watch<Wire<V1IngressClass>>(RESOURCES.IngressClass) : undefined,
+  };
+  const all = Object.values(watchers).filter((watcher) => watcher !== undefined) as Watcher<KubeObject>[];
+  return {
+    ...watchers,
+    all,
+    /** Kinds whose objects belong to one deployment each. */
+    children: [
+      watchers.deployments,
+      watchers.services,
+      watchers.ingresses,
+      watchers.budgets,
+      watchers.policies,
+      watchers.claims,
+      watchers.slices,
+      watchers.secrets,
+    ] as unknown as Watcher<KubeObject>[],
+    start: () => {
+      for (const watcher of all) watcher.start();
+    },
+    stop: async () => {
+      await Promise.all(all.map((watcher) => watcher.stop()));
+    },
+    waitForSync: async (signal?: AbortSignal) => {
+      await Promise.all(all.map((watcher) => watcher.waitForSync(signal)));
+    },
+    /** Namespaces of which something that is published is not known, since it may not be read. */
+    unseen: () =>
+      new Set(
+        [
+          watchers.models,
+          watchers.keys,
+          watchers.workspaces,
+          watchers.credentials,
+          watchers.endpoints,
+          watchers.pods,
+        ].flatMap((watcher) => watcher.unseen()),
+      ),
+    /** Milliseconds since the quietest watch heard from the API server. */
+    ageMs: () => Math.max(...all.map((watcher) => watcher.ageMs())),
+  };
+}
+
+/** The deployment that a child or a pod belongs to, by its label. */
+export function modelKeyOf({ metadata }: Pick<KubeObject, 'metadata'>): string[] {
+  const name = metadata.labels?.[LABELS.deployment];
+  return name === undefined ? [] : [`${metadata.namespace}/${name}`];
+}

@@ -1,0 +1,99 @@
+/** Applies a deployment's children in an order that keeps it reachable, and names what the API server refuses. */
+import { childNames } from '../../api/names.ts';
+import {
+  ApiError,
+  isForbidden,
+  isInvalid,
+  isNamespaceTerminating,
+  isNotFound,
+} from '../../kube/api-error.ts';
+import { NotOwnedError } from '../../kube/apply.ts';
+import { controllerOf, type KubeObject, objectKey } from '../../kube/object.ts';
+import { RESOURCES } from '../../kube/resource.ts';
+import type { BuiltChildren } from '../resources/built-children.ts';
+import type { Problem } from '../status/problem.ts';
+import type { ModelContext } from './context.ts';
+import { FrontRoutes, mayHaveHTTPRoute } from './front-route.ts';
+
+interface ChildrenWork {
+  live: KubeObject;
+  built: BuiltChildren;
+  /** Called once the Service is there and before the pods are touched. */
+  beforePods: () => Promise<void>;
+  signal: AbortSignal;
+}
+
+export interface AppliedChildren {
+  /** What stood in the way for good. */
+  problems: Problem[];
+  /** As it is in the cluster, with its status. */
+  httpRoute: KubeObject | undefined;
+}
+
+export class Children {
+  readonly #context: Pick<ModelContext, 'client' | 'view' | 'applier' | 'settings' | 'log'>;
+  readonly #frontRoutes: FrontRoutes;
+  /** Generation of each object, by key, for which a left-over HTTPRoute was looked for. */
+  readonly #searched = new Map<string, string>();
+
+  constructor(context: Pick<ModelContext, 'client' | 'view' | 'applier' | 'settings' | 'log'>) {
+    this.#context = context;
+    this.#frontRoutes = new FrontRoutes(context);
+  }
+
+  /** Makes the children as built and removes all others. */
+  async apply({ live, built, beforePods, signal }: ChildrenWork): Promise<AppliedChildren> {
+    const { applier } = this.#context;
+    try {
+      for (const service of built.objects.filter(({ kind }) => kind === 'Service'))
+        await applier.apply(service, live, { signal });
+      await beforePods();
+      const changes = await applier.applyAll(built.objects, live, { signal });
+      await this.#removeStrayRoute(live, built, signal);
+      const frontRoute = await this.#frontRoutes.bring(live, built.frontRoute, signal);
+      const applied = [...changes.map(({ object }) => object), frontRoute];
+      return { problems: [], httpRoute: applied.find((object) => object?.kind === RESOURCES.HTTPRoute.kind) };
+    } catch (error) {
+      const problem = describeRefusal(error, live);
+      if (!problem) throw error;
+      return { problems: [problem], httpRoute: undefined };
+    }
+  }
+
+  forget(key: string): void {
+    this.#searched.delete(key);
+    this.#frontRoutes.forget(key);
+  }
+
+  /** HTTPRoutes are not watched, so one of an earlier spec is looked for once a generation. */
+  async #removeStrayRoute(live: KubeObject, built: BuiltChildren, signal: AbortSignal): Promise<void> {
+    const { client, applier, settings } = this.#context;
+    const { name, namespace, uid, generation } = live.metadata;
+    const sought = `${uid}/${generation}`;
+    if (this.#searched.get(objectKey(live)) === sought) return;
+    if (built.objects.some(({ kind }) => kind === 'HTTPRoute') || !mayHaveHTTPRoute(live, settings)) return;
+    const at = { name: childNames(name).route, namespace };
+    const route = await client.find(RESOURCES.HTTPRoute, at, { signal });
+    if (route && controllerOf(route)?.uid === uid) await applier.remove(route, live, { signal });
+    this.#searched.set(objectKey(live), sought);
+  }
+}
+
+/** A refusal that only a person can end; anything else is worth another try as it is. */
+function describeRefusal(error: unknown, live: KubeObject): Problem | undefined {
+  if (error instanceof NotOwnedError)
+    return isPredecessors(error, live) ? undefined : { reason: 'NotOwned', message: error.message };
+  if (isNamespaceTerminating(error)) return undefined;
+  if (isNotFound(error) && (error as ApiError).message.includes(RESOURCES.HTTPRoute.plural))
+    return { reason: 'NoHTTPRoute', message: 'the cluster has no HTTPRoute: install the Gateway API' };
+  const isMalformed = error instanceof ApiError && error.code === 400;
+  if (isInvalid(error) || isForbidden(error) || isMalformed)
+    return { reason: 'Rejected', message: (error as ApiError).message };
+  return undefined;
+}
+
+/** Left by an object of the same name that was deleted a moment ago: the garbage collector is at it. */
+function isPredecessors({ object }: NotOwnedError, live: KubeObject): boolean {
+  const controller = controllerOf(object);
+  return controller?.kind === live.kind && controller.name === live.metadata.name;
+}

@@ -1,0 +1,29 @@
+/** The Deployment of a ModelDeployment, with the template that it is to keep. */
+import type { V1Deployment } from '@kubernetes/client-node';
+import type { Wire } from '../../kube/object.ts';
+import { RESOURCES } from '../../kube/resource.ts';
+import type { ModelContext } from './context.ts';
+
+type Sources = {
+  view: { deployments: Pick<ModelContext['view']['deployments'], 'get'> };
+  client: Pick<ModelContext['client'], 'find'>;
+};
+
+/**
+ * As the watch has it, unless that kept a stub for want of memory: a stub lacks the template, and the deployment would take
+ * the current one, which restarts its pods. Undefined where there is none.
+ */
+export async function findLiveDeployment(
+  { view, client }: Sources,
+  key: string,
+  signal: AbortSignal,
+): Promise<Wire<V1Deployment> | undefined> {
+  const cached = view.deployments.get(key);
+  if (!cached || typeof cached.spec !== 'string') return cached;
+  const { name, namespace } = cached.metadata;
+  return await client.find<Wire<V1Deployment>>(
+    RESOURCES.Deployment,
+    { name, namespace: namespace! },
+    { signal },
+  );
+}

@@ -1,0 +1,249 @@
+/** Brings one ModelDeployment to what its spec says, as often as it is called. */
+import type { V1Deployment } from '@kubernetes/client-node';
+import type { ModelDeployment, ModelDeploymentStatus } from '../../api/model-deployment.ts';
+import { FINALIZER, podSelector } from '../../api/names.ts';
+import { parseDuration } from '../../api/quantity.ts';
+import { isNamespaceTerminating } from '../../kube/api-error.ts';
+import { addFinalizer } from '../../kube/finalizer.ts';
+import { formatSelector, type KubeObject, objectKey, type Wire } from '../../kube/object.ts';
+import type { Requeue } from '../../kube/work-queue.ts';
+import { BERTH_RESOURCES, BY_MODEL } from '../framework/cluster-view.ts';
+import { deploymentTarget } from '../publish/targets.ts';
+import type { BuiltChildren } from '../resources/built-children.ts';
+import { judgeFront } from '../resources/front-slices.ts';
+import { findCondition, type Verdict } from '../status/condition-list.ts';
+import { deriveRefusal, deriveStatus } from '../status/model-deployment.ts';
+import { isBlocking, type Problem } from '../status/problem.ts';
+import { decideRecheckMs, judgeHTTPRoute } from '../status/route-acceptance.ts';
+import { describeTransitions } from '../status/transitions.ts';
+import { Children } from './children.ts';
+import type { ModelContext } from './context.ts';
+import { Finalization } from './finalization.ts';
+import { attachFront, countRollingAway, detachFront, listReadySince } from './front-attachment.ts';
+import { findLiveDeployment } from './live-deployment.ts';
+import { registrationIdOf } from './model-store.ts';
+import { findProblems } from './problems.ts';
+import { describeInputs, type Fronting, SettledModels } from './settled.ts';
+import { judgeStorage } from './storage-state.ts';
+import { UnpublishedHosts } from './unpublished-hosts.ts';
+
+/** Secrets and claims are not watched: an object that waits for one is looked at again after this. */
+const PROBLEM_RECHECK_MS = 15_000;
+
+export class ModelReconciler {
+  readonly #context: ModelContext;
+  readonly #finalization: Finalization;
+  readonly #children: Children;
+  readonly #unpublished: UnpublishedHosts;
+  readonly #settled = new SettledModels();
+  /** Statuses as last written, by key: the cache shows them a moment later. */
+  readonly #written = new Map<string, { uid: string; status: ModelDeploymentStatus }>();
+
+  constructor(context: ModelContext) {
+    this.#context = context;
+    this.#finalization = new Finalization(context);
+    this.#children = new Children(context);
+    this.#unpublished = new UnpublishedHosts(context);
+  }
+
+  async reconcile(key: string, signal: AbortSignal): Promise<Requeue> {
+    const { view, models } = this.#context;
+    const live = view.models.get(key);
+    const parsed = models.get(key);
+    if (!live || !parsed) {
+      this.#forget(key);
+      return {};
+    }
+    if (live.metadata.deletionTimestamp !== undefined) {
+      const model = parsed.ok ? parsed.value : undefined;
+      return this.#finalization.advance({
+        key,
+        live,
+        model,
+        signal,
+        report: () => this.#report(live, model, signal),
+      });
+    }
+    try {
+      return parsed.ok
+        ? await this.#bring(live, parsed.value, signal)
+        : await this.#refuse(live, { reason: 'InvalidSpec', message: parsed.message }, signal);
+    } catch (error) {
+      // Nothing may be made there any more, and the object itself is about to be deleted.
+      if (isNamespaceTerminating(error)) return {};
+      throw error;
+    }
+  }
+
+  async #bring(live: KubeObject, model: ModelDeployment, signal: AbortSignal): Promise<Requeue> {
+    const context = this.#context;
+    const key = `${model.metadata.namespace}/${model.metadata.name}`;
+    // Before anything is awaited: what changes meanwhile is not taken to be acted on.
+    const inputs = describeInputs(context, live, model);
+    const settled = this.#settled.find(key, inputs, context.now());
+    // First, so that nothing that fails below keeps it from being published.
+    if (!settled) context.publisher.mark(deploymentTarget(model.metadata));
+    await addFinalizer(context.client, {
+      resource: BERTH_RESOURCES.ModelDeployment,
+      object: live,
+      finalizer: FINALIZER,
+      signal,
+    });
+    const found = await findProblems(context, model, signal);
+    if (settled && found.length === 0) {
+      await this.#bringFront(key, settled, signal);
+      return {};
+    }
+    this.#settled.forget(key);
+    const deployment = await findLiveDeployment(context, key, signal);
+    const sidecarGrant = context.sidecars.grantOf(key);
+    const built = context.build(model, { deployment, problems: found, sidecarGrant });
+    const problems = [...found, ...built.problems];
+    context.sidecars.note(key, built.isSidecarOutdated && !problems.some(isBlocking));
+    const front = judgeFront({
+      readySince: listReadySince(context, key),
+      desiredReplicas: built.desiredReplicas,
+      deleting: false,
+      rollingAway: countRollingAway(deployment, findDeployment(built)),
+      now: context.now(),
+    });
+    const fronting = built.via !== 'Direct' ? 'None' : front.needed ? 'Serving' : 'Standby';
+    const beforePods = async () => {
+      if (fronting === 'Serving') await this.#bringFront(key, fronting, signal);
+    };
+    let acceptance: Verdict | undefined;
+    if (problems.some(isBlocking)) await beforePods();
+    else {
+      const applied = await this.#children.apply({ live, built, beforePods, signal });
+      problems.push(...applied.problems);
+      acceptance = applied.httpRoute && judgeHTTPRoute(applied.httpRoute);
+    }
+    if (fronting !== 'Serving') await this.#bringFront(key, fronting, signal);
+    const { requeueAfterMs, isPublished } = await this.#writeStatus({
+      live,
+      model,
+      built,
+      problems,
+      acceptance,
+      signal,
+    });
+    const routeReady = findCondition(model.status.conditions, 'RouteReady');
+    const recheck = earliest(
+      acceptance && decideRecheckMs(acceptance, routeReady, context.now()),
+      requeueAfterMs,
+      front.recheckAfterMs,
+      problems.length > 0 ? PROBLEM_RECHECK_MS : undefined,
+    );
+    // An HTTPRoute is not watched, so it is read each time; nor is why a host is not published, which the status tells.
+    if (recheck.requeueAfterMs === undefined && acceptance === undefined && isPublished)
+      this.#settled.note(key, { inputs, fronting, at: context.now() });
+    return recheck;
+  }
+
+  #bringFront(key: string, fronting: Fronting, signal: AbortSignal): Promise<void> {
+    if (fronting === 'None') return detachFront(this.#context, key, signal);
+    return attachFront(this.#context, key, fronting, signal);
+  }
+
+  /** The status of an object on its way out. */
+  async #report(live: KubeObject, model: ModelDeployment | undefined, signal: AbortSignal): Promise<void> {
+    if (!model) return;
+    const { name, namespace } = model.metadata;
+    const deployment = this.#context.view.deployments.get(`${namespace}/${name}`);
+    const built = this.#context.build(model, { deployment });
+    await this.#writeStatus({ live, model, built: { ...built, desiredReplicas: 0 }, problems: [], signal });
+  }
+
+  async #writeStatus(work: {
+    live: KubeObject;
+    model: ModelDeployment;
+    built: BuiltChildren;
+    problems: readonly Problem[];
+    acceptance?: Verdict | undefined;
+    signal: AbortSignal;
+  }): Promise<Requeue & { isPublished: boolean }> {
+    const { live, model, built, problems, signal } = work;
+    const { view, settings, sidecars, now } = this.#context;
+    const { name, namespace } = model.metadata;
+    const key = `${namespace}/${name}`;
+    const before = this.#lastStatus(live) ?? model.status;
+    const unpublished = this.#unpublished.judge(model);
+    const { status, recheckAfterMs } = deriveStatus(
+      { ...model, status: before },
+      {
+        deployment: view.deployments.get(key) as V1Deployment | undefined,
+        pods: view.pods.byIndex(BY_MODEL, key) as unknown as Parameters<typeof deriveStatus>[1]['pods'],
+        problems,
+        desiredReplicas: built.desiredReplicas,
+        gpuResource: built.gpuResource,
+        engineDownloads: model.spec.model.source.huggingFace !== undefined,
+        startupTimeoutMs: parseDuration(model.spec.engine.startupTimeout),
+        unpublished: unpublished.reason,
+        acceptance: work.acceptance,
+        storage: judgeStorage(this.#context, model),
+        selector: formatSelector(podSelector(name)),
+        url: built.url,
+        registrationId: registrationIdOf(model),
+        sidecarVersion: built.sidecarVersion,
+        isSidecarOutdated: built.isSidecarOutdated,
+        isSidecarRolled: sidecars.includes(live),
+        staleSettings: built.staleSettings,
+        operatorVersion: settings.version,
+        now: now(),
+      },
+    );
+    await this.#write(live, before, status, signal);
+    const isPublished = unpublished.reason === undefined;
+    return { ...earliest(recheckAfterMs, unpublished.recheckAfterMs), isPublished };
+  }
+
+  async #refuse(live: KubeObject, problem: Problem, signal: AbortSignal): Promise<Requeue> {
+    const { publisher, now } = this.#context;
+    const metadata = live.metadata as ModelDeployment['metadata'];
+    publisher.mark(deploymentTarget(metadata));
+    const last = this.#lastStatus(live) ?? (live.status as ModelDeploymentStatus | undefined);
+    const before = { ...last, conditions: last?.conditions ?? [] };
+    const status = deriveRefusal(metadata, before, { ...problem, now: now() });
+    await this.#write(live, before, status, signal);
+    return {};
+  }
+
+  async #write(
+    live: KubeObject,
+    before: ModelDeploymentStatus,
+    status: ModelDeploymentStatus,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { statusWriter } = this.#context;
+    const isWritten = await statusWriter.write(BERTH_RESOURCES.ModelDeployment, live, { status, signal });
+    if (isWritten) this.#written.set(objectKey(live), { uid: live.metadata.uid!, status });
+    // The cache shows it by now.
+    else this.#written.delete(objectKey(live));
+    for (const { type, reason, message } of describeTransitions(before, status))
+      this.#context.record(live, { type, reason, note: message });
+  }
+
+  #lastStatus(live: KubeObject): ModelDeploymentStatus | undefined {
+    const last = this.#written.get(objectKey(live));
+    return last && last.uid === live.metadata.uid ? last.status : undefined;
+  }
+
+  #forget(key: string): void {
+    const [namespace, name] = key.split('/') as [string, string];
+    this.#finalization.forget(key);
+    this.#context.publisher.mark(deploymentTarget({ namespace, name }));
+    this.#children.forget(key);
+    this.#context.sidecars.forget(key);
+    this.#settled.forget(key);
+    this.#unpublished.forget(key);
+    this.#written.delete(key);
+  }
+}
+
+const findDeployment = ({ objects }: BuiltChildren): Wire<V1Deployment> | undefined =>
+  objects.find(({ kind }) => kind === 'Deployment') as Wire<V1Deployment> | undefined;
+
+function earliest(...times: (number | undefined)[]): Requeue {
+  const due = times.filter((time) => time !== undefined);
+  return due.length === 0 ? {} : { requeueAfterMs: Math.min(...due) };
+}

@@ -1,0 +1,130 @@
+/** Finds what in the cluster keeps a spec from being acted on. */
+import type { V1PersistentVolumeClaim } from '@kubernetes/client-node';
+import type { ModelDeployment } from '../../api/model-deployment.ts';
+import type { Wire } from '../../kube/object.ts';
+import { RESOURCES } from '../../kube/resource.ts';
+import { decideRouteType } from '../resources/route-type.ts';
+import type { Problem } from '../status/problem.ts';
+import type { ModelContext } from './context.ts';
+import { registrationIdOf } from './model-store.ts';
+import { listClaims, listSecretReferences, mostReplicas, type SecretReference } from './references.ts';
+
+type Search = Pick<ModelContext, 'client' | 'view' | 'models' | 'settings' | 'secretKeys'>;
+
+/** Problems that need the cluster to be seen; the spec alone is judged by the builders. */
+export async function findProblems(
+  context: Search,
+  model: ModelDeployment,
+  signal: AbortSignal,
+): Promise<Problem[]> {
+  return [
+    ...findConflicts(context, model),
+    ...findClassProblem(context, model),
+    ...(await findSecretProblems(context, model, signal)),
+    ...(await findClaimProblems(context, model, signal)),
+  ];
+}
+
+export function findConflicts({ models }: Pick<Search, 'models'>, model: ModelDeployment): Problem[] {
+  const { namespace, name } = model.metadata;
+  const key = `${namespace}/${name}`;
+  const describe = (owner: string) =>
+    owner.startsWith(`${namespace}/`) ? owner : 'a deployment of another namespace';
+  const problems: Problem[] = [];
+  const host = models.hostOf(model);
+  // Without an owner it is a host that this one may not have, which is another problem.
+  const hostOwner = host === undefined ? undefined : models.hostOwner(host);
+  if (hostOwner !== undefined && hostOwner !== key && models.mayHave(model, host!))
+    problems.push({ reason: 'HostConflict', message: `host ${host} belongs to ${describe(hostOwner)}` });
+  const id = registrationIdOf(model);
+  const idOwner = models.idOwner(id);
+  if (idOwner !== undefined && idOwner !== key)
+    problems.push({ reason: 'IdConflict', message: `spec.id ${id} belongs to ${describe(idOwner)}` });
+  return problems;
+}
+
+const DEFAULT_CLASS = 'ingressclass.kubernetes.io/is-default-class';
+
+function findClassProblem({ view, settings }: Search, model: ModelDeployment): Problem[] {
+  const { enabled, className } = model.spec.route;
+  if (
+    !enabled ||
+    decideRouteType(model, settings) !== 'Ingress' ||
+    className ||
+    settings.ingressClass ||
+    !view.classes
+  )
+    return [];
+  const hasDefault = view.classes
+    .list()
+    .some(({ metadata }) => metadata.annotations?.[DEFAULT_CLASS] === 'true');
+  if (hasDefault) return [];
+  const message =
+    'the cluster has no default IngressClass: set spec.route.className, or spec.route.enabled to false';
+  return [{ reason: 'NoIngressClass', message }];
+}
+
+async function findSecretProblems(
+  context: Search,
+  model: ModelDeployment,
+  signal: AbortSignal,
+): Promise<Problem[]> {
+  const { redisUsers, externalRedisSecret } = context.settings;
+  const references = listSecretReferences(model);
+  if (redisUsers === 'external')
+    references.push({
+      name: externalRedisSecret,
+      keys: ['username', 'password'],
+      path: "the namespace's Redis user",
+    });
+  const problems = await Promise.all(
+    references.map((reference) => checkSecret(context, model, reference, signal)),
+  );
+  return problems.flat();
+}
+
+async function checkSecret(
+  { secretKeys }: Search,
+  { metadata, status }: ModelDeployment,
+  { name, keys, path }: SecretReference,
+  signal: AbortSignal,
+): Promise<Problem[]> {
+  // A new spec is judged by what is there now.
+  const isFresh = status.observedGeneration !== metadata.generation;
+  const at = { namespace: metadata.namespace, name };
+  const present = await secretKeys.read(at, { mustHave: keys, isFresh, signal });
+  if (!present) return [{ reason: 'SecretNotFound', message: `${path}: there is no Secret ${name}` }];
+  const missing = keys.filter((key) => !present.has(key));
+  if (missing.length === 0) return [];
+  return [
+    { reason: 'SecretKeyNotFound', message: `${path}: Secret ${name} has no key ${missing.join(', ')}` },
+  ];
+}
+
+const SHARED = ['ReadWriteMany', 'ReadOnlyMany'];
+
+async function findClaimProblems(
+  { client }: Search,
+  model: ModelDeployment,
+  signal: AbortSignal,
+): Promise<Problem[]> {
+  if (mostReplicas(model) <= 1 || sharesNode(model)) return [];
+  const { namespace } = model.metadata;
+  const problems = await Promise.all(
+    listClaims(model).map(async ({ name, path }): Promise<Problem[]> => {
+      const claim = await client.find<Wire<V1PersistentVolumeClaim>>(
+        RESOURCES.PersistentVolumeClaim,
+        { namespace, name },
+        { signal },
+      );
+      if (!claim || claim.spec?.accessModes?.some((mode) => SHARED.includes(mode))) return [];
+      const message = `${path}: claim ${name} can be mounted on one node only; use ReadWriteMany or one replica`;
+      return [{ reason: 'ClaimNotShared', message }];
+    }),
+  );
+  return problems.flat();
+}
+
+/** Pods that are all held on one node may share a claim of that node. */
+export const sharesNode = ({ spec }: ModelDeployment): boolean =>
+  spec.template.nodeSelector?.['kubernetes.io/hostname'] !== undefined;

@@ -1,0 +1,76 @@
+/** Remembers from what each deployment was brought to its state, so that looking again at what nobody changed is cheap. */
+import { hash } from 'node:crypto';
+import type { ModelDeployment } from '../../api/model-deployment.ts';
+import type { KubeObject } from '../../kube/object.ts';
+import { BY_MODEL } from '../framework/cluster-view.ts';
+import type { FrontRole } from '../resources/front-slices.ts';
+import { frontRouteName } from '../resources/route-target.ts';
+import type { ModelContext } from './context.ts';
+import { registrationIdOf } from './model-store.ts';
+
+/** All the same everything is done anew after this long: in case an input was forgotten here. */
+const MAX_AGE_MS = 3_600_000;
+
+/** What the front is to a deployment's Service; `None`: the route leads to it anyway. */
+export type Fronting = FrontRole | 'None';
+
+interface Settled {
+  inputs: string;
+  fronting: Fronting;
+  at: number;
+}
+
+export class SettledModels {
+  readonly #entries = new Map<string, Settled>();
+
+  /** What the front is to a deployment that was brought to its state from the same inputs; else undefined. */
+  find(key: string, inputs: string, now: number): Fronting | undefined {
+    const entry = this.#entries.get(key);
+    if (!entry || entry.inputs !== inputs || now - entry.at >= MAX_AGE_MS) return undefined;
+    return entry.fronting;
+  }
+
+  /** Only where nothing depends on time or on what is not watched. */
+  note(key: string, entry: Settled): void {
+    this.#entries.set(key, entry);
+  }
+
+  forget(key: string): void {
+    this.#entries.delete(key);
+  }
+}
+
+type Sources = Pick<ModelContext, 'view' | 'models' | 'publisher' | 'sidecars' | 'settings'>;
+
+/**
+ * Everything that a deployment's state depends on but for the front's slices, which are compared each time: the versions of
+ * the watched objects, and what the operator has decided elsewhere. Whoever changes or removes one of these changes this text.
+ */
+export function describeInputs(
+  { view, models, publisher, sidecars, settings }: Sources,
+  live: KubeObject,
+  model: ModelDeployment,
+): string {
+  const { namespace, name } = model.metadata;
+  const key = `${namespace}/${name}`;
+  const credential = model.spec.storage.credential;
+  const children = view.children.filter((watcher) => watcher !== (view.slices as unknown));
+  const objects = [
+    live,
+    ...children.flatMap((watcher) => watcher.byIndex(BY_MODEL, key)),
+    ...view.pods.byIndex(BY_MODEL, key),
+    view.frontIngresses.get(`${settings.namespace}/${frontRouteName(namespace, name)}`),
+    credential === undefined ? undefined : view.credentials.get(`${namespace}/${credential}`),
+  ];
+  const host = models.hostOf(model);
+  const decided = {
+    hostOwner: host && models.hostOwner(host),
+    idOwner: models.idOwner(registrationIdOf(model)),
+    publishedHost: publisher.publishedHost(model.metadata),
+    sidecarGrant: sidecars.grantOf(key),
+    // Sidecars have it from their Secret, which the resync after a rotation is to write anew.
+    redisCA: settings.readRedisCA(),
+  };
+  const versions = objects.map((object) => `${object?.metadata.uid}@${object?.metadata.resourceVersion}`);
+  return hash('sha256', `${versions.join()} ${JSON.stringify(decided)}`, 'base64');
+}

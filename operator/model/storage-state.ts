@@ -1,0 +1,33 @@
+/** Whether results can go where a deployment wants them; the deployment serves all the same. */
+
+import type { ModelDeployment } from '../../api/model-deployment.ts';
+import type { StorageCredential } from '../../api/storage-credential.ts';
+import { findCondition, type Verdict, verdict } from '../status/condition-list.ts';
+import type { ModelContext } from './context.ts';
+
+/** Undefined where the spec names no credential. */
+export function judgeStorage(
+  { view }: Pick<ModelContext, 'view'>,
+  { metadata, spec }: ModelDeployment,
+): Verdict | undefined {
+  const name = spec.storage.credential;
+  if (name === undefined) return undefined;
+  const live = view.credentials.get(`${metadata.namespace}/${name}`);
+  const consequence = 'requests that store results and name no other credential are refused';
+  if (!live)
+    return verdict(
+      'False',
+      'CredentialNotFound',
+      `spec.storage.credential: there is no StorageCredential ${name}; ${consequence}`,
+    );
+  const { conditions = [] } = (live.status ?? {}) as Partial<StorageCredential['status']>;
+  const verified = findCondition(conditions, 'Verified');
+  if (verified?.status === 'True') return verdict('True', 'CredentialVerified', verified.message);
+  const words = verified?.message ?? 'it was not tried yet';
+  if (verified?.status !== 'False') return verdict('Unknown', 'CredentialNotTried', words);
+  return verdict(
+    'False',
+    'CredentialNotVerified',
+    `StorageCredential ${name} is not verified: ${words}; ${consequence}`,
+  );
+}

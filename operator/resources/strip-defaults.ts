@@ -1,0 +1,36 @@
+/** A spec without the values that its schema fills in: what a person wrote, whichever version reads it. */
+import { z } from 'zod';
+import { stableStringify } from '../../kube/object.ts';
+
+/** What each schema fills in, as text. */
+const filledIn = new WeakMap<z.ZodType, string>();
+
+/** Undefined where nothing is left. */
+export function dropDefaults(schema: z.ZodType, value: unknown): unknown {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable)
+    return dropDefaults(schema.unwrap() as z.ZodType, value);
+  if (schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault) {
+    const inner = schema.def.innerType as z.ZodType;
+    const written = dropDefaults(inner, value);
+    if (!filledIn.has(schema))
+      filledIn.set(schema, stableStringify(dropDefaults(inner, inner.parse(schema.def.defaultValue))));
+    return stableStringify(written) === filledIn.get(schema) ? undefined : written;
+  }
+  if (schema instanceof z.ZodObject && isRecord(value)) {
+    const shape = schema.shape as Record<string, z.ZodType>;
+    return keepDefined(
+      Object.entries(value).map(([key, inner]) => [
+        key,
+        shape[key] ? dropDefaults(shape[key], inner) : inner,
+      ]),
+    );
+  }
+  return value;
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** An object that has become empty stays, since its presence can mean something (`source.none`). */
+const keepDefined = (entries: [string, unknown][]): Record<string, unknown> =>
+  Object.fromEntries(entries.filter(([, value]) => value !== undefined));

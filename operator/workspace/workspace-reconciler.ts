@@ -1,0 +1,173 @@
+/** Brings a namespace's Workspace to what its spec says: credit, signing secret, what is left to spend. */
+import { workspaceRedisUser } from '../../api/identity.ts';
+import type { Condition } from '../../api/kubernetes-types.ts';
+import { SIGNING_SECRET_NAME } from '../../api/names.ts';
+import { formatAmount, parseAmount } from '../../api/quantity.ts';
+import { WORKSPACE_NAME, type Workspace, workspace } from '../../api/workspace.ts';
+import { isNamespaceTerminating } from '../../kube/api-error.ts';
+import type { KubeObject } from '../../kube/object.ts';
+import type { Requeue } from '../../kube/work-queue.ts';
+import { BERTH_RESOURCES } from '../framework/cluster-view.ts';
+import type { ReconcileContext } from '../framework/context.ts';
+import { ReadSecrets } from '../framework/ensure-secret.ts';
+import { parseObject } from '../framework/parsing.ts';
+import type { ModelIndex } from '../model/model-store.ts';
+import { mergeConditions, type Verdict, verdict } from '../status/condition-list.ts';
+import type { EndpointIndex } from '../webhook/endpoint-store.ts';
+import { ensureSigningSecret, readNamedSecret, type SigningSecret } from './signing-secret.ts';
+
+/** Traffic changes what is left all the time; the status follows at most this often. */
+const CREDIT_MS = 60_000;
+const PROBLEM_RECHECK_MS = 15_000;
+
+/** A Secret that a Workspace names is not watched: a rolled one holds for what is signed after this time. */
+const NAMED_SECRET_MS = 20_000;
+
+export type WorkspaceContext = ReconcileContext & {
+  models: Pick<ModelIndex, 'hasMedia'>;
+  endpoints: Pick<EndpointIndex, 'has'>;
+  /** Millionths spent so far; throws while Redis is away. */
+  readSpentMicros: (namespace: string) => Promise<number>;
+  /** What signs each namespace's webhooks; null = nothing is to be had. */
+  signingSecrets: Map<string, string | null>;
+};
+
+export class WorkspaceReconciler {
+  readonly #context: WorkspaceContext;
+  /** What was left to spend when Redis was last asked, by namespace. */
+  readonly #remaining = new Map<string, { text: string | undefined; credit: string; at: number }>();
+
+  readonly #own: ReadSecrets<string>;
+
+  constructor(context: WorkspaceContext) {
+    this.#context = context;
+    this.#own = new ReadSecrets(context.view.secrets);
+  }
+
+  /** The key is a namespace: what belongs to it is published whether or not it has a Workspace. */
+  async reconcile(namespace: string, signal: AbortSignal): Promise<Requeue> {
+    const { view, publisher } = this.#context;
+    publisher.mark({ what: 'workspace', namespace });
+    const live = view.workspaces.get(`${namespace}/${WORKSPACE_NAME}`);
+    try {
+      if (live && live.metadata.deletionTimestamp === undefined) return await this.#bring(live, signal);
+      this.#remaining.delete(namespace);
+      await this.#provide(namespace, {}, signal);
+      return {};
+    } catch (error) {
+      if (isNamespaceTerminating(error)) return {};
+      throw error;
+    }
+  }
+
+  async #bring(live: KubeObject, signal: AbortSignal): Promise<Requeue> {
+    const namespace = live.metadata.namespace!;
+    const parsed = parseObject(workspace, live);
+    if (!parsed.ok) {
+      await this.#write(live, verdict('False', 'InvalidSpec', parsed.message), undefined, signal);
+      return {};
+    }
+    const given = { name: parsed.value.spec.signingSecret, isWanted: true };
+    const secret = (await this.#provide(namespace, given, signal))!;
+    if ('isNew' in secret && secret.isNew)
+      this.#context.record(live, {
+        type: 'Normal',
+        reason: 'SigningSecretMade',
+        note: `it is in Secret ${SIGNING_SECRET_NAME}`,
+      });
+    const accepted = 'problem' in secret ? secret.problem : this.#accept();
+    const remaining = await this.#readRemaining(parsed.value);
+    await this.#write(live, accepted, remaining, signal);
+    if (accepted.status !== 'True') return { requeueAfterMs: PROBLEM_RECHECK_MS };
+    if (given.name !== undefined) return { requeueAfterMs: NAMED_SECRET_MS };
+    return remaining === undefined ? {} : { requeueAfterMs: CREDIT_MS };
+  }
+
+  /** The secret that signs this namespace's webhooks, told to the publisher; undefined where nothing has to be signed. */
+  async #provide(
+    namespace: string,
+    { name, isWanted }: { name?: string; isWanted?: boolean },
+    signal: AbortSignal,
+  ): Promise<SigningSecret | undefined> {
+    const { client, models, endpoints, signingSecrets, publisher } = this.#context;
+    if (!isWanted && !models.hasMedia(namespace) && !endpoints.has(namespace)) {
+      signingSecrets.delete(namespace);
+      this.#own.forget(`${namespace}/${SIGNING_SECRET_NAME}`);
+      return undefined;
+    }
+    const found =
+      name === undefined
+        ? await this.#ensureOwn(namespace, signal)
+        : await readNamedSecret(client, { namespace, name }, signal);
+    const secret = 'secret' in found ? found.secret : null;
+    if (signingSecrets.get(namespace) !== secret) publisher.mark({ what: 'workspace', namespace });
+    signingSecrets.set(namespace, secret);
+    return found;
+  }
+
+  /** The namespace's own, read again only when the watch shows another version of it. */
+  async #ensureOwn(namespace: string, signal: AbortSignal): Promise<SigningSecret> {
+    const key = `${namespace}/${SIGNING_SECRET_NAME}`;
+    const known = this.#own.get(key);
+    if (known !== undefined) return { secret: known, isNew: false };
+    const found = await ensureSigningSecret(this.#context.client, namespace, signal);
+    if ('secret' in found) this.#own.set(key, found.resourceVersion, found.secret);
+    return found;
+  }
+
+  #judgeQueue(namespace: string): Verdict {
+    const refusal = this.#context.publisher.refusalOf(namespace);
+    return refusal === null
+      ? verdict('True', 'QueueOpen', 'images and videos may be queued')
+      : verdict('False', 'QueueRefused', refusal);
+  }
+
+  #accept(): Verdict {
+    return this.#context.settings.redisUsers === 'off'
+      ? verdict(
+          'True',
+          'SharedRedisUser',
+          'all workspaces share one Redis user, so they are not kept apart there',
+        )
+      : verdict('True', 'Accepted', 'the spec is acted on');
+  }
+
+  /** Granted less spent, asked at most once a minute; the last answer while Redis is away. */
+  async #readRemaining({ metadata, spec, status }: Workspace): Promise<string | undefined> {
+    const { readSpentMicros, now } = this.#context;
+    if (spec.credit === undefined) return undefined;
+    const last = this.#remaining.get(metadata.namespace);
+    if (last?.credit === spec.credit && now() - last.at < CREDIT_MS) return last.text;
+    try {
+      const left = parseAmount(spec.credit) - (await readSpentMicros(metadata.namespace));
+      const text = formatAmount(Math.max(0, left));
+      this.#remaining.set(metadata.namespace, { text, credit: spec.credit, at: now() });
+      return text;
+    } catch {
+      return last?.text ?? status.creditRemaining;
+    }
+  }
+
+  async #write(
+    live: KubeObject,
+    accepted: Verdict,
+    remaining: string | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { statusWriter, settings, now } = this.#context;
+    const before = ((live.status ?? {}) as { conditions?: Condition[] }).conditions ?? [];
+    const generation = live.metadata.generation ?? 0;
+    const ready = accepted.status === 'True' ? verdict('True', 'Ready', accepted.message) : accepted;
+    const status = {
+      observedGeneration: generation,
+      creditRemaining: remaining,
+      redisUser: settings.redisUsers === 'managed' ? workspaceRedisUser(live.metadata.namespace!) : undefined,
+      conditions: mergeConditions(
+        before,
+        { Ready: ready, Accepted: accepted, QueueOpen: this.#judgeQueue(live.metadata.namespace!) },
+        { generation, now: now() },
+      ),
+    };
+    await statusWriter.write(BERTH_RESOURCES.Workspace, live, { status, signal });
+  }
+}

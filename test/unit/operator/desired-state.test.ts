@@ -1,0 +1,99 @@
+import { expect } from 'chai';
+import { WritableCache } from '../../../kube/object-cache.ts';
+import { CredentialIndex } from '../../../operator/credential/credential-store.ts';
+import { createCatalogue } from '../../../operator/desired-state.ts';
+import { BY_MODEL, modelKeyOf } from '../../../operator/framework/cluster-view.ts';
+import { KeyIndex } from '../../../operator/key/key-store.ts';
+import { ModelIndex } from '../../../operator/model/model-store.ts';
+import { EndpointIndex } from '../../../operator/webhook/endpoint-store.ts';
+
+const NAME = { namespace: 'team-a', name: 'chat' };
+
+describe('what ought to be in Redis', () => {
+  const start = () => {
+    const workspaces = new WritableCache();
+    const pods = new WritableCache({ [BY_MODEL]: modelKeyOf });
+    const models = new ModelIndex('example', () => true);
+    const catalogue = createCatalogue({
+      settings: { documentationURL: 'https://docs.example.com' },
+      view: { workspaces, pods, unseen: () => new Set() } as never,
+      models,
+      keys: new KeyIndex(),
+      credentials: new CredentialIndex(),
+      endpoints: new EndpointIndex(),
+      signingSecrets: new Map(),
+    });
+    const putModel = (spec: object, version: string, more: object = {}) =>
+      models.put('team-a/chat', {
+        apiVersion: 'berth.dev/v1alpha1',
+        kind: 'ModelDeployment',
+        metadata: { ...NAME, uid: 'u', resourceVersion: version, ...more },
+        spec: { kind: 'LLM', model: { id: 'm' }, engine: { preset: 'simulator' }, ...spec },
+      } as never);
+    const putWorkspace = (spec: object) =>
+      workspaces.put({
+        apiVersion: 'berth.dev/v1alpha1',
+        kind: 'Workspace',
+        metadata: { name: 'workspace', namespace: 'team-a', resourceVersion: '1' },
+        spec,
+      } as never);
+    return { catalogue, models, putModel, putWorkspace };
+  };
+
+  for (const [what, spec, credit, owner] of [
+    ['no Workspace', undefined, null, null],
+    ['one that sets nothing', {}, null, null],
+    ['one that sets both', { credit: '2', ownerEmail: 'a@example.com' }, 2_000_000, 'a@example.com'],
+    // The API server takes it: its `\s` knows no such space.
+    [
+      'an owner with a no-break space',
+      { credit: '2', ownerEmail: 'a@example.com\u00a0' },
+      2_000_000,
+      undefined,
+    ],
+    [
+      'a credit that is no amount',
+      { credit: 'much', ownerEmail: 'a@example.com' },
+      undefined,
+      'a@example.com',
+    ],
+  ] as const)
+    it(`knows credit and owner as far as they can be read, with ${what}`, () => {
+      const { catalogue, putWorkspace } = start();
+      if (spec) putWorkspace(spec);
+      expect(catalogue.creditMicros('team-a')).to.equal(credit);
+      expect(catalogue.ownerEmail('team-a')).to.equal(owner);
+    });
+
+  it('does not take a Workspace that is not kept for one without a limit of credit', () => {
+    const { catalogue, putWorkspace } = start();
+    putWorkspace('the object is too large' as never);
+    expect(catalogue.creditMicros('team-a')).to.equal(undefined);
+  });
+
+  it('does not know what to publish of a deployment that it cannot read, and lets nobody have its host', () => {
+    const { catalogue, models, putModel } = start();
+    putModel({ route: { host: 'a.example' } }, '1');
+    expect(catalogue.deployment(NAME)).to.have.property('host', 'a.example');
+    putModel({ kind: 'Teapot', route: { host: 'a.example' } }, '2');
+    expect(catalogue.deployment(NAME)).to.deep.equal({ config: undefined, host: undefined, addresses: [] });
+    expect(models.hostOwner('a.example')).to.equal('team-a/chat');
+    expect([...catalogue.names('team-a')]).to.deep.equal(['chat']);
+  });
+
+  it('tells gateways where errors are documented', () => {
+    const { catalogue, putModel } = start();
+    putModel({}, '1');
+    expect(catalogue.deployment(NAME)?.config).to.include({ documentationURL: 'https://docs.example.com' });
+  });
+
+  it('publishes nothing of a deployment that it cannot read once that is deleted', () => {
+    const { catalogue, models, putModel } = start();
+    putModel({ kind: 'Teapot' }, '1', { deletionTimestamp: '2026-01-01T00:00:00Z' });
+    expect(catalogue.deployment(NAME)).to.equal(undefined);
+    models.remove('team-a/chat');
+    expect(catalogue.deployment(NAME)).to.equal(undefined);
+    putModel({ kind: 'Teapot' }, '2', { uid: 'another' });
+    expect(catalogue.deployment(NAME)).to.have.property('config', undefined);
+  });
+});

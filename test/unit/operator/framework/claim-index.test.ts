@@ -1,0 +1,49 @@
+import { expect } from 'chai';
+import { ClaimIndex } from '../../../../operator/framework/claim-index.ts';
+
+const claim = (key: string, since: number) => ({ key, since });
+
+describe('ownership of hosts and ids', () => {
+  it('lets the older object keep what two ask for, whatever the order they are seen in', () => {
+    for (const order of [
+      ['old', 'new'],
+      ['new', 'old'],
+    ]) {
+      const index = new ClaimIndex();
+      for (const key of order) index.claim('a.example', claim(key, key === 'old' ? 1 : 2));
+      expect(index.owner('a.example')).to.equal('old');
+    }
+  });
+
+  it('tells the one who loses it when an older object comes up', () => {
+    const index = new ClaimIndex();
+    index.claim('a.example', claim('new', 2));
+    expect(index.claim('a.example', claim('old', 1))).to.deep.equal(['new']);
+  });
+
+  it('tells the next in line when the owner gives it up or asks for another', () => {
+    const index = new ClaimIndex();
+    index.claim('a.example', claim('first', 1));
+    index.claim('a.example', claim('second', 2));
+    index.claim('a.example', claim('third', 3));
+    expect(index.claim('b.example', claim('first', 1))).to.deep.equal(['second']);
+    expect(index.release('second')).to.deep.equal(['third']);
+    expect(index.owner('a.example')).to.equal('third');
+    expect(index.owner('b.example')).to.equal('first');
+  });
+
+  it('tells nobody when one that did not own it goes', () => {
+    const index = new ClaimIndex();
+    index.claim('a.example', claim('first', 1));
+    index.claim('a.example', claim('second', 2));
+    expect(index.release('second')).to.deep.equal([]);
+    expect(index.release('unknown')).to.deep.equal([]);
+  });
+
+  it('decides objects of the same second by their names', () => {
+    const index = new ClaimIndex();
+    index.claim('a.example', claim('ns/b', 1));
+    index.claim('a.example', claim('ns/a', 1));
+    expect(index.owner('a.example')).to.equal('ns/a');
+  });
+});
