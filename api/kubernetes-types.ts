@@ -1,6 +1,6 @@
 /** Pieces of Kubernetes' own types that Berth's objects embed. */
 import { z } from 'zod';
-import { GROUP } from './group.ts';
+import { GROUP } from './names.ts';
 
 export const API_VERSION = `${GROUP}/v1alpha1`;
 

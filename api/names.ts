@@ -1,6 +1,10 @@
 /** The only place that names things: objects, labels, annotations, ports, hosts. */
 import { createHash } from 'node:crypto';
-import { GROUP } from './group.ts';
+
+/** The API group of Berth's resources. */
+export const GROUP = 'berth.dev';
+/** Berth's version: of the chart, the images and `status.sidecarVersion`. */
+export const VERSION = '0.1.0';
 
 export const FINALIZER = `${GROUP}/cleanup`;
 export const FIELD_MANAGER = 'berth-operator';

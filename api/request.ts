@@ -45,7 +45,7 @@ export const MAX_PARAMS_BYTES = 4096;
 export const REQUEST_ID = /^req_[0-9a-f]{32}$/;
 
 /** A new id; its first 8 digits are the workspace's (`workspacePrefix`). */
-export const makeRequestId = (workspacePrefix: string): string =>
+export const generateRequestId = (workspacePrefix: string): string =>
   `req_${workspacePrefix}${randomBytes(12).toString('hex')}`;
 
 /** The id of the one event that a request causes: the request's digits, as the functions write it. */

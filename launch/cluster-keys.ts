@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { hashApiKey } from '../api/identity.ts';
 import { API_VERSION } from '../api/kubernetes-types.ts';
-import { makeApiKey } from '../api/secret-texts.ts';
+import { generateApiKey } from '../api/token-format.ts';
 import type { Cluster } from '../test/cluster/layout.ts';
 
 export type WorkspaceKeys = Record<string, string>;
@@ -16,7 +16,7 @@ const TPD = 1_000_000_000_000;
 export function keepKeys(cluster: Cluster, namespaces: string[]): WorkspaceKeys {
   const path = join(cluster.stateFolder, 'api-keys.json');
   const keys: WorkspaceKeys = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {};
-  for (const namespace of namespaces) keys[namespace] ??= makeApiKey();
+  for (const namespace of namespaces) keys[namespace] ??= generateApiKey();
   writeFileSync(path, JSON.stringify(keys, null, 2), { mode: 0o600 });
   return keys;
 }

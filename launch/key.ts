@@ -2,7 +2,7 @@
 import { apiKeySpec } from '../api/api-key.ts';
 import { FIELD_WORDS } from '../api/field-words.ts';
 import { hashApiKey } from '../api/identity.ts';
-import { makeApiKey } from '../api/secret-texts.ts';
+import { generateApiKey } from '../api/token-format.ts';
 import { LOCAL_ENDPOINTS, readEndpoints } from './endpoints-file.ts';
 import { DEFAULT_NAMESPACE } from './local-plan.ts';
 
@@ -47,7 +47,7 @@ function readRequest(env: NodeJS.ProcessEnv, key: string): KeyRequest {
 async function main(): Promise<void> {
   const endpoints = readEndpoints(LOCAL_ENDPOINTS);
   if (!endpoints) throw new Error('nothing runs here: start make run or make cluster first');
-  const key = makeApiKey();
+  const key = generateApiKey();
   const request = readRequest(process.env, key);
   if (endpoints.mode === 'cluster') {
     const { applyKey } = await import('./cluster-key.ts');

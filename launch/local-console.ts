@@ -2,8 +2,8 @@
 import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { CONSOLE_ENV } from '../api/console-environment.ts';
-import { type Child, readLogTail, startChild } from './child-process.ts';
 import { LOOPBACK, type LocalPorts, localRedisURL } from './local-plan.ts';
+import { type Child, readLogTail, startChild } from './processes/child-process.ts';
 
 const WEB = 'console/web';
 const BUILT = join(WEB, 'dist');

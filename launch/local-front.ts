@@ -2,8 +2,8 @@
 import { join, resolve } from 'node:path';
 import { GATEWAY_ENV } from '../api/gateway-environment.ts';
 import type { MemoryApi } from '../kube/memory/memory-api.ts';
-import { type Child, startChild } from './child-process.ts';
 import { LOCAL_EGRESS, LOOPBACK, type LocalPorts, localRedisURL } from './local-plan.ts';
+import { type Child, startChild } from './processes/child-process.ts';
 
 /** Where Berth's own parts are said to be. */
 export const SYSTEM_NAMESPACE = 'berth-system';

@@ -2,8 +2,8 @@
 import { resolve } from 'node:path';
 import { prepareRedis } from '../tools/redis-files.ts';
 import { ensureValkey } from '../tools/valkey.ts';
-import { type Child, startChild } from './child-process.ts';
 import { deriveRedisPasswords } from './local-plan.ts';
+import { type Child, startChild } from './processes/child-process.ts';
 
 export function startLocalRedis(port: number, folder: string, masterKey: string): Child {
   return startChild({

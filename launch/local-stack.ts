@@ -5,7 +5,6 @@ import { startApiServer } from '../kube/memory/api-server.ts';
 import { startGarbageCollector } from '../kube/memory/garbage-collector.ts';
 import { MemoryApi } from '../kube/memory/memory-api.ts';
 import { connectRedis } from '../redis/client.ts';
-import { type Child, readLogTail, stopChild, waitForURL } from './child-process.ts';
 import type { Closers } from './closers.ts';
 import { listDeployments } from './local-endpoints.ts';
 import { describeInstallation, startFront } from './local-front.ts';
@@ -18,6 +17,7 @@ import { startLocalRedis } from './local-redis.ts';
 import { readLocalTypes, validateObject } from './local-resources.ts';
 import type { ManifestObject } from './manifests.ts';
 import { keepObjects } from './object-file.ts';
+import { type Child, readLogTail, stopChild, waitForURL } from './processes/child-process.ts';
 
 export interface LocalStackOptions {
   ports: LocalPorts;

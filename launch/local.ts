@@ -5,7 +5,6 @@ import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { FRONT_SECRET_FILES } from '../api/names.ts';
 import { tryProcessLock } from '../tools/process-lock.ts';
-import { type Child, stopChild, waitForURL } from './child-process.ts';
 import { Closers } from './closers.ts';
 import {
   type EndpointsFile,
@@ -31,7 +30,8 @@ import { DEFAULT_NAMESPACE, LOOPBACK, type LocalPorts, listPorts, planPorts } fr
 import { listObstacles, waitForObjects } from './local-readiness.ts';
 import { type LocalStack, startLocalStack } from './local-stack.ts';
 import { type ManifestObject, readManifests } from './manifests.ts';
-import { killGroups } from './process-groups.ts';
+import { type Child, stopChild, waitForURL } from './processes/child-process.ts';
+import { killGroups } from './processes/process-groups.ts';
 
 enableCompileCache();
 

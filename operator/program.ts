@@ -1,8 +1,7 @@
 /** The operator as one thing that starts, leads and stops: the parts put together, nothing decided. */
 
-import { GROUP } from '../api/group.ts';
 import { operatorToken } from '../api/identity.ts';
-import { FIELD_MANAGER, STATUS_FIELD_MANAGER } from '../api/names.ts';
+import { FIELD_MANAGER, GROUP, STATUS_FIELD_MANAGER } from '../api/names.ts';
 import { WORKSPACE_NAME } from '../api/workspace.ts';
 import { createApplier } from '../kube/apply.ts';
 import type { KubeClient } from '../kube/client.ts';

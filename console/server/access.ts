@@ -6,7 +6,7 @@ import {
   type ConsoleRight,
   type ConsoleRightName,
 } from '../../api/console-rights.ts';
-import { GROUP } from '../../api/group.ts';
+import { GROUP } from '../../api/names.ts';
 import type { AccessView } from '../api.ts';
 import { ConsoleError } from './error.ts';
 import type { Kubernetes } from './kubernetes.ts';

@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher } from 'undici';
 import { hashApiKey } from '../../api/identity.ts';
-import { makeApiKey } from '../../api/secret-texts.ts';
+import { generateApiKey } from '../../api/token-format.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { publishSessionKey } from '../../redis/console/session-keys.ts';
 import { PLAYGROUND_KEY_SECONDS, PLAYGROUND_LIMITS } from '../api.ts';
@@ -89,7 +89,7 @@ export class Endpoints {
   }
 
   async #makeKey({ user }: Session, namespace: string): Promise<string> {
-    const key = makeApiKey();
+    const key = generateApiKey();
     await publishSessionKey(this.#redis, namespace, {
       ...PLAYGROUND_LIMITS,
       sha256: hashApiKey(key),

@@ -1,9 +1,8 @@
 /** The way to the API server: plain JSON calls with the caller's bearer token, so that RBAC decides and audit logs tell. */
 import { Agent } from 'undici';
 import { z } from 'zod';
-import { GROUP } from '../../api/group.ts';
 import { API_VERSION } from '../../api/kubernetes-types.ts';
-import { VERSION } from '../../api/version.ts';
+import { GROUP, VERSION } from '../../api/names.ts';
 import { KubernetesError } from './kubernetes-error.ts';
 
 export interface KubeObject {

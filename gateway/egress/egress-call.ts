@@ -1,7 +1,7 @@
 /** One request through the guarded connections, until its answer is read or its time is over. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
-import { VERSION } from '../../api/version.ts';
+import { VERSION } from '../../api/names.ts';
 import type { Allowance } from './allowance.ts';
 import { EgressError, toEgressError } from './egress-error.ts';
 

@@ -1,6 +1,6 @@
 /** Where images go once they are made (docs/api.md, "Results"). */
 import { randomBytes } from 'node:crypto';
-import { makeRequestId } from '../../api/request.ts';
+import { generateRequestId } from '../../api/request.ts';
 import { isRedisAway } from '../../redis/client.ts';
 import { forgetObjects } from '../../redis/requests/object-cleanup.ts';
 import type { MadeImage } from '../engine/image-call.ts';
@@ -66,7 +66,7 @@ async function storeAndSign(
 ): Promise<string[]> {
   const place = {
     workspace: namespace,
-    request: makeRequestId(storage.requestPrefix(namespace)),
+    request: generateRequestId(storage.requestPrefix(namespace)),
     token: randomBytes(16).toString('hex'),
   };
   const { objects } = await storeFiles(

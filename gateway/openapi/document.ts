@@ -2,7 +2,7 @@
 import { ERRORS, type ErrorCode } from '../../api/errors.ts';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { ModelKind } from '../../api/model-deployment.ts';
-import { VERSION } from '../../api/version.ts';
+import { VERSION } from '../../api/names.ts';
 import type { JsonSchema } from '../routes/fields.ts';
 import type { Route } from '../routes/route-table.ts';
 import { ALL_ROUTES, type RouteName } from '../routes/routes.ts';

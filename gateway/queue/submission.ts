@@ -1,6 +1,6 @@
 /** Puts a media order into its deployment's queue (docs/api.md, "Acknowledgement", "Idempotency"). */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
-import { digestIdempotencyKey, makeRequestId, type RequestStatus } from '../../api/request.ts';
+import { digestIdempotencyKey, generateRequestId, type RequestStatus } from '../../api/request.ts';
 import { sealPrompt } from '../../api/sealed-prompt.ts';
 import { isRedisAway } from '../../redis/client.ts';
 import { registerObjects } from '../../redis/requests/object-cleanup.ts';
@@ -55,7 +55,7 @@ export async function submitOrder(
 async function submit(services: MediaServices, state: GatewayState, order: MediaOrder): Promise<Accepted> {
   const config = services.config(state);
   const { namespace, name: deployment } = config;
-  const id = makeRequestId(services.storage.requestPrefix(namespace));
+  const id = generateRequestId(services.storage.requestPrefix(namespace));
   const { params, inputs } = await storeJob(services, { namespace, id, order, state });
   const submission = {
     namespace,

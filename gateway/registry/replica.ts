@@ -1,8 +1,8 @@
 /** One replica of a deployment: its engine's places, its word to its peers and theirs to it. */
 import type { Dispatcher } from 'undici';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
+import { VERSION } from '../../api/names.ts';
 import type { Heartbeat } from '../../api/redis-keys.ts';
-import { VERSION } from '../../api/version.ts';
 import type { Capacity } from '../capacity.ts';
 import { Pools } from '../relay/pools.ts';
 import { Heartbeats } from './heartbeats.ts';

@@ -3,7 +3,7 @@ import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { keepTrack } from '../process-groups.ts';
+import { keepTrack } from '../processes/process-groups.ts';
 import type { HostedProgram, Program } from './engine-programs.ts';
 import type { Order, Report } from './program-host.ts';
 

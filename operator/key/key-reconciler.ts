@@ -3,7 +3,7 @@ import type { APIKey } from '../../api/api-key.ts';
 import { hashApiKey } from '../../api/identity.ts';
 import type { Condition } from '../../api/kubernetes-types.ts';
 import { API_KEY_SECRET_FIELD, apiKeySecretName } from '../../api/names.ts';
-import { makeApiKey } from '../../api/secret-texts.ts';
+import { generateApiKey } from '../../api/token-format.ts';
 import { isNamespaceTerminating } from '../../kube/api-error.ts';
 import { controllerOf, type KubeObject } from '../../kube/object.ts';
 import { RESOURCES } from '../../kube/resource.ts';
@@ -79,7 +79,7 @@ export class ApiKeyReconciler {
     const secretKey = `${key.metadata.namespace}/${secretName}`;
     const known = this.#hashes.get(secretKey);
     if (known !== undefined) return { accepted: ACCEPTED, sha256: known, secretName };
-    const wanted = { name: secretName, field: API_KEY_SECRET_FIELD, make: makeApiKey };
+    const wanted = { name: secretName, field: API_KEY_SECRET_FIELD, make: generateApiKey };
     const secret = await ensureSecret(client, live, wanted, signal);
     if (secret.outcome === 'foreign') {
       const message = `Secret ${secretName} was made by someone else: rename or delete it`;

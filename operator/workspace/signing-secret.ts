@@ -1,7 +1,7 @@
 /** Where the secret comes from that signs a namespace's webhooks: a Secret that is named, or one that is made here. */
 import { LABELS, MANAGED_BY, SIGNING_SECRET_FIELD, SIGNING_SECRET_NAME } from '../../api/names.ts';
-import { makeSigningSecret } from '../../api/secret-texts.ts';
 import { joinSigningSecrets, readSigningSecrets } from '../../api/signing-secret.ts';
+import { generateSigningSecret } from '../../api/token-format.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import { RESOURCES } from '../../kube/resource.ts';
@@ -38,7 +38,7 @@ export async function ensureSigningSecret(
   namespace: string,
   signal: AbortSignal,
 ): Promise<SigningSecret> {
-  const wanted = { name: SIGNING_SECRET_NAME, field: SIGNING_SECRET_FIELD, make: makeSigningSecret };
+  const wanted = { name: SIGNING_SECRET_NAME, field: SIGNING_SECRET_FIELD, make: generateSigningSecret };
   const made = await ensureSecret(client, { namespace }, wanted, signal);
   if (made.outcome === 'made') return { secret: made.value, isNew: true };
   if (made.outcome === 'found') {

@@ -20,7 +20,7 @@ import { decodeShown, type ShownRequest } from './request-record.ts';
 export interface Submission {
   namespace: string;
   deployment: string;
-  /** `makeRequestId`; the token of this call. */
+  /** `generateRequestId`; the token of this call. */
   id: string;
   modality: Modality;
   /** `hashApiKey` of the caller's key. */

@@ -3,14 +3,14 @@ import { randomBytes } from 'node:crypto';
 import { buildGatewayConfig } from '../../api/gateway-config.ts';
 import { modelDeployment } from '../../api/model-deployment.ts';
 import type { ResolvedLimits } from '../../api/model-limits.ts';
-import { makeRequestId, type RequestOutput, type StoredObject } from '../../api/request.ts';
+import { generateRequestId, type RequestOutput, type StoredObject } from '../../api/request.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { publishDeployment } from '../../redis/publication/publication.ts';
 import type { Outcome, Submission } from '../../redis/requests/request-calls.ts';
 
 export const PREFIX = '0a1b2c3d';
 export const newToken = (): string => randomBytes(16).toString('hex');
-export const newRequestId = (): string => makeRequestId(PREFIX);
+export const newRequestId = (): string => generateRequestId(PREFIX);
 
 export interface DeploymentChoice {
   namespace: string;

@@ -1,7 +1,7 @@
 /** Writes the CustomResourceDefinition of one resource. */
 import { stringify } from 'yaml';
-import { GROUP } from '../../api/group.ts';
 import type { ResourceDefinition } from '../../api/kubernetes-types.ts';
+import { GROUP } from '../../api/names.ts';
 import { buildStructuralSchema } from './structural-schema.ts';
 
 const HEADER = '# Generated from api/ by make generate. Do not edit.\n';

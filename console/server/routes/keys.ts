@@ -3,7 +3,7 @@ import type Router from '@koa/router';
 import { type APIKey, apiKey, apiKeyResource } from '../../../api/api-key.ts';
 import { hashApiKey } from '../../../api/identity.ts';
 import { API_VERSION } from '../../../api/kubernetes-types.ts';
-import { makeApiKey } from '../../../api/secret-texts.ts';
+import { generateApiKey } from '../../../api/token-format.ts';
 import { readKeyUsage } from '../../../redis/console/console-reads.ts';
 import type { KeyUsage, KeyView, NewKeyView } from '../../api.ts';
 import { keyChangeBody, newKeyBody, readBody } from '../bodies.ts';
@@ -35,7 +35,7 @@ export function addKeyRoutes(router: Router<ConsoleState>, services: Services): 
   router.post('/keys', async (ctx) => {
     const { namespace = '' } = ctx.params;
     const { name, ...limits } = await readBody(ctx.req, newKeyBody);
-    const secret = makeApiKey();
+    const secret = generateApiKey();
     const made = await kubernetes.create(
       sessionOf(ctx).token,
       { plural, namespace },

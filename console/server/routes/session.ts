@@ -1,8 +1,7 @@
 /** Signing in and out. */
 import type { IncomingMessage } from 'node:http';
 import type Router from '@koa/router';
-import { GROUP } from '../../../api/group.ts';
-import { VERSION } from '../../../api/version.ts';
+import { GROUP, VERSION } from '../../../api/names.ts';
 import type { SessionView } from '../../api.ts';
 import { Attempts } from '../attempts.ts';
 import { readBody, signInBody } from '../bodies.ts';

@@ -1,7 +1,7 @@
 /** Rolls the secret that signs a namespace's webhooks. */
 import type Router from '@koa/router';
 import { SIGNING_SECRET_NAME } from '../../../api/names.ts';
-import { makeSigningSecret } from '../../../api/secret-texts.ts';
+import { generateSigningSecret } from '../../../api/token-format.ts';
 import { WORKSPACE_NAME, workspace, workspaceResource } from '../../../api/workspace.ts';
 import type { RedisClient } from '../../../redis/client.ts';
 import { readSigningSecret } from '../../../redis/publication/webhook-settings.ts';
@@ -33,7 +33,7 @@ export function addSigningSecretRoutes(router: Router<ConsoleState>, services: S
         `The Workspace names the Secret ${named}: its owner rolls it with kubectl, by writing another value to its key "secret".`,
       );
     const { keepOld } = await readBody(ctx.req, rollBody);
-    const secret = makeSigningSecret();
+    const secret = generateSigningSecret();
     const published = await readPublished(redis, namespace);
     const overlapMs = keepOld ? OVERLAP_MS : 0;
     await ownSecrets.writeSigningSecret(namespace, secret, { user: session.user, overlapMs });

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { VERSION } from '../../../api/version.ts';
+import { VERSION } from '../../../api/names.ts';
 import { EnvironmentError, parseSettings, readEnvironment } from '../../../operator/environment.ts';
 import { POD_FIELD_GROUPS } from '../../../operator/resources/pod-fields.ts';
 

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import {
   deriveEventId,
   digestIdempotencyKey,
-  makeRequestId,
+  generateRequestId,
   REQUEST_ID,
   REQUEST_STATUSES,
   VIDEO_STATUS,
@@ -12,7 +12,7 @@ import { decodeRecord } from '../../../redis/requests/request-record.ts';
 
 describe('a request', () => {
   it('has an id of its own that begins with its workspace’s digits', () => {
-    const ids = new Set(Array.from({ length: 1000 }, () => makeRequestId('0a1b2c3d')));
+    const ids = new Set(Array.from({ length: 1000 }, () => generateRequestId('0a1b2c3d')));
     expect(ids.size).to.equal(1000);
     for (const id of ids)
       expect(id)
