@@ -48,9 +48,6 @@ export const REQUEST_ID = /^req_[0-9a-f]{32}$/;
 export const generateRequestId = (workspacePrefix: string): string =>
   `req_${workspacePrefix}${randomBytes(12).toString('hex')}`;
 
-/** The id of the one event that a request causes: the request's digits, as the functions write it. */
-export const deriveEventId = (requestId: string): string => requestId.replace(/^req_/, 'evt_');
-
 /** What scopes an `Idempotency-Key` (docs/api.md, "Limits"); the header itself is kept nowhere. */
 export function digestIdempotencyKey(scope: {
   /** `hashApiKey` of the API key. */

@@ -26,7 +26,7 @@ export interface CustomerBucket {
 /** Elsewhere than on Linux the loopback interface has one address only. */
 export const canServeBuckets = (): boolean => process.platform === 'linux' && isBinaryReady(PROGRAM);
 
-export const bucketsURL = (port: number): string => `http://${OUTSIDE_ADDRESS}:${port}`;
+const bucketsURL = (port: number): string => `http://${OUTSIDE_ADDRESS}:${port}`;
 
 /** One that works, and one whose keys are wrong: it is never verified. */
 export const describeBuckets = (port: number): CustomerBucket[] => [

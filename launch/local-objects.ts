@@ -10,7 +10,7 @@ import type { ManifestObject } from './manifests.ts';
 
 /** Owns what is applied here: what the files do not have any more is deleted. */
 const MANAGER = 'make-run';
-export const LOCAL_KEY_NAME = 'make-run';
+const LOCAL_KEY_NAME = 'make-run';
 /** For tests and tools: no limit that these would meet. */
 const LOCAL_RPM = 100_000;
 const LOCAL_TPD = 1_000_000_000;

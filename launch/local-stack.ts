@@ -40,7 +40,7 @@ export interface LocalStack {
 
 const REDIS_START_MS = 15_000;
 const OBJECTS_FILE = 'objects.json';
-export const KUBECONFIG_FILE = 'kubeconfig';
+const KUBECONFIG_FILE = 'kubeconfig';
 
 /** Everything runs when it resolves; whether models serve is told by their objects. */
 export async function startLocalStack({

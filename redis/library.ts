@@ -9,7 +9,7 @@ const FOLDER = join(import.meta.dirname, 'functions');
 const HEADERS = ['header.lua', 'header-requests.lua', 'header-deliveries.lua'];
 
 /** The library's text: the headers, then each function's file with its own locals. */
-export function assembleLibrary(): string {
+function assembleLibrary(): string {
   const read = (file: string) => readFileSync(join(FOLDER, file), 'utf8').trim();
   const functions = readdirSync(FOLDER)
     .filter((file) => file.endsWith('.lua') && !HEADERS.includes(file))

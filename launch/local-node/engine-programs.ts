@@ -74,7 +74,7 @@ export function resolveProgram(
 const missing = (message: string): Program => ({ kind: 'missing', reason: 'EngineNotInstalled', message });
 
 /** The file that a shell would run; undefined where there is none. */
-export function findOnPath(name: string, path: string): string | undefined {
+function findOnPath(name: string, path: string): string | undefined {
   const candidates = name.includes('/')
     ? [name]
     : path.split(delimiter).map((folder) => join(folder || '.', name));

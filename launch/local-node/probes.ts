@@ -13,7 +13,7 @@ export interface ProbeTarget {
 type Action = Pick<Probe, 'httpGet' | 'tcpSocket' | 'exec'>;
 
 /** One call; whatever goes wrong is a failure. */
-export async function callProbe(action: Action, target: ProbeTarget, timeoutMs: number): Promise<boolean> {
+async function callProbe(action: Action, target: ProbeTarget, timeoutMs: number): Promise<boolean> {
   const { httpGet, tcpSocket, exec } = action;
   if (httpGet) return callHTTP(httpGet, target, AbortSignal.timeout(timeoutMs));
   if (tcpSocket) return callTCP(target.address.ip, portOf(tcpSocket.port, target), timeoutMs);
@@ -79,7 +79,7 @@ const callProgram = (
   });
 
 /** While it has not succeeded once, a probe is called more often than it says: nobody waits for the next second. */
-export const STARTING_PROBE_INTERVAL_MS = 100;
+const STARTING_PROBE_INTERVAL_MS = 100;
 
 export interface ProbeLoopOptions {
   probe: Probe;

@@ -1,4 +1,4 @@
-/** Child processes of `make run`: started with a log file each, stopped in order, never left behind. */
+/** Child processes of `make run`: each has a log file, and all are stopped in order. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -55,22 +55,19 @@ export function readLogTail(child: Child, lines = 15): string {
 
 const hasEnded = ({ process }: Child): boolean => process.exitCode !== null || process.signalCode !== null;
 
-/** Waits until `url` answers 200; fails at once, with its log, when the child or one that it needs ends before. */
-export async function waitForURL(
-  child: Child,
-  url: string,
-  { needs = [], timeoutMs = 60_000 }: { needs?: readonly Child[]; timeoutMs?: number } = {},
-): Promise<void> {
-  const parts = [...needs, child];
-  const deadline = Date.now() + timeoutMs;
-  while (Date.now() < deadline && !parts.some(hasEnded)) {
+const START_TIMEOUT_MS = 60_000;
+const POLL_INTERVAL_MS = 50;
+
+/** Waits until `url` answers 200; fails at once, with the end of its log, when the child exits before. */
+export async function waitForURL(child: Child, url: string): Promise<void> {
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  while (Date.now() < deadline && !hasEnded(child)) {
     const isReady = await fetch(url, { signal: AbortSignal.timeout(1_000) }).then(
       (response) => response.ok,
       () => false,
     );
     if (isReady) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await new Promise((resolve) => setTimeout(resolve, POLL_INTERVAL_MS));
   }
-  const failed = parts.find(hasEnded) ?? child;
-  throw new Error(`${failed.name} did not start; the end of ${failed.logPath}:\n${readLogTail(failed)}`);
+  throw new Error(`${child.name} did not start; the end of ${child.logPath}:\n${readLogTail(child)}`);
 }

@@ -4,7 +4,7 @@ import { type RedisClient, sendNow } from '../client.ts';
 import { readCounter } from '../counters.ts';
 import { admitTogether } from './admission-batch.ts';
 
-export const VERDICTS = ['ok', 'unknown_key', 'disabled', 'expired', 'credit', 'tpd', 'rpm'] as const;
+const VERDICTS = ['ok', 'unknown_key', 'disabled', 'expired', 'credit', 'tpd', 'rpm'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
 /** The answer to one request's admission; all times by Redis' clock, in Unix seconds. */

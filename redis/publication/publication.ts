@@ -22,21 +22,6 @@ export async function publishApiKeys(
   return replaceHash(redis, configKeys(namespace).apiKeys, wanted, { what: 'apikeys', namespace });
 }
 
-export async function publishApiKey(
-  redis: RedisClient,
-  namespace: string,
-  sha256: string,
-  key: PublishedKey,
-): Promise<boolean> {
-  const field = { key: configKeys(namespace).apiKeys, field: sha256, value: encodeKey(key) };
-  return writeField(redis, field, { what: 'apikeys', namespace });
-}
-
-export async function removeApiKey(redis: RedisClient, namespace: string, sha256: string): Promise<boolean> {
-  const field = { key: configKeys(namespace).apiKeys, field: sha256, value: null };
-  return writeField(redis, field, { what: 'apikeys', namespace });
-}
-
 export async function publishDeployment(redis: RedisClient, config: GatewayConfig): Promise<boolean> {
   const { namespace, name } = config;
   const { deployments, limits } = configKeys(namespace);
@@ -210,11 +195,6 @@ export async function publishHosts(
 ): Promise<boolean> {
   const wanted = new Map([...hosts].map(([host, owner]) => [host.toLowerCase(), encodeOwner(owner)]));
   return replaceHash(redis, globalKeys.hosts, wanted, { what: 'hosts' });
-}
-
-/** Marks that everything is published; written last, since its absence means that Redis lost everything. */
-export async function publishEpoch(redis: RedisClient, epoch: string): Promise<void> {
-  await redis.set(globalKeys.epoch, epoch);
 }
 
 /** Before everything is published, where no epoch is. */

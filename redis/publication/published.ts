@@ -5,7 +5,6 @@ import {
   configKeys,
   globalKeys,
   type PublishedCredential,
-  type PublishedKey,
   type PublishedReplicas,
 } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
@@ -21,25 +20,10 @@ export async function readDeployment(
   return text === null ? null : parseGatewayConfig(text);
 }
 
-/** All deployments of a workspace by name. */
-export async function readDeployments(
-  redis: RedisClient,
-  namespace: string,
-): Promise<Map<string, GatewayConfig>> {
-  const entries = await redis.hgetall(configKeys(namespace).deployments);
-  return new Map(Object.entries(entries).map(([name, text]) => [name, parseGatewayConfig(text)]));
-}
-
 /** Addresses of a deployment's ready pods. */
 export async function readReplicas(redis: RedisClient, namespace: string, name: string): Promise<string[]> {
   const text = await redis.hget(configKeys(namespace).replicas, name);
   return text === null ? [] : (JSON.parse(text) as PublishedReplicas).addresses;
-}
-
-/** All keys of a workspace by SHA-256. */
-export async function readApiKeys(redis: RedisClient, namespace: string): Promise<Map<string, PublishedKey>> {
-  const entries = await redis.hgetall(configKeys(namespace).apiKeys);
-  return new Map(Object.entries(entries).map(([sha256, text]) => [sha256, JSON.parse(text) as PublishedKey]));
 }
 
 /** All storage credentials of a workspace. */

@@ -2,13 +2,14 @@
  * Measures the queue on one Redis, with few and with many records in it, beside the admission of a text request.
  * Part of `make bench`; `node test/bench/queue.ts` shows it alone.
  */
+
 import { randomBytes } from 'node:crypto';
 import { admit } from '../../redis/admission/admission-calls.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { loadLibrary } from '../../redis/library.ts';
-import { publishApiKey } from '../../redis/publication/publication.ts';
 import { claimRequest, finishRequest, submitRequest } from '../../redis/requests/request-calls.ts';
 import { listRequests } from '../../redis/requests/request-record.ts';
+import { publishApiKey } from '../support/publication.ts';
 import { connectTo } from '../support/redis-client.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { publishMedia, submissionOf, success } from '../support/request-fixture.ts';

@@ -9,7 +9,12 @@ import { modelDeployment } from '../../api/model-deployment.ts';
 import { SIDECAR_SECRET_FILES } from '../../api/names.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { loadLibrary } from '../../redis/library.ts';
-import { publishApiKeys, publishDeployment, publishEpoch } from '../../redis/publication/publication.ts';
+import {
+  beginEpoch,
+  completeEpoch,
+  publishApiKeys,
+  publishDeployment,
+} from '../../redis/publication/publication.ts';
 import { makeFolder } from './folders.ts';
 import type { Command } from './pinned-process.ts';
 import { ensurePortkey } from './portkey.ts';
@@ -157,5 +162,6 @@ export async function publishBench(redis: RedisClient): Promise<void> {
   const key = { n: 'bench', rpm: 1_000_000_000, tpd: 1_000_000_000_000, exp: 0, off: 0 as const };
   await publishApiKeys(redis, 'bench', new Map([[hashApiKey(API_KEY), key]]));
   await loadLibrary(redis);
-  await publishEpoch(redis, 'bench');
+  await beginEpoch(redis, 'bench');
+  await completeEpoch(redis);
 }

@@ -10,6 +10,8 @@ import type { Outcome, Submission } from '../../redis/requests/request-calls.ts'
 
 export const PREFIX = '0a1b2c3d';
 export const newToken = (): string => randomBytes(16).toString('hex');
+/** The id of the one event that a request causes: the request's digits. */
+export const deriveEventId = (requestId: string): string => requestId.replace(/^req_/, 'evt_');
 export const newRequestId = (): string => generateRequestId(PREFIX);
 
 export interface DeploymentChoice {

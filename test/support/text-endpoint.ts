@@ -13,8 +13,8 @@ import { Slots } from '../../gateway/registry/slots.ts';
 import { createServer } from '../../gateway/server.ts';
 import { DeploymentUsage } from '../../gateway/usage.ts';
 import type { RedisConnection } from '../../redis/client.ts';
-import { publishApiKey } from '../../redis/publication/publication.ts';
 import { describeModel } from './model-replica.ts';
+import { publishApiKey } from './publication.ts';
 
 export interface TextEndpointOptions extends Partial<SidecarAppOptions> {
   connection: RedisConnection;

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { hashApiKey } from '../../../api/identity.ts';
-import { publishApiKey, publishWorkspace } from '../../../redis/publication/publication.ts';
+import { publishWorkspace } from '../../../redis/publication/publication.ts';
+import { publishApiKey } from '../../support/publication.ts';
 import { until } from '../../support/redis-client.ts';
 import { readEnvelope, startTextFixture, type TextFixture } from '../../support/text-fixture.ts';
 

@@ -16,13 +16,13 @@ import { libraryIsLoaded } from '../../../redis/library.ts';
 import { publishApiKeys, publishDeployment, publishHost } from '../../../redis/publication/publication.ts';
 import {
   isKnownPrefix,
-  readApiKeys,
   readDeployment,
   readEpoch,
   readHosts,
   readReplicas,
 } from '../../../redis/publication/published.ts';
 import { listWorkspaceUsers } from '../../../redis/workspaces/users.ts';
+import { readApiKeys } from '../../support/publication.ts';
 import { seedRandom } from '../../support/random-seeds.ts';
 import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';

@@ -9,8 +9,9 @@ import {
   subscribe,
 } from '../../../redis/client.ts';
 import { libraryIsLoaded, loadLibrary } from '../../../redis/library.ts';
-import { publishApiKey, publishEpoch } from '../../../redis/publication/publication.ts';
+import { beginEpoch, completeEpoch } from '../../../redis/publication/publication.ts';
 import { readEpoch } from '../../../redis/publication/published.ts';
+import { publishApiKey } from '../../support/publication.ts';
 import { connectTo, fillMemory, rejection, until } from '../../support/redis-client.ts';
 import { REDIS_PASSWORDS, type RedisServer, startRedis } from '../../support/redis-server.ts';
 
@@ -48,7 +49,8 @@ describe('a Redis that goes away', () => {
     connection.onStateChange((state) => states.push(state));
     await loadLibrary(connection.redis);
     await publishApiKey(connection.redis, 'one', SHA256, { n: 'k', rpm: 100, tpd: 100, exp: 0, off: 0 });
-    await publishEpoch(connection.redis, 'first');
+    await beginEpoch(connection.redis, 'first');
+    await completeEpoch(connection.redis);
   });
   afterEach(async () => {
     await connection?.close();

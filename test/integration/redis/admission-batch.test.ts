@@ -3,7 +3,7 @@ import { configKeys } from '../../../api/redis-keys.ts';
 import { admit } from '../../../redis/admission/admission-calls.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
-import { publishApiKey } from '../../../redis/publication/publication.ts';
+import { publishApiKey } from '../../support/publication.ts';
 import { connectTo, rejection } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 

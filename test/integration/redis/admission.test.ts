@@ -10,7 +10,8 @@ import {
 import type { RedisConnection } from '../../../redis/client.ts';
 import { publishSessionKey } from '../../../redis/console/session-keys.ts';
 import { loadLibrary } from '../../../redis/library.ts';
-import { publishApiKey, publishApiKeys, publishWorkspace } from '../../../redis/publication/publication.ts';
+import { publishApiKeys, publishWorkspace } from '../../../redis/publication/publication.ts';
+import { publishApiKey } from '../../support/publication.ts';
 import { connectTo, until } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 

@@ -1,10 +1,11 @@
 import { expect } from 'chai';
-import { deriveEventId, type StoredObject } from '../../../api/request.ts';
+import type { StoredObject } from '../../../api/request.ts';
 import { removeEvents, takeEvents } from '../../../redis/deliveries/outbox.ts';
 import { forgetObjects, registerObjects, takeDueObjects } from '../../../redis/requests/object-cleanup.ts';
 import { finishRequest, releaseRequest, renewClaim } from '../../../redis/requests/request-calls.ts';
 import { useMediaWorkspace } from '../../support/media-workspace.ts';
 import {
+  deriveEventId,
   failure,
   newRequestId,
   newToken,

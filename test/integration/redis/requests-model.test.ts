@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { workKeys } from '../../../api/redis-keys.ts';
-import { deriveEventId, EVENT_TYPES } from '../../../api/request.ts';
+import { EVENT_TYPES } from '../../../api/request.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { takeEvents } from '../../../redis/deliveries/outbox.ts';
 import { loadLibrary } from '../../../redis/library.ts';
@@ -10,6 +10,7 @@ import { ensureWorkspaceUser } from '../../../redis/workspaces/users.ts';
 import { listSeeds, seedRandom } from '../../support/random-seeds.ts';
 import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { deriveEventId } from '../../support/request-fixture.ts';
 import { type Operation, RequestModel } from '../../support/request-model.ts';
 import { createStepSource, inputOf, type Parties, perform } from '../../support/request-steps.ts';
 

@@ -3,13 +3,14 @@ import { channels, configKeys, globalKeys, workKeys } from '../../../api/redis-k
 import { admit, heartbeat, leave, settle } from '../../../redis/admission/admission-calls.ts';
 import { isRedisAway, type RedisConnection } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
-import { publishApiKey, publishRequestPrefix } from '../../../redis/publication/publication.ts';
+import { publishRequestPrefix } from '../../../redis/publication/publication.ts';
 import { isKnownPrefix, readDeployment } from '../../../redis/publication/published.ts';
 import {
   ensureWorkspaceUser,
   listWorkspaceUsers,
   removeWorkspaceUser,
 } from '../../../redis/workspaces/users.ts';
+import { publishApiKey } from '../../support/publication.ts';
 import { connectTo, rejection, until } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 

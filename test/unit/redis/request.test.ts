@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import {
-  deriveEventId,
   digestIdempotencyKey,
   generateRequestId,
   REQUEST_ID,
@@ -18,10 +17,6 @@ describe('a request', () => {
       expect(id)
         .to.match(REQUEST_ID)
         .and.match(/^req_0a1b2c3d/);
-  });
-
-  it('has one event, whose id follows from its own', () => {
-    expect(deriveEventId(`req_${'ab'.repeat(16)}`)).to.equal(`evt_${'ab'.repeat(16)}`);
   });
 
   it('has a state of a video for each of its own', () => {
