@@ -9,14 +9,10 @@ import type { PublishedKey } from '../api/redis-keys.ts';
 /** No page of another origin can send it without being asked. */
 export const CSRF_HEADER = 'x-berth-console';
 
-/** `POST /api/session`: signs in. `GET`: who is signed in. `DELETE`: signs out. */
-export interface SignIn {
-  /** Kubernetes bearer token. */
-  token: string;
-  /** Where to begin, for those who may not list namespaces and whose token names none. */
-  namespace?: string;
-}
-
+/**
+ * `POST /api/session` with `{ token, namespace? }`: signs in with a Kubernetes bearer token. `namespace` is the default
+ * namespace of users who cannot list namespaces and whose token names none. `GET`: who is signed in. `DELETE`: signs out.
+ */
 export interface SessionView {
   /** As the API server names them. */
   user: string;
@@ -105,9 +101,6 @@ export interface NewKey {
   tpd?: number;
   /** ISO with an offset; never if absent. */
   expiresAt?: string;
-}
-export interface KeyChange {
-  disabled: boolean;
 }
 export interface NewKeyView {
   key: KeyView;

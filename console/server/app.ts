@@ -1,29 +1,29 @@
 /** The console as one visible chain. */
 import Router from '@koa/router';
 import Koa from 'koa';
+import type { Logger } from '../../kit/log.ts';
 import type { AccessView } from '../api.ts';
-import { namespaceName } from './bodies.ts';
-import { ConsoleError } from './error.ts';
-import { serveErrorPage } from './error-page.ts';
-import type { Logger } from './log.ts';
-import { compactJSON } from './middleware/compact-json.ts';
-import { answerErrors, identifyRequest } from './middleware/errors.ts';
-import { refuseForgeries, refuseOtherHosts, requireSession } from './middleware/session.ts';
-import { servePage } from './page.ts';
-import type { HostSettings, OriginSettings } from './request-origin.ts';
+import { answerErrors, identifyRequest } from './error-responses.ts';
+import { namespaceName } from './http/bodies.ts';
+import { compactJSON } from './http/compact-json.ts';
+import { ConsoleError } from './http/error.ts';
+import type { HostSettings, OriginSettings } from './http/request-origin.ts';
+import { buildContentPolicy, buildSecurityHeaders } from './http/security-headers.ts';
+import { serveErrorPage } from './page/error-page.ts';
+import { servePage } from './page/page.ts';
 import { addDeliveryRoutes } from './routes/deliveries.ts';
 import { addDeploymentRoutes } from './routes/deployments.ts';
 import { addKeyRoutes } from './routes/keys.ts';
 import { addPlaygroundRoutes } from './routes/playground.ts';
 import { addRequestRoutes } from './routes/requests.ts';
+import type { Services } from './routes/services.ts';
 import { addSessionRoutes } from './routes/session.ts';
 import { addSigningSecretRoutes } from './routes/signing-secret.ts';
 import { addStorageCredentialRoutes } from './routes/storage-credentials.ts';
 import { addUsageRoutes } from './routes/usage.ts';
 import { addWebhookRoutes } from './routes/webhooks.ts';
-import { buildContentPolicy, buildSecurityHeaders } from './security-headers.ts';
-import type { Services } from './services.ts';
-import { type ConsoleState, sessionOf } from './state.ts';
+import { refuseForgeries, refuseOtherHosts, requireSession } from './sessions/request-guards.ts';
+import { type ConsoleState, sessionOf } from './sessions/request-state.ts';
 
 export interface AppOptions {
   services: Services;

@@ -3,19 +3,19 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { CONSOLE_ENV } from '../../api/console-environment.ts';
 import { channels } from '../../api/redis-keys.ts';
+import { type Logger, openLog } from '../../kit/log.ts';
 import { connectRedis, subscribe } from '../../redis/client.ts';
-import { Access } from './access.ts';
 import { createApp } from './app.ts';
-import { Endpoints } from './endpoints.ts';
+import { Endpoints } from './endpoints/endpoints.ts';
 import type { ConsoleEnvironment } from './environment.ts';
-import { Kubernetes } from './kubernetes.ts';
-import { createLog, type Logger } from './log.ts';
-import { createMetrics } from './metrics.ts';
-import { Namespaces } from './namespaces.ts';
-import { OwnSecrets } from './own-secrets.ts';
-import { RedisPresence } from './redis-presence.ts';
-import { takesAnyHost } from './request-origin.ts';
-import { Sessions } from './sessions.ts';
+import { createMetrics } from './http/metrics.ts';
+import { takesAnyHost } from './http/request-origin.ts';
+import { Access } from './kubernetes/access.ts';
+import { Kubernetes } from './kubernetes/client.ts';
+import { Namespaces } from './kubernetes/namespaces.ts';
+import { OwnSecrets } from './kubernetes/own-secrets.ts';
+import { RedisPresence } from './sessions/redis-presence.ts';
+import { Sessions } from './sessions/sessions.ts';
 
 export interface RunningConsole {
   port: number;
@@ -33,7 +33,7 @@ const DRAIN_MS = 10_000;
 /** Resolves once it listens, be Redis and the API server there or not. */
 export async function startConsole(
   env: ConsoleEnvironment,
-  log: Logger = createLog(env.logLevel),
+  log: Logger = openLog({ level: env.logLevel, base: { program: 'console' } }),
 ): Promise<RunningConsole> {
   const connection = connectRedis({
     url: env.redisURL,

@@ -1,10 +1,10 @@
 /** Which page an address shows. Every page but the first is fetched when it is opened. */
 import { lazy, Suspense } from 'react';
 import { Navigate, Route, Routes } from 'react-router';
+import { useSession } from './client/session.ts';
 import { SignInPage } from './pages/sign-in.tsx';
 import { useLastError } from './parts/page.tsx';
 import { PageLoader, Unreachable } from './parts/page-states.tsx';
-import { useSession } from './session.ts';
 import { Shell } from './shell.tsx';
 
 const DeploymentsPage = lazy(async () => ({

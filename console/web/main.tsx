@@ -6,7 +6,7 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { BrowserRouter } from 'react-router';
 import { App } from './app.tsx';
-import { CallError } from './call.ts';
+import { CallError } from './client/call.ts';
 import { ErrorBoundary } from './parts/error-boundary.tsx';
 
 const theme = createTheme({

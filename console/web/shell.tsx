@@ -13,10 +13,10 @@ import {
 import { Suspense } from 'react';
 import { Link, Outlet, useLocation, useNavigate } from 'react-router';
 import type { SessionView } from '../api.ts';
+import { useAccess, useNamespace, useSignOut } from './client/session.ts';
 import { Announcer } from './parts/announcer.tsx';
 import { ErrorBoundary } from './parts/error-boundary.tsx';
 import { EmptyState, Fault, PageLoader } from './parts/page-states.tsx';
-import { useAccess, useNamespace, useSignOut } from './session.ts';
 import { StatusBanner } from './status-banner.tsx';
 import { ThemeButton } from './theme-button.tsx';
 

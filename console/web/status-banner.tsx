@@ -1,8 +1,8 @@
 /** What keeps the whole console from working as it should. */
 import { Alert, Box } from '@mantine/core';
 import { IconClockExclamation, IconDatabaseOff } from '@tabler/icons-react';
+import { useSlowness } from './client/slowness.ts';
 import { formatDateTime } from './parts/time-format.ts';
-import { useSlowness } from './slowness.ts';
 
 export function StatusBanner({ redisAwaySince }: { redisAwaySince: string | null }) {
   const isSlow = useSlowness();

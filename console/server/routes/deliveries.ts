@@ -14,13 +14,13 @@ import {
   readDeliveryLog,
 } from '../../../redis/deliveries/delivery-log.ts';
 import type { DeliveryDetail, ResendView } from '../../api.ts';
-import { check, readBody, resendBody } from '../bodies.ts';
-import { ConsoleError } from '../error.ts';
-import type { Services } from '../services.ts';
-import type { Session } from '../sessions.ts';
-import { type ConsoleState, sessionOf } from '../state.ts';
-import { readDeliveryURL, readDeliveryURLs } from '../webhook-target.ts';
-import { describeDelivery } from '../webhook-view.ts';
+import { check, readBody, resendBody } from '../http/bodies.ts';
+import { ConsoleError } from '../http/error.ts';
+import { type ConsoleState, sessionOf } from '../sessions/request-state.ts';
+import type { Session } from '../sessions/sessions.ts';
+import { describeDelivery } from '../views/webhook.ts';
+import type { Services } from './services.ts';
+import { readDeliveryURL, readDeliveryURLs } from './webhook-target.ts';
 
 const DELIVERY_ID = /^dlv_[0-9a-f]{32}$/;
 const filters = z.object({

@@ -7,10 +7,10 @@ import {
 } from '../../../api/model-deployment.ts';
 import { countQueue } from '../../../redis/console/console-reads.ts';
 import type { DeploymentView } from '../../api.ts';
-import { describeDeployment, isQueued } from '../deployment-view.ts';
-import { parseObjects } from '../object-parsing.ts';
-import type { Services } from '../services.ts';
-import { type ConsoleState, sessionOf } from '../state.ts';
+import { parseObjects } from '../kubernetes/client.ts';
+import { type ConsoleState, sessionOf } from '../sessions/request-state.ts';
+import { describeDeployment, isQueued } from '../views/deployment.ts';
+import type { Services } from './services.ts';
 
 const { plural } = modelDeploymentResource;
 

@@ -6,10 +6,10 @@ import { API_VERSION } from '../../../api/kubernetes-types.ts';
 import { generateApiKey } from '../../../api/token-format.ts';
 import { readKeyUsage } from '../../../redis/console/console-reads.ts';
 import type { KeyUsage, KeyView, NewKeyView } from '../../api.ts';
-import { keyChangeBody, newKeyBody, readBody } from '../bodies.ts';
-import { parseObjects } from '../object-parsing.ts';
-import type { Services } from '../services.ts';
-import { type ConsoleState, sessionOf } from '../state.ts';
+import { keyChangeBody, newKeyBody, readBody } from '../http/bodies.ts';
+import { parseObjects } from '../kubernetes/client.ts';
+import { type ConsoleState, sessionOf } from '../sessions/request-state.ts';
+import type { Services } from './services.ts';
 
 const { plural, kind } = apiKeyResource;
 

@@ -2,13 +2,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type Router from '@koa/router';
 import { modelDeployment, modelDeploymentResource } from '../../../api/model-deployment.ts';
-import { describeDeployment } from '../deployment-view.ts';
-import type { EndpointAnswer } from '../endpoints.ts';
-import { ConsoleError } from '../error.ts';
-import type { Services } from '../services.ts';
-import type { Session } from '../sessions.ts';
-import { type ApiContext, type ConsoleState, sessionOf } from '../state.ts';
-import { endWith } from '../stream-end.ts';
+import type { EndpointAnswer } from '../endpoints/endpoints.ts';
+import { ConsoleError } from '../http/error.ts';
+import { endWith } from '../http/stream-end.ts';
+import { type ApiContext, type ConsoleState, sessionOf } from '../sessions/request-state.ts';
+import type { Session } from '../sessions/sessions.ts';
+import { describeDeployment } from '../views/deployment.ts';
+import type { Services } from './services.ts';
 
 const { plural } = modelDeploymentResource;
 const POSTS = [

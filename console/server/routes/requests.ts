@@ -12,14 +12,14 @@ import {
 import { readDeploymentNames } from '../../../redis/console/console-reads.ts';
 import { listRequests, readRequest } from '../../../redis/requests/request-record.ts';
 import type { RequestDetail, RequestView } from '../../api.ts';
-import { check } from '../bodies.ts';
-import { toBaseURL } from '../deployment-view.ts';
-import { answerTimeout, readEndpointJson } from '../endpoint-answer.ts';
-import { ConsoleError } from '../error.ts';
-import { describeRecord, readEndpointError } from '../request-view.ts';
-import type { Services } from '../services.ts';
-import type { Session } from '../sessions.ts';
-import { type ConsoleState, sessionOf } from '../state.ts';
+import { answerTimeout, readEndpointJson } from '../endpoints/answer.ts';
+import { check } from '../http/bodies.ts';
+import { ConsoleError } from '../http/error.ts';
+import { type ConsoleState, sessionOf } from '../sessions/request-state.ts';
+import type { Session } from '../sessions/sessions.ts';
+import { toBaseURL } from '../views/deployment.ts';
+import { describeRecord, readEndpointError } from '../views/request.ts';
+import type { Services } from './services.ts';
 
 const { plural } = modelDeploymentResource;
 

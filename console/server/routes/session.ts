@@ -3,17 +3,17 @@ import type { IncomingMessage } from 'node:http';
 import type Router from '@koa/router';
 import { GROUP, VERSION } from '../../../api/names.ts';
 import type { SessionView } from '../../api.ts';
-import { Attempts } from '../attempts.ts';
-import { readBody, signInBody } from '../bodies.ts';
-import { ConsoleError } from '../error.ts';
-import type { Kubernetes } from '../kubernetes.ts';
-import { KubernetesError } from '../kubernetes-error.ts';
-import { requireSession } from '../middleware/session.ts';
-import type { Services } from '../services.ts';
-import { formatSessionCookie } from '../session-cookie.ts';
-import type { Session } from '../sessions.ts';
-import { type ConsoleState, sessionOf } from '../state.ts';
-import { readTokenClaims } from '../token-claims.ts';
+import { readBody, signInBody } from '../http/bodies.ts';
+import { ConsoleError } from '../http/error.ts';
+import { formatSessionCookie } from '../http/session-cookie.ts';
+import type { Kubernetes } from '../kubernetes/client.ts';
+import { KubernetesError } from '../kubernetes/error.ts';
+import { requireSession } from '../sessions/request-guards.ts';
+import { type ConsoleState, sessionOf } from '../sessions/request-state.ts';
+import type { Session } from '../sessions/sessions.ts';
+import { Attempts } from '../sessions/sign-in-attempts.ts';
+import { readTokenClaims } from '../sessions/token-claims.ts';
+import type { Services } from './services.ts';
 
 export function addSessionRoutes(router: Router<ConsoleState>, services: Services): void {
   const { kubernetes, sessions, namespaces, metrics, presence } = services;

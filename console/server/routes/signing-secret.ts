@@ -6,13 +6,13 @@ import { WORKSPACE_NAME, workspace, workspaceResource } from '../../../api/works
 import type { RedisClient } from '../../../redis/client.ts';
 import { readSigningSecret } from '../../../redis/publication/webhook-settings.ts';
 import type { SigningSecretView } from '../../api.ts';
-import { readBody, rollBody } from '../bodies.ts';
-import { ConsoleError } from '../error.ts';
-import type { Kubernetes } from '../kubernetes.ts';
-import { KubernetesError } from '../kubernetes-error.ts';
-import type { Services } from '../services.ts';
-import { type ConsoleState, sessionOf } from '../state.ts';
-import { lookUntil } from '../waiting.ts';
+import { readBody, rollBody } from '../http/bodies.ts';
+import { ConsoleError } from '../http/error.ts';
+import type { Kubernetes } from '../kubernetes/client.ts';
+import { KubernetesError } from '../kubernetes/error.ts';
+import { type ConsoleState, sessionOf } from '../sessions/request-state.ts';
+import { lookUntil } from './poll.ts';
+import type { Services } from './services.ts';
 
 /** Receivers may be given the new one within a day. */
 const OVERLAP_MS = 24 * 3_600_000;

@@ -9,12 +9,12 @@ import {
   storageCredentialResource,
 } from '../../../api/storage-credential.ts';
 import type { StorageCredentialView } from '../../api.ts';
-import { newStorageCredentialBody, readBody } from '../bodies.ts';
-import { ConsoleError } from '../error.ts';
-import { parseObjects } from '../object-parsing.ts';
-import type { Services } from '../services.ts';
-import { type ConsoleState, sessionOf } from '../state.ts';
-import { lookUntil } from '../waiting.ts';
+import { newStorageCredentialBody, readBody } from '../http/bodies.ts';
+import { ConsoleError } from '../http/error.ts';
+import { parseObjects } from '../kubernetes/client.ts';
+import { type ConsoleState, sessionOf } from '../sessions/request-state.ts';
+import { lookUntil } from './poll.ts';
+import type { Services } from './services.ts';
 
 const { plural, kind } = storageCredentialResource;
 /** A put, a get and a delete at a store that is slow to refuse. */

@@ -7,9 +7,9 @@ import type { RedisClient } from '../../../redis/client.ts';
 import { readDeploymentNames, readGrantedMicros } from '../../../redis/console/console-reads.ts';
 import { readUsage } from '../../../redis/usage/usage.ts';
 import { type CreditView, USAGE_RANGES, type UsageRange, type UsageView } from '../../api.ts';
-import { check } from '../bodies.ts';
-import type { Services } from '../services.ts';
-import { type ConsoleState, sessionOf } from '../state.ts';
+import { check } from '../http/bodies.ts';
+import { type ConsoleState, sessionOf } from '../sessions/request-state.ts';
+import type { Services } from './services.ts';
 
 const HOUR = 3_600;
 const DAY = 24 * HOUR;

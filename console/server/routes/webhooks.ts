@@ -11,20 +11,20 @@ import {
 import { deriveDeliveryId, expandEvent } from '../../../redis/deliveries/delivery-calls.ts';
 import { readDelivery } from '../../../redis/deliveries/delivery-log.ts';
 import type { TestView } from '../../api.ts';
-import { newWebhookBody, readBody, webhookChangeBody } from '../bodies.ts';
-import { parseObjects } from '../object-parsing.ts';
-import type { Services } from '../services.ts';
-import { type ConsoleState, sessionOf } from '../state.ts';
-import { buildTestEvent } from '../test-event.ts';
-import { lookUntil } from '../waiting.ts';
-import { readTarget } from '../webhook-target.ts';
+import { newWebhookBody, readBody, webhookChangeBody } from '../http/bodies.ts';
+import { parseObjects } from '../kubernetes/client.ts';
+import { type ConsoleState, sessionOf } from '../sessions/request-state.ts';
 import {
   describeDelivery,
   describeWebhook,
   findVerdict,
   isAutoDisabled,
   refuseURL,
-} from '../webhook-view.ts';
+} from '../views/webhook.ts';
+import { lookUntil } from './poll.ts';
+import type { Services } from './services.ts';
+import { buildTestEvent } from './test-event.ts';
+import { readTarget } from './webhook-target.ts';
 
 const { plural, kind } = webhookEndpointResource;
 const VERDICT_MS = 5_000;

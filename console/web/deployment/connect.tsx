@@ -2,8 +2,8 @@
 import { Anchor, Code, Stack, Tabs, Text, Title } from '@mantine/core';
 import { Link } from 'react-router';
 import type { DeploymentView } from '../../api.ts';
+import { useNamespace } from '../client/session.ts';
 import { Copyable } from '../parts/copyable.tsx';
-import { useNamespace } from '../session.ts';
 import { buildSnippet, LANGUAGES } from './snippets.ts';
 
 export function Connect({ deployment }: { deployment: DeploymentView }) {

@@ -1,8 +1,8 @@
 /** How a namespace gets its first deployment. */
 import { Code } from '@mantine/core';
+import { useNamespace } from '../client/session.ts';
 import { Copyable } from '../parts/copyable.tsx';
 import { EmptyState } from '../parts/page-states.tsx';
-import { useNamespace } from '../session.ts';
 
 /** Needs no GPU and no download. */
 const buildManifest = (namespace: string): string => `apiVersion: berth.dev/v1alpha1

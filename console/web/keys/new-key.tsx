@@ -4,12 +4,12 @@ import { IconAlertTriangle } from '@tabler/icons-react';
 import { type UseMutationResult, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import type { NewKey, NewKeyView } from '../../api.ts';
-import { call, splitError } from '../call.ts';
+import { call, splitError } from '../client/call.ts';
+import { useBase } from '../client/session.ts';
 import { useAction } from '../parts/action.ts';
 import { Copyable } from '../parts/copyable.tsx';
 import { OBJECT_NAME } from '../parts/object-name.ts';
 import { Fault } from '../parts/page-states.tsx';
-import { useBase } from '../session.ts';
 import { EXPIRIES, findExpiry, findFirstDate } from './expiry.ts';
 
 const DEFAULT_RPM = 60;

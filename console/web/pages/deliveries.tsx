@@ -3,21 +3,20 @@ import { Anchor, Badge, Group, Select, Stack, Table, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import type { DeliveryView, RequestView, WebhookView } from '../../api.ts';
-import { call } from '../call.ts';
-import { DRAWER_STATE, useDrawerClose } from '../parts/drawer-close.ts';
+import { call } from '../client/call.ts';
+import { useAccess, useBase, useNamespace } from '../client/session.ts';
 import { useFilters } from '../parts/filters.ts';
 import { Moment } from '../parts/moment.tsx';
-import { MoreButton } from '../parts/more-button.tsx';
 import { Loaded, Page } from '../parts/page.tsx';
 import { EmptyState } from '../parts/page-states.tsx';
-import { usePagedQuery } from '../parts/paged-query.ts';
+import { MoreButton, usePagedQuery } from '../parts/paged-query.tsx';
 import { RequestIdField } from '../parts/request-id-field.tsx';
 import { ScrollTable } from '../parts/scroll-table.tsx';
+import { DRAWER_STATE, useDrawerClose } from '../parts/side-drawer.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
-import { useAccess, useBase, useNamespace } from '../session.ts';
-import { describeAnswer } from '../webhooks/answer.ts';
 import { DeliveryDrawer } from '../webhooks/delivery-drawer.tsx';
 import { ResendDelivery } from '../webhooks/resend-delivery.tsx';
+import { describeAnswer } from '../webhooks/test-result.tsx';
 
 const FILTERS = ['endpoint', 'request', 'state'];
 const PAGE_SIZE = 50;

@@ -4,7 +4,8 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link, useParams, useSearchParams } from 'react-router';
 import type { DeploymentView } from '../../api.ts';
-import { call } from '../call.ts';
+import { call } from '../client/call.ts';
+import { useBase, useNamespace } from '../client/session.ts';
 import { Conditions } from '../deployment/conditions.tsx';
 import { Connect } from '../deployment/connect.tsx';
 import { InTheWay, KindAndModel, ReplicasAndQueue } from '../deployment/facts.tsx';
@@ -12,7 +13,6 @@ import { Moment } from '../parts/moment.tsx';
 import { Loaded, Page } from '../parts/page.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
 import { Playground } from '../playground/playground.tsx';
-import { useBase, useNamespace } from '../session.ts';
 
 const TABS = ['connect', 'playground', 'conditions'];
 

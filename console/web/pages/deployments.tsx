@@ -3,13 +3,13 @@ import { Anchor, Card, Group, SimpleGrid, Stack, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import type { DeploymentView } from '../../api.ts';
-import { call } from '../call.ts';
+import { call } from '../client/call.ts';
+import { useBase } from '../client/session.ts';
 import { InTheWay, KindAndModel, ReplicasAndQueue } from '../deployment/facts.tsx';
 import { FirstDeployment } from '../deployment/first-deployment.tsx';
 import { Copyable } from '../parts/copyable.tsx';
 import { Loaded, Page } from '../parts/page.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
-import { useBase } from '../session.ts';
 
 export function DeploymentsPage() {
   const base = useBase();

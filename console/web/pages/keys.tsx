@@ -3,7 +3,8 @@ import { Code } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { KeyView } from '../../api.ts';
-import { call } from '../call.ts';
+import { call } from '../client/call.ts';
+import { useAccess, useBase } from '../client/session.ts';
 import { KeyRow } from '../keys/key-row.tsx';
 import { NewKeyDialog } from '../keys/new-key.tsx';
 import { AllowedButton } from '../parts/allowed-button.tsx';
@@ -11,7 +12,6 @@ import { useDeletion } from '../parts/deletion.tsx';
 import { Loaded, Page } from '../parts/page.tsx';
 import { EmptyState, Fault } from '../parts/page-states.tsx';
 import { ScrollTable } from '../parts/scroll-table.tsx';
-import { useAccess, useBase } from '../session.ts';
 
 const COLUMNS = [
   'Name',

@@ -2,17 +2,16 @@
 import { Group, Select } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { DeploymentView, RequestView } from '../../api.ts';
-import { call } from '../call.ts';
-import { useDrawerClose } from '../parts/drawer-close.ts';
+import { call } from '../client/call.ts';
+import { useBase } from '../client/session.ts';
 import { useFilters } from '../parts/filters.ts';
-import { MoreButton } from '../parts/more-button.tsx';
 import { Loaded, Page } from '../parts/page.tsx';
 import { EmptyState } from '../parts/page-states.tsx';
-import { usePagedQuery } from '../parts/paged-query.ts';
+import { MoreButton, usePagedQuery } from '../parts/paged-query.tsx';
 import { RequestIdField } from '../parts/request-id-field.tsx';
+import { useDrawerClose } from '../parts/side-drawer.tsx';
 import { RequestDrawer } from '../requests/request-drawer.tsx';
 import { RequestTable } from '../requests/request-table.tsx';
-import { useBase } from '../session.ts';
 
 const STATUSES = ['queued', 'running', 'succeeded', 'failed', 'canceled'];
 const PAGE_SIZE = 50;

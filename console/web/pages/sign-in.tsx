@@ -12,8 +12,7 @@ import {
   Title,
 } from '@mantine/core';
 import { type FormEvent, useEffect, useState } from 'react';
-import { useSignIn } from '../session.ts';
-import { takeLinkToken } from '../sign-in-link.ts';
+import { useSignIn } from '../client/session.ts';
 
 export function SignInPage() {
   const [token, setToken] = useState('');
@@ -74,4 +73,18 @@ export function SignInPage() {
       </Paper>
     </Center>
   );
+}
+
+const LOOPBACK_HOSTS = new Set(['127.0.0.1', '[::1]', 'localhost']);
+const PREFIX = '#token=';
+
+/**
+ * Takes the token out of the address, so that no history keeps it; null where there is none. On this machine alone: elsewhere
+ * a stranger's link could sign somebody in as the stranger.
+ */
+export function takeLinkToken(): string | null {
+  const { hash, hostname, pathname, search } = window.location;
+  if (!hash.startsWith(PREFIX) || !LOOPBACK_HOSTS.has(hostname)) return null;
+  window.history.replaceState(window.history.state, '', pathname + search);
+  return decodeURIComponent(hash.slice(PREFIX.length));
 }

@@ -3,12 +3,12 @@ import { Code, SimpleGrid } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import type { StorageCredentialView } from '../../api.ts';
-import { call } from '../call.ts';
+import { call } from '../client/call.ts';
+import { useAccess, useBase } from '../client/session.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { useDeletion } from '../parts/deletion.tsx';
 import { Loaded, Page } from '../parts/page.tsx';
 import { EmptyState } from '../parts/page-states.tsx';
-import { useAccess, useBase } from '../session.ts';
 import { CredentialCard } from '../storage/credential-card.tsx';
 import { CredentialDialog } from '../storage/credential-form.tsx';
 

@@ -3,11 +3,11 @@ import { Group, SegmentedControl, Select } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { lazy, Suspense } from 'react';
 import { type DeploymentView, USAGE_RANGES, type UsageView } from '../../api.ts';
-import { call } from '../call.ts';
+import { call } from '../client/call.ts';
+import { useBase } from '../client/session.ts';
 import { useFilters } from '../parts/filters.ts';
 import { Loaded, Page } from '../parts/page.tsx';
 import { EmptyState, PageLoader } from '../parts/page-states.tsx';
-import { useBase } from '../session.ts';
 import { UsageTotals } from '../usage/usage-totals.tsx';
 
 // Charts are most of this page's weight: the numbers show before them.

@@ -2,7 +2,7 @@
 import { Group, Stack, Text, Title } from '@mantine/core';
 import type { UseQueryResult } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useState } from 'react';
-import { CallError } from '../call.ts';
+import { CallError } from '../client/call.ts';
 import { Fault, PageLoader } from './page-states.tsx';
 
 export function Page(props: { title: string; about?: ReactNode; actions?: ReactNode; children: ReactNode }) {

@@ -1,6 +1,7 @@
 /** The drawer in which a list shows one of its entries. */
 import { Drawer } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { useLocation, useNavigate } from 'react-router';
 
 interface SideDrawerProps {
   title: string;
@@ -22,4 +23,15 @@ export function SideDrawer({ title, onClose, children }: SideDrawerProps) {
       {children}
     </Drawer>
   );
+}
+
+/** Of the history's entries that opened a drawer over the page before. */
+export const DRAWER_STATE = { isDrawer: true };
+
+/** Closing goes back to the page beneath where the drawer was opened from it; else `leave` takes it off the address. */
+export function useDrawerClose(leave: () => void): () => void {
+  const navigate = useNavigate();
+  const { state } = useLocation();
+  const isAbovePage = (state as typeof DRAWER_STATE | null)?.isDrawer === true;
+  return () => (isAbovePage ? void navigate(-1) : leave());
 }

@@ -1,4 +1,4 @@
-/** Points in time as the whole console writes them. Pure. */
+/** Points in time and durations as the whole console shows them. Pure. */
 
 const dateTime = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
 
@@ -12,3 +12,12 @@ export const formatStep = (date: Date, stepSeconds: number): string =>
     hour: '2-digit',
     minute: '2-digit',
   });
+
+/** '–' while either end is not known. */
+export function describeSpan(from: string | null, to: string | null): string {
+  if (from === null || to === null) return '–';
+  const tenths = Math.round((Date.parse(to) - Date.parse(from)) / 100);
+  if (tenths < 600) return `${(tenths / 10).toFixed(1)} s`;
+  const seconds = Math.round(tenths / 10);
+  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+}

@@ -1,5 +1,5 @@
 /** One streamed chat completion by the playground. */
-import { CallError, send } from '../call.ts';
+import { CallError, send } from '../client/call.ts';
 import { readEvents } from './event-stream.ts';
 
 export interface ChatMessage {

@@ -2,7 +2,7 @@
 import { Code, Paper, Stack, Text, Textarea } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { call } from '../call.ts';
+import { call } from '../client/call.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { Fault } from '../parts/page-states.tsx';
 import type { PlaygroundProps } from './playground.tsx';

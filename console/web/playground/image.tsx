@@ -1,13 +1,12 @@
 /** Pictures made at once, or in the background where that takes too long. */
 import { Button, Group, NumberInput, Select, Stack, Text } from '@mantine/core';
 import { type FormEvent, useEffect, useRef, useState } from 'react';
-import { CallError, call } from '../call.ts';
+import { CallError, call } from '../client/call.ts';
 import { useAction } from '../parts/action.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { Fault } from '../parts/page-states.tsx';
 import { FollowedRequest } from '../requests/followed-request.tsx';
-import { PictureField, PromptField } from './media-fields.tsx';
-import { buildForm } from './media-form.ts';
+import { buildForm, PictureField, PromptField } from './media-fields.tsx';
 import { type Picture, Pictures } from './pictures.tsx';
 import type { PlaygroundProps } from './playground.tsx';
 

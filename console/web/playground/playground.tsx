@@ -2,7 +2,7 @@
 import { Box } from '@mantine/core';
 import type { ComponentType } from 'react';
 import type { DeploymentView } from '../../api.ts';
-import { useAccess, useBase } from '../session.ts';
+import { useAccess, useBase } from '../client/session.ts';
 import { ChatPlayground } from './chat.tsx';
 import { EmbeddingPlayground } from './embedding.tsx';
 import { ImagePlayground } from './image.tsx';

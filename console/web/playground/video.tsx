@@ -1,13 +1,12 @@
 /** A video, made in the background and shown when it is done. */
 import { Group, NumberInput, Select, Stack, Text } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
-import { call } from '../call.ts';
+import { call } from '../client/call.ts';
 import { useAction } from '../parts/action.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { Fault } from '../parts/page-states.tsx';
 import { FollowedRequest } from '../requests/followed-request.tsx';
-import { PictureField, PromptField } from './media-fields.tsx';
-import { buildForm } from './media-form.ts';
+import { buildForm, PictureField, PromptField } from './media-fields.tsx';
 import type { PlaygroundProps } from './playground.tsx';
 
 const DEFAULT_SECONDS = 4;

@@ -1,8 +1,8 @@
 /** A request that somebody just made in a playground. */
 import { useQuery } from '@tanstack/react-query';
 import type { RequestDetail } from '../../api.ts';
-import { call } from '../call.ts';
-import { useAccess, useBase } from '../session.ts';
+import { call } from '../client/call.ts';
+import { useAccess, useBase } from '../client/session.ts';
 import { findPace } from './request-query.ts';
 
 type Field = 'id' | 'modality' | 'status' | 'outputURLs' | 'errorCode' | 'errorMessage';

@@ -1,8 +1,8 @@
 /** A request that was just made: how far it is, then what came of it. */
 import { Anchor, Paper, Stack } from '@mantine/core';
 import { Link } from 'react-router';
+import { useAccess, useNamespace } from '../client/session.ts';
 import { Loaded } from '../parts/page.tsx';
-import { useAccess, useNamespace } from '../session.ts';
 import { type FollowedRequestProps, useFollowedRequest } from './followed-query.ts';
 import { RequestProgress } from './progress.tsx';
 import { Result } from './result.tsx';

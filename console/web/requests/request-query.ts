@@ -1,8 +1,8 @@
 /** One request, followed until its end. */
 import { type Query, useQuery } from '@tanstack/react-query';
 import type { RequestDetail, RequestView } from '../../api.ts';
-import { call } from '../call.ts';
-import { useBase } from '../session.ts';
+import { call } from '../client/call.ts';
+import { useBase } from '../client/session.ts';
 
 const RUNNING_MS = 1_000;
 /** Before the links to results run out. */

@@ -2,11 +2,11 @@
 import { Anchor, Table } from '@mantine/core';
 import { Link } from 'react-router';
 import type { RequestView } from '../../api.ts';
-import { DRAWER_STATE } from '../parts/drawer-close.ts';
 import { Moment } from '../parts/moment.tsx';
 import { ScrollTable } from '../parts/scroll-table.tsx';
+import { DRAWER_STATE } from '../parts/side-drawer.tsx';
+import { describeSpan } from '../parts/time-format.ts';
 import { CancelRequest } from './cancel-request.tsx';
-import { describeSpan } from './duration.ts';
 import { RequestProgress } from './progress.tsx';
 
 const COLUMNS = ['Request', 'Deployment', 'Kind', 'Status', 'Size', 'Queued', 'Duration', 'Actions'];

@@ -2,14 +2,14 @@
 import { Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import type { StorageCredentialView } from '../../api.ts';
-import { call } from '../call.ts';
+import { call } from '../client/call.ts';
+import { useAccess, useBase } from '../client/session.ts';
 import { useAction } from '../parts/action.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { announce } from '../parts/announcer.tsx';
 import { Copyable } from '../parts/copyable.tsx';
 import { Fault } from '../parts/page-states.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
-import { useAccess, useBase } from '../session.ts';
 
 export function CredentialCard(props: { credential: StorageCredentialView; onDelete: () => void }) {
   const { name, id, state, message } = props.credential;

@@ -3,11 +3,11 @@ import { Button, Checkbox, Group, Modal, PasswordInput, Stack, TextInput } from 
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import type { NewStorageCredential, StorageCredentialView } from '../../api.ts';
-import { call, splitError } from '../call.ts';
+import { call, splitError } from '../client/call.ts';
+import { useBase } from '../client/session.ts';
 import { useAction } from '../parts/action.ts';
 import { OBJECT_NAME } from '../parts/object-name.ts';
 import { Fault } from '../parts/page-states.tsx';
-import { useBase } from '../session.ts';
 
 const EMPTY = {
   name: '',

@@ -2,16 +2,16 @@
 import { Stack, Table, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { DeliveryDetail } from '../../api.ts';
-import { call } from '../call.ts';
+import { call } from '../client/call.ts';
+import { useBase } from '../client/session.ts';
 import { Copyable } from '../parts/copyable.tsx';
 import { Loaded } from '../parts/page.tsx';
 import { ScrollTable } from '../parts/scroll-table.tsx';
 import { SideDrawer } from '../parts/side-drawer.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
 import { formatDateTime } from '../parts/time-format.ts';
-import { useBase } from '../session.ts';
-import { describeAnswer } from './answer.ts';
 import { ResendDelivery } from './resend-delivery.tsx';
+import { describeAnswer } from './test-result.tsx';
 
 /** `id` null: closed. */
 export function DeliveryDrawer({ id, onClose }: { id: string | null; onClose: () => void }) {

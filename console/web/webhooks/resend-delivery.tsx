@@ -2,12 +2,12 @@
 import { Stack } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import type { DeliveryView, ResendView } from '../../api.ts';
-import { call } from '../call.ts';
+import { call } from '../client/call.ts';
+import { useAccess, useBase } from '../client/session.ts';
 import { useAction } from '../parts/action.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { announce } from '../parts/announcer.tsx';
 import { Fault } from '../parts/page-states.tsx';
-import { useAccess, useBase } from '../session.ts';
 
 export function ResendDelivery({ delivery, size = 'sm' }: { delivery: DeliveryView; size?: string }) {
   const { id, state } = delivery;

@@ -4,12 +4,12 @@ import { useDisclosure } from '@mantine/hooks';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { useState } from 'react';
 import type { SecretRoll, SigningSecretView } from '../../api.ts';
-import { call } from '../call.ts';
+import { call } from '../client/call.ts';
+import { useAccess, useBase } from '../client/session.ts';
 import { useAction } from '../parts/action.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { Copyable } from '../parts/copyable.tsx';
-import { useAccess, useBase } from '../session.ts';
 
 const VERIFY = `// Node, over the raw bytes of the body; "t" and "v1" are in X-Service-Signature: t=…,v1=… (any v1 may fit)
 const wanted = createHmac('sha256', process.env.SIGNING_SECRET).update(t + '.').update(rawBody).digest();

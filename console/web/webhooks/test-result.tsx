@@ -1,7 +1,6 @@
 /** How a receiver took a test event. */
 import { Alert, Text } from '@mantine/core';
-import type { TestView } from '../../api.ts';
-import { describeAnswer } from './answer.ts';
+import type { DeliveryView, TestView } from '../../api.ts';
 
 export function TestResult({ result: { delivery, eventId } }: { result: TestView }) {
   if (!delivery)
@@ -23,4 +22,11 @@ export function TestResult({ result: { delivery, eventId } }: { result: TestView
       </Text>
     </Alert>
   );
+}
+
+/** The receiver's answer as text; null before the first attempt has ended. */
+export function describeAnswer({ status, error }: Pick<DeliveryView, 'status' | 'error'>): string | null {
+  if (status === null) return error;
+  // The log says "answered 500" of it.
+  return error === null || /^answered [0-9]+$/.test(error) ? `HTTP ${status}` : `HTTP ${status}, ${error}`;
 }

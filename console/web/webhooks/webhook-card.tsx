@@ -3,13 +3,13 @@ import { Badge, Button, Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import type { Resend, ResendView, TestView, WebhookChange, WebhookView } from '../../api.ts';
-import { call } from '../call.ts';
+import { call } from '../client/call.ts';
+import { useAccess, useBase, useNamespace } from '../client/session.ts';
 import { useAction } from '../parts/action.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { announce } from '../parts/announcer.tsx';
 import { Fault } from '../parts/page-states.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
-import { useAccess, useBase, useNamespace } from '../session.ts';
 import { TestResult } from './test-result.tsx';
 
 interface WebhookCardProps {

@@ -3,13 +3,21 @@ import { Alert, Button, Checkbox, Group, Modal, Stack, TextInput } from '@mantin
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import type { NewWebhook, WebhookChange, WebhookView } from '../../api.ts';
-import { call, splitError } from '../call.ts';
+import { call, splitError } from '../client/call.ts';
+import { useBase } from '../client/session.ts';
 import { useAction } from '../parts/action.ts';
 import { OBJECT_NAME } from '../parts/object-name.ts';
 import { Fault } from '../parts/page-states.tsx';
-import { useBase } from '../session.ts';
-import { ALL_EVENT_TYPES, EVENT_TYPES } from './event-types.ts';
 import { findURLFault } from './url-fault.ts';
+
+/** The events that endpoints may subscribe to. */
+const EVENT_TYPES = [
+  { value: 'request.completed', label: 'request.completed', about: 'A request has its result.' },
+  { value: 'request.failed', label: 'request.failed', about: 'A request failed for good.' },
+  { value: 'request.canceled', label: 'request.canceled', about: 'A request was canceled while it waited.' },
+] as const;
+
+const ALL_EVENT_TYPES: string[] = EVENT_TYPES.map(({ value }) => value);
 
 /** As on one's own machine, where receivers may be reached so, too. */
 const IS_PLAIN_HTTP = location.protocol === 'http:';

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { CSRF_HEADER } from '../../../console/api.ts';
 import type { ConsoleEnvironment } from '../../../console/server/environment.ts';
-import { createLog, type Logger } from '../../../console/server/log.ts';
 import { type RunningConsole, startConsole } from '../../../console/server/program.ts';
+import { type Logger, openLog } from '../../../kit/log.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
 import { createKubeRequest, type KubeRequest } from '../../support/kube-request.ts';
@@ -132,7 +132,7 @@ export function useConsole(): ConsoleHarness {
 
   const start: ConsoleHarness['start'] = async (
     change = {},
-    log = createLog(process.env.TEST_LOG ?? 'silent'),
+    log = openLog({ level: process.env.TEST_LOG ?? 'silent', base: { program: 'console' } }),
   ) => {
     const running = await startConsole(
       {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { expect } from 'chai';
-import { check, newKeyBody, readBody } from '../../../console/server/bodies.ts';
+import { check, newKeyBody, readBody } from '../../../console/server/http/bodies.ts';
 
 describe("the bodies of the console's API", () => {
   const open = (text: string) => {

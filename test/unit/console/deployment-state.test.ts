@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { modelDeployment } from '../../../api/model-deployment.ts';
-import { describeState } from '../../../console/server/deployment-state.ts';
-import { describeDeployment } from '../../../console/server/deployment-view.ts';
+import { describeDeployment } from '../../../console/server/views/deployment.ts';
+import { describeState } from '../../../console/server/views/deployment-state.ts';
 
 const PAUSED = 'It is paused, and answers 503 until it is resumed.';
 

@@ -10,7 +10,7 @@ import {
   newWebhookBody,
   signInBody,
   webhookChangeBody,
-} from '../../../console/server/bodies.ts';
+} from '../../../console/server/http/bodies.ts';
 
 describe("a field that the console's API does not take", () => {
   const key = { name: 'app' };

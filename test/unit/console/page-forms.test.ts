@@ -1,8 +1,8 @@
 /** What the console's page reckons by itself. */
 import { expect } from 'chai';
 import { findExpiry, findFirstDate } from '../../../console/web/keys/expiry.ts';
+import { describeSpan } from '../../../console/web/parts/time-format.ts';
 import { readEvents } from '../../../console/web/playground/event-stream.ts';
-import { describeSpan } from '../../../console/web/requests/duration.ts';
 
 describe("the console's page", () => {
   const now = Date.parse('2026-02-27T12:00:00Z');

@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import Koa from 'koa';
-import { answerErrors } from '../../../console/server/middleware/errors.ts';
-import { servePage } from '../../../console/server/page.ts';
-import type { ConsoleState } from '../../../console/server/state.ts';
+import { answerErrors } from '../../../console/server/error-responses.ts';
+import { servePage } from '../../../console/server/page/page.ts';
+import type { ConsoleState } from '../../../console/server/sessions/request-state.ts';
 
 describe("the console's built files", () => {
   const SCRIPT = '/assets/index-abc.js';

@@ -1,12 +1,12 @@
 /** Pure parts of the console's server. */
 import { expect } from 'chai';
-import { Attempts } from '../../../console/server/attempts.ts';
 import { EnvironmentError, readEnvironment } from '../../../console/server/environment.ts';
-import { KubernetesError, translateKubernetesError } from '../../../console/server/kubernetes-error.ts';
-import { chooseCandidates } from '../../../console/server/namespaces.ts';
-import { PromiseCache } from '../../../console/server/promise-cache.ts';
-import { buildContentPolicy } from '../../../console/server/security-headers.ts';
-import { readTokenClaims } from '../../../console/server/token-claims.ts';
+import { buildContentPolicy } from '../../../console/server/http/security-headers.ts';
+import { KubernetesError, translateKubernetesError } from '../../../console/server/kubernetes/error.ts';
+import { chooseCandidates } from '../../../console/server/kubernetes/namespaces.ts';
+import { PromiseCache } from '../../../console/server/sessions/promise-cache.ts';
+import { Attempts } from '../../../console/server/sessions/sign-in-attempts.ts';
+import { readTokenClaims } from '../../../console/server/sessions/token-claims.ts';
 
 describe('the claims of a token', () => {
   const token = (claims: unknown) => `x.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.y`;

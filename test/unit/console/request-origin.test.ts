@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { describeOrigin, isOwnHost } from '../../../console/server/request-origin.ts';
+import { describeOrigin, isOwnHost } from '../../../console/server/http/request-origin.ts';
 
 describe('the origin of a request to the console', () => {
   const PUBLIC = 'https://console.example.com';

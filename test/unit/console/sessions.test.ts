@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { RedisPresence } from '../../../console/server/redis-presence.ts';
-import { Sessions } from '../../../console/server/sessions.ts';
+import { RedisPresence } from '../../../console/server/sessions/redis-presence.ts';
+import { Sessions } from '../../../console/server/sessions/sessions.ts';
 import type { RedisClient } from '../../../redis/client.ts';
 import { rejection } from '../../support/redis-client.ts';
 

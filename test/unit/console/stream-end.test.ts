@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { expect } from 'chai';
-import { endWith } from '../../../console/server/stream-end.ts';
+import { endWith } from '../../../console/server/http/stream-end.ts';
 
 describe('the end of a call for a page', () => {
   const open = () => new ServerResponse(new IncomingMessage(new Socket()));

@@ -1,0 +1,103 @@
+/** Whatever is thrown becomes the envelope, and every request of the API a line in the log. */
+import { randomUUID } from 'node:crypto';
+import { Stream } from 'node:stream';
+import type { Context, Middleware } from 'koa';
+import type { Logger } from '../../kit/log.ts';
+import { isRedisAway } from '../../redis/client.ts';
+import { buildEnvelope, ConsoleError, REDIS_AWAY } from './http/error.ts';
+import type { ConsoleMetrics } from './http/metrics.ts';
+import { describeOrigin, type OriginSettings } from './http/request-origin.ts';
+import { formatSessionCookie } from './http/session-cookie.ts';
+import { KubernetesError, translateKubernetesError } from './kubernetes/error.ts';
+import type { ConsoleState } from './sessions/request-state.ts';
+import type { Sessions } from './sessions/sessions.ts';
+
+const AREAS = [
+  'session',
+  'access',
+  'deployments',
+  'keys',
+  'webhooks',
+  'deliveries',
+  'signing-secret',
+  'requests',
+  'usage',
+  'storage-credentials',
+];
+
+/** Notes what the rest needs to know of a request, and tells how it ended. */
+export const identifyRequest =
+  (settings: OriginSettings, log: Logger, metrics: ConsoleMetrics): Middleware<ConsoleState> =>
+  async (ctx, next) => {
+    const begun = performance.now();
+    const forwardedProto = ctx.get('x-forwarded-proto').split(',')[0]!.trim();
+    ctx.state.requestId = randomUUID();
+    ctx.state.origin = describeOrigin({ host: ctx.get('host').toLowerCase(), forwardedProto }, settings);
+    ctx.set('x-request-id', ctx.state.requestId);
+    await next();
+    if (!ctx.path.startsWith('/api/')) return;
+    const { method, path, status } = ctx;
+    const tell = () => {
+      const ms = Math.round(performance.now() - begun);
+      metrics.count({ area: readArea(path), method, status, seconds: ms / 1_000 });
+      const user = ctx.state.session?.user;
+      log.info({ user, method, path, status, ms, request: ctx.state.requestId }, 'request');
+    };
+    // The answer may be a stream that has just begun.
+    if (ctx.body instanceof Stream) ctx.res.once('close', tell);
+    else tell();
+  };
+
+/** The part of the API that a path belongs to. */
+function readArea(path: string): string {
+  const [, , first = '', , area = ''] = path.split('/');
+  if (path.includes('/v1/')) return 'playground';
+  const name = first === 'namespaces' ? area : first;
+  return AREAS.includes(name) ? name : 'other';
+}
+
+export const answerErrors =
+  (log: Logger, sessions: Sessions): Middleware<ConsoleState> =>
+  async (ctx, next) => {
+    try {
+      await next();
+    } catch (error) {
+      const told = await translate(error, ctx, { log, sessions });
+      ctx.status = told.status;
+      if (told.retryAfter !== undefined) ctx.set('retry-after', String(told.retryAfter));
+      // Who is told before all was sent may go on sending for ever.
+      if (!ctx.req.complete) ctx.set('connection', 'close');
+      ctx.set('cache-control', 'no-store');
+      ctx.body = buildEnvelope(told);
+    }
+  };
+
+async function translate(
+  error: unknown,
+  ctx: Context & { state: ConsoleState },
+  { log, sessions }: { log: Logger; sessions: Sessions },
+): Promise<ConsoleError> {
+  if (error instanceof ConsoleError) return error;
+  if (ctx.res.destroyed) return new ConsoleError('client_left', 'Nobody waits for the answer any more.');
+  if (error instanceof KubernetesError) {
+    if (error.status !== 401) return translateKubernetesError(error);
+    // The token has ended or was taken back, and the session with it.
+    if (ctx.state.session) await sessions.end(ctx.state.session).catch(() => {});
+    ctx.append('set-cookie', formatSessionCookie(ctx.state.origin, { id: '', maxAgeSeconds: 0 }));
+    return new ConsoleError(
+      'not_signed_in',
+      'The API server does not know your token any more: sign in again.',
+    );
+  }
+  if (isRedisAway(error)) return new ConsoleError('temporarily_unavailable', REDIS_AWAY, { retryAfter: 5 });
+  if (isMalformed(error)) return new ConsoleError('invalid_request_error', error.message);
+  log.error({ err: error, request: ctx.state.requestId }, 'a fault of the console');
+  return new ConsoleError(
+    'internal_error',
+    `A fault in the console; its log tells of ${ctx.state.requestId}.`,
+  );
+}
+
+/** Koa's and the router's own 4xx, such as for an address that cannot be decoded. */
+const isMalformed = (error: unknown): error is Error =>
+  error instanceof Error && 'status' in error && Number(error.status) >= 400 && Number(error.status) < 500;

@@ -1,0 +1,141 @@
+/** The bodies that the API takes, checked by the schemas of the resources that they become. */
+import type { IncomingMessage } from 'node:http';
+import { z } from 'zod';
+import { apiKeySpec } from '../../../api/api-key.ts';
+import { FIELD_WORDS } from '../../../api/field-words.ts';
+import { storageCredentialSpec } from '../../../api/storage-credential.ts';
+import { webhookEndpointSpec } from '../../../api/webhook-endpoint.ts';
+import { ConsoleError } from './error.ts';
+
+const LONGEST_TOKEN = 16 * 1024;
+const MAX_BODY_BYTES = 64 * 1024;
+/** From the head of a request to the end of so small a body. */
+const BODY_MS = 15_000;
+
+const name = z
+  .string()
+  .min(1)
+  .max(200)
+  .regex(
+    /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/,
+    'must be lower-case letters, digits, "-" and ".", such as my-name, with a letter or a digit at both ends',
+  );
+
+/** For a path's parameters too. */
+export const namespaceName = z
+  .string()
+  .max(63)
+  .regex(
+    /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/,
+    'must be the name of a namespace: lower-case letters, digits and "-", such as team-a',
+  );
+
+/** Without what the resource's own defaults would put in: the API server does. */
+const { rpm, tpd, expiresAt } = apiKeySpec.shape;
+const { url, eventTypes } = webhookEndpointSpec.shape;
+const { endpoint, region, bucket, prefix } = storageCredentialSpec.shape;
+
+export const signInBody = z.strictObject({
+  token: z
+    .string()
+    .trim()
+    .min(1, 'must be a bearer token')
+    .max(LONGEST_TOKEN)
+    .regex(/^[\x21-\x7e]+$/, 'must be one bearer token, without spaces'),
+  namespace: namespaceName.optional(),
+});
+
+export const newKeyBody = z.strictObject({
+  name,
+  rpm: rpm.unwrap().optional(),
+  tpd: tpd.unwrap().optional(),
+  expiresAt: expiresAt.refine(
+    (time) => time === undefined || Date.parse(time) > Date.now(),
+    'must be in the future',
+  ),
+});
+export const keyChangeBody = z.strictObject({ disabled: z.boolean() });
+
+export const resendBody = z.strictObject({
+  endpoint: z.string().max(253).optional(),
+  since: z.iso.datetime({ offset: true }),
+});
+
+export const rollBody = z.strictObject({ keepOld: z.boolean().default(false) });
+
+export const newWebhookBody = z.strictObject({ name, url, eventTypes: eventTypes.unwrap().optional() });
+export const webhookChangeBody = z.strictObject({
+  url: url.optional(),
+  eventTypes: eventTypes.unwrap().optional(),
+  enabled: z.boolean().optional(),
+  reEnable: z.literal(true).optional(),
+});
+
+const secretText = z
+  .string()
+  .trim()
+  .min(1)
+  .max(1024)
+  .regex(/^[\x21-\x7e]+$/, 'must be one word of printable ASCII');
+
+export const newStorageCredentialBody = z.strictObject({
+  name,
+  endpoint,
+  region: region.unwrap().optional(),
+  bucket,
+  prefix: prefix.unwrap().optional(),
+  pathStyle: z.boolean().optional(),
+  accessKeyId: secretText,
+  secretAccessKey: secretText,
+});
+
+/** Reads a JSON body. Throws ConsoleError with the field in `param`. */
+export async function readBody<S extends z.ZodType>(
+  req: IncomingMessage,
+  schema: S,
+  timeoutMs = BODY_MS,
+): Promise<z.output<S>> {
+  const type = req.headers['content-type']?.split(';')[0]?.trim().toLowerCase();
+  if (type !== 'application/json') throw new ConsoleError('unsupported_media_type', 'Send application/json.');
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => late.reject(new ConsoleError('request_timeout', `The body did not arrive within ${timeoutMs} ms.`)),
+    timeoutMs,
+  );
+  try {
+    return check(parseJSON(await Promise.race([readText(req), late.promise])), schema);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The same for what is in the address. */
+export function check<S extends z.ZodType>(value: unknown, schema: S): z.output<S> {
+  const result = schema.safeParse(value, FIELD_WORDS);
+  if (result.success) return result.data;
+  const issue = result.error.issues[0]!;
+  const field = issue.code === 'unrecognized_keys' ? issue.keys[0]! : issue.path.join('.');
+  const subject = field === '' ? 'The body' : `${field}:`;
+  throw new ConsoleError('invalid_request_error', `${subject} ${issue.message}.`, { param: field || null });
+}
+
+function parseJSON(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new ConsoleError('invalid_json', `The body is not JSON: ${(error as Error).message}`);
+  }
+}
+
+async function readText(req: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  // A request that is given up stays open for its answer.
+  for await (const chunk of req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > MAX_BODY_BYTES)
+      throw new ConsoleError('request_too_large', `The body is over ${MAX_BODY_BYTES} bytes.`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}

@@ -1,0 +1,74 @@
+/** What a user may do, as the API server says; asked again after 10 seconds at most. */
+
+import {
+  CONSOLE_RIGHTS,
+  CONSOLE_WRITES,
+  type ConsoleRight,
+  type ConsoleRightName,
+} from '../../../api/console-rights.ts';
+import { GROUP } from '../../../api/names.ts';
+import type { AccessView } from '../../api.ts';
+import { ConsoleError } from '../http/error.ts';
+import { PromiseCache } from '../sessions/promise-cache.ts';
+import type { Session } from '../sessions/sessions.ts';
+import type { Kubernetes } from './client.ts';
+
+const TTL_MS = 10_000;
+const MOST_ANSWERS = 20_000;
+
+type Rights = Omit<AccessView, 'isMissing'>;
+
+export class Access {
+  readonly #kubernetes: Kubernetes;
+  readonly #answers = new PromiseCache<boolean>({ ttlMs: TTL_MS, maxEntries: MOST_ANSWERS });
+
+  constructor(kubernetes: Kubernetes) {
+    this.#kubernetes = kubernetes;
+  }
+
+  /** `namespace` null: in all of them. */
+  allows(session: Session, namespace: string | null, right: ConsoleRight): Promise<boolean> {
+    const { verb, resource, subresource = '' } = right;
+    const key = [session.digest, namespace ?? '*', verb, resource, subresource].join(' ');
+    return this.#answers.get(key, () =>
+      this.#kubernetes.isAllowed(session.token, { ...right, ...(namespace !== null && { namespace }) }),
+    );
+  }
+
+  may(session: Session, namespace: string, name: ConsoleRightName): Promise<boolean> {
+    return this.allows(session, namespace, CONSOLE_RIGHTS[name]);
+  }
+
+  /** Throws permission_denied, in the words of an API server. */
+  async require(session: Session, namespace: string, name: ConsoleRightName): Promise<void> {
+    if (await this.may(session, namespace, name)) return;
+    const { verb, resource, subresource }: ConsoleRight = CONSOLE_RIGHTS[name];
+    const what = `${resource}.${GROUP}${subresource ? `/${subresource}` : ''}`;
+    throw new ConsoleError(
+      'permission_denied',
+      `User "${session.user}" may not ${verb} ${what} in the namespace "${namespace}".`,
+    );
+  }
+
+  async describe(session: Session, namespace: string): Promise<Rights> {
+    const may = (name: ConsoleRightName) => this.may(session, namespace, name);
+    const mayAll = async (rights: readonly ConsoleRight[]) =>
+      (await Promise.all(rights.map((right) => this.allows(session, namespace, right)))).every(Boolean);
+    const questions = {
+      manageKeys: mayAll(CONSOLE_WRITES.manageKeys),
+      manageWebhooks: mayAll(CONSOLE_WRITES.manageWebhooks),
+      manageStorage: mayAll(CONSOLE_WRITES.manageStorage),
+      rollSecret: may('rollSecret'),
+      readRequests: may('readRequests'),
+      cancelRequests: may('cancelRequests'),
+      readDeliveries: may('readDeliveries'),
+      resendDeliveries: may('resendDeliveries'),
+      sendTests: may('sendTests'),
+      readUsage: may('readUsage'),
+      usePlayground: may('usePlayground'),
+    };
+    const names = Object.keys(questions) as (keyof Rights)[];
+    const answers = await Promise.all(Object.values(questions));
+    return Object.fromEntries(names.map((name, index) => [name, answers[index]!])) as unknown as Rights;
+  }
+}

@@ -1,0 +1,65 @@
+/** What the API server refuses, and how people are told: in its own words, by the field. */
+import { z } from 'zod';
+import { ConsoleError, type ConsoleErrorCode } from '../http/error.ts';
+
+const kubeStatus = z.object({
+  message: z.string().catch(''),
+  reason: z.string().optional().catch(undefined),
+  details: z
+    .object({ causes: z.array(z.object({ field: z.string().optional(), message: z.string().optional() })) })
+    .optional()
+    .catch(undefined),
+});
+
+/** `status` 0: it did not answer. */
+export class KubernetesError extends Error {
+  readonly status: number;
+  readonly reason: string;
+  /** The field that it complains of, such as `spec.rpm`. */
+  readonly field: string | null;
+  /** What it says of that field; '' if nothing. */
+  readonly fieldWords: string;
+
+  constructor(status: number, body: unknown) {
+    const { message, reason, details } = kubeStatus.catch({ message: '' }).parse(body);
+    super(message || `The API server answered ${status}.`);
+    this.status = status;
+    this.reason = reason ?? '';
+    const cause = details?.causes[0];
+    // What concerns the whole object has the field "<nil>".
+    this.field = cause?.field?.startsWith('<') ? null : (cause?.field ?? null);
+    this.fieldWords = cause?.message ?? '';
+  }
+}
+
+const BY_STATUS: Record<number, ConsoleErrorCode> = {
+  400: 'invalid_request_error',
+  403: 'permission_denied',
+  404: 'not_found',
+  409: 'conflict',
+  422: 'refused',
+  429: 'rate_limit_exceeded',
+};
+
+/** Without the object and the value, which people have before them; '' where it says nothing of a field. */
+const describeField = ({ field, fieldWords }: KubernetesError): string =>
+  field === null
+    ? ''
+    : fieldWords.replace(/^Invalid value: ("(\\.|[^"\\])*"|[^:]*): /, '').replace(`${field} in body `, '');
+
+/** 401 is not for here: it ends the session. */
+export function translateKubernetesError(error: KubernetesError): ConsoleError {
+  const { status, message, field } = error;
+  const code = BY_STATUS[status];
+  if (error.reason === 'AlreadyExists')
+    return new ConsoleError('conflict', 'name: is taken already; choose another one', { param: 'name' });
+  if (code) {
+    const param = field?.replace(/^(spec|metadata)\./, '') ?? null;
+    const words = describeField(error);
+    return new ConsoleError(code, words ? `${param}: ${words}` : message, { param });
+  }
+  const words = status === 0 ? 'does not answer' : `failed (${status}): ${message.replace(/\.$/, '')}`;
+  return new ConsoleError('temporarily_unavailable', `The Kubernetes API server ${words}.`, {
+    retryAfter: 5,
+  });
+}

@@ -1,0 +1,96 @@
+/** The namespaces of a user: those in which they may see deployments. */
+import { CONSOLE_RIGHTS } from '../../../api/console-rights.ts';
+import type { RedisClient } from '../../../redis/client.ts';
+import { readWorkspaces } from '../../../redis/publication/published.ts';
+import { PromiseCache } from '../sessions/promise-cache.ts';
+import type { RedisPresence } from '../sessions/redis-presence.ts';
+import type { Session } from '../sessions/sessions.ts';
+import type { Access } from './access.ts';
+import type { Kubernetes } from './client.ts';
+import { KubernetesError } from './error.ts';
+
+const TTL_MS = 30_000;
+const MOST_SESSIONS = 5_000;
+const MOST_NAMESPACES = 500;
+const AT_ONCE = 16;
+
+interface NamespacesOptions {
+  kubernetes: Kubernetes;
+  redis: RedisClient;
+  presence: RedisPresence;
+  access: Access;
+}
+
+export class Namespaces {
+  readonly #kubernetes: Kubernetes;
+  readonly #redis: RedisClient;
+  readonly #presence: RedisPresence;
+  /** As read last: Redis may be away the next time. */
+  #published: string[] = [];
+  readonly #access: Access;
+  readonly #found = new PromiseCache<string[]>({ ttlMs: TTL_MS, maxEntries: MOST_SESSIONS });
+
+  constructor({ kubernetes, redis, presence, access }: NamespacesOptions) {
+    this.#kubernetes = kubernetes;
+    this.#redis = redis;
+    this.#presence = presence;
+    this.#access = access;
+  }
+
+  /** The first is where to begin. */
+  list(session: Session): Promise<string[]> {
+    return this.#found.get(session.digest, () => this.#find(session));
+  }
+
+  async #find(session: Session): Promise<string[]> {
+    const [existing, published] = await Promise.all([this.#listExisting(session), this.#readPublished()]);
+    const candidates = chooseCandidates({ own: session.own, existing, published });
+    if (await this.#access.allows(session, null, CONSOLE_RIGHTS.seeNamespace)) return candidates;
+    const allowed = await mapBounded(candidates, AT_ONCE, (namespace) =>
+      this.#access.may(session, namespace, 'seeNamespace'),
+    );
+    return candidates.filter((_, index) => allowed[index]);
+  }
+
+  async #readPublished(): Promise<string[]> {
+    this.#published = await this.#presence.read(() => readWorkspaces(this.#redis), this.#published);
+    return this.#published;
+  }
+
+  /** null for those who may not list them. */
+  async #listExisting({ token }: Session): Promise<string[] | null> {
+    try {
+      return await this.#kubernetes.listNamespaces(token);
+    } catch (error) {
+      if (error instanceof KubernetesError && error.status === 403) return null;
+      throw error;
+    }
+  }
+}
+
+/** Those with objects of Berth's; all where there are none. Their own are always first. Pure. */
+export function chooseCandidates({
+  own,
+  existing,
+  published,
+}: {
+  own: readonly string[];
+  existing: readonly string[] | null;
+  published: readonly string[];
+}): string[] {
+  const known = existing === null ? [...published] : existing.filter((name) => published.includes(name));
+  const offered = known.length > 0 ? known : [...(existing ?? [])];
+  const rest = offered.filter((name) => !own.includes(name)).sort();
+  return [...own, ...rest].slice(0, MOST_NAMESPACES);
+}
+
+async function mapBounded<T, R>(
+  items: readonly T[],
+  atOnce: number,
+  map: (item: T) => Promise<R>,
+): Promise<R[]> {
+  const results: R[] = [];
+  for (let start = 0; start < items.length; start += atOnce)
+    results.push(...(await Promise.all(items.slice(start, start + atOnce).map(map))));
+  return results;
+}

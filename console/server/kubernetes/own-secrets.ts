@@ -1,0 +1,136 @@
+/** Secrets that the console writes with its own token, for users who have no right on any. */
+import { readFile } from 'node:fs/promises';
+import {
+  ANNOTATIONS,
+  LABELS,
+  MANAGED_BY,
+  SIGNING_SECRET_FIELD,
+  SIGNING_SECRET_NAME,
+} from '../../../api/names.ts';
+import { PREVIOUS_SECRET_FIELD, PREVIOUS_UNTIL_FIELD } from '../../../api/signing-secret.ts';
+import { WORKSPACE_NAME, workspaceResource } from '../../../api/workspace.ts';
+import type { Logger } from '../../../kit/log.ts';
+import { ConsoleError } from '../http/error.ts';
+import type { KubeObject, Kubernetes } from './client.ts';
+import { KubernetesError } from './error.ts';
+
+const SECRETS = 'secrets';
+
+export interface OwnSecretsOptions {
+  kubernetes: Kubernetes;
+  tokenPath: string;
+  log: Logger;
+}
+
+export class OwnSecrets {
+  readonly #options: OwnSecretsOptions;
+
+  constructor(options: OwnSecretsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Replaces what signs a namespace's webhooks; `overlapMs`: how long the old one signs beside it. Throws ConsoleError
+   * for a Secret that is somebody else's.
+   */
+  async writeSigningSecret(
+    namespace: string,
+    secret: string,
+    { user, overlapMs }: { user: string; overlapMs: number },
+  ): Promise<void> {
+    const { kubernetes } = this.#options;
+    const place = { plural: SECRETS, namespace };
+    const data = { [SIGNING_SECRET_FIELD]: Buffer.from(secret).toString('base64') };
+    const metadata = { annotations: { [ANNOTATIONS.rolledBy]: user } };
+    await this.#asConsole(async (token) => {
+      const present = await findOrNull(kubernetes.get(token, place, SIGNING_SECRET_NAME));
+      if (present === null) {
+        const labels = { [LABELS.managedBy]: MANAGED_BY };
+        const made = { ...metadata, name: SIGNING_SECRET_NAME, namespace, labels };
+        await kubernetes.create(token, place, { apiVersion: 'v1', kind: 'Secret', metadata: made, data });
+        return;
+      }
+      if (present.metadata.labels?.[LABELS.managedBy] !== MANAGED_BY)
+        throw new ConsoleError(
+          'conflict',
+          `The Secret ${SIGNING_SECRET_NAME} was made by someone else: its owner rolls it with kubectl.`,
+        );
+      const old = (present as { data?: Record<string, string> }).data?.[SIGNING_SECRET_FIELD];
+      const until = new Date(Date.now() + overlapMs).toISOString();
+      const previous =
+        overlapMs > 0 && old
+          ? { [PREVIOUS_SECRET_FIELD]: old, [PREVIOUS_UNTIL_FIELD]: Buffer.from(until).toString('base64') }
+          : { [PREVIOUS_SECRET_FIELD]: null, [PREVIOUS_UNTIL_FIELD]: null };
+      await kubernetes.patch(token, place, SIGNING_SECRET_NAME, { data: { ...data, ...previous }, metadata });
+    });
+    await this.#wakeOperator(namespace);
+  }
+
+  /** Makes a Secret that goes with its owner. */
+  async create(
+    owner: KubeObject,
+    { name, data, user }: { name: string; data: Record<string, string>; user: string },
+  ): Promise<void> {
+    const { apiVersion, kind, metadata } = owner;
+    const namespace = metadata.namespace!;
+    const secret = {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      type: 'Opaque',
+      metadata: {
+        name,
+        namespace,
+        labels: { [LABELS.managedBy]: MANAGED_BY },
+        annotations: { [ANNOTATIONS.madeFor]: user },
+        ownerReferences: [{ apiVersion, kind, name: metadata.name, uid: metadata.uid }],
+      },
+      stringData: data,
+    };
+    await this.#asConsole((token) =>
+      this.#options.kubernetes.create(token, { plural: SECRETS, namespace }, secret),
+    );
+  }
+
+  /** Its watch sees the new one; this is for when that is away. */
+  async #wakeOperator(namespace: string): Promise<void> {
+    const { kubernetes, log } = this.#options;
+    const place = { plural: workspaceResource.plural, namespace };
+    const metadata = { annotations: { [ANNOTATIONS.rolledAt]: new Date().toISOString() } };
+    try {
+      await kubernetes.patch(await this.#readToken(), place, WORKSPACE_NAME, { metadata });
+    } catch (error) {
+      log.debug({ err: error, namespace }, 'the operator was not told of a rolled secret');
+    }
+  }
+
+  /** What the API server refuses here says nothing of the user. */
+  async #asConsole<T>(act: (token: string) => Promise<T>): Promise<T> {
+    const { log } = this.#options;
+    try {
+      return await act(await this.#readToken());
+    } catch (error) {
+      if (!(error instanceof KubernetesError) || error.status === 0) throw error;
+      log.error({ err: error }, 'the API server refused the console');
+      throw new ConsoleError('temporarily_unavailable', `The console may not do that: ${error.message}`);
+    }
+  }
+
+  /** Anew each time, since the kubelet rotates it. */
+  async #readToken(): Promise<string> {
+    try {
+      return (await readFile(this.#options.tokenPath, 'utf8')).trim();
+    } catch (error) {
+      this.#options.log.error({ err: error }, 'the token of the console cannot be read');
+      throw new ConsoleError('temporarily_unavailable', 'The console has no token of its own.');
+    }
+  }
+}
+
+async function findOrNull(object: Promise<KubeObject>): Promise<KubeObject | null> {
+  try {
+    return await object;
+  } catch (error) {
+    if (error instanceof KubernetesError && error.status === 404) return null;
+    throw error;
+  }
+}

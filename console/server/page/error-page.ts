@@ -1,0 +1,57 @@
+/** The page that `documentation_url` of an endpoint's error leads to. Needs no session and no script. */
+import { createHash } from 'node:crypto';
+import type { Middleware } from 'koa';
+import { ERRORS } from '../../../api/errors.ts';
+import type { ConsoleState } from '../sessions/request-state.ts';
+
+export const ERROR_PAGE_PATH = '/docs/errors';
+
+const STYLE = `
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; color-scheme: light dark }
+section { padding: 0.25rem 1rem; border-left: 4px solid transparent }
+section:target { border-color: #4c6ef5 }
+h2 { font-size: 1.1rem; margin-bottom: 0 }
+p { margin: 0.25rem 0 }
+`;
+
+const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+const escapeText = (text: string): string => text.replace(/[&<>"]/g, (character) => ESCAPES[character]!);
+/** Escaped, with what stands between back-ticks as code. */
+const formatText = (text: string): string => escapeText(text).replace(/`([^`]+)`/g, '<code>$1</code>');
+
+const SECTIONS = Object.entries(ERRORS).map(
+  ([code, { status, type, when, remedy, retry }]) => `<section id="${code}">
+<h2><code>${code}</code></h2>
+<p>Status ${status}, type <code>${escapeText(type)}</code>${retry ? ', may be sent again' : ''}</p>
+<p>${formatText(when)}</p>
+<p><strong>What to do:</strong> ${formatText(remedy)}</p>
+</section>`,
+);
+
+const PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Errors of endpoints</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<h1>Errors of endpoints</h1>
+<p>An error&#8217;s <code>code</code> says which of these it is, its <code>message</code> what is wrong and what is allowed.</p>
+${SECTIONS.join('\n')}
+</body>
+</html>
+`;
+
+const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
+const POLICY = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'`;
+
+export const serveErrorPage = (): Middleware<ConsoleState> => async (ctx, next) => {
+  const isRead = ctx.method === 'GET' || ctx.method === 'HEAD';
+  if (!isRead || ctx.path !== ERROR_PAGE_PATH) return next();
+  ctx.set('content-security-policy', POLICY);
+  ctx.set('cache-control', 'no-cache');
+  ctx.type = 'text/html; charset=utf-8';
+  ctx.body = PAGE;
+};

@@ -1,0 +1,22 @@
+/** What the routes share. */
+import type { RedisClient } from '../../../redis/client.ts';
+import type { Endpoints } from '../endpoints/endpoints.ts';
+import type { ConsoleMetrics } from '../http/metrics.ts';
+import type { Access } from '../kubernetes/access.ts';
+import type { Kubernetes } from '../kubernetes/client.ts';
+import type { Namespaces } from '../kubernetes/namespaces.ts';
+import type { OwnSecrets } from '../kubernetes/own-secrets.ts';
+import type { RedisPresence } from '../sessions/redis-presence.ts';
+import type { Sessions } from '../sessions/sessions.ts';
+
+export interface Services {
+  kubernetes: Kubernetes;
+  redis: RedisClient;
+  presence: RedisPresence;
+  sessions: Sessions;
+  access: Access;
+  namespaces: Namespaces;
+  ownSecrets: OwnSecrets;
+  endpoints: Endpoints;
+  metrics: ConsoleMetrics;
+}

@@ -1,0 +1,66 @@
+/** Where an endpoint's deliveries go. */
+import { ZodError } from 'zod';
+import {
+  type WebhookEndpoint,
+  webhookEndpoint,
+  webhookEndpointResource,
+} from '../../../api/webhook-endpoint.ts';
+import { normalizeURL } from '../../../redis/deliveries/delivery-calls.ts';
+import { ConsoleError } from '../http/error.ts';
+import type { Kubernetes } from '../kubernetes/client.ts';
+import { KubernetesError } from '../kubernetes/error.ts';
+import { findVerdict, isAutoDisabled, refuseURL } from '../views/webhook.ts';
+
+const { plural } = webhookEndpointResource;
+
+/** Only what the operator has accepted is sent to. Throws what to do about it. */
+export function readTarget(endpoint: WebhookEndpoint): string {
+  const accepted = findVerdict(endpoint, 'Accepted');
+  const url = normalizeURL(endpoint.spec.url);
+  if (accepted?.status === 'True' && url !== null) return url;
+  if (accepted) throw refuseURL(accepted);
+  throw new ConsoleError('conflict', 'The operator has not accepted the URL yet: try again in a moment.');
+}
+
+interface Place {
+  namespace: string;
+  endpoint: string;
+}
+
+/** The same of an endpoint that takes deliveries now, read as the user. */
+export async function readDeliveryURL(
+  kubernetes: Kubernetes,
+  token: string,
+  { namespace, endpoint }: Place,
+): Promise<string> {
+  const object = await kubernetes.get(token, { plural, namespace }, endpoint).catch((error) => {
+    if (error instanceof KubernetesError && error.status === 404)
+      throw new ConsoleError('conflict', `The endpoint ${endpoint} is gone: nothing can be resent to it.`);
+    throw error;
+  });
+  return readOpenTarget(object);
+}
+
+/** The same of all endpoints of a namespace that take deliveries now, by their names. */
+export async function readDeliveryURLs(
+  kubernetes: Kubernetes,
+  token: string,
+  namespace: string,
+): Promise<Map<string, string>> {
+  const urls = new Map<string, string>();
+  for (const object of await kubernetes.list(token, { plural, namespace }))
+    try {
+      urls.set(object.metadata.name, readOpenTarget(object));
+    } catch (error) {
+      if (!(error instanceof ConsoleError || error instanceof ZodError)) throw error;
+    }
+  return urls;
+}
+
+function readOpenTarget(object: unknown): string {
+  const endpoint = webhookEndpoint.parse(object);
+  const { name } = endpoint.metadata;
+  if (!endpoint.spec.enabled || isAutoDisabled(endpoint))
+    throw new ConsoleError('conflict', `The endpoint ${name} is disabled: enable it first, then resend.`);
+  return readTarget(endpoint);
+}

@@ -1,0 +1,49 @@
+/** Who asks, and whether it is their own page that does. */
+import type { Middleware } from 'koa';
+import { CSRF_HEADER } from '../../api.ts';
+import { ConsoleError } from '../http/error.ts';
+import { type HostSettings, isOwnHost } from '../http/request-origin.ts';
+import { readSessionCookie } from '../http/session-cookie.ts';
+import type { ConsoleState } from './request-state.ts';
+import type { Sessions } from './sessions.ts';
+
+const READS = ['GET', 'HEAD', 'OPTIONS'];
+
+/** See `takesAnyHost`. */
+export const refuseOtherHosts =
+  (settings: HostSettings): Middleware<ConsoleState> =>
+  async (ctx, next) => {
+    const host = ctx.get('host').toLowerCase();
+    if (!isOwnHost(host, settings))
+      throw new ConsoleError(
+        'unknown_host',
+        `This console serves its own machine alone: open it as localhost or 127.0.0.1, not as "${host}".`,
+      );
+    await next();
+  };
+
+/** A write must carry what another site's page cannot send. */
+export const refuseForgeries = (): Middleware<ConsoleState> => async (ctx, next) => {
+  if (!READS.includes(ctx.method)) {
+    const { origin } = ctx.state.origin;
+    if (ctx.get('origin') !== origin)
+      throw new ConsoleError(
+        'forged_request',
+        `Writes are taken from the console's own page at ${origin} only.`,
+      );
+    if (ctx.get(CSRF_HEADER) === '')
+      throw new ConsoleError('forged_request', `The header ${CSRF_HEADER} is missing.`);
+  }
+  await next();
+};
+
+export const requireSession =
+  (sessions: Sessions): Middleware<ConsoleState> =>
+  async (ctx, next) => {
+    const id = readSessionCookie(ctx.req, ctx.state.origin);
+    const session = id === null ? null : await sessions.find(id);
+    if (session === null)
+      throw new ConsoleError('not_signed_in', 'Nobody is signed in, or the session has ended.');
+    ctx.state.session = session;
+    await next();
+  };

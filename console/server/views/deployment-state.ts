@@ -1,0 +1,56 @@
+/** What to say of a deployment in one word and one sentence. Pure. */
+
+import type { Condition } from '../../../api/kubernetes-types.ts';
+import type { ModelDeployment } from '../../../api/model-deployment.ts';
+import type { DeploymentView } from '../../api.ts';
+
+/** The condition names the field, as manifests do. */
+const PAUSED = 'It is paused, and answers 503 until it is resumed.';
+
+export type DeploymentState = DeploymentView['state'];
+
+/** Where one of these is False, no waiting helps. */
+const FAILING = ['Accepted', 'RouteReady', 'ImagePulled', 'WeightsLoaded', 'EngineHealthy'];
+/** But for these reasons: it takes its time. */
+const UNDER_WAY = ['Pulling', 'Loading', 'Starting'];
+/** It served, runs on, and does not answer its health check any more. */
+const UNHEALTHY = 'EngineUnhealthy';
+const STUCK = ['ReplicaFailure', 'ProgressDeadlineExceeded'];
+/** It serves, but not as it should. */
+const DEGRADING = ['GPUsAvailable', 'EngineHealthy', 'ImagePulled', 'WeightsLoaded', 'StorageReady'];
+
+export function describeState(deployment: ModelDeployment): { state: DeploymentState; message: string } {
+  const { metadata, spec, status } = deployment;
+  const conditions = status.conditions;
+  const find = (type: string) => conditions.find((condition) => condition.type === type);
+  const ready = find('Ready');
+  const message = ready?.message ?? '';
+  if (metadata.deletionTimestamp !== undefined) return { state: 'deleting', message };
+  if (ready === undefined) return { state: 'starting', message: 'Not reconciled yet.' };
+  // What stands there was said of an older spec.
+  const isStale = ready.observedGeneration !== undefined && ready.observedGeneration < metadata.generation;
+  if (ready.status === 'True') return describeServing(deployment, isStale);
+  if (ready.reason === 'Paused' || (spec.paused && isStale)) return { state: 'paused', message: PAUSED };
+  if (ready.reason === 'ScaledToZero') return { state: 'scaled-to-zero', message };
+  if (isStale) return { state: 'starting', message };
+  if (ready.reason === UNHEALTHY) return { state: 'unhealthy', message };
+  if (isFailing(conditions, ready)) return { state: 'failing', message };
+  return { state: 'starting', message };
+}
+
+function describeServing({ status }: ModelDeployment, isStale: boolean): ReturnType<typeof describeState> {
+  const { conditions, readyReplicas = 0, desiredReplicas = readyReplicas } = status;
+  const fault = conditions.find(({ type, status }) => status === 'False' && DEGRADING.includes(type));
+  if (fault) return { state: 'degraded', message: fault.message };
+  const progressing = conditions.find(({ type }) => type === 'Progressing');
+  const isMoving = isStale || progressing?.status === 'True';
+  if (readyReplicas < desiredReplicas && !isMoving)
+    return { state: 'degraded', message: `${readyReplicas} of ${desiredReplicas} replicas are ready.` };
+  return { state: 'ready', message: '' };
+}
+
+const isFailing = (conditions: readonly Condition[], ready: Condition): boolean =>
+  STUCK.includes(ready.reason) ||
+  conditions.some(
+    ({ type, status, reason }) => status === 'False' && FAILING.includes(type) && !UNDER_WAY.includes(reason),
+  );

@@ -1,0 +1,46 @@
+/** A ModelDeployment as the page shows it. Pure. */
+import type { ModelDeployment } from '../../../api/model-deployment.ts';
+import type { DeploymentView } from '../../api.ts';
+import { describeState } from './deployment-state.ts';
+
+export function describeDeployment(
+  deployment: ModelDeployment,
+  queue: DeploymentView['queue'],
+): DeploymentView {
+  const { metadata, spec, status } = deployment;
+  const { readyReplicas = 0, desiredReplicas = spec.replicas ?? 1 } = status;
+  return {
+    name: metadata.name,
+    kind: spec.kind,
+    modelId: spec.model.id,
+    registrationId: status.registrationId ?? null,
+    baseURL: status.url ? toBaseURL(status.url) : null,
+    ...describeState(deployment),
+    conditions: status.conditions,
+    replicas: { ready: readyReplicas, wanted: desiredReplicas },
+    queue: isQueued(deployment) ? queue : null,
+    createdAt: String(metadata.creationTimestamp ?? ''),
+    media: describeMedia(spec),
+  };
+}
+
+/** Text models answer at once. */
+export const isQueued = ({ spec }: ModelDeployment): boolean =>
+  spec.kind === 'Image' || spec.kind === 'Video';
+
+/** What SDKs take, of a deployment's `status.url`. */
+export const toBaseURL = (url: string): string => `${url.replace(/\/+$/, '').replace(/\/v1$/, '')}/v1`;
+
+function describeMedia(spec: ModelDeployment['spec']): DeploymentView['media'] {
+  if (spec.kind === 'Image') {
+    const { sizes = ['1024x1024'], tasks = ['txt2img'], steps = null } = spec.image ?? {};
+    const media = { sizes, native: null, steps };
+    return { ...media, imageInput: tasks.includes('img2img'), textInput: tasks.includes('txt2img') };
+  }
+  if (spec.kind === 'Video') {
+    const { resolutions = ['720x1280'], tasks = ['t2v'], native = null, steps = null } = spec.video ?? {};
+    const media = { sizes: resolutions, native, steps };
+    return { ...media, imageInput: tasks.includes('i2v'), textInput: tasks.includes('t2v') };
+  }
+  return null;
+}

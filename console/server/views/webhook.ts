@@ -1,0 +1,73 @@
+/** WebhookEndpoints and deliveries as the page shows them. Pure. */
+import type { Condition } from '../../../api/kubernetes-types.ts';
+import type { WebhookEndpoint } from '../../../api/webhook-endpoint.ts';
+import type { DeliveryRecord } from '../../../redis/deliveries/delivery-log.ts';
+import type { DeliveryView, WebhookView } from '../../api.ts';
+import { ConsoleError } from '../http/error.ts';
+
+const AUTO_DISABLED = 'AutoDisabled';
+const DISABLED =
+  'Disabled after 20 deliveries in a row failed. Once the receiver works again, re-enable it and resend what failed.';
+
+/** The operator's word on this very spec; undefined while there is none. */
+export function findVerdict({ metadata, status }: WebhookEndpoint, type: 'Accepted' | 'Active') {
+  const condition = status.conditions.find((each) => each.type === type);
+  if (!condition || condition.status === 'Unknown') return undefined;
+  return (condition.observedGeneration ?? 0) < metadata.generation ? undefined : condition;
+}
+
+export const isAutoDisabled = (endpoint: WebhookEndpoint): boolean =>
+  findVerdict(endpoint, 'Active')?.reason === AUTO_DISABLED;
+
+export function describeWebhook(endpoint: WebhookEndpoint): WebhookView {
+  const { metadata, spec, status } = endpoint;
+  return {
+    name: metadata.name,
+    url: spec.url,
+    eventTypes: [...spec.eventTypes],
+    enabled: spec.enabled,
+    ...judgeState(endpoint),
+    consecutiveFailures: status.consecutiveFailures ?? 0,
+    createdAt: String(metadata.creationTimestamp ?? ''),
+  };
+}
+
+/** Conditions name the field as manifests do. */
+export const nameField = (message: string): string => message.replace(/^spec\.url:? /, 'The URL ');
+
+/** What is wrong with the URL, as the field's error. */
+export const refuseURL = ({ message }: Condition): ConsoleError =>
+  new ConsoleError('refused', nameField(message), { param: 'url' });
+
+function judgeState(endpoint: WebhookEndpoint): Pick<WebhookView, 'state' | 'message'> {
+  const accepted = findVerdict(endpoint, 'Accepted');
+  if (accepted?.status === 'False') return { state: 'refused', message: nameField(accepted.message) };
+  if (!endpoint.spec.enabled) return { state: 'disabled', message: '' };
+  const active = findVerdict(endpoint, 'Active');
+  if (!accepted || !active) return { state: 'pending', message: describePending(endpoint) };
+  if (active.status === 'True') return { state: 'active', message: '' };
+  if (active.reason === AUTO_DISABLED) return { state: 'auto-disabled', message: DISABLED };
+  return { state: 'pending', message: active.message };
+}
+
+/** Such as a name that cannot be looked up at the moment. */
+function describePending({ status }: WebhookEndpoint): string {
+  const unknown = status.conditions.find((each) => each.type === 'Accepted' && each.status === 'Unknown');
+  return nameField(unknown?.message ?? '') || 'The operator has not looked at the URL yet.';
+}
+
+export const describeDelivery = (record: DeliveryRecord): DeliveryView => ({
+  id: record.id,
+  eventId: record.eventId,
+  type: record.type,
+  requestId: record.requestId || null,
+  url: record.url,
+  endpoint: record.endpoint || null,
+  isTest: record.isTest,
+  state: record.state,
+  attempts: record.attempts,
+  status: record.status,
+  error: record.error || null,
+  createdAt: new Date(record.createdAt).toISOString(),
+  endedAt: record.endedAt === null ? null : new Date(record.endedAt).toISOString(),
+});

@@ -1,0 +1,114 @@
+/** Calls of the console's own server. */
+import { CSRF_HEADER } from '../../api.ts';
+import { watchSlowness } from './slowness.ts';
+
+/** What the server answered in place of what was asked for; the message is for people. */
+export class CallError extends Error {
+  readonly status: number;
+  readonly code: string;
+  /** The field that is wrong. */
+  readonly param: string | null;
+
+  constructor(status: number, code: string, message: string, param: string | null = null) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.param = param;
+  }
+}
+
+/** Reads are given up after this; writes may take as long as the server needs. */
+const READ_TIMEOUT_MS = 15_000;
+/** Answers that are kept in memory for the next poll, which then is told "not modified". */
+const MAX_KNOWN_ANSWERS = 50;
+
+interface KnownAnswer {
+  etag: string;
+  body: unknown;
+}
+const knownAnswers = new Map<string, KnownAnswer>();
+
+/** What was read belongs to whoever was signed in. */
+export const forgetAnswers = (): void => knownAnswers.clear();
+
+/** Sends JSON, answers JSON (undefined for 204). Throws CallError; a server that is away has status 0. */
+export async function call<T>(
+  method: string,
+  path: string,
+  body?: unknown,
+  signal?: AbortSignal,
+): Promise<T> {
+  if (method === 'GET') return (await read(path, signal)) as T;
+  const response = await watchSlowness(send(method, path, body, signal));
+  return response.status === 204 ? (undefined as T) : await response.json();
+}
+
+async function read(path: string, signal?: AbortSignal): Promise<unknown> {
+  const known = knownAnswers.get(path);
+  const timeout = AbortSignal.timeout(READ_TIMEOUT_MS);
+  const response = await watchSlowness(
+    sendRequest(path, {
+      headers: known && { 'if-none-match': known.etag },
+      // The browser must not keep on disk what a session shows.
+      cache: 'no-store',
+      signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+    }),
+  );
+  if (response.status === 304 && known) return known.body;
+  const body: unknown = await response.json();
+  const etag = response.headers.get('etag');
+  if (etag) remember(path, { etag, body });
+  return body;
+}
+
+function remember(path: string, answer: KnownAnswer): void {
+  knownAnswers.delete(path);
+  knownAnswers.set(path, answer);
+  if (knownAnswers.size > MAX_KNOWN_ANSWERS) knownAnswers.delete(knownAnswers.keys().next().value!);
+}
+
+/** The same, for answers that are streams or files. */
+export async function send(
+  method: string,
+  path: string,
+  body?: unknown,
+  signal?: AbortSignal,
+): Promise<Response> {
+  const isForm = body instanceof FormData;
+  return sendRequest(path, {
+    method,
+    headers: {
+      ...(method !== 'GET' && { [CSRF_HEADER]: '1' }),
+      ...(body !== undefined && !isForm && { 'content-type': 'application/json' }),
+    },
+    body: body === undefined ? undefined : isForm ? body : JSON.stringify(body),
+    signal,
+  });
+}
+
+async function sendRequest(path: string, init: RequestInit): Promise<Response> {
+  const response = await fetch(path, init).catch((error: Error) => {
+    if (error.name === 'AbortError') throw error;
+    const why = error.name === 'TimeoutError' ? 'does not answer' : 'cannot be reached. Is your network up?';
+    throw new CallError(0, 'unreachable', `The console ${why}. Retrying…`);
+  });
+  if (response.ok || response.status === 304) return response;
+  const { error } = await response.json().catch(() => ({ error: undefined }));
+  throw new CallError(
+    response.status,
+    error?.code ?? 'unknown',
+    error?.message ?? `The console answered ${response.status}.`,
+    error?.param ?? null,
+  );
+}
+
+/** What the server found wrong with each field, and what it says of none of them. */
+export function splitError(
+  error: Error | null,
+  fields: string[],
+): { fields: Record<string, string>; rest: Error | null } {
+  const param = error instanceof CallError ? (error.param?.split('.')[0] ?? null) : null;
+  if (!error || !param || !fields.includes(param)) return { fields: {}, rest: error };
+  const message = error.message.replace(/^[\w.]+: /, '');
+  return { fields: { [param]: message.charAt(0).toUpperCase() + message.slice(1) }, rest: null };
+}
