@@ -2,9 +2,14 @@
 import { enableCompileCache } from 'node:module';
 import { setFlagsFromString } from 'node:v8';
 import { exitFatally, exitOnFatalErrors } from '../kit/fatal-error.ts';
-import { readFrontEnvironment, readRole, readSidecarEnvironment, readVariables } from './environment.ts';
-import { type Stop, stopOnSignal } from './shutdown.ts';
-import { EnvironmentError } from './variables.ts';
+import {
+  readFrontEnvironment,
+  readRole,
+  readSidecarEnvironment,
+  readVariables,
+} from './environment/environment.ts';
+import { EnvironmentError } from './environment/variables.ts';
+import { type Stop, stopOnSignal } from './http/shutdown.ts';
 
 exitOnFatalErrors('gateway');
 enableCompileCache();
@@ -16,11 +21,11 @@ async function startRole(): Promise<Stop> {
   const env = readVariables();
   switch (readRole(env)) {
     case 'sidecar': {
-      const { startSidecar } = await import('./roles/sidecar.ts');
+      const { startSidecar } = await import('./sidecar/sidecar.ts');
       return (await startSidecar(readSidecarEnvironment(env))).stop;
     }
     case 'front': {
-      const { startFront } = await import('./roles/front.ts');
+      const { startFront } = await import('./front/front.ts');
       return (await startFront(readFrontEnvironment(env))).stop;
     }
   }

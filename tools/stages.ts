@@ -56,7 +56,7 @@ const MAX_FILES_TO_RERUN = 2;
 const INTEGRATION_JOBS = Number(process.env.JOBS ?? 1);
 /** These begin first, so that none of them is what everything waits for at the end. */
 const LONGEST = [
-  'queue/storm',
+  'jobs/storm',
   'redis/sentinel',
   'operator/lifecycle',
   'storage/store-behaviour',
@@ -64,7 +64,7 @@ const LONGEST = [
   'front/sidecar',
   'gateway/large-bodies',
   'front/front',
-  'queue/recovery',
+  'jobs/recovery',
 ].map((name) => `test/integration/${name}.test.ts`);
 
 function integration(): Stage {

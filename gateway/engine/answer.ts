@@ -1,5 +1,5 @@
 /** What both ways to answer have in common: whole, or as a stream. */
-import type { ApiError } from '../error-response.ts';
+import type { ApiError } from '../http/error-response.ts';
 import type { Usage } from './usage.ts';
 
 /** Takes an engine's answer of status 200 and makes the client's of it. */

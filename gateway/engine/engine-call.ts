@@ -1,8 +1,8 @@
 /** One request at an engine: dispatched, watched and ended, in every case exactly once. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
-import { ApiError } from '../error-response.ts';
-import type { Exchange } from '../exchange.ts';
+import { ApiError } from '../http/error-response.ts';
+import type { Exchange } from '../http/exchange.ts';
 import type { Answer } from './answer.ts';
 import { readEngineError } from './engine-error.ts';
 

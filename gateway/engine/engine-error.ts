@@ -1,5 +1,5 @@
 /** One shape for the errors of all engines: nested, flat, `{detail}`, `{error: "…"}` and plain text. */
-import { ApiError } from '../error-response.ts';
+import { ApiError } from '../http/error-response.ts';
 
 const LONGEST_MESSAGE = 2_000;
 const SATURATED_RETRY_SECONDS = 5;

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
-import type { ImageParameters } from '../queue/job.ts';
+import type { ImageParameters } from './job.ts';
 
 /** An image on disk. */
 export interface ImageFile {

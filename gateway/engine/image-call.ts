@@ -1,12 +1,12 @@
 /** One call of an image engine, for requests that wait and for jobs of the queue alike. */
 import type { Dispatcher } from 'undici';
-import type { EngineTarget } from '../capacity.ts';
+import type { EngineTarget } from '../capacity/capacity.ts';
 import { sniffMediaType } from '../egress/media-type.ts';
-import { ApiError } from '../error-response.ts';
-import type { ImageParameters } from '../queue/job.ts';
+import { ApiError } from '../http/error-response.ts';
 import { type EnginePool, isNotConnected } from './engine-call.ts';
 import { EngineUnreachableError, findEngineError, readEngineError } from './engine-error.ts';
 import { buildEditBody, buildGenerationBody, type ImageBody, type ImageFile } from './image-body.ts';
+import type { ImageParameters } from './job.ts';
 
 export interface ImageCall {
   /** Connections to the target's origin. */

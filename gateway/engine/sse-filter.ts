@@ -3,9 +3,9 @@
  * only those that carry usage or no choices are looked into. What is cut across chunks waits for its rest, so that
  * half a frame never reaches the client.
  */
-import { ApiError } from '../error-response.ts';
+import { ApiError } from '../http/error-response.ts';
+import { toBytesText } from '../http/event-stream.ts';
 import { findEngineError } from './engine-error.ts';
-import { toBytesText } from './event-stream.ts';
 import { readUsage, type Usage } from './usage.ts';
 
 export interface SseFilterOptions {

@@ -1,8 +1,8 @@
 /** An engine's event stream, passed on as it comes. */
-import { ApiError } from '../error-response.ts';
-import type { Exchange } from '../exchange.ts';
+import { ApiError } from '../http/error-response.ts';
+import { EventStream } from '../http/event-stream.ts';
+import type { Exchange } from '../http/exchange.ts';
 import type { Answer } from './answer.ts';
-import { EventStream } from './event-stream.ts';
 import { SseFilter, type SseFilterOptions } from './sse-filter.ts';
 import type { Usage } from './usage.ts';
 

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
-import type { VideoParameters } from '../queue/job.ts';
+import type { VideoParameters } from './job.ts';
 
 /** The image that a video begins with, on disk. */
 export interface ReferenceFile {

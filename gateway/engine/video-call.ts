@@ -1,11 +1,11 @@
 /** One video at an engine, from its submission to its bytes on disk. */
 import { setTimeout as wait } from 'node:timers/promises';
-import { ApiError } from '../error-response.ts';
-import type { VideoParameters } from '../queue/job.ts';
+import { ApiError } from '../http/error-response.ts';
 import type { SpooledFile } from '../storage/spool.ts';
 import { UploadError } from '../storage/upload-error.ts';
 import type { EnginePool } from './engine-call.ts';
 import { EngineUnreachableError } from './engine-error.ts';
+import type { VideoParameters } from './job.ts';
 import { buildVideoForm, buildVideoJSON, type ReferenceFile } from './video-body.ts';
 import {
   deleteVideo,

@@ -1,7 +1,7 @@
 /** The video routes of an engine, one call each (OpenAI's videos API as SGLang Diffusion and vLLM-Omni serve it). */
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import { ApiError } from '../error-response.ts';
+import { ApiError } from '../http/error-response.ts';
 import type { EnginePool } from './engine-call.ts';
 import { findEngineError, readEngineError } from './engine-error.ts';
 import type { VideoBody } from './video-body.ts';

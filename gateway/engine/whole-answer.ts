@@ -1,6 +1,6 @@
 /** An engine's JSON answer, read once and completed to OpenAI's schema. */
-import { ApiError, JSON_TYPE } from '../error-response.ts';
-import type { Exchange } from '../exchange.ts';
+import { ApiError, JSON_TYPE } from '../http/error-response.ts';
+import type { Exchange } from '../http/exchange.ts';
 import type { Answer } from './answer.ts';
 import { findEngineError } from './engine-error.ts';
 import { readUsage, type Usage } from './usage.ts';

@@ -2,7 +2,7 @@
 import { hashApiKey } from '../../api/identity.ts';
 import { admit, type Verdict } from '../../redis/admission/admission-calls.ts';
 import type { RedisClient } from '../../redis/client.ts';
-import { ApiError } from '../error-response.ts';
+import { ApiError } from '../http/error-response.ts';
 
 const BEARER = /^bearer +(.*)$/i;
 

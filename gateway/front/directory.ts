@@ -1,6 +1,6 @@
 /** Which deployment a host name belongs to, and where its replicas are. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
-import { FreshCache } from '../config/fresh-cache.ts';
+import { FreshCache } from '../http/fresh-cache.ts';
 
 export interface DeploymentName {
   namespace: string;

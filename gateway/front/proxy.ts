@@ -1,10 +1,10 @@
 /** Hands a request on to a ready replica of its deployment. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import { ApiError, buildEnvelope } from '../error-response.ts';
-import { formatOrigin } from '../registry/peers.ts';
-import { type RelayedHeaders, selectRequestHeaders } from '../relay/headers.ts';
-import type { Pools } from '../relay/pools.ts';
-import { relay } from '../relay/relay.ts';
+import { formatOrigin } from '../capacity/peers.ts';
+import { ApiError, buildEnvelope } from '../http/error-response.ts';
+import { type RelayedHeaders, selectRequestHeaders } from '../upstream/headers.ts';
+import type { Pools } from '../upstream/pools.ts';
+import { relay } from '../upstream/relay.ts';
 import type { ReplicaPicker } from './replica-picker.ts';
 
 export interface ProxyOptions {

@@ -4,8 +4,8 @@
  */
 import type { Dispatcher } from 'undici';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
+import type { Slots } from '../capacity/slots.ts';
 import { buildGenerationBody } from '../engine/image-body.ts';
-import type { Slots } from '../registry/slots.ts';
 import { OUT_OF_MEMORY } from './watched-dispatcher.ts';
 
 /** `busy`: it is worth asking again. `unknown`: nothing that may be asked tells anything. */

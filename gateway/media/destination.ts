@@ -3,9 +3,9 @@ import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { normalizeURL } from '../../redis/deliveries/delivery-calls.ts';
 import { readCredential } from '../../redis/publication/published.ts';
 import { EgressError } from '../egress/egress-error.ts';
-import { ApiError } from '../error-response.ts';
+import { ApiError } from '../http/error-response.ts';
+import type { MediaServices } from '../jobs/services.ts';
 import type { FieldReader } from './field-reader.ts';
-import type { MediaServices } from './services.ts';
 
 const WEBHOOK_URL = 'a public HTTPS address, such as https://example.com/hook';
 

@@ -1,6 +1,6 @@
 /** Why a multipart form is not taken. */
-import { ApiError } from '../error-response.ts';
-import type { Exchange } from '../exchange.ts';
+import { ApiError } from '../http/error-response.ts';
+import type { Exchange } from '../http/exchange.ts';
 import { UploadError } from '../storage/upload-error.ts';
 
 const SPOOL_RETRY_SECONDS = 10;

@@ -2,11 +2,11 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ImageList } from '../../api/api-objects.ts';
-import { EventStream } from '../engine/event-stream.ts';
 import type { MadeImage } from '../engine/image-call.ts';
-import { JSON_TYPE } from '../error-response.ts';
-import type { Exchange } from '../exchange.ts';
-import type { ImageOrder } from './order.ts';
+import { JSON_TYPE } from '../http/error-response.ts';
+import { EventStream } from '../http/event-stream.ts';
+import type { Exchange } from '../http/exchange.ts';
+import type { ImageOrder } from '../jobs/order.ts';
 
 const readUnixSeconds = (): number => Math.floor(Date.now() / 1000);
 

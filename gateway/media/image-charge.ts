@@ -3,11 +3,11 @@ import { randomUUID } from 'node:crypto';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { type Charge, chargeWorkspace, refundWorkspace } from '../../redis/admission/credit.ts';
 import { isRedisAway } from '../../redis/client.ts';
-import { ApiError } from '../error-response.ts';
-import { insist } from '../queue/insistence.ts';
-import type { ImageOrder } from './order.ts';
-import { priceOrder } from './price.ts';
-import type { MediaServices } from './services.ts';
+import { ApiError } from '../http/error-response.ts';
+import { insist } from '../jobs/insistence.ts';
+import type { ImageOrder } from '../jobs/order.ts';
+import { priceOrder } from '../jobs/price.ts';
+import type { MediaServices } from '../jobs/services.ts';
 import { LINGER_MS } from './sync-images.ts';
 
 const AWAY_RETRY_SECONDS = 2;

@@ -1,15 +1,15 @@
 /** Reads the requests of the image routes (docs/api.md, "POST /v1/images/generations", "POST /v1/images/edits"). */
-import { ApiError } from '../error-response.ts';
-import { readJsonBody } from '../middleware/json-body.ts';
-import type { GatewayState } from '../middleware/request-id.ts';
-import { findRepeat } from '../queue/repeats.ts';
+import { ApiError } from '../http/error-response.ts';
+import { readJsonBody } from '../http/json-body.ts';
+import type { GatewayState } from '../http/request-id.ts';
+import type { ImageOrder, Repeat } from '../jobs/order.ts';
+import { findRepeat } from '../jobs/repeats.ts';
+import type { MediaServices } from '../jobs/services.ts';
 import { checkDestination, readWishes } from './destination.ts';
 import { FieldReader, requireField } from './field-reader.ts';
 import { readImageParameters } from './image-parameters.ts';
 import { type FormFields, readForm, removeFiles } from './multipart.ts';
-import type { ImageOrder, Repeat } from './order.ts';
 import { readAsync, readIdempotencyKey } from './order-fields.ts';
-import type { MediaServices } from './services.ts';
 import { readUploadedImages } from './uploaded-images.ts';
 
 /** Throws ApiError; ClientGone when the client leaves before the end. */

@@ -1,7 +1,7 @@
 /** What an image is made by (docs/api.md, "POST /v1/images/generations", "POST /v1/images/edits"). */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
-import { ApiError } from '../error-response.ts';
-import type { ImageParameters } from '../queue/job.ts';
+import type { ImageParameters } from '../engine/job.ts';
+import { ApiError } from '../http/error-response.ts';
 import type { FieldReader } from './field-reader.ts';
 import {
   checkModel,

@@ -4,13 +4,13 @@ import { generateRequestId } from '../../api/request.ts';
 import { isRedisAway } from '../../redis/client.ts';
 import { forgetObjects } from '../../redis/requests/object-cleanup.ts';
 import type { MadeImage } from '../engine/image-call.ts';
-import { ApiError } from '../error-response.ts';
-import type { Exchange } from '../exchange.ts';
+import { ApiError } from '../http/error-response.ts';
+import type { Exchange } from '../http/exchange.ts';
+import type { MediaServices } from '../jobs/services.ts';
 import { resultKey } from '../storage/object-keys.ts';
 import type { SpooledFile } from '../storage/spool.ts';
 import { UploadError } from '../storage/upload-error.ts';
 import { storeFiles } from '../storage/uploads.ts';
-import type { MediaServices } from './services.ts';
 
 export interface ImageDestination {
   namespace: string;

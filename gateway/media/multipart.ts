@@ -1,8 +1,8 @@
 /** Reads a multipart form within its limits of size and time: texts into memory, files into the spool. */
 import type { Readable } from 'node:stream';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
-import { ApiError } from '../error-response.ts';
-import type { Exchange } from '../exchange.ts';
+import { ApiError } from '../http/error-response.ts';
+import type { Exchange } from '../http/exchange.ts';
 import type { Spool, SpooledFile } from '../storage/spool.ts';
 import { checkFormHeaders, describeFailure, malformed, refuseBody } from './form-refusals.ts';
 

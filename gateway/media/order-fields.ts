@@ -1,6 +1,6 @@
 /** What all media routes read alike: prompt, model, steps, the wish to queue, the idempotency key. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
-import { ApiError } from '../error-response.ts';
+import { ApiError } from '../http/error-response.ts';
 import type { FieldReader } from './field-reader.ts';
 import type { Extra } from './supported-parameters.ts';
 

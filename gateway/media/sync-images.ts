@@ -1,15 +1,15 @@
 /** Images for a client that waits: a place, the price, the engine, all within one budget (docs/api.md, "Limits"). */
 import type { ResolvedLimits } from '../../api/model-limits.ts';
-import type { Capacity, EngineTarget } from '../capacity.ts';
+import type { Capacity, EngineTarget } from '../capacity/capacity.ts';
 import type { EnginePool } from '../engine/engine-call.ts';
 import { EngineMemoryError } from '../engine/engine-error.ts';
 import { generateImages, type MadeImage } from '../engine/image-call.ts';
-import { ApiError } from '../error-response.ts';
-import type { Exchange } from '../exchange.ts';
 import { type BodyMemory, processBodies } from '../http/body-memory.ts';
-import type { GatewayState } from '../middleware/request-id.ts';
-import type { ImageOrder } from './order.ts';
-import type { MediaServices } from './services.ts';
+import { ApiError } from '../http/error-response.ts';
+import type { Exchange } from '../http/exchange.ts';
+import type { GatewayState } from '../http/request-id.ts';
+import type { ImageOrder } from '../jobs/order.ts';
+import type { MediaServices } from '../jobs/services.ts';
 
 /** The way to engines, this replica's or a peer's. */
 export interface ImageEngines {

@@ -1,10 +1,10 @@
 /** Makes images of a form's files: judged by their bytes, whatever their sender calls them. */
 import { open } from 'node:fs/promises';
 import { sniffMediaType } from '../egress/media-type.ts';
-import { ApiError } from '../error-response.ts';
+import { ApiError } from '../http/error-response.ts';
+import type { UploadedFile } from '../jobs/order.ts';
 import { readImageFacts } from './image-facts.ts';
 import type { FormFile } from './multipart.ts';
-import type { UploadedFile } from './order.ts';
 
 const START_BYTES = 256;
 /** A broken one is none. */

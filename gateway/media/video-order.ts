@@ -1,13 +1,13 @@
 /** Reads the requests of the video routes (docs/api.md, "POST /v1/videos", "POST /v1/videos/generations"). */
-import { readJsonBody } from '../middleware/json-body.ts';
-import type { GatewayState } from '../middleware/request-id.ts';
-import { findRepeat } from '../queue/repeats.ts';
+import { readJsonBody } from '../http/json-body.ts';
+import type { GatewayState } from '../http/request-id.ts';
+import type { Repeat, VideoOrder } from '../jobs/order.ts';
+import { findRepeat } from '../jobs/repeats.ts';
+import type { MediaServices } from '../jobs/services.ts';
 import { checkDestination, readWishes } from './destination.ts';
 import { FieldReader } from './field-reader.ts';
 import { type FormFields, readForm, removeFiles } from './multipart.ts';
-import type { Repeat, VideoOrder } from './order.ts';
 import { readIdempotencyKey } from './order-fields.ts';
-import type { MediaServices } from './services.ts';
 import { readUploadedImages } from './uploaded-images.ts';
 import { readVideoFormParameters, readVideoGenerationParameters } from './video-parameters.ts';
 

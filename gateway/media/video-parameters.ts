@@ -1,8 +1,8 @@
 /** What a video is made by, and the three rules of its validation (docs/api.md, "POST /v1/videos"). */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { VideoModel } from '../../api/model-media.ts';
-import { ApiError } from '../error-response.ts';
-import type { VideoParameters } from '../queue/job.ts';
+import type { VideoParameters } from '../engine/job.ts';
+import { ApiError } from '../http/error-response.ts';
 import { type FieldReader, requireField } from './field-reader.ts';
 import {
   checkModel,

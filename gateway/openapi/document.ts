@@ -2,10 +2,9 @@
 import { ERRORS, type ErrorCode } from '../../api/errors.ts';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { ModelKind } from '../../api/model-deployment.ts';
-import { VERSION } from '../../api/names.ts';
-import type { JsonSchema } from '../routes/fields.ts';
-import type { Route } from '../routes/route-table.ts';
-import { ALL_ROUTES, type RouteName } from '../routes/routes.ts';
+import type { Route } from '../http/route-table.ts';
+import { ALL_ROUTES, type RouteName } from '../http/routes.ts';
+import type { JsonSchema } from '../text/fields.ts';
 import { IMAGE_OPERATIONS } from './image-operations.ts';
 import type { Answer, Body, Facts, Operation, OperationError, SchemaName } from './operation.ts';
 import { RECORD_OPERATIONS } from './record-operations.ts';

@@ -2,7 +2,7 @@
 import { EDIT_FORM, MOST_IMAGES } from '../media/image-order.ts';
 import { RESPONSE_FORMATS, USUAL_SIZE } from '../media/image-parameters.ts';
 import { listImageExtras } from '../media/supported-parameters.ts';
-import type { JsonSchema } from '../routes/fields.ts';
+import type { JsonSchema } from '../text/fields.ts';
 import {
   describeCommonFields,
   describeSize,

@@ -2,7 +2,7 @@
 import type { ImageModel, VideoModel } from '../../api/model-media.ts';
 import { LONGEST_KEY } from '../media/order-fields.ts';
 import type { Extra } from '../media/supported-parameters.ts';
-import type { JsonSchema } from '../routes/fields.ts';
+import type { JsonSchema } from '../text/fields.ts';
 import { BODY_ERRORS, type Facts, type OperationError, type Parameter } from './operation.ts';
 
 const SAFE_INTEGER = {

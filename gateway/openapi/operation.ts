@@ -2,7 +2,7 @@
 
 import type { ErrorCode } from '../../api/errors.ts';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
-import type { JsonSchema } from '../routes/fields.ts';
+import type { JsonSchema } from '../text/fields.ts';
 
 /** What the document tells of a deployment; without `modelId` it tells of any deployment of these kinds. */
 export type Facts = Partial<Pick<GatewayConfig, 'modelId'>> &

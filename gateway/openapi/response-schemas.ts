@@ -14,7 +14,7 @@ import {
   videoList,
   videoObject,
 } from '../../api/api-objects.ts';
-import type { JsonSchema } from '../routes/fields.ts';
+import type { JsonSchema } from '../text/fields.ts';
 
 export const RESPONSE_SCHEMAS = {
   Error: errorEnvelope,

@@ -5,7 +5,7 @@ import {
   EMBEDDING_FIELDS,
   type Fields,
   type JsonSchema,
-} from '../routes/fields.ts';
+} from '../text/fields.ts';
 import { type Answer, BODY_ERRORS, type Facts, jsonBody, type Operation } from './operation.ts';
 
 const TEXT_ERRORS = [

@@ -1,5 +1,6 @@
 /** Documents the video routes of a model: its resolutions, its tasks, and what its pinned specification allows. */
 import type { VideoModel } from '../../api/model-media.ts';
+import { DEFAULT_VIDEO_LIMIT, MAX_VIDEO_LIMIT, VIDEO_ORDERS } from '../jobs/video-list.ts';
 import { listVideoExtras } from '../media/supported-parameters.ts';
 import { VIDEO_FORM, VIDEO_JSON_FIELDS } from '../media/video-order.ts';
 import {
@@ -10,8 +11,7 @@ import {
   USUAL_RESOLUTION,
   USUAL_SECONDS,
 } from '../media/video-parameters.ts';
-import type { JsonSchema } from '../routes/fields.ts';
-import { DEFAULT_VIDEO_LIMIT, MAX_VIDEO_LIMIT, VIDEO_ORDERS } from '../routes/video-list.ts';
+import type { JsonSchema } from '../text/fields.ts';
 import {
   describeCommonFields,
   describeSize,

@@ -6,7 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { ErrorEnvelope } from '../../api/api-objects.ts';
 import { ERRORS, type ErrorCode } from '../../api/errors.ts';
 import { INTERNAL_PATHS, WORKSPACE_HEADER } from '../../api/internal-api.ts';
-import { ApiError } from '../error-response.ts';
+import { ApiError } from '../http/error-response.ts';
 import type { GetQuestion, PutPermission, PutQuestion, StorageBroker } from './broker.ts';
 
 export interface RemoteBrokerOptions {

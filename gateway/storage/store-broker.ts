@@ -1,7 +1,7 @@
 /** Signs for gateways, with the stores that a front holds. */
 
 import { isRedisAway } from '../../redis/client.ts';
-import { ApiError } from '../error-response.ts';
+import { ApiError } from '../http/error-response.ts';
 import type { GetQuestion, PutPermission, PutQuestion, StorageBroker, StoreName } from './broker.ts';
 import { isPlainKey, ownsKey } from './object-keys.ts';
 import { UNCHANGED_RETRY_SECONDS } from './remote-broker.ts';

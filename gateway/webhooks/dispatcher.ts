@@ -11,7 +11,7 @@ import {
 } from '../../redis/deliveries/delivery-calls.ts';
 import { takeEvents } from '../../redis/deliveries/outbox.ts';
 import type { EgressAgent } from '../egress/agent.ts';
-import type { Logger } from '../log.ts';
+import type { Logger } from '../telemetry/log.ts';
 import { type AttemptTiming, attemptDelivery, DELIVERY_TIMING } from './attempt.ts';
 import { listTargets } from './targets.ts';
 

@@ -12,7 +12,7 @@ import {
   takeMail,
   unmarkMailed,
 } from '../../redis/deliveries/owner-mail.ts';
-import type { Logger } from '../log.ts';
+import type { Logger } from '../telemetry/log.ts';
 import { describeFailure, describeMany, type MailText } from './mail-text.ts';
 import { MailPostponed } from './mailer.ts';
 

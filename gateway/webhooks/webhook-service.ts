@@ -8,9 +8,9 @@ import {
   readOwnerEmail,
   readSigningSecret,
 } from '../../redis/publication/webhook-settings.ts';
-import { FreshCache } from '../config/fresh-cache.ts';
 import type { EgressAgent } from '../egress/agent.ts';
-import type { Logger } from '../log.ts';
+import { FreshCache } from '../http/fresh-cache.ts';
+import type { Logger } from '../telemetry/log.ts';
 import type { AttemptTiming } from './attempt.ts';
 import { Dispatcher, type DispatcherOptions } from './dispatcher.ts';
 import type { Mailer } from './mailer.ts';

@@ -26,8 +26,8 @@ const FORCE_MS = 2_000;
 const PROGRAMS: Record<HostedProgram, Start> = {
   gateway: async (env, write) => {
     const [{ startSidecar }, { readSidecarEnvironment }] = await Promise.all([
-      import('../../gateway/roles/sidecar.ts'),
-      import('../../gateway/environment.ts'),
+      import('../../gateway/sidecar/sidecar.ts'),
+      import('../../gateway/environment/environment.ts'),
     ]);
     return startSidecar({ ...readSidecarEnvironment(env), writeLog: write });
   },

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { INTERNAL_PATHS } from '../../api/internal-api.ts';
-import { ApiError, buildEnvelope } from '../../gateway/error-response.ts';
+import { ApiError, buildEnvelope } from '../../gateway/http/error-response.ts';
 import type { GetQuestion, PutQuestion, StorageBroker } from '../../gateway/storage/broker.ts';
 import { FolderServer } from '../../gateway/storage/folder-server.ts';
 import { FolderStore } from '../../gateway/storage/folder-store.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Capacity } from '../../../gateway/capacity.ts';
+import type { Capacity } from '../../../gateway/capacity/capacity.ts';
 import { until } from '../../support/redis-client.ts';
 import { startTextEndpoint } from '../../support/text-endpoint.ts';
 import { startTextFixture, type TextFixture } from '../../support/text-fixture.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { workKeys } from '../../../api/redis-keys.ts';
-import { ApiError } from '../../../gateway/error-response.ts';
+import { ApiError } from '../../../gateway/http/error-response.ts';
 import { readSpentMicros } from '../../../redis/admission/admission-calls.ts';
 import { publishWorkspace } from '../../../redis/publication/publication.ts';
 import { until } from '../../support/redis-client.ts';

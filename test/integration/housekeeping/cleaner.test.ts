@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import type { StoredObject } from '../../../api/request.ts';
-import { Cleaner } from '../../../gateway/housekeeping/cleaner.ts';
-import { createLog } from '../../../gateway/log.ts';
+import { Cleaner } from '../../../gateway/front/housekeeping/cleaner.ts';
 import { inputKey, resultKey } from '../../../gateway/storage/object-keys.ts';
+import { createLog } from '../../../gateway/telemetry/log.ts';
 import { loadLibrary } from '../../../redis/library.ts';
 import { publishCredentials } from '../../../redis/publication/publication.ts';
 import { readWorkspaces } from '../../../redis/publication/published.ts';

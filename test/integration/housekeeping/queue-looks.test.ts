@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { workKeys } from '../../../api/redis-keys.ts';
-import { startHousekeeping } from '../../../gateway/housekeeping/housekeeping.ts';
-import { createLog } from '../../../gateway/log.ts';
-import { createMetrics } from '../../../gateway/metrics.ts';
-import { UsageMeter } from '../../../gateway/usage.ts';
+import { startHousekeeping } from '../../../gateway/front/housekeeping/housekeeping.ts';
+import { createLog } from '../../../gateway/telemetry/log.ts';
+import { createMetrics } from '../../../gateway/telemetry/metrics.ts';
+import { UsageMeter } from '../../../gateway/telemetry/usage.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
 import { submitRequest } from '../../../redis/requests/request-calls.ts';

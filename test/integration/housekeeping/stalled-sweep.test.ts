@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { startSweeper } from '../../../gateway/housekeeping/sweeper.ts';
-import { createLog } from '../../../gateway/log.ts';
+import { startSweeper } from '../../../gateway/front/housekeeping/sweeper.ts';
+import { createLog } from '../../../gateway/telemetry/log.ts';
 import { renewClaim } from '../../../redis/requests/request-calls.ts';
 import { createExpiryGate } from '../../../redis/requests/request-sweep.ts';
 import { useMediaWorkspace } from '../../support/media-workspace.ts';

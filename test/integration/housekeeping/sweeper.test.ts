@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { workKeys } from '../../../api/redis-keys.ts';
-import { type Sweeper, startSweeper } from '../../../gateway/housekeeping/sweeper.ts';
-import { createLog } from '../../../gateway/log.ts';
+import { type Sweeper, startSweeper } from '../../../gateway/front/housekeeping/sweeper.ts';
+import { createLog } from '../../../gateway/telemetry/log.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
 import { claimRequest, submitRequest } from '../../../redis/requests/request-calls.ts';

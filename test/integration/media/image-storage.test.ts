@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { workKeys } from '../../../api/redis-keys.ts';
-import { ApiError } from '../../../gateway/error-response.ts';
+import { ApiError } from '../../../gateway/http/error-response.ts';
 import { CUSTOMER, type ImagesFixture, startImagesFixture } from '../gateway/images-fixture.ts';
 
 describe('images that were stored for a client that waits', function () {

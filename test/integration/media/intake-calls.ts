@@ -1,6 +1,6 @@
 /** Intakes of some models beside one Redis with storage credentials, and calls as clients make them. */
 import { expect } from 'chai';
-import type { ImageOrder, VideoOrder } from '../../../gateway/media/order.ts';
+import type { ImageOrder, VideoOrder } from '../../../gateway/jobs/order.ts';
 import { publishCredentials } from '../../../redis/publication/publication.ts';
 import { describeModel } from '../../support/model-replica.ts';
 import { connectTo } from '../../support/redis-client.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { workKeys } from '../../../api/redis-keys.ts';
-import { readPace } from '../../../gateway/queue/pace.ts';
+import { readPace } from '../../../gateway/jobs/pace.ts';
 import { finishRequest } from '../../../redis/requests/request-calls.ts';
 import { findSubmission, listRequests, readRequest } from '../../../redis/requests/request-record.ts';
 import { useMediaWorkspace } from '../../support/media-workspace.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { createLog } from '../../../gateway/log.ts';
-import { UsageMeter } from '../../../gateway/usage.ts';
+import { createLog } from '../../../gateway/telemetry/log.ts';
+import { UsageMeter } from '../../../gateway/telemetry/usage.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
 import { findBucket } from '../../../redis/usage/latency-buckets.ts';

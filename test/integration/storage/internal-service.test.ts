@@ -7,7 +7,7 @@ import {
   type VerifyAnswer,
   WORKSPACE_HEADER,
 } from '../../../api/internal-api.ts';
-import { ApiError } from '../../../gateway/error-response.ts';
+import { ApiError } from '../../../gateway/http/error-response.ts';
 import { inputKey, resultKey } from '../../../gateway/storage/object-keys.ts';
 import { readCredential } from '../../../redis/publication/published.ts';
 import { findFreePort } from '../../support/child-program.ts';

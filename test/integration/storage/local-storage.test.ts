@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { PUBLIC_ONLY } from '../../../gateway/egress/agent.ts';
-import { openFrontStorage, type ServerStorage } from '../../../gateway/roles/server-storage.ts';
+import { openFrontStorage, type ServerStorage } from '../../../gateway/front/front-storage.ts';
 import { resultKey } from '../../../gateway/storage/object-keys.ts';
 import { storeFiles } from '../../../gateway/storage/uploads.ts';
 import type { RedisConnection } from '../../../redis/client.ts';

@@ -9,12 +9,12 @@ import { configKeys, type PublishedCredential } from '../../../api/redis-keys.ts
 import { sealStorageKeys } from '../../../api/storage-keys.ts';
 import type { EgressSettings } from '../../../gateway/egress/agent.ts';
 import { EgressAgent } from '../../../gateway/egress/agent.ts';
-import { createInternalServer } from '../../../gateway/internal/service.ts';
-import { createLog } from '../../../gateway/log.ts';
-import { openServerStorage, type ServerStorage } from '../../../gateway/roles/server-storage.ts';
-import { closeServer, listen, readServerPort } from '../../../gateway/shutdown.ts';
+import type { BucketEnvironment } from '../../../gateway/environment/storage-environment.ts';
+import { openServerStorage, type ServerStorage } from '../../../gateway/front/front-storage.ts';
+import { closeServer, listen, readServerPort } from '../../../gateway/http/shutdown.ts';
 import { RemoteBroker } from '../../../gateway/storage/remote-broker.ts';
-import type { BucketEnvironment } from '../../../gateway/storage-environment.ts';
+import { createInternalServer } from '../../../gateway/storage/service/service.ts';
+import { createLog } from '../../../gateway/telemetry/log.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
 import { publishCredentials } from '../../../redis/publication/publication.ts';

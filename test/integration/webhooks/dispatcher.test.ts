@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { type PublishedEndpoint, workKeys } from '../../../api/redis-keys.ts';
 import { EgressAgent } from '../../../gateway/egress/agent.ts';
-import { createLog } from '../../../gateway/log.ts';
+import { createLog } from '../../../gateway/telemetry/log.ts';
 import { Dispatcher, type DispatcherOptions } from '../../../gateway/webhooks/dispatcher.ts';
 import { signDelivery } from '../../../gateway/webhooks/signature.ts';
 import { WEBHOOKS_IN_FLIGHT } from '../../../gateway/webhooks/webhook-service.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { SMTPServer } from 'smtp-server';
-import { readFrontEnvironment } from '../../../gateway/environment.ts';
+import { readFrontEnvironment } from '../../../gateway/environment/environment.ts';
 import { createMailer, type Mailer, MailPostponed } from '../../../gateway/webhooks/mailer.ts';
 import { until } from '../../support/redis-client.ts';
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { SMTPServer } from 'smtp-server';
 import { deliveryKeys } from '../../../api/redis-keys.ts';
-import { createLog } from '../../../gateway/log.ts';
+import { createLog } from '../../../gateway/telemetry/log.ts';
 import { createMailer, type Mailer, MailPostponed } from '../../../gateway/webhooks/mailer.ts';
 import { OwnerMail } from '../../../gateway/webhooks/owner-mail.ts';
 import type { RedisConnection } from '../../../redis/client.ts';

@@ -7,7 +7,7 @@ import { workspaceDataKey } from '../../../api/identity.ts';
 import { configKeys, deliveryKeys } from '../../../api/redis-keys.ts';
 import { sealSigningSecret } from '../../../api/signing-secret.ts';
 import { EgressAgent } from '../../../gateway/egress/agent.ts';
-import { createLog } from '../../../gateway/log.ts';
+import { createLog } from '../../../gateway/telemetry/log.ts';
 import { startWebhooks, type WebhookService } from '../../../gateway/webhooks/webhook-service.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { readDeliveryLog } from '../../../redis/deliveries/delivery-log.ts';

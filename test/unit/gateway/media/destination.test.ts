@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { EgressError } from '../../../../gateway/egress/egress-error.ts';
-import type { ApiError } from '../../../../gateway/error-response.ts';
+import type { ApiError } from '../../../../gateway/http/error-response.ts';
+import type { MediaServices } from '../../../../gateway/jobs/services.ts';
 import { checkDestination } from '../../../../gateway/media/destination.ts';
-import type { MediaServices } from '../../../../gateway/media/services.ts';
 import { describeModel } from '../../../support/model-replica.ts';
 import { rejection } from '../../../support/redis-client.ts';
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { ApiError } from '../../../../gateway/error-response.ts';
+import { ApiError } from '../../../../gateway/http/error-response.ts';
 import { FieldReader } from '../../../../gateway/media/field-reader.ts';
 import {
   readVideoFormParameters,

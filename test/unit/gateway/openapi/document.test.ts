@@ -5,7 +5,7 @@ import { imageModel, videoModel } from '../../../../api/model-media.ts';
 import { EDIT_FORM } from '../../../../gateway/media/image-order.ts';
 import { describeSupportedParameters } from '../../../../gateway/media/supported-parameters.ts';
 import { buildDeploymentDocument } from '../../../../gateway/openapi/document.ts';
-import { CHAT_FIELDS, COMPLETION_FIELDS, EMBEDDING_FIELDS } from '../../../../gateway/routes/fields.ts';
+import { CHAT_FIELDS, COMPLETION_FIELDS, EMBEDDING_FIELDS } from '../../../../gateway/text/fields.ts';
 import { describeModel } from '../../../support/model-replica.ts';
 
 interface Operation {

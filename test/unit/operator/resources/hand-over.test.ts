@@ -6,7 +6,7 @@ import type { V1Container } from '@kubernetes/client-node';
 import { expect } from 'chai';
 import { ADMIN_PATHS } from '../../../../api/gateway-environment.ts';
 import { storageToken, workspacePrefix } from '../../../../api/identity.ts';
-import { readRole, readSidecarEnvironment } from '../../../../gateway/environment.ts';
+import { readRole, readSidecarEnvironment } from '../../../../gateway/environment/environment.ts';
 import { readEnvironment } from '../../../../simulator/environment.ts';
 import { build, SETTINGS } from './fixtures.ts';
 

@@ -1,0 +1,182 @@
+/** Who may ask, and how much: one call to Redis, or what is remembered while Redis is away (docs/api.md, "Authentication", "Limits"). */
+import { type Admission, admit, uncount } from '../../redis/admission/admission-calls.ts';
+import { isRedisAway, type RedisClient } from '../../redis/client.ts';
+import { ApiError } from '../http/error-response.ts';
+import type { Logger } from '../telemetry/log.ts';
+import type { GatewayMetrics } from '../telemetry/metrics.ts';
+import type { Settlements, UnsettledWatch } from './settlements.ts';
+
+export interface AdmissionsOptions {
+  redis: RedisClient;
+  log: Logger;
+  metrics: GatewayMetrics;
+  /** What this gateway has served and Redis does not know yet. */
+  settlements: Pick<Settlements, 'watch'>;
+  /** Unix milliseconds. */
+  clock?: () => number;
+}
+
+export interface AdmissionQuestion {
+  namespace: string;
+  sha256: string;
+  /** Whether the request counts against RPM, TPD and credit. */
+  counted: boolean;
+}
+
+export interface Admitted {
+  /** Of the answer, alternating names and values. */
+  headers: readonly string[];
+  /** Takes the request out of the key's minute: the engine failed it. null: it was not counted. */
+  uncount: (() => void) | null;
+}
+
+const UNCOUNTED: Admitted = { headers: [], uncount: null };
+
+/** What Redis last said about a key. */
+interface Memory {
+  seenAt: number;
+  /** Unix seconds; 0 = never. */
+  expiresAt: number;
+  creditLeft: boolean;
+}
+
+const MEMORY_MS = 5 * 60_000;
+const MOST_REMEMBERED = 10_000;
+const AWAY_RETRY_SECONDS = 2;
+
+export class Admissions {
+  readonly #options: AdmissionsOptions;
+  readonly #clock: () => number;
+  readonly #memories = new Map<string, Memory>();
+  #isAway = false;
+
+  constructor(options: AdmissionsOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? Date.now;
+  }
+
+  /** Throws ApiError. */
+  async admit(question: AdmissionQuestion): Promise<Admitted> {
+    const watch = question.counted ? this.#options.settlements.watch(question.sha256) : null;
+    try {
+      return await this.#ask(question, watch);
+    } finally {
+      watch?.close();
+    }
+  }
+
+  async #ask(question: AdmissionQuestion, watch: UnsettledWatch | null): Promise<Admitted> {
+    let admission: Admission;
+    try {
+      admission = await admit(this.#options.redis, { ...question, onSend: watch?.mark });
+    } catch (error) {
+      if (!isRedisAway(error)) throw error;
+      this.#setAway(true, error as Error);
+      this.#admitFromMemory(question);
+      return UNCOUNTED;
+    }
+    if (this.#isAway) this.#setAway(false);
+    this.#remember(question.sha256, admission);
+    if (admission.verdict !== 'ok') throw buildRefusal(admission);
+    if (!watch) return UNCOUNTED;
+    const uncount = () => this.#uncount(question, admission.rpm.resetAt);
+    if (admission.tpd.used + watch.read() >= admission.tpd.limit) {
+      uncount();
+      throw buildRefusal({
+        ...admission,
+        verdict: 'tpd',
+        retryAfter: this.#secondsUntil(admission.tpd.resetAt),
+      });
+    }
+    return { headers: buildLimitHeaders(admission), uncount };
+  }
+
+  /** Returns at once; a count that stays is no harm. */
+  #uncount({ namespace, sha256 }: AdmissionQuestion, resetAt: number): void {
+    const { redis, log } = this.#options;
+    uncount(redis, { namespace, sha256, resetAt }).catch((error) => {
+      if (!isRedisAway(error)) log.error({ err: error }, 'a request could not be taken out of its minute');
+    });
+  }
+
+  #secondsUntil = (unixSeconds: number): number =>
+    Math.max(1, unixSeconds - Math.floor(this.#clock() / 1000));
+
+  #remember(sha256: string, admission: Admission): void {
+    const { verdict, expiresAt, creditLeft } = admission;
+    if (verdict === 'unknown_key' || verdict === 'disabled') {
+      this.#memories.delete(sha256);
+      return;
+    }
+    const memory = this.#memories.get(sha256);
+    if (memory) Object.assign(memory, { seenAt: this.#clock(), expiresAt, creditLeft });
+    else {
+      if (this.#memories.size >= MOST_REMEMBERED) this.#memories.delete(this.#memories.keys().next().value!);
+      this.#memories.set(sha256, { seenAt: this.#clock(), expiresAt, creditLeft });
+    }
+  }
+
+  /** Limits are suspended; expiry and the last word on credit hold. */
+  #admitFromMemory({ sha256, counted }: AdmissionQuestion): void {
+    const now = this.#clock();
+    const memory = this.#memories.get(sha256);
+    if (!memory || now - memory.seenAt > MEMORY_MS)
+      throw new ApiError('temporarily_unavailable', 'API keys cannot be checked at the moment.', {
+        retryAfter: AWAY_RETRY_SECONDS,
+      });
+    if (memory.expiresAt > 0 && now >= memory.expiresAt * 1000) throw refuseKey('has expired');
+    if (counted && !memory.creditLeft) throw refuseCredit();
+    this.#options.metrics.admittedWithoutRedis.inc();
+  }
+
+  #setAway(isAway: boolean, error?: Error): void {
+    if (this.#isAway === isAway) return;
+    this.#isAway = isAway;
+    const { log, metrics } = this.#options;
+    metrics.redisAway.set(isAway ? 1 : 0);
+    if (isAway) log.warn({ reason: error?.message }, 'Redis is away: known keys are served without limits');
+    else log.info('Redis is back: limits hold again');
+  }
+}
+
+/** Requests left in this window, and when the tighter of both limits begins anew. */
+function buildLimitHeaders({ rpm, tpd }: Admission): string[] {
+  const isDayTighter = (tpd.limit - tpd.used) * rpm.limit < rpm.remaining * tpd.limit;
+  return formatLimitHeaders(rpm.remaining, isDayTighter ? tpd.resetAt : rpm.resetAt);
+}
+
+const formatLimitHeaders = (remaining: number, resetAt: number): string[] => [
+  'x-ratelimit-remaining',
+  String(remaining),
+  'x-ratelimit-reset',
+  String(resetAt),
+];
+
+function buildRefusal(admission: Admission): ApiError {
+  const { verdict, rpm, tpd, retryAfter } = admission;
+  switch (verdict) {
+    case 'expired':
+      return refuseKey('has expired');
+    case 'disabled':
+      return refuseKey('is disabled');
+    case 'credit':
+      return refuseCredit();
+    case 'rpm':
+      return new ApiError(
+        'rate_limit_exceeded',
+        `This key's limit of ${rpm.limit} requests a minute is reached; try again in ${retryAfter} s.`,
+        { retryAfter, headers: formatLimitHeaders(0, rpm.resetAt) },
+      );
+    case 'tpd':
+      return new ApiError(
+        'rate_limit_exceeded',
+        `This key's limit of ${tpd.limit} tokens a day is reached; it begins anew in ${retryAfter} s.`,
+        { retryAfter, headers: formatLimitHeaders(0, tpd.resetAt) },
+      );
+    default:
+      return refuseKey('is not valid here');
+  }
+}
+
+const refuseKey = (why: string) => new ApiError('invalid_api_key', `The API key ${why}.`);
+const refuseCredit = () => new ApiError('insufficient_quota', "The workspace's credit is used up.");

@@ -1,0 +1,45 @@
+/** Every route wants a key of the deployment's workspace (docs/api.md, "Authentication"). */
+import { hash } from 'node:crypto';
+import type { GatewayConfig } from '../../api/gateway-config.ts';
+import { ApiError } from '../http/error-response.ts';
+import type { GatewayMiddleware } from '../http/request-id.ts';
+import type { Route } from '../http/route-table.ts';
+import type { Admissions, Admitted } from './admission.ts';
+
+export const authenticate =
+  (admissions: Admissions, config: () => GatewayConfig): GatewayMiddleware =>
+  async (ctx, next) => {
+    const { state } = ctx;
+    const sha256 = hash('sha256', readKey(ctx.req.headers.authorization), 'hex');
+    const counted = isServed(state.route, config());
+    let admitted: Admitted;
+    try {
+      admitted = await admissions.admit({ namespace: config().namespace, sha256, counted });
+    } catch (error) {
+      // Who is over a limit is known, and counts in the deployment's usage.
+      if (error instanceof ApiError && LIMITS.has(error.code)) state.keyHash = sha256;
+      throw error;
+    }
+    state.exchange.check();
+    state.keyHash = sha256;
+    state.exchange.welcomeBody();
+    state.exchange.limitHeaders = admitted.headers;
+    state.exchange.uncount = admitted.uncount;
+    if (admitted.headers.length > 0) state.exchange.headers.push(...admitted.headers);
+    return next();
+  };
+
+const LIMITS: ReadonlySet<string> = new Set(['rate_limit_exceeded', 'insufficient_quota']);
+
+/** What will be refused anyway costs nothing. */
+const isServed = (route: Route, { kind, paused, deleting }: GatewayConfig): boolean =>
+  route.isCounted && !paused && !deleting && (route.kinds === null || route.kinds.includes(kind));
+
+const SCHEME = /^bearer +/i;
+
+function readKey(header: string | undefined): string {
+  const key = header === undefined ? '' : header.replace(SCHEME, '').trim();
+  if (header === undefined || key === '' || key === header)
+    throw new ApiError('invalid_api_key', 'Send the header "Authorization: Bearer <API_KEY>".');
+  return key;
+}

@@ -1,0 +1,158 @@
+/** Usage on its way to Redis: added up for a moment, settled once, and never in a request's way. */
+import { randomUUID } from 'node:crypto';
+import { type Settlement, settle } from '../../redis/admission/admission-calls.ts';
+import { isRedisAway, type RedisClient } from '../../redis/client.ts';
+import type { Logger } from '../telemetry/log.ts';
+import type { GatewayMetrics } from '../telemetry/metrics.ts';
+
+export interface SettlementsOptions {
+  redis: RedisClient;
+  log: Logger;
+  metrics: GatewayMetrics;
+  timing?: Partial<SettlementTiming>;
+}
+
+export interface SettlementTiming {
+  collectMs: number;
+  retryMs: number;
+  /** Repeats are recognised for 10 minutes; after that, counting twice would be possible. */
+  giveUpMs: number;
+}
+
+const TIMING: SettlementTiming = { collectMs: 100, retryMs: 1_000, giveUpMs: 9 * 60_000 };
+
+interface Open {
+  namespace: string;
+  sha256: string;
+  tokens: number;
+  micros: number;
+}
+
+/** Of one key's tokens: all that came, and those that Redis was sent, in order. */
+interface Ledger {
+  added: number;
+  sent: number;
+  watchers: number;
+}
+
+/** Tells which tokens of a key an answer of Redis does not know yet. */
+export interface UnsettledWatch {
+  /** The question is being sent now. */
+  mark(): void;
+  /** Once it is answered. */
+  read(): number;
+  close(): void;
+}
+
+export class Settlements {
+  readonly #options: SettlementsOptions;
+  readonly #timing: SettlementTiming;
+  /** Not yet given a token, by key. */
+  readonly #open = new Map<string, Open>();
+  /** Under way, by key: one at a time, so that an outage piles nothing up. */
+  readonly #sending = new Map<string, Promise<void>>();
+  readonly #ledgers = new Map<string, Ledger>();
+  #timer: NodeJS.Timeout | null = null;
+  #isClosed = false;
+
+  constructor(options: SettlementsOptions) {
+    this.#options = options;
+    this.#timing = { ...TIMING, ...options.timing };
+  }
+
+  /** To be closed, whatever becomes of the question. */
+  watch(sha256: string): UnsettledWatch {
+    const ledger = this.#ledgerOf(sha256);
+    ledger.watchers++;
+    let known = ledger.sent;
+    return {
+      mark: () => {
+        known = ledger.sent;
+      },
+      read: () => ledger.added - known,
+      close: () => {
+        ledger.watchers--;
+        this.#tidy(sha256);
+      },
+    };
+  }
+
+  add({ namespace, sha256, tokens, micros }: Open): void {
+    this.#ledgerOf(sha256).added += tokens;
+    const open = this.#open.get(sha256);
+    if (open) {
+      open.tokens += tokens;
+      open.micros += micros;
+      return;
+    }
+    this.#open.set(sha256, { namespace, sha256, tokens, micros });
+    this.#schedule();
+  }
+
+  /** Settles what is left; gives up at once what Redis does not take. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    while (this.#open.size > 0 || this.#sending.size > 0) {
+      this.#flush();
+      await Promise.all(this.#sending.values());
+    }
+  }
+
+  #ledgerOf(sha256: string): Ledger {
+    const known = this.#ledgers.get(sha256);
+    if (known) return known;
+    const ledger = { added: 0, sent: 0, watchers: 0 };
+    this.#ledgers.set(sha256, ledger);
+    return ledger;
+  }
+
+  #tidy(sha256: string): void {
+    const isIdle = !this.#open.has(sha256) && !this.#sending.has(sha256);
+    if (isIdle && this.#ledgers.get(sha256)?.watchers === 0) this.#ledgers.delete(sha256);
+  }
+
+  #schedule(): void {
+    this.#timer ??= setTimeout(() => this.#flush(), this.#timing.collectMs);
+  }
+
+  #flush(): void {
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = null;
+    for (const [key, entry] of this.#open) {
+      if (this.#sending.has(key)) continue;
+      this.#open.delete(key);
+      const sending = this.#send({ ...entry, token: randomUUID() }).finally(() => {
+        this.#sending.delete(key);
+        this.#tidy(key);
+        if (this.#open.has(key)) this.#schedule();
+      });
+      this.#sending.set(key, sending);
+    }
+  }
+
+  async #send(settlement: Settlement): Promise<void> {
+    const { redis, log, metrics } = this.#options;
+    const { sha256, tokens } = settlement;
+    const ledger = this.#ledgerOf(sha256);
+    const giveUpAt = performance.now() + this.#timing.giveUpMs;
+    for (;;) {
+      ledger.sent += tokens;
+      try {
+        await settle(redis, settlement);
+        return;
+      } catch (error) {
+        ledger.sent -= tokens;
+        if (!isRedisAway(error) || this.#isClosed || performance.now() > giveUpAt) {
+          ledger.added -= tokens;
+          metrics.settlementsLost.inc();
+          log.error(
+            { tokens: settlement.tokens, reason: (error as Error).message },
+            'usage could not be settled',
+          );
+          return;
+        }
+      }
+      await new Promise((resolve) => setTimeout(resolve, this.#timing.retryMs));
+    }
+  }
+}

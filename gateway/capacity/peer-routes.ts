@@ -1,0 +1,84 @@
+/** What a replica does for its peers: it reserves a place and pipes the peer's request to its engine. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Dispatcher } from 'undici';
+import { type RelayedHeaders, selectRequestHeaders } from '../upstream/headers.ts';
+import { relay } from '../upstream/relay.ts';
+import {
+  buildTokenCheck,
+  PEER_ENGINE_PREFIX,
+  PEER_PREFIX,
+  PEER_TOKEN_HEADER,
+  RESERVATION_HEADER,
+  RESERVATIONS_PATH,
+} from './peer-protocol.ts';
+import type { Reservations } from './reservations.ts';
+
+export interface PeerRoutesOptions {
+  token: string;
+  reservations: Reservations;
+  enginePool: Dispatcher;
+  /** Whether a peer's request may start here now: engine healthy, not draining. */
+  isOpen: () => boolean;
+  /** The engine did not take a connection. */
+  onEngineLost: () => void;
+}
+
+/** Answers true when the request was a peer's; all else, also without the token, is as any other request. */
+export type PeerRoutes = (req: IncomingMessage, res: ServerResponse) => boolean;
+
+/** Never of use to an engine, and not a peer's to show it. */
+const PRIVATE_HEADERS = ['host', 'authorization', 'cookie'];
+
+export function createPeerRoutes(options: PeerRoutesOptions): PeerRoutes {
+  const isToken = buildTokenCheck(options.token);
+  return (req, res) => {
+    if (!req.url?.startsWith(PEER_PREFIX)) return false;
+    if (!isToken(req.headers[PEER_TOKEN_HEADER])) return false;
+    if (req.url === RESERVATIONS_PATH && req.method === 'POST') {
+      reserve(options, res);
+      return true;
+    }
+    if (!req.url.startsWith(`${PEER_ENGINE_PREFIX}/`)) return false;
+    void pipeToEngine(options, req, res);
+    return true;
+  };
+}
+
+function reserve({ reservations, isOpen }: PeerRoutesOptions, res: ServerResponse): void {
+  const id = isOpen() ? reservations.make() : null;
+  if (id) res.setHeader(RESERVATION_HEADER, id);
+  if (id) answer(res, 201);
+  else answer(res, isOpen() ? 429 : 503);
+}
+
+async function pipeToEngine(
+  options: PeerRoutesOptions,
+  req: IncomingMessage,
+  res: ServerResponse,
+): Promise<void> {
+  const release = options.reservations.redeem(String(req.headers[RESERVATION_HEADER]));
+  if (!release) {
+    answer(res, 409);
+    return;
+  }
+  try {
+    const path = req.url!.slice(PEER_ENGINE_PREFIX.length);
+    const headers = selectEngineHeaders(req);
+    const outcome = await relay({ req, res, pool: options.enginePool, path, headers });
+    if (outcome.result !== 'failed') return;
+    if (outcome.canRetry) options.onEngineLost();
+    answer(res, 502);
+  } finally {
+    release();
+  }
+}
+
+function selectEngineHeaders(req: IncomingMessage): RelayedHeaders {
+  const headers = selectRequestHeaders(req.headers);
+  for (const name of PRIVATE_HEADERS) delete headers[name];
+  return headers;
+}
+
+function answer(res: ServerResponse, status: number): void {
+  res.writeHead(status, { 'content-length': 0 }).end();
+}

@@ -1,0 +1,92 @@
+/** Asks the other replicas of this deployment for a place. */
+
+import type { Heartbeat } from '../../api/redis-keys.ts';
+import type { Pools } from '../upstream/pools.ts';
+import type { EngineTarget } from './capacity.ts';
+import {
+  PEER_ENGINE_PREFIX,
+  PEER_TOKEN_HEADER,
+  RESERVATION_HEADER,
+  RESERVATIONS_PATH,
+} from './peer-protocol.ts';
+import { RESERVATION_MS } from './reservations.ts';
+
+export interface PeersOptions {
+  token: string;
+  list: () => readonly Heartbeat[];
+  pools: Pools;
+}
+
+export type PeerAnswer = { target: EngineTarget } | { refusal: 'full' | 'unavailable' };
+
+/** Enough for any deployment that is not full everywhere, and a bound on what one request may cost. */
+const MAX_ASKED = 8;
+/** As long as a place is kept for a peer. */
+const ANSWER_TIMEOUT_MS = RESERVATION_MS;
+
+export class Peers {
+  readonly #options: PeersOptions;
+
+  constructor(options: PeersOptions) {
+    this.#options = options;
+  }
+
+  /** The first place that a peer gives, least loaded first; `full` if at least one is ready and none has a place. */
+  async acquire(signal: AbortSignal): Promise<PeerAnswer> {
+    let refusal: 'full' | 'unavailable' = 'unavailable';
+    for (const peer of rankPeers(this.#options.list()).slice(0, MAX_ASKED)) {
+      if (signal.aborted) break;
+      const answer = await this.#ask(formatOrigin(peer.address, peer.port), signal);
+      if ('target' in answer) return answer;
+      if (answer.refusal === 'full') refusal = 'full';
+    }
+    return { refusal };
+  }
+
+  async #ask(origin: string, signal: AbortSignal): Promise<PeerAnswer> {
+    const { token, pools } = this.#options;
+    const headers = { [PEER_TOKEN_HEADER]: token };
+    try {
+      const {
+        statusCode,
+        headers: received,
+        body,
+      } = await pools.get(origin).request({
+        path: RESERVATIONS_PATH,
+        method: 'POST',
+        headers,
+        signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]),
+      });
+      void body.dump();
+      if (statusCode === 429) return { refusal: 'full' };
+      const id = received[RESERVATION_HEADER];
+      if (statusCode !== 201 || typeof id !== 'string') return { refusal: 'unavailable' };
+      return {
+        target: {
+          origin,
+          pathPrefix: PEER_ENGINE_PREFIX,
+          headers: { ...headers, [RESERVATION_HEADER]: id },
+          local: false,
+          // The peer gives its place back itself, at the end of the request or when none came.
+          release: () => {},
+        },
+      };
+    } catch (error) {
+      // A peer that takes its time is busy, not absent.
+      return { refusal: isSlow(error) ? 'full' : 'unavailable' };
+    }
+  }
+}
+
+const isSlow = (error: unknown): boolean =>
+  ['TimeoutError', 'ConnectTimeoutError'].includes((error as Error).name);
+
+/** Ready peers that do not drain, by their share of taken places; those without a limit by their number. */
+export function rankPeers(peers: readonly Heartbeat[]): Heartbeat[] {
+  const load = ({ inflight, limit }: Heartbeat) => (limit === null ? inflight / 1e6 : inflight / limit);
+  return peers.filter(({ ready, draining }) => ready && !draining).sort((a, b) => load(a) - load(b));
+}
+
+/** http origin of a pod; IPv6 addresses in brackets. */
+export const formatOrigin = (address: string, port: number): string =>
+  `http://${address.includes(':') ? `[${address}]` : address}:${port}`;

@@ -1,0 +1,43 @@
+/** Where this replica's requests run: here while there is a place, else at a peer. */
+import type { Acquisition, Capacity, EngineTarget } from './capacity.ts';
+import type { Peers } from './peers.ts';
+import type { Slots } from './slots.ts';
+
+export interface ReplicaCapacityOptions {
+  slots: Slots;
+  engineURL: string;
+  isEngineReady: () => boolean;
+  peers: Pick<Peers, 'acquire'>;
+}
+
+export class ReplicaCapacity implements Capacity {
+  readonly #options: ReplicaCapacityOptions;
+
+  constructor(options: ReplicaCapacityOptions) {
+    this.#options = options;
+  }
+
+  acquire(signal: AbortSignal): Acquisition | Promise<Acquisition> {
+    const target = this.takeLocal();
+    return target ? { target } : this.#acquireFromPeers(signal);
+  }
+
+  /** A place of this replica, if one is free and its engine is ready. */
+  takeLocal(): EngineTarget | null {
+    const { slots, isEngineReady, engineURL: origin } = this.#options;
+    const release = isEngineReady() ? slots.take() : null;
+    return release && { origin, pathPrefix: '', headers: {}, local: true, release };
+  }
+
+  async #acquireFromPeers(signal: AbortSignal): Promise<Acquisition> {
+    const { isEngineReady, peers } = this.#options;
+    const answer = await peers.acquire(signal);
+    if ('target' in answer) return answer;
+    // A place may have become free here while the peers were asked.
+    const target = this.takeLocal();
+    if (target) return { target };
+    return {
+      refusal: isEngineReady() || answer.refusal === 'full' ? 'replica_saturated' : 'no_pod_available',
+    };
+  }
+}

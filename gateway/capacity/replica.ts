@@ -1,0 +1,95 @@
+/** One replica of a deployment: its engine's places, its word to its peers and theirs to it. */
+import type { Dispatcher } from 'undici';
+import type { GatewayConfig } from '../../api/gateway-config.ts';
+import { VERSION } from '../../api/names.ts';
+import type { Heartbeat } from '../../api/redis-keys.ts';
+import { Pools } from '../upstream/pools.ts';
+import type { Capacity } from './capacity.ts';
+import { Heartbeats } from './heartbeats.ts';
+import { createPeerRoutes, type PeerRoutes } from './peer-routes.ts';
+import { formatOrigin, Peers } from './peers.ts';
+import { ReplicaCapacity } from './replica-capacity.ts';
+import { Reservations } from './reservations.ts';
+import { SlotLine } from './slot-line.ts';
+import { Slots } from './slots.ts';
+
+export interface ReplicaOptions {
+  readConfig: () => GatewayConfig;
+  engineURL: string;
+  isEngineReady: () => boolean;
+  isDraining: () => boolean;
+  onEngineLost: () => void;
+  /** Connections to the engine. */
+  enginePool: Dispatcher;
+  peerToken: string;
+  /** What peers see of this replica. */
+  self: { pod: string; address: string; port: number };
+  sendHeartbeat: (own: Omit<Heartbeat, 'at'>) => Promise<Heartbeat[]>;
+  onHeartbeatError: (error: unknown) => void;
+  /** Told the origins of the peers after each heartbeat, so that connections to others can go. */
+  onPeerOrigins?: (origins: ReadonlySet<string>) => void;
+}
+
+export interface Replica {
+  capacity: Capacity;
+  slots: Slots;
+  peerRoutes: PeerRoutes;
+  /** Tells the peers soon what has changed. */
+  announce(): void;
+  /** Says nothing more; what is in flight goes on. */
+  retire(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function startReplica(options: ReplicaOptions): Replica {
+  const { self, engineURL, isEngineReady, isDraining } = options;
+  const slots = new Slots(() => options.readConfig().concurrency);
+  const peerPools = new Pools();
+  const heartbeats = new Heartbeats({
+    describe: () => ({
+      v: 1,
+      ...self,
+      inflight: slots.inflight,
+      limit: slots.limit,
+      ready: isEngineReady(),
+      draining: isDraining(),
+      version: VERSION,
+    }),
+    send: options.sendHeartbeat,
+    onPeers: (peers) => {
+      const origins = new Set(peers.map(({ address, port }) => formatOrigin(address, port)));
+      peerPools.keepOnly(origins);
+      options.onPeerOrigins?.(origins);
+    },
+    onError: options.onHeartbeatError,
+  });
+  slots.onCrossing(() => heartbeats.poke());
+
+  const isShared = () => options.readConfig().kind === 'Image';
+  const peers = new Peers({ token: options.peerToken, list: () => heartbeats.peers, pools: peerPools });
+  const capacity = new ReplicaCapacity({ slots, engineURL, isEngineReady, peers });
+  const line = new SlotLine({
+    capacity,
+    takeLocal: () => capacity.takeLocal(),
+    waitMs: () => options.readConfig().limits.waitForSlotMs,
+    isShared,
+  });
+  slots.onCrossing(() => line.serve());
+  return {
+    capacity: line,
+    slots,
+    peerRoutes: createPeerRoutes({
+      token: options.peerToken,
+      reservations: new Reservations(slots),
+      enginePool: options.enginePool,
+      isOpen: () => isEngineReady() && !isDraining(),
+      onEngineLost: options.onEngineLost,
+    }),
+    announce: () => heartbeats.poke(),
+    retire: () => heartbeats.close(),
+    close: async () => {
+      await heartbeats.close();
+      await peerPools.destroy();
+    },
+  };
+}

@@ -1,0 +1,157 @@
+/** Who waits for a place on an engine: each caller in turn, for a short while, and not too many. */
+import type { Acquisition, Capacity, EngineTarget } from './capacity.ts';
+
+export interface SlotLineOptions {
+  /** Asked first, and again for who is next while all wait: a peer may have a place by then. */
+  capacity: Capacity;
+  /** A place of this replica, if one is free. */
+  takeLocal: () => EngineTarget | null;
+  /** Asked each time; 0 = nobody waits. */
+  waitMs: () => number;
+  /** Whether jobs of the queue want the places, too: every other one is left to them for a moment. */
+  isShared: () => boolean;
+}
+
+interface Waiter {
+  give(acquisition: Acquisition): void;
+}
+
+/** What waits costs memory, and those behind so many would hardly have their turn. */
+export const MAX_WAITING = 100;
+const RETRY_INTERVAL_MS = 250;
+const YIELD_MS = 50;
+const SATURATED: Acquisition = { refusal: 'replica_saturated' };
+
+export class SlotLine implements Capacity {
+  readonly #options: SlotLineOptions;
+  /** By caller, in the order of their turns; each caller's own in the order of their coming. */
+  readonly #waiters = new Map<string, Set<Waiter>>();
+  #waiting = 0;
+  #retry: NodeJS.Timeout | null = null;
+  #isTurnOfQueue = false;
+  #isServing = false;
+  #isAsking = false;
+
+  constructor(options: SlotLineOptions) {
+    this.#options = options;
+  }
+
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  acquire(signal: AbortSignal, caller = ''): Acquisition | Promise<Acquisition> {
+    // Nobody overtakes those who wait.
+    if (this.#waiting > 0) return this.#wait(signal, caller);
+    const acquisition = this.#options.capacity.acquire(signal);
+    return acquisition instanceof Promise ? this.#waitIfFull(acquisition, signal, caller) : acquisition;
+  }
+
+  /** A place of this replica has become free. */
+  serve(): void {
+    if (this.#waiting === 0 || this.#isServing) return;
+    if (this.#isTurnOfQueue && this.#options.isShared()) {
+      this.#isTurnOfQueue = false;
+      setTimeout(() => this.serve(), YIELD_MS);
+      return;
+    }
+    // To take a place may tell of a crossing, which leads here again.
+    this.#isServing = true;
+    for (let target = this.#takeLocal(); target; target = this.#takeLocal()) {
+      this.#next()!.give({ target });
+      this.#isTurnOfQueue = true;
+    }
+    this.#isServing = false;
+  }
+
+  #takeLocal(): EngineTarget | null {
+    return this.#waiting > 0 ? this.#options.takeLocal() : null;
+  }
+
+  async #waitIfFull(
+    acquisition: Promise<Acquisition>,
+    signal: AbortSignal,
+    caller: string,
+  ): Promise<Acquisition> {
+    const first = await acquisition;
+    const isFull = 'refusal' in first && first.refusal === 'replica_saturated';
+    return isFull && !signal.aborted ? this.#wait(signal, caller) : first;
+  }
+
+  #wait(signal: AbortSignal, caller: string): Acquisition | Promise<Acquisition> {
+    const waitMs = this.#options.waitMs();
+    if (waitMs <= 0 || signal.aborted || !this.#makeRoom(caller)) return SATURATED;
+    return new Promise((resolve) => {
+      const giveUp = () => waiter.give(SATURATED);
+      const timer = setTimeout(giveUp, waitMs);
+      const waiter: Waiter = {
+        give: (acquisition) => {
+          clearTimeout(timer);
+          signal.removeEventListener('abort', giveUp);
+          this.#remove(caller, waiter);
+          resolve(acquisition);
+        },
+      };
+      signal.addEventListener('abort', giveUp, { once: true });
+      this.#add(caller, waiter);
+    });
+  }
+
+  /** Whether one more may wait. In a full line the last of whoever has most there gives way to who has fewer. */
+  #makeRoom(caller: string): boolean {
+    if (this.#waiting < MAX_WAITING) return true;
+    const [most] = [...this.#waiters.values()].sort((a, b) => b.size - a.size);
+    if (!most || most.size <= (this.#waiters.get(caller)?.size ?? 0) + 1) return false;
+    [...most].at(-1)!.give(SATURATED);
+    return true;
+  }
+
+  /** The first of the caller whose turn it is; the caller goes to the end of the round. */
+  #next(): Waiter | null {
+    const [turn] = this.#waiters;
+    if (!turn) return null;
+    const [caller, own] = turn;
+    this.#waiters.delete(caller);
+    this.#waiters.set(caller, own);
+    const [waiter] = own;
+    return waiter ?? null;
+  }
+
+  #add(caller: string, waiter: Waiter): void {
+    const own = this.#waiters.get(caller);
+    if (own) own.add(waiter);
+    else this.#waiters.set(caller, new Set([waiter]));
+    this.#waiting++;
+    this.#retry ??= setInterval(() => void this.#ask(), RETRY_INTERVAL_MS);
+  }
+
+  #remove(caller: string, waiter: Waiter): void {
+    const own = this.#waiters.get(caller);
+    if (!own?.delete(waiter)) return;
+    if (own.size === 0) this.#waiters.delete(caller);
+    this.#waiting--;
+    if (this.#waiting > 0 || !this.#retry) return;
+    clearInterval(this.#retry);
+    this.#retry = null;
+  }
+
+  /** Until all are served or nobody has a place; a peer that has one may have many. */
+  async #ask(): Promise<void> {
+    if (this.#isAsking) return;
+    this.#isAsking = true;
+    while (this.#waiting > 0) {
+      const acquisition = await this.#options.capacity.acquire(AbortSignal.timeout(RETRY_INTERVAL_MS));
+      if ('target' in acquisition) {
+        const waiter = this.#next();
+        if (waiter) waiter.give(acquisition);
+        else acquisition.target.release();
+        continue;
+      }
+      // Nobody is worth waiting for.
+      if (acquisition.refusal === 'no_pod_available')
+        for (let waiter = this.#next(); waiter; waiter = this.#next()) waiter.give(acquisition);
+      break;
+    }
+    this.#isAsking = false;
+  }
+}

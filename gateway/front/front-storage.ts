@@ -1,0 +1,118 @@
+/** Storage of those that hold its keys: the managed bucket, or the folder of `make run`, and customers' buckets. */
+import {
+  deriveSecret,
+  promptKey,
+  storageToken,
+  workspaceDataKey,
+  workspacePrefix,
+} from '../../api/identity.ts';
+import type { RedisClient } from '../../redis/client.ts';
+import { readCredential } from '../../redis/publication/published.ts';
+import type { EgressSettings } from '../egress/agent.ts';
+import type {
+  BucketEnvironment,
+  FrontStorageEnvironment,
+  ServerStorageEnvironment,
+} from '../environment/storage-environment.ts';
+import { EnvironmentError } from '../environment/variables.ts';
+import type { StorageServices } from '../jobs/services.ts';
+import { FolderServer } from '../storage/folder-server.ts';
+import { FolderStore } from '../storage/folder-store.ts';
+import { ObjectFolder } from '../storage/object-folder.ts';
+import { isBucketKey } from '../storage/object-keys.ts';
+import { S3Store } from '../storage/s3-store.ts';
+import { Spool } from '../storage/spool.ts';
+import { StoreBroker } from '../storage/store-broker.ts';
+import { type OpenStore, Stores } from '../storage/stores.ts';
+import { Uploader } from '../storage/upload.ts';
+
+export interface ServerStorage {
+  services: StorageServices;
+  stores: Stores;
+  close(): Promise<void>;
+}
+
+export interface ServerStorageOptions {
+  environment: ServerStorageEnvironment;
+  redis: RedisClient;
+  egress: EgressSettings;
+  managed?: OpenStore | null;
+}
+
+/** Throws EnvironmentError where the managed bucket can never work. */
+export async function openServerStorage({
+  environment,
+  redis,
+  egress,
+  managed = environment.bucket && openBucket(environment.bucket),
+}: ServerStorageOptions): Promise<ServerStorage> {
+  const { masterKey } = environment;
+  const spool = await Spool.open(environment.spool);
+  const uploader = new Uploader({ egress });
+  const stores = new Stores({
+    managed,
+    readCredential: (namespace, name) => readCredential(redis, namespace, { name }),
+    dataKey: (namespace) => workspaceDataKey(masterKey, namespace),
+    egress,
+  });
+  return {
+    stores,
+    services: {
+      broker: new StoreBroker(stores),
+      spool,
+      uploader,
+      requestPrefix: (namespace) => workspacePrefix(masterKey, namespace),
+      promptKey: (namespace) => promptKey(storageToken(masterKey, namespace)),
+    },
+    close: async () => {
+      uploader.close();
+      stores.close();
+      await spool.close();
+    },
+  };
+}
+
+export interface FrontStorageOptions {
+  environment: FrontStorageEnvironment;
+  redis: RedisClient;
+  egress: EgressSettings;
+  host: string;
+}
+
+/** A folder's links are answered on an origin of their own: what users made never shares one with the API. */
+export async function openFrontStorage({ host, ...options }: FrontStorageOptions): Promise<ServerStorage> {
+  const { folder, masterKey } = options.environment;
+  if (!folder) return openServerStorage(options);
+  const objects = new ObjectFolder(folder.path);
+  await objects.tidy();
+  const secret = deriveSecret(masterKey, 'folder-links');
+  const server = await FolderServer.start({
+    objects,
+    bucket: FOLDER_BUCKET,
+    secret,
+    host,
+    port: folder.port,
+  });
+  const origin = `http://${host}:${server.port}`;
+  const store = new FolderStore({ objects, bucket: FOLDER_BUCKET, origin, secret });
+  const storage = await openServerStorage({ ...options, managed: { store, prefix: '' } });
+  return {
+    ...storage,
+    close: async () => {
+      await storage.close();
+      await server.close();
+    },
+  };
+}
+
+/** What the folder is called in links and records. */
+const FOLDER_BUCKET = 'berth';
+
+function openBucket({ prefix, ...bucket }: BucketEnvironment): OpenStore {
+  try {
+    if (!isBucketKey(`${prefix}results`)) throw new Error('cannot have this prefix');
+    return { store: new S3Store({ ...bucket, prefix: '', provider: null, egress: null }), prefix };
+  } catch (error) {
+    throw new EnvironmentError(`the managed bucket ${bucket.bucket} ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,155 @@
+/** The shared front: answers by host name for all deployments of the cluster. */
+import type { RequestListener } from 'node:http';
+import { ADMIN_PATHS } from '../../api/gateway-environment.ts';
+import { modelLimits, resolveLimits } from '../../api/model-limits.ts';
+import { channels } from '../../api/redis-keys.ts';
+import { connectRedis, type RedisConnection, type RedisSettings, subscribe } from '../../redis/client.ts';
+import { readCredential, readDeployment, readHost, readReplicas } from '../../redis/publication/published.ts';
+import { EgressAgent } from '../egress/agent.ts';
+import type { FrontEnvironment } from '../environment/environment.ts';
+import { Activity } from '../http/activity.ts';
+import { createAdminServer, createMetricsServer, OK, unavailable } from '../http/admin-server.ts';
+import { setDocumentationSite } from '../http/error-response.ts';
+import { createServer } from '../http/server.ts';
+import { closeServer, listen } from '../http/shutdown.ts';
+import { createInternalServer } from '../storage/service/service.ts';
+import { createLog } from '../telemetry/log.ts';
+import { createMetrics } from '../telemetry/metrics.ts';
+import { logRedisState } from '../telemetry/redis-state.ts';
+import { UsageMeter } from '../telemetry/usage.ts';
+import { Pools } from '../upstream/pools.ts';
+import { createFrontApp } from './app.ts';
+import { Directory } from './directory.ts';
+import { openFrontStorage } from './front-storage.ts';
+import { startHousekeeping } from './housekeeping/housekeeping.ts';
+import { ReplicaPicker } from './replica-picker.ts';
+import { applySharedLimits, type SharedLimits } from './shared-limits.ts';
+import { openWebhookDelivery } from './webhook-delivery.ts';
+
+export interface Front {
+  stop(): Promise<void>;
+}
+
+/** Listens when it resolves; Redis may be away. */
+export async function startFront(environment: FrontEnvironment): Promise<Front> {
+  const log = createLog(environment.logLevel, { role: 'front' });
+  const metrics = createMetrics();
+  setDocumentationSite(environment.documentationURL);
+  const settings: RedisSettings = {
+    url: environment.redisURL,
+    username: environment.redisUsername,
+    password: environment.redisPassword,
+    caFile: environment.redisCAFile,
+    name: environment.podName,
+    role: 'front',
+  };
+  const connection = connectRedis(settings);
+  logRedisState(connection, log);
+  const limits = resolveLimits(modelLimits.parse({}));
+  const directory = openDirectory(connection, environment.limits);
+  const subscription = subscribe(settings, [channels.front], {
+    onMessage: () => directory.expire(),
+    onResume: () => directory.expire(),
+  });
+  // Once is enough: what it knows it goes on serving while Redis is away.
+  let hasSeenRedis = false;
+  connection.onStateChange((state) => {
+    hasSeenRedis ||= state === 'up';
+  });
+
+  const storage = await openFrontStorage({
+    environment: environment.storage,
+    redis: connection.redis,
+    egress: environment.egress,
+    host: environment.host ?? LOOPBACK,
+  });
+  const pools = new Pools();
+  // Pods come and go with new addresses.
+  const sweep = setInterval(() => pools.closeIdle(POOL_IDLE_MS), POOL_IDLE_MS);
+  sweep.unref();
+  const activity = new Activity();
+  const { host, httpPort, adminPort, metricsPort, replicaPort } = environment;
+  const proxy = { pools, picker: new ReplicaPicker(), replicaPort };
+  const egress = new EgressAgent(environment.egress);
+  const { redis } = connection;
+  const usage = new UsageMeter({ redis, log });
+  const app = createFrontApp({
+    directory,
+    proxy,
+    redis,
+    storage: storage.services,
+    egress,
+    log,
+    metrics,
+    usage,
+  });
+  const listener: RequestListener = (req, res) => {
+    activity.track(res);
+    app(req, res);
+  };
+  const server = createServer(listener, () => limits);
+  const admin = createAdminServer({
+    [ADMIN_PATHS.healthz]: () => OK,
+    [ADMIN_PATHS.startup]: () => OK,
+    [ADMIN_PATHS.readyz]: () => (hasSeenRedis ? OK : unavailable('Redis has not been seen yet')),
+  });
+  const internal = createInternalServer({
+    masterKey: environment.storage.masterKey,
+    broker: storage.services.broker,
+    stores: storage.stores,
+    readCredential: (namespace, id) => readCredential(connection.redis, namespace, { id }),
+    egress,
+    log,
+  });
+  const metricsServer = createMetricsServer(metrics);
+  await Promise.all([
+    listen(server, httpPort, host),
+    listen(admin, adminPort, host),
+    listen(internal, environment.internalPort, host),
+    listen(metricsServer, metricsPort, host),
+  ]);
+  const housekeeping = startHousekeeping({ connection, stores: storage.stores, log, metrics });
+  const webhooks = openWebhookDelivery({
+    redis,
+    settings,
+    masterKey: environment.storage.masterKey,
+    egress: environment.egress,
+    mail: environment.mail,
+    log,
+    metrics,
+  });
+  log.info({ port: httpPort }, 'listening');
+
+  return {
+    stop: async () => {
+      log.info('ending');
+      activity.setClosing(true);
+      await closeServer(server, environment.drainTimeoutMs);
+      await Promise.all([admin, internal, metricsServer].map((each) => closeServer(each, ADMIN_CLOSE_MS)));
+      await Promise.all([housekeeping.close(), webhooks.close(), usage.close()]);
+      clearInterval(sweep);
+      await pools.destroy();
+      await storage.close();
+      await egress.close();
+      await subscription.close();
+      await connection.close();
+      log.info('ended');
+    },
+  };
+}
+
+const ADMIN_CLOSE_MS = 200;
+const LOOPBACK = '127.0.0.1';
+const POOL_IDLE_MS = 60_000;
+
+/** What Redis tells of hosts, deployments and replicas. */
+function openDirectory({ redis }: RedisConnection, shared?: SharedLimits): Directory {
+  return new Directory({
+    readHost: (host) => readHost(redis, host),
+    readDeployment: async (namespace, name) => {
+      const config = await readDeployment(redis, namespace, name);
+      return config && shared ? applySharedLimits(config, shared) : config;
+    },
+    readReplicas: (namespace, name) => readReplicas(redis, namespace, name),
+  });
+}

@@ -1,0 +1,171 @@
+/** Removes stored objects whose time has come: abandoned uploads, inputs of ended requests, results past their retention. */
+import { setTimeout as wait } from 'node:timers/promises';
+import type { StoredObject } from '../../../api/request.ts';
+import { isRedisAway, type RedisClient } from '../../../redis/client.ts';
+import { forgetObjects, takeDueObjects } from '../../../redis/requests/object-cleanup.ts';
+import { ownsKey } from '../../storage/object-keys.ts';
+import { StorageError } from '../../storage/storage-error.ts';
+import type { Stores } from '../../storage/stores.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import { Rounds } from './rounds.ts';
+
+export interface CleanerOptions {
+  redis: RedisClient;
+  stores: Pick<Stores, 'find'>;
+  listWorkspaces: () => Promise<readonly string[]>;
+  /** `dropped`: never to be removed, since nobody has keys to its store any more. */
+  onObject?: (outcome: 'removed' | 'failed' | 'dropped') => void;
+  log: Logger;
+  timing?: Partial<CleanerTiming>;
+}
+
+export interface CleanerTiming {
+  /** Between two looks at all workspaces. */
+  intervalMs: number;
+  /** After which an object that was not removed comes again. */
+  leaseMs: number;
+  /** A store that failed is left alone for so long, then for twice as long, up to the longest. */
+  firstPauseMs: number;
+  longestPauseMs: number;
+}
+
+const TIMING: CleanerTiming = {
+  intervalMs: 2_000,
+  leaseMs: 60_000,
+  firstPauseMs: 10_000,
+  longestPauseMs: 600_000,
+};
+const CLOSE_MS = 2_000;
+const OBJECTS_AT_ONCE = 50;
+const LONGEST_QUEUE = 200;
+const MOST_LANES = 512;
+const MOST_LANES_EACH = 8;
+
+/** The work for one store of one workspace: one object at a time, so that none is asked for too much. */
+interface Lane {
+  queue: StoredObject[];
+  isWorking: boolean;
+  pauseMs: number;
+  /** By performance.now(). */
+  notBefore: number;
+}
+
+type Lanes = Map<string | null, Lane>;
+
+export class Cleaner {
+  readonly #options: CleanerOptions;
+  readonly #timing: CleanerTiming;
+  readonly #rounds: Rounds;
+  /** Of stores that are busy or failed: namespace → credential → lane. */
+  readonly #lanes = new Map<string, Lanes>();
+  readonly #working = new Set<Promise<void>>();
+  #isClosed = false;
+
+  constructor(options: CleanerOptions) {
+    this.#options = options;
+    this.#timing = { ...TIMING, ...options.timing };
+    this.#rounds = new Rounds({
+      list: options.listWorkspaces,
+      visit: (namespace) => this.#visit(namespace),
+      onError: (error, namespace) => {
+        if (!isRedisAway(error)) options.log.error({ err: error, namespace }, 'objects were not cleaned up');
+      },
+      intervalMs: this.#timing.intervalMs,
+    });
+  }
+
+  /** Waits a moment for removals under way; one that is cut off is repeated by another front. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#rounds.close();
+    await Promise.race([Promise.all(this.#working), wait(CLOSE_MS, undefined, { ref: false })]);
+  }
+
+  /** Takes what is due and leaves it to the lanes; what finds no room there comes again after its lease. */
+  async #visit(namespace: string): Promise<boolean> {
+    const { redis } = this.#options;
+    const { leaseMs, longestPauseMs } = this.#timing;
+    const lanes: Lanes = this.#lanes.get(namespace) ?? new Map();
+    for (const [credential, lane] of lanes)
+      if (!lane.isWorking && performance.now() > lane.notBefore + longestPauseMs) lanes.delete(credential);
+    const due = await takeDueObjects(redis, namespace, { limit: OBJECTS_AT_ONCE, leaseMs });
+    let isTaken = true;
+    for (const [credential, objects] of Map.groupBy(due, (object) => object.credential)) {
+      const lane = this.#findLane(lanes, credential);
+      if (!lane || lane.queue.length + objects.length > LONGEST_QUEUE) {
+        isTaken = false;
+        continue;
+      }
+      lane.queue.push(...objects);
+      lanes.set(credential, lane);
+      if (!lane.isWorking) this.#start(namespace, lanes, credential);
+    }
+    if (lanes.size > 0) this.#lanes.set(namespace, lanes);
+    else this.#lanes.delete(namespace);
+    return isTaken && due.length === OBJECTS_AT_ONCE;
+  }
+
+  /** One that may be given work; null while its store is left alone, or too many are busy. */
+  #findLane(lanes: Lanes, credential: string | null): Lane | null {
+    const known = lanes.get(credential);
+    if (known) return performance.now() < known.notBefore ? null : known;
+    const isFull = lanes.size >= MOST_LANES_EACH || this.#working.size >= MOST_LANES;
+    if (isFull && credential !== null) return null;
+    return { queue: [], isWorking: false, pauseMs: 0, notBefore: 0 };
+  }
+
+  #start(namespace: string, lanes: Lanes, credential: string | null): void {
+    const lane = lanes.get(credential)!;
+    lane.isWorking = true;
+    const work = this.#clean(namespace, lane).finally(() => {
+      this.#working.delete(work);
+      lane.queue = [];
+      lane.isWorking = false;
+      if (lane.pauseMs > 0) return;
+      lanes.delete(credential);
+      if (lanes.size === 0) this.#lanes.delete(namespace);
+    });
+    this.#working.add(work);
+  }
+
+  async #clean(namespace: string, lane: Lane): Promise<void> {
+    const { redis, log, onObject } = this.#options;
+    const { credential } = lane.queue[0]!;
+    try {
+      for (let object = lane.queue.shift(); object && !this.#isClosed; object = lane.queue.shift()) {
+        const outcome = await this.#remove(namespace, object);
+        await forgetObjects(redis, namespace, [object]);
+        onObject?.(outcome);
+        lane.pauseMs = 0;
+      }
+    } catch (error) {
+      if (isRedisAway(error)) return;
+      onObject?.('failed');
+      this.#pause(lane);
+      const reason = error instanceof StorageError ? error.reason : String(error);
+      log.warn({ namespace, credential, reason, pauseMs: lane.pauseMs }, 'stored objects wait to be removed');
+    }
+  }
+
+  #pause(lane: Lane): void {
+    const { firstPauseMs, longestPauseMs } = this.#timing;
+    lane.pauseMs = Math.min(longestPauseMs, Math.max(firstPauseMs, 2 * lane.pauseMs));
+    lane.notBefore = performance.now() + lane.pauseMs;
+  }
+
+  async #remove(namespace: string, { credential, key }: StoredObject): Promise<'removed' | 'dropped'> {
+    const { stores, log } = this.#options;
+    // The list is for gateways to write: it must lead to nobody else's objects.
+    if (!ownsKey(namespace, key)) {
+      log.warn({ namespace, key }, 'an object that is not of its workspace was dropped from the clean-up');
+      return 'dropped';
+    }
+    const found = await stores.find({ namespace, credential });
+    if (!found) {
+      log.warn({ namespace, credential, key }, 'an object stays, since its store is not configured any more');
+      return 'dropped';
+    }
+    await found.store.delete(key);
+    return 'removed';
+  }
+}

@@ -1,0 +1,56 @@
+/** A front's work between requests, shared by any number of fronts: lost requests, old objects, looks at queues. */
+import type { RedisConnection } from '../../../redis/client.ts';
+import { createExpiryGate } from '../../../redis/requests/request-sweep.ts';
+import { forgetSwept, listSweptWorkspaces } from '../../../redis/workspaces/swept-workspaces.ts';
+import type { Stores } from '../../storage/stores.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import type { GatewayMetrics } from '../../telemetry/metrics.ts';
+import { Cleaner } from './cleaner.ts';
+import { startQueueLooks } from './queue-looks.ts';
+import { startSweeper } from './sweeper.ts';
+
+export interface HousekeepingOptions {
+  connection: RedisConnection;
+  stores: Pick<Stores, 'find'>;
+  log: Logger;
+  metrics: Pick<GatewayMetrics, 'cleanedObjects' | 'sweptRequests'>;
+}
+
+export interface Housekeeping {
+  /** Resolves when the steps under way have ended. */
+  close(): Promise<void>;
+}
+
+export function startHousekeeping(options: HousekeepingOptions): Housekeeping {
+  const { connection, stores, log, metrics } = options;
+  const { redis } = connection;
+  const gate = createExpiryGate();
+  const stopListening = connection.onStateChange(() => gate.reset());
+  const listWorkspaces = () => listSweptWorkspaces(redis);
+  const sweeper = startSweeper({
+    redis,
+    gate,
+    listWorkspaces,
+    onSwept: async (namespace, { ended, givenBack, forgotten }) => {
+      metrics.sweptRequests.inc({ outcome: 'ended' }, ended);
+      metrics.sweptRequests.inc({ outcome: 'given_back' }, givenBack);
+      metrics.sweptRequests.inc({ outcome: 'forgotten' }, forgotten);
+      await forgetSwept(redis, namespace);
+    },
+    log,
+  });
+  const cleaner = new Cleaner({
+    redis,
+    stores,
+    listWorkspaces,
+    onObject: (outcome) => metrics.cleanedObjects.inc({ outcome }),
+    log,
+  });
+  const looks = startQueueLooks({ redis, listWorkspaces, log });
+  return {
+    close: async () => {
+      stopListening();
+      await Promise.all([sweeper.close(), cleaner.close(), looks.close()]);
+    },
+  };
+}

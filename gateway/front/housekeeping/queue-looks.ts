@@ -1,0 +1,32 @@
+/** Looks at the queues of all deployments for their usage records, since those without a replica have nobody else. */
+import { isRedisAway, type RedisClient } from '../../../redis/client.ts';
+import { LOOK_MS, listQueues, lookAtQueue } from '../../../redis/requests/queue-depth.ts';
+import { addUsage } from '../../../redis/usage/usage.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import { Rounds } from './rounds.ts';
+
+export interface QueueLooksOptions {
+  redis: RedisClient;
+  listWorkspaces: () => Promise<readonly string[]>;
+  log: Logger;
+}
+
+/** Any number of fronts may look. */
+export const startQueueLooks = ({ redis, listWorkspaces, log }: QueueLooksOptions): Rounds =>
+  new Rounds({
+    list: listWorkspaces,
+    visit: async (namespace) => {
+      const names = await listQueues(redis, namespace);
+      await Promise.all(
+        names.map(async (deployment) => {
+          const sums = await lookAtQueue(redis, namespace, deployment);
+          await addUsage(redis, { namespace, deployment, at: Date.now(), sums });
+        }),
+      );
+      return false;
+    },
+    onError: (error, namespace) => {
+      if (!isRedisAway(error)) log.error({ err: error, namespace }, 'queues were not looked at');
+    },
+    intervalMs: LOOK_MS,
+  });

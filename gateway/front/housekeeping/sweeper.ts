@@ -1,0 +1,65 @@
+/** Does what time demands of requests, for all workspaces: lost workers, deadlines, expiry, old records. */
+import { isRedisAway, type RedisClient } from '../../../redis/client.ts';
+import { type ExpiryGate, type SweepResult, sweepRequests } from '../../../redis/requests/request-sweep.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import { Rounds } from './rounds.ts';
+
+export interface SweeperOptions {
+  redis: RedisClient;
+  /** Reset by who sees the connection come and go. */
+  gate: ExpiryGate;
+  /** Those that went and left requests behind included. */
+  listWorkspaces: () => Promise<readonly string[]>;
+  /** After each step. */
+  onSwept?: (namespace: string, result: SweepResult) => void | Promise<void>;
+  log: Logger;
+  intervalMs?: number;
+}
+
+const INTERVAL_MS = 1_000;
+/** Longer than a call waits for its answer: one that Redis gets to later than that expires nothing. */
+const EXPIRY_MS = 2_000;
+
+export interface Sweeper {
+  /** Resolves when the steps under way have ended. */
+  close(): Promise<void>;
+}
+
+/** Any number of sweepers may run. */
+export function startSweeper(options: SweeperOptions): Sweeper {
+  const { redis, gate, listWorkspaces, onSwept, log, intervalMs = INTERVAL_MS } = options;
+  let server: ServerLook = { runId: '', readClock: () => 0 };
+  return new Rounds({
+    list: async () => {
+      server = await lookAtServer(redis);
+      return listWorkspaces();
+    },
+    visit: async (namespace) => {
+      // Asked each time, for the connection may have been lost since the round began.
+      const expireUntil = gate.observe(server.runId) ? server.readClock() + EXPIRY_MS : 0;
+      const result = await sweepRequests(redis, namespace, { expireUntil });
+      await onSwept?.(namespace, result);
+      return result.more;
+    },
+    onError: (error, namespace) => {
+      if (!isRedisAway(error)) log.error({ err: error, namespace }, 'requests were not swept');
+    },
+    intervalMs,
+  });
+}
+
+interface ServerLook {
+  /** Changes with every start of the server. */
+  runId: string;
+  /** The server's time now in Unix ms, or a little less. */
+  readClock: () => number;
+}
+
+async function lookAtServer(redis: RedisClient): Promise<ServerLook> {
+  const [info, [seconds, micros]] = await Promise.all([redis.info('server'), redis.time()]);
+  const at = performance.now();
+  return {
+    runId: /^run_id:(\S+)/m.exec(info)?.[1] ?? '',
+    readClock: () => Math.floor(Number(seconds) * 1_000 + Number(micros) / 1_000 + performance.now() - at),
+  };
+}

@@ -1,0 +1,55 @@
+/** The port for the kubelet: never for clients, and apart from theirs so that load there fails no probe. */
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { METRICS_PATH } from '../../api/gateway-environment.ts';
+import type { GatewayMetrics } from '../telemetry/metrics.ts';
+
+export interface AdminAnswer {
+  status: number;
+  body: string;
+  contentType?: string;
+}
+
+/** By path; any method, since the kubelet's hooks send GET. */
+export type AdminRoutes = Record<string, (req: IncomingMessage) => AdminAnswer | Promise<AdminAnswer>>;
+
+export const OK: AdminAnswer = { status: 200, body: 'ok' };
+export const unavailable = (reason: string): AdminAnswer => ({ status: 503, body: reason });
+
+/** Not yet listening. An answer may take as long as a drain: nothing here cuts it. */
+export function createAdminServer(routes: AdminRoutes): Server {
+  const server = createServer({ requestTimeout: 0, keepAlive: true }, async (req, res) => {
+    const path = req.url?.split('?', 1)[0] ?? '/';
+    const route = Object.hasOwn(routes, path) ? routes[path] : undefined;
+    req.resume();
+    const { status, body, contentType } = await answerRoute(route, req);
+    res.writeHead(status, { 'content-type': contentType ?? 'text/plain; charset=utf-8' }).end(`${body}\n`);
+  });
+  server.timeout = 0;
+  return server;
+}
+
+/** Not yet listening. */
+export const createMetricsServer = (
+  metrics: Pick<GatewayMetrics, 'render' | 'contentType'>,
+  more: AdminRoutes = {},
+): Server =>
+  createAdminServer({
+    ...more,
+    [METRICS_PATH]: async () => ({
+      status: 200,
+      body: await metrics.render(),
+      contentType: metrics.contentType,
+    }),
+  });
+
+async function answerRoute(
+  route: AdminRoutes[string] | undefined,
+  req: IncomingMessage,
+): Promise<AdminAnswer> {
+  if (!route) return { status: 404, body: 'not found' };
+  try {
+    return await route(req);
+  } catch (error) {
+    return { status: 500, body: (error as Error).message };
+  }
+}

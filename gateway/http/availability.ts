@@ -1,0 +1,36 @@
+/** Refuses what this deployment does not serve: now, or ever. */
+import type { GatewayConfig } from '../../api/gateway-config.ts';
+import type { ModelKind } from '../../api/model-deployment.ts';
+import { ApiError } from './error-response.ts';
+import type { GatewayMiddleware } from './request-id.ts';
+import type { RouteTable } from './route-table.ts';
+
+const RETRY_SECONDS = 30;
+
+export const requireAvailability =
+  (table: RouteTable, config: () => GatewayConfig): GatewayMiddleware =>
+  (ctx, next) => {
+    const { route } = ctx.state;
+    const { kind, paused, deleting, modelId, name } = config();
+    if (route.kinds !== null && !route.kinds.includes(kind))
+      throw new ApiError(
+        'wrong_modality',
+        `${modelId} is ${KIND_WORDS[kind]}; ${route.path} needs ${route.kinds.map((each) => KIND_WORDS[each]).join(' or ')}. ` +
+          `This deployment serves ${table.listFor(kind)}.`,
+      );
+    if ((paused || deleting) && route.served !== 'always')
+      throw new ApiError(
+        'no_pod_available',
+        `The deployment ${name} is ${paused ? 'paused' : 'being deleted'}.`,
+        // It ends by somebody's doing: an SDK that waits by itself would only hang.
+        { retryAfter: RETRY_SECONDS, isFinal: true },
+      );
+    return next();
+  };
+
+const KIND_WORDS: Record<ModelKind, string> = {
+  LLM: 'a language model',
+  Embedding: 'an embedding model',
+  Image: 'an image model',
+  Video: 'a video model',
+};

@@ -1,0 +1,98 @@
+/** Errors on the wire: one envelope, whoever found the error. */
+import type { ServerResponse } from 'node:http';
+import type { ErrorEnvelope } from '../../api/api-objects.ts';
+import { buildErrorEnvelope, ERRORS, type ErrorCode } from '../../api/errors.ts';
+
+export interface ApiErrorDetails {
+  /** Where it differs from the table's. */
+  status?: number;
+  param?: string | null;
+  /** Whole seconds. */
+  retryAfter?: number;
+  /** A finer code than the table's, such as the engine's `context_length_exceeded`. */
+  detailCode?: string;
+  /** More response headers, alternating names and values. */
+  headers?: string[];
+  /** Whatever the table says, SDKs are not to repeat the request by themselves. */
+  isFinal?: boolean;
+}
+
+/** An error that the caller is told in the envelope (docs/api.md, "Errors"). */
+export class ApiError extends Error {
+  readonly code: ErrorCode;
+  readonly details: ApiErrorDetails;
+
+  constructor(code: ErrorCode, message: string, details: ApiErrorDetails = {}) {
+    super(message);
+    this.code = code;
+    this.details = details;
+  }
+
+  withoutRetry(): ApiError {
+    return new ApiError(this.code, this.message, { ...this.details, isFinal: true });
+  }
+
+  get status(): number {
+    return this.details.status ?? ERRORS[this.code].status;
+  }
+}
+
+/** Longer waits are not worth an SDK's retry, and some SDKs would sleep for hours. */
+const LONGEST_RETRY_SECONDS = 60;
+const GATEWAY_TIMEOUT = 504;
+
+/** Of the installation, and so of the whole process. */
+let documentationSite: string | undefined;
+
+/** Sets the base URL that `documentation_url` of all further errors leads to; without one they have none. */
+export function setDocumentationSite(site: string | undefined): void {
+  documentationSite = site;
+}
+
+export function buildEnvelope(error: ApiError): ErrorEnvelope {
+  const envelope = buildErrorEnvelope(error.code, error.message, {
+    param: error.details.param ?? null,
+    site: documentationSite,
+  });
+  if (error.details.detailCode) envelope.error.code = error.details.detailCode;
+  return envelope;
+}
+
+/** Alternating names and values. */
+export function buildErrorHeaders(error: ApiError, requestId: string): string[] {
+  const { retryAfter, headers } = error.details;
+  const list = ['x-request-id', requestId];
+  if (error.code === 'invalid_api_key') list.push('www-authenticate', 'Bearer');
+  if (retryAfter !== undefined) list.push('retry-after', String(retryAfter));
+  if (!mayRetry(error)) list.push('x-should-retry', 'false');
+  if (headers) list.push(...headers);
+  return list;
+}
+
+const mayRetry = (error: ApiError): boolean =>
+  ERRORS[error.code].retry &&
+  !error.details.isFinal &&
+  error.status !== GATEWAY_TIMEOUT &&
+  (error.details.retryAfter ?? 0) <= LONGEST_RETRY_SECONDS;
+
+/** Answers with the envelope, or breaks off an answer that has begun; never throws. */
+export function sendError(
+  res: ServerResponse,
+  error: ApiError,
+  requestId: string,
+  end = (response: ServerResponse, text: string): void => void response.end(text),
+): void {
+  if (res.destroyed || res.writableEnded) return;
+  if (res.headersSent) {
+    // Half an answer must not look like a whole one.
+    res.destroy();
+    return;
+  }
+  const text = JSON.stringify(buildEnvelope(error));
+  const headers = buildErrorHeaders(error, requestId);
+  headers.push('content-type', JSON_TYPE, 'content-length', String(Buffer.byteLength(text)));
+  res.writeHead(error.status, headers);
+  end(res, text);
+}
+
+export const JSON_TYPE = 'application/json; charset=utf-8';

@@ -1,0 +1,117 @@
+/** The outermost guard: whatever goes wrong is answered in the envelope, logged and counted. */
+import type { ServerResponse } from 'node:http';
+import type { Middleware } from 'koa';
+import type { Logger } from '../telemetry/log.ts';
+import type { GatewayMetrics } from '../telemetry/metrics.ts';
+import type { DeploymentUsage } from '../telemetry/usage.ts';
+import { ApiError, buildEnvelope, sendError } from './error-response.ts';
+import { toBytesText } from './event-stream.ts';
+import { ClientGone, type Exchange } from './exchange.ts';
+import { endGently } from './gentle-end.ts';
+import type { GatewayState } from './request-id.ts';
+
+const SLOW_MS = 60_000;
+const CLIENT_LEFT = 499;
+const BROKEN = 502;
+const UNROUTED = 'none';
+
+export interface Sinks<S extends GatewayState = GatewayState> {
+  log: Logger;
+  metrics: GatewayMetrics;
+  /** Of the deployment that was asked; null where none was found. */
+  findUsage: (state: S) => DeploymentUsage | null;
+}
+
+export const answerErrors =
+  <S extends GatewayState>({ log, metrics, findUsage }: Sinks<S>): Middleware<S> =>
+  async (ctx, next) => {
+    const { exchange } = ctx.state;
+    metrics.inflight.inc();
+    try {
+      await next();
+    } catch (error) {
+      answerError(exchange, error, log);
+    } finally {
+      metrics.inflight.dec();
+      const status = record(exchange, ctx.state.route?.name ?? UNROUTED, { log, metrics });
+      // A stream that breaks had its 200 long before.
+      const outcome = exchange.errorCode !== null && status < 400 ? BROKEN : status;
+      if (asksForWork(ctx.state)) findUsage(ctx.state)?.countRequest(outcome, exchange.elapsed());
+    }
+  };
+
+/** Strangers do not count, nor do looks at models and requests. */
+const asksForWork = ({ keyHash, route }: GatewayState): boolean =>
+  keyHash !== undefined && route?.method === 'POST' && route.served !== 'always';
+
+function answerError(exchange: Exchange, thrown: unknown, log: Logger): void {
+  if (thrown instanceof ClientGone) return;
+  const { req, res, requestId } = exchange;
+  const error = thrown instanceof ApiError ? thrown : hideFault(thrown, requestId, log);
+  exchange.errorCode = error.details.detailCode ?? error.code;
+  const isOurs = error.status >= 500;
+  if (isOurs) exchange.errorMessage = error.message;
+  // What was failed is not the key's to pay for; how long an answer takes is for the caller to bound, too.
+  const isCounted = !isOurs || error.code === 'request_timeout';
+  if (!isCounted) exchange.uncount?.();
+  if (exchange.stream) {
+    if (!res.destroyed) exchange.stream.end(formatErrorEvent(error));
+    return;
+  }
+  // A body that is still on its way: of what is kept open Node reads it over.
+  const isClosing = error.status === 413 || error.status === 408 || !res.shouldKeepAlive;
+  const isUnread = !req.complete && isClosing;
+  const more = [
+    ...(isUnread ? ['connection', 'close'] : []),
+    ...(isCounted ? exchange.limitHeaders : []),
+    ...exchange.originHeaders,
+  ];
+  const end = (response: ServerResponse, text: string) => {
+    response.write(text);
+    endGently(req, response);
+  };
+  sendError(res, withHeaders(error, more), requestId, isUnread ? end : undefined);
+}
+
+/** A failure in mid-stream is the last event (docs/api.md, "Streaming"). */
+const formatErrorEvent = (error: ApiError): string =>
+  toBytesText(`data: ${JSON.stringify(buildEnvelope(error))}\n\n`);
+
+const withHeaders = (error: ApiError, more: string[]): ApiError =>
+  more.length === 0
+    ? error
+    : new ApiError(error.code, error.message, {
+        ...error.details,
+        headers: [...(error.details.headers ?? []), ...more],
+      });
+
+function hideFault(thrown: unknown, requestId: string, log: Logger): ApiError {
+  log.error({ requestId, err: thrown }, 'fault in the gateway');
+  return new ApiError('internal_error', `The gateway failed; report this with the request id ${requestId}.`);
+}
+
+/** Answers the status. */
+function record(exchange: Exchange, route: string, sinks: Pick<Sinks, 'log' | 'metrics'>): number {
+  const { log, metrics } = sinks;
+  const { res, requestId, errorCode, errorMessage, firstByteAt } = exchange;
+  const milliseconds = exchange.elapsed();
+  const hasLeft = exchange.cancelled instanceof ClientGone;
+  const status = res.headersSent ? res.statusCode : CLIENT_LEFT;
+  metrics.requests.add(1, route, status);
+  metrics.duration.observe(route, milliseconds / 1000);
+  if (firstByteAt > 0) metrics.firstByte.observe(route, (firstByteAt - exchange.startedAt) / 1000);
+  if (hasLeft) metrics.aborted.inc({ phase: res.headersSent ? 'mid_stream' : 'before_first_byte' });
+
+  const level = errorMessage !== null ? 'warn' : milliseconds > SLOW_MS ? 'info' : 'debug';
+  if (!log.isLevelEnabled(level)) return status;
+  const entry = {
+    requestId,
+    route,
+    status,
+    milliseconds: Math.round(milliseconds),
+    error: errorCode,
+    hasLeft,
+  };
+  log[level](entry, errorMessage ?? 'request');
+  return status;
+}

@@ -1,0 +1,89 @@
+/** One request and its answer: who asks, when, what became of it, and whether the client is still there. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { EventStream } from './event-stream.ts';
+
+/** Ends the work on a request whose client has left; nobody reads an answer. */
+export class ClientGone extends Error {}
+
+type CancelListener = (reason: Error) => void;
+
+export class Exchange {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly requestId: string;
+  /** By performance.now(). */
+  readonly startedAt = performance.now();
+  /** Headers of a successful answer, alternating names and values. */
+  readonly headers: string[];
+  /** Those of them that tell the key's limits, for errors too. */
+  limitHeaders: readonly string[] = [];
+  /** Those of them that let a page of another origin read the answer, for errors too. */
+  originHeaders: string[] = [];
+  /** Takes the request out of its key's minute; null where it is not counted. */
+  uncount: (() => void) | null = null;
+  /** The answer, once it has begun as a stream. */
+  stream: EventStream | null = null;
+  /** By performance.now(); 0 until the first byte of the body was written. */
+  firstByteAt = 0;
+  /** Code of the error that was answered, in the head or within a stream. */
+  errorCode: string | null = null;
+  /** Its message, where it is the gateway's or the engine's fault. */
+  errorMessage: string | null = null;
+  #abort: AbortController | null = null;
+  #listener: CancelListener | null = null;
+  #cancelled: Error | null = null;
+
+  constructor(req: IncomingMessage, res: ServerResponse, requestId: string) {
+    this.req = req;
+    this.res = res;
+    this.requestId = requestId;
+    this.headers = ['x-request-id', requestId];
+    // Before anything that takes time, so that no departure goes unseen.
+    res.once('close', () => {
+      if (!res.writableFinished) this.cancel(new ClientGone());
+    });
+  }
+
+  /** Tells a client that waits for it to send its body: its key is good. */
+  welcomeBody(): void {
+    if (/^100-continue$/i.test(this.req.headers.expect ?? '')) this.res.writeContinue();
+  }
+
+  /** Why the request is given up (ClientGone: the client has left); null while it is not. */
+  get cancelled(): Error | null {
+    return this.#cancelled;
+  }
+
+  /** Aborted when the request is given up. */
+  get signal(): AbortSignal {
+    if (!this.#abort) {
+      this.#abort = new AbortController();
+      if (this.#cancelled) this.#abort.abort();
+    }
+    return this.#abort.signal;
+  }
+
+  /** The one who is working on the request, told at most once that it is given up; null when the work is done. */
+  onCancel(listener: CancelListener | null): void {
+    this.#listener = listener;
+    if (this.#cancelled) listener?.(this.#cancelled);
+  }
+
+  /** Gives the request up; the first reason holds. */
+  cancel(reason: Error): void {
+    if (this.#cancelled) return;
+    this.#cancelled = reason;
+    this.#abort?.abort();
+    this.#listener?.(reason);
+  }
+
+  /** Throws why the request was given up, if it was. */
+  check(): void {
+    if (this.#cancelled) throw this.#cancelled;
+  }
+
+  /** Milliseconds since the request came. */
+  elapsed(): number {
+    return performance.now() - this.startedAt;
+  }
+}

@@ -1,0 +1,34 @@
+/** Answers with JSON. */
+import { JSON_TYPE } from './error-response.ts';
+import { ClientGone, type Exchange } from './exchange.ts';
+
+/** `more`: further headers, alternating names and values. */
+export function sendJSON(
+  exchange: Exchange,
+  value: unknown,
+  { status = 200, more = [] }: { status?: number; more?: string[] } = {},
+): void {
+  checkClient(exchange);
+  const text = JSON.stringify(value);
+  const length = String(Buffer.byteLength(text));
+  exchange.res.writeHead(
+    status,
+    exchange.headers.concat(more, 'content-type', JSON_TYPE, 'content-length', length),
+  );
+  exchange.res.end(text);
+}
+
+/** Answers with a head alone. */
+export function sendEmpty(exchange: Exchange, status: number, more: string[] = []): void {
+  checkClient(exchange);
+  exchange.res.writeHead(
+    status,
+    exchange.headers.concat(more, status === 204 ? [] : ['content-length', '0']),
+  );
+  exchange.res.end();
+}
+
+/** Whatever else gives a request up comes too late: what is told here is done, such as a job that is queued. */
+function checkClient({ cancelled }: Exchange): void {
+  if (cancelled instanceof ClientGone) throw cancelled;
+}

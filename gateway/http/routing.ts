@@ -1,0 +1,52 @@
+/** Finds the route: an unknown path is 404, a known one with another method 405. */
+import type { ModelKind } from '../../api/model-deployment.ts';
+import { ApiError } from './error-response.ts';
+import type { GatewayMiddleware } from './request-id.ts';
+import type { RouteTable } from './route-table.ts';
+
+const LONGEST_SHOWN = 200;
+
+/** `kind`, where it is known, tells what a wrong path could have been. */
+export const findRoute =
+  (table: RouteTable, kind?: () => ModelKind): GatewayMiddleware =>
+  (ctx, next) => {
+    const { req, state } = ctx;
+    if (req.httpVersion === '1.1' && req.headers.host === undefined)
+      throw new ApiError('invalid_request_error', 'The Host header is missing.');
+    const path = readPath(req.url ?? '/');
+    const match = table.match(tidyPath(path));
+    if (!match) throw refusePath(path, kind && table.listFor(kind()));
+    // Node sends no body to who asks for the head.
+    const route = match.methods.get(req.method === 'HEAD' ? 'GET' : req.method!);
+    if (!route) throw refuseMethod(path, req.method!, listMethods(match.methods));
+    state.route = route;
+    state.parameter = match.parameter;
+    return next();
+  };
+
+function refusePath(path: string, served?: string): ApiError {
+  const hint = served ? `; this deployment serves ${served}` : '';
+  return new ApiError('not_found', `There is no ${path.slice(0, LONGEST_SHOWN)} here${hint}.`);
+}
+
+const refuseMethod = (path: string, method: string, allowed: string) =>
+  new ApiError('method_not_allowed', `${path.slice(0, LONGEST_SHOWN)} takes ${allowed}, not ${method}.`, {
+    headers: ['allow', allowed],
+  });
+
+const listMethods = (methods: ReadonlyMap<string, unknown>): string =>
+  [...methods.keys()].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
+
+/** As base URLs with a slash too many make it. */
+function tidyPath(path: string): string {
+  if (!path.includes('//') && !path.endsWith('/')) return path;
+  const single = path.replace(/\/{2,}/g, '/');
+  return single.length > 1 && single.endsWith('/') ? single.slice(0, -1) : single;
+}
+
+/** The path without query; proxies may also send a whole URL. */
+function readPath(url: string): string {
+  if (!url.startsWith('/')) return URL.parse(url)?.pathname ?? url;
+  const query = url.indexOf('?');
+  return query < 0 ? url : url.slice(0, query);
+}

@@ -1,0 +1,124 @@
+/** Has the engine do a job: the same for images and videos from here on. */
+import { Readable } from 'node:stream';
+import { EngineMemoryError } from '../engine/engine-error.ts';
+import { generateImages } from '../engine/image-call.ts';
+import type { ImageJob, Job, JobInput, VideoJob } from '../engine/job.ts';
+import { type EngineCalls, generateVideo } from '../engine/video-call.ts';
+import type { WorkWitness } from '../health/watched-dispatcher.ts';
+import { ApiError } from '../http/error-response.ts';
+import type { Spool, SpooledFile } from '../storage/spool.ts';
+import { JobError } from './failure.ts';
+
+export interface InputFile extends SpooledFile, Pick<JobInput, 'contentType' | 'fileName'> {}
+
+/** One result on disk, not yet stored. */
+export interface ResultFile {
+  file: SpooledFile;
+  /** Such as `png`. */
+  extension: string;
+  contentType: string;
+}
+
+export interface EngineRun extends EngineCalls {
+  inputs: readonly InputFile[];
+  spool: Spool;
+  /** Tells the engine's health of a job that its connections do not show. */
+  beginWork?: () => WorkWitness;
+}
+
+export interface EngineResult {
+  files: ResultFile[];
+  /** Removes what the engine keeps; never throws. */
+  forget(): Promise<void>;
+}
+
+const LARGEST_RESULT_BYTES = 5 * 1024 ** 3;
+/** So long may an engine work on images that nobody waits for any more, before the connection is cut. */
+const LET_GO_MS = 10 * 60_000;
+
+/** Throws ApiError, UploadError, JobError or the signal's reason; then nothing is left on disk. */
+export async function runEngine(job: Job, run: EngineRun): Promise<EngineResult> {
+  if (run.signal.aborted) {
+    run.onRelease();
+    throw run.signal.reason;
+  }
+  try {
+    return await (job.kind === 'image' ? makeImages(job, run) : makeVideo(job, run));
+  } catch (error) {
+    if (isEngineFault(error)) run.onEngineLost();
+    throw error;
+  }
+}
+
+const isEngineFault = (error: unknown): boolean =>
+  error instanceof ApiError && error.status >= 500 && !(error instanceof EngineMemoryError);
+
+async function makeVideo({ parameters }: VideoJob, run: EngineRun): Promise<EngineResult> {
+  const [reference = null] = run.inputs;
+  if (parameters.task === 'i2v' && !reference) {
+    run.onRelease();
+    throw new JobError('invalid_input', 'The request has lost its reference image.');
+  }
+  const work = run.beginWork?.();
+  let percent = 0;
+  const onProgress = (now: number) => {
+    if (now > percent) work?.progress();
+    percent = Math.max(percent, now);
+    run.onProgress(now);
+  };
+  try {
+    const { file, forget } = await generateVideo({
+      ...run,
+      parameters,
+      reference,
+      onProgress,
+      hold: (source, signal) => run.spool.hold(source, { mostBytes: LARGEST_RESULT_BYTES, signal }),
+    });
+    work?.end('good');
+    return { files: [{ file, extension: 'mp4', contentType: 'video/mp4' }], forget };
+  } catch (error) {
+    work?.end(!run.signal.aborted && isEngineFault(error) ? 'fault' : 'neutral');
+    throw error;
+  }
+}
+
+async function makeImages({ parameters }: ImageJob, run: EngineRun): Promise<EngineResult> {
+  const { signal, spool } = run;
+  // The engine would work on behind a cut connection, and the next job would wait for it there.
+  const cut = new AbortController();
+  const letGo = () => setTimeout(() => cut.abort(signal.reason), run.timing?.letGoMs ?? LET_GO_MS).unref();
+  signal.addEventListener('abort', letGo, { once: true });
+  const answer = generateImages({
+    ...run,
+    target: { pathPrefix: '', headers: {} },
+    parameters,
+    images: run.inputs,
+    mask: null,
+    signal: cut.signal,
+  });
+  const images = await untilAborted(answer, signal);
+  signal.removeEventListener('abort', letGo);
+
+  const files: ResultFile[] = [];
+  try {
+    for (const { bytes, contentType } of images) {
+      const file = await spool.hold(Readable.from([bytes]), { mostBytes: LARGEST_RESULT_BYTES, signal });
+      const [, kind = ''] = contentType.split('/');
+      files.push({ file, extension: kind === 'jpeg' ? 'jpg' : kind, contentType });
+    }
+    return { files, forget: async () => {} };
+  } catch (error) {
+    await Promise.all(files.map(({ file }) => file.remove()));
+    throw error;
+  }
+}
+
+/** The promise's result, or the signal's reason as soon as there is one. */
+function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}

@@ -1,0 +1,254 @@
+/** One claimed job from its parameters to the end of its request. */
+import { readFile } from 'node:fs/promises';
+import type { FailureCode, StoredObject } from '../../api/request.ts';
+import { registerObjects } from '../../redis/requests/object-cleanup.ts';
+import {
+  type ClaimedJob,
+  finishRequest,
+  type Outcome,
+  releaseRequest,
+  renewClaim,
+} from '../../redis/requests/request-calls.ts';
+import { readRequest } from '../../redis/requests/request-record.ts';
+import { EngineUnreachableError } from '../engine/engine-error.ts';
+import type { Job } from '../engine/job.ts';
+import { type EngineResult, type InputFile, runEngine } from './engine-run.ts';
+import { describeFailure, JobError, OWN_FAULT } from './failure.ts';
+import { insist } from './insistence.ts';
+import { fetchObject, isStoreAway, type JobStorage, signResults, storeResults } from './job-storage.ts';
+import { parseJob } from './job-text.ts';
+import { countJob } from './job-usage.ts';
+import { keepLease } from './lease.ts';
+import { buildSuccess } from './outcome.ts';
+import { expectJobMs, readPace } from './pace.ts';
+import { Progress } from './progress.ts';
+import type { WorkerServices } from './worker-services.ts';
+
+/** How a run ended: with its request, or leaving it to others. */
+export type RunEnd = 'succeeded' | FailureCode | 'stale' | 'given_back';
+
+type GiveUp = 'stale' | 'deadline' | 'given_back';
+
+const LARGEST_PARAMETERS_BYTES = 16 * 1024 * 1024;
+const LAST_WORDS_MS = 4_000;
+
+export interface RunPlace {
+  /** Gives the slot back: the engine has let go. */
+  release: () => void;
+  /** This replica is to end: what its engine fails at is another's to try. */
+  isLeaving: () => boolean;
+}
+
+export class JobRun {
+  /** Resolves at the end, whatever it is; never rejects. */
+  readonly ended: Promise<RunEnd>;
+  readonly #services: WorkerServices;
+  readonly #job: ClaimedJob;
+  readonly #deadline: number;
+  readonly #release: () => void;
+  readonly #isLeaving: () => boolean;
+  readonly #giveUp = new AbortController();
+  readonly #begun = performance.now();
+  /** null until it is read. */
+  #spec: Job | null = null;
+  #inputs: InputFile[] = [];
+  #result: EngineResult | null = null;
+  #stored: StoredObject[] = [];
+  #progress = new Progress(Number.POSITIVE_INFINITY);
+  /** Aborted when the program cannot wait for Redis' answer any longer. */
+  readonly #quit = new AbortController();
+  #isFinishing = false;
+  #deliveringSince: number | null = null;
+
+  constructor(services: WorkerServices, job: ClaimedJob, { release, isLeaving }: RunPlace) {
+    this.#services = services;
+    this.#job = job;
+    this.#deadline = performance.now() + job.remainingMs;
+    this.#release = release;
+    this.#isLeaving = isLeaving;
+    this.ended = this.#run();
+  }
+
+  /** Leaves the job to another worker; `ended` then resolves soon. */
+  giveBack(): void {
+    if (this.#isFinishing) setTimeout(() => this.#quit.abort(), LAST_WORDS_MS).unref();
+    else this.#giveUp.abort('given_back' satisfies GiveUp);
+  }
+
+  /** So long its results have been on their way to their store; 0 before. */
+  get deliveringMs(): number {
+    return this.#deliveringSince === null ? 0 : performance.now() - this.#deliveringSince;
+  }
+
+  async #run(): Promise<RunEnd> {
+    const { redis, log } = this.#services;
+    const { claim, remainingMs } = this.#job;
+    const endLease = keepLease({
+      remainingMs,
+      renew: () => renewClaim(redis, claim, { progress: this.#progress.read() }),
+      onLost: (why) => this.#giveUp.abort(why satisfies GiveUp),
+      onError: (err) => log.error({ err, request: claim.id }, 'a claim could not be renewed'),
+    });
+    try {
+      const outcome = await this.#work();
+      if (!outcome) return await this.#abandon();
+      this.#isFinishing = true;
+      const answer = await insist(() => finishRequest(redis, claim, outcome), this.#quit.signal);
+      void this.#result?.forget();
+      if (answer !== 'stale') {
+        countJob(this.#services.usage, outcome, {
+          spec: this.#spec,
+          milliseconds: performance.now() - this.#begun,
+        });
+        return outcome.status === 'succeeded' ? 'succeeded' : outcome.code;
+      }
+      await this.#removeUploads();
+      return 'stale';
+    } catch (error) {
+      // Perhaps it was finished and the answer is missing: nothing may be removed.
+      if (!this.#quit.signal.aborted)
+        log.error({ err: error, request: claim.id }, 'a request could not be finished');
+      return 'stale';
+    } finally {
+      endLease();
+      await this.#removeFiles();
+    }
+  }
+
+  /** null: the job was given up. */
+  async #work(): Promise<Outcome | null> {
+    const { signal } = this.#giveUp;
+    try {
+      return await this.#make();
+    } catch (error) {
+      if (signal.aborted) return null;
+      const failure = describeFailure(error);
+      if (!failure)
+        this.#services.log.error(
+          { err: error, request: this.#job.claim.id },
+          'a job failed by a fault of ours',
+        );
+      // A pod that is deleted by force loses its engine before its gateway. And what was never asked has not failed.
+      // A store that is away from here may be reached from elsewhere.
+      const isBlameless = this.#isLeaving() && (failure?.code === 'upstream_error' || isStoreAway(error));
+      if (isBlameless || error instanceof EngineUnreachableError) {
+        this.#giveUp.abort('given_back' satisfies GiveUp);
+        return null;
+      }
+      const objects = this.#stored.map((object) => ({ object, removeInMs: 0 }));
+      return { status: 'failed', ...(failure ?? OWN_FAULT), objects };
+    }
+  }
+
+  async #make(): Promise<Outcome> {
+    let job: Job;
+    try {
+      job = await this.#readJob();
+      this.#spec = job;
+      void this.#watchProgress(job);
+      await this.#fetchInputs(job);
+    } catch (error) {
+      this.#release();
+      throw error;
+    }
+    const services = this.#services;
+    this.#result = await runEngine(job, {
+      pool: services.pool,
+      servedModelName: services.config().servedModelName,
+      requestId: this.#job.claim.id,
+      inputs: this.#inputs,
+      spool: services.storage.spool,
+      beginWork: services.beginWork,
+      isEngineLost: services.isEngineLost,
+      onEngineLost: services.onEngineLost,
+      onProgress: (percent) => this.#progress.tell(percent),
+      signal: this.#giveUp.signal,
+      onRelease: this.#release,
+      timing: services.timing,
+    });
+    this.#deliveringSince = performance.now();
+    const stored = await storeResults(this.#storage, job.credential, this.#result.files);
+    this.#stored = stored.objects;
+    const links = await signResults(this.#storage, stored, job.kind);
+    return buildSuccess(stored, { credential: job.credential, links, limits: services.config().limits });
+  }
+
+  async #readJob(): Promise<Job> {
+    const text = parseJob(this.#job.params);
+    if (text?.kind !== 'stored') return this.#check(text);
+    const file = await fetchObject(this.#storage, text.object, LARGEST_PARAMETERS_BYTES);
+    try {
+      const stored = parseJob(await readFile(file.path, 'utf8'));
+      return this.#check(stored?.kind === 'stored' ? null : stored);
+    } finally {
+      await file.remove();
+    }
+  }
+
+  #check(job: Job | null): Job {
+    const { kind } = this.#services.config();
+    if (job?.kind === (kind === 'Video' ? 'video' : 'image')) return job;
+    throw new JobError('invalid_input', 'This version of the deployment cannot run the request.');
+  }
+
+  async #fetchInputs({ inputs }: Job): Promise<void> {
+    for (const { object, bytes, contentType, fileName } of inputs) {
+      const file = await fetchObject(this.#storage, object, bytes);
+      this.#inputs.push({ ...file, contentType, fileName });
+    }
+  }
+
+  /** The guess of what the job takes, which is better the more is known; and how long it had waited. */
+  async #watchProgress(job: Job): Promise<void> {
+    const { redis, metrics, config } = this.#services;
+    const { claim, attempt } = this.#job;
+    this.#progress = new Progress(expectJobMs(job));
+    const [pace, record] = await Promise.all([
+      readPace(redis, claim.namespace, config().name),
+      readRequest(redis, claim.namespace, claim.id),
+    ]).catch(() => [null, null]);
+    if (pace) this.#progress.expect(pace);
+    if (record?.startedAt && attempt === 1)
+      metrics.queueWait.observe(job.kind, (record.startedAt - record.queuedAt) / 1_000);
+  }
+
+  /** Given up before anything was said of an end: the request goes on, or has ended, without this run. */
+  async #abandon(): Promise<RunEnd> {
+    const { redis } = this.#services;
+    const why = this.#giveUp.signal.reason as GiveUp;
+    void this.#result?.forget();
+    if (why === 'given_back')
+      // Unanswered, the lease runs out.
+      await insist(() => releaseRequest(redis, this.#job.claim), AbortSignal.timeout(LAST_WORDS_MS)).catch(
+        () => {},
+      );
+    await this.#removeUploads();
+    return why === 'deadline' ? 'model_timeout' : why;
+  }
+
+  /** At once; they are registered for a later removal anyway. */
+  async #removeUploads(): Promise<void> {
+    const objects = this.#stored;
+    if (objects.length === 0) return;
+    const { namespace } = this.#job.claim;
+    const register = () => registerObjects(this.#services.redis, namespace, { objects, removeInMs: 0 });
+    await insist(register, AbortSignal.timeout(LAST_WORDS_MS)).catch(() => {});
+  }
+
+  get #storage(): JobStorage {
+    const { redis, storage } = this.#services;
+    return {
+      redis,
+      storage,
+      claim: this.#job.claim,
+      remainingMs: () => Math.max(0, this.#deadline - performance.now()),
+      signal: this.#giveUp.signal,
+      isLeaving: this.#isLeaving,
+    };
+  }
+
+  async #removeFiles(): Promise<void> {
+    const results = this.#result?.files.map(({ file }) => file) ?? [];
+    await Promise.all([...this.#inputs, ...results].map((file) => file.remove().catch(() => {})));
+  }
+}

@@ -1,0 +1,152 @@
+/** A job's files on their way: inputs from storage to disk, results from disk to storage. */
+import { setTimeout as wait } from 'node:timers/promises';
+import type { StoredObject } from '../../api/request.ts';
+import { isRedisAway, type RedisClient } from '../../redis/client.ts';
+import type { Claim } from '../../redis/requests/request-calls.ts';
+import { ApiError } from '../http/error-response.ts';
+import { DownloadError, holdObject } from '../storage/download.ts';
+import { resultKey } from '../storage/object-keys.ts';
+import type { SpooledFile } from '../storage/spool.ts';
+import { UploadError } from '../storage/upload-error.ts';
+import { type StoredFiles, storeFiles } from '../storage/uploads.ts';
+import type { ResultFile } from './engine-run.ts';
+import { LONGEST_TIMER_MS } from './lease.ts';
+import type { StorageServices } from './services.ts';
+
+export interface JobStorage {
+  redis: RedisClient;
+  storage: StorageServices;
+  claim: Claim;
+  /** Until the job's deadline. */
+  remainingMs: () => number;
+  signal: AbortSignal;
+  /** This replica is to end, and another one may try. */
+  isLeaving?: () => boolean;
+  /** Between attempts; a second. */
+  pauseMs?: number;
+  /** So long a store may be away for what can be tried elsewhere; a minute. */
+  awayMs?: number;
+}
+
+const PAUSE_MS = 1_000;
+const AWAY_MS = 60_000;
+/** So long is tried what the front cannot sign for, such as a credential that is being verified anew. */
+const UNSIGNED_MS = 60_000;
+/** Links to write end after 15 minutes: what failed later than this may do so for want of a fresh one. */
+const FRESH_LINK_MS = 10 * 60_000;
+/** The deadline itself ends a job without a word of what it was stuck at. */
+const LAST_WORDS_MS = 2_000;
+/** Results that no record takes over are removed so long after the deadline. */
+const ORPHANED_MS = 3_600_000;
+const LINK_SECONDS = 3_600;
+const CUSTOMER_IMAGE_LINK_SECONDS = 7 * 24 * 3_600;
+
+/**
+ * Reads an input onto disk; not for longer than a minute of a store that is away, since the engine waits meanwhile. Throws
+ * DownloadError, UploadError, ApiError or the signal's reason.
+ */
+export const fetchObject = (job: JobStorage, object: StoredObject, mostBytes: number): Promise<SpooledFile> =>
+  retryTransient(
+    job,
+    () =>
+      holdObject(job.storage, {
+        namespace: job.claim.namespace,
+        object,
+        mostBytes,
+        deadlineMs: limitTransfer(job),
+        signal: job.signal,
+      }),
+    () => true,
+  );
+
+/** Uploads all files under the claim's own keys. Throws UploadError, ApiError or the signal's reason. */
+export const storeResults = (
+  job: JobStorage,
+  credential: string | null,
+  files: readonly ResultFile[],
+): Promise<StoredFiles> => {
+  const { namespace: workspace, id: request, token } = job.claim;
+  const place = { workspace, request, token };
+  return retryTransient(
+    job,
+    () =>
+      storeFiles(
+        { ...job.storage, redis: job.redis },
+        {
+          namespace: workspace,
+          credential,
+          files: files.map(({ file, extension, contentType }, index) => ({
+            file,
+            key: resultKey(place, index, extension),
+            contentType,
+          })),
+          removeInMs: job.remainingMs() + ORPHANED_MS,
+          deadlineMs: limitTransfer(job),
+          signal: job.signal,
+        },
+      ),
+    // Results that are made wait for their store, unless the replica's end does.
+    () => job.isLeaving?.() ?? false,
+  );
+};
+
+/** Links to the results; null for each where nobody can sign now. */
+export async function signResults(
+  { storage, claim }: JobStorage,
+  { objects }: StoredFiles,
+  kind: 'image' | 'video',
+): Promise<(string | null)[]> {
+  const credential = objects[0]?.credential ?? null;
+  const isLong = credential !== null && kind === 'image';
+  const question = {
+    namespace: claim.namespace,
+    credential,
+    objects: objects.map(({ key }) => ({ key })),
+    expiresInSeconds: isLong ? CUSTOMER_IMAGE_LINK_SECONDS : LINK_SECONDS,
+  };
+  return storage.broker.signGets(question).catch(() => objects.map(() => null));
+}
+
+/** Each attempt ends when no byte moves; all of them together may take what is left of the job's time. */
+const limitTransfer = ({ remainingMs }: JobStorage): number =>
+  Math.max(1, Math.min(Math.floor(remainingMs()) - LAST_WORDS_MS, LONGEST_TIMER_MS));
+
+/**
+ * Tries again until the job's deadline while Redis, the front or the store is away: what was accepted is not lost. Where
+ * `isHurried`, the front or the store may be away for a minute.
+ */
+async function retryTransient<T>(
+  job: JobStorage,
+  call: () => Promise<T>,
+  isHurried: () => boolean,
+): Promise<T> {
+  const { signal, remainingMs, pauseMs = PAUSE_MS, awayMs = AWAY_MS } = job;
+  let failingSince: number | undefined;
+  for (;;) {
+    signal.throwIfAborted();
+    const startedAt = performance.now();
+    try {
+      return await call();
+    } catch (error) {
+      signal.throwIfAborted();
+      const now = performance.now();
+      failingSince ??= now;
+      const mayPass =
+        isRedisAway(error) ||
+        (isStoreAway(error) && (now - failingSince < awayMs || !isHurried())) ||
+        (isUnsigned(error) && now - failingSince < UNSIGNED_MS) ||
+        (error instanceof UploadError && now - startedAt >= FRESH_LINK_MS);
+      if (!mayPass || remainingMs() <= pauseMs + LAST_WORDS_MS) throw error;
+      await wait(pauseMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+    }
+  }
+}
+
+/** The store, or the front that signs for it. */
+export const isStoreAway = (error: unknown): boolean =>
+  (error instanceof ApiError && error.code === 'temporarily_unavailable') ||
+  (error instanceof UploadError && error.isTransient) ||
+  (error instanceof DownloadError && !error.isGone);
+
+const isUnsigned = (error: unknown): boolean =>
+  error instanceof ApiError && error.code === 'storage_upload_failed';

@@ -1,0 +1,75 @@
+/** Finds a workspace's requests, and tells another workspace's from those that never were (docs/api.md, "Authentication"). */
+import { MODALITIES, type Modality, REQUEST_ID, type RequestRecord } from '../../api/request.ts';
+import { isRedisAway } from '../../redis/client.ts';
+import { isKnownPrefix } from '../../redis/publication/published.ts';
+import { readRequest } from '../../redis/requests/request-record.ts';
+import { ApiError } from '../http/error-response.ts';
+import type { GatewayState } from '../http/request-id.ts';
+import { isExpired } from './request-object.ts';
+import type { MediaServices } from './services.ts';
+
+const AWAY_RETRY_SECONDS = 2;
+const LONGEST_SHOWN = 100;
+const LINK_SECONDS = 3_600;
+
+/** The request that the path names. Throws ApiError. */
+export async function findRequest(
+  services: MediaServices,
+  state: GatewayState,
+  modality?: Modality,
+): Promise<RequestRecord> {
+  const id = state.parameter;
+  const { namespace } = services.config(state);
+  if (!REQUEST_ID.test(id)) throw refuse(id, modality);
+  const record = await guardAway(readRequest(services.redis, namespace, id));
+  if (record && (modality === undefined || record.modality === modality)) return record;
+  if (!record) await refuseForeign(services, namespace, id);
+  throw refuse(id, modality);
+}
+
+/** 403 where the id's first digits are another workspace's; nothing of that workspace is read. */
+export async function refuseForeign(services: MediaServices, namespace: string, id: string): Promise<void> {
+  const prefix = id.slice('req_'.length, 'req_'.length + 8);
+  if (prefix === services.storage.requestPrefix(namespace)) return;
+  if (await guardAway(isKnownPrefix(services.redis, prefix)))
+    throw new ApiError('permission_denied', `The request ${id} belongs to another workspace.`);
+}
+
+export const refuse = (id: string, modality?: Modality): ApiError =>
+  new ApiError(
+    'not_found',
+    `There is no ${modality === MODALITIES[1] ? 'video' : 'request'} ${id.slice(0, LONGEST_SHOWN)} in this workspace, or it ended too long ago.`,
+  );
+
+/** Says 503 while Redis is away. */
+export async function guardAway<T>(call: Promise<T>): Promise<T> {
+  try {
+    return await call;
+  } catch (error) {
+    if (!isRedisAway(error)) throw error;
+    throw new ApiError('temporarily_unavailable', 'Requests cannot be looked up at the moment.', {
+      retryAfter: AWAY_RETRY_SECONDS,
+    });
+  }
+}
+
+/** Fresh links to a succeeded request's files, for an hour; none once they, or the way to their bucket, are gone. */
+export async function signOutputs(
+  { storage }: Pick<MediaServices, 'storage'>,
+  namespace: string,
+  record: RequestRecord,
+): Promise<string[]> {
+  const { output } = record;
+  if (!output || isExpired(record, Date.now())) return [];
+  try {
+    return await storage.broker.signGets({
+      namespace,
+      credential: output.credential,
+      objects: output.keys.map((key) => ({ key })),
+      expiresInSeconds: LINK_SECONDS,
+    });
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'storage_credential_not_found') return [];
+    throw error;
+  }
+}

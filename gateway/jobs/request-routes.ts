@@ -1,0 +1,84 @@
+/** Follows, lists and cancels requests (docs/api.md, "GET /v1/requests" and those that follow). */
+import { randomBytes } from 'node:crypto';
+import type { RequestList } from '../../api/api-objects.ts';
+import {
+  DEFAULT_LIST_LIMIT,
+  MAX_LIST_LIMIT,
+  REQUEST_ID,
+  REQUEST_STATUSES,
+  type RequestStatus,
+} from '../../api/request.ts';
+import { type Cancellation, cancelRequest } from '../../redis/requests/request-calls.ts';
+import { listRequests } from '../../redis/requests/request-record.ts';
+import { ApiError } from '../http/error-response.ts';
+import { sendJSON } from '../http/json-answer.ts';
+import type { GatewayState } from '../http/request-id.ts';
+import { insist } from './insistence.ts';
+import { findRequest, guardAway, refuse, refuseForeign, signOutputs } from './request-lookup.ts';
+import { describeRequest } from './request-object.ts';
+import type { MediaServices } from './services.ts';
+
+export const buildRequestHandlers = (services: MediaServices) => ({
+  requests: async (state: GatewayState) => {
+    const { namespace, name: deployment } = services.config(state);
+    const query = readQuery(state.exchange.req.url!);
+    const records = await guardAway(listRequests(services.redis, { namespace, deployment, ...query }));
+    const list: RequestList = { object: 'list', data: records.map((record) => describeRequest(record)) };
+    sendJSON(state.exchange, list);
+  },
+  request: async (state: GatewayState) => {
+    const record = await findRequest(services, state);
+    const isDone = record.status === 'succeeded';
+    const { namespace } = services.config(state);
+    const urls = isDone ? await signOutputs(services, namespace, record) : undefined;
+    sendJSON(state.exchange, describeRequest(record, urls));
+  },
+  request_cancel: async (state: GatewayState) => {
+    const outcome = await cancel(services, state);
+    if (outcome.verdict === 'canceled') return sendJSON(state.exchange, describeRequest(outcome.record));
+    throw new ApiError(
+      'request_not_cancellable',
+      `The request ${outcome.record.id} is ${outcome.record.status}; only queued requests can be canceled.`,
+    );
+  },
+});
+
+/** So long a client waits for a Redis that does not answer; the repeats have the same token. */
+const PATIENCE_MS = 5_000;
+
+/** What became of the wish to cancel the request that the path names. Throws ApiError. */
+export async function cancel(
+  services: MediaServices,
+  state: GatewayState,
+): Promise<Exclude<Cancellation, { verdict: 'unknown' }>> {
+  const id = state.parameter;
+  const { namespace } = services.config(state);
+  if (!REQUEST_ID.test(id)) throw refuse(id);
+  const claim = { namespace, id, token: randomBytes(16).toString('hex') };
+  const end = AbortSignal.timeout(PATIENCE_MS);
+  const outcome = await insist(() => cancelRequest(services.redis, claim), end).catch((error) => {
+    if (error !== end.reason) throw error;
+    throw new ApiError('temporarily_unavailable', 'Requests cannot be canceled at the moment.', {
+      retryAfter: 2,
+    });
+  });
+  if (outcome.verdict !== 'unknown') return outcome;
+  await refuseForeign(services, namespace, id);
+  throw refuse(id);
+}
+
+function readQuery(url: string): { status?: RequestStatus; limit: number } {
+  const query = new URLSearchParams(url.includes('?') ? url.slice(url.indexOf('?') + 1) : '');
+  const limit = query.get('limit') || String(DEFAULT_LIST_LIMIT);
+  if (!/^0*[1-9]\d{0,8}$/.test(limit))
+    throw new ApiError('invalid_request_error', '`limit` must be a whole number from 1 to 200.', {
+      param: 'limit',
+    });
+  const wanted = query.get('status') || null;
+  const status = REQUEST_STATUSES.find((each) => each === wanted);
+  if (wanted !== null && !status)
+    throw new ApiError('invalid_request_error', `\`status\` must be one of ${REQUEST_STATUSES.join(', ')}.`, {
+      param: 'status',
+    });
+  return { limit: Math.min(Number(limit), MAX_LIST_LIMIT), ...(status && { status }) };
+}

@@ -1,0 +1,41 @@
+/** What the media routes work with: the same beside an engine, in the front and in `make run`. */
+import type { GatewayConfig } from '../../api/gateway-config.ts';
+import type { RedisClient } from '../../redis/client.ts';
+import type { EgressAgent } from '../egress/agent.ts';
+import type { GatewayState } from '../http/request-id.ts';
+import type { StorageBroker } from '../storage/broker.ts';
+import type { Spool } from '../storage/spool.ts';
+import type { Uploader } from '../storage/upload.ts';
+import type { Logger } from '../telemetry/log.ts';
+import type { GatewayMetrics } from '../telemetry/metrics.ts';
+import type { DeploymentUsage } from '../telemetry/usage.ts';
+
+export interface MediaServices {
+  /** Of the deployment that the request is for. */
+  config: (state: GatewayState) => GatewayConfig;
+  /** Of all its replicas together, at least 1: for estimates. */
+  countSlots: (state: GatewayState) => number;
+  redis: RedisClient;
+  storage: StorageServices;
+  egress: EgressAgent;
+  log: Logger;
+  metrics: GatewayMetrics;
+  /** Of the deployment that the request is for. */
+  findUsage: (state: GatewayState) => DeploymentUsage | null;
+}
+
+/** The way to stores, and to Redis' list of what must be removed from them. */
+export interface StorageServices {
+  broker: StorageBroker;
+  spool: Spool;
+  uploader: Uploader;
+  /** First 8 digits of a workspace's request ids. */
+  requestPrefix: (namespace: string) => string;
+  /** Seals the prompts that records show; null where none can be kept. */
+  promptKey: (namespace: string) => Buffer | null;
+}
+
+/** Places of all replicas together, `ready` of which are known to be there; at least 1. */
+export function countSlots({ replicas, concurrency }: GatewayConfig, ready: number): number {
+  return Math.max(1, ready, replicas ?? 1) * (concurrency ?? 1);
+}

@@ -1,0 +1,134 @@
+/** Puts a media order into its deployment's queue (docs/api.md, "Acknowledgement", "Idempotency"). */
+import type { GatewayConfig } from '../../api/gateway-config.ts';
+import { digestIdempotencyKey, generateRequestId, type RequestStatus } from '../../api/request.ts';
+import { sealPrompt } from '../../api/sealed-prompt.ts';
+import { isRedisAway } from '../../redis/client.ts';
+import { registerObjects } from '../../redis/requests/object-cleanup.ts';
+import { type SubmissionAnswer, submitRequest } from '../../redis/requests/request-calls.ts';
+import { ApiError } from '../http/error-response.ts';
+import type { GatewayState } from '../http/request-id.ts';
+import { insist } from './insistence.ts';
+import { listFiles, type MediaOrder, type Repeat, type VideoOrder } from './order.ts';
+import { expectJobMs } from './pace.ts';
+import { priceOrder } from './price.ts';
+import { requireSame } from './repeats.ts';
+import type { MediaServices } from './services.ts';
+import { storeJob } from './submitted-job.ts';
+
+export interface Accepted {
+  id: string;
+  /** The present one, where an idempotency key named an earlier request. */
+  status: RequestStatus;
+  estimatedSeconds: number;
+}
+
+export const describeRepeat = ({ record: { id, status }, estimatedSeconds }: Repeat): Accepted => ({
+  id,
+  status,
+  estimatedSeconds,
+});
+
+/** So long a client waits for a Redis that does not answer; the repeats have the same id. */
+const PATIENCE_MS = 5_000;
+const AWAY_RETRY_SECONDS = 2;
+const LATER_RETRY_SECONDS = 30;
+const PAYMENT_REQUIRED = 402;
+
+/** Throws ApiError; the order's files are gone afterwards, whatever happens. */
+export async function submitOrder(
+  services: MediaServices,
+  state: GatewayState,
+  order: MediaOrder,
+): Promise<Accepted> {
+  try {
+    return await submit(services, state, order);
+  } catch (error) {
+    if (!isRedisAway(error)) throw error;
+    throw new ApiError('temporarily_unavailable', 'Nothing can be queued at the moment.', {
+      retryAfter: AWAY_RETRY_SECONDS,
+    });
+  } finally {
+    await Promise.all(listFiles(order).map((file) => file.remove()));
+  }
+}
+
+async function submit(services: MediaServices, state: GatewayState, order: MediaOrder): Promise<Accepted> {
+  const config = services.config(state);
+  const { namespace, name: deployment } = config;
+  const id = generateRequestId(services.storage.requestPrefix(namespace));
+  const { params, inputs } = await storeJob(services, { namespace, id, order, state });
+  const submission = {
+    namespace,
+    deployment,
+    id,
+    modality: order.kind,
+    sha256: state.keyHash,
+    idempotency: digestOrder(order, state.keyHash, deployment),
+    ...(order.fingerprint !== null && { fingerprint: order.fingerprint }),
+    priceMicros: priceOrder(order, config),
+    slots: services.countSlots(state),
+    expectedMs: expectJobMs(order),
+    model: config.modelId,
+    ...(order.kind === 'video'
+      ? describeVideo(services, { namespace, id }, order)
+      : { size: order.parameters.size }),
+    ...(order.webhookUrl !== null && { webhookUrl: order.webhookUrl }),
+    inputs,
+    params,
+  };
+  const end = AbortSignal.timeout(PATIENCE_MS);
+  const answer = await insist(() => submitRequest(services.redis, submission), end).catch((error) => {
+    if (error !== end.reason) throw error;
+    // It may have been accepted all the same: its inputs stay, and are removed by their registration if it was not.
+    throw new ApiError('temporarily_unavailable', 'The queue does not answer at the moment.', {
+      retryAfter: AWAY_RETRY_SECONDS,
+    });
+  });
+  if (answer.verdict === 'accepted') return answer;
+  if (inputs.length > 0) await registerObjects(services.redis, namespace, { objects: inputs, removeInMs: 0 });
+  if (answer.verdict === 'duplicate') {
+    // Both were on their way at once.
+    requireSame(answer.fingerprint, order.fingerprint ?? '');
+    return answer;
+  }
+  throw describeRefusal(answer, config);
+}
+
+/** What a Video object shows beyond every record. */
+function describeVideo(
+  { storage }: MediaServices,
+  place: { namespace: string; id: string },
+  { parameters: { size, prompt }, seconds }: VideoOrder,
+) {
+  const key = storage.promptKey(place.namespace);
+  return { size, seconds, ...(key && { sealedPrompt: sealPrompt(prompt, place, key) }) };
+}
+
+const digestOrder = (order: MediaOrder, sha256: string, deployment: string): string | null =>
+  order.idempotencyKey === null
+    ? null
+    : digestIdempotencyKey({ sha256, deployment, modality: order.kind, header: order.idempotencyKey });
+
+function describeRefusal(refusal: SubmissionAnswer, { name, limits }: GatewayConfig): ApiError {
+  switch (refusal.verdict) {
+    case 'queue_full':
+      return new ApiError(
+        'queue_full',
+        `The deployment ${name} holds as many queued requests as it may (${limits.maxQueued}, and of one API key half ` +
+          'of them while others wait).',
+        { retryAfter: LATER_RETRY_SECONDS },
+      );
+    case 'credit':
+      return new ApiError('insufficient_quota', "The workspace's credit does not suffice for this request.", {
+        status: PAYMENT_REQUIRED,
+      });
+    case 'refused':
+      return new ApiError('temporarily_unavailable', `Nothing may be queued here: ${refusal.reason}`, {
+        retryAfter: LATER_RETRY_SECONDS,
+      });
+    default:
+      return new ApiError('no_pod_available', `The deployment ${name} is being deleted.`, {
+        retryAfter: LATER_RETRY_SECONDS,
+      });
+  }
+}

@@ -1,0 +1,208 @@
+/** Runs the queue's jobs on this replica's free slots, which it shares with synchronous requests. */
+import { randomBytes } from 'node:crypto';
+import { isRedisAway } from '../../redis/client.ts';
+import { type ClaimedJob, claimRequest } from '../../redis/requests/request-calls.ts';
+import { countWaiting } from '../../redis/requests/request-record.ts';
+import type { Slots } from '../capacity/slots.ts';
+import { JobRun } from './job-run.ts';
+import { countInTheWay } from './room.ts';
+import type { WorkerServices } from './worker-services.ts';
+
+export interface WorkerOptions extends WorkerServices {
+  slots: Slots;
+}
+
+export interface Worker {
+  /** Jobs that this replica has claimed and not ended. */
+  readonly running: number;
+  /** Something may be there to do: looks soon. `isCertain`: something was just put into the queue. */
+  wake(isCertain?: boolean): void;
+  /** Claims nothing more; what has not ended shortly before `withinMs` are over is given back. */
+  windDown(withinMs: number): void;
+  /** Claims again. */
+  resume(): void;
+  /** Winds down and waits for the end; resolves within `withinMs`. */
+  stop(withinMs: number): Promise<void>;
+}
+
+/** Given back so long before the end: Redis and the engine are told meanwhile. */
+const GIVING_BACK_MS = 5_000;
+const POLL_MS = 1_000;
+const RETRY_MS = 200;
+/** Long enough for two looks at an engine's health, which at the second find it dead if it still answers errors. */
+const REST_MS = 1_500;
+/** Jobs beyond the slots: their engine has done its work, and their results are being stored. */
+const MOST_DELIVERING = 2;
+
+/** For deployments of kind Image and Video. */
+export const startWorker = (options: WorkerOptions): Worker => new QueueWorker(options);
+
+class QueueWorker implements Worker {
+  readonly #options: WorkerOptions;
+  readonly #runs = new Set<JobRun>();
+  /** The same until it is answered, for a claim that was not answered may have been made. */
+  #token = newToken();
+  /** The claim with this token was not answered. What it has claimed waits nowhere any more. */
+  #isUnanswered = false;
+  #isClaiming = false;
+  #isAskedAgain = false;
+  #isProbing = false;
+  #isWindingDown = false;
+  #isStopped = false;
+  /** Runs while the engine, which was seen to fail, is left alone. */
+  #rest: NodeJS.Timeout | undefined;
+  #poll: NodeJS.Timeout | undefined;
+  #end: NodeJS.Timeout | undefined;
+
+  constructor(options: WorkerOptions) {
+    this.#options = options;
+    options.slots.onCrossing(() => {
+      if (!this.#isProbing && !options.slots.isFull) this.wake();
+    });
+    this.#schedule(0);
+  }
+
+  get running(): number {
+    return this.#runs.size;
+  }
+
+  wake(isCertain = false): void {
+    if (this.#isClaiming) this.#isAskedAgain = true;
+    else void this.#claim(isCertain);
+  }
+
+  windDown(withinMs: number): void {
+    this.#isWindingDown = true;
+    clearTimeout(this.#end);
+    const giveBack = () => {
+      for (const run of this.#runs) run.giveBack();
+    };
+    this.#end = setTimeout(giveBack, Math.min(Math.max(0, withinMs - GIVING_BACK_MS), 2 ** 31 - 1));
+  }
+
+  resume(): void {
+    if (this.#isStopped) return;
+    clearTimeout(this.#end);
+    this.#isWindingDown = false;
+    this.wake();
+  }
+
+  async stop(withinMs: number): Promise<void> {
+    this.#isStopped = true;
+    clearTimeout(this.#poll);
+    clearTimeout(this.#rest);
+    this.windDown(withinMs);
+    const all = async () => {
+      while (this.#isClaiming || this.#runs.size > 0) {
+        await Promise.all([...this.#runs].map(({ ended }) => ended));
+        await pause(RETRY_MS / 4);
+      }
+    };
+    await Promise.race([all(), pause(Math.max(withinMs, GIVING_BACK_MS))]);
+    clearTimeout(this.#end);
+  }
+
+  get #mayClaim(): boolean {
+    const { slots, config, isEngineReady, storage } = this.#options;
+    return (
+      !this.#isWindingDown &&
+      !this.#rest &&
+      !slots.isFull &&
+      isEngineReady() &&
+      !config().paused &&
+      countInTheWay(this.#runs, () => storage.spool) <
+        (slots.limit ?? Number.POSITIVE_INFINITY) + MOST_DELIVERING
+    );
+  }
+
+  #schedule(ms: number): void {
+    clearTimeout(this.#poll);
+    if (this.#isStopped) return;
+    this.#poll = setTimeout(() => this.wake(), ms);
+    this.#poll.unref();
+  }
+
+  /** Claims nothing until the engine's health is known: a dead one would fail the whole queue, job by job. */
+  #doubtEngine(): void {
+    this.#options.onEngineLost();
+    clearTimeout(this.#rest);
+    this.#rest = setTimeout(() => {
+      this.#rest = undefined;
+      this.wake();
+    }, REST_MS);
+    this.#rest.unref();
+  }
+
+  /** Claims until nothing waits or no slot is free. */
+  async #claim(isCertain: boolean): Promise<void> {
+    this.#isClaiming = true;
+    // By chance, so that replicas do not all ask at the same moment.
+    let pauseMs = POLL_MS * (1 + Math.random());
+    try {
+      let mayWait = isCertain || (await this.#isAnyWaiting()) || this.#isUnanswered;
+      while (mayWait && this.#mayClaim) mayWait = await this.#claimOne();
+    } catch (error) {
+      pauseMs = RETRY_MS * (1 + Math.random());
+      if (!isRedisAway(error)) this.#options.log.error({ err: error }, 'no job could be claimed');
+    }
+    this.#isClaiming = false;
+    const isAskedAgain = this.#isAskedAgain;
+    this.#isAskedAgain = false;
+    if (isAskedAgain && !this.#isStopped) this.wake();
+    else this.#schedule(pauseMs);
+  }
+
+  /** Asked first, since a slot that is taken for a look is refused to others meanwhile. */
+  async #isAnyWaiting(): Promise<boolean> {
+    if (!this.#mayClaim) return false;
+    const { namespace, name } = this.#options.config();
+    return (await countWaiting(this.#options.redis, namespace, name)) > 0;
+  }
+
+  /** False: nothing waits. */
+  async #claimOne(): Promise<boolean> {
+    const { slots, redis, config, pod } = this.#options;
+    const { namespace, name: deployment } = config();
+    const release = slots.take();
+    if (!release) return false;
+    let job: ClaimedJob | null = null;
+    try {
+      this.#isUnanswered = true;
+      job = await claimRequest(redis, { namespace, deployment, token: this.#token, pod });
+      this.#isUnanswered = false;
+      this.#token = newToken();
+    } finally {
+      if (!job) {
+        this.#isProbing = true;
+        release();
+        this.#isProbing = false;
+      }
+    }
+    if (job) this.#start(job, release);
+    return job !== null;
+  }
+
+  #start(job: ClaimedJob, release: () => void): void {
+    const { metrics, config } = this.#options;
+    const begun = performance.now();
+    const services = { ...this.#options, onEngineLost: () => this.#doubtEngine() };
+    const run = new JobRun(services, job, { release, isLeaving: () => this.#isWindingDown });
+    this.#runs.add(run);
+    metrics.jobsRunning.inc();
+    if (this.#isWindingDown) run.giveBack();
+    void run.ended.then((outcome) => {
+      this.#runs.delete(run);
+      metrics.jobsRunning.dec();
+      metrics.jobs.inc({ outcome });
+      const modality = config().kind === 'Video' ? 'video' : 'image';
+      metrics.jobDuration.observe(modality, (performance.now() - begun) / 1_000);
+      this.wake();
+    });
+  }
+}
+
+const newToken = (): string => randomBytes(16).toString('hex');
+const pause = (ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms).unref();
+  });

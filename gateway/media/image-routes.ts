@@ -1,0 +1,116 @@
+/** The image routes: an order is read, then queued, or served while its client waits. */
+import type { Acknowledgement } from '../../api/api-objects.ts';
+import { ApiError } from '../http/error-response.ts';
+import { ClientGone } from '../http/exchange.ts';
+import { sendJSON } from '../http/json-answer.ts';
+import type { GatewayState } from '../http/request-id.ts';
+import { describeUnavailability } from '../http/unavailability.ts';
+import { type ImageOrder, listFiles, type Repeat } from '../jobs/order.ts';
+import type { MediaServices } from '../jobs/services.ts';
+import { type Accepted, describeRepeat, submitOrder } from '../jobs/submission.ts';
+import { answerEvents, answerInline, answerLinks } from './image-answer.ts';
+import { ImageCharge } from './image-charge.ts';
+import { readImageEdit, readImageGeneration } from './image-order.ts';
+import { storeImages } from './image-results.ts';
+import { type ImageEngines, makeImages } from './sync-images.ts';
+
+/** Without engines, as in the front, only what is asynchronous is served. */
+export type ImageServices = MediaServices & Partial<ImageEngines>;
+
+const TIMED_OUT = 504;
+
+type ReadOrder = (state: GatewayState, services: MediaServices) => Promise<ImageOrder | Repeat>;
+
+/** docs/api.md, "POST /v1/images/generations", "POST /v1/images/edits". */
+export const buildImageHandlers = (services: ImageServices) => ({
+  image_generations: (state: GatewayState) => serveImages(readImageGeneration, services, state),
+  image_edits: (state: GatewayState) => serveImages(readImageEdit, services, state),
+  image_variations: (state: GatewayState) => {
+    const { modelId } = services.config(state);
+    throw new ApiError(
+      'invalid_request_error',
+      `${modelId} makes no variations: use POST /v1/images/edits with a prompt.`,
+    );
+  },
+});
+
+async function serveImages(read: ReadOrder, services: ImageServices, state: GatewayState): Promise<void> {
+  const order = await read(state, services);
+  if (order.kind === 'repeat') return acknowledge(state, describeRepeat(order));
+  try {
+    if (order.isAsync) await queue(order, services, state);
+    else await serveNow(order, services, state);
+  } finally {
+    await Promise.all(listFiles(order).map((file) => file.remove()));
+  }
+}
+
+async function queue(order: ImageOrder, services: ImageServices, state: GatewayState): Promise<void> {
+  acknowledge(state, await submitOrder(services, state, order));
+}
+
+/** docs/api.md, "Acknowledgement". */
+function acknowledge({ exchange }: GatewayState, { id, status, estimatedSeconds }: Accepted): void {
+  const answer: Acknowledgement = {
+    id,
+    object: 'inference.request',
+    status,
+    modality: 'image',
+    estimated_seconds: estimatedSeconds,
+  };
+  sendJSON(exchange, answer, { status: 202 });
+}
+
+async function serveNow(order: ImageOrder, services: ImageServices, state: GatewayState): Promise<void> {
+  const { exchange } = state;
+  const config = services.config(state);
+  const { capacity, findPool } = services;
+  if (!capacity || !findPool) {
+    const { message, retryAfter, isFinal } = describeUnavailability(config);
+    throw new ApiError('no_pod_available', `${message} async=true queues the request until then.`, {
+      retryAfter,
+      isFinal,
+    });
+  }
+  const charge = new ImageCharge(order, config, services);
+  let work: Promise<unknown> | null = null;
+  try {
+    const images = await makeImages(order, state, {
+      services,
+      engines: { ...services, capacity, findPool },
+      charge: () => charge.take(),
+      onBegin: (begun) => {
+        work = begun;
+      },
+    });
+    const isInline = order.isStream || order.responseFormat === 'b64_json';
+    const urls =
+      isInline && order.credential === null
+        ? []
+        : await storeImages(images, exchange, {
+            destination: {
+              namespace: config.namespace,
+              credential: order.credential,
+              budgetMs: config.limits.imageTimeoutMs,
+            },
+            services,
+          });
+    exchange.check();
+    if (order.isStream) answerEvents(exchange, images, order);
+    else if (isInline) await answerInline(exchange, images);
+    else answerLinks(exchange, urls);
+  } catch (error) {
+    if (!exchange.res.headersSent) settle(charge, isClientsOwn(exchange.cancelled) ? work : null);
+    throw error;
+  }
+}
+
+/** The client left, or its budget ended. A replica that is being removed tells it to repeat what nobody may be charged for. */
+const isClientsOwn = (cancelled: Error | null): boolean =>
+  cancelled instanceof ClientGone || (cancelled instanceof ApiError && cancelled.status === TIMED_OUT);
+
+/** `work`: what the engine was left at. It cannot be stopped, so what it makes is paid for though nobody waits any more. */
+function settle(charge: ImageCharge, work: Promise<unknown> | null): void {
+  if (work) work.catch(() => charge.giveBack());
+  else charge.giveBack();
+}

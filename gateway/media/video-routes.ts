@@ -1,0 +1,130 @@
+/** The video routes: submission, state, content, deletion (docs/api.md, "POST /v1/videos" and those that follow). */
+import type { Acknowledgement } from '../../api/api-objects.ts';
+import type { GatewayConfig } from '../../api/gateway-config.ts';
+import { type RequestRecord, VIDEO_STATUS } from '../../api/request.ts';
+import { isRedisAway, type RedisClient } from '../../redis/client.ts';
+import { readRequest } from '../../redis/requests/request-record.ts';
+import { ApiError } from '../http/error-response.ts';
+import { sendEmpty, sendJSON } from '../http/json-answer.ts';
+import type { GatewayState } from '../http/request-id.ts';
+import type { VideoOrder } from '../jobs/order.ts';
+import { findRequest, signOutputs } from '../jobs/request-lookup.ts';
+import { describeVideo } from '../jobs/request-object.ts';
+import { cancel } from '../jobs/request-routes.ts';
+import type { MediaServices } from '../jobs/services.ts';
+import { type Accepted, describeRepeat, submitOrder } from '../jobs/submission.ts';
+import { listVideos } from '../jobs/video-list.ts';
+import { readPrompt } from '../jobs/video-prompt.ts';
+import { readVideoForm, readVideoGeneration } from './video-order.ts';
+
+/** When it is worth asking again; openai's `poll` obeys it. */
+const POLL_AFTER_MS = '1000';
+
+export const buildVideoHandlers = (services: MediaServices) => ({
+  videos: async (state: GatewayState) => {
+    const order = await readVideoForm(state, services);
+    if (order.kind === 'repeat') return sendVideo(services, state, { record: order.record, status: 202 });
+    const accepted = await submitOrder(services, state, order);
+    const record = await readAccepted(services.redis, services.config(state), { accepted, order });
+    await sendVideo(services, state, { record, status: 202 });
+  },
+  video_generations: async (state: GatewayState) => {
+    const order = await readVideoGeneration(state, services);
+    const { id, status, estimatedSeconds } =
+      order.kind === 'repeat' ? describeRepeat(order) : await submitOrder(services, state, order);
+    const answer: Acknowledgement = {
+      id,
+      object: 'inference.request',
+      status,
+      modality: 'video',
+      estimated_seconds: estimatedSeconds,
+    };
+    sendJSON(state.exchange, answer, { status: 202 });
+  },
+  video: async (state: GatewayState) => {
+    const record = await findRequest(services, state, 'video');
+    await sendVideo(services, state, { record, status: 200 });
+  },
+  video_list: (state: GatewayState) => listVideos(services, state),
+  video_remix: (state: GatewayState) => {
+    throw refuseUse(services.config(state).modelId, 'makes no new video of another: use POST /v1/videos');
+  },
+  video_content: async (state: GatewayState) => {
+    checkVariant(state.exchange.req.url!);
+    const record = await findRequest(services, state, 'video');
+    if (record.status !== 'succeeded')
+      throw new ApiError('video_not_ready', `The video ${record.id} is ${VIDEO_STATUS[record.status]}.`);
+    const [url] = await signOutputs(services, services.config(state).namespace, record);
+    if (!url)
+      throw new ApiError('result_expired', `The content of the video ${record.id} is not kept any more.`);
+    sendEmpty(state.exchange, 302, ['location', url, 'cache-control', 'no-store']);
+  },
+  video_delete: async (state: GatewayState) => {
+    await findRequest(services, state, 'video');
+    const { verdict, record } = await cancel(services, state);
+    if (verdict === 'not_cancellable' && record.status === 'running')
+      throw new ApiError('video_not_cancellable', `The video ${record.id} is in_progress.`);
+    sendEmpty(state.exchange, 204);
+  },
+});
+
+const refuseUse = (modelId: string, words: string): ApiError =>
+  new ApiError('invalid_request_error', `${modelId} ${words}.`);
+
+/** Of a video nothing else is kept. */
+function checkVariant(url: string): void {
+  const query = url.indexOf('?');
+  const variant = query < 0 ? null : new URLSearchParams(url.slice(query)).get('variant');
+  if (variant === null || variant === '' || variant === 'video') return;
+  throw new ApiError(
+    'invalid_request_error',
+    '`variant` must be video: no thumbnail and no spritesheet is made of it.',
+    { param: 'variant' },
+  );
+}
+
+async function sendVideo(
+  services: MediaServices,
+  state: GatewayState,
+  { record, status }: { record: RequestRecord; status: number },
+): Promise<void> {
+  const isRunning = record.status === 'queued' || record.status === 'running';
+  const prompt = await readPrompt(services, services.config(state).namespace, record.id);
+  sendJSON(state.exchange, describeVideo(record, prompt), {
+    status,
+    more: isRunning ? ['openai-poll-after-ms', POLL_AFTER_MS] : [],
+  });
+}
+
+/** Its record, as it was accepted: a worker may have taken it by now. Whatever becomes of the look, it is accepted. */
+export async function readAccepted(
+  redis: RedisClient,
+  { namespace, modelId }: Pick<GatewayConfig, 'namespace' | 'modelId'>,
+  { accepted, order }: { accepted: Accepted; order: VideoOrder },
+): Promise<RequestRecord> {
+  const record = await readRequest(redis, namespace, accepted.id).catch((error) => {
+    if (!isRedisAway(error)) throw error;
+    return null;
+  });
+  const asAccepted = accepted.status === 'queued' ? { status: accepted.status } : {};
+  return { ...(record ?? describeAccepted(accepted, order, modelId)), ...asAccepted };
+}
+
+/** For the rare cases that the record is gone already, and that Redis is. */
+const describeAccepted = ({ id, status }: Accepted, order: VideoOrder, model: string): RequestRecord => ({
+  id,
+  deployment: '',
+  registrationId: 0,
+  modality: 'video',
+  status,
+  model,
+  size: order.parameters.size,
+  seconds: order.seconds,
+  progress: 0,
+  queuedAt: Date.now(),
+  startedAt: null,
+  completedAt: null,
+  output: null,
+  errorCode: null,
+  errorMessage: null,
+});

@@ -1,0 +1,37 @@
+/** The probes and the drain hook of a model's pod. */
+import { ADMIN_PATHS, DRAIN_TOKEN_HEADER } from '../../api/gateway-environment.ts';
+import { buildTokenCheck } from '../capacity/peer-protocol.ts';
+import type { EngineHealth } from '../health/engine-health.ts';
+import { type AdminRoutes, OK, unavailable } from '../http/admin-server.ts';
+import type { Drain } from './drain.ts';
+
+export interface SidecarRoutesOptions {
+  health: Pick<EngineHealth, 'isReady' | 'isAlive' | 'verdict'>;
+  drain: Drain;
+  drainToken: string;
+  onWrongToken: () => void;
+}
+
+export function buildSidecarRoutes(options: SidecarRoutesOptions): AdminRoutes {
+  const { health, drain } = options;
+  const isToken = buildTokenCheck(options.drainToken);
+  const answer = (isGood: boolean) => {
+    const { phase, reason } = health.verdict;
+    return isGood ? OK : unavailable(`the engine is ${phase}: ${reason}`);
+  };
+  const answerHealth = () => answer(health.isReady);
+  return {
+    [ADMIN_PATHS.healthz]: () => OK,
+    // "Listening" and no more: the engine's container is started only after this.
+    [ADMIN_PATHS.startup]: () => OK,
+    // Also while draining: deletion alone takes a pod out of its Service.
+    [ADMIN_PATHS.readyz]: answerHealth,
+    [ADMIN_PATHS.engineStartup]: answerHealth,
+    [ADMIN_PATHS.engineLiveness]: () => answer(health.isAlive),
+    [ADMIN_PATHS.drain]: async (req) => {
+      if (isToken(req.headers[DRAIN_TOKEN_HEADER])) return { status: 200, body: await drain.begin() };
+      options.onWrongToken();
+      return { status: 403, body: 'wrong drain token' };
+    },
+  };
+}

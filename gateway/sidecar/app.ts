@@ -1,0 +1,120 @@
+/** A deployment's endpoint as one visible chain. */
+import type { RequestListener } from 'node:http';
+import Koa from 'koa';
+import type { GatewayConfig } from '../../api/gateway-config.ts';
+import type { RedisConnection } from '../../redis/client.ts';
+import { Admissions } from '../auth/admission.ts';
+import { authenticate } from '../auth/authentication.ts';
+import { Settlements } from '../auth/settlements.ts';
+import type { Capacity, EngineTarget } from '../capacity/capacity.ts';
+import { EgressAgent, type EgressAgentOptions, PUBLIC_ONLY } from '../egress/agent.ts';
+import type { EnginePool } from '../engine/engine-call.ts';
+import { requireAvailability } from '../http/availability.ts';
+import { createListener } from '../http/chain.ts';
+import { allowOrigins } from '../http/cross-origin.ts';
+import { CutOff } from '../http/cut-off.ts';
+import { answerErrors } from '../http/errors.ts';
+import { runHandler } from '../http/handlers.ts';
+import { type GatewayState, type Handler, identifyRequest } from '../http/request-id.ts';
+import { ROUTES, type RouteName } from '../http/routes.ts';
+import { findRoute } from '../http/routing.ts';
+import { countSlots, type StorageServices } from '../jobs/services.ts';
+import { buildMediaHandlers } from '../media/media-routes.ts';
+import { buildDocumentHandlers } from '../openapi/handler.ts';
+import type { Logger } from '../telemetry/log.ts';
+import type { GatewayMetrics } from '../telemetry/metrics.ts';
+import type { DeploymentUsage } from '../telemetry/usage.ts';
+import { buildModelHandlers } from '../text/model-routes.ts';
+import { buildTextHandlers } from '../text/text-routes.ts';
+import { Pools } from '../upstream/pools.ts';
+
+export interface SidecarAppOptions {
+  /** Asked anew for every request, so that what is published holds at once. */
+  config: () => GatewayConfig;
+  capacity: Capacity;
+  connection: Pick<RedisConnection, 'redis'>;
+  engineReady: () => boolean;
+  log: Logger;
+  metrics: GatewayMetrics;
+  usage: DeploymentUsage;
+  /** Connections to the engine; its own by default. */
+  enginePool?: EnginePool;
+  /** The engine failed a request: its health is worth a look. */
+  onEngineLost?: () => void;
+  /** Which URLs of tenants may be fetched; by default those that are public. */
+  egress?: EgressAgentOptions;
+  /** The media routes need it; text models have none. */
+  storage?: StorageServices;
+  /** Unix milliseconds. */
+  clock?: () => number;
+}
+
+export interface SidecarApp {
+  listener: RequestListener;
+  cutOff: Pick<CutOff, 'refuse' | 'end'>;
+  /** Lets go of connections to all peers but these. */
+  keepPeers(origins: ReadonlySet<string>): void;
+  /** Settles the usage that is still on its way; after the server has closed. */
+  close(): Promise<void>;
+}
+
+export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
+  const { config, capacity, engineReady, log, metrics, usage, onEngineLost } = options;
+  const { redis } = options.connection;
+  const settlements = new Settlements({ redis, log, metrics });
+  const admissions = new Admissions({ redis, log, metrics, settlements, clock: options.clock });
+  const enginePools = new Pools();
+  const peerPools = new Pools();
+  const egress = new EgressAgent(options.egress ?? PUBLIC_ONLY);
+  const engines = {
+    capacity,
+    findPool: ({ local, origin }: EngineTarget): EnginePool =>
+      local ? (options.enginePool ?? enginePools.get(origin)) : peerPools.get(origin),
+    onEngineLost,
+  };
+  const handlers: Partial<Record<RouteName, Handler>> = {
+    ...buildTextHandlers({ config, ...engines, egress, settlements, metrics, usage }),
+    ...buildModelHandlers({ config, engineReady }),
+    ...buildDocumentHandlers(config),
+    ...(options.storage &&
+      buildMediaHandlers({
+        config,
+        countSlots: () => countSlots(config(), 0),
+        redis,
+        storage: options.storage,
+        egress,
+        log,
+        metrics,
+        findUsage: () => usage,
+        ...engines,
+      })),
+  };
+
+  const app = new Koa<GatewayState>();
+  // 1. Everything that follows, errors included, carries the request's id.
+  app.use(identifyRequest());
+  // 2. Whatever is thrown below becomes the envelope; Koa's own error page is never seen.
+  app.use(answerErrors({ log, metrics, findUsage: () => usage }));
+  const cutOff = new CutOff();
+  app.use(cutOff.middleware);
+  // 3. Pages of other origins, whose preflights carry no key.
+  app.use(allowOrigins(() => config().corsOrigins));
+  // 4. Before authentication, so that a wrong base URL is told from a wrong key.
+  app.use(findRoute(ROUTES, () => config().kind));
+  // 5. Key, RPM, TPD and credit in one call; before the body, so that strangers cannot fill memory.
+  app.use(authenticate(admissions, config));
+  // 6. The kind of model, then whether the deployment serves at all.
+  app.use(requireAvailability(ROUTES, config));
+  // 7. The route: body, its checks, a place on an engine, the answer, usage.
+  app.use(runHandler(handlers));
+
+  return {
+    listener: createListener(app),
+    cutOff,
+    keepPeers: (origins) => peerPools.keepOnly(origins),
+    close: async () => {
+      await settlements.close();
+      await Promise.all([enginePools.destroy(), peerPools.destroy(), egress.close()]);
+    },
+  };
+}

@@ -1,0 +1,93 @@
+/** Holds the engine's end back until the work in flight has ended. */
+import type { Activity } from '../http/activity.ts';
+
+export interface DrainOptions {
+  activity: Activity;
+  /** Work beside the requests in flight: taken slots, claimed jobs. */
+  countWork?: () => number;
+  /** The engine is gone, or was given up: nothing in flight can end well. A slow one is neither. */
+  isEngineLost: () => boolean;
+  /** The longest that a drain may take. */
+  timeoutMs: number;
+  onChange?: (isDraining: boolean) => void;
+  timing?: Partial<DrainTiming>;
+}
+
+export interface DrainTiming {
+  /** So long without a new request means that the endpoint has turned away from here. */
+  quietMs: number;
+  /** No longer than this is waited for quiet. */
+  quietAtMostMs: number;
+  stepMs: number;
+}
+
+const TIMING: DrainTiming = { quietMs: 5_000, quietAtMostMs: 30_000, stepMs: 50 };
+
+export type DrainResult = 'drained' | 'timeout' | 'lost' | 'canceled';
+
+export class Drain {
+  readonly #options: DrainOptions;
+  readonly #timing: DrainTiming;
+  #startedAt: number | null = null;
+  #running: Promise<DrainResult> | null = null;
+
+  constructor(options: DrainOptions) {
+    this.#options = options;
+    this.#timing = { ...TIMING, ...options.timing };
+  }
+
+  get isDraining(): boolean {
+    return this.#startedAt !== null;
+  }
+
+  /** Somebody waits for the end of the drain. */
+  get isAwaited(): boolean {
+    return this.#running !== null;
+  }
+
+  /** Milliseconds left of the time that a drain may take. */
+  get remainingMs(): number {
+    const elapsed = this.#startedAt === null ? 0 : performance.now() - this.#startedAt;
+    return Math.max(0, this.#options.timeoutMs - elapsed);
+  }
+
+  /** Starts to drain, or joins the drain that runs. A lost engine has nothing that is worth the wait. */
+  begin(): Promise<DrainResult> {
+    if (this.#startedAt === null) {
+      this.#startedAt = performance.now();
+      this.#options.activity.setClosing(true);
+      this.#options.onChange?.(true);
+    }
+    this.#running ??= this.#wait().finally(() => {
+      this.#running = null;
+    });
+    return this.#running;
+  }
+
+  /**
+   * The engine is ready again. If it was restarted, this pod was not to end after all; and if it was not, it may only have
+   * been slow, and whoever waits for the drain still wants the pod's end.
+   */
+  cancel({ isRestarted }: { isRestarted: boolean }): void {
+    if (this.#startedAt === null || (this.#running && !isRestarted)) return;
+    this.#startedAt = null;
+    this.#options.activity.setClosing(false);
+    this.#options.onChange?.(false);
+  }
+
+  async #wait(): Promise<DrainResult> {
+    const { activity, countWork = () => 0, isEngineLost } = this.#options;
+    const { quietMs, quietAtMostMs, stepMs } = this.#timing;
+    const begun = performance.now();
+    for (;;) {
+      if (this.#startedAt === null) return 'canceled';
+      if (isEngineLost()) return 'lost';
+      if (this.remainingMs === 0) return 'timeout';
+      const now = performance.now();
+      const isQuiet =
+        now - begun >= quietAtMostMs || now - Math.max(begun, activity.lastRequestAt) >= quietMs;
+      if (isQuiet && activity.inflight + countWork() === 0) return 'drained';
+      await new Promise((resolve) => setTimeout(resolve, stepMs));
+    }
+  }
+}

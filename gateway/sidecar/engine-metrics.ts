@@ -1,0 +1,59 @@
+/** Relays what the engine tells of itself: it listens on loopback, so nobody else reaches it. */
+import { request } from 'undici';
+import type { AdminAnswer } from '../http/admin-server.ts';
+
+export interface EngineMetricsOptions {
+  url: string;
+  timeoutMs?: number;
+  maxBytes?: number;
+}
+
+const TIMEOUT_MS = 5_000;
+const MAX_BYTES = 8 * 1024 ** 2;
+
+class TooLargeError extends Error {}
+
+/** However many ask, the engine is asked once at a time, and one answer is in memory. */
+export function createEngineMetrics(options: EngineMetricsOptions): () => Promise<AdminAnswer> {
+  let underway: Promise<AdminAnswer> | undefined;
+  return () => {
+    underway ??= fetchMetrics(options).finally(() => {
+      underway = undefined;
+    });
+    return underway;
+  };
+}
+
+async function fetchMetrics({
+  url,
+  timeoutMs = TIMEOUT_MS,
+  maxBytes = MAX_BYTES,
+}: EngineMetricsOptions): Promise<AdminAnswer> {
+  const signal = AbortSignal.timeout(timeoutMs);
+  try {
+    const answer = await request(url, { headers: { accept: 'text/plain;version=0.0.4' }, signal });
+    if (answer.statusCode !== 200) {
+      // Its end is an error, which nobody waits for.
+      answer.body.on('error', () => {}).destroy();
+      return { status: 502, body: `the engine answered its metrics with status ${answer.statusCode}` };
+    }
+    const body = await readText(answer.body, maxBytes);
+    return { status: 200, body, contentType: 'text/plain; version=0.0.4; charset=utf-8' };
+  } catch (error) {
+    if (signal.aborted) return { status: 504, body: `the engine gave no metrics within ${timeoutMs} ms` };
+    if (error instanceof TooLargeError)
+      return { status: 502, body: `the engine's metrics are larger than ${maxBytes} bytes` };
+    return { status: 503, body: 'could not connect to the engine' };
+  }
+}
+
+async function readText(body: AsyncIterable<Buffer>, maxBytes: number): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > maxBytes) throw new TooLargeError();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8').trimEnd();
+}

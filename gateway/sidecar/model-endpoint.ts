@@ -1,0 +1,245 @@
+/** One deployment served beside its engine: all that the roles `sidecar` and `local` have in common. */
+import type { Server } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { GatewayConfig } from '../../api/gateway-config.ts';
+import { heartbeat, leave } from '../../redis/admission/admission-calls.ts';
+import { isRedisAway, type RedisConnection } from '../../redis/client.ts';
+import { readDeployment } from '../../redis/publication/published.ts';
+import { type Replica, startReplica } from '../capacity/replica.ts';
+import type { EgressSettings } from '../egress/agent.ts';
+import { tryEngine } from '../health/canary.ts';
+import { decideStalledMs, EngineHealth } from '../health/engine-health.ts';
+import type { EngineBounds } from '../health/engine-state.ts';
+import { Activity } from '../http/activity.ts';
+import { ApiError, setDocumentationSite } from '../http/error-response.ts';
+import { createServer } from '../http/server.ts';
+import { closeServer, listen } from '../http/shutdown.ts';
+import type { StorageServices } from '../jobs/services.ts';
+import { startWorker, type Worker, type WorkerOptions } from '../jobs/worker.ts';
+import type { Logger } from '../telemetry/log.ts';
+import type { GatewayMetrics } from '../telemetry/metrics.ts';
+import { UsageMeter } from '../telemetry/usage.ts';
+import { ENGINE_CONNECT_TIMEOUT_MS, Pools } from '../upstream/pools.ts';
+import { createSidecarApp, type SidecarApp } from './app.ts';
+import { Drain } from './drain.ts';
+import { type LiveConfig, watchConfig } from './live-config.ts';
+
+export interface ModelEndpointOptions {
+  initialConfig: GatewayConfig;
+  connection: RedisConnection;
+  engineURL: string;
+  engineHealthPath: string;
+  peerToken: string;
+  /** What peers see of this replica. */
+  self: { pod: string; address: string; port: number };
+  /** Address to listen on; undefined = all. */
+  host: string | undefined;
+  drainTimeoutMs: number;
+  egress: EgressSettings;
+  storage: StorageServices;
+  metrics: GatewayMetrics;
+  log: Logger;
+}
+
+export interface ModelEndpoint {
+  server: Server;
+  live: LiveConfig;
+  health: EngineHealth;
+  drain: Drain;
+  replica: Replica;
+  /** A message on the deployment's `channels.jobs`, or a subscription anew: something may wait for a worker. */
+  wakeWorker(): void;
+  /** Ends in good order: out of the registry, then what is in flight, then the rest. */
+  stop(): Promise<void>;
+}
+
+/** Listens when it resolves. Needs neither Redis nor the engine for that. */
+export async function startModelEndpoint(options: ModelEndpointOptions): Promise<ModelEndpoint> {
+  const { connection, metrics, log, self } = options;
+  const { namespace, name } = options.initialConfig;
+  const activity = new Activity();
+  const logUnlessAway = (message: string) => (error: unknown) => {
+    if (!isRedisAway(error)) log.warn({ err: error }, message);
+  };
+  const live = watchConfig({
+    initial: options.initialConfig,
+    read: () => readDeployment(connection.redis, namespace, name),
+    onError: logUnlessAway('the published configuration cannot be used; the last one stays in force'),
+  });
+  const enginePools = new Pools({ connectTimeoutMs: ENGINE_CONNECT_TIMEOUT_MS });
+  const health = new EngineHealth({
+    engineURL: options.engineURL,
+    path: options.engineHealthPath,
+    stalledMs: () => readStalledMs(live.current),
+    bounds: isQueued(options.initialConfig) ? JOB_BOUNDS : undefined,
+    tryEngine: () =>
+      tryEngine({
+        pool: enginePools.get(options.engineURL),
+        config: live.current,
+        slots: replica.slots,
+      }),
+    onChange: (now, before) => {
+      const { phase, reason, isReady } = now;
+      const lastedSeconds = Math.round((now.since - before.since) / 1000);
+      log[isReady ? 'info' : 'warn'](
+        { phase, reason, before: before.phase, lastedSeconds },
+        `engine is ${phase}`,
+      );
+      metrics.engines.dec({ phase: before.phase });
+      metrics.engines.inc({ phase });
+      if (isReady && !before.isReady) drain.cancel({ isRestarted: before.phase === 'starting' });
+      // Kept-alive connections would stay here, where the Service leads new ones to who can answer.
+      activity.setClosing(!isReady || drain.isDraining);
+      replica.announce();
+      worker?.wake();
+    },
+  });
+  metrics.engines.inc({ phase: health.verdict.phase });
+  const drain = new Drain({
+    activity,
+    countWork: () => replica.slots.inflight + (worker?.running ?? 0),
+    isEngineLost: () => health.isLost,
+    timeoutMs: options.drainTimeoutMs,
+    onChange: (isDraining) => {
+      log.info(isDraining ? 'draining' : 'not draining any more');
+      replica.announce();
+      if (isDraining) worker?.windDown(drain.remainingMs);
+      else worker?.resume();
+    },
+  });
+  const enginePool = health.watch(enginePools.get(options.engineURL));
+  const replica = startReplica({
+    readConfig: () => live.current,
+    engineURL: options.engineURL,
+    isEngineReady: () => health.isReady,
+    isDraining: () => drain.isDraining,
+    onEngineLost: () => health.suspect(),
+    enginePool,
+    peerToken: options.peerToken,
+    self,
+    sendHeartbeat: (own) => heartbeat(connection.redis, { namespace, name, heartbeat: own }),
+    onHeartbeatError: logUnlessAway('the heartbeat failed'),
+    onPeerOrigins: (origins) => app.keepPeers(origins),
+  });
+  setDocumentationSite(live.current.documentationURL);
+  live.onChange(({ documentationURL }) => setDocumentationSite(documentationURL));
+  live.onChange(() => replica.announce());
+  const meter = new UsageMeter({ redis: connection.redis, log });
+  const usage = meter.of(namespace, name, isQueued(options.initialConfig));
+  const worker = buildWorker(options, {
+    config: () => live.current,
+    slots: replica.slots,
+    pool: enginePool,
+    beginWork: () => health.begin(() => false),
+    isEngineLost: () => health.isLost,
+    isEngineReady: () => health.isReady,
+    onEngineLost: () => health.suspect(),
+    usage,
+  });
+  connection.onStateChange((state) => {
+    if (state !== 'up') return;
+    replica.announce();
+    worker?.wake();
+  });
+  const app = createSidecarApp({
+    config: () => live.current,
+    capacity: replica.capacity,
+    connection,
+    engineReady: () => health.isReady,
+    enginePool,
+    metrics,
+    usage,
+    log,
+    onEngineLost: () => health.suspect(),
+    egress: options.egress,
+    storage: options.storage,
+  });
+
+  const server = createServer(
+    (req, res) => {
+      activity.track(res);
+      if (replica.peerRoutes(req, res)) return;
+      app.listener(req, res);
+    },
+    () => live.current.limits,
+  );
+  await listen(server, self.port, options.host);
+
+  return {
+    server,
+    live,
+    health,
+    drain,
+    replica,
+    wakeWorker: () => worker?.wake(true),
+    stop: async () => {
+      activity.setClosing(true);
+      const retired = replica
+        .retire()
+        .then(() => leave(connection.redis, { namespace, name, pod: self.pod }))
+        .catch(() => {});
+      // The kubelet's hook still waits for the drain: the pod's time is over, and the kill follows in 2 s.
+      if (drain.isAwaited) await Promise.all([endWithinGrace(server, activity, app), worker?.stop(0)]);
+      else {
+        await retired;
+        const withinMs = Math.max(MIN_CLOSE_MS, drain.remainingMs);
+        await Promise.all([closeServer(server, withinMs), worker?.stop(withinMs)]);
+      }
+      health.stop();
+      metrics.engines.dec({ phase: health.verdict.phase });
+      live.close();
+      await app.close();
+      await meter.close();
+      await replica.close();
+      await enginePools.destroy();
+    },
+  };
+}
+
+type WorkerParts = Pick<
+  WorkerOptions,
+  'config' | 'slots' | 'pool' | 'beginWork' | 'isEngineReady' | 'isEngineLost' | 'onEngineLost' | 'usage'
+>;
+
+/** For other kinds of models nothing is ever queued. */
+const isQueued = ({ kind }: Pick<GatewayConfig, 'kind'>): boolean => kind === 'Image' || kind === 'Video';
+
+function buildWorker(
+  { initialConfig, storage, connection, self, metrics, log }: ModelEndpointOptions,
+  parts: WorkerParts,
+): Worker | null {
+  if (!isQueued(initialConfig)) return null;
+  return startWorker({ ...parts, redis: connection.redis, storage, pod: self.pod, metrics, log });
+}
+
+const MIN_CLOSE_MS = 1_000;
+
+/** The kubelet kills 2 s after its signal, however little grace there was. */
+const IN_FLIGHT_MS = 800;
+/** kube-proxy may lead here for so long. */
+const LISTENING_MS = 700;
+const FLUSH_MS = 200;
+const ENDING = new ApiError('no_pod_available', 'The replica is being removed.', { retryAfter: 2 });
+
+/** Refuses what still comes, gives what is in flight a moment, and answers all in the envelope before the kill. */
+async function endWithinGrace(
+  server: Server,
+  activity: Activity,
+  { cutOff }: Pick<SidecarApp, 'cutOff'>,
+): Promise<void> {
+  cutOff.refuse(ENDING);
+  await sleep(IN_FLIGHT_MS);
+  cutOff.end(activity.open, ENDING);
+  await sleep(LISTENING_MS);
+  await closeServer(server, FLUSH_MS);
+}
+/** A deployment of jobs runs few at a time, each for long. */
+const JOB_BOUNDS: Partial<EngineBounds> = { stalledWorks: 2 };
+
+function readStalledMs({ kind, limits, engineStalledMs }: GatewayConfig): number {
+  if (engineStalledMs !== undefined) return engineStalledMs;
+  const { requestTimeoutMs, imageJobTimeoutMs, videoTimeoutMs } = limits;
+  if (kind === 'Video') return decideStalledMs(videoTimeoutMs);
+  // An older operator publishes no limit of image jobs.
+  return decideStalledMs(kind === 'Image' ? (imageJobTimeoutMs ?? videoTimeoutMs) : requestTimeoutMs);
+}

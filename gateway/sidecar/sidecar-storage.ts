@@ -1,0 +1,39 @@
+/** Storage beside an engine: links from the fronts, and a disk. Apart from the fronts' own, which loads the AWS SDK. */
+import { promptKey } from '../../api/identity.ts';
+import type { EgressSettings } from '../egress/agent.ts';
+import type { SidecarStorageEnvironment } from '../environment/storage-environment.ts';
+import type { StorageServices } from '../jobs/services.ts';
+import { RemoteBroker, refuseWithoutStorage } from '../storage/remote-broker.ts';
+import { Spool } from '../storage/spool.ts';
+import { Uploader } from '../storage/upload.ts';
+
+export interface SidecarStorage {
+  services: StorageServices;
+  close(): Promise<void>;
+}
+
+export async function openSidecarStorage(
+  { url, token, requestPrefix, spool }: SidecarStorageEnvironment,
+  namespace: string,
+  egress: EgressSettings,
+): Promise<SidecarStorage> {
+  const uploader = new Uploader({ egress });
+  const files = await Spool.open(spool);
+  const ownPromptKey = token === '' ? null : promptKey(token);
+  return {
+    services: {
+      broker: new RemoteBroker({ url, token, namespace }),
+      spool: files,
+      uploader,
+      requestPrefix: () => {
+        if (requestPrefix !== '') return requestPrefix;
+        throw refuseWithoutStorage();
+      },
+      promptKey: () => ownPromptKey,
+    },
+    close: async () => {
+      uploader.close();
+      await files.close();
+    },
+  };
+}

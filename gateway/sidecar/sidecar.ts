@@ -1,0 +1,123 @@
+/** The gateway beside an engine in a model's pod. */
+import type { Server } from 'node:http';
+import type { GatewayConfig } from '../../api/gateway-config.ts';
+import { parseGatewayConfig } from '../../api/gateway-config-text.ts';
+import { ENGINE_METRICS_PATH } from '../../api/gateway-environment.ts';
+import { SIDECAR_SECRET_FILES } from '../../api/names.ts';
+import { channels } from '../../api/redis-keys.ts';
+import { connectRedis, subscribe } from '../../redis/client.ts';
+import { decodeChange } from '../../redis/publication/changes.ts';
+import type { SidecarEnvironment } from '../environment/environment.ts';
+import { EnvironmentError } from '../environment/variables.ts';
+import { createAdminServer, createMetricsServer } from '../http/admin-server.ts';
+import { closeServer, listen } from '../http/shutdown.ts';
+import { createLog } from '../telemetry/log.ts';
+import { createMetrics } from '../telemetry/metrics.ts';
+import { logRedisState } from '../telemetry/redis-state.ts';
+import { buildSidecarRoutes } from './admin-routes.ts';
+import { createEngineMetrics } from './engine-metrics.ts';
+import { type ModelEndpoint, startModelEndpoint } from './model-endpoint.ts';
+import { openSidecarStorage } from './sidecar-storage.ts';
+
+export interface Sidecar {
+  endpoint: ModelEndpoint;
+  stop(): Promise<void>;
+}
+
+/** Listens when it resolves; Redis and the engine may be away. Throws EnvironmentError. */
+export async function startSidecar(environment: SidecarEnvironment): Promise<Sidecar> {
+  const initialConfig = parseConfig(environment.configText);
+  const { namespace, name } = initialConfig;
+  const bindings = { role: 'sidecar', deployment: `${namespace}/${name}` };
+  const log = createLog(environment.logLevel, bindings, environment.writeLog);
+  const metrics = createMetrics();
+  const connection = connectRedis({
+    url: environment.redisURL,
+    username: environment.redisUsername,
+    password: environment.redisPassword,
+    caFile: environment.redisCAFile,
+    name: environment.podName,
+    role: 'sidecar',
+  });
+  logRedisState(connection, log);
+
+  const { podName, podIP, host, httpPort } = environment;
+  const storage = await openSidecarStorage(environment.storage, namespace, environment.egress);
+  const endpoint = await startModelEndpoint({
+    initialConfig,
+    connection,
+    engineURL: environment.engineURL,
+    engineHealthPath: environment.engineHealthPath,
+    peerToken: environment.peerToken,
+    self: { pod: podName, address: podIP, port: httpPort },
+    host,
+    drainTimeoutMs: environment.drainTimeoutMs,
+    egress: environment.egress,
+    storage: storage.services,
+    metrics,
+    log,
+  });
+  const { live, health, drain } = endpoint;
+  const jobs = channels.jobs(namespace, name);
+  const subscription = subscribe(connection, [channels.workspace(namespace), jobs], {
+    onMessage: (message, channel) => {
+      if (channel === jobs) return endpoint.wakeWorker();
+      const change = decodeChange(message);
+      if (change?.what === 'deployment' && change.name === name) void live.refresh();
+    },
+    onResume: () => {
+      void live.refresh();
+      endpoint.wakeWorker();
+    },
+  });
+
+  const admin = createAdminServer(
+    buildSidecarRoutes({
+      health,
+      drain,
+      drainToken: environment.drainToken,
+      onWrongToken: () => {
+        log.warn('a drain was asked for with a wrong token');
+        metrics.refusedDrains.inc();
+      },
+    }),
+  );
+  const { engineURL, engineMetricsPath } = environment;
+  const metricsServer = createMetricsServer(
+    metrics,
+    engineMetricsPath === null
+      ? {}
+      : { [ENGINE_METRICS_PATH]: createEngineMetrics({ url: `${engineURL}${engineMetricsPath}` }) },
+  );
+  await Promise.all([
+    listen(admin, environment.adminPort, host),
+    listen(metricsServer, environment.metricsPort, host),
+  ]);
+  log.info({ port: httpPort }, 'listening');
+
+  return {
+    endpoint,
+    stop: async () => {
+      log.info('ending');
+      await endpoint.stop();
+      await storage.close();
+      await closeAll([admin, metricsServer]);
+      await subscription.close();
+      await connection.close();
+      log.info('ended');
+    },
+  };
+}
+
+const ADMIN_CLOSE_MS = 200;
+
+const closeAll = (servers: Server[]) =>
+  Promise.all(servers.map((server) => closeServer(server, ADMIN_CLOSE_MS)));
+
+function parseConfig(text: string): GatewayConfig {
+  try {
+    return parseGatewayConfig(text);
+  } catch (error) {
+    throw new EnvironmentError(`${SIDECAR_SECRET_FILES.config} of the Secret: ${(error as Error).message}`);
+  }
+}

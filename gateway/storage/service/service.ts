@@ -1,0 +1,148 @@
+/** The front's internal service: signs links for workspaces' gateways, tries buckets and URLs for the operator. */
+import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { ZodType } from 'zod';
+import { operatorToken, storageToken } from '../../../api/identity.ts';
+import {
+  type CheckURLAnswer,
+  INTERNAL_PATHS,
+  type VerifyAnswer,
+  WORKSPACE_HEADER,
+} from '../../../api/internal-api.ts';
+import type { PublishedCredential } from '../../../api/redis-keys.ts';
+import { isRedisAway } from '../../../redis/client.ts';
+import type { EgressAgent } from '../../egress/agent.ts';
+import { EgressError } from '../../egress/egress-error.ts';
+import { ApiError, JSON_TYPE, sendError } from '../../http/error-response.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import type { StorageBroker } from '../broker.ts';
+import type { Stores } from '../stores.ts';
+import { checkURLQuestion, getQuestion, putQuestion, verifyQuestion } from './questions.ts';
+import { verifyCredential } from './verification.ts';
+
+export interface InternalServiceOptions {
+  masterKey: string;
+  broker: StorageBroker;
+  stores: Pick<Stores, 'openCredential'>;
+  readCredential: (namespace: string, id: number) => Promise<PublishedCredential | null>;
+  egress: Pick<EgressAgent, 'check'>;
+  log: Logger;
+}
+
+type Answer = (req: IncomingMessage) => Promise<unknown>;
+
+/** A hundred of the longest keys fit in. */
+const MOST_BODY_BYTES = 256 * 1024;
+const BODY_TIMEOUT_MS = 10_000;
+const RETRY_SECONDS = 2;
+
+/** Not yet listening. */
+export function createInternalServer(options: InternalServiceOptions): Server {
+  const routes: Record<string, Answer> = {
+    [INTERNAL_PATHS.signPuts]: (req) => signPuts(options, req),
+    [INTERNAL_PATHS.signGets]: (req) => signGets(options, req),
+    [INTERNAL_PATHS.verify]: (req) => verify(options, req),
+    [INTERNAL_PATHS.checkURL]: (req) => checkURL(options, req),
+  };
+  return createServer({ requestTimeout: BODY_TIMEOUT_MS, headersTimeout: BODY_TIMEOUT_MS }, (req, res) => {
+    const route = Object.hasOwn(routes, req.url ?? '') ? routes[req.url!] : undefined;
+    respond(req, res, route).catch((error) => {
+      const known = toApiError(error);
+      if (known.code === 'internal_error') options.log.error({ err: error }, 'the storage service failed');
+      sendError(res, known, randomUUID());
+    });
+  });
+}
+
+async function respond(req: IncomingMessage, res: ServerResponse, route: Answer | undefined): Promise<void> {
+  if (!route) throw new ApiError('not_found', 'There is no such path.');
+  if (req.method !== 'POST')
+    throw new ApiError('method_not_allowed', 'Send POST.', { headers: ['allow', 'POST'] });
+  const text = JSON.stringify(await route(req));
+  res.writeHead(200, { 'content-type': JSON_TYPE, 'content-length': Buffer.byteLength(text) }).end(text);
+}
+
+async function signPuts({ masterKey, broker }: InternalServiceOptions, req: IncomingMessage) {
+  const namespace = requireWorkspace(req, masterKey);
+  return broker.signPuts({ ...(await readQuestion(req, putQuestion)), namespace });
+}
+
+async function signGets({ masterKey, broker }: InternalServiceOptions, req: IncomingMessage) {
+  const namespace = requireWorkspace(req, masterKey);
+  return broker.signGets({ ...(await readQuestion(req, getQuestion)), namespace });
+}
+
+async function verify(
+  { masterKey, stores, readCredential }: InternalServiceOptions,
+  req: IncomingMessage,
+): Promise<VerifyAnswer> {
+  requireToken(req, operatorToken(masterKey));
+  const { namespace, id } = await readQuestion(req, verifyQuestion);
+  const credential = await readCredential(namespace, id);
+  if (!credential)
+    throw new ApiError(
+      'storage_credential_not_found',
+      `No storage credential ${id} of ${namespace} is published.`,
+    );
+  return verifyCredential(stores, namespace, credential);
+}
+
+async function checkURL(
+  { masterKey, egress }: InternalServiceOptions,
+  req: IncomingMessage,
+): Promise<CheckURLAnswer> {
+  requireToken(req, operatorToken(masterKey));
+  const { url } = await readQuestion(req, checkURLQuestion);
+  try {
+    await egress.check(url);
+    return { ok: true, message: '' };
+  } catch (error) {
+    if (!(error instanceof EgressError)) throw error;
+    return { ok: false, message: error.message };
+  }
+}
+
+/** The one that the token belongs to: what the question says of it counts for nothing. */
+function requireWorkspace(req: IncomingMessage, masterKey: string): string {
+  const namespace = req.headers[WORKSPACE_HEADER];
+  if (typeof namespace !== 'string' || namespace === '') throw refuseToken();
+  requireToken(req, storageToken(masterKey, namespace));
+  return namespace;
+}
+
+function requireToken(req: IncomingMessage, token: string): void {
+  const shown = /^Bearer (\S+)$/.exec(req.headers.authorization ?? '')?.[1] ?? '';
+  if (!timingSafeEqual(digest(shown), digest(token))) throw refuseToken();
+}
+
+/** Of equal length, whatever was shown. */
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+const refuseToken = () => new ApiError('invalid_api_key', 'The token is not the one of this workspace.');
+
+async function readQuestion<T>(req: IncomingMessage, schema: ZodType<T>): Promise<T> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of req as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > MOST_BODY_BYTES) throw new ApiError('request_too_large', 'The question is too long.');
+    chunks.push(chunk);
+  }
+  let question: unknown;
+  try {
+    question = JSON.parse(Buffer.concat(chunks).toString());
+  } catch {
+    throw new ApiError('invalid_json', 'The body is not JSON.');
+  }
+  const parsed = schema.safeParse(question);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new ApiError('invalid_request_error', `${issue!.path.join('.')}: ${issue!.message}`);
+}
+
+function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  if (isRedisAway(error))
+    return new ApiError('temporarily_unavailable', 'Redis is away.', { retryAfter: RETRY_SECONDS });
+  return new ApiError('internal_error', 'The storage service failed.');
+}

@@ -1,0 +1,52 @@
+/** Tells the operator whether a published StorageCredential can be used, by real operations. */
+import type { VerifyAnswer } from '../../../api/internal-api.ts';
+import type { PublishedCredential } from '../../../api/redis-keys.ts';
+import { probeStore } from '../probe.ts';
+import { StorageError, type StorageReason } from '../storage-error.ts';
+import type { OpenStore, Stores } from '../stores.ts';
+
+/** Less than the operator waits. */
+const MOST_MS = 20_000;
+
+export async function verifyCredential(
+  stores: Pick<Stores, 'openCredential'>,
+  namespace: string,
+  credential: PublishedCredential,
+): Promise<VerifyAnswer> {
+  let open: OpenStore | undefined;
+  try {
+    open = stores.openCredential(namespace, credential);
+    await withinTime(probe(open));
+    return { verified: true, reason: 'Verified', message: 'An object was written, read and deleted.' };
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+    return { verified: false, reason: toReason(error.reason), message: error.message };
+  } finally {
+    // Breaks off what goes on beyond the time.
+    open?.store.close();
+  }
+}
+
+/** Below the prefix, where alone the keys may have rights. */
+const probe = ({ store, prefix }: OpenStore): Promise<void> =>
+  probeStore({
+    put: (key, body, contentType) => store.put(prefix + key, body, contentType),
+    get: (key) => store.get(prefix + key),
+    delete: (key) => store.delete(prefix + key),
+  });
+
+async function withinTime(work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new StorageError('slow')), MOST_MS);
+  });
+  try {
+    await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+    work.catch(() => {});
+  }
+}
+
+/** `tooLarge` → `TooLarge`, as conditions name reasons. */
+const toReason = (reason: StorageReason): string => reason[0]!.toUpperCase() + reason.slice(1);

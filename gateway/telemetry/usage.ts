@@ -1,0 +1,91 @@
+/** What deployments serve, for the console's charts: added up in memory, written every few seconds. */
+import { isRedisAway, type RedisClient } from '../../redis/client.ts';
+import { LOOK_MS, lookAtQueue } from '../../redis/requests/queue-depth.ts';
+import { findBucket } from '../../redis/usage/latency-buckets.ts';
+import { addUsage, type UsageCounter } from '../../redis/usage/usage.ts';
+import type { Logger } from './log.ts';
+
+const ACCEPTED = 202;
+
+export interface UsageMeterOptions {
+  redis: RedisClient;
+  log: Logger;
+}
+
+/** One deployment's sums that are not written yet. */
+export class DeploymentUsage {
+  readonly sums = new Map<UsageCounter | number, number>();
+
+  add(counter: UsageCounter | number, amount = 1): void {
+    this.sums.set(counter, (this.sums.get(counter) ?? 0) + amount);
+  }
+
+  /** A request that was answered: `status` is HTTP's, 499 when the client left. */
+  countRequest(status: number, milliseconds: number): void {
+    this.add('requests');
+    if (status === 429) this.add('rateLimited');
+    else if (status >= 500) this.add('serverErrors');
+    else if (status >= 400) this.add('clientErrors');
+    // What was only queued has its time observed when a worker ends it.
+    else if (status !== ACCEPTED) this.observe(milliseconds);
+  }
+
+  observe(milliseconds: number): void {
+    this.add(findBucket(milliseconds));
+  }
+}
+
+interface Entry {
+  namespace: string;
+  name: string;
+  usage: DeploymentUsage;
+  hasQueue: boolean;
+}
+
+export class UsageMeter {
+  readonly #options: UsageMeterOptions;
+  readonly #entries = new Map<string, Entry>();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(options: UsageMeterOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => void this.flush(), LOOK_MS);
+    this.#timer.unref();
+  }
+
+  /** `hasQueue`: how many of its requests wait is looked up with every flush. */
+  of(namespace: string, name: string, hasQueue = false): DeploymentUsage {
+    const key = `${namespace}/${name}`;
+    const known = this.#entries.get(key);
+    if (known) return known.usage;
+    const entry = { namespace, name, usage: new DeploymentUsage(), hasQueue };
+    this.#entries.set(key, entry);
+    return entry.usage;
+  }
+
+  /** Writes what came together; what Redis does not take stays for the next time. */
+  async flush(): Promise<void> {
+    await Promise.all([...this.#entries.values()].map((entry) => this.#write(entry)));
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.flush();
+  }
+
+  async #write({ namespace, name, usage, hasQueue }: Entry): Promise<void> {
+    const { redis, log } = this.#options;
+    const sums = new Map(usage.sums);
+    usage.sums.clear();
+    try {
+      if (hasQueue)
+        for (const [counter, amount] of await lookAtQueue(redis, namespace, name)) sums.set(counter, amount);
+      await addUsage(redis, { namespace, deployment: name, at: Date.now(), sums });
+    } catch (error) {
+      sums.delete('queueLooks');
+      sums.delete('queuePeak');
+      for (const [counter, amount] of sums) usage.add(counter, amount);
+      if (!isRedisAway(error)) log.error({ err: error, namespace, name }, 'usage could not be written');
+    }
+  }
+}

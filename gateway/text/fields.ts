@@ -1,0 +1,130 @@
+/** Types of the documented fields of a body; all others pass through to the engine. */
+import { ApiError } from '../http/error-response.ts';
+
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+export interface Field {
+  isRequired?: true;
+  /** Completes "must be …". */
+  allowed: string;
+  isValid(value: unknown): boolean;
+  /** The same for the OpenAPI document. */
+  schema: JsonSchema;
+}
+export type Fields = Readonly<Record<string, Field>>;
+
+const isText = (value: unknown) => typeof value === 'string';
+const isInteger = (value: unknown) => Number.isInteger(value);
+const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isListOf = (value: unknown, isItem: (item: unknown) => boolean): boolean =>
+  Array.isArray(value) && value.every(isItem);
+const isFilledListOf = (value: unknown, isItem: (item: unknown) => boolean): boolean =>
+  isListOf(value, isItem) && (value as unknown[]).length > 0;
+
+const text: Field = { allowed: 'a string', isValid: isText, schema: { type: 'string' } };
+const flag: Field = {
+  allowed: 'true or false',
+  isValid: (value) => typeof value === 'boolean',
+  schema: { type: 'boolean' },
+};
+const number: Field = {
+  allowed: 'a number',
+  isValid: (value) => typeof value === 'number',
+  schema: { type: 'number' },
+};
+const integer: Field = { allowed: 'an integer', isValid: isInteger, schema: { type: 'integer' } };
+const object: Field = { allowed: 'an object', isValid: isObject, schema: { type: 'object' } };
+const positive: Field = {
+  allowed: 'an integer of at least 1',
+  isValid: (value) => isInteger(value) && (value as number) >= 1,
+  schema: { type: 'integer', minimum: 1 },
+};
+const stop: Field = {
+  allowed: 'a string or an array of strings',
+  isValid: (value) => isText(value) || isListOf(value, isText),
+  schema: { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }] },
+};
+const filledListOf = (items: JsonSchema): JsonSchema => ({ type: 'array', items, minItems: 1 });
+/** Token ids are OpenAI's, too. */
+const prompt: Field = {
+  isRequired: true,
+  allowed: 'a string, or a non-empty array of strings or of token ids',
+  isValid: (value) =>
+    isText(value) ||
+    isFilledListOf(value, isText) ||
+    isFilledListOf(value, isInteger) ||
+    isFilledListOf(value, (item) => isFilledListOf(item, isInteger)),
+  schema: {
+    anyOf: [
+      { type: 'string' },
+      filledListOf({ type: 'string' }),
+      filledListOf({ type: 'integer' }),
+      filledListOf(filledListOf({ type: 'integer' })),
+    ],
+  },
+};
+
+const generation: Fields = {
+  model: text,
+  stream: flag,
+  stream_options: object,
+  temperature: number,
+  top_p: number,
+  max_tokens: integer,
+  max_completion_tokens: integer,
+  frequency_penalty: number,
+  presence_penalty: number,
+  stop,
+  n: positive,
+};
+
+/** docs/api.md, "POST /v1/chat/completions". */
+export const CHAT_FIELDS: Fields = {
+  messages: {
+    isRequired: true,
+    allowed: 'a non-empty array of objects',
+    isValid: (value) => isFilledListOf(value, isObject),
+    schema: filledListOf({ type: 'object' }),
+  },
+  ...generation,
+};
+
+/** docs/api.md, "POST /v1/completions". */
+export const COMPLETION_FIELDS: Fields = { prompt, ...generation };
+
+/** docs/api.md, "POST /v1/embeddings". */
+export const EMBEDDING_FIELDS: Fields = {
+  input: prompt,
+  model: text,
+  encoding_format: {
+    allowed: '"float" or "base64"',
+    isValid: (value) => value === 'float' || value === 'base64',
+    schema: { enum: ['float', 'base64'] },
+  },
+};
+
+/** Throws ApiError for a missing or mistyped field; null counts as absent, as OpenAI has it. */
+export function checkFields(body: Record<string, unknown>, fields: Fields): void {
+  for (const name in fields) {
+    const { isRequired, allowed, isValid } = fields[name]!;
+    const value = body[name];
+    if (value === undefined || value === null) {
+      if (!isRequired) continue;
+      throw new ApiError('invalid_request_error', `\`${name}\` is required: it must be ${allowed}.`, {
+        param: name,
+      });
+    }
+    if (!isValid(value))
+      throw new ApiError('invalid_request_error', `\`${name}\` must be ${allowed}, not ${describe(value)}.`, {
+        param: name,
+      });
+  }
+}
+
+const LONGEST_SHOWN = 40;
+
+function describe(value: unknown): string {
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : 'such an array';
+  if (typeof value === 'object') return 'an object';
+  return JSON.stringify(value).slice(0, LONGEST_SHOWN);
+}

@@ -1,0 +1,176 @@
+/** Fetches the images, sounds and videos that a request names by URL, and puts them into it as data: URLs. */
+
+import type { EgressAgent } from '../egress/agent.ts';
+import { Allowance } from '../egress/allowance.ts';
+import type { EgressAnswer } from '../egress/egress-call.ts';
+import { EgressError } from '../egress/egress-error.ts';
+import { type MediaKind, sniffMediaType } from '../egress/media-type.ts';
+import { ApiError } from '../http/error-response.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { type Changes, replaceValues } from './request-body.ts';
+
+export interface MediaReference {
+  kind: MediaKind;
+  /** Of the URL in the body. */
+  path: (string | number)[];
+  url: string;
+}
+
+export interface MediaInliningOptions {
+  agent: EgressAgent;
+  exchange: Pick<Exchange, 'signal' | 'check'>;
+  /** Of the body with all of them in it. */
+  mostBytes: number;
+  /** Asks for memory; false where there is none left. */
+  reserve: (bytes: number) => boolean;
+}
+
+interface MediaBounds {
+  count: number;
+  /** Of each. */
+  bytes: number;
+  /** From the look-up of the name to the last byte, redirects included. */
+  deadlineMs: number;
+}
+
+const MIB = 1024 * 1024;
+
+/** All of them together are bounded by the deployment's limit of a JSON body, too. */
+export const MEDIA_BOUNDS: Record<MediaKind, MediaBounds> = {
+  image: { count: 10, bytes: 50 * MIB, deadlineMs: 5_000 },
+  audio: { count: 4, bytes: 50 * MIB, deadlineMs: 10_000 },
+  video: { count: 2, bytes: 100 * MIB, deadlineMs: 20_000 },
+};
+const MAX_REDIRECTS = 5;
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+
+const BUSY_RETRY_SECONDS = 5;
+/** Quotes, media type and padding of a data: URL, at most. */
+const DATA_URL_BYTES = 40;
+/** A medium is there as bytes and in the payload, for a moment. */
+const COPIES = 2;
+
+/** The payload with the media in it. Throws ApiError; ClientGone when the client leaves. */
+export async function inlineMedia(
+  { payload, media }: { payload: Buffer; media: readonly MediaReference[] },
+  options: MediaInliningOptions,
+): Promise<Buffer> {
+  const { exchange, mostBytes } = options;
+  checkCounts(media);
+  const room = mostBytes - payload.length - media.length * DATA_URL_BYTES;
+  let isRefused = false;
+  const reserve = (bytes: number) => {
+    isRefused ||= !options.reserve(bytes * COPIES);
+    return !isRefused;
+  };
+  const shared = new Allowance(Math.max(0, Math.floor((room / 4) * 3)), null, reserve);
+  const failed = new AbortController();
+  const signal = AbortSignal.any([exchange.signal, failed.signal]);
+  try {
+    const fetched = media.map((each) => fetchMedium(each, { ...options, shared, signal }));
+    return insert(payload, media, await Promise.all(fetched));
+  } catch (error) {
+    exchange.check();
+    throw isRefused ? refuseBusy() : error;
+  } finally {
+    failed.abort();
+  }
+}
+
+function checkCounts(media: readonly MediaReference[]): void {
+  const counts: Record<MediaKind, number> = { image: 0, audio: 0, video: 0 };
+  for (const each of media) {
+    const { count } = MEDIA_BOUNDS[each.kind];
+    if (++counts[each.kind] > count) throw refuse(each, `is one of more than ${count}`);
+  }
+}
+
+/** A data: URL. */
+async function fetchMedium(
+  medium: MediaReference,
+  options: MediaInliningOptions & { shared: Allowance; signal: AbortSignal },
+): Promise<string> {
+  const { kind } = medium;
+  const { status, body, isTruncated } = await followRedirects(medium, options);
+  if (status !== 200) throw refuse(medium, `answers with status ${status}`);
+  if (isTruncated)
+    throw refuse(
+      medium,
+      `holds more than ${MEDIA_BOUNDS[kind].bytes / MIB} MiB, or takes the whole request over its limit of ${options.mostBytes} bytes`,
+    );
+  const type = sniffMediaType(body, kind);
+  if (!type) throw refuse(medium, `holds no ${kind} that engines read`);
+  return `data:${type};base64,${body.toString('base64')}`;
+}
+
+/** Each hop is judged as the first. */
+async function followRedirects(
+  medium: MediaReference,
+  { agent, shared, signal }: { agent: EgressAgent; shared: Allowance; signal: AbortSignal },
+): Promise<EgressAnswer> {
+  const { bytes, deadlineMs } = MEDIA_BOUNDS[medium.kind];
+  const end = performance.now() + deadlineMs;
+  let { url } = medium;
+  for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
+    const answer = await agent
+      .request({
+        url,
+        method: 'GET',
+        headers: { accept: `${medium.kind}/*` },
+        deadlineMs: Math.max(1, Math.ceil(end - performance.now())),
+        allowance: new Allowance(bytes, shared),
+        signal,
+      })
+      .catch((error) => {
+        throw error instanceof EgressError ? describeFailure(medium, error) : error;
+      });
+    const next = findRedirect(answer, url);
+    if (next === null) return answer;
+    url = next;
+  }
+  throw refuse(medium, `redirects more than ${MAX_REDIRECTS} times`);
+}
+
+function findRedirect({ status, headers: { location } }: EgressAnswer, base: string): string | null {
+  if (!REDIRECTS.has(status) || !location) return null;
+  return URL.parse(location, base)?.href ?? location;
+}
+
+function describeFailure(medium: MediaReference, error: EgressError): ApiError {
+  return error.kind === 'busy' ? refuseBusy() : refuse(medium, error.message);
+}
+
+const refuseBusy = () =>
+  new ApiError('temporarily_unavailable', 'Too many media are being fetched at the moment.', {
+    retryAfter: BUSY_RETRY_SECONDS,
+  });
+
+const EXAMPLES: Record<MediaKind, string> = { image: 'image/png', audio: 'audio/wav', video: 'video/mp4' };
+
+function refuse({ kind, path }: MediaReference, why: string): ApiError {
+  const param = formatPath(path);
+  const remedy = `Send the ${kind} itself, as a data: URL such as "data:${EXAMPLES[kind]};base64,…".`;
+  return new ApiError('invalid_request_error', `\`${param}\` ${why}. ${remedy}`, { param });
+}
+
+/** As `messages[0].content[1].image_url.url`. */
+export const formatPath = (path: MediaReference['path']): string =>
+  path
+    .map((name) => (typeof name === 'number' ? `[${name}]` : `.${name}`))
+    .join('')
+    .slice(1);
+
+function insert(payload: Buffer, media: readonly MediaReference[], urls: string[]): Buffer {
+  const changes: ChangeTree = new Map();
+  for (const [index, { path }] of media.entries()) {
+    let branch = changes;
+    for (const name of path.slice(0, -1)) {
+      if (!branch.has(name)) branch.set(name, new Map());
+      branch = branch.get(name) as ChangeTree;
+    }
+    branch.set(path.at(-1)!, `"${urls[index]}"`);
+  }
+  return Buffer.from(replaceValues(payload.toString(), changes));
+}
+
+type ChangeTree = Map<string | number, string | ChangeTree> & Changes;

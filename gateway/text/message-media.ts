@@ -1,0 +1,52 @@
+/**
+ * URLs within messages. An engine that fetched them would reach whatever the cluster's network reaches, so only data
+ * that the request carries goes on: images, sounds and videos are fetched here, all else must be sent along.
+ */
+
+import { MEDIA_KINDS } from '../egress/media-type.ts';
+import { ApiError } from '../http/error-response.ts';
+import { formatPath, type MediaReference } from './media-inlining.ts';
+
+export interface MessageMedia {
+  /** Of inline media, which are no prompt text. */
+  characters: number;
+  /** To be fetched. */
+  media: MediaReference[];
+}
+
+/** Checks all parts. Throws ApiError. */
+export function readMessageMedia(messages: unknown): MessageMedia {
+  const media: MessageMedia = { characters: 0, media: [] };
+  if (!Array.isArray(messages)) return media;
+  for (let index = 0; index < messages.length; index++) {
+    const content: unknown = messages[index]?.content;
+    if (!Array.isArray(content)) continue;
+    for (let part = 0; part < content.length; part++)
+      readPart(content[part], ['messages', index, 'content', part], media);
+  }
+  return media;
+}
+
+function readPart(part: unknown, place: MediaReference['path'], media: MessageMedia): void {
+  if (typeof part !== 'object' || part === null) return;
+  for (const [name, value] of Object.entries(part)) {
+    if (!name.endsWith('_url')) continue;
+    const isObject = typeof value === 'object' && value !== null;
+    const url: unknown = isObject ? value.url : value;
+    if (typeof url !== 'string') continue;
+    const path = isObject ? [...place, name, 'url'] : [...place, name];
+    if (/^data:/i.test(url)) media.characters += url.length;
+    else {
+      const kind = MEDIA_KINDS.find((each) => name === `${each}_url`);
+      if (!kind) throw refuse(formatPath(path));
+      media.media.push({ kind, path, url });
+    }
+  }
+}
+
+const refuse = (param: string) =>
+  new ApiError(
+    'invalid_request_error',
+    `\`${param}\` must be a data: URL, such as "data:application/pdf;base64,…": only images, audio and video are fetched.`,
+    { param },
+  );

@@ -1,0 +1,60 @@
+/** The one model of the endpoint (docs/api.md, "GET /v1/models"). */
+import type { ModelList, ModelObject } from '../../api/api-objects.ts';
+import type { GatewayConfig } from '../../api/gateway-config.ts';
+import { ApiError } from '../http/error-response.ts';
+import { sendJSON } from '../http/json-answer.ts';
+import type { GatewayState } from '../http/request-id.ts';
+import { describeSupportedParameters } from '../media/supported-parameters.ts';
+
+export interface ModelServices {
+  config: () => GatewayConfig;
+  engineReady: () => boolean;
+}
+
+const RETRY_SECONDS = 5;
+
+export function buildModelHandlers({ config, engineReady }: ModelServices) {
+  const requireReady = () => {
+    if (engineReady()) return;
+    throw new ApiError('no_pod_available', 'No replica is ready: the engine is starting or has failed.', {
+      retryAfter: RETRY_SECONDS,
+    });
+  };
+  return {
+    models: ({ exchange }: GatewayState) => {
+      requireReady();
+      const list: ModelList = { object: 'list', data: [describeModel(config())] };
+      sendJSON(exchange, list);
+    },
+    model: ({ exchange, parameter }: GatewayState) => {
+      requireReady();
+      const model = describeModel(config());
+      if (decode(parameter) !== model.id)
+        throw new ApiError('model_not_found', `This deployment serves the model "${model.id}" only.`, {
+          param: 'model',
+        });
+      sendJSON(exchange, model);
+    },
+  };
+}
+
+const describeModel = (config: GatewayConfig): ModelObject => {
+  const supported = describeSupportedParameters(config);
+  return {
+    id: config.modelId,
+    object: 'model',
+    created: config.created,
+    owned_by: config.ownedBy,
+    display_name: config.displayName,
+    permission: [],
+    ...(supported && { supported_parameters: supported }),
+  };
+};
+
+function decode(parameter: string): string | null {
+  try {
+    return decodeURIComponent(parameter);
+  } catch {
+    return null;
+  }
+}

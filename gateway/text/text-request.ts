@@ -1,0 +1,73 @@
+/** What a text request asks for, and what the engine is sent. */
+import type { GatewayConfig } from '../../api/gateway-config.ts';
+import { ApiError } from '../http/error-response.ts';
+import type { JsonBody } from '../http/json-body.ts';
+import type { EmbeddingEncoding } from './answer-schema.ts';
+import { checkFields, type Fields } from './fields.ts';
+import type { MediaReference } from './media-inlining.ts';
+import { readMessageMedia } from './message-media.ts';
+import { getMember, setMembers } from './request-body.ts';
+
+export interface TextRequest {
+  payload: Buffer;
+  isStream: boolean;
+  /** Whether the client asked for usage in the stream. */
+  isUsageWanted: boolean;
+  encoding: EmbeddingEncoding;
+  /** For an estimate of tokens where the engine gives no usage. */
+  promptBytes: number;
+  /** That the payload names by URL and that are to be inlined. */
+  media: MediaReference[];
+}
+
+type Model = Pick<GatewayConfig, 'modelId' | 'servedModelName'>;
+
+/** Checks the documented fields and passes all others on as they are. Throws ApiError. */
+export function readTextRequest(
+  body: JsonBody,
+  route: { fields: Fields; canStream: boolean },
+  model: Model,
+): TextRequest {
+  const { value, raw } = body;
+  checkFields(value, route.fields);
+  checkModel(value.model, model);
+  const { characters, media } = readMessageMedia(value.messages);
+  const isStream = route.canStream && value.stream === true;
+  const options = value.stream_options as { include_usage?: unknown } | null | undefined;
+  const isUsageWanted = isStream && options?.include_usage === true;
+  return {
+    payload: buildPayload(body, model, isStream && !isUsageWanted),
+    isStream,
+    isUsageWanted,
+    encoding: value.encoding_format === 'base64' ? 'base64' : 'float',
+    promptBytes: raw.length - characters,
+    media,
+  };
+}
+
+/** `model` is optional; when given, it must be the deployment's model id (docs/api.md, "POST /v1/chat/completions"). */
+function checkModel(given: unknown, { modelId }: Model): void {
+  if (given === undefined || given === null || given === modelId) return;
+  throw new ApiError(
+    'model_mismatch',
+    `\`model\` must be "${modelId}", the model of this deployment, or be omitted.`,
+    { param: 'model' },
+  );
+}
+
+/** The body with the engine's own name of the model, and with usage asked for. */
+function buildPayload(body: JsonBody, { servedModelName }: Model, needsUsage: boolean): Buffer {
+  const { value, text, raw } = body;
+  const changes = new Map<string, string>();
+  if (value.model !== servedModelName) changes.set('model', JSON.stringify(servedModelName));
+  if (needsUsage) changes.set('stream_options', addUsage(text, value));
+  return changes.size === 0 ? raw : Buffer.from(setMembers(text, changes));
+}
+
+const WITH_USAGE = new Map([['include_usage', 'true']]);
+
+/** The client's other stream options stay. */
+function addUsage(text: string, value: Record<string, unknown>): string {
+  const options = value.stream_options ? getMember(text, 'stream_options') : null;
+  return options === null ? '{"include_usage":true}' : setMembers(options, WITH_USAGE);
+}

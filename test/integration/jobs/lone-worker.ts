@@ -1,0 +1,54 @@
+/** A worker in the test's own process, beside an engine of the test's choice. */
+
+import { Slots } from '../../../gateway/capacity/slots.ts';
+import { startWorker, type WorkerOptions } from '../../../gateway/jobs/worker.ts';
+import { createLog } from '../../../gateway/telemetry/log.ts';
+import { createMetrics } from '../../../gateway/telemetry/metrics.ts';
+import { UsageMeter } from '../../../gateway/telemetry/usage.ts';
+import { Pools } from '../../../gateway/upstream/pools.ts';
+import type { RedisClient } from '../../../redis/client.ts';
+import type { MediaWorkspace } from '../../support/media-workspace.ts';
+import { describeModel } from '../../support/model-replica.ts';
+
+/** With one slot, for the workspace's deployment; it thinks its engine healthy. Returns the function that ends it. */
+export function startLoneWorker(
+  { namespace, deployment }: MediaWorkspace,
+  { redis, engineURL, onEngineLost = () => {} }: LoneWorkerOptions,
+): () => Promise<void> {
+  const config = describeModel({ kind: 'Video' }, { namespace, name: deployment });
+  const log = createLog('silent');
+  const pools = new Pools();
+  const worker = startWorker({
+    config: () => config,
+    redis,
+    storage: {} as WorkerOptions['storage'],
+    pool: pools.get(engineURL),
+    isEngineReady: () => true,
+    isEngineLost: () => false,
+    onEngineLost,
+    pod: 'pod-1',
+    log,
+    metrics: createMetrics(),
+    usage: new UsageMeter({ redis, log }).of(namespace, deployment, true),
+    slots: new Slots(() => 1),
+  });
+  return async () => {
+    await worker.stop(0);
+    await pools.destroy();
+  };
+}
+
+export interface LoneWorkerOptions {
+  redis: RedisClient;
+  engineURL: string;
+  onEngineLost?: () => void;
+}
+
+/** Parameters of a film. */
+export const FILM = JSON.stringify({
+  v: 1,
+  kind: 'video',
+  credential: null,
+  inputs: [],
+  parameters: { task: 't2v', prompt: 'a cat', size: '64x64', frames: 9, fps: 8 },
+});

@@ -1,0 +1,177 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { expect } from 'chai';
+import { EngineMemoryError } from '../../../gateway/engine/engine-error.ts';
+import { generateVideo, type VideoCall } from '../../../gateway/engine/video-call.ts';
+import { ApiError } from '../../../gateway/http/error-response.ts';
+import { Spool } from '../../../gateway/storage/spool.ts';
+import { Pools } from '../../../gateway/upstream/pools.ts';
+import { rejection, until } from '../../support/redis-client.ts';
+
+interface Reply {
+  status?: number;
+  body?: unknown;
+}
+type Script = (method: string, path: string, body: Buffer, type: string) => Reply | null;
+
+const COMPLETED = { id: 'v1', status: 'completed', progress: 100 };
+const WORKING = { id: 'v1', status: 'in_progress', progress: 40 };
+
+/** Engines that do what the simulator does not. */
+describe('a call of a video engine', () => {
+  let server: Server;
+  let pools: Pools;
+  let spool: Spool;
+  let script: Script;
+  let calls: string[];
+  let released: number;
+
+  before(async () => {
+    spool = await Spool.open({ folder: join(tmpdir(), `berth-video-call-${process.pid}`), mostBytes: 1e6 });
+  });
+  beforeEach(async () => {
+    calls = [];
+    released = 0;
+    server = createServer((request, response) => void answer(request, response));
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve);
+    });
+    pools = new Pools();
+  });
+  afterEach(async () => {
+    await pools.destroy();
+    server.closeAllConnections();
+    server.close();
+  });
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await buffer(request);
+    const { method = '', url = '', headers } = request;
+    calls.push(`${method} ${url}`);
+    const reply = script(method, url, body, headers['content-type'] ?? '');
+    if (!reply) return void request.socket.destroy();
+    const text = Buffer.isBuffer(reply.body) ? reply.body : JSON.stringify(reply.body ?? {});
+    response.writeHead(reply.status ?? 200).end(text);
+  }
+
+  const call = (changes: Partial<VideoCall> = {}) =>
+    generateVideo({
+      pool: pools.get(`http://127.0.0.1:${(server.address() as AddressInfo).port}`),
+      requestId: 'req_1',
+      servedModelName: 'film',
+      parameters: { task: 't2v', prompt: 'a cat', size: '64x64', frames: 9, fps: 8 },
+      reference: null,
+      hold: (source, signal) => spool.hold(source, { mostBytes: 1e6, signal }),
+      isEngineLost: () => false,
+      onEngineLost: () => {},
+      onProgress: () => {},
+      signal: new AbortController().signal,
+      onRelease: () => released++,
+      timing: { firstPollMs: 1, longestPollMs: 5, letGoMs: 200 },
+      ...changes,
+    });
+  const isContent = (path: string) => path.endsWith('/content');
+
+  it('falls back to JSON where a form without a file is refused', async () => {
+    let seen: Record<string, unknown> = {};
+    script = (method, path, body, type) => {
+      if (isContent(path)) return { body: Buffer.from('film') };
+      if (method !== 'POST') return { body: COMPLETED };
+      if (type.startsWith('multipart/'))
+        return { status: 400, body: { detail: 'input_reference file is required for multipart requests' } };
+      seen = JSON.parse(body.toString());
+      return { body: WORKING };
+    };
+    const { file } = await call();
+    expect(file.bytes).to.equal(4);
+    expect(seen).to.deep.equal({ model: 'film', prompt: 'a cat', size: '64x64', num_frames: 9, fps: 8 });
+    await file.remove();
+  });
+
+  it('tells the form’s refusal where JSON is refused, too', async () => {
+    script = (_method, _path, _body, type) => ({
+      status: type.startsWith('multipart/') ? 400 : 422,
+      body: { detail: type.startsWith('multipart/') ? 'the form field size is wrong' : 'no JSON here' },
+    });
+    const error = (await rejection(call())) as ApiError;
+    expect(error).to.include({ code: 'invalid_request_error', message: 'the form field size is wrong' });
+    expect(calls).to.deep.equal(['POST /v1/videos', 'POST /v1/videos']);
+    expect(released).to.equal(1);
+  });
+
+  it('asks once only where the refusal has nothing to do with forms', async () => {
+    script = () => ({ status: 400, body: { detail: 'num_frames is too large' } });
+    expect(await rejection(call())).to.be.instanceOf(ApiError);
+    expect(calls).to.deep.equal(['POST /v1/videos']);
+  });
+
+  it('bears polls that fail for a while', async () => {
+    let polls = 0;
+    script = (method, path) => {
+      if (isContent(path)) return { body: Buffer.from('film') };
+      if (method === 'POST') return { body: WORKING };
+      polls++;
+      if (polls <= 3) return polls === 2 ? null : { status: 503, body: { detail: 'busy' } };
+      return { body: COMPLETED };
+    };
+    const { file, forget } = await call();
+    expect(polls).to.equal(4);
+    await forget();
+    expect(calls.at(-1)).to.equal('DELETE /v1/videos/v1');
+    expect(released).to.equal(1);
+    await file.remove();
+  });
+
+  it('fails when they go on failing', async () => {
+    script = (method) => (method === 'POST' ? { body: WORKING } : { status: 503, body: { detail: 'busy' } });
+    const error = (await rejection(call())) as ApiError;
+    expect(error.code).to.equal('upstream_error');
+    await until(() => released === 1, 'the slot');
+  });
+
+  it('fails when the engine was started anew and knows nothing', async () => {
+    script = (method) => (method === 'POST' ? { body: WORKING } : { status: 404, body: {} });
+    const error = (await rejection(call())) as ApiError;
+    expect(error.message).to.match(/started anew/);
+    await until(() => released === 1, 'the slot');
+  });
+
+  it('tells an engine’s lack of memory apart, however it says so', async () => {
+    for (const error of ['CUDA out of memory', { code: 'x', message: 'torch.OutOfMemoryError' }]) {
+      script = (method) => ({ body: method === 'POST' ? WORKING : { id: 'v1', status: 'failed', error } });
+      expect(await rejection(call())).to.be.instanceOf(EngineMemoryError);
+    }
+  });
+
+  it('refuses an empty film', async () => {
+    script = (method, path) =>
+      isContent(path) ? { body: Buffer.alloc(0) } : { body: method === 'POST' ? WORKING : COMPLETED };
+    expect(((await rejection(call())) as ApiError).message).to.match(/empty/);
+  });
+
+  it('holds the slot after it was given up until the engine has let go', async () => {
+    let deletions = 0;
+    script = (method) => {
+      if (method !== 'DELETE') return { body: WORKING };
+      // As an engine that cannot stop at once.
+      return ++deletions < 3 ? { status: 409, body: { detail: 'still running' } } : { body: {} };
+    };
+    const giveUp = new AbortController();
+    const reason = new Error('enough');
+    const ended = rejection(call({ signal: giveUp.signal, onProgress: () => giveUp.abort(reason) }));
+    expect(await ended).to.equal(reason);
+    expect(released).to.equal(0);
+    await until(() => released === 1, 'the slot');
+    expect(deletions).to.equal(3);
+  });
+
+  it('holds it no longer than it must', async () => {
+    script = (method) => (method === 'DELETE' ? { status: 409, body: {} } : { body: WORKING });
+    const giveUp = new AbortController();
+    await rejection(call({ signal: giveUp.signal, onProgress: () => giveUp.abort(new Error('enough')) }));
+    await until(() => released === 1, 'the slot');
+  });
+});

@@ -1,0 +1,45 @@
+import { expect } from 'chai';
+import { parseGatewayConfig } from '../../../api/gateway-config-text.ts';
+import { describeModel } from '../../support/model-replica.ts';
+
+describe('a published configuration', () => {
+  const config = describeModel();
+
+  it('is read as it was written', () => {
+    expect(parseGatewayConfig(JSON.stringify(config))).to.deep.equal(config);
+  });
+
+  it('may have fields of a newer operator', () => {
+    expect(() => parseGatewayConfig(JSON.stringify({ ...config, later: true }))).to.not.throw();
+  });
+
+  it('has no timer that is longer than timers run', () => {
+    const limits = { ...config.limits, uploadTimeoutMs: 36_000_000_000, queueTTLMs: 36_000_000_000 };
+    const read = parseGatewayConfig(JSON.stringify({ ...config, limits }));
+    expect(read.limits).to.include({ uploadTimeoutMs: 24 * 86_400_000, queueTTLMs: 36_000_000_000 });
+    expect(read.limits.requestTimeoutMs).to.equal(config.limits.requestTimeoutMs);
+  });
+
+  it('may lack a timer that its operator does not know', () => {
+    const limits = { ...config.limits, imageJobTimeoutMs: undefined };
+    const read = parseGatewayConfig(JSON.stringify({ ...config, limits }));
+    expect(read.limits).to.not.have.property('imageJobTimeoutMs');
+  });
+
+  const wrong: [string, unknown, RegExp][] = [
+    ['null', null, /not an object/],
+    ['another version', { ...config, v: 2 }, /version 2, this gateway knows 1/],
+    ['no name', { ...config, name: undefined }, /lacks name/],
+    ['no limits', { ...config, limits: undefined }, /lacks limits/],
+    [
+      'a limit that is no number',
+      { ...config, limits: { ...config.limits, jsonBodyBytes: '1' } },
+      /lacks limits/,
+    ],
+    ['no concurrency', { ...config, concurrency: undefined }, /lacks concurrency/],
+  ];
+  for (const [what, value, message] of wrong)
+    it(`is refused with ${what}`, () => {
+      expect(() => parseGatewayConfig(JSON.stringify(value))).to.throw(message);
+    });
+});

@@ -1,0 +1,130 @@
+import { expect } from 'chai';
+import type { Heartbeat } from '../../../../api/redis-keys.ts';
+import { Heartbeats } from '../../../../gateway/capacity/heartbeats.ts';
+import { rankPeers } from '../../../../gateway/capacity/peers.ts';
+import { until } from '../../../support/redis-client.ts';
+
+const beat = (fields: Partial<Heartbeat>): Heartbeat => ({
+  v: 1,
+  pod: 'own',
+  address: '10.0.0.1',
+  port: 8080,
+  inflight: 0,
+  limit: 4,
+  ready: true,
+  draining: false,
+  version: '0.1.0',
+  every: 1_000,
+  at: 100_000,
+  ...fields,
+});
+
+describe('heartbeats', () => {
+  let heartbeats: Heartbeats | undefined;
+  afterEach(() => heartbeats?.close());
+
+  let own: Partial<Heartbeat> = {};
+  beforeEach(() => {
+    own = {};
+  });
+  const start = (send: (own: Omit<Heartbeat, 'at'>) => Promise<Heartbeat[]>, onError = () => {}) => {
+    heartbeats = new Heartbeats({ describe: () => beat(own), send, onError });
+    return heartbeats;
+  };
+
+  it('are sent at once, and pokes within 50 ms become one', async () => {
+    const sentAt: number[] = [];
+    const { poke } = bind(
+      start(async (own) => {
+        sentAt.push(performance.now());
+        return [beat(own)];
+      }),
+    );
+    await until(() => sentAt.length === 1, 'a heartbeat');
+    for (let i = 0; i < 100; i++) poke();
+    await until(() => sentAt.length === 2, 'a heartbeat');
+    expect(sentAt[1]! - sentAt[0]!).to.be.greaterThan(45);
+  });
+
+  it('go on by themselves every second while something runs, and say so', async () => {
+    own = { inflight: 1 };
+    const said: number[] = [];
+    start(async (sent) => {
+      said.push(sent.every);
+      return [{ ...sent, at: 100_000 }];
+    });
+    await until(() => said.length === 3, 'heartbeats');
+    expect(said).to.deep.equal([1_000, 1_000, 1_000]);
+  });
+
+  it('are said seldom while nothing happens, and within a second once something does', async () => {
+    const sent: { at: number; every: number; inflight: number }[] = [];
+    start(async (word) => {
+      sent.push({ at: performance.now(), every: word.every, inflight: word.inflight });
+      return [{ ...word, at: 100_000 }];
+    });
+    await until(() => sent.length === 2, 'the second heartbeat');
+    expect(sent[1]!.at - sent[0]!.at).to.be.greaterThan(7_000);
+    expect(sent[1]!.every).to.equal(8_000);
+    own = { inflight: 1 };
+    const changedAt = performance.now();
+    await until(() => sent.length === 3, 'the third heartbeat');
+    expect(sent[2]).to.include({ inflight: 1, every: 1_000 });
+    expect(sent[2]!.at - changedAt).to.be.below(4_000);
+  });
+
+  it('go on by themselves, also after a failure', async () => {
+    let sent = 0;
+    let failures = 0;
+    start(
+      async (own) => {
+        if (++sent === 1) throw new Error('away');
+        return [beat(own)];
+      },
+      () => failures++,
+    );
+    await until(() => sent === 2, 'a heartbeat');
+    expect(failures).to.equal(1);
+  });
+
+  it('tell the fresh peers: not this replica, not one that missed eight, not another schema', async () => {
+    const running = start(async () => [
+      beat({}),
+      beat({ pod: 'fresh', at: 93_000 }),
+      beat({ pod: 'stale', at: 91_000 }),
+      beat({ pod: 'idle', every: 6_000, at: 83_000 }),
+      beat({ pod: 'lost', every: 6_000, at: 81_000 }),
+      beat({ pod: 'newer', v: 2 as 1 }),
+    ]);
+    await until(() => running.peers.length > 0, 'a heartbeat');
+    expect(running.peers.map(({ pod }) => pod)).to.deep.equal(['fresh', 'idle']);
+  });
+
+  it('keep the last peers while Redis is away', async () => {
+    let sent = 0;
+    const running = start(async () => {
+      if (++sent > 1) throw new Error('away');
+      return [beat({}), beat({ pod: 'peer' })];
+    });
+    await until(() => sent === 1, 'a heartbeat');
+    running.poke();
+    await until(() => sent === 2, 'a heartbeat');
+    expect(running.peers).to.have.length(1);
+  });
+});
+
+describe('the order of peers', () => {
+  it('is by their share of taken places; draining and unready ones are left out', () => {
+    const ranked = rankPeers([
+      beat({ pod: 'full', inflight: 4 }),
+      beat({ pod: 'half', inflight: 2 }),
+      beat({ pod: 'unlimited', limit: null, inflight: 50 }),
+      beat({ pod: 'wide', limit: 100, inflight: 10 }),
+      beat({ pod: 'draining', draining: true }),
+      beat({ pod: 'starting', ready: false }),
+    ]);
+    expect(ranked.map(({ pod }) => pod)).to.deep.equal(['unlimited', 'wide', 'half', 'full']);
+  });
+});
+
+const bind = (heartbeats: Heartbeats) => ({ poke: () => heartbeats.poke() });

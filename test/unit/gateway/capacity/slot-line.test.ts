@@ -1,0 +1,143 @@
+import { expect } from 'chai';
+import type { Acquisition, EngineTarget, Refusal } from '../../../../gateway/capacity/capacity.ts';
+import { MAX_WAITING, SlotLine } from '../../../../gateway/capacity/slot-line.ts';
+import { Slots } from '../../../../gateway/capacity/slots.ts';
+import { until } from '../../../support/redis-client.ts';
+
+describe('the line for a place on an engine', () => {
+  const never = new AbortController().signal;
+  const isTarget = (acquisition: Acquisition) => 'target' in acquisition;
+
+  function build({ waitMs = 60_000, isShared = false, limit = 1 } = {}) {
+    const slots = new Slots(() => limit);
+    const takeLocal = (): EngineTarget | null => {
+      const release = slots.take();
+      return release && { origin: '', pathPrefix: '', headers: {}, local: true, release };
+    };
+    let peer: EngineTarget | null = null;
+    let places = 0;
+    let refusal: Refusal = 'replica_saturated';
+    const capacity = {
+      acquire: () => {
+        const target = takeLocal();
+        if (target) return { target };
+        const given = peer;
+        if (--places <= 0) peer = null;
+        return Promise.resolve(given ? { target: given } : { refusal });
+      },
+    };
+    const line = new SlotLine({ capacity, takeLocal, waitMs: () => waitMs, isShared: () => isShared });
+    slots.onCrossing(() => line.serve());
+    return {
+      slots,
+      line,
+      offerPeer: (release: () => void, count = 1) => {
+        peer = { origin: 'peer', pathPrefix: '', headers: {}, local: false, release };
+        places = count;
+      },
+      refuse: (why: Refusal) => {
+        refusal = why;
+      },
+    };
+  }
+
+  it('gives the place on to who waits, one API key after the other', async () => {
+    const { slots, line } = build();
+    const release = slots.take()!;
+    const order: string[] = [];
+    const ask = async (caller: string, name: string) => {
+      const acquisition = await line.acquire(never, caller);
+      order.push(name);
+      if ('target' in acquisition) acquisition.target.release();
+    };
+    const all = [ask('a', 'a1')];
+    await until(() => line.waiting === 1, 'the first waits');
+    all.push(ask('a', 'a2'), ask('a', 'a3'), ask('b', 'b1'));
+    await until(() => line.waiting === 4, 'all wait');
+    release();
+    await Promise.all(all);
+    expect(order).to.deep.equal(['a1', 'b1', 'a2', 'a3']);
+    expect([line.waiting, slots.inflight]).to.deep.equal([0, 0]);
+  });
+
+  it('refuses after the wait, at once where there is none, and who comes when too many wait', async () => {
+    const brief = build({ waitMs: 20 });
+    brief.slots.take();
+    expect(await brief.line.acquire(never)).to.deep.equal({ refusal: 'replica_saturated' });
+    const none = build({ waitMs: 0 });
+    none.slots.take();
+    expect(await none.line.acquire(never)).to.deep.equal({ refusal: 'replica_saturated' });
+    const { slots, line } = build();
+    const release = slots.take()!;
+    const leaving = new AbortController();
+    const waiting = Array.from({ length: MAX_WAITING }, () => line.acquire(leaving.signal));
+    await until(() => line.waiting === MAX_WAITING, 'all wait');
+    expect(await line.acquire(never)).to.deep.equal({ refusal: 'replica_saturated' });
+    leaving.abort();
+    expect((await Promise.all(waiting)).some(isTarget)).to.equal(false);
+    release();
+    expect([line.waiting, slots.inflight]).to.deep.equal([0, 0]);
+  });
+
+  it('keeps room for each API key where another fills the line', async () => {
+    const { slots, line } = build();
+    const release = slots.take()!;
+    const leaving = new AbortController();
+    const greedy = Array.from({ length: MAX_WAITING }, () => line.acquire(leaving.signal, 'greedy'));
+    await until(() => line.waiting === MAX_WAITING, 'all wait');
+    const other = line.acquire(never, 'other');
+    expect(other).to.be.instanceOf(Promise);
+    expect(await greedy.at(-1)).to.deep.equal({ refusal: 'replica_saturated' });
+    expect(line.waiting).to.equal(MAX_WAITING);
+    expect(await line.acquire(never, 'greedy')).to.deep.equal({ refusal: 'replica_saturated' });
+    leaving.abort();
+    await Promise.all(greedy);
+    release();
+    expect(isTarget(await other)).to.equal(true);
+  });
+
+  it('takes a place that a peer has meanwhile', async () => {
+    const { slots, line, offerPeer } = build();
+    slots.take();
+    const asked = line.acquire(never);
+    await until(() => line.waiting === 1, 'it waits');
+    offerPeer(() => {});
+    expect(await asked).to.have.nested.property('target.origin', 'peer');
+    expect(line.waiting).to.equal(0);
+  });
+
+  it('takes all places that a peer has meanwhile, at once', async () => {
+    const { slots, line, offerPeer } = build();
+    slots.take();
+    const asked = Array.from({ length: 50 }, () => line.acquire(AbortSignal.timeout(5_000)));
+    await until(() => line.waiting === 50, 'all wait');
+    offerPeer(() => {}, 50);
+    expect((await Promise.all(asked)).every(isTarget)).to.equal(true);
+  });
+
+  it('says to who waits that no replica is ready any more', async () => {
+    const { slots, line, refuse } = build();
+    slots.take();
+    const asked = [line.acquire(never, 'a'), line.acquire(never, 'b')];
+    await until(() => line.waiting === 2, 'both wait');
+    refuse('no_pod_available');
+    const refused = { refusal: 'no_pod_available' };
+    expect(await Promise.all(asked)).to.deep.equal([refused, refused]);
+    expect(line.waiting).to.equal(0);
+    expect(await line.acquire(never)).to.deep.equal(refused);
+  });
+
+  it('leaves every other place to the queue, if it takes it', async () => {
+    const { slots, line } = build({ isShared: true });
+    const first = slots.take()!;
+    const [one, other] = [line.acquire(never), line.acquire(never)];
+    await until(() => line.waiting === 2, 'both wait');
+    first();
+    const acquisition = (await one) as { target: EngineTarget };
+    acquisition.target.release();
+    const job = slots.take();
+    expect(job, 'the queue had its turn').not.to.equal(null);
+    job!();
+    expect(isTarget(await other)).to.equal(true);
+  });
+});

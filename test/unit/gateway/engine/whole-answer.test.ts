@@ -1,0 +1,27 @@
+import { expect } from 'chai';
+import { WholeAnswer } from '../../../../gateway/engine/whole-answer.ts';
+import type { Exchange } from '../../../../gateway/http/exchange.ts';
+
+const MIB = 1024 * 1024;
+
+describe('a whole answer', () => {
+  const open = (reserve: (bytes: number) => boolean) => new WholeAnswer({} as Exchange, () => false, reserve);
+
+  it('asks for memory once it is large, and ends where there is none', () => {
+    let left = 2 * MIB;
+    const answer = open((bytes) => {
+      left -= bytes;
+      return left >= 0;
+    });
+    for (let part = 0; part < 3; part++) answer.write(Buffer.alloc(MIB));
+    expect(answer.failure).to.equal(null);
+    answer.write(Buffer.alloc(MIB));
+    expect(answer.failure).to.include({ code: 'temporarily_unavailable', status: 503 });
+  });
+
+  it('asks for nothing while it is small', () => {
+    const answer = open(() => false);
+    answer.write(Buffer.alloc(MIB));
+    expect(answer.failure).to.equal(null);
+  });
+});

@@ -1,0 +1,44 @@
+import { expect } from 'chai';
+import { StartTimes } from '../../../../gateway/front/start-times.ts';
+import { describeUnavailability } from '../../../../gateway/http/unavailability.ts';
+import { describeModel } from '../../../support/model-replica.ts';
+
+describe('how long a deployment takes to start', () => {
+  const config = describeModel();
+  let now = 0;
+  const see = (starts: StartTimes, addresses: string[], change: object = {}) =>
+    starts.observe({ config: { ...config, ...change }, addresses });
+
+  it('is learned from its last start, of which what is left is told', () => {
+    now = 0;
+    const starts = new StartTimes(() => now);
+    expect(see(starts, [])).to.equal(undefined);
+    now = 40_000;
+    expect(see(starts, ['10.0.0.1'])).to.equal(undefined);
+    now = 100_000;
+    expect(see(starts, [])).to.equal(40);
+    now = 130_500;
+    expect(see(starts, [])).to.equal(10);
+    now = 200_000;
+    expect(see(starts, []), 'it takes longer this time').to.equal(5);
+    expect(see(starts, [], { name: 'other' })).to.equal(undefined);
+  });
+
+  it('is at most a minute, and nothing is learned of one that is paused meanwhile', () => {
+    now = 0;
+    const starts = new StartTimes(() => now);
+    see(starts, []);
+    now = 10_000;
+    see(starts, [], { paused: true });
+    now = 20_000;
+    expect(see(starts, [])).to.equal(undefined);
+    now = 320_000;
+    see(starts, ['10.0.0.1']);
+    expect(see(starts, [])).to.equal(60);
+  });
+
+  it('is no matter for who is scaled to zero by hand: SDKs are not to wait', () => {
+    expect(describeUnavailability({ ...config, replicas: 0 })).to.include({ retryAfter: 30, isFinal: true });
+    expect(describeUnavailability(config, 40)).to.include({ retryAfter: 40, isFinal: false });
+  });
+});

@@ -1,0 +1,50 @@
+import { EventEmitter } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { expect } from 'chai';
+import { CutOff } from '../../../../gateway/http/cut-off.ts';
+import { ApiError } from '../../../../gateway/http/error-response.ts';
+import { ClientGone, Exchange } from '../../../../gateway/http/exchange.ts';
+import { sendJSON } from '../../../../gateway/http/json-answer.ts';
+
+describe('the end of a gateway without any time', () => {
+  const reason = new ApiError('no_pod_available', 'gone');
+  let cutOff: CutOff;
+  beforeEach(() => {
+    cutOff = new CutOff();
+  });
+  const enter = () => {
+    const res = new EventEmitter() as ServerResponse;
+    const exchange = new Exchange({} as IncomingMessage, res, 'id');
+    type Context = Parameters<CutOff['middleware']>[0];
+    void cutOff.middleware({ state: { exchange } } as Context, async () => {});
+    return exchange;
+  };
+
+  it('ends the requests that it is told of', () => {
+    const [first, second] = [enter(), enter()];
+    cutOff.end([first.res], reason);
+    expect([first.cancelled, second.cancelled]).to.deep.equal([reason, null]);
+  });
+
+  it('refuses those that come after it, and none before', () => {
+    const before = enter();
+    cutOff.refuse(reason);
+    expect(before.cancelled).to.equal(null);
+    expect(enter).to.throw('gone');
+  });
+
+  it('leaves the answer to those who have one already, such as a job that is queued', () => {
+    const exchange = enter();
+    let sent: unknown[] = [];
+    const record = (...head: unknown[]) => {
+      sent = head;
+    };
+    Object.assign(exchange.res, { writeHead: record, end: () => {} });
+    cutOff.end([exchange.res], reason);
+    sendJSON(exchange, {}, { status: 202 });
+    expect(sent[0]).to.equal(202);
+    const left = enter();
+    left.cancel(new ClientGone());
+    expect(() => sendJSON(left, {})).to.throw(ClientGone);
+  });
+});

@@ -1,0 +1,45 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { expect } from 'chai';
+
+const ROOT = join(import.meta.dirname, '../../..');
+
+/** URLs of all that a new process loads for a program's modules. */
+function listLoaded(files: string[]): string[] {
+  const urls = files.map((file) => pathToFileURL(join(ROOT, file)).href);
+  const script = `
+    import { registerHooks } from 'node:module';
+    const loaded = [];
+    registerHooks({ load(url, context, next) { loaded.push(url); return next(url, context); } });
+    for (const url of ${JSON.stringify(urls)}) await import(url);
+    process.stdout.write(JSON.stringify(loaded));
+    process.exit(0);`;
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+    encoding: 'utf8',
+  });
+  if (stdout === '') throw new Error(stderr);
+  return JSON.parse(stdout) as string[];
+}
+
+describe('what a gateway loads', function () {
+  this.timeout(20_000);
+  const roles = ['sidecar', 'front'].map((role) => `gateway/${role}/${role}.ts`);
+
+  it('is never the Kubernetes client, in any role', () => {
+    const loaded = listLoaded(roles);
+    expect(loaded.some((url) => url.endsWith('/gateway/sidecar/app.ts'))).to.equal(true);
+    expect(loaded.filter((url) => url.includes('@kubernetes'))).to.deep.equal([]);
+  });
+
+  it('is its own, the api’s, the kit’s and Redis’ modules, no other program’s', () => {
+    const own = listLoaded(roles).filter((url) => url.endsWith('.ts'));
+    const folders = new Set(own.map((url) => url.slice(pathToFileURL(ROOT).href.length + 1).split('/')[0]));
+    expect([...folders]).to.have.members(['gateway', 'api', 'kit', 'redis']);
+  });
+
+  it('is no zod beside an engine, so that a pod starts soon', () => {
+    const loaded = listLoaded(['gateway/sidecar/sidecar.ts']);
+    expect(loaded.filter((url) => url.includes('/node_modules/zod/'))).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,27 @@
+import { expect } from 'chai';
+import { DeploymentUsage } from '../../../../gateway/telemetry/usage.ts';
+import { findBucket } from '../../../../redis/usage/latency-buckets.ts';
+
+describe('the sums of one deployment', () => {
+  const outcomes: [number, object][] = [
+    [200, { requests: 1, [findBucket(75)]: 1 }],
+    [202, { requests: 1 }],
+    [400, { requests: 1, clientErrors: 1 }],
+    [429, { requests: 1, rateLimited: 1 }],
+    [499, { requests: 1, clientErrors: 1 }],
+    [503, { requests: 1, serverErrors: 1 }],
+  ];
+  for (const [status, sums] of outcomes)
+    it(`count a request that was answered with ${status} as ${Object.keys(sums).join(', ')}`, () => {
+      const usage = new DeploymentUsage();
+      usage.countRequest(status, 75);
+      expect(Object.fromEntries(usage.sums)).to.deep.equal(sums);
+    });
+
+  it('add up', () => {
+    const usage = new DeploymentUsage();
+    usage.add('images', 4);
+    usage.add('images');
+    expect(usage.sums.get('images')).to.equal(5);
+  });
+});

@@ -1,0 +1,45 @@
+import { expect } from 'chai';
+import {
+  completeChat,
+  completeCompletion,
+  completeEmbedding,
+} from '../../../../gateway/text/answer-schema.ts';
+
+const MODEL = 'org/m';
+
+describe('an answer of an engine', () => {
+  it('of a chat gets the fields that OpenAI’s schema requires', () => {
+    const answer = {
+      model: '/m.gguf',
+      choices: [{ index: 0, message: { role: 'assistant', content: 'hi' } }],
+    };
+    expect(completeChat(answer, MODEL)).to.equal(true);
+    expect(answer).to.deep.equal({
+      model: MODEL,
+      choices: [{ index: 0, message: { role: 'assistant', content: 'hi', refusal: null }, logprobs: null }],
+    });
+  });
+
+  it('that is complete stays as it is', () => {
+    const choice = { index: 0, logprobs: null, message: { role: 'assistant', content: 'hi', refusal: null } };
+    expect(completeChat({ model: MODEL, choices: [choice] }, MODEL)).to.equal(false);
+    expect(completeCompletion({ model: MODEL, choices: [{ text: 'x', logprobs: null }] }, MODEL)).to.equal(
+      false,
+    );
+    expect(completeEmbedding({ model: MODEL, data: [{ embedding: [1] }] }, MODEL, 'float')).to.equal(false);
+  });
+
+  const numbers = [0, 1, -0.5, 3.25];
+  const base64 = Buffer.from(new Float32Array(numbers).buffer).toString('base64');
+  const conversions: [string, unknown, 'float' | 'base64', unknown][] = [
+    ['decodes base64 for who wants floats', base64, 'float', numbers],
+    ['encodes floats for who wants base64', numbers, 'base64', base64],
+    ['leaves base64 for who wants it', base64, 'base64', base64],
+  ];
+  for (const [behaviour, embedding, encoding, expected] of conversions)
+    it(behaviour, () => {
+      const answer = { model: MODEL, data: [{ index: 0, embedding }] };
+      completeEmbedding(answer, MODEL, encoding);
+      expect(answer.data[0]!.embedding).to.deep.equal(expected);
+    });
+});

@@ -1,0 +1,186 @@
+import { expect } from 'chai';
+import { ApiError } from '../../../../gateway/http/error-response.ts';
+import { CHAT_FIELDS, COMPLETION_FIELDS, EMBEDDING_FIELDS } from '../../../../gateway/text/fields.ts';
+import { readTextRequest, type TextRequest } from '../../../../gateway/text/text-request.ts';
+
+const CHAT = { fields: CHAT_FIELDS, canStream: true };
+const COMPLETION = { fields: COMPLETION_FIELDS, canStream: true };
+const EMBEDDING = { fields: EMBEDDING_FIELDS, canStream: false };
+const MODEL = { modelId: 'org/m', servedModelName: 'org/m' };
+const messages = [{ role: 'user', content: 'hi' }];
+
+function readText(text: string, route = CHAT, model = MODEL): TextRequest {
+  return readTextRequest({ raw: Buffer.from(text), text, value: JSON.parse(text) }, route, model);
+}
+const read = (value: object, route = CHAT, model = MODEL) => readText(JSON.stringify(value), route, model);
+
+function refusal(value: object, route = CHAT): ApiError {
+  try {
+    read(value, route);
+  } catch (error) {
+    expect(error).to.be.instanceOf(ApiError);
+    return error as ApiError;
+  }
+  throw new Error('it was taken');
+}
+
+describe('a text request', () => {
+  it('goes to the engine byte for byte when nothing needs a change', () => {
+    const text =
+      '{ "model":"org/m", "seed":12345678901234567890, "messages":[{"role":"user","content":"ü"}], "x":1.0 }';
+    expect(readText(text).payload.toString()).to.equal(text);
+  });
+
+  it('is given the model where it is missing or null', () => {
+    expect(JSON.parse(read({ messages }).payload.toString()).model).to.equal('org/m');
+    expect(JSON.parse(read({ messages, model: null }).payload.toString()).model).to.equal('org/m');
+  });
+
+  it('is told the engine’s own name of the model', () => {
+    const sent = read({ messages, model: 'org/m' }, CHAT, { modelId: 'org/m', servedModelName: '/weights' });
+    expect(JSON.parse(sent.payload.toString()).model).to.equal('/weights');
+  });
+
+  const options: [string, object, object | undefined, boolean][] = [
+    ['asks for usage in a stream', { stream: true }, { include_usage: true }, false],
+    [
+      'keeps other stream options',
+      { stream: true, stream_options: { x: 1 } },
+      { x: 1, include_usage: true },
+      false,
+    ],
+    [
+      'overrides include_usage: false',
+      { stream: true, stream_options: { include_usage: false } },
+      { include_usage: true },
+      false,
+    ],
+    ['overrides null', { stream: true, stream_options: null }, { include_usage: true }, false],
+    [
+      'leaves what the client asked',
+      { stream: true, stream_options: { include_usage: true } },
+      { include_usage: true },
+      true,
+    ],
+    ['asks nothing of a whole answer', { stream: false }, undefined, false],
+    ['takes stream: null for false', { stream: null }, undefined, false],
+  ];
+  for (const [behaviour, fields, expected, isUsageWanted] of options)
+    it(behaviour, () => {
+      const request = read({ messages, ...fields });
+      expect(JSON.parse(request.payload.toString()).stream_options).to.deep.equal(expected);
+      expect(request.isUsageWanted).to.equal(isUsageWanted);
+    });
+
+  const refusals: [string, object, typeof CHAT, string, RegExp][] = [
+    ['no messages', {}, CHAT, 'messages', /required/],
+    ['messages as a text', { messages: 'hi' }, CHAT, 'messages', /array of objects, not "hi"/],
+    ['empty messages', { messages: [] }, CHAT, 'messages', /not an empty array/],
+    ['a message as a text', { messages: ['hi'] }, CHAT, 'messages', /array of objects/],
+    ['a null message', { messages: [null] }, CHAT, 'messages', /array of objects/],
+    ['temperature as a text', { messages, temperature: '1' }, CHAT, 'temperature', /a number/],
+    ['top_p as a list', { messages, top_p: [] }, CHAT, 'top_p', /a number/],
+    ['max_tokens with a fraction', { messages, max_tokens: 1.5 }, CHAT, 'max_tokens', /an integer/],
+    ['stream as a text', { messages, stream: 'true' }, CHAT, 'stream', /true or false/],
+    ['stream_options as a list', { messages, stream_options: [] }, CHAT, 'stream_options', /an object/],
+    ['n of zero', { messages, n: 0 }, CHAT, 'n', /at least 1/],
+    ['stop with a number', { messages, stop: ['a', 1] }, CHAT, 'stop', /strings/],
+    ['model as a number', { messages, model: 5 }, CHAT, 'model', /a string/],
+    ['no prompt', {}, COMPLETION, 'prompt', /required/],
+    ['a prompt of objects', { prompt: [{}] }, COMPLETION, 'prompt', /strings or of token ids/],
+    ['no input', {}, EMBEDDING, 'input', /required/],
+    ['an empty input', { input: [] }, EMBEDDING, 'input', /non-empty/],
+    [
+      'an unknown encoding',
+      { input: 'x', encoding_format: 'hex' },
+      EMBEDDING,
+      'encoding_format',
+      /"float" or "base64"/,
+    ],
+  ];
+  for (const [what, body, route, param, message] of refusals)
+    it(`is refused for ${what}, which the error names`, () => {
+      const error = refusal(body, route);
+      expect([error.status, error.code, error.details.param]).to.deep.equal([
+        400,
+        'invalid_request_error',
+        param,
+      ]);
+      expect(error.message).to.match(message);
+    });
+
+  it('is refused for another model, and told the right one', () => {
+    const error = refusal({ messages, model: 'gpt-4' });
+    expect([error.status, error.code, error.details.param]).to.deep.equal([400, 'model_mismatch', 'model']);
+    expect(error.message).to.contain('org/m');
+  });
+
+  it('passes fields that are not documented, whatever their type', () => {
+    const fields = { tools: 'x', seed: 'y', logprobs: 5, user: null, __proto: 1 };
+    expect(JSON.parse(read({ messages, ...fields }).payload.toString())).to.include(fields);
+  });
+
+  it('keeps __proto__ a mere field', () => {
+    const { payload } = readText('{"messages":[{"role":"user"}],"__proto__":{"stream":true}}');
+    expect(payload.toString()).to.contain('"__proto__":{"stream":true}');
+    expect(({} as { stream?: unknown }).stream).to.equal(undefined);
+  });
+
+  const inputs: unknown[] = ['a', ['a', 'b'], [1, 2], [[1], [2, 3]]];
+  for (const input of inputs)
+    it(`takes ${JSON.stringify(input)} to embed`, () => {
+      expect(JSON.parse(read({ input }, EMBEDDING).payload.toString()).input).to.deep.equal(input);
+    });
+
+  const media: [string, object, boolean][] = [
+    ['an inline image', { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }, true],
+    ['an inline image as a text', { type: 'image_url', image_url: 'data:image/png;base64,AAAA' }, true],
+    ['another medium', { type: 'file_url', file_url: { url: 'http://10.0.0.1/' } }, false],
+    [
+      'a sound that was sent along',
+      { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } },
+      true,
+    ],
+    ['a text that names a URL', { type: 'text', text: 'https://example.com' }, true],
+  ];
+  for (const [what, part, isTaken] of media)
+    it(`${isTaken ? 'takes' : 'refuses'} ${what}`, () => {
+      const body = { messages: [{ role: 'user', content: [part] }] };
+      if (isTaken) {
+        expect(read(body).payload.toString()).to.contain(JSON.stringify(part));
+        expect(read(body).media).to.deep.equal([]);
+      } else expect(refusal(body).message).to.contain('data: URL');
+    });
+
+  const fetchable: [string, object, string[], string?][] = [
+    [
+      'an object',
+      { type: 'image_url', image_url: { url: 'https://example.com/a.png' } },
+      ['image_url', 'url'],
+    ],
+    ['a text', { type: 'image_url', image_url: 'https://example.com/a.png' }, ['image_url']],
+    [
+      'a video',
+      { type: 'video_url', video_url: { url: 'https://example.com/a.png' } },
+      ['video_url', 'url'],
+      'video',
+    ],
+    ['a sound', { type: 'audio_url', audio_url: 'https://example.com/a.png' }, ['audio_url'], 'audio'],
+    ['a part without a type', { image_url: { url: 'https://example.com/a.png' } }, ['image_url', 'url']],
+  ];
+  for (const [what, part, place, kind = 'image'] of fetchable)
+    it(`finds the URL of a medium to fetch in ${what}`, () => {
+      const content = [{ type: 'text', text: 'x' }, part];
+      expect(read({ messages: [{ role: 'system', content: 'x' }, { content }] }).media).to.deep.equal([
+        { kind, path: ['messages', 1, 'content', 1, ...place], url: 'https://example.com/a.png' },
+      ]);
+    });
+
+  it('does not count inline media as prompt text', () => {
+    const url = `data:image/png;base64,${'A'.repeat(100_000)}`;
+    const request = read({
+      messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }],
+    });
+    expect(request.promptBytes).to.be.below(200);
+  });
+});
