@@ -26,6 +26,9 @@ export interface VideoParameters {
   steps?: number;
 }
 
+/** The shortest clip that is made and paid for, however little was asked for. */
+export const MIN_VIDEO_FRAMES = 5;
+
 /** An upload in the managed bucket, below `inputs/`. */
 export interface JobInput {
   object: StoredObject;
@@ -51,4 +54,17 @@ export interface StoredJob {
   v: 1;
   kind: 'stored';
   object: StoredObject;
+}
+
+/** null for what this version does not know. */
+export function parseJob(text: string): Job | StoredJob | null {
+  try {
+    const job = JSON.parse(text) as Job | StoredJob | null;
+    if (job?.v !== 1) return null;
+    if (job.kind === 'stored') return job.object ? job : null;
+    const isWhole = Array.isArray(job.inputs) && typeof job.parameters?.prompt === 'string';
+    return isWhole && (job.kind === 'image' || job.kind === 'video') ? job : null;
+  } catch {
+    return null;
+  }
 }

@@ -5,8 +5,8 @@
  */
 import { ApiError } from '../http/error-response.ts';
 import { toBytesText } from '../http/event-stream.ts';
+import { readUsage, type Usage } from './answer.ts';
 import { findEngineError } from './engine-error.ts';
-import { readUsage, type Usage } from './usage.ts';
 
 export interface SseFilterOptions {
   /** Put in the place of the engine's own name of the model. */

@@ -2,9 +2,8 @@
 import { ApiError } from '../http/error-response.ts';
 import { EventStream } from '../http/event-stream.ts';
 import type { Exchange } from '../http/exchange.ts';
-import type { Answer } from './answer.ts';
+import type { Answer, Usage } from './answer.ts';
 import { SseFilter, type SseFilterOptions } from './sse-filter.ts';
-import type { Usage } from './usage.ts';
 
 export class StreamAnswer implements Answer {
   readonly #exchange: Exchange;

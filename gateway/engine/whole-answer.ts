@@ -2,8 +2,8 @@
 import { ApiError, JSON_TYPE } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Answer } from './answer.ts';
+import { readUsage, type Usage } from './answer.ts';
 import { findEngineError } from './engine-error.ts';
-import { readUsage, type Usage } from './usage.ts';
 
 /** Embeddings of a large batch as JSON numbers. */
 const LARGEST_BYTES = 256 * 1024 * 1024;

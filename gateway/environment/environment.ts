@@ -1,11 +1,11 @@
 /** The only place where a gateway reads `process.env` and the mounted Secret. */
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { GATEWAY_ENV } from '../../api/gateway-environment.ts';
 import { FRONT_SECRET_FILES, PORTS, SIDECAR_SECRET_FILES } from '../../api/names.ts';
 import { createAddressPolicy } from '../egress/address-policy.ts';
 import type { EgressSettings } from '../egress/agent.ts';
-import type { SharedLimits } from '../front/shared-limits.ts';
 import type { MailerOptions } from '../webhooks/mailer.ts';
 import {
   type FrontStorageEnvironment,
@@ -62,6 +62,12 @@ export interface SidecarEnvironment extends CommonEnvironment {
   /** Takes the log's lines in place of standard output: where several share a process. */
   writeLog?: (line: string) => void;
 }
+
+/** What a front accepts from tenants, whatever their objects allow: all of them share its memory and its disk. */
+export type SharedLimits = Pick<
+  GatewayConfig['limits'],
+  'jsonBodyBytes' | 'fileBytes' | 'multipartBodyBytes' | 'bodyTimeoutMs' | 'uploadTimeoutMs'
+>;
 
 export interface FrontEnvironment extends CommonEnvironment {
   podName: string;

@@ -1,5 +1,7 @@
 /** Which deployment a host name belongs to, and where its replicas are. */
+
 import type { GatewayConfig } from '../../api/gateway-config.ts';
+import type { SharedLimits } from '../environment/environment.ts';
 import { FreshCache } from '../http/fresh-cache.ts';
 
 export interface DeploymentName {
@@ -81,4 +83,12 @@ export function parseHost(header: string | undefined): string | null {
 export function parseServiceHost(host: string): DeploymentName | null {
   const [name = '', namespace = '', ...rest] = host.split('.');
   return namespace !== '' && (rest.length === 0 || rest[0] === 'svc') ? { namespace, name } : null;
+}
+
+/** The smaller of each deployment's limit and the front's own. */
+export function applySharedLimits(config: GatewayConfig, shared: SharedLimits): GatewayConfig {
+  const limits = { ...config.limits };
+  for (const name of Object.keys(shared) as (keyof SharedLimits)[])
+    limits[name] = Math.min(limits[name], shared[name]);
+  return { ...config, limits };
 }

@@ -6,24 +6,22 @@ import { channels } from '../../api/redis-keys.ts';
 import { connectRedis, type RedisConnection, type RedisSettings, subscribe } from '../../redis/client.ts';
 import { readCredential, readDeployment, readHost, readReplicas } from '../../redis/publication/published.ts';
 import { EgressAgent } from '../egress/agent.ts';
-import type { FrontEnvironment } from '../environment/environment.ts';
+import type { FrontEnvironment, SharedLimits } from '../environment/environment.ts';
 import { Activity } from '../http/activity.ts';
 import { createAdminServer, createMetricsServer, OK, unavailable } from '../http/admin-server.ts';
 import { setDocumentationSite } from '../http/error-response.ts';
 import { createServer } from '../http/server.ts';
 import { closeServer, listen } from '../http/shutdown.ts';
 import { createInternalServer } from '../storage/service/service.ts';
-import { createLog } from '../telemetry/log.ts';
+import { createLog, logRedisState } from '../telemetry/log.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
-import { logRedisState } from '../telemetry/redis-state.ts';
 import { UsageMeter } from '../telemetry/usage.ts';
 import { Pools } from '../upstream/pools.ts';
 import { createFrontApp } from './app.ts';
-import { Directory } from './directory.ts';
+import { applySharedLimits, Directory } from './directory.ts';
 import { openFrontStorage } from './front-storage.ts';
 import { startHousekeeping } from './housekeeping/housekeeping.ts';
 import { ReplicaPicker } from './replica-picker.ts';
-import { applySharedLimits, type SharedLimits } from './shared-limits.ts';
 import { openWebhookDelivery } from './webhook-delivery.ts';
 
 export interface Front {

@@ -1,5 +1,5 @@
 /** Errors on the wire: one envelope, whoever found the error. */
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ErrorEnvelope } from '../../api/api-objects.ts';
 import { buildErrorEnvelope, ERRORS, type ErrorCode } from '../../api/errors.ts';
 
@@ -96,3 +96,22 @@ export function sendError(
 }
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
+
+const LINGER_MS = 2_000;
+
+/**
+ * Closes the connection only after what the client is still sending was read: an earlier close would reset the
+ * connection, and the client would see that in the place of the answer.
+ */
+export function endGently(req: IncomingMessage, res: ServerResponse): void {
+  const finish = () => {
+    clearTimeout(timer);
+    res.end();
+  };
+  const timer = setTimeout(finish, LINGER_MS);
+  req.once('end', finish);
+  res.once('close', () => clearTimeout(timer));
+  // It flows on, too, where a reader lets go of it only later.
+  req.on('data', () => {});
+  req.resume();
+}

@@ -4,10 +4,9 @@ import type { Middleware } from 'koa';
 import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import type { DeploymentUsage } from '../telemetry/usage.ts';
-import { ApiError, buildEnvelope, sendError } from './error-response.ts';
+import { ApiError, buildEnvelope, endGently, sendError } from './error-response.ts';
 import { toBytesText } from './event-stream.ts';
 import { ClientGone, type Exchange } from './exchange.ts';
-import { endGently } from './gentle-end.ts';
 import type { GatewayState } from './request-id.ts';
 
 const SLOW_MS = 60_000;

@@ -1,8 +1,9 @@
 /** Finds the route: an unknown path is 404, a known one with another method 405. */
 import type { ModelKind } from '../../api/model-deployment.ts';
 import { ApiError } from './error-response.ts';
-import type { GatewayMiddleware } from './request-id.ts';
+import type { GatewayMiddleware, GatewayState, Handler } from './request-id.ts';
 import type { RouteTable } from './route-table.ts';
+import type { RouteName } from './routes.ts';
 
 const LONGEST_SHOWN = 200;
 
@@ -50,3 +51,12 @@ function readPath(url: string): string {
   const query = url.indexOf('?');
   return query < 0 ? url : url.slice(0, query);
 }
+
+/** The last step of a chain, for a state whose route was found. */
+export const runHandler =
+  (handlers: Partial<Record<RouteName, Handler>>) =>
+  ({ state }: { state: GatewayState }): void | Promise<void> => {
+    const handler = handlers[state.route.name as RouteName];
+    if (!handler) throw new ApiError('not_found', `${state.route.path} is not served here.`);
+    return handler(state);
+  };

@@ -8,6 +8,8 @@ const DIGEST_DIGITS = 16;
 
 export type FieldTexts = readonly (readonly [name: string, text: string])[];
 
+export type FormFiles = readonly { field: string; file: { path: string } }[];
+
 /** `name:digest` of each field, with commas between. */
 export function fingerprintFields(fields: FieldTexts, secret: { sha256: string; header: string }): string {
   const key = `${secret.sha256}\n${secret.header}`;
@@ -25,9 +27,7 @@ export function findDifference(original: string, repeat: string): string | null 
 }
 
 /** Each file under its field and its turn there. */
-export async function listFileTexts(
-  files: readonly { field: string; file: { path: string } }[],
-): Promise<[name: string, text: string][]> {
+export async function listFileTexts(files: FormFiles): Promise<[name: string, text: string][]> {
   const turns = new Map<string, number>();
   const texts: [string, string][] = [];
   for (const { field, file } of files) {

@@ -12,17 +12,16 @@ import {
 import { readRequest } from '../../redis/requests/request-record.ts';
 import { EngineUnreachableError } from '../engine/engine-error.ts';
 import type { Job } from '../engine/job.ts';
+import { parseJob } from '../engine/job.ts';
 import { type EngineResult, type InputFile, runEngine } from './engine-run.ts';
 import { describeFailure, JobError, OWN_FAULT } from './failure.ts';
 import { insist } from './insistence.ts';
 import { fetchObject, isStoreAway, type JobStorage, signResults, storeResults } from './job-storage.ts';
-import { parseJob } from './job-text.ts';
-import { countJob } from './job-usage.ts';
 import { keepLease } from './lease.ts';
-import { buildSuccess } from './outcome.ts';
+import { buildSuccess, countJob } from './outcome.ts';
 import { expectJobMs, readPace } from './pace.ts';
 import { Progress } from './progress.ts';
-import type { WorkerServices } from './worker-services.ts';
+import type { WorkerServices } from './services.ts';
 
 /** How a run ended: with its request, or leaving it to others. */
 export type RunEnd = 'succeeded' | FailureCode | 'stale' | 'given_back';

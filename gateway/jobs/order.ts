@@ -1,6 +1,9 @@
 /** A media request as its route read it: everything checked, all defaults filled in, nothing done yet. */
+
+import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { RequestRecord } from '../../api/request.ts';
 import type { ImageParameters, VideoParameters } from '../engine/job.ts';
+import { MIN_VIDEO_FRAMES } from '../engine/job.ts';
 import type { SpooledFile } from '../storage/spool.ts';
 
 /** An uploaded image on disk; whoever ends the request removes it. */
@@ -57,3 +60,10 @@ export const listFiles = (order: MediaOrder): UploadedFile[] =>
     : order.reference
       ? [order.reference]
       : [];
+
+/** Millionths. A video is as long as it was asked for, but not shorter than the shortest that is made. */
+export function priceOrder(order: MediaOrder, { pricing }: Pick<GatewayConfig, 'pricing'>): number {
+  if (order.kind === 'image') return (pricing.perImage ?? 0) * order.parameters.n;
+  const seconds = Math.max(order.askedSeconds, MIN_VIDEO_FRAMES / order.parameters.fps);
+  return Math.round((pricing.perVideoSecond ?? 0) * seconds);
+}

@@ -1,7 +1,9 @@
 /** What a request is told of a job that succeeded. */
 import type { ResolvedLimits } from '../../api/model-limits.ts';
 import type { Outcome } from '../../redis/requests/request-calls.ts';
+import type { Job } from '../engine/job.ts';
 import type { StoredFiles } from '../storage/uploads.ts';
+import type { DeploymentUsage } from '../telemetry/usage.ts';
 
 /** Managed results stay so long after the last link to them could be asked for. */
 const LINK_LIFE_MS = 3_600_000;
@@ -32,4 +34,18 @@ export function buildSuccess(
     },
     objects: objects.map((object) => ({ object, removeInMs })),
   };
+}
+
+export function countJob(
+  usage: DeploymentUsage,
+  { status }: { status: 'succeeded' | 'failed' },
+  { spec, milliseconds }: { spec: Job | null; milliseconds: number },
+): void {
+  usage.observe(milliseconds);
+  if (status === 'failed') usage.add('serverErrors');
+  else if (spec?.kind === 'image') usage.add('images', spec.parameters.n);
+  else if (spec?.kind === 'video') {
+    usage.add('videos');
+    usage.add('videoMilliseconds', Math.round((spec.parameters.frames / spec.parameters.fps) * 1000));
+  }
 }

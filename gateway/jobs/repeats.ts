@@ -3,9 +3,13 @@ import { digestIdempotencyKey, type Modality } from '../../api/request.ts';
 import { findSubmission } from '../../redis/requests/request-record.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/request-id.ts';
-import type { FieldReader } from '../media/field-reader.ts';
-import type { FormFile } from '../media/multipart.ts';
-import { findDifference, fingerprintFields, listFileTexts } from './fingerprint.ts';
+import {
+  type FieldTexts,
+  type FormFiles,
+  findDifference,
+  fingerprintFields,
+  listFileTexts,
+} from './fingerprint.ts';
 import type { Repeat } from './order.ts';
 import { estimateRepeat } from './pace.ts';
 import { guardAway } from './request-lookup.ts';
@@ -15,9 +19,9 @@ export interface RepeatQuestion {
   modality: Modality;
   /** The header; null: nothing is ever a repeat. */
   idempotencyKey: string | null;
-  fields: FieldReader;
-  names: Iterable<string>;
-  files?: readonly FormFile[];
+  /** Of the documented fields that it has. */
+  texts: FieldTexts;
+  files?: FormFiles;
 }
 
 /**
@@ -27,12 +31,12 @@ export interface RepeatQuestion {
 export async function findRepeat(
   services: MediaServices,
   state: GatewayState,
-  { modality, idempotencyKey: header, fields, names, files = [] }: RepeatQuestion,
+  { modality, idempotencyKey: header, texts, files = [] }: RepeatQuestion,
 ): Promise<Repeat | { kind: 'new'; fingerprint: string | null }> {
   if (header === null) return { kind: 'new', fingerprint: null };
   const config = services.config(state);
-  const texts = [...fields.list(names), ...(await listFileTexts(files))];
-  const fingerprint = fingerprintFields([['path', state.route.path], ...texts], {
+  const fileTexts = await listFileTexts(files);
+  const fingerprint = fingerprintFields([['path', state.route.path], ...texts, ...fileTexts], {
     sha256: state.keyHash,
     header,
   });

@@ -1,8 +1,9 @@
 /** Finds a workspace's requests, and tells another workspace's from those that never were (docs/api.md, "Authentication"). */
 import { MODALITIES, type Modality, REQUEST_ID, type RequestRecord } from '../../api/request.ts';
+import { openPrompt } from '../../api/sealed-prompt.ts';
 import { isRedisAway } from '../../redis/client.ts';
 import { isKnownPrefix } from '../../redis/publication/published.ts';
-import { readRequest } from '../../redis/requests/request-record.ts';
+import { readRequest, readSealedPrompt } from '../../redis/requests/request-record.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/request-id.ts';
 import { isExpired } from './request-object.ts';
@@ -72,4 +73,19 @@ export async function signOutputs(
     if (error instanceof ApiError && error.code === 'storage_credential_not_found') return [];
     throw error;
   }
+}
+
+/** null where none is kept, or Redis has just gone: the rest of the Video object is worth more. */
+export async function readPrompt(
+  { redis, storage }: MediaServices,
+  namespace: string,
+  id: string,
+): Promise<string | null> {
+  const key = storage.promptKey(namespace);
+  if (!key) return null;
+  const sealed = await readSealedPrompt(redis, namespace, id).catch((error) => {
+    if (!isRedisAway(error)) throw error;
+    return '';
+  });
+  return sealed === '' ? null : openPrompt(sealed, { namespace, id }, key);
 }

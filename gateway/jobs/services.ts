@@ -2,6 +2,9 @@
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import type { EgressAgent } from '../egress/agent.ts';
+import type { EnginePool } from '../engine/engine-call.ts';
+import type { VideoTiming } from '../engine/video-call.ts';
+import type { WorkWitness } from '../health/watched-dispatcher.ts';
 import type { GatewayState } from '../http/request-id.ts';
 import type { StorageBroker } from '../storage/broker.ts';
 import type { Spool } from '../storage/spool.ts';
@@ -38,4 +41,25 @@ export interface StorageServices {
 /** Places of all replicas together, `ready` of which are known to be there; at least 1. */
 export function countSlots({ replicas, concurrency }: GatewayConfig, ready: number): number {
   return Math.max(1, ready, replicas ?? 1) * (concurrency ?? 1);
+}
+
+export interface WorkerServices {
+  config: () => GatewayConfig;
+  redis: RedisClient;
+  storage: StorageServices;
+  /** Connections to the engine. */
+  pool: EnginePool;
+  /** A work that the connections do not show: a job that is submitted, and asked after. */
+  beginWork?: () => WorkWitness;
+  isEngineReady: () => boolean;
+  /** What it was given cannot end well any more. */
+  isEngineLost: () => boolean;
+  /** The engine was seen to fail: its health is worth a look. */
+  onEngineLost: () => void;
+  /** This replica, as records name it. */
+  pod: string;
+  log: Logger;
+  metrics: Pick<GatewayMetrics, 'jobsRunning' | 'jobs' | 'queueWait' | 'jobDuration'>;
+  usage: DeploymentUsage;
+  timing?: Partial<VideoTiming>;
 }

@@ -8,9 +8,8 @@ import { type SubmissionAnswer, submitRequest } from '../../redis/requests/reque
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/request-id.ts';
 import { insist } from './insistence.ts';
-import { listFiles, type MediaOrder, type Repeat, type VideoOrder } from './order.ts';
+import { listFiles, type MediaOrder, priceOrder, type Repeat, type VideoOrder } from './order.ts';
 import { expectJobMs } from './pace.ts';
-import { priceOrder } from './price.ts';
 import { requireSame } from './repeats.ts';
 import type { MediaServices } from './services.ts';
 import { storeJob } from './submitted-job.ts';

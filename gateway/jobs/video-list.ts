@@ -5,10 +5,9 @@ import { listRequests } from '../../redis/requests/request-record.ts';
 import { ApiError } from '../http/error-response.ts';
 import { sendJSON } from '../http/json-answer.ts';
 import type { GatewayState } from '../http/request-id.ts';
-import { guardAway } from './request-lookup.ts';
+import { guardAway, readPrompt } from './request-lookup.ts';
 import { describeVideo } from './request-object.ts';
 import type { MediaServices } from './services.ts';
-import { readPrompt } from './video-prompt.ts';
 
 export const DEFAULT_VIDEO_LIMIT = 20;
 export const MAX_VIDEO_LIMIT = 100;

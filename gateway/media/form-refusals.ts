@@ -1,9 +1,7 @@
 /** Why a multipart form is not taken. */
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { UploadError } from '../storage/upload-error.ts';
-
-const SPOOL_RETRY_SECONDS = 10;
+import { refuseUploads, UploadError } from '../storage/upload-error.ts';
 
 /** Before anything is read. Throws ApiError. */
 export function checkFormHeaders(
@@ -30,12 +28,6 @@ export const refuseBody = (limit: number) =>
 
 export const malformed = (why: string, param: string | null = null) =>
   new ApiError('invalid_request_error', `The multipart body is malformed: ${why}.`, { param });
-
-/** The spool is full. */
-export const refuseUploads = () =>
-  new ApiError('temporarily_unavailable', 'There is no room left for uploads at the moment.', {
-    retryAfter: SPOOL_RETRY_SECONDS,
-  });
 
 /** What a client is told of a file that could not be taken; errors of others pass. */
 export function describeFailure(

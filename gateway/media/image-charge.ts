@@ -6,7 +6,7 @@ import { isRedisAway } from '../../redis/client.ts';
 import { ApiError } from '../http/error-response.ts';
 import { insist } from '../jobs/insistence.ts';
 import type { ImageOrder } from '../jobs/order.ts';
-import { priceOrder } from '../jobs/price.ts';
+import { priceOrder } from '../jobs/order.ts';
 import type { MediaServices } from '../jobs/services.ts';
 import { LINGER_MS } from './sync-images.ts';
 

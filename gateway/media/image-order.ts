@@ -31,8 +31,7 @@ export async function readImageGeneration(
   const known = await findRepeat(services, state, {
     modality: 'image',
     idempotencyKey: isAsync ? idempotencyKey : null,
-    fields,
-    names: EDIT_FORM.texts,
+    texts: fields.list(EDIT_FORM.texts),
   });
   if (known.kind === 'repeat') return known;
   const wishes = readWishes(fields);
@@ -100,8 +99,7 @@ export async function readImageEdit(
     const known = await findRepeat(services, state, {
       modality: 'image',
       idempotencyKey: isAsync ? idempotencyKey : null,
-      fields,
-      names: EDIT_FORM.texts,
+      texts: fields.list(EDIT_FORM.texts),
       files: form.files,
     });
     if (known.kind === 'repeat') {

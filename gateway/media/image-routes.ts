@@ -1,10 +1,10 @@
 /** The image routes: an order is read, then queued, or served while its client waits. */
 import type { Acknowledgement } from '../../api/api-objects.ts';
+import { describeUnavailability } from '../http/availability.ts';
 import { ApiError } from '../http/error-response.ts';
 import { ClientGone } from '../http/exchange.ts';
 import { sendJSON } from '../http/json-answer.ts';
 import type { GatewayState } from '../http/request-id.ts';
-import { describeUnavailability } from '../http/unavailability.ts';
 import { type ImageOrder, listFiles, type Repeat } from '../jobs/order.ts';
 import type { MediaServices } from '../jobs/services.ts';
 import { type Accepted, describeRepeat, submitOrder } from '../jobs/submission.ts';

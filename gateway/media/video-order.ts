@@ -27,8 +27,7 @@ export async function readVideoGeneration(
   const known = await findRepeat(services, state, {
     modality: 'video',
     idempotencyKey,
-    fields,
-    names: VIDEO_JSON_FIELDS,
+    texts: fields.list(VIDEO_JSON_FIELDS),
   });
   if (known.kind === 'repeat') return known;
   const wishes = readWishes(fields);
@@ -90,8 +89,7 @@ export async function readVideoForm(
     const known = await findRepeat(services, state, {
       modality: 'video',
       idempotencyKey,
-      fields,
-      names: VIDEO_FORM.texts,
+      texts: fields.list(VIDEO_FORM.texts),
       files: form.files,
     });
     if (known.kind === 'repeat') {

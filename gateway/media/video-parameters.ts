@@ -1,7 +1,7 @@
 /** What a video is made by, and the three rules of its validation (docs/api.md, "POST /v1/videos"). */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { VideoModel } from '../../api/model-media.ts';
-import type { VideoParameters } from '../engine/job.ts';
+import { MIN_VIDEO_FRAMES, type VideoParameters } from '../engine/job.ts';
 import { ApiError } from '../http/error-response.ts';
 import { type FieldReader, requireField } from './field-reader.ts';
 import {
@@ -21,7 +21,6 @@ export const USUAL_FPS = 24;
 export const MAX_SECONDS = 600;
 export const MAX_FPS = 240;
 export const TOLERANCE_SECONDS = 0.5;
-const MIN_FRAMES = 5;
 const GRID = 32;
 
 export type VideoConfig = Pick<GatewayConfig, 'modelId' | 'limits' | 'video'>;
@@ -178,13 +177,10 @@ function planClip({ seconds = USUAL_SECONDS, fps = USUAL_FPS }: Wanted, param: s
 
 /** The nearest count of the form 4n+1, at least 5 (docs/api.md, "POST /v1/videos"). */
 export const snapFrames = (frames: number): number =>
-  Math.max(MIN_FRAMES, Math.round((frames - 1) / 4) * 4 + 1);
+  Math.max(MIN_VIDEO_FRAMES, Math.round((frames - 1) / 4) * 4 + 1);
 
 /** To the millisecond, without zeros at the end (docs/api.md, "Video"). */
 const formatSeconds = ({ frames, fps }: Clip): string => String(Number((frames / fps).toFixed(3)));
-
-/** Of a clip, however little was asked for. */
-export const shortestSeconds = (fps: number): number => MIN_FRAMES / fps;
 
 /** Down to multiples of 32, of which there is at least one. */
 export const snapSize = (size: string): string =>

@@ -8,13 +8,12 @@ import { ApiError } from '../http/error-response.ts';
 import { sendEmpty, sendJSON } from '../http/json-answer.ts';
 import type { GatewayState } from '../http/request-id.ts';
 import type { VideoOrder } from '../jobs/order.ts';
-import { findRequest, signOutputs } from '../jobs/request-lookup.ts';
+import { findRequest, readPrompt, signOutputs } from '../jobs/request-lookup.ts';
 import { describeVideo } from '../jobs/request-object.ts';
 import { cancel } from '../jobs/request-routes.ts';
 import type { MediaServices } from '../jobs/services.ts';
 import { type Accepted, describeRepeat, submitOrder } from '../jobs/submission.ts';
 import { listVideos } from '../jobs/video-list.ts';
-import { readPrompt } from '../jobs/video-prompt.ts';
 import { readVideoForm, readVideoGeneration } from './video-order.ts';
 
 /** When it is worth asking again; openai's `poll` obeys it. */

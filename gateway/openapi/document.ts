@@ -2,6 +2,7 @@
 import { ERRORS, type ErrorCode } from '../../api/errors.ts';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { ModelKind } from '../../api/model-deployment.ts';
+import { VERSION } from '../../api/names.ts';
 import type { Route } from '../http/route-table.ts';
 import { ALL_ROUTES, type RouteName } from '../http/routes.ts';
 import type { JsonSchema } from '../text/fields.ts';

@@ -1,4 +1,5 @@
 /** Why a result did not reach its bucket, in fixed words (docs/api.md, "Results"). */
+import { ApiError } from '../http/error-response.ts';
 import type { StorageReason } from './storage-error.ts';
 
 const WORDS = {
@@ -41,3 +42,11 @@ const UPLOAD_REASONS: Partial<Record<StorageReason, UploadReason>> = {
   certificate: 'unreachable',
   slow: 'slow',
 };
+
+const SPOOL_RETRY_SECONDS = 10;
+
+/** The spool is full. */
+export const refuseUploads = () =>
+  new ApiError('temporarily_unavailable', 'There is no room left for uploads at the moment.', {
+    retryAfter: SPOOL_RETRY_SECONDS,
+  });

@@ -3,9 +3,23 @@ import { type Logger, openLog } from '../../kit/log.ts';
 
 export type { Logger } from '../../kit/log.ts';
 
+import type { RedisConnection } from '../../redis/client.ts';
+
 /** `write` takes the lines in place of standard output. */
 export const createLog = (
   level: string,
   bindings: Record<string, string> = {},
   write?: (line: string) => void,
 ): Logger => openLog({ level, base: bindings, ...(write ? { write } : {}) });
+
+const PATIENCE_MS = 5_000;
+
+export function logRedisState(connection: RedisConnection, log: Logger): void {
+  connection.onStateChange((state, reason) => {
+    if (state === 'up') log.info('connected to Redis');
+    else log.warn({ reason }, 'Redis is away');
+  });
+  connection
+    .untilUp(PATIENCE_MS)
+    .catch((error: Error) => log.warn({ reason: error.message }, 'Redis is not there yet'));
+}

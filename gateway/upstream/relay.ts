@@ -1,7 +1,7 @@
 /** Hands a request on as it is and its answer back, with backpressure and aborts both ways. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
-import { endGently } from '../http/gentle-end.ts';
+import { endGently } from '../http/error-response.ts';
 import { type RelayedHeaders, selectResponseHeaders } from './headers.ts';
 
 export interface RelayRequest {

@@ -1,10 +1,11 @@
 /** One attempt to deliver an event (docs/api.md, "Webhooks"). */
+
+import { createHmac } from 'node:crypto';
 import type { SigningSecrets } from '../../api/signing-secret.ts';
 import type { Attempt, LeasedDelivery } from '../../redis/deliveries/delivery-calls.ts';
 import type { EgressAgent } from '../egress/agent.ts';
 import { Allowance } from '../egress/allowance.ts';
 import { EgressError } from '../egress/egress-error.ts';
-import { SIGNATURE_HEADER, signDelivery } from './signature.ts';
 
 export interface AttemptTiming {
   /** The longest attempt, from the look-up of the name to the answer. */
@@ -68,4 +69,19 @@ export async function attemptDelivery(
     if (!(error instanceof EgressError)) throw error;
     return fail(`the URL ${error.message}`);
   }
+}
+
+export const SIGNATURE_HEADER = 'X-Service-Signature';
+
+/**
+ * `t=<unix seconds>,v1=<hex HMAC-SHA256>` over `<t>.` and the exact bytes of the body, keyed with the secret's text; a
+ * second `v1` by the previous secret while a roll keeps it.
+ */
+export function signDelivery(body: Buffer, { current, previous }: SigningSecrets, nowMs: number): string {
+  const seconds = Math.floor(nowMs / 1_000);
+  const secrets = previous && nowMs < previous.until ? [current, previous.secret] : [current];
+  const digests = secrets.map(
+    (secret) => `v1=${createHmac('sha256', secret).update(`${seconds}.`).update(body).digest('hex')}`,
+  );
+  return [`t=${seconds}`, ...digests].join(',');
 }

@@ -4,16 +4,17 @@ import type { SigningSecrets } from '../../api/signing-secret.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
 import {
   type AbandonedDelivery,
+  type DeliveryTarget,
   expandEvent,
   type LeasedDelivery,
   leaseDeliveries,
+  normalizeURL,
   settleDelivery,
 } from '../../redis/deliveries/delivery-calls.ts';
 import { takeEvents } from '../../redis/deliveries/outbox.ts';
 import type { EgressAgent } from '../egress/agent.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { type AttemptTiming, attemptDelivery, DELIVERY_TIMING } from './attempt.ts';
-import { listTargets } from './targets.ts';
 
 export interface DispatcherOptions {
   redis: RedisClient;
@@ -180,4 +181,22 @@ export class Dispatcher {
   #forgetIfIdle(namespace: string, { inFlight, timer, isDue }: Workspace): void {
     if (inFlight === 0 && timer === null && !isDue) this.#workspaces.delete(namespace);
   }
+}
+
+/**
+ * The endpoints that ask for it, then the request's own callback. Equal URLs stay: which of them one delivery is made for
+ * is found where it is made, since an endpoint may be disabled by then (docs/api.md, "Webhooks").
+ */
+export function listTargets(
+  event: { type: string; webhookUrl: string | null },
+  endpoints: ReadonlyMap<string, PublishedEndpoint>,
+): DeliveryTarget[] {
+  const subscribed = [...endpoints]
+    .filter(([, { enabled, eventTypes }]) => enabled && eventTypes.includes(event.type))
+    .map(([name, { url }]) => ({ url, endpoint: name }));
+  const callback = event.webhookUrl === null ? [] : [{ url: event.webhookUrl, endpoint: '' }];
+  return [...subscribed, ...callback].flatMap(({ url, endpoint }) => {
+    const normalized = normalizeURL(url);
+    return normalized === null ? [] : [{ url: normalized, endpoint }];
+  });
 }

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { expect } from 'chai';
 import Stripe from 'stripe';
-import { signDelivery } from '../../gateway/webhooks/signature.ts';
+import { signDelivery } from '../../gateway/webhooks/attempt.ts';
 import { ensureProgram } from '../../tools/system-package.ts';
 
 const SECRET = 'whsec_c2VjcmV0';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { deliveryKeys, FUNCTIONS, workKeys } from '../../../api/redis-keys.ts';
-import { listTargets } from '../../../gateway/webhooks/targets.ts';
+import { listTargets } from '../../../gateway/webhooks/dispatcher.ts';
 import {
   heartbeat,
   readHeartbeats,

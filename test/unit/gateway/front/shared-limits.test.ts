@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { applySharedLimits } from '../../../../gateway/front/shared-limits.ts';
+import { applySharedLimits } from '../../../../gateway/front/directory.ts';
 import { describeModel } from '../../../support/model-replica.ts';
 
 describe("a front's own limits", () => {

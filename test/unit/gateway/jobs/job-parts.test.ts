@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { EngineMemoryError } from '../../../../gateway/engine/engine-error.ts';
+import { parseJob } from '../../../../gateway/engine/job.ts';
 import { ApiError } from '../../../../gateway/http/error-response.ts';
 import { describeFailure, JobError } from '../../../../gateway/jobs/failure.ts';
 import { insist } from '../../../../gateway/jobs/insistence.ts';
-import { parseJob } from '../../../../gateway/jobs/job-text.ts';
 import { buildSuccess } from '../../../../gateway/jobs/outcome.ts';
 import { expectJobMs } from '../../../../gateway/jobs/pace.ts';
 import { Progress } from '../../../../gateway/jobs/progress.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { countInTheWay } from '../../../../gateway/jobs/room.ts';
+import { countInTheWay } from '../../../../gateway/jobs/worker.ts';
 
 describe('the runs in the way of further jobs', () => {
   const count = (deliveringMs: number[], isHalfFree = true) =>

@@ -4,7 +4,7 @@ import {
   readSigningSecrets,
   splitSigningSecrets,
 } from '../../../../api/signing-secret.ts';
-import { signDelivery } from '../../../../gateway/webhooks/signature.ts';
+import { signDelivery } from '../../../../gateway/webhooks/attempt.ts';
 
 const BODY = Buffer.from('{}');
 const UNTIL = Date.parse('2026-01-02T00:00:00Z');

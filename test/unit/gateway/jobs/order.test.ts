@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { MediaOrder } from '../../../../gateway/jobs/order.ts';
-import { priceOrder } from '../../../../gateway/jobs/price.ts';
+import { priceOrder } from '../../../../gateway/jobs/order.ts';
 
 describe('the price of an order', () => {
   const pricing = {
