@@ -1,14 +1,13 @@
 /** The gateway's program: starts the role that the environment names. */
 import { enableCompileCache } from 'node:module';
 import { setFlagsFromString } from 'node:v8';
-import { exitFatally, exitOnFatalErrors } from '../kit/fatal-error.ts';
+import { exitAfterFailedStart, exitOnFatalErrors } from '../kit/fatal-error.ts';
 import {
   readFrontEnvironment,
   readRole,
   readSidecarEnvironment,
   readVariables,
 } from './environment/environment.ts';
-import { EnvironmentError } from './environment/variables.ts';
 import { type Stop, stopOnSignal } from './http/shutdown.ts';
 
 exitOnFatalErrors('gateway');
@@ -38,10 +37,5 @@ startRole().then(
   (started) => {
     stop = started;
   },
-  (error: unknown) => {
-    const isPlain = error instanceof EnvironmentError || (error instanceof Error && 'cause' in error);
-    if (!isPlain) exitFatally('gateway', error);
-    console.error(error.message);
-    process.exit(1);
-  },
+  (error: unknown) => exitAfterFailedStart('gateway', error),
 );

@@ -1,6 +1,6 @@
 /** Starts the operator from its environment; ends on SIGTERM, and at once when its lease is lost. */
 import { once } from 'node:events';
-import { exitFatally, exitOnFatalErrors } from '../kit/fatal-error.ts';
+import { exitAfterFailedStart, exitOnFatalErrors } from '../kit/fatal-error.ts';
 import { createKubeClient } from '../kube/client.ts';
 import { loadKubeConfig } from '../kube/connection.ts';
 import { connectRedis } from '../redis/client.ts';
@@ -74,4 +74,4 @@ async function main(): Promise<void> {
   if (program.isLeading()) log.info({}, 'leading');
 }
 
-main().catch((error: unknown) => exitFatally('operator', error));
+main().catch((error: unknown) => exitAfterFailedStart('operator', error));

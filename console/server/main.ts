@@ -1,7 +1,7 @@
 /** The console's program. */
 import { enableCompileCache } from 'node:module';
-import { exitFatally, exitOnFatalErrors } from '../../kit/fatal-error.ts';
-import { EnvironmentError, readEnvironment, readVariables } from './environment.ts';
+import { exitAfterFailedStart, exitOnFatalErrors } from '../../kit/fatal-error.ts';
+import { readEnvironment, readVariables } from './environment.ts';
 import { startConsole } from './program.ts';
 
 exitOnFatalErrors('console');
@@ -25,9 +25,4 @@ async function start(): Promise<void> {
   stop = (await startConsole(readEnvironment(readVariables()))).stop;
 }
 
-start().catch((error: unknown) => {
-  const isPlain = error instanceof EnvironmentError || (error instanceof Error && 'cause' in error);
-  if (!isPlain) exitFatally('console', error);
-  console.error(error.message);
-  process.exit(1);
-});
+start().catch((error: unknown) => exitAfterFailedStart('console', error));

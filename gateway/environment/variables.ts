@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GATEWAY_ENV } from '../../api/gateway-environment.ts';
 import { SIDECAR_SECRET_PATH } from '../../api/names.ts';
+import { EnvironmentError } from '../../kit/environment.ts';
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** A setting that is missing or wrong; the message names it. */
-export class EnvironmentError extends Error {}
+export { EnvironmentError };
 
 export const secretFolder = (env: Variables): string => env[GATEWAY_ENV.secretPath] ?? SIDECAR_SECRET_PATH;
 

@@ -1,12 +1,13 @@
 /** Pure parts of the console's server. */
 import { expect } from 'chai';
-import { EnvironmentError, readEnvironment } from '../../../console/server/environment.ts';
+import { readEnvironment } from '../../../console/server/environment.ts';
 import { buildContentPolicy } from '../../../console/server/http/security-headers.ts';
 import { KubernetesError, translateKubernetesError } from '../../../console/server/kubernetes/error.ts';
 import { chooseCandidates } from '../../../console/server/kubernetes/namespaces.ts';
 import { PromiseCache } from '../../../console/server/sessions/promise-cache.ts';
 import { Attempts } from '../../../console/server/sessions/sign-in-attempts.ts';
 import { readTokenClaims } from '../../../console/server/sessions/token-claims.ts';
+import { EnvironmentError } from '../../../kit/environment.ts';
 
 describe('the claims of a token', () => {
   const token = (claims: unknown) => `x.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.y`;

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { VERSION } from '../../../api/names.ts';
-import { EnvironmentError, parseSettings, readEnvironment } from '../../../operator/environment.ts';
+import { EnvironmentError } from '../../../kit/environment.ts';
+import { parseSettings, readEnvironment } from '../../../operator/environment.ts';
 import { POD_FIELD_GROUPS } from '../../../operator/resources/pod-fields.ts';
 
 const REQUIRED = {
