@@ -1,5 +1,10 @@
 /** Who may ask, and how much: one call to Redis, or what is remembered while Redis is away (docs/api.md, "Authentication", "Limits"). */
-import { type Admission, admit, uncount } from '../../redis/admission/admission-calls.ts';
+import {
+  type Admission,
+  type AdmissionRequest,
+  admit,
+  uncount,
+} from '../../redis/admission/admission-calls.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Logger } from '../telemetry/log.ts';
@@ -14,13 +19,6 @@ export interface AdmissionsOptions {
   settlements: Pick<Settlements, 'watch'>;
   /** Unix milliseconds. */
   clock?: () => number;
-}
-
-export interface AdmissionQuestion {
-  namespace: string;
-  sha256: string;
-  /** Whether the request counts against RPM, TPD and credit. */
-  counted: boolean;
 }
 
 export interface Admitted {
@@ -41,7 +39,7 @@ interface Memory {
 }
 
 const MEMORY_MS = 5 * 60_000;
-const MOST_REMEMBERED = 10_000;
+const MAX_REMEMBERED = 10_000;
 const AWAY_RETRY_SECONDS = 2;
 
 export class Admissions {
@@ -56,30 +54,30 @@ export class Admissions {
   }
 
   /** Throws ApiError. */
-  async admit(question: AdmissionQuestion): Promise<Admitted> {
-    const watch = question.counted ? this.#options.settlements.watch(question.sha256) : null;
+  async admit(request: AdmissionRequest): Promise<Admitted> {
+    const watch = request.counted ? this.#options.settlements.watch(request.sha256) : null;
     try {
-      return await this.#ask(question, watch);
+      return await this.#ask(request, watch);
     } finally {
       watch?.close();
     }
   }
 
-  async #ask(question: AdmissionQuestion, watch: UnsettledWatch | null): Promise<Admitted> {
+  async #ask(request: AdmissionRequest, watch: UnsettledWatch | null): Promise<Admitted> {
     let admission: Admission;
     try {
-      admission = await admit(this.#options.redis, { ...question, onSend: watch?.mark });
+      admission = await admit(this.#options.redis, { ...request, onSend: watch?.mark });
     } catch (error) {
       if (!isRedisAway(error)) throw error;
       this.#setAway(true, error as Error);
-      this.#admitFromMemory(question);
+      this.#admitFromMemory(request);
       return UNCOUNTED;
     }
     if (this.#isAway) this.#setAway(false);
-    this.#remember(question.sha256, admission);
+    this.#remember(request.sha256, admission);
     if (admission.verdict !== 'ok') throw buildRefusal(admission);
     if (!watch) return UNCOUNTED;
-    const uncount = () => this.#uncount(question, admission.rpm.resetAt);
+    const uncount = () => this.#uncount(request, admission.rpm.resetAt);
     if (admission.tpd.used + watch.read() >= admission.tpd.limit) {
       uncount();
       throw buildRefusal({
@@ -92,7 +90,7 @@ export class Admissions {
   }
 
   /** Returns at once; a count that stays is no harm. */
-  #uncount({ namespace, sha256 }: AdmissionQuestion, resetAt: number): void {
+  #uncount({ namespace, sha256 }: AdmissionRequest, resetAt: number): void {
     const { redis, log } = this.#options;
     uncount(redis, { namespace, sha256, resetAt }).catch((error) => {
       if (!isRedisAway(error)) log.error({ err: error }, 'a request could not be taken out of its minute');
@@ -111,13 +109,13 @@ export class Admissions {
     const memory = this.#memories.get(sha256);
     if (memory) Object.assign(memory, { seenAt: this.#clock(), expiresAt, creditLeft });
     else {
-      if (this.#memories.size >= MOST_REMEMBERED) this.#memories.delete(this.#memories.keys().next().value!);
+      if (this.#memories.size >= MAX_REMEMBERED) this.#memories.delete(this.#memories.keys().next().value!);
       this.#memories.set(sha256, { seenAt: this.#clock(), expiresAt, creditLeft });
     }
   }
 
   /** Limits are suspended; expiry and the last word on credit hold. */
-  #admitFromMemory({ sha256, counted }: AdmissionQuestion): void {
+  #admitFromMemory({ sha256, counted }: AdmissionRequest): void {
     const now = this.#clock();
     const memory = this.#memories.get(sha256);
     if (!memory || now - memory.seenAt > MEMORY_MS)

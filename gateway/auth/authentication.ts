@@ -22,7 +22,7 @@ export const authenticate =
     }
     state.exchange.check();
     state.keyHash = sha256;
-    state.exchange.welcomeBody();
+    state.exchange.sendContinue();
     state.exchange.limitHeaders = admitted.headers;
     state.exchange.uncount = admitted.uncount;
     if (admitted.headers.length > 0) state.exchange.headers.push(...admitted.headers);

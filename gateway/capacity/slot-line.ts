@@ -82,17 +82,17 @@ export class SlotLine implements Capacity {
     const waitMs = this.#options.waitMs();
     if (waitMs <= 0 || signal.aborted || !this.#makeRoom(caller)) return SATURATED;
     return new Promise((resolve) => {
-      const giveUp = () => waiter.give(SATURATED);
-      const timer = setTimeout(giveUp, waitMs);
+      const abandon = () => waiter.give(SATURATED);
+      const timer = setTimeout(abandon, waitMs);
       const waiter: Waiter = {
         give: (acquisition) => {
           clearTimeout(timer);
-          signal.removeEventListener('abort', giveUp);
+          signal.removeEventListener('abort', abandon);
           this.#remove(caller, waiter);
           resolve(acquisition);
         },
       };
-      signal.addEventListener('abort', giveUp, { once: true });
+      signal.addEventListener('abort', abandon, { once: true });
       this.#add(caller, waiter);
     });
   }

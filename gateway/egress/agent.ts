@@ -62,7 +62,7 @@ export class EgressAgent {
     this.#pools = new GuardedPools({
       ...this.#guard,
       connectionsPerOrigin: perDestination,
-      mostOrigins: inAll,
+      maxOrigins: inAll,
     });
   }
 
@@ -76,11 +76,11 @@ export class EgressAgent {
   async request(request: EgressRequest): Promise<EgressAnswer> {
     const url = parseEgressURL(request.url, this.#guard);
     const end = new AbortController();
-    const giveUp = () => end.abort(new EgressError('aborted'));
+    const abandon = () => end.abort(new EgressError('aborted'));
     let stage: 'busy' | 'timeout' = 'busy';
     const timer = setTimeout(() => end.abort(new EgressError(stage)), request.deadlineMs);
-    request.signal?.addEventListener('abort', giveUp, { once: true });
-    if (request.signal?.aborted) giveUp();
+    request.signal?.addEventListener('abort', abandon, { once: true });
+    if (request.signal?.aborted) abandon();
     try {
       const leave = await this.#inFlight.enter(url.host, end.signal);
       stage = 'timeout';
@@ -91,7 +91,7 @@ export class EgressAgent {
       }
     } finally {
       clearTimeout(timer);
-      request.signal?.removeEventListener('abort', giveUp);
+      request.signal?.removeEventListener('abort', abandon);
     }
   }
 

@@ -5,10 +5,10 @@ import { buildGuardedConnector, createGuardedClient, type GuardOptions } from '.
 export interface GuardedPoolsOptions extends GuardOptions {
   connectionsPerOrigin: number;
   /** More than can be in use at once. */
-  mostOrigins: number;
+  maxOrigins: number;
 }
 
-const LONGEST_KEEP_ALIVE_MS = 10_000;
+const MAX_KEEP_ALIVE_MS = 10_000;
 
 export class GuardedPools {
   readonly #options: GuardedPoolsOptions;
@@ -29,7 +29,7 @@ export class GuardedPools {
     const pool = this.#pools.get(origin) ?? this.#create(origin);
     this.#pools.delete(origin);
     this.#pools.set(origin, pool);
-    if (this.#pools.size > this.#options.mostOrigins) this.#dropOldest();
+    if (this.#pools.size > this.#options.maxOrigins) this.#dropOldest();
     return pool;
   }
 
@@ -49,7 +49,7 @@ export class GuardedPools {
       // The request's own deadline bounds it all.
       headersTimeout: 0,
       bodyTimeout: 0,
-      keepAliveMaxTimeout: LONGEST_KEEP_ALIVE_MS,
+      keepAliveMaxTimeout: MAX_KEEP_ALIVE_MS,
       factory: (place, options) => createGuardedClient(place, options as object, this.#options),
     });
   }

@@ -33,15 +33,15 @@ export class InFlight {
       const waiting: Waiting = {
         destination,
         start: () => {
-          signal.removeEventListener('abort', giveUp);
+          signal.removeEventListener('abort', abandon);
           resolve();
         },
       };
-      const giveUp = () => {
+      const abandon = () => {
         this.#waiting = this.#waiting.filter((other) => other !== waiting);
         reject(signal.reason);
       };
-      signal.addEventListener('abort', giveUp, { once: true });
+      signal.addEventListener('abort', abandon, { once: true });
       this.#waiting.push(waiting);
     });
   }

@@ -37,10 +37,10 @@ const SIGNATURES: Record<MediaKind, readonly Signature[]> = {
     ['image/gif', /^GIF8[79]a/],
   ],
 };
-const LONGEST_SIGNATURE = 189;
+const MAX_SIGNATURE_BYTES = 189;
 
 /** null for what is none of the kind. */
 export function sniffMediaType(bytes: Buffer, kind: MediaKind): string | null {
-  const start = bytes.toString('latin1', 0, LONGEST_SIGNATURE);
+  const start = bytes.toString('latin1', 0, MAX_SIGNATURE_BYTES);
   return SIGNATURES[kind].find(([, pattern]) => pattern.test(start))?.[0] ?? null;
 }

@@ -9,7 +9,7 @@ export interface URLRules {
   plainHTTP: boolean;
 }
 
-const LONGEST_URL = 8_192;
+const MAX_URL_LENGTH = 8_192;
 const DEFAULT_PORTS = new Map([
   ['https:', 443],
   ['http:', 80],
@@ -22,7 +22,7 @@ const FIRST_FREE_PORT = 1_024;
  * short, full-width, percent-encoded) into the usual one. Throws EgressError.
  */
 export function parseEgressURL(text: string, rules: URLRules): URL {
-  const url = text.length > LONGEST_URL ? null : URL.parse(text);
+  const url = text.length > MAX_URL_LENGTH ? null : URL.parse(text);
   if (!url) throw new EgressError('url');
   const isPlain = url.protocol === 'http:' && rules.plainHTTP;
   if (url.protocol !== 'https:' && !isPlain) throw new EgressError('scheme');

@@ -22,14 +22,14 @@ export interface EngineCallOptions {
   onRelease: () => void;
 }
 
-const LARGEST_ERROR_BYTES = 64 * 1024;
+const MAX_ERROR_BYTES = 64 * 1024;
 const NOT_CONNECTED = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT']);
 
 /** No connection came about, so nothing was sent. */
 export const isNotConnected = (error: unknown): boolean =>
   NOT_CONNECTED.has(String((error as NodeJS.ErrnoException).code));
 
-/** Resolves when the answer is complete. Rejects with ApiError, which is the caller's to tell, or ClientGone. */
+/** Resolves when the answer is complete. Rejects with ApiError, which is the caller's to tell, or ClientDisconnectedError. */
 export const callEngine = (options: EngineCallOptions): Promise<void> =>
   new Promise((resolve, reject) => {
     const end = (error: Error | null) => (error ? reject(error) : resolve());
@@ -80,7 +80,7 @@ class EngineCall implements Dispatcher.DispatchHandler {
     const { answer } = this.#options;
     if (this.#status !== 200) {
       this.#errorBytes += chunk.length;
-      if (this.#errorBytes <= LARGEST_ERROR_BYTES) this.#errorBody.push(chunk);
+      if (this.#errorBytes <= MAX_ERROR_BYTES) this.#errorBody.push(chunk);
       return;
     }
     const canTakeMore = answer.write(chunk);
@@ -110,7 +110,7 @@ class EngineCall implements Dispatcher.DispatchHandler {
       return;
     }
     if (this.#options.answer.isComplete) this.onResponseEnd();
-    else this.#end(describeLoss(code, this.#status !== 0));
+    else this.#end(describeConnectionLoss(code, this.#status !== 0));
   }
 
   #readError(): ApiError {
@@ -148,7 +148,7 @@ class EngineCall implements Dispatcher.DispatchHandler {
   }
 }
 
-function describeLoss(code: string, hasAnswered: boolean): ApiError {
+function describeConnectionLoss(code: string, hasAnswered: boolean): ApiError {
   if (NOT_CONNECTED.has(code)) return new ApiError('upstream_error', 'The engine does not take connections.');
   return new ApiError(
     'upstream_error',

@@ -1,7 +1,7 @@
 /** One shape for the errors of all engines: nested, flat, `{detail}`, `{error: "…"}` and plain text. */
 import { ApiError } from '../http/error-response.ts';
 
-const LONGEST_MESSAGE = 2_000;
+const MAX_MESSAGE_LENGTH = 2_000;
 const SATURATED_RETRY_SECONDS = 5;
 const OUT_OF_MEMORY =
   /out of (gpu |device |cuda )?memory|OutOfMemory|CUDA_ERROR_OUT_OF_MEMORY|HIP out of memory|failed to allocate|cannot allocate memory/i;
@@ -51,7 +51,7 @@ const isFlat = (value: Record<string, unknown>): boolean =>
 
 function buildEngineError(status: number, complaint: EngineComplaint): ApiError {
   const { code, param } = complaint;
-  const said = complaint.message.slice(0, LONGEST_MESSAGE);
+  const said = complaint.message.slice(0, MAX_MESSAGE_LENGTH);
   if (OUT_OF_MEMORY.test(complaint.message)) return new EngineMemoryError(said);
   const details = { param, detailCode: code ?? undefined };
   switch (status) {
@@ -101,4 +101,4 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 const readString = (value: unknown): string | null =>
   typeof value === 'string' && value !== '' && !/^\d+$/.test(value) ? value : null;
 const stringify = (value: unknown): string =>
-  typeof value === 'string' ? value : JSON.stringify(value).slice(0, LONGEST_MESSAGE);
+  typeof value === 'string' ? value : JSON.stringify(value).slice(0, MAX_MESSAGE_LENGTH);

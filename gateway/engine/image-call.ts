@@ -27,24 +27,24 @@ export interface ImageCall {
   reserve?: (bytes: number) => boolean | Promise<boolean>;
 }
 
-export interface MadeImage {
+export interface GeneratedImage {
   bytes: Buffer;
   /** By its bytes: image/png, image/jpeg or image/webp. */
   contentType: string;
 }
 
-const LARGEST_ANSWER_BYTES = 256 * 1024 * 1024;
+const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 /** Most answers are not much larger, and need no account. */
 const SMALL_ANSWER_BYTES = 1024 * 1024;
 const BUSY_RETRY_SECONDS = 5;
-const LARGEST_ERROR_BYTES = 64 * 1024;
+const MAX_ERROR_BYTES = 64 * 1024;
 const IMAGE_TYPES = new Set(['image/png', 'image/jpeg', 'image/webp']);
 
 /**
  * As many images as were asked for. Throws ApiError (an EngineMemoryError where the engine ran out of memory, an
  * EngineUnreachableError where it was never asked), or the signal's reason.
  */
-export async function generateImages(call: ImageCall): Promise<MadeImage[]> {
+export async function generateImages(call: ImageCall): Promise<GeneratedImage[]> {
   const { servedModelName, parameters, images, mask } = call;
   const body =
     parameters.task === 'txt2img'
@@ -69,7 +69,7 @@ async function ask(call: ImageCall, body: ImageBody): Promise<Buffer> {
   } catch (error) {
     call.signal.throwIfAborted();
     if (error instanceof ApiError || isFileFault(error)) throw error;
-    throw describeLoss(error, hasAnswered);
+    throw describeConnectionLoss(error, hasAnswered);
   }
 }
 
@@ -102,8 +102,8 @@ async function collect(source: AsyncIterable<Buffer>, reserve: ImageCall['reserv
   let bytes = 0;
   for await (const chunk of source) {
     bytes += chunk.length;
-    if (bytes > LARGEST_ANSWER_BYTES)
-      throw new ApiError('upstream_error', `The engine's answer is over ${LARGEST_ANSWER_BYTES} bytes.`);
+    if (bytes > MAX_ANSWER_BYTES)
+      throw new ApiError('upstream_error', `The engine's answer is over ${MAX_ANSWER_BYTES} bytes.`);
     if (bytes > SMALL_ANSWER_BYTES && reserve && !(await reserve(bytes)))
       throw new ApiError('temporarily_unavailable', 'Too many large answers are under way at the moment.', {
         retryAfter: BUSY_RETRY_SECONDS,
@@ -121,13 +121,13 @@ async function collectStart(source: AsyncIterable<Buffer>): Promise<Buffer> {
     for await (const chunk of source) {
       chunks.push(chunk);
       bytes += chunk.length;
-      if (bytes > LARGEST_ERROR_BYTES) break;
+      if (bytes > MAX_ERROR_BYTES) break;
     }
   } catch {}
-  return Buffer.concat(chunks, bytes).subarray(0, LARGEST_ERROR_BYTES);
+  return Buffer.concat(chunks, bytes).subarray(0, MAX_ERROR_BYTES);
 }
 
-function readImages(answer: Buffer, wanted: number): MadeImage[] {
+function readImages(answer: Buffer, wanted: number): GeneratedImage[] {
   const value = parse(answer);
   const failure = findEngineError(value);
   if (failure) throw failure;
@@ -140,7 +140,7 @@ function readImages(answer: Buffer, wanted: number): MadeImage[] {
 
 const DATA_URL = /^data:[^,]{0,100},/;
 
-function decodeImage(item: unknown): MadeImage {
+function decodeImage(item: unknown): GeneratedImage {
   const text = (item as { b64_json?: unknown } | null)?.b64_json;
   if (typeof text !== 'string' || text === '')
     throw new ApiError('upstream_error', 'The engine answered without an image.');
@@ -166,7 +166,7 @@ function parse(answer: Buffer): unknown {
 /** Our own disk failed, not the engine. */
 const isFileFault = (error: unknown): boolean => (error as NodeJS.ErrnoException).path !== undefined;
 
-function describeLoss(error: unknown, hasAnswered: boolean): ApiError {
+function describeConnectionLoss(error: unknown, hasAnswered: boolean): ApiError {
   if (isNotConnected(error)) return new EngineUnreachableError();
   return new ApiError(
     'upstream_error',

@@ -15,7 +15,7 @@ export interface SseFilterOptions {
   isUsageWanted: boolean;
 }
 
-const LONGEST_FRAME_BYTES = 16 * 1024 * 1024;
+const MAX_FRAME_BYTES = 16 * 1024 * 1024;
 const MODEL = /"model":\s*("(?:[^"\\]|\\.)*")/;
 const DONE = '[DONE]';
 const USAGE = '"usage"';
@@ -73,7 +73,7 @@ export class SseFilter {
 
   #keep(data: Buffer): null {
     this.#carry = data;
-    if (data.length > LONGEST_FRAME_BYTES)
+    if (data.length > MAX_FRAME_BYTES)
       this.failure = new ApiError('upstream_error', 'The engine sent a frame without an end.');
     return null;
   }

@@ -43,34 +43,38 @@ export interface VideoCall extends EngineCalls {
 
 export interface VideoTiming {
   /** The first wait between polls; each next is longer by half. */
-  firstPollMs: number;
-  longestPollMs: number;
+  initialPollIntervalMs: number;
+  maxPollIntervalMs: number;
   /** So long is an engine watched that works on what was given up. */
-  letGoMs: number;
+  releaseTimeoutMs: number;
 }
 
-export interface MadeVideo {
+export interface GeneratedVideo {
   file: SpooledFile;
   /** Removes the engine's copy, as far as it can be had; never throws. */
   forget(): Promise<void>;
 }
 
-const TIMING: VideoTiming = { firstPollMs: 50, longestPollMs: 1_000, letGoMs: 10 * 60_000 };
+const TIMING: VideoTiming = {
+  initialPollIntervalMs: 50,
+  maxPollIntervalMs: 1_000,
+  releaseTimeoutMs: 10 * 60_000,
+};
 const POLL_GROWTH = 1.5;
 /** In a row, while the engine is there. */
-const TOLERATED_FAILURES = 5;
+const MAX_POLL_FAILURES = 5;
 const CONTENT_ATTEMPTS = 3;
 /** What engines say that take a form only with a file in it, or no form at all. */
 const WANTS_JSON = /input_reference|\bfile\b|multipart|form|content.?type|json/i;
 
-const GONE = 'The engine does not know the video any more: it was started anew.';
-const LOST = 'The engine was lost while it worked on the video.';
+const ENGINE_RESTARTED = 'The engine does not know the video any more: it was started anew.';
+const ENGINE_LOST = 'The engine was lost while it worked on the video.';
 
 /**
  * The finished video on disk. Throws ApiError (an EngineMemoryError where the engine ran out of memory, an
  * EngineUnreachableError where it was never asked), UploadError where the disk is full, or the signal's reason.
  */
-export async function generateVideo(call: VideoCall): Promise<MadeVideo> {
+export async function generateVideo(call: VideoCall): Promise<GeneratedVideo> {
   const timing = { ...TIMING, ...call.timing };
   let video: EngineVideo | null = null;
   try {
@@ -79,7 +83,7 @@ export async function generateVideo(call: VideoCall): Promise<MadeVideo> {
   } catch (error) {
     if (video) void watchRelease(call, video.id, timing);
     else call.onRelease();
-    throw describeLoss(call, error, video !== null);
+    throw describeConnectionLoss(call, error, video !== null);
   }
   call.onRelease();
   const { id, failure } = video;
@@ -89,7 +93,7 @@ export async function generateVideo(call: VideoCall): Promise<MadeVideo> {
     return { file: await fetchContent(call, id), forget };
   } catch (error) {
     void forget();
-    throw describeLoss(call, error, true);
+    throw describeConnectionLoss(call, error, true);
   }
 }
 
@@ -114,12 +118,12 @@ async function submit(call: VideoCall): Promise<EngineVideo> {
 async function follow(call: VideoCall, first: EngineVideo, timing: VideoTiming): Promise<EngineVideo> {
   const { pool, signal } = call;
   let video = first;
-  let pauseMs = timing.firstPollMs;
+  let delayMs = timing.initialPollIntervalMs;
   let failures = 0;
   while (video.state === 'working') {
     call.onProgress(video.progress);
-    await wait(pauseMs, undefined, { signal }).catch(() => signal.throwIfAborted());
-    pauseMs = Math.min(pauseMs * POLL_GROWTH, timing.longestPollMs);
+    await wait(delayMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+    delayMs = Math.min(delayMs * POLL_GROWTH, timing.maxPollIntervalMs);
     try {
       const next = await pollVideo(pool, video.id, signal);
       if (!next) throw new EngineRestarted();
@@ -127,11 +131,11 @@ async function follow(call: VideoCall, first: EngineVideo, timing: VideoTiming):
       failures = 0;
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof EngineRestarted) throw new ApiError('upstream_error', GONE);
+      if (error instanceof EngineRestarted) throw new ApiError('upstream_error', ENGINE_RESTARTED);
       call.onEngineLost();
       // An engine that only takes its time is waited for, up to the job's own deadline.
       if (!isSlow(error)) failures++;
-      if (failures > TOLERATED_FAILURES || call.isEngineLost()) throw error;
+      if (failures > MAX_POLL_FAILURES || call.isEngineLost()) throw error;
     }
   }
   return video;
@@ -160,7 +164,7 @@ async function fetchContent(call: VideoCall, id: string): Promise<SpooledFile> {
 
 /** After the video was given up. Bounded, for an engine may say for ever that it works. */
 async function watchRelease({ pool, onRelease, isEngineLost }: VideoCall, id: string, timing: VideoTiming) {
-  const end = performance.now() + timing.letGoMs;
+  const end = performance.now() + timing.releaseTimeoutMs;
   while (performance.now() < end && !isEngineLost()) {
     try {
       if (await deleteVideo(pool, id)) break;
@@ -169,15 +173,15 @@ async function watchRelease({ pool, onRelease, isEngineLost }: VideoCall, id: st
     } catch (error) {
       if (error instanceof EngineConnectionError && error.isRefused && !error.isTimeout) break;
     }
-    await wait(timing.longestPollMs, undefined, { ref: false });
+    await wait(timing.maxPollIntervalMs, undefined, { ref: false });
   }
   onRelease();
 }
 
-function describeLoss(call: VideoCall, error: unknown, isSubmitted: boolean): unknown {
+function describeConnectionLoss(call: VideoCall, error: unknown, isSubmitted: boolean): unknown {
   if (!(error instanceof EngineConnectionError)) return error;
   call.onEngineLost();
-  if (isSubmitted) return new ApiError('upstream_error', LOST);
+  if (isSubmitted) return new ApiError('upstream_error', ENGINE_LOST);
   return error.isRefused
     ? new EngineUnreachableError()
     : new ApiError('upstream_error', 'The engine closed the connection without an answer.');

@@ -32,12 +32,12 @@ export class EngineConnectionError extends Error {
 
 const NOT_CONNECTED = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT']);
 const TIMEOUTS = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'UND_ERR_CONNECT_TIMEOUT']);
-const SUBMISSION_MS = 120_000;
-const ANSWER_MS = 5_000;
-const CONTENT_IDLE_MS = 60_000;
-const LARGEST_ANSWER_BYTES = 1024 * 1024;
-const ENDED_WELL = new Set(['completed', 'succeeded']);
-const ENDED_BADLY = new Set(['failed', 'canceled', 'cancelled', 'expired', 'error']);
+const SUBMISSION_TIMEOUT_MS = 120_000;
+const ANSWER_TIMEOUT_MS = 5_000;
+const CONTENT_IDLE_TIMEOUT_MS = 60_000;
+const MAX_ANSWER_BYTES = 1024 * 1024;
+const SUCCESS_STATES = new Set(['completed', 'succeeded']);
+const FAILURE_STATES = new Set(['failed', 'canceled', 'cancelled', 'expired', 'error']);
 
 /** Throws ApiError where the engine refuses, EngineConnectionError where it does not answer. */
 export async function submitVideo(
@@ -53,7 +53,7 @@ export async function submitVideo(
       headers,
       body: body.open(),
       signal,
-      headersTimeout: SUBMISSION_MS,
+      headersTimeout: SUBMISSION_TIMEOUT_MS,
     });
   const answer = await send().catch((error) => {
     // Nothing has been sent on a connection that was refused, so once more does no harm.
@@ -70,7 +70,12 @@ export async function pollVideo(
   id: string,
   signal?: AbortSignal,
 ): Promise<EngineVideo | null> {
-  const answer = await ask(pool, { path: pathOf(id), method: 'GET', signal, headersTimeout: ANSWER_MS });
+  const answer = await ask(pool, {
+    path: pathOf(id),
+    method: 'GET',
+    signal,
+    headersTimeout: ANSWER_TIMEOUT_MS,
+  });
   if (answer.status === 404) return null;
   if (answer.status >= 300) throw readEngineError(answer.status, answer.body);
   return readVideo(answer.body);
@@ -82,8 +87,8 @@ export async function openContent(pool: EnginePool, id: string, signal: AbortSig
     path: `${pathOf(id)}/content`,
     method: 'GET',
     signal,
-    headersTimeout: CONTENT_IDLE_MS,
-    bodyTimeout: CONTENT_IDLE_MS,
+    headersTimeout: CONTENT_IDLE_TIMEOUT_MS,
+    bodyTimeout: CONTENT_IDLE_TIMEOUT_MS,
   });
   if (response.statusCode === 200) return response.body;
   throw readEngineError(response.statusCode, await readBody(response));
@@ -91,7 +96,11 @@ export async function openContent(pool: EnginePool, id: string, signal: AbortSig
 
 /** Has the engine forget a video, and stop work on it where it can. True: it knows it no more. */
 export async function deleteVideo(pool: EnginePool, id: string): Promise<boolean> {
-  const { status } = await ask(pool, { path: pathOf(id), method: 'DELETE', headersTimeout: ANSWER_MS });
+  const { status } = await ask(pool, {
+    path: pathOf(id),
+    method: 'DELETE',
+    headersTimeout: ANSWER_TIMEOUT_MS,
+  });
   return status < 300 || status === 404;
 }
 
@@ -102,7 +111,7 @@ type Options = Dispatcher.RequestOptions;
 
 async function request(pool: EnginePool, options: Options): Promise<Dispatcher.ResponseData> {
   try {
-    return await pool.request({ bodyTimeout: ANSWER_MS, ...options });
+    return await pool.request({ bodyTimeout: ANSWER_TIMEOUT_MS, ...options });
   } catch (error) {
     throw toConnectionError(error, options);
   }
@@ -129,8 +138,8 @@ async function readBody({ body }: Dispatcher.ResponseData): Promise<Buffer> {
   let bytes = 0;
   for await (const chunk of body) {
     bytes += chunk.length;
-    if (bytes > LARGEST_ANSWER_BYTES)
-      throw new ApiError('upstream_error', `The engine's answer is over ${LARGEST_ANSWER_BYTES} bytes.`);
+    if (bytes > MAX_ANSWER_BYTES)
+      throw new ApiError('upstream_error', `The engine's answer is over ${MAX_ANSWER_BYTES} bytes.`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
@@ -141,10 +150,10 @@ function readVideo(body: Buffer): EngineVideo {
   const { id, status, progress, error } = video;
   if (typeof id !== 'string' || id === '' || typeof status !== 'string')
     throw findEngineError(video) ?? new ApiError('upstream_error', 'The engine answered without a video.');
-  const isBad = ENDED_BADLY.has(status);
+  const isBad = FAILURE_STATES.has(status);
   return {
     id,
-    state: ENDED_WELL.has(status) ? 'completed' : isBad ? 'failed' : 'working',
+    state: SUCCESS_STATES.has(status) ? 'completed' : isBad ? 'failed' : 'working',
     progress: typeof progress === 'number' && Number.isFinite(progress) ? progress : 0,
     failure: isBad ? readEngineError(500, Buffer.from(JSON.stringify({ error: error ?? '' }))) : null,
   };

@@ -6,7 +6,7 @@ import { readUsage, type Usage } from './answer.ts';
 import { findEngineError } from './engine-error.ts';
 
 /** Embeddings of a large batch as JSON numbers. */
-const LARGEST_BYTES = 256 * 1024 * 1024;
+const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 
 /** Most answers are smaller and need no account. */
 const SMALL_BYTES = 1024 * 1024;
@@ -42,8 +42,8 @@ export class WholeAnswer implements Answer {
         'Too many large answers are under way at the moment.',
         { retryAfter: BUSY_RETRY_SECONDS },
       );
-    if (this.#bytes > LARGEST_BYTES)
-      this.failure = new ApiError('upstream_error', `The engine's answer is over ${LARGEST_BYTES} bytes.`);
+    if (this.#bytes > MAX_ANSWER_BYTES)
+      this.failure = new ApiError('upstream_error', `The engine's answer is over ${MAX_ANSWER_BYTES} bytes.`);
     return true;
   }
 

@@ -49,8 +49,8 @@ export interface FrontStorageEnvironment extends ServerStorageEnvironment {
   folder: { path: string; port: number } | null;
 }
 
-const SPOOL_BYTES = 1024 ** 3;
-const MOST_SPOOL_BYTES = 2 ** 50;
+const DEFAULT_SPOOL_BYTES = 1024 ** 3;
+const MAX_SPOOL_BYTES = 2 ** 50;
 
 /** Throws EnvironmentError. */
 export function readSidecarStorage(env: Variables): SidecarStorageEnvironment {
@@ -95,5 +95,5 @@ function readBucket(env: Variables): BucketEnvironment {
 
 const readSpool = (env: Variables): SpoolOptions => ({
   folder: env[GATEWAY_ENV.spoolPath] || nameSpoolFolder(),
-  mostBytes: readInteger(env, GATEWAY_ENV.spoolBytes, SPOOL_BYTES, MOST_SPOOL_BYTES),
+  maxBytes: readInteger(env, GATEWAY_ENV.spoolBytes, DEFAULT_SPOOL_BYTES, MAX_SPOOL_BYTES),
 });

@@ -51,10 +51,10 @@ export function createFrontApp(options: FrontAppOptions): RequestListener {
   app.use(findDeployment(options, new StartTimes()));
   app.use(allowOrigins<FrontState>(({ deployment }) => deployment.config.corsOrigins));
   app.use(findRoute(ROUTES));
-  app.use(welcomeBody(options.redis));
+  app.use(sendContinue(options.redis));
   app.use(proxyToReplica(options.proxy));
   app.use(authenticateCaller(options.redis));
-  app.use(requireWillingness);
+  app.use(requireServable);
   app.use(refuseWithoutReplica);
   const services = buildServices(options);
   const serve = runHandler({ ...buildMediaHandlers(services), ...buildDocumentHandlers(services.config) });
@@ -69,7 +69,7 @@ const findDeployment =
   (options: FrontAppOptions, starts: StartTimes): FrontMiddleware =>
   async (ctx, next) => {
     const host = parseHost(ctx.req.headers.host);
-    const deployment = await lookUp(options, host).catch(explainAbsence);
+    const deployment = await findByHostHeader(options, host).catch(toUnavailable);
     if (!deployment)
       throw new ApiError('not_found', `There is no deployment at this address${host ? `, ${host}` : ''}.`);
     ctx.state.deployment = deployment;
@@ -77,7 +77,10 @@ const findDeployment =
     return next();
   };
 
-async function lookUp({ directory }: FrontAppOptions, host: string | null): Promise<KnownDeployment | null> {
+async function findByHostHeader(
+  { directory }: FrontAppOptions,
+  host: string | null,
+): Promise<KnownDeployment | null> {
   if (host === null) return null;
   const within = parseServiceHost(host);
   return (await directory.findByHost(host)) ?? (within && directory.find(within.namespace, within.name));
@@ -102,7 +105,7 @@ const proxyToReplica =
 const isRepeatable = ({ method, served }: Route): boolean => method === 'GET' && served !== 'ready';
 
 /** Who waits for a word before it sends its body is asked for its key here: the relay reads the body at once. */
-const welcomeBody =
+const sendContinue =
   (redis: RedisClient): FrontMiddleware =>
   async (ctx, next) => {
     const { exchange, deployment } = ctx.state;
@@ -112,7 +115,7 @@ const welcomeBody =
       // The replica will tell.
       if (!isRedisAway(error)) throw error;
     });
-    exchange.welcomeBody();
+    exchange.sendContinue();
     return next();
   };
 
@@ -120,14 +123,14 @@ const authenticateCaller =
   (redis: RedisClient): FrontMiddleware =>
   async (ctx, next) => {
     const { namespace } = ctx.state.deployment.config;
-    const sha256 = await authenticate(redis, namespace, ctx.req.headers.authorization).catch(explainAbsence);
+    const sha256 = await authenticate(redis, namespace, ctx.req.headers.authorization).catch(toUnavailable);
     ctx.state.keyHash = sha256;
     ctx.state.tenant = namespace;
     return next();
   };
 
 /** Wrong kind of model, paused or being deleted: said as a sidecar says it. */
-const requireWillingness: FrontMiddleware = (ctx, next) =>
+const requireServable: FrontMiddleware = (ctx, next) =>
   requireAvailability(ROUTES, () => ctx.state.deployment.config)(ctx, next);
 
 const refuseWithoutReplica: FrontMiddleware = (ctx, next) => {
@@ -156,7 +159,7 @@ function buildServices(options: FrontAppOptions): MediaServices {
   };
 }
 
-function explainAbsence(error: unknown): never {
+function toUnavailable(error: unknown): never {
   if (!isRedisAway(error)) throw error;
   throw new ApiError('temporarily_unavailable', 'Deployments and keys cannot be looked up at the moment.', {
     retryAfter: REDIS_RETRY_SECONDS,

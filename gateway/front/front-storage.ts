@@ -22,7 +22,7 @@ import { ObjectFolder } from '../storage/object-folder.ts';
 import { isBucketKey } from '../storage/object-keys.ts';
 import { S3Store } from '../storage/s3-store.ts';
 import { Spool } from '../storage/spool.ts';
-import { StoreBroker } from '../storage/store-broker.ts';
+import { StoreUrlSigner } from '../storage/store-url-signer.ts';
 import { type OpenStore, Stores } from '../storage/stores.ts';
 import { Uploader } from '../storage/upload.ts';
 
@@ -58,7 +58,7 @@ export async function openServerStorage({
   return {
     stores,
     services: {
-      broker: new StoreBroker(stores),
+      urlSigner: new StoreUrlSigner(stores),
       spool,
       uploader,
       requestPrefix: (namespace) => workspacePrefix(masterKey, namespace),

@@ -93,7 +93,7 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
   });
   const internal = createInternalServer({
     masterKey: environment.storage.masterKey,
-    broker: storage.services.broker,
+    urlSigner: storage.services.urlSigner,
     stores: storage.stores,
     readCredential: (namespace, id) => readCredential(connection.redis, namespace, { id }),
     egress,
@@ -123,7 +123,9 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
       log.info('ending');
       activity.setClosing(true);
       await closeServer(server, environment.drainTimeoutMs);
-      await Promise.all([admin, internal, metricsServer].map((each) => closeServer(each, ADMIN_CLOSE_MS)));
+      await Promise.all(
+        [admin, internal, metricsServer].map((each) => closeServer(each, ADMIN_CLOSE_TIMEOUT_MS)),
+      );
       await Promise.all([housekeeping.close(), webhooks.close(), usage.close()]);
       clearInterval(sweep);
       await pools.destroy();
@@ -136,7 +138,7 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
   };
 }
 
-const ADMIN_CLOSE_MS = 200;
+const ADMIN_CLOSE_TIMEOUT_MS = 200;
 const LOOPBACK = '127.0.0.1';
 const POOL_IDLE_MS = 60_000;
 

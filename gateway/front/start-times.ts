@@ -9,9 +9,9 @@ interface Start {
 }
 
 const MAX_REMEMBERED = 10_000;
-const SHORTEST_SECONDS = 5;
+const MIN_RETRY_SECONDS = 5;
 /** Longer waits no SDK makes by itself. */
-const LONGEST_SECONDS = 60;
+const MAX_RETRY_SECONDS = 60;
 
 export class StartTimes {
   readonly #starts = new Map<string, Start>();
@@ -34,7 +34,7 @@ export class StartTimes {
     start.since ??= this.#clock();
     if (start.lastMs === null) return undefined;
     const leftSeconds = Math.ceil((start.lastMs - (this.#clock() - start.since)) / 1_000);
-    return Math.min(LONGEST_SECONDS, Math.max(SHORTEST_SECONDS, leftSeconds));
+    return Math.min(MAX_RETRY_SECONDS, Math.max(MIN_RETRY_SECONDS, leftSeconds));
   }
 
   #end(start: Start, isReady: boolean): void {

@@ -47,7 +47,7 @@ const TIMING: EngineHealthTiming = {
 const FRESH_PROBE_MS = 500;
 
 /** How long works may wait in vain where the spec does not say: generous to whoever wants a long answer in one piece. */
-export const decideStalledMs = (longestWorkMs: number): number => Math.max(MIN_STALLED_MS, 2 * longestWorkMs);
+export const defaultStalledMs = (maxWorkMs: number): number => Math.max(MIN_STALLED_MS, 2 * maxWorkMs);
 const MIN_STALLED_MS = 10 * 60_000;
 
 interface WatchedWork {
@@ -176,8 +176,8 @@ export class EngineHealth implements EngineWitness {
       this.#probe = null;
       this.#observe(seen);
       const { failingMs, healthyMs } = this.#timing;
-      const pauseMs = this.#verdict.phase === 'healthy' ? healthyMs : failingMs;
-      this.#timer = setTimeout(() => this.#startProbe(), this.#isDoubted ? 0 : pauseMs);
+      const delayMs = this.#verdict.phase === 'healthy' ? healthyMs : failingMs;
+      this.#timer = setTimeout(() => this.#startProbe(), this.#isDoubted ? 0 : delayMs);
       this.#timer.unref();
     });
   }

@@ -2,8 +2,9 @@
  * Judges an engine by what is seen of it: busy is not dead, and hanging is not alive. Pure: no timer, no clock, no I/O.
  * docs/operations.md tells the rules.
  */
-import { AwaitedWorks } from './awaited-works.ts';
+
 import { type FaultBounds, FaultStreak } from './fault-streak.ts';
+import { PendingWork } from './pending-work.ts';
 
 export type Observation =
   | { kind: 'probe'; result: 'good' }
@@ -53,7 +54,7 @@ export interface EngineBounds extends FaultBounds {
   /** Output so recent outweighs a health check that fails. */
   flowingMs: number;
   /** A work that has waited for so long without output tells something of the engine. */
-  patientMs: number;
+  hangingAfterMs: number;
   /** Works that have to wait in vain before the engine counts as hanging. */
   stalledWorks: number;
 }
@@ -62,7 +63,7 @@ export const ENGINE_BOUNDS: EngineBounds = {
   silentMs: 60_000,
   lostMs: 300_000,
   flowingMs: 10_000,
-  patientMs: 30_000,
+  hangingAfterMs: 30_000,
   stalledWorks: 3,
   faults: 5,
   failingMs: 60_000,
@@ -83,7 +84,7 @@ interface Decision {
 
 export class EngineState {
   readonly #bounds: EngineBounds;
-  readonly #works: AwaitedWorks;
+  readonly #works: PendingWork;
   readonly #faults: FaultStreak;
   #verdict: EngineVerdict;
   #at: number;
@@ -99,7 +100,7 @@ export class EngineState {
   /** All times are milliseconds of one clock that never runs backwards. */
   constructor(at: number, bounds: Partial<EngineBounds> = {}) {
     this.#bounds = { ...ENGINE_BOUNDS, ...bounds };
-    this.#works = new AwaitedWorks(at, this.#bounds.patientMs);
+    this.#works = new PendingWork(at, this.#bounds.hangingAfterMs);
     this.#faults = new FaultStreak(this.#bounds);
     this.#at = at;
     this.#lifeAt = at;

@@ -1,6 +1,6 @@
 /** A clock that stands still while this process does: what a starved gateway did not see, others did not miss. */
 
-const TICK_MS = 250;
+const TICK_INTERVAL_MS = 250;
 /** Timers are this late on a healthy machine too. */
 const TOLERANCE_MS = 250;
 
@@ -13,7 +13,7 @@ export class RunClock {
   constructor(read: () => number = () => performance.now()) {
     this.#read = read;
     this.#readAt = read();
-    this.#timer = setInterval(() => this.now(), TICK_MS);
+    this.#timer = setInterval(() => this.now(), TICK_INTERVAL_MS);
     this.#timer.unref();
   }
 
@@ -21,7 +21,7 @@ export class RunClock {
   now(): number {
     const at = this.#read();
     const gap = at - this.#readAt;
-    if (gap > TICK_MS + TOLERANCE_MS) this.#stalledMs += gap - TICK_MS;
+    if (gap > TICK_INTERVAL_MS + TOLERANCE_MS) this.#stalledMs += gap - TICK_INTERVAL_MS;
     this.#readAt = at;
     return at - this.#stalledMs;
   }

@@ -34,7 +34,7 @@ export class BodyMemory {
   }
 
   /** The largest body for which there is room when nothing else is held. */
-  get largestBytes(): number {
+  get maxBodyBytes(): number {
     return Math.floor((this.#options.totalBytes * SHARE_OF_FREE) / (1 + SHARE_OF_FREE));
   }
 
@@ -51,9 +51,9 @@ export class BodyMemory {
         lease,
         bytes,
         resolve,
-        timer: setTimeout(giveUp, this.#options.waitMs, this),
+        timer: setTimeout(abandon, this.#options.waitMs, this),
       };
-      function giveUp(memory: BodyMemory) {
+      function abandon(memory: BodyMemory) {
         memory.#waiting = memory.#waiting.filter((other) => other !== waiting);
         resolve(false);
       }

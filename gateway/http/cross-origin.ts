@@ -11,7 +11,7 @@ const EXPOSED = [
   'openai-poll-after-ms',
 ].join(', ');
 const METHODS = 'GET, HEAD, POST, DELETE';
-const USUAL_HEADERS = 'authorization, content-type, idempotency-key, x-request-id';
+const DEFAULT_HEADERS = 'authorization, content-type, idempotency-key, x-request-id';
 /** SDKs send headers of their own; none of them does anything here. */
 const HEADER_NAMES = /^[\w-]+(\s*,\s*[\w-]+){0,100}$/;
 const PREFLIGHT_SECONDS = '600';
@@ -44,7 +44,7 @@ function describePreflight(headers: Record<string, string | string[] | undefined
     'access-control-allow-methods',
     METHODS,
     'access-control-allow-headers',
-    HEADER_NAMES.test(wanted) ? wanted : USUAL_HEADERS,
+    HEADER_NAMES.test(wanted) ? wanted : DEFAULT_HEADERS,
     'access-control-max-age',
     PREFLIGHT_SECONDS,
   ];

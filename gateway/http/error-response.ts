@@ -38,7 +38,7 @@ export class ApiError extends Error {
 }
 
 /** Longer waits are not worth an SDK's retry, and some SDKs would sleep for hours. */
-const LONGEST_RETRY_SECONDS = 60;
+const MAX_RETRY_AFTER_SECONDS = 60;
 const GATEWAY_TIMEOUT = 504;
 
 /** Of the installation, and so of the whole process. */
@@ -73,7 +73,7 @@ const mayRetry = (error: ApiError): boolean =>
   ERRORS[error.code].retry &&
   !error.details.isFinal &&
   error.status !== GATEWAY_TIMEOUT &&
-  (error.details.retryAfter ?? 0) <= LONGEST_RETRY_SECONDS;
+  (error.details.retryAfter ?? 0) <= MAX_RETRY_AFTER_SECONDS;
 
 /** Answers with the envelope, or breaks off an answer that has begun; never throws. */
 export function sendError(
@@ -103,7 +103,7 @@ const LINGER_MS = 2_000;
  * Closes the connection only after what the client is still sending was read: an earlier close would reset the
  * connection, and the client would see that in the place of the answer.
  */
-export function endGently(req: IncomingMessage, res: ServerResponse): void {
+export function endAfterRequestBody(req: IncomingMessage, res: ServerResponse): void {
   const finish = () => {
     clearTimeout(timer);
     res.end();

@@ -4,9 +4,9 @@ import type { Middleware } from 'koa';
 import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import type { DeploymentUsage } from '../telemetry/usage.ts';
-import { ApiError, buildEnvelope, endGently, sendError } from './error-response.ts';
+import { ApiError, buildEnvelope, endAfterRequestBody, sendError } from './error-response.ts';
 import { toBytesText } from './event-stream.ts';
-import { ClientGone, type Exchange } from './exchange.ts';
+import { ClientDisconnectedError, type Exchange } from './exchange.ts';
 import type { GatewayState } from './request-id.ts';
 
 const SLOW_MS = 60_000;
@@ -35,18 +35,18 @@ export const answerErrors =
       const status = record(exchange, ctx.state.route?.name ?? UNROUTED, { log, metrics });
       // A stream that breaks had its 200 long before.
       const outcome = exchange.errorCode !== null && status < 400 ? BROKEN : status;
-      if (asksForWork(ctx.state)) findUsage(ctx.state)?.countRequest(outcome, exchange.elapsed());
+      if (isCountedRequest(ctx.state)) findUsage(ctx.state)?.countRequest(outcome, exchange.elapsed());
     }
   };
 
 /** Strangers do not count, nor do looks at models and requests. */
-const asksForWork = ({ keyHash, route }: GatewayState): boolean =>
+const isCountedRequest = ({ keyHash, route }: GatewayState): boolean =>
   keyHash !== undefined && route?.method === 'POST' && route.served !== 'always';
 
 function answerError(exchange: Exchange, thrown: unknown, log: Logger): void {
-  if (thrown instanceof ClientGone) return;
+  if (thrown instanceof ClientDisconnectedError) return;
   const { req, res, requestId } = exchange;
-  const error = thrown instanceof ApiError ? thrown : hideFault(thrown, requestId, log);
+  const error = thrown instanceof ApiError ? thrown : toInternalError(thrown, requestId, log);
   exchange.errorCode = error.details.detailCode ?? error.code;
   const isOurs = error.status >= 500;
   if (isOurs) exchange.errorMessage = error.message;
@@ -67,7 +67,7 @@ function answerError(exchange: Exchange, thrown: unknown, log: Logger): void {
   ];
   const end = (response: ServerResponse, text: string) => {
     response.write(text);
-    endGently(req, response);
+    endAfterRequestBody(req, response);
   };
   sendError(res, withHeaders(error, more), requestId, isUnread ? end : undefined);
 }
@@ -84,7 +84,7 @@ const withHeaders = (error: ApiError, more: string[]): ApiError =>
         headers: [...(error.details.headers ?? []), ...more],
       });
 
-function hideFault(thrown: unknown, requestId: string, log: Logger): ApiError {
+function toInternalError(thrown: unknown, requestId: string, log: Logger): ApiError {
   log.error({ requestId, err: thrown }, 'fault in the gateway');
   return new ApiError('internal_error', `The gateway failed; report this with the request id ${requestId}.`);
 }
@@ -94,7 +94,7 @@ function record(exchange: Exchange, route: string, sinks: Pick<Sinks, 'log' | 'm
   const { log, metrics } = sinks;
   const { res, requestId, errorCode, errorMessage, firstByteAt } = exchange;
   const milliseconds = exchange.elapsed();
-  const hasLeft = exchange.cancelled instanceof ClientGone;
+  const hasLeft = exchange.cancelled instanceof ClientDisconnectedError;
   const status = res.headersSent ? res.statusCode : CLIENT_LEFT;
   metrics.requests.add(1, route, status);
   metrics.duration.observe(route, milliseconds / 1000);

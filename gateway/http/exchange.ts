@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { EventStream } from './event-stream.ts';
 
 /** Ends the work on a request whose client has left; nobody reads an answer. */
-export class ClientGone extends Error {}
+export class ClientDisconnectedError extends Error {}
 
 type CancelListener = (reason: Error) => void;
 
@@ -40,16 +40,16 @@ export class Exchange {
     this.headers = ['x-request-id', requestId];
     // Before anything that takes time, so that no departure goes unseen.
     res.once('close', () => {
-      if (!res.writableFinished) this.cancel(new ClientGone());
+      if (!res.writableFinished) this.cancel(new ClientDisconnectedError());
     });
   }
 
   /** Tells a client that waits for it to send its body: its key is good. */
-  welcomeBody(): void {
+  sendContinue(): void {
     if (/^100-continue$/i.test(this.req.headers.expect ?? '')) this.res.writeContinue();
   }
 
-  /** Why the request is given up (ClientGone: the client has left); null while it is not. */
+  /** Why the request is given up (ClientDisconnectedError: the client has left); null while it is not. */
   get cancelled(): Error | null {
     return this.#cancelled;
   }

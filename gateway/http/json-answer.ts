@@ -1,6 +1,6 @@
 /** Answers with JSON. */
 import { JSON_TYPE } from './error-response.ts';
-import { ClientGone, type Exchange } from './exchange.ts';
+import { ClientDisconnectedError, type Exchange } from './exchange.ts';
 
 /** `more`: further headers, alternating names and values. */
 export function sendJSON(
@@ -30,5 +30,5 @@ export function sendEmpty(exchange: Exchange, status: number, more: string[] = [
 
 /** Whatever else gives a request up comes too late: what is told here is done, such as a job that is queued. */
 function checkClient({ cancelled }: Exchange): void {
-  if (cancelled instanceof ClientGone) throw cancelled;
+  if (cancelled instanceof ClientDisconnectedError) throw cancelled;
 }

@@ -32,7 +32,7 @@ const SMALL_BYTES = 16 * 1024;
 /** From here on, one is parsed in each turn of the event loop, so that others are heard in between. */
 const LARGE_BYTES = 1024 * 1024;
 
-/** Throws ApiError; ClientGone when the client leaves before the end. */
+/** Throws ApiError; ClientDisconnectedError when the client leaves before the end. */
 export async function readJsonBody<T>(state: Parties, reading: BodyReading<T>): Promise<T> {
   const { exchange } = state;
   const { interpret, memory = processBodies } = reading;
@@ -53,7 +53,7 @@ export async function readJsonBody<T>(state: Parties, reading: BodyReading<T>): 
 
 /** A body that never fits is refused at once, rather than after a wait for room. */
 const limitToMemory = ({ jsonBodyBytes, bodyTimeoutMs }: BodyLimits, memory: BodyMemory): BodyLimits => ({
-  jsonBodyBytes: Math.min(jsonBodyBytes, memory.largestBytes),
+  jsonBodyBytes: Math.min(jsonBodyBytes, memory.maxBodyBytes),
   bodyTimeoutMs,
 });
 

@@ -26,10 +26,10 @@ for (const character of '{[:,"}]') {
 export type JsonFault = 'cost' | 'depth';
 
 /**
- * Null for a text whose values fit into `mostCost` bytes of heap, the characters of its strings apart. Stops at the first
+ * Null for a text whose values fit into `maxCost` bytes of heap, the characters of its strings apart. Stops at the first
  * byte that goes too far. Whether the text is JSON at all is the parser's to say.
  */
-export function findJsonFault(bytes: Uint8Array, mostCost: number): JsonFault | null {
+export function findJsonFault(bytes: Uint8Array, maxCost: number): JsonFault | null {
   let cost = 0;
   let depth = 0;
   for (let place = 0; place < bytes.length; place++) {
@@ -37,7 +37,7 @@ export function findJsonFault(bytes: Uint8Array, mostCost: number): JsonFault | 
     const kind = KINDS[byte];
     if (kind === 0) continue;
     cost += COSTS[byte]!;
-    if (cost > mostCost) return 'cost';
+    if (cost > maxCost) return 'cost';
     if (kind === OPENING) {
       if (++depth > MAX_JSON_DEPTH) return 'depth';
     } else if (kind === CLOSING) depth--;

@@ -19,12 +19,12 @@ export type Handler = (state: GatewayState) => void | Promise<void>;
 export type GatewayMiddleware = Middleware<GatewayState>;
 
 /** What logs and headers take as it is. */
-const SANE_ID = /^[\w.:/+=-]{1,128}$/;
+const VALID_REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
 
 /** Takes the caller's `x-request-id` if it is sane, else makes one; every answer carries it. */
 export const identifyRequest = (): GatewayMiddleware => (ctx, next) => {
   const given = ctx.req.headers['x-request-id'];
-  const requestId = typeof given === 'string' && SANE_ID.test(given) ? given : randomUUID();
+  const requestId = typeof given === 'string' && VALID_REQUEST_ID.test(given) ? given : randomUUID();
   ctx.state.exchange = new Exchange(ctx.req, ctx.res, requestId);
   // Answers are written to the response itself; Koa only composes.
   ctx.respond = false;

@@ -5,7 +5,7 @@ import type { GatewayMiddleware, GatewayState, Handler } from './request-id.ts';
 import type { RouteTable } from './route-table.ts';
 import type { RouteName } from './routes.ts';
 
-const LONGEST_SHOWN = 200;
+const MAX_SHOWN_CHARACTERS = 200;
 
 /** `kind`, where it is known, tells what a wrong path could have been. */
 export const findRoute =
@@ -15,7 +15,7 @@ export const findRoute =
     if (req.httpVersion === '1.1' && req.headers.host === undefined)
       throw new ApiError('invalid_request_error', 'The Host header is missing.');
     const path = readPath(req.url ?? '/');
-    const match = table.match(tidyPath(path));
+    const match = table.match(normalizePath(path));
     if (!match) throw refusePath(path, kind && table.listFor(kind()));
     // Node sends no body to who asks for the head.
     const route = match.methods.get(req.method === 'HEAD' ? 'GET' : req.method!);
@@ -27,19 +27,23 @@ export const findRoute =
 
 function refusePath(path: string, served?: string): ApiError {
   const hint = served ? `; this deployment serves ${served}` : '';
-  return new ApiError('not_found', `There is no ${path.slice(0, LONGEST_SHOWN)} here${hint}.`);
+  return new ApiError('not_found', `There is no ${path.slice(0, MAX_SHOWN_CHARACTERS)} here${hint}.`);
 }
 
 const refuseMethod = (path: string, method: string, allowed: string) =>
-  new ApiError('method_not_allowed', `${path.slice(0, LONGEST_SHOWN)} takes ${allowed}, not ${method}.`, {
-    headers: ['allow', allowed],
-  });
+  new ApiError(
+    'method_not_allowed',
+    `${path.slice(0, MAX_SHOWN_CHARACTERS)} takes ${allowed}, not ${method}.`,
+    {
+      headers: ['allow', allowed],
+    },
+  );
 
 const listMethods = (methods: ReadonlyMap<string, unknown>): string =>
   [...methods.keys()].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
 
 /** As base URLs with a slash too many make it. */
-function tidyPath(path: string): string {
+function normalizePath(path: string): string {
   if (!path.includes('//') && !path.endsWith('/')) return path;
   const single = path.replace(/\/{2,}/g, '/');
   return single.length > 1 && single.endsWith('/') ? single.slice(0, -1) : single;

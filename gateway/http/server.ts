@@ -53,7 +53,7 @@ export function createServer(
   server.on('close', () => clearInterval(timer));
   server.on('clientError', answerClientError);
   server.on('checkExpectation', listener);
-  // The application says it, by `welcomeBody`, once it knows who asks.
+  // The application says it, by `sendContinue`, once it knows who asks.
   server.on('checkContinue', listener);
   server.on('connect', (_, socket) =>
     answerRaw(socket, new ApiError('method_not_allowed', 'CONNECT is not served here.')),

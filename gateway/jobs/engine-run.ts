@@ -32,9 +32,9 @@ export interface EngineResult {
   forget(): Promise<void>;
 }
 
-const LARGEST_RESULT_BYTES = 5 * 1024 ** 3;
+const MAX_RESULT_BYTES = 5 * 1024 ** 3;
 /** So long may an engine work on images that nobody waits for any more, before the connection is cut. */
-const LET_GO_MS = 10 * 60_000;
+const RELEASE_TIMEOUT_MS = 10 * 60_000;
 
 /** Throws ApiError, UploadError, JobError or the signal's reason; then nothing is left on disk. */
 export async function runEngine(job: Job, run: EngineRun): Promise<EngineResult> {
@@ -72,7 +72,7 @@ async function makeVideo({ parameters }: VideoJob, run: EngineRun): Promise<Engi
       parameters,
       reference,
       onProgress,
-      hold: (source, signal) => run.spool.hold(source, { mostBytes: LARGEST_RESULT_BYTES, signal }),
+      hold: (source, signal) => run.spool.hold(source, { maxBytes: MAX_RESULT_BYTES, signal }),
     });
     work?.end('good');
     return { files: [{ file, extension: 'mp4', contentType: 'video/mp4' }], forget };
@@ -86,7 +86,8 @@ async function makeImages({ parameters }: ImageJob, run: EngineRun): Promise<Eng
   const { signal, spool } = run;
   // The engine would work on behind a cut connection, and the next job would wait for it there.
   const cut = new AbortController();
-  const letGo = () => setTimeout(() => cut.abort(signal.reason), run.timing?.letGoMs ?? LET_GO_MS).unref();
+  const letGo = () =>
+    setTimeout(() => cut.abort(signal.reason), run.timing?.releaseTimeoutMs ?? RELEASE_TIMEOUT_MS).unref();
   signal.addEventListener('abort', letGo, { once: true });
   const answer = generateImages({
     ...run,
@@ -102,7 +103,7 @@ async function makeImages({ parameters }: ImageJob, run: EngineRun): Promise<Eng
   const files: ResultFile[] = [];
   try {
     for (const { bytes, contentType } of images) {
-      const file = await spool.hold(Readable.from([bytes]), { mostBytes: LARGEST_RESULT_BYTES, signal });
+      const file = await spool.hold(Readable.from([bytes]), { maxBytes: MAX_RESULT_BYTES, signal });
       const [, kind = ''] = contentType.split('/');
       files.push({ file, extension: kind === 'jpeg' ? 'jpg' : kind, contentType });
     }

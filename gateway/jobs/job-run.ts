@@ -15,12 +15,12 @@ import type { Job } from '../engine/job.ts';
 import { parseJob } from '../engine/job.ts';
 import { type EngineResult, type InputFile, runEngine } from './engine-run.ts';
 import { describeFailure, JobError, OWN_FAULT } from './failure.ts';
-import { insist } from './insistence.ts';
 import { fetchObject, isStoreAway, type JobStorage, signResults, storeResults } from './job-storage.ts';
 import { keepLease } from './lease.ts';
 import { buildSuccess, countJob } from './outcome.ts';
 import { expectJobMs, readPace } from './pace.ts';
 import { Progress } from './progress.ts';
+import { retryWhileRedisDown } from './retry.ts';
 import type { WorkerServices } from './services.ts';
 
 /** How a run ended: with its request, or leaving it to others. */
@@ -28,14 +28,14 @@ export type RunEnd = 'succeeded' | FailureCode | 'stale' | 'given_back';
 
 type GiveUp = 'stale' | 'deadline' | 'given_back';
 
-const LARGEST_PARAMETERS_BYTES = 16 * 1024 * 1024;
-const LAST_WORDS_MS = 4_000;
+const MAX_PARAMETERS_BYTES = 16 * 1024 * 1024;
+const FINAL_CALL_TIMEOUT_MS = 4_000;
 
 export interface RunPlace {
   /** Gives the slot back: the engine has let go. */
   release: () => void;
   /** This replica is to end: what its engine fails at is another's to try. */
-  isLeaving: () => boolean;
+  isShuttingDown: () => boolean;
 }
 
 export class JobRun {
@@ -45,7 +45,7 @@ export class JobRun {
   readonly #job: ClaimedJob;
   readonly #deadline: number;
   readonly #release: () => void;
-  readonly #isLeaving: () => boolean;
+  readonly #isShuttingDown: () => boolean;
   readonly #giveUp = new AbortController();
   readonly #begun = performance.now();
   /** null until it is read. */
@@ -59,23 +59,23 @@ export class JobRun {
   #isFinishing = false;
   #deliveringSince: number | null = null;
 
-  constructor(services: WorkerServices, job: ClaimedJob, { release, isLeaving }: RunPlace) {
+  constructor(services: WorkerServices, job: ClaimedJob, { release, isShuttingDown }: RunPlace) {
     this.#services = services;
     this.#job = job;
     this.#deadline = performance.now() + job.remainingMs;
     this.#release = release;
-    this.#isLeaving = isLeaving;
+    this.#isShuttingDown = isShuttingDown;
     this.ended = this.#run();
   }
 
   /** Leaves the job to another worker; `ended` then resolves soon. */
   giveBack(): void {
-    if (this.#isFinishing) setTimeout(() => this.#quit.abort(), LAST_WORDS_MS).unref();
+    if (this.#isFinishing) setTimeout(() => this.#quit.abort(), FINAL_CALL_TIMEOUT_MS).unref();
     else this.#giveUp.abort('given_back' satisfies GiveUp);
   }
 
   /** So long its results have been on their way to their store; 0 before. */
-  get deliveringMs(): number {
+  get uploadingMs(): number {
     return this.#deliveringSince === null ? 0 : performance.now() - this.#deliveringSince;
   }
 
@@ -92,7 +92,7 @@ export class JobRun {
       const outcome = await this.#work();
       if (!outcome) return await this.#abandon();
       this.#isFinishing = true;
-      const answer = await insist(() => finishRequest(redis, claim, outcome), this.#quit.signal);
+      const answer = await retryWhileRedisDown(() => finishRequest(redis, claim, outcome), this.#quit.signal);
       void this.#result?.forget();
       if (answer !== 'stale') {
         countJob(this.#services.usage, outcome, {
@@ -129,7 +129,8 @@ export class JobRun {
         );
       // A pod that is deleted by force loses its engine before its gateway. And what was never asked has not failed.
       // A store that is away from here may be reached from elsewhere.
-      const isBlameless = this.#isLeaving() && (failure?.code === 'upstream_error' || isStoreAway(error));
+      const isBlameless =
+        this.#isShuttingDown() && (failure?.code === 'upstream_error' || isStoreAway(error));
       if (isBlameless || error instanceof EngineUnreachableError) {
         this.#giveUp.abort('given_back' satisfies GiveUp);
         return null;
@@ -175,7 +176,7 @@ export class JobRun {
   async #readJob(): Promise<Job> {
     const text = parseJob(this.#job.params);
     if (text?.kind !== 'stored') return this.#check(text);
-    const file = await fetchObject(this.#storage, text.object, LARGEST_PARAMETERS_BYTES);
+    const file = await fetchObject(this.#storage, text.object, MAX_PARAMETERS_BYTES);
     try {
       const stored = parseJob(await readFile(file.path, 'utf8'));
       return this.#check(stored?.kind === 'stored' ? null : stored);
@@ -218,9 +219,10 @@ export class JobRun {
     void this.#result?.forget();
     if (why === 'given_back')
       // Unanswered, the lease runs out.
-      await insist(() => releaseRequest(redis, this.#job.claim), AbortSignal.timeout(LAST_WORDS_MS)).catch(
-        () => {},
-      );
+      await retryWhileRedisDown(
+        () => releaseRequest(redis, this.#job.claim),
+        AbortSignal.timeout(FINAL_CALL_TIMEOUT_MS),
+      ).catch(() => {});
     await this.#removeUploads();
     return why === 'deadline' ? 'model_timeout' : why;
   }
@@ -231,7 +233,7 @@ export class JobRun {
     if (objects.length === 0) return;
     const { namespace } = this.#job.claim;
     const register = () => registerObjects(this.#services.redis, namespace, { objects, removeInMs: 0 });
-    await insist(register, AbortSignal.timeout(LAST_WORDS_MS)).catch(() => {});
+    await retryWhileRedisDown(register, AbortSignal.timeout(FINAL_CALL_TIMEOUT_MS)).catch(() => {});
   }
 
   get #storage(): JobStorage {
@@ -242,7 +244,7 @@ export class JobRun {
       claim: this.#job.claim,
       remainingMs: () => Math.max(0, this.#deadline - performance.now()),
       signal: this.#giveUp.signal,
-      isLeaving: this.#isLeaving,
+      isShuttingDown: this.#isShuttingDown,
     };
   }
 

@@ -10,7 +10,7 @@ import type { SpooledFile } from '../storage/spool.ts';
 import { UploadError } from '../storage/upload-error.ts';
 import { type StoredFiles, storeFiles } from '../storage/uploads.ts';
 import type { ResultFile } from './engine-run.ts';
-import { LONGEST_TIMER_MS } from './lease.ts';
+import { MAX_TIMER_MS } from './lease.ts';
 import type { StorageServices } from './services.ts';
 
 export interface JobStorage {
@@ -21,21 +21,21 @@ export interface JobStorage {
   remainingMs: () => number;
   signal: AbortSignal;
   /** This replica is to end, and another one may try. */
-  isLeaving?: () => boolean;
+  isShuttingDown?: () => boolean;
   /** Between attempts; a second. */
-  pauseMs?: number;
+  delayMs?: number;
   /** So long a store may be away for what can be tried elsewhere; a minute. */
-  awayMs?: number;
+  storeRetryTimeoutMs?: number;
 }
 
-const PAUSE_MS = 1_000;
-const AWAY_MS = 60_000;
+const RETRY_DELAY_MS = 1_000;
+const STORE_RETRY_TIMEOUT_MS = 60_000;
 /** So long is tried what the front cannot sign for, such as a credential that is being verified anew. */
-const UNSIGNED_MS = 60_000;
+const SIGNING_RETRY_TIMEOUT_MS = 60_000;
 /** Links to write end after 15 minutes: what failed later than this may do so for want of a fresh one. */
 const FRESH_LINK_MS = 10 * 60_000;
 /** The deadline itself ends a job without a word of what it was stuck at. */
-const LAST_WORDS_MS = 2_000;
+const FINAL_CALL_TIMEOUT_MS = 2_000;
 /** Results that no record takes over are removed so long after the deadline. */
 const ORPHANED_MS = 3_600_000;
 const LINK_SECONDS = 3_600;
@@ -45,14 +45,14 @@ const CUSTOMER_IMAGE_LINK_SECONDS = 7 * 24 * 3_600;
  * Reads an input onto disk; not for longer than a minute of a store that is away, since the engine waits meanwhile. Throws
  * DownloadError, UploadError, ApiError or the signal's reason.
  */
-export const fetchObject = (job: JobStorage, object: StoredObject, mostBytes: number): Promise<SpooledFile> =>
+export const fetchObject = (job: JobStorage, object: StoredObject, maxBytes: number): Promise<SpooledFile> =>
   retryTransient(
     job,
     () =>
       holdObject(job.storage, {
         namespace: job.claim.namespace,
         object,
-        mostBytes,
+        maxBytes,
         deadlineMs: limitTransfer(job),
         signal: job.signal,
       }),
@@ -86,7 +86,7 @@ export const storeResults = (
         },
       ),
     // Results that are made wait for their store, unless the replica's end does.
-    () => job.isLeaving?.() ?? false,
+    () => job.isShuttingDown?.() ?? false,
   );
 };
 
@@ -104,12 +104,12 @@ export async function signResults(
     objects: objects.map(({ key }) => ({ key })),
     expiresInSeconds: isLong ? CUSTOMER_IMAGE_LINK_SECONDS : LINK_SECONDS,
   };
-  return storage.broker.signGets(question).catch(() => objects.map(() => null));
+  return storage.urlSigner.signGets(question).catch(() => objects.map(() => null));
 }
 
 /** Each attempt ends when no byte moves; all of them together may take what is left of the job's time. */
 const limitTransfer = ({ remainingMs }: JobStorage): number =>
-  Math.max(1, Math.min(Math.floor(remainingMs()) - LAST_WORDS_MS, LONGEST_TIMER_MS));
+  Math.max(1, Math.min(Math.floor(remainingMs()) - FINAL_CALL_TIMEOUT_MS, MAX_TIMER_MS));
 
 /**
  * Tries again until the job's deadline while Redis, the front or the store is away: what was accepted is not lost. Where
@@ -120,7 +120,7 @@ async function retryTransient<T>(
   call: () => Promise<T>,
   isHurried: () => boolean,
 ): Promise<T> {
-  const { signal, remainingMs, pauseMs = PAUSE_MS, awayMs = AWAY_MS } = job;
+  const { signal, remainingMs, delayMs = RETRY_DELAY_MS, storeRetryTimeoutMs = STORE_RETRY_TIMEOUT_MS } = job;
   let failingSince: number | undefined;
   for (;;) {
     signal.throwIfAborted();
@@ -133,11 +133,11 @@ async function retryTransient<T>(
       failingSince ??= now;
       const mayPass =
         isRedisAway(error) ||
-        (isStoreAway(error) && (now - failingSince < awayMs || !isHurried())) ||
-        (isUnsigned(error) && now - failingSince < UNSIGNED_MS) ||
+        (isStoreAway(error) && (now - failingSince < storeRetryTimeoutMs || !isHurried())) ||
+        (isUnsigned(error) && now - failingSince < SIGNING_RETRY_TIMEOUT_MS) ||
         (error instanceof UploadError && now - startedAt >= FRESH_LINK_MS);
-      if (!mayPass || remainingMs() <= pauseMs + LAST_WORDS_MS) throw error;
-      await wait(pauseMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+      if (!mayPass || remainingMs() <= delayMs + FINAL_CALL_TIMEOUT_MS) throw error;
+      await wait(delayMs, undefined, { signal }).catch(() => signal.throwIfAborted());
     }
   }
 }

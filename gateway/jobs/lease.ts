@@ -15,7 +15,7 @@ export interface LeaseOptions {
 /** After a renewal that was not answered. */
 const RETRY_MS = 300;
 /** More than a timer can count is no deadline. */
-export const LONGEST_TIMER_MS = 2 ** 31 - 1;
+export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Returns the function that ends it. */
 export function keepLease({
@@ -38,17 +38,17 @@ export function keepLease({
     onLost(why);
   };
   const tick = async () => {
-    let pauseMs = renewalMs;
+    let delayMs = renewalMs;
     try {
       const answer = await renew();
       if (answer !== 'renewed') lose(answer);
     } catch (error) {
-      pauseMs = RETRY_MS;
+      delayMs = RETRY_MS;
       if (!isRedisAway(error)) onError(error);
     }
-    if (!isOver) timer = setTimeout(tick, pauseMs);
+    if (!isOver) timer = setTimeout(tick, delayMs);
   };
-  const deadline = setTimeout(lose, Math.min(Math.max(0, remainingMs), LONGEST_TIMER_MS), 'deadline');
+  const deadline = setTimeout(lose, Math.min(Math.max(0, remainingMs), MAX_TIMER_MS), 'deadline');
   timer = setTimeout(tick, renewalMs);
   return end;
 }

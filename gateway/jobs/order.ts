@@ -45,7 +45,7 @@ export interface VideoOrder extends OrderBase {
 }
 
 /** Its idempotency key named an earlier request; no file is left of this one. */
-export interface Repeat {
+export interface IdempotentRepeat {
   kind: 'repeat';
   record: RequestRecord;
   estimatedSeconds: number;

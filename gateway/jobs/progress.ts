@@ -1,6 +1,6 @@
 /** How far a job is (docs/api.md, "Video"): what the engine says, or a guess by the time that has passed. */
 
-const MOST = 99;
+const MAX_PERCENT = 99;
 /** Percent that a guess shows when the expected time is over: what takes longer must still be seen to move. */
 const EXPECTED_PERCENT = 90;
 
@@ -29,12 +29,12 @@ export class Progress {
   /** Whole percent, 0 to 99. It may fall where the guess grew; the record keeps the largest. */
   read(): number {
     const percent = this.#told > 0 ? this.#told : this.#guess();
-    return Math.max(0, Math.min(MOST, Math.floor(percent)));
+    return Math.max(0, Math.min(MAX_PERCENT, Math.floor(percent)));
   }
 
   /** Even until the expected time is over, then slower and slower. */
   #guess(): number {
     const share = (this.#now() - this.#startedAt) / Math.max(1, this.#expectedMs);
-    return share <= 1 ? EXPECTED_PERCENT * share : MOST - (MOST - EXPECTED_PERCENT) / share;
+    return share <= 1 ? EXPECTED_PERCENT * share : MAX_PERCENT - (MAX_PERCENT - EXPECTED_PERCENT) / share;
   }
 }

@@ -10,7 +10,7 @@ import {
   fingerprintFields,
   listFileTexts,
 } from './fingerprint.ts';
-import type { Repeat } from './order.ts';
+import type { IdempotentRepeat } from './order.ts';
 import { estimateRepeat } from './pace.ts';
 import { guardAway } from './request-lookup.ts';
 import type { MediaServices } from './services.ts';
@@ -32,7 +32,7 @@ export async function findRepeat(
   services: MediaServices,
   state: GatewayState,
   { modality, idempotencyKey: header, texts, files = [] }: RepeatQuestion,
-): Promise<Repeat | { kind: 'new'; fingerprint: string | null }> {
+): Promise<IdempotentRepeat | { kind: 'new'; fingerprint: string | null }> {
   if (header === null) return { kind: 'new', fingerprint: null };
   const config = services.config(state);
   const fileTexts = await listFileTexts(files);

@@ -10,7 +10,7 @@ import { isExpired } from './request-object.ts';
 import type { MediaServices } from './services.ts';
 
 const AWAY_RETRY_SECONDS = 2;
-const LONGEST_SHOWN = 100;
+const MAX_SHOWN_CHARACTERS = 100;
 const LINK_SECONDS = 3_600;
 
 /** The request that the path names. Throws ApiError. */
@@ -39,7 +39,7 @@ export async function refuseForeign(services: MediaServices, namespace: string, 
 export const refuse = (id: string, modality?: Modality): ApiError =>
   new ApiError(
     'not_found',
-    `There is no ${modality === MODALITIES[1] ? 'video' : 'request'} ${id.slice(0, LONGEST_SHOWN)} in this workspace, or it ended too long ago.`,
+    `There is no ${modality === MODALITIES[1] ? 'video' : 'request'} ${id.slice(0, MAX_SHOWN_CHARACTERS)} in this workspace, or it ended too long ago.`,
   );
 
 /** Says 503 while Redis is away. */
@@ -63,7 +63,7 @@ export async function signOutputs(
   const { output } = record;
   if (!output || isExpired(record, Date.now())) return [];
   try {
-    return await storage.broker.signGets({
+    return await storage.urlSigner.signGets({
       namespace,
       credential: output.credential,
       objects: output.keys.map((key) => ({ key })),

@@ -13,9 +13,9 @@ import { listRequests } from '../../redis/requests/request-record.ts';
 import { ApiError } from '../http/error-response.ts';
 import { sendJSON } from '../http/json-answer.ts';
 import type { GatewayState } from '../http/request-id.ts';
-import { insist } from './insistence.ts';
 import { findRequest, guardAway, refuse, refuseForeign, signOutputs } from './request-lookup.ts';
 import { describeRequest } from './request-object.ts';
+import { retryWhileRedisDown } from './retry.ts';
 import type { MediaServices } from './services.ts';
 
 export const buildRequestHandlers = (services: MediaServices) => ({
@@ -44,7 +44,7 @@ export const buildRequestHandlers = (services: MediaServices) => ({
 });
 
 /** So long a client waits for a Redis that does not answer; the repeats have the same token. */
-const PATIENCE_MS = 5_000;
+const RETRY_TIMEOUT_MS = 5_000;
 
 /** What became of the wish to cancel the request that the path names. Throws ApiError. */
 export async function cancel(
@@ -55,13 +55,15 @@ export async function cancel(
   const { namespace } = services.config(state);
   if (!REQUEST_ID.test(id)) throw refuse(id);
   const claim = { namespace, id, token: randomBytes(16).toString('hex') };
-  const end = AbortSignal.timeout(PATIENCE_MS);
-  const outcome = await insist(() => cancelRequest(services.redis, claim), end).catch((error) => {
-    if (error !== end.reason) throw error;
-    throw new ApiError('temporarily_unavailable', 'Requests cannot be canceled at the moment.', {
-      retryAfter: 2,
-    });
-  });
+  const end = AbortSignal.timeout(RETRY_TIMEOUT_MS);
+  const outcome = await retryWhileRedisDown(() => cancelRequest(services.redis, claim), end).catch(
+    (error) => {
+      if (error !== end.reason) throw error;
+      throw new ApiError('temporarily_unavailable', 'Requests cannot be canceled at the moment.', {
+        retryAfter: 2,
+      });
+    },
+  );
   if (outcome.verdict !== 'unknown') return outcome;
   await refuseForeign(services, namespace, id);
   throw refuse(id);

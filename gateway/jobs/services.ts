@@ -6,9 +6,9 @@ import type { EnginePool } from '../engine/engine-call.ts';
 import type { VideoTiming } from '../engine/video-call.ts';
 import type { WorkWitness } from '../health/watched-dispatcher.ts';
 import type { GatewayState } from '../http/request-id.ts';
-import type { StorageBroker } from '../storage/broker.ts';
 import type { Spool } from '../storage/spool.ts';
 import type { Uploader } from '../storage/upload.ts';
+import type { UrlSigner } from '../storage/url-signer.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import type { DeploymentUsage } from '../telemetry/usage.ts';
@@ -29,7 +29,7 @@ export interface MediaServices {
 
 /** The way to stores, and to Redis' list of what must be removed from them. */
 export interface StorageServices {
-  broker: StorageBroker;
+  urlSigner: UrlSigner;
   spool: Spool;
   uploader: Uploader;
   /** First 8 digits of a workspace's request ids. */

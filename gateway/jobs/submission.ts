@@ -7,10 +7,10 @@ import { registerObjects } from '../../redis/requests/object-cleanup.ts';
 import { type SubmissionAnswer, submitRequest } from '../../redis/requests/request-calls.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/request-id.ts';
-import { insist } from './insistence.ts';
-import { listFiles, type MediaOrder, priceOrder, type Repeat, type VideoOrder } from './order.ts';
+import { type IdempotentRepeat, listFiles, type MediaOrder, priceOrder, type VideoOrder } from './order.ts';
 import { expectJobMs } from './pace.ts';
 import { requireSame } from './repeats.ts';
+import { retryWhileRedisDown } from './retry.ts';
 import type { MediaServices } from './services.ts';
 import { storeJob } from './submitted-job.ts';
 
@@ -21,14 +21,14 @@ export interface Accepted {
   estimatedSeconds: number;
 }
 
-export const describeRepeat = ({ record: { id, status }, estimatedSeconds }: Repeat): Accepted => ({
+export const describeRepeat = ({ record: { id, status }, estimatedSeconds }: IdempotentRepeat): Accepted => ({
   id,
   status,
   estimatedSeconds,
 });
 
 /** So long a client waits for a Redis that does not answer; the repeats have the same id. */
-const PATIENCE_MS = 5_000;
+const RETRY_TIMEOUT_MS = 5_000;
 const AWAY_RETRY_SECONDS = 2;
 const LATER_RETRY_SECONDS = 30;
 const PAYMENT_REQUIRED = 402;
@@ -75,14 +75,16 @@ async function submit(services: MediaServices, state: GatewayState, order: Media
     inputs,
     params,
   };
-  const end = AbortSignal.timeout(PATIENCE_MS);
-  const answer = await insist(() => submitRequest(services.redis, submission), end).catch((error) => {
-    if (error !== end.reason) throw error;
-    // It may have been accepted all the same: its inputs stay, and are removed by their registration if it was not.
-    throw new ApiError('temporarily_unavailable', 'The queue does not answer at the moment.', {
-      retryAfter: AWAY_RETRY_SECONDS,
-    });
-  });
+  const end = AbortSignal.timeout(RETRY_TIMEOUT_MS);
+  const answer = await retryWhileRedisDown(() => submitRequest(services.redis, submission), end).catch(
+    (error) => {
+      if (error !== end.reason) throw error;
+      // It may have been accepted all the same: its inputs stay, and are removed by their registration if it was not.
+      throw new ApiError('temporarily_unavailable', 'The queue does not answer at the moment.', {
+        retryAfter: AWAY_RETRY_SECONDS,
+      });
+    },
+  );
   if (answer.verdict === 'accepted') return answer;
   if (inputs.length > 0) await registerObjects(services.redis, namespace, { objects: inputs, removeInMs: 0 });
   if (answer.verdict === 'duplicate') {

@@ -24,12 +24,12 @@ export interface SubmittedJob {
   inputs: StoredObject[];
 }
 
-const UPLOAD_MS = 60_000;
+const UPLOAD_TIMEOUT_MS = 60_000;
 /** Removed then, unless a record has taken them over. */
 const ORPHANED_MS = 15 * 60_000;
 const EXTENSIONS: Record<string, string> = { 'image/png': 'png', 'image/jpeg': 'jpg', 'image/webp': 'webp' };
 
-/** Throws ApiError, or ClientGone where the client leaves before all is stored. */
+/** Throws ApiError, or ClientDisconnectedError where the client leaves before all is stored. */
 export async function storeJob(services: MediaServices, place: JobPlace): Promise<SubmittedJob> {
   const files = listFiles(place.order);
   const names = files.map((file, index) => `${index}.${EXTENSIONS[file.contentType] ?? 'bin'}`);
@@ -39,7 +39,7 @@ export async function storeJob(services: MediaServices, place: JobPlace): Promis
   if (Buffer.byteLength(params) <= MAX_PARAMS_BYTES) return { params, inputs: objects };
 
   const { spool } = services.storage;
-  const file = await spool.hold(asSource(params), { mostBytes: Buffer.byteLength(params) }).catch((error) => {
+  const file = await spool.hold(asSource(params), { maxBytes: Buffer.byteLength(params) }).catch((error) => {
     throw error instanceof UploadError ? refuseUploads() : error;
   });
   try {
@@ -72,7 +72,7 @@ async function store(
         contentType: file.contentType,
       })),
       removeInMs: ORPHANED_MS,
-      deadlineMs: UPLOAD_MS,
+      deadlineMs: UPLOAD_TIMEOUT_MS,
       signal: state.exchange.signal,
     },
   ).catch((error) => {

@@ -25,13 +25,13 @@ export interface Worker {
 }
 
 /** Given back so long before the end: Redis and the engine are told meanwhile. */
-const GIVING_BACK_MS = 5_000;
-const POLL_MS = 1_000;
+const RELEASE_BEFORE_END_MS = 5_000;
+const POLL_INTERVAL_MS = 1_000;
 const RETRY_MS = 200;
 /** Long enough for two looks at an engine's health, which at the second find it dead if it still answers errors. */
-const REST_MS = 1_500;
+const ENGINE_COOLDOWN_MS = 1_500;
 /** Jobs beyond the slots: their engine has done its work, and their results are being stored. */
-const MOST_DELIVERING = 2;
+const MAX_EXTRA_DELIVERIES = 2;
 
 /** For deployments of kind Image and Video. */
 export const startWorker = (options: WorkerOptions): Worker => new QueueWorker(options);
@@ -76,7 +76,7 @@ class QueueWorker implements Worker {
     const giveBack = () => {
       for (const run of this.#runs) run.giveBack();
     };
-    this.#end = setTimeout(giveBack, Math.min(Math.max(0, withinMs - GIVING_BACK_MS), 2 ** 31 - 1));
+    this.#end = setTimeout(giveBack, Math.min(Math.max(0, withinMs - RELEASE_BEFORE_END_MS), 2 ** 31 - 1));
   }
 
   resume(): void {
@@ -97,7 +97,7 @@ class QueueWorker implements Worker {
         await pause(RETRY_MS / 4);
       }
     };
-    await Promise.race([all(), pause(Math.max(withinMs, GIVING_BACK_MS))]);
+    await Promise.race([all(), pause(Math.max(withinMs, RELEASE_BEFORE_END_MS))]);
     clearTimeout(this.#end);
   }
 
@@ -109,8 +109,8 @@ class QueueWorker implements Worker {
       !slots.isFull &&
       isEngineReady() &&
       !config().paused &&
-      countInTheWay(this.#runs, () => storage.spool) <
-        (slots.limit ?? Number.POSITIVE_INFINITY) + MOST_DELIVERING
+      countBlockingRuns(this.#runs, () => storage.spool) <
+        (slots.limit ?? Number.POSITIVE_INFINITY) + MAX_EXTRA_DELIVERIES
     );
   }
 
@@ -128,7 +128,7 @@ class QueueWorker implements Worker {
     this.#rest = setTimeout(() => {
       this.#rest = undefined;
       this.wake();
-    }, REST_MS);
+    }, ENGINE_COOLDOWN_MS);
     this.#rest.unref();
   }
 
@@ -136,19 +136,19 @@ class QueueWorker implements Worker {
   async #claim(isCertain: boolean): Promise<void> {
     this.#isClaiming = true;
     // By chance, so that replicas do not all ask at the same moment.
-    let pauseMs = POLL_MS * (1 + Math.random());
+    let delayMs = POLL_INTERVAL_MS * (1 + Math.random());
     try {
       let mayWait = isCertain || (await this.#isAnyWaiting()) || this.#isUnanswered;
       while (mayWait && this.#mayClaim) mayWait = await this.#claimOne();
     } catch (error) {
-      pauseMs = RETRY_MS * (1 + Math.random());
+      delayMs = RETRY_MS * (1 + Math.random());
       if (!isRedisAway(error)) this.#options.log.error({ err: error }, 'no job could be claimed');
     }
     this.#isClaiming = false;
     const isAskedAgain = this.#isAskedAgain;
     this.#isAskedAgain = false;
     if (isAskedAgain && !this.#isStopped) this.wake();
-    else this.#schedule(pauseMs);
+    else this.#schedule(delayMs);
   }
 
   /** Asked first, since a slot that is taken for a look is refused to others meanwhile. */
@@ -185,7 +185,7 @@ class QueueWorker implements Worker {
     const { metrics, config } = this.#options;
     const begun = performance.now();
     const services = { ...this.#options, onEngineLost: () => this.#doubtEngine() };
-    const run = new JobRun(services, job, { release, isLeaving: () => this.#isWindingDown });
+    const run = new JobRun(services, job, { release, isShuttingDown: () => this.#isWindingDown });
     this.#runs.add(run);
     metrics.jobsRunning.inc();
     if (this.#isWindingDown) run.giveBack();
@@ -207,16 +207,18 @@ const pause = (ms: number): Promise<void> =>
   });
 
 /** Results that have been on their way for longer wait for a store that is away. */
-const WAITING_MS = 60_000;
+const STALLED_DELIVERY_MS = 60_000;
 /** Their files are on this replica's disk, which others need. */
-const MOST_WAITING = 16;
+const MAX_STALLED_DELIVERIES = 16;
 
 /** A store that is away holds up what goes there, and no other jobs, as long as there is room on disk. */
-export function countInTheWay(
-  runs: Iterable<{ deliveringMs: number }>,
+export function countBlockingRuns(
+  runs: Iterable<{ uploadingMs: number }>,
   spool: () => { isHalfFree: boolean },
 ): number {
   const all = [...runs];
-  const waiting = all.filter(({ deliveringMs }) => deliveringMs > WAITING_MS).length;
-  return waiting > 0 && spool().isHalfFree ? all.length - Math.min(waiting, MOST_WAITING) : all.length;
+  const waiting = all.filter(({ uploadingMs }) => uploadingMs > STALLED_DELIVERY_MS).length;
+  return waiting > 0 && spool().isHalfFree
+    ? all.length - Math.min(waiting, MAX_STALLED_DELIVERIES)
+    : all.length;
 }

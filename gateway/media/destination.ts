@@ -10,13 +10,13 @@ import type { FieldReader } from './field-reader.ts';
 const WEBHOOK_URL = 'a public HTTPS address, such as https://example.com/hook';
 
 /** As the request says it, types checked. */
-export interface Wishes {
+export interface DestinationFields {
   webhookUrl: string | undefined;
   credentialId: number | undefined;
 }
 
 /** Throws ApiError. */
-export const readWishes = (fields: FieldReader): Wishes => ({
+export const parseDestination = (fields: FieldReader): DestinationFields => ({
   webhookUrl: fields.text('webhook_url', WEBHOOK_URL, 'invalid_webhook_url'),
   credentialId: fields.integer('storage_credential_id'),
 });
@@ -30,7 +30,7 @@ const RETRY_SECONDS = 2;
 
 /** Throws ApiError: 422 for a URL that is not public HTTPS, and for a credential that is unknown or not verified. */
 export async function checkDestination(
-  { webhookUrl, credentialId }: Wishes,
+  { webhookUrl, credentialId }: DestinationFields,
   config: GatewayConfig,
   { redis, egress }: Pick<MediaServices, 'redis' | 'egress'>,
 ): Promise<Destination> {

@@ -4,8 +4,8 @@ import { ApiError } from '../http/error-response.ts';
 
 /** As forms carry numbers; nothing else that JavaScript would take for one, such as `0x10` or `Infinity`. */
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i;
-const LONGEST_NUMBER = 40;
-const LONGEST_SHOWN = 40;
+const MAX_NUMBER_LENGTH = 40;
+const MAX_SHOWN_CHARACTERS = 40;
 
 export interface Range {
   min?: number;
@@ -116,7 +116,7 @@ export class FieldReader {
     if (value === undefined || typeof value === 'number') return value;
     if (!this.#isForm || typeof value !== 'string') return Number.NaN;
     const text = value.trim();
-    return text.length <= LONGEST_NUMBER && NUMBER.test(text) ? Number(text) : Number.NaN;
+    return text.length <= MAX_NUMBER_LENGTH && NUMBER.test(text) ? Number(text) : Number.NaN;
   }
 }
 
@@ -151,5 +151,5 @@ function show(value: unknown): string {
   if (Array.isArray(value)) return 'an array';
   if (typeof value === 'object') return 'an object';
   const text = JSON.stringify(value);
-  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
+  return text.length > MAX_SHOWN_CHARACTERS ? `${text.slice(0, MAX_SHOWN_CHARACTERS)}…` : text;
 }

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ImageList } from '../../api/api-objects.ts';
-import type { MadeImage } from '../engine/image-call.ts';
+import type { GeneratedImage } from '../engine/image-call.ts';
 import { JSON_TYPE } from '../http/error-response.ts';
 import { EventStream } from '../http/event-stream.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -18,7 +18,7 @@ export function answerLinks(exchange: Exchange, urls: readonly string[]): void {
 }
 
 /** One image after the other is encoded, as the client takes them. */
-export async function answerInline(exchange: Exchange, images: readonly MadeImage[]): Promise<void> {
+export async function answerInline(exchange: Exchange, images: readonly GeneratedImage[]): Promise<void> {
   const start = `{"created":${readUnixSeconds()},"data":[`;
   const before = (index: number) => `${index === 0 ? '' : ','}{"b64_json":"`;
   const after = '"}';
@@ -52,7 +52,7 @@ function sendHead(exchange: Exchange, length: number): void {
 /** One event for each image stands for the whole stream (docs/api.md, "Streaming"). */
 export function answerEvents(
   exchange: Exchange,
-  images: readonly MadeImage[],
+  images: readonly GeneratedImage[],
   { parameters }: ImageOrder,
 ): void {
   const type = parameters.task === 'txt2img' ? 'image_generation.completed' : 'image_edit.completed';

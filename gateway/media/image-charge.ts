@@ -4,16 +4,16 @@ import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { type Charge, chargeWorkspace, refundWorkspace } from '../../redis/admission/credit.ts';
 import { isRedisAway } from '../../redis/client.ts';
 import { ApiError } from '../http/error-response.ts';
-import { insist } from '../jobs/insistence.ts';
 import type { ImageOrder } from '../jobs/order.ts';
 import { priceOrder } from '../jobs/order.ts';
+import { retryWhileRedisDown } from '../jobs/retry.ts';
 import type { MediaServices } from '../jobs/services.ts';
-import { LINGER_MS } from './sync-images.ts';
+import { ORPHAN_TIMEOUT_MS } from './sync-images.ts';
 
 const AWAY_RETRY_SECONDS = 2;
 const PAYMENT_REQUIRED = 402;
 /** So long a refund is tried. */
-const GIVE_UP_MS = 9 * 60_000;
+const REFUND_TIMEOUT_MS = 9 * 60_000;
 /** Results may be stored for a moment beyond the budget, and timers are late on a busy machine. */
 const MARGIN_MS = 2 * 60_000;
 
@@ -24,12 +24,12 @@ export class ImageCharge {
 
   constructor(order: ImageOrder, config: GatewayConfig, services: MediaServices) {
     this.#services = services;
-    const longestMs = config.limits.imageTimeoutMs + LINGER_MS + GIVE_UP_MS + MARGIN_MS;
+    const maxMs = config.limits.imageTimeoutMs + ORPHAN_TIMEOUT_MS + REFUND_TIMEOUT_MS + MARGIN_MS;
     this.#bill = {
       namespace: config.namespace,
       token: randomUUID(),
       micros: priceOrder(order, config),
-      rememberSeconds: Math.ceil(longestMs / 1_000),
+      rememberSeconds: Math.ceil(maxMs / 1_000),
     };
   }
 
@@ -57,7 +57,10 @@ export class ImageCharge {
     if (!this.#isTaken) return;
     this.#isTaken = false;
     const { redis, metrics, log } = this.#services;
-    insist(() => refundWorkspace(redis, this.#bill), AbortSignal.timeout(GIVE_UP_MS)).catch((error) => {
+    retryWhileRedisDown(
+      () => refundWorkspace(redis, this.#bill),
+      AbortSignal.timeout(REFUND_TIMEOUT_MS),
+    ).catch((error) => {
       metrics.settlementsLost.inc();
       log.error({ micros: this.#bill.micros, reason: error.message }, 'a price could not be given back');
     });

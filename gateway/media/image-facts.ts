@@ -71,14 +71,14 @@ function readWebP(head: Buffer): ImageFacts | null {
 }
 
 /** EXIF, ICC profiles and previews come first, in segments of at most 64 KiB; a real image has a few dozen. */
-const MOST_SEGMENTS = 1_000;
+const MAX_SEGMENTS = 1_000;
 const SEGMENT_HEAD_BYTES = 9;
 const START_OF_SCAN = 0xda;
 const END_OF_IMAGE = 0xd9;
 
 async function walkJPEG(readAt: ReadAt): Promise<ImageFacts | null> {
   let position = 2;
-  for (let segment = 0; segment < MOST_SEGMENTS; segment++) {
+  for (let segment = 0; segment < MAX_SEGMENTS; segment++) {
     const head = await readAt(position, SEGMENT_HEAD_BYTES);
     if (head.length < 4 || head[0] !== 0xff) return null;
     const marker = head[1]!;

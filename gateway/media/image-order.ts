@@ -2,21 +2,21 @@
 import { ApiError } from '../http/error-response.ts';
 import { readJsonBody } from '../http/json-body.ts';
 import type { GatewayState } from '../http/request-id.ts';
-import type { ImageOrder, Repeat } from '../jobs/order.ts';
+import type { IdempotentRepeat, ImageOrder } from '../jobs/order.ts';
 import { findRepeat } from '../jobs/repeats.ts';
 import type { MediaServices } from '../jobs/services.ts';
-import { checkDestination, readWishes } from './destination.ts';
+import { checkDestination, parseDestination } from './destination.ts';
 import { FieldReader, requireField } from './field-reader.ts';
 import { readImageParameters } from './image-parameters.ts';
 import { type FormFields, readForm, removeFiles } from './multipart.ts';
 import { readAsync, readIdempotencyKey } from './order-fields.ts';
 import { readUploadedImages } from './uploaded-images.ts';
 
-/** Throws ApiError; ClientGone when the client leaves before the end. */
+/** Throws ApiError; ClientDisconnectedError when the client leaves before the end. */
 export async function readImageGeneration(
   state: GatewayState,
   services: MediaServices,
-): Promise<ImageOrder | Repeat> {
+): Promise<ImageOrder | IdempotentRepeat> {
   const { req } = state.exchange;
   const config = services.config(state);
   const isAsyncByQuery = readAsync(req.url!);
@@ -34,7 +34,7 @@ export async function readImageGeneration(
     texts: fields.list(EDIT_FORM.texts),
   });
   if (known.kind === 'repeat') return known;
-  const wishes = readWishes(fields);
+  const wishes = parseDestination(fields);
   const { parameters, responseFormat } = readImageParameters(fields, 'txt2img', config);
   const destination = await checkDestination(wishes, config, services);
   state.exchange.check();
@@ -53,7 +53,7 @@ export async function readImageGeneration(
 }
 
 /** As many as OpenAI takes. */
-export const MOST_IMAGES = 16;
+export const MAX_IMAGES = 16;
 
 export const EDIT_FORM: FormFields = {
   texts: new Set([
@@ -73,16 +73,16 @@ export const EDIT_FORM: FormFields = {
     'async',
   ]),
   files: new Map([
-    ['image', MOST_IMAGES],
+    ['image', MAX_IMAGES],
     ['mask', 1],
   ]),
 };
 
-/** The order holds files. Throws ApiError; ClientGone when the client leaves before the end; no file is left then. */
+/** The order holds files. Throws ApiError; ClientDisconnectedError when the client leaves before the end; no file is left then. */
 export async function readImageEdit(
   state: GatewayState,
   services: MediaServices,
-): Promise<ImageOrder | Repeat> {
+): Promise<ImageOrder | IdempotentRepeat> {
   const { exchange } = state;
   const config = services.config(state);
   const isAsyncByQuery = readAsync(exchange.req.url!);
@@ -106,7 +106,7 @@ export async function readImageEdit(
       await removeFiles(form);
       return known;
     }
-    const wishes = readWishes(fields);
+    const wishes = parseDestination(fields);
     const hasMask = form.files.some(({ field }) => field === 'mask');
     if (!form.files.some(({ field }) => field === 'image'))
       throw requireField('image', 'a PNG, JPEG or WebP file');

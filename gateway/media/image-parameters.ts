@@ -13,7 +13,7 @@ import {
 } from './order-fields.ts';
 import { listImageExtras } from './supported-parameters.ts';
 
-export const USUAL_SIZE = '1024x1024';
+export const DEFAULT_SIZE = '1024x1024';
 export const RESPONSE_FORMATS = ['url', 'b64_json'] as const;
 
 export type ImageConfig = Pick<GatewayConfig, 'modelId' | 'limits' | 'image'>;
@@ -36,7 +36,7 @@ export function readImageParameters(
   const prompt = readPrompt(fields, config.limits);
   const n = fields.integer('n', { min: 1, max: imagesPerRequest }) ?? 1;
   const wanted = fields.text('size', `one of ${listSizes(model.sizes)}`, 'size_not_supported') ?? 'auto';
-  const size = wanted === 'auto' ? chooseDefault(model.sizes, USUAL_SIZE) : wanted;
+  const size = wanted === 'auto' ? chooseDefault(model.sizes, DEFAULT_SIZE) : wanted;
   const responseFormat = fields.choice('response_format', RESPONSE_FORMATS) ?? 'url';
   const common = readCommonParameters(fields, extras, { steps: model.steps, promptCharacters });
   const guidanceScale = extras.includes('guidance_scale') ? fields.number('guidance_scale') : undefined;

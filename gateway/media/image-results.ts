@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { generateRequestId } from '../../api/request.ts';
 import { isRedisAway } from '../../redis/client.ts';
 import { forgetObjects } from '../../redis/requests/object-cleanup.ts';
-import type { MadeImage } from '../engine/image-call.ts';
+import type { GeneratedImage } from '../engine/image-call.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { MediaServices } from '../jobs/services.ts';
@@ -25,21 +25,21 @@ const LINK_SECONDS = { managed: HOUR_S, customer: 7 * 24 * HOUR_S };
 /** Managed objects outlive their links a little. */
 const REMOVE_AFTER_MS = (HOUR_S + 600) * 1_000;
 /** However late the engine was: what it made is not thrown away for a second. */
-const LEAST_UPLOAD_MS = 10_000;
+const MIN_UPLOAD_TIMEOUT_MS = 10_000;
 /** So long a bucket that takes nothing is tried again while a client waits. */
-const PATIENCE_MS = 5_000;
+const RETRY_TIMEOUT_MS = 5_000;
 const AWAY_RETRY_SECONDS = 2;
 
-/** Links to the images, in their order, once all of them are stored. Throws ApiError, or ClientGone. */
+/** Links to the images, in their order, once all of them are stored. Throws ApiError, or ClientDisconnectedError. */
 export async function storeImages(
-  images: readonly MadeImage[],
+  images: readonly GeneratedImage[],
   exchange: Exchange,
   { destination, services }: { destination: ImageDestination; services: MediaServices },
 ): Promise<string[]> {
   const files: SpooledFile[] = [];
   try {
     for (const { bytes } of images)
-      files.push(await services.storage.spool.hold(once(bytes), { mostBytes: bytes.length }));
+      files.push(await services.storage.spool.hold(once(bytes), { maxBytes: bytes.length }));
     return await storeAndSign(images, files, { exchange, destination, services });
   } catch (error) {
     exchange.check();
@@ -56,7 +56,7 @@ async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
 }
 
 async function storeAndSign(
-  images: readonly MadeImage[],
+  images: readonly GeneratedImage[],
   files: readonly SpooledFile[],
   {
     exchange,
@@ -80,12 +80,12 @@ async function storeAndSign(
         contentType,
       })),
       removeInMs: REMOVE_AFTER_MS,
-      deadlineMs: Math.max(LEAST_UPLOAD_MS, Math.round(budgetMs - exchange.elapsed())),
-      patienceMs: PATIENCE_MS,
+      deadlineMs: Math.max(MIN_UPLOAD_TIMEOUT_MS, Math.round(budgetMs - exchange.elapsed())),
+      retryTimeoutMs: RETRY_TIMEOUT_MS,
       signal: exchange.signal,
     },
   );
-  const links = await storage.broker.signGets({
+  const links = await storage.urlSigner.signGets({
     namespace,
     credential,
     objects: objects.map(({ key }) => ({ key })),

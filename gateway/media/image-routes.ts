@@ -2,10 +2,10 @@
 import type { Acknowledgement } from '../../api/api-objects.ts';
 import { describeUnavailability } from '../http/availability.ts';
 import { ApiError } from '../http/error-response.ts';
-import { ClientGone } from '../http/exchange.ts';
+import { ClientDisconnectedError } from '../http/exchange.ts';
 import { sendJSON } from '../http/json-answer.ts';
 import type { GatewayState } from '../http/request-id.ts';
-import { type ImageOrder, listFiles, type Repeat } from '../jobs/order.ts';
+import { type IdempotentRepeat, type ImageOrder, listFiles } from '../jobs/order.ts';
 import type { MediaServices } from '../jobs/services.ts';
 import { type Accepted, describeRepeat, submitOrder } from '../jobs/submission.ts';
 import { answerEvents, answerInline, answerLinks } from './image-answer.ts';
@@ -19,7 +19,7 @@ export type ImageServices = MediaServices & Partial<ImageEngines>;
 
 const TIMED_OUT = 504;
 
-type ReadOrder = (state: GatewayState, services: MediaServices) => Promise<ImageOrder | Repeat>;
+type ReadOrder = (state: GatewayState, services: MediaServices) => Promise<ImageOrder | IdempotentRepeat>;
 
 /** docs/api.md, "POST /v1/images/generations", "POST /v1/images/edits". */
 export const buildImageHandlers = (services: ImageServices) => ({
@@ -107,7 +107,8 @@ async function serveNow(order: ImageOrder, services: ImageServices, state: Gatew
 
 /** The client left, or its budget ended. A replica that is being removed tells it to repeat what nobody may be charged for. */
 const isClientsOwn = (cancelled: Error | null): boolean =>
-  cancelled instanceof ClientGone || (cancelled instanceof ApiError && cancelled.status === TIMED_OUT);
+  cancelled instanceof ClientDisconnectedError ||
+  (cancelled instanceof ApiError && cancelled.status === TIMED_OUT);
 
 /** `work`: what the engine was left at. It cannot be stopped, so what it makes is paid for though nobody waits any more. */
 function settle(charge: ImageCharge, work: Promise<unknown> | null): void {

@@ -43,13 +43,13 @@ export async function removeFiles({ files }: Form): Promise<void> {
   for (const { file } of files) await file.remove();
 }
 
-const MOST_TEXTS = 100;
-const MOST_FILES = 40;
-const MOST_HEADER_BYTES = 8 * 1024;
-const MOST_BYTES_PER_CHARACTER = 4;
+const MAX_TEXT_FIELDS = 100;
+const MAX_FILES = 40;
+const MAX_PART_HEADER_BYTES = 8 * 1024;
+const MAX_BYTES_PER_CHARACTER = 4;
 
 /**
- * The caller removes the files. Throws ApiError, and ClientGone when the client leaves before the end; no file is left
+ * The caller removes the files. Throws ApiError, and ClientDisconnectedError when the client leaves before the end; no file is left
  * then.
  */
 export async function readForm(exchange: Exchange, fields: FormFields, options: FormOptions): Promise<Form> {
@@ -142,22 +142,22 @@ class FormIntake {
       parser = new Busboy({
         headers: this.#exchange.req.headers as { 'content-type': string },
         limits: {
-          fields: MOST_TEXTS,
-          files: MOST_FILES,
-          fieldSize: this.#limits.promptCharacters * MOST_BYTES_PER_CHARACTER + 1,
-          headerSize: MOST_HEADER_BYTES,
+          fields: MAX_TEXT_FIELDS,
+          files: MAX_FILES,
+          fieldSize: this.#limits.promptCharacters * MAX_BYTES_PER_CHARACTER + 1,
+          headerSize: MAX_PART_HEADER_BYTES,
         },
         // Files of some clients have neither a name nor a type.
         isPartAFile: (name, type, fileName) =>
           fileName !== undefined ||
           (type === 'application/octet-stream' && !texts.has(name ?? '')) ||
-          (type !== 'text/plain' && files.has(normalise(name ?? ''))),
+          (type !== 'text/plain' && files.has(normalize(name ?? ''))),
       });
     } catch (error) {
       throw malformed((error as Error).message.replace(/^Multipart: /, ''));
     }
     const fail = (error: Error) => this.#abort.abort(error);
-    const tooMany = () => fail(malformed(`it has more than ${MOST_TEXTS} fields or ${MOST_FILES} files`));
+    const tooMany = () => fail(malformed(`it has more than ${MAX_TEXT_FIELDS} fields or ${MAX_FILES} files`));
     parser.on('fieldsLimit', tooMany).on('filesLimit', tooMany);
     parser.on('field', (name, text, _, isTruncated) => {
       this.#parts++;
@@ -182,9 +182,9 @@ class FormIntake {
   }
 
   #takeText(name: string, text: string, isTruncated: boolean): void {
-    if (this.#fields.files.has(normalise(name)))
+    if (this.#fields.files.has(normalize(name)))
       throw new ApiError('invalid_request_error', `\`${name}\` must be a file, not a text.`, {
-        param: normalise(name),
+        param: normalize(name),
       });
     if (!this.#fields.texts.has(name)) return;
     if (isTruncated) throw new ApiError('request_too_large', `\`${name}\` is too long.`, { param: name });
@@ -193,7 +193,7 @@ class FormIntake {
   }
 
   #takeFile(name: string, stream: Readable): void {
-    const field = normalise(name);
+    const field = normalize(name);
     if (this.#fields.texts.has(name))
       throw new ApiError('invalid_request_error', `\`${name}\` must be a text, not a file.`, { param: name });
     const most = this.#fields.files.get(field);
@@ -208,7 +208,7 @@ class FormIntake {
         { param: field },
       );
     const held = this.#spool
-      .hold(stream, { mostBytes: this.#limits.fileBytes, signal: this.#abort.signal, tenant: this.#tenant })
+      .hold(stream, { maxBytes: this.#limits.fileBytes, signal: this.#abort.signal, tenant: this.#tenant })
       .catch((error: unknown) => {
         throw describeFailure(error, field, this.#limits);
       });
@@ -218,7 +218,7 @@ class FormIntake {
 }
 
 /** `image[]`, `image[0]` and `image` are one field. */
-const normalise = (name: string): string => name.replace(/\[[^\]]*\]$/, '');
+const normalize = (name: string): string => name.replace(/\[[^\]]*\]$/, '');
 
 interface NumberedField {
   field: string;

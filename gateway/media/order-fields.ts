@@ -73,15 +73,15 @@ export function readAsync(url: string): boolean {
   });
 }
 
-export const LONGEST_KEY = 255;
+export const MAX_KEY_LENGTH = 255;
 
 /** Null without one. Throws ApiError for one that is too long. */
 export function readIdempotencyKey(header: string | string[] | undefined): string | null {
   const key = String(header ?? '').trim();
-  if (key.length > LONGEST_KEY)
+  if (key.length > MAX_KEY_LENGTH)
     throw new ApiError(
       'invalid_request_error',
-      `The Idempotency-Key header must have at most ${LONGEST_KEY} characters.`,
+      `The Idempotency-Key header must have at most ${MAX_KEY_LENGTH} characters.`,
       { param: 'Idempotency-Key' },
     );
   return key || null;

@@ -3,7 +3,7 @@ import type { ResolvedLimits } from '../../api/model-limits.ts';
 import type { Capacity, EngineTarget } from '../capacity/capacity.ts';
 import type { EnginePool } from '../engine/engine-call.ts';
 import { EngineMemoryError } from '../engine/engine-error.ts';
-import { generateImages, type MadeImage } from '../engine/image-call.ts';
+import { type GeneratedImage, generateImages } from '../engine/image-call.ts';
 import { type BodyMemory, processBodies } from '../http/body-memory.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -18,7 +18,7 @@ export interface ImageEngines {
   /** The engine failed a request: its health is worth a look. */
   onEngineLost?: () => void;
   /** How long an engine may go on with what nobody waits for any more; 10 minutes. */
-  lingerMs?: number;
+  orphanTimeoutMs?: number;
   /** Of answers and bodies; the process's. */
   memory?: BodyMemory;
 }
@@ -28,12 +28,12 @@ export type Charge = () => Promise<void>;
 /** Called when the engine starts, with its outcome: from then on the work is done, whoever waits for it. */
 export type Begin = (work: Promise<unknown>) => void;
 
-export const LINGER_MS = 10 * 60_000;
+export const ORPHAN_TIMEOUT_MS = 10 * 60_000;
 const SATURATED_RETRY_SECONDS = 5;
 const TIMEOUTS = { txt2img: 'image_generation_timeout', img2img: 'image_edit_timeout' } as const;
 
 /**
- * Throws ApiError, or ClientGone when the client leaves. In both cases the engine keeps its place until it lets go: it
+ * Throws ApiError, or ClientDisconnectedError when the client leaves. In both cases the engine keeps its place until it lets go: it
  * cannot be told to stop, and a second request would only wait behind the first.
  */
 export async function makeImages(
@@ -45,7 +45,7 @@ export async function makeImages(
     charge,
     onBegin,
   }: { services: MediaServices; engines: ImageEngines; charge: Charge; onBegin: Begin },
-): Promise<MadeImage[]> {
+): Promise<GeneratedImage[]> {
   const { exchange } = state;
   const { limits, servedModelName } = services.config(state);
   const budget = startBudget(order, exchange, limits);
@@ -126,7 +126,7 @@ interface EngineRun {
   memory: BodyMemory;
 }
 
-async function runAtEngine(run: EngineRun): Promise<MadeImage[]> {
+async function runAtEngine(run: EngineRun): Promise<GeneratedImage[]> {
   const { order, exchange, engines, target, servedModelName } = run;
   const { parameters, images, mask } = order;
   const startedAt = performance.now();
@@ -150,21 +150,21 @@ async function runAtEngine(run: EngineRun): Promise<MadeImage[]> {
   if (exchange.res.closed) free();
   else exchange.res.once('close', free);
   try {
-    const made = await unlessCancelled(exchange, work);
+    const made = await untilCancelled(exchange, work);
     const { metrics } = run.services;
     metrics.images.inc({ task: parameters.task }, made.length);
     metrics.imageSeconds.observe(parameters.task, (performance.now() - startedAt) / 1000);
     return made;
   } catch (error) {
     if (!exchange.cancelled) throw noteFailure(error, run);
-    const timer = setTimeout(() => linger.abort(), engines.lingerMs ?? LINGER_MS);
+    const timer = setTimeout(() => linger.abort(), engines.orphanTimeoutMs ?? ORPHAN_TIMEOUT_MS);
     void work.catch(() => {}).finally(() => clearTimeout(timer));
     throw error;
   }
 }
 
 /** The work's outcome, or at once why the request was given up. */
-function unlessCancelled<T>(exchange: Exchange, work: Promise<T>): Promise<T> {
+function untilCancelled<T>(exchange: Exchange, work: Promise<T>): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     work.then(resolve, reject);
     exchange.onCancel(reject);

@@ -10,7 +10,7 @@ const START_BYTES = 256;
 /** A broken one is none. */
 const ACCEPTED = new Set(['png', 'jpeg', 'webp']);
 /** What an engine would decode at once. */
-const MOST_PIXELS = 64_000_000;
+const MAX_PIXELS = 64_000_000;
 
 /** One field's files in their order. Throws ApiError `invalid_image`. */
 export async function readUploadedImages(files: readonly FormFile[], field: string): Promise<UploadedFile[]> {
@@ -41,10 +41,10 @@ async function readUploadedImage({ field, file }: FormFile, index: number): Prom
     throw new ApiError('invalid_image', `\`${field}\` ends early: its file was cut off, send it whole.`, {
       param: field,
     });
-  if (width * height > MOST_PIXELS)
+  if (width * height > MAX_PIXELS)
     throw new ApiError(
       'invalid_image',
-      `\`${field}\` is ${width}x${height}, which is over the limit of ${MOST_PIXELS / 1e6} megapixels.`,
+      `\`${field}\` is ${width}x${height}, which is over the limit of ${MAX_PIXELS / 1e6} megapixels.`,
       { param: field },
     );
   // A name of the sender's would need cleaning, and nobody needs it.

@@ -1,21 +1,21 @@
 /** Reads the requests of the video routes (docs/api.md, "POST /v1/videos", "POST /v1/videos/generations"). */
 import { readJsonBody } from '../http/json-body.ts';
 import type { GatewayState } from '../http/request-id.ts';
-import type { Repeat, VideoOrder } from '../jobs/order.ts';
+import type { IdempotentRepeat, VideoOrder } from '../jobs/order.ts';
 import { findRepeat } from '../jobs/repeats.ts';
 import type { MediaServices } from '../jobs/services.ts';
-import { checkDestination, readWishes } from './destination.ts';
+import { checkDestination, parseDestination } from './destination.ts';
 import { FieldReader } from './field-reader.ts';
 import { type FormFields, readForm, removeFiles } from './multipart.ts';
 import { readIdempotencyKey } from './order-fields.ts';
 import { readUploadedImages } from './uploaded-images.ts';
 import { readVideoFormParameters, readVideoGenerationParameters } from './video-parameters.ts';
 
-/** Throws ApiError; ClientGone when the client leaves before the end. */
+/** Throws ApiError; ClientDisconnectedError when the client leaves before the end. */
 export async function readVideoGeneration(
   state: GatewayState,
   services: MediaServices,
-): Promise<VideoOrder | Repeat> {
+): Promise<VideoOrder | IdempotentRepeat> {
   const { req } = state.exchange;
   const config = services.config(state);
   const idempotencyKey = readIdempotencyKey(req.headers['idempotency-key']);
@@ -30,7 +30,7 @@ export async function readVideoGeneration(
     texts: fields.list(VIDEO_JSON_FIELDS),
   });
   if (known.kind === 'repeat') return known;
-  const wishes = readWishes(fields);
+  const wishes = parseDestination(fields);
   const { parameters, seconds, askedSeconds } = readVideoGenerationParameters(fields, config);
   const destination = await checkDestination(wishes, config, services);
   state.exchange.check();
@@ -70,11 +70,11 @@ export const VIDEO_JSON_FIELDS: ReadonlySet<string> = new Set([
   'duration',
 ]);
 
-/** The order may hold a file. Throws ApiError; ClientGone when the client leaves before the end; no file is left then. */
+/** The order may hold a file. Throws ApiError; ClientDisconnectedError when the client leaves before the end; no file is left then. */
 export async function readVideoForm(
   state: GatewayState,
   services: MediaServices,
-): Promise<VideoOrder | Repeat> {
+): Promise<VideoOrder | IdempotentRepeat> {
   const { exchange } = state;
   const config = services.config(state);
   const idempotencyKey = readIdempotencyKey(exchange.req.headers['idempotency-key']);
@@ -96,7 +96,7 @@ export async function readVideoForm(
       await removeFiles(form);
       return known;
     }
-    const wishes = readWishes(fields);
+    const wishes = parseDestination(fields);
     const hasReference = form.files.length > 0;
     const { parameters, seconds, askedSeconds } = readVideoFormParameters(fields, hasReference, config);
     const [reference = null] = await readUploadedImages(form.files, 'input_reference');

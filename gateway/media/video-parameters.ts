@@ -14,9 +14,9 @@ import {
 } from './order-fields.ts';
 import { listVideoExtras } from './supported-parameters.ts';
 
-export const USUAL_RESOLUTION = '720x1280';
-export const USUAL_SECONDS = 5;
-export const USUAL_FPS = 24;
+export const DEFAULT_RESOLUTION = '720x1280';
+export const DEFAULT_SECONDS = 5;
+export const DEFAULT_FPS = 24;
 /** What an unpinned model is asked for at most; a pinned one's own may be as much. */
 export const MAX_SECONDS = 600;
 export const MAX_FPS = 240;
@@ -91,7 +91,7 @@ function read(fields: FieldReader, config: VideoConfig, source: Source): VideoRe
   checkMode(source, config);
   const supported =
     resolution === undefined || resolution === 'auto'
-      ? chooseDefault(resolutions, USUAL_RESOLUTION)
+      ? chooseDefault(resolutions, DEFAULT_RESOLUTION)
       : resolution;
   checkResolution(supported, source.size, config);
   const clip = native
@@ -165,7 +165,7 @@ function matchNative({ seconds, fps }: Wanted, native: Native, param: string): C
   return { ...native, frames: Math.max(1, Math.round(native.seconds * native.fps)) };
 }
 
-function planClip({ seconds = USUAL_SECONDS, fps = USUAL_FPS }: Wanted, param: string): Clip {
+function planClip({ seconds = DEFAULT_SECONDS, fps = DEFAULT_FPS }: Wanted, param: string): Clip {
   if (seconds > MAX_SECONDS)
     throw new ApiError(
       'invalid_request_error',

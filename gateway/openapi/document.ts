@@ -26,7 +26,7 @@ const OPERATIONS: Record<RouteName, (facts: Facts) => Operation | null> = {
 };
 
 /** Answered by every route. */
-const USUAL_ERRORS = [
+const COMMON_ERRORS = [
   'invalid_request_error',
   'invalid_api_key',
   'request_timeout',
@@ -158,7 +158,7 @@ const RETRIED: ReadonlySet<number> = new Set([429, 503]);
 /** One answer a status, which names its codes. */
 function describeErrors(errors: readonly OperationError[]): JsonSchema {
   const codes = new Map<number, Set<ErrorCode>>();
-  for (const error of [...USUAL_ERRORS, ...errors]) {
+  for (const error of [...COMMON_ERRORS, ...errors]) {
     const [code, status] = typeof error === 'string' ? [error, ERRORS[error].status] : error;
     codes.set(status, (codes.get(status) ?? new Set()).add(code));
   }

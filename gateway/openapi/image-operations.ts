@@ -1,6 +1,6 @@
 /** Documents the image routes of a model: its sizes, its tasks, and the parameters that it applies. */
-import { EDIT_FORM, MOST_IMAGES } from '../media/image-order.ts';
-import { RESPONSE_FORMATS, USUAL_SIZE } from '../media/image-parameters.ts';
+import { EDIT_FORM, MAX_IMAGES } from '../media/image-order.ts';
+import { DEFAULT_SIZE, RESPONSE_FORMATS } from '../media/image-parameters.ts';
 import { listImageExtras } from '../media/supported-parameters.ts';
 import type { JsonSchema } from '../text/fields.ts';
 import {
@@ -36,7 +36,7 @@ function describeFields(facts: Facts): Record<string, JsonSchema> {
   const fields: Record<string, JsonSchema> = {
     ...describeCommonFields(facts, image, listImageExtras(image)),
     n: { type: 'integer', minimum: 1, maximum: facts.limits.imagesPerRequest, default: 1 },
-    size: describeSize(facts.modelId === undefined ? undefined : image.sizes, USUAL_SIZE),
+    size: describeSize(facts.modelId === undefined ? undefined : image.sizes, DEFAULT_SIZE),
     response_format: { enum: [...RESPONSE_FORMATS], default: 'url' },
     stream: { type: 'boolean', description: 'An event for each image, each with the image inline.' },
     async: { type: 'boolean', description: 'As the query parameter.' },
@@ -68,7 +68,7 @@ export const IMAGE_OPERATIONS = {
             required: ['image', 'model', 'prompt'],
             properties: {
               ...describeFields(facts),
-              image: { type: 'array', items: IMAGE_FILE, minItems: 1, maxItems: MOST_IMAGES },
+              image: { type: 'array', items: IMAGE_FILE, minItems: 1, maxItems: MAX_IMAGES },
               mask: { ...IMAGE_FILE, description: 'Synchronous requests only.' },
             },
             files: { image: IMAGE_FILE_TYPES, mask: IMAGE_FILE_TYPES },

@@ -1,6 +1,6 @@
 /** Fields that image and video routes have in common, with the bounds that this model has. */
 import type { ImageModel, VideoModel } from '../../api/model-media.ts';
-import { LONGEST_KEY } from '../media/order-fields.ts';
+import { MAX_KEY_LENGTH } from '../media/order-fields.ts';
 import type { Extra } from '../media/supported-parameters.ts';
 import type { JsonSchema } from '../text/fields.ts';
 import { BODY_ERRORS, type Facts, type OperationError, type Parameter } from './operation.ts';
@@ -28,7 +28,7 @@ export const IDEMPOTENCY_KEY: Parameter = {
   in: 'header',
   description:
     'The same key of the same API key answers with the original request for 24 hours. Of asynchronous requests only.',
-  schema: { type: 'string', maxLength: LONGEST_KEY },
+  schema: { type: 'string', maxLength: MAX_KEY_LENGTH },
 };
 
 /** A size as it is sent; any where the model is not known. */

@@ -4,12 +4,12 @@ import { DEFAULT_VIDEO_LIMIT, MAX_VIDEO_LIMIT, VIDEO_ORDERS } from '../jobs/vide
 import { listVideoExtras } from '../media/supported-parameters.ts';
 import { VIDEO_FORM, VIDEO_JSON_FIELDS } from '../media/video-order.ts';
 import {
+  DEFAULT_FPS,
+  DEFAULT_RESOLUTION,
+  DEFAULT_SECONDS,
   MAX_FPS,
   MAX_SECONDS,
   TOLERANCE_SECONDS,
-  USUAL_FPS,
-  USUAL_RESOLUTION,
-  USUAL_SECONDS,
 } from '../media/video-parameters.ts';
 import type { JsonSchema } from '../text/fields.ts';
 import {
@@ -38,16 +38,16 @@ const describeDuration = ({ native }: VideoModel): JsonSchema =>
         maximum: native.seconds + TOLERANCE_SECONDS,
         default: native.seconds,
       }
-    : { type: 'number', exclusiveMinimum: 0, maximum: MAX_SECONDS, default: USUAL_SECONDS };
+    : { type: 'number', exclusiveMinimum: 0, maximum: MAX_SECONDS, default: DEFAULT_SECONDS };
 
 const describeRate = ({ native }: VideoModel): JsonSchema =>
-  native ? { const: native.fps } : { type: 'integer', minimum: 1, maximum: MAX_FPS, default: USUAL_FPS };
+  native ? { const: native.fps } : { type: 'integer', minimum: 1, maximum: MAX_FPS, default: DEFAULT_FPS };
 
 /** Under the names of the form and of the JSON route. */
 function describeFields(facts: Facts, names: Iterable<string>): Record<string, JsonSchema> {
   const video = facts.video!;
   const extras = listVideoExtras(video);
-  const size = describeSize(facts.modelId === undefined ? undefined : video.resolutions, USUAL_RESOLUTION);
+  const size = describeSize(facts.modelId === undefined ? undefined : video.resolutions, DEFAULT_RESOLUTION);
   const duration = describeDuration(video);
   const fields: Record<string, JsonSchema> = {
     ...describeCommonFields(facts, video, extras),

@@ -8,7 +8,7 @@ import { readDeployment } from '../../redis/publication/published.ts';
 import { type Replica, startReplica } from '../capacity/replica.ts';
 import type { EgressSettings } from '../egress/agent.ts';
 import { tryEngine } from '../health/canary.ts';
-import { decideStalledMs, EngineHealth } from '../health/engine-health.ts';
+import { defaultStalledMs, EngineHealth } from '../health/engine-health.ts';
 import type { EngineBounds } from '../health/engine-state.ts';
 import { Activity } from '../http/activity.ts';
 import { ApiError, setDocumentationSite } from '../http/error-response.ts';
@@ -239,7 +239,7 @@ const JOB_BOUNDS: Partial<EngineBounds> = { stalledWorks: 2 };
 function readStalledMs({ kind, limits, engineStalledMs }: GatewayConfig): number {
   if (engineStalledMs !== undefined) return engineStalledMs;
   const { requestTimeoutMs, imageJobTimeoutMs, videoTimeoutMs } = limits;
-  if (kind === 'Video') return decideStalledMs(videoTimeoutMs);
+  if (kind === 'Video') return defaultStalledMs(videoTimeoutMs);
   // An older operator publishes no limit of image jobs.
-  return decideStalledMs(kind === 'Image' ? (imageJobTimeoutMs ?? videoTimeoutMs) : requestTimeoutMs);
+  return defaultStalledMs(kind === 'Image' ? (imageJobTimeoutMs ?? videoTimeoutMs) : requestTimeoutMs);
 }

@@ -3,7 +3,7 @@ import { promptKey } from '../../api/identity.ts';
 import type { EgressSettings } from '../egress/agent.ts';
 import type { SidecarStorageEnvironment } from '../environment/storage-environment.ts';
 import type { StorageServices } from '../jobs/services.ts';
-import { RemoteBroker, refuseWithoutStorage } from '../storage/remote-broker.ts';
+import { RemoteUrlSigner, refuseWithoutStorage } from '../storage/remote-url-signer.ts';
 import { Spool } from '../storage/spool.ts';
 import { Uploader } from '../storage/upload.ts';
 
@@ -22,7 +22,7 @@ export async function openSidecarStorage(
   const ownPromptKey = token === '' ? null : promptKey(token);
   return {
     services: {
-      broker: new RemoteBroker({ url, token, namespace }),
+      urlSigner: new RemoteUrlSigner({ url, token, namespace }),
       spool: files,
       uploader,
       requestPrefix: () => {

@@ -108,10 +108,10 @@ export async function startSidecar(environment: SidecarEnvironment): Promise<Sid
   };
 }
 
-const ADMIN_CLOSE_MS = 200;
+const ADMIN_CLOSE_TIMEOUT_MS = 200;
 
 const closeAll = (servers: Server[]) =>
-  Promise.all(servers.map((server) => closeServer(server, ADMIN_CLOSE_MS)));
+  Promise.all(servers.map((server) => closeServer(server, ADMIN_CLOSE_TIMEOUT_MS)));
 
 function parseConfig(text: string): GatewayConfig {
   try {

@@ -3,9 +3,9 @@ import { addAbortSignal, type Readable, Transform } from 'node:stream';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 
 /** More than any answer that is no object. */
-const MOST_BYTES = 64 * 1024;
+const MAX_ANSWER_BYTES = 64 * 1024;
 /** From its headers to its end. */
-const MOST_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 
 type Handle = NodeHttpHandler['handle'];
 
@@ -21,7 +21,7 @@ export class BoundedHandler extends NodeHttpHandler {
 }
 
 function bound(body: Readable): Readable {
-  let left = MOST_BYTES;
+  let left = MAX_ANSWER_BYTES;
   const bounded = new Transform({
     transform(chunk: Buffer, _encoding, callback) {
       left -= chunk.length;
@@ -31,5 +31,5 @@ function bound(body: Readable): Readable {
   });
   bounded.once('close', () => body.destroy());
   body.once('error', (error) => bounded.destroy(error));
-  return addAbortSignal(AbortSignal.timeout(MOST_MS), body.pipe(bounded));
+  return addAbortSignal(AbortSignal.timeout(TIMEOUT_MS), body.pipe(bounded));
 }

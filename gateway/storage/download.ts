@@ -3,9 +3,9 @@ import { get as httpGet, type IncomingMessage } from 'node:http';
 import { get as httpsGet } from 'node:https';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { StoredObject } from '../../api/request.ts';
-import type { StorageBroker } from './broker.ts';
 import type { Spool, SpooledFile } from './spool.ts';
 import { UploadError } from './upload-error.ts';
+import type { UrlSigner } from './url-signer.ts';
 
 /** Why an input could not be read, in fixed words. */
 export class DownloadError extends Error {
@@ -24,28 +24,28 @@ export interface ObjectToHold {
   namespace: string;
   /** In managed storage, where all inputs are. */
   object: StoredObject;
-  mostBytes: number;
+  maxBytes: number;
   /** Of all attempts together. */
   deadlineMs: number;
   signal?: AbortSignal;
 }
 
 const LINK_SECONDS = 300;
-const IDLE_MS = 20_000;
+const IDLE_TIMEOUT_MS = 20_000;
 const ATTEMPTS = 3;
-const PAUSE_MS = 250;
+const RETRY_DELAY_MS = 250;
 const NOT_FOUND = 404;
 
-/** Throws DownloadError, UploadError where the disk has no room, ApiError of the broker, or the signal's reason. */
+/** Throws DownloadError, UploadError where the disk has no room, ApiError of the URL signer, or the signal's reason. */
 export async function holdObject(
-  { broker, spool }: { broker: StorageBroker; spool: Spool },
-  { namespace, object, mostBytes, deadlineMs, signal }: ObjectToHold,
+  { urlSigner, spool }: { urlSigner: UrlSigner; spool: Spool },
+  { namespace, object, maxBytes, deadlineMs, signal }: ObjectToHold,
 ): Promise<SpooledFile> {
   // A customer's host would have to be judged; inputs are never there.
   if (object.credential !== null) throw new DownloadError(true);
   const late = AbortSignal.timeout(deadlineMs);
   const end = signal ? AbortSignal.any([late, signal]) : late;
-  const [url] = await broker.signGets({
+  const [url] = await urlSigner.signGets({
     namespace,
     credential: null,
     objects: [{ key: object.key }],
@@ -54,12 +54,12 @@ export async function holdObject(
   });
   for (let left = ATTEMPTS; ; left--) {
     try {
-      return await holdOnce(spool, url!, { mostBytes, signal: end });
+      return await holdOnce(spool, url!, { maxBytes, signal: end });
     } catch (error) {
       signal?.throwIfAborted();
       if (error instanceof UploadError || (error instanceof DownloadError && error.isGone)) throw error;
       if (left === 1 || end.aborted) throw new DownloadError(false, error);
-      await wait(PAUSE_MS * (ATTEMPTS - left + 1));
+      await wait(RETRY_DELAY_MS * (ATTEMPTS - left + 1));
     }
   }
 }
@@ -67,7 +67,7 @@ export async function holdObject(
 async function holdOnce(
   spool: Spool,
   url: string,
-  { mostBytes, signal }: { mostBytes: number; signal: AbortSignal },
+  { maxBytes, signal }: { maxBytes: number; signal: AbortSignal },
 ): Promise<SpooledFile> {
   const response = await open(url, signal);
   const { statusCode, headers } = response;
@@ -75,7 +75,7 @@ async function holdOnce(
     response.destroy();
     throw statusCode === NOT_FOUND ? new DownloadError(true) : new Error(`the store answered ${statusCode}`);
   }
-  const file = await spool.hold(response, { mostBytes, signal });
+  const file = await spool.hold(response, { maxBytes, signal });
   const length = Number(headers['content-length'] ?? file.bytes);
   if (length === file.bytes) return file;
   await file.remove();
@@ -85,7 +85,7 @@ async function holdOnce(
 function open(url: string, signal: AbortSignal): Promise<IncomingMessage> {
   const get = url.startsWith('https:') ? httpsGet : httpGet;
   return new Promise((resolve, reject) => {
-    const request = get(url, { signal, timeout: IDLE_MS }, resolve);
+    const request = get(url, { signal, timeout: IDLE_TIMEOUT_MS }, resolve);
     request.once('timeout', () => request.destroy(new Error('no byte in time'))).on('error', reject);
   });
 }

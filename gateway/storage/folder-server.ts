@@ -18,8 +18,8 @@ export interface FolderServerOptions {
 }
 
 /** Without a byte, in either direction. */
-const IDLE_MS = 30_000;
-const MOST_BYTES_IGNORED = 8 * 1024 * 1024;
+const IDLE_TIMEOUT_MS = 30_000;
+const MAX_IGNORED_BYTES = 8 * 1024 * 1024;
 const STATUSES: Partial<Record<StorageReason, number>> = { full: 507, denied: 403, tooLarge: 413 };
 
 /** What a link is answered with where it cannot be followed, as S3 puts it. */
@@ -45,7 +45,7 @@ export class FolderServer {
     };
     // Big uploads may last; one that stands still may not.
     this.#server = createServer({ requestTimeout: 0 }, answer).on('checkContinue', answer);
-    this.#server.setTimeout(IDLE_MS);
+    this.#server.setTimeout(IDLE_TIMEOUT_MS);
   }
 
   /** Rejects with the system's error where it cannot listen. */
@@ -160,7 +160,7 @@ function refuse(response: ServerResponse, error: unknown): void {
   const body = `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>${message}</Message></Error>\n`;
   const { 'content-length': length = '0', expect } = response.req.headers;
   // A short upload is read to its end, or closing would destroy this answer on its way; a long one is not.
-  if (expect !== undefined || Number(length) > MOST_BYTES_IGNORED) response.setHeader('connection', 'close');
+  if (expect !== undefined || Number(length) > MAX_IGNORED_BYTES) response.setHeader('connection', 'close');
   response.writeHead(status, {
     'content-type': 'application/xml',
     'content-length': Buffer.byteLength(body),

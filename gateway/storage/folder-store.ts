@@ -5,7 +5,7 @@ import type { ObjectFolder } from './object-folder.ts';
 import { isPlainKey } from './object-keys.ts';
 import {
   type GetGrant,
-  LONGEST_LINK_SECONDS,
+  MAX_LINK_SECONDS,
   type ObjectFacts,
   type ObjectStore,
   type PutGrant,
@@ -79,7 +79,7 @@ export class FolderStore implements ObjectStore {
 
   #sign(claims: Omit<LinkClaims, 'bucket' | 'expires'>, expiresInSeconds: number): string {
     if (!isPlainKey(claims.key)) throw new RangeError(`"${claims.key}" is no key of an object`);
-    if (expiresInSeconds > LONGEST_LINK_SECONDS) throw new RangeError('a link lives for 7 days at most');
+    if (expiresInSeconds > MAX_LINK_SECONDS) throw new RangeError('a link lives for 7 days at most');
     const { bucket, origin, secret } = this.#options;
     const expires = Math.floor(Date.now() / 1_000) + expiresInSeconds;
     return signLink(origin, { ...claims, bucket, expires }, secret);

@@ -134,10 +134,10 @@ async function orNull<Result>(promise: Promise<Result>, ...codes: string[]): Pro
   }
 }
 
-const MOST_MOVES = 10;
+const MAX_RENAME_ATTEMPTS = 10;
 
 async function moveTo(path: string, from: string): Promise<void> {
-  for (let left = MOST_MOVES; ; left--) {
+  for (let left = MAX_RENAME_ATTEMPTS; ; left--) {
     await mkdir(dirname(path), { recursive: true });
     const isMoved = rename(from, path).then(() => true);
     // The folder may just have been removed with the last object in it.

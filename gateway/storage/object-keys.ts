@@ -9,7 +9,7 @@ export interface ResultPlace {
 }
 
 const PART = /^[A-Za-z0-9_-][A-Za-z0-9._-]*$/;
-const LONGEST_KEY = 1_024;
+const MAX_KEY_LENGTH = 1_024;
 
 /** `name`: such as `image.png`. Throws a RangeError. */
 export const inputKey = (workspace: string, request: string, name: string): string =>
@@ -31,11 +31,11 @@ const resultParts = ({ workspace, request, token }: ResultPlace): string[] => [
 
 /** Whether a key leads nowhere else than below its bucket: also as a path of files. */
 export const isPlainKey = (key: string): boolean =>
-  key.length <= LONGEST_KEY && key.split('/').every((part) => PART.test(part));
+  key.length <= MAX_KEY_LENGTH && key.split('/').every((part) => PART.test(part));
 
 /** Whether a bucket can hold a key, prefix and all, such that links lead nowhere else. */
 export const isBucketKey = (key: string): boolean =>
-  Buffer.byteLength(key) <= LONGEST_KEY &&
+  Buffer.byteLength(key) <= MAX_KEY_LENGTH &&
   !/[\x00-\x1f\x7f]/.test(key) &&
   key.split('/').every((part) => part !== '' && part !== '.' && part !== '..');
 

@@ -63,7 +63,7 @@ export interface ObjectStore {
 }
 
 /** S3's own bound for presigned links. */
-export const LONGEST_LINK_SECONDS = 7 * 24 * 3_600;
+export const MAX_LINK_SECONDS = 7 * 24 * 3_600;
 
 /** Of an attachment: quotes and what is not ASCII only in the encoded form (RFC 6266). */
 export function formatDisposition(fileName: string): string {

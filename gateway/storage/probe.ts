@@ -21,13 +21,13 @@ export async function probeStore(store: Pick<ObjectStore, 'put' | 'get' | 'delet
   await store.delete(key);
 }
 
-const READ_MS = 10_000;
+const READ_TIMEOUT_MS = 10_000;
 
 /** Reads no more than there should be: a tenant's server may send anything. */
 async function holds({ body, contentLength }: StoredObject, content: Buffer): Promise<boolean> {
   try {
     if (contentLength !== content.length) return false;
-    return content.equals(await buffer(addAbortSignal(AbortSignal.timeout(READ_MS), body)));
+    return content.equals(await buffer(addAbortSignal(AbortSignal.timeout(READ_TIMEOUT_MS), body)));
   } catch (error) {
     throw new StorageError(classifyFailure(error), error);
   } finally {

@@ -23,8 +23,8 @@ export interface PutAnswer {
 /** From here on the store is asked before it is sent anything: it may well refuse. */
 const ASKED_FROM_BYTES = 1024 * 1024;
 /** Some stores never say that one may go on. */
-const MOST_WAIT_FOR_CONTINUE_MS = 1_000;
-const MOST_ANSWER_CHARACTERS = 16 * 1024;
+const CONTINUE_TIMEOUT_MS = 1_000;
+const MAX_ANSWER_CHARACTERS = 16 * 1024;
 const CHUNK_BYTES = 256 * 1024;
 
 /** Resolves to any answer. Rejects with the network's error, a TimeoutError or the signal's reason. */
@@ -48,7 +48,7 @@ export async function putFile(options: PutRequest): Promise<PutAnswer> {
       // It stays on: an error may follow the answer.
       request.on('error', reject).once('response', resolve);
       const send = () => void sendFile(request, file.path).catch(reject);
-      if (isAsked) whenWelcome(request, send);
+      if (isAsked) whenContinueAllowed(request, send);
       else send();
     });
     return await readAnswer(await answer);
@@ -62,7 +62,7 @@ export async function putFile(options: PutRequest): Promise<PutAnswer> {
 }
 
 /** Calls back at most once: when the store says so, or says nothing for long. */
-function whenWelcome(request: ClientRequest, send: () => void): void {
+function whenContinueAllowed(request: ClientRequest, send: () => void): void {
   let timer: NodeJS.Timeout | undefined;
   let isSettled = false;
   const settle = (next: () => void) => {
@@ -73,7 +73,7 @@ function whenWelcome(request: ClientRequest, send: () => void): void {
   request.once('continue', () => settle(send));
   request.once('socket', (socket) => {
     const start = () => {
-      if (!isSettled) timer = setTimeout(() => settle(send), MOST_WAIT_FOR_CONTINUE_MS);
+      if (!isSettled) timer = setTimeout(() => settle(send), CONTINUE_TIMEOUT_MS);
     };
     if (socket.connecting) socket.once('connect', start);
     else start();
@@ -110,7 +110,7 @@ async function readAnswer(response: IncomingMessage): Promise<PutAnswer> {
   try {
     for await (const chunk of response.setEncoding('utf8')) {
       text += chunk;
-      if (text.length > MOST_ANSWER_CHARACTERS) break;
+      if (text.length > MAX_ANSWER_CHARACTERS) break;
     }
   } catch {
     // The status is enough.

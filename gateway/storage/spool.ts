@@ -18,7 +18,7 @@ export interface SpoolOptions {
   /** Of this spool alone. */
   folder: string;
   /** Of all files at once. */
-  mostBytes: number;
+  maxBytes: number;
 }
 
 export class Spool {
@@ -50,12 +50,12 @@ export class Spool {
 
   /** Half of the room is left. */
   get isHalfFree(): boolean {
-    return 2 * this.#used <= this.#options.mostBytes;
+    return 2 * this.#used <= this.#options.maxBytes;
   }
 
   /** Whether a tenant may hold as many bytes more: it never takes more than it leaves. */
   #hasRoom(tenant: string | undefined, bytes: number): boolean {
-    const free = this.#options.mostBytes - this.#used - bytes;
+    const free = this.#options.maxBytes - this.#used - bytes;
     return free >= 0 && (tenant === undefined || (this.#held.get(tenant) ?? 0) + bytes <= free);
   }
 
@@ -73,7 +73,7 @@ export class Spool {
    */
   async hold(
     source: AsyncIterable<Buffer>,
-    { mostBytes, signal, tenant }: { mostBytes: number; signal?: AbortSignal; tenant?: string },
+    { maxBytes, signal, tenant }: { maxBytes: number; signal?: AbortSignal; tenant?: string },
   ): Promise<SpooledFile> {
     const path = join(this.#options.folder, randomUUID());
     let bytes = 0;
@@ -85,7 +85,7 @@ export class Spool {
     };
     const count = async function* (this: Spool, chunks: AsyncIterable<Buffer>) {
       for await (const chunk of chunks) {
-        if (bytes + chunk.length > mostBytes) throw new UploadError('tooLarge');
+        if (bytes + chunk.length > maxBytes) throw new UploadError('tooLarge');
         if (!this.#hasRoom(tenant, chunk.length)) throw new UploadError('spool');
         bytes += chunk.length;
         this.#count(tenant, chunk.length);

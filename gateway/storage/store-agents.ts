@@ -17,8 +17,8 @@ export interface StoreAgents {
   close(): void;
 }
 
-const MOST_SOCKETS = 64;
-const SETTINGS = { keepAlive: true, maxSockets: MOST_SOCKETS };
+const MAX_SOCKETS = 64;
+const SETTINGS = { keepAlive: true, maxSockets: MAX_SOCKETS };
 
 /** For hosts of the operator's choice, which may be anywhere. `ca`: PEM to trust instead of the system's. */
 export function createOwnAgents(ca?: string): StoreAgents {

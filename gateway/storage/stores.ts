@@ -2,11 +2,11 @@
 import { configKeys, type PublishedCredential } from '../../api/redis-keys.ts';
 import { openStorageKeys } from '../../api/storage-keys.ts';
 import type { EgressAgentOptions } from '../egress/agent.ts';
-import type { StoreName } from './broker.ts';
 import { isBucketKey } from './object-keys.ts';
 import type { ObjectStore } from './object-store.ts';
 import { S3Store } from './s3-store.ts';
 import { StorageError } from './storage-error.ts';
+import type { StoreName } from './url-signer.ts';
 
 /** Its keys are whole ones: `prefix` goes before those of new objects, and is no part of the store itself. */
 export interface OpenStore {
@@ -22,7 +22,7 @@ export interface StoresOptions {
   dataKey: (namespace: string) => Buffer;
   egress: EgressAgentOptions;
   /** Of customers' stores at once; the longest unused goes first. */
-  mostOpen?: number;
+  maxOpen?: number;
   /** From a request to its answer's headers, of each of two attempts. */
   answerTimeoutMs?: number;
 }
@@ -30,7 +30,7 @@ export interface StoresOptions {
 /** `storage_provider` of every store that is not managed. */
 export const CUSTOMER_PROVIDER = 's3';
 
-const MOST_OPEN = 200;
+const MAX_OPEN_STORES = 200;
 
 interface Entry extends OpenStore {
   /** The published credential that it was opened with. */
@@ -61,8 +61,8 @@ export class Stores {
     if (!published) return null;
     const entry = { ...this.openCredential(namespace, published), text };
     this.#open.set(place, entry);
-    const [longestUnused] = this.#open.keys();
-    if (this.#open.size > (this.#options.mostOpen ?? MOST_OPEN)) this.#close(longestUnused!);
+    const [leastRecentlyUsed] = this.#open.keys();
+    if (this.#open.size > (this.#options.maxOpen ?? MAX_OPEN_STORES)) this.#close(leastRecentlyUsed!);
     return entry;
   }
 

@@ -20,7 +20,7 @@ export interface UploadOptions {
   /** Of all attempts together. */
   deadlineMs: number;
   /** So long a store that takes nothing is tried again; a minute. */
-  patienceMs?: number;
+  retryTimeoutMs?: number;
   signal?: AbortSignal;
 }
 
@@ -28,10 +28,10 @@ type Outcome =
   | { isDone: true }
   | { isDone: false; reason: StorageReason; mayRetry: boolean; cause?: unknown };
 
-const IDLE_MS = 20_000;
-const PATIENCE_MS = 60_000;
-const FIRST_PAUSE_MS = 250;
-const LONGEST_PAUSE_MS = 5_000;
+const IDLE_TIMEOUT_MS = 20_000;
+const RETRY_TIMEOUT_MS = 60_000;
+const INITIAL_DELAY_MS = 250;
+const MAX_DELAY_MS = 5_000;
 const PASSING_STATUSES = new Set([408, 429, 500, 502, 503, 504]);
 const PASSING_FAILURES = new Set<StorageReason>(['unreachable', 'slow']);
 
@@ -40,7 +40,7 @@ export class Uploader {
   readonly #guarded: StoreAgents;
   readonly #idleMs: number;
 
-  constructor({ egress, ca, idleMs = IDLE_MS }: UploaderOptions) {
+  constructor({ egress, ca, idleMs = IDLE_TIMEOUT_MS }: UploaderOptions) {
     this.#own = createOwnAgents(ca);
     this.#guarded = createGuardedAgents(egress);
     this.#idleMs = idleMs;
@@ -50,13 +50,13 @@ export class Uploader {
   async upload(
     file: { path: string; bytes: number },
     grant: SignedPut,
-    { deadlineMs, patienceMs = PATIENCE_MS, signal }: UploadOptions,
+    { deadlineMs, retryTimeoutMs = RETRY_TIMEOUT_MS, signal }: UploadOptions,
   ): Promise<void> {
     const late = AbortSignal.timeout(deadlineMs);
     const end = signal ? AbortSignal.any([late, signal]) : late;
     const agents = grant.isTenantHost ? this.#guarded : this.#own;
-    const idleMs = Math.min(this.#idleMs, patienceMs);
-    let pauseMs = FIRST_PAUSE_MS;
+    const idleMs = Math.min(this.#idleMs, retryTimeoutMs);
+    let delayMs = INITIAL_DELAY_MS;
     let failingSince: number | undefined;
     let earlier: UploadError | undefined;
     for (;;) {
@@ -72,13 +72,13 @@ export class Uploader {
       earlier = failure;
       // Nothing has moved since before an attempt that timed out.
       failingSince ??= performance.now() - (outcome.reason === 'slow' ? idleMs : 0);
-      if (performance.now() - failingSince >= patienceMs) throw failure;
+      if (performance.now() - failingSince >= retryTimeoutMs) throw failure;
       // Half of it by chance, so that a store which comes back is not met by all at once.
-      await wait(pauseMs * (0.5 + Math.random() / 2), undefined, { signal: end }).catch(() => {
+      await wait(delayMs * (0.5 + Math.random() / 2), undefined, { signal: end }).catch(() => {
         signal?.throwIfAborted();
         throw failure;
       });
-      pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+      delayMs = Math.min(2 * delayMs, MAX_DELAY_MS);
     }
   }
 

@@ -1,13 +1,13 @@
-/** Brings files from the spool to a store: signed for by the broker, listed for clean-up, then uploaded. */
+/** Brings files from the spool to a store: signed for by the URL signer, listed for clean-up, then uploaded. */
 import type { StoredObject } from '../../api/request.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { registerObjects } from '../../redis/requests/object-cleanup.ts';
-import type { StorageBroker, StoreName } from './broker.ts';
 import type { SignedPut } from './object-store.ts';
 import type { Uploader } from './upload.ts';
+import type { StoreName, UrlSigner } from './url-signer.ts';
 
 export interface UploadServices {
-  broker: StorageBroker;
+  urlSigner: UrlSigner;
   uploader: Pick<Uploader, 'upload'>;
   redis: RedisClient;
 }
@@ -26,7 +26,7 @@ export interface FilesToStore extends StoreName {
   /** Of all uploads together. */
   deadlineMs: number;
   /** So long a store that takes nothing is tried again; a minute. */
-  patienceMs?: number;
+  retryTimeoutMs?: number;
   signal?: AbortSignal;
 }
 
@@ -38,17 +38,17 @@ export interface StoredFiles {
   objects: StoredObject[];
 }
 
-const UPLOADS_AT_ONCE = 4;
+const MAX_CONCURRENT_UPLOADS = 4;
 
 /**
- * Uploads all files, or throws: ApiError of the broker, UploadError, an error of Redis, or the signal's reason. Whatever
+ * Uploads all files, or throws: ApiError of the URL signer, UploadError, an error of Redis, or the signal's reason. Whatever
  * was uploaded by then is removed when its time comes.
  */
 export async function storeFiles(
   services: UploadServices,
-  { namespace, credential, files, removeInMs, deadlineMs, patienceMs, signal }: FilesToStore,
+  { namespace, credential, files, removeInMs, deadlineMs, retryTimeoutMs, signal }: FilesToStore,
 ): Promise<StoredFiles> {
-  const permission = await services.broker.signPuts({
+  const permission = await services.urlSigner.signPuts({
     namespace,
     credential,
     objects: files.map(({ file, key, contentType }) => ({ key, contentType, contentLength: file.bytes })),
@@ -57,7 +57,7 @@ export async function storeFiles(
   await registerObjects(services.redis, namespace, { objects, removeInMs });
   signal?.throwIfAborted();
   const grants = permission.puts.map(({ grant }) => grant);
-  await uploadAll(services.uploader, files, { grants, deadlineMs, patienceMs, signal });
+  await uploadAll(services.uploader, files, { grants, deadlineMs, retryTimeoutMs, signal });
   return { bucket: permission.bucket, provider: permission.provider, objects };
 }
 
@@ -68,9 +68,9 @@ async function uploadAll(
   {
     grants,
     deadlineMs,
-    patienceMs,
+    retryTimeoutMs,
     signal,
-  }: { grants: SignedPut[]; deadlineMs: number; patienceMs?: number; signal?: AbortSignal },
+  }: { grants: SignedPut[]; deadlineMs: number; retryTimeoutMs?: number; signal?: AbortSignal },
 ): Promise<void> {
   const failed = new AbortController();
   const end = signal ? AbortSignal.any([signal, failed.signal]) : failed.signal;
@@ -82,12 +82,12 @@ async function uploadAll(
       const leftMs = Math.max(1, Math.round(deadline - performance.now()));
       await uploader.upload(files[index]!.file, grants[index]!, {
         deadlineMs: leftMs,
-        patienceMs,
+        retryTimeoutMs,
         signal: end,
       });
     }
   };
-  const workers = Array.from({ length: Math.min(UPLOADS_AT_ONCE, files.length) }, () =>
+  const workers = Array.from({ length: Math.min(MAX_CONCURRENT_UPLOADS, files.length) }, () =>
     work().catch((error) => {
       failed.abort(error);
       throw error;

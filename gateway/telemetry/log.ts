@@ -12,7 +12,7 @@ export const createLog = (
   write?: (line: string) => void,
 ): Logger => openLog({ level, base: bindings, ...(write ? { write } : {}) });
 
-const PATIENCE_MS = 5_000;
+const RETRY_TIMEOUT_MS = 5_000;
 
 export function logRedisState(connection: RedisConnection, log: Logger): void {
   connection.onStateChange((state, reason) => {
@@ -20,6 +20,6 @@ export function logRedisState(connection: RedisConnection, log: Logger): void {
     else log.warn({ reason }, 'Redis is away');
   });
   connection
-    .untilUp(PATIENCE_MS)
+    .untilUp(RETRY_TIMEOUT_MS)
     .catch((error: Error) => log.warn({ reason: error.message }, 'Redis is not there yet'));
 }

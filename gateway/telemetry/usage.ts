@@ -1,6 +1,6 @@
 /** What deployments serve, for the console's charts: added up in memory, written every few seconds. */
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
-import { LOOK_MS, lookAtQueue } from '../../redis/requests/queue-depth.ts';
+import { SAMPLE_INTERVAL_MS, sampleQueueDepth } from '../../redis/requests/queue-depth.ts';
 import { findBucket } from '../../redis/usage/latency-buckets.ts';
 import { addUsage, type UsageCounter } from '../../redis/usage/usage.ts';
 import type { Logger } from './log.ts';
@@ -49,7 +49,7 @@ export class UsageMeter {
 
   constructor(options: UsageMeterOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => void this.flush(), LOOK_MS);
+    this.#timer = setInterval(() => void this.flush(), SAMPLE_INTERVAL_MS);
     this.#timer.unref();
   }
 
@@ -79,7 +79,8 @@ export class UsageMeter {
     usage.sums.clear();
     try {
       if (hasQueue)
-        for (const [counter, amount] of await lookAtQueue(redis, namespace, name)) sums.set(counter, amount);
+        for (const [counter, amount] of await sampleQueueDepth(redis, namespace, name))
+          sums.set(counter, amount);
       await addUsage(redis, { namespace, deployment: name, at: Date.now(), sums });
     } catch (error) {
       sums.delete('queueLooks');

@@ -20,7 +20,7 @@ export interface MediaInliningOptions {
   agent: EgressAgent;
   exchange: Pick<Exchange, 'signal' | 'check'>;
   /** Of the body with all of them in it. */
-  mostBytes: number;
+  maxBytes: number;
   /** Asks for memory; false where there is none left. */
   reserve: (bytes: number) => boolean;
 }
@@ -50,14 +50,14 @@ const DATA_URL_BYTES = 40;
 /** A medium is there as bytes and in the payload, for a moment. */
 const COPIES = 2;
 
-/** The payload with the media in it. Throws ApiError; ClientGone when the client leaves. */
+/** The payload with the media in it. Throws ApiError; ClientDisconnectedError when the client leaves. */
 export async function inlineMedia(
   { payload, media }: { payload: Buffer; media: readonly MediaReference[] },
   options: MediaInliningOptions,
 ): Promise<Buffer> {
-  const { exchange, mostBytes } = options;
+  const { exchange, maxBytes } = options;
   checkCounts(media);
-  const room = mostBytes - payload.length - media.length * DATA_URL_BYTES;
+  const room = maxBytes - payload.length - media.length * DATA_URL_BYTES;
   let isRefused = false;
   const reserve = (bytes: number) => {
     isRefused ||= !options.reserve(bytes * COPIES);
@@ -96,7 +96,7 @@ async function fetchMedium(
   if (isTruncated)
     throw refuse(
       medium,
-      `holds more than ${MEDIA_BOUNDS[kind].bytes / MIB} MiB, or takes the whole request over its limit of ${options.mostBytes} bytes`,
+      `holds more than ${MEDIA_BOUNDS[kind].bytes / MIB} MiB, or takes the whole request over its limit of ${options.maxBytes} bytes`,
     );
   const type = sniffMediaType(body, kind);
   if (!type) throw refuse(medium, `holds no ${kind} that engines read`);

@@ -85,7 +85,7 @@ async function serveText(route: TextRoute, services: TextServices, state: Gatewa
       request.payload = await inlineMedia(request, {
         agent: services.egress,
         exchange,
-        mostBytes: config.limits.jsonBodyBytes,
+        maxBytes: config.limits.jsonBodyBytes,
         reserve: (bytes) => lease.tryAdd(bytes),
       });
     }

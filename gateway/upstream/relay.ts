@@ -1,7 +1,7 @@
 /** Hands a request on as it is and its answer back, with backpressure and aborts both ways. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
-import { endGently } from '../http/error-response.ts';
+import { endAfterRequestBody } from '../http/error-response.ts';
 import { type RelayedHeaders, selectResponseHeaders } from './headers.ts';
 
 export interface RelayRequest {
@@ -73,7 +73,7 @@ export function relay(request: RelayRequest): Promise<RelayOutcome> {
         },
         onResponseEnd() {
           if (req.complete || res.shouldKeepAlive) res.end();
-          else endGently(req, res);
+          else endAfterRequestBody(req, res);
           finish({ result: 'answered' });
         },
         onResponseError(_, error) {

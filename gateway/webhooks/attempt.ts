@@ -20,7 +20,7 @@ export const DELIVERY_TIMING: AttemptTiming = {
   waitAfter: (attempt) => 1_000 * 2 ** attempt,
 };
 /** An answer means nothing beyond its status. */
-const MOST_ANSWER_BYTES = 64 * 1024;
+const MAX_ANSWER_BYTES = 64 * 1024;
 const USER_AGENT = 'Service-Webhook/1.0';
 
 export interface AttemptOptions {
@@ -59,7 +59,7 @@ export async function attemptDelivery(
       },
       body,
       deadlineMs: timing.attemptMs,
-      allowance: new Allowance(MOST_ANSWER_BYTES),
+      allowance: new Allowance(MAX_ANSWER_BYTES),
       isStatusEnough: true,
     });
     if (status >= 200 && status < 300) return { isDelivered: true, status, error: '', waitMs: 0 };

@@ -33,11 +33,11 @@ export interface DispatcherOptions {
 
 /** An attempt and the note of its end fit in well. */
 const LEASE_MS = 10_000;
-const EVENTS_AT_ONCE = 50;
+const EVENT_BATCH_SIZE = 50;
 /** Of one workspace at one front; what hangs leaves room for the rest. */
-const MOST_IN_FLIGHT = 128;
+const MAX_IN_FLIGHT = 128;
 /** Of one address over all fronts. */
-const PLACES_PER_DESTINATION = 8;
+const MAX_PER_DESTINATION = 8;
 const RETRY_MS = 1_000;
 
 interface Workspace {
@@ -113,22 +113,22 @@ export class Dispatcher {
   /** Makes deliveries of what is in the outbox; answers whether more may be there. */
   async #expand(namespace: string): Promise<boolean> {
     const { redis, readEndpoints } = this.#options;
-    const events = await takeEvents(redis, namespace, { limit: EVENTS_AT_ONCE, leaseMs: LEASE_MS });
+    const events = await takeEvents(redis, namespace, { limit: EVENT_BATCH_SIZE, leaseMs: LEASE_MS });
     if (events.length === 0) return false;
     const endpoints = await readEndpoints(namespace);
     await Promise.all(
       events.map((event) => expandEvent(redis, { ...event, namespace }, listTargets(event, endpoints))),
     );
-    return events.length === EVENTS_AT_ONCE;
+    return events.length === EVENT_BATCH_SIZE;
   }
 
   /** Begins as many attempts as there is room for; answers whether there is none left. */
   async #begin(namespace: string, workspace: Workspace): Promise<boolean> {
-    const limit = MOST_IN_FLIGHT - workspace.inFlight;
+    const limit = MAX_IN_FLIGHT - workspace.inFlight;
     if (limit <= 0) return true;
     const { leased, abandoned, nextInMs } = await leaseDeliveries(this.#options.redis, namespace, {
       limit,
-      perDestination: PLACES_PER_DESTINATION,
+      perDestination: MAX_PER_DESTINATION,
       leaseMs: LEASE_MS,
     });
     for (const delivery of leased) {

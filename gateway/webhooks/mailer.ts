@@ -10,10 +10,10 @@ export interface MailerOptions {
 }
 
 /** The server did not take the message, and may take it later. */
-export class MailPostponed extends Error {}
+export class MailDeferredError extends Error {}
 
 export interface Mailer {
-  /** Throws where the server did not take the message, or may not have; `MailPostponed` where it may later. */
+  /** Throws where the server did not take the message, or may not have; `MailDeferredError` where it may later. */
   send(to: string, mail: MailText): Promise<void>;
   close(): void;
 }
@@ -31,17 +31,17 @@ export function createMailer({ readURL, from }: MailerOptions): Mailer {
     return server;
   };
   return {
-    send: async (to, { subject, text }) => postponed(findServer).send({ from, to, subject, text }),
+    send: async (to, { subject, text }) => deferOnError(findServer).send({ from, to, subject, text }),
     close: () => server?.close(),
   };
 }
 
 /** A setting that is wrong is somebody's to mend, and no message's fault. */
-function postponed<T>(find: () => T): T {
+function deferOnError<T>(find: () => T): T {
   try {
     return find();
   } catch (error) {
-    throw new MailPostponed((error as Error).message, { cause: error });
+    throw new MailDeferredError((error as Error).message, { cause: error });
   }
 }
 
@@ -72,8 +72,8 @@ class MailServer {
     try {
       await this.#transport.sendMail(message);
     } catch (error) {
-      throw mayBeTakenLater(error as SMTPFailure)
-        ? new MailPostponed((error as Error).message, { cause: error })
+      throw isTransientSMTPError(error as SMTPFailure)
+        ? new MailDeferredError((error as Error).message, { cause: error })
         : error;
     } finally {
       this.#underWay -= 1;
@@ -102,7 +102,13 @@ type SMTPFailure = Error & {
 const NOT_CONNECTED = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH']);
 
 /** Not where the connection broke off in mid-message: the server may have taken it, and there must be no second one. */
-function mayBeTakenLater({ code, originalCode, responseCode, permanent, message }: SMTPFailure): boolean {
+function isTransientSMTPError({
+  code,
+  originalCode,
+  responseCode,
+  permanent,
+  message,
+}: SMTPFailure): boolean {
   // The password is ours to set right, and no fault of the message.
   if (code === 'EAUTH') return true;
   if (responseCode !== undefined) return permanent !== true;

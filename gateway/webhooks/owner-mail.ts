@@ -14,23 +14,23 @@ import {
 } from '../../redis/deliveries/owner-mail.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { describeFailure, describeMany, type MailText } from './mail-text.ts';
-import { MailPostponed } from './mailer.ts';
+import { MailDeferredError } from './mailer.ts';
 
 export interface OwnerMailOptions {
   redis: RedisClient;
   /** null = nobody is told. */
   readOwner: (namespace: string) => Promise<string | null>;
-  /** Throws where the message was not taken: `MailPostponed` where it may be later. */
+  /** Throws where the message was not taken: `MailDeferredError` where it may be later. */
   send: (to: string, mail: MailText) => Promise<void>;
   log: Logger;
   /** Unix milliseconds. */
   clock?: () => number;
 }
 
-const AT_ONCE = 100;
-const MOST_AN_HOUR = 20;
+const BATCH_SIZE = 100;
+const MAX_MAILS_PER_HOUR = 20;
 /** A server that takes nothing for so long is not waited for. */
-const LONGEST_MS = 24 * 3_600_000;
+const MAX_AGE_MS = 24 * 3_600_000;
 
 export class OwnerMail {
   readonly #options: OwnerMailOptions;
@@ -57,7 +57,7 @@ export class OwnerMail {
 
   async #run(namespace: string): Promise<void> {
     const { redis, readOwner, log } = this.#options;
-    const due = await takeMail(redis, namespace, AT_ONCE);
+    const due = await takeMail(redis, namespace, BATCH_SIZE);
     const digest = await takeDigest(redis, namespace);
     if (due.length + digest.length === 0) return;
     const owner = await readOwner(namespace);
@@ -82,7 +82,7 @@ export class OwnerMail {
     const { redis } = this.#options;
     const { delivery } = mail.callback;
     const isFirst = await markMailed(redis, namespace, delivery);
-    if (isFirst && (await countMail(redis, namespace)) > MOST_AN_HOUR) {
+    if (isFirst && (await countMail(redis, namespace)) > MAX_MAILS_PER_HOUR) {
       await postponeMail(redis, namespace, mail);
       return 'done';
     }
@@ -107,7 +107,7 @@ export class OwnerMail {
     try {
       await send(owner, text);
     } catch (error) {
-      if (error instanceof MailPostponed && clock() - first.at < LONGEST_MS) {
+      if (error instanceof MailDeferredError && clock() - first.at < MAX_AGE_MS) {
         log.warn({ err: error, namespace }, 'the owner is told of failed callbacks later');
         return 'postponed';
       }

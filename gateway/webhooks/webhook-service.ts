@@ -31,7 +31,7 @@ export interface WebhookServiceOptions {
   log: Logger;
   timing?: AttemptTiming;
   /** Between two looks at all workspaces, for what a lost front left behind. */
-  lookMs?: number;
+  scanIntervalMs?: number;
 }
 
 export interface WebhookService {
@@ -45,17 +45,26 @@ export interface WebhookService {
  */
 export const WEBHOOKS_IN_FLIGHT = { inAll: 2_048, perDestination: 1_024 };
 
-const LOOK_MS = 10_000;
+const SCAN_INTERVAL_MS = 10_000;
 const ENDPOINTS_TTL_MS = 1_000;
-const MOST_WORKSPACES = 10_000;
+const MAX_WORKSPACES = 10_000;
 const CHANNEL = /^n:\{(.+)\}:events$/;
 
 export function startWebhooks(options: WebhookServiceOptions): WebhookService {
-  const { redis, settings, agent, dataKey, mailer, listWorkspaces, log, lookMs = LOOK_MS } = options;
+  const {
+    redis,
+    settings,
+    agent,
+    dataKey,
+    mailer,
+    listWorkspaces,
+    log,
+    scanIntervalMs = SCAN_INTERVAL_MS,
+  } = options;
   const endpoints = new FreshCache({
     load: (namespace) => readEndpoints(redis, namespace),
     ttlMs: ENDPOINTS_TTL_MS,
-    maxEntries: MOST_WORKSPACES,
+    maxEntries: MAX_WORKSPACES,
   });
   const ownerMail = new OwnerMail({
     redis,
@@ -95,7 +104,7 @@ export function startWebhooks(options: WebhookServiceOptions): WebhookService {
       if (!isRedisAway(error)) log.error({ err: error }, 'webhooks of some workspaces were not looked at');
     }
   };
-  const timer = setInterval(() => void look(), lookMs);
+  const timer = setInterval(() => void look(), scanIntervalMs);
   timer.unref();
   const subscription = subscribe(settings, [channels.allEvents], {
     onMessage: (_, channel) => {

@@ -1,17 +1,10 @@
 /** Admissions of one turn of the event loop in one command: on a busy gateway that spares most of their cost. */
 import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
 import { type RedisClient, sendNow } from '../client.ts';
-
-export interface AdmissionQuestion {
-  namespace: string;
-  sha256: string;
-  counted: boolean;
-  /** Right before it is sent. */
-  onSend?: () => void;
-}
+import type { AdmissionRequest } from './admission-calls.ts';
 
 interface Waiting {
-  question: AdmissionQuestion;
+  request: AdmissionRequest;
   resolve(answer: string): void;
   reject(error: unknown): void;
 }
@@ -23,14 +16,14 @@ const FAILED = 'failed ';
 /** By connection, then by namespace. */
 const open = new WeakMap<RedisClient, Map<string, Waiting[]>>();
 
-/** Resolves with the function's answer to one question. */
-export const admitTogether = (redis: RedisClient, question: AdmissionQuestion): Promise<string> =>
+/** Resolves with the function's answer to one request. */
+export const admitTogether = (redis: RedisClient, request: AdmissionRequest): Promise<string> =>
   new Promise((resolve, reject) => {
-    const waiting = { question, resolve, reject };
+    const waiting = { request, resolve, reject };
     const batches = findBatches(redis);
-    const batch = batches.get(question.namespace);
+    const batch = batches.get(request.namespace);
     if (batch) batch.push(waiting);
-    else batches.set(question.namespace, [waiting]);
+    else batches.set(request.namespace, [waiting]);
   });
 
 function findBatches(redis: RedisClient): Map<string, Waiting[]> {
@@ -50,10 +43,10 @@ function findBatches(redis: RedisClient): Map<string, Waiting[]> {
 function send(redis: RedisClient, namespace: string, batch: Waiting[]): void {
   const { rpm } = workKeys(namespace);
   const args: string[] = [FUNCTIONS.admit, String(batch.length)];
-  for (const { question } of batch) args.push(rpm(question.sha256));
+  for (const { request } of batch) args.push(rpm(request.sha256));
   args.push(namespace);
-  for (const { question } of batch) args.push(question.sha256, question.counted ? '1' : '0');
-  for (const { question } of batch) question.onSend?.();
+  for (const { request } of batch) args.push(request.sha256, request.counted ? '1' : '0');
+  for (const { request } of batch) request.onSend?.();
   sendNow(redis, 'fcall', args).then(
     (answers) => {
       for (const [index, waiting] of batch.entries()) settle(waiting, (answers as string[])[index]!);

@@ -5,12 +5,12 @@ import type { UsageCounter } from '../usage/usage.ts';
 import { countWaiting } from './request-record.ts';
 
 /** Between two turns; each gateway that may look comes so often. */
-export const LOOK_MS = 10_000;
+export const SAMPLE_INTERVAL_MS = 10_000;
 /** Less, so that who looked last is not too early for its own next turn. */
 const MARK_MS = 8_000;
 
 /** What one look saw; nothing where another gateway has just looked. */
-export async function lookAtQueue(
+export async function sampleQueueDepth(
   redis: RedisClient,
   namespace: string,
   deployment: string,

@@ -5,7 +5,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { INTERNAL_PATHS } from '../../api/internal-api.ts';
-import type { GetQuestion, PutPermission, PutQuestion } from '../../gateway/storage/broker.ts';
+import type { GetUrlsRequest, PutUrlsRequest, SignedPuts } from '../../gateway/storage/url-signer.ts';
 
 const LARGE_BYTES = Number(process.env.LARGE_BYTES);
 const SMALL_BYTES = 1_000;
@@ -30,11 +30,13 @@ async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> 
 function reply(url: string, body: Buffer): unknown {
   if (url === INTERNAL_PATHS.signPuts) return signPuts(JSON.parse(body.toString()));
   if (url === INTERNAL_PATHS.signGets)
-    return (JSON.parse(body.toString()) as GetQuestion).objects.map(({ key }) => `${origin}/bucket/${key}`);
+    return (JSON.parse(body.toString()) as GetUrlsRequest).objects.map(
+      ({ key }) => `${origin}/bucket/${key}`,
+    );
   return { id: body.includes('large') ? 'large' : 'small', status: 'completed', progress: 100 };
 }
 
-const signPuts = ({ objects }: PutQuestion): PutPermission => ({
+const signPuts = ({ objects }: PutUrlsRequest): SignedPuts => ({
   bucket: 'bench',
   provider: null,
   puts: objects.map(({ key, contentType, contentLength }) => ({

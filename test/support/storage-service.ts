@@ -8,16 +8,16 @@ import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { INTERNAL_PATHS } from '../../api/internal-api.ts';
 import { ApiError, buildEnvelope } from '../../gateway/http/error-response.ts';
-import type { GetQuestion, PutQuestion, StorageBroker } from '../../gateway/storage/broker.ts';
 import { FolderServer } from '../../gateway/storage/folder-server.ts';
 import { FolderStore } from '../../gateway/storage/folder-store.ts';
 import { ObjectFolder } from '../../gateway/storage/object-folder.ts';
-import { StoreBroker } from '../../gateway/storage/store-broker.ts';
+import { StoreUrlSigner } from '../../gateway/storage/store-url-signer.ts';
+import type { GetUrlsRequest, PutUrlsRequest, UrlSigner } from '../../gateway/storage/url-signer.ts';
 
 export interface StorageService {
   /** What sidecars are told. */
   url: string;
-  broker: StorageBroker;
+  urlSigner: UrlSigner;
   store: FolderStore;
   /** Keys of all that is stored. */
   listObjects(): string[];
@@ -35,7 +35,7 @@ export async function startStorageService(): Promise<StorageService> {
   const bucket = 'results';
   const links = await FolderServer.start({ objects, bucket, secret, host: '127.0.0.1', port: 0 });
   const store = new FolderStore({ objects, bucket, origin: `http://127.0.0.1:${links.port}`, secret });
-  const broker = new StoreBroker({ find: async () => ({ store, prefix: '' }) });
+  const urlSigner = new StoreUrlSigner({ find: async () => ({ store, prefix: '' }) });
   let isOpen = true;
   let refusals = 0;
 
@@ -48,8 +48,8 @@ export async function startStorageService(): Promise<StorageService> {
     const question = await json(request);
     const ask = () =>
       request.url === INTERNAL_PATHS.signPuts
-        ? broker.signPuts(question as PutQuestion)
-        : broker.signGets(question as GetQuestion);
+        ? urlSigner.signPuts(question as PutUrlsRequest)
+        : urlSigner.signGets(question as GetUrlsRequest);
     const [status, body] = await ask().then(
       (good) => [200, good],
       (error) => (error instanceof ApiError ? [error.status, buildEnvelope(error)] : [500, {}]),
@@ -62,7 +62,7 @@ export async function startStorageService(): Promise<StorageService> {
   });
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    broker,
+    urlSigner,
     store,
     listObjects: () =>
       readdirSync(folder, { recursive: true, encoding: 'utf8' })

@@ -25,27 +25,27 @@ export interface CleanerTiming {
   /** After which an object that was not removed comes again. */
   leaseMs: number;
   /** A store that failed is left alone for so long, then for twice as long, up to the longest. */
-  firstPauseMs: number;
-  longestPauseMs: number;
+  initialDelayMs: number;
+  maxDelayMs: number;
 }
 
 const TIMING: CleanerTiming = {
   intervalMs: 2_000,
   leaseMs: 60_000,
-  firstPauseMs: 10_000,
-  longestPauseMs: 600_000,
+  initialDelayMs: 10_000,
+  maxDelayMs: 600_000,
 };
-const CLOSE_MS = 2_000;
-const OBJECTS_AT_ONCE = 50;
-const LONGEST_QUEUE = 200;
-const MOST_LANES = 512;
-const MOST_LANES_EACH = 8;
+const CLOSE_TIMEOUT_MS = 2_000;
+const OBJECT_BATCH_SIZE = 50;
+const MAX_QUEUE_LENGTH = 200;
+const MAX_LANES = 512;
+const MAX_LANES_PER_WORKSPACE = 8;
 
 /** The work for one store of one workspace: one object at a time, so that none is asked for too much. */
 interface Lane {
   queue: StoredObject[];
   isWorking: boolean;
-  pauseMs: number;
+  delayMs: number;
   /** By performance.now(). */
   notBefore: number;
 }
@@ -78,21 +78,21 @@ export class Cleaner {
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#rounds.close();
-    await Promise.race([Promise.all(this.#working), wait(CLOSE_MS, undefined, { ref: false })]);
+    await Promise.race([Promise.all(this.#working), wait(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
   }
 
   /** Takes what is due and leaves it to the lanes; what finds no room there comes again after its lease. */
   async #visit(namespace: string): Promise<boolean> {
     const { redis } = this.#options;
-    const { leaseMs, longestPauseMs } = this.#timing;
+    const { leaseMs, maxDelayMs } = this.#timing;
     const lanes: Lanes = this.#lanes.get(namespace) ?? new Map();
     for (const [credential, lane] of lanes)
-      if (!lane.isWorking && performance.now() > lane.notBefore + longestPauseMs) lanes.delete(credential);
-    const due = await takeDueObjects(redis, namespace, { limit: OBJECTS_AT_ONCE, leaseMs });
+      if (!lane.isWorking && performance.now() > lane.notBefore + maxDelayMs) lanes.delete(credential);
+    const due = await takeDueObjects(redis, namespace, { limit: OBJECT_BATCH_SIZE, leaseMs });
     let isTaken = true;
     for (const [credential, objects] of Map.groupBy(due, (object) => object.credential)) {
       const lane = this.#findLane(lanes, credential);
-      if (!lane || lane.queue.length + objects.length > LONGEST_QUEUE) {
+      if (!lane || lane.queue.length + objects.length > MAX_QUEUE_LENGTH) {
         isTaken = false;
         continue;
       }
@@ -102,16 +102,16 @@ export class Cleaner {
     }
     if (lanes.size > 0) this.#lanes.set(namespace, lanes);
     else this.#lanes.delete(namespace);
-    return isTaken && due.length === OBJECTS_AT_ONCE;
+    return isTaken && due.length === OBJECT_BATCH_SIZE;
   }
 
   /** One that may be given work; null while its store is left alone, or too many are busy. */
   #findLane(lanes: Lanes, credential: string | null): Lane | null {
     const known = lanes.get(credential);
     if (known) return performance.now() < known.notBefore ? null : known;
-    const isFull = lanes.size >= MOST_LANES_EACH || this.#working.size >= MOST_LANES;
+    const isFull = lanes.size >= MAX_LANES_PER_WORKSPACE || this.#working.size >= MAX_LANES;
     if (isFull && credential !== null) return null;
-    return { queue: [], isWorking: false, pauseMs: 0, notBefore: 0 };
+    return { queue: [], isWorking: false, delayMs: 0, notBefore: 0 };
   }
 
   #start(namespace: string, lanes: Lanes, credential: string | null): void {
@@ -121,7 +121,7 @@ export class Cleaner {
       this.#working.delete(work);
       lane.queue = [];
       lane.isWorking = false;
-      if (lane.pauseMs > 0) return;
+      if (lane.delayMs > 0) return;
       lanes.delete(credential);
       if (lanes.size === 0) this.#lanes.delete(namespace);
     });
@@ -136,21 +136,21 @@ export class Cleaner {
         const outcome = await this.#remove(namespace, object);
         await forgetObjects(redis, namespace, [object]);
         onObject?.(outcome);
-        lane.pauseMs = 0;
+        lane.delayMs = 0;
       }
     } catch (error) {
       if (isRedisAway(error)) return;
       onObject?.('failed');
       this.#pause(lane);
       const reason = error instanceof StorageError ? error.reason : String(error);
-      log.warn({ namespace, credential, reason, pauseMs: lane.pauseMs }, 'stored objects wait to be removed');
+      log.warn({ namespace, credential, reason, delayMs: lane.delayMs }, 'stored objects wait to be removed');
     }
   }
 
   #pause(lane: Lane): void {
-    const { firstPauseMs, longestPauseMs } = this.#timing;
-    lane.pauseMs = Math.min(longestPauseMs, Math.max(firstPauseMs, 2 * lane.pauseMs));
-    lane.notBefore = performance.now() + lane.pauseMs;
+    const { initialDelayMs, maxDelayMs } = this.#timing;
+    lane.delayMs = Math.min(maxDelayMs, Math.max(initialDelayMs, 2 * lane.delayMs));
+    lane.notBefore = performance.now() + lane.delayMs;
   }
 
   async #remove(namespace: string, { credential, key }: StoredObject): Promise<'removed' | 'dropped'> {

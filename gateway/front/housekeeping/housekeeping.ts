@@ -6,7 +6,7 @@ import type { Stores } from '../../storage/stores.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { GatewayMetrics } from '../../telemetry/metrics.ts';
 import { Cleaner } from './cleaner.ts';
-import { startQueueLooks } from './queue-looks.ts';
+import { startQueueDepthSampling } from './queue-depth-sampling.ts';
 import { startSweeper } from './sweeper.ts';
 
 export interface HousekeepingOptions {
@@ -46,7 +46,7 @@ export function startHousekeeping(options: HousekeepingOptions): Housekeeping {
     onObject: (outcome) => metrics.cleanedObjects.inc({ outcome }),
     log,
   });
-  const looks = startQueueLooks({ redis, listWorkspaces, log });
+  const looks = startQueueDepthSampling({ redis, listWorkspaces, log });
   return {
     close: async () => {
       stopListening();

@@ -10,9 +10,9 @@ export interface RoundsOptions {
   intervalMs: number;
 }
 
-const VISITS_AT_ONCE = 16;
+const MAX_CONCURRENT_VISITS = 16;
 /** Of one workspace in one round, so that a round ends and newcomers are seen. */
-const MOST_STEPS = 50;
+const MAX_STEPS_PER_ROUND = 50;
 
 export class Rounds {
   readonly #options: RoundsOptions;
@@ -44,8 +44,8 @@ export class Rounds {
     const { list, onError } = this.#options;
     try {
       // Who has more to do goes behind all others.
-      const turns = (await list()).map((namespace) => ({ namespace, left: MOST_STEPS }));
-      await Promise.all(Array.from({ length: VISITS_AT_ONCE }, () => this.#visitAll(turns)));
+      const turns = (await list()).map((namespace) => ({ namespace, left: MAX_STEPS_PER_ROUND }));
+      await Promise.all(Array.from({ length: MAX_CONCURRENT_VISITS }, () => this.#visitAll(turns)));
     } catch (error) {
       onError(error, null);
     }

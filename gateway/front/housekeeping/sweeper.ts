@@ -18,7 +18,7 @@ export interface SweeperOptions {
 
 const INTERVAL_MS = 1_000;
 /** Longer than a call waits for its answer: one that Redis gets to later than that expires nothing. */
-const EXPIRY_MS = 2_000;
+const EXPIRY_MARGIN_MS = 2_000;
 
 export interface Sweeper {
   /** Resolves when the steps under way have ended. */
@@ -28,15 +28,15 @@ export interface Sweeper {
 /** Any number of sweepers may run. */
 export function startSweeper(options: SweeperOptions): Sweeper {
   const { redis, gate, listWorkspaces, onSwept, log, intervalMs = INTERVAL_MS } = options;
-  let server: ServerLook = { runId: '', readClock: () => 0 };
+  let server: ServerState = { runId: '', readClock: () => 0 };
   return new Rounds({
     list: async () => {
-      server = await lookAtServer(redis);
+      server = await readServerState(redis);
       return listWorkspaces();
     },
     visit: async (namespace) => {
       // Asked each time, for the connection may have been lost since the round began.
-      const expireUntil = gate.observe(server.runId) ? server.readClock() + EXPIRY_MS : 0;
+      const expireUntil = gate.observe(server.runId) ? server.readClock() + EXPIRY_MARGIN_MS : 0;
       const result = await sweepRequests(redis, namespace, { expireUntil });
       await onSwept?.(namespace, result);
       return result.more;
@@ -48,14 +48,14 @@ export function startSweeper(options: SweeperOptions): Sweeper {
   });
 }
 
-interface ServerLook {
+interface ServerState {
   /** Changes with every start of the server. */
   runId: string;
   /** The server's time now in Unix ms, or a little less. */
   readClock: () => number;
 }
 
-async function lookAtServer(redis: RedisClient): Promise<ServerLook> {
+async function readServerState(redis: RedisClient): Promise<ServerState> {
   const [info, [seconds, micros]] = await Promise.all([redis.info('server'), redis.time()]);
   const at = performance.now();
   return {

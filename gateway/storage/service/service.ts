@@ -15,14 +15,14 @@ import type { EgressAgent } from '../../egress/agent.ts';
 import { EgressError } from '../../egress/egress-error.ts';
 import { ApiError, JSON_TYPE, sendError } from '../../http/error-response.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import type { StorageBroker } from '../broker.ts';
 import type { Stores } from '../stores.ts';
-import { checkURLQuestion, getQuestion, putQuestion, verifyQuestion } from './questions.ts';
+import type { UrlSigner } from '../url-signer.ts';
+import { checkUrlRequest, getUrlsRequest, putUrlsRequest, verifyRequest } from './request-schemas.ts';
 import { verifyCredential } from './verification.ts';
 
 export interface InternalServiceOptions {
   masterKey: string;
-  broker: StorageBroker;
+  urlSigner: UrlSigner;
   stores: Pick<Stores, 'openCredential'>;
   readCredential: (namespace: string, id: number) => Promise<PublishedCredential | null>;
   egress: Pick<EgressAgent, 'check'>;
@@ -32,7 +32,7 @@ export interface InternalServiceOptions {
 type Answer = (req: IncomingMessage) => Promise<unknown>;
 
 /** A hundred of the longest keys fit in. */
-const MOST_BODY_BYTES = 256 * 1024;
+const MAX_BODY_BYTES = 256 * 1024;
 const BODY_TIMEOUT_MS = 10_000;
 const RETRY_SECONDS = 2;
 
@@ -62,14 +62,14 @@ async function respond(req: IncomingMessage, res: ServerResponse, route: Answer 
   res.writeHead(200, { 'content-type': JSON_TYPE, 'content-length': Buffer.byteLength(text) }).end(text);
 }
 
-async function signPuts({ masterKey, broker }: InternalServiceOptions, req: IncomingMessage) {
+async function signPuts({ masterKey, urlSigner }: InternalServiceOptions, req: IncomingMessage) {
   const namespace = requireWorkspace(req, masterKey);
-  return broker.signPuts({ ...(await readQuestion(req, putQuestion)), namespace });
+  return urlSigner.signPuts({ ...(await readRequest(req, putUrlsRequest)), namespace });
 }
 
-async function signGets({ masterKey, broker }: InternalServiceOptions, req: IncomingMessage) {
+async function signGets({ masterKey, urlSigner }: InternalServiceOptions, req: IncomingMessage) {
   const namespace = requireWorkspace(req, masterKey);
-  return broker.signGets({ ...(await readQuestion(req, getQuestion)), namespace });
+  return urlSigner.signGets({ ...(await readRequest(req, getUrlsRequest)), namespace });
 }
 
 async function verify(
@@ -77,7 +77,7 @@ async function verify(
   req: IncomingMessage,
 ): Promise<VerifyAnswer> {
   requireToken(req, operatorToken(masterKey));
-  const { namespace, id } = await readQuestion(req, verifyQuestion);
+  const { namespace, id } = await readRequest(req, verifyRequest);
   const credential = await readCredential(namespace, id);
   if (!credential)
     throw new ApiError(
@@ -92,7 +92,7 @@ async function checkURL(
   req: IncomingMessage,
 ): Promise<CheckURLAnswer> {
   requireToken(req, operatorToken(masterKey));
-  const { url } = await readQuestion(req, checkURLQuestion);
+  const { url } = await readRequest(req, checkUrlRequest);
   try {
     await egress.check(url);
     return { ok: true, message: '' };
@@ -120,12 +120,12 @@ const digest = (text: string): Buffer => createHash('sha256').update(text).diges
 
 const refuseToken = () => new ApiError('invalid_api_key', 'The token is not the one of this workspace.');
 
-async function readQuestion<T>(req: IncomingMessage, schema: ZodType<T>): Promise<T> {
+async function readRequest<T>(req: IncomingMessage, schema: ZodType<T>): Promise<T> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of req as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > MOST_BODY_BYTES) throw new ApiError('request_too_large', 'The question is too long.');
+    if (bytes > MAX_BODY_BYTES) throw new ApiError('request_too_large', 'The question is too long.');
     chunks.push(chunk);
   }
   let question: unknown;

@@ -6,7 +6,7 @@ import { StorageError, type StorageReason } from '../storage-error.ts';
 import type { OpenStore, Stores } from '../stores.ts';
 
 /** Less than the operator waits. */
-const MOST_MS = 20_000;
+const TIMEOUT_MS = 20_000;
 
 export async function verifyCredential(
   stores: Pick<Stores, 'openCredential'>,
@@ -38,7 +38,7 @@ const probe = ({ store, prefix }: OpenStore): Promise<void> =>
 async function withinTime(work: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new StorageError('slow')), MOST_MS);
+    timer = setTimeout(() => reject(new StorageError('slow')), TIMEOUT_MS);
   });
   try {
     await Promise.race([work, late]);

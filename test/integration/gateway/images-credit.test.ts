@@ -103,7 +103,7 @@ describe('the price of images, while their client waits', () => {
     const late = await fixture.start({
       settings: { pricing },
       limits: { imageTimeoutMs: 2_000 },
-      lingerMs: 300,
+      orphanTimeoutMs: 300,
     });
     await fixture.simulator.putControl({ jobSeconds: 60 });
     const before = await readSpent();

@@ -29,7 +29,7 @@ import { findRoute } from '../../../gateway/http/routing.ts';
 import { createServer } from '../../../gateway/http/server.ts';
 import type { StorageServices } from '../../../gateway/jobs/services.ts';
 import { buildImageHandlers } from '../../../gateway/media/image-routes.ts';
-import type { StorageBroker } from '../../../gateway/storage/broker.ts';
+import type { UrlSigner } from '../../../gateway/storage/url-signer.ts';
 import { createLog } from '../../../gateway/telemetry/log.ts';
 import { createMetrics, type GatewayMetrics } from '../../../gateway/telemetry/metrics.ts';
 import { Pools } from '../../../gateway/upstream/pools.ts';
@@ -59,7 +59,7 @@ export interface ImagesFixtureOptions {
   limits?: Partial<GatewayConfig['limits']>;
   /** Replicas beside this one. */
   peers?: readonly ImagesEndpoint[];
-  lingerMs?: number;
+  orphanTimeoutMs?: number;
   /** In the front there is no engine. */
   isFront?: boolean;
   /** In place of the simulator. */
@@ -89,7 +89,7 @@ export interface ImagesFixture {
   connection: RedisConnection;
   simulator: RunningSimulator;
   s3: S3Server;
-  broker: StorageBroker;
+  urlSigner: UrlSigner;
   /** Objects of the managed folder. */
   listManaged(): string[];
   /** Objects of the customer's bucket. */
@@ -113,7 +113,7 @@ export async function startImagesFixture(): Promise<ImagesFixture> {
       masterKey: MASTER_KEY,
       bucket: null,
       folder: { path: join(folder, 'managed'), port: 0 },
-      spool: { folder: join(folder, 'spool'), mostBytes: 2 ** 28 },
+      spool: { folder: join(folder, 'spool'), maxBytes: 2 ** 28 },
     },
     redis: connection.redis,
     egress: EGRESS,
@@ -128,7 +128,7 @@ export async function startImagesFixture(): Promise<ImagesFixture> {
     connection,
     simulator,
     s3,
-    broker: storage.services.broker,
+    urlSigner: storage.services.urlSigner,
     listManaged: () => listFiles(join(folder, 'managed')),
     listCustomer: () => listFiles(join(s3.folder, CUSTOMER.bucket)),
     listSpooled: () => listFiles(join(folder, 'spool')),
@@ -224,7 +224,7 @@ async function startEndpoint(
   const engines = {
     capacity: new ReplicaCapacity({ slots, engineURL, isEngineReady: () => true, peers }),
     findPool: ({ origin }: { origin: string }) => pools.get(origin),
-    lingerMs: options.lingerMs,
+    orphanTimeoutMs: options.orphanTimeoutMs,
     memory: options.memory,
   };
   const handlers: Record<string, (state: GatewayState) => Promise<void>> = buildImageHandlers({

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { workKeys } from '../../../api/redis-keys.ts';
-import { StoreBroker } from '../../../gateway/storage/store-broker.ts';
+import { StoreUrlSigner } from '../../../gateway/storage/store-url-signer.ts';
 import { until } from '../../support/redis-client.ts';
 import { readEnvelope } from '../../support/text-fixture.ts';
 import { CUSTOMER, DENIED, type ImagesFixture, startImagesFixture } from './images-fixture.ts';
@@ -40,7 +40,7 @@ describe('images whose storage fails, while their client waits', () => {
 
   it('say so where the installation has no managed storage', async () => {
     const endpoint = await fixture.start({
-      storage: { broker: new StoreBroker({ find: async () => null }) },
+      storage: { urlSigner: new StoreUrlSigner({ find: async () => null }) },
     });
     const response = await endpoint.generate();
     expect(response.headers.get('retry-after')).to.equal('30');

@@ -275,7 +275,7 @@ describe('images, while their client waits', () => {
       const brief = await fixture.start({
         settings: { concurrency: 1 },
         limits: { imageTimeoutMs: 200 },
-        lingerMs: 300,
+        orphanTimeoutMs: 300,
       });
       await fixture.simulator.putControl({ jobSeconds: 600 });
       expect((await brief.generate()).status).to.equal(504);

@@ -12,7 +12,7 @@ import { newRequestId, newToken } from '../../support/request-fixture.ts';
 import { startSocketServer } from '../egress/loopback-server.ts';
 import { CUSTOMER, MANAGED, type StorageHarness, startStorage } from '../storage/storage-harness.ts';
 
-const TIMING = { intervalMs: 20, leaseMs: 300, firstPauseMs: 200, longestPauseMs: 400 };
+const TIMING = { intervalMs: 20, leaseMs: 300, initialDelayMs: 200, maxDelayMs: 400 };
 
 describe('the clean-up of stored objects', () => {
   let harness: StorageHarness;

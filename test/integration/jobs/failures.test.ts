@@ -109,7 +109,7 @@ describe('jobs that fail', () => {
   it('wait while nobody signs for their results, and then end well', async () => {
     stack.storage.setOpen(false);
     const id = await stack.submit();
-    // More often than the broker itself asks.
+    // More often than the URL signer itself asks.
     await until(() => stack.storage.refusals > 4, 'asked in vain');
     expect((await stack.read(id)).status).to.equal('running');
     stack.storage.setOpen(true);

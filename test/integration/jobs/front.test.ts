@@ -5,7 +5,7 @@ import { GATEWAY_ENV } from '../../../api/gateway-environment.ts';
 import { storageToken } from '../../../api/identity.ts';
 import { workKeys } from '../../../api/redis-keys.ts';
 import type { RequestRecord } from '../../../api/request.ts';
-import { RemoteBroker } from '../../../gateway/storage/remote-broker.ts';
+import { RemoteUrlSigner } from '../../../gateway/storage/remote-url-signer.ts';
 import { EXPIRY_GRACE_MS } from '../../../redis/requests/request-sweep.ts';
 import { findFreePort } from '../../support/child-program.ts';
 import { MASTER_KEY, startFrontProcess } from '../../support/front-process.ts';
@@ -67,9 +67,9 @@ describe('video jobs with a front and a bucket', () => {
 
   async function signResult({ output }: RequestRecord): Promise<string> {
     const token = storageToken(MASTER_KEY, 'team');
-    const broker = new RemoteBroker({ url: internalOrigin, namespace: 'team', token });
+    const urlSigner = new RemoteUrlSigner({ url: internalOrigin, namespace: 'team', token });
     const objects = output!.keys.map((key) => ({ key }));
-    const [url] = await broker.signGets({
+    const [url] = await urlSigner.signGets({
       namespace: 'team',
       credential: null,
       objects,

@@ -33,7 +33,7 @@ describe('a storm of jobs', function () {
   });
   after(() => stack?.stop());
 
-  async function insist<T>(call: () => Promise<T>): Promise<T> {
+  async function retryWhileRedisDown<T>(call: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
         return await call();
@@ -67,7 +67,7 @@ describe('a storm of jobs', function () {
         const id = newRequestId();
         const prompt = `storm ${index} of all`;
         promptOf.set(id, prompt);
-        await insist(() => stack.submit({ prompt }, {}, { id }));
+        await retryWhileRedisDown(() => stack.submit({ prompt }, {}, { id }));
         await sleep(random() * 20);
       }
     }
@@ -84,12 +84,12 @@ describe('a storm of jobs', function () {
         const token = newToken();
         const call = () => cancelRequest(connection.redis, { namespace: 'team', id, token });
         // It may not have been submitted yet, while Redis is away.
-        let answer = await insist(call);
-        while (answer.verdict === 'unknown') answer = await insist(call);
+        let answer = await retryWhileRedisDown(call);
+        while (answer.verdict === 'unknown') answer = await retryWhileRedisDown(call);
         if (answer.verdict === 'canceled') canceled.add(id);
       }
     }
-    const countEnded = () => insist(() => connection.redis.zcard(keys.ended));
+    const countEnded = () => retryWhileRedisDown(() => connection.redis.zcard(keys.ended));
     async function restartRedis(): Promise<void> {
       for (let n = 1; n <= RESTARTS; n++) {
         await until(async () => (await countEnded()) >= (JOBS * n) / (RESTARTS + 1), 'a share', 500_000);

@@ -30,7 +30,7 @@ describe('a call of a video engine', () => {
   let released: number;
 
   before(async () => {
-    spool = await Spool.open({ folder: join(tmpdir(), `berth-video-call-${process.pid}`), mostBytes: 1e6 });
+    spool = await Spool.open({ folder: join(tmpdir(), `berth-video-call-${process.pid}`), maxBytes: 1e6 });
   });
   beforeEach(async () => {
     calls = [];
@@ -64,13 +64,13 @@ describe('a call of a video engine', () => {
       servedModelName: 'film',
       parameters: { task: 't2v', prompt: 'a cat', size: '64x64', frames: 9, fps: 8 },
       reference: null,
-      hold: (source, signal) => spool.hold(source, { mostBytes: 1e6, signal }),
+      hold: (source, signal) => spool.hold(source, { maxBytes: 1e6, signal }),
       isEngineLost: () => false,
       onEngineLost: () => {},
       onProgress: () => {},
       signal: new AbortController().signal,
       onRelease: () => released++,
-      timing: { firstPollMs: 1, longestPollMs: 5, letGoMs: 200 },
+      timing: { initialPollIntervalMs: 1, maxPollIntervalMs: 5, releaseTimeoutMs: 200 },
       ...changes,
     });
   const isContent = (path: string) => path.endsWith('/content');

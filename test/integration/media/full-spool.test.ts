@@ -18,7 +18,7 @@ describe('a submission that finds the disk full', function () {
 
   it('is a 503 where its parameters are too long for the record', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'berth-full-'));
-    const spool = await Spool.open({ folder, mostBytes: 100 });
+    const spool = await Spool.open({ folder, maxBytes: 100 });
     try {
       const endpoint = await fixture.start({ storage: { spool } });
       const prompt = 'a cat '.repeat(MAX_PARAMS_BYTES / 6);

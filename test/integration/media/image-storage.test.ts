@@ -13,12 +13,12 @@ describe('images that were stored for a client that waits', function () {
   after(() => fixture?.stop());
 
   it('are removed later from a customer’s bucket where nobody signs a link to them', async () => {
-    const { broker } = fixture;
+    const { urlSigner } = fixture;
     const signGets = async () => {
       throw new ApiError('temporarily_unavailable', 'No links now.', { retryAfter: 5 });
     };
     const endpoint = await fixture.start({
-      storage: { broker: { signPuts: (question) => broker.signPuts(question), signGets } },
+      storage: { urlSigner: { signPuts: (question) => urlSigner.signPuts(question), signGets } },
     });
     const response = await endpoint.generate({ storage_credential_id: CUSTOMER.id });
     expect(response.status).to.equal(503);

@@ -13,7 +13,7 @@ import { type GatewayState, identifyRequest } from '../../../gateway/http/reques
 import { ROUTES } from '../../../gateway/http/routes.ts';
 import { findRoute } from '../../../gateway/http/routing.ts';
 import { createServer } from '../../../gateway/http/server.ts';
-import { listFiles, type MediaOrder, type Repeat } from '../../../gateway/jobs/order.ts';
+import { type IdempotentRepeat, listFiles, type MediaOrder } from '../../../gateway/jobs/order.ts';
 import type { MediaServices } from '../../../gateway/jobs/services.ts';
 import { readImageEdit, readImageGeneration } from '../../../gateway/media/image-order.ts';
 import { readVideoForm, readVideoGeneration } from '../../../gateway/media/video-order.ts';
@@ -24,7 +24,7 @@ import type { RedisClient } from '../../../redis/client.ts';
 
 const READERS: Record<
   string,
-  (state: GatewayState, services: MediaServices) => Promise<MediaOrder | Repeat>
+  (state: GatewayState, services: MediaServices) => Promise<MediaOrder | IdempotentRepeat>
 > = {
   image_generations: readImageGeneration,
   image_edits: readImageEdit,
@@ -44,7 +44,7 @@ export interface IntakeEndpoint {
 
 export async function startIntake(config: GatewayConfig, redis: RedisClient): Promise<IntakeEndpoint> {
   const folder = mkdtempSync(join(tmpdir(), 'berth-intake-'));
-  const spool = await Spool.open({ folder: join(folder, 'spool'), mostBytes: 1024 ** 3 });
+  const spool = await Spool.open({ folder: join(folder, 'spool'), maxBytes: 1024 ** 3 });
   const egress = new EgressAgent(PUBLIC_ONLY);
   const services = {
     config: () => config,

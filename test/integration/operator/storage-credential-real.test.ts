@@ -6,7 +6,7 @@ import { workspaceDataKey } from '../../../api/identity.ts';
 import type { Condition } from '../../../api/kubernetes-types.ts';
 import { EgressAgent } from '../../../gateway/egress/agent.ts';
 import { createInternalServer } from '../../../gateway/storage/service/service.ts';
-import { StoreBroker } from '../../../gateway/storage/store-broker.ts';
+import { StoreUrlSigner } from '../../../gateway/storage/store-url-signer.ts';
 import { Stores } from '../../../gateway/storage/stores.ts';
 import { createLog } from '../../../gateway/telemetry/log.ts';
 import { RESOURCES } from '../../../kube/resource.ts';
@@ -40,7 +40,7 @@ describe('storage credentials, a real front and a real store', () => {
     });
     front = createInternalServer({
       masterKey: 'master',
-      broker: new StoreBroker(stores),
+      urlSigner: new StoreUrlSigner(stores),
       stores,
       readCredential: (workspace, id) => readCredential(redis, workspace, { id }),
       egress: new EgressAgent({ allow: [], deny: [], plainHTTP: false }),

@@ -38,7 +38,7 @@ describe('requests while workers and Redis crash', function () {
     return connection.redis;
   };
   /** As gateways do: the same call, with the same token, until it is answered. */
-  async function insist<T>(call: () => Promise<T>): Promise<T> {
+  async function retryWhileRedisDown<T>(call: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
         return await call();
@@ -72,7 +72,7 @@ describe('requests while workers and Redis crash', function () {
       while (!over) {
         const token = newToken();
         const request = { namespace, deployment, token, leaseMs: LEASE_MS, pod: 'pod' };
-        const job = await insist(() => claimRequest(redis, request));
+        const job = await retryWhileRedisDown(() => claimRequest(redis, request));
         if (!job) {
           await sleep(10);
           continue;
@@ -84,9 +84,10 @@ describe('requests while workers and Redis crash', function () {
         const fate = random();
         if (fate < 0.08) continue;
         if (fate < 0.12) await sleep(LEASE_MS * 2);
-        else await insist(() => renewClaim(redis, job.claim, { leaseMs: LEASE_MS, progress: 50 }));
+        else
+          await retryWhileRedisDown(() => renewClaim(redis, job.claim, { leaseMs: LEASE_MS, progress: 50 }));
         const outcome = fate < 0.3 ? failure() : success();
-        const answer = await insist(() => finishRequest(redis, job.claim, outcome));
+        const answer = await retryWhileRedisDown(() => finishRequest(redis, job.claim, outcome));
         if (answer !== 'stale') finished.set(id, (finished.get(id) ?? 0) + 1);
       }
     }
@@ -95,7 +96,7 @@ describe('requests while workers and Redis crash', function () {
       const redis = await connect();
       const gate = createExpiryGate({ graceMs: 300 });
       while (!over) {
-        await insist(async () => {
+        await retryWhileRedisDown(async () => {
           const { runId } = await inspectRedis(redis);
           await sweepRequests(redis, namespace, {
             expireUntil: gate.observe(runId) ? Number.MAX_SAFE_INTEGER : 0,
@@ -113,13 +114,13 @@ describe('requests while workers and Redis crash', function () {
     const submitted: string[] = [];
     for (let i = 0; i < REQUESTS; i++) {
       const submission = submissionOf({ namespace, deployment, priceMicros: 1 });
-      const answer = await insist(() => submitRequest(redis, submission));
+      const answer = await retryWhileRedisDown(() => submitRequest(redis, submission));
       expect(answer).to.include({ verdict: 'accepted', id: submission.id });
       submitted.push(submission.id);
       if (i % 10 === 0) {
         const token = newToken();
         const race = cancelRequest.bind(null, redis, { namespace, id: submission.id, token });
-        if ((await insist(race)).verdict === 'canceled') canceled.add(submission.id);
+        if ((await retryWhileRedisDown(race)).verdict === 'canceled') canceled.add(submission.id);
       }
       if (i === REQUESTS / 4 || i === REQUESTS / 2) {
         await server.kill();
@@ -128,7 +129,7 @@ describe('requests while workers and Redis crash', function () {
     }
 
     const list = (status?: 'queued' | 'running') =>
-      insist(() => listRequests(redis, { namespace, deployment, status, limit: REQUESTS }));
+      retryWhileRedisDown(() => listRequests(redis, { namespace, deployment, status, limit: REQUESTS }));
     const settled = async () => {
       if (failures.length > 0) throw failures[0];
       return (await list('queued')).length + (await list('running')).length === 0;

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { GATEWAY_ENV } from '../../../api/gateway-environment.ts';
 import { storageToken } from '../../../api/identity.ts';
 import { inputKey } from '../../../gateway/storage/object-keys.ts';
-import { RemoteBroker } from '../../../gateway/storage/remote-broker.ts';
+import { RemoteUrlSigner } from '../../../gateway/storage/remote-url-signer.ts';
 import { storeFiles } from '../../../gateway/storage/uploads.ts';
 import { type FrontProcess, startFrontProcess } from '../../support/front-process.ts';
 import { until } from '../../support/redis-client.ts';
@@ -30,7 +30,7 @@ describe('a front as a process', () => {
   });
 
   it('has files stored that it signs for, and removes them when their time comes', async () => {
-    const broker = new RemoteBroker({
+    const urlSigner = new RemoteUrlSigner({
       url: front.internalOrigin,
       namespace: 'team',
       token: storageToken(MASTER_KEY, 'team'),
@@ -39,7 +39,7 @@ describe('a front as a process', () => {
     const key = inputKey('team', newRequestId(), 'a.txt');
     const file = await holdText(harness, 'hello');
     const { objects } = await storeFiles(
-      { broker, uploader, redis: harness.connection.redis },
+      { urlSigner, uploader, redis: harness.connection.redis },
       {
         namespace: 'team',
         credential: null,
@@ -49,7 +49,7 @@ describe('a front as a process', () => {
       },
     );
     const links = { namespace: 'team', credential: null, objects, expiresInSeconds: 60 };
-    const [link] = await broker.signGets(links);
+    const [link] = await urlSigner.signGets(links);
     expect(await (await fetch(link!)).text()).to.equal('hello');
     await until(async () => (await fetch(link!)).status === 404, 'the removal');
     expect(harness.list(MANAGED)).to.deep.equal([]);

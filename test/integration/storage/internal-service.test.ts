@@ -60,8 +60,8 @@ describe('the internal service of a front', () => {
   ] as const)
     it(`signs links to write to ${where} and to read from it, under its prefix`, async () => {
       const key = resultKey(place('team'), 0, 'txt');
-      const broker = harness.remote('team');
-      const permission = await broker.signPuts({ namespace: 'team', credential, objects: [object(key)] });
+      const urlSigner = harness.remote('team');
+      const permission = await urlSigner.signPuts({ namespace: 'team', credential, objects: [object(key)] });
       expect(permission).to.include({ bucket, provider });
       const [put] = permission.puts;
       expect(put!.key).to.equal(prefix + key);
@@ -69,7 +69,12 @@ describe('the internal service of a front', () => {
       expect((await fetch(url, { method: 'PUT', headers, body: TEXT })).status).to.equal(200);
       expect(harness.list(bucket)).to.include(prefix + key);
       const objects = [{ key: put!.key, fileName: 'a "b".txt' }];
-      const [link] = await broker.signGets({ namespace: 'team', credential, objects, expiresInSeconds: 60 });
+      const [link] = await urlSigner.signGets({
+        namespace: 'team',
+        credential,
+        objects,
+        expiresInSeconds: 60,
+      });
       const answer = await fetch(link!);
       expect(await answer.text()).to.equal(TEXT);
       expect(answer.headers.get('content-disposition')).to.match(/^attachment; filename="a _b_.txt"/);
@@ -312,11 +317,11 @@ describe('a managed bucket', () => {
   it('gives clients links by its public endpoint and gateways links by its own', async function () {
     this.timeout(600_000);
     harness = await startStorage({ bucket: { publicEndpoint: 'https://s3.example.com' } });
-    const broker = harness.remote('team');
-    const { puts } = await broker.signPuts(question);
+    const urlSigner = harness.remote('team');
+    const { puts } = await urlSigner.signPuts(question);
     const reading = { ...question, objects: [{ key: puts[0]!.key }], expiresInSeconds: 60 };
-    const [outside] = await broker.signGets(reading);
-    const [inside] = await broker.signGets({ ...reading, isInternal: true });
+    const [outside] = await urlSigner.signGets(reading);
+    const [inside] = await urlSigner.signGets({ ...reading, isInternal: true });
     expect(new URL(outside!).origin).to.equal('https://s3.example.com');
     expect(new URL(inside!).origin).to.equal(harness.s3.endpoint);
     expect(new URL(puts[0]!.grant.url).origin).to.equal(harness.s3.endpoint);

@@ -25,7 +25,7 @@ describe('the storage of `make run`', () => {
         masterKey: 'test-master-key',
         bucket: null,
         folder: { path: join(folder, 'objects'), port },
-        spool: { folder: join(folder, 'spool'), mostBytes: 1024 },
+        spool: { folder: join(folder, 'spool'), maxBytes: 1024 },
       },
       redis: connection.redis,
       egress: PUBLIC_ONLY,
@@ -50,7 +50,7 @@ describe('the storage of `make run`', () => {
     const source = (async function* () {
       yield Buffer.from(text);
     })();
-    const file = await services.spool.hold(source, { mostBytes: 1024 });
+    const file = await services.spool.hold(source, { maxBytes: 1024 });
     const place = { workspace: 'team', request: newRequestId(), token: newToken() };
     const files = [{ file, key: resultKey(place, 0, 'txt'), contentType: 'text/plain' }];
     const where = { namespace: 'team', credential: null };
@@ -59,7 +59,7 @@ describe('the storage of `make run`', () => {
   };
   const link = async (key: string, expiresInSeconds: number) => {
     const question = { namespace: 'team', credential: null, objects: [{ key }], expiresInSeconds };
-    const [url] = await storage.services.broker.signGets(question);
+    const [url] = await storage.services.urlSigner.signGets(question);
     return url!;
   };
 

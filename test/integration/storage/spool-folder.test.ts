@@ -60,7 +60,7 @@ describe('the folder of a spool that nobody named', () => {
     for (const name of [...stay, `berth-spool-${ended}`]) mkdirSync(join(folder, name));
     symlinkSync(elsewhere, join(folder, `berth-spool-${other}`));
     const own = join(folder, `berth-spool-${process.pid}`);
-    const spool = await Spool.open({ folder: own, mostBytes: 1 });
+    const spool = await Spool.open({ folder: own, maxBytes: 1 });
     expect(list().sort()).to.deep.equal([...stay, `berth-spool-${process.pid}`].sort());
     expect(existsSync(join(elsewhere, 'file'))).to.equal(true);
     await spool.close();
@@ -70,7 +70,7 @@ describe('the folder of a spool that nobody named', () => {
   it('is no other’s to remove for a spool that has a name of its own', async () => {
     const left = `berth-spool-${endedPID()}`;
     mkdirSync(join(folder, left));
-    const spool = await Spool.open({ folder: join(folder, 'files'), mostBytes: 1 });
+    const spool = await Spool.open({ folder: join(folder, 'files'), maxBytes: 1 });
     expect(list()).to.deep.equal([left]);
     await spool.close();
     expect(existsSync(join(folder, 'files'))).to.equal(false);

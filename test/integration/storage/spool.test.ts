@@ -16,7 +16,7 @@ describe('a result on its way is held on disk', () => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-held-'));
   let spool: Spool;
   before(async () => {
-    spool = await Spool.open({ folder, mostBytes: 64 * MIB });
+    spool = await Spool.open({ folder, maxBytes: 64 * MIB });
   });
   after(() => rmSync(folder, { recursive: true }));
 
@@ -24,14 +24,14 @@ describe('a result on its way is held on disk', () => {
 
   it('up to a size, and leaves nothing of what is larger', async () => {
     const before = { files: held(), used: spool.used };
-    const error = await spool.hold(repeat(Buffer.alloc(MIB), 3), { mostBytes: 2 * MIB }).catch((e) => e);
+    const error = await spool.hold(repeat(Buffer.alloc(MIB), 3), { maxBytes: 2 * MIB }).catch((e) => e);
     expect(error).to.include({ code: 'storage_upload_failed', reason: 'tooLarge' });
     expect({ files: held(), used: spool.used }).to.deep.equal(before);
   });
 
   it('up to a size of all files together, whose room comes back', async () => {
-    const first = await spool.hold(repeat(Buffer.alloc(MIB), 40), { mostBytes: 100 * MIB });
-    const tooMuch = () => spool.hold(repeat(Buffer.alloc(MIB), 40), { mostBytes: 100 * MIB });
+    const first = await spool.hold(repeat(Buffer.alloc(MIB), 40), { maxBytes: 100 * MIB });
+    const tooMuch = () => spool.hold(repeat(Buffer.alloc(MIB), 40), { maxBytes: 100 * MIB });
     expect(await tooMuch().catch((error) => error)).to.include({ reason: 'spool' });
     await first.remove();
     await first.remove();
@@ -44,7 +44,7 @@ describe('a result on its way is held on disk', () => {
     const giveUp = async () => {
       const end = new AbortController();
       const source = new PassThrough().on('error', () => {});
-      const result = spool.hold(source, { mostBytes: MIB, signal: end.signal });
+      const result = spool.hold(source, { maxBytes: MIB, signal: end.signal });
       await new Promise<void>((resolve) => setImmediate(resolve));
       end.abort(new Error('canceled'));
       return result.catch((error) => error.message);
@@ -54,7 +54,7 @@ describe('a result on its way is held on disk', () => {
       expect(new Set(outcomes)).to.deep.equal(new Set(['canceled']));
     }
     // Behind all that was still to be done on the disk.
-    await (await spool.hold(repeat(Buffer.alloc(1), 9), { mostBytes: MIB })).remove();
+    await (await spool.hold(repeat(Buffer.alloc(1), 9), { maxBytes: MIB })).remove();
     expect({ files: held(), used: spool.used }).to.deep.equal(before);
   });
 
@@ -64,9 +64,7 @@ describe('a result on its way is held on disk', () => {
       yield Buffer.alloc(MIB);
       throw new Error('engine died');
     };
-    expect(await spool.hold(broken(), { mostBytes: 9 * MIB }).catch((e) => e.message)).to.equal(
-      'engine died',
-    );
+    expect(await spool.hold(broken(), { maxBytes: 9 * MIB }).catch((e) => e.message)).to.equal('engine died');
     const end = new AbortController();
     const endless = async function* () {
       yield Buffer.alloc(MIB);
@@ -74,23 +72,23 @@ describe('a result on its way is held on disk', () => {
       yield Buffer.alloc(MIB);
       await new Promise(() => {});
     };
-    const options = { mostBytes: 9 * MIB, signal: end.signal };
+    const options = { maxBytes: 9 * MIB, signal: end.signal };
     expect(await spool.hold(endless(), options).catch((e) => e.message)).to.equal('canceled');
     expect({ files: held(), used: spool.used }).to.deep.equal(before);
   });
 
   it('and what an earlier process left there is removed', async () => {
     const other = mkdtempSync(join(tmpdir(), 'berth-held-'));
-    const left = await Spool.open({ folder: other, mostBytes: MIB });
-    await left.hold(repeat(Buffer.from('x'), 1), { mostBytes: MIB });
-    await Spool.open({ folder: other, mostBytes: MIB });
+    const left = await Spool.open({ folder: other, maxBytes: MIB });
+    await left.hold(repeat(Buffer.from('x'), 1), { maxBytes: MIB });
+    await Spool.open({ folder: other, maxBytes: MIB });
     expect(readdirSync(other)).to.deep.equal([]);
     rmSync(other, { recursive: true });
   });
 
   it('gives a tenant no more than it leaves to others', async () => {
     const hold = (tenant: string, mebibytes: number) =>
-      spool.hold(repeat(Buffer.alloc(MIB), mebibytes), { mostBytes: 100 * MIB, tenant });
+      spool.hold(repeat(Buffer.alloc(MIB), mebibytes), { maxBytes: 100 * MIB, tenant });
     const first = await hold('greedy', 30);
     const refused = await hold('greedy', 10).catch((error: Error) => error);
     expect(refused).to.be.instanceOf(UploadError);

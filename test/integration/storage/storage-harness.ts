@@ -12,7 +12,7 @@ import { EgressAgent } from '../../../gateway/egress/agent.ts';
 import type { BucketEnvironment } from '../../../gateway/environment/storage-environment.ts';
 import { openServerStorage, type ServerStorage } from '../../../gateway/front/front-storage.ts';
 import { closeServer, listen, readServerPort } from '../../../gateway/http/shutdown.ts';
-import { RemoteBroker } from '../../../gateway/storage/remote-broker.ts';
+import { RemoteUrlSigner } from '../../../gateway/storage/remote-url-signer.ts';
 import { createInternalServer } from '../../../gateway/storage/service/service.ts';
 import { createLog } from '../../../gateway/telemetry/log.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
@@ -38,7 +38,10 @@ export interface StorageHarness {
   /** Of the internal service. */
   origin: string;
   /** As a sidecar of the workspace has it. */
-  remote(namespace: string, options?: Partial<ConstructorParameters<typeof RemoteBroker>[0]>): RemoteBroker;
+  remote(
+    namespace: string,
+    options?: Partial<ConstructorParameters<typeof RemoteUrlSigner>[0]>,
+  ): RemoteUrlSigner;
   /** Publishes a StorageCredential for the bucket `customer`, as the operator does. */
   publish(namespace: string, fields?: Partial<PublishedCredential>, keys?: typeof NO_KEYS): Promise<void>;
   /** Keys of a bucket's objects. */
@@ -75,14 +78,14 @@ export async function startStorage({
         ...own,
         ...bucket,
       },
-      spool: { folder: join(folder, 'spool'), mostBytes: SPOOL_BYTES },
+      spool: { folder: join(folder, 'spool'), maxBytes: SPOOL_BYTES },
     },
     redis: connection.redis,
     egress: EGRESS,
   });
   const server: Server = createInternalServer({
     masterKey: MASTER_KEY,
-    broker: storage.services.broker,
+    urlSigner: storage.services.urlSigner,
     stores: storage.stores,
     readCredential: (namespace, id) => readCredential(connection.redis, namespace, { id }),
     egress: new EgressAgent(EGRESS),
@@ -97,7 +100,7 @@ export async function startStorage({
     storage,
     origin,
     remote: (namespace, options) =>
-      new RemoteBroker({ url: origin, namespace, token: storageToken(MASTER_KEY, namespace), ...options }),
+      new RemoteUrlSigner({ url: origin, namespace, token: storageToken(MASTER_KEY, namespace), ...options }),
     publish: async (namespace, fields, keys = { accessKeyId, secretAccessKey }) => {
       const place = { redisKey: configKeys(namespace).credentials, credentialId: fields?.id ?? 7 };
       const sealed = sealStorageKeys(keys, place, workspaceDataKey(MASTER_KEY, namespace));
@@ -123,7 +126,7 @@ export async function startStorage({
 
 /** A file in the harness' spool. */
 export const holdText = (harness: StorageHarness, text: string) =>
-  harness.storage.services.spool.hold(pieces(Buffer.from(text)), { mostBytes: SPOOL_BYTES });
+  harness.storage.services.spool.hold(pieces(Buffer.from(text)), { maxBytes: SPOOL_BYTES });
 
 async function* pieces(content: Buffer): AsyncGenerator<Buffer> {
   yield content;

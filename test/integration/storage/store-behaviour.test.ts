@@ -188,9 +188,9 @@ for (const [name, start] of Object.entries(STORES))
         const folder = await mkdtemp(join(tmpdir(), 'berth-spool-'));
         const uploader = new Uploader({ egress: PUBLIC_ONLY });
         try {
-          const spool = await Spool.open({ folder, mostBytes: LARGE_BYTES });
+          const spool = await Spool.open({ folder, maxBytes: LARGE_BYTES });
           const watch = watchMemory();
-          const file = await spool.hold(makeChunks(), { mostBytes: LARGE_BYTES });
+          const file = await spool.hold(makeChunks(), { maxBytes: LARGE_BYTES });
           const grant = await started.store.signPut({ ...GRANT, contentLength: file.bytes });
           await uploader.upload(file, grant, { deadlineMs: 60_000 });
           const grown = watch.stop();

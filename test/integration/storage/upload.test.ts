@@ -31,9 +31,9 @@ describe('an upload from a sidecar', () => {
   let large: SpooledFile;
   before(async () => {
     uploader = new Uploader({ egress: PUBLIC, idleMs: 400 });
-    spool = await Spool.open({ folder, mostBytes: 100 * MIB });
-    small = await spool.hold(repeat(Buffer.from('hello'), 1), { mostBytes: MIB });
-    large = await spool.hold(repeat(Buffer.alloc(MIB), 32), { mostBytes: 32 * MIB });
+    spool = await Spool.open({ folder, maxBytes: 100 * MIB });
+    small = await spool.hold(repeat(Buffer.from('hello'), 1), { maxBytes: MIB });
+    large = await spool.hold(repeat(Buffer.alloc(MIB), 32), { maxBytes: 32 * MIB });
   });
   after(() => {
     uploader.close();
@@ -122,7 +122,7 @@ describe('an upload from a sidecar', () => {
   });
 
   it('gives a store up that takes nothing long before its deadline', async () => {
-    const patience = { deadlineMs: 600_000, patienceMs: 500 };
+    const patience = { deadlineMs: 600_000, retryTimeoutMs: 500 };
     const hidden = await faults.startFaultyStore(faults.sayNothing);
     const places = ['http://127.0.0.1:1/bucket/key', hidden.url];
     const reasons = places.map((url) =>

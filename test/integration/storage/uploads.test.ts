@@ -36,7 +36,7 @@ describe('files of a request', () => {
     }));
   };
   const services = () => ({
-    broker: harness.remote('team'),
+    urlSigner: harness.remote('team'),
     uploader: harness.storage.services.uploader,
     redis: harness.connection.redis,
   });
@@ -126,9 +126,9 @@ describe('files of a request', () => {
         socket.pipe(onward).pipe(socket);
       });
       const url = `http://127.0.0.1:${balancer.port}`;
-      const broker = harness.remote('team', { url, timeoutMs: 2_000 });
+      const urlSigner = harness.remote('team', { url, timeoutMs: 2_000 });
       const question = { namespace: 'team', credential: null, files: describeFiles(files) };
-      await storeFiles({ ...services(), broker }, { ...question, removeInMs: 60_000, deadlineMs: 60_000 });
+      await storeFiles({ ...services(), urlSigner }, { ...question, removeInMs: 60_000, deadlineMs: 60_000 });
       expect(connections).to.equal(3);
       expect(harness.list(MANAGED)).to.have.length(6);
       await balancer.stop();
@@ -138,8 +138,8 @@ describe('files of a request', () => {
     const [object] = [{ credential: null, key: `berth/${inputKey('team', 'req_1', 'a.png')}` }];
     const hold = (more: Partial<Parameters<typeof holdObject>[1]> = {}) =>
       holdObject(
-        { broker: harness.remote('team'), spool: harness.storage.services.spool },
-        { namespace: 'team', object: object!, mostBytes: MIB, deadlineMs: 10_000, ...more },
+        { urlSigner: harness.remote('team'), spool: harness.storage.services.spool },
+        { namespace: 'team', object: object!, maxBytes: MIB, deadlineMs: 10_000, ...more },
       );
     const put = async (content: Buffer) => {
       const found = await harness.storage.stores.find({ namespace: 'team', credential: null });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { SMTPServer } from 'smtp-server';
 import { readFrontEnvironment } from '../../../gateway/environment/environment.ts';
-import { createMailer, type Mailer, MailPostponed } from '../../../gateway/webhooks/mailer.ts';
+import { createMailer, MailDeferredError, type Mailer } from '../../../gateway/webhooks/mailer.ts';
 import { until } from '../../support/redis-client.ts';
 
 class MailServer {
@@ -84,7 +84,7 @@ describe('the mail server of a Secret that changes while a front runs', () => {
   const send = (subject: string) => mailer.send('owner@example.com', { subject, text: 'text' });
   const sendInVain = async (subject: string) => {
     const error = await send(subject).catch((thrown) => thrown);
-    expect(error).to.be.instanceOf(MailPostponed);
+    expect(error).to.be.instanceOf(MailDeferredError);
     return String(error.message);
   };
 

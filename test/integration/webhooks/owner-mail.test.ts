@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { SMTPServer } from 'smtp-server';
 import { deliveryKeys } from '../../../api/redis-keys.ts';
 import { createLog } from '../../../gateway/telemetry/log.ts';
-import { createMailer, type Mailer, MailPostponed } from '../../../gateway/webhooks/mailer.ts';
+import { createMailer, MailDeferredError, type Mailer } from '../../../gateway/webhooks/mailer.ts';
 import { OwnerMail } from '../../../gateway/webhooks/owner-mail.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import type { AbandonedCallback } from '../../../redis/deliveries/owner-mail.ts';
@@ -137,7 +137,7 @@ describe('mail to the owner of a workspace', () => {
     await run(
       start(async () => {
         await connection.redis.del(mail);
-        throw new MailPostponed('not now');
+        throw new MailDeferredError('not now');
       }),
     );
     expect(await connection.redis.zcard(mail)).to.equal(1);

@@ -82,7 +82,7 @@ describe('webhooks of real requests', () => {
   };
 
   it('delivers the event of a canceled request at once, in the documented envelope', async () => {
-    start({ lookMs: 3_600_000 });
+    start({ scanIntervalMs: 3_600_000 });
     // Once the subscription stands, nothing but its messages brings anything about.
     await until(async () => Number(await connection.redis.pubsub('NUMPAT')) === 1, 'the subscription');
     const id = await endOne();
@@ -122,7 +122,7 @@ describe('webhooks of real requests', () => {
   });
 
   it('delivers by its regular look what no message told of', async () => {
-    start({ lookMs: 50 });
+    start({ scanIntervalMs: 50 });
     await until(async () => Number(await connection.redis.pubsub('NUMPAT')) === 1, 'the subscription');
     await connection.redis.set(
       `w:{${namespace}}:event:evt_1`,

@@ -9,7 +9,7 @@ describe('the pools of connections', () => {
       plainHTTP: false,
       resolver: new NameResolver(['127.0.0.1:9']),
       connectionsPerOrigin: 1,
-      mostOrigins: 2,
+      maxOrigins: 2,
     });
 
   it('keeps one for each of the latest origins, however many are named', async () => {

@@ -9,7 +9,7 @@ import { ENGINE_CONNECT_TIMEOUT_MS, Pools } from '../../../../gateway/upstream/p
 import { until } from '../../../support/redis-client.ts';
 
 const TIMING: EngineHealthTiming = { failingMs: 5, healthyMs: 20, timeoutMs: 50, judgeMs: 5, tryMs: 20 };
-const BOUNDS: Partial<EngineBounds> = { silentMs: 400, lostMs: 800, patientMs: 50, flowingMs: 200 };
+const BOUNDS: Partial<EngineBounds> = { silentMs: 400, lostMs: 800, hangingAfterMs: 50, flowingMs: 200 };
 
 describe('the engine’s health', () => {
   let status: number | 'hang';

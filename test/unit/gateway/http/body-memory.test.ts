@@ -6,7 +6,7 @@ describe('the memory of bodies', () => {
 
   it('has room for its largest body when it is empty, and for none that is larger', async () => {
     const memory = new BodyMemory({ totalBytes: 300, waitMs: 0 });
-    expect(memory.largestBytes).to.equal(200);
+    expect(memory.maxBodyBytes).to.equal(200);
     expect(memory.open('a').tryAdd(201)).to.equal(false);
     expect(memory.open('a').tryAdd(200)).to.equal(true);
   });

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import { CutOff } from '../../../../gateway/http/cut-off.ts';
 import { ApiError } from '../../../../gateway/http/error-response.ts';
-import { ClientGone, Exchange } from '../../../../gateway/http/exchange.ts';
+import { ClientDisconnectedError, Exchange } from '../../../../gateway/http/exchange.ts';
 import { sendJSON } from '../../../../gateway/http/json-answer.ts';
 
 describe('the end of a gateway without any time', () => {
@@ -44,7 +44,7 @@ describe('the end of a gateway without any time', () => {
     sendJSON(exchange, {}, { status: 202 });
     expect(sent[0]).to.equal(202);
     const left = enter();
-    left.cancel(new ClientGone());
-    expect(() => sendJSON(left, {})).to.throw(ClientGone);
+    left.cancel(new ClientDisconnectedError());
+    expect(() => sendJSON(left, {})).to.throw(ClientDisconnectedError);
   });
 });

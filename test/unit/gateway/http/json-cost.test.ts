@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { findJsonFault, MAX_JSON_DEPTH } from '../../../../gateway/http/json-cost.ts';
 
 const MIB = 1024 * 1024;
-const judge = (text: string, mostCost = MIB) => findJsonFault(Buffer.from(text), mostCost);
+const judge = (text: string, maxCost = MIB) => findJsonFault(Buffer.from(text), maxCost);
 
 describe('the cost of a JSON text', () => {
   it('counts what makes objects, arrays, members and strings', () => {

@@ -3,10 +3,10 @@ import { EngineMemoryError } from '../../../../gateway/engine/engine-error.ts';
 import { parseJob } from '../../../../gateway/engine/job.ts';
 import { ApiError } from '../../../../gateway/http/error-response.ts';
 import { describeFailure, JobError } from '../../../../gateway/jobs/failure.ts';
-import { insist } from '../../../../gateway/jobs/insistence.ts';
 import { buildSuccess } from '../../../../gateway/jobs/outcome.ts';
 import { expectJobMs } from '../../../../gateway/jobs/pace.ts';
 import { Progress } from '../../../../gateway/jobs/progress.ts';
+import { retryWhileRedisDown } from '../../../../gateway/jobs/retry.ts';
 import { DownloadError } from '../../../../gateway/storage/download.ts';
 import { UploadError } from '../../../../gateway/storage/upload-error.ts';
 import { rejection } from '../../../support/redis-client.ts';
@@ -173,7 +173,7 @@ describe('a call that is insisted on', () => {
       if (++calls < 3) throw new Error('Connection is closed.');
       return 'done';
     };
-    expect(await insist(call)).to.equal('done');
+    expect(await retryWhileRedisDown(call)).to.equal('done');
     expect(calls).to.equal(3);
   });
 
@@ -184,13 +184,13 @@ describe('a call that is insisted on', () => {
       calls++;
       return Promise.reject(error);
     };
-    expect(await rejection(insist(call))).to.equal(error);
+    expect(await rejection(retryWhileRedisDown(call))).to.equal(error);
     expect(calls).to.equal(1);
   });
 
   it('ends with its signal', async () => {
     const signal = AbortSignal.timeout(30);
     const call = () => Promise.reject(new Error('Command timed out'));
-    expect(await rejection(insist(call, signal))).to.equal(signal.reason);
+    expect(await rejection(retryWhileRedisDown(call, signal))).to.equal(signal.reason);
   });
 });

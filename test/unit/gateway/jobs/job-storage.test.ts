@@ -17,8 +17,8 @@ describe('storing the results of a job', () => {
     failures: Error[],
     {
       remainingMs = MINUTES_30,
-      isLeaving,
-    }: Partial<Pick<JobStorage, 'isLeaving'>> & { remainingMs?: number } = {},
+      isShuttingDown,
+    }: Partial<Pick<JobStorage, 'isShuttingDown'>> & { remainingMs?: number } = {},
   ) {
     let attempts = 0;
     let signatures = 0;
@@ -26,7 +26,7 @@ describe('storing the results of a job', () => {
     const job = {
       redis: { fcall: async () => 1 },
       storage: {
-        broker: {
+        urlSigner: {
           signPuts: async () => {
             signatures++;
             return {
@@ -47,9 +47,9 @@ describe('storing the results of a job', () => {
       claim: { namespace: 'team', id: `req_${'0'.repeat(32)}`, token: 't' },
       remainingMs: () => remainingMs,
       signal: new AbortController().signal,
-      pauseMs: 1,
-      awayMs: 20,
-      isLeaving,
+      delayMs: 1,
+      storeRetryTimeoutMs: 20,
+      isShuttingDown,
     } as unknown as JobStorage;
     return {
       store: () => storeResults(job, null, files),
@@ -81,12 +81,12 @@ describe('storing the results of a job', () => {
   });
 
   it('goes on for long, and not when the replica is to end', async () => {
-    let isLeaving = false;
-    const { store, count } = open(Array(10_000).fill(away()), { isLeaving: () => isLeaving });
+    let isShuttingDown = false;
+    const { store, count } = open(Array(10_000).fill(away()), { isShuttingDown: () => isShuttingDown });
     const stored = rejection(store());
     await new Promise((resolve) => setTimeout(resolve, 100));
     const { attempts } = count();
-    isLeaving = true;
+    isShuttingDown = true;
     expect(await stored).to.include({ reason: 'unreachable' });
     expect(attempts).to.be.above(1);
   });
@@ -105,12 +105,12 @@ describe('reading the inputs of a job', () => {
       throw new ApiError('temporarily_unavailable', 'later');
     };
     const job = {
-      storage: { broker: { signGets } },
+      storage: { urlSigner: { signGets } },
       claim: { namespace: 'team' },
       remainingMs: () => MINUTES_30,
       signal: new AbortController().signal,
-      pauseMs: 1,
-      awayMs: 100,
+      delayMs: 1,
+      storeRetryTimeoutMs: 100,
     } as unknown as JobStorage;
     const failure = await rejection(fetchObject(job, { credential: null, key: 'k' }, 1));
     expect(failure).to.include({ code: 'temporarily_unavailable' });

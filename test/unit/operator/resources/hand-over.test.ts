@@ -53,7 +53,7 @@ describe('the gateway of a pod', () => {
       url: SETTINGS.storageURL,
       token: storageToken(SETTINGS.masterKey, 'team-a'),
       requestPrefix: workspacePrefix(SETTINGS.masterKey, 'team-a'),
-      spool: { folder: '/var/spool/berth/files', mostBytes: 4 * 1024 ** 3 },
+      spool: { folder: '/var/spool/berth/files', maxBytes: 4 * 1024 ** 3 },
     });
   });
 

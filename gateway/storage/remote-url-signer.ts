@@ -7,9 +7,9 @@ import type { ErrorEnvelope } from '../../api/api-objects.ts';
 import { ERRORS, type ErrorCode } from '../../api/errors.ts';
 import { INTERNAL_PATHS, WORKSPACE_HEADER } from '../../api/internal-api.ts';
 import { ApiError } from '../http/error-response.ts';
-import type { GetQuestion, PutPermission, PutQuestion, StorageBroker } from './broker.ts';
+import type { GetUrlsRequest, PutUrlsRequest, SignedPuts, UrlSigner } from './url-signer.ts';
 
-export interface RemoteBrokerOptions {
+export interface RemoteUrlSignerOptions {
   /** Origin of the service; null = the installation has none. */
   url: string | null;
   namespace: string;
@@ -26,7 +26,7 @@ interface Reply {
 
 const TIMEOUT_MS = 5_000;
 const ATTEMPTS = 3;
-const PAUSE_MS = 150;
+const RETRY_DELAY_MS = 150;
 const RETRY_SECONDS = 2;
 /** What a caller may be told as it is; anything else is a fault between the two programs. */
 const PASSED_ON: readonly ErrorCode[] = [
@@ -44,18 +44,18 @@ export const refuseWithoutStorage = (): ApiError =>
     retryAfter: UNCHANGED_RETRY_SECONDS,
   });
 
-export class RemoteBroker implements StorageBroker {
-  readonly #options: RemoteBrokerOptions;
+export class RemoteUrlSigner implements UrlSigner {
+  readonly #options: RemoteUrlSignerOptions;
 
-  constructor(options: RemoteBrokerOptions) {
+  constructor(options: RemoteUrlSignerOptions) {
     this.#options = options;
   }
 
-  signPuts(question: PutQuestion): Promise<PutPermission> {
+  signPuts(question: PutUrlsRequest): Promise<SignedPuts> {
     return this.#ask(INTERNAL_PATHS.signPuts, question, 'storage_upload_failed');
   }
 
-  signGets(question: GetQuestion): Promise<string[]> {
+  signGets(question: GetUrlsRequest): Promise<string[]> {
     return this.#ask(INTERNAL_PATHS.signGets, question, 'temporarily_unavailable');
   }
 
@@ -79,7 +79,7 @@ export class RemoteBroker implements StorageBroker {
   async #send(url: URL, body: string): Promise<Reply | Error> {
     let cause = new Error('never asked');
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      if (attempt > 1) await wait(PAUSE_MS * attempt);
+      if (attempt > 1) await wait(RETRY_DELAY_MS * attempt);
       try {
         const reply = await this.#sendOnce(url, body);
         if (reply.status < 500 || reply.body.includes('"code":"temporarily_unavailable"')) return reply;

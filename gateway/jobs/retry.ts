@@ -2,12 +2,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { isRedisAway } from '../../redis/client.ts';
 
-const FIRST_PAUSE_MS = 50;
-const LONGEST_PAUSE_MS = 1_000;
+const INITIAL_DELAY_MS = 50;
+const MAX_DELAY_MS = 1_000;
 
 /** Throws what is no absence of Redis, or the signal's reason. */
-export async function insist<T>(call: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+export async function retryWhileRedisDown<T>(call: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  for (let delayMs = INITIAL_DELAY_MS; ; delayMs = Math.min(delayMs * 2, MAX_DELAY_MS)) {
     signal?.throwIfAborted();
     try {
       return await call();
@@ -15,7 +15,7 @@ export async function insist<T>(call: () => Promise<T>, signal?: AbortSignal): P
       if (!isRedisAway(error)) throw error;
     }
     // Half of it by chance, so that a Redis that comes back is not met by all at once.
-    await wait(pauseMs * (0.5 + Math.random() / 2), undefined, { signal }).catch(() =>
+    await wait(delayMs * (0.5 + Math.random() / 2), undefined, { signal }).catch(() =>
       signal?.throwIfAborted(),
     );
   }

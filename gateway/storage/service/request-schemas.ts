@@ -1,40 +1,40 @@
 /** What the internal service is asked, checked field by field: a sidecar is a tenant's. */
 import { z } from 'zod';
-import { LONGEST_LINK_SECONDS } from '../object-store.ts';
+import { MAX_LINK_SECONDS } from '../object-store.ts';
 
-const MOST_OBJECTS = 100;
-const LONGEST_KEY = 1_024;
+const MAX_OBJECTS = 100;
+const MAX_KEY_LENGTH = 1_024;
 /** S3's own bound for one upload. */
-const MOST_OBJECT_BYTES = 5 * 1024 ** 3;
+const MAX_OBJECT_BYTES = 5 * 1024 ** 3;
 
-const key = z.string().min(1).max(LONGEST_KEY);
+const key = z.string().min(1).max(MAX_KEY_LENGTH);
 const store = { namespace: z.string().min(1).max(63), credential: z.string().min(1).max(253).nullable() };
 
-export const putQuestion = z.object({
+export const putUrlsRequest = z.object({
   ...store,
   objects: z
     .array(
       z.object({
         key,
         contentType: z.string().regex(/^[\w.+-]{1,64}\/[\w.+-]{1,64}$/),
-        contentLength: z.int().min(0).max(MOST_OBJECT_BYTES),
+        contentLength: z.int().min(0).max(MAX_OBJECT_BYTES),
       }),
     )
     .min(1)
-    .max(MOST_OBJECTS),
+    .max(MAX_OBJECTS),
 });
 
-export const getQuestion = z.object({
+export const getUrlsRequest = z.object({
   ...store,
   objects: z
     .array(z.object({ key, fileName: z.string().max(255).optional() }))
     .min(1)
-    .max(MOST_OBJECTS),
-  expiresInSeconds: z.int().min(1).max(LONGEST_LINK_SECONDS),
+    .max(MAX_OBJECTS),
+  expiresInSeconds: z.int().min(1).max(MAX_LINK_SECONDS),
   isInternal: z.boolean().optional(),
 });
 
 /** Longer ones are refused in the words that any bad URL gets. */
-export const checkURLQuestion = z.object({ url: z.string() });
+export const checkUrlRequest = z.object({ url: z.string() });
 
-export const verifyQuestion = z.object({ namespace: z.string().min(1).max(63), id: z.int().min(1) });
+export const verifyRequest = z.object({ namespace: z.string().min(1).max(63), id: z.int().min(1) });

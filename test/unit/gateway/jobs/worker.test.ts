@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { countInTheWay } from '../../../../gateway/jobs/worker.ts';
+import { countBlockingRuns } from '../../../../gateway/jobs/worker.ts';
 
 describe('the runs in the way of further jobs', () => {
-  const count = (deliveringMs: number[], isHalfFree = true) =>
-    countInTheWay(
-      deliveringMs.map((ms) => ({ deliveringMs: ms })),
+  const count = (uploadingMs: number[], isHalfFree = true) =>
+    countBlockingRuns(
+      uploadingMs.map((ms) => ({ uploadingMs: ms })),
       () => ({ isHalfFree }),
     );
 

@@ -2,25 +2,25 @@
 
 import { isRedisAway } from '../../redis/client.ts';
 import { ApiError } from '../http/error-response.ts';
-import type { GetQuestion, PutPermission, PutQuestion, StorageBroker, StoreName } from './broker.ts';
 import { isPlainKey, ownsKey } from './object-keys.ts';
-import { UNCHANGED_RETRY_SECONDS } from './remote-broker.ts';
+import { UNCHANGED_RETRY_SECONDS } from './remote-url-signer.ts';
 import { StorageError } from './storage-error.ts';
 import type { OpenStore, Stores } from './stores.ts';
+import type { GetUrlsRequest, PutUrlsRequest, SignedPuts, StoreName, UrlSigner } from './url-signer.ts';
 
 /** An upload begins within it. */
 const PUT_LINK_SECONDS = 900;
 const RETRY_SECONDS = 2;
 
 /** Signs for no key that is not the workspace's own, whoever asks: records, too, are for a tenant to write. */
-export class StoreBroker implements StorageBroker {
+export class StoreUrlSigner implements UrlSigner {
   readonly #stores: Pick<Stores, 'find'>;
 
   constructor(stores: Pick<Stores, 'find'>) {
     this.#stores = stores;
   }
 
-  async signPuts(question: PutQuestion): Promise<PutPermission> {
+  async signPuts(question: PutUrlsRequest): Promise<SignedPuts> {
     const { namespace, objects } = question;
     for (const { key } of objects)
       if (!isPlainKey(key) || !/^(inputs|results)\//.test(key)) throw refuseKey();
@@ -34,7 +34,7 @@ export class StoreBroker implements StorageBroker {
     return { bucket: store.bucket, provider: store.provider, puts: await Promise.all(puts) };
   }
 
-  async signGets(question: GetQuestion): Promise<string[]> {
+  async signGets(question: GetUrlsRequest): Promise<string[]> {
     const { namespace, objects, expiresInSeconds, isInternal } = question;
     requireOwn(namespace, objects);
     const { store } = await this.#find(question);

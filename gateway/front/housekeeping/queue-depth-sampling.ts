@@ -1,25 +1,25 @@
 /** Looks at the queues of all deployments for their usage records, since those without a replica have nobody else. */
 import { isRedisAway, type RedisClient } from '../../../redis/client.ts';
-import { LOOK_MS, listQueues, lookAtQueue } from '../../../redis/requests/queue-depth.ts';
+import { listQueues, SAMPLE_INTERVAL_MS, sampleQueueDepth } from '../../../redis/requests/queue-depth.ts';
 import { addUsage } from '../../../redis/usage/usage.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { Rounds } from './rounds.ts';
 
-export interface QueueLooksOptions {
+export interface QueueDepthSamplingOptions {
   redis: RedisClient;
   listWorkspaces: () => Promise<readonly string[]>;
   log: Logger;
 }
 
 /** Any number of fronts may look. */
-export const startQueueLooks = ({ redis, listWorkspaces, log }: QueueLooksOptions): Rounds =>
+export const startQueueDepthSampling = ({ redis, listWorkspaces, log }: QueueDepthSamplingOptions): Rounds =>
   new Rounds({
     list: listWorkspaces,
     visit: async (namespace) => {
       const names = await listQueues(redis, namespace);
       await Promise.all(
         names.map(async (deployment) => {
-          const sums = await lookAtQueue(redis, namespace, deployment);
+          const sums = await sampleQueueDepth(redis, namespace, deployment);
           await addUsage(redis, { namespace, deployment, at: Date.now(), sums });
         }),
       );
@@ -28,5 +28,5 @@ export const startQueueLooks = ({ redis, listWorkspaces, log }: QueueLooksOption
     onError: (error, namespace) => {
       if (!isRedisAway(error)) log.error({ err: error, namespace }, 'queues were not looked at');
     },
-    intervalMs: LOOK_MS,
+    intervalMs: SAMPLE_INTERVAL_MS,
   });

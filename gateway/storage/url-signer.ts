@@ -8,12 +8,12 @@ export interface StoreName {
   credential: string | null;
 }
 
-export interface PutQuestion extends StoreName {
+export interface PutUrlsRequest extends StoreName {
   /** Below `inputs/<namespace>/` or `results/<namespace>/` (object-keys.ts); at most 100. */
   objects: readonly { key: string; contentType: string; contentLength: number }[];
 }
 
-export interface PutPermission {
+export interface SignedPuts {
   bucket: string;
   /** `storage_provider` of a request. */
   provider: string | null;
@@ -21,8 +21,8 @@ export interface PutPermission {
   puts: { key: string; grant: SignedPut }[];
 }
 
-export interface GetQuestion extends StoreName {
-  /** Whole ones, as a PutPermission told them. */
+export interface GetUrlsRequest extends StoreName {
+  /** Whole ones, as a SignedPuts told them. */
   objects: readonly { key: string; fileName?: string }[];
   expiresInSeconds: number;
   /** For a gateway's own reading, by the endpoint that it reaches. */
@@ -33,8 +33,8 @@ export interface GetQuestion extends StoreName {
  * Throws ApiError: `storage_credential_not_found` for a credential that is gone, `temporarily_unavailable` where
  * there is no managed bucket or nobody answers.
  */
-export interface StorageBroker {
-  signPuts(question: PutQuestion): Promise<PutPermission>;
+export interface UrlSigner {
+  signPuts(question: PutUrlsRequest): Promise<SignedPuts>;
   /** Links in the order asked for. */
-  signGets(question: GetQuestion): Promise<string[]>;
+  signGets(question: GetUrlsRequest): Promise<string[]>;
 }

@@ -7,8 +7,8 @@ interface Work {
   isHeld: boolean;
 }
 
-export class AwaitedWorks {
-  readonly #patientMs: number;
+export class PendingWork {
+  readonly #hangingAfterMs: number;
   readonly #works = new Map<number, Work>();
   #at: number;
   #waitedMs = 0;
@@ -16,11 +16,11 @@ export class AwaitedWorks {
   /** Given up after a long wait without output, since the last output. */
   #givenUp = 0;
 
-  /** `patientMs`: a work that has waited for so long tells something of the engine. */
-  constructor(at: number, patientMs: number) {
+  /** `hangingAfterMs`: a work that has waited for so long tells something of the engine. */
+  constructor(at: number, hangingAfterMs: number) {
     this.#at = at;
     this.#idleSince = at;
-    this.#patientMs = patientMs;
+    this.#hangingAfterMs = hangingAfterMs;
   }
 
   /** Time in which somebody waited, since any output. */
@@ -88,6 +88,6 @@ export class AwaitedWorks {
   }
 
   #isHanging({ signAt, isHeld }: Work): boolean {
-    return !isHeld && this.#at - signAt >= this.#patientMs;
+    return !isHeld && this.#at - signAt >= this.#hangingAfterMs;
   }
 }
