@@ -7,17 +7,16 @@ import { logPath } from '../test/cluster/processes.ts';
 import { describeWebhooks } from './cluster-endpoints.ts';
 import { bringUp } from './cluster-up.ts';
 import { readEndpoints, removeEndpoints, writeEndpoints } from './endpoints-file.ts';
+import { CLUSTER_NAME } from './environment.ts';
 import { writeGuide } from './guide.ts';
 import { runKubectl } from './kubectl.ts';
 import { RELEASE_NAMESPACE } from './release.ts';
-
-const NAME = process.env.CLUSTER || 'berth';
 
 const COMMANDS: Record<string, () => Promise<void>> = { up, down, status, logs };
 
 async function up(): Promise<void> {
   await refuseBesideRun();
-  const { endpoints } = await bringUp(NAME);
+  const { endpoints } = await bringUp(CLUSTER_NAME);
   writeEndpoints(endpoints);
   console.log(`\n${writeGuide(endpoints)}\n\nmake cluster-status shows it, make cluster-down stops it.`);
 }
@@ -35,13 +34,14 @@ async function refuseBesideRun(): Promise<void> {
 
 async function down(): Promise<void> {
   if (readEndpoints()?.mode === 'cluster') removeEndpoints();
-  await stopCluster(NAME);
-  console.log(`cluster ${NAME} is gone`);
+  await stopCluster(CLUSTER_NAME);
+  console.log(`cluster ${CLUSTER_NAME} is gone`);
 }
 
 async function status(): Promise<void> {
-  if (!hasCluster(NAME)) return console.log(`there is no cluster ${NAME}: make cluster starts one`);
-  const cluster = readCluster(NAME);
+  if (!hasCluster(CLUSTER_NAME))
+    return console.log(`there is no cluster ${CLUSTER_NAME}: make cluster starts one`);
+  const cluster = readCluster(CLUSTER_NAME);
   if (cluster.provider === 'bundled')
     for (const component of COMPONENT_NAMES)
       console.log(
@@ -59,7 +59,7 @@ async function status(): Promise<void> {
 
 /** A component of the cluster, or one of Berth's own: operator, front, console, redis. */
 async function logs(): Promise<void> {
-  const cluster = readCluster(NAME);
+  const cluster = readCluster(CLUSTER_NAME);
   const component = process.argv[3] ?? 'operator';
   if (COMPONENT_NAMES.includes(component)) {
     spawnSync('tail', ['-n', '200', logPath(cluster.stateFolder, component)], { stdio: 'inherit' });

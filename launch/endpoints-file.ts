@@ -1,14 +1,11 @@
 /** `.berth/endpoints.json`: what `make run` and `make cluster` serve, for people's tools and tests. */
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { DEFAULT_FOLDER, STATE_FOLDER } from './environment.ts';
 import type { MediaFacts } from './media-facts.ts';
 
-/** Where `make run` keeps what it makes, unless BERTH_STATE names another folder. */
-export const DEFAULT_FOLDER = '.berth';
 const FILE_NAME = 'endpoints.json';
 const DEFAULT_PATH = join(DEFAULT_FOLDER, FILE_NAME);
-/** What this process's `make run` keeps; tests run instances of their own in other folders. */
-export const STATE_FOLDER = process.env.BERTH_STATE || DEFAULT_FOLDER;
 export const LOCAL_ENDPOINTS = join(STATE_FOLDER, FILE_NAME);
 
 export interface EndpointEntry extends MediaFacts {

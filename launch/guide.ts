@@ -1,5 +1,6 @@
 /** What a person sees once everything serves: addresses, and lines to paste. */
-import { DEFAULT_FOLDER, type EndpointEntry, type EndpointsFile } from './endpoints-file.ts';
+import type { EndpointEntry, EndpointsFile } from './endpoints-file.ts';
+import { DEFAULT_FOLDER } from './environment.ts';
 
 /** `folder`: where the endpoints file lies. */
 export function writeGuide(endpoints: EndpointsFile, folder = DEFAULT_FOLDER): string {

@@ -11,9 +11,9 @@ import {
   LOCAL_ENDPOINTS,
   readEndpoints,
   removeEndpoints,
-  STATE_FOLDER,
   writeEndpoints,
 } from './endpoints-file.ts';
+import { readRunEnvironment, STATE_FOLDER } from './environment.ts';
 import { findBasePort } from './free-ports.ts';
 import { writeGuide } from './guide.ts';
 import {
@@ -35,7 +35,6 @@ import { killGroups } from './processes/process-groups.ts';
 
 enableCompileCache();
 
-const DEFAULT_PORT = 8100;
 const READY_TIMEOUT_MS = 60_000;
 const REFRESH_DELAY_MS = 50;
 /** make passes on a signal that its whole group got: both are one. */
@@ -54,11 +53,10 @@ async function main(): Promise<void> {
   refuseSecondInstance();
   // One that was left behind would lead to ports where nothing is.
   removeEndpoints(LOCAL_ENDPOINTS);
-  const manifests = readManifests([process.env.MODELS ?? 'examples/local']);
+  const { models, port } = readRunEnvironment();
+  const manifests = readManifests([models]);
   const count = manifests.filter(({ object: { kind } }) => kind === 'ModelDeployment').length;
-  const base = await findBasePort(Number(process.env.PORT ?? DEFAULT_PORT), (port) =>
-    listPorts(planPorts(port), count),
-  );
+  const base = await findBasePort(port, (first) => listPorts(planPorts(first), count));
   const ports = planPorts(base);
   const masterKey = readMadeSecret(FRONT_SECRET_FILES.masterKey);
   const token = readMadeSecret(CONSOLE_TOKEN_FILE);

@@ -59,6 +59,10 @@ export const readEnvironment = (
     process: readProcess(env),
   }));
 
+/** Namespaces to watch; all if empty. */
+export const readWatchNamespaces = (variables: Variables = process.env): string[] =>
+  parseEnvironment(variables, (env) => env.list('OPERATOR_WATCH_NAMESPACES'));
+
 /** Throws EnvironmentError. */
 export const parseSettings = (variables: Variables, secrets: OperatorSecrets): OperatorSettings =>
   parseEnvironment(variables, (env) => readSettings(env, secrets));

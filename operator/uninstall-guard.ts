@@ -4,6 +4,7 @@ import { modelDeploymentResource } from '../api/model-deployment.ts';
 import { exitOnFatalErrors } from '../kit/fatal-error.ts';
 import { createKubeClient } from '../kube/client.ts';
 import { loadKubeConfig } from '../kube/connection.ts';
+import { readWatchNamespaces } from './environment.ts';
 
 exitOnFatalErrors('uninstall-guard');
 
@@ -11,7 +12,7 @@ const { kind, plural } = modelDeploymentResource;
 const RESOURCE = { apiVersion: API_VERSION, kind, plural, namespaced: true };
 const SHOWN = 5;
 
-const namespaces = (process.env.OPERATOR_WATCH_NAMESPACES ?? '').split(',').filter(Boolean);
+const namespaces = readWatchNamespaces();
 const client = createKubeClient({ config: loadKubeConfig(), userAgent: 'berth-uninstall-guard' });
 try {
   const pages = await Promise.all(

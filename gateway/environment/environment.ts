@@ -4,6 +4,14 @@ import { join } from 'node:path';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { GATEWAY_ENV } from '../../api/gateway-environment.ts';
 import { FRONT_SECRET_FILES, PORTS, SIDECAR_SECRET_FILES } from '../../api/names.ts';
+import {
+  type Environment,
+  EnvironmentError,
+  parseEnvironment,
+  readTextFile,
+  type Variables,
+} from '../../kit/environment.ts';
+import { LOG_LEVELS } from '../../kit/log.ts';
 import { createAddressPolicy } from '../egress/address-policy.ts';
 import type { EgressSettings } from '../egress/agent.ts';
 import type { MailerOptions } from '../webhooks/mailer.ts';
@@ -12,19 +20,8 @@ import {
   readFrontStorage,
   readSidecarStorage,
   type SidecarStorageEnvironment,
-} from './storage-environment.ts';
-import {
-  EnvironmentError,
-  readFlag,
-  readInteger,
-  readOrigin,
-  readPath,
-  readPort,
-  readRequired,
-  readSecret,
   secretFolder,
-  type Variables,
-} from './variables.ts';
+} from './storage-environment.ts';
 
 export const GATEWAY_ROLES = ['sidecar', 'front'] as const;
 export type GatewayRole = (typeof GATEWAY_ROLES)[number];
@@ -84,121 +81,114 @@ export interface FrontEnvironment extends CommonEnvironment {
 }
 
 const DEFAULT_DRAIN_MS: Record<GatewayRole, number> = { sidecar: 180_000, front: 150_000 };
-const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
+const MAX_DRAIN_MS = 86_400_000;
 
 export const readVariables = (): Variables => process.env;
 
-export function readRole(env: Variables): GatewayRole {
-  const role = GATEWAY_ROLES.find((name) => name === env[GATEWAY_ENV.role]);
+/** Throws EnvironmentError. */
+export function readRole(variables: Variables): GatewayRole {
+  const role = GATEWAY_ROLES.find((name) => name === variables[GATEWAY_ENV.role]);
   if (role) return role;
   throw new EnvironmentError(
-    `${GATEWAY_ENV.role} must be one of ${GATEWAY_ROLES.join(', ')}, not "${env[GATEWAY_ENV.role] ?? ''}"`,
+    `${GATEWAY_ENV.role} must be one of ${GATEWAY_ROLES.join(', ')}, not "${variables[GATEWAY_ENV.role] ?? ''}"`,
   );
 }
 
 /** Throws EnvironmentError. */
-export function readSidecarEnvironment(env: Variables): SidecarEnvironment {
-  const folder = secretFolder(env);
-  return {
-    ...readCommon(env, 'sidecar'),
-    ...readRedisCredentials(env),
-    configText: readSecret(folder, SIDECAR_SECRET_FILES.config, true)!,
-    peerToken: readSecret(folder, SIDECAR_SECRET_FILES.peerToken, true)!,
-    engineURL: readOrigin(env, GATEWAY_ENV.engineURL),
-    engineHealthPath: readPath(env, GATEWAY_ENV.engineHealthPath),
-    engineMetricsPath: env[GATEWAY_ENV.engineMetricsPath]
-      ? readPath(env, GATEWAY_ENV.engineMetricsPath)
-      : null,
-    drainToken: readRequired(env, GATEWAY_ENV.drainToken),
-    podName: env[GATEWAY_ENV.podName] ?? hostname(),
-    podIP: env[GATEWAY_ENV.podIP] ?? '127.0.0.1',
-    storage: readSidecarStorage(env),
-  };
-}
-
-/** Of the mounted Secret; the environment's where there is none. */
-const readRedisCredentials = (env: Variables) => ({
-  redisUsername:
-    readSecret(secretFolder(env), SIDECAR_SECRET_FILES.redisUsername, false) ??
-    (env[GATEWAY_ENV.redisUsername] || undefined),
-  redisPassword:
-    readSecret(secretFolder(env), SIDECAR_SECRET_FILES.redisPassword, false) ??
-    (env[GATEWAY_ENV.redisPassword] || undefined),
-});
+export const readSidecarEnvironment = (variables: Variables): SidecarEnvironment =>
+  parseEnvironment(variables, (env) => {
+    const readFile = (file: string) =>
+      env.requiredFile(join(secretFolder(env), file), GATEWAY_ENV.secretPath);
+    return {
+      ...readCommon(env, 'sidecar'),
+      configText: readFile(SIDECAR_SECRET_FILES.config),
+      peerToken: readFile(SIDECAR_SECRET_FILES.peerToken),
+      engineURL: env.requiredOrigin(GATEWAY_ENV.engineURL),
+      engineHealthPath: env.path(GATEWAY_ENV.engineHealthPath, '/health'),
+      engineMetricsPath: env.path(GATEWAY_ENV.engineMetricsPath, undefined) ?? null,
+      drainToken: env.required(GATEWAY_ENV.drainToken),
+      podName: env.text(GATEWAY_ENV.podName) ?? hostname(),
+      podIP: env.text(GATEWAY_ENV.podIP) ?? '127.0.0.1',
+      storage: readSidecarStorage(env),
+    };
+  });
 
 /** Throws EnvironmentError. */
-export function readFrontEnvironment(env: Variables): FrontEnvironment {
-  return {
+export const readFrontEnvironment = (variables: Variables): FrontEnvironment =>
+  parseEnvironment(variables, (env) => ({
     ...readCommon(env, 'front'),
-    ...readRedisCredentials(env),
-    podName: env[GATEWAY_ENV.podName] ?? hostname(),
-    replicaPort: readPort(env, GATEWAY_ENV.replicaPort, PORTS.http),
-    internalPort: readPort(env, GATEWAY_ENV.internalPort, PORTS.internal),
+    podName: env.text(GATEWAY_ENV.podName) ?? hostname(),
+    replicaPort: env.port(GATEWAY_ENV.replicaPort, PORTS.http),
+    internalPort: env.port(GATEWAY_ENV.internalPort, PORTS.internal),
     limits: readSharedLimits(env),
-    documentationURL: env[GATEWAY_ENV.documentationURL] || undefined,
+    documentationURL: env.text(GATEWAY_ENV.documentationURL),
     storage: readFrontStorage(env),
     mail: readMail(env),
-  };
-}
+  }));
 
 const MIB = 1024 * 1024;
 const MAX_BYTES = 2 ** 50;
-/** A deployment's own defaults: who raises them is served so by its sidecars. */
-const readSharedLimits = (env: Variables): SharedLimits => ({
-  jsonBodyBytes: readInteger(env, GATEWAY_ENV.maxJsonBody, 32 * MIB, MAX_BYTES),
-  fileBytes: readInteger(env, GATEWAY_ENV.maxFile, 50 * MIB, MAX_BYTES),
-  multipartBodyBytes: readInteger(env, GATEWAY_ENV.maxMultipartBody, 64 * MIB, MAX_BYTES),
+/** A deployment's own defaults: its sidecars serve those that raise them. */
+const readSharedLimits = (env: Environment): SharedLimits => ({
+  jsonBodyBytes: env.integer(GATEWAY_ENV.maxJsonBody, { fallback: 32 * MIB, max: MAX_BYTES }),
+  fileBytes: env.integer(GATEWAY_ENV.maxFile, { fallback: 50 * MIB, max: MAX_BYTES }),
+  multipartBodyBytes: env.integer(GATEWAY_ENV.maxMultipartBody, { fallback: 64 * MIB, max: MAX_BYTES }),
   bodyTimeoutMs: 60_000,
   uploadTimeoutMs: 300_000,
 });
 
-function readMail(env: Variables): MailerOptions | null {
+function readMail(env: Environment): MailerOptions | null {
+  const path = join(secretFolder(env), FRONT_SECRET_FILES.smtpURL);
+  const url = readTextFile(path);
+  if (url === undefined) return null;
+  // What is wrong from the beginning is reported at once.
+  if (!isMailURL(url)) env.fail(MAIL_PROBLEM, undefined);
+  return { readURL: () => readMailURL(path), from: env.required(GATEWAY_ENV.mailFrom) };
+}
+
+const MAIL_PROBLEM = `${FRONT_SECRET_FILES.smtpURL} of the Secret must be an smtp:// or smtps:// URL`;
+const isMailURL = (text: string): boolean => /^smtps?:$/.test(URL.parse(text)?.protocol ?? '');
+
+/** As the Secret says it now: the kubelet rewrites its files when it changes. Throws EnvironmentError. */
+function readMailURL(path: string): string {
+  const url = readTextFile(path);
+  if (url !== undefined && isMailURL(url)) return url;
+  throw new EnvironmentError(MAIL_PROBLEM);
+}
+
+function readCommon(env: Environment, role: GatewayRole): CommonEnvironment {
   const folder = secretFolder(env);
-  if (!readSecret(folder, FRONT_SECRET_FILES.smtpURL, false)) return null;
-  const readURL = () => readMailURL(folder);
-  // What is wrong from the beginning is told at once.
-  readURL();
-  return { readURL, from: readRequired(env, GATEWAY_ENV.mailFrom) };
-}
-
-/** As the Secret says it now: the kubelet writes its files anew when it changes. Throws EnvironmentError. */
-function readMailURL(folder: string): string {
-  const url = readSecret(folder, FRONT_SECRET_FILES.smtpURL, true);
-  if (url && /^smtps?:$/.test(URL.parse(url)?.protocol ?? '')) return url;
-  throw new EnvironmentError(
-    `${FRONT_SECRET_FILES.smtpURL} of the Secret must be an smtp:// or smtps:// URL`,
-  );
-}
-
-function readCommon(env: Variables, role: GatewayRole): CommonEnvironment {
-  const logLevel = env[GATEWAY_ENV.logLevel] ?? 'info';
-  if (!LOG_LEVELS.includes(logLevel))
-    throw new EnvironmentError(`${GATEWAY_ENV.logLevel} must be one of ${LOG_LEVELS.join(', ')}`);
   return {
-    redisURL: readRequired(env, GATEWAY_ENV.redisURL),
-    redisUsername: env[GATEWAY_ENV.redisUsername] || undefined,
-    redisPassword: env[GATEWAY_ENV.redisPassword] || undefined,
-    redisCAFile: join(secretFolder(env), SIDECAR_SECRET_FILES.redisCA),
-    host: env[GATEWAY_ENV.host] || undefined,
-    httpPort: readPort(env, GATEWAY_ENV.httpPort, PORTS.http),
-    adminPort: readPort(env, GATEWAY_ENV.adminPort, PORTS.admin),
-    metricsPort: readPort(env, GATEWAY_ENV.metricsPort, PORTS.metrics),
-    logLevel,
-    drainTimeoutMs: readInteger(env, GATEWAY_ENV.drainTimeoutMs, DEFAULT_DRAIN_MS[role], 86_400_000),
+    redisURL: env.required(GATEWAY_ENV.redisURL),
+    // Of the mounted Secret; the environment's where there is none.
+    redisUsername:
+      readTextFile(join(folder, SIDECAR_SECRET_FILES.redisUsername)) ?? env.text(GATEWAY_ENV.redisUsername),
+    redisPassword:
+      readTextFile(join(folder, SIDECAR_SECRET_FILES.redisPassword)) ?? env.text(GATEWAY_ENV.redisPassword),
+    redisCAFile: join(folder, SIDECAR_SECRET_FILES.redisCA),
+    host: env.text(GATEWAY_ENV.host),
+    httpPort: env.port(GATEWAY_ENV.httpPort, PORTS.http),
+    adminPort: env.port(GATEWAY_ENV.adminPort, PORTS.admin),
+    metricsPort: env.port(GATEWAY_ENV.metricsPort, PORTS.metrics),
+    logLevel: env.oneOf(GATEWAY_ENV.logLevel, LOG_LEVELS, 'info'),
+    drainTimeoutMs: env.integer(GATEWAY_ENV.drainTimeoutMs, {
+      fallback: DEFAULT_DRAIN_MS[role],
+      max: MAX_DRAIN_MS,
+    }),
     egress: {
       allow: readCIDRs(env, GATEWAY_ENV.egressAllow),
       deny: readCIDRs(env, GATEWAY_ENV.egressDeny),
-      plainHTTP: readFlag(env, GATEWAY_ENV.egressPlainHTTP),
+      plainHTTP: env.flag(GATEWAY_ENV.egressPlainHTTP),
     },
   };
 }
 
-function readCIDRs(env: Variables, name: string): string[] {
-  const cidrs = (env[name] ?? '').split(',').flatMap((part) => part.trim() || []);
+function readCIDRs(env: Environment, name: string): string[] {
+  const cidrs = env.list(name);
   try {
     createAddressPolicy({ allow: cidrs, deny: [] });
+    return cidrs;
   } catch (error) {
-    throw new EnvironmentError(`${name}: ${(error as Error).message}`);
+    return env.fail(`${name}: ${(error as Error).message}`, []);
   }
-  return cidrs;
 }

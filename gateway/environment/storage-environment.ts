@@ -1,19 +1,10 @@
 /** What a gateway's environment says of storage: where results go, and who may sign for them. */
+import { join } from 'node:path';
 import { GATEWAY_ENV } from '../../api/gateway-environment.ts';
-import { FRONT_SECRET_FILES, SIDECAR_SECRET_FILES } from '../../api/names.ts';
+import { FRONT_SECRET_FILES, SIDECAR_SECRET_FILES, SIDECAR_SECRET_PATH } from '../../api/names.ts';
+import { type Environment, readTextFile } from '../../kit/environment.ts';
 import type { SpoolOptions } from '../storage/spool.ts';
 import { nameSpoolFolder } from '../storage/spool-folder.ts';
-import {
-  EnvironmentError,
-  readFlag,
-  readInteger,
-  readOrigin,
-  readPort,
-  readRequired,
-  readSecret,
-  secretFolder,
-  type Variables,
-} from './variables.ts';
 
 export interface SidecarStorageEnvironment {
   /** Origin of the fronts' storage service; null = the installation has none. */
@@ -52,48 +43,50 @@ export interface FrontStorageEnvironment extends ServerStorageEnvironment {
 const DEFAULT_SPOOL_BYTES = 1024 ** 3;
 const MAX_SPOOL_BYTES = 2 ** 50;
 
-/** Throws EnvironmentError. */
-export function readSidecarStorage(env: Variables): SidecarStorageEnvironment {
-  const folder = secretFolder(env);
-  const url = env[GATEWAY_ENV.storageURL] ? readOrigin(env, GATEWAY_ENV.storageURL) : null;
+/** Where the Secret is mounted. */
+export const secretFolder = (env: Environment): string =>
+  env.text(GATEWAY_ENV.secretPath) ?? SIDECAR_SECRET_PATH;
+
+export function readSidecarStorage(env: Environment): SidecarStorageEnvironment {
+  const url = env.origin(GATEWAY_ENV.storageURL) ?? null;
+  const read = (file: string) =>
+    url === null ? (readTextFile(join(secretFolder(env), file)) ?? '') : readSecret(env, file);
   return {
     url,
-    token: readSecret(folder, SIDECAR_SECRET_FILES.storageToken, url !== null) ?? '',
-    requestPrefix: readSecret(folder, SIDECAR_SECRET_FILES.requestPrefix, url !== null) ?? '',
+    token: read(SIDECAR_SECRET_FILES.storageToken),
+    requestPrefix: read(SIDECAR_SECRET_FILES.requestPrefix),
     spool: readSpool(env),
   };
 }
 
-/** Throws EnvironmentError. */
-export function readFrontStorage(env: Variables): FrontStorageEnvironment {
-  const path = env[GATEWAY_ENV.storageFolder];
-  const bucket = env[GATEWAY_ENV.s3Bucket] ? readBucket(env) : null;
+export function readFrontStorage(env: Environment): FrontStorageEnvironment {
+  const path = env.text(GATEWAY_ENV.storageFolder);
+  const bucket = env.text(GATEWAY_ENV.s3Bucket) ? readBucket(env) : null;
   if (path && bucket)
-    throw new EnvironmentError(`${GATEWAY_ENV.storageFolder} and ${GATEWAY_ENV.s3Bucket} exclude each other`);
+    env.fail(`${GATEWAY_ENV.storageFolder} and ${GATEWAY_ENV.s3Bucket} exclude each other`, undefined);
   return {
-    masterKey: readSecret(secretFolder(env), FRONT_SECRET_FILES.masterKey, true)!,
+    masterKey: readSecret(env, FRONT_SECRET_FILES.masterKey),
     bucket,
     spool: readSpool(env),
-    folder: path ? { path, port: readPort(env, GATEWAY_ENV.storagePort, 0) } : null,
+    folder: path ? { path, port: env.port(GATEWAY_ENV.storagePort, 0) } : null,
   };
 }
 
-function readBucket(env: Variables): BucketEnvironment {
-  const folder = secretFolder(env);
-  const readURL = (name: string) => (env[name] ? readOrigin(env, name) : null);
-  return {
-    bucket: readRequired(env, GATEWAY_ENV.s3Bucket),
-    endpoint: readURL(GATEWAY_ENV.s3Endpoint),
-    publicEndpoint: readURL(GATEWAY_ENV.s3PublicEndpoint),
-    region: env[GATEWAY_ENV.s3Region] || 'us-east-1',
-    prefix: env[GATEWAY_ENV.s3Prefix] ?? '',
-    pathStyle: readFlag(env, GATEWAY_ENV.s3PathStyle, true),
-    accessKeyId: readSecret(folder, FRONT_SECRET_FILES.s3AccessKeyId, true)!,
-    secretAccessKey: readSecret(folder, FRONT_SECRET_FILES.s3SecretAccessKey, true)!,
-  };
-}
+const readBucket = (env: Environment): BucketEnvironment => ({
+  bucket: env.required(GATEWAY_ENV.s3Bucket),
+  endpoint: env.origin(GATEWAY_ENV.s3Endpoint) ?? null,
+  publicEndpoint: env.origin(GATEWAY_ENV.s3PublicEndpoint) ?? null,
+  region: env.text(GATEWAY_ENV.s3Region) ?? 'us-east-1',
+  prefix: env.text(GATEWAY_ENV.s3Prefix) ?? '',
+  pathStyle: env.flag(GATEWAY_ENV.s3PathStyle, true),
+  accessKeyId: readSecret(env, FRONT_SECRET_FILES.s3AccessKeyId),
+  secretAccessKey: readSecret(env, FRONT_SECRET_FILES.s3SecretAccessKey),
+});
 
-const readSpool = (env: Variables): SpoolOptions => ({
-  folder: env[GATEWAY_ENV.spoolPath] || nameSpoolFolder(),
-  maxBytes: readInteger(env, GATEWAY_ENV.spoolBytes, DEFAULT_SPOOL_BYTES, MAX_SPOOL_BYTES),
+const readSecret = (env: Environment, file: string): string =>
+  env.requiredFile(join(secretFolder(env), file), GATEWAY_ENV.secretPath);
+
+const readSpool = (env: Environment): SpoolOptions => ({
+  folder: env.text(GATEWAY_ENV.spoolPath) ?? nameSpoolFolder(),
+  maxBytes: env.integer(GATEWAY_ENV.spoolBytes, { fallback: DEFAULT_SPOOL_BYTES, max: MAX_SPOOL_BYTES }),
 });

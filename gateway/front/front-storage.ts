@@ -6,6 +6,7 @@ import {
   workspaceDataKey,
   workspacePrefix,
 } from '../../api/identity.ts';
+import { EnvironmentError } from '../../kit/environment.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { readCredential } from '../../redis/publication/published.ts';
 import type { EgressSettings } from '../egress/agent.ts';
@@ -14,7 +15,6 @@ import type {
   FrontStorageEnvironment,
   ServerStorageEnvironment,
 } from '../environment/storage-environment.ts';
-import { EnvironmentError } from '../environment/variables.ts';
 import type { StorageServices } from '../jobs/services.ts';
 import { FolderServer } from '../storage/folder-server.ts';
 import { FolderStore } from '../storage/folder-store.ts';

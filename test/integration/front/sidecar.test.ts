@@ -245,6 +245,7 @@ describe('a sidecar', () => {
     const program = startProgram('gateway/main.ts', { GATEWAY_ROLE: 'sidecar', GATEWAY_REDIS_URL: '' });
     await until(() => program.ended !== null, 'the end');
     expect(program.ended).to.equal(1);
-    expect(program.output.trim()).to.equal('GATEWAY_REDIS_URL must be set');
+    expect(program.output).to.match(/^GATEWAY_REDIS_URL must be set$/m);
+    expect(program.output).to.match(/^GATEWAY_ENGINE_URL must be set$/m);
   });
 });

@@ -7,7 +7,7 @@ import {
   readRole,
   readSidecarEnvironment,
 } from '../../../../gateway/environment/environment.ts';
-import { EnvironmentError } from '../../../../gateway/environment/variables.ts';
+import { EnvironmentError } from '../../../../kit/environment.ts';
 
 describe('the environment of a gateway', () => {
   let folder: string;
@@ -64,8 +64,8 @@ describe('the environment of a gateway', () => {
       { GATEWAY_ENGINE_URL: '127.0.0.1:8000' },
       /GATEWAY_ENGINE_URL must be an origin/,
     ],
-    ['a port that is none', { GATEWAY_HTTP_PORT: '80a' }, /GATEWAY_HTTP_PORT must be a whole number/],
-    ['a port out of range', { GATEWAY_ADMIN_PORT: '70000' }, /GATEWAY_ADMIN_PORT must be a whole number/],
+    ['a port that is none', { GATEWAY_HTTP_PORT: '80a' }, /GATEWAY_HTTP_PORT must be a port/],
+    ['a port out of range', { GATEWAY_ADMIN_PORT: '70000' }, /GATEWAY_ADMIN_PORT must be a port/],
     ['a log level that is none', { GATEWAY_LOG_LEVEL: 'loud' }, /GATEWAY_LOG_LEVEL must be one of/],
     [
       'an egress range that is none',
