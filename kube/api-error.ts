@@ -61,8 +61,5 @@ export const isForbidden = (error: unknown) => hasCode(error, 403);
 export const isUnauthorized = (error: unknown) => hasCode(error, 401);
 /** The object itself is refused (also a change of an immutable field). */
 export const isInvalid = (error: unknown) => hasCode(error, 422);
-export const isTooManyRequests = (error: unknown) => hasCode(error, 429);
-/** No answer came: the deadline passed or the server could not be reached. */
-export const isUnreachable = (error: unknown) => hasCode(error, 0);
 export const isNamespaceTerminating = (error: unknown) =>
   error instanceof ApiError && error.causes.includes('NamespaceTerminating');

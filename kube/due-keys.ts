@@ -1,5 +1,5 @@
 /** Keys that are due, in two lanes: what somebody changed goes before what is only looked at again. */
-export const LANES = ['fast', 'slow'] as const;
+const LANES = ['fast', 'slow'] as const;
 export type Lane = (typeof LANES)[number];
 
 export interface DueKey {
@@ -10,7 +10,7 @@ export interface DueKey {
 }
 
 /** A slow key that has waited longer takes every second turn, so that a stream of changes starves none. */
-export const MAX_SLOW_WAIT_MS = 10_000;
+const MAX_SLOW_WAIT_MS = 10_000;
 
 export class DueKeys {
   /** Maps keep the order of insertion: the first key of a lane has waited longest. */

@@ -27,8 +27,6 @@ export interface EventNote {
   action?: string;
 }
 
-export type EventRecorder = ReturnType<typeof createEventRecorder>;
-
 /** Repeats within this time are one event with a count; Kubernetes keeps events for an hour. */
 const SERIES_MS = 10 * 60_000;
 /** A series is written at most this often; what comes in between is counted with the next. */

@@ -13,7 +13,7 @@ export interface FinalizerCall {
   signal?: AbortSignal;
 }
 
-export const hasFinalizer = (object: KubeObject, finalizer: string) =>
+const hasFinalizer = (object: KubeObject, finalizer: string) =>
   object.metadata.finalizers?.includes(finalizer) ?? false;
 
 /** Adds it and returns true, or false where it is there; a change of the object in between is a conflict. */

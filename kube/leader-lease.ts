@@ -38,8 +38,6 @@ export interface LeaseSpec {
 
 type Lease = KubeObject & { spec?: LeaseSpec };
 
-export type LeaderLease = ReturnType<typeof createLeaderLease>;
-
 export function createLeaderLease(options: LeaderLeaseOptions) {
   const { client, namespace, name, identity, onLost } = options;
   const { durationMs = 15_000, renewDeadlineMs = 10_000, retryMs = 2_000 } = options;

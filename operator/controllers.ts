@@ -7,7 +7,7 @@ import { controllerOf, objectKey } from '../kube/object.ts';
 import type { QueueSample } from '../kube/work-queue.ts';
 import { type CredentialContext, CredentialReconciler } from './credential/credential-reconciler.ts';
 import { BERTH_RESOURCES, modelKeyOf } from './framework/cluster-view.ts';
-import { ApiKeyReconciler, type KeyContext } from './key/key-reconciler.ts';
+import { type KeyContext, KeyReconciler } from './key/key-reconciler.ts';
 import type { ModelContext } from './model/context.ts';
 import { ModelReconciler } from './model/model-reconciler.ts';
 import { listOutdated } from './model/outdated-slices.ts';
@@ -43,7 +43,7 @@ export function createControllers(
   const { view, models: index, log } = context;
   const { workers = 8, onProcessed } = options;
   const modelReconciler = new ModelReconciler(context);
-  const keyReconciler = new ApiKeyReconciler(context);
+  const keyReconciler = new KeyReconciler(context);
   const workspaceReconciler = new WorkspaceReconciler(context);
   const credentialReconciler = new CredentialReconciler(context);
   const endpointReconciler = new EndpointReconciler(context);

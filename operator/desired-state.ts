@@ -4,21 +4,21 @@ import { buildGatewayConfig, type InstallationSettings } from '../api/gateway-co
 import type { ModelDeployment } from '../api/model-deployment.ts';
 import { parseAmount } from '../api/quantity.ts';
 import { WORKSPACE_NAME, type Workspace, workspaceSpec } from '../api/workspace.ts';
-import type { CredentialIndex } from './credential/credential-store.ts';
+import type { CredentialStore } from './credential/credential-store.ts';
 import { BY_MODEL, type ClusterView } from './framework/cluster-view.ts';
-import type { KeyIndex } from './key/key-store.ts';
-import type { ModelIndex } from './model/model-store.ts';
+import type { KeyStore } from './key/key-store.ts';
+import type { ModelStore } from './model/model-store.ts';
 import type { Catalogue, DeploymentName, PublishedDeployment } from './publish/desired-state.ts';
 import { isServing } from './status/pod-findings.ts';
-import type { EndpointIndex } from './webhook/endpoint-store.ts';
+import type { EndpointStore } from './webhook/endpoint-store.ts';
 
 export interface CatalogueSources {
   settings: InstallationSettings;
   view: Pick<ClusterView, 'pods' | 'workspaces' | 'unseen'>;
-  models: ModelIndex;
-  keys: KeyIndex;
-  credentials: CredentialIndex;
-  endpoints: EndpointIndex;
+  models: ModelStore;
+  keys: KeyStore;
+  credentials: CredentialStore;
+  endpoints: EndpointStore;
   /** By namespace; null = none to be had. */
   signingSecrets: ReadonlyMap<string, string | null>;
 }
@@ -79,8 +79,8 @@ export function createCatalogue(sources: CatalogueSources): Catalogue {
       };
     },
     apiKeys: (namespace) => keys.published(namespace),
-    credentials: (namespace) => credentials.wanted(namespace),
-    endpoints: (namespace) => endpoints.wanted(namespace),
+    credentials: (namespace) => credentials.entries(namespace),
+    endpoints: (namespace) => endpoints.entries(namespace),
     signingSecret: (namespace) => signingSecrets.get(namespace),
     ownerEmail: (namespace) => readField(namespace, 'ownerEmail'),
     creditMicros(namespace) {

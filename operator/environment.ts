@@ -25,7 +25,7 @@ export interface OperatorProcess {
 }
 
 /** Files of the mounted Secret. */
-export const OPERATOR_SECRET_FILES = {
+const OPERATOR_SECRET_FILES = {
   masterKey: 'master-key',
   redisUsername: 'redis-username',
   redisPassword: 'redis-password',

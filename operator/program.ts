@@ -22,13 +22,13 @@ import {
 import { inspectRedis } from '../redis/inspection.ts';
 import { readCredentials } from '../redis/publication/published.ts';
 import { createControllers } from './controllers.ts';
-import { CredentialIndex, countVerified } from './credential/credential-store.ts';
-import { createStorageVerifier } from './credential/storage-verifier.ts';
+import { createBucketChecker } from './credential/bucket-check.ts';
+import { CredentialStore, countVerified } from './credential/credential-store.ts';
 import { createCatalogue } from './desired-state.ts';
 import { createClusterView } from './framework/cluster-view.ts';
-import { KeyIndex } from './key/key-store.ts';
+import { KeyStore } from './key/key-store.ts';
 import type { OperatorMetrics } from './metrics.ts';
-import { ModelIndex } from './model/model-store.ts';
+import { ModelStore } from './model/model-store.ts';
 import { SecretKeys } from './model/secret-keys.ts';
 import { MemoryGuard } from './publish/memory-guard.ts';
 import { Publisher } from './publish/publisher.ts';
@@ -38,9 +38,9 @@ import { sidecarImage, sidecarRevision } from './resources/sidecar-revision.ts';
 import type { OperatorSettings } from './settings.ts';
 import { createErrorReader } from './sidecar/error-counts.ts';
 import { SidecarRollout } from './sidecar/rollout.ts';
-import { keepIndexes } from './stores.ts';
-import { EndpointIndex } from './webhook/endpoint-store.ts';
-import { createURLChecker } from './webhook/url-checker.ts';
+import { keepStores } from './stores.ts';
+import { EndpointStore } from './webhook/endpoint-store.ts';
+import { createURLChecker } from './webhook/url-check.ts';
 
 export interface ProgramOptions {
   client: KubeClient;
@@ -75,10 +75,10 @@ export function createProgram(options: ProgramOptions) {
     front: { namespace, service: settings.frontService },
     log,
   });
-  const models = new ModelIndex(settings.domain, (model, host) => isHostAllowed(model, host, settings));
-  const keys = new KeyIndex();
-  const credentials = new CredentialIndex();
-  const endpoints = new EndpointIndex();
+  const models = new ModelStore(settings.domain, (model, host) => isHostAllowed(model, host, settings));
+  const keys = new KeyStore();
+  const credentials = new CredentialStore();
+  const endpoints = new EndpointStore();
   const signingSecrets = new Map<string, string | null>();
   const events = createEventRecorder({ client, controller: `${GROUP}/operator`, instance: podName, log });
   const hasShares = settings.redisUsers === 'managed' && settings.redisWorkspaceShare < 100;
@@ -109,17 +109,11 @@ export function createProgram(options: ProgramOptions) {
         controllers.workspaces.queue.add(metadata.namespace!);
     },
   });
-  keepIndexes(
-    view,
-    { models, keys, credentials, endpoints },
-    {
-      onModelAffected: (key) => controllers.models.queue.add(key),
-      onKeyAffected: (key) => controllers.keys.queue.add(key),
-      onCredentialAffected: (key) => controllers.credentials.queue.add(key),
-      onEndpointAffected: (key) => controllers.endpoints.queue.add(key),
-      mark: (target) => publisher.mark(target),
-    },
-  );
+  const stores = { models, keys, credentials, endpoints };
+  keepStores(view, stores, {
+    enqueue: (kind, key) => controllers[kind].queue.add(key),
+    mark: (target) => publisher.mark(target),
+  });
   const applier = createApplier({
     client,
     fieldManager: FIELD_MANAGER,
@@ -174,7 +168,7 @@ export function createProgram(options: ProgramOptions) {
       log,
       readSpentMicros: (workspace) => readSpentMicros(redis.redis, workspace),
       readCredentials: (workspace) => readCredentials(redis.redis, workspace),
-      verifyStorage: createStorageVerifier(front),
+      checkBucket: createBucketChecker(front),
       checkURL: createURLChecker(front),
       endpointHealth: {
         read: (workspace, name) => readEndpointHealth(redis.redis, workspace, name),

@@ -1,60 +1,49 @@
-/** Keeps the indexes up to what the watches show, and tells who is affected by somebody else's change. */
-import { objectKey } from '../kube/object.ts';
-import type { CredentialIndex } from './credential/credential-store.ts';
+/** Keeps the stores as new as the watches, and enqueues whoever is affected by somebody else's change. */
+import { type KubeObject, objectKey } from '../kube/object.ts';
+import type { Watcher } from '../kube/watcher.ts';
+import type { CredentialStore } from './credential/credential-store.ts';
 import type { ClusterView } from './framework/cluster-view.ts';
+import type { ParsedStore } from './framework/parsed-store.ts';
 import type { RawObject } from './framework/parsing.ts';
-import type { KeyIndex } from './key/key-store.ts';
-import type { ModelIndex } from './model/model-store.ts';
+import type { KeyStore } from './key/key-store.ts';
+import type { ModelStore } from './model/model-store.ts';
 import type { Target } from './publish/targets.ts';
-import type { EndpointIndex } from './webhook/endpoint-store.ts';
+import type { EndpointStore } from './webhook/endpoint-store.ts';
 
-export interface IndexListeners {
-  onModelAffected: (key: string) => void;
-  onKeyAffected: (key: string) => void;
-  onCredentialAffected: (key: string) => void;
-  onEndpointAffected: (key: string) => void;
+export interface Stores {
+  models: ModelStore;
+  keys: KeyStore;
+  credentials: CredentialStore;
+  endpoints: EndpointStore;
+}
+
+export interface StoreListeners {
+  enqueue: (kind: keyof Stores, key: string) => void;
   mark: (target: Target) => void;
 }
 
-export interface Indexes {
-  models: ModelIndex;
-  keys: KeyIndex;
-  credentials: CredentialIndex;
-  endpoints: EndpointIndex;
+/** Call before any controller listens, so that a reconcile finds the stores as new as the caches. */
+export function keepStores(view: ClusterView, stores: Stores, { enqueue, mark }: StoreListeners): void {
+  for (const kind of Object.keys(stores) as (keyof Stores)[])
+    keepStore(view[kind], stores[kind], (key) => enqueue(kind, key));
+  view.keys.onChange((old, current) => mark({ what: 'apikeys', namespace: namespaceOf(current ?? old!) }));
+  // Entries of those that are there are marked when they were reconciled.
+  for (const what of ['credentials', 'endpoints'] as const)
+    view[what].onChange((old, current) => {
+      if (!current) mark({ what, namespace: namespaceOf(old!) });
+    });
 }
 
-/** Call before any controller listens, so that a reconcile finds the indexes as new as the caches. */
-export function keepIndexes(
-  view: ClusterView,
-  { models, keys, credentials, endpoints }: Indexes,
-  listeners: IndexListeners,
+function keepStore(
+  watcher: Watcher<KubeObject>,
+  store: ParsedStore<unknown>,
+  onAffected: (key: string) => void,
 ): void {
-  view.models.onChange((old, current) => {
+  watcher.onChange((old, current) => {
     const key = objectKey((current ?? old)!);
-    const affected = current ? models.put(key, current as unknown as RawObject) : models.remove(key);
-    for (const other of affected) listeners.onModelAffected(other);
-  });
-  view.keys.onChange((old, current) => {
-    const object = (current ?? old)!;
-    const key = objectKey(object);
-    const affected = current ? keys.put(key, current as unknown as RawObject) : keys.remove(key);
-    for (const other of affected) listeners.onKeyAffected(other);
-    listeners.mark({ what: 'apikeys', namespace: object.metadata.namespace! });
-  });
-  view.credentials.onChange((old, current) => {
-    const object = (current ?? old)!;
-    const key = objectKey(object);
-    const affected = current
-      ? credentials.put(key, current as unknown as RawObject)
-      : credentials.remove(key);
-    for (const other of affected) listeners.onCredentialAffected(other);
-    if (!current) listeners.mark({ what: 'credentials', namespace: object.metadata.namespace! });
-  });
-  view.endpoints.onChange((old, current) => {
-    const object = (current ?? old)!;
-    const key = objectKey(object);
-    const affected = current ? endpoints.put(key, current as unknown as RawObject) : endpoints.remove(key);
-    for (const other of affected) listeners.onEndpointAffected(other);
-    if (!current) listeners.mark({ what: 'endpoints', namespace: object.metadata.namespace! });
+    const affected = current ? store.put(key, current as unknown as RawObject) : store.remove(key);
+    for (const other of affected) onAffected(other);
   });
 }
+
+const namespaceOf = ({ metadata }: KubeObject): string => metadata.namespace!;

@@ -5,7 +5,7 @@ import { groupVersion, type ResourceType } from './resource-type.ts';
 const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 const VERSION = 'v1.34.0';
 
-export const VERSION_INFO = {
+const VERSION_INFO = {
   major: '1',
   minor: '34',
   gitVersion: `${VERSION}-berth-memory`,

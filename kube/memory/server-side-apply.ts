@@ -37,7 +37,7 @@ const IDENTITY = new Set([
 ]);
 
 /** The part of an object that fields of a (sub)resource are owned in. */
-export function ownable(object: KubeObject, { subresource }: Pick<Writer, 'subresource'>): Fields {
+function ownable(object: KubeObject, { subresource }: Pick<Writer, 'subresource'>): Fields {
   const { apiVersion: _, kind: __, metadata, status, ...rest } = object;
   if (subresource === 'status') return status === undefined ? {} : { status };
   const owned = Object.entries(metadata).filter(

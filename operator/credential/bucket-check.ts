@@ -1,61 +1,54 @@
-/** When a bucket is tried, and what an answer means for those who use it. Pure. */
-import type { VerifyAnswer } from '../../api/internal-api.ts';
-import { type Verdict, verdict } from '../status/condition-list.ts';
+/** Has a front check a bucket with a credential's keys, and what its answer means for those who use the bucket. */
+import { INTERNAL_PATHS, type VerifyAnswer, type VerifyQuestion } from '../../api/internal-api.ts';
+import {
+  type CheckState,
+  type CheckTime,
+  failCheck,
+  passCheck,
+  postponeCheck,
+} from '../framework/external-check.ts';
+import { askFront, type FrontAddress, type Unanswered } from '../framework/front-client.ts';
+import { verdict } from '../status/condition-list.ts';
 
-/** What the front said; or that it could not be asked, which says nothing of the bucket. */
-export type CheckAnswer = VerifyAnswer | { unanswered: string };
+export type BucketChecker = (
+  question: VerifyQuestion,
+  signal: AbortSignal,
+) => Promise<VerifyAnswer | Unanswered>;
 
-export interface CheckState {
-  /** Checks in a row in which the store failed. */
-  failures: number;
-  /** Unix milliseconds. */
-  dueAt: number;
-  verified: boolean;
-  verdict: Verdict;
+/** The checker throws for an aborted signal only. */
+export function createBucketChecker(front: FrontAddress): BucketChecker {
+  return (question, signal) => askFront(front, { path: INTERNAL_PATHS.verify, question, isAnswer }, signal);
 }
 
-const FIRST_RETRY_MS = 15_000;
-const LAST_RETRY_MS = 5 * 60_000;
-const RECHECK_MS = 3_600_000;
-/** So many failures in a row take a bucket away that worked: after about 4 minutes. */
-const PATIENCE = 5;
+function isAnswer(body: unknown): body is VerifyAnswer {
+  const { verified, reason, message } = (body ?? {}) as Partial<VerifyAnswer>;
+  return typeof verified === 'boolean' && typeof reason === 'string' && typeof message === 'string';
+}
+
+/** So many failures in a row withdraw a bucket that worked: after about 4 minutes. */
+const MAX_FAILURES = 5;
 /** Reasons that speak of a moment, not of the keys or the bucket. */
-const PASSING = ['Unreachable', 'Slow', 'Failed'];
+const TRANSIENT = ['Unreachable', 'Slow', 'Failed'];
 
-export interface CheckedBucket {
-  bucket: string;
-  now: number;
-  /** From 0 to 1: spreads the checks of many. */
-  random: number;
-}
+export const VERIFYING = verdict(
+  'Unknown',
+  'Verifying',
+  'checking the bucket: writing, reading and deleting a small object',
+);
 
-export function judgeCheck(before: CheckState, answer: CheckAnswer, checked: CheckedBucket): CheckState {
-  const { bucket, now, random } = checked;
-  if ('verified' in answer && answer.verified)
-    return {
-      failures: 0,
-      dueAt: now + RECHECK_MS * (0.9 + 0.2 * random),
-      verified: true,
-      verdict: verdict('True', 'Verified', `a put, a get and a delete in bucket ${bucket} succeeded`),
-    };
+export function judgeBucket(
+  before: CheckState,
+  answer: VerifyAnswer | Unanswered,
+  { bucket, ...time }: CheckTime & { bucket: string },
+): CheckState {
   if ('unanswered' in answer)
-    return {
-      ...before,
-      dueAt: now + FIRST_RETRY_MS,
-      verdict: before.verified
-        ? before.verdict
-        : verdict('Unknown', 'FrontUnavailable', `bucket ${bucket} was not tried yet: ${answer.unanswered}`),
-    };
-  const failures = before.failures + 1;
-  const retryMs = Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(before.failures, 10));
-  const next = { failures, dueAt: now + retryMs, verified: before.verified };
-  const words = `bucket ${bucket} ${answer.message}`;
-  if (before.verified && PASSING.includes(answer.reason) && failures < PATIENCE)
-    return {
-      ...next,
-      verdict: verdict('True', 'CheckFailed', `${words}; it worked before, and is used until this lasts`),
-    };
-  return { ...next, verified: false, verdict: verdict('False', answer.reason, words) };
+    return postponeCheck(before, `bucket ${bucket} was not checked yet: ${answer.unanswered}`, time.now);
+  if (answer.verified)
+    return passCheck(
+      verdict('True', 'Verified', `a put, a get and a delete in bucket ${bucket} succeeded`),
+      time,
+    );
+  const failed = verdict('False', answer.reason, `bucket ${bucket} ${answer.message}`);
+  const maxFailures = TRANSIENT.includes(answer.reason) ? MAX_FAILURES : 1;
+  return failCheck(before, { failed, maxFailures }, time.now);
 }
-
-export const VERIFYING = verdict('Unknown', 'Verifying', 'a small object is put, read and deleted');

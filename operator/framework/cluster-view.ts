@@ -39,8 +39,6 @@ export const BERTH_RESOURCES = {
 
 /** Index of children and pods: `namespace/name` of their deployment. */
 export const BY_MODEL = 'model';
-/** Index of objects by their namespace. */
-export const BY_NAMESPACE = 'namespace';
 
 export interface ClusterViewOptions {
   client: KubeClient;

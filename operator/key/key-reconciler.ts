@@ -1,22 +1,21 @@
-/** Brings one APIKey to what its spec says: a key made if none was given, its hash published, its state told. */
+/** Reconciles one APIKey: creates a key if none was given, publishes its hash, and reports its state. */
 import type { APIKey } from '../../api/api-key.ts';
 import { hashApiKey } from '../../api/identity.ts';
-import type { Condition } from '../../api/kubernetes-types.ts';
 import { API_KEY_SECRET_FIELD, apiKeySecretName } from '../../api/names.ts';
 import { generateApiKey } from '../../api/token-format.ts';
-import { isNamespaceTerminating } from '../../kube/api-error.ts';
-import { controllerOf, type KubeObject } from '../../kube/object.ts';
+import { controllerOf, type KubeObject, splitKey } from '../../kube/object.ts';
 import { RESOURCES } from '../../kube/resource.ts';
 import type { Requeue } from '../../kube/work-queue.ts';
 import { BERTH_RESOURCES } from '../framework/cluster-view.ts';
 import type { ReconcileContext } from '../framework/context.ts';
 import { ensureSecret, ReadSecrets } from '../framework/ensure-secret.ts';
-import { mergeConditions, type Verdict, verdict } from '../status/condition-list.ts';
-import type { KeyIndex } from './key-store.ts';
+import { Reconciler } from '../framework/reconciler.ts';
+import { ACCEPTED, type Verdict, verdict } from '../status/condition-list.ts';
+import type { Problem } from '../status/problem.ts';
+import type { KeyStore } from './key-store.ts';
 
-const ACCEPTED = verdict('True', 'Accepted', 'the spec is acted on');
 /** Timers hold 24.8 days at most. */
-const LONGEST_WAIT_MS = 24 * 3_600_000;
+const MAX_WAIT_MS = 24 * 3_600_000;
 
 interface Source {
   accepted: Verdict;
@@ -24,52 +23,48 @@ interface Source {
   secretName?: string;
 }
 
-export type KeyContext = ReconcileContext & { keys: KeyIndex };
+export type KeyContext = ReconcileContext & { keys: KeyStore };
 
-export class ApiKeyReconciler {
-  readonly #context: KeyContext;
-  /** Hashes of the keys that were made here. */
+export class KeyReconciler extends Reconciler<APIKey, KeyContext> {
+  /** Hashes of the keys that were created here. */
   readonly #hashes: ReadSecrets<string>;
 
   constructor(context: KeyContext) {
-    this.#context = context;
+    super(context, { resource: BERTH_RESOURCES.APIKey, cache: context.view.keys, store: context.keys });
     this.#hashes = new ReadSecrets(context.view.secrets);
   }
 
-  async reconcile(key: string, signal: AbortSignal): Promise<Requeue> {
-    const { view, keys, publisher } = this.#context;
-    const [namespace] = key.split('/') as [string];
-    publisher.mark({ what: 'apikeys', namespace });
-    const live = view.keys.get(key);
-    const parsed = keys.get(key);
-    if (!live || !parsed || live.metadata.deletionTimestamp !== undefined) {
-      this.#hashes.forget(`${namespace}/${apiKeySecretName(key.slice(namespace.length + 1))}`);
-      return {};
-    }
-    if (!parsed.ok) {
-      await this.#write(
-        live,
-        { accepted: verdict('False', 'InvalidSpec', parsed.message) },
-        undefined,
-        signal,
-      );
-      return {};
-    }
+  override reconcile(key: string, signal: AbortSignal): Promise<Requeue> {
+    this.context.publisher.mark({ what: 'apikeys', namespace: splitKey(key).namespace! });
+    return super.reconcile(key, signal);
+  }
+
+  protected async forget(key: string): Promise<Requeue> {
+    const { namespace, name } = splitKey(key);
+    this.#hashes.forget(`${namespace}/${apiKeySecretName(name)}`);
+    return {};
+  }
+
+  protected async refuse(
+    live: KubeObject,
+    { reason, message }: Problem,
+    signal: AbortSignal,
+  ): Promise<Requeue> {
+    await this.#write(live, { accepted: verdict('False', reason, message) }, undefined, signal);
+    return {};
+  }
+
+  protected async sync(live: KubeObject, key: APIKey, signal: AbortSignal): Promise<Requeue> {
     // By the same clock that judges it, or one that expires during the write would never be judged again.
-    const requeue = this.#untilExpiry(parsed.value);
-    try {
-      const source = await this.#resolve(live, parsed.value, signal);
-      await this.#write(live, source, parsed.value, signal);
-      return requeue;
-    } catch (error) {
-      if (isNamespaceTerminating(error)) return {};
-      throw error;
-    }
+    const requeue = this.#untilExpiry(key);
+    const source = await this.#resolve(live, key, signal);
+    await this.#write(live, source, key, signal);
+    return requeue;
   }
 
   /** Where the key comes from: its hash in the spec, or a Secret that is made here. */
   async #resolve(live: KubeObject, key: APIKey, signal: AbortSignal): Promise<Source> {
-    const { client, record } = this.#context;
+    const { client, record } = this.context;
     const { name } = key.metadata;
     const secretName = apiKeySecretName(name);
     if (key.spec.sha256 !== undefined) {
@@ -94,7 +89,7 @@ export class ApiKeyReconciler {
 
   #claim({ metadata }: APIKey, source: Source): Source {
     const { name, namespace } = metadata;
-    const owner = this.#context.keys.owner(namespace, source.sha256!);
+    const owner = this.context.keys.owner(namespace, source.sha256!);
     if (owner === undefined || owner === `${namespace}/${name}`) return source;
     const message = `APIKey ${owner.split('/')[1]}, which is older, has the same spec.sha256`;
     return { ...source, accepted: verdict('False', 'DuplicateKey', message) };
@@ -102,7 +97,7 @@ export class ApiKeyReconciler {
 
   /** A Secret of an earlier, made key: that key is no longer let in. */
   async #removeSecret(live: KubeObject, name: string, signal: AbortSignal): Promise<void> {
-    const { client } = this.#context;
+    const { client } = this.context;
     const at = { name, namespace: live.metadata.namespace! };
     const secret = await client.find(RESOURCES.Secret, at, { signal });
     if (secret && controllerOf(secret)?.uid === live.metadata.uid)
@@ -110,8 +105,8 @@ export class ApiKeyReconciler {
   }
 
   #untilExpiry({ spec }: APIKey): Requeue {
-    const left = spec.expiresAt === undefined ? 0 : Date.parse(spec.expiresAt) - this.#context.now();
-    return left > 0 ? { requeueAfterMs: Math.min(left, LONGEST_WAIT_MS) } : {};
+    const left = spec.expiresAt === undefined ? 0 : Date.parse(spec.expiresAt) - this.context.now();
+    return left > 0 ? { requeueAfterMs: Math.min(left, MAX_WAIT_MS) } : {};
   }
 
   async #write(
@@ -120,24 +115,14 @@ export class ApiKeyReconciler {
     key: APIKey | undefined,
     signal: AbortSignal,
   ): Promise<void> {
-    const { statusWriter, record, now } = this.#context;
-    const before = ((live.status ?? {}) as { conditions?: Condition[] }).conditions ?? [];
-    const ready = source.accepted.status === 'True' && key ? judgeKey(key, now()) : source.accepted;
-    const generation = live.metadata.generation ?? 0;
-    const status = {
-      observedGeneration: generation,
-      secretName: source.secretName,
-      sha256: source.sha256,
-      conditions: mergeConditions(
-        before,
-        { Ready: ready, Accepted: source.accepted },
-        { generation, now: now() },
-      ),
-    };
-    const changed = await statusWriter.write(BERTH_RESOURCES.APIKey, live, { status, signal });
-    const was = before.find(({ type }) => type === 'Ready')?.reason;
-    if (changed && ready.status === 'False' && was !== ready.reason)
-      record(live, { type: 'Warning', reason: ready.reason, note: ready.message });
+    const isAccepted = source.accepted.status === 'True' && key !== undefined;
+    const ready = isAccepted ? judgeKey(key, this.context.now()) : source.accepted;
+    await this.writeStatus(live, {
+      conditions: { Ready: ready, Accepted: source.accepted },
+      fields: { secretName: source.secretName, sha256: source.sha256 },
+      event: ready.status === 'False' ? { condition: 'Ready', type: 'Warning' } : undefined,
+      signal,
+    });
   }
 }
 

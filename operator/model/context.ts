@@ -3,11 +3,11 @@ import type { ModelDeployment } from '../../api/model-deployment.ts';
 import type { ReconcileContext } from '../framework/context.ts';
 import type { BuildContext, BuiltChildren } from '../resources/built-children.ts';
 import type { SidecarRollout } from '../sidecar/rollout.ts';
-import type { ModelIndex } from './model-store.ts';
+import type { ModelStore } from './model-store.ts';
 import type { SecretKeys } from './secret-keys.ts';
 
 export interface ModelContext extends ReconcileContext {
-  models: ModelIndex;
+  models: ModelStore;
   secretKeys: SecretKeys;
   build: (model: ModelDeployment, context?: BuildContext) => BuiltChildren;
   sidecars: Pick<SidecarRollout, 'grantOf' | 'note' | 'forget' | 'includes'>;

@@ -1,13 +1,13 @@
-/** Brings one ModelDeployment to what its spec says, as often as it is called. */
+/** Reconciles one ModelDeployment: its children, its front, its status. */
 import type { V1Deployment } from '@kubernetes/client-node';
 import type { ModelDeployment, ModelDeploymentStatus } from '../../api/model-deployment.ts';
 import { FINALIZER, podSelector } from '../../api/names.ts';
 import { parseDuration } from '../../api/quantity.ts';
-import { isNamespaceTerminating } from '../../kube/api-error.ts';
 import { addFinalizer } from '../../kube/finalizer.ts';
 import { formatSelector, type KubeObject, objectKey, type Wire } from '../../kube/object.ts';
 import type { Requeue } from '../../kube/work-queue.ts';
 import { BERTH_RESOURCES, BY_MODEL } from '../framework/cluster-view.ts';
+import { type Leaving, Reconciler } from '../framework/reconciler.ts';
 import { deploymentTarget } from '../publish/targets.ts';
 import type { BuiltChildren } from '../resources/built-children.ts';
 import { judgeFront } from '../resources/front-slices.ts';
@@ -30,8 +30,7 @@ import { UnpublishedHosts } from './unpublished-hosts.ts';
 /** Secrets and claims are not watched: an object that waits for one is looked at again after this. */
 const PROBLEM_RECHECK_MS = 15_000;
 
-export class ModelReconciler {
-  readonly #context: ModelContext;
+export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
   readonly #finalization: Finalization;
   readonly #children: Children;
   readonly #unpublished: UnpublishedHosts;
@@ -40,43 +39,20 @@ export class ModelReconciler {
   readonly #written = new Map<string, { uid: string; status: ModelDeploymentStatus }>();
 
   constructor(context: ModelContext) {
-    this.#context = context;
+    const { view, models } = context;
+    super(context, { resource: BERTH_RESOURCES.ModelDeployment, cache: view.models, store: models });
     this.#finalization = new Finalization(context);
     this.#children = new Children(context);
     this.#unpublished = new UnpublishedHosts(context);
   }
 
-  async reconcile(key: string, signal: AbortSignal): Promise<Requeue> {
-    const { view, models } = this.#context;
-    const live = view.models.get(key);
-    const parsed = models.get(key);
-    if (!live || !parsed) {
-      this.#forget(key);
-      return {};
-    }
-    if (live.metadata.deletionTimestamp !== undefined) {
-      const model = parsed.ok ? parsed.value : undefined;
-      return this.#finalization.advance({
-        key,
-        live,
-        model,
-        signal,
-        report: () => this.#report(live, model, signal),
-      });
-    }
-    try {
-      return parsed.ok
-        ? await this.#bring(live, parsed.value, signal)
-        : await this.#refuse(live, { reason: 'InvalidSpec', message: parsed.message }, signal);
-    } catch (error) {
-      // Nothing may be made there any more, and the object itself is about to be deleted.
-      if (isNamespaceTerminating(error)) return {};
-      throw error;
-    }
+  protected override finalize({ key, live, object, signal }: Leaving<ModelDeployment>): Promise<Requeue> {
+    const report = () => this.#report(live, object, signal);
+    return this.#finalization.advance({ key, live, model: object, signal, report });
   }
 
-  async #bring(live: KubeObject, model: ModelDeployment, signal: AbortSignal): Promise<Requeue> {
-    const context = this.#context;
+  protected async sync(live: KubeObject, model: ModelDeployment, signal: AbortSignal): Promise<Requeue> {
+    const context = this.context;
     const key = `${model.metadata.namespace}/${model.metadata.name}`;
     // Before anything is awaited: what changes meanwhile is not taken to be acted on.
     const inputs = describeInputs(context, live, model);
@@ -91,7 +67,7 @@ export class ModelReconciler {
     });
     const found = await findProblems(context, model, signal);
     if (settled && found.length === 0) {
-      await this.#bringFront(key, settled, signal);
+      await this.#syncFront(key, settled, signal);
       return {};
     }
     this.#settled.forget(key);
@@ -109,7 +85,7 @@ export class ModelReconciler {
     });
     const fronting = built.via !== 'Direct' ? 'None' : front.needed ? 'Serving' : 'Standby';
     const beforePods = async () => {
-      if (fronting === 'Serving') await this.#bringFront(key, fronting, signal);
+      if (fronting === 'Serving') await this.#syncFront(key, fronting, signal);
     };
     let acceptance: Verdict | undefined;
     if (problems.some(isBlocking)) await beforePods();
@@ -118,8 +94,8 @@ export class ModelReconciler {
       problems.push(...applied.problems);
       acceptance = applied.httpRoute && judgeHTTPRoute(applied.httpRoute);
     }
-    if (fronting !== 'Serving') await this.#bringFront(key, fronting, signal);
-    const { requeueAfterMs, isPublished } = await this.#writeStatus({
+    if (fronting !== 'Serving') await this.#syncFront(key, fronting, signal);
+    const { requeueAfterMs, isPublished } = await this.#deriveAndWrite({
       live,
       model,
       built,
@@ -140,21 +116,27 @@ export class ModelReconciler {
     return recheck;
   }
 
-  #bringFront(key: string, fronting: Fronting, signal: AbortSignal): Promise<void> {
-    if (fronting === 'None') return detachFront(this.#context, key, signal);
-    return attachFront(this.#context, key, fronting, signal);
+  #syncFront(key: string, fronting: Fronting, signal: AbortSignal): Promise<void> {
+    if (fronting === 'None') return detachFront(this.context, key, signal);
+    return attachFront(this.context, key, fronting, signal);
   }
 
   /** The status of an object on its way out. */
   async #report(live: KubeObject, model: ModelDeployment | undefined, signal: AbortSignal): Promise<void> {
     if (!model) return;
     const { name, namespace } = model.metadata;
-    const deployment = this.#context.view.deployments.get(`${namespace}/${name}`);
-    const built = this.#context.build(model, { deployment });
-    await this.#writeStatus({ live, model, built: { ...built, desiredReplicas: 0 }, problems: [], signal });
+    const deployment = this.context.view.deployments.get(`${namespace}/${name}`);
+    const built = this.context.build(model, { deployment });
+    await this.#deriveAndWrite({
+      live,
+      model,
+      built: { ...built, desiredReplicas: 0 },
+      problems: [],
+      signal,
+    });
   }
 
-  async #writeStatus(work: {
+  async #deriveAndWrite(work: {
     live: KubeObject;
     model: ModelDeployment;
     built: BuiltChildren;
@@ -163,7 +145,7 @@ export class ModelReconciler {
     signal: AbortSignal;
   }): Promise<Requeue & { isPublished: boolean }> {
     const { live, model, built, problems, signal } = work;
-    const { view, settings, sidecars, now } = this.#context;
+    const { view, settings, sidecars, now } = this.context;
     const { name, namespace } = model.metadata;
     const key = `${namespace}/${name}`;
     const before = this.#lastStatus(live) ?? model.status;
@@ -180,7 +162,7 @@ export class ModelReconciler {
         startupTimeoutMs: parseDuration(model.spec.engine.startupTimeout),
         unpublished: unpublished.reason,
         acceptance: work.acceptance,
-        storage: judgeStorage(this.#context, model),
+        storage: judgeStorage(this.context, model),
         selector: formatSelector(podSelector(name)),
         url: built.url,
         registrationId: registrationIdOf(model),
@@ -197,8 +179,8 @@ export class ModelReconciler {
     return { ...earliest(recheckAfterMs, unpublished.recheckAfterMs), isPublished };
   }
 
-  async #refuse(live: KubeObject, problem: Problem, signal: AbortSignal): Promise<Requeue> {
-    const { publisher, now } = this.#context;
+  protected async refuse(live: KubeObject, problem: Problem, signal: AbortSignal): Promise<Requeue> {
+    const { publisher, now } = this.context;
     const metadata = live.metadata as ModelDeployment['metadata'];
     publisher.mark(deploymentTarget(metadata));
     const last = this.#lastStatus(live) ?? (live.status as ModelDeploymentStatus | undefined);
@@ -214,13 +196,13 @@ export class ModelReconciler {
     status: ModelDeploymentStatus,
     signal: AbortSignal,
   ): Promise<void> {
-    const { statusWriter } = this.#context;
+    const { statusWriter } = this.context;
     const isWritten = await statusWriter.write(BERTH_RESOURCES.ModelDeployment, live, { status, signal });
     if (isWritten) this.#written.set(objectKey(live), { uid: live.metadata.uid!, status });
     // The cache shows it by now.
     else this.#written.delete(objectKey(live));
     for (const { type, reason, message } of describeTransitions(before, status))
-      this.#context.record(live, { type, reason, note: message });
+      this.context.record(live, { type, reason, note: message });
   }
 
   #lastStatus(live: KubeObject): ModelDeploymentStatus | undefined {
@@ -228,15 +210,16 @@ export class ModelReconciler {
     return last && last.uid === live.metadata.uid ? last.status : undefined;
   }
 
-  #forget(key: string): void {
+  protected async forget(key: string): Promise<Requeue> {
     const [namespace, name] = key.split('/') as [string, string];
     this.#finalization.forget(key);
-    this.#context.publisher.mark(deploymentTarget({ namespace, name }));
+    this.context.publisher.mark(deploymentTarget({ namespace, name }));
     this.#children.forget(key);
-    this.#context.sidecars.forget(key);
+    this.context.sidecars.forget(key);
     this.#settled.forget(key);
     this.#unpublished.forget(key);
     this.#written.delete(key);
+    return {};
   }
 }
 

@@ -5,7 +5,7 @@ import type { KubeObject, Wire } from '../../kube/object.ts';
 import { toMillis } from '../../kube/time.ts';
 
 export const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
-export const SLICE_MANAGER_LABEL = 'endpointslice.kubernetes.io/managed-by';
+const SLICE_MANAGER_LABEL = 'endpointslice.kubernetes.io/managed-by';
 
 const FAMILIES = ['IPv4', 'IPv6'] as const;
 export type Family = (typeof FAMILIES)[number];
@@ -78,7 +78,7 @@ export function buildFrontSlices(
 /** Proxies match slices of one Service by port name. */
 const portName = (service: Wire<V1Service>): string => service.spec?.ports?.[0]?.name ?? HTTP_PORT_NAME;
 
-export const frontSliceName = (name: string, family: Family): string =>
+const frontSliceName = (name: string, family: Family): string =>
   family === 'IPv4' ? childNames(name).frontSlice : `${childNames(name).frontSlice}-ipv6`;
 
 export const frontSliceNames = (name: string): string[] =>

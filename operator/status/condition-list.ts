@@ -16,6 +16,9 @@ export const verdict = (status: Condition['status'], reason: string, message = '
   message,
 });
 
+/** Of every spec that is acted on. */
+export const ACCEPTED = verdict('True', 'Accepted', 'spec accepted');
+
 const MAX_MESSAGE = 2_000;
 
 export interface Stamp {
@@ -27,7 +30,7 @@ export interface Stamp {
 /** Turns verdicts into conditions, keeping the transition time of those whose status did not change. */
 export function mergeConditions(
   before: readonly Condition[],
-  verdicts: Partial<Record<ConditionType | 'Ready', Verdict>>,
+  verdicts: Partial<Record<ConditionType, Verdict>>,
   { generation, now }: Stamp,
 ): Condition[] {
   return Object.entries(verdicts).map(([type, { status, reason, message }]) => {

@@ -1,7 +1,7 @@
 /** The status of a ModelDeployment, derived from what is in the cluster. */
 import type { V1Deployment, V1Pod } from '@kubernetes/client-node';
 import type { ModelDeployment, ModelDeploymentStatus } from '../../api/model-deployment.ts';
-import { findCondition, mergeConditions, type Verdict, verdict } from './condition-list.ts';
+import { ACCEPTED, findCondition, mergeConditions, type Verdict, verdict } from './condition-list.ts';
 import { inspectPod, type PodFindings } from './pod-findings.ts';
 import { judgePods, type PodVerdicts } from './pod-verdicts.ts';
 import { isRefusal, isRouteProblem, joinMessages, type Problem } from './problem.ts';
@@ -123,7 +123,7 @@ export function deriveRefusal(
 
 function judgeAccepted(problems: readonly Problem[]): Verdict {
   const refusals = problems.filter(isRefusal);
-  if (refusals.length === 0) return verdict('True', 'Accepted', 'the spec is acted on');
+  if (refusals.length === 0) return ACCEPTED;
   return verdict('False', refusals[0]!.reason, joinMessages(refusals));
 }
 

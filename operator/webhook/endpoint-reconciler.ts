@@ -1,21 +1,21 @@
-/** Brings one WebhookEndpoint to what its spec says: its URL checked, then published; what became of deliveries told. */
+/** Reconciles one WebhookEndpoint: checks its URL, publishes it, and reports how its deliveries went. */
 import { createHash } from 'node:crypto';
-import type { Condition } from '../../api/kubernetes-types.ts';
 import { ANNOTATIONS } from '../../api/names.ts';
 import type { PublishedEndpoint } from '../../api/redis-keys.ts';
 import type { WebhookEndpoint } from '../../api/webhook-endpoint.ts';
-import { isNamespaceTerminating } from '../../kube/api-error.ts';
-import type { KubeObject } from '../../kube/object.ts';
+import { type KubeObject, objectKey, splitKey } from '../../kube/object.ts';
 import { toMillis } from '../../kube/time.ts';
 import type { Requeue } from '../../kube/work-queue.ts';
 import { isRedisAway } from '../../redis/client.ts';
 import type { EndpointHealth } from '../../redis/deliveries/delivery-log.ts';
 import { BERTH_RESOURCES } from '../framework/cluster-view.ts';
 import type { ReconcileContext } from '../framework/context.ts';
-import { findCondition, mergeConditions, type Verdict, verdict } from '../status/condition-list.ts';
-import { type EndpointIndex, MOST_ENDPOINTS } from './endpoint-store.ts';
-import { beginCheck, judgeURL, type URLState } from './url-check.ts';
-import type { URLChecker } from './url-checker.ts';
+import type { CheckState } from '../framework/external-check.ts';
+import { type Leaving, Reconciler } from '../framework/reconciler.ts';
+import { findCondition, type Verdict, verdict } from '../status/condition-list.ts';
+import type { Problem } from '../status/problem.ts';
+import { type EndpointStore, MAX_ENDPOINTS } from './endpoint-store.ts';
+import { judgeURL, startURLCheck, type URLChecker } from './url-check.ts';
 
 /** What Redis counts is told within this time, and a little more. */
 const HEALTH_MS = 10_000;
@@ -24,7 +24,7 @@ const HEALTH_SPREAD_MS = 4_000;
 const TOO_MANY = verdict(
   'False',
   'TooManyEndpoints',
-  `the namespace has ${MOST_ENDPOINTS} WebhookEndpoints that are older: delete one of them`,
+  `the namespace has ${MAX_ENDPOINTS} WebhookEndpoints that are older: delete one of them`,
 );
 
 /** What Redis counts of an endpoint; all throw while it is away. */
@@ -37,95 +37,28 @@ export interface EndpointHealthStore {
 }
 
 export type EndpointContext = ReconcileContext & {
-  endpoints: EndpointIndex;
+  endpoints: EndpointStore;
   checkURL: URLChecker;
   endpointHealth: EndpointHealthStore;
 };
 
-export class EndpointReconciler {
-  readonly #context: EndpointContext;
+export class EndpointReconciler extends Reconciler<WebhookEndpoint, EndpointContext> {
   /** What is known of each one's URL, by key. */
-  readonly #checks = new Map<string, URLState>();
+  readonly #checks = new Map<string, { url: string; state: CheckState }>();
 
   constructor(context: EndpointContext) {
-    this.#context = context;
+    const { view, endpoints } = context;
+    super(context, { resource: BERTH_RESOURCES.WebhookEndpoint, cache: view.endpoints, store: endpoints });
   }
 
-  async reconcile(key: string, signal: AbortSignal): Promise<Requeue> {
-    const { view, endpoints } = this.#context;
-    const live = view.endpoints.get(key);
-    const parsed = endpoints.get(key);
-    if (!live || !parsed) return this.#forget(key);
-    if (live.metadata.deletionTimestamp !== undefined) {
-      this.#settle(key, null);
-      return {};
-    }
-    try {
-      if (parsed.ok) return await this.#bring(live, parsed.value, signal);
-      this.#settle(key, null);
-      await this.#write(live, { accepted: verdict('False', 'InvalidSpec', parsed.message) }, signal);
-      return {};
-    } catch (error) {
-      if (isNamespaceTerminating(error)) return {};
-      throw error;
-    }
-  }
-
-  async #bring(live: KubeObject, endpoint: WebhookEndpoint, signal: AbortSignal): Promise<Requeue> {
-    const { endpoints } = this.#context;
-    const key = keyOf(endpoint);
-    if (!endpoints.isWithin(key)) {
-      this.#settle(key, null);
-      await this.#write(live, { endpoint, accepted: TOO_MANY }, signal);
-      return {};
-    }
-    const state = await this.#check(endpoint, signal);
-    this.#settle(key, state.isAccepted ? describe(endpoint) : null);
-    const health = await this.#readHealth(endpoint, signal);
-    await this.#write(live, { endpoint, accepted: state.verdict, health }, signal);
-    const lookMs = HEALTH_MS + HEALTH_SPREAD_MS * Math.random();
-    return { requeueAfterMs: Math.max(0, Math.min(lookMs, state.dueAt - this.#context.now())) };
-  }
-
-  async #check(endpoint: WebhookEndpoint, signal: AbortSignal): Promise<URLState> {
-    const { checkURL, now } = this.#context;
-    const key = keyOf(endpoint);
-    const { url } = endpoint.spec;
-    let state = this.#checks.get(key);
-    if (state?.url !== url) state = this.#begin(endpoint, state === undefined);
-    if (now() >= state.dueAt)
-      state = judgeURL(state, await checkURL({ url }, signal), { now: now(), random: Math.random() });
-    this.#checks.set(key, state);
-    return state;
-  }
-
-  /** After a restart, what was told of this very spec stands. */
-  #begin({ metadata, spec, status }: WebhookEndpoint, isFirstLook: boolean): URLState {
-    const { now } = this.#context;
-    const told = findCondition(status.conditions ?? [], 'Accepted');
-    const isCurrent = isFirstLook && told?.observedGeneration === metadata.generation;
-    return beginCheck(spec.url, isCurrent && told?.status === 'True', { now: now(), random: Math.random() });
-  }
-
-  /** What Redis counted; undefined while it is away. Begins anew for another URL, and puts back what Redis lost. */
-  async #readHealth(endpoint: WebhookEndpoint, signal: AbortSignal): Promise<EndpointHealth | undefined> {
-    const { endpointHealth: store } = this.#context;
-    const { namespace, name } = endpoint.metadata;
-    try {
-      if (endpoint.status.countsFor !== describeCount(endpoint)) await store.reset(namespace, name);
-      else if (!(await store.isKnown(namespace, name)))
-        await store.restore(namespace, name, readTold(endpoint));
-      return await store.read(namespace, name);
-    } catch (error) {
-      signal.throwIfAborted();
-      if (!isRedisAway(error)) throw error;
-      return undefined;
-    }
+  protected override async finalize({ key }: Leaving<WebhookEndpoint>): Promise<Requeue> {
+    this.#settle(key, null);
+    return {};
   }
 
   /** Unpublished first, so that no delivery counts afterwards. */
-  async #forget(key: string): Promise<Requeue> {
-    const { publisher, endpointHealth } = this.#context;
+  protected async forget(key: string): Promise<Requeue> {
+    const { publisher, endpointHealth } = this.context;
     const [namespace, name] = key.split('/') as [string, string];
     this.#checks.delete(key);
     try {
@@ -138,12 +71,68 @@ export class EndpointReconciler {
     }
   }
 
+  protected async refuse(
+    live: KubeObject,
+    { reason, message }: Problem,
+    signal: AbortSignal,
+  ): Promise<Requeue> {
+    this.#settle(objectKey(live), null);
+    await this.#write(live, { accepted: verdict('False', reason, message) }, signal);
+    return {};
+  }
+
+  protected async sync(live: KubeObject, endpoint: WebhookEndpoint, signal: AbortSignal): Promise<Requeue> {
+    const { endpoints } = this.context;
+    const key = keyOf(endpoint);
+    if (!endpoints.isWithin(key)) {
+      this.#settle(key, null);
+      await this.#write(live, { endpoint, accepted: TOO_MANY }, signal);
+      return {};
+    }
+    const state = await this.#check(endpoint, signal);
+    this.#settle(key, state.isPassed ? describe(endpoint) : null);
+    const health = await this.#readHealth(endpoint, signal);
+    await this.#write(live, { endpoint, accepted: state.verdict, health }, signal);
+    const lookMs = HEALTH_MS + HEALTH_SPREAD_MS * Math.random();
+    return { requeueAfterMs: Math.max(0, Math.min(lookMs, state.dueAt - this.context.now())) };
+  }
+
+  async #check({ metadata, spec, status }: WebhookEndpoint, signal: AbortSignal): Promise<CheckState> {
+    const { checkURL, now } = this.context;
+    const key = `${metadata.namespace}/${metadata.name}`;
+    const { url } = spec;
+    const time = () => ({ now: now(), random: Math.random() });
+    const known = this.#checks.get(key);
+    // After a restart, what was reported of this very spec stands.
+    const reported = known ? undefined : findCondition(status.conditions ?? [], 'Accepted');
+    const wasAccepted = reported?.observedGeneration === metadata.generation && reported?.status === 'True';
+    let state = known?.url === url ? known.state : startURLCheck(wasAccepted, time());
+    if (now() >= state.dueAt) state = judgeURL(state, await checkURL({ url }, signal), time());
+    this.#checks.set(key, { url, state });
+    return state;
+  }
+
+  /** What Redis counted; undefined while it is away. Begins anew for another URL, and puts back what Redis lost. */
+  async #readHealth(endpoint: WebhookEndpoint, signal: AbortSignal): Promise<EndpointHealth | undefined> {
+    const { endpointHealth: store } = this.context;
+    const { namespace, name } = endpoint.metadata;
+    try {
+      if (endpoint.status.countsFor !== describeCount(endpoint)) await store.reset(namespace, name);
+      else if (!(await store.isKnown(namespace, name)))
+        await store.restore(namespace, name, readReported(endpoint));
+      return await store.read(namespace, name);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!isRedisAway(error)) throw error;
+      return undefined;
+    }
+  }
+
   /** Marks what is to be published, if that is new. */
   #settle(key: string, entry: PublishedEndpoint | null): void {
-    const { endpoints, publisher } = this.#context;
-    if (JSON.stringify(endpoints.entry(key)) === JSON.stringify(entry)) return;
-    endpoints.settle(key, entry);
-    publisher.mark({ what: 'endpoints', namespace: key.split('/')[0]! });
+    const { endpoints, publisher } = this.context;
+    if (endpoints.setEntry(key, entry))
+      publisher.mark({ what: 'endpoints', namespace: splitKey(key).namespace! });
   }
 
   async #write(
@@ -151,31 +140,22 @@ export class EndpointReconciler {
     told: { endpoint?: WebhookEndpoint; accepted: Verdict; health?: EndpointHealth },
     signal: AbortSignal,
   ): Promise<void> {
-    const { statusWriter, record, now } = this.#context;
     const { endpoint, accepted, health } = told;
-    const before = ((live.status ?? {}) as { conditions?: Condition[] }).conditions ?? [];
-    const generation = live.metadata.generation ?? 0;
-    // While Redis is away, what was told goes on being told: it may have to be put back.
-    const known = health ?? (endpoint && readTold(endpoint));
+    // While Redis is down, the last report stands: it may have to be restored from it.
+    const known = health ?? (endpoint && readReported(endpoint));
     const active = judgeActivity(accepted, endpoint, known);
-    const conditions = mergeConditions(
-      before,
-      { Accepted: accepted, Active: active },
-      { generation, now: now() },
-    );
-    const status = {
-      observedGeneration: generation,
-      consecutiveFailures: known?.failures,
-      countsFor: health && endpoint ? describeCount(endpoint) : endpoint?.status.countsFor,
-      conditions,
-    };
-    const changed = await statusWriter.write(BERTH_RESOURCES.WebhookEndpoint, live, { status, signal });
-    if (!changed) return;
-    const subject = accepted.status === 'False' ? accepted : active;
-    const was = findCondition(before, subject === accepted ? 'Accepted' : 'Active');
-    if (subject.status === 'Unknown' || was?.reason === subject.reason) return;
+    const [condition, subject] =
+      accepted.status === 'False' ? (['Accepted', accepted] as const) : (['Active', active] as const);
     const isBad = subject.status === 'False' && subject.reason !== 'Disabled';
-    record(live, { type: isBad ? 'Warning' : 'Normal', reason: subject.reason, note: subject.message });
+    await this.writeStatus(live, {
+      conditions: { Accepted: accepted, Active: active },
+      fields: {
+        consecutiveFailures: known?.failures,
+        countsFor: health && endpoint ? describeCount(endpoint) : endpoint?.status.countsFor,
+      },
+      event: subject.status === 'Unknown' ? undefined : { condition, type: isBad ? 'Warning' : 'Normal' },
+      signal,
+    });
   }
 }
 
@@ -198,7 +178,7 @@ function judgeActivity(
 }
 
 /** What the object's status told last of this count. */
-function readTold({ status }: WebhookEndpoint): EndpointHealth {
+function readReported({ status }: WebhookEndpoint): EndpointHealth {
   const active = findCondition(status.conditions ?? [], 'Active');
   const isDisabled = active?.reason === 'AutoDisabled';
   const said = isDisabled ? /^disabled at (\S+):/.exec(active.message ?? '')?.[1] : undefined;

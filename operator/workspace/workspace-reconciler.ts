@@ -1,19 +1,19 @@
-/** Brings a namespace's Workspace to what its spec says: credit, signing secret, what is left to spend. */
+/** Reconciles a namespace's Workspace: its credit, its signing secret, and what is left to spend. */
 import { workspaceRedisUser } from '../../api/identity.ts';
-import type { Condition } from '../../api/kubernetes-types.ts';
 import { SIGNING_SECRET_NAME } from '../../api/names.ts';
 import { formatAmount, parseAmount } from '../../api/quantity.ts';
 import { WORKSPACE_NAME, type Workspace, workspace } from '../../api/workspace.ts';
-import { isNamespaceTerminating } from '../../kube/api-error.ts';
-import type { KubeObject } from '../../kube/object.ts';
+import { type KubeObject, splitKey } from '../../kube/object.ts';
 import type { Requeue } from '../../kube/work-queue.ts';
 import { BERTH_RESOURCES } from '../framework/cluster-view.ts';
 import type { ReconcileContext } from '../framework/context.ts';
 import { ReadSecrets } from '../framework/ensure-secret.ts';
 import { parseObject } from '../framework/parsing.ts';
-import type { ModelIndex } from '../model/model-store.ts';
-import { mergeConditions, type Verdict, verdict } from '../status/condition-list.ts';
-import type { EndpointIndex } from '../webhook/endpoint-store.ts';
+import { Reconciler } from '../framework/reconciler.ts';
+import type { ModelStore } from '../model/model-store.ts';
+import { ACCEPTED, type Verdict, verdict } from '../status/condition-list.ts';
+import type { Problem } from '../status/problem.ts';
+import type { EndpointStore } from '../webhook/endpoint-store.ts';
 import { ensureSigningSecret, readNamedSecret, type SigningSecret } from './signing-secret.ts';
 
 /** Traffic changes what is left all the time; the status follows at most this often. */
@@ -24,59 +24,70 @@ const PROBLEM_RECHECK_MS = 15_000;
 const NAMED_SECRET_MS = 20_000;
 
 export type WorkspaceContext = ReconcileContext & {
-  models: Pick<ModelIndex, 'hasMedia'>;
-  endpoints: Pick<EndpointIndex, 'has'>;
+  models: Pick<ModelStore, 'hasMedia'>;
+  endpoints: Pick<EndpointStore, 'has'>;
   /** Millionths spent so far; throws while Redis is away. */
   readSpentMicros: (namespace: string) => Promise<number>;
   /** What signs each namespace's webhooks; null = nothing is to be had. */
   signingSecrets: Map<string, string | null>;
 };
 
-export class WorkspaceReconciler {
-  readonly #context: WorkspaceContext;
+export class WorkspaceReconciler extends Reconciler<Workspace, WorkspaceContext> {
   /** What was left to spend when Redis was last asked, by namespace. */
   readonly #remaining = new Map<string, { text: string | undefined; credit: string; at: number }>();
-
+  /** The namespaces' own signing secrets. */
   readonly #own: ReadSecrets<string>;
 
   constructor(context: WorkspaceContext) {
-    this.#context = context;
+    const cache = {
+      // One that is being deleted counts no more.
+      get: (key: string) => {
+        const live = context.view.workspaces.get(key);
+        return live?.metadata.deletionTimestamp === undefined ? live : undefined;
+      },
+    };
+    const parse = (live: KubeObject | undefined) => live && parseObject(workspace, live);
+    super(context, {
+      resource: BERTH_RESOURCES.Workspace,
+      cache,
+      store: { get: (key) => parse(cache.get(key)) },
+    });
     this.#own = new ReadSecrets(context.view.secrets);
   }
 
   /** The key is a namespace: what belongs to it is published whether or not it has a Workspace. */
-  async reconcile(namespace: string, signal: AbortSignal): Promise<Requeue> {
-    const { view, publisher } = this.#context;
-    publisher.mark({ what: 'workspace', namespace });
-    const live = view.workspaces.get(`${namespace}/${WORKSPACE_NAME}`);
-    try {
-      if (live && live.metadata.deletionTimestamp === undefined) return await this.#bring(live, signal);
-      this.#remaining.delete(namespace);
-      await this.#provide(namespace, {}, signal);
-      return {};
-    } catch (error) {
-      if (isNamespaceTerminating(error)) return {};
-      throw error;
-    }
+  override reconcile(namespace: string, signal: AbortSignal): Promise<Requeue> {
+    this.context.publisher.mark({ what: 'workspace', namespace });
+    return super.reconcile(`${namespace}/${WORKSPACE_NAME}`, signal);
   }
 
-  async #bring(live: KubeObject, signal: AbortSignal): Promise<Requeue> {
-    const namespace = live.metadata.namespace!;
-    const parsed = parseObject(workspace, live);
-    if (!parsed.ok) {
-      await this.#write(live, verdict('False', 'InvalidSpec', parsed.message), undefined, signal);
-      return {};
-    }
-    const given = { name: parsed.value.spec.signingSecret, isWanted: true };
-    const secret = (await this.#provide(namespace, given, signal))!;
+  protected async forget(key: string, signal: AbortSignal): Promise<Requeue> {
+    const namespace = splitKey(key).namespace!;
+    this.#remaining.delete(namespace);
+    await this.#provide(namespace, {}, signal);
+    return {};
+  }
+
+  protected async refuse(
+    live: KubeObject,
+    { reason, message }: Problem,
+    signal: AbortSignal,
+  ): Promise<Requeue> {
+    await this.#write(live, verdict('False', reason, message), undefined, signal);
+    return {};
+  }
+
+  protected async sync(live: KubeObject, parsed: Workspace, signal: AbortSignal): Promise<Requeue> {
+    const given = { name: parsed.spec.signingSecret, isWanted: true };
+    const secret = (await this.#provide(parsed.metadata.namespace, given, signal))!;
     if ('isNew' in secret && secret.isNew)
-      this.#context.record(live, {
+      this.context.record(live, {
         type: 'Normal',
         reason: 'SigningSecretMade',
         note: `it is in Secret ${SIGNING_SECRET_NAME}`,
       });
     const accepted = 'problem' in secret ? secret.problem : this.#accept();
-    const remaining = await this.#readRemaining(parsed.value);
+    const remaining = await this.#readRemaining(parsed);
     await this.#write(live, accepted, remaining, signal);
     if (accepted.status !== 'True') return { requeueAfterMs: PROBLEM_RECHECK_MS };
     if (given.name !== undefined) return { requeueAfterMs: NAMED_SECRET_MS };
@@ -89,7 +100,7 @@ export class WorkspaceReconciler {
     { name, isWanted }: { name?: string; isWanted?: boolean },
     signal: AbortSignal,
   ): Promise<SigningSecret | undefined> {
-    const { client, models, endpoints, signingSecrets, publisher } = this.#context;
+    const { client, models, endpoints, signingSecrets, publisher } = this.context;
     if (!isWanted && !models.hasMedia(namespace) && !endpoints.has(namespace)) {
       signingSecrets.delete(namespace);
       this.#own.forget(`${namespace}/${SIGNING_SECRET_NAME}`);
@@ -110,31 +121,31 @@ export class WorkspaceReconciler {
     const key = `${namespace}/${SIGNING_SECRET_NAME}`;
     const known = this.#own.get(key);
     if (known !== undefined) return { secret: known, isNew: false };
-    const found = await ensureSigningSecret(this.#context.client, namespace, signal);
+    const found = await ensureSigningSecret(this.context.client, namespace, signal);
     if ('secret' in found) this.#own.set(key, found.resourceVersion, found.secret);
     return found;
   }
 
   #judgeQueue(namespace: string): Verdict {
-    const refusal = this.#context.publisher.refusalOf(namespace);
+    const refusal = this.context.publisher.refusalOf(namespace);
     return refusal === null
       ? verdict('True', 'QueueOpen', 'images and videos may be queued')
       : verdict('False', 'QueueRefused', refusal);
   }
 
   #accept(): Verdict {
-    return this.#context.settings.redisUsers === 'off'
+    return this.context.settings.redisUsers === 'off'
       ? verdict(
           'True',
           'SharedRedisUser',
           'all workspaces share one Redis user, so they are not kept apart there',
         )
-      : verdict('True', 'Accepted', 'the spec is acted on');
+      : ACCEPTED;
   }
 
   /** Granted less spent, asked at most once a minute; the last answer while Redis is away. */
   async #readRemaining({ metadata, spec, status }: Workspace): Promise<string | undefined> {
-    const { readSpentMicros, now } = this.#context;
+    const { readSpentMicros, now } = this.context;
     if (spec.credit === undefined) return undefined;
     const last = this.#remaining.get(metadata.namespace);
     if (last?.credit === spec.credit && now() - last.at < CREDIT_MS) return last.text;
@@ -154,20 +165,16 @@ export class WorkspaceReconciler {
     remaining: string | undefined,
     signal: AbortSignal,
   ): Promise<void> {
-    const { statusWriter, settings, now } = this.#context;
-    const before = ((live.status ?? {}) as { conditions?: Condition[] }).conditions ?? [];
-    const generation = live.metadata.generation ?? 0;
+    const namespace = live.metadata.namespace!;
+    const isManaged = this.context.settings.redisUsers === 'managed';
     const ready = accepted.status === 'True' ? verdict('True', 'Ready', accepted.message) : accepted;
-    const status = {
-      observedGeneration: generation,
-      creditRemaining: remaining,
-      redisUser: settings.redisUsers === 'managed' ? workspaceRedisUser(live.metadata.namespace!) : undefined,
-      conditions: mergeConditions(
-        before,
-        { Ready: ready, Accepted: accepted, QueueOpen: this.#judgeQueue(live.metadata.namespace!) },
-        { generation, now: now() },
-      ),
-    };
-    await statusWriter.write(BERTH_RESOURCES.Workspace, live, { status, signal });
+    await this.writeStatus(live, {
+      conditions: { Ready: ready, Accepted: accepted, QueueOpen: this.#judgeQueue(namespace) },
+      fields: {
+        creditRemaining: remaining,
+        redisUser: isManaged ? workspaceRedisUser(namespace) : undefined,
+      },
+      signal,
+    });
   }
 }

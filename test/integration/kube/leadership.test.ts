@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { isConflict } from '../../../kube/api-error.ts';
 import { createEventRecorder } from '../../../kube/events.ts';
-import { addFinalizer, hasFinalizer, removeFinalizer } from '../../../kube/finalizer.ts';
+import { addFinalizer, removeFinalizer } from '../../../kube/finalizer.ts';
 import { createLeaderLease, type LeaseSpec } from '../../../kube/leader-lease.ts';
 import type { KubeObject } from '../../../kube/object.ts';
 import { RESOURCES } from '../../../kube/resource.ts';
@@ -198,7 +198,7 @@ describe('On a real API server', () => {
       expect(isConflict(stale)).to.equal(true);
 
       const live = await client.get(ConfigMap, object.metadata);
-      expect(hasFinalizer(live, finalizer)).to.equal(true);
+      expect(live.metadata.finalizers).to.include(finalizer);
       expect(await addFinalizer(client, { ...call, object: live })).to.equal(false);
       await client.delete(ConfigMap, object.metadata);
       const terminating = await client.get(ConfigMap, object.metadata);

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { WritableCache } from '../../../kube/object-cache.ts';
-import { CredentialIndex } from '../../../operator/credential/credential-store.ts';
+import { CredentialStore } from '../../../operator/credential/credential-store.ts';
 import { createCatalogue } from '../../../operator/desired-state.ts';
 import { BY_MODEL, modelKeyOf } from '../../../operator/framework/cluster-view.ts';
-import { KeyIndex } from '../../../operator/key/key-store.ts';
-import { ModelIndex } from '../../../operator/model/model-store.ts';
-import { EndpointIndex } from '../../../operator/webhook/endpoint-store.ts';
+import { KeyStore } from '../../../operator/key/key-store.ts';
+import { ModelStore } from '../../../operator/model/model-store.ts';
+import { EndpointStore } from '../../../operator/webhook/endpoint-store.ts';
 
 const NAME = { namespace: 'team-a', name: 'chat' };
 
@@ -13,14 +13,14 @@ describe('what ought to be in Redis', () => {
   const start = () => {
     const workspaces = new WritableCache();
     const pods = new WritableCache({ [BY_MODEL]: modelKeyOf });
-    const models = new ModelIndex('example', () => true);
+    const models = new ModelStore('example', () => true);
     const catalogue = createCatalogue({
       settings: { documentationURL: 'https://docs.example.com' },
       view: { workspaces, pods, unseen: () => new Set() } as never,
       models,
-      keys: new KeyIndex(),
-      credentials: new CredentialIndex(),
-      endpoints: new EndpointIndex(),
+      keys: new KeyStore(),
+      credentials: new CredentialStore(),
+      endpoints: new EndpointStore(),
       signingSecrets: new Map(),
     });
     const putModel = (spec: object, version: string, more: object = {}) =>

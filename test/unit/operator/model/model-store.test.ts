@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { deriveId } from '../../../../api/identity.ts';
-import { KeyIndex } from '../../../../operator/key/key-store.ts';
-import { ModelIndex } from '../../../../operator/model/model-store.ts';
+import { KeyStore } from '../../../../operator/key/key-store.ts';
+import { ModelStore } from '../../../../operator/model/model-store.ts';
 import { findConflicts } from '../../../../operator/model/problems.ts';
 import { listSecretReferences } from '../../../../operator/model/references.ts';
 
@@ -24,7 +24,7 @@ const shared = { route: { host: 'a.example' } };
 
 describe('the index of ModelDeployments', () => {
   it('says what is wrong with a spec, field by field, and lets it own nothing', () => {
-    const index = new ModelIndex('example', () => true);
+    const index = new ModelStore('example', () => true);
     index.put('team-a/bad', model('bad', { spec: { kind: 'Teapot', ...shared } }));
     const parsed = index.get('team-a/bad');
     expect(parsed).to.have.property('ok', false);
@@ -35,7 +35,7 @@ describe('the index of ModelDeployments', () => {
   });
 
   it('gives the host to the next when its owner is deleted, and to the older when it was made again', () => {
-    const index = new ModelIndex('example', () => true);
+    const index = new ModelStore('example', () => true);
     index.put('team-a/one', model('one', { spec: shared }));
     index.put('team-a/two', model('two', { spec: shared, created: '2026-01-02T00:00:00Z' }));
     expect(index.hostOwner('a.example')).to.equal('team-a/one');
@@ -46,7 +46,7 @@ describe('the index of ModelDeployments', () => {
   });
 
   it('publishes nothing of one whose end is decided, until it is made again', () => {
-    const index = new ModelIndex('example', () => true);
+    const index = new ModelStore('example', () => true);
     index.put('team-a/one', model('one'));
     index.withdraw('team-a/one', 'one');
     expect(index.isWithdrawn('team-a/one')).to.equal(true);
@@ -55,14 +55,14 @@ describe('the index of ModelDeployments', () => {
   });
 
   it('publishes one that was made again while its predecessor’s end was being decided', () => {
-    const index = new ModelIndex('example', () => true);
+    const index = new ModelStore('example', () => true);
     index.put('team-a/one', model('one', { uid: 'new', version: '2' }));
     index.withdraw('team-a/one', 'one');
     expect(index.isWithdrawn('team-a/one')).to.equal(false);
   });
 
   it('asks for no host where no route is wanted', () => {
-    const index = new ModelIndex('example', () => true);
+    const index = new ModelStore('example', () => true);
     index.put('team-a/one', model('one', { spec: { route: { enabled: false } } }));
     const parsed = index.get('team-a/one');
     expect(parsed?.ok && index.hostOf(parsed.value)).to.equal(undefined);
@@ -75,13 +75,13 @@ describe('what two deployments ask for', () => {
     ...object,
     metadata: { ...object.metadata, namespace },
   });
-  const problemsOf = (index: ModelIndex, key: string) => {
+  const problemsOf = (index: ModelStore, key: string) => {
     const parsed = index.get(key);
     return parsed?.ok ? findConflicts({ models: index }, parsed.value) : [];
   };
 
   it('is not kept from its owner by an older one that may not have it', () => {
-    const index = new ModelIndex('example', ({ metadata }) => metadata.namespace === 'team-b');
+    const index = new ModelStore('example', ({ metadata }) => metadata.namespace === 'team-b');
     index.put('team-a/squat', model('squat', { spec: shared }));
     expect(index.hostOwner('a.example')).to.equal(undefined);
     index.put('team-b/mine', of('team-b', model('mine', { spec: shared, ...NEW })));
@@ -91,7 +91,7 @@ describe('what two deployments ask for', () => {
   });
 
   it('is the one whose default host it is, however old the other', () => {
-    const index = new ModelIndex('example', () => true);
+    const index = new ModelStore('example', () => true);
     index.put('team-a/squat', model('squat', { spec: { route: { host: 'mine--team-b.example' } } }));
     expect(index.hostOwner('mine--team-b.example')).to.equal('team-a/squat');
     expect(index.put('team-b/mine', of('team-b', model('mine', NEW)))).to.deep.equal(['team-a/squat']);
@@ -99,7 +99,7 @@ describe('what two deployments ask for', () => {
   });
 
   it('is the one whose id it is by its name, however old the other', () => {
-    const index = new ModelIndex('example', () => true);
+    const index = new ModelStore('example', () => true);
     const id = deriveId('ModelDeployment', 'team-b', 'mine');
     index.put('team-a/squat', model('squat', { spec: { id } }));
     expect(index.idOwner(id)).to.equal('team-a/squat');
@@ -111,7 +111,7 @@ describe('what two deployments ask for', () => {
   });
 
   it('is told with the name of the other in the same namespace only', () => {
-    const index = new ModelIndex('example', () => true);
+    const index = new ModelStore('example', () => true);
     const spec = { ...shared, id: 7 };
     index.put('team-a/one', model('one', { spec }));
     index.put('team-a/two', model('two', { spec, ...NEW }));
@@ -139,7 +139,7 @@ describe('the index of APIKeys', () => {
   const [A, B] = ['a'.repeat(64), 'b'.repeat(64)];
 
   it('publishes given and made keys, and none that is leaving or has no hash yet', () => {
-    const index = new KeyIndex();
+    const index = new KeyStore();
     index.put('team-a/given', key('given', { sha256: A, expiresAt: '2030-01-01T00:00:00Z' }));
     index.put('team-a/made', key('made', {}, { status: { secretName: 's', sha256: B } }));
     index.put('team-a/new', key('new', {}));
@@ -156,7 +156,7 @@ describe('the index of APIKeys', () => {
   });
 
   it('never publishes an expired key as one that lasts for ever', () => {
-    const index = new KeyIndex();
+    const index = new KeyStore();
     index.put('team-a/old', key('old', { sha256: A, expiresAt: '1970-01-01T00:00:00Z' }));
     expect(index.published('team-a').get(A)?.exp).to.equal(1);
   });
@@ -164,7 +164,7 @@ describe('the index of APIKeys', () => {
 
 describe('the Secrets of a spec', () => {
   it('are all that a pod could not start without', () => {
-    const index = new ModelIndex('example', () => true);
+    const index = new ModelStore('example', () => true);
     index.put(
       'team-a/one',
       model('one', {

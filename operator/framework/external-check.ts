@@ -1,0 +1,64 @@
+/**
+ * When something outside the cluster is checked, and what results mean for those who use it: a bucket, a URL. Pure. What
+ * passed is used until enough checks in a row have failed, since stores and name servers fail for moments.
+ */
+import { type Verdict, verdict } from '../status/condition-list.ts';
+
+export interface CheckState {
+  /** Checks in a row that failed. */
+  failures: number;
+  /** Unix milliseconds. */
+  dueAt: number;
+  /** Whether it is used. */
+  isPassed: boolean;
+  verdict: Verdict;
+}
+
+export interface CheckTime {
+  /** Unix milliseconds. */
+  now: number;
+  /** From 0 to 1: spreads the checks of many. */
+  random: number;
+}
+
+const FIRST_RETRY_MS = 15_000;
+const MAX_RETRY_MS = 5 * 60_000;
+const RECHECK_MS = 3_600_000;
+
+/** What is known at first: what passed before a restart is checked some time within the next hour, all else now. */
+export function startCheck(
+  known: { passed: Verdict | undefined; pending: Verdict },
+  { now, random }: CheckTime,
+): CheckState {
+  const { passed, pending } = known;
+  const dueAt = passed ? now + RECHECK_MS * random : now;
+  return { failures: 0, dueAt, isPassed: passed !== undefined, verdict: passed ?? pending };
+}
+
+export const passCheck = (passed: Verdict, { now, random }: CheckTime): CheckState => ({
+  failures: 0,
+  dueAt: now + RECHECK_MS * (0.9 + 0.2 * random),
+  isPassed: true,
+  verdict: passed,
+});
+
+/** The front did not answer, which says nothing of what was to be checked. */
+export const postponeCheck = (before: CheckState, reason: string, now: number): CheckState => ({
+  ...before,
+  dueAt: now + FIRST_RETRY_MS,
+  verdict: before.isPassed ? before.verdict : verdict('Unknown', 'FrontUnavailable', reason),
+});
+
+/** `maxFailures`: failures in a row that end the use of what passed before. */
+export function failCheck(
+  before: CheckState,
+  { failed, maxFailures }: { failed: Verdict; maxFailures: number },
+  now: number,
+): CheckState {
+  const failures = before.failures + 1;
+  const dueAt = now + Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(before.failures, 10));
+  if (!before.isPassed || failures >= maxFailures)
+    return { failures, dueAt, isPassed: false, verdict: failed };
+  const message = `${failed.message}; still in use; removed if failures persist`;
+  return { failures, dueAt, isPassed: true, verdict: verdict('True', 'CheckFailed', message) };
+}

@@ -1,0 +1,108 @@
+/** All objects of one custom resource as last seen, parsed by their schema. */
+import type { z } from 'zod';
+import { type Parsed, parseObject, type RawObject, shareEqualParts } from './parsing.ts';
+
+interface Stored<T> {
+  uid: string | undefined;
+  resourceVersion: string | undefined;
+  parsed: Parsed<T>;
+  isLeaving: boolean;
+}
+
+/** Subclasses keep what else is known of their objects: who owns what, and which objects count. */
+export abstract class ParsedStore<T> {
+  readonly #schema: z.ZodType<T>;
+  readonly #stored = new Map<string, Stored<T>>();
+  /** Names by namespace. */
+  readonly #names = new Map<string, Set<string>>();
+
+  constructor(schema: z.ZodType<T>) {
+    this.#schema = schema;
+  }
+
+  /** Stores an object as the watch showed it; answers the keys of others that it affects. */
+  put(key: string, object: RawObject): string[] {
+    const { uid, resourceVersion, namespace, name, deletionTimestamp } = object.metadata;
+    const before = this.#stored.get(key);
+    if (before && resourceVersion && before.resourceVersion === resourceVersion && before.uid === uid)
+      return [];
+    // Deleted and recreated in between: another object, with a place of its own in every queue.
+    const affected = before && before.uid !== uid ? this.remove(key) : [];
+    const result = parseObject(this.#schema, object);
+    // The watch keeps the object too: one copy of most of it is enough.
+    const parsed: Parsed<T> = result.ok ? { ok: true, value: shareEqualParts(result.value, object) } : result;
+    this.#stored.set(key, { uid, resourceVersion, parsed, isLeaving: deletionTimestamp !== undefined });
+    this.#names.set(namespace, (this.#names.get(namespace) ?? new Set()).add(name));
+    return [...affected, ...this.onPut(key, object, parsed)];
+  }
+
+  /** Removes an object that is gone; answers the keys of others that this affects. */
+  remove(key: string): string[] {
+    if (!this.#stored.delete(key)) return [];
+    const [namespace = '', name = ''] = key.split('/');
+    const names = this.#names.get(namespace)!;
+    names.delete(name);
+    if (names.size === 0) this.#names.delete(namespace);
+    return this.onRemove(key);
+  }
+
+  protected abstract onPut(key: string, object: RawObject, parsed: Parsed<T>): string[];
+  protected abstract onRemove(key: string): string[];
+
+  get(key: string): Parsed<T> | undefined {
+    return this.#stored.get(key)?.parsed;
+  }
+
+  /** The uid of the object that is stored now. */
+  uidOf(key: string): string | undefined {
+    return this.#stored.get(key)?.uid;
+  }
+
+  /** Whether it is being deleted. */
+  isLeaving(key: string): boolean {
+    return this.#stored.get(key)?.isLeaving ?? false;
+  }
+
+  namespaces(): Iterable<string> {
+    return this.#names.keys();
+  }
+
+  has(namespace: string): boolean {
+    return this.#names.has(namespace);
+  }
+
+  names(namespace: string): ReadonlySet<string> {
+    return this.#names.get(namespace) ?? new Set();
+  }
+
+  keys(namespace: string): string[] {
+    return [...this.names(namespace)].map((name) => `${namespace}/${name}`);
+  }
+}
+
+/** One whose objects are published as entries that only reconciling can determine. */
+export abstract class EntryStore<T, E extends object> extends ParsedStore<T> {
+  readonly #entries = new Map<string, E | null>();
+
+  /** What is to be published of an object: null = nothing; undefined = not reconciled yet. */
+  entry(key: string): E | null | undefined {
+    return this.#entries.get(key);
+  }
+
+  /** Sets what is to be published of an object that is stored; false where that is nothing new. */
+  setEntry(key: string, entry: E | null): boolean {
+    if (this.get(key) === undefined || JSON.stringify(this.#entries.get(key)) === JSON.stringify(entry))
+      return false;
+    this.#entries.set(key, entry);
+    return true;
+  }
+
+  entries(namespace: string): { name: string; entry: E | null | undefined }[] {
+    return [...this.names(namespace)].map((name) => ({ name, entry: this.entry(`${namespace}/${name}`) }));
+  }
+
+  protected override onRemove(key: string): string[] {
+    this.#entries.delete(key);
+    return [];
+  }
+}

@@ -1,0 +1,93 @@
+/** The frame of every reconciler: finds the object, parses it, and leaves it alone where its namespace is on its way out. */
+import type { ConditionType } from '../../api/conditions.ts';
+import type { Condition } from '../../api/kubernetes-types.ts';
+import { isNamespaceTerminating } from '../../kube/api-error.ts';
+import type { KubeObject } from '../../kube/object.ts';
+import type { Resource } from '../../kube/resource.ts';
+import type { Requeue } from '../../kube/work-queue.ts';
+import { findCondition, mergeConditions, type Verdict } from '../status/condition-list.ts';
+import type { Problem } from '../status/problem.ts';
+import type { ReconcileContext } from './context.ts';
+import type { Parsed } from './parsing.ts';
+
+export interface ReconciledKind<T> {
+  resource: Resource;
+  cache: { get(key: string): KubeObject | undefined };
+  store: { get(key: string): Parsed<T> | undefined };
+}
+
+/** An object that is being deleted. */
+export interface Leaving<T> {
+  key: string;
+  live: KubeObject;
+  /** Undefined where its spec cannot be read. */
+  object: T | undefined;
+  signal: AbortSignal;
+}
+
+export interface StatusWrite {
+  conditions: Partial<Record<ConditionType, Verdict>>;
+  /** The rest of the status. */
+  fields?: object;
+  /** Recorded when the status changed, and this condition's reason with it. */
+  event?: { condition: ConditionType; type: 'Normal' | 'Warning' } | undefined;
+  signal: AbortSignal;
+}
+
+export abstract class Reconciler<T, C extends ReconcileContext = ReconcileContext> {
+  protected readonly context: C;
+  readonly #kind: ReconciledKind<T>;
+
+  constructor(context: C, kind: ReconciledKind<T>) {
+    this.context = context;
+    this.#kind = kind;
+  }
+
+  /** One step towards what the spec says, as often as it is called. */
+  async reconcile(key: string, signal: AbortSignal): Promise<Requeue> {
+    const live = this.#kind.cache.get(key);
+    const parsed = this.#kind.store.get(key);
+    if (live && parsed && live.metadata.deletionTimestamp !== undefined)
+      return this.finalize({ key, live, object: parsed.ok ? parsed.value : undefined, signal });
+    try {
+      if (!live || !parsed) return await this.forget(key, signal);
+      if (parsed.ok) return await this.sync(live, parsed.value, signal);
+      return await this.refuse(live, { reason: 'InvalidSpec', message: parsed.message }, signal);
+    } catch (error) {
+      // Nothing can be created there any more, and the object itself is about to be deleted.
+      if (isNamespaceTerminating(error)) return {};
+      throw error;
+    }
+  }
+
+  protected abstract sync(live: KubeObject, object: T, signal: AbortSignal): Promise<Requeue>;
+
+  /** Reports why nothing is done about the object's spec. */
+  protected abstract refuse(live: KubeObject, problem: Problem, signal: AbortSignal): Promise<Requeue>;
+
+  /** The object is gone. */
+  protected abstract forget(key: string, signal: AbortSignal): Promise<Requeue>;
+
+  /** The object is being deleted; the same as its being gone, where nothing else is said. */
+  protected finalize({ key, signal }: Leaving<T>): Promise<Requeue> {
+    return this.forget(key, signal);
+  }
+
+  /** Writes the status where it differs, and records the event that the change is worth. */
+  protected async writeStatus(live: KubeObject, write: StatusWrite): Promise<void> {
+    const { conditions, fields, event, signal } = write;
+    const { statusWriter, record, now } = this.context;
+    const generation = live.metadata.generation ?? 0;
+    const before = conditionsOf(live);
+    const merged = mergeConditions(before, conditions, { generation, now: now() });
+    const status = { observedGeneration: generation, ...fields, conditions: merged };
+    const isChanged = await statusWriter.write(this.#kind.resource, live, { status, signal });
+    if (!isChanged || !event) return;
+    const { reason, message } = conditions[event.condition]!;
+    if (findCondition(before, event.condition)?.reason === reason) return;
+    record(live, { type: event.type, reason, note: message });
+  }
+}
+
+export const conditionsOf = ({ status }: KubeObject): Condition[] =>
+  ((status ?? {}) as { conditions?: Condition[] }).conditions ?? [];
