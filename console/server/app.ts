@@ -36,7 +36,7 @@ export function createApp({ services, settings, isReady, log }: AppOptions): Koa
   const { sessions } = services;
   const app = new Koa<ConsoleState>();
   // A client that goes away is no fault of ours; all else is told by answerErrors.
-  app.on('error', (error) => log.debug({ err: error }, 'an answer was broken off'));
+  app.on('error', (error) => log.debug({ err: error }, 'response aborted'));
   // 1. How the console was reached, and a line in the log in the end.
   app.use(identifyRequest(settings, log, services.metrics));
   // 2. For everything, errors included.
@@ -71,7 +71,7 @@ function serveAPI(services: Services): Koa.Middleware<ConsoleState> {
   const inNamespace = new Router<ConsoleState>({ prefix: '/api/namespaces/:namespace' });
   inNamespace.use(requireSession(services.sessions), async (ctx, next) => {
     if (!namespaceName.safeParse(ctx.params.namespace).success)
-      throw new ConsoleError('not_found', `"${ctx.params.namespace}" is no name of a namespace.`);
+      throw new ConsoleError('not_found', `"${ctx.params.namespace}" is not a valid namespace name.`);
     await next();
   });
   inNamespace.get('/access', async (ctx) => {
@@ -104,8 +104,8 @@ function serveAPI(services: Services): Koa.Middleware<ConsoleState> {
     await compact(ctx, () =>
       forgeries(ctx, () => methods(ctx as never, () => routes(ctx as never, async () => {}))),
     );
-    if (ctx.status === 404 && !ctx.body) throw new ConsoleError('not_found', `There is no ${ctx.path}.`);
+    if (ctx.status === 404 && !ctx.body) throw new ConsoleError('not_found', `${ctx.path} not found.`);
     if (ctx.status === 405 || ctx.status === 501)
-      throw new ConsoleError('method_not_allowed', `${ctx.path} takes ${ctx.response.get('allow')} only.`);
+      throw new ConsoleError('method_not_allowed', `${ctx.path} allows only ${ctx.response.get('allow')}.`);
   };
 }

@@ -78,23 +78,20 @@ async function translate(
   { log, sessions }: { log: Logger; sessions: Sessions },
 ): Promise<ConsoleError> {
   if (error instanceof ConsoleError) return error;
-  if (ctx.res.destroyed) return new ConsoleError('client_left', 'Nobody waits for the answer any more.');
+  if (ctx.res.destroyed) return new ConsoleError('client_left', 'The client disconnected.');
   if (error instanceof KubernetesError) {
     if (error.status !== 401) return translateKubernetesError(error);
     // The token has ended or was taken back, and the session with it.
     if (ctx.state.session) await sessions.end(ctx.state.session).catch(() => {});
     ctx.append('set-cookie', formatSessionCookie(ctx.state.origin, { id: '', maxAgeSeconds: 0 }));
-    return new ConsoleError(
-      'not_signed_in',
-      'The API server does not know your token any more: sign in again.',
-    );
+    return new ConsoleError('not_signed_in', 'The API server no longer accepts your token. Sign in again.');
   }
   if (isRedisAway(error)) return new ConsoleError('temporarily_unavailable', REDIS_AWAY, { retryAfter: 5 });
   if (isMalformed(error)) return new ConsoleError('invalid_request_error', error.message);
-  log.error({ err: error, request: ctx.state.requestId }, 'a fault of the console');
+  log.error({ err: error, request: ctx.state.requestId }, 'unhandled error');
   return new ConsoleError(
     'internal_error',
-    `A fault in the console; its log tells of ${ctx.state.requestId}.`,
+    `Internal error in the console. Request ID: ${ctx.state.requestId}.`,
   );
 }
 

@@ -83,11 +83,9 @@ export async function startConsole(
   );
   const port = await listen(server, env.port, env.host);
   const metricsPort = await listen(metrics.server, env.metricsPort, env.host);
-  log.info({ port, metricsPort }, 'the console listens');
+  log.info({ port, metricsPort }, 'listening');
   if (env.publicURL === null && takesAnyHost(settings))
-    log.warn(
-      `${CONSOLE_ENV.publicURL} is not set: any name in the Host header is taken for the console's own`,
-    );
+    log.warn(`${CONSOLE_ENV.publicURL} is not set: any Host header is accepted`);
   return {
     port,
     metricsPort,

@@ -120,8 +120,8 @@ export function Shell({ session }: { session: SessionView }) {
 
 function NoNamespace({ name }: { name: string }) {
   return (
-    <EmptyState title={`There is no namespace "${name}"`}>
-      Check the address, or choose another namespace at the top of the page.
+    <EmptyState title={`Namespace "${name}" not found`}>
+      Check the URL, or select another namespace at the top of the page.
     </EmptyState>
   );
 }

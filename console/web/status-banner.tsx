@@ -11,13 +11,13 @@ export function StatusBanner({ redisAwaySince }: { redisAwaySince: string | null
       {redisAwaySince !== null && (
         <Alert color="yellow" mb="md" icon={<IconDatabaseOff aria-hidden />} title="Database unreachable">
           Berth’s database has been unreachable since {formatDateTime(new Date(redisAwaySince))}. Deployments,
-          keys and webhooks are shown from Kubernetes; requests, deliveries, usage and queues are missing
-          until it is back. Retrying…
+          keys and webhooks are read from Kubernetes; requests, deliveries, usage and queues are unavailable
+          until it recovers. Retrying…
         </Alert>
       )}
       {isSlow && redisAwaySince === null && (
         <Alert color="yellow" mb="md" icon={<IconClockExclamation aria-hidden />}>
-          The console is slow to answer. Still waiting…
+          The console is responding slowly. Still waiting…
         </Alert>
       )}
     </Box>

@@ -52,7 +52,7 @@ describe('the pages of deployments', () => {
     await page.getByRole('heading', { name, level: 1 }).waitFor();
     await page.goBack();
     const paused = await page.getByRole('article', { name: 'paused-chat' }).textContent();
-    expect(paused).to.include('It is paused');
+    expect(paused).to.include('Paused');
     await page.context().close();
   });
 

@@ -17,7 +17,7 @@ describe('a request of the playground', () => {
       return route.fulfill({ json: makeRequest(ID) });
     });
     await make(page);
-    await page.getByText('Its result will be shown here.').waitFor();
+    await page.getByText('The result will appear here.').waitFor();
     await page.getByRole('tab', { name: 'Connect' }).click();
     // The deployment itself is asked about each three seconds; the first time, a call may be under way.
     await page.waitForResponse('**/deployments/free-video');
@@ -37,7 +37,7 @@ describe('a request of the playground', () => {
       route.fulfill({ json: { ...answer, status: 'failed', error_message: 'The engine broke.' } }),
     );
     await make(page);
-    await page.getByText('It failed: engine_failed').waitFor();
+    await page.getByText('Failed: engine_failed').waitFor();
     await page.getByText('The engine broke.').waitFor();
     expect(await page.getByRole('link', { name: 'View request' }).count()).to.equal(0);
     await page.context().close();

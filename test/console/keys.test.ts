@@ -14,12 +14,12 @@ describe('the page of API keys', () => {
     const opener = page.getByRole('button', { name: 'New key' });
     await opener.click();
     await page.getByRole('textbox', { name: 'Name' }).fill('for-a-test');
-    await page.getByLabel('Requests a minute').fill('7');
+    await page.getByLabel('Requests per minute').fill('7');
     await page.getByRole('combobox', { name: 'Expires' }).click();
     await page.getByRole('option', { name: 'In 30 days' }).click();
     await page.getByRole('button', { name: 'Create' }).click();
 
-    const dialog = page.getByRole('dialog', { name: 'The secret of for-a-test' });
+    const dialog = page.getByRole('dialog', { name: 'API key for-a-test created' });
     const secret = (await dialog.locator('pre').textContent())!;
     expect(secret).to.match(/^sk-berth-/);
     await page.keyboard.press('Escape');
@@ -56,16 +56,16 @@ describe('the page of API keys', () => {
     const make = async () => {
       await page.getByRole('button', { name: 'New key' }).click();
       await page.getByRole('textbox', { name: 'Name' }).fill('made-twice');
-      await page.getByLabel('Requests a minute').fill('20000000');
+      await page.getByLabel('Requests per minute').fill('20000000');
       await page.getByRole('button', { name: 'Create' }).click();
       await page.getByText('Must be a whole number from 1 to 10,000,000, not 20,000,000.').waitFor();
-      await page.getByLabel('Requests a minute').fill('60');
+      await page.getByLabel('Requests per minute').fill('60');
       await page.getByRole('button', { name: 'Create' }).click();
     };
     await make();
     await page.getByRole('button', { name: 'Done' }).click();
     await make();
-    await page.getByText('Is taken already; choose another one').waitFor();
+    await page.getByText('Is already in use; choose another one').waitFor();
     await page.context().close();
   });
 
@@ -82,7 +82,7 @@ describe('the page of API keys', () => {
       click.call(button);
       click.call(button);
     });
-    const dialog = page.getByRole('dialog', { name: 'The secret of clicked-twice' });
+    const dialog = page.getByRole('dialog', { name: 'API key clicked-twice created' });
     expect(await dialog.locator('pre').textContent()).to.match(/^sk-berth-/);
     await dialog.getByRole('button', { name: 'Done' }).click();
     expect(calls).to.equal(1);
@@ -100,10 +100,10 @@ describe('the page of API keys', () => {
     await page.getByRole('link', { name: 'API keys' }).click();
     const row = page.getByRole('row', { name: /spent/ });
     await row.getByText('limit reached').waitFor();
-    await row.getByText('Tokens of today, until 00:00 UTC').waitFor();
+    await row.getByText('Daily token limit, resets at 00:00 UTC').waitFor();
     await page.getByRole('button', { name: 'New key' }).click();
     await page.getByRole('textbox', { name: 'Name' }).fill('with-zero');
-    await page.getByLabel('Requests a minute').fill('0');
+    await page.getByLabel('Requests per minute').fill('0');
     await page.getByRole('button', { name: 'Create' }).click();
     await page.getByText('Must be a whole number from 1 to 10,000,000, not 0.').waitFor();
     await page.context().close();

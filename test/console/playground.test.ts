@@ -64,9 +64,9 @@ describe('the playground', () => {
     await page.getByLabel('Prompt').fill('A harbour at dawn');
     await page.getByRole('combobox', { name: 'Size' }).click();
     await page.getByRole('option', { name: '512x768' }).click();
-    await page.getByLabel('Pictures', { exact: true }).fill('2');
+    await page.getByLabel('Images', { exact: true }).fill('2');
     await page.getByRole('button', { name: 'Generate', exact: true }).click();
-    await page.getByRole('img', { name: 'Picture 2' }).waitFor();
+    await page.getByRole('img', { name: 'Image 2' }).waitFor();
     expect(await readSizes(page)).to.deep.equal(['512x768', '512x768']);
     await page.context().close();
   });
@@ -83,7 +83,7 @@ describe('the playground', () => {
     await page.getByRole('button', { name: 'Generate', exact: true }).click();
     await page.getByText('Every replica is busy.').waitFor();
     await page.getByRole('button', { name: 'Generate in the background' }).click();
-    await page.getByRole('img', { name: 'Picture' }).waitFor({ timeout: 30_000 });
+    await page.getByRole('img', { name: 'Image' }).waitFor({ timeout: 30_000 });
     expect(await readSizes(page)).to.deep.equal(['1024x1024']);
     await page.context().close();
   });
@@ -104,7 +104,7 @@ describe('the playground', () => {
     await page.context().close();
   });
 
-  const readSizes = (page: Page) => readPictureSizes(page.getByRole('img', { name: /^Picture/ }));
+  const readSizes = (page: Page) => readPictureSizes(page.getByRole('img', { name: /^Image/ }));
 });
 
 async function drawPicture(): Promise<Buffer> {

@@ -20,10 +20,10 @@ describe('the page of requests', () => {
     await page.getByRole('row').filter({ has: opener }).getByText('succeeded').waitFor();
     await opener.click();
     const dialog = page.getByRole('dialog', { name: 'Request' });
-    const image = dialog.getByRole('img', { name: 'Picture' });
+    const image = dialog.getByRole('img', { name: 'Image' });
     await image.waitFor();
     expect(await readPictureSizes(image)).to.deep.equal(['256x256']);
-    const link = await dialog.getByRole('link', { name: 'Download picture' }).getAttribute('href');
+    const link = await dialog.getByRole('link', { name: 'Download image' }).getAttribute('href');
     expect((await fetch(link!)).headers.get('content-type')).to.match(/^image\//);
     expect(await dialog.textContent())
       .to.include(id)
@@ -45,7 +45,7 @@ describe('the page of requests', () => {
     await opener.click();
     const dialog = page.getByRole('dialog', { name: 'Request' });
     await dialog.getByRole('button', { name: `Cancel ${id}` }).hover();
-    await page.getByText('only requests that are still queued can be canceled').waitFor();
+    await page.getByText('Only queued requests can be canceled').waitFor();
     await page.goBack();
     await dialog.waitFor({ state: 'hidden' });
     await page.waitForURL(/\/requests$/);

@@ -16,7 +16,7 @@ describe('rights', () => {
     // Whatever page was open knew them already.
     await page.goto(page.url().replace(/deployments$/, 'keys'));
     const button = page.getByRole('button', { name: 'New key' });
-    expect(await button.getAttribute('aria-description')).to.equal('Your rights are not known yet.');
+    expect(await button.getAttribute('aria-description')).to.equal('Checking your permissions…');
     await button.focus();
     const allowed = page.locator('button:not([aria-disabled])').filter({ hasText: 'New key' });
     await allowed.waitFor({ timeout: 25_000 });
@@ -28,7 +28,7 @@ describe('rights', () => {
     const page = await use().open('deployments');
     await page.route('**/access', (route) => route.fulfill({ json: { ...ALL_RIGHTS, manageKeys: false } }));
     await page.getByRole('link', { name: 'API keys' }).click();
-    const reason = 'You may not make API keys in this namespace.';
+    const reason = "You don't have permission to create API keys in this namespace.";
     await page.locator(`button[aria-description="${reason}"]`).waitFor();
     await page.context().close();
   });

@@ -21,7 +21,7 @@ describe('a secret that is shown once', () => {
     expect(await dialog.getByRole('button', { name: 'Cancel' }).isDisabled()).to.equal(true);
     expect(await canBeClosed(page, dialog)).to.equal(false);
     letGo();
-    await page.getByRole('dialog', { name: 'The new signing secret' }).getByText('whsec_new').waitFor();
+    await page.getByRole('dialog', { name: 'New signing secret' }).getByText('whsec_new').waitFor();
     await page.context().close();
   });
 
@@ -36,7 +36,7 @@ describe('a secret that is shown once', () => {
     await dialog.locator('button[data-loading]').waitFor();
     expect(await canBeClosed(page, dialog)).to.equal(false);
     letGo();
-    const secret = page.getByRole('dialog', { name: 'The secret of slow-one' });
+    const secret = page.getByRole('dialog', { name: 'API key slow-one created' });
     await secret.getByText('sk-berth-slow').waitFor();
     await secret.getByRole('button', { name: 'Done' }).click();
     // The next one begins empty.

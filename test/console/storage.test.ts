@@ -23,7 +23,7 @@ describe('the page of storage credentials', () => {
     await type('Name', name);
     await type('Bucket', bucket);
     await type('Endpoint', endpoint);
-    await type('Access key id', accessKeyId);
+    await type('Access key ID', accessKeyId);
     await type('Secret access key', secretAccessKey);
   };
 
@@ -48,14 +48,14 @@ describe('the page of storage credentials', () => {
   it('says what is wrong with keys that are refused, looks again when asked to, and deletes', async () => {
     await fill('refused', 'not-the-key');
     await button('Add').click();
-    await page.getByRole('dialog').getByRole('alert').getByText('Nothing was added').waitFor();
+    await page.getByRole('dialog').getByRole('alert').getByText('The credential was not added').waitFor();
     await card('refused').waitFor({ state: 'detached' });
     // What was typed is still there.
     await type('Secret access key', use().stack.endpoints.s3!.secretAccessKey);
     await button('Add').click();
     await card('refused').getByText('verified', { exact: true }).waitFor();
     await button('Verify again: refused').click();
-    await card('refused').getByText('Tried just now: it can be written to.').waitFor();
+    await card('refused').getByText('Verified just now: the bucket is writable.').waitFor();
     await button('Delete refused').click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
     await card('refused').waitFor({ state: 'detached' });

@@ -23,7 +23,7 @@ describe('the page of usage', () => {
       'Requests',
       'Errors',
       'Tokens',
-      'Credit left',
+      'Remaining credit',
     ]);
     await chart.getByRole('button', { name: 'Show as table: Requests' }).click();
     const cells = chart.getByRole('table').getByRole('row').nth(1).getByRole('cell');
@@ -39,7 +39,7 @@ describe('the page of usage', () => {
 
   it('says so where nothing was asked for', async () => {
     const page = await use().open('usage?deployment=nobody-asked');
-    await page.getByText('Nothing in the last 24h').waitFor();
+    await page.getByText('No requests in the last 24h').waitFor();
     await page.context().close();
   });
 });

@@ -39,7 +39,7 @@ describe('the page of webhooks', () => {
     await type('Name', 'corrected');
     await type('URL', 'ftp://127.0.0.1/');
     await page.keyboard.press('Tab');
-    await dialog().getByText('It must begin with https://.').waitFor();
+    await dialog().getByText('The URL must start with https://.').waitFor();
     await type('URL', 'https://10.96.0.1/hook');
     await button('Add').click();
     await dialog().getByText('leads to no public address').waitFor();
@@ -66,16 +66,16 @@ describe('the page of webhooks', () => {
 
   it('sends a test, shows in place how it was taken, and lists it among the deliveries', async () => {
     await add('tested');
-    await button('Send a test to tested').click();
+    await button('Send test event to tested').click();
     const result = card('tested').getByRole('status');
     await result.getByText('HTTP 200').waitFor();
-    expect(await result.textContent()).to.include('The receiver took it');
+    expect(await result.textContent()).to.include('Test delivered');
     expect(receiver.received[0]!.headers['x-service-event']).to.equal('webhook.test');
 
     receiver.status = 500;
-    await button('Send a test to tested').click();
+    await button('Send test event to tested').click();
     await result.getByText('HTTP 500').waitFor();
-    expect(await result.textContent()).to.include('did not take it');
+    expect(await result.textContent()).to.include('Test failed');
     expect(await findGraveFaults(page)).to.deep.equal([]);
 
     await card('tested').getByRole('link', { name: 'Deliveries' }).click();
@@ -97,7 +97,7 @@ describe('the page of webhooks', () => {
 
   it('changes the events, disables, enables and deletes', async () => {
     await add('changed');
-    await button('Change changed').click();
+    await button('Edit changed').click();
     await dialog().getByRole('checkbox', { name: 'request.canceled' }).uncheck();
     await button('Save').click();
     await dialog().waitFor({ state: 'hidden' });
@@ -119,9 +119,9 @@ describe('the page of webhooks', () => {
   it('rolls the secret, shows the new one once, and signs with it from then on', async () => {
     await add('signed');
     await button('Roll the signing secret').click();
-    await dialog().getByText('The old secret stops at once').waitFor();
+    await dialog().getByText('The old secret expires immediately').waitFor();
     await dialog().getByRole('button', { name: 'Roll', exact: true }).click();
-    const shown = page.getByRole('dialog', { name: 'The new signing secret' });
+    const shown = page.getByRole('dialog', { name: 'New signing secret' });
     const secret = (await shown.getByText(/^whsec_/).textContent())!;
     expect(secret).to.match(/^whsec_/);
     await page.keyboard.press('Escape');
@@ -130,7 +130,7 @@ describe('the page of webhooks', () => {
     await button('Done').click();
     await shown.waitFor({ state: 'hidden' });
     expect(await page.content()).not.to.include(secret);
-    await button('Send a test to signed').click();
+    await button('Send test event to signed').click();
     await card('signed').getByRole('status').getByText('HTTP 200').waitFor();
     expect(isSigned(receiver.received[0]!, secret)).to.equal(true);
   });
@@ -173,7 +173,7 @@ describe('the page of webhooks', () => {
     await page.reload();
     const opener = button('New endpoint');
     await opener.focus();
-    await page.getByRole('tooltip').getByText('You may not add webhooks').waitFor();
+    await page.getByRole('tooltip').getByText("You don't have permission to add webhooks").waitFor();
     await page.keyboard.press('Enter');
     expect(await dialog().count()).to.equal(0);
   });

@@ -90,7 +90,7 @@ describe('the console, for a member of one namespace', () => {
     await dialog().getByRole('button', { name: 'Add' }).click();
     // A conflict until the operator has accepted the address.
     await waitUntil('a test that was taken', 60, async () => {
-      await page.getByRole('button', { name: `Send a test to ${ENDPOINT}` }).click();
+      await page.getByRole('button', { name: `Send test event to ${ENDPOINT}` }).click();
       const taken = page.getByRole('status').getByText('HTTP 200');
       return taken.waitFor({ timeout: 10_000 }).then(
         () => true,
@@ -115,7 +115,7 @@ describe('the console, for a member of one namespace', () => {
     expect(rolled).to.equal(secret);
     await waitUntil('a delivery that the new secret signs', 60, async () => {
       const before = receiver.at('/console').length;
-      await page.getByRole('button', { name: `Send a test to ${ENDPOINT}` }).click();
+      await page.getByRole('button', { name: `Send test event to ${ENDPOINT}` }).click();
       await waitUntil('the test', 30, async () => receiver.at('/console').length > before);
       return isSigned(receiver.at('/console').at(-1)!, secret);
     });
@@ -128,7 +128,7 @@ describe('the console, for a member of one namespace', () => {
     await waitForSuccess({ ...image, apiKey }, accepted.body.id!);
     await open('Requests');
     await page.getByTitle(accepted.body.id!).click();
-    const picture = dialog().getByRole('img', { name: 'Picture' });
+    const picture = dialog().getByRole('img', { name: 'Image' });
     await picture.waitFor();
     await waitUntil('the picture', 20, () =>
       picture.evaluate((element) => (element as unknown as { naturalWidth: number }).naturalWidth > 0),
@@ -139,7 +139,7 @@ describe('the console, for a member of one namespace', () => {
     await page.goto(`${url}/other/keys`);
     await page
       .getByRole('alert')
-      .getByText(/forbidden|may not/i)
+      .getByText(/forbidden|cannot/i)
       .waitFor();
     const session = await page.evaluate(async () => (await fetch('/api/session')).json());
     expect((session as SessionView).namespaces).to.deep.equal(['default']);

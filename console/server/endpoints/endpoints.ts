@@ -68,7 +68,7 @@ export class Endpoints {
     } catch (error) {
       call.signal?.throwIfAborted();
       const words = (error as Error).message;
-      throw new ConsoleError('upstream_error', `The deployment's endpoint does not answer: ${words}`);
+      throw new ConsoleError('upstream_error', `The deployment's endpoint did not respond: ${words}`);
     }
     // Not the user's fault, and not to be taken for the end of their session.
     this.#keys.forget(cacheKey);

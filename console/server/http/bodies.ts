@@ -18,7 +18,7 @@ const name = z
   .max(200)
   .regex(
     /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/,
-    'must be lower-case letters, digits, "-" and ".", such as my-name, with a letter or a digit at both ends',
+    'must be lowercase letters, numbers, "-" and ".", such as my-name, and start and end with a letter or number',
   );
 
 /** For a path's parameters too. */
@@ -27,7 +27,7 @@ export const namespaceName = z
   .max(63)
   .regex(
     /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/,
-    'must be the name of a namespace: lower-case letters, digits and "-", such as team-a',
+    'must be a namespace name: lowercase letters, numbers and "-", such as team-a',
   );
 
 /** Without what the resource's own defaults would put in: the API server does. */
@@ -41,7 +41,7 @@ export const signInBody = z.strictObject({
     .trim()
     .min(1, 'must be a bearer token')
     .max(LONGEST_TOKEN)
-    .regex(/^[\x21-\x7e]+$/, 'must be one bearer token, without spaces'),
+    .regex(/^[\x21-\x7e]+$/, 'must be a single bearer token without spaces'),
   namespace: namespaceName.optional(),
 });
 
@@ -76,7 +76,7 @@ const secretText = z
   .trim()
   .min(1)
   .max(1024)
-  .regex(/^[\x21-\x7e]+$/, 'must be one word of printable ASCII');
+  .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces');
 
 export const newStorageCredentialBody = z.strictObject({
   name,
@@ -96,7 +96,8 @@ export async function readBody<S extends z.ZodType>(
   timeoutMs = BODY_MS,
 ): Promise<z.output<S>> {
   const type = req.headers['content-type']?.split(';')[0]?.trim().toLowerCase();
-  if (type !== 'application/json') throw new ConsoleError('unsupported_media_type', 'Send application/json.');
+  if (type !== 'application/json')
+    throw new ConsoleError('unsupported_media_type', 'The Content-Type must be application/json.');
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(
     () => late.reject(new ConsoleError('request_timeout', `The body did not arrive within ${timeoutMs} ms.`)),
@@ -123,7 +124,7 @@ function parseJSON(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new ConsoleError('invalid_json', `The body is not JSON: ${(error as Error).message}`);
+    throw new ConsoleError('invalid_json', `The body is not valid JSON: ${(error as Error).message}`);
   }
 }
 
@@ -134,7 +135,7 @@ async function readText(req: IncomingMessage): Promise<string> {
   for await (const chunk of req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length;
     if (size > MAX_BODY_BYTES)
-      throw new ConsoleError('request_too_large', `The body is over ${MAX_BODY_BYTES} bytes.`);
+      throw new ConsoleError('request_too_large', `The body exceeds ${MAX_BODY_BYTES} bytes.`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

@@ -15,20 +15,20 @@ export function createMetrics(): ConsoleMetrics {
   const registers = [registry];
   const requests = new Counter({
     name: 'berth_console_requests_total',
-    help: 'Calls of the API of the console.',
+    help: 'Requests to the console API.',
     labelNames: ['area', 'method', 'status'],
     registers,
   });
   const durations = new Histogram({
     name: 'berth_console_request_duration_seconds',
-    help: 'Time until a call was answered, streams included.',
+    help: 'Duration of requests to the console API, including streams.',
     labelNames: ['area'],
     buckets: [0.005, 0.02, 0.1, 0.5, 2, 10, 60],
     registers,
   });
   const signIns = new Counter({
     name: 'berth_console_sign_ins_total',
-    help: 'Attempts to sign in.',
+    help: 'Sign-in attempts.',
     labelNames: ['outcome'],
     registers,
   });

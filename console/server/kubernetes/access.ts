@@ -46,7 +46,7 @@ export class Access {
     const what = `${resource}.${GROUP}${subresource ? `/${subresource}` : ''}`;
     throw new ConsoleError(
       'permission_denied',
-      `User "${session.user}" may not ${verb} ${what} in the namespace "${namespace}".`,
+      `User "${session.user}" cannot ${verb} ${what} in the namespace "${namespace}".`,
     );
   }
 

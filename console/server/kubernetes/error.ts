@@ -22,7 +22,7 @@ export class KubernetesError extends Error {
 
   constructor(status: number, body: unknown) {
     const { message, reason, details } = kubeStatus.catch({ message: '' }).parse(body);
-    super(message || `The API server answered ${status}.`);
+    super(message || `The API server returned HTTP ${status}.`);
     this.status = status;
     this.reason = reason ?? '';
     const cause = details?.causes[0];
@@ -52,13 +52,13 @@ export function translateKubernetesError(error: KubernetesError): ConsoleError {
   const { status, message, field } = error;
   const code = BY_STATUS[status];
   if (error.reason === 'AlreadyExists')
-    return new ConsoleError('conflict', 'name: is taken already; choose another one', { param: 'name' });
+    return new ConsoleError('conflict', 'name: is already in use; choose another one', { param: 'name' });
   if (code) {
     const param = field?.replace(/^(spec|metadata)\./, '') ?? null;
     const words = describeField(error);
     return new ConsoleError(code, words ? `${param}: ${words}` : message, { param });
   }
-  const words = status === 0 ? 'does not answer' : `failed (${status}): ${message.replace(/\.$/, '')}`;
+  const words = status === 0 ? 'did not respond' : `failed (${status}): ${message.replace(/\.$/, '')}`;
   return new ConsoleError('temporarily_unavailable', `The Kubernetes API server ${words}.`, {
     retryAfter: 5,
   });

@@ -53,7 +53,7 @@ export class OwnSecrets {
       if (present.metadata.labels?.[LABELS.managedBy] !== MANAGED_BY)
         throw new ConsoleError(
           'conflict',
-          `The Secret ${SIGNING_SECRET_NAME} was made by someone else: its owner rolls it with kubectl.`,
+          `The Secret ${SIGNING_SECRET_NAME} is not managed by Berth: roll it with kubectl.`,
         );
       const old = (present as { data?: Record<string, string> }).data?.[SIGNING_SECRET_FIELD];
       const until = new Date(Date.now() + overlapMs).toISOString();
@@ -99,7 +99,7 @@ export class OwnSecrets {
     try {
       await kubernetes.patch(await this.#readToken(), place, WORKSPACE_NAME, { metadata });
     } catch (error) {
-      log.debug({ err: error, namespace }, 'the operator was not told of a rolled secret');
+      log.debug({ err: error, namespace }, 'operator not notified of rolled secret');
     }
   }
 
@@ -110,8 +110,11 @@ export class OwnSecrets {
       return await act(await this.#readToken());
     } catch (error) {
       if (!(error instanceof KubernetesError) || error.status === 0) throw error;
-      log.error({ err: error }, 'the API server refused the console');
-      throw new ConsoleError('temporarily_unavailable', `The console may not do that: ${error.message}`);
+      log.error({ err: error }, 'API server refused the console');
+      throw new ConsoleError(
+        'temporarily_unavailable',
+        `The console is not permitted to do this: ${error.message}`,
+      );
     }
   }
 
@@ -120,8 +123,8 @@ export class OwnSecrets {
     try {
       return (await readFile(this.#options.tokenPath, 'utf8')).trim();
     } catch (error) {
-      this.#options.log.error({ err: error }, 'the token of the console cannot be read');
-      throw new ConsoleError('temporarily_unavailable', 'The console has no token of its own.');
+      this.#options.log.error({ err: error }, 'cannot read service account token');
+      throw new ConsoleError('temporarily_unavailable', 'The console has no service account token.');
     }
   }
 }

@@ -22,7 +22,7 @@ const formatText = (text: string): string => escapeText(text).replace(/`([^`]+)`
 const SECTIONS = Object.entries(ERRORS).map(
   ([code, { status, type, when, remedy, retry }]) => `<section id="${code}">
 <h2><code>${code}</code></h2>
-<p>Status ${status}, type <code>${escapeText(type)}</code>${retry ? ', may be sent again' : ''}</p>
+<p>Status ${status}, type <code>${escapeText(type)}</code>${retry ? ', can be retried' : ''}</p>
 <p>${formatText(when)}</p>
 <p><strong>What to do:</strong> ${formatText(remedy)}</p>
 </section>`,
@@ -33,12 +33,12 @@ const PAGE = `<!doctype html>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Errors of endpoints</title>
+<title>Endpoint errors</title>
 <style>${STYLE}</style>
 </head>
 <body>
-<h1>Errors of endpoints</h1>
-<p>An error&#8217;s <code>code</code> says which of these it is, its <code>message</code> what is wrong and what is allowed.</p>
+<h1>Endpoint errors</h1>
+<p>The <code>code</code> of an error identifies its entry on this page; its <code>message</code> says what is wrong and what is allowed.</p>
 ${SECTIONS.join('\n')}
 </body>
 </html>

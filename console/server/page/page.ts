@@ -24,7 +24,7 @@ export function servePage(folder: string, { plainHTTP }: { plainHTTP: boolean })
 
   return async (ctx) => {
     if (ctx.method !== 'GET' && ctx.method !== 'HEAD')
-      throw new ConsoleError('method_not_allowed', 'The page is read only.');
+      throw new ConsoleError('method_not_allowed', 'The page is read-only.');
     const isPage = ctx.path === '/' || ctx.path.endsWith('.html');
     if (!isPage && sendPageFile(ctx, files)) return;
     // A file that is not there must not look like one that is.

@@ -36,9 +36,9 @@ const query = filters.extend({
 const INLINE = '-';
 
 const REFUSALS: Record<Exclude<ResendAnswer, 'done'>, string> = {
-  unknown: 'This delivery is not in the log any more.',
-  pending: 'This delivery is still being attempted.',
-  expired: 'The event is not kept any more: events can be resent for 3 days.',
+  unknown: 'This delivery is no longer in the log.',
+  pending: 'This delivery is still pending.',
+  expired: 'The event has expired: events can be resent for 3 days.',
 };
 
 export function addDeliveryRoutes(router: Router<ConsoleState>, services: Services): void {

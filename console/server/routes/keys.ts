@@ -79,7 +79,7 @@ function describeKey({ metadata, spec, status }: APIKey, usage: KeyUsage | null)
     expiresAt: spec.expiresAt ?? null,
     disabled: spec.disabled,
     isReady: ready?.status === 'True' && !isStale,
-    message: ready === undefined || isStale ? 'The gateways are being told.' : ready.message,
+    message: ready === undefined || isStale ? 'Publishing to gateways.' : ready.message,
     createdAt: String(metadata.creationTimestamp ?? ''),
     usage,
   };

@@ -36,7 +36,7 @@ export function addPlaygroundRoutes(router: Router<ConsoleState>, services: Serv
     const session = sessionOf(ctx);
     const isPost = ctx.method === 'POST';
     if (isPost ? !POSTS.includes(route) : !GETS.test(route))
-      throw new ConsoleError('not_found', `The playground has no ${ctx.method} /v1/${route}.`);
+      throw new ConsoleError('not_found', `The playground does not support ${ctx.method} /v1/${route}.`);
     await access.require(session, namespace, 'usePlayground');
     const deployment = modelDeployment.parse(
       await kubernetes.get(session.token, { plural, namespace }, name),
@@ -72,7 +72,7 @@ function relay(ctx: ApiContext, { statusCode, headers, body }: EndpointAnswer): 
     body.on('error', () => {}).destroy();
     throw new ConsoleError(
       'upstream_error',
-      'The endpoint answered with something other than JSON, events, an image or a video.',
+      'The endpoint returned something other than JSON, an event stream, an image or a video.',
     );
   }
   ctx.status = statusCode;

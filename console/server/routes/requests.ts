@@ -106,7 +106,8 @@ export function addRequestRoutes(router: Router<ConsoleState>, services: Service
     await access.require(session, namespace, 'cancelRequests');
     await find({ namespace, deployment, id });
     const baseURL = await findEndpoint(session, namespace, deployment);
-    if (baseURL === null) throw new ConsoleError('conflict', 'No deployment is left that could cancel it.');
+    if (baseURL === null)
+      throw new ConsoleError('conflict', 'No deployment is left that could cancel this request.');
     const path = `requests/${id}/cancel`;
     const signal = answerTimeout();
     const called = await endpoints.call(session, namespace, { method: 'POST', baseURL, path, signal });
@@ -124,7 +125,7 @@ export function addRequestRoutes(router: Router<ConsoleState>, services: Service
     const { namespace, deployment, id } = which;
     const record = REQUEST_ID.test(id) ? await readRequest(redis, namespace, id) : null;
     if (record?.deployment === deployment) return record;
-    throw new ConsoleError('not_found', `There is no request ${id} of ${deployment}.`);
+    throw new ConsoleError('not_found', `Request ${id} of ${deployment} not found.`);
   };
 
   /** [] where results are gone, or no endpoint is there to sign links. */

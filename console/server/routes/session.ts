@@ -43,9 +43,13 @@ export function addSessionRoutes(router: Router<ConsoleState>, services: Service
     const address = describeClient(ctx.req);
     const retryAfter = attempts.waitSeconds(address);
     if (retryAfter > 0)
-      throw new ConsoleError('rate_limit_exceeded', `Too many failed attempts: wait ${retryAfter} s.`, {
-        retryAfter,
-      });
+      throw new ConsoleError(
+        'rate_limit_exceeded',
+        `Too many failed sign-in attempts. Try again in ${retryAfter} s.`,
+        {
+          retryAfter,
+        },
+      );
     const { token, namespace } = await readBody(ctx.req, signInBody);
     const claims = readTokenClaims(token);
     const user = await identify(kubernetes, token, () => {
@@ -88,7 +92,7 @@ function refusePlainHTTP({ origin }: ConsoleState): void {
   if (origin.maySignIn) return;
   throw new ConsoleError(
     'https_required',
-    `The console was reached by plain http, where anybody on the way reads your token: use https, kubectl port-forward, or let the installation allow plain http.`,
+    `The console was opened over plain HTTP, which would expose your token. Use HTTPS or kubectl port-forward, or allow plain HTTP in the installation.`,
   );
 }
 
@@ -98,7 +102,7 @@ async function identify(kubernetes: Kubernetes, token: string, onRefusal: () => 
   } catch (error) {
     if (!(error instanceof KubernetesError) || error.status !== 401) throw error;
     onRefusal();
-    throw new ConsoleError('invalid_token', 'The Kubernetes API server does not know this token.', {
+    throw new ConsoleError('invalid_token', 'The Kubernetes API server rejected this token.', {
       param: 'token',
     });
   }

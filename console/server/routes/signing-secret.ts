@@ -30,7 +30,7 @@ export function addSigningSecretRoutes(router: Router<ConsoleState>, services: S
     if (named !== undefined && named !== SIGNING_SECRET_NAME)
       throw new ConsoleError(
         'conflict',
-        `The Workspace names the Secret ${named}: its owner rolls it with kubectl, by writing another value to its key "secret".`,
+        `The Workspace uses the Secret ${named}: roll it with kubectl by changing the value of its key "secret".`,
       );
     const { keepOld } = await readBody(ctx.req, rollBody);
     const secret = generateSigningSecret();

@@ -19,7 +19,7 @@ import type { Services } from './services.ts';
 const { plural, kind } = storageCredentialResource;
 /** A put, a get and a delete at a store that is slow to refuse. */
 const VERDICT_MS = 12_000;
-const PENDING = { state: 'pending', message: 'Not tried yet.' } as const;
+const PENDING = { state: 'pending', message: 'Not verified yet.' } as const;
 
 export function addStorageCredentialRoutes(router: Router<ConsoleState>, services: Services): void {
   const { kubernetes, access, ownSecrets } = services;
@@ -68,7 +68,7 @@ export function addStorageCredentialRoutes(router: Router<ConsoleState>, service
     // One that never worked is of no use to anybody: what was typed is still there to be corrected.
     if (view.state === 'failed') {
       await kubernetes.remove(token, { plural, namespace }, name);
-      throw new ConsoleError('refused', `Nothing was added: ${view.message}.`);
+      throw new ConsoleError('refused', `The credential was not added: ${view.message}.`);
     }
     ctx.status = 201;
     ctx.body = view;

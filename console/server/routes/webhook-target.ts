@@ -19,7 +19,7 @@ export function readTarget(endpoint: WebhookEndpoint): string {
   const url = normalizeURL(endpoint.spec.url);
   if (accepted?.status === 'True' && url !== null) return url;
   if (accepted) throw refuseURL(accepted);
-  throw new ConsoleError('conflict', 'The operator has not accepted the URL yet: try again in a moment.');
+  throw new ConsoleError('conflict', 'The URL has not been checked yet. Try again in a moment.');
 }
 
 interface Place {
@@ -35,7 +35,10 @@ export async function readDeliveryURL(
 ): Promise<string> {
   const object = await kubernetes.get(token, { plural, namespace }, endpoint).catch((error) => {
     if (error instanceof KubernetesError && error.status === 404)
-      throw new ConsoleError('conflict', `The endpoint ${endpoint} is gone: nothing can be resent to it.`);
+      throw new ConsoleError(
+        'conflict',
+        `The endpoint ${endpoint} no longer exists, so nothing can be resent to it.`,
+      );
     throw error;
   });
   return readOpenTarget(object);
@@ -61,6 +64,6 @@ function readOpenTarget(object: unknown): string {
   const endpoint = webhookEndpoint.parse(object);
   const { name } = endpoint.metadata;
   if (!endpoint.spec.enabled || isAutoDisabled(endpoint))
-    throw new ConsoleError('conflict', `The endpoint ${name} is disabled: enable it first, then resend.`);
+    throw new ConsoleError('conflict', `The endpoint ${name} is disabled. Enable it first, then resend.`);
   return readTarget(endpoint);
 }

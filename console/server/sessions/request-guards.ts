@@ -17,7 +17,7 @@ export const refuseOtherHosts =
     if (!isOwnHost(host, settings))
       throw new ConsoleError(
         'unknown_host',
-        `This console serves its own machine alone: open it as localhost or 127.0.0.1, not as "${host}".`,
+        `This console is only available on its own machine: open it as localhost or 127.0.0.1, not as "${host}".`,
       );
     await next();
   };
@@ -29,7 +29,7 @@ export const refuseForgeries = (): Middleware<ConsoleState> => async (ctx, next)
     if (ctx.get('origin') !== origin)
       throw new ConsoleError(
         'forged_request',
-        `Writes are taken from the console's own page at ${origin} only.`,
+        `Writes are accepted only from the console's own page at ${origin}.`,
       );
     if (ctx.get(CSRF_HEADER) === '')
       throw new ConsoleError('forged_request', `The header ${CSRF_HEADER} is missing.`);
@@ -43,7 +43,7 @@ export const requireSession =
     const id = readSessionCookie(ctx.req, ctx.state.origin);
     const session = id === null ? null : await sessions.find(id);
     if (session === null)
-      throw new ConsoleError('not_signed_in', 'Nobody is signed in, or the session has ended.');
+      throw new ConsoleError('not_signed_in', 'Not signed in, or the session has expired.');
     ctx.state.session = session;
     await next();
   };

@@ -5,7 +5,7 @@ import type { ModelDeployment } from '../../../api/model-deployment.ts';
 import type { DeploymentView } from '../../api.ts';
 
 /** The condition names the field, as manifests do. */
-const PAUSED = 'It is paused, and answers 503 until it is resumed.';
+const PAUSED = 'Paused: requests get HTTP 503 until it is resumed.';
 
 export type DeploymentState = DeploymentView['state'];
 

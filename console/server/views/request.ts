@@ -29,6 +29,6 @@ const BY_STATUS: Record<number, ConsoleErrorCode> = { 404: 'not_found', 409: 'co
 /** What an endpoint refused, in its words. */
 export function readEndpointError(status: number, answer: unknown): ConsoleError {
   const read = envelope.safeParse(answer);
-  const message = read.success ? read.data.error.message : `The endpoint answered ${status}.`;
+  const message = read.success ? read.data.error.message : `The endpoint returned HTTP ${status}.`;
   return new ConsoleError(BY_STATUS[status] ?? 'upstream_error', message);
 }

@@ -7,7 +7,7 @@ import { ConsoleError } from '../http/error.ts';
 
 const AUTO_DISABLED = 'AutoDisabled';
 const DISABLED =
-  'Disabled after 20 deliveries in a row failed. Once the receiver works again, re-enable it and resend what failed.';
+  'Disabled after 20 consecutive failed deliveries. Once the receiver works again, re-enable it and resend the failed deliveries.';
 
 /** The operator's word on this very spec; undefined while there is none. */
 export function findVerdict({ metadata, status }: WebhookEndpoint, type: 'Accepted' | 'Active') {
@@ -53,7 +53,7 @@ function judgeState(endpoint: WebhookEndpoint): Pick<WebhookView, 'state' | 'mes
 /** Such as a name that cannot be looked up at the moment. */
 function describePending({ status }: WebhookEndpoint): string {
   const unknown = status.conditions.find((each) => each.type === 'Accepted' && each.status === 'Unknown');
-  return nameField(unknown?.message ?? '') || 'The operator has not looked at the URL yet.';
+  return nameField(unknown?.message ?? '') || 'The URL has not been checked yet.';
 }
 
 export const describeDelivery = (record: DeliveryRecord): DeliveryView => ({

@@ -89,7 +89,8 @@ export async function send(
 async function sendRequest(path: string, init: RequestInit): Promise<Response> {
   const response = await fetch(path, init).catch((error: Error) => {
     if (error.name === 'AbortError') throw error;
-    const why = error.name === 'TimeoutError' ? 'does not answer' : 'cannot be reached. Is your network up?';
+    const why =
+      error.name === 'TimeoutError' ? 'did not respond' : 'is unreachable. Check your network connection.';
     throw new CallError(0, 'unreachable', `The console ${why}. Retrying…`);
   });
   if (response.ok || response.status === 304) return response;
@@ -97,7 +98,7 @@ async function sendRequest(path: string, init: RequestInit): Promise<Response> {
   throw new CallError(
     response.status,
     error?.code ?? 'unknown',
-    error?.message ?? `The console answered ${response.status}.`,
+    error?.message ?? `The console returned HTTP ${response.status}.`,
     error?.param ?? null,
   );
 }

@@ -1,18 +1,16 @@
-/** What the operator says of a deployment. */
+/** The status conditions of a deployment. */
 import { Badge, Table, Text } from '@mantine/core';
 import type { Condition } from '../../../api/kubernetes-types.ts';
 import { Moment } from '../parts/moment.tsx';
 import { ScrollTable } from '../parts/scroll-table.tsx';
 
-const WORDS: Record<string, string> = { True: 'yes', False: 'no' };
-
 export function Conditions({ conditions }: { conditions: Condition[] }) {
-  if (conditions.length === 0) return <Text c="dimmed">The operator has not looked at it yet.</Text>;
+  if (conditions.length === 0) return <Text c="dimmed">Not reconciled yet.</Text>;
   return (
     <ScrollTable
       label="Conditions"
       minWidth={640}
-      columns={['Condition', 'Holds', 'Reason', 'Message', 'Since']}
+      columns={['Condition', 'Status', 'Reason', 'Message', 'Last transition']}
     >
       {conditions.map(({ type, status, reason, message, lastTransitionTime }) => (
         <Table.Tr key={type}>
@@ -21,7 +19,7 @@ export function Conditions({ conditions }: { conditions: Condition[] }) {
           </Table.Th>
           <Table.Td>
             <Badge variant="default" tt="none">
-              {WORDS[status] ?? 'unknown'}
+              {status}
             </Badge>
           </Table.Td>
           <Table.Td>{reason}</Table.Td>

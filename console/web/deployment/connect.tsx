@@ -9,7 +9,7 @@ import { buildSnippet, LANGUAGES } from './snippets.ts';
 export function Connect({ deployment }: { deployment: DeploymentView }) {
   const namespace = useNamespace();
   const { baseURL } = deployment;
-  if (baseURL === null) return <Text c="dimmed">The deployment has no address yet.</Text>;
+  if (baseURL === null) return <Text c="dimmed">The deployment has no URL yet.</Text>;
   return (
     <Stack>
       <div>
@@ -20,7 +20,7 @@ export function Connect({ deployment }: { deployment: DeploymentView }) {
       </div>
       <div>
         <Title order={2} size="h4" mb={4}>
-          Lines to paste
+          Code examples
         </Title>
         <Text size="sm" c="dimmed" mb="xs">
           Put one of your{' '}
@@ -41,7 +41,7 @@ export function Connect({ deployment }: { deployment: DeploymentView }) {
             <Tabs.Panel key={language} value={language} pt="xs">
               <Copyable
                 text={buildSnippet({ ...deployment, baseURL }, language)}
-                label={`${language} lines`}
+                label={`${language} example`}
               />
             </Tabs.Panel>
           ))}

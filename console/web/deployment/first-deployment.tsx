@@ -24,8 +24,8 @@ export function FirstDeployment() {
   const namespace = useNamespace();
   return (
     <EmptyState title="No deployments yet">
-      Save this as <Code>first.yaml</Code> and run <Code>kubectl apply -f first.yaml</Code>. It answers as a
-      model would and needs no GPU; name another engine for a real one.
+      Save this as <Code>first.yaml</Code> and run <Code>kubectl apply -f first.yaml</Code>. It runs a
+      simulated model and needs no GPU; for a real model, set another engine preset.
       <div style={{ textAlign: 'left', marginTop: '1rem' }}>
         <Copyable text={buildManifest(namespace)} label="manifest" />
       </div>

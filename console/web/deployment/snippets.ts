@@ -1,4 +1,4 @@
-/** Lines to paste: one call of a deployment's endpoint, in each language. Pure. */
+/** Code examples: one call of a deployment's endpoint, in each language. Pure. */
 import type { DeploymentView } from '../../api.ts';
 
 export const LANGUAGES = ['curl', 'Python', 'Node'] as const;

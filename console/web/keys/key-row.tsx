@@ -13,7 +13,7 @@ interface KeyRowProps {
   onRevoke: () => void;
 }
 
-const REASON = 'You may not change API keys in this namespace.';
+const REASON = "You don't have permission to change API keys in this namespace.";
 
 export function KeyRow({ apiKey, mayManage, isPending, onToggle, onRevoke }: KeyRowProps) {
   const { name, rpm, tpd, expiresAt, disabled, message, createdAt, usage } = apiKey;
@@ -33,10 +33,10 @@ export function KeyRow({ apiKey, mayManage, isPending, onToggle, onRevoke }: Key
         )}
       </Table.Td>
       <Table.Td>
-        <Used label={`Requests of ${name} this minute`} used={usage?.requestsThisMinute} limit={rpm} />
+        <Used label={`Requests this minute: ${name}`} used={usage?.requestsThisMinute} limit={rpm} />
       </Table.Td>
       <Table.Td>
-        <Used label={`Tokens of ${name} today`} used={usage?.tokensToday} limit={tpd} />
+        <Used label={`Tokens today: ${name}`} used={usage?.tokensToday} limit={tpd} />
       </Table.Td>
       <Table.Td style={{ whiteSpace: 'nowrap' }}>
         {expiresAt === null ? 'never' : <Moment at={expiresAt} />}
@@ -98,6 +98,6 @@ function findState(key: KeyView): string {
 /** Which limit refuses requests now, and until when; null = none. */
 function findReachedLimit({ usage, rpm, tpd }: KeyView): string | null {
   if (usage === null) return null;
-  if (usage.tokensToday >= tpd) return 'Tokens of today, until 00:00 UTC';
-  return usage.requestsThisMinute >= rpm ? 'Requests of this minute' : null;
+  if (usage.tokensToday >= tpd) return 'Daily token limit, resets at 00:00 UTC';
+  return usage.requestsThisMinute >= rpm ? 'Requests per minute' : null;
 }

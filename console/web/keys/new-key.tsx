@@ -33,7 +33,7 @@ export function NewKeyDialog({ isOpen, onClose }: { isOpen: boolean; onClose: ()
     <Modal
       opened={isOpen}
       onClose={close}
-      title={made ? `The secret of ${made.key.name}` : 'New API key'}
+      title={made ? `API key ${made.key.name} created` : 'New API key'}
       closeOnClickOutside={canClose}
       closeOnEscape={canClose}
       withCloseButton={canClose}
@@ -65,7 +65,7 @@ function KeyForm({ create }: { create: UseMutationResult<NewKeyView, Error, NewK
       <Stack>
         <TextInput
           label="Name"
-          description="Lowercase letters, numbers and hyphens; who or what will use it"
+          description="Lowercase letters, numbers and hyphens; for example, the application that uses it"
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}
           pattern={OBJECT_NAME}
@@ -77,7 +77,7 @@ function KeyForm({ create }: { create: UseMutationResult<NewKeyView, Error, NewK
         />
         <Group grow align="flex-end">
           <NumberInput
-            label="Requests a minute"
+            label="Requests per minute"
             value={rpm}
             onChange={setRPM}
             error={wrong.fields.rpm}
@@ -88,7 +88,7 @@ function KeyForm({ create }: { create: UseMutationResult<NewKeyView, Error, NewK
             required
           />
           <NumberInput
-            label="Tokens a day"
+            label="Tokens per day"
             value={tpd}
             onChange={setTPD}
             error={wrong.fields.tpd}

@@ -23,7 +23,7 @@ const PAGE_SIZE = 50;
 const STATES = ['pending', 'delivered', 'failed'];
 /** How the API names the callbacks of requests themselves. */
 const CALLBACKS = '-';
-const COLUMNS = ['Event', 'Target', 'State', 'Attempts', 'Answer', 'Sent', 'Actions'];
+const COLUMNS = ['Event', 'Target', 'State', 'Attempts', 'Response', 'Sent', 'Actions'];
 
 export function DeliveriesPage() {
   const base = useBase();
@@ -41,7 +41,7 @@ export function DeliveriesPage() {
   return (
     <Page
       title="Deliveries"
-      about="The latest 1,000 in this namespace, newest first. A failed one was tried three times."
+      about="The latest 1,000 deliveries in this namespace, newest first. A delivery fails after three attempts."
     >
       <Group align="flex-end">
         <EndpointFilter value={search.get('endpoint')} onChange={(chosen) => change({ endpoint: chosen })} />
@@ -52,7 +52,7 @@ export function DeliveriesPage() {
           value={STATES.find((state) => state === search.get('state')) ?? null}
           onChange={(chosen) => change({ state: chosen })}
           clearable
-          clearButtonProps={{ 'aria-label': 'Every state' }}
+          clearButtonProps={{ 'aria-label': 'Clear state filter' }}
           w={{ base: '100%', xs: 150 }}
         />
         <RequestIdField
@@ -63,10 +63,10 @@ export function DeliveriesPage() {
       <Loaded query={query}>
         {(deliveries) =>
           deliveries.length === 0 ? (
-            <EmptyState title={isFiltered ? 'No matching deliveries' : 'Nothing was sent yet'}>
+            <EmptyState title={isFiltered ? 'No matching deliveries' : 'No deliveries yet'}>
               {isFiltered
-                ? 'Choose another endpoint, state or request.'
-                : 'Events of requests are sent to webhooks and to the requests’ own callbacks when they end.'}
+                ? 'Try another endpoint, state or request.'
+                : 'When a request ends, its event is sent to webhook endpoints and to the request’s own callback.'}
             </EmptyState>
           ) : (
             <>
@@ -105,13 +105,13 @@ function EndpointFilter({ value, onChange }: { value: string | null; onChange: (
       label="Endpoint"
       placeholder="All"
       data={[
-        { value: CALLBACKS, label: 'Callbacks of requests' },
+        { value: CALLBACKS, label: 'Request callbacks' },
         ...[...names].map((name) => ({ value: name, label: name })),
       ]}
       value={value}
       onChange={onChange}
       clearable
-      clearButtonProps={{ 'aria-label': 'Every endpoint' }}
+      clearButtonProps={{ 'aria-label': 'Clear endpoint filter' }}
       searchable
       w={{ base: '100%', xs: 220 }}
     />

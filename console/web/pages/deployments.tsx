@@ -18,7 +18,7 @@ export function DeploymentsPage() {
     queryFn: ({ signal }) => call<DeploymentView[]>('GET', `${base}/deployments`, undefined, signal),
   });
   return (
-    <Page title="Deployments" about="Each serves one model at an OpenAI-compatible address of its own.">
+    <Page title="Deployments" about="Each deployment serves one model at its own OpenAI-compatible endpoint.">
       <Loaded query={query}>
         {(deployments) =>
           deployments.length === 0 ? (

@@ -34,11 +34,11 @@ export function KeysPage() {
   return (
     <Page
       title="API keys"
-      about="Each works with every deployment of this namespace."
+      about="Each key works with every deployment in this namespace."
       actions={
         <AllowedButton
           isAllowed={manageKeys}
-          reason="You may not make API keys in this namespace."
+          reason="You don't have permission to create API keys in this namespace."
           onClick={open}
         >
           New key
@@ -50,7 +50,7 @@ export function KeysPage() {
         {(keys) =>
           keys.length === 0 ? (
             <EmptyState title="No keys yet">
-              Programs send one as <Code>Authorization: Bearer …</Code>. Make the first with “New key”.
+              Clients send a key as <Code>Authorization: Bearer …</Code>. Create the first one with “New key”.
             </EmptyState>
           ) : (
             <KeyTable keys={keys} mayManage={manageKeys} />
@@ -73,7 +73,7 @@ function KeyTable({ keys, mayManage }: { keys: KeyView[]; mayManage: boolean | u
   const { ask, dialog } = useDeletion('keys', {
     action: 'Revoke',
     warning:
-      'Whoever uses this key is refused from now on. It cannot be brought back; to stop it for a while, disable it.',
+      'Clients that use this key are rejected immediately. This cannot be undone; to suspend the key temporarily, disable it instead.',
   });
   return (
     <>

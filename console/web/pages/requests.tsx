@@ -32,7 +32,7 @@ export function RequestsPage() {
   });
   const isFiltered = deployment !== '' || status !== '' || id !== '';
   return (
-    <Page title="Requests" about="Videos, and pictures made in the background; newest first.">
+    <Page title="Requests" about="Videos, and images generated in the background, newest first.">
       <Group align="flex-end">
         <DeploymentFilter value={deployment} onChange={(chosen) => change({ deployment: chosen })} />
         <Select
@@ -42,7 +42,7 @@ export function RequestsPage() {
           value={STATUSES.includes(status) ? status : null}
           onChange={(chosen) => change({ status: chosen })}
           clearable
-          clearButtonProps={{ 'aria-label': 'Every status' }}
+          clearButtonProps={{ 'aria-label': 'Clear status filter' }}
           w={160}
         />
         <RequestIdField value={id} onChange={(typed) => change({ id: typed }, { replace: true })} />
@@ -52,8 +52,8 @@ export function RequestsPage() {
           requests.length === 0 ? (
             <EmptyState title={isFiltered ? 'No matching requests' : 'No requests yet'}>
               {isFiltered
-                ? 'Choose another deployment, status or id.'
-                : 'Make a video, or a picture in the background, in the playground of a deployment.'}
+                ? 'Try another deployment, status or ID.'
+                : 'Generate a video, or an image in the background, in a deployment’s playground.'}
             </EmptyState>
           ) : (
             <>
@@ -88,7 +88,7 @@ function DeploymentFilter({ value, onChange }: { value: string; onChange: (chose
       value={value || null}
       onChange={onChange}
       clearable
-      clearButtonProps={{ 'aria-label': 'Every deployment' }}
+      clearButtonProps={{ 'aria-label': 'Clear deployment filter' }}
       searchable
       w={220}
     />

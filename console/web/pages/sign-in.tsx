@@ -50,7 +50,7 @@ export function SignInPage() {
               label="Token"
               description={
                 <>
-                  Such as one of <Code>kubectl create token NAME</Code>
+                  For example, from <Code>kubectl create token NAME</Code>
                 </>
               }
               value={token}
@@ -61,7 +61,7 @@ export function SignInPage() {
             />
             <TextInput
               label="Namespace"
-              description="Where to begin, if the token does not tell"
+              description="Default namespace (optional)"
               value={namespace}
               onChange={(event) => setNamespace(event.currentTarget.value)}
             />

@@ -26,14 +26,14 @@ export function StoragePage() {
       title="Storage"
       about={
         <>
-          Results of requests that name one of these in <Code>storage_credential_id</Code> go to your own
+          Requests that set <Code>storage_credential_id</Code> to one of these store their results in your own
           bucket.
         </>
       }
       actions={
         <AllowedButton
           isAllowed={manageStorage}
-          reason="You may not add storage credentials in this namespace."
+          reason="You don't have permission to add storage credentials in this namespace."
           onClick={open}
         >
           New credential
@@ -45,8 +45,8 @@ export function StoragePage() {
         {(credentials) =>
           credentials.length === 0 ? (
             <EmptyState title="No storage credentials yet">
-              Results are kept by Berth, and linked to, unless a request names a bucket of yours. Add the
-              first with “New credential”.
+              By default, Berth stores results and returns links to them. To store them in your own bucket,
+              add a credential with “New credential”.
             </EmptyState>
           ) : (
             <CredentialList credentials={credentials} />
@@ -61,7 +61,7 @@ function CredentialList({ credentials }: { credentials: StorageCredentialView[] 
   const { ask, dialog } = useDeletion('storage-credentials', {
     action: 'Delete',
     warning:
-      'Requests that name it are refused, and results of those that wait or run cannot be stored. What lies in the bucket already stays.',
+      'Requests that reference it will be rejected, and results of queued or running requests cannot be stored. Objects already in the bucket are kept.',
   });
   return (
     <>

@@ -44,7 +44,7 @@ export function UsagePage() {
     refetchInterval: 10_000,
   });
   return (
-    <Page title="Usage" about="What was asked of the deployments of this namespace, and what came of it.">
+    <Page title="Usage" about="Requests, tokens, latency and credit of the deployments in this namespace.">
       <Group align="flex-end">
         <Select
           label="Deployment"
@@ -85,8 +85,8 @@ function Usage({ usage, range, isOneDeployment }: UsageProps) {
     <>
       <UsageTotals usage={usage} isOneDeployment={isOneDeployment} />
       {requests === 0 && queuePeak === 0 ? (
-        <EmptyState title={`Nothing in the last ${range}`}>
-          Each request to a deployment is counted here. Send one in a deployment’s playground.
+        <EmptyState title={`No requests in the last ${range}`}>
+          Requests to deployments are counted here. To send one, use a deployment’s playground.
         </EmptyState>
       ) : (
         <Suspense fallback={<PageLoader />}>

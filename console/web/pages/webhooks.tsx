@@ -30,11 +30,11 @@ export function WebhooksPage() {
   return (
     <Page
       title="Webhooks"
-      about="Each endpoint gets the events of all asynchronous requests of this namespace, signed."
+      about="Each endpoint receives signed events of all asynchronous requests in this namespace."
       actions={
         <AllowedButton
           isAllowed={manageWebhooks}
-          reason="You may not add webhooks in this namespace."
+          reason="You don't have permission to add webhooks in this namespace."
           onClick={() => show(null)}
         >
           New endpoint
@@ -46,7 +46,8 @@ export function WebhooksPage() {
         {(webhooks) =>
           webhooks.length === 0 ? (
             <EmptyState title="No endpoints yet">
-              Add the first with “New endpoint”. A single request may name a callback of its own: webhook_url.
+              Add the first one with “New endpoint”. A single request can set its own callback with
+              webhook_url.
             </EmptyState>
           ) : (
             <WebhookList webhooks={webhooks} onChange={show} />
@@ -61,7 +62,7 @@ export function WebhooksPage() {
 function WebhookList(props: { webhooks: WebhookView[]; onChange: (webhook: WebhookView) => void }) {
   const { ask, dialog } = useDeletion('webhooks', {
     action: 'Delete',
-    warning: 'It gets no more events, retries of older ones included.',
+    warning: 'It receives no more events, including retries of earlier ones.',
   });
   return (
     <>

@@ -14,7 +14,7 @@ interface AllowedButtonProps extends ButtonProps {
 }
 
 export function AllowedButton({ isAllowed, reason: refusal, onClick, ...rest }: AllowedButtonProps) {
-  const reason = isAllowed === undefined ? 'Your rights are not known yet.' : refusal;
+  const reason = isAllowed === undefined ? 'Checking your permissions…' : refusal;
   const refused = {
     'data-disabled': true,
     'aria-disabled': true,

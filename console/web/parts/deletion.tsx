@@ -34,7 +34,7 @@ export function useDeletion(
       setDone(true);
       close();
       focusHeading();
-      announce(`${action} ${name}: done.`);
+      announce(`${action}d ${name}.`);
     },
     onSettled: () => cache.invalidateQueries({ queryKey: [base, collection] }),
   });

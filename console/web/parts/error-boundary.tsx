@@ -2,9 +2,7 @@
 import { Component, type ReactNode } from 'react';
 import { Fault } from './page-states.tsx';
 
-const BROKEN = new Error(
-  'This page could not be loaded or shown. Reload it: the console may have changed meanwhile.',
-);
+const BROKEN = new Error('This page could not be loaded. Reload it: the console may have been updated.');
 
 interface ErrorBoundaryProps {
   children: ReactNode;

@@ -16,7 +16,7 @@ export function ScrollTable({ label, minWidth, columns, children }: ScrollTableP
       minWidth={minWidth}
       type="native"
       role="region"
-      aria-label={`${label}, scrolls sideways`}
+      aria-label={`${label} (scrollable)`}
       tabIndex={0}
     >
       <Table verticalSpacing="xs" highlightOnHover aria-label={label}>

@@ -29,6 +29,6 @@ export async function streamChat(
     if (choice?.delta?.content) onText(choice.delta.content);
     ending = choice?.finish_reason ?? ending;
   }
-  if (ending === null) throw new CallError(502, 'upstream_error', 'The answer broke off before its end.');
+  if (ending === null) throw new CallError(502, 'upstream_error', 'The response ended unexpectedly.');
   return ending;
 }

@@ -41,7 +41,7 @@ export function ChatPlayground({ deployment, path, permission }: PlaygroundProps
     try {
       const body = { model: deployment.modelId, messages: asked };
       const ending = await streamChat(`${path}/chat/completions`, body, show, controller.signal);
-      if (ending === 'length') setNote('The answer was cut at its greatest length.');
+      if (ending === 'length') setNote('The response reached the maximum length.');
     } catch (failure) {
       if (!controller.signal.aborted) setError(failure as Error);
       else {
@@ -90,7 +90,7 @@ export function ChatPlayground({ deployment, path, permission }: PlaygroundProps
         aria-label="Conversation"
         aria-busy={running !== null}
       >
-        {messages.length === 0 && <Text c="dimmed">Ask something. Messages aren't saved.</Text>}
+        {messages.length === 0 && <Text c="dimmed">Send a message to start. Messages aren't saved.</Text>}
         {messages.map((message, index) => (
           // Messages are only ever added at the end.
           // biome-ignore lint/suspicious/noArrayIndexKey: see above
@@ -98,7 +98,7 @@ export function ChatPlayground({ deployment, path, permission }: PlaygroundProps
         ))}
         {running && last?.role === 'user' && <Text c="dimmed">The model is thinking…</Text>}
         {note && <Text c="dimmed">{note}</Text>}
-        {isDue && <Text c="dimmed">Your message is sent as soon as your rights are known.</Text>}
+        {isDue && <Text c="dimmed">Your message will be sent once your permissions are loaded.</Text>}
       </Stack>
       {error && <Fault error={error} onRetry={canRetry ? () => void ask(dropAnswer(messages)) : undefined} />}
       <form onSubmit={submit}>
@@ -106,7 +106,7 @@ export function ChatPlayground({ deployment, path, permission }: PlaygroundProps
           <Textarea
             ref={input}
             label="Message"
-            description="Enter sends, Shift+Enter begins a new line"
+            description="Enter to send, Shift+Enter for a new line"
             value={prompt}
             onChange={(event) => {
               setPrompt(event.currentTarget.value);

@@ -1,4 +1,4 @@
-/** Pictures made at once, or in the background where that takes too long. */
+/** Generated images at once, or in the background where that takes too long. */
 import { Button, Group, NumberInput, Select, Stack, Text } from '@mantine/core';
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { CallError, call } from '../client/call.ts';
@@ -62,7 +62,7 @@ export function ImagePlayground({ deployment, path, permission, isShown }: Playg
           <Group align="flex-end">
             <Select label="Size" data={sizes} value={size} onChange={setSize} allowDeselect={false} w={150} />
             <NumberInput
-              label="Pictures"
+              label="Images"
               value={count}
               onChange={setCount}
               min={1}

@@ -27,13 +27,13 @@ export function PictureField({ label, isRequired, value, onChange }: PictureFiel
   return (
     <FileInput
       label={label}
-      placeholder={isRequired ? 'Choose one' : 'None'}
+      placeholder={isRequired ? 'Choose an image' : 'None'}
       accept="image/png,image/jpeg,image/webp"
       value={value}
       onChange={onChange}
       required={isRequired}
       clearable
-      clearButtonProps={{ 'aria-label': 'Take the picture away' }}
+      clearButtonProps={{ 'aria-label': 'Remove image' }}
       w={220}
     />
   );

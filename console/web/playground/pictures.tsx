@@ -8,7 +8,11 @@ export interface Picture {
 
 export function Pictures({ pictures, prompt }: { pictures: Picture[]; prompt: string }) {
   return (
-    <SimpleGrid cols={{ base: 1, sm: pictures.length > 1 ? 2 : 1 }} role="status" aria-label="Pictures made">
+    <SimpleGrid
+      cols={{ base: 1, sm: pictures.length > 1 ? 2 : 1 }}
+      role="status"
+      aria-label="Generated images"
+    >
       {pictures.map(({ url, b64_json }, index) => {
         const source = url ?? `data:image/png;base64,${b64_json}`;
         return (
@@ -17,14 +21,14 @@ export function Pictures({ pictures, prompt }: { pictures: Picture[]; prompt: st
           <Stack key={index} gap={4} align="flex-start">
             <Image
               src={source}
-              alt={`Picture ${index + 1}: ${prompt}`}
+              alt={`Image ${index + 1}: ${prompt}`}
               radius="sm"
               w="auto"
               maw="100%"
               mah="70vh"
             />
             <Anchor href={source} target="_blank" rel="noreferrer" download size="sm">
-              Download picture {index + 1}
+              Download image {index + 1}
             </Anchor>
           </Stack>
         );

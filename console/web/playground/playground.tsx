@@ -40,7 +40,10 @@ export function Playground({ deployment, isShown }: Pick<PlaygroundProps, 'deplo
         deployment={deployment}
         path={`${base}/deployments/${encodeURIComponent(deployment.name)}/v1`}
         isShown={isShown}
-        permission={{ isAllowed, reason: 'You may not use the playground in this namespace.' }}
+        permission={{
+          isAllowed,
+          reason: "You don't have permission to use the playground in this namespace.",
+        }}
       />
     </Box>
   );

@@ -49,7 +49,7 @@ export function VideoPlayground({ deployment, path, permission, isShown }: Playg
                   w={110}
                 />
                 <NumberInput
-                  label="Frames a second"
+                  label="Frames per second"
                   value={fps}
                   onChange={setFPS}
                   min={1}
@@ -60,12 +60,12 @@ export function VideoPlayground({ deployment, path, permission, isShown }: Playg
               </>
             )}
             {imageInput && (
-              <PictureField label="First picture" isRequired={!textInput} value={image} onChange={setImage} />
+              <PictureField label="First frame" isRequired={!textInput} value={image} onChange={setImage} />
             )}
           </Group>
           {native && (
             <Text size="sm" c="dimmed">
-              This model makes videos of {native.seconds} s at {native.fps} frames a second.
+              This model generates videos of {native.seconds} s at {native.fps} frames per second.
             </Text>
           )}
           <AllowedButton type="submit" loading={make.isPending} {...permission}>

@@ -1,13 +1,7 @@
-/** Takes a request out of the queue. */
-import { Stack } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
+/** Removes a request from the queue. */
 import type { RequestView } from '../../api.ts';
-import { call } from '../client/call.ts';
-import { useAccess, useBase } from '../client/session.ts';
-import { useAction } from '../parts/action.ts';
-import { AllowedButton } from '../parts/allowed-button.tsx';
-import { announce } from '../parts/announcer.tsx';
-import { Fault } from '../parts/page-states.tsx';
+import { useAccess } from '../client/session.ts';
+import { PostButton } from '../parts/post-button.tsx';
 
 interface CancelRequestProps {
   request: Pick<RequestView, 'id' | 'deployment' | 'status'>;
@@ -16,34 +10,23 @@ interface CancelRequestProps {
 
 export function CancelRequest({ request, size = 'sm' }: CancelRequestProps) {
   const { id, deployment, status } = request;
-  const base = useBase();
-  const cache = useQueryClient();
   const { cancelRequests } = useAccess();
-  const cancel = useAction({
-    mutationFn: () =>
-      call('POST', `${base}/requests/${encodeURIComponent(deployment)}/${encodeURIComponent(id)}/cancel`),
-    onSuccess: () => announce(`Request ${id} canceled.`),
-    onSettled: () => cache.invalidateQueries({ queryKey: [base, 'requests'] }),
-  });
   const isQueued = status === 'queued';
   return (
-    <Stack gap={4} align="flex-start">
-      <AllowedButton
-        isAllowed={cancelRequests && isQueued}
-        reason={
-          isQueued
-            ? "You don't have permission to cancel requests in this namespace."
-            : 'It is running: only requests that are still queued can be canceled.'
-        }
-        size={size}
-        variant="default"
-        loading={cancel.isPending}
-        onClick={() => cancel.mutate()}
-        aria-label={`Cancel ${id}`}
-      >
-        Cancel
-      </AllowedButton>
-      {cancel.error && <Fault error={cancel.error} />}
-    </Stack>
+    <PostButton
+      collection="requests"
+      path={`${encodeURIComponent(deployment)}/${encodeURIComponent(id)}/cancel`}
+      announcement={`Request ${id} canceled.`}
+      isAllowed={cancelRequests && isQueued}
+      reason={
+        isQueued
+          ? "You don't have permission to cancel requests in this namespace."
+          : 'Only queued requests can be canceled; this one is running.'
+      }
+      size={size}
+      aria-label={`Cancel ${id}`}
+    >
+      Cancel
+    </PostButton>
   );
 }

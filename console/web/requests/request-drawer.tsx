@@ -31,7 +31,7 @@ function Detail({ deployment, id }: { deployment: string; id: string }) {
           <RequestProgress request={request} />
           {!hasEnded(request) && <CancelRequest request={request} />}
           <Result request={request} />
-          <Copyable text={request.id} label="id" />
+          <Copyable text={request.id} label="request ID" />
           <Facts request={request} />
         </Stack>
       )}
@@ -46,15 +46,15 @@ function Facts({ request }: { request: RequestDetail }) {
     ['Kind', modality],
     ['Model', model],
     ...(size === null ? [] : [['Size', size] satisfies [string, string]]),
-    ...(seconds === null ? [] : [['Length', `${seconds} s`] satisfies [string, string]]),
+    ...(seconds === null ? [] : [['Video length', `${seconds} s`] satisfies [string, string]]),
     ['Queued', <Moment key="queued" at={queuedAt} />],
     ['Started', <Moment key="began" at={startedAt} />],
     ['Ended', <Moment key="ended" at={completedAt} />],
-    ['Waited', describeSpan(queuedAt, startedAt ?? completedAt)],
+    ['Time in queue', describeSpan(queuedAt, startedAt ?? completedAt)],
     ['Duration', describeSpan(startedAt, completedAt)],
   ];
   return (
-    <Table aria-label="Facts" variant="vertical" withTableBorder>
+    <Table aria-label="Details" variant="vertical" withTableBorder>
       <Table.Tbody>
         {facts.map(([name, value]) => (
           <Table.Tr key={name}>

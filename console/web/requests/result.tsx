@@ -7,17 +7,17 @@ export function Result({ request }: { request: FollowedRequestView }) {
   if (status === 'failed')
     return (
       <div role="alert">
-        <Text fw={600}>It failed: {errorCode}</Text>
+        <Text fw={600}>Failed: {errorCode}</Text>
         <Text size="sm">{errorMessage}</Text>
       </div>
     );
-  if (status === 'canceled') return <Text c="dimmed">It was canceled before it began.</Text>;
-  if (status !== 'succeeded') return <Text c="dimmed">Its result will be shown here.</Text>;
+  if (status === 'canceled') return <Text c="dimmed">Canceled before it started.</Text>;
+  if (status !== 'succeeded') return <Text c="dimmed">The result will appear here.</Text>;
   if (outputURLs.length === 0) return <Text c="dimmed">Result expired.</Text>;
   return (
     <Stack align="flex-start">
       {outputURLs.map((url, index) => {
-        const label = `${modality === 'video' ? 'Video' : 'Picture'} ${outputURLs.length > 1 ? index + 1 : ''}`;
+        const label = `${modality === 'video' ? 'Video' : 'Image'} ${outputURLs.length > 1 ? index + 1 : ''}`;
         return (
           <Stack key={new URL(url, location.href).pathname} gap={4} align="flex-start">
             {modality === 'video' ? (

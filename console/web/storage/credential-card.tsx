@@ -24,7 +24,7 @@ export function CredentialCard(props: { credential: StorageCredentialView; onDel
   });
   const manage = {
     isAllowed: manageStorage,
-    reason: 'You may not change storage credentials in this namespace.',
+    reason: "You don't have permission to change storage credentials in this namespace.",
     size: 'compact-sm',
   } as const;
   return (
@@ -47,9 +47,9 @@ export function CredentialCard(props: { credential: StorageCredentialView; onDel
         {id !== null && (
           <div>
             <Text size="sm" c="dimmed" mb={4}>
-              In requests
+              Use in requests
             </Text>
-            <Copyable text={`"storage_credential_id": ${id}`} label={`what names ${name} in requests`} />
+            <Copyable text={`"storage_credential_id": ${id}`} label={`request field for ${name}`} />
           </div>
         )}
         {verify.data && !verify.isPending && <Outcome credential={verify.data} />}
@@ -82,9 +82,9 @@ export function CredentialCard(props: { credential: StorageCredentialView; onDel
 /** What trying it once more came to. */
 function Outcome({ credential: { state } }: { credential: StorageCredentialView }) {
   const words = {
-    verified: 'Tried just now: it can be written to.',
-    failed: 'Tried just now: it still fails.',
-    pending: 'The check takes longer; its result will show here.',
+    verified: 'Verified just now: the bucket is writable.',
+    failed: 'Verification failed again.',
+    pending: 'Verification is still running; the result will appear here.',
   };
   return <Text size="sm">{words[state]}</Text>;
 }
@@ -97,7 +97,8 @@ function Where({ credential }: { credential: StorageCredentialView }) {
         {bucket}/{prefix}
       </Text>
       <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-        {endpoint ?? 'Amazon S3'}, {region}, {pathStyle ? 'addressed by path' : 'addressed by host name'}
+        {endpoint ?? 'Amazon S3'}, {region},{' '}
+        {pathStyle ? 'path-style addressing' : 'virtual-hosted-style addressing'}
       </Text>
     </div>
   );

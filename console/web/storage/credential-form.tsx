@@ -79,30 +79,30 @@ function CredentialForm({ onDone }: { onDone: () => void }) {
         <TextInput
           {...bind('prefix')}
           label="Prefix"
-          description="Goes before each file’s name as it is"
+          description="Prepended to each object key as is"
           placeholder="berth/results/"
           maxLength={512}
         />
         <TextInput
           {...bind('endpoint')}
           label="Endpoint"
-          description="Amazon S3 where it is empty"
+          description="Leave empty for Amazon S3"
           type="url"
           placeholder="https://s3.example.com"
           maxLength={512}
         />
         <TextInput {...bind('region')} label="Region" placeholder="us-east-1" maxLength={64} />
         <Checkbox
-          label="Address the bucket by path"
-          description="As MinIO and most others want it; Amazon S3 takes both"
+          label="Path-style addressing"
+          description="Required by MinIO and most S3-compatible stores; Amazon S3 supports both"
           checked={pathStyle}
           onChange={(event) => setPathStyle(event.currentTarget.checked)}
         />
-        <TextInput {...bind('accessKeyId')} label="Access key id" autoComplete="off" required />
+        <TextInput {...bind('accessKeyId')} label="Access key ID" autoComplete="off" required />
         <PasswordInput
           {...bind('secretAccessKey')}
           label="Secret access key"
-          description="Nobody can read it here later"
+          description="You can't view it later"
           autoComplete="new-password"
           visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the secret access key', tabIndex: 0 }}
           required

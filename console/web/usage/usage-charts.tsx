@@ -14,14 +14,14 @@ const REQUESTS: Series[] = [
   { name: 'serverErrors', label: 'Server errors', color: 'red.7' },
 ];
 const TOKENS: Series[] = [
-  { name: 'inputTokens', label: 'In', color: 'blue.7' },
-  { name: 'outputTokens', label: 'Out', color: 'teal.6' },
+  { name: 'inputTokens', label: 'Input', color: 'blue.7' },
+  { name: 'outputTokens', label: 'Output', color: 'teal.6' },
 ];
 const LATENCY: Series[] = [
   { name: 'p50Ms', label: 'p50', color: 'blue.7' },
   { name: 'p95Ms', label: 'p95', color: 'orange.7', strokeDasharray: '5 4' },
 ];
-const QUEUE: Series[] = [{ name: 'queuePeak', label: 'Most at once', color: 'blue.7' }];
+const QUEUE: Series[] = [{ name: 'queuePeak', label: 'Peak queue length', color: 'blue.7' }];
 const MEDIA: Series[] = [
   { name: 'images', label: 'Images', color: 'blue.7' },
   { name: 'videos', label: 'Videos', color: 'orange.7' },
@@ -90,7 +90,7 @@ export function UsageCharts({ usage, range, isOneDeployment }: UsageChartsProps)
         title="Tokens"
         series={TOKENS}
         data={data}
-        summary={`${span}: ${formatCount(totals.inputTokens)} tokens in, ${formatCount(totals.outputTokens)} out.`}
+        summary={`${span}: ${formatCount(totals.inputTokens)} input tokens, ${formatCount(totals.outputTokens)} output tokens.`}
       >
         <BarChart {...counts} barChartProps={PASSED_OVER} type="stacked" series={TOKENS} />
       </ChartPanel>
@@ -100,8 +100,8 @@ export function UsageCharts({ usage, range, isOneDeployment }: UsageChartsProps)
         data={data}
         summary={
           totals.queuePeak === 0
-            ? `${span}: nothing had to wait.`
-            : `${span}: at most ${countOf(totals.queuePeak, 'request')} waited at once${isOneDeployment ? '' : ' for one deployment'}.`
+            ? `${span}: no requests waited.`
+            : `${span}: up to ${countOf(totals.queuePeak, 'request')} waited at the same time${isOneDeployment ? '' : ' for one deployment'}.`
         }
       >
         <AreaChart

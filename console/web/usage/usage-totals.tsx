@@ -18,20 +18,20 @@ export function UsageTotals({ usage: { total: totals, credit }, isOneDeployment 
     {
       label: 'Tokens',
       value: formatCount(totals.inputTokens + totals.outputTokens),
-      more: `${formatCount(totals.inputTokens)} in, ${formatCount(totals.outputTokens)} out`,
+      more: `${formatCount(totals.inputTokens)} input, ${formatCount(totals.outputTokens)} output`,
     },
     isOneDeployment
       ? { label: 'p95', value: formatMs(totals.p95Ms), more: `p50 ${formatMs(totals.p50Ms)}` }
-      : { label: 'p95', value: '–', more: 'choose a deployment' },
+      : { label: 'p95', value: '–', more: 'select a deployment' },
     {
       label: 'Images and videos',
       value: formatCount(totals.images + totals.videos),
       more: `${countOf(totals.images, 'image')}, ${countOf(totals.videos, 'video')} of ${formatCount(totals.videoSeconds)} s`,
     },
     {
-      label: 'Credit left',
+      label: 'Remaining credit',
       value: credit.remaining ?? 'Unlimited',
-      more: credit.granted === null ? 'no limit is set' : `of ${credit.granted}`,
+      more: credit.granted === null ? 'no limit' : `of ${credit.granted}`,
     },
   ];
   return (

@@ -46,11 +46,11 @@ function Detail({ id }: { id: string }) {
             Payload
           </Title>
           {delivery.body === null ? (
-            <Text c="dimmed">The event is not kept any more.</Text>
+            <Text c="dimmed">The event has expired.</Text>
           ) : (
             <Copyable text={formatBody(delivery.body)} label="payload" />
           )}
-          <Copyable text={delivery.eventId} label="event id" />
+          <Copyable text={delivery.eventId} label="event ID" />
         </Stack>
       )}
     </Loaded>
@@ -58,9 +58,9 @@ function Detail({ id }: { id: string }) {
 }
 
 function Attempts({ history }: Pick<DeliveryDetail, 'history'>) {
-  if (history.length === 0) return <Text c="dimmed">Nothing was sent yet.</Text>;
+  if (history.length === 0) return <Text c="dimmed">No attempts yet.</Text>;
   return (
-    <ScrollTable label="Attempts" minWidth={320} columns={['Time', 'Answer']}>
+    <ScrollTable label="Attempts" minWidth={320} columns={['Time', 'Response']}>
       {history.map(({ at, status, error }) => (
         <Table.Tr key={at}>
           <Table.Td style={{ whiteSpace: 'nowrap' }}>{formatDateTime(new Date(at))}</Table.Td>

@@ -11,9 +11,9 @@ import { AllowedButton } from '../parts/allowed-button.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { Copyable } from '../parts/copyable.tsx';
 
-const VERIFY = `// Node, over the raw bytes of the body; "t" and "v1" are in X-Service-Signature: t=…,v1=… (any v1 may fit)
-const wanted = createHmac('sha256', process.env.SIGNING_SECRET).update(t + '.').update(rawBody).digest();
-const isGenuine = timingSafeEqual(wanted, Buffer.from(v1, 'hex')) && Math.abs(Date.now() / 1000 - t) < 300;`;
+const VERIFY = `// Node.js, over the raw request body; "t" and "v1" come from X-Service-Signature: t=…,v1=… (any v1 may match)
+const expected = createHmac('sha256', process.env.SIGNING_SECRET).update(t + '.').update(rawBody).digest();
+const isValid = timingSafeEqual(expected, Buffer.from(v1, 'hex')) && Math.abs(Date.now() / 1000 - t) < 300;`;
 
 export function SigningSecret() {
   const base = useBase();
@@ -32,13 +32,14 @@ export function SigningSecret() {
           Signing secret
         </Title>
         <Text size="sm">
-          One secret signs all deliveries of this namespace. Nobody can read it here; a new one is shown once.
+          One secret signs all deliveries in this namespace. You can't view it here; a new secret is shown
+          only once.
         </Text>
         <Copyable text={VERIFY} label="how to verify a signature" />
         <Group>
           <AllowedButton
             isAllowed={rollSecret}
-            reason="You may not roll the signing secret of this namespace."
+            reason="You don't have permission to roll the signing secret of this namespace."
             variant="default"
             onClick={() => {
               roll.reset();
@@ -60,9 +61,9 @@ export function SigningSecret() {
       >
         <Text size="sm">
           {keepOld
-            ? 'For 24 hours deliveries carry two signatures, one by each secret: give receivers the new one within that time. They must accept a delivery if any v1 of its signature fits.'
-            : 'The old secret stops at once, for retries of older events too: receivers refuse deliveries until they know the new one.'}{' '}
-          It takes up to 20 seconds until the new one is shown.
+            ? 'For 24 hours, deliveries carry two signatures, one from each secret. Update receivers with the new secret within that time; they must accept a delivery if any v1 signature matches.'
+            : 'The old secret expires immediately, also for retries of older events. Receivers reject deliveries until they have the new secret.'}{' '}
+          It can take up to 20 seconds until the new secret is shown.
         </Text>
         <Checkbox
           mt="sm"
@@ -74,7 +75,7 @@ export function SigningSecret() {
       <Modal
         opened={roll.data !== undefined}
         onClose={roll.reset}
-        title="The new signing secret"
+        title="New signing secret"
         closeOnClickOutside={false}
         closeOnEscape={false}
         withCloseButton={false}
@@ -82,15 +83,15 @@ export function SigningSecret() {
       >
         <Stack>
           <Alert color="yellow" icon={<IconAlertTriangle aria-hidden />} title="Copy it now">
-            It is shown this once. Give it to all receivers of this namespace.
+            You won't see it again. Update all receivers in this namespace with it.
           </Alert>
           <Copyable text={roll.data?.secret ?? ''} label="signing secret" />
           {roll.data?.isInEffect === false && (
             <Text size="sm" role="status">
-              Deliveries are still signed with the old one, until the operator has seen the new one.
+              Deliveries are still signed with the old secret until the operator has picked up the new one.
             </Text>
           )}
-          <Text size="sm">Receivers verify each delivery by it:</Text>
+          <Text size="sm">Receivers use it to verify each delivery:</Text>
           <Copyable text={VERIFY} label="how to verify" />
           <Group justify="flex-end">
             <Button onClick={roll.reset}>Done</Button>

@@ -5,20 +5,16 @@ import type { DeliveryView, TestView } from '../../api.ts';
 export function TestResult({ result: { delivery, eventId } }: { result: TestView }) {
   if (!delivery)
     return (
-      <Alert color="blue" role="status" title="The test is on its way">
-        <Text size="sm">{eventId}: the log of deliveries will tell how it went.</Text>
+      <Alert color="blue" role="status" title="Test sent, no response yet">
+        <Text size="sm">{eventId}: see Deliveries for the result.</Text>
       </Alert>
     );
   const isTaken = delivery.state === 'delivered';
   return (
-    <Alert
-      color={isTaken ? 'green' : 'red'}
-      role="status"
-      title={isTaken ? 'The receiver took it' : 'The receiver did not take it'}
-    >
+    <Alert color={isTaken ? 'green' : 'red'} role="status" title={isTaken ? 'Test delivered' : 'Test failed'}>
       <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
         {describeAnswer(delivery)}
-        {delivery.state === 'pending' && '; it is tried again'}
+        {delivery.state === 'pending' && '; retrying'}
       </Text>
     </Alert>
   );

@@ -14,15 +14,15 @@ const INSIDE = [
 /** null where nothing is; the operator has the last word. `isPlainHTTP`: the console itself was reached so. */
 export function findURLFault(text: string, isPlainHTTP: boolean): string | null {
   const url = URL.parse(text.trim());
-  if (!url) return 'This is no URL: such as https://example.com/hook.';
+  if (!url) return 'Enter a valid URL, such as https://example.com/hook.';
   if (url.protocol !== 'https:' && !(isPlainHTTP && url.protocol === 'http:'))
-    return 'It must begin with https://.';
-  if (url.username !== '' || url.password !== '') return 'It must hold no user name and no password.';
+    return 'The URL must start with https://.';
+  if (url.username !== '' || url.password !== '') return 'The URL must not contain a username or password.';
   // Where all is on one machine, receivers are too.
   if (isPlainHTTP) return null;
   if (INSIDE.some((address) => address.test(url.hostname)))
-    return 'It must be a public address: this one leads nowhere outside.';
+    return 'The URL must have a public address: this one is private or reserved.';
   if (url.hostname === 'localhost' || !/[.:]/.test(url.hostname))
-    return 'It must be a public address: this name leads nowhere outside.';
+    return 'The URL must have a public host name.';
   return null;
 }

@@ -22,12 +22,15 @@ interface WebhookCardProps {
 const RESEND_MS = 3 * 86_400_000;
 
 function describeResend({ resent, expired, unreachable }: ResendView): string {
-  const gone = expired > 0 ? ` ${expired} could not be resent: their events are not kept any more.` : '';
-  const closed = unreachable > 0 ? ` ${unreachable} could not be resent: their endpoints take nothing.` : '';
+  const gone = expired > 0 ? ` ${expired} could not be resent: their events have expired.` : '';
+  const closed =
+    unreachable > 0
+      ? ` ${unreachable} could not be resent: their endpoints are missing, disabled or rejected.`
+      : '';
   return resent === 0 ? `Nothing to resend.${gone}${closed}` : `${resent} resent.${gone}${closed}`;
 }
 
-const REASON = 'You may not change webhooks in this namespace.';
+const REASON = "You don't have permission to change webhooks in this namespace.";
 
 export function WebhookCard({ webhook, onChange, onDelete }: WebhookCardProps) {
   const { name, url, eventTypes, enabled, state, message, consecutiveFailures } = webhook;
@@ -83,8 +86,8 @@ export function WebhookCard({ webhook, onChange, onDelete }: WebhookCardProps) {
         {state !== 'active' && message && <Text size="sm">{message}</Text>}
         {state !== 'auto-disabled' && consecutiveFailures > 0 && (
           <Text size="sm" c="dimmed">
-            {consecutiveFailures} {consecutiveFailures === 1 ? 'delivery' : 'deliveries'} in a row failed; at
-            20 it is disabled.
+            {consecutiveFailures} consecutive {consecutiveFailures === 1 ? 'delivery' : 'deliveries'} failed;
+            the endpoint is disabled at 20.
           </Text>
         )}
         {change.error && <Fault error={change.error} />}
@@ -95,14 +98,14 @@ export function WebhookCard({ webhook, onChange, onDelete }: WebhookCardProps) {
         <Group gap="xs">
           <AllowedButton
             isAllowed={sendTests}
-            reason="You may not send test events in this namespace."
+            reason="You don't have permission to send test events in this namespace."
             size="compact-sm"
             variant="light"
             loading={test.isPending}
             onClick={() => test.mutate()}
-            aria-label={`Send a test to ${name}`}
+            aria-label={`Send test event to ${name}`}
           >
-            Send a test
+            Send test event
           </AllowedButton>
           {state === 'auto-disabled' && (
             <AllowedButton
@@ -123,13 +126,13 @@ export function WebhookCard({ webhook, onChange, onDelete }: WebhookCardProps) {
               variant="default"
               loading={resend.isPending}
               onClick={() => resend.mutate()}
-              aria-label={`Resend failed to ${name}`}
+              aria-label={`Resend failed deliveries to ${name}`}
             >
               Resend failed
             </AllowedButton>
           )}
-          <AllowedButton {...manage} onClick={onChange} aria-label={`Change ${name}`}>
-            Change
+          <AllowedButton {...manage} onClick={onChange} aria-label={`Edit ${name}`}>
+            Edit
           </AllowedButton>
           <AllowedButton
             {...manage}

@@ -12,9 +12,9 @@ import { findURLFault } from './url-fault.ts';
 
 /** The events that endpoints may subscribe to. */
 const EVENT_TYPES = [
-  { value: 'request.completed', label: 'request.completed', about: 'A request has its result.' },
-  { value: 'request.failed', label: 'request.failed', about: 'A request failed for good.' },
-  { value: 'request.canceled', label: 'request.canceled', about: 'A request was canceled while it waited.' },
+  { value: 'request.completed', label: 'request.completed', about: 'A request succeeded.' },
+  { value: 'request.failed', label: 'request.failed', about: 'A request failed permanently.' },
+  { value: 'request.canceled', label: 'request.canceled', about: 'A queued request was canceled.' },
 ] as const;
 
 const ALL_EVENT_TYPES: string[] = EVENT_TYPES.map(({ value }) => value);
@@ -34,7 +34,7 @@ export function WebhookDialog({ isOpen, webhook, onClose }: WebhookDialogProps) 
     <Modal
       opened={isOpen}
       onClose={onClose}
-      title={webhook ? `Change ${webhook.name}` : 'New endpoint'}
+      title={webhook ? `Edit ${webhook.name}` : 'New endpoint'}
       closeButtonProps={{ 'aria-label': 'Close' }}
     >
       <WebhookForm key={webhook?.name ?? ''} webhook={webhook} onDone={onClose} />
@@ -93,7 +93,9 @@ function WebhookForm({ webhook, onDone }: { webhook: WebhookView | null; onDone:
         <TextInput
           label="URL"
           description={
-            IS_PLAIN_HTTP ? 'It gets a POST for each event' : 'Public HTTPS; it gets a POST for each event'
+            IS_PLAIN_HTTP
+              ? 'Receives a POST request for each event'
+              : 'Public HTTPS URL; receives a POST request for each event'
           }
           placeholder="https://example.com/hook"
           type="url"
@@ -109,7 +111,7 @@ function WebhookForm({ webhook, onDone }: { webhook: WebhookView | null; onDone:
           label="Events"
           value={eventTypes}
           onChange={setEventTypes}
-          error={eventTypes.length === 0 ? 'Choose at least one.' : wrong.fields.eventTypes}
+          error={eventTypes.length === 0 ? 'Select at least one event.' : wrong.fields.eventTypes}
         >
           <Stack gap="xs" mt="xs">
             {EVENT_TYPES.map(({ value, label, about }) => (
@@ -118,8 +120,8 @@ function WebhookForm({ webhook, onDone }: { webhook: WebhookView | null; onDone:
           </Stack>
         </Checkbox.Group>
         {verdict && (
-          <Alert color="red" role="alert" title="The URL was refused">
-            The endpoint is kept, but nothing is sent to it until its URL is changed.
+          <Alert color="red" role="alert" title="URL rejected">
+            The endpoint is saved, but nothing is sent to it until you change its URL.
           </Alert>
         )}
         {wrong.rest && <Fault error={wrong.rest} />}

@@ -76,7 +76,7 @@ describe('the console in adversity', () => {
     const away = await someone.call('GET', path);
     expect([away.status, away.body.error.message]).to.deep.equal([
       503,
-      'The Kubernetes API server does not answer.',
+      'The Kubernetes API server did not respond.',
     ]);
     expect((await console.person().call('POST', '/api/session', { token })).status).to.equal(503);
     await console.api.controlPlane.start();
@@ -113,7 +113,7 @@ describe('the console in adversity', () => {
 
     it('ends in good order on SIGTERM', async () => {
       const { child, output } = start({});
-      await until(() => output().includes('the console listens'), 'the start');
+      await until(() => output().includes('listening'), 'the start');
       child.kill('SIGTERM');
       expect(await end(child)).to.equal(0);
     });

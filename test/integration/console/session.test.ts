@@ -70,7 +70,7 @@ describe("the console's sessions", () => {
     expect([again.status, again.body.error.param, again.body.error.message]).to.deep.equal([
       409,
       'name',
-      'name: is taken already; choose another one',
+      'name: is already in use; choose another one',
     ]);
   });
 

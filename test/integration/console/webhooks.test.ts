@@ -129,7 +129,7 @@ describe("the console's webhooks", () => {
     await add('one', 'https://example.com');
     const again = await someone.call('POST', `${base}/webhooks`, { name: 'one', url: 'https://example.com' });
     expect([again.status, again.body.error.code]).to.deep.equal([409, 'conflict']);
-    expect(again.body.error.message).to.match(/is taken already/);
+    expect(again.body.error.message).to.match(/is already in use/);
     const types = await someone.call('PATCH', `${base}/webhooks/one`, { eventTypes: ['request.lost'] });
     expect([types.status, types.body.error.param]).to.deep.equal([400, 'eventTypes.0']);
   });
@@ -350,7 +350,7 @@ describe("the console's webhooks", () => {
     const refused = await someone.call('POST', `${base}/deliveries/${failed.id}/resend`);
     expect([refused.status, refused.body.error.message]).to.deep.equal([
       409,
-      'The endpoint hook is disabled: enable it first, then resend.',
+      'The endpoint hook is disabled. Enable it first, then resend.',
     ]);
   });
 });

@@ -3,7 +3,7 @@ import { modelDeployment } from '../../../api/model-deployment.ts';
 import { describeDeployment } from '../../../console/server/views/deployment.ts';
 import { describeState } from '../../../console/server/views/deployment-state.ts';
 
-const PAUSED = 'It is paused, and answers 503 until it is resumed.';
+const PAUSED = 'Paused: requests get HTTP 503 until it is resumed.';
 
 type Told = [type: string, status: string, reason?: string, message?: string];
 

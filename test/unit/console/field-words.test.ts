@@ -18,7 +18,7 @@ describe("a field that the console's API does not take", () => {
   const bucket = { name: 'b', bucket: 'results', accessKeyId: 'id', secretAccessKey: 'key' };
   const RPM = 'a whole number from 1 to 10,000,000';
   const NAME =
-    'must be lower-case letters, digits, "-" and ".", such as my-name, with a letter or a digit at both ends';
+    'must be lowercase letters, numbers, "-" and ".", such as my-name, and start and end with a letter or number';
   const TIME = 'a date and time such as 2030-12-31T23:00:00Z';
   type Row = [schema: z.ZodType, body: unknown, words: string];
   const TABLE: Row[] = [
@@ -70,12 +70,12 @@ describe("a field that the console's API does not take", () => {
       { ...bucket, prefix: 'x'.repeat(600) },
       'prefix: must be text of at most 512 characters, not 600.',
     ],
-    [signInBody, { token: 'a b' }, 'token: must be one bearer token, without spaces.'],
+    [signInBody, { token: 'a b' }, 'token: must be a single bearer token without spaces.'],
     [signInBody, { token: '' }, 'token: must be a bearer token.'],
     [
       signInBody,
       { token: 't', namespace: 'Team' },
-      'namespace: must be the name of a namespace: lower-case letters, digits and "-", such as team-a.',
+      'namespace: must be a namespace name: lowercase letters, numbers and "-", such as team-a.',
     ],
     [
       z.object({ state: z.enum(['', 'failed']) }),

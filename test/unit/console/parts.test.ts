@@ -141,14 +141,14 @@ describe("what the API server refuses, in the console's envelope", () => {
       0,
       status('connect ECONNREFUSED'),
       'temporarily_unavailable',
-      'The Kubernetes API server does not answer.',
+      'The Kubernetes API server did not respond.',
       null,
     ],
     [
       500,
       'no object',
       'temporarily_unavailable',
-      'The Kubernetes API server failed (500): The API server answered 500.',
+      'The Kubernetes API server failed (500): The API server returned HTTP 500.',
       null,
     ],
   ];

@@ -3,11 +3,11 @@ import { expect } from 'chai';
 import { findURLFault } from '../../../console/web/webhooks/url-fault.ts';
 
 const WRONG: [string, RegExp][] = [
-  ['hook', /no URL/],
-  ['https://', /no URL/],
+  ['hook', /valid URL/],
+  ['https://', /valid URL/],
   ['ftp://example.com/', /https:\/\//],
   ['http://example.com/', /https:\/\//],
-  ['https://me:secret@example.com/', /user name/],
+  ['https://me:secret@example.com/', /username/],
   ['https://localhost/', /public/],
   ['https://receiver/', /public/],
   ['https://127.0.0.1/', /public/],
