@@ -12,9 +12,54 @@ export interface DueKey {
 /** A slow key that has waited longer takes every second turn, so that a stream of changes starves none. */
 const MAX_SLOW_WAIT_MS = 10_000;
 
+/** Of a lane: keys by namespace, which take turns, so that none waits for all of another's. */
+class FairLane {
+  /** Maps keep the order of insertion: the first namespace has the next turn, its first key has waited longest. */
+  readonly #namespaces = new Map<string, Map<string, number>>();
+  readonly #keys = new Set<string>();
+
+  get size(): number {
+    return this.#keys.size;
+  }
+
+  has(key: string): boolean {
+    return this.#keys.has(key);
+  }
+
+  add(key: string, now: number): void {
+    const namespace = namespaceOf(key);
+    if (!this.#namespaces.has(namespace)) this.#namespaces.set(namespace, new Map());
+    this.#namespaces.get(namespace)!.set(key, now);
+    this.#keys.add(key);
+  }
+
+  /** The key whose turn it is. */
+  peek(isBusy: (key: string) => boolean): { key: string; since: number } | undefined {
+    for (const keys of this.#namespaces.values())
+      for (const [key, since] of keys) if (!isBusy(key)) return { key, since };
+    return undefined;
+  }
+
+  /** Takes a key out; with `endsTurn` its namespace goes behind all others. */
+  delete(key: string, endsTurn = false): void {
+    if (!this.#keys.delete(key)) return;
+    const namespace = namespaceOf(key);
+    const keys = this.#namespaces.get(namespace)!;
+    keys.delete(key);
+    if (endsTurn || keys.size === 0) this.#namespaces.delete(namespace);
+    if (endsTurn && keys.size > 0) this.#namespaces.set(namespace, keys);
+  }
+
+  clear(): void {
+    this.#namespaces.clear();
+    this.#keys.clear();
+  }
+}
+
+const namespaceOf = (key: string): string => key.slice(0, key.indexOf('/') + 1);
+
 export class DueKeys {
-  /** Maps keep the order of insertion: the first key of a lane has waited longest. */
-  readonly #lanes: Record<Lane, Map<string, number>> = { fast: new Map(), slow: new Map() };
+  readonly #lanes: Record<Lane, FairLane> = { fast: new FairLane(), slow: new FairLane() };
   #lastAged = false;
 
   get size(): number {
@@ -30,26 +75,25 @@ export class DueKeys {
     const { fast, slow } = this.#lanes;
     if (fast.has(key) || (lane === 'slow' && slow.has(key))) return false;
     slow.delete(key);
-    this.#lanes[lane].set(key, now);
+    this.#lanes[lane].add(key, now);
     return true;
   }
 
   /** Takes out the key whose turn it is, passing over those that `isBusy`. */
   take(now: number, isBusy: (key: string) => boolean): DueKey | undefined {
-    const slow = this.#peek('slow', isBusy);
-    const aged = slow !== undefined && !this.#lastAged && now - slow.since > MAX_SLOW_WAIT_MS;
-    const taken = aged ? slow : (this.#peek('fast', isBusy) ?? slow);
+    const { fast, slow } = this.#lanes;
+    const old = slow.peek(isBusy);
+    const aged = old !== undefined && !this.#lastAged && now - old.since > MAX_SLOW_WAIT_MS;
+    const changed = aged ? undefined : fast.peek(isBusy);
     this.#lastAged = aged;
-    if (taken) this.#lanes[taken.lane].delete(taken.key);
-    return taken;
+    const taken = changed ?? old;
+    if (!taken) return undefined;
+    const lane = changed ? 'fast' : 'slow';
+    this.#lanes[lane].delete(taken.key, true);
+    return { ...taken, lane };
   }
 
   clear(): void {
     for (const lane of LANES) this.#lanes[lane].clear();
-  }
-
-  #peek(lane: Lane, isBusy: (key: string) => boolean): DueKey | undefined {
-    for (const [key, since] of this.#lanes[lane]) if (!isBusy(key)) return { key, lane, since };
-    return undefined;
   }
 }

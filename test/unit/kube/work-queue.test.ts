@@ -103,6 +103,25 @@ describe('A work queue', () => {
     expect(keys()).to.deep.equal(['running', 'old-1', 'new-1', 'old-2', 'new-2', 'new-3']);
   });
 
+  it('gives namespaces turns, so that none waits for all keys of another', async () => {
+    const queue = start({ workers: 1 });
+    for (const name of ['first', 'second', 'third', 'fourth']) queue.add(`busy/${name}`);
+    queue.add('quiet/only');
+    queue.add('other/only');
+    for (let run = 0; run < 6; run++) {
+      runs[run]!.succeed();
+      await settle();
+    }
+    expect(keys()).to.deep.equal([
+      'busy/first',
+      'busy/second',
+      'quiet/only',
+      'other/only',
+      'busy/third',
+      'busy/fourth',
+    ]);
+  });
+
   it('tries a failing key again in its own lane', async () => {
     const queue = start({ workers: 1 });
     queue.add('resynced', 'slow');
