@@ -1,36 +1,17 @@
-/** The operator's HTTP: /healthz, /readyz and /metrics on one port. */
-import { createServer, type Server, type ServerResponse } from 'node:http';
+/** What the operator answers on its port, beside its metrics: /healthz and /readyz. */
+import { type AdminRoutes, OK, unavailable } from '../kit/admin-server.ts';
 
 export interface HealthSources {
-  /** Why the process should be restarted; undefined while it is well. */
+  /** Why the process should be restarted; undefined while it is healthy. */
   ailment: () => string | undefined;
   /** Whether its view of the cluster is complete. */
   isReady: () => boolean;
-  metrics: { contentType: string; read: () => Promise<string> };
 }
 
-export function createHealthServer({ ailment, isReady, metrics }: HealthSources): Server {
-  const server = createServer((request, response) => {
-    const path = request.url?.split('?')[0];
-    if (path === '/healthz') return answer(response, ailment() === undefined ? 200 : 500, ailment() ?? 'ok');
-    if (path === '/readyz')
-      return answer(response, isReady() ? 200 : 503, isReady() ? 'ok' : 'caches are filling');
-    if (path !== '/metrics') return answer(response, 404, 'not found');
-    metrics.read().then(
-      (text) => answer(response, 200, text, metrics.contentType),
-      (error: Error) => answer(response, 500, error.message),
-    );
-  });
-  server.requestTimeout = 10_000;
-  return server;
-}
-
-function answer(
-  response: ServerResponse,
-  code: number,
-  text: string,
-  type = 'text/plain; charset=utf-8',
-): void {
-  response.writeHead(code, { 'content-type': type });
-  response.end(`${text}\n`);
-}
+export const buildHealthRoutes = ({ ailment, isReady }: HealthSources): AdminRoutes => ({
+  '/healthz': () => {
+    const reason = ailment();
+    return reason === undefined ? OK : { status: 500, body: reason };
+  },
+  '/readyz': () => (isReady() ? OK : unavailable('caches are filling')),
+});

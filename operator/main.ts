@@ -1,22 +1,22 @@
-/** Starts the operator from its environment; ends on SIGTERM, and at once when its lease is lost. */
-import { once } from 'node:events';
-import { exitAfterFailedStart, exitOnFatalErrors } from '../kit/fatal-error.ts';
+/** The operator's program: it shuts down on SIGTERM, and exits at once when its lease is lost. */
+import { createAdminServer, serveMetrics } from '../kit/admin-server.ts';
+import { closeServer, listen } from '../kit/http-server.ts';
+import { type RunningProgram, runProgram } from '../kit/program.ts';
 import { createKubeClient } from '../kube/client.ts';
 import { loadKubeConfig } from '../kube/connection.ts';
 import { connectRedis } from '../redis/client.ts';
 import { readEnvironment } from './environment.ts';
-import { createHealthServer } from './health.ts';
+import { buildHealthRoutes } from './health.ts';
 import { createLog } from './log.ts';
 import { createMetrics } from './metrics.ts';
 import { createProgram } from './program.ts';
 import { watchAuthority } from './redis-authority.ts';
 
-exitOnFatalErrors('operator');
-
 /** Within the pod's grace period of 30 s. */
-const STOP_MS = 20_000;
+const STOP_TIMEOUT_MS = 20_000;
+const REQUEST_TIMEOUT_MS = 10_000;
 
-async function main(): Promise<void> {
+async function startOperator(): Promise<RunningProgram> {
   const { settings, process: own } = readEnvironment();
   const log = createLog(own.logLevel);
   const metrics = createMetrics();
@@ -53,25 +53,29 @@ async function main(): Promise<void> {
     metrics,
     log,
   });
-  const health = createHealthServer({ ailment: program.ailment, isReady: program.isReady, metrics });
-  health.listen(own.port);
-  await once(health, 'listening');
+  const server = createAdminServer(
+    {
+      ...buildHealthRoutes({ ailment: program.ailment, isReady: program.isReady }),
+      ...serveMetrics(metrics),
+    },
+    { requestTimeoutMs: REQUEST_TIMEOUT_MS },
+  );
+  await listen(server, own.port);
 
-  const stop = async (signal: NodeJS.Signals) => {
-    log.info({ signal }, 'stopping');
-    setTimeout(() => process.exit(1), STOP_MS).unref();
-    authority.stop();
-    await program.stop();
-    health.close();
-    health.closeAllConnections();
-    await Promise.all([redis.close(), client.close(), leaseClient.close()]);
+  log.info({ version: settings.version, namespace: settings.namespace, port: own.port }, 'operator started');
+  // A replica that does not lead waits here for its turn.
+  void program.start().then(() => {
+    if (program.isLeading()) log.info({}, 'leading');
+  });
+  return {
+    stop: async () => {
+      log.info({}, 'shutting down');
+      authority.stop();
+      await program.stop();
+      await closeServer(server, 0);
+      await Promise.all([redis.close(), client.close(), leaseClient.close()]);
+    },
   };
-  process.once('SIGTERM', stop);
-  process.once('SIGINT', stop);
-
-  log.info({ version: settings.version, namespace: settings.namespace, port: own.port }, 'operator starts');
-  await program.start();
-  if (program.isLeading()) log.info({}, 'leading');
 }
 
-main().catch((error: unknown) => exitAfterFailedStart('operator', error));
+runProgram('operator', startOperator, { stopTimeoutMs: STOP_TIMEOUT_MS });

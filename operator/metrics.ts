@@ -112,7 +112,7 @@ export function createMetrics() {
       gauge('events_dropped', 'Events that were not written.', [], (set) => set({}, sources.droppedEvents()));
     },
     contentType: registry.contentType,
-    read: () => registry.metrics(),
+    render: () => registry.metrics(),
   };
 
   function gauge(

@@ -1,8 +1,9 @@
 /** Brings the console's parts together. */
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
 import { CONSOLE_ENV } from '../../api/console-environment.ts';
 import { channels } from '../../api/redis-keys.ts';
+import { createAdminServer, serveMetrics } from '../../kit/admin-server.ts';
+import { closeServer, listen } from '../../kit/http-server.ts';
 import { type Logger, openLog } from '../../kit/log.ts';
 import { connectRedis, subscribe } from '../../redis/client.ts';
 import { createApp } from './app.ts';
@@ -28,7 +29,8 @@ const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 600_000;
 /** Above the idle time of the usual load balancers, so that it is never the server that closes first. */
 const KEEP_ALIVE_MS = 620_000;
-const DRAIN_MS = 10_000;
+const DRAIN_TIMEOUT_MS = 10_000;
+const METRICS_REQUEST_TIMEOUT_MS = 10_000;
 
 /** Resolves once it listens, be Redis and the API server there or not. */
 export async function startConsole(
@@ -82,7 +84,10 @@ export async function startConsole(
     app.callback(),
   );
   const port = await listen(server, env.port, env.host);
-  const metricsPort = await listen(metrics.server, env.metricsPort, env.host);
+  const metricsServer = createAdminServer(serveMetrics(metrics), {
+    requestTimeoutMs: METRICS_REQUEST_TIMEOUT_MS,
+  });
+  const metricsPort = await listen(metricsServer, env.metricsPort, env.host);
   log.info({ port, metricsPort }, 'listening');
   if (env.publicURL === null && takesAnyHost(settings))
     log.warn(`${CONSOLE_ENV.publicURL} is not set: any Host header is accepted`);
@@ -90,33 +95,10 @@ export async function startConsole(
     port,
     metricsPort,
     stop: async () => {
-      await closeServer(server);
-      await closeServer(metrics.server);
+      await closeServer(server, DRAIN_TIMEOUT_MS);
+      await closeServer(metricsServer, DRAIN_TIMEOUT_MS);
       await subscription.close();
       await Promise.all([connection.close(), kubernetes.close(), endpoints.close()]);
     },
   };
-}
-
-function listen(server: Server, port: number, host: string | undefined): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error) =>
-      reject(new Error(`cannot listen on port ${port}: ${error.message}`, { cause: error })),
-    );
-    server.listen({ port, host }, () => resolve((server.address() as AddressInfo).port));
-  });
-}
-
-/** Lets requests in flight end; after DRAIN_MS it cuts them. */
-function closeServer(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    const deadline = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
-    const sweep = setInterval(() => server.closeIdleConnections(), 50);
-    server.close(() => {
-      clearTimeout(deadline);
-      clearInterval(sweep);
-      resolve();
-    });
-    server.closeIdleConnections();
-  });
 }

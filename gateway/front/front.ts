@@ -3,15 +3,15 @@ import type { RequestListener } from 'node:http';
 import { ADMIN_PATHS } from '../../api/gateway-environment.ts';
 import { modelLimits, resolveLimits } from '../../api/model-limits.ts';
 import { channels } from '../../api/redis-keys.ts';
+import { createAdminServer, OK, serveMetrics, unavailable } from '../../kit/admin-server.ts';
+import { closeServer, listen } from '../../kit/http-server.ts';
 import { connectRedis, type RedisConnection, type RedisSettings, subscribe } from '../../redis/client.ts';
 import { readCredential, readDeployment, readHost, readReplicas } from '../../redis/publication/published.ts';
 import { EgressAgent } from '../egress/agent.ts';
 import type { FrontEnvironment, SharedLimits } from '../environment/environment.ts';
 import { Activity } from '../http/activity.ts';
-import { createAdminServer, createMetricsServer, OK, unavailable } from '../http/admin-server.ts';
 import { setDocumentationSite } from '../http/error-response.ts';
 import { createServer } from '../http/server.ts';
-import { closeServer, listen } from '../http/shutdown.ts';
 import { createInternalServer } from '../storage/service/service.ts';
 import { createLog, logRedisState } from '../telemetry/log.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
@@ -99,7 +99,7 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
     egress,
     log,
   });
-  const metricsServer = createMetricsServer(metrics);
+  const metricsServer = createAdminServer(serveMetrics(metrics));
   await Promise.all([
     listen(server, httpPort, host),
     listen(admin, adminPort, host),

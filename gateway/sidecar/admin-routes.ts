@@ -1,8 +1,8 @@
 /** The probes and the drain hook of a model's pod. */
 import { ADMIN_PATHS, DRAIN_TOKEN_HEADER } from '../../api/gateway-environment.ts';
+import { type AdminRoutes, OK, unavailable } from '../../kit/admin-server.ts';
 import { buildTokenCheck } from '../capacity/peer-protocol.ts';
 import type { EngineHealth } from '../health/engine-health.ts';
-import { type AdminRoutes, OK, unavailable } from '../http/admin-server.ts';
 import type { Drain } from './drain.ts';
 
 export interface SidecarRoutesOptions {

@@ -1,6 +1,6 @@
 /** Relays what the engine tells of itself: it listens on loopback, so nobody else reaches it. */
 import { request } from 'undici';
-import type { AdminAnswer } from '../http/admin-server.ts';
+import type { AdminAnswer } from '../../kit/admin-server.ts';
 
 export interface EngineMetricsOptions {
   url: string;

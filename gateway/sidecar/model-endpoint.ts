@@ -2,6 +2,7 @@
 import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
+import { closeServer, listen } from '../../kit/http-server.ts';
 import { heartbeat, leave } from '../../redis/admission/admission-calls.ts';
 import { isRedisAway, type RedisConnection } from '../../redis/client.ts';
 import { readDeployment } from '../../redis/publication/published.ts';
@@ -13,7 +14,6 @@ import type { EngineBounds } from '../health/engine-state.ts';
 import { Activity } from '../http/activity.ts';
 import { ApiError, setDocumentationSite } from '../http/error-response.ts';
 import { createServer } from '../http/server.ts';
-import { closeServer, listen } from '../http/shutdown.ts';
 import type { StorageServices } from '../jobs/services.ts';
 import { startWorker, type Worker, type WorkerOptions } from '../jobs/worker.ts';
 import type { Logger } from '../telemetry/log.ts';

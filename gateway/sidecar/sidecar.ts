@@ -5,12 +5,12 @@ import { parseGatewayConfig } from '../../api/gateway-config-text.ts';
 import { ENGINE_METRICS_PATH } from '../../api/gateway-environment.ts';
 import { SIDECAR_SECRET_FILES } from '../../api/names.ts';
 import { channels } from '../../api/redis-keys.ts';
+import { createAdminServer, serveMetrics } from '../../kit/admin-server.ts';
 import { EnvironmentError } from '../../kit/environment.ts';
+import { closeServer, listen } from '../../kit/http-server.ts';
 import { connectRedis, subscribe } from '../../redis/client.ts';
 import { decodeChange } from '../../redis/publication/changes.ts';
 import type { SidecarEnvironment } from '../environment/environment.ts';
-import { createAdminServer, createMetricsServer } from '../http/admin-server.ts';
-import { closeServer, listen } from '../http/shutdown.ts';
 import { createLog, logRedisState } from '../telemetry/log.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { buildSidecarRoutes } from './admin-routes.ts';
@@ -82,12 +82,12 @@ export async function startSidecar(environment: SidecarEnvironment): Promise<Sid
     }),
   );
   const { engineURL, engineMetricsPath } = environment;
-  const metricsServer = createMetricsServer(
-    metrics,
-    engineMetricsPath === null
-      ? {}
-      : { [ENGINE_METRICS_PATH]: createEngineMetrics({ url: `${engineURL}${engineMetricsPath}` }) },
-  );
+  const metricsServer = createAdminServer({
+    ...serveMetrics(metrics),
+    ...(engineMetricsPath !== null && {
+      [ENGINE_METRICS_PATH]: createEngineMetrics({ url: `${engineURL}${engineMetricsPath}` }),
+    }),
+  });
   await Promise.all([
     listen(admin, environment.adminPort, host),
     listen(metricsServer, environment.metricsPort, host),

@@ -1,12 +1,12 @@
-/** The owner of prom-client in the console: the numbers, and the port that serves them. */
-import { createServer, type Server } from 'node:http';
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+/** The owner of prom-client in the console: the numbers. */
 
-export interface ConsoleMetrics {
+import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import type { MetricsSource } from '../../../kit/admin-server.ts';
+
+export interface ConsoleMetrics extends MetricsSource {
   /** `area`: the part of the API, such as `keys`; never a name that users chose. */
   count(request: { area: string; method: string; status: number; seconds: number }): void;
   countSignIn(outcome: 'ok' | 'refused'): void;
-  server: Server;
 }
 
 export function createMetrics(): ConsoleMetrics {
@@ -32,22 +32,13 @@ export function createMetrics(): ConsoleMetrics {
     labelNames: ['outcome'],
     registers,
   });
-  const server = createServer((request, response) => {
-    if (request.url?.split('?')[0] !== '/metrics') {
-      response.writeHead(404).end();
-      return;
-    }
-    registry.metrics().then(
-      (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
-      (error: Error) => response.writeHead(500).end(error.message),
-    );
-  });
   return {
     count: ({ area, method, status, seconds }) => {
       requests.inc({ area, method, status });
       durations.observe({ area }, seconds);
     },
     countSignIn: (outcome) => signIns.inc({ outcome }),
-    server,
+    contentType: registry.contentType,
+    render: () => registry.metrics(),
   };
 }

@@ -40,6 +40,6 @@ describe('an error that nothing caught', () => {
 
   for (const file of globSync('{gateway,operator,console/server}/{main,uninstall-guard}.ts'))
     it(`is met so by ${file}`, () => {
-      expect(readFileSync(file, 'utf8')).to.match(/^exitOnFatalErrors\('/m);
+      expect(readFileSync(file, 'utf8')).to.match(/^(exitOnFatalErrors|runProgram)\('/m);
     });
 });

@@ -185,7 +185,7 @@ describe('the rollout of sidecars by the operator', function () {
     });
     await until(() => eventsOf(STOP_FILE).includes('SidecarRolloutStopped'));
     await until(() => eventsOf('x').includes('SidecarRolloutFailed'));
-    const told = await metrics.read();
+    const told = await metrics.render();
     expect(told).to.include('berth_operator_sidecar_rollout_stopped 1\n');
     expect(told).to.include('berth_operator_sidecars{state="outdated"} 2\n');
     expect(told).to.include('berth_operator_sidecars{state="failed"} 1\n');

@@ -1,8 +1,8 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { expect } from 'chai';
 import { Peers } from '../../../../gateway/capacity/peers.ts';
-import { closeServer, listen, readServerPort } from '../../../../gateway/http/shutdown.ts';
 import { Pools } from '../../../../gateway/upstream/pools.ts';
+import { closeServer, listen, readServerPort } from '../../../../kit/http-server.ts';
 
 describe('asking the peers for a place', () => {
   let server: Server;

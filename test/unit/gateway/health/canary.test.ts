@@ -2,8 +2,8 @@ import { createServer, type Server } from 'node:http';
 import { expect } from 'chai';
 import { Slots } from '../../../../gateway/capacity/slots.ts';
 import { type CanaryResult, tryEngine } from '../../../../gateway/health/canary.ts';
-import { closeServer, listen, readServerPort } from '../../../../gateway/http/shutdown.ts';
 import { Pools } from '../../../../gateway/upstream/pools.ts';
+import { closeServer, listen, readServerPort } from '../../../../kit/http-server.ts';
 import { describeModel } from '../../../support/model-replica.ts';
 
 /** In place of a status: no answer. */

@@ -4,8 +4,8 @@ import type { Dispatcher } from 'undici';
 import type { CanaryResult } from '../../../../gateway/health/canary.ts';
 import { EngineHealth, type EngineHealthTiming } from '../../../../gateway/health/engine-health.ts';
 import type { EngineBounds, EngineVerdict } from '../../../../gateway/health/engine-state.ts';
-import { closeServer, listen, readServerPort } from '../../../../gateway/http/shutdown.ts';
 import { ENGINE_CONNECT_TIMEOUT_MS, Pools } from '../../../../gateway/upstream/pools.ts';
+import { closeServer, listen, readServerPort } from '../../../../kit/http-server.ts';
 import { until } from '../../../support/redis-client.ts';
 
 const TIMING: EngineHealthTiming = { failingMs: 5, healthyMs: 20, timeoutMs: 50, judgeMs: 5, tryMs: 20 };

@@ -8,10 +8,10 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { expect } from 'chai';
-import { listen, readServerPort } from '../../../../gateway/http/shutdown.ts';
 import { selectRequestHeaders } from '../../../../gateway/upstream/headers.ts';
 import { Pools } from '../../../../gateway/upstream/pools.ts';
 import { type RelayOutcome, type RelayRequest, relay } from '../../../../gateway/upstream/relay.ts';
+import { listen, readServerPort } from '../../../../kit/http-server.ts';
 import { until } from '../../../support/redis-client.ts';
 
 const LOOPBACK = '127.0.0.1';

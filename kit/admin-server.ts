@@ -1,7 +1,6 @@
-/** The port for the kubelet: never for clients, and apart from theirs so that load there fails no probe. */
+/** The port for probes, hooks and Prometheus: never for clients, and apart from theirs so that load there fails no probe. */
 import { createServer, type IncomingMessage, type Server } from 'node:http';
-import { METRICS_PATH } from '../../api/gateway-environment.ts';
-import type { GatewayMetrics } from '../telemetry/metrics.ts';
+import { METRICS_PATH } from '../api/gateway-environment.ts';
 
 export interface AdminAnswer {
   status: number;
@@ -15,9 +14,17 @@ export type AdminRoutes = Record<string, (req: IncomingMessage) => AdminAnswer |
 export const OK: AdminAnswer = { status: 200, body: 'ok' };
 export const unavailable = (reason: string): AdminAnswer => ({ status: 503, body: reason });
 
+export interface AdminServerOptions {
+  /** Milliseconds in which a request must have arrived; 0 = any time. */
+  requestTimeoutMs?: number;
+}
+
 /** Not yet listening. An answer may take as long as a drain: nothing here cuts it. */
-export function createAdminServer(routes: AdminRoutes): Server {
-  const server = createServer({ requestTimeout: 0, keepAlive: true }, async (req, res) => {
+export function createAdminServer(
+  routes: AdminRoutes,
+  { requestTimeoutMs = 0 }: AdminServerOptions = {},
+): Server {
+  const server = createServer({ requestTimeout: requestTimeoutMs, keepAlive: true }, async (req, res) => {
     const path = req.url?.split('?', 1)[0] ?? '/';
     const route = Object.hasOwn(routes, path) ? routes[path] : undefined;
     req.resume();
@@ -28,19 +35,19 @@ export function createAdminServer(routes: AdminRoutes): Server {
   return server;
 }
 
-/** Not yet listening. */
-export const createMetricsServer = (
-  metrics: Pick<GatewayMetrics, 'render' | 'contentType'>,
-  more: AdminRoutes = {},
-): Server =>
-  createAdminServer({
-    ...more,
-    [METRICS_PATH]: async () => ({
-      status: 200,
-      body: await metrics.render(),
-      contentType: metrics.contentType,
-    }),
-  });
+export interface MetricsSource {
+  contentType: string;
+  render: () => Promise<string>;
+}
+
+/** The route of Prometheus. */
+export const serveMetrics = (metrics: MetricsSource): AdminRoutes => ({
+  [METRICS_PATH]: async () => ({
+    status: 200,
+    body: await metrics.render(),
+    contentType: metrics.contentType,
+  }),
+});
 
 async function answerRoute(
   route: AdminRoutes[string] | undefined,

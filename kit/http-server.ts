@@ -1,44 +1,27 @@
-/** How a gateway ends: in good order on the first signal, at once on the second. */
+/** The life of an HTTP server: it listens, and it closes once its requests have ended. */
 import type { Server } from 'node:http';
 
-export type Stop = () => Promise<void>;
-
-/** Calls `stop` once on SIGTERM or SIGINT and exits 0 after it, 1 if it fails; a second signal exits at once. */
-export function stopOnSignal(stop: Stop): void {
-  let isStopping = false;
-  const onSignal = () => {
-    if (isStopping) process.exit(1);
-    isStopping = true;
-    stop().then(
-      () => process.exit(0),
-      () => process.exit(1),
-    );
-  };
-  process.on('SIGTERM', onSignal);
-  process.on('SIGINT', onSignal);
-}
-
-/** Listens, or throws an error that names the port. */
-export function listen(server: Server, port: number, host?: string): Promise<void> {
+/** Resolves with the port; throws an error that names it. `port`: 0 takes a free one. `host`: all addresses if absent. */
+export function listen(server: Server, port: number, host?: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const onError = (error: Error) =>
       reject(new Error(`cannot listen on port ${port}: ${error.message}`, { cause: error }));
     server.once('error', onError);
     server.listen({ port, host }, () => {
       server.off('error', onError);
-      resolve();
+      resolve(readServerPort(server));
     });
   });
 }
 
-const SWEEP_MS = 50;
+const SWEEP_INTERVAL_MS = 50;
 
-/** Takes no more connections and lets requests in flight end; after `timeoutMs` it cuts them. */
+/** Accepts no more connections and lets requests in flight end; cuts them after `timeoutMs`. */
 export function closeServer(server: Server, timeoutMs: number): Promise<void> {
   return new Promise((resolve) => {
     const deadline = setTimeout(() => server.closeAllConnections(), timeoutMs);
     // A connection whose answer had begun before becomes idle only when that has ended.
-    const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
+    const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_INTERVAL_MS);
     server.close(() => {
       clearTimeout(deadline);
       clearInterval(sweep);
