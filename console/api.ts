@@ -1,12 +1,12 @@
 /**
- * What the console's page and its server say to each other, all under /api. Errors have the endpoints' envelope.
- * Bodies that do not fit the types below answer 400 with `param`. A write carries CSRF_HEADER. Without a session every
- * path but the first answers 401.
+ * The HTTP API between the console's page and its server, all under /api. Errors have the endpoints' envelope.
+ * Bodies that do not match the types below return 400 with `param`. Writes require CSRF_HEADER. Without a session, all
+ * paths except the first return 401.
  */
 import type { Condition } from '../api/kubernetes-types.ts';
 import type { PublishedKey } from '../api/redis-keys.ts';
 
-/** No page of another origin can send it without being asked. */
+/** Pages of other origins cannot send it without a preflight request. */
 export const CSRF_HEADER = 'x-berth-console';
 
 /**
@@ -18,16 +18,16 @@ export interface SessionView {
   user: string;
   /** ISO. */
   expiresAt: string;
-  /** Those in which they may see deployments; the first is where to begin. */
+  /** Namespaces in which the user can list deployments; the first is the default. */
   namespaces: string[];
   version: string;
-  /** ISO; null while Redis answers. What it alone knows is missing meanwhile. */
+  /** ISO; null while Redis is available. Data that exists only in Redis is missing meanwhile. */
   redisAwaySince: string | null;
 }
 
-/** Below, `ns` is `/api/namespaces/{namespace}`. What a member may do there: `GET ns/access`. */
+/** Below, `ns` is `/api/namespaces/{namespace}`. The user's permissions there: `GET ns/access`. */
 export interface AccessView {
-  /** There is no such namespace; false also for those who may not know. */
+  /** The namespace does not exist; false also for users who cannot read namespaces. */
   isMissing: boolean;
   manageKeys: boolean;
   manageWebhooks: boolean;
@@ -48,7 +48,7 @@ export interface DeploymentView {
   kind: 'LLM' | 'Embedding' | 'Image' | 'Video';
   modelId: string;
   registrationId: number | null;
-  /** What SDKs take for base URL, with /v1; null while it has none. */
+  /** The base URL for SDKs, with /v1; null while there is none. */
   baseURL: string | null;
   state:
     | 'ready'
@@ -59,19 +59,19 @@ export interface DeploymentView {
     | 'paused'
     | 'scaled-to-zero'
     | 'deleting';
-  /** The first thing in the way; '' when it serves. */
+  /** The first problem; '' if there is none. */
   message: string;
   conditions: Condition[];
   replicas: { ready: number; wanted: number };
-  /** Requests that wait and run; null for kinds that have none, or without the right to see. */
+  /** Waiting and running requests; null for kinds without a queue, or without permission. */
   queue: { waiting: number; running: number } | null;
   createdAt: string;
-  /** For forms: what images and videos may be asked for. */
+  /** For forms: supported parameters of images and videos. */
   media: {
     sizes: string[];
     imageInput: boolean;
     textInput: boolean;
-    /** A pinned video model makes this only. */
+    /** The only length and frame rate of a pinned video model. */
     native: { seconds: number; fps: number } | null;
     steps: { min: number; max: number; default: number } | null;
   } | null;
@@ -104,13 +104,13 @@ export interface NewKey {
 }
 export interface NewKeyView {
   key: KeyView;
-  /** Shown once, kept nowhere. */
+  /** Shown once, not stored. */
   secret: string;
 }
 
 /**
  * `GET ns/webhooks`, `POST ns/webhooks`, `PATCH ns/webhooks/{name}`, `DELETE ns/webhooks/{name}`. POST and PATCH wait up
- * to 5 s for the operator's verdict on the URL: `refused` says what is wrong.
+ * to 5 s for the operator to validate the URL; `refused` has the reason in `message`.
  */
 export interface WebhookView {
   name: string;
@@ -132,10 +132,10 @@ export interface WebhookChange {
   url?: string;
   eventTypes?: string[];
   enabled?: boolean;
-  /** Begins the count of failures anew. */
+  /** Resets the failure counter. */
   reEnable?: true;
 }
-/** `POST ns/webhooks/{name}/test`: waits for the first attempt; null where that takes longer than 8 s. */
+/** `POST ns/webhooks/{name}/test`: waits for the first attempt; null if that takes longer than 8 s. */
 export interface TestView {
   eventId: string;
   delivery: DeliveryView | null;
@@ -143,12 +143,12 @@ export interface TestView {
 
 /** `POST ns/signing-secret/roll`: takes SecretRoll, answers the new secret, shown once. */
 export interface SecretRoll {
-  /** The old one signs beside it for 24 h; else it ends at once. */
+  /** The old secret also signs for 24 h; otherwise it expires immediately. */
   keepOld: boolean;
 }
 export interface SigningSecretView {
   secret: string;
-  /** Deliveries are signed with it. False: they will be once the operator has seen it. */
+  /** Deliveries are signed with it. False until the operator has published it. */
   isInEffect: boolean;
 }
 
@@ -174,7 +174,7 @@ export interface DeliveryView {
 }
 /** `GET ns/deliveries/{id}`. */
 export interface DeliveryDetail extends DeliveryView {
-  /** What is sent; null once the event is not kept any more. */
+  /** The payload; null once the event has expired. */
   body: string | null;
   /** The latest attempts, oldest first. */
   history: { at: string; status: number | null; error: string }[];
@@ -189,9 +189,9 @@ export interface Resend {
 /** Also of `POST ns/deliveries/{id}/resend`. */
 export interface ResendView {
   resent: number;
-  /** Whose events are not kept any more. */
+  /** Deliveries whose events have expired. */
   expired: number;
-  /** Whose endpoints are gone, disabled or refused. */
+  /** Deliveries whose endpoints are missing, disabled or rejected. */
   unreachable: number;
 }
 
@@ -214,11 +214,11 @@ export interface RequestView {
   completedAt: string | null;
   errorCode: string | null;
   errorMessage: string | null;
-  /** Where the next page begins; '' but of the last one of a page. */
+  /** Start of the next page; only set on the last request of a page. */
   cursor: string;
 }
 export interface RequestDetail extends Omit<RequestView, 'cursor'> {
-  /** Signed links; [] when there is nothing (any more) to see. */
+  /** Signed links; [] if there are no results (any more). */
   outputURLs: string[];
 }
 
@@ -245,7 +245,7 @@ export interface UsagePoint {
   videoSeconds: number;
   p50Ms: number | null;
   p95Ms: number | null;
-  /** The most requests of one deployment that waited at once. */
+  /** Maximum queue length of one deployment. */
   queuePeak: number;
 }
 /** In the currency of the prices; null = unlimited. */
@@ -282,9 +282,9 @@ export interface NewStorageCredential {
 }
 
 /**
- * The playground: `ns/deployments/{name}/v1/…` is the deployment's own endpoint with a key of five minutes:
+ * The playground: `ns/deployments/{name}/v1/…` is the deployment's own endpoint with a key that is valid for five minutes:
  * POST chat/completions, completions, embeddings, images/generations, images/edits, videos, videos/generations;
- * GET models, requests/{id}. Answers, streams included, come as they are.
+ * GET models, requests/{id}. Responses, including streams, are relayed unchanged.
  */
 export const PLAYGROUND_KEY_SECONDS = 300;
 export const PLAYGROUND_LIMITS: Pick<PublishedKey, 'rpm' | 'tpd'> = { rpm: 60, tpd: 1_000_000 };

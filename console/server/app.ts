@@ -1,4 +1,4 @@
-/** The console as one visible chain. */
+/** The console's middleware chain. */
 import Router from '@koa/router';
 import Koa from 'koa';
 import type { Logger } from '../../kit/log.ts';
@@ -35,32 +35,32 @@ export interface AppOptions {
 export function createApp({ services, settings, isReady, log }: AppOptions): Koa<ConsoleState> {
   const { sessions } = services;
   const app = new Koa<ConsoleState>();
-  // A client that goes away is no fault of ours; all else is told by answerErrors.
+  // Disconnected clients are not errors; answerErrors handles everything else.
   app.on('error', (error) => log.debug({ err: error }, 'response aborted'));
-  // 1. How the console was reached, and a line in the log in the end.
+  // 1. Request ID, origin and access log.
   app.use(identifyRequest(settings, log, services.metrics));
-  // 2. For everything, errors included.
+  // 2. Security headers on all responses, including errors.
   app.use(async (ctx, next) => {
     ctx.set(buildSecurityHeaders(ctx.state.origin.isHTTPS));
     ctx.set('content-security-policy', buildContentPolicy({ nonce: null, plainMedia: false }));
     await next();
   });
-  // 3. For the kubelet.
+  // 3. Probes.
   app.use(async (ctx, next) => {
     if (ctx.path === '/healthz') ctx.body = 'ok';
     else if (ctx.path === '/readyz')
       Object.assign(ctx, isReady() ? { body: 'ok' } : { status: 503, body: 'not connected to Redis yet' });
     else await next();
   });
-  // 4. Whatever is thrown below becomes the envelope.
+  // 4. Errors become the envelope.
   app.use(answerErrors(log, sessions));
-  // 5. Nothing under a name that is somebody else's.
+  // 5. Rejects other host names.
   app.use(refuseOtherHosts(settings));
-  // 6. The API: no write of another site's page, then the session, then what it asks for.
+  // 6. The API: CSRF check, session, routes.
   app.use(serveAPI(services));
-  // 7. What errors of endpoints mean, for whoever was given the link.
+  // 7. The public page about endpoint errors.
   app.use(serveErrorPage());
-  // 8. The page, whatever the path: its own router reads it.
+  // 8. The page for all other paths; its router handles them.
   app.use(servePage(settings.webFolder, settings));
   return app;
 }

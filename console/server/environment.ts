@@ -12,17 +12,17 @@ export interface ConsoleEnvironment {
   metricsPort: number;
   webFolder: string;
   kubernetesURL: string;
-  /** PEM; undefined = the system's authorities. */
+  /** PEM; undefined = the system's CA certificates. */
   kubernetesCA: string | undefined;
   tokenPath: string;
   redisURL: string;
   redisUsername: string | undefined;
   redisPassword: string | undefined;
-  /** The file need not be there. */
+  /** The file may be missing. */
   redisCAFile: string | undefined;
   /** null: deployments are called at their own URLs. */
   frontURL: string | null;
-  /** null: the Host header tells. */
+  /** null: taken from the Host header. */
   publicURL: string | null;
   plainHTTP: boolean;
   logLevel: string;

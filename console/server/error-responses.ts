@@ -1,4 +1,4 @@
-/** Whatever is thrown becomes the envelope, and every request of the API a line in the log. */
+/** Converts errors to the envelope, and logs every API request. */
 import { randomUUID } from 'node:crypto';
 import { Stream } from 'node:stream';
 import type { Context, Middleware } from 'koa';
@@ -25,11 +25,11 @@ const AREAS = [
   'storage-credentials',
 ];
 
-/** Notes what the rest needs to know of a request, and tells how it ended. */
+/** Sets the request ID and origin; logs and counts the request when it ends. */
 export const identifyRequest =
   (settings: OriginSettings, log: Logger, metrics: ConsoleMetrics): Middleware<ConsoleState> =>
   async (ctx, next) => {
-    const begun = performance.now();
+    const startedAt = performance.now();
     const forwardedProto = ctx.get('x-forwarded-proto').split(',')[0]!.trim();
     ctx.state.requestId = randomUUID();
     ctx.state.origin = describeOrigin({ host: ctx.get('host').toLowerCase(), forwardedProto }, settings);
@@ -37,18 +37,18 @@ export const identifyRequest =
     await next();
     if (!ctx.path.startsWith('/api/')) return;
     const { method, path, status } = ctx;
-    const tell = () => {
-      const ms = Math.round(performance.now() - begun);
+    const record = () => {
+      const ms = Math.round(performance.now() - startedAt);
       metrics.count({ area: readArea(path), method, status, seconds: ms / 1_000 });
       const user = ctx.state.session?.user;
-      log.info({ user, method, path, status, ms, request: ctx.state.requestId }, 'request');
+      log.info({ user, method, path, status, ms, request_id: ctx.state.requestId }, 'request');
     };
-    // The answer may be a stream that has just begun.
-    if (ctx.body instanceof Stream) ctx.res.once('close', tell);
-    else tell();
+    // The response may be a stream that has only started.
+    if (ctx.body instanceof Stream) ctx.res.once('close', record);
+    else record();
   };
 
-/** The part of the API that a path belongs to. */
+/** The area of the API, for metrics. */
 function readArea(path: string): string {
   const [, , first = '', , area = ''] = path.split('/');
   if (path.includes('/v1/')) return 'playground';
@@ -62,13 +62,13 @@ export const answerErrors =
     try {
       await next();
     } catch (error) {
-      const told = await translate(error, ctx, { log, sessions });
-      ctx.status = told.status;
-      if (told.retryAfter !== undefined) ctx.set('retry-after', String(told.retryAfter));
-      // Who is told before all was sent may go on sending for ever.
+      const consoleError = await translate(error, ctx, { log, sessions });
+      ctx.status = consoleError.status;
+      if (consoleError.retryAfter !== undefined) ctx.set('retry-after', String(consoleError.retryAfter));
+      // The client could otherwise keep sending its body indefinitely.
       if (!ctx.req.complete) ctx.set('connection', 'close');
       ctx.set('cache-control', 'no-store');
-      ctx.body = buildEnvelope(told);
+      ctx.body = buildEnvelope(consoleError);
     }
   };
 
@@ -81,20 +81,20 @@ async function translate(
   if (ctx.res.destroyed) return new ConsoleError('client_left', 'The client disconnected.');
   if (error instanceof KubernetesError) {
     if (error.status !== 401) return translateKubernetesError(error);
-    // The token has ended or was taken back, and the session with it.
+    // The token has expired or was revoked, and with it the session.
     if (ctx.state.session) await sessions.end(ctx.state.session).catch(() => {});
     ctx.append('set-cookie', formatSessionCookie(ctx.state.origin, { id: '', maxAgeSeconds: 0 }));
     return new ConsoleError('not_signed_in', 'The API server no longer accepts your token. Sign in again.');
   }
   if (isRedisAway(error)) return new ConsoleError('temporarily_unavailable', REDIS_AWAY, { retryAfter: 5 });
   if (isMalformed(error)) return new ConsoleError('invalid_request_error', error.message);
-  log.error({ err: error, request: ctx.state.requestId }, 'unhandled error');
+  log.error({ err: error, request_id: ctx.state.requestId }, 'unhandled error');
   return new ConsoleError(
     'internal_error',
     `Internal error in the console. Request ID: ${ctx.state.requestId}.`,
   );
 }
 
-/** Koa's and the router's own 4xx, such as for an address that cannot be decoded. */
+/** Koa's and the router's own 4xx, such as for a malformed URL. */
 const isMalformed = (error: unknown): error is Error =>
   error instanceof Error && 'status' in error && Number(error.status) >= 400 && Number(error.status) < 500;

@@ -1,4 +1,4 @@
-/** Brings the console's parts together. */
+/** Composes and starts the console. */
 import { createServer } from 'node:http';
 import { CONSOLE_ENV } from '../../api/console-environment.ts';
 import { channels } from '../../api/redis-keys.ts';
@@ -25,14 +25,14 @@ export interface RunningConsole {
 }
 
 const HEADERS_TIMEOUT_MS = 10_000;
-/** A video's frames may be uploaded slowly. */
+/** Uploads may be slow. */
 const REQUEST_TIMEOUT_MS = 600_000;
-/** Above the idle time of the usual load balancers, so that it is never the server that closes first. */
+/** Above the idle timeout of common load balancers, so that the server never closes first. */
 const KEEP_ALIVE_MS = 620_000;
 const DRAIN_TIMEOUT_MS = 10_000;
 const METRICS_REQUEST_TIMEOUT_MS = 10_000;
 
-/** Resolves once it listens, be Redis and the API server there or not. */
+/** Resolves once it listens, whether or not Redis and the API server are available. */
 export async function startConsole(
   env: ConsoleEnvironment,
   log: Logger = openLog({ level: env.logLevel, base: { program: 'console' } }),
@@ -45,7 +45,7 @@ export async function startConsole(
     name: 'console',
     role: 'console',
   });
-  /** Once it was there, its absence is told on the page: an ingress would have its own instead. */
+  /** After the first connection it stays ready, so that the page can show that Redis is unavailable. */
   let wasConnected = false;
   connection.onStateChange((state, reason) => {
     wasConnected ||= state === 'up';
@@ -59,7 +59,7 @@ export async function startConsole(
   const metrics = createMetrics();
   const sessions = new Sessions(redis, presence);
   const subscription = subscribe(connection, [channels.consoleSessions], {
-    onMessage: (digest) => sessions.forget(digest),
+    onMessage: (digest) => sessions.evict(digest),
     onResume: () => void sessions.recheck().catch(() => {}),
   });
   const services = {

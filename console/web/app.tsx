@@ -1,4 +1,4 @@
-/** Which page an address shows. Every page but the first is fetched when it is opened. */
+/** Routes. Pages are loaded lazily. */
 import { lazy, Suspense } from 'react';
 import { Navigate, Route, Routes } from 'react-router';
 import { useSession } from './client/session.ts';
@@ -25,7 +25,7 @@ const StoragePage = lazy(async () => ({ default: (await import('./pages/storage.
 export function App() {
   const session = useSession();
   const error = useLastError(session, session.data !== undefined);
-  // After an error it is pending again each time that it asks: the form stays.
+  // After an error, each retry is pending again; the form must stay.
   if (session.isPending && session.errorUpdateCount === 0) return <PageLoader />;
   if (session.data === undefined) return <Unreachable error={error} />;
   if (session.data === null) return <SignInPage />;

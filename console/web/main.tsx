@@ -1,4 +1,4 @@
-/** The page's start: theme, data cache, routes. */
+/** Entry point: theme, data cache, routes. */
 import '@mantine/core/styles.css';
 import { Button, type CSSVariablesResolver, createTheme, MantineProvider } from '@mantine/core';
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
@@ -14,11 +14,11 @@ const theme = createTheme({
   primaryShade: 8,
   cursorType: 'pointer',
   respectReducedMotion: true,
-  // Where nothing moves, Mantine leaves the spinner beside the middle.
+  // With reduced motion, Mantine does not center the spinner.
   components: { Button: Button.extend({ styles: { loader: { transform: 'translate(-50%, -50%)' } } }) },
 });
 
-/** Some of Mantine's own colours are too faint to read, by the contrast that WCAG asks for. */
+/** Some of Mantine's default colors do not meet WCAG contrast. */
 const resolveVariables: CSSVariablesResolver = () => ({
   variables: {},
   light: {
@@ -37,12 +37,12 @@ const resolveVariables: CSSVariablesResolver = () => ({
   },
 });
 
-/** The server writes it anew into each page that it serves: the policy lets no other style sheet in. */
+/** Set by the server for each page; the content security policy blocks other style sheets. */
 const nonce = document.querySelector<HTMLMetaElement>('meta[name=csp-nonce]')?.content;
-// Where dialogs' scroll lock looks for it.
+// Read by the scroll lock of dialogs.
 Object.assign(globalThis, { __webpack_nonce__: nonce });
 
-/** A session that has ended leads back to signing in, whatever the page was about to do. */
+/** If the session has ended, shows the sign-in page. */
 const onError = (error: Error) => {
   if (error instanceof CallError && error.status === 401)
     void cache.invalidateQueries({ queryKey: ['session'] });
@@ -54,10 +54,10 @@ const cache: QueryClient = new QueryClient({
   defaultOptions: {
     mutations: { networkMode: 'always' },
     queries: {
-      // What the browser calls offline may well reach a console on this machine.
+      // A browser that is offline can still reach a console on this machine.
       networkMode: 'always',
       refetchOnReconnect: 'always',
-      // What is shown stays true without reloading; a hidden page asks nothing.
+      // Keeps data up to date; hidden pages do not poll.
       refetchInterval: 3_000,
       staleTime: 1_000,
       retry: (failures, error) => failures < 2 && !(error instanceof CallError && error.status < 500),

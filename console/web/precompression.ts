@@ -1,4 +1,4 @@
-/** Puts a Brotli and a gzip copy beside each text file of the built page, so that no server ever compresses them. */
+/** Writes Brotli and gzip copies of each text file of the built page, so that the server does not compress them. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -6,8 +6,8 @@ import { brotliCompress, gzip, constants as zlib } from 'node:zlib';
 import type { Plugin } from 'vite';
 
 const TEXTS = /\.(js|css|svg|json|txt)$/;
-/** A copy of less saves no packet. */
-const SMALLEST = 1_024;
+/** Compressing smaller files saves no packet. */
+const MIN_BYTES = 1_024;
 
 const withBrotli = promisify(brotliCompress);
 const withGzip = promisify(gzip);
@@ -31,7 +31,7 @@ export function precompress(): Plugin {
 
 async function compressFile(path: string): Promise<void> {
   const text = readFileSync(path);
-  if (text.length < SMALLEST) return;
+  if (text.length < MIN_BYTES) return;
   const brotli = { params: { [zlib.BROTLI_PARAM_SIZE_HINT]: text.length } };
   const [br, gz] = await Promise.all([withBrotli(text, brotli), withGzip(text, { level: 9 })]);
   writeFileSync(`${path}.br`, br);

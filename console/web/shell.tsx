@@ -1,4 +1,4 @@
-/** What surrounds every page: navigation, the namespace, who is signed in. */
+/** Layout around every page: navigation, namespace, user. */
 import { AppShell, Box, Burger, Button, Group, NavLink, ScrollArea, Select, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import {
@@ -16,7 +16,7 @@ import type { SessionView } from '../api.ts';
 import { useAccess, useNamespace, useSignOut } from './client/session.ts';
 import { Announcer } from './parts/announcer.tsx';
 import { ErrorBoundary } from './parts/error-boundary.tsx';
-import { EmptyState, Fault, PageLoader } from './parts/page-states.tsx';
+import { EmptyState, ErrorAlert, PageLoader } from './parts/page-states.tsx';
 import { StatusBanner } from './status-banner.tsx';
 import { ThemeButton } from './theme-button.tsx';
 
@@ -104,11 +104,11 @@ export function Shell({ session }: { session: SessionView }) {
         <StatusBanner redisAwaySince={session.redisAwaySince} />
         {signOut.error && (
           <Box mb="md">
-            <Fault error={signOut.error} />
+            <ErrorAlert error={signOut.error} />
           </Box>
         )}
         <Suspense fallback={<PageLoader />}>
-          {/* No page outlives its address: what it shows and asks belongs to one namespace. */}
+          {/* Remounts pages when the URL changes, since their state belongs to one namespace. */}
           <ErrorBoundary key={pathname}>
             {isMissing ? <NoNamespace name={namespace} /> : <Outlet />}
           </ErrorBoundary>

@@ -1,4 +1,4 @@
-/** What keeps the whole console from working as it should. */
+/** Problems that affect the whole console. */
 import { Alert, Box } from '@mantine/core';
 import { IconClockExclamation, IconDatabaseOff } from '@tabler/icons-react';
 import { useSlowness } from './client/slowness.ts';

@@ -1,4 +1,4 @@
-/** Switches between the system's colours, light and dark. */
+/** Switches between system, light and dark theme. */
 import { Button, Tooltip, useMantineColorScheme } from '@mantine/core';
 import { IconDeviceDesktop, IconMoonStars, IconSun } from '@tabler/icons-react';
 

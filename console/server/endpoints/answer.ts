@@ -1,15 +1,15 @@
-/** What the console itself reads of an endpoint's answers: whoever answers for a deployment may send without end. */
+/** Reads endpoint responses with a size limit and a timeout: deployments are untrusted. */
 import type { EndpointAnswer } from './endpoints.ts';
 
-/** More than any record of a request. */
+/** Larger than any request record. */
 const MAX_ANSWER_BYTES = 256 * 1024;
 const TIMEOUT_MS = 30_000;
 
-/** Ends a call of the console's own. */
-export const answerTimeout = (): AbortSignal => AbortSignal.timeout(TIMEOUT_MS);
+/** Timeout of the console's own calls. */
+export const callTimeout = (): AbortSignal => AbortSignal.timeout(TIMEOUT_MS);
 
-/** {} for what is no JSON, breaks off or is too long. */
-export async function readEndpointJson({ body }: Pick<EndpointAnswer, 'body'>): Promise<unknown> {
+/** Returns {} for responses that are not JSON, incomplete or too large. */
+export async function readEndpointJSON({ body }: Pick<EndpointAnswer, 'body'>): Promise<unknown> {
   try {
     const chunks: Buffer[] = [];
     let bytes = 0;

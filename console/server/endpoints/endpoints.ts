@@ -1,4 +1,4 @@
-/** Calls deployments' endpoints for a signed-in user, with a key of five minutes that nobody ever sees. */
+/** Calls deployments' endpoints for a signed-in user, with a temporary key that is never shown. */
 import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher } from 'undici';
 import { hashApiKey } from '../../../api/identity.ts';
@@ -23,24 +23,24 @@ export interface EndpointCall {
 
 export type EndpointAnswer = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers' | 'body'>;
 
-/** A key is renewed so long before its end. */
+/** Keys are renewed this long before they expire. */
 const MARGIN_SECONDS = 60;
-const MOST_KEYS = 10_000;
-const CONNECT_MS = 5_000;
-/** Longer than any engine may take for an answer's first byte. */
-const LONGEST_MS = 1_800_000;
+const MAX_KEYS = 10_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+/** Longer than any engine takes to the first byte of a response. */
+const RESPONSE_TIMEOUT_MS = 1_800_000;
 
 export class Endpoints {
   readonly #redis: RedisClient;
   readonly #frontURL: string | null;
   readonly #agent = new Agent({
-    connect: { timeout: CONNECT_MS },
-    headersTimeout: LONGEST_MS,
-    bodyTimeout: LONGEST_MS,
+    connect: { timeout: CONNECT_TIMEOUT_MS },
+    headersTimeout: RESPONSE_TIMEOUT_MS,
+    bodyTimeout: RESPONSE_TIMEOUT_MS,
   });
   readonly #keys = new PromiseCache<string>({
     ttlMs: (PLAYGROUND_KEY_SECONDS - MARGIN_SECONDS) * 1_000,
-    maxEntries: MOST_KEYS,
+    maxEntries: MAX_KEYS,
   });
 
   constructor({ redis, frontURL }: { redis: RedisClient; frontURL: string | null }) {
@@ -48,10 +48,10 @@ export class Endpoints {
     this.#frontURL = frontURL;
   }
 
-  /** Throws ConsoleError where the endpoint does not answer; what it answers is the caller's to read. */
+  /** Throws ConsoleError if the endpoint does not respond; the caller must read the response. */
   async call(session: Session, namespace: string, call: EndpointCall): Promise<EndpointAnswer> {
     const cacheKey = `${session.digest} ${namespace}`;
-    const key = await this.#keys.get(cacheKey, () => this.#makeKey(session, namespace));
+    const key = await this.#keys.get(cacheKey, () => this.#createKey(session, namespace));
     const base = new URL(call.baseURL);
     const { origin, headers } = this.#route(base);
     try {
@@ -70,8 +70,8 @@ export class Endpoints {
       const words = (error as Error).message;
       throw new ConsoleError('upstream_error', `The deployment's endpoint did not respond: ${words}`);
     }
-    // Not the user's fault, and not to be taken for the end of their session.
-    this.#keys.forget(cacheKey);
+    // An error of the console; a 401 would look like the end of the user's session.
+    this.#keys.delete(cacheKey);
     throw new ConsoleError(
       'upstream_error',
       'The endpoint does not know the key of the console yet: try again.',
@@ -82,13 +82,13 @@ export class Endpoints {
     return this.#agent.destroy();
   }
 
-  /** By way of the front, which knows deployments by their hosts. */
+  /** Through the front, which routes by host. */
   #route(base: URL): { origin: string; headers: Record<string, string> } {
     if (this.#frontURL === null) return { origin: base.origin, headers: {} };
     return { origin: this.#frontURL, headers: { host: base.host } };
   }
 
-  async #makeKey({ user }: Session, namespace: string): Promise<string> {
+  async #createKey({ user }: Session, namespace: string): Promise<string> {
     const key = generateApiKey();
     await publishSessionKey(this.#redis, namespace, {
       ...PLAYGROUND_LIMITS,

@@ -1,4 +1,4 @@
-/** The bodies that the API takes, checked by the schemas of the resources that they become. */
+/** Request bodies of the API, validated with the schemas of the resources. */
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { apiKeySpec } from '../../../api/api-key.ts';
@@ -7,10 +7,10 @@ import { storageCredentialSpec } from '../../../api/storage-credential.ts';
 import { webhookEndpointSpec } from '../../../api/webhook-endpoint.ts';
 import { ConsoleError } from './error.ts';
 
-const LONGEST_TOKEN = 16 * 1024;
+const MAX_TOKEN_LENGTH = 16 * 1024;
 const MAX_BODY_BYTES = 64 * 1024;
-/** From the head of a request to the end of so small a body. */
-const BODY_MS = 15_000;
+/** From the request headers to the end of the body. */
+const BODY_TIMEOUT_MS = 15_000;
 
 const name = z
   .string()
@@ -21,7 +21,7 @@ const name = z
     'must be lowercase letters, numbers, "-" and ".", such as my-name, and start and end with a letter or number',
   );
 
-/** For a path's parameters too. */
+/** Also for path parameters. */
 export const namespaceName = z
   .string()
   .max(63)
@@ -30,7 +30,7 @@ export const namespaceName = z
     'must be a namespace name: lowercase letters, numbers and "-", such as team-a',
   );
 
-/** Without what the resource's own defaults would put in: the API server does. */
+/** Without defaults, which the API server sets. */
 const { rpm, tpd, expiresAt } = apiKeySpec.shape;
 const { url, eventTypes } = webhookEndpointSpec.shape;
 const { endpoint, region, bucket, prefix } = storageCredentialSpec.shape;
@@ -40,7 +40,7 @@ export const signInBody = z.strictObject({
     .string()
     .trim()
     .min(1, 'must be a bearer token')
-    .max(LONGEST_TOKEN)
+    .max(MAX_TOKEN_LENGTH)
     .regex(/^[\x21-\x7e]+$/, 'must be a single bearer token without spaces'),
   namespace: namespaceName.optional(),
 });
@@ -93,7 +93,7 @@ export const newStorageCredentialBody = z.strictObject({
 export async function readBody<S extends z.ZodType>(
   req: IncomingMessage,
   schema: S,
-  timeoutMs = BODY_MS,
+  timeoutMs = BODY_TIMEOUT_MS,
 ): Promise<z.output<S>> {
   const type = req.headers['content-type']?.split(';')[0]?.trim().toLowerCase();
   if (type !== 'application/json')
@@ -110,7 +110,7 @@ export async function readBody<S extends z.ZodType>(
   }
 }
 
-/** The same for what is in the address. */
+/** Validates query parameters the same way. */
 export function check<S extends z.ZodType>(value: unknown, schema: S): z.output<S> {
   const result = schema.safeParse(value, FIELD_WORDS);
   if (result.success) return result.data;
@@ -131,7 +131,7 @@ function parseJSON(text: string): unknown {
 async function readText(req: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
-  // A request that is given up stays open for its answer.
+  // Keeps the connection open for the error response.
   for await (const chunk of req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length;
     if (size > MAX_BODY_BYTES)

@@ -1,10 +1,10 @@
-/** Answers of the API as few bytes: pages poll, and most polls find what the one before found. */
+/** Compression and 304 responses for the API: pages poll, and most polls return unchanged data. */
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { Context, Middleware } from 'koa';
 
-/** Below it a packet is a packet. */
+/** Smaller bodies fit in one packet anyway. */
 const MIN_COMPRESSED_BYTES = 1_024;
 /** Of 11: half the size of plain JSON at a tenth of the best quality's time. */
 const BROTLI_QUALITY = 4;
@@ -15,7 +15,7 @@ const compress = {
 };
 const BROTLI_OPTIONS = { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } };
 
-/** 304 where the page has the same answer already, else compressed JSON. Streams and errors stay as they are. */
+/** 304 if the page already has the same response, else compressed JSON. Streams and errors are unchanged. */
 export const compactJSON = (): Middleware => async (ctx, next) => {
   await next();
   if (!isPlainJSON(ctx)) return;
@@ -23,7 +23,7 @@ export const compactJSON = (): Middleware => async (ctx, next) => {
   ctx.type = 'application/json; charset=utf-8';
   if (ctx.method === 'GET') {
     ctx.etag = createHash('sha256').update(text).digest('base64url');
-    // ctx.fresh is false under no-store; the page keeps its answers in memory and asks by the tag.
+    // ctx.fresh is false under no-store; the page caches responses in memory and sends the ETag.
     if (ctx.get('if-none-match') === ctx.response.get('etag')) {
       ctx.status = 304;
       return;

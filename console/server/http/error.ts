@@ -1,10 +1,10 @@
-/** What the console refuses, in the envelope that all of Berth's errors have. */
+/** Errors of the console, in the envelope of all Berth errors. */
 import type { ErrorEnvelope } from '../../../api/api-objects.ts';
 
 const invalid = 'invalid_request_error';
 const busy = 'service_unavailable';
 
-/** Codes and their HTTP status; those that an endpoint has too mean the same here. */
+/** Error codes and their HTTP status; codes shared with endpoints have the same meaning. */
 const CODES = {
   invalid_request_error: { status: 400, type: invalid },
   invalid_json: { status: 400, type: invalid },
@@ -22,14 +22,14 @@ const CODES = {
   unknown_host: { status: 421, type: invalid },
   refused: { status: 422, type: invalid },
   rate_limit_exceeded: { status: 429, type: 'rate_limit_error' },
-  /** Told to nobody but the log. */
+  /** Only logged. */
   client_left: { status: 499, type: invalid },
   internal_error: { status: 500, type: 'server_error' },
   upstream_error: { status: 502, type: 'upstream_error' },
   temporarily_unavailable: { status: 503, type: busy },
 } as const;
 
-/** The message of `temporarily_unavailable` while Redis is away. */
+/** The message of `temporarily_unavailable` while Redis is unavailable. */
 export const REDIS_AWAY = "Berth's database is unreachable. Retrying…";
 
 export type ConsoleErrorCode = keyof typeof CODES;

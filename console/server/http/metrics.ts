@@ -1,10 +1,9 @@
-/** The owner of prom-client in the console: the numbers. */
-
+/** The owner of prom-client in the console: the metrics. */
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 import type { MetricsSource } from '../../../kit/admin-server.ts';
 
 export interface ConsoleMetrics extends MetricsSource {
-  /** `area`: the part of the API, such as `keys`; never a name that users chose. */
+  /** `area`: the part of the API, such as `keys`; never a user-defined name. */
   count(request: { area: string; method: string; status: number; seconds: number }): void;
   countSignIn(outcome: 'ok' | 'refused'): void;
 }

@@ -1,4 +1,4 @@
-/** By which origin a browser reached the console, and what follows for cookies. Pure. */
+/** The origin by which a browser reached the console, and its cookie settings. Pure. */
 
 export interface OriginSettings {
   /** See CONSOLE_ENV.publicURL and plainHTTP. */
@@ -23,7 +23,7 @@ export interface RequestOrigin {
   origin: string;
   isHTTPS: boolean;
   isLoopback: boolean;
-  /** Whether a session may begin: not where anybody on the way could read its cookie. */
+  /** Whether sign-in is allowed: not if the cookie would be sent in plain text over a network. */
   maySignIn: boolean;
   cookie: { name: string; isSecure: boolean };
 }
@@ -31,8 +31,8 @@ export interface RequestOrigin {
 const LOOPBACK = /^(([a-z0-9-]+\.)*localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]+)?$/;
 
 /**
- * Whether requests of any name are taken. Not on an address of this machine alone: a page elsewhere whose name was
- * bound to it (DNS rebinding) would be of the console's own origin to the browser.
+ * Whether any Host header is accepted. Not if it listens on loopback only: after DNS rebinding, a browser would consider
+ * another site to be of the console's origin.
  */
 export function takesAnyHost({ listensOn, publicURL }: HostSettings): boolean {
   if (publicURL !== null || listensOn === undefined) return true;
@@ -49,10 +49,10 @@ export function describeOrigin(
 ): RequestOrigin {
   const isLoopback = LOOPBACK.test(host);
   const derived = `${forwardedProto === 'https' ? 'https' : 'http'}://${host}`;
-  // A tunnel to this machine, such as kubectl port-forward, does not pass by the public origin.
+  // Tunnels to loopback, such as kubectl port-forward, do not use the public origin.
   const origin = publicURL !== null && !isLoopback ? publicURL : derived;
   const isHTTPS = origin.startsWith('https:');
-  // Browsers keep Secure cookies of plain http on loopback, and nowhere else.
+  // Browsers accept Secure cookies over plain HTTP only on loopback.
   const isSecure = isHTTPS || (isLoopback && !plainHTTP);
   return {
     origin,

@@ -1,9 +1,9 @@
-/** What browsers are told to refuse. Pure. */
+/** Content security policy and other security headers. Pure. */
 
 export interface PolicySettings {
-  /** Of the page; null for answers that are no page. */
+  /** For the page; null for other responses. */
   nonce: string | null;
-  /** Results come from plain http addresses too. */
+  /** Results may also be at plain HTTP URLs. */
   plainMedia: boolean;
 }
 

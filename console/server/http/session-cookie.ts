@@ -1,4 +1,4 @@
-/** The session's cookie: unseen by scripts, sent by no other site. */
+/** The session cookie: HttpOnly, SameSite=Strict. */
 import type { IncomingMessage } from 'node:http';
 import type { RequestOrigin } from './request-origin.ts';
 
@@ -10,7 +10,7 @@ export function readSessionCookie(req: IncomingMessage, { cookie }: RequestOrigi
   return null;
 }
 
-/** Value of Set-Cookie. `maxAgeSeconds` 0 and no id: takes it away. */
+/** Value of Set-Cookie. `maxAgeSeconds` 0 and no ID: deletes it. */
 export function formatSessionCookie(
   { cookie }: RequestOrigin,
   { id, maxAgeSeconds }: { id: string; maxAgeSeconds: number },

@@ -1,17 +1,17 @@
-/** When a call that is made for a page has to end. */
+/** Aborts relayed calls when the client disconnects or loses permission. */
 import type { ServerResponse } from 'node:http';
 
-/** Between two looks at whether a stream may go on. */
-const RECHECK_MS = 60_000;
+/** How often permissions of a running stream are checked. */
+const RECHECK_INTERVAL_MS = 60_000;
 
-/** Who leaves the page wants no answer any more; and a long one ends with the right to it. */
+/** A signal that aborts when the client disconnects, or when `isStillAllowed` is no longer true. */
 export function endWith(
   response: ServerResponse,
   isStillAllowed: () => Promise<boolean>,
-  recheckMs = RECHECK_MS,
+  recheckMs = RECHECK_INTERVAL_MS,
 ): AbortSignal {
   const controller = new AbortController();
-  // Who left while rights were asked is not heard to leave any more.
+  // If the client has already disconnected, there is no further close event.
   if (response.closed) {
     controller.abort();
     return controller.signal;

@@ -1,4 +1,4 @@
-/** What a user may do, as the API server says; asked again after 10 seconds at most. */
+/** The user's permissions according to the API server, cached for up to 10 seconds. */
 
 import {
   CONSOLE_RIGHTS,
@@ -14,19 +14,19 @@ import type { Session } from '../sessions/sessions.ts';
 import type { Kubernetes } from './client.ts';
 
 const TTL_MS = 10_000;
-const MOST_ANSWERS = 20_000;
+const MAX_ENTRIES = 20_000;
 
 type Rights = Omit<AccessView, 'isMissing'>;
 
 export class Access {
   readonly #kubernetes: Kubernetes;
-  readonly #answers = new PromiseCache<boolean>({ ttlMs: TTL_MS, maxEntries: MOST_ANSWERS });
+  readonly #answers = new PromiseCache<boolean>({ ttlMs: TTL_MS, maxEntries: MAX_ENTRIES });
 
   constructor(kubernetes: Kubernetes) {
     this.#kubernetes = kubernetes;
   }
 
-  /** `namespace` null: in all of them. */
+  /** `namespace` null: in all namespaces. */
   allows(session: Session, namespace: string | null, right: ConsoleRight): Promise<boolean> {
     const { verb, resource, subresource = '' } = right;
     const key = [session.digest, namespace ?? '*', verb, resource, subresource].join(' ');
@@ -39,7 +39,7 @@ export class Access {
     return this.allows(session, namespace, CONSOLE_RIGHTS[name]);
   }
 
-  /** Throws permission_denied, in the words of an API server. */
+  /** Throws permission_denied, worded like the API server's message. */
   async require(session: Session, namespace: string, name: ConsoleRightName): Promise<void> {
     if (await this.may(session, namespace, name)) return;
     const { verb, resource, subresource }: ConsoleRight = CONSOLE_RIGHTS[name];

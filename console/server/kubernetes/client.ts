@@ -1,4 +1,4 @@
-/** The way to the API server: plain JSON calls with the caller's bearer token, so that RBAC decides and audit logs tell. */
+/** Client of the API server: JSON calls with the caller's bearer token, so that RBAC and audit logs apply to the user. */
 import { Agent } from 'undici';
 import { z } from 'zod';
 import { API_VERSION } from '../../../api/kubernetes-types.ts';
@@ -25,7 +25,7 @@ export interface KubeObject {
   [field: string]: unknown;
 }
 
-/** Berth's own, or Secrets. */
+/** A resource of Berth, or Secrets. */
 export interface ObjectPlace {
   plural: string;
   namespace: string;
@@ -36,7 +36,7 @@ export interface ResourceAttributes {
   resource: string;
   subresource?: string;
   group?: string;
-  /** Absent = in all of them. */
+  /** Absent = in all namespaces. */
   namespace?: string;
 }
 
@@ -46,10 +46,10 @@ interface Call {
   body?: object;
 }
 
-const DEADLINE_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 const PAGE = 500;
-/** Nobody looks at more in a page, and the list is in memory. */
-const MOST_OBJECTS = 5_000;
+/** More is not useful on a page, and the list is in memory. */
+const MAX_OBJECTS = 5_000;
 
 const listOf = z.object({
   items: z.array(z.custom<KubeObject>((item) => typeof item === 'object' && item !== null)),
@@ -90,7 +90,7 @@ export class Kubernetes {
     await this.#call(token, { method: 'DELETE', path: objectPath(place, name) });
   }
 
-  /** The name of the token's user, as the API server gives it. */
+  /** The name of the token's user according to the API server. */
   async readUser(token: string): Promise<string> {
     const apiVersion = 'authentication.k8s.io/v1';
     const body = { apiVersion, kind: 'SelfSubjectReview' };
@@ -99,7 +99,7 @@ export class Kubernetes {
       .username;
   }
 
-  /** Whether the token's user may do that; of Berth's group unless told otherwise. */
+  /** Whether the token's user has this permission; the group defaults to Berth's. */
   async isAllowed(token: string, attributes: ResourceAttributes): Promise<boolean> {
     const apiVersion = 'authorization.k8s.io/v1';
     const resourceAttributes = { group: GROUP, ...attributes };
@@ -113,7 +113,7 @@ export class Kubernetes {
     return namespaces.map(({ metadata }) => metadata.name);
   }
 
-  /** False where the user may not know. */
+  /** False if the user cannot read namespaces. */
   async isNamespaceMissing(token: string, namespace: string): Promise<boolean> {
     try {
       await this.#call(token, { method: 'GET', path: `/api/v1/namespaces/${encode(namespace)}` });
@@ -138,7 +138,7 @@ export class Kubernetes {
       );
       found.push(...items);
       next = metadata?.continue ?? '';
-    } while (next !== '' && found.length < MOST_OBJECTS);
+    } while (next !== '' && found.length < MAX_OBJECTS);
     return found;
   }
 
@@ -158,7 +158,7 @@ export class Kubernetes {
           ...(body && { 'content-type': type }),
         },
         body: body ? JSON.stringify(body) : null,
-        signal: AbortSignal.timeout(DEADLINE_MS),
+        signal: AbortSignal.timeout(TIMEOUT_MS),
       });
       status = response.statusCode;
       answer = await response.body.json();
@@ -177,7 +177,7 @@ function collectionPath({ plural, namespace }: ObjectPlace): string {
   return `${root}/namespaces/${encode(namespace)}/${encode(plural)}`;
 }
 
-/** Names that an API server could take for another path, such as `..`, are of nothing. */
+/** Names that could change the path, such as `..`, are treated as not found. */
 const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
 
 function objectPath(place: ObjectPlace, name: string): string {
@@ -185,7 +185,7 @@ function objectPath(place: ObjectPlace, name: string): string {
   return `${collectionPath(place)}/${encode(name)}`;
 }
 
-/** Objects as they are stored, with all defaults filled in; those that another version wrote and this one cannot read are left out. */
+/** Parses stored objects and applies defaults; skips objects of another version that cannot be parsed. */
 export const parseObjects = <S extends z.ZodType>(schema: S, objects: readonly KubeObject[]): z.output<S>[] =>
   objects.flatMap((object) => {
     const parsed = schema.safeParse(object);

@@ -1,4 +1,4 @@
-/** What the API server refuses, and how people are told: in its own words, by the field. */
+/** Errors of the API server, and their translation into errors of the console. */
 import { z } from 'zod';
 import { ConsoleError, type ConsoleErrorCode } from '../http/error.ts';
 
@@ -11,13 +11,13 @@ const kubeStatus = z.object({
     .catch(undefined),
 });
 
-/** `status` 0: it did not answer. */
+/** `status` 0: no response. */
 export class KubernetesError extends Error {
   readonly status: number;
   readonly reason: string;
-  /** The field that it complains of, such as `spec.rpm`. */
+  /** The invalid field, such as `spec.rpm`. */
   readonly field: string | null;
-  /** What it says of that field; '' if nothing. */
+  /** The message about that field; '' if there is none. */
   readonly fieldWords: string;
 
   constructor(status: number, body: unknown) {
@@ -26,7 +26,7 @@ export class KubernetesError extends Error {
     this.status = status;
     this.reason = reason ?? '';
     const cause = details?.causes[0];
-    // What concerns the whole object has the field "<nil>".
+    // Errors of the whole object have the field "<nil>".
     this.field = cause?.field?.startsWith('<') ? null : (cause?.field ?? null);
     this.fieldWords = cause?.message ?? '';
   }
@@ -41,13 +41,13 @@ const BY_STATUS: Record<number, ConsoleErrorCode> = {
   429: 'rate_limit_exceeded',
 };
 
-/** Without the object and the value, which people have before them; '' where it says nothing of a field. */
+/** The message without the object and the value, which the user already sees; '' if it is not about a field. */
 const describeField = ({ field, fieldWords }: KubernetesError): string =>
   field === null
     ? ''
     : fieldWords.replace(/^Invalid value: ("(\\.|[^"\\])*"|[^:]*): /, '').replace(`${field} in body `, '');
 
-/** 401 is not for here: it ends the session. */
+/** 401 is handled elsewhere: it ends the session. */
 export function translateKubernetesError(error: KubernetesError): ConsoleError {
   const { status, message, field } = error;
   const code = BY_STATUS[status];

@@ -1,4 +1,4 @@
-/** The namespaces of a user: those in which they may see deployments. */
+/** The namespaces of a user: those in which they can list deployments. */
 import { CONSOLE_RIGHTS } from '../../../api/console-rights.ts';
 import type { RedisClient } from '../../../redis/client.ts';
 import { readWorkspaces } from '../../../redis/publication/published.ts';
@@ -10,9 +10,9 @@ import type { Kubernetes } from './client.ts';
 import { KubernetesError } from './error.ts';
 
 const TTL_MS = 30_000;
-const MOST_SESSIONS = 5_000;
-const MOST_NAMESPACES = 500;
-const AT_ONCE = 16;
+const MAX_SESSIONS = 5_000;
+const MAX_NAMESPACES = 500;
+const CONCURRENCY = 16;
 
 interface NamespacesOptions {
   kubernetes: Kubernetes;
@@ -25,10 +25,10 @@ export class Namespaces {
   readonly #kubernetes: Kubernetes;
   readonly #redis: RedisClient;
   readonly #presence: RedisPresence;
-  /** As read last: Redis may be away the next time. */
+  /** The last known list, used while Redis is unavailable. */
   #published: string[] = [];
   readonly #access: Access;
-  readonly #found = new PromiseCache<string[]>({ ttlMs: TTL_MS, maxEntries: MOST_SESSIONS });
+  readonly #found = new PromiseCache<string[]>({ ttlMs: TTL_MS, maxEntries: MAX_SESSIONS });
 
   constructor({ kubernetes, redis, presence, access }: NamespacesOptions) {
     this.#kubernetes = kubernetes;
@@ -37,7 +37,7 @@ export class Namespaces {
     this.#access = access;
   }
 
-  /** The first is where to begin. */
+  /** The first one is the default. */
   list(session: Session): Promise<string[]> {
     return this.#found.get(session.digest, () => this.#find(session));
   }
@@ -46,7 +46,7 @@ export class Namespaces {
     const [existing, published] = await Promise.all([this.#listExisting(session), this.#readPublished()]);
     const candidates = chooseCandidates({ own: session.own, existing, published });
     if (await this.#access.allows(session, null, CONSOLE_RIGHTS.seeNamespace)) return candidates;
-    const allowed = await mapBounded(candidates, AT_ONCE, (namespace) =>
+    const allowed = await mapBounded(candidates, CONCURRENCY, (namespace) =>
       this.#access.may(session, namespace, 'seeNamespace'),
     );
     return candidates.filter((_, index) => allowed[index]);
@@ -57,7 +57,7 @@ export class Namespaces {
     return this.#published;
   }
 
-  /** null for those who may not list them. */
+  /** null if the user cannot list namespaces. */
   async #listExisting({ token }: Session): Promise<string[] | null> {
     try {
       return await this.#kubernetes.listNamespaces(token);
@@ -68,7 +68,7 @@ export class Namespaces {
   }
 }
 
-/** Those with objects of Berth's; all where there are none. Their own are always first. Pure. */
+/** Namespaces with Berth objects, or all if there are none. The user's own are first. Pure. */
 export function chooseCandidates({
   own,
   existing,
@@ -81,7 +81,7 @@ export function chooseCandidates({
   const known = existing === null ? [...published] : existing.filter((name) => published.includes(name));
   const offered = known.length > 0 ? known : [...(existing ?? [])];
   const rest = offered.filter((name) => !own.includes(name)).sort();
-  return [...own, ...rest].slice(0, MOST_NAMESPACES);
+  return [...own, ...rest].slice(0, MAX_NAMESPACES);
 }
 
 async function mapBounded<T, R>(

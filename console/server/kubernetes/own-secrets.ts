@@ -1,4 +1,4 @@
-/** Secrets that the console writes with its own token, for users who have no right on any. */
+/** Secrets that the console writes with its own token, for users without permissions on Secrets. */
 import { readFile } from 'node:fs/promises';
 import {
   ANNOTATIONS,
@@ -30,8 +30,8 @@ export class OwnSecrets {
   }
 
   /**
-   * Replaces what signs a namespace's webhooks; `overlapMs`: how long the old one signs beside it. Throws ConsoleError
-   * for a Secret that is somebody else's.
+   * Replaces the webhook signing secret of a namespace; `overlapMs`: how long the old one also signs. Throws ConsoleError
+   * if the Secret is not managed by Berth.
    */
   async writeSigningSecret(
     namespace: string,
@@ -66,7 +66,7 @@ export class OwnSecrets {
     await this.#wakeOperator(namespace);
   }
 
-  /** Makes a Secret that goes with its owner. */
+  /** Creates a Secret that is deleted with its owner. */
   async create(
     owner: KubeObject,
     { name, data, user }: { name: string; data: Record<string, string>; user: string },
@@ -91,7 +91,7 @@ export class OwnSecrets {
     );
   }
 
-  /** Its watch sees the new one; this is for when that is away. */
+  /** The operator's watch sees the new Secret; this is a fallback. */
   async #wakeOperator(namespace: string): Promise<void> {
     const { kubernetes, log } = this.#options;
     const place = { plural: workspaceResource.plural, namespace };
@@ -103,7 +103,7 @@ export class OwnSecrets {
     }
   }
 
-  /** What the API server refuses here says nothing of the user. */
+  /** Errors here concern the console's permissions, not the user's. */
   async #asConsole<T>(act: (token: string) => Promise<T>): Promise<T> {
     const { log } = this.#options;
     try {
@@ -118,7 +118,7 @@ export class OwnSecrets {
     }
   }
 
-  /** Anew each time, since the kubelet rotates it. */
+  /** Read each time, since the kubelet rotates it. */
   async #readToken(): Promise<string> {
     try {
       return (await readFile(this.#options.tokenPath, 'utf8')).trim();

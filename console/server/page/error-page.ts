@@ -1,4 +1,4 @@
-/** The page that `documentation_url` of an endpoint's error leads to. Needs no session and no script. */
+/** The page that `documentation_url` of endpoint errors links to. Needs no session and no scripts. */
 import { createHash } from 'node:crypto';
 import type { Middleware } from 'koa';
 import { ERRORS } from '../../../api/errors.ts';
@@ -16,7 +16,7 @@ p { margin: 0.25rem 0 }
 
 const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 const escapeText = (text: string): string => text.replace(/[&<>"]/g, (character) => ESCAPES[character]!);
-/** Escaped, with what stands between back-ticks as code. */
+/** Escaped, with text in backticks as code. */
 const formatText = (text: string): string => escapeText(text).replace(/`([^`]+)`/g, '<code>$1</code>');
 
 const SECTIONS = Object.entries(ERRORS).map(

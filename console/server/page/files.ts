@@ -1,15 +1,15 @@
-/** The built files of the page, held in memory: what happens to their folder later breaks nobody's page. */
+/** The built files of the page, in memory, so that later changes to the folder do not break open pages. */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join, sep } from 'node:path';
 import type { Context } from 'koa';
 
-/** Best first, with the ending of the copies that the build made. */
+/** Best first, with the file extension of the precompressed copies. */
 const ENCODINGS = [
   { encoding: 'br', ending: '.br' },
   { encoding: 'gzip', ending: '.gz' },
 ];
-/** Their names change with their content. */
+/** Files with content hashes in their names. */
 export const HASHED = /^\/assets\//;
 
 export interface PageFile {
@@ -32,7 +32,7 @@ export function readPageFiles(folder: string): Map<string, PageFile> {
   );
 }
 
-/** False where there is no such file. */
+/** False if there is no such file. */
 export function sendPageFile(ctx: Context, files: ReadonlyMap<string, PageFile>): boolean {
   const plain = files.get(ctx.path);
   if (!plain || ENCODINGS.some(({ ending }) => ctx.path.endsWith(ending))) return false;

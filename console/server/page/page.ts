@@ -1,4 +1,4 @@
-/** The built page: the one HTML file with a nonce of its own each time, everything else as it was built. */
+/** Serves the built page: the HTML file with a new nonce each time, and static files. */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { HASHED, readPageFiles, sendPageFile } from './files.ts';
 const NONCE_PLACE = '__CSP_NONCE__';
 const NONCE_BYTES = 16;
 
-/** Throws where the page was not built. */
+/** Throws if the page was not built. */
 export function servePage(folder: string, { plainHTTP }: { plainHTTP: boolean }): Middleware<ConsoleState> {
   const path = join(folder, 'index.html');
   let html: string;
@@ -27,7 +27,7 @@ export function servePage(folder: string, { plainHTTP }: { plainHTTP: boolean })
       throw new ConsoleError('method_not_allowed', 'The page is read-only.');
     const isPage = ctx.path === '/' || ctx.path.endsWith('.html');
     if (!isPage && sendPageFile(ctx, files)) return;
-    // A file that is not there must not look like one that is.
+    // A missing file must not return the page.
     if (HASHED.test(ctx.path)) {
       ctx.status = 404;
       ctx.body = 'not found';

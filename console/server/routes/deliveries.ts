@@ -1,4 +1,4 @@
-/** The log of webhook deliveries, and sending again what did not arrive. */
+/** The log of webhook deliveries, and resending. */
 import type Router from '@koa/router';
 import { z } from 'zod';
 import {
@@ -32,7 +32,7 @@ const query = filters.extend({
   after: z.string().regex(DELIVERY_ID).optional(),
   limit: z.coerce.number().int().min(1).max(DELIVERY_PAGE).default(DELIVERY_PAGE),
 });
-/** In place of an endpoint's name: the requests' own callbacks. */
+/** Instead of an endpoint's name: inline callbacks. */
 const INLINE = '-';
 
 const REFUSALS: Record<Exclude<ResendAnswer, 'done'>, string> = {
@@ -79,7 +79,7 @@ export function addDeliveryRoutes(router: Router<ConsoleState>, services: Servic
     const session = sessionOf(ctx);
     await access.require(session, namespace, 'resendDeliveries');
     const { endpoint, since } = await readBody(ctx.req, resendBody);
-    // Of the only one that is asked for it is told why it takes nothing.
+    // For a single endpoint, returns the reason why it cannot receive deliveries.
     if (endpoint && endpoint !== INLINE)
       await readDeliveryURL(kubernetes, session.token, { namespace, endpoint });
     const isWanted = matches({ endpoint, state: 'failed' });
@@ -88,7 +88,7 @@ export function addDeliveryRoutes(router: Router<ConsoleState>, services: Servic
       (record) => isWanted(record) && !record.isTest && record.createdAt >= Date.parse(since),
       { limit: Number.POSITIVE_INFINITY },
     );
-    // Oldest first, as they came.
+    // Oldest first, in the original order.
     const resends = await locateAll(session, namespace, failed.reverse());
     const answers = await resendDeliveries(redis, namespace, resends);
     ctx.body = {
@@ -98,7 +98,7 @@ export function addDeliveryRoutes(router: Router<ConsoleState>, services: Servic
     } satisfies ResendView;
   });
 
-  /** Reads the log page by page until enough is found. */
+  /** Reads the log page by page until enough entries are found. */
   const collect = async (
     namespace: string,
     isWanted: (record: DeliveryRecord) => boolean,
@@ -119,13 +119,13 @@ export function addDeliveryRoutes(router: Router<ConsoleState>, services: Servic
     throw new ConsoleError('not_found', REFUSALS.unknown);
   };
 
-  /** To where its endpoint leads now; a request's own callback to its own address. */
+  /** The current URL of its endpoint; for inline callbacks, the original URL. */
   const locate = async (session: Session, namespace: string, record: DeliveryRecord): Promise<string> =>
     record.endpoint === ''
       ? record.url
       : readDeliveryURL(kubernetes, session.token, { namespace, endpoint: record.endpoint });
 
-  /** The same of many, without those whose endpoint takes nothing. */
+  /** The same for many, without those whose endpoint cannot receive deliveries. */
   const locateAll = async (
     session: Session,
     namespace: string,

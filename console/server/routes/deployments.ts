@@ -1,4 +1,4 @@
-/** Deployments: seen as the user sees them. */
+/** Deployments, read as the user. */
 import type Router from '@koa/router';
 import {
   type ModelDeployment,

@@ -1,4 +1,4 @@
-/** API keys: made here, shown once; the API server is given their hash alone. */
+/** API keys: generated here and shown once; only the hash is stored. */
 import type Router from '@koa/router';
 import { type APIKey, apiKey, apiKeyResource } from '../../../api/api-key.ts';
 import { hashApiKey } from '../../../api/identity.ts';

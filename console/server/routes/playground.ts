@@ -1,4 +1,4 @@
-/** The playground: a deployment's own endpoint, called for the user; both ways as a stream. */
+/** The playground: relays calls to a deployment's endpoint, streaming both ways. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type Router from '@koa/router';
 import { modelDeployment, modelDeploymentResource } from '../../../api/model-deployment.ts';
@@ -21,9 +21,15 @@ const POSTS = [
   'videos/generations',
 ];
 const GETS = /^(models|requests\/req_[0-9a-f]{32})$/;
-/** All that an endpoint is told of the browser's request; cookies never are. */
-const SENT = ['content-type', 'content-length', 'accept'];
-const ANSWERED = ['content-type', 'content-length', 'retry-after', 'x-request-id', 'content-disposition'];
+/** Request headers that are passed on; never cookies. */
+const FORWARDED_HEADERS = ['content-type', 'content-length', 'accept'];
+const RELAYED_HEADERS = [
+  'content-type',
+  'content-length',
+  'retry-after',
+  'x-request-id',
+  'content-disposition',
+];
 
 export function addPlaygroundRoutes(router: Router<ConsoleState>, services: Services): void {
   const { kubernetes, access, endpoints, sessions } = services;
@@ -47,7 +53,7 @@ export function addPlaygroundRoutes(router: Router<ConsoleState>, services: Serv
       method: isPost ? 'POST' : 'GET',
       baseURL,
       path: `${route}${ctx.search}`,
-      headers: select(ctx.req.headers, SENT),
+      headers: select(ctx.req.headers, FORWARDED_HEADERS),
       ...(isPost && { body: ctx.req }),
       signal: endWith(ctx.res, () => isStillAllowed(session, namespace)),
     });
@@ -57,11 +63,11 @@ export function addPlaygroundRoutes(router: Router<ConsoleState>, services: Serv
   router.get('/deployments/:name/v1/*route', pass);
 }
 
-/** What endpoints answer with. Whoever answers for a deployment writes no page of the console's origin. */
+/** Content types of endpoints. Deployments must not be able to serve pages on the console's origin. */
 const RELAYED_TYPES =
   /^(application\/json|text\/event-stream|image\/(png|jpeg|webp|gif)|video\/(mp4|webm|quicktime))(;|$)/;
 const JSON_TYPE = 'application/json';
-/** Of an answer that a browser opens all the same. */
+/** In case a browser opens a response directly. */
 const RELAYED_POLICY = "default-src 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
 
 function relay(ctx: ApiContext, { statusCode, headers, body }: EndpointAnswer): void {
@@ -76,11 +82,11 @@ function relay(ctx: ApiContext, { statusCode, headers, body }: EndpointAnswer): 
     );
   }
   ctx.status = statusCode;
-  // Of streams, which proxies in between would hold back.
+  // Prevents proxies from buffering streams.
   ctx.set('x-accel-buffering', 'no');
   ctx.body = body;
   ctx.set('content-security-policy', RELAYED_POLICY);
-  ctx.set(select(headers, ANSWERED));
+  ctx.set(select(headers, RELAYED_HEADERS));
   ctx.set('content-type', type);
 }
 

@@ -1,17 +1,17 @@
-/** Looks again until it is so, or time is up. */
+/** Polls until a condition is met, or a timeout. */
 
-const FIRST_MS = 100;
-const LONGEST_MS = 400;
+const MIN_INTERVAL_MS = 100;
+const MAX_INTERVAL_MS = 400;
 
-/** Answers what was seen last, and whether it is as wanted. */
-export async function lookUntil<T>(
-  look: () => Promise<T>,
+/** Returns the last value, and whether the condition was met. */
+export async function pollUntil<T>(
+  read: () => Promise<T>,
   isWanted: (seen: T) => boolean,
   timeoutMs: number,
 ): Promise<{ seen: T; isWanted: boolean }> {
   const deadline = performance.now() + timeoutMs;
-  for (let wait = FIRST_MS; ; wait = Math.min(wait * 1.5, LONGEST_MS)) {
-    const seen = await look();
+  for (let wait = MIN_INTERVAL_MS; ; wait = Math.min(wait * 1.5, MAX_INTERVAL_MS)) {
+    const seen = await read();
     if (isWanted(seen)) return { seen, isWanted: true };
     if (performance.now() + wait > deadline) return { seen, isWanted: false };
     await new Promise((resolve) => setTimeout(resolve, wait));

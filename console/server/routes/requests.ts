@@ -1,4 +1,4 @@
-/** Asynchronous requests: their records, also those of deployments that are gone; results by way of an endpoint. */
+/** Asynchronous requests: their records, including those of deleted deployments; results through an endpoint. */
 import type Router from '@koa/router';
 import { z } from 'zod';
 import { modelDeploymentResource } from '../../../api/model-deployment.ts';
@@ -12,7 +12,7 @@ import {
 import { readDeploymentNames } from '../../../redis/console/console-reads.ts';
 import { listRequests, readRequest } from '../../../redis/requests/request-record.ts';
 import type { RequestDetail, RequestView } from '../../api.ts';
-import { answerTimeout, readEndpointJson } from '../endpoints/answer.ts';
+import { callTimeout, readEndpointJSON } from '../endpoints/answer.ts';
 import { check } from '../http/bodies.ts';
 import { ConsoleError } from '../http/error.ts';
 import { type ConsoleState, sessionOf } from '../sessions/request-state.ts';
@@ -23,20 +23,20 @@ import type { Services } from './services.ts';
 
 const { plural } = modelDeploymentResource;
 
-/** Of some hundred deployments. */
+/** Enough for some hundred deployments. */
 const MAX_CURSOR = 16 * 1024;
 const query = z.object({
   deployment: z.string().optional(),
   status: z.enum(['', ...REQUEST_STATUSES]).optional(),
   limit: z.coerce.number().int().min(1).max(MAX_LIST_LIMIT).default(DEFAULT_LIST_LIMIT),
-  /** The `cursor` of the last request that is known. */
+  /** The `cursor` of the last request of the previous page. */
   after: z.string().max(MAX_CURSOR).optional(),
-  /** This one alone. */
+  /** Only this request. */
   id: z.string().optional(),
 });
 const outputs = z.object({ output_urls: z.array(z.string()).default([]) });
 
-/** What a page ended with: the last request of each deployment that was shown, by its name. */
+/** The end of a page: the ID of the last request by deployment name. */
 type Position = Record<string, string>;
 
 const position = z.record(z.string(), z.string().regex(REQUEST_ID));
@@ -52,7 +52,7 @@ function readCursor(cursor: string): Position {
   }
 }
 
-/** Only the last one's is needed. */
+/** Only the last request needs one. */
 function addCursors(records: RequestRecord[], begin: Position): RequestView[] {
   const end = { ...begin };
   for (const { deployment, id } of records) end[deployment] = id;
@@ -109,10 +109,10 @@ export function addRequestRoutes(router: Router<ConsoleState>, services: Service
     if (baseURL === null)
       throw new ConsoleError('conflict', 'No deployment is left that could cancel this request.');
     const path = `requests/${id}/cancel`;
-    const signal = answerTimeout();
+    const signal = callTimeout();
     const called = await endpoints.call(session, namespace, { method: 'POST', baseURL, path, signal });
     const { statusCode } = called;
-    const answer = await readEndpointJson(called);
+    const answer = await readEndpointJSON(called);
     if (statusCode > 299) throw readEndpointError(statusCode, answer);
     ctx.body = describeRecord(await find({ namespace, deployment, id }));
   });
@@ -128,7 +128,7 @@ export function addRequestRoutes(router: Router<ConsoleState>, services: Service
     throw new ConsoleError('not_found', `Request ${id} of ${deployment} not found.`);
   };
 
-  /** [] where results are gone, or no endpoint is there to sign links. */
+  /** [] if results have expired, or no endpoint is available to sign links. */
   const findOutputs = async (
     session: Session,
     namespace: string,
@@ -136,13 +136,13 @@ export function addRequestRoutes(router: Router<ConsoleState>, services: Service
   ): Promise<string[]> => {
     const baseURL = await findEndpoint(session, namespace, deployment);
     if (baseURL === null) return [];
-    const call = { method: 'GET', baseURL, path: `requests/${id}`, signal: answerTimeout() } as const;
+    const call = { method: 'GET', baseURL, path: `requests/${id}`, signal: callTimeout() } as const;
     const called = await endpoints.call(session, namespace, call);
-    const answer = await readEndpointJson(called);
+    const answer = await readEndpointJSON(called);
     return called.statusCode === 200 ? outputs.catch({ output_urls: [] }).parse(answer).output_urls : [];
   };
 
-  /** The deployment's own, or any other's: each looks after all requests of its workspace. */
+  /** The deployment's endpoint, or any other's: each handles all requests of its workspace. */
   const findEndpoint = async (session: Session, namespace: string, name: string): Promise<string | null> => {
     const objects = await kubernetes.list(session.token, { plural, namespace });
     const addresses = objects.flatMap((object) => {

@@ -1,4 +1,4 @@
-/** What the routes share. */
+/** Services shared by the routes. */
 import type { RedisClient } from '../../../redis/client.ts';
 import type { Endpoints } from '../endpoints/endpoints.ts';
 import type { ConsoleMetrics } from '../http/metrics.ts';

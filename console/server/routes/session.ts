@@ -11,13 +11,13 @@ import { KubernetesError } from '../kubernetes/error.ts';
 import { requireSession } from '../sessions/request-guards.ts';
 import { type ConsoleState, sessionOf } from '../sessions/request-state.ts';
 import type { Session } from '../sessions/sessions.ts';
-import { Attempts } from '../sessions/sign-in-attempts.ts';
+import { SignInAttempts } from '../sessions/sign-in-attempts.ts';
 import { readTokenClaims } from '../sessions/token-claims.ts';
 import type { Services } from './services.ts';
 
 export function addSessionRoutes(router: Router<ConsoleState>, services: Services): void {
   const { kubernetes, sessions, namespaces, metrics, presence } = services;
-  const attempts = new Attempts();
+  const attempts = new SignInAttempts();
   const describe = ({ user, expiresAt }: Session, names: string[]): SessionView => ({
     user,
     expiresAt: new Date(expiresAt).toISOString(),
@@ -26,7 +26,7 @@ export function addSessionRoutes(router: Router<ConsoleState>, services: Service
     redisAwaySince: presence.awaySince === null ? null : new Date(presence.awaySince).toISOString(),
   });
 
-  /** One who sees nothing has no session. */
+  /** Users without any visible namespace get no session. */
   const listOrEnd = async (session: Session, asked: string | undefined): Promise<string[]> => {
     try {
       const names = await namespaces.list(session);
@@ -79,7 +79,7 @@ export function addSessionRoutes(router: Router<ConsoleState>, services: Service
   });
 }
 
-/** With what the nearest proxy says, so that one of its clients cannot shut out the others. */
+/** Includes the address from the nearest proxy, so that one client cannot block the others. */
 function describeClient({ socket, headers }: IncomingMessage): string {
   const forwarded = String(headers['x-forwarded-for'] ?? '')
     .split(',')
@@ -108,7 +108,7 @@ async function identify(kubernetes: Kubernetes, token: string, onRefusal: () => 
   }
 }
 
-/** Throws permission_denied that says why, in place of an empty page. */
+/** Throws permission_denied with the reason, instead of showing an empty page. */
 function requireNamespace(names: string[], asked: string | undefined, user: string): void {
   const param = 'namespace';
   const may = `User "${user}" may`;

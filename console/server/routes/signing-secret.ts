@@ -11,13 +11,13 @@ import { ConsoleError } from '../http/error.ts';
 import type { Kubernetes } from '../kubernetes/client.ts';
 import { KubernetesError } from '../kubernetes/error.ts';
 import { type ConsoleState, sessionOf } from '../sessions/request-state.ts';
-import { lookUntil } from './poll.ts';
+import { pollUntil } from './poll.ts';
 import type { Services } from './services.ts';
 
-/** Receivers may be given the new one within a day. */
+/** Time to update receivers. */
 const OVERLAP_MS = 24 * 3_600_000;
-/** The operator sees a changed Secret at once, or at its next look where its watch is away. */
-const EFFECT_MS = 25_000;
+/** The operator sees a changed Secret immediately, or at its next resync if the watch is down. */
+const PUBLISH_TIMEOUT_MS = 25_000;
 
 export function addSigningSecretRoutes(router: Router<ConsoleState>, services: Services): void {
   const { kubernetes, access, ownSecrets, redis } = services;
@@ -42,17 +42,17 @@ export function addSigningSecretRoutes(router: Router<ConsoleState>, services: S
   });
 }
 
-/** What deliveries are signed with, sealed; null = nothing is signed here yet, or Redis is away. */
+/** The published signing secret, encrypted; null if there is none yet, or Redis is unavailable. */
 const readPublished = (redis: RedisClient, namespace: string): Promise<string | null> =>
   readSigningSecret(redis, namespace).catch(() => null);
 
-/** Who is shown the new secret gives it to receivers, which would refuse what is still signed with the old one. */
+/** Receivers that use the new secret would reject deliveries that are still signed with the old one. */
 async function waitForAnother(redis: RedisClient, namespace: string, published: string): Promise<boolean> {
   const isAnother = (seen: string | null) => seen !== null && seen !== published;
-  return (await lookUntil(() => readPublished(redis, namespace), isAnother, EFFECT_MS)).isWanted;
+  return (await pollUntil(() => readPublished(redis, namespace), isAnother, PUBLISH_TIMEOUT_MS)).isWanted;
 }
 
-/** A namespace needs no Workspace. */
+/** The Workspace is optional. */
 async function readNamedSecret(
   kubernetes: Kubernetes,
   token: string,

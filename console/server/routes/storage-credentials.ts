@@ -1,4 +1,4 @@
-/** Customers' own buckets. Their keys go into a Secret that the console writes, since members have no right on any. */
+/** Customer buckets. The console writes their keys to a Secret, since members have no permissions on Secrets. */
 import { randomBytes } from 'node:crypto';
 import type Router from '@koa/router';
 import { API_VERSION } from '../../../api/kubernetes-types.ts';
@@ -13,26 +13,26 @@ import { newStorageCredentialBody, readBody } from '../http/bodies.ts';
 import { ConsoleError } from '../http/error.ts';
 import { parseObjects } from '../kubernetes/client.ts';
 import { type ConsoleState, sessionOf } from '../sessions/request-state.ts';
-import { lookUntil } from './poll.ts';
+import { pollUntil } from './poll.ts';
 import type { Services } from './services.ts';
 
 const { plural, kind } = storageCredentialResource;
-/** A put, a get and a delete at a store that is slow to refuse. */
-const VERDICT_MS = 12_000;
+/** For a put, a get and a delete on a slow store. */
+const VERIFY_TIMEOUT_MS = 12_000;
 const PENDING = { state: 'pending', message: 'Not verified yet.' } as const;
 
 export function addStorageCredentialRoutes(router: Router<ConsoleState>, services: Services): void {
   const { kubernetes, access, ownSecrets } = services;
-  /** Has the operator try the bucket at once, and waits for what comes of it; pending where that takes longer. */
+  /** Triggers verification by the operator and waits for the result; pending if that takes longer. */
   const verify = async (token: string, namespace: string, name: string): Promise<StorageCredentialView> => {
     const stamp = new Date().toISOString();
     await kubernetes.patch(token, { plural, namespace }, name, {
       metadata: { annotations: { [ANNOTATIONS.verify]: stamp } },
     });
-    const look = async () =>
+    const poll = async () =>
       storageCredential.parse(await kubernetes.get(token, { plural, namespace }, name));
     const wasTried = ({ status }: StorageCredential) => status.lastHandledVerify === stamp;
-    const { seen, isWanted } = await lookUntil(look, wasTried, VERDICT_MS);
+    const { seen, isWanted } = await pollUntil(poll, wasTried, VERIFY_TIMEOUT_MS);
     return isWanted ? describe(seen) : { ...describe(seen), ...PENDING };
   };
 
@@ -48,7 +48,7 @@ export function addStorageCredentialRoutes(router: Router<ConsoleState>, service
     const { token, ...session } = sessionOf(ctx);
     const { name, accessKeyId, secretAccessKey, ...spec } = await readBody(ctx.req, newStorageCredentialBody);
     await access.require({ token, ...session }, namespace, 'storeKeys');
-    // A name that nobody else has, so that no other Secret is ever overwritten or put to use.
+    // A unique name, so that no other Secret is overwritten or used.
     const secret = `${name}-keys-${randomBytes(4).toString('hex')}`;
     const object = {
       apiVersion: API_VERSION,
@@ -65,7 +65,7 @@ export function addStorageCredentialRoutes(router: Router<ConsoleState>, service
       throw error;
     }
     const view = await verify(token, namespace, name);
-    // One that never worked is of no use to anybody: what was typed is still there to be corrected.
+    // A credential that never worked is removed; the user can correct the form.
     if (view.state === 'failed') {
       await kubernetes.remove(token, { plural, namespace }, name);
       throw new ConsoleError('refused', `The credential was not added: ${view.message}.`);

@@ -1,6 +1,6 @@
-/** The event that a test sends (docs/api.md, "Webhook event"). Pure. */
+/** The payload of a test event (docs/api.md, "Webhook event"). Pure. */
 
-/** All fields of a real one, so that a receiver's own reading is tried, and the marker that it is none. */
+/** All fields of a real event, to test the receiver's parsing, and a marker for test events. */
 export const buildTestEvent = (event: { id: string; namespace: string; nowSeconds: number }): string =>
   JSON.stringify({
     id: event.id,

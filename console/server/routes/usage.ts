@@ -1,4 +1,4 @@
-/** What deployments served over time, and what is left to spend. */
+/** Usage of deployments over time, and remaining credit. */
 import type Router from '@koa/router';
 import { z } from 'zod';
 import { formatAmount } from '../../../api/quantity.ts';
@@ -13,7 +13,7 @@ import type { Services } from './services.ts';
 
 const HOUR = 3_600;
 const DAY = 24 * HOUR;
-/** In seconds; some hundred points each. */
+/** In seconds; about a hundred points each. */
 const RANGES: Record<UsageRange, { length: number; step: number }> = {
   '1h': { length: HOUR, step: 60 },
   '6h': { length: 6 * HOUR, step: 300 },

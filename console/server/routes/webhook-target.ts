@@ -1,4 +1,4 @@
-/** Where an endpoint's deliveries go. */
+/** The URL for deliveries to an endpoint. */
 import { ZodError } from 'zod';
 import {
   type WebhookEndpoint,
@@ -13,7 +13,7 @@ import { findVerdict, isAutoDisabled, refuseURL } from '../views/webhook.ts';
 
 const { plural } = webhookEndpointResource;
 
-/** Only what the operator has accepted is sent to. Throws what to do about it. */
+/** Returns the URL if the operator has accepted it. Throws a ConsoleError with a remedy otherwise. */
 export function readTarget(endpoint: WebhookEndpoint): string {
   const accepted = findVerdict(endpoint, 'Accepted');
   const url = normalizeURL(endpoint.spec.url);
@@ -27,7 +27,7 @@ interface Place {
   endpoint: string;
 }
 
-/** The same of an endpoint that takes deliveries now, read as the user. */
+/** The URL of an endpoint that can currently receive deliveries, read as the user. */
 export async function readDeliveryURL(
   kubernetes: Kubernetes,
   token: string,
@@ -44,7 +44,7 @@ export async function readDeliveryURL(
   return readOpenTarget(object);
 }
 
-/** The same of all endpoints of a namespace that take deliveries now, by their names. */
+/** The URLs of all endpoints of a namespace that can currently receive deliveries, by name. */
 export async function readDeliveryURLs(
   kubernetes: Kubernetes,
   token: string,

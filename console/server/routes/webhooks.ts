@@ -1,4 +1,4 @@
-/** Webhook endpoints: written as the user, judged by the operator. */
+/** Webhook endpoints: written as the user, validated by the operator. */
 import { randomBytes } from 'node:crypto';
 import type Router from '@koa/router';
 import { API_VERSION } from '../../../api/kubernetes-types.ts';
@@ -21,14 +21,14 @@ import {
   isAutoDisabled,
   refuseURL,
 } from '../views/webhook.ts';
-import { lookUntil } from './poll.ts';
+import { pollUntil } from './poll.ts';
 import type { Services } from './services.ts';
 import { buildTestEvent } from './test-event.ts';
 import { readTarget } from './webhook-target.ts';
 
 const { plural, kind } = webhookEndpointResource;
-const VERDICT_MS = 5_000;
-const ATTEMPT_MS = 8_000;
+const VERIFY_TIMEOUT_MS = 5_000;
+const ATTEMPT_TIMEOUT_MS = 8_000;
 const TEST_TYPE = 'webhook.test';
 
 export function addWebhookRoutes(router: Router<ConsoleState>, services: Services): void {
@@ -39,7 +39,7 @@ export function addWebhookRoutes(router: Router<ConsoleState>, services: Service
   const awaitVerdict = async (token: string, written: WebhookEndpoint): Promise<WebhookEndpoint> => {
     const { namespace, name } = written.metadata;
     const isJudged = (seen: WebhookEndpoint) => findVerdict(seen, 'Accepted') !== undefined;
-    return (await lookUntil(() => read(token, namespace, name), isJudged, VERDICT_MS)).seen;
+    return (await pollUntil(() => read(token, namespace, name), isJudged, VERIFY_TIMEOUT_MS)).seen;
   };
 
   router.get('/webhooks', async (ctx) => {
@@ -57,7 +57,7 @@ export function addWebhookRoutes(router: Router<ConsoleState>, services: Service
     const made = await kubernetes.create(token, { plural, namespace }, object);
     const endpoint = await awaitVerdict(token, webhookEndpoint.parse(made));
     const accepted = findVerdict(endpoint, 'Accepted');
-    // An endpoint that never worked is of no use to anybody; one who may not delete it is shown it.
+    // An endpoint that never worked is removed; users who cannot delete it see it instead.
     if (
       accepted?.status === 'False' &&
       (await wasRemoved(kubernetes.remove(token, { plural, namespace }, name)))
@@ -78,9 +78,9 @@ export function addWebhookRoutes(router: Router<ConsoleState>, services: Service
     });
     let endpoint = await awaitVerdict(token, webhookEndpoint.parse(changed));
     if (reEnable && isAutoDisabled(endpoint)) {
-      // An annotation makes no new generation, so what was said before stands until the operator looks again.
-      const look = () => read(token, namespace, name);
-      endpoint = (await lookUntil(look, (seen) => !isAutoDisabled(seen), VERDICT_MS)).seen;
+      // An annotation does not change the generation, so the old status stays until the operator reconciles again.
+      const poll = () => read(token, namespace, name);
+      endpoint = (await pollUntil(poll, (seen) => !isAutoDisabled(seen), VERIFY_TIMEOUT_MS)).seen;
     }
     ctx.body = describeWebhook(endpoint);
   });
@@ -101,8 +101,8 @@ export function addWebhookRoutes(router: Router<ConsoleState>, services: Service
     const testBody = buildTestEvent({ id: eventId, namespace, nowSeconds });
     const event = { namespace, id: eventId, type: TEST_TYPE, requestId: '', testBody };
     await expandEvent(redis, event, [{ url, endpoint: name }]);
-    const look = () => readDelivery(redis, namespace, deriveDeliveryId(eventId, url));
-    const { seen } = await lookUntil(look, (delivery) => wasTried(delivery), ATTEMPT_MS);
+    const poll = () => readDelivery(redis, namespace, deriveDeliveryId(eventId, url));
+    const { seen } = await pollUntil(poll, (delivery) => wasTried(delivery), ATTEMPT_TIMEOUT_MS);
     ctx.body = {
       eventId,
       delivery: seen && wasTried(seen) ? describeDelivery(seen) : null,

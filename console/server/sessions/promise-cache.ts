@@ -1,8 +1,8 @@
-/** Answers that may be used again for a while; questions under way are asked once. */
+/** Cache with a TTL; concurrent loads of the same key are shared. */
 
 export interface PromiseCacheOptions {
   ttlMs: number;
-  /** The oldest give way. */
+  /** The oldest entries are evicted. */
   maxEntries: number;
   clock?: () => number;
 }
@@ -15,7 +15,7 @@ export class PromiseCache<T> {
     this.#options = options;
   }
 
-  /** A question that fails is not kept. */
+  /** Failures are not cached. */
   get(key: string, ask: () => Promise<T>): Promise<T> {
     const { ttlMs, maxEntries, clock = Date.now } = this.#options;
     const present = this.#entries.get(key);
@@ -31,7 +31,7 @@ export class PromiseCache<T> {
     return answer;
   }
 
-  forget(key: string): void {
+  delete(key: string): void {
     this.#entries.delete(key);
   }
 }

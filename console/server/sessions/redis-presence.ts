@@ -1,7 +1,7 @@
-/** Whether the console's Redis answers, by what reads of it come to. */
+/** Tracks whether Redis is available, from the results of reads. */
 import { isRedisAway } from '../../../redis/client.ts';
 
-/** While it is away it is asked so often: each attempt may cost a command's whole timeout. */
+/** Retry interval while it is unavailable: each attempt may take a command's whole timeout. */
 const RETRY_INTERVAL_MS = 2_000;
 
 export class RedisPresence {
@@ -13,12 +13,12 @@ export class RedisPresence {
     this.#clock = clock;
   }
 
-  /** Unix milliseconds; null while it answers. */
+  /** Unix milliseconds; null while it is available. */
   get awaySince(): number | null {
     return this.#awaySince;
   }
 
-  /** What `read` finds, or `fallback` while Redis is away. Throws what is no absence. */
+  /** Returns the result of `read`, or `fallback` while Redis is unavailable. Throws all other errors. */
   async read<T, F>(read: () => Promise<T>, fallback: F): Promise<T | F> {
     if (this.#awaySince !== null && this.#clock() - this.#triedAt < RETRY_INTERVAL_MS) return fallback;
     this.#triedAt = this.#clock();

@@ -1,4 +1,4 @@
-/** Who asks, and whether it is their own page that does. */
+/** Checks of host, CSRF and session. */
 import type { Middleware } from 'koa';
 import { CSRF_HEADER } from '../../api.ts';
 import { ConsoleError } from '../http/error.ts';
@@ -22,7 +22,7 @@ export const refuseOtherHosts =
     await next();
   };
 
-/** A write must carry what another site's page cannot send. */
+/** Writes need a header that other sites cannot send. */
 export const refuseForgeries = (): Middleware<ConsoleState> => async (ctx, next) => {
   if (!READS.includes(ctx.method)) {
     const { origin } = ctx.state.origin;

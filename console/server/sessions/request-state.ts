@@ -1,4 +1,4 @@
-/** What a request carries through the application. */
+/** The state of a request in the middleware chain. */
 import type { RouterContext } from '@koa/router';
 import type { DefaultContext } from 'koa';
 import type { RequestOrigin } from '../http/request-origin.ts';

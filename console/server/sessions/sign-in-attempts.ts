@@ -1,11 +1,11 @@
-/** Bounds how often one address may fail to sign in. */
+/** Limits failed sign-ins per address. */
 
 const WINDOW_MS = 60_000;
-/** A proxy in front may bring many people from one address. */
-const MOST_FAILURES = 30;
-const MOST_ADDRESSES = 10_000;
+/** Many users can share the address of a proxy. */
+const MAX_FAILURES = 30;
+const MAX_ADDRESSES = 10_000;
 
-export class Attempts {
+export class SignInAttempts {
   readonly #clock: () => number;
   readonly #failures = new Map<string, { count: number; endsAt: number }>();
 
@@ -13,10 +13,10 @@ export class Attempts {
     this.#clock = clock;
   }
 
-  /** Whole seconds to wait; 0 = go on. */
+  /** Whole seconds to wait; 0 = no need to wait. */
   waitSeconds(address: string): number {
     const entry = this.#failures.get(address);
-    if (!entry || entry.count < MOST_FAILURES) return 0;
+    if (!entry || entry.count < MAX_FAILURES) return 0;
     return Math.max(0, Math.ceil((entry.endsAt - this.#clock()) / 1_000));
   }
 
@@ -29,6 +29,6 @@ export class Attempts {
     }
     this.#failures.delete(address);
     this.#failures.set(address, { count: 1, endsAt: now + WINDOW_MS });
-    if (this.#failures.size > MOST_ADDRESSES) this.#failures.delete(this.#failures.keys().next().value!);
+    if (this.#failures.size > MAX_ADDRESSES) this.#failures.delete(this.#failures.keys().next().value!);
   }
 }

@@ -1,8 +1,8 @@
-/** What a bearer token says of itself, where it is a JWT. The API server alone judges whether it is true. Pure. */
+/** Unverified claims of a bearer token, if it is a JWT. Only the API server verifies tokens. Pure. */
 import { z } from 'zod';
 
 export interface TokenClaims {
-  /** Unix milliseconds; null where it does not tell. */
+  /** Unix milliseconds; null if unknown. */
   endsAt: number | null;
   /** Of a service account; null otherwise. */
   namespace: string | null;
@@ -11,7 +11,7 @@ export interface TokenClaims {
 const claims = z.object({
   exp: z.number().optional().catch(undefined),
   'kubernetes.io': z.object({ namespace: z.string() }).optional().catch(undefined),
-  /** Tokens in Secrets, which have no end. */
+  /** Tokens in Secrets, which do not expire. */
   'kubernetes.io/serviceaccount/namespace': z.string().optional().catch(undefined),
 });
 

@@ -1,22 +1,22 @@
-/** What to say of a deployment in one word and one sentence. Pure. */
+/** The state of a deployment, with a message. Pure. */
 
 import type { Condition } from '../../../api/kubernetes-types.ts';
 import type { ModelDeployment } from '../../../api/model-deployment.ts';
 import type { DeploymentView } from '../../api.ts';
 
-/** The condition names the field, as manifests do. */
+/** The condition's message refers to the manifest field. */
 const PAUSED = 'Paused: requests get HTTP 503 until it is resumed.';
 
 export type DeploymentState = DeploymentView['state'];
 
-/** Where one of these is False, no waiting helps. */
+/** If one of these is False, the deployment is failing. */
 const FAILING = ['Accepted', 'RouteReady', 'ImagePulled', 'WeightsLoaded', 'EngineHealthy'];
-/** But for these reasons: it takes its time. */
-const UNDER_WAY = ['Pulling', 'Loading', 'Starting'];
-/** It served, runs on, and does not answer its health check any more. */
+/** Except for these reasons, which are progress. */
+const IN_PROGRESS = ['Pulling', 'Loading', 'Starting'];
+/** It served before, still runs, and now fails its health check. */
 const UNHEALTHY = 'EngineUnhealthy';
 const STUCK = ['ReplicaFailure', 'ProgressDeadlineExceeded'];
-/** It serves, but not as it should. */
+/** It serves, but is degraded. */
 const DEGRADING = ['GPUsAvailable', 'EngineHealthy', 'ImagePulled', 'WeightsLoaded', 'StorageReady'];
 
 export function describeState(deployment: ModelDeployment): { state: DeploymentState; message: string } {
@@ -27,7 +27,7 @@ export function describeState(deployment: ModelDeployment): { state: DeploymentS
   const message = ready?.message ?? '';
   if (metadata.deletionTimestamp !== undefined) return { state: 'deleting', message };
   if (ready === undefined) return { state: 'starting', message: 'Not reconciled yet.' };
-  // What stands there was said of an older spec.
+  // The status is of an older spec.
   const isStale = ready.observedGeneration !== undefined && ready.observedGeneration < metadata.generation;
   if (ready.status === 'True') return describeServing(deployment, isStale);
   if (ready.reason === 'Paused' || (spec.paused && isStale)) return { state: 'paused', message: PAUSED };
@@ -52,5 +52,6 @@ function describeServing({ status }: ModelDeployment, isStale: boolean): ReturnT
 const isFailing = (conditions: readonly Condition[], ready: Condition): boolean =>
   STUCK.includes(ready.reason) ||
   conditions.some(
-    ({ type, status, reason }) => status === 'False' && FAILING.includes(type) && !UNDER_WAY.includes(reason),
+    ({ type, status, reason }) =>
+      status === 'False' && FAILING.includes(type) && !IN_PROGRESS.includes(reason),
   );

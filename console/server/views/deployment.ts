@@ -24,11 +24,11 @@ export function describeDeployment(
   };
 }
 
-/** Text models answer at once. */
+/** Text models have no queue. */
 export const isQueued = ({ spec }: ModelDeployment): boolean =>
   spec.kind === 'Image' || spec.kind === 'Video';
 
-/** What SDKs take, of a deployment's `status.url`. */
+/** The base URL for SDKs, from `status.url`. */
 export const toBaseURL = (url: string): string => `${url.replace(/\/+$/, '').replace(/\/v1$/, '')}/v1`;
 
 function describeMedia(spec: ModelDeployment['spec']): DeploymentView['media'] {

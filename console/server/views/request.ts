@@ -26,7 +26,7 @@ export const describeRecord = (record: RequestRecord): Omit<RequestView, 'cursor
 const envelope = z.object({ error: z.object({ message: z.string() }) });
 const BY_STATUS: Record<number, ConsoleErrorCode> = { 404: 'not_found', 409: 'conflict' };
 
-/** What an endpoint refused, in its words. */
+/** The error of an endpoint, with its message. */
 export function readEndpointError(status: number, answer: unknown): ConsoleError {
   const read = envelope.safeParse(answer);
   const message = read.success ? read.data.error.message : `The endpoint returned HTTP ${status}.`;

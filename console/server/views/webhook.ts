@@ -9,7 +9,7 @@ const AUTO_DISABLED = 'AutoDisabled';
 const DISABLED =
   'Disabled after 20 consecutive failed deliveries. Once the receiver works again, re-enable it and resend the failed deliveries.';
 
-/** The operator's word on this very spec; undefined while there is none. */
+/** The condition for the current spec; undefined while there is none. */
 export function findVerdict({ metadata, status }: WebhookEndpoint, type: 'Accepted' | 'Active') {
   const condition = status.conditions.find((each) => each.type === type);
   if (!condition || condition.status === 'Unknown') return undefined;
@@ -32,10 +32,10 @@ export function describeWebhook(endpoint: WebhookEndpoint): WebhookView {
   };
 }
 
-/** Conditions name the field as manifests do. */
+/** Condition messages refer to the manifest field. */
 export const nameField = (message: string): string => message.replace(/^spec\.url:? /, 'The URL ');
 
-/** What is wrong with the URL, as the field's error. */
+/** The problem with the URL, as a field error. */
 export const refuseURL = ({ message }: Condition): ConsoleError =>
   new ConsoleError('refused', nameField(message), { param: 'url' });
 
@@ -50,7 +50,7 @@ function judgeState(endpoint: WebhookEndpoint): Pick<WebhookView, 'state' | 'mes
   return { state: 'pending', message: active.message };
 }
 
-/** Such as a name that cannot be looked up at the moment. */
+/** Such as a temporary DNS failure. */
 function describePending({ status }: WebhookEndpoint): string {
   const unknown = status.conditions.find((each) => each.type === 'Accepted' && each.status === 'Unknown');
   return nameField(unknown?.message ?? '') || 'The URL has not been checked yet.';

@@ -2,11 +2,11 @@
 import { CSRF_HEADER } from '../../api.ts';
 import { watchSlowness } from './slowness.ts';
 
-/** What the server answered in place of what was asked for; the message is for people. */
+/** An error from the server; the message can be shown to users. */
 export class CallError extends Error {
   readonly status: number;
   readonly code: string;
-  /** The field that is wrong. */
+  /** The invalid field. */
   readonly param: string | null;
 
   constructor(status: number, code: string, message: string, param: string | null = null) {
@@ -17,21 +17,21 @@ export class CallError extends Error {
   }
 }
 
-/** Reads are given up after this; writes may take as long as the server needs. */
+/** Timeout of reads; writes have none. */
 const READ_TIMEOUT_MS = 15_000;
-/** Answers that are kept in memory for the next poll, which then is told "not modified". */
-const MAX_KNOWN_ANSWERS = 50;
+/** Responses cached in memory, so that polls can get 304 Not Modified. */
+const MAX_CACHED_RESPONSES = 50;
 
-interface KnownAnswer {
+interface CachedResponse {
   etag: string;
   body: unknown;
 }
-const knownAnswers = new Map<string, KnownAnswer>();
+const cachedResponses = new Map<string, CachedResponse>();
 
-/** What was read belongs to whoever was signed in. */
-export const forgetAnswers = (): void => knownAnswers.clear();
+/** Cached responses belong to the signed-in user. */
+export const clearCachedResponses = (): void => cachedResponses.clear();
 
-/** Sends JSON, answers JSON (undefined for 204). Throws CallError; a server that is away has status 0. */
+/** Sends JSON and returns JSON (undefined for 204). Throws CallError, with status 0 if the server is unreachable. */
 export async function call<T>(
   method: string,
   path: string,
@@ -44,12 +44,12 @@ export async function call<T>(
 }
 
 async function read(path: string, signal?: AbortSignal): Promise<unknown> {
-  const known = knownAnswers.get(path);
+  const known = cachedResponses.get(path);
   const timeout = AbortSignal.timeout(READ_TIMEOUT_MS);
   const response = await watchSlowness(
     sendRequest(path, {
       headers: known && { 'if-none-match': known.etag },
-      // The browser must not keep on disk what a session shows.
+      // The browser must not store session data on disk.
       cache: 'no-store',
       signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
     }),
@@ -61,13 +61,14 @@ async function read(path: string, signal?: AbortSignal): Promise<unknown> {
   return body;
 }
 
-function remember(path: string, answer: KnownAnswer): void {
-  knownAnswers.delete(path);
-  knownAnswers.set(path, answer);
-  if (knownAnswers.size > MAX_KNOWN_ANSWERS) knownAnswers.delete(knownAnswers.keys().next().value!);
+function remember(path: string, answer: CachedResponse): void {
+  cachedResponses.delete(path);
+  cachedResponses.set(path, answer);
+  if (cachedResponses.size > MAX_CACHED_RESPONSES)
+    cachedResponses.delete(cachedResponses.keys().next().value!);
 }
 
-/** The same, for answers that are streams or files. */
+/** The same for streams and files. */
 export async function send(
   method: string,
   path: string,
@@ -103,7 +104,7 @@ async function sendRequest(path: string, init: RequestInit): Promise<Response> {
   );
 }
 
-/** What the server found wrong with each field, and what it says of none of them. */
+/** Splits an error into messages per field, and the rest. */
 export function splitError(
   error: Error | null,
   fields: string[],

@@ -1,36 +1,36 @@
-/** Who is signed in, and what they may do. */
+/** The session and the user's permissions. */
 import { type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useParams } from 'react-router';
 import type { AccessView, SessionView } from '../../api.ts';
-import { CallError, call, forgetAnswers } from './call.ts';
+import { CallError, call, clearCachedResponses } from './call.ts';
 
 const SESSION = ['session'];
 
-const KNOWN_SESSION_MS = 15_000;
-/** While something is away, so that its return shows soon. */
-const OUTAGE_MS = 3_000;
+const SESSION_INTERVAL_MS = 15_000;
+/** Poll interval during an outage, so that recovery shows soon. */
+const OUTAGE_INTERVAL_MS = 3_000;
 
-/** null = nobody. */
+/** null = signed out. */
 export function useSession() {
   const cache = useQueryClient();
   return useQuery({
     queryKey: SESSION,
     queryFn: async ({ signal }) => {
       const session = await readSession(signal);
-      // Another tab may have signed somebody else in.
+      // Another user may have signed in in another tab.
       if (!signal.aborted && session?.user !== cache.getQueryData<SessionView | null>(SESSION)?.user)
-        forget(cache);
+        clearUserData(cache);
       return session;
     },
     refetchInterval: ({ state }) => chooseInterval(state.data),
-    staleTime: OUTAGE_MS,
+    staleTime: OUTAGE_INTERVAL_MS,
   });
 }
 
-/** Signed out, the page waits for whoever comes back to it. */
+/** No polling while signed out. */
 const chooseInterval = (session: SessionView | null | undefined): number | false => {
   if (session === null) return false;
-  return session?.redisAwaySince === null ? KNOWN_SESSION_MS : OUTAGE_MS;
+  return session?.redisAwaySince === null ? SESSION_INTERVAL_MS : OUTAGE_INTERVAL_MS;
 };
 
 export function useSignIn() {
@@ -60,39 +60,39 @@ async function readSession(signal: AbortSignal): Promise<SessionView | null> {
 }
 
 async function replaceSession(cache: QueryClient, session: SessionView | null): Promise<void> {
-  // An answer that is under way would tell of the session before.
+  // A response in flight would belong to the previous session.
   await cache.cancelQueries({ queryKey: SESSION });
-  forget(cache);
+  clearUserData(cache);
   cache.setQueryData(SESSION, session);
 }
 
-/** Drops all that was read for whoever was signed in, and what is being read. */
-function forget(cache: QueryClient): void {
-  forgetAnswers();
-  // Not by clear(): the page would go on watching a session that is gone.
+/** Removes cached data and queries of the previous user. */
+function clearUserData(cache: QueryClient): void {
+  clearCachedResponses();
+  // Not clear(): the page would keep observing the removed session query.
   cache.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION[0] });
 }
 
-/** The namespace of the page's address. */
+/** The namespace in the page's URL. */
 export function useNamespace(): string {
   return useParams().namespace ?? '';
 }
 
-/** Where the API has what belongs to the namespace of the page. */
+/** API path of the current namespace. */
 export function useBase(): string {
   return `/api/namespaces/${useNamespace()}`;
 }
 
-const KNOWN_MS = 60_000;
-const UNKNOWN_MS = 3_000;
+const ACCESS_INTERVAL_MS = 60_000;
+const ACCESS_RETRY_INTERVAL_MS = 3_000;
 
-/** Everything is undefined until it is known. */
+/** Fields are undefined until loaded. */
 export function useAccess(): Partial<AccessView> {
   const base = useBase();
   const { data } = useQuery({
     queryKey: [base, 'access'],
     queryFn: () => call<AccessView>('GET', `${base}/access`),
-    refetchInterval: ({ state }) => (state.data ? KNOWN_MS : UNKNOWN_MS),
+    refetchInterval: ({ state }) => (state.data ? ACCESS_INTERVAL_MS : ACCESS_RETRY_INTERVAL_MS),
   });
   return data ?? {};
 }

@@ -1,7 +1,7 @@
-/** Whether the console's server keeps people waiting. */
+/** Tracks whether the server responds slowly. */
 import { useSyncExternalStore } from 'react';
 
-/** After so long somebody wonders whether anything happens. */
+/** Calls that take longer count as slow. */
 const SLOW_AFTER_MS = 3_000;
 
 let slowCalls = 0;
@@ -12,7 +12,7 @@ function change(by: number): void {
   for (const listener of listeners) listener();
 }
 
-/** Counts a call as slow from when it has taken too long until it ends, however it ends. */
+/** Counts a call as slow from SLOW_AFTER_MS until it ends. */
 export async function watchSlowness<T>(call: Promise<T>): Promise<T> {
   let isSlow = false;
   const timer = setTimeout(() => {

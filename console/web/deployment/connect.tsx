@@ -1,4 +1,4 @@
-/** How programs reach a deployment: its base URL and lines to paste. */
+/** How to call a deployment: base URL and code examples. */
 import { Anchor, Code, Stack, Tabs, Text, Title } from '@mantine/core';
 import { Link } from 'react-router';
 import type { DeploymentView } from '../../api.ts';

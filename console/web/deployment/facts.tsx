@@ -1,10 +1,10 @@
-/** What a deployment is, how it stands and what is in its way: on its card and on its page. */
+/** Kind, model, replicas and status message of a deployment, for its card and its page. */
 import { Badge, Group, Text } from '@mantine/core';
 import { IconAlertCircle } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import type { DeploymentView } from '../../api.ts';
 
-/** Kind and model; `children` stand before them. */
+/** Kind and model, after `children`. */
 export function KindAndModel({
   deployment: { kind, modelId },
   children,
@@ -25,7 +25,7 @@ export function KindAndModel({
   );
 }
 
-/** Replicas and queue; `children` end the line. */
+/** Replicas and queue, followed by `children`. */
 export function ReplicasAndQueue({
   deployment: { replicas, queue },
   children,
@@ -42,8 +42,8 @@ export function ReplicasAndQueue({
   );
 }
 
-/** What keeps a deployment from serving. */
-export function InTheWay({ message }: { message: string }) {
+/** Why a deployment does not serve. */
+export function StatusMessage({ message }: { message: string }) {
   return (
     <Group gap="xs" wrap="nowrap" align="flex-start">
       <IconAlertCircle size={18} aria-hidden style={{ flex: 'none', marginTop: 2 }} />

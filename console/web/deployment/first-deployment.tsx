@@ -1,4 +1,4 @@
-/** How a namespace gets its first deployment. */
+/** Shown in a namespace without deployments. */
 import { Code } from '@mantine/core';
 import { useNamespace } from '../client/session.ts';
 import { Copyable } from '../parts/copyable.tsx';

@@ -1,4 +1,4 @@
-/** When a key ends, as the form says it. Pure. */
+/** Expiry of a key, as entered in the form. Pure. */
 
 export const EXPIRIES = [
   { value: 'never', label: 'Never' },
@@ -9,7 +9,7 @@ export const EXPIRIES = [
 
 const DAY_MS = 86_400_000;
 
-/** ISO; undefined = never. `date` is YYYY-MM-DD: the key lives until that day begins, as the user's clock has it. */
+/** ISO; undefined = never. `date` is YYYY-MM-DD: the key expires at the start of that day in local time. */
 export function findExpiry(choice: string, date: string, now: number): string | undefined {
   if (choice === 'never') return undefined;
   if (choice === 'date') return new Date(`${date}T00:00:00`).toISOString();

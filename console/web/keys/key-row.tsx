@@ -1,4 +1,4 @@
-/** One key: what it may, what it has used, whether it works. */
+/** One key: state, limits and usage. */
 import { Group, Progress, Stack, Table, Text } from '@mantine/core';
 import type { KeyView } from '../../api.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
@@ -95,7 +95,7 @@ function findState(key: KeyView): string {
   return findReachedLimit(key) === null ? 'ready' : 'limit reached';
 }
 
-/** Which limit refuses requests now, and until when; null = none. */
+/** The limit that is currently reached; null = none. */
 function findReachedLimit({ usage, rpm, tpd }: KeyView): string | null {
   if (usage === null) return null;
   if (usage.tokensToday >= tpd) return 'Daily token limit, resets at 00:00 UTC';

@@ -1,4 +1,4 @@
-/** Makes a key: first its limits, then its secret, which is shown this once. */
+/** Creates a key: first a form, then the secret, which is shown only once. */
 import { Alert, Button, Group, Modal, NumberInput, Select, Stack, TextInput } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { type UseMutationResult, useQueryClient } from '@tanstack/react-query';
@@ -9,7 +9,7 @@ import { useBase } from '../client/session.ts';
 import { useAction } from '../parts/action.ts';
 import { Copyable } from '../parts/copyable.tsx';
 import { OBJECT_NAME } from '../parts/object-name.ts';
-import { Fault } from '../parts/page-states.tsx';
+import { ErrorAlert } from '../parts/page-states.tsx';
 import { EXPIRIES, findExpiry, findFirstDate } from './expiry.ts';
 
 const DEFAULT_RPM = 60;
@@ -27,7 +27,7 @@ export function NewKeyDialog({ isOpen, onClose }: { isOpen: boolean; onClose: ()
     create.reset();
     onClose();
   };
-  // A secret must not be lost by a slip of the hand.
+  // Prevents closing the secret by accident.
   const canClose = create.isIdle || create.isError;
   return (
     <Modal
@@ -119,7 +119,7 @@ function KeyForm({ create }: { create: UseMutationResult<NewKeyView, Error, NewK
             />
           )}
         </Group>
-        {wrong.rest && <Fault error={wrong.rest} />}
+        {wrong.rest && <ErrorAlert error={wrong.rest} />}
         <Group justify="flex-end">
           <Button type="submit" loading={create.isPending}>
             Create

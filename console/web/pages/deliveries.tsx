@@ -1,4 +1,4 @@
-/** What was sent to receivers of webhooks, and how they answered. */
+/** The log of webhook deliveries. */
 import { Anchor, Badge, Group, Select, Stack, Table, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
@@ -21,7 +21,7 @@ import { describeAnswer } from '../webhooks/test-result.tsx';
 const FILTERS = ['endpoint', 'request', 'state'];
 const PAGE_SIZE = 50;
 const STATES = ['pending', 'delivered', 'failed'];
-/** How the API names the callbacks of requests themselves. */
+/** The API's value for inline callbacks. */
 const CALLBACKS = '-';
 const COLUMNS = ['Event', 'Target', 'State', 'Attempts', 'Response', 'Sent', 'Actions'];
 
@@ -98,7 +98,7 @@ function EndpointFilter({ value, onChange }: { value: string | null; onChange: (
     refetchInterval: 30_000,
   });
   const names = new Set(data.map(({ name }) => name));
-  // One that is gone may still have deliveries.
+  // A deleted endpoint may still have deliveries.
   if (value && value !== CALLBACKS) names.add(value);
   return (
     <Select
@@ -118,7 +118,7 @@ function EndpointFilter({ value, onChange }: { value: string | null; onChange: (
   );
 }
 
-/** Which deployment each of the latest requests was made to: the page of requests wants both. */
+/** The deployment of each recent request, for links to the requests page. */
 function useDeployments(): Map<string, string> {
   const base = useBase();
   const { readRequests = false } = useAccess();
@@ -134,7 +134,7 @@ function useDeployments(): Map<string, string> {
 interface DeliveryRowProps {
   delivery: DeliveryView;
   deployment: string | undefined;
-  /** Address of its drawer. */
+  /** Link to its drawer. */
   detail: { search: string };
 }
 

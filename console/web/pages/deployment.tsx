@@ -1,4 +1,4 @@
-/** One deployment: how to reach it, a place to try it, what the operator says of it. */
+/** One deployment: connection, playground, conditions. */
 import { Anchor, Stack, Tabs } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -8,7 +8,7 @@ import { call } from '../client/call.ts';
 import { useBase, useNamespace } from '../client/session.ts';
 import { Conditions } from '../deployment/conditions.tsx';
 import { Connect } from '../deployment/connect.tsx';
-import { InTheWay, KindAndModel, ReplicasAndQueue } from '../deployment/facts.tsx';
+import { KindAndModel, ReplicasAndQueue, StatusMessage } from '../deployment/facts.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { Loaded, Page } from '../parts/page.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
@@ -45,7 +45,7 @@ function Deployment({ deployment }: { deployment: DeploymentView }) {
   const chosen = search.get('tab') ?? '';
   const tab = TABS.includes(chosen) ? chosen : 'connect';
   const isTrying = tab === 'playground';
-  // What was tried there outlasts a glance at another tab.
+  // Keeps the playground's state when another tab is opened.
   const [wasTrying, setWasTrying] = useState(isTrying);
   if (isTrying && !wasTrying) setWasTrying(true);
   const choose = (tab: string | null) => setSearch({ tab: tab ?? '' });
@@ -54,12 +54,12 @@ function Deployment({ deployment }: { deployment: DeploymentView }) {
       <KindAndModel deployment={deployment}>
         <StateBadge state={state} />
       </KindAndModel>
-      {message && <InTheWay message={message} />}
+      {message && <StatusMessage message={message} />}
       <ReplicasAndQueue deployment={deployment}>
         {' · created '}
         <Moment at={createdAt} />
       </ReplicasAndQueue>
-      {/* Hidden by style alone: whatever else hides it would break off an answer that is being written. */}
+      {/* Hidden with CSS only: unmounting would abort a response that is being streamed. */}
       <Tabs value={tab} onChange={choose} keepMounted={false} keepMountedMode="display-none">
         <Tabs.List aria-label="About this deployment">
           <Tabs.Tab value="connect">Connect</Tabs.Tab>

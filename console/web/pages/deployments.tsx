@@ -1,11 +1,11 @@
-/** All deployments of the namespace: which serve, and what is in the way of the others. */
+/** All deployments of the namespace with their status. */
 import { Anchor, Card, Group, SimpleGrid, Stack, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import type { DeploymentView } from '../../api.ts';
 import { call } from '../client/call.ts';
 import { useBase } from '../client/session.ts';
-import { InTheWay, KindAndModel, ReplicasAndQueue } from '../deployment/facts.tsx';
+import { KindAndModel, ReplicasAndQueue, StatusMessage } from '../deployment/facts.tsx';
 import { FirstDeployment } from '../deployment/first-deployment.tsx';
 import { Copyable } from '../parts/copyable.tsx';
 import { Loaded, Page } from '../parts/page.tsx';
@@ -50,7 +50,7 @@ function DeploymentCard({ deployment }: { deployment: DeploymentView }) {
           <StateBadge state={state} />
         </Group>
         <KindAndModel deployment={deployment} />
-        {message && <InTheWay message={message} />}
+        {message && <StatusMessage message={message} />}
         <ReplicasAndQueue deployment={deployment} />
         {baseURL && <Copyable text={baseURL} label={`base URL of ${name}`} />}
       </Stack>

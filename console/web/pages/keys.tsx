@@ -1,4 +1,4 @@
-/** The namespace's API keys: what each has used, new ones, their end. */
+/** The namespace's API keys: usage, creation, revocation. */
 import { Code } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
@@ -10,7 +10,7 @@ import { NewKeyDialog } from '../keys/new-key.tsx';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { useDeletion } from '../parts/deletion.tsx';
 import { Loaded, Page } from '../parts/page.tsx';
-import { EmptyState, Fault } from '../parts/page-states.tsx';
+import { EmptyState, ErrorAlert } from '../parts/page-states.tsx';
 import { ScrollTable } from '../parts/scroll-table.tsx';
 
 const COLUMNS = [
@@ -77,7 +77,7 @@ function KeyTable({ keys, mayManage }: { keys: KeyView[]; mayManage: boolean | u
   });
   return (
     <>
-      {toggle.error && <Fault error={toggle.error} />}
+      {toggle.error && <ErrorAlert error={toggle.error} />}
       <ScrollTable label="API keys" minWidth={900} columns={COLUMNS}>
         {keys.map((key) => (
           <KeyRow

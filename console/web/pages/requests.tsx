@@ -1,4 +1,4 @@
-/** Asynchronous requests: what waits, runs and has ended, and what came of each. */
+/** Asynchronous requests with their status and results. */
 import { Group, Select } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { DeploymentView, RequestView } from '../../api.ts';
@@ -83,7 +83,7 @@ function DeploymentFilter({ value, onChange }: { value: string; onChange: (chose
     <Select
       label="Deployment"
       placeholder="All"
-      // A deployment that is gone may still have requests.
+      // A deleted deployment may still have requests.
       data={[...new Set([...names, ...(value ? [value] : [])])]}
       value={value || null}
       onChange={onChange}

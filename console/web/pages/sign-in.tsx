@@ -79,8 +79,8 @@ const LOOPBACK_HOSTS = new Set(['127.0.0.1', '[::1]', 'localhost']);
 const PREFIX = '#token=';
 
 /**
- * Takes the token out of the address, so that no history keeps it; null where there is none. On this machine alone: elsewhere
- * a stranger's link could sign somebody in as the stranger.
+ * Removes the token of `make run`'s link from the URL, so that it is not in the history; null if there is none. Only on loopback:
+ * elsewhere, an attacker's link could sign a user in as the attacker.
  */
 export function takeLinkToken(): string | null {
   const { hash, hostname, pathname, search } = window.location;

@@ -1,4 +1,4 @@
-/** Buckets of the namespace's own that results can go to. */
+/** The namespace's own buckets for results. */
 import { Code, SimpleGrid } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';

@@ -1,4 +1,4 @@
-/** What deployments served over time, and what is left to spend. */
+/** Usage of deployments over time, and remaining credit. */
 import { Group, SegmentedControl, Select } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { lazy, Suspense } from 'react';
@@ -10,14 +10,14 @@ import { Loaded, Page } from '../parts/page.tsx';
 import { EmptyState, PageLoader } from '../parts/page-states.tsx';
 import { UsageTotals } from '../usage/usage-totals.tsx';
 
-// Charts are most of this page's weight: the numbers show before them.
+// Charts are most of this page's code; the totals show first.
 const UsageCharts = lazy(async () => ({
   default: (await import('../usage/usage-charts.tsx')).UsageCharts,
 }));
 
 const DEFAULT_RANGE = '24h';
 
-/** In place of a deployment's name. */
+/** Instead of a deployment's name. */
 const ALL = '*';
 
 export function UsagePage() {
@@ -29,7 +29,7 @@ export function UsagePage() {
     refetchInterval: 30_000,
   });
   const names = (deployments.data ?? []).map(({ name }) => name);
-  // One by default: what several served adds up, but how long it took does not.
+  // One by default: counts of several deployments can be added, latencies cannot.
   const chosen = search.get('deployment') ?? names[0] ?? ALL;
   const range = USAGE_RANGES.find((known) => known === search.get('range')) ?? DEFAULT_RANGE;
   const deployment = chosen === ALL ? '' : chosen;
@@ -49,7 +49,7 @@ export function UsagePage() {
         <Select
           label="Deployment"
           data={[
-            // One that is gone may still have usage.
+            // A deleted deployment may still have usage.
             ...new Set([...names, ...(deployment ? [deployment] : [])]),
             { value: ALL, label: 'All deployments' },
           ]}

@@ -1,4 +1,4 @@
-/** Endpoints that events are sent to, and what signs the deliveries. */
+/** Webhook endpoints and the signing secret. */
 import { SimpleGrid } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';

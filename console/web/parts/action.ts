@@ -1,10 +1,10 @@
-/** Mutations that people start with a click. */
+/** Mutations that are started with a click. */
 import { type UseMutationOptions, type UseMutationResult, useMutation } from '@tanstack/react-query';
 import { useRef } from 'react';
 
 /**
- * A mutation that ignores further calls while one is under way: two clicks within one frame both see it idle, and
- * would create two objects, of which one's secret is never shown.
+ * A mutation that ignores further calls while one is in progress: two clicks within one frame both see it idle, and
+ * would create two objects, one of whose secrets is never shown.
  */
 export function useAction<Data, Variables = void>(
   options: UseMutationOptions<Data, Error, Variables>,

@@ -1,9 +1,9 @@
-/** A button that says why it does nothing where the user may not use it; the keyboard still reaches it. */
+/** A button that explains why it is disabled when the user lacks permission; it stays focusable. */
 import { Button, type ButtonProps, Tooltip } from '@mantine/core';
 import type { MouseEvent, ReactNode } from 'react';
 
 interface AllowedButtonProps extends ButtonProps {
-  /** undefined: not known yet. */
+  /** undefined: not loaded yet. */
   isAllowed: boolean | undefined;
   /** Shown when it is not allowed. */
   reason: string;
@@ -21,7 +21,7 @@ export function AllowedButton({ isAllowed, reason: refusal, onClick, ...rest }: 
     'aria-description': reason,
     onClick: (event: MouseEvent) => event.preventDefault(),
   };
-  // The same elements either way: what has the focus keeps it when the rights are known.
+  // The same elements in both cases, so that focus is kept when permissions are loaded.
   return (
     <Tooltip
       label={reason}

@@ -1,13 +1,13 @@
-/** Tells screen readers what an action came to, where the page itself only changes. */
+/** Announces results of actions to screen readers. */
 import { VisuallyHidden } from '@mantine/core';
 import { useSyncExternalStore } from 'react';
 
 let current = '';
 const listeners = new Set<() => void>();
 
-/** Read aloud once the reader pauses. The same words twice in a row are told twice. */
+/** Repeated messages are announced again. */
 export function announce(words: string): void {
-  // A region whose text does not change is not read again: a space that cannot be heard makes it another text.
+  // Unchanged text is not read again: a trailing space makes it different.
   current = words === current ? `${words}\u00a0` : words;
   for (const listener of listeners) listener();
 }
@@ -17,7 +17,7 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Belongs into the page once, from its beginning: what appears together with its text is not read. */
+/** Must be in the page from the start: a region that appears together with its text is not read. */
 export function Announcer() {
   const words = useSyncExternalStore(subscribe, () => current);
   return (

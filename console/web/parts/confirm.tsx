@@ -1,18 +1,18 @@
-/** Asks before something that cannot be undone. */
+/** Confirmation dialog for actions that cannot be undone. */
 import { Button, Group, Modal, Stack } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { Fault } from './page-states.tsx';
+import { ErrorAlert } from './page-states.tsx';
 
 interface ConfirmProps {
   isOpen: boolean;
   title: string;
-  /** What the button says: the deed. */
+  /** Label of the button. */
   action: string;
   onConfirm: () => void;
   onClose: () => void;
   isPending?: boolean;
   error?: Error | null;
-  /** False where what opened it goes with the deed. */
+  /** False if the element that opened it is removed by the action. */
   returnsFocus?: boolean;
   children: ReactNode;
 }
@@ -32,7 +32,7 @@ export function Confirm(props: ConfirmProps) {
   return (
     <Modal
       opened={isOpen}
-      // What comes of a deed that is being done must not be missed.
+      // The result of an action in progress must stay visible.
       onClose={() => isPending || onClose()}
       title={title}
       returnFocus={returnsFocus}
@@ -40,7 +40,7 @@ export function Confirm(props: ConfirmProps) {
     >
       <Stack>
         <div>{children}</div>
-        {error && <Fault error={error} />}
+        {error && <ErrorAlert error={error} />}
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose} disabled={isPending} data-autofocus>
             Cancel

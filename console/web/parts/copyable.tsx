@@ -1,4 +1,4 @@
-/** Text to paste, with a button that copies it. */
+/** Text with a copy button. */
 import { ActionIcon, Code, CopyButton, Group, Tooltip } from '@mantine/core';
 import { IconCheck, IconCopy } from '@tabler/icons-react';
 

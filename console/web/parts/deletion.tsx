@@ -1,4 +1,4 @@
-/** Deletes an object of a list, once the person has said so twice. */
+/** Deletes an object of a list after confirmation. */
 import { Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQueryClient } from '@tanstack/react-query';
@@ -11,13 +11,13 @@ import { Confirm } from './confirm.tsx';
 import { focusHeading } from './page.tsx';
 
 interface Deletion {
-  /** Asks about the object of this name. */
+  /** Opens the confirmation for this object. */
   ask: (name: string) => void;
-  /** Belongs into the page. */
+  /** To be rendered in the page. */
   dialog: ReactNode;
 }
 
-/** `collection`: path below the namespace, and key of its query. `warning`: what it means. */
+/** `collection`: path below the namespace, and key of its query. `warning`: the consequences. */
 export function useDeletion(
   collection: string,
   { action, warning }: { action: string; warning: string },
@@ -30,7 +30,7 @@ export function useDeletion(
   const remove = useAction({
     mutationFn: (name: string) => call('DELETE', `${base}/${collection}/${encodeURIComponent(name)}`),
     onSuccess: (_, name) => {
-      // What opened the dialog goes with its row.
+      // The button that opened the dialog is removed with its row.
       setDone(true);
       close();
       focusHeading();

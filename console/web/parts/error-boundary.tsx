@@ -1,6 +1,6 @@
-/** Keeps what breaks, or could not be loaded, from taking the rest of the page with it. */
+/** Contains errors of rendering and loading, so that the rest of the page keeps working. */
 import { Component, type ReactNode } from 'react';
-import { Fault } from './page-states.tsx';
+import { ErrorAlert } from './page-states.tsx';
 
 const BROKEN = new Error('This page could not be loaded. Reload it: the console may have been updated.');
 
@@ -8,7 +8,7 @@ interface ErrorBoundaryProps {
   children: ReactNode;
 }
 
-/** Given another `key`, it tries again. */
+/** A new `key` resets it. */
 export class ErrorBoundary extends Component<ErrorBoundaryProps, { isBroken: boolean }> {
   override state = { isBroken: false };
 
@@ -18,6 +18,6 @@ export class ErrorBoundary extends Component<ErrorBoundaryProps, { isBroken: boo
 
   override render() {
     if (!this.state.isBroken) return this.props.children;
-    return <Fault error={BROKEN} action="Reload" onRetry={() => location.reload()} />;
+    return <ErrorAlert error={BROKEN} action="Reload" onRetry={() => location.reload()} />;
   }
 }

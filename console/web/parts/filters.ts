@@ -1,13 +1,13 @@
-/** A page's filters, kept in its address. */
+/** A page's filters, stored in its URL. */
 import { useSearchParams } from 'react-router';
 
 type Changes = Record<string, string | null>;
 
 interface Filters {
   search: URLSearchParams;
-  /** Each change is an entry of the history, so that Back undoes it; `replace` for what is typed letter by letter. */
+  /** Each change is a history entry, so that Back undoes it; `replace` for text input. */
   change: (changes: Changes, options?: { replace?: boolean }) => void;
-  /** The address of this page with these changes, for links. */
+  /** The URL of this page with these changes, for links. */
   linkTo: (changes: Changes) => { search: string };
 }
 

@@ -1,4 +1,4 @@
-/** A time as people read it: "3 min ago", the full one on hover. */
+/** A relative time such as "3 min ago", with the full time in a tooltip. */
 import { Tooltip } from '@mantine/core';
 import { useEffect, useReducer } from 'react';
 import { formatDateTime } from './time-format.ts';
@@ -11,13 +11,13 @@ const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
 ];
 const format = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' });
 
-/** So old may be what is shown. */
-const TICK_MS = 10_000;
+/** How often the text is updated. */
+const TICK_INTERVAL_MS = 10_000;
 
 export function Moment({ at }: { at: string | null }) {
   const [, tick] = useReducer((ticks: number) => ticks + 1, 0);
   useEffect(() => {
-    const timer = setInterval(tick, TICK_MS);
+    const timer = setInterval(tick, TICK_INTERVAL_MS);
     return () => clearInterval(timer);
   }, []);
   if (at === null) return <>–</>;

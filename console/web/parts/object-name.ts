@@ -1,2 +1,2 @@
-/** What a field for an object's name takes. Browsers read it as a set, where a hyphen wants its escape. */
+/** Pattern of fields for object names. Browsers use the v flag, which requires escaping the hyphen. */
 export const OBJECT_NAME = '[a-z0-9]([\\-.a-z0-9]*[a-z0-9])?';

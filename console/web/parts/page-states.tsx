@@ -1,4 +1,4 @@
-/** What a page shows when it has nothing to show yet, nothing at all, or an error. */
+/** Loading, empty and error states of a page. */
 import { Alert, Button, Center, Loader, Stack, Text, Title } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
@@ -11,7 +11,7 @@ export function PageLoader() {
   );
 }
 
-/** `children`: what to do about it. */
+/** `children`: what the user can do. */
 export function EmptyState({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <Center mih="30vh">
@@ -27,7 +27,7 @@ export function EmptyState({ title, children }: { title: string; children?: Reac
   );
 }
 
-/** Instead of a form for signing in: whether somebody is signed in is not known, and asked again by itself. */
+/** Shown instead of the sign-in form while it is unknown whether the user is signed in; retries automatically. */
 export function Unreachable({ error }: { error: Error | null }) {
   return (
     <Center mih="100vh" p="md" component="main">
@@ -42,11 +42,11 @@ export function Unreachable({ error }: { error: Error | null }) {
 interface FaultProps {
   error: Error;
   onRetry?: () => void;
-  /** What the button says. */
+  /** Label of the button. */
   action?: string;
 }
 
-export function Fault({ error, onRetry, action = 'Try again' }: FaultProps) {
+export function ErrorAlert({ error, onRetry, action = 'Try again' }: FaultProps) {
   return (
     <Alert color="red" icon={<IconAlertTriangle aria-hidden />} title="Something went wrong" role="alert">
       <Text size="sm">{error.message}</Text>

@@ -1,9 +1,9 @@
-/** The frame of a page: its title, what it is for, what can be done there. */
+/** Layout of a page: title, description, actions. */
 import { Group, Stack, Text, Title } from '@mantine/core';
 import type { UseQueryResult } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useState } from 'react';
 import { CallError } from '../client/call.ts';
-import { Fault, PageLoader } from './page-states.tsx';
+import { ErrorAlert, PageLoader } from './page-states.tsx';
 
 export function Page(props: { title: string; about?: ReactNode; actions?: ReactNode; children: ReactNode }) {
   const { title, about, actions, children } = props;
@@ -30,12 +30,12 @@ export function Page(props: { title: string; about?: ReactNode; actions?: ReactN
   );
 }
 
-/** For when what had the focus is gone: the keyboard goes on from the page's beginning, not the document's. */
+/** When the focused element is removed, moves focus to the start of the page instead of the document. */
 export function focusHeading(): void {
   document.querySelector<HTMLElement>('h1')?.focus();
 }
 
-/** Shows what a query found, or its state. What was found stays while a refresh fails. */
+/** Shows the data of a query, or its state. Data stays visible while a refresh fails. */
 type Shown<T> = Pick<
   UseQueryResult<T>,
   'data' | 'error' | 'isPlaceholderData' | 'errorUpdateCount' | 'isFetching'
@@ -47,7 +47,7 @@ export function Loaded<T>(props: { query: Shown<T>; children: (data: T) => React
   const { query, children } = props;
   const data = findShown(query);
   const error = useLastError(query, data !== undefined);
-  const fault = error && <Fault error={error} onRetry={() => void query.refetch()} />;
+  const fault = error && <ErrorAlert error={error} onRetry={() => void query.refetch()} />;
   if (data === undefined) return fault ?? <PageLoader />;
   return (
     <>
@@ -57,13 +57,13 @@ export function Loaded<T>(props: { query: Shown<T>; children: (data: T) => React
   );
 }
 
-/** undefined also for what may not be seen any more, and for what another filter found where this one fails. */
+/** undefined also after permission was lost, and for data of another filter when this one fails. */
 function findShown<T>({ data, error, isPlaceholderData, errorUpdateCount }: Shown<T>): T | undefined {
   const isRefused = error instanceof CallError && error.status === 403;
   return isRefused || (isPlaceholderData && errorUpdateCount > 0) ? undefined : data;
 }
 
-/** A query without data forgets its error while it asks again: the page would flicker, and tell of it each time. */
+/** A query without data clears its error on each retry: the page would flicker and announce it each time. */
 export function useLastError(query: Shown<unknown>, isShown: boolean): Error | null {
   const [last, setLast] = useState(query.error);
   if (query.error && query.error !== last) setLast(query.error);

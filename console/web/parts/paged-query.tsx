@@ -1,4 +1,4 @@
-/** Lists that are read a page at a time, newest first, and stay fresh. */
+/** Paginated lists, newest first, with polling. */
 import { Button } from '@mantine/core';
 import { keepPreviousData, type UseInfiniteQueryResult, useInfiniteQuery } from '@tanstack/react-query';
 import { call } from '../client/call.ts';
@@ -10,7 +10,7 @@ interface Paged<T> {
   filters: Record<string, string>;
   pageSize: number;
   keyOf: (entry: T) => string;
-  /** By which the page after this entry is asked for; its key if absent. */
+  /** The cursor for the next page; the entry's key if absent. */
   cursorOf?: (last: T) => string;
 }
 
@@ -31,7 +31,7 @@ export function usePagedQuery<T>({ path, filters, pageSize, keyOf, cursorOf = ke
   });
 }
 
-/** What arrived between two reads moves entries from one page to the next. */
+/** New entries between two reads move others to the next page. */
 function dropRepeats<T>(entries: T[], keyOf: (entry: T) => string): T[] {
   return [...new Map(entries.map((entry) => [keyOf(entry), entry])).values()];
 }

@@ -6,7 +6,7 @@ import { useBase } from '../client/session.ts';
 import { useAction } from './action.ts';
 import { AllowedButton } from './allowed-button.tsx';
 import { announce } from './announcer.tsx';
-import { Fault } from './page-states.tsx';
+import { ErrorAlert } from './page-states.tsx';
 
 interface PostButtonProps {
   /** Path of the collection below the namespace, and key of its query, which is refreshed afterwards. */
@@ -34,7 +34,7 @@ export function PostButton({ collection, path, announcement, ...button }: PostBu
   return (
     <Stack gap={4} align="flex-start">
       <AllowedButton {...button} variant="default" loading={post.isPending} onClick={() => post.mutate()} />
-      {post.error && <Fault error={post.error} />}
+      {post.error && <ErrorAlert error={post.error} />}
     </Stack>
   );
 }

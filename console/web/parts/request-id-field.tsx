@@ -1,18 +1,18 @@
-/** A filter for the id of one request. */
+/** A filter by request ID. */
 import { TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { useEffect, useRef, useState } from 'react';
 
-/** So long a pause ends the typing of a filter. */
-const TYPING_MS = 300;
+/** Debounce interval of typing. */
+const DEBOUNCE_MS = 300;
 
-/** What is typed belongs to the field until the typing pauses: the address follows too late for a keyboard. */
+/** The field keeps its own text until typing pauses, since updating the URL is too slow. */
 export function RequestIdField({ value, onChange }: { value: string; onChange: (typed: string) => void }) {
   const [text, setText] = useState(value);
   const input = useRef<HTMLInputElement>(null);
-  const tell = useDebouncedCallback(onChange, TYPING_MS);
+  const changeLater = useDebouncedCallback(onChange, DEBOUNCE_MS);
   useEffect(() => {
-    // A link, not the field's own change.
+    // Changed by a link, not by this field.
     if (document.activeElement !== input.current) setText(value);
   }, [value]);
   return (
@@ -23,9 +23,9 @@ export function RequestIdField({ value, onChange }: { value: string; onChange: (
       value={text}
       onChange={(event) => {
         setText(event.currentTarget.value);
-        tell(event.currentTarget.value.trim());
+        changeLater(event.currentTarget.value.trim());
       }}
-      onBlur={() => tell.flush()}
+      onBlur={() => changeLater.flush()}
       w={{ base: '100%', xs: 320 }}
     />
   );

@@ -1,4 +1,4 @@
-/** A table that scrolls sideways where the screen is narrow, by keyboard too. */
+/** A table that scrolls horizontally on narrow screens, also by keyboard. */
 import { Table } from '@mantine/core';
 import type { ReactNode } from 'react';
 

@@ -1,4 +1,4 @@
-/** The drawer in which a list shows one of its entries. */
+/** The drawer with details of a list entry. */
 import { Drawer } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useLocation, useNavigate } from 'react-router';
@@ -25,10 +25,10 @@ export function SideDrawer({ title, onClose, children }: SideDrawerProps) {
   );
 }
 
-/** Of the history's entries that opened a drawer over the page before. */
+/** State of history entries that opened a drawer over the page. */
 export const DRAWER_STATE = { isDrawer: true };
 
-/** Closing goes back to the page beneath where the drawer was opened from it; else `leave` takes it off the address. */
+/** Closing goes back in history if the drawer was opened from the page; else `leave` removes it from the URL. */
 export function useDrawerClose(leave: () => void): () => void {
   const navigate = useNavigate();
   const { state } = useLocation();

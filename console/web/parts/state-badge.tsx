@@ -1,4 +1,4 @@
-/** A state as a word and a colour, never by colour alone. */
+/** A state as text and color, never by color alone. */
 import { Badge } from '@mantine/core';
 
 const COLOURS: Record<string, string> = {
@@ -23,7 +23,7 @@ const COLOURS: Record<string, string> = {
 
 export function StateBadge({ state }: { state: string }) {
   return (
-    // With a border: a row under the pointer has a light badge's own background.
+    // The border keeps it visible on hovered rows, which have the same background.
     <Badge
       color={COLOURS[state] ?? 'gray'}
       variant="light"

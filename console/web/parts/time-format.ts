@@ -1,11 +1,11 @@
-/** Points in time and durations as the whole console shows them. Pure. */
+/** Formats of times and durations. Pure. */
 
 const dateTime = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
 
-/** Such as "22 Nov 2026, 05:18:09", by the reader's own clock. */
+/** Such as "22 Nov 2026, 05:18:09", in local time. */
 export const formatDateTime = (date: Date): string => dateTime.format(date);
 
-/** The label of a chart's step: the date too, where steps are of an hour or more. */
+/** The label of a chart step, with the date if steps are an hour or more. */
 export const formatStep = (date: Date, stepSeconds: number): string =>
   date.toLocaleString('en-GB', {
     ...(stepSeconds >= 3_600 && { day: 'numeric', month: 'short' }),
@@ -13,7 +13,7 @@ export const formatStep = (date: Date, stepSeconds: number): string =>
     minute: '2-digit',
   });
 
-/** '–' while either end is not known. */
+/** '–' while either end is unknown. */
 export function describeSpan(from: string | null, to: string | null): string {
   if (from === null || to === null) return '–';
   const tenths = Math.round((Date.parse(to) - Date.parse(from)) / 100);

@@ -1,4 +1,4 @@
-/** One streamed chat completion by the playground. */
+/** One streamed chat completion. */
 import { CallError, send } from '../client/call.ts';
 import { readEvents } from './event-stream.ts';
 
@@ -12,7 +12,7 @@ interface Chunk {
   error?: { code?: string; message?: string };
 }
 
-/** Tells of each piece of the answer as it comes. Answers why it ended: 'stop', 'length'… Throws CallError. */
+/** Calls `onText` for each chunk. Returns the finish reason: 'stop', 'length'… Throws CallError. */
 export async function streamChat(
   path: string,
   request: { model: string; messages: ChatMessage[] },

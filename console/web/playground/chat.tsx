@@ -1,8 +1,8 @@
-/** A conversation with a chat model, as it is written. */
+/** A streamed conversation with a chat model. */
 import { Button, Group, Paper, Stack, Text, Textarea } from '@mantine/core';
 import { type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { AllowedButton } from '../parts/allowed-button.tsx';
-import { Fault } from '../parts/page-states.tsx';
+import { ErrorAlert } from '../parts/page-states.tsx';
 import { type ChatMessage, streamChat } from './chat-call.ts';
 import type { PlaygroundProps } from './playground.tsx';
 
@@ -12,16 +12,16 @@ export function ChatPlayground({ deployment, path, permission }: PlaygroundProps
   const [note, setNote] = useState('');
   const [error, setError] = useState<Error | null>(null);
   const [running, setRunning] = useState<AbortController | null>(null);
-  /** Sent once it is known that this is allowed. */
+  /** Sent once permissions are loaded. */
   const [isDue, setDue] = useState(false);
   const log = useRef<HTMLDivElement>(null);
   const input = useRef<HTMLTextAreaElement>(null);
 
-  // Who leaves wants no more of the answer.
+  // Aborts when the user leaves the page.
   useEffect(() => () => running?.abort(), [running]);
-  /** False once the reader has scrolled up: what they read must stay where it is. */
+  /** False once the user has scrolled up, so that the text does not move. */
   const isFollowing = useRef(true);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what was added last is to be seen
+  // biome-ignore lint/correctness/useExhaustiveDependencies: scrolls to new messages
   useEffect(() => {
     if (isFollowing.current) log.current?.scrollTo({ top: log.current.scrollHeight });
   }, [messages]);
@@ -100,7 +100,9 @@ export function ChatPlayground({ deployment, path, permission }: PlaygroundProps
         {note && <Text c="dimmed">{note}</Text>}
         {isDue && <Text c="dimmed">Your message will be sent once your permissions are loaded.</Text>}
       </Stack>
-      {error && <Fault error={error} onRetry={canRetry ? () => void ask(dropAnswer(messages)) : undefined} />}
+      {error && (
+        <ErrorAlert error={error} onRetry={canRetry ? () => void ask(dropAnswer(messages)) : undefined} />
+      )}
       <form onSubmit={submit}>
         <Stack gap="xs">
           <Textarea
@@ -146,17 +148,17 @@ export function ChatPlayground({ deployment, path, permission }: PlaygroundProps
   );
 }
 
-/** So close to the end a reader is taken to follow it, in pixels: scrolling by wheel seldom hits it exactly. */
+/** Distance in pixels that counts as the end: wheel scrolling rarely hits it exactly. */
 const END_PX = 24;
 
 const isAtEnd = ({ scrollHeight, scrollTop, clientHeight }: HTMLElement): boolean =>
   scrollHeight - scrollTop - clientHeight <= END_PX;
 
-/** The question once more, without what was said before the answer broke off. */
+/** Without the incomplete response, to retry the question. */
 const dropAnswer = (messages: ChatMessage[]): ChatMessage[] =>
   messages.at(-1)?.role === 'assistant' ? messages.slice(0, -1) : messages;
 
-/** Models take questions and answers in turn alone. */
+/** Models require alternating roles. */
 function dropUnanswered(messages: ChatMessage[]): ChatMessage[] {
   return messages.at(-1)?.role === 'user' ? messages.slice(0, -1) : messages;
 }

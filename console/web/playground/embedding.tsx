@@ -1,10 +1,10 @@
-/** What an embedding model makes of a text. */
+/** Embeds a text. */
 import { Code, Paper, Stack, Text, Textarea } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { call } from '../client/call.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
-import { Fault } from '../parts/page-states.tsx';
+import { ErrorAlert } from '../parts/page-states.tsx';
 import type { PlaygroundProps } from './playground.tsx';
 
 const SHOWN_NUMBERS = 8;
@@ -41,7 +41,7 @@ export function EmbeddingPlayground({ deployment, path, permission }: Playground
         <AllowedButton type="submit" loading={embed.isPending} {...permission}>
           Embed
         </AllowedButton>
-        {embed.error && <Fault error={embed.error} />}
+        {embed.error && <ErrorAlert error={embed.error} />}
         {first && (
           <Paper withBorder p="md" radius="md" w="100%" role="status">
             <Text fw={600}>{first.embedding.length} dimensions</Text>

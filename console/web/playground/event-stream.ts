@@ -1,8 +1,8 @@
-/** Reads the events of a streamed answer. */
+/** Parser of server-sent events. */
 
-/** The data of each server-sent event; throws what the stream throws. */
+/** The data of each event; throws errors of the stream. */
 export async function* readEvents(body: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<string> {
-  // Not by `for await`: some browsers' streams cannot be iterated.
+  // No `for await`: streams are not iterable in some browsers.
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';
   try {

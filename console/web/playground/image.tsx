@@ -1,22 +1,22 @@
-/** Generated images at once, or in the background where that takes too long. */
+/** Generates images synchronously, or in the background if that takes too long. */
 import { Button, Group, NumberInput, Select, Stack, Text } from '@mantine/core';
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { CallError, call } from '../client/call.ts';
 import { useAction } from '../parts/action.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
-import { Fault } from '../parts/page-states.tsx';
+import { ErrorAlert } from '../parts/page-states.tsx';
 import { FollowedRequest } from '../requests/followed-request.tsx';
-import { buildForm, PictureField, PromptField } from './media-fields.tsx';
-import { type Picture, Pictures } from './pictures.tsx';
+import { type GeneratedImage, GeneratedImages } from './generated-images.tsx';
+import { buildForm, ImageField, PromptField } from './media-fields.tsx';
 import type { PlaygroundProps } from './playground.tsx';
 
-const MOST_PICTURES = 4;
-/** Every replica is busy, or the time for an answer is over: both are no matter in the background. */
+const MAX_IMAGES = 4;
+/** All replicas busy, or timeout: both can be avoided in the background. */
 const BUSY = [429, 504];
 
-/** `data` at once, `id` in the background. */
+/** `data` if synchronous, `id` in the background. */
 interface ImageAnswer {
-  data?: Picture[];
+  data?: GeneratedImage[];
   id?: string;
 }
 
@@ -28,7 +28,7 @@ export function ImagePlayground({ deployment, path, permission, isShown }: Playg
   const [image, setImage] = useState<File | null>(null);
 
   const controller = useRef<AbortController | null>(null);
-  // Who leaves wants no picture any more.
+  // Aborts when the user leaves the page.
   useEffect(() => () => controller.current?.abort(), []);
 
   const make = useAction({
@@ -66,12 +66,12 @@ export function ImagePlayground({ deployment, path, permission, isShown }: Playg
               value={count}
               onChange={setCount}
               min={1}
-              max={MOST_PICTURES}
+              max={MAX_IMAGES}
               allowDecimal={false}
               w={110}
             />
             {imageInput && (
-              <PictureField label="Source image" isRequired={!textInput} value={image} onChange={setImage} />
+              <ImageField label="Source image" isRequired={!textInput} value={image} onChange={setImage} />
             )}
           </Group>
           <Group>
@@ -86,14 +86,14 @@ export function ImagePlayground({ deployment, path, permission, isShown }: Playg
           </Group>
         </Stack>
       </form>
-      {make.error && !isCanceled && <Fault error={make.error} />}
+      {make.error && !isCanceled && <ErrorAlert error={make.error} />}
       {isCanceled && <Text c="dimmed">Canceled.</Text>}
       {isBusy && (
         <Button variant="default" onClick={() => make.mutate(true)}>
           Generate in the background
         </Button>
       )}
-      {make.data?.data && <Pictures pictures={make.data.data} prompt={prompt} />}
+      {make.data?.data && <GeneratedImages pictures={make.data.data} prompt={prompt} />}
       {make.data?.id && (
         <FollowedRequest deployment={deployment.name} id={make.data.id} path={path} isShown={isShown} />
       )}

@@ -1,4 +1,4 @@
-/** The fields that pictures and videos have in common. */
+/** Form fields shared by images and videos. */
 import { FileInput, Textarea } from '@mantine/core';
 
 export function PromptField({ value, onChange }: { value: string; onChange: (value: string) => void }) {
@@ -16,14 +16,14 @@ export function PromptField({ value, onChange }: { value: string; onChange: (val
   );
 }
 
-interface PictureFieldProps {
+interface ImageFieldProps {
   label: string;
   isRequired: boolean;
   value: File | null;
   onChange: (value: File | null) => void;
 }
 
-export function PictureField({ label, isRequired, value, onChange }: PictureFieldProps) {
+export function ImageField({ label, isRequired, value, onChange }: ImageFieldProps) {
   return (
     <FileInput
       label={label}
@@ -39,7 +39,7 @@ export function PictureField({ label, isRequired, value, onChange }: PictureFiel
   );
 }
 
-/** The body of a media request. What is absent, or empty, is left out. */
+/** The body of a media request, without empty fields. */
 export function buildForm(fields: Record<string, string | number | File | null>): FormData {
   const form = new FormData();
   for (const [name, value] of Object.entries(fields))

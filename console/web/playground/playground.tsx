@@ -1,4 +1,4 @@
-/** A place to try a deployment, by its kind. */
+/** The playground for each kind of deployment. */
 import { Box } from '@mantine/core';
 import type { ComponentType } from 'react';
 import type { DeploymentView } from '../../api.ts';
@@ -8,7 +8,7 @@ import { EmbeddingPlayground } from './embedding.tsx';
 import { ImagePlayground } from './image.tsx';
 import { VideoPlayground } from './video.tsx';
 
-/** As AllowedButton takes it. */
+/** Props of AllowedButton. */
 export interface Permission {
   isAllowed: boolean | undefined;
   reason: string;
@@ -19,7 +19,7 @@ export interface PlaygroundProps {
   /** Of the deployment's endpoint, with /v1. */
   path: string;
   permission: Permission;
-  /** False while another tab is in front of it. */
+  /** False while another tab is shown. */
   isShown: boolean;
 }
 

@@ -1,12 +1,12 @@
-/** A video, made in the background and shown when it is done. */
+/** Generates a video in the background and shows it when it is done. */
 import { Group, NumberInput, Select, Stack, Text } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { call } from '../client/call.ts';
 import { useAction } from '../parts/action.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
-import { Fault } from '../parts/page-states.tsx';
+import { ErrorAlert } from '../parts/page-states.tsx';
 import { FollowedRequest } from '../requests/followed-request.tsx';
-import { buildForm, PictureField, PromptField } from './media-fields.tsx';
+import { buildForm, ImageField, PromptField } from './media-fields.tsx';
 import type { PlaygroundProps } from './playground.tsx';
 
 const DEFAULT_SECONDS = 4;
@@ -60,7 +60,7 @@ export function VideoPlayground({ deployment, path, permission, isShown }: Playg
               </>
             )}
             {imageInput && (
-              <PictureField label="First frame" isRequired={!textInput} value={image} onChange={setImage} />
+              <ImageField label="First frame" isRequired={!textInput} value={image} onChange={setImage} />
             )}
           </Group>
           {native && (
@@ -73,7 +73,7 @@ export function VideoPlayground({ deployment, path, permission, isShown }: Playg
           </AllowedButton>
         </Stack>
       </form>
-      {make.error && <Fault error={make.error} />}
+      {make.error && <ErrorAlert error={make.error} />}
       {make.data && (
         <FollowedRequest
           key={make.data.id}

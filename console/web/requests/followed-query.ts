@@ -1,15 +1,15 @@
-/** A request that somebody just made in a playground. */
+/** Polls a request that was just created in a playground. */
 import { useQuery } from '@tanstack/react-query';
 import type { RequestDetail } from '../../api.ts';
 import { call } from '../client/call.ts';
 import { useAccess, useBase } from '../client/session.ts';
-import { findPace } from './request-query.ts';
+import { findPollInterval } from './request-query.ts';
 
 type Field = 'id' | 'modality' | 'status' | 'outputURLs' | 'errorCode' | 'errorMessage';
-/** `progress` null: not told. */
+/** `progress` null: unknown. */
 export type FollowedRequestView = Pick<RequestDetail, Field> & { progress: number | null };
 
-/** As an endpoint tells of it. */
+/** The response of an endpoint. */
 interface EndpointRequest extends Pick<RequestDetail, 'id' | 'modality' | 'status'> {
   output_urls?: string[];
   error_code: string | null;
@@ -21,11 +21,11 @@ export interface FollowedRequestProps {
   id: string;
   /** Of the deployment's endpoint, with /v1. */
   path: string;
-  /** Nothing is asked while nobody sees it. */
+  /** No polling while hidden. */
   isShown: boolean;
 }
 
-/** From the log of requests; of who may not read that, from the endpoint, which does not tell the progress. */
+/** From the log of requests, or without permission for it from the endpoint, which does not report progress. */
 export function useFollowedRequest({ deployment, id, path, isShown }: FollowedRequestProps) {
   const base = useBase();
   const { readRequests } = useAccess();
@@ -36,8 +36,8 @@ export function useFollowedRequest({ deployment, id, path, isShown }: FollowedRe
         ? call<RequestDetail>('GET', `${base}/requests/${deployment}/${id}`, undefined, signal)
         : translate(await call<EndpointRequest>('GET', `${path}/requests/${id}`, undefined, signal)),
     enabled: isShown && readRequests !== undefined,
-    refetchInterval: findPace,
-    staleTime: findPace,
+    refetchInterval: findPollInterval,
+    staleTime: findPollInterval,
   });
 }
 

@@ -1,4 +1,4 @@
-/** A request that was just made: how far it is, then what came of it. */
+/** A request that was just created: its progress, then its result. */
 import { Anchor, Paper, Stack } from '@mantine/core';
 import { Link } from 'react-router';
 import { useAccess, useNamespace } from '../client/session.ts';

@@ -1,10 +1,10 @@
-/** How far a request is. */
+/** The status and progress of a request. */
 import { Group, Progress, Stack, Text } from '@mantine/core';
 import type { RequestView } from '../../api.ts';
 import { StateBadge } from '../parts/state-badge.tsx';
 
 interface RequestProgressProps {
-  /** `progress` null: not told. */
+  /** `progress` null: unknown. */
   request: Pick<RequestView, 'status' | 'id'> & { progress: number | null };
 }
 

@@ -1,4 +1,4 @@
-/** All that is known of one request, and what came of it. */
+/** Details and result of a request. */
 import { Stack, Table } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { RequestDetail } from '../../api.ts';

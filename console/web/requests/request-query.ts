@@ -1,14 +1,14 @@
-/** One request, followed until its end. */
+/** Polls a request until it has ended. */
 import { type Query, useQuery } from '@tanstack/react-query';
 import type { RequestDetail, RequestView } from '../../api.ts';
 import { call } from '../client/call.ts';
 import { useBase } from '../client/session.ts';
 
-const RUNNING_MS = 1_000;
-/** Before the links to results run out. */
-const ENDED_MS = 30 * 60_000;
-/** Where nothing was found. */
-const UNKNOWN_MS = 15_000;
+const RUNNING_INTERVAL_MS = 1_000;
+/** Before links to results expire. */
+const ENDED_INTERVAL_MS = 30 * 60_000;
+/** After an error. */
+const ERROR_INTERVAL_MS = 15_000;
 
 export const hasEnded = ({ status }: Pick<RequestView, 'status'>): boolean =>
   status !== 'queued' && status !== 'running';
@@ -24,14 +24,14 @@ export function useRequest(deployment: string, id: string) {
         undefined,
         signal,
       ),
-    refetchInterval: findPace,
-    staleTime: findPace,
+    refetchInterval: findPollInterval,
+    staleTime: findPollInterval,
   });
 }
 
-/** Each look signs new links: results that are being watched must not be loaded anew. */
-export function findPace<T extends Pick<RequestView, 'status'>>({ state }: Query<T>): number {
+/** Each read signs new links, which would reload results that are being viewed. */
+export function findPollInterval<T extends Pick<RequestView, 'status'>>({ state }: Query<T>): number {
   const { data, errorUpdateCount } = state;
-  if (data === undefined) return errorUpdateCount > 0 ? UNKNOWN_MS : RUNNING_MS;
-  return hasEnded(data) ? ENDED_MS : RUNNING_MS;
+  if (data === undefined) return errorUpdateCount > 0 ? ERROR_INTERVAL_MS : RUNNING_INTERVAL_MS;
+  return hasEnded(data) ? ENDED_INTERVAL_MS : RUNNING_INTERVAL_MS;
 }

@@ -1,4 +1,4 @@
-/** Requests, one a row. */
+/** Table of requests. */
 import { Anchor, Table } from '@mantine/core';
 import { Link } from 'react-router';
 import type { RequestView } from '../../api.ts';
@@ -10,7 +10,7 @@ import { CancelRequest } from './cancel-request.tsx';
 import { RequestProgress } from './progress.tsx';
 
 const COLUMNS = ['Request', 'Deployment', 'Kind', 'Status', 'Size', 'Queued', 'Duration', 'Actions'];
-/** The last ones: requests of the same minute begin alike. */
+/** The last digits: IDs of the same minute start with the same ones. */
 const SHOWN_DIGITS = 8;
 
 interface RequestTableProps {

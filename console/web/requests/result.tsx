@@ -1,4 +1,4 @@
-/** What a request made: pictures, or a video to play. */
+/** The result of a request: images or a video. */
 import { Anchor, Image, Stack, Text } from '@mantine/core';
 import type { FollowedRequestView } from './followed-query.ts';
 
@@ -21,7 +21,7 @@ export function Result({ request }: { request: FollowedRequestView }) {
         return (
           <Stack key={new URL(url, location.href).pathname} gap={4} align="flex-start">
             {modality === 'video' ? (
-              // biome-ignore lint/a11y/useMediaCaption: models make no captions
+              // biome-ignore lint/a11y/useMediaCaption: generated videos have no captions
               <video
                 src={url}
                 controls

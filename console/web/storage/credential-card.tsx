@@ -1,4 +1,4 @@
-/** One bucket: where it is, whether it can be written to, what requests call it. */
+/** One bucket: location, verification, ID for requests. */
 import { Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import type { StorageCredentialView } from '../../api.ts';
@@ -8,7 +8,7 @@ import { useAction } from '../parts/action.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { announce } from '../parts/announcer.tsx';
 import { Copyable } from '../parts/copyable.tsx';
-import { Fault } from '../parts/page-states.tsx';
+import { ErrorAlert } from '../parts/page-states.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
 
 export function CredentialCard(props: { credential: StorageCredentialView; onDelete: () => void }) {
@@ -53,7 +53,7 @@ export function CredentialCard(props: { credential: StorageCredentialView; onDel
           </div>
         )}
         {verify.data && !verify.isPending && <Outcome credential={verify.data} />}
-        {verify.error && <Fault error={verify.error} />}
+        {verify.error && <ErrorAlert error={verify.error} />}
         <Group gap="xs">
           <AllowedButton
             {...manage}
@@ -79,7 +79,7 @@ export function CredentialCard(props: { credential: StorageCredentialView; onDel
   );
 }
 
-/** What trying it once more came to. */
+/** The result of verifying again. */
 function Outcome({ credential: { state } }: { credential: StorageCredentialView }) {
   const words = {
     verified: 'Verified just now: the bucket is writable.',

@@ -1,4 +1,4 @@
-/** Adds a bucket with the keys to it; whoever runs Berth tries it at once. */
+/** Adds a bucket with its access keys, which is verified immediately. */
 import { Button, Checkbox, Group, Modal, PasswordInput, Stack, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
@@ -7,7 +7,7 @@ import { call, splitError } from '../client/call.ts';
 import { useBase } from '../client/session.ts';
 import { useAction } from '../parts/action.ts';
 import { OBJECT_NAME } from '../parts/object-name.ts';
-import { Fault } from '../parts/page-states.tsx';
+import { ErrorAlert } from '../parts/page-states.tsx';
 
 const EMPTY = {
   name: '',
@@ -107,7 +107,7 @@ function CredentialForm({ onDone }: { onDone: () => void }) {
           visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the secret access key', tabIndex: 0 }}
           required
         />
-        {wrong.rest && <Fault error={wrong.rest} />}
+        {wrong.rest && <ErrorAlert error={wrong.rest} />}
         <Group justify="flex-end">
           <Button type="submit" loading={create.isPending}>
             Add
@@ -118,7 +118,7 @@ function CredentialForm({ onDone }: { onDone: () => void }) {
   );
 }
 
-/** What was left empty is left to the server's defaults. */
+/** Empty fields get the server's defaults. */
 function buildBody(values: typeof EMPTY, pathStyle: boolean): NewStorageCredential {
   const { name, bucket, accessKeyId, secretAccessKey, ...others } = values;
   const given = Object.entries(others).filter(([, value]) => value.trim() !== '');

@@ -1,4 +1,4 @@
-/** A chart, what it says in a sentence, and its numbers for those who cannot see it. */
+/** A chart with a summary and an accessible table. */
 import { Box, Button, Collapse, ColorSwatch, Group, Paper, Stack, Table, Text, Title } from '@mantine/core';
 import { useDisclosure, useId } from '@mantine/hooks';
 import type { ReactNode } from 'react';
@@ -20,7 +20,7 @@ interface ChartPanelProps {
   series: Series[];
   data: Row[];
   format?: (value: number) => string;
-  /** The chart itself, unseen by screen readers and passed over by the keyboard. */
+  /** The chart itself, hidden from screen readers and not focusable. */
   children: ReactNode;
 }
 
@@ -35,7 +35,7 @@ export function ChartPanel({
   const [isOpen, { toggle }] = useDisclosure();
   const id = useId();
   const columns = ['Time', ...series.map(({ label }) => label)];
-  // Steps in which nothing was are many, and say nothing.
+  // Without empty steps.
   const rows = data.filter((row) => series.some(({ name }) => Boolean(row[name]))).reverse();
   return (
     <Paper component="section" withBorder p="md" radius="md" aria-labelledby={`${id}-title`} miw={0}>
@@ -82,7 +82,7 @@ export function ChartPanel({
   );
 }
 
-/** The charts' own has a fixed height, and overlaps what is beneath on narrow screens. */
+/** The built-in legend has a fixed height and overlaps on narrow screens. */
 function Legend({ series }: { series: Series[] }) {
   return (
     <Group gap="md" aria-hidden>

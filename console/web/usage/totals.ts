@@ -1,9 +1,8 @@
-/** Numbers of a time range as people read them. Pure. */
+/** Formats of counts and durations of usage. Pure. */
 import type { UsagePoint } from '../../api.ts';
 
 type Counts = Pick<UsagePoint, 'clientErrors' | 'rateLimited' | 'serverErrors'>;
 
-/** Ours and theirs. */
 export const countErrors = ({ clientErrors, rateLimited, serverErrors }: Counts): number =>
   clientErrors + rateLimited + serverErrors;
 
@@ -12,7 +11,7 @@ const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFracti
 export const formatCount = (count: number): string =>
   count < 10_000 ? count.toLocaleString('en', { maximumFractionDigits: 1 }) : compact.format(count);
 
-/** `noun` takes an s for its plural. */
+/** `noun` must form its plural with s. */
 export const countOf = (count: number, noun: string): string =>
   `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
 

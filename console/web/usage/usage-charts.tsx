@@ -1,4 +1,4 @@
-/** Charts over time, each with its numbers as words and as a table. */
+/** Charts over time, each with a summary and a table. */
 import '@mantine/charts/styles.css';
 import { AreaChart, BarChart, LineChart } from '@mantine/charts';
 import { SimpleGrid } from '@mantine/core';
@@ -27,16 +27,16 @@ const MEDIA: Series[] = [
   { name: 'videos', label: 'Videos', color: 'orange.7' },
 ];
 
-/** The table beneath says the same to the keyboard and to screen readers. */
-const PASSED_OVER = { accessibilityLayer: false };
+/** The table has the same data for keyboard and screen readers. */
+const NOT_FOCUSABLE = { accessibilityLayer: false };
 
-/** More of them hide the line. */
-const MOST_DOTS = 30;
+/** More dots would hide the line. */
+const MAX_DOTS = 30;
 
 interface UsageChartsProps {
   usage: UsageView;
   range: string;
-  /** Times of different kinds of work make no chart in common. */
+  /** Latencies of different deployments cannot be combined. */
   isOneDeployment: boolean;
 }
 
@@ -65,7 +65,7 @@ export function UsageCharts({ usage, range, isOneDeployment }: UsageChartsProps)
         data={data}
         summary={`${span}: ${countOf(totals.requests, 'request')}, ${formatCount(countErrors(totals))} of them errors.`}
       >
-        <BarChart {...counts} barChartProps={PASSED_OVER} type="stacked" series={REQUESTS} />
+        <BarChart {...counts} barChartProps={NOT_FOCUSABLE} type="stacked" series={REQUESTS} />
       </ChartPanel>
       {isOneDeployment && (
         <ChartPanel
@@ -77,12 +77,12 @@ export function UsageCharts({ usage, range, isOneDeployment }: UsageChartsProps)
         >
           <LineChart
             {...common}
-            lineChartProps={PASSED_OVER}
+            lineChartProps={NOT_FOCUSABLE}
             data={data}
             series={LATENCY}
             valueFormatter={formatMs}
-            // A lone point makes no line.
-            withDots={timed <= MOST_DOTS}
+            // A single point is not visible as a line.
+            withDots={timed <= MAX_DOTS}
           />
         </ChartPanel>
       )}
@@ -92,7 +92,7 @@ export function UsageCharts({ usage, range, isOneDeployment }: UsageChartsProps)
         data={data}
         summary={`${span}: ${formatCount(totals.inputTokens)} input tokens, ${formatCount(totals.outputTokens)} output tokens.`}
       >
-        <BarChart {...counts} barChartProps={PASSED_OVER} type="stacked" series={TOKENS} />
+        <BarChart {...counts} barChartProps={NOT_FOCUSABLE} type="stacked" series={TOKENS} />
       </ChartPanel>
       <ChartPanel
         title="Queue"
@@ -106,7 +106,7 @@ export function UsageCharts({ usage, range, isOneDeployment }: UsageChartsProps)
       >
         <AreaChart
           {...counts}
-          areaChartProps={PASSED_OVER}
+          areaChartProps={NOT_FOCUSABLE}
           series={QUEUE}
           curveType="step"
           withDots={false}
@@ -119,7 +119,7 @@ export function UsageCharts({ usage, range, isOneDeployment }: UsageChartsProps)
           data={data}
           summary={`${span}: ${countOf(totals.images, 'image')}, ${countOf(totals.videos, 'video')}.`}
         >
-          <BarChart {...counts} barChartProps={PASSED_OVER} type="stacked" series={MEDIA} />
+          <BarChart {...counts} barChartProps={NOT_FOCUSABLE} type="stacked" series={MEDIA} />
         </ChartPanel>
       )}
     </SimpleGrid>

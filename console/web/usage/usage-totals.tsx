@@ -1,11 +1,11 @@
-/** The numbers of the whole range. */
+/** Totals of the whole range. */
 import { Paper, SimpleGrid, Text } from '@mantine/core';
 import type { UsageView } from '../../api.ts';
 import { countErrors, countOf, formatCount, formatMs } from './totals.ts';
 
 interface UsageTotalsProps {
   usage: UsageView;
-  /** Times of different kinds of work have no p95 in common. */
+  /** Latencies of different deployments cannot be combined. */
   isOneDeployment: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** One delivery: what is sent, and what came of each attempt. */
+/** One delivery with its payload and attempts. */
 import { Stack, Table, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { DeliveryDetail } from '../../api.ts';

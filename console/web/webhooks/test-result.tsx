@@ -1,4 +1,4 @@
-/** How a receiver took a test event. */
+/** The result of a test event. */
 import { Alert, Text } from '@mantine/core';
 import type { DeliveryView, TestView } from '../../api.ts';
 
@@ -23,6 +23,6 @@ export function TestResult({ result: { delivery, eventId } }: { result: TestView
 /** The receiver's answer as text; null before the first attempt has ended. */
 export function describeAnswer({ status, error }: Pick<DeliveryView, 'status' | 'error'>): string | null {
   if (status === null) return error;
-  // The log says "answered 500" of it.
+  // The log's "answered 500" would repeat the status.
   return error === null || /^answered [0-9]+$/.test(error) ? `HTTP ${status}` : `HTTP ${status}, ${error}`;
 }

@@ -1,4 +1,4 @@
-/** One endpoint: where it leads, how it fares, what can be done with it. */
+/** One endpoint: URL, state, actions. */
 import { Badge, Button, Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from 'react-router';
@@ -8,7 +8,7 @@ import { useAccess, useBase, useNamespace } from '../client/session.ts';
 import { useAction } from '../parts/action.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { announce } from '../parts/announcer.tsx';
-import { Fault } from '../parts/page-states.tsx';
+import { ErrorAlert } from '../parts/page-states.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
 import { TestResult } from './test-result.tsx';
 
@@ -18,7 +18,7 @@ interface WebhookCardProps {
   onDelete: () => void;
 }
 
-/** Events are kept so long. */
+/** Retention of events. */
 const RESEND_MS = 3 * 86_400_000;
 
 function describeResend({ resent, expired, unreachable }: ResendView): string {
@@ -55,7 +55,7 @@ export function WebhookCard({ webhook, onChange, onDelete }: WebhookCardProps) {
         since,
       } satisfies Resend);
     },
-    onSuccess: (told) => announce(describeResend(told)),
+    onSuccess: (result) => announce(describeResend(result)),
     onSettled: () => cache.invalidateQueries({ queryKey: [base, 'deliveries'] }),
   });
   const manage = {
@@ -90,10 +90,10 @@ export function WebhookCard({ webhook, onChange, onDelete }: WebhookCardProps) {
             the endpoint is disabled at 20.
           </Text>
         )}
-        {change.error && <Fault error={change.error} />}
-        {test.error && <Fault error={test.error} />}
+        {change.error && <ErrorAlert error={change.error} />}
+        {test.error && <ErrorAlert error={test.error} />}
         {test.data && <TestResult result={test.data} />}
-        {resend.error && <Fault error={resend.error} />}
+        {resend.error && <ErrorAlert error={resend.error} />}
         {resend.data && <Text size="sm">{describeResend(resend.data)}</Text>}
         <Group gap="xs">
           <AllowedButton

@@ -1,4 +1,4 @@
-/** Adds an endpoint, or changes one; what is wrong with its URL is told at once. */
+/** Adds or edits an endpoint, with immediate checks of its URL. */
 import { Alert, Button, Checkbox, Group, Modal, Stack, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
@@ -7,8 +7,8 @@ import { call, splitError } from '../client/call.ts';
 import { useBase } from '../client/session.ts';
 import { useAction } from '../parts/action.ts';
 import { OBJECT_NAME } from '../parts/object-name.ts';
-import { Fault } from '../parts/page-states.tsx';
-import { findURLFault } from './url-fault.ts';
+import { ErrorAlert } from '../parts/page-states.tsx';
+import { findURLError } from './url-error.ts';
 
 /** The events that endpoints may subscribe to. */
 const EVENT_TYPES = [
@@ -19,7 +19,7 @@ const EVENT_TYPES = [
 
 const ALL_EVENT_TYPES: string[] = EVENT_TYPES.map(({ value }) => value);
 
-/** As on one's own machine, where receivers may be reached so, too. */
+/** On the user's own machine, where receivers may use plain HTTP too. */
 const IS_PLAIN_HTTP = location.protocol === 'http:';
 
 interface WebhookDialogProps {
@@ -45,13 +45,13 @@ export function WebhookDialog({ isOpen, webhook, onClose }: WebhookDialogProps) 
 function WebhookForm({ webhook, onDone }: { webhook: WebhookView | null; onDone: () => void }) {
   const base = useBase();
   const cache = useQueryClient();
-  /** The one that is changed: also one that was just made and refused. */
+  /** The endpoint being edited, also one that was just created and rejected. */
   const [present, setPresent] = useState(webhook);
   const [name, setName] = useState(webhook?.name ?? '');
   const [url, setURL] = useState(webhook?.url ?? '');
   const [wasLeft, setWasLeft] = useState(false);
   const [eventTypes, setEventTypes] = useState(webhook?.eventTypes ?? ALL_EVENT_TYPES);
-  const fault = url === '' ? null : findURLFault(url, IS_PLAIN_HTTP);
+  const fault = url === '' ? null : findURLError(url, IS_PLAIN_HTTP);
   const save = useAction({
     mutationFn: () =>
       present
@@ -124,7 +124,7 @@ function WebhookForm({ webhook, onDone }: { webhook: WebhookView | null; onDone:
             The endpoint is saved, but nothing is sent to it until you change its URL.
           </Alert>
         )}
-        {wrong.rest && <Fault error={wrong.rest} />}
+        {wrong.rest && <ErrorAlert error={wrong.rest} />}
         <Group justify="flex-end">
           <Button type="submit" loading={save.isPending}>
             {present ? 'Save' : 'Add'}

@@ -76,7 +76,7 @@ describe("the console's storage credentials", () => {
     const answer = await operated(() => someone.call('POST', `${base}/storage-credentials`, body), DENIED);
     expect([answer.status, answer.body.error.message]).to.deep.equal([
       422,
-      'Nothing was added: access denied.',
+      'The credential was not added: access denied.',
     ]);
     expect((await someone.call('GET', `${base}/storage-credentials`)).body).to.deep.equal([]);
   });

@@ -282,7 +282,7 @@ describe("the console's webhooks", () => {
     const named = await someone.call('POST', `${base}/signing-secret/roll`, {});
     expect([named.status, named.body.error.message]).to.deep.equal([
       409,
-      'The Workspace names the Secret own-secret: its owner rolls it with kubectl, by writing another value to its key "secret".',
+      'The Workspace uses the Secret own-secret: roll it with kubectl by changing the value of its key "secret".',
     ]);
     const { body } = await console.kube('GET', secretPath('berth-signing-secret'));
     expect(Buffer.from(body.data.secret, 'base64').toString()).to.equal('theirs');

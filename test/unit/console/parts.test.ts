@@ -5,7 +5,7 @@ import { buildContentPolicy } from '../../../console/server/http/security-header
 import { KubernetesError, translateKubernetesError } from '../../../console/server/kubernetes/error.ts';
 import { chooseCandidates } from '../../../console/server/kubernetes/namespaces.ts';
 import { PromiseCache } from '../../../console/server/sessions/promise-cache.ts';
-import { Attempts } from '../../../console/server/sessions/sign-in-attempts.ts';
+import { SignInAttempts } from '../../../console/server/sessions/sign-in-attempts.ts';
 import { readTokenClaims } from '../../../console/server/sessions/token-claims.ts';
 import { EnvironmentError } from '../../../kit/environment.ts';
 
@@ -77,7 +77,7 @@ describe('a cache of promises', () => {
 describe('attempts to sign in', () => {
   it('wait for the end of a minute after 30 failures, each address for itself', () => {
     let now = 0;
-    const attempts = new Attempts(() => now);
+    const attempts = new SignInAttempts(() => now);
     for (let count = 0; count < 29; count++) attempts.note('a');
     expect(attempts.waitSeconds('a')).to.equal(0);
     now = 15_000;

@@ -75,7 +75,7 @@ describe('a session while Redis is away', () => {
     it('is closed at both when somebody signs out at one', async () => {
       const redis = makeRedis();
       const { here, there } = start(redis);
-      redis.onPublish = (digest) => there.forget(digest);
+      redis.onPublish = (digest) => there.evict(digest);
       const { id, session } = await here.begin({ token: 't', user: 'anna', own: [] }, null);
       await there.find(id);
       await here.end(session);

@@ -1,12 +1,12 @@
-/** Pictures of an answer. */
+/** The images of a response. */
 import { Anchor, Image, SimpleGrid, Stack } from '@mantine/core';
 
-export interface Picture {
+export interface GeneratedImage {
   url?: string;
   b64_json?: string;
 }
 
-export function Pictures({ pictures, prompt }: { pictures: Picture[]; prompt: string }) {
+export function GeneratedImages({ pictures, prompt }: { pictures: GeneratedImage[]; prompt: string }) {
   return (
     <SimpleGrid
       cols={{ base: 1, sm: pictures.length > 1 ? 2 : 1 }}
@@ -16,7 +16,7 @@ export function Pictures({ pictures, prompt }: { pictures: Picture[]; prompt: st
       {pictures.map(({ url, b64_json }, index) => {
         const source = url ?? `data:image/png;base64,${b64_json}`;
         return (
-          // Pictures of one answer stay as they are.
+          // The images of a response never change.
           // biome-ignore lint/suspicious/noArrayIndexKey: see above
           <Stack key={index} gap={4} align="flex-start">
             <Image

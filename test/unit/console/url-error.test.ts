@@ -1,6 +1,6 @@
 /** What the page says of a receiver's address at once. */
 import { expect } from 'chai';
-import { findURLFault } from '../../../console/web/webhooks/url-fault.ts';
+import { findURLError } from '../../../console/web/webhooks/url-error.ts';
 
 const WRONG: [string, RegExp][] = [
   ['hook', /valid URL/],
@@ -33,12 +33,12 @@ const FINE = [
 
 describe('the URL of a webhook, in the form', () => {
   for (const [url, words] of WRONG)
-    it(`finds fault with ${url}`, () => expect(findURLFault(url, false)).to.match(words));
+    it(`finds fault with ${url}`, () => expect(findURLError(url, false)).to.match(words));
 
-  for (const url of FINE) it(`lets ${url} pass`, () => expect(findURLFault(url, false)).to.equal(null));
+  for (const url of FINE) it(`lets ${url} pass`, () => expect(findURLError(url, false)).to.equal(null));
 
   it('lets receivers on the same machine pass where the console is reached over plain HTTP', () => {
-    expect(findURLFault('http://127.0.0.1:9000/', true)).to.equal(null);
-    expect(findURLFault('ftp://127.0.0.1/', true)).to.match(/https/);
+    expect(findURLError('http://127.0.0.1:9000/', true)).to.equal(null);
+    expect(findURLError('ftp://127.0.0.1/', true)).to.match(/https/);
   });
 });
