@@ -1,5 +1,5 @@
 /** A reconcile loop: what watchers see becomes keys, keys become calls of one function. */
-import { type Clock, systemClock } from './clock.ts';
+import { type Clock, systemClock } from '../kit/clock.ts';
 import type { Lane } from './due-keys.ts';
 import { type Log, silentLog } from './log.ts';
 import type { KubeObject } from './object.ts';

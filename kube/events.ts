@@ -1,7 +1,8 @@
 /** Events on objects (`kubectl describe` shows them): repeats are counted, floods cut, errors only logged. */
+
+import { type Clock, systemClock } from '../kit/clock.ts';
 import { isNotFound } from './api-error.ts';
 import type { KubeClient } from './client.ts';
-import { type Clock, systemClock } from './clock.ts';
 import { type Log, silentLog } from './log.ts';
 import { type KubeObject, objectKey } from './object.ts';
 import { RESOURCES } from './resource.ts';

@@ -1,8 +1,9 @@
 /** Leader election by a Lease, with client-go's rules: who holds it works, who loses it must stop at once. */
+
+import { type Clock, sleep, systemClock } from '../kit/clock.ts';
 import { isAlreadyExists, isConflict, isNotFound } from './api-error.ts';
 import type { CallOptions } from './call.ts';
 import type { KubeClient } from './client.ts';
-import { type Clock, sleep, systemClock } from './clock.ts';
 import { type Log, silentLog } from './log.ts';
 import type { KubeObject } from './object.ts';
 import { RESOURCES } from './resource.ts';

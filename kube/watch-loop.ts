@@ -1,7 +1,9 @@
 /** Keeps one list and watch going for ever: one path of the API, one connection. */
+
+import { type Clock, sleep } from '../kit/clock.ts';
+import { backoffDelay } from '../kit/retry.ts';
 import { type ApiError, isForbidden, isGone, isTooLarge } from './api-error.ts';
 import type { KubeClient, ListPage, Selection } from './client.ts';
-import { backoffDelay, type Clock, sleep } from './clock.ts';
 import { SilenceError } from './connection.ts';
 import type { Log } from './log.ts';
 import { isLaterVersion, isStub, type KubeObject, objectKey } from './object.ts';

@@ -1,6 +1,7 @@
 /** A supervised, cached view of one resource: in the whole cluster, or in some namespaces. */
+
+import { type Clock, systemClock } from '../kit/clock.ts';
 import type { KubeClient, Selection } from './client.ts';
-import { type Clock, systemClock } from './clock.ts';
 import { type Log, silentLog } from './log.ts';
 import type { KubeObject } from './object.ts';
 import { type Indexes, type ObjectCache, WritableCache } from './object-cache.ts';

@@ -1,6 +1,8 @@
 /** A queue of keys: each at most once in it, never two runs of one key at a time, failures back off by key. */
+
+import { type Clock, systemClock } from '../kit/clock.ts';
+import { type Backoff, backoffDelay } from '../kit/retry.ts';
 import { isConflict } from './api-error.ts';
-import { type Backoff, backoffDelay, type Clock, systemClock } from './clock.ts';
 import { type DueKey, DueKeys, type Lane } from './due-keys.ts';
 import { type Log, silentLog } from './log.ts';
 

@@ -1,5 +1,6 @@
 /** The owner of ioredis: connections that fail at once while Redis is away and come back by themselves. */
 import { Command, Redis, type RedisOptions } from 'ioredis';
+import { backoffDelay } from '../kit/retry.ts';
 import { parseRedisAddress } from './address.ts';
 import { createFloodGauge, FLOOD_LIMITS, type FloodLimits } from './flood.ts';
 import { buildTLSOptions, explainTLSError } from './tls.ts';
@@ -43,7 +44,7 @@ const COMMAND_TIMEOUT_MS = 1000;
 const CONNECT_TIMEOUT_MS = 2000;
 /** Of thousands that come back at once, each waits for its handshake. */
 const TLS_CONNECT_TIMEOUT_MS = 5000;
-const MAX_RECONNECT_MS = 1000;
+const RECONNECT_BACKOFF = { baseMs: 100, maxMs: 1000 };
 /** Far below the idle time of the bundled Redis and of load balancers. */
 const PING_MS = 30_000;
 
@@ -298,8 +299,7 @@ function buildOptions(settings: RedisSettings): RedisOptions {
     socketTimeout: timeout,
     connectTimeout: tls ? TLS_CONNECT_TIMEOUT_MS : CONNECT_TIMEOUT_MS,
     disconnectTimeout: timeout,
-    retryStrategy: (attempt) =>
-      Math.min(MAX_RECONNECT_MS, 50 * 2 ** Math.min(attempt, 10)) * (0.5 + Math.random() / 2),
+    retryStrategy: (attempt) => backoffDelay(RECONNECT_BACKOFF, attempt),
     // After a failover the old master answers as a replica: look for the new one.
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
   };

@@ -1,6 +1,7 @@
 /** A job's files on their way: inputs from storage to disk, results from disk to storage. */
-import { setTimeout as wait } from 'node:timers/promises';
+
 import type { StoredObject } from '../../api/request.ts';
+import { retry } from '../../kit/retry.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
 import type { Claim } from '../../redis/requests/request-calls.ts';
 import { ApiError } from '../http/error-response.ts';
@@ -115,31 +116,26 @@ const limitTransfer = ({ remainingMs }: JobStorage): number =>
  * Tries again until the job's deadline while Redis, the front or the store is away: what was accepted is not lost. Where
  * `isHurried`, the front or the store may be away for a minute.
  */
-async function retryTransient<T>(
-  job: JobStorage,
-  call: () => Promise<T>,
-  isHurried: () => boolean,
-): Promise<T> {
+function retryTransient<T>(job: JobStorage, call: () => Promise<T>, isHurried: () => boolean): Promise<T> {
   const { signal, remainingMs, delayMs = RETRY_DELAY_MS, storeRetryTimeoutMs = STORE_RETRY_TIMEOUT_MS } = job;
   let failingSince: number | undefined;
-  for (;;) {
+  let startedAt = 0;
+  const attempt = () => {
+    startedAt = performance.now();
+    return call();
+  };
+  const isTransient = (error: unknown): boolean => {
     signal.throwIfAborted();
-    const startedAt = performance.now();
-    try {
-      return await call();
-    } catch (error) {
-      signal.throwIfAborted();
-      const now = performance.now();
-      failingSince ??= now;
-      const mayPass =
-        isRedisAway(error) ||
-        (isStoreAway(error) && (now - failingSince < storeRetryTimeoutMs || !isHurried())) ||
-        (isUnsigned(error) && now - failingSince < SIGNING_RETRY_TIMEOUT_MS) ||
-        (error instanceof UploadError && now - startedAt >= FRESH_LINK_MS);
-      if (!mayPass || remainingMs() <= delayMs + FINAL_CALL_TIMEOUT_MS) throw error;
-      await wait(delayMs, undefined, { signal }).catch(() => signal.throwIfAborted());
-    }
-  }
+    const now = performance.now();
+    failingSince ??= now;
+    const mayPass =
+      isRedisAway(error) ||
+      (isStoreAway(error) && (now - failingSince < storeRetryTimeoutMs || !isHurried())) ||
+      (isUnsigned(error) && now - failingSince < SIGNING_RETRY_TIMEOUT_MS) ||
+      (error instanceof UploadError && now - startedAt >= FRESH_LINK_MS);
+    return mayPass && remainingMs() > delayMs + FINAL_CALL_TIMEOUT_MS;
+  };
+  return retry(attempt, { backoff: { baseMs: delayMs, maxMs: delayMs }, isTransient, signal });
 }
 
 /** The store, or the front that signs for it. */

@@ -1,5 +1,6 @@
 /** A sidecar's way to a bucket: it holds no keys, only a signed link for each object. */
-import { setTimeout as wait } from 'node:timers/promises';
+import { sleep, systemClock } from '../../kit/clock.ts';
+import { backoffDelay } from '../../kit/retry.ts';
 import type { EgressAgentOptions } from '../egress/agent.ts';
 import type { SignedPut } from './object-store.ts';
 import { type PutAnswer, type PutRequest, putFile } from './put-request.ts';
@@ -30,8 +31,7 @@ type Outcome =
 
 const IDLE_TIMEOUT_MS = 20_000;
 const RETRY_TIMEOUT_MS = 60_000;
-const INITIAL_DELAY_MS = 250;
-const MAX_DELAY_MS = 5_000;
+const BACKOFF = { baseMs: 250, maxMs: 5_000 };
 const PASSING_STATUSES = new Set([408, 429, 500, 502, 503, 504]);
 const PASSING_FAILURES = new Set<StorageReason>(['unreachable', 'slow']);
 
@@ -56,10 +56,9 @@ export class Uploader {
     const end = signal ? AbortSignal.any([late, signal]) : late;
     const agents = grant.isTenantHost ? this.#guarded : this.#own;
     const idleMs = Math.min(this.#idleMs, retryTimeoutMs);
-    let delayMs = INITIAL_DELAY_MS;
     let failingSince: number | undefined;
     let earlier: UploadError | undefined;
-    for (;;) {
+    for (let attempt = 1; ; attempt++) {
       const outcome = await tryOnce({ grant, file, agents, idleMs, signal: end });
       if (outcome.isDone) return;
       signal?.throwIfAborted();
@@ -73,12 +72,9 @@ export class Uploader {
       // Nothing has moved since before an attempt that timed out.
       failingSince ??= performance.now() - (outcome.reason === 'slow' ? idleMs : 0);
       if (performance.now() - failingSince >= retryTimeoutMs) throw failure;
-      // Half of it by chance, so that a store which comes back is not met by all at once.
-      await wait(delayMs * (0.5 + Math.random() / 2), undefined, { signal: end }).catch(() => {
-        signal?.throwIfAborted();
-        throw failure;
-      });
-      delayMs = Math.min(2 * delayMs, MAX_DELAY_MS);
+      await sleep(systemClock, backoffDelay(BACKOFF, attempt), end);
+      signal?.throwIfAborted();
+      if (late.aborted) throw failure;
     }
   }
 

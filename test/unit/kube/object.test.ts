@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import { backoffDelay } from '../../../kit/retry.ts';
 import { isConflict, isNamespaceTerminating, parseApiError } from '../../../kube/api-error.ts';
-import { backoffDelay } from '../../../kube/clock.ts';
 import { isLaterVersion, objectKey, splitKey } from '../../../kube/object.ts';
 import { RESOURCES, resourcePath } from '../../../kube/resource.ts';
 

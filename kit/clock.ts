@@ -4,7 +4,7 @@ export interface Clock {
   now(): number;
   /** The time of day, for what is written into objects. */
   date(): Date;
-  /** Runs `callback` once after `ms`; the function that it returns takes that back. */
+  /** Runs `callback` once after `ms`; the function that it returns cancels it. */
   after(ms: number, callback: () => void): () => void;
 }
 
@@ -29,16 +29,4 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
     const cancel = clock.after(ms, finish);
     signal?.addEventListener('abort', finish);
   });
-}
-
-export interface Backoff {
-  /** Delay of the first retry in milliseconds; it doubles with every further one. */
-  baseMs: number;
-  maxMs: number;
-}
-
-/** The delay before retry number `attempt` (from 1): exponential, its upper half random so that retries spread. */
-export function backoffDelay({ baseMs, maxMs }: Backoff, attempt: number, random = Math.random): number {
-  const delay = Math.min(maxMs, baseMs * 2 ** Math.min(attempt - 1, 30));
-  return delay / 2 + (random() * delay) / 2;
 }

@@ -1,0 +1,37 @@
+/** Retries with exponential backoff. */
+import { type Clock, sleep, systemClock } from './clock.ts';
+
+export interface Backoff {
+  /** Delay of the first retry in milliseconds; it doubles with every further one. */
+  baseMs: number;
+  maxMs: number;
+}
+
+/** The delay before retry number `attempt` (from 1). 50 % jitter avoids a thundering herd on recovery. */
+export function backoffDelay({ baseMs, maxMs }: Backoff, attempt: number, random = Math.random): number {
+  const delay = Math.min(maxMs, baseMs * 2 ** Math.min(attempt - 1, 30));
+  return delay / 2 + (random() * delay) / 2;
+}
+
+export interface RetryOptions {
+  backoff: Backoff;
+  /** Whether another attempt may succeed. */
+  isTransient: (error: unknown) => boolean;
+  signal?: AbortSignal | undefined;
+  clock?: Clock;
+  random?: () => number;
+}
+
+/** Repeats `call` until it succeeds. Throws an error that is not transient, or the reason of the signal. */
+export async function retry<T>(call: () => Promise<T>, options: RetryOptions): Promise<T> {
+  const { backoff, isTransient, signal, clock = systemClock, random } = options;
+  for (let attempt = 1; ; attempt++) {
+    signal?.throwIfAborted();
+    try {
+      return await call();
+    } catch (error) {
+      if (!isTransient(error)) throw error;
+    }
+    await sleep(clock, backoffDelay(backoff, attempt, random), signal);
+  }
+}
