@@ -1,4 +1,4 @@
-# A receiver of Berth's webhooks in Python, without packages:  SIGNING_SECRET=whsec_… python3 receiver.py
+# A receiver for Berth's webhooks in Python, without dependencies:  SIGNING_SECRET=whsec_… python3 receiver.py
 import hashlib
 import hmac
 import json
@@ -12,7 +12,7 @@ OLDEST_SECONDS = 300
 
 def verify(header: str | None, body: bytes, secret: str) -> bool:
     """`body`: the raw bytes, not what a JSON parser made of them."""
-    # Two signatures while a rolled secret overlaps with the one before: either may fit.
+    # Two signatures while a rolled secret overlaps with the previous one: either may match.
     match = re.fullmatch(r"t=(\d{1,12})((?:,v1=[0-9a-f]{64}){1,2})", header or "", re.ASCII)
     if not match:
         return False
@@ -30,10 +30,10 @@ class Receiver(BaseHTTPRequestHandler):
         self.send_response(204 if verified else 401)
         self.end_headers()
         if verified:
-            # Work later, elsewhere: each attempt has 5 seconds. The event's id tells repeats.
+            # Process events asynchronously: attempts time out after 5 seconds. Use the event's id to detect duplicates.
             event = json.loads(body)
             line = " ".join([event["type"], event["id"], event.get("data", {}).get("id", "")])
-            # In one piece, since requests are answered by threads.
+            # A single write, since requests are handled by threads.
             print(line + "\n", end="", flush=True)
 
     def log_message(self, *_):

@@ -1,8 +1,8 @@
 #!/bin/bash
 # Verifies one delivery by hand:  SIGNING_SECRET=whsec_… ./verify.sh "$SIGNATURE_HEADER" < body
-# Ends with 0 if it is genuine, with 1 if not. Needs openssl.
+# Exits with 0 if it is valid, with 1 if not. Requires openssl.
 set -euo pipefail
-# Two signatures while a rolled secret overlaps with the one before: either may fit.
+# Two signatures while a rolled secret overlaps with the previous one: either may match.
 if [[ ! ${1:-} =~ ^t=([0-9]{1,12}),v1=([0-9a-f]{64})(,v1=([0-9a-f]{64}))?$ ]]; then
   echo 'malformed header' >&2
   exit 1
@@ -13,9 +13,9 @@ if ((age > 300 || age < -300)); then
   echo 'stale' >&2
   exit 1
 fi
-# A tool for looking at one delivery; openssl takes the key as an argument, so keep it off shared machines.
+# For debugging a delivery; openssl takes the key as an argument, so do not use it on shared machines.
 wanted=$({ printf '%s.' "$sent"; cat; } | openssl dgst -sha256 -hmac "$SIGNING_SECRET" -r | cut -d ' ' -f 1)
-# Digests of both are compared, so the time that it takes tells nothing.
+# Digests are compared, which prevents timing attacks.
 for signature in "$first" "$second"; do
   if [[ $(printf %s "$wanted" | sha256sum) == $(printf %s "$signature" | sha256sum) ]]; then
     echo genuine

@@ -27,11 +27,11 @@ Every error has the same envelope:
 { "error": { "message": "…", "type": "…", "param": null, "code": "…" } }
 \`\`\`
 
-\`documentation_url\` leads to the code below where the documentation is [published](operations.md#documentation-links).
-\`message\` says what is wrong and what is allowed, \`param\` names the field where there is one, and the header
-\`x-request-id\` finds the request in the gateway's log. Where an SDK should not retry by itself the answer carries
-\`x-should-retry: false\`; where waiting helps it carries \`Retry-After\` in whole seconds.
-A failure in the middle of a stream arrives as one last \`data:\` event with the same envelope, and no \`[DONE]\` follows.
+\`documentation_url\` links to the code below if the documentation is [published](operations.md#documentation-links).
+\`message\` describes the problem and what is allowed, \`param\` is the invalid field if there is one, and the header
+\`x-request-id\` identifies the request in the gateway's log. Responses that SDKs should not retry automatically have
+\`x-should-retry: false\`; responses that can be retried later have \`Retry-After\` in whole seconds.
+An error in the middle of a stream is sent as a last \`data:\` event with the same envelope, without \`[DONE]\`.
 
 ${row('Code', 'Status', 'Type', 'When', 'What to do', 'Retried by SDKs')}
 ${row('---', '---', '---', '---', '---', '---')}
@@ -45,8 +45,8 @@ export function writeConditionPage(): string {
   return `${NOTICE}
 # Conditions
 
-Conditions follow kstatus: \`kubectl wait --for=condition=Ready md/NAME\` works, and \`observedGeneration\` tells whether
-they speak of the present spec. \`kubectl get md -o wide\` shows the message of \`Ready\`: the first thing that stands in the way.
+Conditions follow kstatus: \`kubectl wait --for=condition=Ready md/NAME\` works, and \`observedGeneration\` shows whether
+they refer to the current spec. \`kubectl get md -o wide\` shows the message of \`Ready\`: the first problem.
 
 ${row('Condition', 'Kind', 'Meaning')}
 ${row('---', '---', '---')}
