@@ -3,7 +3,10 @@ import { Agent } from 'undici';
 import { z } from 'zod';
 import { API_VERSION } from '../../../api/kubernetes-types.ts';
 import { GROUP, VERSION } from '../../../api/names.ts';
+import { isTooLarge } from '../../../kube/api-error.ts';
+import { MAX_ANSWER_BYTES, MAX_OBJECT_BYTES, readText } from '../../../kube/bounded-text.ts';
 import { KubernetesError } from './error.ts';
+import { Turns } from './turns.ts';
 
 export interface KubeObject {
   apiVersion?: string;
@@ -44,12 +47,18 @@ interface Call {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   path: string;
   body?: object;
+  maxBytes?: number;
 }
 
+/** What is shown of an object; undefined leaves it out. */
+type View<V> = (object: KubeObject) => V | undefined;
+
 const TIMEOUT_MS = 10_000;
-const PAGE = 500;
-/** More is not useful on a page, and the list is in memory. */
+const PAGE_OBJECTS = 500;
+/** Nobody reads more on a page. */
 const MAX_OBJECTS = 5_000;
+/** Answers that are in memory at a time: what users store may make each as large as `MAX_OBJECT_BYTES`. */
+const MAX_ANSWERS = 3;
 
 const listOf = z.object({
   items: z.array(z.custom<KubeObject>((item) => typeof item === 'object' && item !== null)),
@@ -61,14 +70,16 @@ const accessReview = z.object({ status: z.object({ allowed: z.boolean() }) });
 export class Kubernetes {
   readonly #url: string;
   readonly #agent: Agent;
+  readonly #turns = new Turns(MAX_ANSWERS);
 
   constructor({ url, ca }: { url: string; ca: string | undefined }) {
     this.#url = url;
     this.#agent = new Agent({ connect: { ca }, connections: 32, headersTimeout: 0, bodyTimeout: 0 });
   }
 
-  async list(token: string, place: ObjectPlace): Promise<KubeObject[]> {
-    return this.#listAll(token, collectionPath(place));
+  /** What `view` makes of each object. No object itself is kept: together they may be larger than memory. */
+  list<V>(token: string, place: ObjectPlace, view: View<V>): Promise<V[]> {
+    return this.#listAll(token, collectionPath(place), view);
   }
 
   get(token: string, place: ObjectPlace, name: string): Promise<KubeObject> {
@@ -109,8 +120,7 @@ export class Kubernetes {
   }
 
   async listNamespaces(token: string): Promise<string[]> {
-    const namespaces = await this.#listAll(token, '/api/v1/namespaces');
-    return namespaces.map(({ metadata }) => metadata.name);
+    return this.#listAll(token, '/api/v1/namespaces', ({ metadata }) => metadata.name);
   }
 
   /** False if the user cannot read namespaces. */
@@ -128,26 +138,43 @@ export class Kubernetes {
     return this.#agent.destroy();
   }
 
-  async #listAll(token: string, path: string): Promise<KubeObject[]> {
-    const found: KubeObject[] = [];
+  async #listAll<V>(token: string, path: string, view: View<V>): Promise<V[]> {
+    const views: V[] = [];
+    let limit = PAGE_OBJECTS;
     let next = '';
-    do {
-      const query = `?limit=${PAGE}${next && `&continue=${encodeURIComponent(next)}`}`;
-      const { items, metadata } = listOf.parse(
-        await this.#call(token, { method: 'GET', path: path + query }),
-      );
-      found.push(...items);
-      next = metadata?.continue ?? '';
-    } while (next !== '' && found.length < MAX_OBJECTS);
-    return found;
+    for (;;) {
+      const query = `?limit=${limit}${next && `&continue=${encodeURIComponent(next)}`}`;
+      const maxBytes = limit === 1 ? MAX_OBJECT_BYTES : MAX_ANSWER_BYTES;
+      try {
+        const call = { method: 'GET', path: path + query, maxBytes } as const;
+        next = await this.#read(token, call, (answer) => {
+          const { items, metadata } = listOf.parse(answer);
+          for (const item of items) {
+            const shown = view(item);
+            if (shown !== undefined) views.push(shown);
+          }
+          return metadata?.continue ?? '';
+        });
+      } catch (error) {
+        if (!isTooLarge(error) || limit === 1) throw error;
+        limit = Math.max(1, Math.floor(limit / 8));
+        continue;
+      }
+      if (next === '' || views.length >= MAX_OBJECTS) return views;
+    }
   }
 
-  async #call(token: string, { method, path, body }: Call): Promise<unknown> {
+  #call(token: string, call: Call): Promise<unknown> {
+    return this.#read(token, call, (answer) => answer);
+  }
+
+  /** `view` has the answer; only what it returns stays in memory. */
+  async #read<R>(token: string, call: Call, view: (answer: unknown) => R): Promise<R> {
+    const { method, path, body, maxBytes = MAX_OBJECT_BYTES } = call;
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
     const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
-    let status: number;
-    let answer: unknown;
     try {
-      const response = await this.#agent.request({
+      const { statusCode, body: answer } = await this.#agent.request({
         origin: this.#url,
         path,
         method,
@@ -158,15 +185,17 @@ export class Kubernetes {
           ...(body && { 'content-type': type }),
         },
         body: body ? JSON.stringify(body) : null,
-        signal: AbortSignal.timeout(TIMEOUT_MS),
+        signal,
       });
-      status = response.statusCode;
-      answer = await response.body.json();
+      return await this.#turns.run(async () => {
+        const parsed: unknown = JSON.parse(await readText(answer, `${method} ${path}`, maxBytes));
+        if (statusCode < 200 || statusCode > 299) throw new KubernetesError(statusCode, parsed);
+        return view(parsed);
+      });
     } catch (error) {
+      if (error instanceof KubernetesError || isTooLarge(error)) throw error;
       throw new KubernetesError(0, { message: (error as Error).message });
     }
-    if (status < 200 || status > 299) throw new KubernetesError(status, answer);
-    return answer;
   }
 }
 
@@ -185,9 +214,10 @@ function objectPath(place: ObjectPlace, name: string): string {
   return `${collectionPath(place)}/${encode(name)}`;
 }
 
-/** Parses stored objects and applies defaults; skips objects of another version that cannot be parsed. */
-export const parseObjects = <S extends z.ZodType>(schema: S, objects: readonly KubeObject[]): z.output<S>[] =>
-  objects.flatMap((object) => {
+/** A view of objects as they are stored, with all defaults filled in; leaves out what this version cannot read. */
+export const viewAs =
+  <S extends z.ZodType, V>(schema: S, view: (object: z.output<S>) => V): View<V> =>
+  (object) => {
     const parsed = schema.safeParse(object);
-    return parsed.success ? [parsed.data] : [];
-  });
+    return parsed.success ? view(parsed.data) : undefined;
+  };

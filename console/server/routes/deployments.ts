@@ -1,13 +1,9 @@
 /** Deployments, read as the user. */
 import type Router from '@koa/router';
-import {
-  type ModelDeployment,
-  modelDeployment,
-  modelDeploymentResource,
-} from '../../../api/model-deployment.ts';
+import { modelDeployment, modelDeploymentResource } from '../../../api/model-deployment.ts';
 import { countQueue } from '../../../redis/console/console-reads.ts';
 import type { DeploymentView } from '../../api.ts';
-import { parseObjects } from '../kubernetes/client.ts';
+import { viewAs } from '../kubernetes/client.ts';
 import { type ConsoleState, sessionOf } from '../sessions/request-state.ts';
 import { describeDeployment, isQueued } from '../views/deployment.ts';
 import type { Services } from './services.ts';
@@ -16,20 +12,19 @@ const { plural } = modelDeploymentResource;
 
 export function addDeploymentRoutes(router: Router<ConsoleState>, services: Services): void {
   const { kubernetes, access, redis, presence } = services;
-  const describe = async (deployment: ModelDeployment, maySeeQueue: boolean): Promise<DeploymentView> => {
-    const { namespace, name } = deployment.metadata;
-    const count = () => countQueue(redis, namespace, name);
-    const queue = maySeeQueue && isQueued(deployment) ? await presence.read(count, null) : null;
-    return describeDeployment(deployment, queue);
+  const addQueue = async (view: DeploymentView, namespace: string): Promise<DeploymentView> => {
+    if (!isQueued(view.kind)) return view;
+    return { ...view, queue: await presence.read(() => countQueue(redis, namespace, view.name), null) };
   };
 
   router.get('/deployments', async (ctx) => {
     const { namespace = '' } = ctx.params;
     const session = sessionOf(ctx);
-    const objects = await kubernetes.list(session.token, { plural, namespace });
+    const shown = viewAs(modelDeployment, describeDeployment);
+    const views = await kubernetes.list(session.token, { plural, namespace }, shown);
     const maySeeQueue = await access.may(session, namespace, 'readRequests');
-    const views = parseObjects(modelDeployment, objects).map((each) => describe(each, maySeeQueue));
-    ctx.body = (await Promise.all(views)).sort((a, b) => a.name.localeCompare(b.name));
+    const whole = maySeeQueue ? await Promise.all(views.map((view) => addQueue(view, namespace))) : views;
+    ctx.body = whole.sort((a, b) => a.name.localeCompare(b.name));
   });
 
   router.get('/deployments/:name', async (ctx) => {
@@ -37,6 +32,7 @@ export function addDeploymentRoutes(router: Router<ConsoleState>, services: Serv
     const session = sessionOf(ctx);
     const object = await kubernetes.get(session.token, { plural, namespace }, name);
     const maySeeQueue = await access.may(session, namespace, 'readRequests');
-    ctx.body = await describe(modelDeployment.parse(object), maySeeQueue);
+    const view = describeDeployment(modelDeployment.parse(object));
+    ctx.body = maySeeQueue ? await addQueue(view, namespace) : view;
   });
 }

@@ -7,7 +7,7 @@ import { generateApiKey } from '../../../api/token-format.ts';
 import { readKeyUsage } from '../../../redis/console/console-reads.ts';
 import type { KeyUsage, KeyView, NewKeyView } from '../../api.ts';
 import { keyChangeBody, newKeyBody, readBody } from '../http/bodies.ts';
-import { parseObjects } from '../kubernetes/client.ts';
+import { viewAs } from '../kubernetes/client.ts';
 import { type ConsoleState, sessionOf } from '../sessions/request-state.ts';
 import type { Services } from './services.ts';
 
@@ -16,19 +16,25 @@ const { plural, kind } = apiKeyResource;
 export function addKeyRoutes(router: Router<ConsoleState>, services: Services): void {
   const { kubernetes, access, redis, presence } = services;
 
-  const readUsage = async (key: APIKey, mayRead: boolean): Promise<KeyUsage | null> => {
-    const sha256 = key.spec.sha256 ?? key.status.sha256;
+  const readUsage = async (
+    namespace: string,
+    sha256: string | undefined,
+    mayRead: boolean,
+  ): Promise<KeyUsage | null> => {
     if (!mayRead || sha256 === undefined) return null;
-    const question = { namespace: key.metadata.namespace, sha256, now: Date.now() };
-    return presence.read(() => readKeyUsage(redis, question), null);
+    return presence.read(() => readKeyUsage(redis, { namespace, sha256, now: Date.now() }), null);
   };
 
   router.get('/keys', async (ctx) => {
     const { namespace = '' } = ctx.params;
     const session = sessionOf(ctx);
-    const keys = parseObjects(apiKey, await kubernetes.list(session.token, { plural, namespace }));
+    const shown = viewAs(apiKey, (key) => ({ view: describeKey(key), sha256: hashOf(key) }));
+    const keys = await kubernetes.list(session.token, { plural, namespace }, shown);
     const mayRead = await access.may(session, namespace, 'readUsage');
-    const views = keys.map(async (key) => describeKey(key, await readUsage(key, mayRead)));
+    const views = keys.map(async ({ view, sha256 }) => ({
+      ...view,
+      usage: await readUsage(namespace, sha256, mayRead),
+    }));
     ctx.body = (await Promise.all(views)).sort((a, b) => b.createdAt.localeCompare(a.createdAt));
   });
 
@@ -47,7 +53,7 @@ export function addKeyRoutes(router: Router<ConsoleState>, services: Services): 
       },
     );
     ctx.status = 201;
-    ctx.body = { key: describeKey(apiKey.parse(made), null), secret } satisfies NewKeyView;
+    ctx.body = { key: describeKey(apiKey.parse(made)), secret } satisfies NewKeyView;
   });
 
   router.patch('/keys/:name', async (ctx) => {
@@ -59,7 +65,7 @@ export function addKeyRoutes(router: Router<ConsoleState>, services: Services): 
     });
     const key = apiKey.parse(changed);
     const mayRead = await access.may(session, namespace, 'readUsage');
-    ctx.body = describeKey(key, await readUsage(key, mayRead));
+    ctx.body = { ...describeKey(key), usage: await readUsage(namespace, hashOf(key), mayRead) };
   });
 
   router.delete('/keys/:name', async (ctx) => {
@@ -69,7 +75,11 @@ export function addKeyRoutes(router: Router<ConsoleState>, services: Services): 
   });
 }
 
-function describeKey({ metadata, spec, status }: APIKey, usage: KeyUsage | null): KeyView {
+/** undefined until the operator has made the key. */
+const hashOf = ({ spec, status }: APIKey): string | undefined => spec.sha256 ?? status.sha256;
+
+/** Without its usage. */
+function describeKey({ metadata, spec, status }: APIKey): KeyView {
   const ready = status.conditions.find(({ type }) => type === 'Ready');
   const isStale = (ready?.observedGeneration ?? 0) < metadata.generation;
   return {
@@ -81,6 +91,6 @@ function describeKey({ metadata, spec, status }: APIKey, usage: KeyUsage | null)
     isReady: ready?.status === 'True' && !isStale,
     message: ready === undefined || isStale ? 'Publishing to gateways.' : ready.message,
     createdAt: String(metadata.creationTimestamp ?? ''),
-    usage,
+    usage: null,
   };
 }

@@ -47,7 +47,7 @@ export function addPlaygroundRoutes(router: Router<ConsoleState>, services: Serv
     const deployment = modelDeployment.parse(
       await kubernetes.get(session.token, { plural, namespace }, name),
     );
-    const { baseURL, message } = describeDeployment(deployment, null);
+    const { baseURL, message } = describeDeployment(deployment);
     if (baseURL === null) throw new ConsoleError('conflict', message || 'The deployment has no URL yet.');
     const answer = await endpoints.call(session, namespace, {
       method: isPost ? 'POST' : 'GET',

@@ -144,10 +144,9 @@ export function addRequestRoutes(router: Router<ConsoleState>, services: Service
 
   /** The deployment's endpoint, or any other's: each handles all requests of its workspace. */
   const findEndpoint = async (session: Session, namespace: string, name: string): Promise<string | null> => {
-    const objects = await kubernetes.list(session.token, { plural, namespace });
-    const addresses = objects.flatMap((object) => {
+    const addresses = await kubernetes.list(session.token, { plural, namespace }, (object) => {
       const { url } = (object.status ?? {}) as { url?: string };
-      return url ? [{ name: object.metadata.name, baseURL: toBaseURL(url) }] : [];
+      return url ? { name: object.metadata.name, baseURL: toBaseURL(url) } : undefined;
     });
     return (addresses.find((address) => address.name === name) ?? addresses[0])?.baseURL ?? null;
   };

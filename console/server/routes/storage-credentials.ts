@@ -11,7 +11,7 @@ import {
 import type { StorageCredentialView } from '../../api.ts';
 import { newStorageCredentialBody, readBody } from '../http/bodies.ts';
 import { ConsoleError } from '../http/error.ts';
-import { parseObjects } from '../kubernetes/client.ts';
+import { viewAs } from '../kubernetes/client.ts';
 import { type ConsoleState, sessionOf } from '../sessions/request-state.ts';
 import { pollUntil } from './poll.ts';
 import type { Services } from './services.ts';
@@ -38,8 +38,8 @@ export function addStorageCredentialRoutes(router: Router<ConsoleState>, service
 
   router.get('/storage-credentials', async (ctx) => {
     const { namespace = '' } = ctx.params;
-    const objects = await kubernetes.list(sessionOf(ctx).token, { plural, namespace });
-    const views = parseObjects(storageCredential, objects).map(describe);
+    const shown = viewAs(storageCredential, describe);
+    const views = await kubernetes.list(sessionOf(ctx).token, { plural, namespace }, shown);
     ctx.body = views.sort((a, b) => a.name.localeCompare(b.name));
   });
 

@@ -50,14 +50,15 @@ export async function readDeliveryURLs(
   token: string,
   namespace: string,
 ): Promise<Map<string, string>> {
-  const urls = new Map<string, string>();
-  for (const object of await kubernetes.list(token, { plural, namespace }))
+  const targets = await kubernetes.list(token, { plural, namespace }, (object) => {
     try {
-      urls.set(object.metadata.name, readOpenTarget(object));
+      return [object.metadata.name, readOpenTarget(object)] as const;
     } catch (error) {
-      if (!(error instanceof ConsoleError || error instanceof ZodError)) throw error;
+      if (error instanceof ConsoleError || error instanceof ZodError) return undefined;
+      throw error;
     }
-  return urls;
+  });
+  return new Map(targets);
 }
 
 function readOpenTarget(object: unknown): string {

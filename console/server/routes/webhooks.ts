@@ -12,7 +12,7 @@ import { deriveDeliveryId, expandEvent } from '../../../redis/deliveries/deliver
 import { readDelivery } from '../../../redis/deliveries/delivery-log.ts';
 import type { TestView } from '../../api.ts';
 import { newWebhookBody, readBody, webhookChangeBody } from '../http/bodies.ts';
-import { parseObjects } from '../kubernetes/client.ts';
+import { viewAs } from '../kubernetes/client.ts';
 import { type ConsoleState, sessionOf } from '../sessions/request-state.ts';
 import {
   describeDelivery,
@@ -44,8 +44,8 @@ export function addWebhookRoutes(router: Router<ConsoleState>, services: Service
 
   router.get('/webhooks', async (ctx) => {
     const { namespace = '' } = ctx.params;
-    const objects = await kubernetes.list(sessionOf(ctx).token, { plural, namespace });
-    const views = parseObjects(webhookEndpoint, objects).map(describeWebhook);
+    const shown = viewAs(webhookEndpoint, describeWebhook);
+    const views = await kubernetes.list(sessionOf(ctx).token, { plural, namespace }, shown);
     ctx.body = views.sort((a, b) => a.name.localeCompare(b.name));
   });
 

@@ -1,12 +1,9 @@
-/** A ModelDeployment as the page shows it. Pure. */
+/** A ModelDeployment as the page shows it, without its queue. Pure. */
 import type { ModelDeployment } from '../../../api/model-deployment.ts';
 import type { DeploymentView } from '../../api.ts';
 import { describeState } from './deployment-state.ts';
 
-export function describeDeployment(
-  deployment: ModelDeployment,
-  queue: DeploymentView['queue'],
-): DeploymentView {
+export function describeDeployment(deployment: ModelDeployment): DeploymentView {
   const { metadata, spec, status } = deployment;
   const { readyReplicas = 0, desiredReplicas = spec.replicas ?? 1 } = status;
   return {
@@ -18,15 +15,14 @@ export function describeDeployment(
     ...describeState(deployment),
     conditions: status.conditions,
     replicas: { ready: readyReplicas, wanted: desiredReplicas },
-    queue: isQueued(deployment) ? queue : null,
+    queue: null,
     createdAt: String(metadata.creationTimestamp ?? ''),
     media: describeMedia(spec),
   };
 }
 
 /** Text models have no queue. */
-export const isQueued = ({ spec }: ModelDeployment): boolean =>
-  spec.kind === 'Image' || spec.kind === 'Video';
+export const isQueued = (kind: DeploymentView['kind']): boolean => kind === 'Image' || kind === 'Video';
 
 /** The base URL for SDKs, from `status.url`. */
 export const toBaseURL = (url: string): string => `${url.replace(/\/+$/, '').replace(/\/v1$/, '')}/v1`;

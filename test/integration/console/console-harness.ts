@@ -41,6 +41,8 @@ export interface ConsoleHarness {
   readonly server: RedisServer;
   readonly console: RunningConsole;
   readonly origin: string;
+  /** Of the page that it serves. */
+  readonly webFolder: string;
   /** Another console on the same API server and Redis. */
   start(change?: Partial<ConsoleEnvironment>, log?: Logger): Promise<RunningConsole>;
   /** A namespace with one service account that may do all that a member may, there alone. */
@@ -203,6 +205,9 @@ export function useConsole(): ConsoleHarness {
     },
     get origin() {
       return originOf(first);
+    },
+    get webFolder() {
+      return join(folder, 'web');
     },
     start,
     makeToken,

@@ -164,21 +164,15 @@ describe("a deployment's state", () => {
 
 describe('the view of a deployment', () => {
   it('has the base URL that SDKs take', () => {
-    const view = (url: string) => describeDeployment(make({ status: { url } }), null).baseURL;
+    const view = (url: string) => describeDeployment(make({ status: { url } })).baseURL;
     expect(view('https://m--n.example.com')).to.equal('https://m--n.example.com/v1');
     expect(view('http://127.0.0.1:8001/')).to.equal('http://127.0.0.1:8001/v1');
     expect(view('http://127.0.0.1:8001/v1')).to.equal('http://127.0.0.1:8001/v1');
-    expect(describeDeployment(make({}), null).baseURL).to.equal(null);
-  });
-
-  it('tells the queue of kinds that have one only', () => {
-    const queue = { waiting: 1, running: 2 };
-    const ofKind = (kind: string) => describeDeployment(make({ spec: { kind } }), queue).queue;
-    expect(['LLM', 'Embedding', 'Image', 'Video'].map(ofKind)).to.deep.equal([null, null, queue, queue]);
+    expect(describeDeployment(make({})).baseURL).to.equal(null);
   });
 
   it('tells what images and videos may be asked for, defaults included', () => {
-    const media = (spec: object) => describeDeployment(make({ spec }), null).media;
+    const media = (spec: object) => describeDeployment(make({ spec })).media;
     expect(media({})).to.equal(null);
     expect(media({ kind: 'Image' })).to.deep.equal({
       sizes: ['1024x1024'],

@@ -1,0 +1,119 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { CONSOLE_ENV } from '../../../api/console-environment.ts';
+import { workKeys } from '../../../api/redis-keys.ts';
+import { readChartLimits } from '../../support/chart-limits.ts';
+import { type ChildProgram, findFreePort, startProgram } from '../../support/child-program.ts';
+import { watchLoad } from '../../support/process-load.ts';
+import { until } from '../../support/redis-client.ts';
+import { type Person, useConsole } from './console-harness.ts';
+
+const KIB = 1024;
+const OBJECTS = 60;
+const LISTS = 8;
+
+/** The console as the chart starts it, and a member who stores what they like and asks for it again and again. */
+describe('a console beside a member who means harm', function () {
+  this.timeout(300_000);
+  const harness = useConsole();
+  const { memoryMiB, nodeOptions } = readChartLimits('console');
+  let folder: string;
+  let program: ChildProgram;
+  let evil: Person;
+  let good: Person;
+  let spaces: { evil: string; good: string };
+
+  before(async () => {
+    const port = await findFreePort();
+    const origin = `http://127.0.0.1:${port}`;
+    folder = mkdtempSync(join(tmpdir(), 'berth-console-'));
+    writeFileSync(join(folder, 'ca.crt'), harness.api.controlPlane.authority);
+    writeFileSync(join(folder, 'token'), await harness.makeToken('berth-system', 'console'));
+    program = startProgram('console/server/main.ts', {
+      [CONSOLE_ENV.host]: '127.0.0.1',
+      [CONSOLE_ENV.port]: String(port),
+      [CONSOLE_ENV.metricsPort]: String(await findFreePort()),
+      [CONSOLE_ENV.webFolder]: harness.webFolder,
+      [CONSOLE_ENV.kubernetesURL]: harness.api.controlPlane.url,
+      [CONSOLE_ENV.kubernetesCA]: join(folder, 'ca.crt'),
+      [CONSOLE_ENV.tokenPath]: join(folder, 'token'),
+      [CONSOLE_ENV.redisURL]: harness.server.url,
+      NODE_OPTIONS: nodeOptions,
+    });
+    const isReady = () =>
+      fetch(`${origin}/readyz`).then(
+        ({ ok }) => ok,
+        () => false,
+      );
+    await until(isReady, 'the console to be ready');
+    const members = { evil: await harness.makeMember(), good: await harness.makeMember() };
+    spaces = { evil: members.evil.namespace, good: members.good.namespace };
+    evil = harness.person(origin);
+    good = harness.person(origin);
+    for (const [person, { token }] of [
+      [evil, members.evil],
+      [good, members.good],
+    ] as const)
+      expect((await person.call('POST', '/api/session', { token })).status).to.equal(200);
+  });
+  after(async () => {
+    await program?.stop('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  async function createObjects(): Promise<void> {
+    const path = `/apis/berth.dev/v1alpha1/namespaces/${spaces.evil}/modeldeployments`;
+    const env = Array.from({ length: 29 }, (_, i) => ({ name: `LARGE_${i}`, value: 'x'.repeat(45 * KIB) }));
+    const spec = { kind: 'LLM', model: { id: 'm' }, engine: { preset: 'simulator', env } };
+    for (let at = 0; at < OBJECTS; at++) {
+      const metadata = { name: `large-${at}` };
+      const object = { apiVersion: 'berth.dev/v1alpha1', kind: 'ModelDeployment', metadata, spec };
+      expect((await harness.kube('POST', path, object)).status).to.equal(201);
+    }
+  }
+
+  async function fillKeys(): Promise<void> {
+    const { redis } = harness.redis;
+    const keys = workKeys(spaces.evil);
+    const long = 'x'.repeat(512 * KIB);
+    for (let i = 0; i < 200; i++) {
+      const id = `req_${String(i).padStart(32, '0')}`;
+      const record = {
+        deployment: 'large-0',
+        modality: 'image',
+        registration_id: 1,
+        model: 'm',
+        status: 'queued',
+      };
+      await redis.hset(keys.request(id), { ...record, queued_at: i, note: long });
+      await redis.zadd(keys.index('large-0', 'all'), i, id);
+    }
+    for (let at = 0; at < 100_000; at += 10_000) {
+      const names = Array.from({ length: 10_000 }, (_, i) => [0, `${at + i}`.padEnd(100, 'x')]);
+      await redis.zadd(keys.deployments, ...names.flat());
+    }
+  }
+
+  it('serves all others in time, within the memory that the chart gives it', async () => {
+    await createObjects();
+    await fillKeys();
+    const load = watchLoad(program, async () => {
+      const { status } = await good.call('GET', `/api/namespaces/${spaces.good}/deployments`);
+      if (status !== 200) throw new Error(`the list of another namespace: ${status}`);
+    });
+    const base = `/api/namespaces/${spaces.evil}`;
+    const asked = ['/deployments', '/requests?limit=100', '/usage?range=24h', '/deliveries', '/keys'];
+    const body = `{"name":"${'x'.repeat(8 * 1024 * KIB)}"}`;
+    const calls = Array.from({ length: LISTS }, async () => {
+      for (const path of asked) await evil.call('GET', base + path);
+      await evil.call('POST', `${base}/keys`, body).catch(() => {});
+    });
+    await Promise.all(calls);
+    await load.stop();
+    expect(program.ended).to.equal(null);
+    expect(load.peakMiB(), 'MiB at most').to.be.below(memoryMiB);
+    expect(load.slowestMs, 'milliseconds of the slowest answer').to.be.below(10_000);
+  });
+});
