@@ -1,4 +1,5 @@
 /** Who may ask, and how much: one call to Redis, or what is remembered while Redis is away (docs/api.md, "Authentication", "Limits"). */
+import { LRUCache } from 'lru-cache';
 import {
   type Admission,
   type AdmissionRequest,
@@ -45,7 +46,7 @@ const AWAY_RETRY_SECONDS = 2;
 export class Admissions {
   readonly #options: AdmissionsOptions;
   readonly #clock: () => number;
-  readonly #memories = new Map<string, Memory>();
+  readonly #memories = new LRUCache<string, Memory>({ max: MAX_REMEMBERED });
   #isAway = false;
 
   constructor(options: AdmissionsOptions) {
@@ -106,12 +107,7 @@ export class Admissions {
       this.#memories.delete(sha256);
       return;
     }
-    const memory = this.#memories.get(sha256);
-    if (memory) Object.assign(memory, { seenAt: this.#clock(), expiresAt, creditLeft });
-    else {
-      if (this.#memories.size >= MAX_REMEMBERED) this.#memories.delete(this.#memories.keys().next().value!);
-      this.#memories.set(sha256, { seenAt: this.#clock(), expiresAt, creditLeft });
-    }
+    this.#memories.set(sha256, { seenAt: this.#clock(), expiresAt, creditLeft });
   }
 
   /** Limits are suspended; expiry and the last word on credit hold. */

@@ -1,4 +1,5 @@
 /** How long deployments take to start, learned by a front from what it sees of them. */
+import { LRUCache } from 'lru-cache';
 import type { KnownDeployment } from './directory.ts';
 
 interface Start {
@@ -14,7 +15,7 @@ const MIN_RETRY_SECONDS = 5;
 const MAX_RETRY_SECONDS = 60;
 
 export class StartTimes {
-  readonly #starts = new Map<string, Start>();
+  readonly #starts = new LRUCache<string, Start>({ max: MAX_REMEMBERED });
   readonly #clock: () => number;
 
   constructor(clock: () => number = () => performance.now()) {
@@ -43,7 +44,6 @@ export class StartTimes {
   }
 
   #remember(key: string): Start {
-    if (this.#starts.size >= MAX_REMEMBERED) this.#starts.delete(this.#starts.keys().next().value!);
     const start = { since: null, lastMs: null };
     this.#starts.set(key, start);
     return start;

@@ -1,9 +1,10 @@
-/** Values that are read anew after a short time, and kept beyond it while they cannot be. Bounded. */
+/** Values that are reloaded after a short time, and served stale while they cannot be. */
+import { LRUCache } from 'lru-cache';
 
 export interface FreshCacheOptions<V> {
   load: (key: string) => Promise<V>;
   ttlMs: number;
-  /** The longest unused go first. */
+  /** LRU eviction. */
   maxEntries: number;
 }
 
@@ -14,12 +15,13 @@ interface Entry<V> {
 
 export class FreshCache<V> {
   readonly #options: FreshCacheOptions<V>;
-  readonly #entries = new Map<string, Entry<V>>();
+  readonly #entries: LRUCache<string, Entry<V>>;
   readonly #loading = new Map<string, Promise<V>>();
   #generation = 0;
 
   constructor(options: FreshCacheOptions<V>) {
     this.#options = options;
+    this.#entries = new LRUCache({ max: options.maxEntries });
   }
 
   get size(): number {
@@ -29,13 +31,10 @@ export class FreshCache<V> {
   /** A fresh value; a stale one if it cannot be loaded; throws the loader's error when there is none. */
   get(key: string): V | Promise<V> {
     const entry = this.#entries.get(key);
-    if (!entry || entry.freshUntil <= performance.now()) return this.#reload(key);
-    this.#entries.delete(key);
-    this.#entries.set(key, entry);
-    return entry.value;
+    return entry && entry.freshUntil > performance.now() ? entry.value : this.#reload(key);
   }
 
-  /** Everything is read anew when next asked for. */
+  /** Everything is reloaded when it is next read. */
   expireAll(): void {
     this.#generation++;
     this.#loading.clear();
@@ -58,20 +57,12 @@ export class FreshCache<V> {
       const value = await this.#options.load(key);
       // What was read before a notification may be what it was about.
       const isFresh = generation === this.#generation;
-      this.#store(key, { value, freshUntil: isFresh ? performance.now() + this.#options.ttlMs : 0 });
+      this.#entries.set(key, { value, freshUntil: isFresh ? performance.now() + this.#options.ttlMs : 0 });
       return value;
     } catch (error) {
       const known = this.#entries.get(key);
       if (known) return known.value;
       throw error;
     }
-  }
-
-  #store(key: string, entry: Entry<V>): void {
-    this.#entries.delete(key);
-    this.#entries.set(key, entry);
-    if (this.#entries.size <= this.#options.maxEntries) return;
-    const oldest = this.#entries.keys().next().value;
-    if (oldest !== undefined) this.#entries.delete(oldest);
   }
 }

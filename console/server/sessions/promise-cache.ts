@@ -1,4 +1,5 @@
 /** Cache with a TTL; concurrent loads of the same key are shared. */
+import { LRUCache } from 'lru-cache';
 
 export interface PromiseCacheOptions {
   ttlMs: number;
@@ -9,25 +10,24 @@ export interface PromiseCacheOptions {
 
 export class PromiseCache<T> {
   readonly #options: PromiseCacheOptions;
-  readonly #entries = new Map<string, { answer: Promise<T>; staleAt: number }>();
+  readonly #entries: LRUCache<string, { answer: Promise<T>; staleAt: number }>;
 
   constructor(options: PromiseCacheOptions) {
     this.#options = options;
+    this.#entries = new LRUCache({ max: options.maxEntries });
   }
 
   /** Failures are not cached. */
   get(key: string, ask: () => Promise<T>): Promise<T> {
-    const { ttlMs, maxEntries, clock = Date.now } = this.#options;
+    const { ttlMs, clock = Date.now } = this.#options;
     const present = this.#entries.get(key);
     if (present && present.staleAt > clock()) return present.answer;
     const answer = ask();
     const entry = { answer, staleAt: clock() + ttlMs };
-    this.#entries.delete(key);
     this.#entries.set(key, entry);
     answer.catch(() => {
-      if (this.#entries.get(key) === entry) this.#entries.delete(key);
+      if (this.#entries.peek(key) === entry) this.#entries.delete(key);
     });
-    if (this.#entries.size > maxEntries) this.#entries.delete(this.#entries.keys().next().value!);
     return answer;
   }
 

@@ -1,5 +1,7 @@
 /** Sessions: the browser has a random ID, Redis the token encrypted with a key derived from it. Neither alone reveals the token. */
+
 import { createHash, hkdfSync, randomBytes } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import { openText, sealText } from '../../../api/sealed-text.ts';
 import type { RedisClient } from '../../../redis/client.ts';
 import {
@@ -34,7 +36,7 @@ export class Sessions {
   readonly #presence: RedisPresence;
   readonly #clock: () => number;
   /** By digest, most recently used last. */
-  readonly #cached = new Map<string, { session: Session; seenAt: number }>();
+  readonly #cached = new LRUCache<string, { session: Session; seenAt: number }>({ max: MAX_CACHED_SESSIONS });
 
   constructor(redis: RedisClient, presence: RedisPresence, clock: () => number = Date.now) {
     this.#redis = redis;
@@ -97,9 +99,7 @@ export class Sessions {
   }
 
   #cache(session: Session): void {
-    this.#cached.delete(session.digest);
     this.#cached.set(session.digest, { session, seenAt: this.#clock() });
-    if (this.#cached.size > MAX_CACHED_SESSIONS) this.#cached.delete(this.#cached.keys().next().value!);
   }
 
   #wasUsedRecently(digest: string): boolean {

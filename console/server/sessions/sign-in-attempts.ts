@@ -1,4 +1,5 @@
 /** Limits failed sign-ins per address. */
+import { LRUCache } from 'lru-cache';
 
 const WINDOW_MS = 60_000;
 /** Many users can share the address of a proxy. */
@@ -7,7 +8,7 @@ const MAX_ADDRESSES = 10_000;
 
 export class SignInAttempts {
   readonly #clock: () => number;
-  readonly #failures = new Map<string, { count: number; endsAt: number }>();
+  readonly #failures = new LRUCache<string, { count: number; endsAt: number }>({ max: MAX_ADDRESSES });
 
   constructor(clock: () => number = Date.now) {
     this.#clock = clock;
@@ -27,8 +28,6 @@ export class SignInAttempts {
       entry.count++;
       return;
     }
-    this.#failures.delete(address);
     this.#failures.set(address, { count: 1, endsAt: now + WINDOW_MS });
-    if (this.#failures.size > MAX_ADDRESSES) this.#failures.delete(this.#failures.keys().next().value!);
   }
 }
