@@ -15,11 +15,9 @@ export class NotOwnedError extends Error {
 
   constructor(object: KubeObject, owner: KubeObject) {
     const controller = controllerOf(object);
-    const whose = controller
-      ? `is controlled by ${controller.kind} ${controller.name}`
-      : 'was made by someone else';
+    const whose = controller ? `is controlled by ${controller.kind} ${controller.name}` : 'has no controller';
     super(
-      `${object.kind} ${objectKey(object)} ${whose}, not by ${owner.kind} ${owner.metadata.name}: rename or delete it`,
+      `${object.kind} ${objectKey(object)} ${whose}, but ${owner.kind} ${owner.metadata.name} needs this name: rename or delete it`,
     );
     this.object = object;
   }
@@ -78,7 +76,7 @@ export function createApplier({
 
   function entryOf(object: KubeObject): AppliedResource {
     const entry = byKind.get(kindOf(object));
-    if (!entry) throw new Error(`the applier was not told of ${kindOf(object)}`);
+    if (!entry) throw new Error(`no resource is registered with the applier for ${kindOf(object)}`);
     return entry;
   }
 

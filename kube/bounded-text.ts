@@ -10,17 +10,17 @@ export const MAX_ANSWER_BYTES = 6 * 1024 * 1024;
  */
 export const MAX_OBJECT_BYTES = 16 * 1024 * 1024;
 
-/** Throws an `ApiError` (see `isTooLarge`) for an answer of more than `most` bytes. */
-export async function readText(body: Readable, call: string, most: number): Promise<string> {
+/** Throws an `ApiError` (see `isTooLarge`) for an answer of more than `maxBytes` bytes. */
+export async function readText(body: Readable, call: string, maxBytes: number): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > most) throw tooLarge(call, most);
+    if (bytes > maxBytes) throw tooLarge(call, maxBytes);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
 }
 
-export const tooLarge = (call: string, most: number): ApiError =>
-  new ApiError({ code: 413, reason: TOO_LARGE, call }, `more than ${most} bytes`);
+export const tooLarge = (call: string, maxBytes: number): ApiError =>
+  new ApiError({ code: 413, reason: TOO_LARGE, call }, `more than ${maxBytes} bytes`);

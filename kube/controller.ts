@@ -45,7 +45,7 @@ const RESYNC_STEPS = 120;
 
 export interface Controller {
   readonly name: string;
-  readonly queue: Pick<WorkQueue, 'add' | 'addAfter' | 'forget' | 'depth' | 'active' | 'failing'>;
+  readonly queue: Pick<WorkQueue, 'add' | 'addAfter' | 'delete' | 'depth' | 'active' | 'failing'>;
   /** Waits until all watchers have synced, then reconciles every key that they know. */
   start(signal?: AbortSignal): Promise<void>;
   /** Adds every key that the watchers know now, behind all changes. */

@@ -118,10 +118,10 @@ export function createLeaderLease(options: LeaderLeaseOptions) {
           const holder = observed?.spec?.holderIdentity;
           // A conflict with somebody who wrote our own record (an annotation) is no loss: read it again.
           if (!holder || holder === identity) continue;
-          reason = `${holder} holds it`;
+          reason = `held by ${holder}`;
         } catch (error) {
           if (stopping.signal.aborted) return;
-          log.warn({ lease: name, reason: (error as Error).message }, 'lease not renewed, trying again');
+          log.warn({ lease: name, reason: (error as Error).message }, 'lease renewal failed, retrying');
           continue;
         }
       }
@@ -148,7 +148,7 @@ export function createLeaderLease(options: LeaderLeaseOptions) {
           }
         } catch (error) {
           if (!signal.aborted)
-            log.warn({ lease: name, reason: (error as Error).message }, 'lease not reached, trying again');
+            log.warn({ lease: name, reason: (error as Error).message }, 'lease acquisition failed, retrying');
         }
         await sleep(clock, retryMs * (1 + random() * 0.2), signal);
       }
@@ -166,7 +166,7 @@ export function createLeaderLease(options: LeaderLeaseOptions) {
       await client
         .update(RESOURCES.Lease, { ...observed, spec }, { timeoutMs: retryMs })
         .catch((error) =>
-          log.warn({ lease: name, reason: error.message }, 'lease not released, it will expire'),
+          log.warn({ lease: name, reason: error.message }, 'lease release failed, it will expire'),
         );
     },
   };

@@ -137,7 +137,7 @@ export class WatchLoop<T extends KubeObject> {
         // The API server answers and wants a list: at once, unless a list has just been of no use.
         attempt = gone && !mustList ? 0 : attempt + 1;
         this.failures++;
-        this.#warn('watch failed, opening it again', error);
+        this.#warn('watch failed, reopening', error);
       }
       if (attempt > 0) await sleep(clock, backoffDelay(timing.backoff, attempt, random), this.#stop.signal);
     }
@@ -147,7 +147,7 @@ export class WatchLoop<T extends KubeObject> {
     this.failures++;
     this.#seenAt = this.#options.clock.now();
     if (this.isSetAside) return;
-    this.#warn('the namespace may not be read, going on without it', error);
+    this.#warn('namespace is not readable, continuing without it', error);
     this.isSetAside = true;
     this.#options.target.synced();
   }
@@ -158,10 +158,7 @@ export class WatchLoop<T extends KubeObject> {
     this.#seenAt = clock.now();
     if (!this.isSetAside) return;
     this.isSetAside = false;
-    log.info(
-      { resource: resource.plural, namespace: selection.namespace },
-      'the namespace may be read again',
-    );
+    log.info({ resource: resource.plural, namespace: selection.namespace }, 'namespace is readable again');
   }
 
   /** Reads one watch to its end; false where it ended at once, so that reopening must wait. */
@@ -175,7 +172,7 @@ export class WatchLoop<T extends KubeObject> {
     const limitSilence = () =>
       clock.after(timing.staleMs, () => {
         stale = true;
-        current.abort(new SilenceError('nothing heard'));
+        current.abort(new SilenceError('watch is silent'));
       });
     let cancelLimit = limitSilence();
     try {
@@ -193,7 +190,7 @@ export class WatchLoop<T extends KubeObject> {
         this.#take(event);
       }
     } catch (error) {
-      if (stale) throw new Error(`nothing heard for ${timing.staleMs} ms`);
+      if (stale) throw new Error(`received nothing for ${timing.staleMs} ms`);
       if (!current.signal.aborted) throw error;
     } finally {
       cancelLimit();
@@ -243,12 +240,12 @@ export class WatchLoop<T extends KubeObject> {
     const missed = this.#differences(listing);
     if (missed === 0 || this.#stopped) return;
     this.missed += missed;
-    log.warn({ resource: resource.plural, missed }, 'the watch missed changes, opening it again');
+    log.warn({ resource: resource.plural, missed }, 'watch missed changes, reopening');
     // What is missed now was missed when it was listed.
     for (const [key, listed] of listing.objects) if (this.#missed(key, listed)) target.put(listed.object!);
     for (const old of this.#vanished(listing)) target.remove(objectKey(old));
     this.#resourceVersion = listing.resourceVersion;
-    this.#current?.abort(new SilenceError('changes were missed'));
+    this.#current?.abort(new SilenceError('watch missed changes'));
   }
 
   /** Puts in full what was known in outline alone and has room by now: nothing was missed of it. */

@@ -100,8 +100,8 @@ export function createWorkQueue(options: WorkQueueOptions) {
     };
     // A run that ignores its deadline keeps its key, so that the key stays serial, but not its worker.
     const cancelDeadline = clock.after(deadlineMs, () => {
-      log.warn({ queue: name, key, deadlineMs }, 'run is past its deadline');
-      controller.abort(new Error(`deadline of ${deadlineMs} ms passed`));
+      log.warn({ queue: name, key, deadlineMs }, 'reconcile exceeded its deadline');
+      controller.abort(new Error(`deadline of ${deadlineMs} ms exceeded`));
       freeWorker();
       startRuns();
     });
@@ -134,8 +134,8 @@ export function createWorkQueue(options: WorkQueueOptions) {
     const conflict = isConflict(error);
     const retryMs = backoffDelay(conflict ? CONFLICT_BACKOFF : backoff, attempt, random);
     const fields = { queue: name, key, attempt, retryMs: Math.round(retryMs), err: error };
-    if (conflict) log.debug(fields, 'conflict, trying again');
-    else if (!stopping.signal.aborted) log.warn(fields, 'run failed, trying again');
+    if (conflict) log.debug(fields, 'conflict, retrying');
+    else if (!stopping.signal.aborted) log.warn(fields, 'reconcile failed, retrying');
     addAfter(key, retryMs, lane);
     return conflict ? 'conflict' : 'error';
   }
@@ -144,7 +144,7 @@ export function createWorkQueue(options: WorkQueueOptions) {
     add,
     addAfter,
     /** Ends a key's back-off, and its timer: its object is gone. */
-    forget(key: string): void {
+    delete(key: string): void {
       failures.delete(key);
       timers.get(key)?.cancel();
       timers.delete(key);

@@ -8,11 +8,11 @@ import type { CredentialStore } from './credential/credential-store.ts';
 import { BY_MODEL, type ClusterView } from './framework/cluster-view.ts';
 import type { KeyStore } from './key/key-store.ts';
 import type { ModelStore } from './model/model-store.ts';
-import type { Catalogue, DeploymentName, PublishedDeployment } from './publish/desired-state.ts';
+import type { DeploymentName, DesiredState, PublishedDeployment } from './publish/desired-state.ts';
 import { isServing } from './status/pod-findings.ts';
 import type { EndpointStore } from './webhook/endpoint-store.ts';
 
-export interface CatalogueSources {
+export interface DesiredStateSources {
   settings: InstallationSettings;
   view: Pick<ClusterView, 'pods' | 'workspaces' | 'unseen'>;
   models: ModelStore;
@@ -23,7 +23,7 @@ export interface CatalogueSources {
   signingSecrets: ReadonlyMap<string, string | null>;
 }
 
-export function createCatalogue(sources: CatalogueSources): Catalogue {
+export function createDesiredState(sources: DesiredStateSources): DesiredState {
   const { settings, view, models, keys, credentials, endpoints, signingSecrets } = sources;
   /** One field of a namespace's Workspace, whatever the others are; null = not set, undefined = not readable. */
   const readField = <F extends 'ownerEmail' | 'credit'>(namespace: string, field: F) => {

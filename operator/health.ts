@@ -3,15 +3,15 @@ import { type AdminRoutes, OK, unavailable } from '../kit/admin-server.ts';
 
 export interface HealthSources {
   /** Why the process should be restarted; undefined while it is healthy. */
-  ailment: () => string | undefined;
+  healthError: () => string | undefined;
   /** Whether its view of the cluster is complete. */
   isReady: () => boolean;
 }
 
-export const buildHealthRoutes = ({ ailment, isReady }: HealthSources): AdminRoutes => ({
+export const buildHealthRoutes = ({ healthError, isReady }: HealthSources): AdminRoutes => ({
   '/healthz': () => {
-    const reason = ailment();
+    const reason = healthError();
     return reason === undefined ? OK : { status: 500, body: reason };
   },
-  '/readyz': () => (isReady() ? OK : unavailable('caches are filling')),
+  '/readyz': () => (isReady() ? OK : unavailable('caches are not synced yet')),
 });

@@ -10,7 +10,7 @@ import { buildHealthRoutes } from './health.ts';
 import { createLog } from './log.ts';
 import { createMetrics } from './metrics.ts';
 import { createProgram } from './program.ts';
-import { watchAuthority } from './redis-authority.ts';
+import { watchRedisCA } from './redis-ca.ts';
 
 /** Within the pod's grace period of 30 s. */
 const STOP_TIMEOUT_MS = 20_000;
@@ -37,8 +37,8 @@ async function startOperator(): Promise<RunningProgram> {
     name: own.podName,
     role: 'operator',
   });
-  const authority = watchAuthority(settings.readRedisCA, () => {
-    log.info({}, "another authority for Redis' certificate: every sidecar's Secret is written anew");
+  const authority = watchRedisCA(settings.readRedisCA, () => {
+    log.info({}, "Redis CA changed, updating every sidecar's Secret");
     program.resync();
   });
   const program = createProgram({
@@ -55,7 +55,7 @@ async function startOperator(): Promise<RunningProgram> {
   });
   const server = createAdminServer(
     {
-      ...buildHealthRoutes({ ailment: program.ailment, isReady: program.isReady }),
+      ...buildHealthRoutes({ healthError: program.healthError, isReady: program.isReady }),
       ...serveMetrics(metrics),
     },
     { requestTimeoutMs: REQUEST_TIMEOUT_MS },

@@ -24,7 +24,7 @@ import { readCredentials } from '../redis/publication/published.ts';
 import { createControllers } from './controllers.ts';
 import { createBucketChecker } from './credential/bucket-check.ts';
 import { CredentialStore, countVerified } from './credential/credential-store.ts';
-import { createCatalogue } from './desired-state.ts';
+import { createDesiredState } from './desired-state.ts';
 import { createClusterView } from './framework/cluster-view.ts';
 import { KeyStore } from './key/key-store.ts';
 import type { OperatorMetrics } from './metrics.ts';
@@ -94,7 +94,7 @@ export function createProgram(options: ProgramOptions) {
   const publisher = new Publisher({
     guard,
     connection: redis,
-    catalogue: createCatalogue({ settings, view, models, keys, credentials, endpoints, signingSecrets }),
+    desired: createDesiredState({ settings, view, models, keys, credentials, endpoints, signingSecrets }),
     users: settings.redisUsers,
     masterKey: settings.masterKey,
     allowVolatileQueue: settings.allowVolatileQueue,
@@ -175,7 +175,7 @@ export function createProgram(options: ProgramOptions) {
         isKnown: (workspace, name) => knowsEndpoint(redis.redis, workspace, name),
         restore: (workspace, name, health) => restoreEndpointHealth(redis.redis, workspace, name, health),
         reset: (workspace, name) => resetEndpointHealth(redis.redis, workspace, name),
-        forget: (workspace, name) => forgetEndpoint(redis.redis, workspace, name),
+        delete: (workspace, name) => forgetEndpoint(redis.redis, workspace, name),
       },
     },
     { onProcessed: metrics?.onProcessed },
@@ -200,7 +200,7 @@ export function createProgram(options: ProgramOptions) {
         failures: watcher.failures(),
       })),
     isLeading: () => lease.isLeading(),
-    isRedisUp: () => publisher.trouble === undefined,
+    isRedisUp: () => publisher.outage === undefined,
     isQueueRefused: () => publisher.asyncRefusal !== null,
     credentials: () => countVerified(view.credentials.list()),
     sidecars: () => sidecars.counts(),
@@ -220,22 +220,26 @@ export function createProgram(options: ProgramOptions) {
   });
 
   async function reportRedis(state: 'up' | 'away', reason: string): Promise<void> {
-    if (state === 'up') log.info({}, 'Redis is back');
-    else log.warn({ reason }, 'Redis is away: objects are reconciled, nothing is published');
+    if (state === 'up') log.info({}, 'Redis recovered');
+    else log.warn({ reason }, 'Redis is unavailable: objects are reconciled, but nothing is published');
     await recordOnPod(
       state === 'away'
-        ? { type: 'Warning', reason: 'RedisUnavailable', note: `nothing is published: ${reason}` }
-        : { type: 'Normal', reason: 'RedisBack', note: 'publishing goes on' },
+        ? {
+            type: 'Warning',
+            reason: 'RedisUnavailable',
+            note: `Redis is unavailable, nothing is published: ${reason}`,
+          }
+        : { type: 'Normal', reason: 'RedisRecovered', note: 'Redis is available again, publishing resumed' },
     );
   }
 
   async function reportRefusal(refusal: string | null): Promise<void> {
-    if (refusal === null) log.info({}, 'requests may be queued');
-    else log.warn({ reason: refusal }, 'no request may be queued: asynchronous work is answered with 503');
+    if (refusal === null) log.info({}, 'queueing allowed');
+    else log.warn({ reason: refusal }, 'queueing refused: asynchronous requests are answered with 503');
     await recordOnPod(
       refusal === null
-        ? { type: 'Normal', reason: 'QueueOpen', note: 'requests may be queued' }
-        : { type: 'Warning', reason: 'QueueRefused', note: `no request may be queued: ${refusal}` },
+        ? { type: 'Normal', reason: 'QueueOpen', note: 'requests can be queued' }
+        : { type: 'Warning', reason: 'QueueRefused', note: `requests cannot be queued: ${refusal}` },
     );
   }
 
@@ -292,9 +296,9 @@ export function createProgram(options: ProgramOptions) {
     isIdle: () =>
       controllers.all.every(({ queue }) => queue.depth() === 0 && queue.active() === 0) && publisher.idle,
     /** Why the process should be restarted. */
-    ailment(): string | undefined {
+    healthError(): string | undefined {
       const age = view.ageMs();
-      return age > STALE_MS ? `a watch has been silent for ${Math.round(age / 1000)} s` : undefined;
+      return age > STALE_MS ? `a watch has received nothing for ${Math.round(age / 1000)} s` : undefined;
     },
   };
 }

@@ -25,9 +25,9 @@ try {
     .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
   if (left.length > 0) {
     console.error(
-      `ModelDeployments are left, and without the operator nobody cleans up after them: ${left.slice(0, SHOWN).join(', ')}. ` +
+      `ModelDeployments still exist, and nothing cleans up after them without the operator: ${left.slice(0, SHOWN).join(', ')}. ` +
         'Delete them (kubectl delete modeldeployments --all -A) and uninstall again, or uninstall with --no-hooks. To keep the ' +
-        'release, helm rollback to its last revision: Helm takes it for half removed, and upgrades it only afterwards.',
+        'release, run helm rollback to its last revision: Helm considers it partly removed and cannot upgrade it before that.',
     );
     process.exitCode = 1;
   }

@@ -72,7 +72,7 @@ export class MemoryApi {
   /** By `plural` or `plural.group`. */
   type(key: string): ResourceType {
     const type = this.#byKey.get(key);
-    if (!type) throw new Error(`the memory API server knows no ${key}`);
+    if (!type) throw new Error(`the memory API server has no resource ${key}`);
     return type;
   }
 

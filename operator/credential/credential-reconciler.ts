@@ -18,7 +18,7 @@ import { type CredentialStore, credentialIdOf } from './credential-store.ts';
 import { readStorageKeys } from './storage-keys.ts';
 
 /** Secrets are not watched: how often each is looked at. */
-const SECRET_MS = 60_000;
+const SECRET_INTERVAL_MS = 60_000;
 const PROBLEM_RECHECK_MS = 15_000;
 const REDIS_RECHECK_MS = 5_000;
 
@@ -42,7 +42,7 @@ export class CredentialReconciler extends Reconciler<StorageCredential, Credenti
     });
   }
 
-  protected async forget(key: string): Promise<Requeue> {
+  protected async handleRemoval(key: string): Promise<Requeue> {
     this.#checks.delete(key);
     this.#settle(key, null);
     return {};
@@ -104,7 +104,7 @@ export class CredentialReconciler extends Reconciler<StorageCredential, Credenti
     this.#checks.set(key, { entry: judged, state, asked });
     this.#settle(key, judged);
     await this.#write(live, credential, { verified: state.verdict, signal });
-    return { requeueAfterMs: Math.max(0, Math.min(SECRET_MS, state.dueAt - now())) };
+    return { requeueAfterMs: Math.max(0, Math.min(SECRET_INTERVAL_MS, state.dueAt - now())) };
   }
 
   /** What is published already where it says the same, since sealing anew gives another text each time. */
@@ -144,14 +144,14 @@ export class CredentialReconciler extends Reconciler<StorageCredential, Credenti
     const id = credentialIdOf(credential);
     const owner = this.context.credentials.owner(credential.metadata.namespace, id);
     if (owner === undefined || owner === keyOf(credential)) return undefined;
-    const message = `id ${id} belongs to StorageCredential ${owner.split('/')[1]}, which is older: make this one anew with another spec.id or name`;
+    const message = `id ${id} belongs to StorageCredential ${owner.split('/')[1]}, which is older: recreate it with a different spec.id or name`;
     return { reason: 'IdConflict', message };
   }
 
   #judgeEndpoint({ spec }: StorageCredential): Problem | undefined {
     if (!spec.endpoint?.startsWith('http:') || this.context.settings.egress.plainHTTP) return undefined;
     const message =
-      "spec.endpoint must begin with https://; http:// is only for addresses of the installation's own (egress.plainHTTP and egress.allow of the chart)";
+      "spec.endpoint must start with https://; http:// is allowed only for the installation's own addresses (egress.plainHTTP and egress.allow in the chart)";
     return { reason: 'EndpointNotAllowed', message };
   }
 
@@ -170,11 +170,11 @@ export class CredentialReconciler extends Reconciler<StorageCredential, Credenti
   async #postpone(
     live: KubeObject,
     credential: StorageCredential,
-    trouble: string,
+    reason: string,
     signal: AbortSignal,
   ): Promise<void> {
     const told = findCondition(conditionsOf(live), 'Verified');
-    const away = verdict('Unknown', 'NotPublished', `not tried yet, Redis is away: ${trouble}`);
+    const away = verdict('Unknown', 'NotPublished', `not checked yet, Redis is unavailable: ${reason}`);
     const isOld = told?.observedGeneration !== live.metadata.generation;
     await this.#write(live, credential, { verified: told && !isOld ? told : away, signal });
   }

@@ -22,7 +22,7 @@ export async function readStorageKeys(
 ): Promise<StorageKeys | Problem> {
   const at = { namespace: metadata.namespace, name: spec.secret };
   const secret = await client.find<Secret>(RESOURCES.Secret, at, { signal });
-  if (!secret) return { reason: 'SecretNotFound', message: `spec.secret: there is no Secret ${spec.secret}` };
+  if (!secret) return { reason: 'SecretNotFound', message: `spec.secret: Secret ${spec.secret} not found` };
   const fields = new Map(
     Object.entries(secret.data ?? {}).map(([name, text]) => [
       name,
@@ -38,13 +38,13 @@ export async function readStorageKeys(
   if (fields.get(SESSION_FIELD))
     return {
       reason: 'SessionToken',
-      message: `spec.secret: Secret ${spec.secret} has a ${SESSION_FIELD}: use keys that do not expire, since links are valid for 7 days`,
+      message: `spec.secret: Secret ${spec.secret} has a ${SESSION_FIELD}: use keys that do not expire, because links are valid for 7 days`,
     };
   const [accessKeyId, secretAccessKey] = FIELDS.map((field) => fields.get(field)!) as [string, string];
   if (!PLAIN.test(accessKeyId) || !PLAIN.test(secretAccessKey))
     return {
       reason: 'SecretInvalid',
-      message: `spec.secret: a key in Secret ${spec.secret} holds spaces, line breaks or other characters that no S3 key has`,
+      message: `spec.secret: a key in Secret ${spec.secret} contains spaces, line breaks or other characters that are not valid in an S3 key`,
     };
   return { accessKeyId, secretAccessKey };
 }

@@ -43,7 +43,7 @@ export const llamaCpp: EnginePresetDefinition = {
   }),
   refuse: ({ location }) => {
     if (location.kind === 'repository' && location.revision)
-      return 'spec.model.source.huggingFace.revision: llama-cpp takes the default branch only';
+      return 'spec.model.source.huggingFace.revision: llama-cpp supports the default branch only: omit it';
     if (location.kind === 'path' && !location.path.endsWith('.gguf'))
       return 'spec.model.source: llama-cpp needs the path of a .gguf file';
     return undefined;

@@ -7,7 +7,7 @@ import { controllerOf, controllerReference, type KubeObject } from '../../kube/o
 import type { ObjectCache } from '../../kube/object-cache.ts';
 import { RESOURCES } from '../../kube/resource.ts';
 
-export interface MadeSecret {
+export interface GeneratedSecret {
   name: string;
   field: string;
   /** Makes the value, when none is there. */
@@ -31,7 +31,7 @@ export type SecretOwner = KubeObject | { namespace: string };
 export async function ensureSecret(
   client: Pick<KubeClient, 'find' | 'create' | 'mergePatch'>,
   owner: SecretOwner,
-  { name, field, make }: MadeSecret,
+  { name, field, make }: GeneratedSecret,
   signal: AbortSignal,
 ): Promise<Ensured> {
   const at = { name, namespace: 'metadata' in owner ? owner.metadata.namespace! : owner.namespace };
@@ -88,7 +88,7 @@ export class ReadSecrets<T> {
     if (resourceVersion !== undefined) this.#read.set(key, { resourceVersion, value });
   }
 
-  forget(key: string): void {
+  delete(key: string): void {
     this.#read.delete(key);
   }
 }

@@ -28,7 +28,7 @@ export async function askFront<T>(
   { path, question, isAnswer }: FrontQuestion<T>,
   signal: AbortSignal,
 ): Promise<T | Unanswered> {
-  if (storageURL === undefined) return { unanswered: 'the operator has no OPERATOR_STORAGE_URL' };
+  if (storageURL === undefined) return { unanswered: 'OPERATOR_STORAGE_URL is not set for the operator' };
   const timeout = AbortSignal.timeout(timeoutMs);
   try {
     const answer = await fetch(new URL(path, storageURL), {
@@ -44,7 +44,7 @@ export async function askFront<T>(
   } catch (error) {
     signal.throwIfAborted();
     if (timeout.aborted) return { unanswered: `the front did not answer within ${timeoutMs / 1_000} s` };
-    return { unanswered: `the front cannot be reached (${describe(error)})` };
+    return { unanswered: `could not connect to the front (${describe(error)})` };
   }
 }
 

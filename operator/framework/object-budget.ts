@@ -17,9 +17,9 @@ const MAX_FINALIZERS_BYTES = 4 * 1024;
 const MAX_REFERENCE_BYTES = 1024;
 const MAX_REFERENCES = 4;
 
-const TOO_LARGE = `the object is larger than ${MAX_OBJECT_BYTES / 1024} KiB, or nested too deep`;
+const TOO_LARGE = `the object is larger than ${MAX_OBJECT_BYTES / 1024} KiB or nested too deeply`;
 const TOO_MANY =
-  'the objects of this namespace are too large or too many together: make them smaller or fewer, then write this one again';
+  "the objects in this namespace together exceed the operator's memory budget: make them smaller or fewer, then update this one";
 
 export class ObjectBudget {
   readonly #bytes: number;

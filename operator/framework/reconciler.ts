@@ -50,7 +50,7 @@ export abstract class Reconciler<T, C extends ReconcileContext = ReconcileContex
     if (live && parsed && live.metadata.deletionTimestamp !== undefined)
       return this.finalize({ key, live, object: parsed.ok ? parsed.value : undefined, signal });
     try {
-      if (!live || !parsed) return await this.forget(key, signal);
+      if (!live || !parsed) return await this.handleRemoval(key, signal);
       if (parsed.ok) return await this.sync(live, parsed.value, signal);
       return await this.refuse(live, { reason: 'InvalidSpec', message: parsed.message }, signal);
     } catch (error) {
@@ -66,11 +66,11 @@ export abstract class Reconciler<T, C extends ReconcileContext = ReconcileContex
   protected abstract refuse(live: KubeObject, problem: Problem, signal: AbortSignal): Promise<Requeue>;
 
   /** The object is gone. */
-  protected abstract forget(key: string, signal: AbortSignal): Promise<Requeue>;
+  protected abstract handleRemoval(key: string, signal: AbortSignal): Promise<Requeue>;
 
   /** The object is being deleted; the same as its being gone, where nothing else is said. */
   protected finalize({ key, signal }: Leaving<T>): Promise<Requeue> {
-    return this.forget(key, signal);
+    return this.handleRemoval(key, signal);
   }
 
   /** Writes the status where it differs, and records the event that the change is worth. */

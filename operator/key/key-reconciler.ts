@@ -39,9 +39,9 @@ export class KeyReconciler extends Reconciler<APIKey, KeyContext> {
     return super.reconcile(key, signal);
   }
 
-  protected async forget(key: string): Promise<Requeue> {
+  protected async handleRemoval(key: string): Promise<Requeue> {
     const { namespace, name } = splitKey(key);
-    this.#hashes.forget(`${namespace}/${apiKeySecretName(name)}`);
+    this.#hashes.delete(`${namespace}/${apiKeySecretName(name)}`);
     return {};
   }
 
@@ -77,11 +77,11 @@ export class KeyReconciler extends Reconciler<APIKey, KeyContext> {
     const wanted = { name: secretName, field: API_KEY_SECRET_FIELD, make: generateApiKey };
     const secret = await ensureSecret(client, live, wanted, signal);
     if (secret.outcome === 'foreign') {
-      const message = `Secret ${secretName} was made by someone else: rename or delete it`;
+      const message = `Secret ${secretName} was not created by Berth: rename or delete it`;
       return { accepted: verdict('False', 'NotOwned', message) };
     }
     if (secret.outcome === 'made')
-      record(live, { type: 'Normal', reason: 'KeyMade', note: `a new key is in Secret ${secretName}` });
+      record(live, { type: 'Normal', reason: 'KeyCreated', note: `created a key in Secret ${secretName}` });
     const sha256 = hashApiKey(secret.value);
     if (secret.outcome === 'found') this.#hashes.set(secretKey, secret.resourceVersion, sha256);
     return { accepted: ACCEPTED, sha256, secretName };
@@ -91,7 +91,7 @@ export class KeyReconciler extends Reconciler<APIKey, KeyContext> {
     const { name, namespace } = metadata;
     const owner = this.context.keys.owner(namespace, source.sha256!);
     if (owner === undefined || owner === `${namespace}/${name}`) return source;
-    const message = `APIKey ${owner.split('/')[1]}, which is older, has the same spec.sha256`;
+    const message = `APIKey ${owner.split('/')[1]} is older and has the same spec.sha256: use another key or delete one of the two`;
     return { ...source, accepted: verdict('False', 'DuplicateKey', message) };
   }
 
@@ -130,5 +130,5 @@ function judgeKey({ spec }: APIKey, now: number): Verdict {
   if (spec.disabled) return verdict('False', 'Disabled', 'spec.disabled is true');
   if (spec.expiresAt !== undefined && Date.parse(spec.expiresAt) <= now)
     return verdict('False', 'Expired', `expired at ${spec.expiresAt}`);
-  return verdict('True', 'Ready', 'requests with this key are let in');
+  return verdict('True', 'Ready', 'requests with this key are accepted');
 }

@@ -60,9 +60,9 @@ export class Children {
     }
   }
 
-  forget(key: string): void {
+  delete(key: string): void {
     this.#searched.delete(key);
-    this.#frontRoutes.forget(key);
+    this.#frontRoutes.delete(key);
   }
 
   /** HTTPRoutes are not watched, so one of an earlier spec is looked for once a generation. */
@@ -85,7 +85,10 @@ function describeRefusal(error: unknown, live: KubeObject): Problem | undefined 
     return isPredecessors(error, live) ? undefined : { reason: 'NotOwned', message: error.message };
   if (isNamespaceTerminating(error)) return undefined;
   if (isNotFound(error) && (error as ApiError).message.includes(RESOURCES.HTTPRoute.plural))
-    return { reason: 'NoHTTPRoute', message: 'the cluster has no HTTPRoute: install the Gateway API' };
+    return {
+      reason: 'NoHTTPRoute',
+      message: 'the cluster has no HTTPRoute resource: install the Gateway API CRDs',
+    };
   const isMalformed = error instanceof ApiError && error.code === 400;
   if (isInvalid(error) || isForbidden(error) || isMalformed)
     return { reason: 'Rejected', message: (error as ApiError).message };

@@ -10,5 +10,5 @@ export interface ModelContext extends ReconcileContext {
   models: ModelStore;
   secretKeys: SecretKeys;
   build: (model: ModelDeployment, context?: BuildContext) => BuiltChildren;
-  sidecars: Pick<SidecarRollout, 'grantOf' | 'note' | 'forget' | 'includes'>;
+  sidecars: Pick<SidecarRollout, 'grantOf' | 'note' | 'delete' | 'includes'>;
 }

@@ -16,8 +16,8 @@ import { removeFrontRoute } from './front-route.ts';
 /** Beyond the drain time, for what the cluster takes to notice. */
 const SLACK_MS = 2 * 60_000;
 /** Where the spec cannot be read. */
-const LONGEST_DRAIN_MS = 35 * 60_000;
-const REDIS_PATIENCE_MS = 5 * 60_000;
+const MAX_DRAIN_MS = 35 * 60_000;
+const REDIS_TIMEOUT_MS = 5 * 60_000;
 const RECHECK_MS = 15_000;
 const REDIS_RECHECK_MS = 2_000;
 
@@ -63,7 +63,7 @@ export class Finalization {
     return {};
   }
 
-  forget(key: string): void {
+  delete(key: string): void {
     this.#redisAwaySince.delete(key);
   }
 
@@ -81,10 +81,10 @@ export class Finalization {
       await applier.remove(deployment, live, { signal });
     const pods = view.pods.byIndex(BY_MODEL, key);
     if (pods.length === 0 && !view.deployments.get(key)) return 0;
-    const drainMs = model ? this.#context.build(model).drainTimeoutMs : LONGEST_DRAIN_MS;
+    const drainMs = model ? this.#context.build(model).drainTimeoutMs : MAX_DRAIN_MS;
     const left = toMillis(live.metadata.deletionTimestamp) + drainMs + SLACK_MS - now();
     if (left > 0) return left;
-    const note = `${pods.length} pods are still there after the drain time; leaving them to the cluster`;
+    const note = `${pods.length} pods are still running after the drain timeout; leaving them to the cluster`;
     record(live, { type: 'Warning', reason: 'DrainTimeout', note });
     return 0;
   }
@@ -99,10 +99,10 @@ export class Finalization {
     } catch (error) {
       const since = this.#redisAwaySince.get(key) ?? now();
       this.#redisAwaySince.set(key, since);
-      if (now() - since < REDIS_PATIENCE_MS) return false;
+      if (now() - since < REDIS_TIMEOUT_MS) return false;
       // Marked, so that it is removed when Redis is back; a restarted operator prunes it.
       publisher.mark(deploymentTarget(nameOf(key)));
-      const note = `Redis is away (${(error as Error).message}): what it holds of this deployment is removed later`;
+      const note = `Redis is unavailable (${(error as Error).message}): this deployment's entries are removed later`;
       record(live, { type: 'Warning', reason: 'RedisCleanupPostponed', note });
       log.warn({ key }, note);
       return true;

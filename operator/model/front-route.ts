@@ -54,7 +54,7 @@ export class FrontRoutes {
     );
   }
 
-  forget(key: string): void {
+  delete(key: string): void {
     this.#applied.delete(key);
     this.#searched.delete(key);
   }

@@ -70,7 +70,7 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
       await this.#syncFront(key, settled, signal);
       return {};
     }
-    this.#settled.forget(key);
+    this.#settled.delete(key);
     const deployment = await findLiveDeployment(context, key, signal);
     const sidecarGrant = context.sidecars.grantOf(key);
     const built = context.build(model, { deployment, problems: found, sidecarGrant });
@@ -210,14 +210,14 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
     return last && last.uid === live.metadata.uid ? last.status : undefined;
   }
 
-  protected async forget(key: string): Promise<Requeue> {
+  protected async handleRemoval(key: string): Promise<Requeue> {
     const [namespace, name] = key.split('/') as [string, string];
-    this.#finalization.forget(key);
+    this.#finalization.delete(key);
     this.context.publisher.mark(deploymentTarget({ namespace, name }));
-    this.#children.forget(key);
-    this.context.sidecars.forget(key);
-    this.#settled.forget(key);
-    this.#unpublished.forget(key);
+    this.#children.delete(key);
+    this.context.sidecars.delete(key);
+    this.#settled.delete(key);
+    this.#unpublished.delete(key);
     this.#written.delete(key);
     return {};
   }

@@ -7,7 +7,7 @@ import { decideRouteType } from '../resources/route-type.ts';
 import type { Problem } from '../status/problem.ts';
 import type { ModelContext } from './context.ts';
 import { registrationIdOf } from './model-store.ts';
-import { listClaims, listSecretReferences, mostReplicas, type SecretReference } from './references.ts';
+import { listClaims, listSecretReferences, maxReplicas, type SecretReference } from './references.ts';
 
 type Search = Pick<ModelContext, 'client' | 'view' | 'models' | 'settings' | 'secretKeys'>;
 
@@ -29,17 +29,20 @@ export function findConflicts({ models }: Pick<Search, 'models'>, model: ModelDe
   const { namespace, name } = model.metadata;
   const key = `${namespace}/${name}`;
   const describe = (owner: string) =>
-    owner.startsWith(`${namespace}/`) ? owner : 'a deployment of another namespace';
+    owner.startsWith(`${namespace}/`) ? owner : 'a deployment in another namespace';
   const problems: Problem[] = [];
   const host = models.hostOf(model);
   // Without an owner it is a host that this one may not have, which is another problem.
   const hostOwner = host === undefined ? undefined : models.hostOwner(host);
   if (hostOwner !== undefined && hostOwner !== key && models.mayHave(model, host!))
-    problems.push({ reason: 'HostConflict', message: `host ${host} belongs to ${describe(hostOwner)}` });
+    problems.push({
+      reason: 'HostConflict',
+      message: `host ${host} is already used by ${describe(hostOwner)}`,
+    });
   const id = registrationIdOf(model);
   const idOwner = models.idOwner(id);
   if (idOwner !== undefined && idOwner !== key)
-    problems.push({ reason: 'IdConflict', message: `spec.id ${id} belongs to ${describe(idOwner)}` });
+    problems.push({ reason: 'IdConflict', message: `spec.id ${id} is already used by ${describe(idOwner)}` });
   return problems;
 }
 
@@ -93,7 +96,7 @@ async function checkSecret(
   const isFresh = status.observedGeneration !== metadata.generation;
   const at = { namespace: metadata.namespace, name };
   const present = await secretKeys.read(at, { mustHave: keys, isFresh, signal });
-  if (!present) return [{ reason: 'SecretNotFound', message: `${path}: there is no Secret ${name}` }];
+  if (!present) return [{ reason: 'SecretNotFound', message: `${path}: Secret ${name} not found` }];
   const missing = keys.filter((key) => !present.has(key));
   if (missing.length === 0) return [];
   return [
@@ -108,7 +111,7 @@ async function findClaimProblems(
   model: ModelDeployment,
   signal: AbortSignal,
 ): Promise<Problem[]> {
-  if (mostReplicas(model) <= 1 || sharesNode(model)) return [];
+  if (maxReplicas(model) <= 1 || sharesNode(model)) return [];
   const { namespace } = model.metadata;
   const problems = await Promise.all(
     listClaims(model).map(async ({ name, path }): Promise<Problem[]> => {
@@ -118,7 +121,7 @@ async function findClaimProblems(
         { signal },
       );
       if (!claim || claim.spec?.accessModes?.some((mode) => SHARED.includes(mode))) return [];
-      const message = `${path}: claim ${name} can be mounted on one node only; use ReadWriteMany or one replica`;
+      const message = `${path}: claim ${name} can be mounted on one node only: use ReadWriteMany or one replica`;
       return [{ reason: 'ClaimNotShared', message }];
     }),
   );

@@ -64,5 +64,5 @@ export function listClaims({ spec }: ModelDeployment): { name: string; path: str
 }
 
 /** The most replicas that may run at once. */
-export const mostReplicas = ({ spec }: ModelDeployment): number =>
+export const maxReplicas = ({ spec }: ModelDeployment): number =>
   spec.scaling ? spec.scaling.max : (spec.replicas ?? 1);

@@ -35,7 +35,7 @@ export class SettledModels {
     this.#entries.set(key, entry);
   }
 
-  forget(key: string): void {
+  delete(key: string): void {
     this.#entries.delete(key);
   }
 }

@@ -13,17 +13,17 @@ export function judgeStorage(
   const name = spec.storage.credential;
   if (name === undefined) return undefined;
   const live = view.credentials.get(`${metadata.namespace}/${name}`);
-  const consequence = 'requests that store results and name no other credential are refused';
+  const consequence = 'requests that store results without naming another credential are rejected';
   if (!live)
     return verdict(
       'False',
       'CredentialNotFound',
-      `spec.storage.credential: there is no StorageCredential ${name}; ${consequence}`,
+      `spec.storage.credential: StorageCredential ${name} not found; ${consequence}`,
     );
   const { conditions = [] } = (live.status ?? {}) as Partial<StorageCredential['status']>;
   const verified = findCondition(conditions, 'Verified');
   if (verified?.status === 'True') return verdict('True', 'CredentialVerified', verified.message);
-  const words = verified?.message ?? 'it was not tried yet';
+  const words = verified?.message ?? 'not checked yet';
   if (verified?.status !== 'False') return verdict('Unknown', 'CredentialNotTried', words);
   return verdict(
     'False',

@@ -38,15 +38,15 @@ export class UnpublishedHosts {
     const waitedMs = now() - since.at;
     const cause = publisher.explain(model.metadata);
     // Once Redis is back everything is published, and whoever waits for it is looked at again.
-    const recheckAfterMs = publisher.trouble === undefined ? RECHECK_MS : undefined;
-    if (publisher.trouble !== undefined) return { reason: `not published yet, ${cause}`, recheckAfterMs };
+    const recheckAfterMs = publisher.outage === undefined ? RECHECK_MS : undefined;
+    if (publisher.outage !== undefined) return { reason: `not published yet: ${cause}`, recheckAfterMs };
     if (waitedMs < EXPLAIN_AFTER_MS) return { reason: 'the host is being published', recheckAfterMs };
-    const why = cause ?? 'nothing is known to hold it up';
-    const reason = `host ${host} is not published after more than 10 s: ${why}; it is tried again every 10 s`;
+    const why = cause ?? 'the cause is unknown';
+    const reason = `host ${host} is not published after more than 10 s: ${why}; retrying every 10 s`;
     return { reason, recheckAfterMs };
   }
 
-  forget(key: string): void {
+  delete(key: string): void {
     this.#since.delete(key);
   }
 }

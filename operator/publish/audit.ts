@@ -1,8 +1,8 @@
-/** Compares what Redis holds with the catalogue, so that nothing stays unpublished, whatever kept it from being written. */
+/** Compares what Redis holds with the desired state, so that nothing stays unpublished, whatever kept it from being written. */
 import { configKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { readHosts } from '../../redis/publication/published.ts';
-import type { Catalogue } from './desired-state.ts';
+import type { DesiredState } from './desired-state.ts';
 import { type Target, targetKey } from './targets.ts';
 
 interface Held {
@@ -12,9 +12,9 @@ interface Held {
 }
 
 /** What differs of that by which gateways and the front let a request in; throws while Redis is away. */
-export async function findDifferences(redis: RedisClient, catalogue: Catalogue): Promise<Target[]> {
-  const held = await readHeld(redis, catalogue.namespaces());
-  const unseen = catalogue.unseen();
+export async function findDifferences(redis: RedisClient, desired: DesiredState): Promise<Target[]> {
+  const held = await readHeld(redis, desired.namespaces());
+  const unseen = desired.unseen();
   const differences = new Map<string, Target>();
   const note = (target: Target) => differences.set(targetKey(target), target);
   /** Of all deployments that are to have one, by the same key as above. */
@@ -22,12 +22,12 @@ export async function findDifferences(redis: RedisClient, catalogue: Catalogue):
   const unreadable = new Set<string>();
   for (const [namespace, { names, apiKeys }] of held.byNamespace) {
     if (unseen.has(namespace)) continue;
-    const wantedKeys = catalogue.apiKeys(namespace);
+    const wantedKeys = desired.apiKeys(namespace);
     if (apiKeys.length !== wantedKeys.size || apiKeys.some((key) => !wantedKeys.has(key)))
       note({ what: 'apikeys', namespace });
-    const readable = catalogue.hosts(namespace);
+    const readable = desired.hosts(namespace);
     const present = new Set(names);
-    const wanted = new Set(catalogue.names(namespace));
+    const wanted = new Set(desired.names(namespace));
     for (const name of new Set([...present, ...wanted])) {
       const target: Target = { what: 'deployment', namespace, name };
       const key = targetKey(target);

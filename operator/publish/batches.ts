@@ -18,7 +18,7 @@ export class Batches {
   }
 
   /** Carries out what is decided about all of these at one moment; answers what failed, in their order. */
-  carryOut(targets: readonly Target[]): Promise<unknown[]> {
+  execute(targets: readonly Target[]): Promise<unknown[]> {
     return this.alone(async () => {
       const plans = targets.map((target) => this.#writer.plan(target));
       const failures: unknown[] = targets.map(() => undefined);

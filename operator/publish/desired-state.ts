@@ -28,7 +28,7 @@ export interface WantedEndpoint {
   entry: PublishedEndpoint | null | undefined;
 }
 
-export interface Catalogue {
+export interface DesiredState {
   namespaces(): Iterable<string>;
   /** Namespaces that may not be read, so that what Redis holds of them stays. */
   unseen(): ReadonlySet<string>;

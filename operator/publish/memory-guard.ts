@@ -18,7 +18,7 @@ export interface MemoryGuardSettings {
 }
 
 /** Redis is filled by a fast client within seconds. */
-const LOOK_INTERVAL_MS = 250;
+const CHECK_INTERVAL_MS = 250;
 /** Of its share, from which on Berth's own programs queue nothing more: what passes the share was written by hand. */
 const REFUSED_SHARE = 0.8;
 /** Of maxmemory, below which nobody is suspended: others have room enough, and what is removed may be of use. */
@@ -52,10 +52,9 @@ export class MemoryGuard {
     this.#isStopped = false;
     const round = async () => {
       await this.look().catch((error: Error) => {
-        if (!isRedisAway(error))
-          this.#settings.log.error({ err: error }, 'the memory of Redis was not looked at');
+        if (!isRedisAway(error)) this.#settings.log.error({ err: error }, 'Redis memory check failed');
       });
-      if (!this.#isStopped) this.#timer = setTimeout(round, this.#settings.intervalMs ?? LOOK_INTERVAL_MS);
+      if (!this.#isStopped) this.#timer = setTimeout(round, this.#settings.intervalMs ?? CHECK_INTERVAL_MS);
     };
     void round();
   }
@@ -73,9 +72,9 @@ export class MemoryGuard {
   refusalOf(namespace: string): string | null {
     const { sharePercent } = this.#settings;
     if (this.#suspended.has(namespace))
-      return `The workspace's Redis user is suspended: its keys took more than ${sharePercent} % of Redis' memory.`;
+      return `The workspace's Redis user is suspended: its keys used more than ${sharePercent} % of Redis memory.`;
     if (this.#full.has(namespace))
-      return `The workspace uses nearly all of its share of Redis' memory, which is ${sharePercent} %.`;
+      return `The workspace has used nearly all of its ${sharePercent} % share of Redis memory.`;
     return null;
   }
 
@@ -113,7 +112,7 @@ export class MemoryGuard {
       this.#times.set(namespace, times + 1);
       const durationMs = Math.min(MAX_SUSPENSION_MS, FIRST_SUSPENSION_MS * 2 ** Math.min(times, 10));
       this.#suspended.set(namespace, this.#now() + durationMs);
-      log.warn({ namespace, durationMs }, "a workspace's Redis user is suspended: its keys passed its share");
+      log.warn({ namespace, durationMs }, 'Redis user suspended: the workspace exceeded its memory share');
     }
     // Before anything else is done: it may be writing.
     await suspendWorkspaceUser(redis, workspaceRedisUser(namespace));
@@ -125,7 +124,7 @@ export class MemoryGuard {
       // So much may be queued requests alone.
       needed: bytes - share * REFUSED_SHARE,
     });
-    log.warn({ namespace, freed }, 'keys of a workspace that passed its share were removed');
+    log.warn({ namespace, freed }, 'removed keys of a workspace that exceeded its memory share');
   }
 
   #releaseDue(): void {

@@ -1,10 +1,10 @@
-/** Keeps Redis as the catalogue says: what changed is written soon, everything after Redis lost it. */
+/** Keeps Redis as the desired state says: what changed is written soon, everything after Redis lost it. */
 
 import type { Log } from '../../kube/log.ts';
 import { isRedisAway, type RedisConnection } from '../../redis/client.ts';
 import { findDifferences } from './audit.ts';
 import { Batches } from './batches.ts';
-import type { Catalogue, DeploymentName } from './desired-state.ts';
+import type { DeploymentName, DesiredState } from './desired-state.ts';
 import { Retries } from './retries.ts';
 import { deploymentTarget, type Target, targetKey } from './targets.ts';
 import { Writer, type WriterSettings } from './writing.ts';
@@ -19,7 +19,7 @@ export interface PublisherSettings extends Omit<WriterSettings, 'redis'> {
   onStateChange?: (state: 'up' | 'away', reason: string) => void;
   /** Between two looks at whether Redis lost something; 5000. */
   checkIntervalMs?: number;
-  /** Between two comparisons of Redis with the catalogue; 10000. */
+  /** Between two comparisons of Redis with the desired state; 10000. */
   auditIntervalMs?: number;
   /** Between two full publications; 600000. */
   resyncIntervalMs?: number;
@@ -27,17 +27,17 @@ export interface PublisherSettings extends Omit<WriterSettings, 'redis'> {
 
 const CONCURRENCY = 32;
 const FIRST_RETRY_MS = 200;
-const LAST_RETRY_MS = 5_000;
-const CHECK_MS = 5_000;
-const AUDIT_MS = 10_000;
-const RESYNC_MS = 600_000;
+const MAX_RETRY_MS = 5_000;
+const CHECK_INTERVAL_MS = 5_000;
+const AUDIT_INTERVAL_MS = 10_000;
+const RESYNC_INTERVAL_MS = 600_000;
 /** Of one target that fails while Redis is there. */
 const TARGET_RETRY = { firstMs: 200, lastMs: 30_000 };
-const LAST_REPAIR_MS = 600_000;
+const MAX_REPAIR_INTERVAL_MS = 600_000;
 
 export class Publisher {
   readonly #settings: PublisherSettings;
-  readonly #catalogue: Catalogue;
+  readonly #desired: DesiredState;
   readonly #writer: Writer;
   readonly #batches: Batches;
   readonly #dirty = new Map<string, Target>();
@@ -45,8 +45,8 @@ export class Publisher {
   #everything = false;
   /** A publication of everything is under way: what it finds changed, nobody has just changed. */
   #isFull = false;
-  #trouble: string | undefined;
-  #isTroubleTold = false;
+  #outage: string | undefined;
+  #isOutageReported = false;
   #stopped = false;
   #wake: () => void = () => {};
   #loop: Promise<void> | undefined;
@@ -62,23 +62,23 @@ export class Publisher {
 
   constructor(settings: PublisherSettings) {
     this.#settings = settings;
-    this.#catalogue = settings.catalogue;
+    this.#desired = settings.desired;
     this.#writer = new Writer({
       ...settings,
       redis: settings.connection.redis,
       onHostChange: (name) => settings.onDeploymentChange?.(name, { isFull: this.#isFull }),
     });
     this.#batches = new Batches(this.#writer);
-    this.#repairs = new Retries({ firstMs: this.#auditMs, lastMs: LAST_REPAIR_MS });
+    this.#repairs = new Retries({ firstMs: this.#auditIntervalMs, lastMs: MAX_REPAIR_INTERVAL_MS });
   }
 
-  /** Starts with a full publication. Call once the catalogue is complete, and as the leader only. */
+  /** Starts with a full publication. Call once the desired state is complete, and as the leader only. */
   start(): void {
     this.#everything = true;
     this.#unlisten = this.#settings.connection.onStateChange((state, reason) => {
       // A server that comes back may be another one, or the same with nothing in it.
       if (state === 'up') this.#everything = true;
-      else this.#noteTrouble(reason);
+      else this.#noteOutage(reason);
       this.#wake();
     });
     this.#loop = this.#run();
@@ -103,20 +103,20 @@ export class Publisher {
 
   /** What keeps a deployment from being written; undefined where nothing is known that does. */
   explain(name: DeploymentName): string | undefined {
-    if (this.#trouble !== undefined) return `Redis is away: ${this.#trouble}`;
+    if (this.#outage !== undefined) return `Redis is unavailable: ${this.#outage}`;
     const key = targetKey(deploymentTarget(name));
     const failure = this.#failed.get(key);
     if (failure !== undefined) return `the last attempt failed: ${failure}`;
-    if (this.#catalogue.unseen().has(name.namespace))
-      return "the operator may not read all of Berth's resources in this namespace";
+    if (this.#desired.unseen().has(name.namespace))
+      return "the operator is not allowed to read all of Berth's resources in this namespace";
     if (this.#lastFull === 0)
-      return 'everything is published anew, after a start of the operator or of Redis';
-    return this.#dirty.has(key) ? `${this.#dirty.size} changes wait to be written` : undefined;
+      return 'everything is being republished after a start of the operator or of Redis';
+    return this.#dirty.has(key) ? `${this.#dirty.size} changes are waiting to be written` : undefined;
   }
 
   /** Why Redis is not to be had; undefined while it is. */
-  get trouble(): string | undefined {
-    return this.#trouble;
+  get outage(): string | undefined {
+    return this.#outage;
   }
 
   /** Why requests may not be queued on this Redis; null = they may. */
@@ -136,9 +136,9 @@ export class Publisher {
     );
   }
 
-  /** Brings one target to what the catalogue says, now; throws while Redis is away. */
+  /** Brings one target to what the desired state says, now; throws while Redis is away. */
   async publish(target: Target): Promise<void> {
-    const [failure] = await this.#batches.carryOut([target]);
+    const [failure] = await this.#batches.execute([target]);
     if (failure !== undefined) throw failure;
   }
 
@@ -148,9 +148,11 @@ export class Publisher {
       const ended = await this.#step();
       attempt = ended === 'failed' ? attempt + 1 : 0;
       if (ended === 'failed')
-        await this.#sleep(Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(attempt, 10)));
+        await this.#sleep(Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(attempt, 10)));
       else if (!this.#everything && this.#dirty.size === 0)
-        await this.#sleep(Math.min(this.#settings.checkIntervalMs ?? CHECK_MS, this.#retries.nextInMs));
+        await this.#sleep(
+          Math.min(this.#settings.checkIntervalMs ?? CHECK_INTERVAL_MS, this.#retries.nextInMs),
+        );
     }
   }
 
@@ -164,7 +166,7 @@ export class Publisher {
       this.#noteRecovery();
       return 'done';
     } catch (error) {
-      this.#noteTrouble(describe(error));
+      this.#noteOutage(describe(error));
       return 'failed';
     } finally {
       this.#writing = false;
@@ -175,16 +177,16 @@ export class Publisher {
     this.#lastCheck = Date.now();
     if (await this.#writer.judgeServer()) {
       this.#settings.onRefusalChange?.(this.#writer.asyncRefusal);
-      for (const namespace of this.#catalogue.namespaces()) this.mark({ what: 'workspace', namespace });
+      for (const namespace of this.#desired.namespaces()) this.mark({ what: 'workspace', namespace });
     }
     // Never set back here: Redis may have come back during the look.
     if (!this.#everything && (this.#isResyncDue() || !(await this.#writer.isIntact())))
       this.#everything = true;
-    if (!this.#everything && Date.now() - this.#lastAudit >= this.#auditMs) await this.#audit();
+    if (!this.#everything && Date.now() - this.#lastAudit >= this.#auditIntervalMs) await this.#audit();
   }
 
-  get #auditMs(): number {
-    return this.#settings.auditIntervalMs ?? AUDIT_MS;
+  get #auditIntervalMs(): number {
+    return this.#settings.auditIntervalMs ?? AUDIT_INTERVAL_MS;
   }
 
   /**
@@ -193,7 +195,7 @@ export class Publisher {
    */
   async #audit(): Promise<void> {
     this.#lastAudit = Date.now();
-    const differences = await findDifferences(this.#settings.connection.redis, this.#catalogue);
+    const differences = await findDifferences(this.#settings.connection.redis, this.#desired);
     // What fails has its retries.
     const written = differences.filter((target) => !this.#retries.has(targetKey(target)));
     this.#repairs.retain(new Set(written.map(targetKey)));
@@ -205,16 +207,19 @@ export class Publisher {
       this.mark(target);
     }
     if (again.length === 0) return;
-    this.#settings.log.warn({ targets: again.slice(0, 10), count: again.length }, 'not published as wanted');
+    this.#settings.log.warn(
+      { targets: again.slice(0, 10), count: again.length },
+      'Redis differs from the desired state after publishing, repairing',
+    );
     await this.#batches.alone(() => this.#writer.prune());
   }
 
   #isCheckDue(): boolean {
-    return Date.now() - this.#lastCheck >= (this.#settings.checkIntervalMs ?? CHECK_MS);
+    return Date.now() - this.#lastCheck >= (this.#settings.checkIntervalMs ?? CHECK_INTERVAL_MS);
   }
 
   #isResyncDue(): boolean {
-    return Date.now() - this.#lastFull >= (this.#settings.resyncIntervalMs ?? RESYNC_MS);
+    return Date.now() - this.#lastFull >= (this.#settings.resyncIntervalMs ?? RESYNC_INTERVAL_MS);
   }
 
   async #publishEverything(): Promise<void> {
@@ -243,7 +248,7 @@ export class Publisher {
     let absence: unknown;
     for (let start = 0; start < targets.length; start += CONCURRENCY) {
       const batch = targets.slice(start, start + CONCURRENCY);
-      const failures = await this.#batches.carryOut(batch);
+      const failures = await this.#batches.execute(batch);
       for (const [index, failure] of failures.entries()) {
         this.#settle(batch[index]!, failure);
         if (isRedisAway(failure)) absence = failure;
@@ -257,42 +262,42 @@ export class Publisher {
     const before = this.#failed.has(key);
     if (failure === undefined) {
       this.#failed.delete(key);
-      this.#retries.forget(key);
+      this.#retries.delete(key);
     } else {
       this.#failed.set(key, describe(failure));
       if (isRedisAway(failure)) this.#dirty.set(key, target);
       else if (this.#retries.note(target) === 1)
-        this.#settings.log.error({ target: key, err: failure }, 'not published');
+        this.#settings.log.error({ target: key, err: failure }, 'publish failed, retrying');
     }
     if (before !== this.#failed.has(key) && target.what === 'deployment')
       this.#settings.onDeploymentChange?.(target, { isFull: this.#isFull });
   }
 
   *#listTargets(): Iterable<Target> {
-    for (const namespace of this.#catalogue.namespaces()) {
+    for (const namespace of this.#desired.namespaces()) {
       yield { what: 'workspace', namespace };
       yield { what: 'apikeys', namespace };
       yield { what: 'credentials', namespace };
       yield { what: 'endpoints', namespace };
-      for (const name of this.#catalogue.names(namespace)) yield { what: 'deployment', namespace, name };
+      for (const name of this.#desired.names(namespace)) yield { what: 'deployment', namespace, name };
     }
   }
 
-  #noteTrouble(failure: string): void {
+  #noteOutage(failure: string): void {
     const { connection, onStateChange } = this.#settings;
     // A command that found no connection does not know why there is none.
-    this.#trouble = connection.reason ?? failure;
+    this.#outage = connection.reason ?? failure;
     const isKnown = connection.state === 'up' || connection.reason !== undefined;
-    if (this.#isTroubleTold || !isKnown) return;
-    this.#isTroubleTold = true;
-    onStateChange?.('away', this.#trouble);
+    if (this.#isOutageReported || !isKnown) return;
+    this.#isOutageReported = true;
+    onStateChange?.('away', this.#outage);
   }
 
   #noteRecovery(): void {
-    if (this.#trouble === undefined) return;
-    this.#trouble = undefined;
-    if (this.#isTroubleTold) this.#settings.onStateChange?.('up', '');
-    this.#isTroubleTold = false;
+    if (this.#outage === undefined) return;
+    this.#outage = undefined;
+    if (this.#isOutageReported) this.#settings.onStateChange?.('up', '');
+    this.#isOutageReported = false;
   }
 
   #sleep(ms: number): Promise<void> {

@@ -32,7 +32,7 @@ export class Retries {
     return attempts;
   }
 
-  forget(key: string): void {
+  delete(key: string): void {
     this.#entries.delete(key);
   }
 

@@ -1,4 +1,4 @@
-/** The units of publishing: each is written whole, from what the catalogue holds at that moment. */
+/** The units of publishing: each is written whole, from what the desired state holds at that moment. */
 import type { DeploymentName } from './desired-state.ts';
 
 export type Target =

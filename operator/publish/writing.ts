@@ -31,14 +31,14 @@ import {
   listWorkspaceUsers,
   removeWorkspaceUser,
 } from '../../redis/workspaces/users.ts';
-import type { Catalogue, DeploymentName } from './desired-state.ts';
+import type { DeploymentName, DesiredState } from './desired-state.ts';
 import { writeCredentials, writeEndpoints } from './known-entries.ts';
 import type { MemoryGuard } from './memory-guard.ts';
 import type { Target } from './targets.ts';
 
 export interface WriterSettings {
   redis: RedisClient;
-  catalogue: Catalogue;
+  desired: DesiredState;
   /** `managed`: a user for each namespace is made here; else somebody else does, or there is one for all. */
   users: 'managed' | 'external' | 'off';
   masterKey: string;
@@ -100,12 +100,12 @@ export class Writer {
   }
 
   /**
-   * Decides what to do about a target from the catalogue as it is now. Carry plans out one batch after the other: of
+   * Decides what to do about a target from the desired state as it is now. Carry plans out one batch after the other: of
    * those that were made together, first all retractions, then all writes.
    */
   plan(target: Target): Plan {
-    const { catalogue } = this.#settings;
-    if (catalogue.unseen().has(target.namespace)) return NOTHING;
+    const { desired } = this.#settings;
+    if (desired.unseen().has(target.namespace)) return NOTHING;
     if (target.what === 'deployment') return this.#planDeployment(target);
     if (target.what === 'workspace') return this.#planWorkspace(target.namespace);
     return { ...NOTHING, write: () => this.#writeHash(target) };
@@ -113,15 +113,15 @@ export class Writer {
 
   /** What the cluster no longer has goes; what was missed while nobody watched with it. */
   async prune(): Promise<void> {
-    const { redis, catalogue, users } = this.#settings;
-    const unseen = catalogue.unseen();
+    const { redis, desired, users } = this.#settings;
+    const unseen = desired.unseen();
     this.#unseen = unseen;
-    const wanted = new Set([...catalogue.namespaces()].filter((namespace) => !unseen.has(namespace)));
+    const wanted = new Set([...desired.namespaces()].filter((namespace) => !unseen.has(namespace)));
     for (const namespace of await readWorkspaces(redis)) {
       if (!wanted.has(namespace) && !unseen.has(namespace)) await this.#removeWorkspace(namespace);
     }
     for (const namespace of wanted) {
-      const names = new Set(catalogue.names(namespace));
+      const names = new Set(desired.names(namespace));
       const published = await redis.hkeys(configKeys(namespace).deployments);
       for (const name of published.filter((name) => !names.has(name)))
         await removeDeployment(redis, namespace, name);
@@ -130,7 +130,7 @@ export class Writer {
     await publishHosts(redis, hosts);
     for (const [host, name] of hosts) this.#noteHost(name, host);
     if (users !== 'managed') return;
-    const needing = [...wanted].filter((name) => catalogue.needsUser(name));
+    const needing = [...wanted].filter((name) => desired.needsUser(name));
     const needed = new Set([...needing, ...unseen].map(workspaceRedisUser));
     for (const user of await listWorkspaceUsers(redis)) {
       if (!needed.has(user)) await removeWorkspaceUser(redis, user);
@@ -152,21 +152,19 @@ export class Writer {
 
   /** Whether Redis still holds what only a full publication brings back, of all that can be seen by now. */
   async isIntact(): Promise<boolean> {
-    const { redis, catalogue, users } = this.#settings;
-    const unseen = catalogue.unseen();
+    const { redis, desired, users } = this.#settings;
+    const unseen = desired.unseen();
     if ([...this.#unseen].some((namespace) => !unseen.has(namespace))) return false;
     if ((await readEpoch(redis)) === null || !(await libraryIsLoaded(redis))) return false;
     if (users !== 'managed') return true;
     const present = new Set(await listWorkspaceUsers(redis));
-    const needed = [...catalogue.namespaces()].filter(
-      (name) => catalogue.needsUser(name) && !unseen.has(name),
-    );
+    const needed = [...desired.namespaces()].filter((name) => desired.needsUser(name) && !unseen.has(name));
     return needed.every((namespace) => present.has(workspaceRedisUser(namespace)));
   }
 
   #planDeployment({ namespace, name }: DeploymentName): Plan {
-    const { redis, catalogue } = this.#settings;
-    const wanted = catalogue.deployment({ namespace, name });
+    const { redis, desired } = this.#settings;
+    const wanted = desired.deployment({ namespace, name });
     const host = wanted?.host;
     if (wanted === undefined)
       return {
@@ -212,9 +210,9 @@ export class Writer {
   }
 
   #planWorkspace(namespace: string): Plan {
-    const { catalogue, users } = this.#settings;
-    const needsUser = catalogue.needsUser(namespace);
-    const isKnown = catalogue.knows(namespace);
+    const { desired, users } = this.#settings;
+    const needsUser = desired.needsUser(namespace);
+    const isKnown = desired.knows(namespace);
     return {
       retract: async () => {
         if (users === 'managed' && !needsUser)
@@ -229,23 +227,22 @@ export class Writer {
   }
 
   async #writeWorkspace(namespace: string): Promise<void> {
-    const { redis, catalogue } = this.#settings;
+    const { redis, desired } = this.#settings;
     const prefix = this.#prefixOf(namespace);
     if (!(await isKnownPrefix(redis, prefix))) await publishRequestPrefix(redis, prefix);
     await publishWorkspace(redis, namespace, {
-      creditMicros: catalogue.creditMicros(namespace),
+      creditMicros: desired.creditMicros(namespace),
       asyncRefusal: this.refusalOf(namespace),
-      ownerEmail: catalogue.ownerEmail(namespace),
+      ownerEmail: desired.ownerEmail(namespace),
       signingSecret: this.#sealable(namespace),
     });
   }
 
   async #writeHash({ what, namespace }: Target): Promise<void> {
-    const { redis, catalogue } = this.#settings;
-    if (what === 'apikeys') await publishApiKeys(redis, namespace, catalogue.apiKeys(namespace));
-    else if (what === 'credentials')
-      await writeCredentials(redis, namespace, catalogue.credentials(namespace));
-    else await writeEndpoints(redis, namespace, catalogue.endpoints(namespace));
+    const { redis, desired } = this.#settings;
+    if (what === 'apikeys') await publishApiKeys(redis, namespace, desired.apiKeys(namespace));
+    else if (what === 'credentials') await writeCredentials(redis, namespace, desired.credentials(namespace));
+    else await writeEndpoints(redis, namespace, desired.endpoints(namespace));
   }
 
   #noteHost({ namespace, name }: DeploymentName, host: string | undefined): void {
@@ -267,8 +264,8 @@ export class Writer {
   }
 
   #sealable(namespace: string) {
-    const { catalogue, masterKey } = this.#settings;
-    const secret = catalogue.signingSecret(namespace);
+    const { desired, masterKey } = this.#settings;
+    const secret = desired.signingSecret(namespace);
     return typeof secret === 'string' ? { secret, dataKey: workspaceDataKey(masterKey, namespace) } : secret;
   }
 
@@ -283,17 +280,17 @@ export class Writer {
   }
 
   async #collectHosts(): Promise<Map<string, DeploymentName>> {
-    const { redis, catalogue } = this.#settings;
+    const { redis, desired } = this.#settings;
     const hosts = new Map<string, DeploymentName>();
     const unreadable = new Set<string>();
-    for (const namespace of catalogue.namespaces()) {
-      for (const name of catalogue.names(namespace)) {
-        const wanted = catalogue.deployment({ namespace, name });
+    for (const namespace of desired.namespaces()) {
+      for (const name of desired.names(namespace)) {
+        const wanted = desired.deployment({ namespace, name });
         if (wanted && wanted.config === undefined) unreadable.add(`${namespace}/${name}`);
         if (wanted?.host !== undefined) hosts.set(wanted.host, { namespace, name });
       }
     }
-    const unseen = catalogue.unseen();
+    const unseen = desired.unseen();
     if (unreadable.size + unseen.size === 0) return hosts;
     for (const [host, owner] of await readHosts(redis)) {
       const isUnknown = unseen.has(owner.namespace) || unreadable.has(`${owner.namespace}/${owner.name}`);

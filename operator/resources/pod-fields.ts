@@ -107,7 +107,7 @@ function findOwnSecrets({ metadata, spec }: ModelDeployment, settings: PodFieldS
     .filter(({ name }) => isOwn(name))
     .map(({ name, path }) => ({
       reason: 'SecretNotAllowed',
-      message: `${path}: Secret ${name} is one of Berth's own (as are all named *${SIDECAR_SECRET_SUFFIX} and *${API_KEY_SECRET_SUFFIX}), which no engine may have; use a Secret of another name`,
+      message: `${path}: Secret ${name} is reserved for Berth (as are all named *${SIDECAR_SECRET_SUFFIX} and *${API_KEY_SECRET_SUFFIX}), and engines cannot use it: use a Secret with another name`,
     }));
 }
 
@@ -115,12 +115,14 @@ function findOwnVolumes({ spec }: ModelDeployment): Problem[] {
   const isGateways = (name: unknown) => String(name).startsWith(GATEWAY_VOLUME_PREFIX);
   const taken = (spec.template.volumes ?? []).flatMap(({ name }, index) =>
     isGateways(name) || BERTH_VOLUMES.includes(String(name))
-      ? [`spec.template.volumes[${index}].name: ${name} is a volume of Berth's; give yours another name`]
+      ? [`spec.template.volumes[${index}].name: ${name} is reserved for Berth: use another name`]
       : [],
   );
   const mounted = (spec.template.volumeMounts ?? []).flatMap(({ name }, index) =>
     isGateways(name)
-      ? [`spec.template.volumeMounts[${index}].name: ${name} is the gateway's, which no engine may mount`]
+      ? [
+          `spec.template.volumeMounts[${index}].name: ${name} is reserved for the gateway and cannot be mounted by the engine`,
+        ]
       : [],
   );
   return [...taken, ...mounted].map((message) => ({ reason: 'VolumeNotAllowed', message }));
@@ -131,13 +133,13 @@ function findGroupProblems(spec: ModelDeploymentSpec, { podFields }: PodFieldSet
     .filter(([group]) => !podFields.groups.includes(group as PodFieldGroup))
     .map(([group, paths]) => ({
       reason: 'PodFieldNotAllowed',
-      message: `spec.${paths.join(', spec.')}: this installation does not take these fields; its administrator allows them by ${group} in the chart's podFields.everyone`,
+      message: `spec.${paths.join(', spec.')}: this installation does not allow these fields; its administrator can allow them with ${group} in the chart's podFields.everyone`,
     }));
 }
 
 function findHostProblems(spec: ModelDeploymentSpec): Problem[] {
   return describeHostFields(spec.template).map((field) => ({
     reason: 'PodFieldNotAllowed',
-    message: `spec.template.${field} reaches the node, which this installation does not allow; its administrator does by podFields.host in the chart`,
+    message: `spec.template.${field} gives access to the node, which this installation does not allow; its administrator can allow it with podFields.host in the chart`,
   }));
 }

@@ -30,13 +30,13 @@ function isDefaultHost(host: string, domain: string): boolean {
 export function findHostProblem(model: ModelDeployment, settings: HostSettings): Problem[] {
   const host = decideHost(model, settings);
   if (isHostAllowed(model, host, settings)) return [];
-  const message = `spec.route.host ${host} ${explainRefusal(host, settings)}; leave it out for the default`;
+  const message = `spec.route.host ${host} ${explainRefusal(host, settings)}; omit it to use the default`;
   return [{ reason: 'HostNotAllowed', message }];
 }
 
 function explainRefusal(host: string, { allowedHosts, consoleHost, domain }: HostSettings): string {
-  if (host === consoleHost) return "is the console's";
-  if (isDefaultHost(host, domain)) return "is another deployment's default";
+  if (host === consoleHost) return 'is used by the console';
+  if (isDefaultHost(host, domain)) return "is another deployment's default host";
   return `is not among the allowed hosts (${allowedHosts.join(', ') || 'none'})`;
 }
 

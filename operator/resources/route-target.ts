@@ -58,8 +58,8 @@ export function findCertificateProblem(
   if (tlsSecretName === undefined || via === 'Direct' || frontTLSSecrets.includes(tlsSecretName)) return [];
   const allowed = frontTLSSecrets.length > 0 ? `only ${frontTLSSecrets.join(', ')} are` : 'none is';
   const message =
-    `spec.route.tlsSecretName ${tlsSecretName}: with via Front it would be a Secret of Berth's own namespace, and ${allowed} ` +
-    "allowed there (ingress.frontTLSSecrets); leave it out for the controller's own certificate, or use via Direct";
+    `spec.route.tlsSecretName ${tlsSecretName}: with via Front it refers to a Secret in Berth's own namespace, and ${allowed} ` +
+    "allowed there (ingress.frontTLSSecrets in the chart); omit it to use the controller's own certificate, or use via Direct";
   return [{ reason: 'TLSSecretNotAllowed', message }];
 }
 

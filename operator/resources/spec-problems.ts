@@ -38,7 +38,7 @@ export function findSpecProblems(model: ModelDeployment, settings: BuildSettings
 function findPortProblem({ spec }: ModelDeployment): Problem[] {
   const taken: number[] = Object.values(PORTS);
   if (!taken.includes(spec.engine.port)) return [];
-  const message = `spec.engine.port ${spec.engine.port} is the gateway's, as are ${taken.join(', ')}; the default is 8000`;
+  const message = `spec.engine.port ${spec.engine.port} is reserved for the gateway (${taken.join(', ')}): use another, such as the default 8000`;
   return [{ reason: 'PortTaken', message }];
 }
 
@@ -50,13 +50,13 @@ function findAcceleratorProblems({ spec }: ModelDeployment, settings: BuildSetti
   if (engineImage(spec, settings) === undefined)
     problems.push({
       reason: 'AcceleratorNotSupported',
-      message: `spec.gpu.resourceName ${resourceName}: engine.preset ${preset} has no image for these accelerators; name one in spec.engine.image${listVendors(preset)}`,
+      message: `spec.gpu.resourceName ${resourceName}: engine.preset ${preset} has no image for these accelerators: set spec.engine.image${listVendors(preset)}`,
     });
   const isOwn = preset === 'custom' || preset === 'simulator';
   if (isSlice(resourceName) && count > 1 && !isOwn)
     problems.push({
       reason: 'SlicesNotJoined',
-      message: `spec.gpu.count ${count} of ${resourceName}: a model cannot be split over MIG slices, and a process uses one; take one larger slice, or more replicas`,
+      message: `spec.gpu.count ${count} of ${resourceName}: a model cannot be split across MIG slices: use one larger slice, or more replicas`,
     });
   return problems;
 }
@@ -87,7 +87,7 @@ function findSourceProblems(model: ModelDeployment, settings: BuildSettings): Pr
       {
         reason: 'SourceIncomplete',
         message:
-          'spec.model.source.s3.workloadIdentity needs spec.template.serviceAccountName: the account that has the identity',
+          'spec.model.source.s3.workloadIdentity needs spec.template.serviceAccountName: the service account that has the identity',
       },
     ];
   const refusal = preset.refuse?.(engineInput(model, weights));
@@ -100,7 +100,7 @@ const MAX_DRAIN_MS = 24 * 3_600_000;
 function findDrainProblem({ spec }: ModelDeployment): Problem[] {
   const { drainTimeout } = spec.rollout;
   if (drainTimeout === undefined || parseDuration(drainTimeout) <= MAX_DRAIN_MS) return [];
-  const message = `spec.rollout.drainTimeout ${drainTimeout} is too long: at most 24h, for which a node waits for the pod`;
+  const message = `spec.rollout.drainTimeout ${drainTimeout} is too long: a node waits at most 24h for a pod`;
   return [{ reason: 'DrainTimeoutTooLong', message }];
 }
 
@@ -111,6 +111,6 @@ function findClaimProblem({ spec }: ModelDeployment): Problem[] {
   const sharesNode = spec.template.nodeSelector?.['kubernetes.io/hostname'] !== undefined;
   if (!cache?.size || cache.accessMode === 'ReadWriteMany' || most <= 1 || sharesNode) return [];
   const message =
-    'spec.model.source.huggingFace.cache.accessMode: ReadWriteOnce is mounted on one node only; use ReadWriteMany or one replica';
+    'spec.model.source.huggingFace.cache.accessMode: ReadWriteOnce can be mounted on one node only: use ReadWriteMany or one replica';
   return [{ reason: 'ClaimNotShared', message }];
 }

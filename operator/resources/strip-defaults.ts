@@ -6,14 +6,14 @@ import { stableStringify } from '../../kube/object.ts';
 const filledIn = new WeakMap<z.ZodType, string>();
 
 /** Undefined where nothing is left. */
-export function dropDefaults(schema: z.ZodType, value: unknown): unknown {
+export function stripDefaults(schema: z.ZodType, value: unknown): unknown {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable)
-    return dropDefaults(schema.unwrap() as z.ZodType, value);
+    return stripDefaults(schema.unwrap() as z.ZodType, value);
   if (schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault) {
     const inner = schema.def.innerType as z.ZodType;
-    const written = dropDefaults(inner, value);
+    const written = stripDefaults(inner, value);
     if (!filledIn.has(schema))
-      filledIn.set(schema, stableStringify(dropDefaults(inner, inner.parse(schema.def.defaultValue))));
+      filledIn.set(schema, stableStringify(stripDefaults(inner, inner.parse(schema.def.defaultValue))));
     return stableStringify(written) === filledIn.get(schema) ? undefined : written;
   }
   if (schema instanceof z.ZodObject && isRecord(value)) {
@@ -21,7 +21,7 @@ export function dropDefaults(schema: z.ZodType, value: unknown): unknown {
     return keepDefined(
       Object.entries(value).map(([key, inner]) => [
         key,
-        shape[key] ? dropDefaults(shape[key], inner) : inner,
+        shape[key] ? stripDefaults(shape[key], inner) : inner,
       ]),
     );
   }

@@ -6,7 +6,7 @@ import { ANNOTATIONS } from '../../api/names.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import { stableStringify } from '../../kube/object.ts';
 import { graftSidecar } from './sidecar-graft.ts';
-import { dropDefaults } from './strip-defaults.ts';
+import { stripDefaults } from './strip-defaults.ts';
 import { findStaleSettings } from './template-settings.ts';
 
 /** A rollout of the sidecar that the operator starts by itself, without a change of the spec. */
@@ -109,7 +109,7 @@ export function readGrant({ metadata }: Pick<KubeObject, 'metadata'>): SidecarGr
  * routes are taken live. Defaults are left out: a field that a later version adds must not roll anything.
  */
 export function hashInputs(spec: ModelDeploymentSpec): string {
-  const { kind, model, engine, gpu, resources, rollout, template } = dropDefaults(
+  const { kind, model, engine, gpu, resources, rollout, template } = stripDefaults(
     modelDeploymentSpec,
     spec,
   ) as ModelDeploymentSpec;

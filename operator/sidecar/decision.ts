@@ -109,7 +109,7 @@ function judge({ key, progress, errors }: Candidate, question: Question): Judgem
     if (!isStuck && now - lastProgress < limit) return 'rolling';
     if (isForgiven) return 'none';
     const at = isStuck ? lastProgress : lastProgress + limit;
-    return { key, at, failure: 'its new pods do not become ready' };
+    return { key, at, failure: 'its new pods did not become ready' };
   }
   if (isForgiven) return 'none';
   const endsAt = lastProgress + observeMs;
@@ -128,7 +128,7 @@ function describeRise(
   if (after.requests < stop.minRequests) return undefined;
   const [old, current] = [percentOf(before), percentOf(after)];
   if (current <= old + stop.errorIncrease) return undefined;
-  return `its server errors rose from ${old.toFixed(1)} % to ${current.toFixed(1)} % of the requests`;
+  return `its server errors rose from ${old.toFixed(1)} % to ${current.toFixed(1)} % of requests`;
 }
 
 const percentOf = ({ requests, errors }: ErrorCount): number =>
@@ -143,5 +143,5 @@ function judgeOutcomes(outcomes: readonly Outcome[], { now, settings }: Question
   if (failed.length === 0 || (100 * failed.length) / recent.length <= failedPercent) return undefined;
   const named = failed.slice(0, MAX_NAMED).map(({ key, failure }) => `${key}: ${failure}`);
   const more = failed.length > MAX_NAMED ? `; and ${failed.length - MAX_NAMED} more` : '';
-  return `${failed.length} of ${recent.length} rolled deployments failed: ${named.join('; ')}${more}`;
+  return `${failed.length} of ${recent.length} updated deployments failed: ${named.join('; ')}${more}`;
 }

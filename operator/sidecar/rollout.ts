@@ -59,7 +59,7 @@ export class SidecarRollout {
   readonly #outdated = new Set<string>();
   readonly #grants = new Map<string, SidecarGrant>();
   /** Rollouts that were told as failed, by key. */
-  readonly #told = new Map<string, number>();
+  readonly #reported = new Map<string, number>();
   readonly #stopping = new AbortController();
   #timer: NodeJS.Timeout | undefined;
   #checking: Promise<void> = Promise.resolve();
@@ -80,10 +80,10 @@ export class SidecarRollout {
     else this.#outdated.delete(key);
   }
 
-  forget(key: string): void {
+  delete(key: string): void {
     this.#outdated.delete(key);
     this.#grants.delete(key);
-    this.#told.delete(key);
+    this.#reported.delete(key);
   }
 
   /** Whether the installation rolls the deployment by itself. */
@@ -148,9 +148,9 @@ export class SidecarRollout {
       settings,
     });
     this.#settle(decision);
-    this.#tellFailures(decision);
+    this.#reportFailures(decision);
     const isKnown = file?.record.isStopped && file.record.revision === sidecar.revision;
-    if (decision.stop !== undefined && !isKnown) await this.#tellStop(decision.stop, file, signal);
+    if (decision.stop !== undefined && !isKnown) await this.#reportStop(decision.stop, file, signal);
     for (const key of decision.start) this.#start(key);
   }
 
@@ -208,7 +208,7 @@ export class SidecarRollout {
           const { message: reason } = error as Error;
           log.warn(
             { key: candidate.key, reason },
-            'usage of a rolled deployment is unreadable: taken for none',
+            'could not read usage of an updated deployment, assuming no requests',
           );
           return { before: NO_REQUESTS, after: NO_REQUESTS };
         },
@@ -219,7 +219,7 @@ export class SidecarRollout {
     const failure = results.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined;
     if (failure) {
       const { message: reason } = failure.reason as Error;
-      log.warn({ reason }, 'error ratios of rolled deployments are not known');
+      log.warn({ reason }, 'could not read error ratios of updated deployments');
     }
   }
 
@@ -234,30 +234,30 @@ export class SidecarRollout {
     const record: StopRecord = { isStopped: false, revision: sidecar.revision, reason: '', resumedAt };
     await writeStopFile(client, this.#fileName(), { record, now: now(), signal });
     log.info({ revision: sidecar.revision }, 'sidecar rollout resumed');
-    this.#tell(file, {
+    this.#notify(file, {
       type: 'Normal',
       reason: 'SidecarRolloutResumed',
-      note: 'the rollout of sidecars goes on',
+      note: 'sidecar rollout resumed',
     });
     return { ...file, record };
   }
 
-  async #tellStop(reason: string, file: StopFile | undefined, signal: AbortSignal): Promise<void> {
+  async #reportStop(reason: string, file: StopFile | undefined, signal: AbortSignal): Promise<void> {
     const { client, sidecar, now, log } = this.#options;
     log.warn({ revision: sidecar.revision, image: sidecar.image, reason }, 'sidecar rollout stopped');
     const resumedAt = file?.record.resumedAt ?? 0;
     const record = { isStopped: true, revision: sidecar.revision, reason, resumedAt };
     await writeStopFile(client, this.#fileName(), { record, now: now(), signal });
-    this.#tell(file, { type: 'Warning', reason: 'SidecarRolloutStopped', note: reason });
+    this.#notify(file, { type: 'Warning', reason: 'SidecarRolloutStopped', note: reason });
   }
 
-  #tellFailures({ failed }: Decision): void {
+  #reportFailures({ failed }: Decision): void {
     const { view, record } = this.#options;
     for (const { key, failure } of failed) {
       const model = view.models.get(key);
       const startedAt = readProgress(view.deployments.get(key)!).rolled?.startedAt ?? 0;
-      if (!model || this.#told.get(key) === startedAt) continue;
-      this.#told.set(key, startedAt);
+      if (!model || this.#reported.get(key) === startedAt) continue;
+      this.#reported.set(key, startedAt);
       record(model, { type: 'Warning', reason: 'SidecarRolloutFailed', note: failure! });
     }
   }
@@ -265,14 +265,14 @@ export class SidecarRollout {
   #start(key: string): void {
     const { view, sidecar, enqueue, record, now, log } = this.#options;
     this.#grants.set(key, { revision: sidecar.revision, startedAt: now() });
-    const note = `the installation rolls out sidecar ${sidecar.image}, revision ${sidecar.revision}`;
+    const note = `rolling out sidecar ${sidecar.image}, revision ${sidecar.revision}`;
     record(view.models.get(key)!, { type: 'Normal', reason: 'SidecarRollout', note });
-    log.info({ key, revision: sidecar.revision }, 'sidecar rollout of a deployment started');
+    log.info({ key, revision: sidecar.revision }, 'sidecar rollout started');
     enqueue(key);
   }
 
   /** To whoever runs Berth. */
-  #tell(file: StopFile | undefined, event: EventNote): void {
+  #notify(file: StopFile | undefined, event: EventNote): void {
     if (file) this.#options.record(file.object, event);
     this.#options.recordOnPod(event);
   }

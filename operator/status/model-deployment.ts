@@ -131,7 +131,11 @@ function judgeRoute(deployment: ModelDeployment, facts: StatusFacts): Verdict {
   const problems = facts.problems.filter(isRouteProblem);
   if (problems.length > 0) return verdict('False', problems[0]!.reason, joinMessages(problems));
   if (!deployment.spec.route.enabled)
-    return verdict('True', 'RouteDisabled', 'route.enabled is false: reachable by its Service only');
+    return verdict(
+      'True',
+      'RouteDisabled',
+      'spec.route.enabled is false: reachable through its Service only',
+    );
   if (facts.unpublished !== undefined && !wasRouted(deployment, facts))
     return verdict('Unknown', 'NotPublished', facts.unpublished);
   if (facts.acceptance !== undefined && facts.acceptance.status !== 'True') return facts.acceptance;
@@ -183,8 +187,8 @@ function outdated(reason: 'NewerSidecar' | 'NewerSettings', state: string, facts
   const { operatorVersion, isSidecarRolled } = facts;
   const wanted = reason === 'NewerSettings' ? "the installation's" : operatorVersion;
   const how = isSidecarRolled
-    ? `the installation rolls them, rollout.revision does so at once`
-    : `change rollout.revision to take ${wanted}`;
+    ? `the installation updates them automatically; change rollout.revision to update now`
+    : `change rollout.revision to update to ${wanted}`;
   return verdict('True', reason, `${state}; ${how}`);
 }
 
@@ -211,7 +215,7 @@ function findObstacle(
   if (accepted.status === 'False') return phrase('Invalid', accepted);
   if (deployment.spec.paused) return phrase('Paused', { reason: 'Paused', message: 'spec.paused is true' });
   if (facts.desiredReplicas === 0)
-    return phrase('ScaledToZero', { reason: 'ScaledToZero', message: 'no replica is wanted' });
+    return phrase('ScaledToZero', { reason: 'ScaledToZero', message: 'scaled to zero replicas' });
   if (ready === 0) {
     if (progressing.reason === 'ReplicaFailure') return phrase('Failed', progressing);
     return pods.obstacle ?? phrase('Starting', { reason: 'Starting', message: 'waiting for the first pod' });

@@ -121,7 +121,7 @@ function findUnschedulable(pod: V1Pod, gpuResource: string): PodFindings['unsche
   if (pod.spec?.nodeName !== undefined) return undefined;
   const scheduled = (pod.status?.conditions ?? []).find(({ type }) => type === 'PodScheduled');
   if (scheduled?.status !== 'False') return undefined;
-  const { gpus, message } = describeRefusal(scheduled.message ?? 'no node takes the pod', gpuResource);
+  const { gpus, message } = describeRefusal(scheduled.message ?? 'no node fits the pod', gpuResource);
   return { gpus, reason: gpus ? 'InsufficientGPUs' : (scheduled.reason ?? 'Unschedulable'), message };
 }
 
@@ -149,7 +149,7 @@ function findFailure(status: V1ContainerStatus, who: string, crashed: string): F
   if (waiting && START_REASONS.has(waiting.reason ?? ''))
     return {
       reason: waiting.reason!,
-      message: `${who} cannot be started: ${waiting.message ?? waiting.reason}`,
+      message: `${who} could not be started: ${waiting.message ?? waiting.reason}`,
     };
   const serves = status.ready || (status.started === true && status.name === CONTAINERS.gateway);
   const ended = serves ? undefined : findBadEnd(status);

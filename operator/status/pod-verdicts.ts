@@ -81,13 +81,17 @@ function judgeGPUs(
   if (worst?.gpus && leaving.length > 0) {
     const minutes = Math.max(1, Math.ceil((Math.max(...leaving.map(({ goneBy }) => goneBy)) - now) / 60_000));
     const pods = `${leaving.length} ${leaving.length === 1 ? 'pod' : 'pods'}`;
-    return verdict('False', 'WaitingForDrain', `WaitingForDrain (${pods}, up to ${minutes} min)`);
+    return verdict(
+      'False',
+      'WaitingForDrain',
+      `waiting for ${pods} to drain and free GPUs (up to ${minutes} min)`,
+    );
   }
   if (worst) return verdict(worst.gpus ? 'False' : 'Unknown', worst.reason, worst.message);
   if (live.some(({ scheduled }) => !scheduled))
     return verdict('Unknown', 'Scheduling', 'waiting for the scheduler');
   return gpuResource === ''
-    ? verdict('True', 'NotNeeded', 'the deployment takes no GPUs')
+    ? verdict('True', 'NotNeeded', 'the deployment requests no GPUs')
     : verdict('True', 'Scheduled', 'every pod has its GPUs');
 }
 
@@ -95,11 +99,11 @@ function judgeImages(live: PodFindings[], { now }: Circumstances): Verdict {
   const problem = firstFinding(live, ({ image }) => image);
   if (problem) return verdict('False', problem.reason, problem.message);
   if (live.every(({ imagesPulled, ready }) => imagesPulled || ready))
-    return verdict('True', 'Pulled', 'every image is there');
+    return verdict('True', 'Pulled', 'all images are present');
   const since = Math.min(
     ...live.filter(({ imagesPulled }) => !imagesPulled).map(({ createdAt }) => createdAt),
   );
-  const message = `images are being pulled and volumes mounted for ${describeSpan(now - since)}`;
+  const message = `pulling images and mounting volumes for ${describeSpan(now - since)}`;
   return verdict('Unknown', 'Pulling', message);
 }
 
@@ -107,20 +111,20 @@ function judgeWeights(live: PodFindings[], { now, engineDownloads }: Circumstanc
   const problem = firstFinding(live, ({ init }) => init);
   if (problem) return verdict('False', problem.reason, problem.message);
   if (live.some(({ scheduled }) => !scheduled))
-    return verdict('Unknown', 'NotStarted', 'no node runs the pod yet');
+    return verdict('Unknown', 'NotStarted', 'the pod is not scheduled yet');
   const loading = live.filter((pod) => pod.loading.length > 0);
   if (loading.length > 0) {
     const since = Math.min(...loading.map(({ createdAt }) => createdAt));
-    const message = `init container ${loading[0]!.loading[0]} has not ended after ${describeSpan(now - since)}`;
+    const message = `init container ${loading[0]!.loading[0]} has been running for ${describeSpan(now - since)}`;
     return verdict('False', 'Loading', message);
   }
   if (engineDownloads && !live.every(({ ready, engineStarted }) => ready || engineStarted))
     return verdict(
       'Unknown',
       'EngineLoads',
-      'the engine fetches and loads the weights itself while it starts',
+      'the engine downloads and loads the weights itself while it starts',
     );
-  return verdict('True', 'Loaded', 'the weights are there');
+  return verdict('True', 'Loaded', 'the weights are loaded');
 }
 
 function judgeEngine(live: PodFindings[], { now, startupTimeoutMs }: Circumstances): Verdict {
@@ -129,7 +133,11 @@ function judgeEngine(live: PodFindings[], { now, startupTimeoutMs }: Circumstanc
   const unhealthy = live.flatMap(({ engineUnhealthySince: since }) => (since === undefined ? [] : [since]));
   if (unhealthy.length > 0) {
     const span = describeSpan(now - Math.min(...unhealthy));
-    return verdict('False', 'EngineUnhealthy', `the engine served and has been unhealthy for ${span}`);
+    return verdict(
+      'False',
+      'EngineUnhealthy',
+      `the engine was healthy before and has been unhealthy for ${span}`,
+    );
   }
   const running = live.filter((pod) => !pod.ready && pod.engineRunningSince !== undefined);
   if (running.length > 0) {
@@ -142,8 +150,8 @@ function judgeEngine(live: PodFindings[], { now, startupTimeoutMs }: Circumstanc
     );
   }
   if (live.some(({ ready }) => !ready))
-    return verdict('Unknown', 'NotStarted', 'the engine does not run yet');
-  return verdict('True', 'Healthy', 'the engine answers its health check');
+    return verdict('Unknown', 'NotStarted', 'the engine is not running yet');
+  return verdict('True', 'Healthy', 'the engine passes its health check');
 }
 
 function firstFinding(

@@ -28,23 +28,23 @@ export function judgeHTTPRoute(route: KubeObject): Verdict {
   const best = (['True', 'False'] as const).map((status) => verdicts.find((each) => each.status === status));
   return (
     best.find((each) => each !== undefined) ??
-    verdict('Unknown', 'WaitingForGateway', `no controller has accepted the HTTPRoute at ${gateway} yet`)
+    verdict('Unknown', 'WaitingForGateway', `no controller has accepted the HTTPRoute for ${gateway} yet`)
   );
 }
 
 /** HTTPRoutes are not watched, since a cluster may lack their definition. */
 const FIRST_RECHECK_MS = 5_000;
-const LAST_RECHECK_MS = 120_000;
+const MAX_RECHECK_MS = 120_000;
 
 /**
  * When to read the HTTPRoute again; `routeReady` as it was before. A Gateway that takes none must not have all of them
  * read every few seconds for ever.
  */
 export function decideRecheckMs({ status }: Verdict, routeReady: Condition | undefined, now: number): number {
-  if (status === 'True') return LAST_RECHECK_MS;
+  if (status === 'True') return MAX_RECHECK_MS;
   const waitedMs =
     routeReady && routeReady.status !== 'True' ? now - toMillis(routeReady.lastTransitionTime) : 0;
-  return Math.min(LAST_RECHECK_MS, Math.max(FIRST_RECHECK_MS, waitedMs / 10));
+  return Math.min(MAX_RECHECK_MS, Math.max(FIRST_RECHECK_MS, waitedMs / 10));
 }
 
 function judgeParent({ conditions = [] }: ParentStatus, generation: number, gateway: string): Verdict {
@@ -54,7 +54,7 @@ function judgeParent({ conditions = [] }: ParentStatus, generation: number, gate
       return verdict('Unknown', 'WaitingForGateway');
     if (condition?.status !== 'False') continue;
     const problem =
-      type === 'Accepted' ? 'refuses the HTTPRoute' : 'does not find what the HTTPRoute refers to';
+      type === 'Accepted' ? 'rejected the HTTPRoute' : 'could not resolve the references of the HTTPRoute';
     const message = `${gateway} ${problem}: ${condition.reason}: ${condition.message}`;
     return verdict('False', type === 'Accepted' ? 'NotAcceptedByGateway' : 'RefsNotResolved', message);
   }

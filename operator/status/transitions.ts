@@ -68,7 +68,7 @@ function describeReadiness(before: ModelDeploymentStatus, after: ModelDeployment
 function describeScale(before: ModelDeploymentStatus, after: ModelDeploymentStatus): Transition[] {
   const [old, now] = [before.desiredReplicas, after.desiredReplicas];
   if (old === undefined || now === undefined || old === now) return [];
-  return [{ type: 'Normal', reason: 'Scaled', message: `from ${old} to ${now} replicas` }];
+  return [{ type: 'Normal', reason: 'Scaled', message: `scaled from ${old} to ${now} replicas` }];
 }
 
 function describeRollout(before: ModelDeploymentStatus, after: ModelDeploymentStatus): Transition[] {

@@ -18,13 +18,13 @@ import { type EndpointStore, MAX_ENDPOINTS } from './endpoint-store.ts';
 import { judgeURL, startURLCheck, type URLChecker } from './url-check.ts';
 
 /** What Redis counts is told within this time, and a little more. */
-const HEALTH_MS = 10_000;
+const HEALTH_INTERVAL_MS = 10_000;
 const HEALTH_SPREAD_MS = 4_000;
 
 const TOO_MANY = verdict(
   'False',
   'TooManyEndpoints',
-  `the namespace has ${MAX_ENDPOINTS} WebhookEndpoints that are older: delete one of them`,
+  `the namespace has ${MAX_ENDPOINTS} older WebhookEndpoints, which is the limit: delete one of them`,
 );
 
 /** What Redis counts of an endpoint; all throw while it is away. */
@@ -33,7 +33,7 @@ export interface EndpointHealthStore {
   isKnown: (namespace: string, name: string) => Promise<boolean>;
   restore: (namespace: string, name: string, health: EndpointHealth) => Promise<void>;
   reset: (namespace: string, name: string) => Promise<void>;
-  forget: (namespace: string, name: string) => Promise<void>;
+  delete: (namespace: string, name: string) => Promise<void>;
 }
 
 export type EndpointContext = ReconcileContext & {
@@ -57,17 +57,17 @@ export class EndpointReconciler extends Reconciler<WebhookEndpoint, EndpointCont
   }
 
   /** Unpublished first, so that no delivery counts afterwards. */
-  protected async forget(key: string): Promise<Requeue> {
+  protected async handleRemoval(key: string): Promise<Requeue> {
     const { publisher, endpointHealth } = this.context;
     const [namespace, name] = key.split('/') as [string, string];
     this.#checks.delete(key);
     try {
       await publisher.publish({ what: 'endpoints', namespace });
-      await endpointHealth.forget(namespace, name);
+      await endpointHealth.delete(namespace, name);
       return {};
     } catch (error) {
       if (!isRedisAway(error)) throw error;
-      return { requeueAfterMs: HEALTH_MS };
+      return { requeueAfterMs: HEALTH_INTERVAL_MS };
     }
   }
 
@@ -93,8 +93,8 @@ export class EndpointReconciler extends Reconciler<WebhookEndpoint, EndpointCont
     this.#settle(key, state.isPassed ? describe(endpoint) : null);
     const health = await this.#readHealth(endpoint, signal);
     await this.#write(live, { endpoint, accepted: state.verdict, health }, signal);
-    const lookMs = HEALTH_MS + HEALTH_SPREAD_MS * Math.random();
-    return { requeueAfterMs: Math.max(0, Math.min(lookMs, state.dueAt - this.context.now())) };
+    const pollMs = HEALTH_INTERVAL_MS + HEALTH_SPREAD_MS * Math.random();
+    return { requeueAfterMs: Math.max(0, Math.min(pollMs, state.dueAt - this.context.now())) };
   }
 
   async #check({ metadata, spec, status }: WebhookEndpoint, signal: AbortSignal): Promise<CheckState> {
@@ -166,15 +166,15 @@ function judgeActivity(
 ): Verdict {
   if (accepted.status !== 'True' || !endpoint) {
     const status = accepted.status === 'False' ? 'False' : 'Unknown';
-    return verdict(status, 'NotAccepted', `nothing is delivered: ${accepted.message}`);
+    return verdict(status, 'NotAccepted', `no deliveries: ${accepted.message}`);
   }
   if (!endpoint.spec.enabled) return verdict('False', 'Disabled', 'spec.enabled is false');
   if (health && health.disabledAt !== null) {
     const since = new Date(health.disabledAt).toISOString();
-    const message = `disabled at ${since}: ${health.failures} deliveries in a row failed for good; a new value of the annotation ${ANNOTATIONS.reEnable} enables it`;
+    const message = `disabled at ${since}: ${health.failures} consecutive deliveries failed permanently; set the annotation ${ANNOTATIONS.reEnable} to a new value to enable it again`;
     return verdict('False', 'AutoDisabled', message);
   }
-  return verdict('True', 'Active', 'deliveries are made');
+  return verdict('True', 'Active', 'events are delivered');
 }
 
 /** What the object's status told last of this count. */

@@ -45,6 +45,6 @@ export async function ensureSigningSecret(
     const secret = joinSigningSecrets(readSigningSecrets(made.texts)!);
     return { secret, isNew: false, resourceVersion: made.resourceVersion };
   }
-  const message = `Secret ${SIGNING_SECRET_NAME} was made by someone else: name it in spec.signingSecret, or label it ${LABELS.managedBy}=${MANAGED_BY}`;
+  const message = `Secret ${SIGNING_SECRET_NAME} was not created by Berth: reference it in spec.signingSecret, or label it ${LABELS.managedBy}=${MANAGED_BY}`;
   return { problem: verdict('False', 'NotOwned', message) };
 }

@@ -17,11 +17,11 @@ import type { EndpointStore } from '../webhook/endpoint-store.ts';
 import { ensureSigningSecret, readNamedSecret, type SigningSecret } from './signing-secret.ts';
 
 /** Traffic changes what is left all the time; the status follows at most this often. */
-const CREDIT_MS = 60_000;
+const CREDIT_INTERVAL_MS = 60_000;
 const PROBLEM_RECHECK_MS = 15_000;
 
 /** A Secret that a Workspace names is not watched: a rolled one holds for what is signed after this time. */
-const NAMED_SECRET_MS = 20_000;
+const NAMED_SECRET_INTERVAL_MS = 20_000;
 
 export type WorkspaceContext = ReconcileContext & {
   models: Pick<ModelStore, 'hasMedia'>;
@@ -61,7 +61,7 @@ export class WorkspaceReconciler extends Reconciler<Workspace, WorkspaceContext>
     return super.reconcile(`${namespace}/${WORKSPACE_NAME}`, signal);
   }
 
-  protected async forget(key: string, signal: AbortSignal): Promise<Requeue> {
+  protected async handleRemoval(key: string, signal: AbortSignal): Promise<Requeue> {
     const namespace = splitKey(key).namespace!;
     this.#remaining.delete(namespace);
     await this.#provide(namespace, {}, signal);
@@ -84,14 +84,14 @@ export class WorkspaceReconciler extends Reconciler<Workspace, WorkspaceContext>
       this.context.record(live, {
         type: 'Normal',
         reason: 'SigningSecretMade',
-        note: `it is in Secret ${SIGNING_SECRET_NAME}`,
+        note: `created the signing secret in Secret ${SIGNING_SECRET_NAME}`,
       });
     const accepted = 'problem' in secret ? secret.problem : this.#accept();
     const remaining = await this.#readRemaining(parsed);
     await this.#write(live, accepted, remaining, signal);
     if (accepted.status !== 'True') return { requeueAfterMs: PROBLEM_RECHECK_MS };
-    if (given.name !== undefined) return { requeueAfterMs: NAMED_SECRET_MS };
-    return remaining === undefined ? {} : { requeueAfterMs: CREDIT_MS };
+    if (given.name !== undefined) return { requeueAfterMs: NAMED_SECRET_INTERVAL_MS };
+    return remaining === undefined ? {} : { requeueAfterMs: CREDIT_INTERVAL_MS };
   }
 
   /** The secret that signs this namespace's webhooks, told to the publisher; undefined where nothing has to be signed. */
@@ -103,7 +103,7 @@ export class WorkspaceReconciler extends Reconciler<Workspace, WorkspaceContext>
     const { client, models, endpoints, signingSecrets, publisher } = this.context;
     if (!isWanted && !models.hasMedia(namespace) && !endpoints.has(namespace)) {
       signingSecrets.delete(namespace);
-      this.#own.forget(`${namespace}/${SIGNING_SECRET_NAME}`);
+      this.#own.delete(`${namespace}/${SIGNING_SECRET_NAME}`);
       return undefined;
     }
     const found =
@@ -129,7 +129,7 @@ export class WorkspaceReconciler extends Reconciler<Workspace, WorkspaceContext>
   #judgeQueue(namespace: string): Verdict {
     const refusal = this.context.publisher.refusalOf(namespace);
     return refusal === null
-      ? verdict('True', 'QueueOpen', 'images and videos may be queued')
+      ? verdict('True', 'QueueOpen', 'images and videos can be queued')
       : verdict('False', 'QueueRefused', refusal);
   }
 
@@ -138,7 +138,7 @@ export class WorkspaceReconciler extends Reconciler<Workspace, WorkspaceContext>
       ? verdict(
           'True',
           'SharedRedisUser',
-          'all workspaces share one Redis user, so they are not kept apart there',
+          'all workspaces share one Redis user, so Redis does not isolate them',
         )
       : ACCEPTED;
   }
@@ -148,7 +148,7 @@ export class WorkspaceReconciler extends Reconciler<Workspace, WorkspaceContext>
     const { readSpentMicros, now } = this.context;
     if (spec.credit === undefined) return undefined;
     const last = this.#remaining.get(metadata.namespace);
-    if (last?.credit === spec.credit && now() - last.at < CREDIT_MS) return last.text;
+    if (last?.credit === spec.credit && now() - last.at < CREDIT_INTERVAL_MS) return last.text;
     try {
       const left = parseAmount(spec.credit) - (await readSpentMicros(metadata.namespace));
       const text = formatAmount(Math.max(0, left));

@@ -140,7 +140,7 @@ describe('an upgrade of the chart with sidecarRollout', function () {
         readObject<{ data?: Record<string, string> }>('configmap', STOP_FILE, RELEASE_NAMESPACE);
       await waitUntil('the rollout to stop', 120, async () => (await readStop()).data?.state === 'Stopped');
       expect((await readStop()).data!.reason).to.equal(
-        `1 of 1 rolled deployments failed: ${NAMESPACE}/first: its new pods do not become ready`,
+        `1 of 1 updated deployments failed: ${NAMESPACE}/first: its new pods did not become ready`,
       );
       const [first, second] = await Promise.all(NAMES.map(listModelPods));
       const uidsOf = (pods: SidecarPod[]) => pods.map(({ metadata }) => metadata.uid);

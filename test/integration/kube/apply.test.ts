@@ -217,7 +217,7 @@ describe('Applying owned objects', () => {
       .catch((error) => error);
     expect(refused).to.be.instanceOf(NotOwnedError);
     expect(refused.message).to.equal(
-      `Service ${namespace}/child was made by someone else, not by ConfigMap owner: rename or delete it`,
+      `Service ${namespace}/child has no controller, but ConfigMap owner needs this name: rename or delete it`,
     );
     const second = await other.create(ConfigMap, configMap(namespace, 'second'));
     await makeApplier().apply(policy(namespace), second);

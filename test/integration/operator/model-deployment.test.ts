@@ -111,7 +111,7 @@ describe('reconciling a ModelDeployment', () => {
       });
     await say('True');
     await until(async () => (await cluster.frontAddresses(namespace, 'unseen'))?.length === 1);
-    expect(await replicas()).to.deep.equal(['10.1.0.7']);
+    await until(async () => (await replicas()).join() === '10.1.0.7');
     await say('False');
     await until(async () => (await replicas()).length === 0);
   });

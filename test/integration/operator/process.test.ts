@@ -89,7 +89,7 @@ describe('the operator as a process', () => {
       };
       await until(async () => (await readAuthority()) === wrong.ca.trim());
       writeFileSync(authority, right.ca);
-      await program.waitFor(/Redis is back/);
+      await program.waitFor(/Redis recovered/);
       await until(async () => (await readAuthority()) === right.ca.trim());
       await program.stop();
     } finally {

@@ -5,8 +5,8 @@ import { modelDeployment } from '../../../api/model-deployment.ts';
 import { configKeys, globalKeys, type PublishedKey } from '../../../api/redis-keys.ts';
 import { silentLog } from '../../../kube/log.ts';
 import type {
-  Catalogue,
   DeploymentName,
+  DesiredState,
   PublishedDeployment,
   WantedCredential,
 } from '../../../operator/publish/desired-state.ts';
@@ -31,8 +31,8 @@ import { until } from './until.ts';
 
 const KEY: PublishedKey = { n: 'mine', rpm: 60, tpd: 1000, exp: 0, off: 0 };
 
-/** A catalogue that tests change by hand. */
-class FakeCatalogue implements Catalogue {
+/** A desired that tests change by hand. */
+class FakeCatalogue implements DesiredState {
   readonly deployments = new Map<string, PublishedDeployment>();
   readonly keys = new Map<string, Map<string, PublishedKey>>();
   readonly wanted = new Map<string, WantedCredential[]>();
@@ -79,7 +79,7 @@ class FakeCatalogue implements Catalogue {
 describe('publishing to Redis', () => {
   let server: RedisServer;
   let connection: RedisConnection;
-  let catalogue: FakeCatalogue;
+  let desired: FakeCatalogue;
   let publisher: Publisher;
   let queueStates: (string | null)[];
   let states: string[];
@@ -88,7 +88,7 @@ describe('publishing to Redis', () => {
   const start = (line?: Line) => {
     publisher = new Publisher({
       connection: line ? connectBadly(connection, line, seedRandom(1)) : connection,
-      catalogue,
+      desired,
       users: 'managed',
       masterKey: 'master',
       allowVolatileQueue: false,
@@ -107,7 +107,7 @@ describe('publishing to Redis', () => {
   beforeEach(async () => {
     server = await startRedis();
     connection = await connectTo(server);
-    catalogue = new FakeCatalogue();
+    desired = new FakeCatalogue();
     states = [];
     queueStates = [];
     changes = [];
@@ -119,8 +119,8 @@ describe('publishing to Redis', () => {
   });
 
   it('publishes configuration, host, addresses, keys, user, functions and epoch', async () => {
-    catalogue.add('team-a', 'chat', 'chat.example', ['10.0.0.1']);
-    catalogue.keys.set('team-a', new Map([['aa', KEY]]));
+    desired.add('team-a', 'chat', 'chat.example', ['10.0.0.1']);
+    desired.keys.set('team-a', new Map([['aa', KEY]]));
     start();
     await until(async () => (await readEpoch(connection.redis)) !== null);
     expect((await published('team-a', 'chat'))?.modelId).to.equal('chat');
@@ -141,10 +141,10 @@ describe('publishing to Redis', () => {
   });
 
   it('publishes everything once more where Redis loses it on the way', async () => {
-    catalogue.add('team-a', 'chat', 'chat.example');
-    catalogue.keys.set('team-a', new Map([['aa', KEY]]));
+    desired.add('team-a', 'chat', 'chat.example');
+    desired.keys.set('team-a', new Map([['aa', KEY]]));
     const losses = [true];
-    catalogue.onEndpoints = () => {
+    desired.onEndpoints = () => {
       if (losses.pop()) void connection.redis.flushall();
     };
     start();
@@ -155,14 +155,14 @@ describe('publishing to Redis', () => {
   });
 
   it('removes on start what went while nobody watched', async () => {
-    catalogue.add('team-a', 'gone', 'gone.example');
-    const config = catalogue.deployments.get('team-a/gone')!.config!;
+    desired.add('team-a', 'gone', 'gone.example');
+    const config = desired.deployments.get('team-a/gone')!.config!;
     await publishDeployment(connection.redis, config);
     await publishDeployment(connection.redis, { ...config, namespace: 'team-z' });
     await publishHost(connection.redis, 'gone.example', { namespace: 'team-a', name: 'gone' });
     await publishApiKeys(connection.redis, 'team-a', new Map([['old', KEY]]));
-    catalogue.deployments.clear();
-    catalogue.add('team-a', 'kept');
+    desired.deployments.clear();
+    desired.add('team-a', 'kept');
     start();
     await until(
       async () =>
@@ -175,13 +175,13 @@ describe('publishing to Redis', () => {
   });
 
   it('leaves what it holds of a namespace that may not be read, until it may be', async () => {
-    catalogue.add('team-b', 'chat', 'b.example');
+    desired.add('team-b', 'chat', 'b.example');
     start();
     await until(async () => (await readEpoch(connection.redis)) !== null);
     await publisher.stop();
-    catalogue.deployments.clear();
-    catalogue.hidden.add('team-b');
-    catalogue.add('team-a', 'chat', 'a.example');
+    desired.deployments.clear();
+    desired.hidden.add('team-b');
+    desired.add('team-a', 'chat', 'a.example');
     start();
     await until(() => publisher.idle);
     publisher.mark({ what: 'workspace', namespace: 'team-b' });
@@ -193,13 +193,13 @@ describe('publishing to Redis', () => {
     expect(await listWorkspaceUsers(connection.redis)).to.have.members(
       ['team-a', 'team-b'].map(workspaceRedisUser),
     );
-    catalogue.hidden.clear();
+    desired.hidden.clear();
     await until(async () => (await published('team-b', 'chat')) === null);
     await until(async () => !(await readHosts(connection.redis)).has('b.example'));
   });
 
   it('publishes everything again after Redis lost it', async () => {
-    catalogue.add('team-a', 'chat', 'chat.example');
+    desired.add('team-a', 'chat', 'chat.example');
     start();
     await until(async () => (await readEpoch(connection.redis)) !== null);
     await connection.redis.flushall();
@@ -210,8 +210,8 @@ describe('publishing to Redis', () => {
   });
 
   it('tells every workspace that nothing may be queued while Redis keeps nothing, and when that is over', async () => {
-    catalogue.add('team-a', 'chat');
-    catalogue.add('team-b', 'chat');
+    desired.add('team-a', 'chat');
+    desired.add('team-b', 'chat');
     const { redis } = connection;
     await redis.config('SET', 'appendonly', 'no');
     await redis.config('SET', 'save', '');
@@ -230,7 +230,7 @@ describe('publishing to Redis', () => {
   });
 
   it('makes the users again when they alone vanish', async () => {
-    catalogue.add('team-a', 'chat');
+    desired.add('team-a', 'chat');
     start();
     await until(async () => (await readEpoch(connection.redis)) !== null);
     await connection.redis.acl('DELUSER', workspaceRedisUser('team-a'));
@@ -238,14 +238,14 @@ describe('publishing to Redis', () => {
   });
 
   it('says that Redis is away, goes on trying, and says when it is back', async () => {
-    catalogue.add('team-a', 'chat');
+    desired.add('team-a', 'chat');
     start();
     await until(async () => (await readEpoch(connection.redis)) !== null);
     await server.kill();
     await until(() => states.at(-1) === 'away');
-    catalogue.add('team-a', 'late', 'late.example');
+    desired.add('team-a', 'late', 'late.example');
     publisher.mark({ what: 'deployment', namespace: 'team-a', name: 'late' });
-    await until(() => publisher.trouble !== undefined);
+    await until(() => publisher.outage !== undefined);
     await server.restart();
     await until(() => publisher.publishedHost({ namespace: 'team-a', name: 'late' }) === 'late.example');
     await until(() => states.at(-1) === 'up');
@@ -254,15 +254,15 @@ describe('publishing to Redis', () => {
   });
 
   it('moves a host without ever taking it from its new owner', async () => {
-    catalogue.add('team-a', 'one', 'shared.example');
+    desired.add('team-a', 'one', 'shared.example');
     start();
     await until(async () => (await readHosts(connection.redis)).size === 1);
-    catalogue.add('team-a', 'one', undefined);
-    catalogue.add('team-b', 'two', 'shared.example');
+    desired.add('team-a', 'one', undefined);
+    desired.add('team-b', 'two', 'shared.example');
     publisher.mark({ what: 'deployment', namespace: 'team-b', name: 'two' });
     publisher.mark({ what: 'deployment', namespace: 'team-a', name: 'one' });
     await until(async () => (await readHosts(connection.redis)).get('shared.example')?.name === 'two');
-    catalogue.deployments.delete('team-a/one');
+    desired.deployments.delete('team-a/one');
     await publisher.publish({ what: 'deployment', namespace: 'team-a', name: 'one' });
     expect((await readHosts(connection.redis)).get('shared.example')?.name).to.equal('two');
   });
@@ -271,8 +271,8 @@ describe('publishing to Redis', () => {
     start({ faults: 0, lagMs: 60 });
     for (let round = 0; round < 30; round++) {
       const [old, next] = round % 2 === 0 ? ['one', 'two'] : ['two', 'one'];
-      catalogue.deployments.delete(`team-a/${old}`);
-      catalogue.add('team-a', next!, 'shared.example');
+      desired.deployments.delete(`team-a/${old}`);
+      desired.add('team-a', next!, 'shared.example');
       for (const name of ['one', 'two']) publisher.mark({ what: 'deployment', namespace: 'team-a', name });
       await until(() => publisher.idle);
       expect((await readHosts(connection.redis)).get('shared.example')?.name).to.equal(next);
@@ -284,12 +284,12 @@ describe('publishing to Redis', () => {
     const onTransaction = async () => {
       if (wasWritten || !(await readHosts(connection.redis)).has('chat.example')) return;
       wasWritten = true;
-      catalogue.deployments.delete('team-a/chat');
+      desired.deployments.delete('team-a/chat');
       throw new Error('Command timed out');
     };
     start({ faults: 0, lagMs: 0, onTransaction });
     await until(() => publisher.idle);
-    catalogue.add('team-a', 'chat', 'chat.example');
+    desired.add('team-a', 'chat', 'chat.example');
     publisher.mark({ what: 'deployment', namespace: 'team-a', name: 'chat' });
     await until(() => wasWritten && publisher.idle);
     expect(await readHosts(connection.redis)).to.deep.equal(new Map());
@@ -298,8 +298,8 @@ describe('publishing to Redis', () => {
   it('takes back a host whose writing was never answered, nor the next attempt of its deployment', async () => {
     const deployment = { what: 'deployment', namespace: 'team-a', name: 'chat' } as const;
     const next = [
-      () => catalogue.add('team-a', 'chat', 'chat.example', ['10.0.0.1']),
-      () => catalogue.deployments.delete('team-a/chat'),
+      () => desired.add('team-a', 'chat', 'chat.example', ['10.0.0.1']),
+      () => desired.deployments.delete('team-a/chat'),
     ];
     const onTransaction = async () => {
       if (next.length === 0 || !(await readHosts(connection.redis)).has('chat.example')) return;
@@ -308,19 +308,19 @@ describe('publishing to Redis', () => {
     };
     start({ faults: 0, lagMs: 0, onTransaction });
     await until(() => publisher.idle);
-    catalogue.add('team-a', 'chat', 'chat.example');
+    desired.add('team-a', 'chat', 'chat.example');
     publisher.mark(deployment);
     await until(() => next.length === 0 && publisher.idle);
     expect(await readHosts(connection.redis)).to.deep.equal(new Map());
   });
 
   it('writes again what Redis lacks, and removes what it has too much, though nobody said so', async () => {
-    catalogue.add('team-a', 'chat', 'chat.example');
-    catalogue.keys.set('team-a', new Map([['aa', KEY]]));
+    desired.add('team-a', 'chat', 'chat.example');
+    desired.keys.set('team-a', new Map([['aa', KEY]]));
     start();
     await until(() => publisher.idle);
     const { redis } = connection;
-    const config = catalogue.deployments.get('team-a/chat')!.config!;
+    const config = desired.deployments.get('team-a/chat')!.config!;
     await redis.hdel(globalKeys.hosts, 'chat.example');
     await until(async () => (await readHosts(redis)).has('chat.example'));
     await redis.hdel(configKeys('team-a').deployments, 'chat');
@@ -334,8 +334,8 @@ describe('publishing to Redis', () => {
   });
 
   it('publishes the others when one cannot be written', async () => {
-    catalogue.add('team-a', 'chat');
-    catalogue.add('Not A Namespace', 'bad');
+    desired.add('team-a', 'chat');
+    desired.add('Not A Namespace', 'bad');
     start();
     await until(async () => (await readEpoch(connection.redis)) !== null);
     expect((await published('team-a', 'chat'))?.name).to.equal('chat');
@@ -343,8 +343,8 @@ describe('publishing to Redis', () => {
   });
 
   it('tries one that always fails again and again, and leaves the others as they are', async () => {
-    catalogue.add('team-a', 'chat', 'chat.example');
-    catalogue.add('team-b', 'chat', 'b.example');
+    desired.add('team-a', 'chat', 'chat.example');
+    desired.add('team-b', 'chat', 'b.example');
     start();
     await until(() => publisher.idle);
     const { redis } = connection;
@@ -355,13 +355,13 @@ describe('publishing to Redis', () => {
     const calls = async (command: string) =>
       Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(await redis.info('commandstats'))?.[1] ?? 0);
     let reads = 0;
-    catalogue.onEndpoints = () => reads++;
+    desired.onEndpoints = () => reads++;
     // More audits than it takes to find that it differs, and goes on to.
     const audits = await calls('hkeys');
     await until(async () => (await calls('hkeys')) > audits + 20);
     expect(publisher.explain({ namespace: 'team-b', name: 'chat' })).to.match(/WRONGTYPE/);
     expect(reads).to.equal(0);
-    catalogue.add('team-a', 'late', 'late.example');
+    desired.add('team-a', 'late', 'late.example');
     publisher.mark({ what: 'deployment', namespace: 'team-a', name: 'late' });
     await until(() => publisher.publishedHost({ namespace: 'team-a', name: 'late' }) === 'late.example');
     await redis.del(configKeys('team-b').replicas);
@@ -370,7 +370,7 @@ describe('publishing to Redis', () => {
   });
 
   it('writes nothing where Redis already holds it all', async () => {
-    catalogue.add('team-a', 'chat', 'chat.example', ['10.0.0.1']);
+    desired.add('team-a', 'chat', 'chat.example', ['10.0.0.1']);
     start();
     await until(async () => (await readEpoch(connection.redis)) !== null);
     await publisher.stop();
@@ -388,7 +388,7 @@ describe('publishing to Redis', () => {
     let reads = 0;
     const counting = new FakeCatalogue();
     counting.add('team-a', 'chat', 'chat.example', ['10.0.0.1']);
-    catalogue = Object.assign(counting, {
+    desired = Object.assign(counting, {
       creditMicros: () => {
         reads++;
         return null;

@@ -191,7 +191,7 @@ describe("the operator with the chart's rights", () => {
     await harness.settle(second);
     expect(await isPublished(lost, 'chat')).to.equal(true);
     expect(second.program.isReady()).to.equal(true);
-    expect(second.program.ailment()).to.equal(undefined);
+    expect(second.program.healthError()).to.equal(undefined);
 
     await grant('halved', values);
     await cluster.createModel(lost, 'later');

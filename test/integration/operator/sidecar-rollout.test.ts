@@ -181,7 +181,7 @@ describe('the rollout of sidecars by the operator', function () {
     await upgrade(BROKEN);
     await until(() => stopFile()?.state === 'Stopped', { what: 'the stop to be written down' });
     expect(stopFile()).to.deep.include({
-      reason: '1 of 1 rolled deployments failed: a/x: its new pods do not become ready',
+      reason: '1 of 1 updated deployments failed: a/x: its new pods did not become ready',
     });
     await until(() => eventsOf(STOP_FILE).includes('SidecarRolloutStopped'));
     await until(() => eventsOf('x').includes('SidecarRolloutFailed'));
@@ -237,7 +237,7 @@ describe('the rollout of sidecars by the operator', function () {
     await until(() => controller.rolled.length > 0);
     await serve(50, 25);
     await until(() => stopFile()?.state === 'Stopped', { what: 'the stop' });
-    expect(stopFile()!.reason).to.include('a/x: its server errors rose from 0.0 % to 50.0 % of the requests');
+    expect(stopFile()!.reason).to.include('a/x: its server errors rose from 0.0 % to 50.0 % of requests');
     expect(controller.rolled).to.deep.equal(['a/x']);
   });
 });

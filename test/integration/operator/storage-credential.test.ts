@@ -182,7 +182,7 @@ describe('storage credentials', () => {
   });
 
   const refusals: [string, object, Record<string, string> | undefined, string, RegExp][] = [
-    ['no Secret', {}, undefined, 'SecretNotFound', /there is no Secret keys/],
+    ['no Secret', {}, undefined, 'SecretNotFound', /Secret keys not found/],
     ['half a Secret', {}, { accessKeyId: 'a' }, 'SecretKeyNotFound', /has no secretAccessKey/],
     ['a session token', {}, { ...KEYS, sessionToken: 't' }, 'SessionToken', /do not expire/],
     ['keys that are none', {}, { ...KEYS, accessKeyId: 'a b' }, 'SecretInvalid', /spaces/],

@@ -59,7 +59,7 @@ describe('keys and workspaces', () => {
       expect([sha256, secretName]).to.deep.equal([hashApiKey(key!), 'mine-api-key']);
       await until(async () => (await published()).has(sha256!));
       expect((await published()).get(sha256!)).to.deep.equal({ n: 'mine', rpm: 7, tpd: 70, exp: 0, off: 0 });
-      await until(async () => (await cluster.events(namespace, 'mine')).includes('KeyMade'));
+      await until(async () => (await cluster.events(namespace, 'mine')).includes('KeyCreated'));
       await settle(operator);
       expect(JSON.stringify(await cluster.list(RESOURCES.Event, namespace))).to.not.contain('sk-berth-');
       const secret = await cluster.find(RESOURCES.Secret, namespace, 'mine-api-key');

@@ -323,12 +323,12 @@ describe('A watcher', () => {
     }
     expect(watcher.hasSynced()).to.equal(true);
     expect(tries.length).to.be.within(20, 60);
-    expect(log.lines).to.deep.equal(['warn the namespace may not be read, going on without it']);
+    expect(log.lines).to.deep.equal(['warn namespace is not readable, continuing without it']);
     api.onList = () => undefined;
     await clock.advance(2 * MINUTE);
     expect(names()).to.have.members(['a', 'b']);
     expect(watcher.unseen()).to.deep.equal([]);
-    expect(log.lines.at(-1)).to.equal('info the namespace may be read again');
+    expect(log.lines.at(-1)).to.equal('info namespace is readable again');
   });
 
   it('keeps what it knows of a namespace that may not be read any more', async () => {

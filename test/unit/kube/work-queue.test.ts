@@ -232,7 +232,7 @@ describe('A work queue', () => {
     await clock.advance(1_000);
     expect(runs).to.have.length(2);
     expect(samples[0]!.outcome).to.equal('conflict');
-    expect(log.lines).to.deep.equal(['debug conflict, trying again']);
+    expect(log.lines).to.deep.equal(['debug conflict, retrying']);
   });
 
   it('aborts a run at its deadline and gives its worker to another key, never to the same', async () => {
@@ -261,7 +261,7 @@ describe('A work queue', () => {
     queue.add('a');
     runs[0]!.fail(new Error('broken'));
     await settle();
-    queue.forget('a');
+    queue.delete('a');
     await clock.advance(600_000);
     expect(runs).to.have.length(1);
     expect(queue.failing()).to.equal(0);

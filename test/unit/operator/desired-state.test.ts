@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { WritableCache } from '../../../kube/object-cache.ts';
 import { CredentialStore } from '../../../operator/credential/credential-store.ts';
-import { createCatalogue } from '../../../operator/desired-state.ts';
+import { createDesiredState } from '../../../operator/desired-state.ts';
 import { BY_MODEL, modelKeyOf } from '../../../operator/framework/cluster-view.ts';
 import { KeyStore } from '../../../operator/key/key-store.ts';
 import { ModelStore } from '../../../operator/model/model-store.ts';
@@ -14,7 +14,7 @@ describe('what ought to be in Redis', () => {
     const workspaces = new WritableCache();
     const pods = new WritableCache({ [BY_MODEL]: modelKeyOf });
     const models = new ModelStore('example', () => true);
-    const catalogue = createCatalogue({
+    const desired = createDesiredState({
       settings: { documentationURL: 'https://docs.example.com' },
       view: { workspaces, pods, unseen: () => new Set() } as never,
       models,
@@ -37,7 +37,7 @@ describe('what ought to be in Redis', () => {
         metadata: { name: 'workspace', namespace: 'team-a', resourceVersion: '1' },
         spec,
       } as never);
-    return { catalogue, models, putModel, putWorkspace };
+    return { desired, models, putModel, putWorkspace };
   };
 
   for (const [what, spec, credit, owner] of [
@@ -59,41 +59,41 @@ describe('what ought to be in Redis', () => {
     ],
   ] as const)
     it(`knows credit and owner as far as they can be read, with ${what}`, () => {
-      const { catalogue, putWorkspace } = start();
+      const { desired, putWorkspace } = start();
       if (spec) putWorkspace(spec);
-      expect(catalogue.creditMicros('team-a')).to.equal(credit);
-      expect(catalogue.ownerEmail('team-a')).to.equal(owner);
+      expect(desired.creditMicros('team-a')).to.equal(credit);
+      expect(desired.ownerEmail('team-a')).to.equal(owner);
     });
 
   it('does not take a Workspace that is not kept for one without a limit of credit', () => {
-    const { catalogue, putWorkspace } = start();
+    const { desired, putWorkspace } = start();
     putWorkspace('the object is too large' as never);
-    expect(catalogue.creditMicros('team-a')).to.equal(undefined);
+    expect(desired.creditMicros('team-a')).to.equal(undefined);
   });
 
   it('does not know what to publish of a deployment that it cannot read, and lets nobody have its host', () => {
-    const { catalogue, models, putModel } = start();
+    const { desired, models, putModel } = start();
     putModel({ route: { host: 'a.example' } }, '1');
-    expect(catalogue.deployment(NAME)).to.have.property('host', 'a.example');
+    expect(desired.deployment(NAME)).to.have.property('host', 'a.example');
     putModel({ kind: 'Teapot', route: { host: 'a.example' } }, '2');
-    expect(catalogue.deployment(NAME)).to.deep.equal({ config: undefined, host: undefined, addresses: [] });
+    expect(desired.deployment(NAME)).to.deep.equal({ config: undefined, host: undefined, addresses: [] });
     expect(models.hostOwner('a.example')).to.equal('team-a/chat');
-    expect([...catalogue.names('team-a')]).to.deep.equal(['chat']);
+    expect([...desired.names('team-a')]).to.deep.equal(['chat']);
   });
 
   it('tells gateways where errors are documented', () => {
-    const { catalogue, putModel } = start();
+    const { desired, putModel } = start();
     putModel({}, '1');
-    expect(catalogue.deployment(NAME)?.config).to.include({ documentationURL: 'https://docs.example.com' });
+    expect(desired.deployment(NAME)?.config).to.include({ documentationURL: 'https://docs.example.com' });
   });
 
   it('publishes nothing of a deployment that it cannot read once that is deleted', () => {
-    const { catalogue, models, putModel } = start();
+    const { desired, models, putModel } = start();
     putModel({ kind: 'Teapot' }, '1', { deletionTimestamp: '2026-01-01T00:00:00Z' });
-    expect(catalogue.deployment(NAME)).to.equal(undefined);
+    expect(desired.deployment(NAME)).to.equal(undefined);
     models.remove('team-a/chat');
-    expect(catalogue.deployment(NAME)).to.equal(undefined);
+    expect(desired.deployment(NAME)).to.equal(undefined);
     putModel({ kind: 'Teapot' }, '2', { uid: 'another' });
-    expect(catalogue.deployment(NAME)).to.have.property('config', undefined);
+    expect(desired.deployment(NAME)).to.have.property('config', undefined);
   });
 });

@@ -39,7 +39,7 @@ describe("the operator's memory for what namespaces hold", () => {
         ],
       };
       const kept = new ObjectBudget().admit(model('team-a', 'chat', spec, more), keep);
-      expect(kept.spec).to.match(/larger than 512 KiB, or nested too deep/);
+      expect(kept.spec).to.match(/larger than 512 KiB or nested too deeply/);
       expect(kept.metadata).to.deep.equal({
         name: 'chat',
         namespace: 'team-a',

@@ -106,7 +106,7 @@ describe('what two deployments ask for', () => {
     expect(index.put('team-b/mine', of('team-b', model('mine', NEW)))).to.deep.equal(['team-a/squat']);
     expect(problemsOf(index, 'team-b/mine')).to.deep.equal([]);
     expect(problemsOf(index, 'team-a/squat')).to.deep.equal([
-      { reason: 'IdConflict', message: `spec.id ${id} belongs to a deployment of another namespace` },
+      { reason: 'IdConflict', message: `spec.id ${id} is already used by a deployment in another namespace` },
     ]);
   });
 
@@ -118,12 +118,12 @@ describe('what two deployments ask for', () => {
     index.put('team-b/three', of('team-b', model('three', { spec, ...NEW })));
     const messages = (key: string) => problemsOf(index, key).map(({ message }) => message);
     expect(messages('team-a/two')).to.deep.equal([
-      'host a.example belongs to team-a/one',
-      'spec.id 7 belongs to team-a/one',
+      'host a.example is already used by team-a/one',
+      'spec.id 7 is already used by team-a/one',
     ]);
     expect(messages('team-b/three')).to.deep.equal([
-      'host a.example belongs to a deployment of another namespace',
-      'spec.id 7 belongs to a deployment of another namespace',
+      'host a.example is already used by a deployment in another namespace',
+      'spec.id 7 is already used by a deployment in another namespace',
     ]);
   });
 });

@@ -112,7 +112,7 @@ describe('A settled deployment', () => {
     expect(settled.find('team/chat', 'a', HOUR - 1)).to.equal('Standby');
     expect(settled.find('team/chat', 'b', 1)).to.equal(undefined);
     expect(settled.find('team/chat', 'a', HOUR)).to.equal(undefined);
-    settled.forget('team/chat');
+    settled.delete('team/chat');
     expect(settled.find('team/chat', 'a', 1)).to.equal(undefined);
   });
 });

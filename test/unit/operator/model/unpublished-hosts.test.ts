@@ -7,7 +7,7 @@ describe('a host that is not published', () => {
     const publisher = {
       host: undefined as string | undefined,
       cause: undefined as string | undefined,
-      trouble: undefined as string | undefined,
+      outage: undefined as string | undefined,
       publishedHost: () => publisher.host,
       explain: () => publisher.cause,
     };
@@ -29,10 +29,10 @@ describe('a host that is not published', () => {
     publisher.cause = 'the last attempt failed: READONLY';
     clock.now += 10_000;
     expect(judge().reason).to.equal(
-      'host chat.example is not published after more than 10 s: the last attempt failed: READONLY; it is tried again every 10 s',
+      'host chat.example is not published after more than 10 s: the last attempt failed: READONLY; retrying every 10 s',
     );
     publisher.cause = undefined;
-    expect(judge().reason).to.contain('nothing is known to hold it up');
+    expect(judge().reason).to.contain('the cause is unknown');
     publisher.host = 'chat.example';
     expect(judge()).to.deep.equal({ reason: undefined, recheckAfterMs: undefined });
     publisher.host = 'older.example';
@@ -41,9 +41,9 @@ describe('a host that is not published', () => {
 
   it('waits for Redis without a timer while that is away', () => {
     const { publisher, judge } = start();
-    Object.assign(publisher, { trouble: 'refused', cause: 'Redis is away: refused' });
+    Object.assign(publisher, { outage: 'refused', cause: 'Redis is unavailable: refused' });
     expect(judge()).to.deep.equal({
-      reason: 'not published yet, Redis is away: refused',
+      reason: 'not published yet: Redis is unavailable: refused',
       recheckAfterMs: undefined,
     });
   });

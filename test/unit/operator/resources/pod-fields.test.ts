@@ -66,7 +66,7 @@ describe("Secrets of Berth's own", () => {
   for (const [what, spec, words] of cases)
     it(`are given to no engine: ${what}`, () => {
       expect(messages(spec))
-        .to.match(/^SecretNotAllowed: .*which no engine may have/)
+        .to.match(/^SecretNotAllowed: .*engines cannot use it/)
         .and.match(words);
     });
 
@@ -162,7 +162,7 @@ describe('groups of pod fields', () => {
     it(`are refused alone where the installation does not take them: ${group}`, () => {
       const others = Object.keys(GROUPS).filter((name) => name !== group) as (keyof typeof GROUPS)[];
       expect(messages(spec, { podFields: allow(false, others) })).to.match(
-        new RegExp(`^PodFieldNotAllowed: .*by ${group} in the chart's podFields\\.everyone$`),
+        new RegExp(`^PodFieldNotAllowed: .*with ${group} in the chart's podFields\\.everyone$`),
       );
       expect(messages(spec, { podFields: allow(false) })).to.equal('');
     });

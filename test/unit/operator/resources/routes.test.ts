@@ -66,7 +66,7 @@ describe("a deployment's host", () => {
     expect(allows('console.models.example.com')).to.equal(false);
     const { problems } = build({ route: { host: 'other--team-b.models.example.com' } }, settings);
     expect(problems.map(({ reason, message }) => `${reason}: ${message}`)).to.deep.equal([
-      "HostNotAllowed: spec.route.host other--team-b.models.example.com is another deployment's default; leave it out for the default",
+      "HostNotAllowed: spec.route.host other--team-b.models.example.com is another deployment's default host; omit it to use the default",
     ]);
   });
 
@@ -146,7 +146,7 @@ describe('an Ingress', () => {
       {
         reason: 'TLSSecretNotAllowed',
         message:
-          "spec.route.tlsSecretName wildcard: with via Front it would be a Secret of Berth's own namespace, and none is allowed there (ingress.frontTLSSecrets); leave it out for the controller's own certificate, or use via Direct",
+          "spec.route.tlsSecretName wildcard: with via Front it refers to a Secret in Berth's own namespace, and none is allowed there (ingress.frontTLSSecrets in the chart); omit it to use the controller's own certificate, or use via Direct",
       },
     ]);
     const allowed = build(spec, { frontTLSSecrets: ['wildcard'] });

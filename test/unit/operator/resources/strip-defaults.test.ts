@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { z } from 'zod';
-import { dropDefaults } from '../../../../operator/resources/strip-defaults.ts';
+import { stripDefaults } from '../../../../operator/resources/strip-defaults.ts';
 
 const before = z.object({
   a: z.string().default('x'),
@@ -30,11 +30,11 @@ describe('a spec without what its schema fills in', () => {
   ];
   for (const [name, written, expected] of cases)
     it(`is the same in the version that adds fields: ${name}`, () => {
-      expect(dropDefaults(before, before.parse(written))).to.deep.equal(expected);
-      expect(dropDefaults(after, after.parse(written))).to.deep.equal(expected);
+      expect(stripDefaults(before, before.parse(written))).to.deep.equal(expected);
+      expect(stripDefaults(after, after.parse(written))).to.deep.equal(expected);
     });
 
   it('tells an optional part that is there from one that is not', () => {
-    expect(dropDefaults(after, after.parse({ optional: {} }))).to.deep.equal({ optional: {} });
+    expect(stripDefaults(after, after.parse({ optional: {} }))).to.deep.equal({ optional: {} });
   });
 });

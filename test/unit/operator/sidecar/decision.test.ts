@@ -108,7 +108,7 @@ describe('the rollout of sidecars', () => {
     expect(decide([outdated('a/x', { isIdle: true })]).start).to.deep.equal(['a/x']);
     const failure = rolled('r/bad', 90, { ...underWay, isStuck: true, progressedAt: NOW - MINUTE });
     const paused = Array.from({ length: 20 }, (_, i) => rolled(`p/m${i}`, 10, { isIdle: true }));
-    expect(decide([failure, ...paused]).stop).to.match(/^1 of 1 rolled/);
+    expect(decide([failure, ...paused]).stop).to.match(/^1 of 1 updated/);
   });
 
   it('starts nothing outside its window, and ends what it began', () => {
@@ -137,7 +137,7 @@ describe('the rollout of sidecars stops by itself', () => {
   it('when the first that it rolled does not become ready', () => {
     const { start, stop, failed } = decide([stuck('r/x'), outdated('a/x')]);
     expect(start).to.deep.equal([]);
-    expect(stop).to.equal('1 of 1 rolled deployments failed: r/x: its new pods do not become ready');
+    expect(stop).to.equal('1 of 1 updated deployments failed: r/x: its new pods did not become ready');
     expect(failed.map(({ key }) => key)).to.deep.equal(['r/x']);
   });
 
@@ -152,7 +152,7 @@ describe('the rollout of sidecars stops by itself', () => {
     const slow = (sinceMinutes: number) =>
       rolled('r/x', 60, { ...underWay, progressedAt: NOW - sinceMinutes * MINUTE });
     expect(decide([slow(9)], { settings })).to.deep.include({ rolling: ['r/x'], stop: undefined });
-    expect(decide([slow(10)], { settings }).stop).to.include('do not become ready');
+    expect(decide([slow(10)], { settings }).stop).to.include('did not become ready');
   });
 
   const errors = (before: [number, number], after: [number, number]) => ({
@@ -170,7 +170,7 @@ describe('the rollout of sidecars stops by itself', () => {
   for (const [name, counts, isStop] of ratios)
     it(`${isStop ? 'when' : 'not when'} the error ratio ${name}`, () => {
       const { stop } = decide([rolled('r/x', 20, { errors: counts })]);
-      if (isStop) expect(stop).to.match(/server errors rose from \d+\.0 % to \d+\.0 % of the requests$/);
+      if (isStop) expect(stop).to.match(/server errors rose from \d+\.0 % to \d+\.0 % of requests$/);
       else expect(stop).to.equal(undefined);
     });
 

@@ -44,7 +44,7 @@ const table: Row[] = [
     facts: { pods: [makePod({ unscheduled: GPU_REFUSAL }), makePod({ ready: true, deleting: at(28.2) })] },
     phase: 'Pending',
     reason: 'WaitingForDrain',
-    message: 'WaitingForDrain (1 pod, up to 29 min)',
+    message: 'waiting for 1 pod to drain and free GPUs (up to 29 min)',
     condition: { type: 'GPUsAvailable', status: 'False' },
   },
   {
@@ -72,7 +72,7 @@ const table: Row[] = [
     },
     phase: 'Starting',
     reason: 'Pulling',
-    message: 'images are being pulled and volumes mounted for 10 min',
+    message: 'pulling images and mounting volumes for 10 min',
     condition: { type: 'ImagePulled', status: 'Unknown' },
   },
   {
@@ -123,7 +123,7 @@ const table: Row[] = [
     },
     phase: 'Failed',
     reason: 'CreateContainerConfigError',
-    message: 'engine cannot be started: secret "hf" not found',
+    message: 'engine could not be started: secret "hf" not found',
   },
   {
     name: 'a failed init container by its name',
@@ -148,7 +148,7 @@ const table: Row[] = [
     facts: { pods: [makePod({ init: { state: { running: { startedAt: at(-9) } } } })] },
     phase: 'Starting',
     reason: 'Loading',
-    message: 'init container weights has not ended after 10 min',
+    message: 'init container weights has been running for 10 min',
     condition: { type: 'WeightsLoaded', status: 'False' },
   },
   {
@@ -167,7 +167,7 @@ const table: Row[] = [
     facts: { pods: [makePod({ silent: true, inits: ['gateway', 'fetch-weights'] })] },
     phase: 'Starting',
     reason: 'Loading',
-    message: 'init container fetch-weights has not ended after 10 min',
+    message: 'init container fetch-weights has been running for 10 min',
     condition: { type: 'WeightsLoaded', status: 'False' },
   },
   {
@@ -200,7 +200,7 @@ const table: Row[] = [
     },
     phase: 'Unhealthy',
     reason: 'EngineUnhealthy',
-    message: 'the engine served and has been unhealthy for 35 min',
+    message: 'the engine was healthy before and has been unhealthy for 35 min',
     condition: { type: 'EngineHealthy', status: 'False' },
   },
   {
@@ -264,7 +264,7 @@ const table: Row[] = [
     facts: { desiredReplicas: 0 },
     phase: 'ScaledToZero',
     reason: 'ScaledToZero',
-    message: 'no replica is wanted',
+    message: 'scaled to zero replicas',
   },
   {
     name: 'a deletion',
@@ -400,10 +400,10 @@ describe('the status of a ModelDeployment', () => {
     expect(messageOf({})).to.include({
       status: 'True',
       reason: 'NewerSidecar',
-      message: 'the pods run an older sidecar; change rollout.revision to take 1.0.0',
+      message: 'the pods run an older sidecar; change rollout.revision to update to 1.0.0',
     });
     expect(messageOf({ isSidecarRolled: true })?.message).to.equal(
-      'the pods run an older sidecar; the installation rolls them, rollout.revision does so at once',
+      'the pods run an older sidecar; the installation updates them automatically; change rollout.revision to update now',
     );
   });
 
@@ -411,12 +411,12 @@ describe('the status of a ModelDeployment', () => {
     [
       '1.0.0',
       'NewerSettings',
-      "the pods run with older settings (the Redis address, the egress rules); change rollout.revision to take the installation's",
+      "the pods run with older settings (the Redis address, the egress rules); change rollout.revision to update to the installation's",
     ],
     [
       '0.9.0',
       'NewerSidecar',
-      'the pods run sidecar 0.9.0 with older settings (the Redis address, the egress rules); change rollout.revision to take 1.0.0',
+      'the pods run sidecar 0.9.0 with older settings (the Redis address, the egress rules); change rollout.revision to update to 1.0.0',
     ],
   ])
     it(`tells of settings that the pods were not made with, at sidecar ${sidecarVersion}`, () => {

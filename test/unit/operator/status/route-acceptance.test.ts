@@ -67,7 +67,7 @@ describe('what a Gateway says of an HTTPRoute', () => {
   it('is told in its own words', () => {
     const refused = route([parent([condition('Accepted', 'False', 'NotAllowedByListeners')])]);
     expect(judgeHTTPRoute(refused).message).to.equal(
-      'Gateway gateways/public refuses the HTTPRoute: NotAllowedByListeners: because of NotAllowedByListeners',
+      'Gateway gateways/public rejected the HTTPRoute: NotAllowedByListeners: because of NotAllowedByListeners',
     );
   });
 

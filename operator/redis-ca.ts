@@ -9,7 +9,7 @@ export interface Authority {
 }
 
 /** Calls `onChange` whenever `read` gives another content than before. */
-export function watchAuthority(
+export function watchRedisCA(
   read: () => string | undefined,
   onChange: () => void,
   intervalMs = POLL_INTERVAL_MS,
