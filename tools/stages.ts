@@ -52,8 +52,8 @@ const MOST_FAILURE_LINES = 6;
 /** Failed in more files than this, a stage is broken, not unlucky. */
 const MAX_FILES_TO_RERUN = 2;
 
-/** Files at a time, each in a process of its own: their tests mostly wait for something. One by one unless told otherwise. */
-const INTEGRATION_JOBS = Number(process.env.JOBS ?? 1);
+/** Files at a time, each in a process of its own: their tests mostly wait for something. */
+const INTEGRATION_JOBS = Number(process.env.JOBS ?? 2);
 /** These begin first, so that none of them is what everything waits for at the end. */
 const LONGEST = [
   'jobs/storm',
