@@ -1,4 +1,4 @@
-/** What the API server (or the way to it) refused, in words, and how to tell the kinds apart. */
+/** Errors of the API server and of the connection to it, and predicates for their kinds. */
 export interface ApiErrorFields {
   /** HTTP status, or 0 where no answer came. */
   code: number;

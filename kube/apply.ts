@@ -50,7 +50,7 @@ export interface ApplyCall {
   signal?: AbortSignal;
 }
 
-/** What the last apply of an object went by and led to; kept in memory only. */
+/** Input and result of the last apply of an object; kept in memory only. */
 interface Applied {
   hash: string;
   /** Version of the live object that it was decided on: the cache shows it for a moment longer. */
@@ -94,18 +94,18 @@ export function createApplier({
       : ownsAll(withoutIdentity(wanted), owned);
   }
 
-  /** Makes the live object what `object` says, as a child of `owner`; throws `NotOwnedError`. */
+  /** Applies `object` as a child of `owner`; throws `NotOwnedError`. */
   async function apply(object: KubeObject, owner: KubeObject, { signal }: ApplyCall = {}): Promise<Change> {
     const { resource, cache } = entryOf(object);
     const wanted = withOwner(object, owner);
     const hash = hashOf(wanted);
-    // A cache may be behind: what it does not know is looked up before anything is forced upon it.
+    // A cache may be stale: what it lacks is fetched before a forced apply.
     const live = cache?.get(objectKey(wanted)) ?? (await client.find(resource, wanted.metadata, { signal }));
     if (live && controllerOf(live)?.uid !== owner.metadata.uid) throw new NotOwnedError(live, owner);
     if (live && isAsWanted(wanted, hash, live)) return { outcome: 'unchanged', object: live };
 
     const annotations = { ...wanted.metadata.annotations, [hashAnnotation]: hash };
-    // The uid makes it fail where the object was made again, by whomever, since it was looked at.
+    // The uid makes it fail if the object was recreated since it was read.
     const metadata = { ...wanted.metadata, annotations, ...(live ? { uid: live.metadata.uid } : {}) };
     const result = await client.apply(
       resource,

@@ -1,4 +1,4 @@
-/** Reads what the API server says, which holds what tenants wrote: no more of it than memory has room for. */
+/** Reads the API server's answers with a size limit, since they hold what tenants wrote. */
 import type { Readable } from 'node:stream';
 import { ApiError, TOO_LARGE } from './api-error.ts';
 

@@ -28,7 +28,7 @@ export interface ClientOptions {
   onRequest?: (sample: RequestSample) => void;
 }
 
-/** What a list or a watch looks at. */
+/** What a list or a watch selects. */
 export interface Selection {
   namespace?: string;
   labelSelector?: string;

@@ -15,7 +15,7 @@ export interface KubeConfigSource {
   context?: string;
 }
 
-/** Loads the configuration of a cluster, or says in words that there is none. */
+/** Loads the configuration of a cluster; throws an error that explains why there is none. */
 export function loadKubeConfig(source: KubeConfigSource = {}): KubeConfig {
   const config = new KubeConfig();
   if (source.file) config.loadFromFile(source.file);
@@ -31,7 +31,7 @@ export function loadKubeConfig(source: KubeConfigSource = {}): KubeConfig {
   return config;
 }
 
-/** Why a watch is given up whose connection says nothing any more: others must not be opened on that connection. */
+/** Why a watch on a silent connection is aborted: others must not be opened on that connection. */
 export class SilenceError extends Error {
   override readonly name = 'SilenceError';
 }

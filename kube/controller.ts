@@ -8,7 +8,7 @@ import { createWorkQueue, type Requeue, type WorkQueue, type WorkQueueOptions } 
 
 export interface ControllerWatch<T extends KubeObject> {
   watcher: Watcher<T>;
-  /** The keys to reconcile when this object changes, told with its state before and after. */
+  /** The keys to reconcile when this object changes, from its state before and after. */
   mapToKeys: (object: T) => readonly string[];
   /** Leaves out changes that no reconcile depends on. */
   isRelevant?: (old: T, current: T) => boolean;
@@ -32,7 +32,7 @@ export interface ControllerOptions
   name: string;
   watches: readonly ControllerWatch<KubeObject>[];
   fanOuts?: readonly FanOut[];
-  /** Brings the world to what the object of this key wants; called again whenever it throws. */
+  /** Reconciles the object of this key; called again whenever it throws. */
   reconcile: (key: string, signal: AbortSignal) => Promise<Requeue | undefined>;
   /** Every key that the watchers know is reconciled once more in this time, evenly spread (10 minutes). */
   resyncMs?: number;

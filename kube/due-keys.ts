@@ -1,4 +1,4 @@
-/** Keys that are due, in two lanes: what somebody changed goes before what is only looked at again. */
+/** Keys that are due, in two lanes: changes go before resyncs. */
 const LANES = ['fast', 'slow'] as const;
 export type Lane = (typeof LANES)[number];
 

@@ -132,7 +132,7 @@ export function createEventRecorder(options: EventRecorderOptions) {
     const { name, namespace, count } = known;
     const patch = { series: { count, lastObservedTime: formatMicroTime(clock.date()) } };
     await client.mergePatch(RESOURCES.Event, { at: { name, namespace }, patch }).catch((error) => {
-      // It has expired: the next repeat begins a new one.
+      // It has expired: the next repeat starts a new one.
       if (!isNotFound(error)) throw error;
       known.seenAt = Number.NEGATIVE_INFINITY;
     });

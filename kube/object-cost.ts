@@ -1,4 +1,4 @@
-/** What an object takes of the heap, told in one pass without recursion: whoever made it may have nested it at will. */
+/** How much heap an object takes, in one pass without recursion, since it may be nested at will. */
 
 const COLLECTION_BYTES = 32;
 const VALUE_BYTES = 16;

@@ -50,7 +50,7 @@ export type Fields = Record<string, unknown>;
 export const isMap = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Whether it is kept in outline alone, with the reason as its spec. */
+/** Whether only a stub of it is kept, with the reason as its spec. */
 export const isStub = ({ spec }: KubeObject): boolean => typeof spec === 'string';
 
 /** The key of an object within its resource: `namespace/name`, or `name` where it is in no namespace. */

@@ -4,7 +4,7 @@ export interface Resource {
   kind: string;
   plural: string;
   namespaced: boolean;
-  /** Lists and watches bring the objects' metadata alone: their contents never come into memory unasked. */
+  /** Lists and watches fetch metadata only: the contents never get into memory unasked. */
   isListedByMetadata?: true;
 }
 

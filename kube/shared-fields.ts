@@ -1,4 +1,4 @@
-/** Keeps what managed fields say in little memory: objects that are alike own alike, so they share one tree. */
+/** Keeps managed fields in little memory: similar objects own the same fields, so they share one tree. */
 import { type OwnedFields, withoutOwners } from './managed-fields.ts';
 import type { KubeObject, ManagedFieldsEntry } from './object.ts';
 

@@ -51,7 +51,7 @@ export interface WatchLoopOptions<T extends KubeObject> {
 /** A page that is too large is asked for again in so many parts. */
 const PAGE_DIVISOR = 8;
 
-/** An object of a list, in full where the watch has not brought it. */
+/** An object of a list, in full if the watch has not delivered it. */
 interface Listed<T> {
   version: string | undefined;
   object?: T;
@@ -74,7 +74,7 @@ export class WatchLoop<T extends KubeObject> {
   #seenAt: number;
 
   hasSynced = false;
-  /** May not be read for now, as when the namespace was deleted and the rights with it: the others go on without it. */
+  /** Not readable for now, as when the namespace and the rights in it were deleted: the others continue. */
   isSetAside = false;
   /** Objects that a resync found otherwise than the watch had left them. */
   missed = 0;
@@ -96,7 +96,7 @@ export class WatchLoop<T extends KubeObject> {
     await Promise.all([this.#running, this.#resyncing]);
   }
 
-  /** Milliseconds since the API server last said anything here. */
+  /** Milliseconds since anything was received here. */
   ageMs(): number {
     return this.#options.clock.now() - this.#seenAt;
   }
@@ -152,7 +152,7 @@ export class WatchLoop<T extends KubeObject> {
     this.#options.target.synced();
   }
 
-  /** The API server said something. */
+  /** Something was received from the API server. */
   #heard(): void {
     const { clock, log, resource, selection } = this.#options;
     this.#seenAt = clock.now();
@@ -248,7 +248,7 @@ export class WatchLoop<T extends KubeObject> {
     this.#current?.abort(new SilenceError('watch missed changes'));
   }
 
-  /** Puts in full what was known in outline alone and has room by now: nothing was missed of it. */
+  /** Stores objects in full that were stubs before and now have room: they were not missed. */
   #complete({ objects }: Listing<Listed<T>>): void {
     const { target } = this.#options;
     for (const [key, { version, object }] of objects) {
@@ -263,7 +263,7 @@ export class WatchLoop<T extends KubeObject> {
     return changed + this.#vanished(listing).length;
   }
 
-  /** Whether the list shows a later state than the watch has brought. */
+  /** Whether the list shows a later state than the watch delivered. */
   #missed(key: string, { version }: Listed<T>): boolean {
     const known = this.#options.target.get(key);
     if (!known) return !this.#deletedMeanwhile?.has(key);

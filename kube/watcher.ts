@@ -34,7 +34,7 @@ export type ChangeHandler<T extends KubeObject> = (old: T | undefined, current: 
 export interface Watcher<T extends KubeObject = KubeObject> extends ObjectCache<T> {
   readonly resource: Resource;
   start(): void;
-  /** Closes its connections and timers; resolves when nothing of it runs any more. */
+  /** Closes its connections and timers; resolves when nothing is running any more. */
   stop(): Promise<void>;
   /** Calls the handler on every later change; returns the way to end that. Handlers must be quick. */
   onChange(handler: ChangeHandler<T>): () => void;
@@ -46,7 +46,7 @@ export interface Watcher<T extends KubeObject = KubeObject> extends ObjectCache<
   waitForSync(signal?: AbortSignal): Promise<void>;
   /** Lists everything now and calls the handlers for what the watch had missed. */
   resync(): Promise<void>;
-  /** Milliseconds since the API server was last heard, of the quietest watch. */
+  /** Milliseconds since the quietest watch last received something. */
   ageMs(): number;
   /** Changes that a resync found and the watch had missed, since the start. */
   missed(): number;

@@ -43,7 +43,7 @@ interface Timer {
 }
 
 const BACKOFF: Backoff = { baseMs: 250, maxMs: 120_000 };
-/** A conflict only says that the cache was behind: soon again, without a word. */
+/** A conflict only means that the cache was stale: retried soon, without a warning. */
 const CONFLICT_BACKOFF: Backoff = { baseMs: 50, maxMs: 5_000 };
 
 export type WorkQueue = ReturnType<typeof createWorkQueue>;
@@ -60,7 +60,7 @@ export function createWorkQueue(options: WorkQueueOptions) {
   let freeWorkers = workers;
   let started = false;
 
-  /** Whoever waits for a change to take effect goes first; `slow` is for keys that are looked at in case. */
+  /** Changes go first; `slow` is for resyncs. */
   function add(key: string, lane: Lane = 'fast'): void {
     // What is added before the start is the first listing, whoever adds it.
     if (stopping.signal.aborted || !due.add(key, started ? lane : 'slow', clock.now())) return;

@@ -31,7 +31,7 @@ export interface Controllers {
 
 /** A check of a bucket that hardly answers holds a worker for 20 s. */
 const CREDENTIAL_WORKERS = 16;
-/** Each waits for a look-up of a name now and then. */
+/** Each waits for a DNS lookup now and then. */
 const ENDPOINT_WORKERS = 16;
 /** A rollout of the fronts changes their slices several times in a moment. */
 const FRONTS_DEBOUNCE_MS = 250;
@@ -122,7 +122,7 @@ function apiKeyOf(secret: KubeObject): string[] {
 
 const namespaceOf = ({ metadata }: KubeObject): string[] => [metadata.namespace!];
 
-/** The operator's own status writes are no reason to look again. */
+/** The operator's own status writes are no reason to reconcile again. */
 function changedBeyondStatus(old: KubeObject, current: KubeObject): boolean {
   return !isDeepStrictEqual(withoutStatus(old), withoutStatus(current));
 }

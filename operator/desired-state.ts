@@ -1,4 +1,4 @@
-/** What ought to be in Redis, read from the watched objects at the moment it is asked for. */
+/** What should be in Redis, read from the watched objects on demand. */
 import type { V1Pod } from '@kubernetes/client-node';
 import { buildGatewayConfig, type InstallationSettings } from '../api/gateway-config.ts';
 import type { ModelDeployment } from '../api/model-deployment.ts';

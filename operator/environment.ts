@@ -162,7 +162,7 @@ function readSecrets(env: Environment): OperatorSecrets {
   };
 }
 
-/** All where nothing is said: an admission policy decides who may write them. */
+/** All if not set: an admission policy decides who may write them. */
 function readPodFields(env: Environment): readonly PodFieldGroup[] {
   if (!env.has('OPERATOR_POD_FIELDS')) return POD_FIELD_GROUPS;
   return env.list('OPERATOR_POD_FIELDS').flatMap((name) => {

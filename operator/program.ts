@@ -1,4 +1,4 @@
-/** The operator as one thing that starts, leads and stops: the parts put together, nothing decided. */
+/** Composes the operator, which starts, leads and stops as one. */
 
 import { operatorToken } from '../api/identity.ts';
 import { FIELD_MANAGER, GROUP, STATUS_FIELD_MANAGER } from '../api/names.ts';
@@ -62,7 +62,7 @@ export interface ProgramOptions {
 
 export type Program = ReturnType<typeof createProgram>;
 
-/** Watches that are silent for longer are broken beyond what reopening them mends. */
+/** A watch that is silent for longer is not fixed by reopening it. */
 const STALE_MS = 10 * 60_000;
 
 export function createProgram(options: ProgramOptions) {
@@ -207,7 +207,7 @@ export function createProgram(options: ProgramOptions) {
     droppedEvents: () => events.dropped(),
   });
 
-  /** A Redis that forgets serves text all the same, but whoever runs it should know. */
+  /** A Redis that may lose data still serves text, but its administrator should know. */
   const warnOfRedis = () =>
     inspectRedis(redis.redis).then(
       ({ warnings }) => {
@@ -256,7 +256,7 @@ export function createProgram(options: ProgramOptions) {
       });
   }
 
-  /** On the operator's own pod, where whoever runs Berth looks. */
+  /** On the operator's own pod, where administrators look. */
   async function recordOnPod(event: EventNote): Promise<void> {
     const pod = await client.find(RESOURCES.Pod, { name: podName, namespace }).catch(() => undefined);
     if (pod) events.record(pod, event);

@@ -1,14 +1,14 @@
-/** The authority of Redis' certificate in the mounted Secret, which the kubelet writes anew when it is rotated. */
+/** Redis' CA certificate in the mounted Secret, which the kubelet updates when it is rotated. */
 
 const POLL_INTERVAL_MS = 10_000;
 
 export interface Authority {
-  /** As it was last read: every deployment's Secret is made of it, so that it is not read for each. */
+  /** As last read: it goes into every deployment's Secret, so the file is not read for each. */
   text(): string | undefined;
   stop(): void;
 }
 
-/** Calls `onChange` whenever `read` gives another content than before. */
+/** Calls `onChange` whenever `read` returns other content than before. */
 export function watchRedisCA(
   read: () => string | undefined,
   onChange: () => void,

@@ -1,4 +1,4 @@
-/** Keeps the stores as new as the watches, and enqueues whoever is affected by somebody else's change. */
+/** Keeps the stores in sync with the watches, and enqueues objects that are affected by another's change. */
 import { type KubeObject, objectKey } from '../kube/object.ts';
 import type { Watcher } from '../kube/watcher.ts';
 import type { CredentialStore } from './credential/credential-store.ts';

@@ -17,14 +17,14 @@ import { type BucketChecker, judgeBucket, VERIFYING } from './bucket-check.ts';
 import { type CredentialStore, credentialIdOf } from './credential-store.ts';
 import { readStorageKeys } from './storage-keys.ts';
 
-/** Secrets are not watched: how often each is looked at. */
+/** Secrets are not watched: how often each is read. */
 const SECRET_INTERVAL_MS = 60_000;
 const PROBLEM_RECHECK_MS = 15_000;
 const REDIS_RECHECK_MS = 5_000;
 
 export type CredentialContext = ReconcileContext & {
   credentials: CredentialStore;
-  /** What is published of a namespace; throws while Redis is away. */
+  /** What is published of a namespace; throws while Redis is unavailable. */
   readCredentials: (namespace: string) => Promise<PublishedCredential[]>;
   checkBucket: BucketChecker;
 };
@@ -93,7 +93,7 @@ export class CredentialReconciler extends Reconciler<StorageCredential, Credenti
     this.#settle(key, entry);
     const asked = credential.metadata.annotations?.[ANNOTATIONS.verify];
     if (now() >= state.dueAt || this.#isAsked(key, asked)) {
-      // Of this spec nothing is told yet; else what was told stands until the answer comes.
+      // Nothing is reported for this spec yet; otherwise the last report stands until the answer arrives.
       if (findCondition(conditionsOf(live), 'Verified')?.observedGeneration !== live.metadata.generation)
         await this.#write(live, credential, { verified: VERIFYING, signal });
       await publisher.publish({ what: 'credentials', namespace });
@@ -107,7 +107,7 @@ export class CredentialReconciler extends Reconciler<StorageCredential, Credenti
     return { requeueAfterMs: Math.max(0, Math.min(SECRET_INTERVAL_MS, state.dueAt - now())) };
   }
 
-  /** What is published already where it says the same, since sealing anew gives another text each time. */
+  /** What is already published, if it is equivalent: sealing again would give another text each time. */
   async #seal(credential: StorageCredential, keys: StorageKeys): Promise<PublishedCredential> {
     const { credentials, readCredentials, settings } = this.context;
     const { namespace, name } = credential.metadata;
@@ -130,7 +130,7 @@ export class CredentialReconciler extends Reconciler<StorageCredential, Credenti
     return known !== undefined && known.asked !== asked;
   }
 
-  /** Another entry is another bucket or another key to it: nothing is known of it yet. */
+  /** Another entry means another bucket or another key: nothing is known about it yet. */
   #recall(key: string, entry: PublishedCredential, live: KubeObject): CheckState {
     const known = this.#checks.get(key);
     if (known?.entry === entry) return known.state;
@@ -166,17 +166,17 @@ export class CredentialReconciler extends Reconciler<StorageCredential, Credenti
     await this.#write(live, credential, { accepted, verified, signal });
   }
 
-  /** Without Redis no front knows the keys: what was found before goes on being told. */
+  /** Without Redis no front has the keys: the last result stays in the status. */
   async #postpone(
     live: KubeObject,
     credential: StorageCredential,
     reason: string,
     signal: AbortSignal,
   ): Promise<void> {
-    const told = findCondition(conditionsOf(live), 'Verified');
+    const reported = findCondition(conditionsOf(live), 'Verified');
     const away = verdict('Unknown', 'NotPublished', `not checked yet, Redis is unavailable: ${reason}`);
-    const isOld = told?.observedGeneration !== live.metadata.generation;
-    await this.#write(live, credential, { verified: told && !isOld ? told : away, signal });
+    const isOld = reported?.observedGeneration !== live.metadata.generation;
+    await this.#write(live, credential, { verified: reported && !isOld ? reported : away, signal });
   }
 
   /** Which request for a check the verdict answers; as before while none is answered. */
@@ -203,9 +203,9 @@ export class CredentialReconciler extends Reconciler<StorageCredential, Credenti
   async #write(
     live: KubeObject,
     credential: StorageCredential | undefined,
-    told: { accepted?: Verdict; verified: Verdict; signal: AbortSignal },
+    report: { accepted?: Verdict; verified: Verdict; signal: AbortSignal },
   ): Promise<void> {
-    const { accepted = ACCEPTED, verified, signal } = told;
+    const { accepted = ACCEPTED, verified, signal } = report;
     const [condition, subject] =
       accepted.status === 'False' ? (['Accepted', accepted] as const) : (['Verified', verified] as const);
     const isGood = subject.status === 'True' && subject.reason === 'Verified';

@@ -1,4 +1,4 @@
-/** Reads a StorageCredential's keys out of its Secret, and says what is wrong with them. */
+/** Reads a StorageCredential's keys from its Secret, and reports what is wrong with them. */
 import type { StorageCredential } from '../../api/storage-credential.ts';
 import type { StorageKeys } from '../../api/storage-keys.ts';
 import type { KubeClient } from '../../kube/client.ts';

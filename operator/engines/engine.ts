@@ -1,4 +1,4 @@
-/** What a preset is told and what it answers; pure, so that a spec always gives the same container. */
+/** The input and output of a preset; pure, so that a spec always gives the same container. */
 import type { V1EnvVar } from '@kubernetes/client-node';
 import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
 
@@ -33,14 +33,14 @@ export type ImageVendor = 'nvidia' | 'amd' | 'none';
 export interface EnginePresetDefinition {
   /** Pinned image; undefined where there is none, and the spec has to name one. */
   image: (vendor: ImageVendor) => string | undefined;
-  /** GPUs of a replica where the spec does not say. */
+  /** GPUs of a replica if the spec sets none. */
   gpus: number;
   /** The user that the engine runs as; undefined: the image's own, root included. */
   uid: number | undefined;
   readOnlyRootFilesystem?: boolean;
-  /** CPU and memory that the scheduler sets aside where the spec does not say: enough to start, not to be fast. */
+  /** CPU and memory requests if the spec sets none: enough to start, not to be fast. */
   requests: Record<string, string>;
-  /** Where it tells of itself, on its port; undefined: nowhere, or not known. */
+  /** Path of its metrics on its port; undefined if it has none, or it is unknown. */
   metricsPath?: string;
   /** Whether it can run without a model source. */
   needsModel: boolean;

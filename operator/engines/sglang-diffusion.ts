@@ -12,7 +12,7 @@ import { SGLANG_UID, sglangImage } from './sglang.ts';
 
 const OUTPUTS = `${ENGINE_HOME}/outputs`;
 
-/** Its DELETE forgets a video and keeps the file: long after the gateway has fetched it, it goes. */
+/** Its DELETE drops a video and keeps the file, which is removed long after the gateway has fetched it. */
 const TIDY = `while sleep 600; do find ${OUTPUTS} -type f -mmin +180 -delete 2>/dev/null; done &`;
 
 /** Its workers take a parent with process id 1 for a dead one and end: a shell is that parent, and passes SIGTERM on. */

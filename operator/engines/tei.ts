@@ -17,7 +17,7 @@ const VARIANTS = { nvidia: 'cuda', none: 'cpu' } as const;
 const MAX_INPUTS = 2048;
 /** Inputs under way, each of which takes a permit: some of the largest requests side by side. */
 const MAX_INPUTS_IN_FLIGHT = 4 * MAX_INPUTS;
-/** Above what the gateway lets in by default: it is the one that tells callers. */
+/** Above the gateway's default limit, so that callers get the gateway's error. */
 const MAX_BODY_BYTES = 64 * 1024 ** 2;
 
 /** Where GKE and others mount the driver. The entry point writes this into the linker's folder, which only root may. */

@@ -142,7 +142,7 @@ export function createClusterView({ client, namespaces, front, resyncMs, log }: 
           watchers.pods,
         ].flatMap((watcher) => watcher.unseen()),
       ),
-    /** Milliseconds since the quietest watch heard from the API server. */
+    /** Milliseconds since the quietest watch received something from the API server. */
     ageMs: () => Math.max(...all.map((watcher) => watcher.ageMs())),
   };
 }

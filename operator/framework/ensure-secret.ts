@@ -1,4 +1,4 @@
-/** Secrets that the operator makes once and never writes again: whoever deletes one gets a new one. */
+/** Secrets that the operator creates once and never updates: a deleted one is replaced by a new one. */
 
 import { LABELS, MANAGED_BY } from '../../api/names.ts';
 import { isAlreadyExists } from '../../kube/api-error.ts';

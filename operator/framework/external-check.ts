@@ -42,7 +42,7 @@ export const passCheck = (passed: Verdict, { now, random }: CheckTime): CheckSta
   verdict: passed,
 });
 
-/** The front did not answer, which says nothing of what was to be checked. */
+/** The front did not answer, so the result of the check is unknown. */
 export const postponeCheck = (before: CheckState, reason: string, now: number): CheckState => ({
   ...before,
   dueAt: now + FIRST_RETRY_MS,

@@ -1,4 +1,4 @@
-/** Asks a front something: it alone talks to addresses that tenants name. */
+/** A client of the front, which alone connects to addresses that tenants name. */
 
 export interface FrontAddress {
   /** Origin of the front's internal service; undefined: there is none. */
@@ -8,7 +8,7 @@ export interface FrontAddress {
   timeoutMs?: number;
 }
 
-/** Why there is no answer, which says nothing of what was asked about. */
+/** Why there is no answer: the result is unknown. */
 export interface Unanswered {
   unanswered: string;
 }
@@ -48,7 +48,7 @@ export async function askFront<T>(
   }
 }
 
-/** fetch says what happened in the cause. */
+/** fetch reports what happened in the cause. */
 function describe(error: unknown): string {
   const { cause, message } = error as Error & { cause?: { code?: string } };
   return cause?.code ?? message;

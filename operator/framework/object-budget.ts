@@ -1,4 +1,4 @@
-/** Bounds what one namespace's objects take of the operator's memory, whoever wrote them. */
+/** Limits how much of the operator's memory one namespace's objects take. */
 import { getHeapStatistics } from 'node:v8';
 import { FINALIZER, LABELS } from '../../api/names.ts';
 import { type KubeObject, objectKey } from '../../kube/object.ts';

@@ -19,7 +19,7 @@ const MAX_ISSUES = 5;
 
 /** The object with all defaults, or what is wrong with it, field by field. */
 export function parseObject<T>(schema: z.ZodType<T>, object: unknown): Parsed<T> {
-  // What the operator does not keep says why in its place (object-budget.ts).
+  // The spec of an object that is not kept is the reason for that (object-budget.ts).
   const { spec } = object as RawObject;
   if (typeof spec === 'string') return { ok: false, message: spec };
   const result = schema.safeParse(object, FIELD_WORDS);

@@ -1,4 +1,4 @@
-/** The frame of every reconciler: finds the object, parses it, and leaves it alone where its namespace is on its way out. */
+/** The frame of every reconciler: finds the object, parses it, and ignores namespaces that are being deleted. */
 import type { ConditionType } from '../../api/conditions.ts';
 import type { Condition } from '../../api/kubernetes-types.ts';
 import { isNamespaceTerminating } from '../../kube/api-error.ts';
@@ -43,7 +43,7 @@ export abstract class Reconciler<T, C extends ReconcileContext = ReconcileContex
     this.#kind = kind;
   }
 
-  /** One step towards what the spec says, as often as it is called. */
+  /** Reconciles an object once; level-triggered, so it can be called at any time. */
   async reconcile(key: string, signal: AbortSignal): Promise<Requeue> {
     const live = this.#kind.cache.get(key);
     const parsed = this.#kind.store.get(key);
@@ -68,7 +68,7 @@ export abstract class Reconciler<T, C extends ReconcileContext = ReconcileContex
   /** The object is gone. */
   protected abstract handleRemoval(key: string, signal: AbortSignal): Promise<Requeue>;
 
-  /** The object is being deleted; the same as its being gone, where nothing else is said. */
+  /** The object is being deleted; handled as if it were gone unless overridden. */
   protected finalize({ key, signal }: Leaving<T>): Promise<Requeue> {
     return this.handleRemoval(key, signal);
   }

@@ -95,7 +95,7 @@ export class KeyReconciler extends Reconciler<APIKey, KeyContext> {
     return { ...source, accepted: verdict('False', 'DuplicateKey', message) };
   }
 
-  /** A Secret of an earlier, made key: that key is no longer let in. */
+  /** The Secret of a key that was created before: that key is no longer accepted. */
   async #removeSecret(live: KubeObject, name: string, signal: AbortSignal): Promise<void> {
     const { client } = this.context;
     const at = { name, namespace: live.metadata.namespace! };

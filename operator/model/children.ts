@@ -33,7 +33,7 @@ export interface AppliedChildren {
 export class Children {
   readonly #context: Pick<ModelContext, 'client' | 'view' | 'applier' | 'settings' | 'log'>;
   readonly #frontRoutes: FrontRoutes;
-  /** Generation of each object, by key, for which a left-over HTTPRoute was looked for. */
+  /** Generation of each object, by key, for which a stray HTTPRoute was searched. */
   readonly #searched = new Map<string, string>();
 
   constructor(context: Pick<ModelContext, 'client' | 'view' | 'applier' | 'settings' | 'log'>) {
@@ -65,7 +65,7 @@ export class Children {
     this.#frontRoutes.delete(key);
   }
 
-  /** HTTPRoutes are not watched, so one of an earlier spec is looked for once a generation. */
+  /** HTTPRoutes are not watched, so one of an earlier spec is searched for once per generation. */
   async #removeStrayRoute(live: KubeObject, built: BuiltChildren, signal: AbortSignal): Promise<void> {
     const { client, applier, settings } = this.#context;
     const { name, namespace, uid, generation } = live.metadata;

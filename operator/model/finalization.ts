@@ -44,7 +44,7 @@ export class Finalization {
   async advance(leaving: Leaving): Promise<Requeue> {
     const { key, live, signal } = leaving;
     if (!live.metadata.finalizers?.includes(FINALIZER)) return {};
-    // First, so that no worker begins another request, and the sweeper cancels what waits.
+    // First, so that no worker starts another request, and the sweeper cancels queued ones.
     this.#context.publisher.mark(deploymentTarget(nameOf(key)));
     const waiting = (await this.#isNamespaceLeaving(live, signal)) ? 0 : await this.#removePods(leaving);
     if (waiting > 0) {
@@ -89,7 +89,7 @@ export class Finalization {
     return 0;
   }
 
-  /** True when Redis holds nothing of it any more, or has been away for too long to wait. */
+  /** True when Redis holds nothing of it any more, or has been unavailable for too long to wait. */
   async #leaveRedis(key: string, live: KubeObject): Promise<boolean> {
     const { publisher, record, log, now } = this.#context;
     try {

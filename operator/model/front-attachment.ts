@@ -82,7 +82,7 @@ export const listReadySince = ({ view }: Pick<ModelContext, 'view'>, key: string
     .map((pod) => readySince(pod as Parameters<typeof readySince>[0]))
     .filter((since) => since !== undefined);
 
-/** Ready pods that a rollout under way, or about to begin with `wanted`, may take at once. */
+/** Ready pods that a rollout in progress, or about to start with `wanted`, may remove at once. */
 export function countRollingAway(
   live: Wire<V1Deployment> | undefined,
   wanted: Wire<V1Deployment> | undefined,

@@ -13,11 +13,11 @@ type Routing = Writers & Pick<ModelContext, 'view'>;
 
 const KINDS: readonly Resource[] = [RESOURCES.Ingress, RESOURCES.HTTPRoute];
 
-/** Routes as last applied, so that looking again writes nothing. */
+/** Routes as last applied, so that an unchanged one is not written again. */
 export class FrontRoutes {
   readonly #context: Routing;
   readonly #applied = new Map<string, { text: string; resourceVersion: string | undefined }>();
-  /** Generation of each object for which left-over routes were looked for. */
+  /** Generation of each object for which stray routes were searched. */
   readonly #searched = new Map<string, string>();
 
   constructor(context: Routing) {
@@ -100,7 +100,7 @@ async function removeRoute(
 }
 
 /**
- * HTTPRoutes are not watched: one is looked for unless this very spec, which wants none, was acted on before. Where they
+ * HTTPRoutes are not watched: one is searched for unless this very spec, which needs none, was applied before. Where they
  * are the installation's default, one may be left of when deployments were routed the other way.
  */
 export function mayHaveHTTPRoute(

@@ -10,7 +10,7 @@ type Sources = {
 };
 
 /**
- * As the watch has it, unless that kept a stub for want of memory: a stub lacks the template, and the deployment would take
+ * As the watch has it, unless that kept a stub to save memory: a stub lacks the template, and the deployment would take
  * the current one, which restarts its pods. Undefined where there is none.
  */
 export async function findLiveDeployment(

@@ -27,7 +27,7 @@ import { describeInputs, type Fronting, SettledModels } from './settled.ts';
 import { judgeStorage } from './storage-state.ts';
 import { UnpublishedHosts } from './unpublished-hosts.ts';
 
-/** Secrets and claims are not watched: an object that waits for one is looked at again after this. */
+/** Secrets and claims are not watched: an object that waits for one is reconciled again after this. */
 const PROBLEM_RECHECK_MS = 15_000;
 
 export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
@@ -110,7 +110,7 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
       front.recheckAfterMs,
       problems.length > 0 ? PROBLEM_RECHECK_MS : undefined,
     );
-    // An HTTPRoute is not watched, so it is read each time; nor is why a host is not published, which the status tells.
+    // An HTTPRoute is not watched, so it is read each time; nor is why a host is not published, which the status shows.
     if (recheck.requeueAfterMs === undefined && acceptance === undefined && isPublished)
       this.#settled.note(key, { inputs, fronting, at: context.now() });
     return recheck;

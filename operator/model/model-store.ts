@@ -48,7 +48,7 @@ export class ModelStore extends ParsedStore<ModelDeployment> {
   }
 
   /**
-   * Its end is decided: nothing of it is published any more, though the object is still there. With another uid nothing
+   * Stops publishing a deployment that is being deleted, though the object is still there. With another uid nothing
    * happens: it was recreated while its predecessor was still being worked on.
    */
   withdraw(key: string, uid: string): void {

@@ -36,6 +36,6 @@ const listFronts = (endpoints: Endpoints) =>
     )
     .sort((one, other) => (one.address < other.address ? -1 : 1));
 
-/** An empty slice tells nothing of its role. */
+/** An empty slice does not show its role. */
 const isServing = (endpoints: Endpoints): boolean =>
   endpoints.length === 0 || endpoints.some(({ conditions }) => conditions?.ready !== false);

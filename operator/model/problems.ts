@@ -1,4 +1,4 @@
-/** Finds what in the cluster keeps a spec from being acted on. */
+/** Finds what in the cluster keeps a spec from being applied. */
 import type { V1PersistentVolumeClaim } from '@kubernetes/client-node';
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import type { Wire } from '../../kube/object.ts';

@@ -1,4 +1,4 @@
-/** Remembers from what each deployment was brought to its state, so that looking again at what nobody changed is cheap. */
+/** Remembers the inputs from which each deployment was reconciled, so that resyncing an unchanged one is cheap. */
 import { hash } from 'node:crypto';
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import type { KubeObject } from '../../kube/object.ts';
@@ -8,7 +8,7 @@ import { frontRouteName } from '../resources/route-target.ts';
 import type { ModelContext } from './context.ts';
 import { registrationIdOf } from './model-store.ts';
 
-/** All the same everything is done anew after this long: in case an input was forgotten here. */
+/** Everything is reconciled again after this time in any case, should an input be missing here. */
 const MAX_AGE_MS = 3_600_000;
 
 /** What the front is to a deployment's Service; `None`: the route leads to it anyway. */
@@ -23,7 +23,7 @@ interface Settled {
 export class SettledModels {
   readonly #entries = new Map<string, Settled>();
 
-  /** What the front is to a deployment that was brought to its state from the same inputs; else undefined. */
+  /** How the front is attached to a deployment that was reconciled from the same inputs; else undefined. */
   find(key: string, inputs: string, now: number): Fronting | undefined {
     const entry = this.#entries.get(key);
     if (!entry || entry.inputs !== inputs || now - entry.at >= MAX_AGE_MS) return undefined;
@@ -68,7 +68,7 @@ export function describeInputs(
     idOwner: models.idOwner(registrationIdOf(model)),
     publishedHost: publisher.publishedHost(model.metadata),
     sidecarGrant: sidecars.grantOf(key),
-    // Sidecars have it from their Secret, which the resync after a rotation is to write anew.
+    // Sidecars read it from their Secret, which the resync after a rotation updates.
     redisCA: settings.readRedisCA(),
   };
   const versions = objects.map((object) => `${object?.metadata.uid}@${object?.metadata.resourceVersion}`);

@@ -37,7 +37,7 @@ export class UnpublishedHosts {
     this.#since.set(key, since);
     const waitedMs = now() - since.at;
     const cause = publisher.explain(model.metadata);
-    // Once Redis is back everything is published, and whoever waits for it is looked at again.
+    // Once Redis recovers everything is published, and deployments that wait for it are reconciled again.
     const recheckAfterMs = publisher.outage === undefined ? RECHECK_MS : undefined;
     if (publisher.outage !== undefined) return { reason: `not published yet: ${cause}`, recheckAfterMs };
     if (waitedMs < EXPLAIN_AFTER_MS) return { reason: 'the host is being published', recheckAfterMs };

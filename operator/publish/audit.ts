@@ -11,7 +11,7 @@ interface Held {
   byNamespace: Map<string, { names: string[]; apiKeys: string[] }>;
 }
 
-/** What differs of that by which gateways and the front let a request in; throws while Redis is away. */
+/** What differs of that by which gateways and the front let a request in; throws while Redis is unavailable. */
 export async function findDifferences(redis: RedisClient, desired: DesiredState): Promise<Target[]> {
   const held = await readHeld(redis, desired.namespaces());
   const unseen = desired.unseen();

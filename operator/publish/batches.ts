@@ -10,7 +10,7 @@ export class Batches {
     this.#writer = writer;
   }
 
-  /** Runs `write` once all that was begun before has ended. */
+  /** Runs `write` once everything started before has ended. */
   alone<T>(write: () => Promise<T>): Promise<T> {
     const written = this.#last.then(write);
     this.#last = written.catch(() => {});

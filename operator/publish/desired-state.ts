@@ -1,4 +1,4 @@
-/** What ought to be in Redis, as the operator sees the cluster now. */
+/** What should be in Redis, as the operator sees the cluster now. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { PublishedCredential, PublishedEndpoint, PublishedKey } from '../../api/redis-keys.ts';
 
@@ -8,7 +8,7 @@ export interface DeploymentName {
 }
 
 export interface PublishedDeployment {
-  /** Undefined = its spec cannot be read, so what Redis holds of it stays, the host with it; the pods are known. */
+  /** Undefined = its spec cannot be read, so Redis keeps what it holds of it, including the host; the pods are known. */
   config: GatewayConfig | undefined;
   /** The host that this deployment owns; undefined where it has none, or another owns it. */
   host: string | undefined;
@@ -35,7 +35,7 @@ export interface DesiredState {
   /** Whether anything of Berth is in the namespace. */
   knows(namespace: string): boolean;
   names(namespace: string): Iterable<string>;
-  /** Undefined when there is nothing to publish: it is gone, or unreadable and about to be. */
+  /** Undefined when there is nothing to publish: it is gone, or unreadable and being deleted. */
   deployment(name: DeploymentName): PublishedDeployment | undefined;
   /** The host that each readable deployment of the namespace owns; undefined for none. */
   hosts(namespace: string): ReadonlyMap<string, string | undefined>;
@@ -44,7 +44,7 @@ export interface DesiredState {
   endpoints(namespace: string): readonly WantedEndpoint[];
   /** null = nothing signs webhooks; undefined = not known yet, so what Redis holds stays. */
   signingSecret(namespace: string): string | null | undefined;
-  /** null = nobody is told of failed callbacks; undefined = not readable, so what Redis holds stays. */
+  /** null = nobody is notified of failed callbacks; undefined = not readable, so Redis keeps what it holds. */
   ownerEmail(namespace: string): string | null | undefined;
   /** Millionths granted; null = unlimited; undefined as above. */
   creditMicros(namespace: string): number | null | undefined;

@@ -1,4 +1,4 @@
-/** Writes of what is known only after it was reconciled: until then, as after a restart, what Redis holds of it stays. */
+/** Publishes entries that are known only after reconciling: until then, as after a restart, Redis keeps what it holds. */
 import type { PublishedEndpoint } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { publishCredentials, publishEndpoints } from '../../redis/publication/publication.ts';

@@ -17,7 +17,7 @@ export interface MemoryGuardSettings {
   intervalMs?: number;
 }
 
-/** Redis is filled by a fast client within seconds. */
+/** A fast client can fill Redis within seconds. */
 const CHECK_INTERVAL_MS = 250;
 /** Of its share, from which on Berth's own programs queue nothing more: what passes the share was written by hand. */
 const REFUSED_SHARE = 0.8;
@@ -68,7 +68,7 @@ export class MemoryGuard {
     return this.#suspended.has(namespace);
   }
 
-  /** Why nothing of this workspace may be queued; null = it may. */
+  /** Why nothing of this workspace can be queued; null = it can. */
   refusalOf(namespace: string): string | null {
     const { sharePercent } = this.#settings;
     if (this.#suspended.has(namespace))
@@ -78,7 +78,7 @@ export class MemoryGuard {
     return null;
   }
 
-  /** Weighs the workspaces if that may bring news. Throws while Redis is away. */
+  /** Measures the workspaces if the result may have changed. Throws while Redis is unavailable. */
   async look(): Promise<void> {
     const { redis, sharePercent } = this.#settings;
     this.#releaseDue();

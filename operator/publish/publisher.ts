@@ -1,4 +1,4 @@
-/** Keeps Redis as the desired state says: what changed is written soon, everything after Redis lost it. */
+/** Syncs Redis with the desired state: changes soon, everything after Redis lost it. */
 
 import type { Log } from '../../kube/log.ts';
 import { isRedisAway, type RedisConnection } from '../../redis/client.ts';
@@ -14,10 +14,10 @@ export interface PublisherSettings extends Omit<WriterSettings, 'redis'> {
   log: Log;
   /** A deployment's publication failed, or it succeeded after that, or gave it another host. */
   onDeploymentChange?: (name: DeploymentName, publication: { isFull: boolean }) => void;
-  /** Requests may no longer be queued on this Redis, for a reason; null = they may again. */
+  /** Requests can no longer be queued on this Redis, for a reason; null = they can again. */
   onRefusalChange?: (refusal: string | null) => void;
   onStateChange?: (state: 'up' | 'away', reason: string) => void;
-  /** Between two looks at whether Redis lost something; 5000. */
+  /** Between two checks of whether Redis lost something; 5000. */
   checkIntervalMs?: number;
   /** Between two comparisons of Redis with the desired state; 10000. */
   auditIntervalMs?: number;
@@ -76,7 +76,7 @@ export class Publisher {
   start(): void {
     this.#everything = true;
     this.#unlisten = this.#settings.connection.onStateChange((state, reason) => {
-      // A server that comes back may be another one, or the same with nothing in it.
+      // A server that recovers may be another one, or the same one, empty.
       if (state === 'up') this.#everything = true;
       else this.#noteOutage(reason);
       this.#wake();
@@ -114,12 +114,12 @@ export class Publisher {
     return this.#dirty.has(key) ? `${this.#dirty.size} changes are waiting to be written` : undefined;
   }
 
-  /** Why Redis is not to be had; undefined while it is. */
+  /** Why Redis is unavailable; undefined while it is available. */
   get outage(): string | undefined {
     return this.#outage;
   }
 
-  /** Why requests may not be queued on this Redis; null = they may. */
+  /** Why requests cannot be queued on this Redis; null = they can. */
   get asyncRefusal(): string | null {
     return this.#writer.asyncRefusal;
   }
@@ -129,14 +129,14 @@ export class Publisher {
     return this.#writer.refusalOf(namespace);
   }
 
-  /** Whether everything that is known of has been written. */
+  /** Whether everything has been written. */
   get idle(): boolean {
     return (
       this.#lastFull > 0 && !this.#everything && this.#dirty.size + this.#retries.size === 0 && !this.#writing
     );
   }
 
-  /** Brings one target to what the desired state says, now; throws while Redis is away. */
+  /** Syncs one target with the desired state now; throws while Redis is unavailable. */
   async publish(target: Target): Promise<void> {
     const [failure] = await this.#batches.execute([target]);
     if (failure !== undefined) throw failure;
@@ -156,7 +156,7 @@ export class Publisher {
     }
   }
 
-  /** One round of work; a look at Redis when one is due. */
+  /** One round of work, with a check of Redis when one is due. */
   async #step(): Promise<'done' | 'failed'> {
     try {
       if (this.#everything || this.#isCheckDue()) await this.#check();
@@ -179,7 +179,7 @@ export class Publisher {
       this.#settings.onRefusalChange?.(this.#writer.asyncRefusal);
       for (const namespace of this.#desired.namespaces()) this.mark({ what: 'workspace', namespace });
     }
-    // Never set back here: Redis may have come back during the look.
+    // Never reset here: Redis may have recovered during the check.
     if (!this.#everything && (this.#isResyncDue() || !(await this.#writer.isIntact())))
       this.#everything = true;
     if (!this.#everything && Date.now() - this.#lastAudit >= this.#auditIntervalMs) await this.#audit();

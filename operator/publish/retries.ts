@@ -36,7 +36,7 @@ export class Retries {
     this.#entries.delete(key);
   }
 
-  /** Forgets all whose keys are not among these. */
+  /** Removes all whose keys are not among these. */
   retain(keys: ReadonlySet<string>): void {
     for (const key of this.#entries.keys()) if (!keys.has(key)) this.#entries.delete(key);
   }

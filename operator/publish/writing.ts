@@ -62,9 +62,9 @@ const NOTHING: Plan = { retract: async () => {}, write: async () => {} };
 
 export class Writer {
   readonly #settings: WriterSettings;
-  /** Host last written for a deployment, so that a changed one is taken back. */
+  /** Host last written for a deployment, so that a changed one is retracted. */
   readonly #hosts = new Map<string, string>();
-  /** Hosts whose writing was begun and not answered: Redis may hold them all the same. */
+  /** Hosts whose write got no answer: Redis may hold them. */
   readonly #begun = new Map<string, Set<string>>();
   #asyncRefusal: string | null = null;
   /** As of the last full publication. */
@@ -84,7 +84,7 @@ export class Writer {
     return this.#asyncRefusal ?? this.#settings.guard?.refusalOf(namespace) ?? null;
   }
 
-  /** Judges the server anew; true when gateways have to be told. Figures within the reason change all the time. */
+  /** Checks the server again; true when the refusal must be republished. Numbers within the reason change all the time. */
   async judgeServer(): Promise<boolean> {
     const { redis, allowVolatileQueue } = this.#settings;
     const refusal = await readServerHealth(redis, { allowLoss: allowVolatileQueue });
@@ -137,20 +137,20 @@ export class Writer {
     }
   }
 
-  /** Called before all is written, so that `finish` sees whether Redis lost any of it. */
+  /** Called before everything is written, so that `finish` sees whether Redis lost any of it. */
   async begin(): Promise<void> {
     const { redis } = this.#settings;
     if ((await readEpoch(redis)) === null) await beginEpoch(redis, randomUUID());
   }
 
-  /** Called once all is written: gateways answer "away" until the functions are there. Throws where some of it was lost. */
+  /** Called once everything is written: gateways treat Redis as unavailable until the functions are loaded. Throws if some of it was lost. */
   async finish(): Promise<void> {
     const { redis } = this.#settings;
     await loadLibrary(redis);
     if ((await readEpoch(redis)) === null) await completeEpoch(redis);
   }
 
-  /** Whether Redis still holds what only a full publication brings back, of all that can be seen by now. */
+  /** Whether Redis still holds what only a full publication restores, for all namespaces that are readable now. */
   async isIntact(): Promise<boolean> {
     const { redis, desired, users } = this.#settings;
     const unseen = desired.unseen();

@@ -1,4 +1,4 @@
-/** The GPUs of a replica and what they bring into the pod. */
+/** The GPUs of a replica and what they add to the pod. */
 import type { V1Toleration, V1Volume, V1VolumeMount } from '@kubernetes/client-node';
 import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import { parseQuantity } from '../../api/quantity.ts';
@@ -22,7 +22,7 @@ const OTHER_VENDORS = [
 /** Undefined: accelerators that no preset has an image for. Schedulers of shared NVIDIA GPUs have prefixes of their own. */
 export function vendorOf(spec: ModelDeploymentSpec): ImageVendor | undefined {
   const { count, resourceName } = decideAccelerators(spec);
-  // What a claim brings is not told here; most bring NVIDIA's, and engine.image says otherwise.
+  // What a claim provides is unknown here: most provide NVIDIA's, and engine.image overrides that.
   if (count === 0) return spec.template.resourceClaims?.length ? 'nvidia' : 'none';
   const prefix = resourceName.split('/')[0]!;
   if (OTHER_VENDORS.includes(prefix)) return undefined;

@@ -1,4 +1,4 @@
-/** What the builders are told, and what they answer. */
+/** The input and output of the builders. */
 import type { V1Deployment } from '@kubernetes/client-node';
 import type { RouteVia } from '../../api/model-route.ts';
 import type { KubeObject } from '../../kube/object.ts';

@@ -1,4 +1,4 @@
-/** The engine's container: what the preset says, overlaid with the spec. */
+/** The engine's container: the preset's, overlaid with the spec. */
 import type {
   V1Container,
   V1EnvFromSource,

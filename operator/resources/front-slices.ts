@@ -35,7 +35,7 @@ export function collectFronts(slices: readonly Wire<V1EndpointSlice>[]): Fronts 
 /**
  * `Serving`: the front takes requests beside whatever else is ready, as before a planned end of the last pod.
  * `Standby`: it takes them exactly while nothing is ready, from the moment at which the proxy of a node sees that: it
- * falls back to endpoints that serve though they are leaving (KEP-1669), so the front is said to be one.
+ * falls back to endpoints that serve while terminating (KEP-1669), so the front is marked as one.
  */
 export type FrontRole = 'Serving' | 'Standby';
 
@@ -90,7 +90,7 @@ export interface Standing {
   readySince: readonly number[];
   desiredReplicas: number;
   deleting: boolean;
-  /** A rollout is under way or about to begin, and may take so many ready pods at once. */
+  /** A rollout is in progress or about to start, and may remove so many ready pods at once. */
   rollingAway: number;
   now: number;
 }

@@ -118,7 +118,7 @@ function describeStorage(
 ): Record<string, string> {
   const bytes = SPOOL_BYTES[kind];
   return {
-    // Text endpoints too: they tell of all requests of their workspace, with links to the results.
+    // Text endpoints too: they list all requests of their workspace, with links to the results.
     ...(storageURL === undefined ? {} : { [GATEWAY_ENV.storageURL]: storageURL }),
     ...(bytes === undefined
       ? {}
@@ -153,7 +153,7 @@ export function buildGatewayVolumes(
   ];
 }
 
-/** The gateway keeps within its bytes: the volume's limit lies above, since whoever passes it is evicted. */
+/** The gateway stays within its own limit: the volume's is above it, since a pod that exceeds it is evicted. */
 function buildSpoolVolume(kind: ModelDeployment['spec']['kind']): V1Volume[] {
   const bytes = SPOOL_BYTES[kind];
   if (bytes === undefined) return [];

@@ -6,7 +6,7 @@ type Fields = Record<string, unknown>;
 
 /** Low ports, and locked memory as RDMA wants it, reach nothing. */
 const HARMLESS_CAPABILITIES = ['NET_BIND_SERVICE', 'IPC_LOCK'];
-/** Types that confine a container, as Pod Security's baseline takes them; levels only tell pods apart. */
+/** Types that confine a container, as Pod Security's baseline accepts them; levels only separate pods from each other. */
 const CONFINED_TYPES = ['container_t', 'container_init_t', 'container_kvm_t', 'container_engine_t'];
 
 /** As paths below `template`, with their values where these are what is refused. */

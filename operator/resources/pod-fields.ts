@@ -95,7 +95,7 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 const isPlainVolume = (volume: Record<string, unknown>): boolean =>
   Object.keys(volume).every((key) => key === 'name' || PLAIN_VOLUMES.includes(key));
 
-/** They hold the workspace's Redis user and keys: no engine may have them, whoever asks. */
+/** They hold the workspace's Redis user and keys: no engine may have them. */
 function findOwnSecrets({ metadata, spec }: ModelDeployment, settings: PodFieldSettings): Problem[] {
   const isOwn = (name: string): boolean =>
     name.endsWith(SIDECAR_SECRET_SUFFIX) ||

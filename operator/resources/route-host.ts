@@ -10,7 +10,7 @@ export function decideHost({ metadata, spec }: ModelDeployment, settings: HostSe
   return spec.route.host ?? defaultHost(metadata.name, metadata.namespace, settings.domain);
 }
 
-/** A host of one's own could be another's: only those that the installation lets through. */
+/** A custom host could be another tenant's: only those that the installation allows. */
 export function isHostAllowed({ metadata }: ModelDeployment, host: string, settings: HostSettings): boolean {
   // People type their tokens there.
   if (host === settings.consoleHost) return false;

@@ -49,7 +49,7 @@ export function frontRouteName(namespace: string, name: string): string {
   return `${namespace.slice(0, 60)}-${name}-${hash}`;
 }
 
-/** Such a Secret is Berth's, not the tenant's: only those that the installation lets through. */
+/** Such a Secret is Berth's, not the tenant's: only those that the installation allows. */
 export function findCertificateProblem(
   { spec }: ModelDeployment,
   { frontTLSSecrets, routeVia }: Pick<BuildSettings, 'frontTLSSecrets' | 'routeVia'>,
@@ -63,7 +63,7 @@ export function findCertificateProblem(
   return [{ reason: 'TLSSecretNotAllowed', message }];
 }
 
-/** Annotations act with the operator's rights: only those that the installation lets through. */
+/** Annotations act with the operator's rights: only those that the installation allows. */
 export function findAnnotationProblem(
   { spec }: ModelDeployment,
   { allowedAnnotations }: Pick<BuildSettings, 'allowedAnnotations'>,

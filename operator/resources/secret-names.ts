@@ -36,7 +36,7 @@ function findReferences(value: unknown, path: string): NamedSecret[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) => {
     const below = `${path}.${key}`;
-    // A volume's own `secret` says `secretName`, a projected source says `name`.
+    // A volume's own `secret` uses `secretName`, a projected source uses `name`.
     if (key === 'secret') return [...named(inner, 'secretName', below), ...named(inner, 'name', below)];
     if (REFERENCES[key]) return named(inner, REFERENCES[key], below);
     if (key === 'secretName' && typeof inner === 'string') return [{ name: inner, path: below }];

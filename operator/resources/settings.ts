@@ -36,7 +36,7 @@ export interface BuildSettings {
   consoleHost: string | undefined;
   /** Base URL of the published documentation, for `documentation_url` of errors; undefined: they have none. */
   documentationURL: string | undefined;
-  /** Keys of `spec.route.annotations` that are let through. */
+  /** Keys of `spec.route.annotations` that are allowed. */
   allowedAnnotations: readonly string[];
   /** Of HTTPRoutes of deployments that name none; with one, routes are HTTPRoutes by default. */
   gateway: GatewayReference | undefined;

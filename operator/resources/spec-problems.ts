@@ -1,4 +1,4 @@
-/** What a spec asks for that cannot work, seen without a look at the cluster. */
+/** What in a spec cannot work, decided without reading the cluster. */
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import type { EnginePreset } from '../../api/model-pod.ts';
 import { PORTS } from '../../api/names.ts';

@@ -61,7 +61,7 @@ export function pinTemplate({ spec, live, version, grant, build }: TemplateBuild
   };
 }
 
-/** Grafting keeps the order of fields, so that nearly always the plain text tells. */
+/** Grafting keeps the order of fields, so comparing the plain text is nearly always enough. */
 const isSame = (a: V1PodTemplateSpec, b: V1PodTemplateSpec): boolean =>
   JSON.stringify(a) === JSON.stringify(b) || stableStringify(a) === stableStringify(b);
 

@@ -16,7 +16,7 @@ const SETTINGS: readonly [name: string, variables: readonly string[]][] = [
 /** Names of the settings that differ between a kept template and one built now; their values may be secret. */
 export function findStaleSettings(kept: V1PodTemplateSpec, current: V1PodTemplateSpec): string[] {
   const [before, now] = [findGateway(kept), findGateway(current)];
-  // A template that is not as any version makes it says nothing about settings.
+  // A template that no version would build does not show which settings it has.
   if (!before || !now) return [];
   const read = ({ env = [] }: typeof now, variable: string) =>
     env.find(({ name }) => name === variable)?.value;

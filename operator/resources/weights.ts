@@ -1,4 +1,4 @@
-/** Brings the weights of each kind of source into the pod. */
+/** Provides the weights of each kind of source to the pod. */
 import type { V1Container, V1EnvVar, V1Volume, V1VolumeMount } from '@kubernetes/client-node';
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import type { ModelSource } from '../../api/model-source.ts';

@@ -84,7 +84,7 @@ export function decideRollout(question: Question): Decision {
   return { ...decision, start: [...left.sort(), ...fresh.slice(0, free)], stop: undefined };
 }
 
-/** A deployment in trouble of its own would only be taken for a failure of the sidecar. */
+/** A deployment with a problem of its own would only be mistaken for a failure of the sidecar. */
 const mayStart = ({ progress }: Candidate, judgement: Judgement): boolean =>
   judgement !== 'rolling' && progress.isComplete && progress.isAvailable;
 

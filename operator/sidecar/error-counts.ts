@@ -20,12 +20,12 @@ export interface ErrorQuestion {
 
 export type ErrorReader = (question: ErrorQuestion) => Promise<NonNullable<Candidate['errors']>>;
 
-/** The reader throws while Redis is away. */
+/** The reader throws while Redis is unavailable. */
 export const createErrorReader =
   (redis: RedisClient): ErrorReader =>
   async ({ namespace, name, startedAt, completedAt, until }) => {
     // Counters are by the minute. What failed while pods were replaced is the rollout's doing, not the new sidecar's: the
-    // minutes from its begin to its end count as neither.
+    // minutes from its start to its end count as neither.
     const begin = Math.floor(startedAt / MINUTE_MS) * MINUTE_MS;
     const end = Math.ceil(Math.max(startedAt, completedAt) / MINUTE_MS) * MINUTE_MS;
     const read = async (from: number, to: number): Promise<ErrorCount> => {

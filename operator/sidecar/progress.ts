@@ -1,4 +1,4 @@
-/** How far the rollout of a Deployment is, by its own status: nothing of it is remembered elsewhere. Pure. */
+/** The progress of a Deployment's rollout, from its own status alone. Pure. */
 import type { V1Deployment } from '@kubernetes/client-node';
 import type { Wire } from '../../kube/object.ts';
 import { toMillis } from '../../kube/time.ts';
@@ -7,7 +7,7 @@ import { readGrant, type SidecarGrant } from '../resources/template-pin.ts';
 export interface RolloutProgress {
   /** The last rollout of the sidecar that the operator started by itself. */
   rolled: SidecarGrant | undefined;
-  /** The Deployment controller has seen the latest spec; if not, the rest says nothing of it. */
+  /** The Deployment controller has observed the latest spec; if not, the rest does not describe it. */
   isObserved: boolean;
   /** Every pod of the latest template was ready once; a change of scale since then does not count. */
   isComplete: boolean;

@@ -58,7 +58,7 @@ export class SidecarRollout {
   /** Keys whose last reconcile found another sidecar than the operator makes. */
   readonly #outdated = new Set<string>();
   readonly #grants = new Map<string, SidecarGrant>();
-  /** Rollouts that were told as failed, by key. */
+  /** Rollouts that were reported as failed, by key. */
   readonly #reported = new Map<string, number>();
   readonly #stopping = new AbortController();
   #timer: NodeJS.Timeout | undefined;
@@ -170,7 +170,7 @@ export class SidecarRollout {
       const isExpired = grant && now() - grant.startedAt > GRANT_TIMEOUT_MS;
       if (!grant || isShown || isExpired) {
         this.#grants.delete(key);
-        // Whether it is outdated still is for the next reconcile to tell.
+        // The next reconcile decides whether it is still outdated.
         if (isExpired && !isShown) enqueue(key);
         return [{ key, isOutdated: this.#outdated.has(key), progress }];
       }
@@ -271,7 +271,7 @@ export class SidecarRollout {
     enqueue(key);
   }
 
-  /** To whoever runs Berth. */
+  /** For the administrators of Berth. */
   #notify(file: StopFile | undefined, event: EventNote): void {
     if (file) this.#options.record(file.object, event);
     this.#options.recordOnPod(event);

@@ -26,7 +26,7 @@ export interface StopRules {
   readyTimeoutMs: number | undefined;
   /** By so many percentage points the share of server errors may rise. */
   errorIncrease: number;
-  /** Fewer requests after the rollout say nothing of errors. */
+  /** With fewer requests after the rollout, errors are not judged. */
   minRequests: number;
 }
 
@@ -37,7 +37,7 @@ export interface SidecarRolloutSettings {
   /** Undefined: at any time. */
   window: RolloutWindow | undefined;
   stop: StopRules;
-  /** In Berth's namespace: tells why the rollout stopped. */
+  /** In Berth's namespace: holds why the rollout stopped. */
   configMap: string;
 }
 
@@ -110,7 +110,7 @@ export function parseSidecarRollout(value: unknown): SidecarRolloutSettings | un
   return enabled ? settings : undefined;
 }
 
-/** Midnight where nothing is said: from midnight to midnight is the whole day. */
+/** Midnight if not set: from midnight to midnight is the whole day. */
 const toMinutes = (text: string): number =>
   text === '' ? 0 : Number(text.slice(0, 2)) * 60 + Number(text.slice(3));
 

@@ -1,4 +1,4 @@
-/** The ConfigMap that tells of a stopped rollout, and by whose annotation somebody resumes it. Written at changes only. */
+/** The ConfigMap that holds why a rollout stopped, and whose annotation resumes it. Written only on changes. */
 import { ANNOTATIONS } from '../../api/names.ts';
 import type { KubeClient, ObjectName } from '../../kube/client.ts';
 import type { KubeObject } from '../../kube/object.ts';
@@ -12,7 +12,7 @@ interface ConfigMap extends KubeObject {
 export interface StopFile {
   object: KubeObject;
   record: StopRecord;
-  /** Somebody asks for it to go on. */
+  /** Somebody asked to resume it. */
   isResumeWanted: boolean;
 }
 

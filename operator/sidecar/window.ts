@@ -1,7 +1,7 @@
 /** Whether a maintenance window is open. Pure. */
 import { type RolloutWindow, WEEKDAYS, type Weekday } from './settings.ts';
 
-/** `now` in Unix milliseconds; without a window it is always open. A change of the clocks shifts it as it shifts the day. */
+/** `now` in Unix milliseconds; without a window it is always open. Daylight saving time shifts it as it shifts the day. */
 export function isWindowOpen(window: RolloutWindow | undefined, now: number): boolean {
   if (!window) return true;
   const { day, minute } = readLocalTime(now, window.timeZone);

@@ -20,7 +20,7 @@ export interface StatusFacts {
   startupTimeoutMs: number;
   /** Set while what the front and the gateways need could not be written to Redis. */
   unpublished: string | undefined;
-  /** What the Gateway says of the HTTPRoute; undefined where there is none. */
+  /** The Gateway's verdict on the HTTPRoute; undefined if there is none. */
   acceptance: Verdict | undefined;
   /** Of the StorageCredential that the spec names; undefined where it names none. */
   storage: Verdict | undefined;
@@ -40,7 +40,7 @@ export interface StatusFacts {
 
 export interface DerivedStatus {
   status: ModelDeploymentStatus;
-  /** A message tells elapsed time: look again after so many milliseconds. */
+  /** A message includes elapsed time: reconcile again after so many milliseconds. */
   recheckAfterMs: number | undefined;
 }
 
@@ -96,13 +96,13 @@ export function deriveStatus(deployment: ModelDeployment, facts: StatusFacts): D
   return { status, recheckAfterMs: pods.elapsed ? ELAPSED_RECHECK_MS : undefined };
 }
 
-/** Evicted pods stay behind after they were replaced; they tell something only while there is no other. */
+/** Evicted pods stay behind after they were replaced; they matter only while there is no other. */
 function withoutRemains(pods: readonly V1Pod[]): readonly V1Pod[] {
   const living = pods.filter(({ status }) => status?.phase !== 'Failed' && status?.phase !== 'Succeeded');
   return living.length > 0 ? living : pods;
 }
 
-/** The status of an object that its schema refuses: nothing of it is acted on. */
+/** The status of an object that its schema rejects: nothing of it is applied. */
 export function deriveRefusal(
   metadata: ModelDeployment['metadata'],
   before: ModelDeploymentStatus,
@@ -142,7 +142,7 @@ function judgeRoute(deployment: ModelDeployment, facts: StatusFacts): Verdict {
   return verdict('True', 'Routed', facts.url ?? '');
 }
 
-/** What was published once goes on being served while Redis is away. */
+/** What was published once is still served while Redis is unavailable. */
 const wasRouted = ({ status }: ModelDeployment, { url }: StatusFacts): boolean =>
   status.url === url && findCondition(status.conditions, 'RouteReady')?.status === 'True';
 
@@ -170,7 +170,7 @@ export const findDeploymentCondition = (deployment: V1Deployment | undefined, ty
     (condition) => condition.type === type && condition.status === status,
   );
 
-/** Settings are named, never told: a tenant reads this. */
+/** Settings are named without their values: a tenant reads this. */
 function judgeUpdate(facts: StatusFacts): Verdict {
   const { sidecarVersion, operatorVersion, staleSettings } = facts;
   const settings = `older settings (${staleSettings.join(', ')})`;

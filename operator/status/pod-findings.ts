@@ -1,4 +1,4 @@
-/** What a pod's own status tells of why it does not serve yet: one finding per stage, in the order of a pod's life. */
+/** Why a pod does not serve yet, from its own status: one finding per stage, in the order of a pod's life. */
 import type { V1ContainerState, V1ContainerStatus, V1Pod } from '@kubernetes/client-node';
 import { CONTAINERS } from '../../api/names.ts';
 import { toMillis } from '../../kube/time.ts';
@@ -15,7 +15,7 @@ export interface PodFindings {
   /** Unix milliseconds by which a terminating pod is gone. */
   goneBy: number;
   scheduled: boolean;
-  /** Set when no node takes it; `gpus` when it is for want of the deployment's GPUs. */
+  /** Set when no node fits it; `gpus` when the deployment's GPUs are missing. */
   unschedulable?: Finding & { gpus: boolean };
   /** An image that cannot be pulled. */
   image?: Finding;
@@ -109,7 +109,7 @@ const hasRun = ({ state }: V1ContainerStatus): boolean =>
   state?.terminated !== undefined ||
   state?.waiting?.reason === 'CrashLoopBackOff';
 
-/** By the spec too: a kubelet that has only just been given the pod tells of no container yet. */
+/** By the spec too: a kubelet that has only just received the pod reports no container yet. */
 function listLoading(pod: V1Pod, loaders: V1ContainerStatus[]): string[] {
   const ended = loaders.filter(({ state }) => state?.terminated?.exitCode === 0).map(({ name }) => name);
   const wanted = (pod.spec?.initContainers ?? []).map(({ name }) => name);

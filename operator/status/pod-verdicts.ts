@@ -1,4 +1,4 @@
-/** What all pods of a deployment say together: a condition for each stage, and the first obstacle. */
+/** Sums up all pods of a deployment: a condition for each stage, and the first obstacle. */
 import { type Verdict, verdict } from './condition-list.ts';
 import type { Finding, PodFindings } from './pod-findings.ts';
 import type { Problem } from './problem.ts';
@@ -10,7 +10,7 @@ export interface PodVerdicts {
   engine: Verdict;
   /** The stage that holds the pods up, earliest first; undefined when there is no pod. */
   obstacle: (Problem & { phase: string }) | undefined;
-  /** A message tells how long something has taken. */
+  /** A message includes how long something has taken. */
   elapsed: boolean;
 }
 
@@ -22,7 +22,7 @@ interface Circumstances {
   now: number;
 }
 
-/** Reasons whose messages tell how long something has taken. */
+/** Reasons whose messages include how long something has taken. */
 const ELAPSED = new Set(['Pulling', 'Loading', 'Starting', 'EngineUnhealthy']);
 
 /** Others are failures. */
@@ -52,7 +52,7 @@ export function judgePods(findings: readonly PodFindings[], circumstances: Circu
     [weights.reason === 'Loading' ? 'Starting' : 'Failed', weights],
     [ENGINE_PHASES[engine.reason] ?? 'Failed', engine],
   ];
-  // What is known to be wrong says more than what is not known yet.
+  // A known problem is more useful than an unknown state.
   const first =
     stages.find(([, { status }]) => status === 'False') ?? stages.find(([, { status }]) => status !== 'True');
   return {

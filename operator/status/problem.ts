@@ -1,4 +1,4 @@
-/** Why a spec cannot be acted on, or not wholly. */
+/** Why a spec cannot be applied, or not completely. */
 export interface Problem {
   reason: string;
   message: string;
@@ -17,7 +17,7 @@ const ROUTE_REASONS = new Set([
 /** A problem that withholds the route only: the pods are made all the same. */
 export const isRouteProblem = ({ reason }: Problem): boolean => ROUTE_REASONS.has(reason);
 
-/** A problem that keeps the whole spec from being acted on; what runs already stays as it is. */
+/** A problem that keeps the whole spec from being applied; what is running stays as it is. */
 export const isBlocking = (problem: Problem): boolean => !isRouteProblem(problem);
 
 /** The cluster lacks something, the spec is right: it does not make the object unaccepted. */

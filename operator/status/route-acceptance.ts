@@ -1,4 +1,4 @@
-/** What the Gateway's controller says of a deployment's HTTPRoute. */
+/** The verdict of the Gateway's controller on a deployment's HTTPRoute. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Condition } from '../../api/kubernetes-types.ts';
 import type { KubeObject } from '../../kube/object.ts';

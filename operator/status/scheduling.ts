@@ -1,7 +1,7 @@
 /** Reads the scheduler's own words: why no node takes a pod. */
 
 export interface SchedulingRefusal {
-  /** Nodes that the scheduler looked at. */
+  /** Nodes that the scheduler considered. */
   nodes: number;
   /** The scheduler's reasons, such as `Insufficient nvidia.com/gpu`, each with the nodes it holds for. */
   reasons: { text: string; nodes: number }[];

@@ -9,7 +9,7 @@ export interface Transition {
   message: string;
 }
 
-/** Reasons that mean "not yet" or "as wished": no warning is due. */
+/** Reasons that mean "not yet" or "as requested": no warning is due. */
 const EXPECTED = new Set([
   'Loading',
   'Starting',

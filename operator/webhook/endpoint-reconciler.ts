@@ -17,7 +17,7 @@ import type { Problem } from '../status/problem.ts';
 import { type EndpointStore, MAX_ENDPOINTS } from './endpoint-store.ts';
 import { judgeURL, startURLCheck, type URLChecker } from './url-check.ts';
 
-/** What Redis counts is told within this time, and a little more. */
+/** The status follows what Redis counts within this time plus the spread. */
 const HEALTH_INTERVAL_MS = 10_000;
 const HEALTH_SPREAD_MS = 4_000;
 
@@ -112,7 +112,7 @@ export class EndpointReconciler extends Reconciler<WebhookEndpoint, EndpointCont
     return state;
   }
 
-  /** What Redis counted; undefined while it is away. Begins anew for another URL, and puts back what Redis lost. */
+  /** What Redis counted; undefined while it is unavailable. Starts over for another URL, and restores what Redis lost. */
   async #readHealth(endpoint: WebhookEndpoint, signal: AbortSignal): Promise<EndpointHealth | undefined> {
     const { endpointHealth: store } = this.context;
     const { namespace, name } = endpoint.metadata;
@@ -137,10 +137,10 @@ export class EndpointReconciler extends Reconciler<WebhookEndpoint, EndpointCont
 
   async #write(
     live: KubeObject,
-    told: { endpoint?: WebhookEndpoint; accepted: Verdict; health?: EndpointHealth },
+    report: { endpoint?: WebhookEndpoint; accepted: Verdict; health?: EndpointHealth },
     signal: AbortSignal,
   ): Promise<void> {
-    const { endpoint, accepted, health } = told;
+    const { endpoint, accepted, health } = report;
     // While Redis is down, the last report stands: it may have to be restored from it.
     const known = health ?? (endpoint && readReported(endpoint));
     const active = judgeActivity(accepted, endpoint, known);
@@ -177,7 +177,7 @@ function judgeActivity(
   return verdict('True', 'Active', 'events are delivered');
 }
 
-/** What the object's status told last of this count. */
+/** The count as last reported in the object's status. */
 function readReported({ status }: WebhookEndpoint): EndpointHealth {
   const active = findCondition(status.conditions ?? [], 'Active');
   const isDisabled = active?.reason === 'AutoDisabled';
@@ -189,7 +189,7 @@ function readReported({ status }: WebhookEndpoint): EndpointHealth {
   };
 }
 
-/** What the failures are counted for: another one begins the count anew. */
+/** What the failures are counted for: another value starts the count over. */
 function describeCount({ metadata, spec }: WebhookEndpoint): string {
   const asked = metadata.annotations?.[ANNOTATIONS.reEnable] ?? '';
   const text = JSON.stringify([metadata.uid, spec.url, spec.enabled, asked]);

@@ -32,7 +32,7 @@ export async function readNamedSecret(
   return { problem: verdict('False', given ? 'SecretKeyNotFound' : 'SecretNotFound', message) };
 }
 
-/** The namespace's own: it has no owner, so that receivers can go on with it whatever comes and goes. */
+/** The namespace's own: it has no owner, so that receivers can keep using it while objects come and go. */
 export async function ensureSigningSecret(
   client: Client,
   namespace: string,

@@ -26,7 +26,7 @@ const NAMED_SECRET_INTERVAL_MS = 20_000;
 export type WorkspaceContext = ReconcileContext & {
   models: Pick<ModelStore, 'hasMedia'>;
   endpoints: Pick<EndpointStore, 'has'>;
-  /** Millionths spent so far; throws while Redis is away. */
+  /** Millionths spent so far; throws while Redis is unavailable. */
   readSpentMicros: (namespace: string) => Promise<number>;
   /** What signs each namespace's webhooks; null = nothing is to be had. */
   signingSecrets: Map<string, string | null>;
@@ -94,7 +94,7 @@ export class WorkspaceReconciler extends Reconciler<Workspace, WorkspaceContext>
     return remaining === undefined ? {} : { requeueAfterMs: CREDIT_INTERVAL_MS };
   }
 
-  /** The secret that signs this namespace's webhooks, told to the publisher; undefined where nothing has to be signed. */
+  /** The secret that signs this namespace's webhooks, passed to the publisher; undefined if nothing is signed. */
   async #provide(
     namespace: string,
     { name, isWanted }: { name?: string; isWanted?: boolean },
