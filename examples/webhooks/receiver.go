@@ -1,4 +1,4 @@
-// A receiver of Berth's webhooks in Go, without modules:  SIGNING_SECRET=whsec_… go run receiver.go
+// A receiver for Berth's webhooks in Go, without dependencies:  SIGNING_SECRET=whsec_… go run receiver.go
 package main
 
 import (
@@ -18,10 +18,10 @@ import (
 
 const oldest = 5 * time.Minute
 
-// Two signatures while a rolled secret overlaps with the one before: either may fit.
+// Two signatures while a rolled secret overlaps with the previous one: either may match.
 var form = regexp.MustCompile(`^t=([0-9]{1,12}),v1=([0-9a-f]{64})(?:,v1=([0-9a-f]{64}))?$`)
 
-// verify takes the raw bytes of the body, not what a JSON parser made of them.
+// verify takes the raw bytes of the body, not parsed JSON.
 func verify(header string, body []byte, secret string) bool {
 	match := form.FindStringSubmatch(header)
 	if match == nil {
@@ -46,7 +46,7 @@ func receive(response http.ResponseWriter, request *http.Request) {
 		response.WriteHeader(http.StatusUnauthorized)
 		return
 	}
-	// Answer first, work later: each attempt has 5 seconds. The event's id tells repeats.
+	// Respond first, process later: attempts time out after 5 seconds. Use the event's id to detect duplicates.
 	response.WriteHeader(http.StatusNoContent)
 	var event struct {
 		ID   string

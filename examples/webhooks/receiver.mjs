@@ -1,4 +1,4 @@
-// A receiver of Berth's webhooks in Node, without packages:  SIGNING_SECRET=whsec_… node receiver.mjs
+// A receiver for Berth's webhooks in Node.js, without dependencies:  SIGNING_SECRET=whsec_… node receiver.mjs
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { realpathSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -8,7 +8,7 @@ const OLDEST_SECONDS = 300;
 
 /** `body`: the raw bytes, not what a JSON parser made of them. */
 export function verify(header, body, secret, now = Date.now() / 1000) {
-  // Two signatures while a rolled secret overlaps with the one before: either may fit.
+  // Two signatures while a rolled secret overlaps with the previous one: either may match.
   const match = /^t=(\d{1,12})((?:,v1=[0-9a-f]{64}){1,2})$/.exec(header ?? '');
   if (!match) return false;
   const [, time, signatures] = match;
@@ -28,13 +28,13 @@ const server = createServer(async (request, response) => {
     response.writeHead(401).end();
     return;
   }
-  // Answer first, work later: each attempt has 5 seconds. The event's id tells repeats.
+  // Respond first, process later: attempts time out after 5 seconds. Use the event's id to detect duplicates.
   response.writeHead(204).end();
   const event = JSON.parse(body);
   console.log(event.type, event.id, event.data?.id ?? '');
 });
 
-// import.meta.main is of Node 24 on; before it the receiver would end without a word.
+// import.meta.main requires Node 24; in older versions the receiver would exit silently.
 if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url))
   server.listen(Number(process.env.PORT ?? 4000), process.env.HOST ?? '127.0.0.1', () =>
     console.log(`http://${server.address().address}:${server.address().port}/`),

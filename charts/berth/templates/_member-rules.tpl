@@ -1,4 +1,4 @@
-{{/* Subresources that exist in RBAC only are what the console asks for before it reads or acts by itself. */}}
+{{/* Subresources that exist only in RBAC are checked by the console before it reads data or acts with its own token. */}}
 {{- define "berth.viewRules" -}}
 - apiGroups: [berth.dev]
   resources: [modeldeployments, apikeys, webhookendpoints, storagecredentials, workspaces]
@@ -8,7 +8,7 @@
   verbs: [get]
 {{- end }}
 
-{{/* Fields by which a pod reaches beyond its model; the admission policy asks for it. Who may edit may have any pod anyway. */}}
+{{/* Privileged fields, checked by the admission policy. Users with the edit role can create any pod anyway. */}}
 {{- define "berth.podFieldRules" -}}
 - apiGroups: [berth.dev]
   resources: [modeldeployments/podfields]

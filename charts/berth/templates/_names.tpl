@@ -32,7 +32,7 @@ app.kubernetes.io/component: {{ .component }}
 {{- if .Values.redis.bundled.enabled }}{{ .Values.redis.bundled.existingSecret | default (printf "%s-redis" (include "berth.fullname" .)) }}{{ else }}{{ required "redis.external.secretName is required without the bundled Redis" .Values.redis.external.secretName }}{{ end }}
 {{- end }}
 
-{{/* Tells why the rollout of sidecars stopped. */}}
+{{/* Contains the reason why the rollout of sidecars stopped. */}}
 {{- define "berth.sidecarRollout" -}}
 {{ include "berth.fullname" . }}-sidecar-rollout
 {{- end }}
@@ -42,7 +42,7 @@ app.kubernetes.io/component: {{ .component }}
 {{- (.Values.redis.bundled.tls | default dict).existingSecret | default (printf "%s-redis-tls" (include "berth.fullname" .)) }}
 {{- end }}
 
-{{/* Whether there is a bundled Redis that speaks TLS; the values of a release from before it have nothing of it. */}}
+{{/* Whether there is a bundled Redis with TLS; values of releases before TLS lack the setting. */}}
 {{- define "berth.redisTLS" -}}
 {{- if and .Values.redis.bundled.enabled (.Values.redis.bundled.tls | default dict).enabled }}true{{ end }}
 {{- end }}
@@ -53,7 +53,7 @@ app.kubernetes.io/component: {{ .component }}
 {{- if or (not $tls.enabled) $tls.plaintext }}true{{ end }}
 {{- end }}
 
-{{/* Where Redis' authority is not one of the system's: a source of a projected volume. */}}
+{{/* The CA of Redis, if it is not one of the system's: a source of a projected volume. */}}
 {{- define "berth.redisCASource" -}}
 {{- $external := (.Values.redis.external | default dict).tls | default dict }}
 {{- if eq (include "berth.redisTLS" .) "true" }}
@@ -61,7 +61,7 @@ app.kubernetes.io/component: {{ .component }}
     name: {{ include "berth.redisTLSSecret" . }}
     items: [{ key: ca.crt, path: redis-ca.crt }]
     {{- if .Values.redis.bundled.tls.existingSecret }}
-    # Not in it where a public authority signed the certificate: the system's are trusted then.
+    # Missing if a public CA signed the certificate: the system's CA certificates are used then.
     optional: true
     {{- end }}
 {{- else if and (not .Values.redis.bundled.enabled) $external.caSecret }}
@@ -71,7 +71,7 @@ app.kubernetes.io/component: {{ .component }}
 {{- end }}
 {{- end }}
 
-{{/* Secrets of the installation in its namespace, which no engine may have. */}}
+{{/* Secrets of the installation in its namespace, which engines cannot use. */}}
 {{- define "berth.ownSecrets" -}}
 {{- $tls := ternary (include "berth.redisTLSSecret" .) "" (eq (include "berth.redisTLS" .) "true") }}
 {{- $names := list (include "berth.masterKeySecret" .) (include "berth.redisSecret" .) $tls .Values.storage.secretName .Values.mail.smtpSecretName .Values.console.route.tlsSecretName }}
@@ -107,7 +107,7 @@ imagePullSecrets:
 {{- end }}
 {{- end }}
 
-{{/* Where a pod may run, and apart from its like by default. */}}
+{{/* Pod placement, by default spread across nodes. */}}
 {{- define "berth.placement" -}}
 {{- with .values.nodeSelector }}
 nodeSelector: {{- toYaml . | nindent 2 }}
@@ -129,7 +129,7 @@ topologySpreadConstraints:
       matchLabels: {{- include "berth.selector" (dict "root" .root "component" .component) | nindent 8 }}
 {{- end }}
 
-{{/* The installation's Gateway, as an HTTPRoute refers to it. */}}
+{{/* The installation's Gateway as a parentRef of HTTPRoutes. */}}
 {{- define "berth.gatewayRefs" -}}
 {{- $gateway := .Values.ingress.gateway -}}
 - name: {{ $gateway.name }}

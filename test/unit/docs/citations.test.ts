@@ -1,4 +1,4 @@
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 
 const FOLDERS = ['api', 'kit', 'redis', 'operator', 'gateway', 'console', 'launch', 'simulator', 'tools'];
@@ -20,5 +20,20 @@ describe('sections of docs/api.md that the sources cite', () => {
     );
     expect(cited.length).to.be.above(40);
     expect(cited.filter(({ title }) => !headings.has(title))).to.deep.equal([]);
+  });
+});
+
+describe('source files that the documentation names', () => {
+  const NAMED =
+    /`((?:api|kit|kube|redis|operator|gateway|console|launch|simulator|tools|test)\/[\w./-]+\.\w+)`/g;
+
+  it('exist', () => {
+    const pages = globSync('docs/*.md').filter((page) => !page.endsWith('decisions.md'));
+    const missing = [...pages, 'README.md', 'CONTRIBUTING.md'].flatMap((page) =>
+      [...readFileSync(page, 'utf8').matchAll(NAMED)]
+        .map(([, file]) => ({ page, file: file! }))
+        .filter(({ file }) => !existsSync(file)),
+    );
+    expect(missing).to.deep.equal([]);
   });
 });

@@ -1,5 +1,5 @@
-# Copies all that Redis holds into a folder as an RDB file, and keeps the newest. Arguments: host, port, folder, how
-# many to keep, and the authority's file if it speaks TLS. The operator's password is in REDISCLI_AUTH.
+# Backs up Redis into a folder as an RDB file, and keeps the newest. Arguments: host, port, folder, number of
+# backups to keep, and the CA file if TLS is used. The operator's password is in REDISCLI_AUTH.
 set -eu
 host=$1 port=$2 folder=$3 keep=$4 authority=${5-}
 cli=$(command -v valkey-cli || command -v redis-cli)
@@ -8,7 +8,7 @@ file=$folder/berth-$(date -u +%Y%m%dT%H%M%SZ).rdb
 rm -f "$folder"/*.part
 set --
 [ -z "$authority" ] || set -- --tls --sni "$host"
-# A certificate of yours may be signed by an authority that the system trusts.
+# Your own certificate may be signed by a CA that the system trusts.
 [ ! -s "$authority" ] || set -- "$@" --cacert "$authority"
 "$cli" -h "$host" -p "$port" "$@" --user berth-operator --no-auth-warning --rdb "$file.part"
 "$check" "$file.part"

@@ -1,5 +1,5 @@
 # Starts the image's server, with the configuration below a folder, / if none is given; further arguments are the server's.
-# A renewed certificate is read again by those that can: Valkey from 9.1 on.
+# Reloads a renewed certificate if supported: Valkey 9.1 and later.
 set -eu
 configuration=${1-}/config/redis.conf
 [ $# -eq 0 ] || shift

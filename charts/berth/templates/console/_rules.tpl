@@ -1,4 +1,4 @@
-{{/* Where errors of endpoints lead to: a site of the documentation, by default the console's own page about errors. */}}
+{{/* The base of documentation_url: a documentation site, by default the console's page about errors. */}}
 {{- define "berth.documentationURL" -}}
 {{- if .Values.documentationURL -}}
 {{- .Values.documentationURL | trimSuffix "/" -}}
@@ -15,7 +15,7 @@
 {{- .Values.console.route.host | default (printf "console.%s" .Values.ingress.domain) }}
 {{- end }}
 
-{{/* Members have no right on Secrets: the console writes keys of buckets and the signing secret for those it may. */}}
+{{/* Members have no permissions on Secrets: the console writes keys of buckets and the signing secret for them. */}}
 {{- define "berth.consoleRules" -}}
 - apiGroups: [""]
   resources: [secrets]
@@ -24,7 +24,7 @@
   resources: [secrets]
   resourceNames: [berth-signing-secret]
   verbs: [get, patch]
-# An annotation tells the operator of a rolled secret.
+# An annotation notifies the operator of a rolled secret.
 - apiGroups: [berth.dev]
   resources: [workspaces]
   resourceNames: [workspace]

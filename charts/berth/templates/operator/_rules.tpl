@@ -1,4 +1,4 @@
-{{/* What the operator does in a watched namespace. It lists and watches the metadata of Secrets with its own label; what is in one is got by name. */}}
+{{/* Permissions of the operator in a watched namespace. It lists and watches the metadata of Secrets with its own label, and reads Secrets by name. */}}
 {{- define "berth.operatorRules" -}}
 - apiGroups: [berth.dev]
   resources: [modeldeployments]
@@ -9,7 +9,7 @@
 - apiGroups: [berth.dev]
   resources: [modeldeployments/status, apikeys/status, workspaces/status, storagecredentials/status, webhookendpoints/status]
   verbs: [patch]
-# Owner references that block deletion, where that admission plugin is on (OpenShift).
+# For owner references that block deletion, if that admission plugin is enabled (OpenShift).
 - apiGroups: [berth.dev]
   resources: [modeldeployments/finalizers, apikeys/finalizers, workspaces/finalizers, storagecredentials/finalizers, webhookendpoints/finalizers]
   verbs: [update]
