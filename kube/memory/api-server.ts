@@ -231,7 +231,7 @@ async function write(context: Context): Promise<[status: number, object: object]
 const notAllowed = () =>
   new StatusError(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource');
 
-/** What the path says must not be contradicted, and need not be repeated. */
+/** Must agree with the path, which need not be repeated. */
 function place(body: unknown, at: { namespace: string | undefined; name: string | undefined }): KubeObject {
   if (!isMap(body)) throw badRequest('the body must be a JSON object');
   const metadata = (isMap(body.metadata) ? body.metadata : {}) as Partial<KubeObject['metadata']>;

@@ -26,7 +26,7 @@ export function itemPath(item: unknown, keys: readonly string[]): string | undef
   return `k:${JSON.stringify(Object.fromEntries(keys.map((key) => [key, item[key] ?? KEY_DEFAULTS[key]])))}`;
 }
 
-/** Lists whose items cannot be told apart are taken as a whole. */
+/** Lists whose items cannot be distinguished are treated as atomic. */
 export function decideListType(
   types: ListTypes,
   path: readonly string[],

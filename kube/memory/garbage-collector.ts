@@ -5,7 +5,7 @@ import type { Change } from './object-store.ts';
 /** Until the returned function is called. */
 export function startGarbageCollector(api: MemoryApi): () => void {
   return api.store.listen((change) => {
-    // After whoever else hears of the change.
+    // After all other listeners.
     if (change.type === 'DELETED') setImmediate(() => collect(api, change));
   });
 }

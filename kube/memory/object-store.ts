@@ -1,4 +1,4 @@
-/** Objects by kind, with a version that rises with every change, and the changes that watches are told of. */
+/** Objects by kind, with a version that rises with every change, and the changes that watches receive. */
 import type { KubeObject } from '../object.ts';
 
 export interface Change {
@@ -12,7 +12,7 @@ export interface Change {
 
 export type Listener = (change: Change) => void;
 
-/** Changes that a watch can begin in; whoever comes with an older version lists again. */
+/** Changes from which a watch can resume; a client with an older version lists again. */
 const MAX_HISTORY = 5_000;
 
 const pathOf = (namespace: string | undefined, name: string): string => `${namespace ?? ''}/${name}`;
@@ -56,7 +56,7 @@ export class ObjectStore {
     const before = objects.get(path);
     const stored = this.#stamp(object);
     objects.set(path, stored);
-    this.#tell({ type: before ? 'MODIFIED' : 'ADDED', key, version: this.#version, object: stored, before });
+    this.#emit({ type: before ? 'MODIFIED' : 'ADDED', key, version: this.#version, object: stored, before });
     return stored;
   }
 
@@ -65,7 +65,7 @@ export class ObjectStore {
     const before = this.find(key, namespace, name);
     this.#objects.get(key)?.delete(pathOf(namespace, name));
     const last = this.#stamp(object);
-    if (before) this.#tell({ type: 'DELETED', key, version: this.#version, object: last, before });
+    if (before) this.#emit({ type: 'DELETED', key, version: this.#version, object: last, before });
     return last;
   }
 
@@ -85,7 +85,7 @@ export class ObjectStore {
     return { ...object, metadata: { ...object.metadata, resourceVersion: String(++this.#version) } };
   }
 
-  #tell(change: Change): void {
+  #emit(change: Change): void {
     this.#history.push(change);
     if (this.#history.length > MAX_HISTORY) this.#forgotten = this.#history.shift()!.version;
     for (const listener of this.#listeners) listener(change);

@@ -116,7 +116,7 @@ function listPaths(set: FieldSet, prefix = ''): string[] {
   );
 }
 
-/** The books after a write that says the whole object: what it changed becomes the writer's. */
+/** The managed fields after a write of the whole object: the writer owns what it changed. */
 export function recordUpdate(
   before: KubeObject | undefined,
   after: KubeObject,

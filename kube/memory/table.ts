@@ -73,7 +73,7 @@ export const ageColumn: Column = {
   read: ({ metadata }, now) => formatAge(metadata.creationTimestamp, now),
 };
 
-/** `5s`, `3m10s`, `4h`, `12d`: as kubectl tells ages. */
+/** `5s`, `3m10s`, `4h`, `12d`: as kubectl prints ages. */
 export function formatAge(since: unknown, now: Date): string {
   const from = Date.parse(String(since));
   if (Number.isNaN(from)) return '<unknown>';

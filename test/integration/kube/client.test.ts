@@ -59,7 +59,7 @@ describe('The client on a real API server', () => {
     expect(proxy.accepted).to.be.at.most(3);
   });
 
-  it('tells what the API server refused, and why', async () => {
+  it('reports what the API server refused, and why', async () => {
     const client = api.connect();
     const missing = await failure(client.get(ConfigMap, { namespace, name: 'missing' }));
     expect(isNotFound(missing)).to.equal(true);
@@ -111,7 +111,7 @@ describe('The client on a real API server', () => {
     expect(performance.now() - began).to.be.below(5_000);
   });
 
-  it('says that nobody listens, and ends a call when its caller does', async () => {
+  it('reports a refused connection, and aborts a call when its caller does', async () => {
     const gone = await startProxy();
     const client = api.connect({ server: gone.url });
     await gone.close();

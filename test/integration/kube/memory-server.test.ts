@@ -92,7 +92,7 @@ describe('the memory API server', () => {
     expect((await run('rollout', 'restart', 'deployment/web')).output).to.match(/restarted/);
   });
 
-  it('tells a watch of every change, and waits until a condition holds', async () => {
+  it('sends a watch every change, and waits until a condition holds', async () => {
     await run('apply', '-f', write(CHAT));
     const watch = spawn(kubectl, withServer(['get', 'md', '-w', '--no-headers']));
     const lines = collectLines(watch);
@@ -127,7 +127,7 @@ describe('the memory API server', () => {
     expect((await call('/api/v1/namespaces', { authorization: `Bearer ${TOKEN}` })).status).to.equal(200);
   });
 
-  it('tells who comes with a version that is forgotten to list again', async () => {
+  it('answers 410 to a watch from an expired version', async () => {
     const at = { namespace: 'default', name: 'a' };
     for (let count = 0; count < 5_002; count++)
       api.store.put('configmaps', { apiVersion: 'v1', kind: 'ConfigMap', metadata: at });

@@ -55,7 +55,7 @@ describe('the life of the operator and of what it runs', function () {
       expect(await readHost(redis.redis, `leaving--${namespace}.example.test`)).to.equal(null);
     });
 
-    it('lets what is queued be canceled at once, and what runs go on until the pod has gone', async () => {
+    it('cancels queued requests at once, and lets running ones finish until the pod is gone', async () => {
       const { cluster, redis, startOperator } = harness;
       startOperator({ settings: makeSettings({ allowVolatileQueue: true }) });
       await cluster.createModel(namespace, 'film', { kind: 'Video' });
@@ -174,7 +174,7 @@ describe('the life of the operator and of what it runs', function () {
       expect((await readHost(redis.redis, `lost--${namespace}.example.test`))?.name).to.equal('lost');
     });
 
-    it('may be away: objects are made, and their route is told to be unpublished until it is back', async () => {
+    it('may be unavailable: objects are created, and their route is reported as unpublished until it recovers', async () => {
       const { cluster, redis, server, startOperator } = harness;
       startOperator();
       await makeReady('before');

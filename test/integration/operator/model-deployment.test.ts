@@ -24,7 +24,7 @@ describe('reconciling a ModelDeployment', () => {
   const deploymentOf = (name: string) =>
     harness.cluster.find<Wire<V1Deployment>>(RESOURCES.Deployment, namespace, name);
 
-  it('makes the children, and tells the way to a served request', async () => {
+  it('creates the children, and reports the stages up to a served request', async () => {
     const { cluster, startOperator } = harness;
     await cluster.setFronts(['10.9.0.1']);
     startOperator();
@@ -92,7 +92,7 @@ describe('reconciling a ModelDeployment', () => {
     await until(async () => (await cluster.frontAddresses(namespace, 'fronted'))?.length === 2);
   });
 
-  it('tells the front of pods whose node was lost sight of, and not of those that cannot answer', async () => {
+  it('publishes pods whose node is unreachable to the front, but not those that cannot answer', async () => {
     const { cluster, startOperator } = harness;
     await cluster.setFronts(['10.9.0.1']);
     startOperator();
@@ -168,7 +168,7 @@ describe('reconciling a ModelDeployment', () => {
     }
   });
 
-  it('brings the reason of a stuck pod up to the deployment', async () => {
+  it('reports the reason of a stuck pod on the deployment', async () => {
     const { cluster, startOperator } = harness;
     startOperator();
     await cluster.createModel(namespace, 'stuck', { gpu: { count: 1 } });
@@ -228,7 +228,7 @@ describe('reconciling a ModelDeployment', () => {
     await until(async () => (await cluster.find(RESOURCES.Service, namespace, 'drift')) !== undefined);
   });
 
-  it('says which Secret is missing, and goes on when it is there', async () => {
+  it('reports which Secret is missing, and continues once it exists', async () => {
     const { cluster, startOperator } = harness;
     const clock = { now: Date.now() };
     startOperator({ now: () => clock.now });
@@ -244,7 +244,7 @@ describe('reconciling a ModelDeployment', () => {
       metadata: { name: 'hf', namespace },
       stringData: { token: 'x' },
     });
-    // Secrets are not watched: any change of the object has it looked at before the timer does.
+    // Secrets are not watched: any change of the object reconciles it before the timer does.
     await cluster.change(namespace, 'gated', { paused: false, replicas: 1 });
     await until(async () => (await deploymentOf('gated')) !== undefined);
     await until(async () => (await cluster.condition(namespace, 'gated', 'Accepted'))?.status === 'True');
@@ -308,7 +308,7 @@ describe('reconciling a ModelDeployment', () => {
     expect(await readHost(harness.redis.redis, 'elsewhere.example.com')).to.equal(null);
   });
 
-  it('says that the cluster has no ingress class, until it has a default one', async () => {
+  it('reports that the cluster has no ingress class, until it has a default one', async () => {
     const { cluster, startOperator } = harness;
     startOperator({ settings: makeSettings({ ingressClass: undefined }) });
     await cluster.createModel(namespace, 'classless');
@@ -330,7 +330,7 @@ describe('reconciling a ModelDeployment', () => {
     await cluster.client.delete(RESOURCES.IngressClass, { name: 'chosen' });
   });
 
-  it('keeps the pods of an older sidecar when the operator is upgraded, and says that there is a newer one', async () => {
+  it('keeps the pods of an older sidecar when the operator is upgraded, and reports a newer one', async () => {
     const { cluster, startOperator, settle } = harness;
     const first = startOperator();
     await cluster.createModel(namespace, 'pinned');

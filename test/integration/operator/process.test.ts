@@ -50,7 +50,7 @@ describe('the operator as a process', () => {
     return answer && { status: answer.status, text: await answer.text() };
   };
 
-  it('leads, reconciles, tells its state and metrics, and ends well on SIGTERM', async () => {
+  it('leads, reconciles, serves its health and metrics, and shuts down cleanly on SIGTERM', async () => {
     const { cluster } = harness;
     const program = start();
     await until(async () => (await read('/readyz'))?.status === 200);
@@ -70,7 +70,7 @@ describe('the operator as a process', () => {
     expect(lease?.spec).to.include({ holderIdentity: '' });
   });
 
-  it("says that Redis' certificate is not trusted, and hands the right authority on to sidecars", async () => {
+  it("reports that Redis' certificate is not trusted, and passes the right CA on to sidecars", async () => {
     const [right, wrong] = [makeCertificates('IP:127.0.0.1'), makeCertificates('IP:127.0.0.1')];
     const server = await startRedis({ tls: right });
     const authority = join(folder, SIDECAR_SECRET_FILES.redisCA);
@@ -110,7 +110,7 @@ describe('the operator as a process', () => {
     expect(program.ended).to.equal(1);
   });
 
-  it('says which setting is wrong, and does not start', async () => {
+  it('reports which setting is wrong, and does not start', async () => {
     const program = start({ OPERATOR_REDIS_USERS: 'some' });
     await until(() => program.ended !== null);
     expect(program.ended).to.equal(1);

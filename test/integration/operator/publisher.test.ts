@@ -209,7 +209,7 @@ describe('publishing to Redis', () => {
     expect(await libraryIsLoaded(connection.redis)).to.equal(true);
   });
 
-  it('tells every workspace that nothing may be queued while Redis keeps nothing, and when that is over', async () => {
+  it('refuses queueing in every workspace while Redis is not durable, and allows it afterwards', async () => {
     desired.add('team-a', 'chat');
     desired.add('team-b', 'chat');
     const { redis } = connection;
@@ -237,7 +237,7 @@ describe('publishing to Redis', () => {
     await until(async () => (await listWorkspaceUsers(connection.redis)).length === 1);
   });
 
-  it('says that Redis is away, goes on trying, and says when it is back', async () => {
+  it('reports that Redis is unavailable, retries, and reports its recovery', async () => {
     desired.add('team-a', 'chat');
     start();
     await until(async () => (await readEpoch(connection.redis)) !== null);
@@ -314,7 +314,7 @@ describe('publishing to Redis', () => {
     expect(await readHosts(connection.redis)).to.deep.equal(new Map());
   });
 
-  it('writes again what Redis lacks, and removes what it has too much, though nobody said so', async () => {
+  it('restores what Redis lacks, and removes what it should not have, without any event', async () => {
     desired.add('team-a', 'chat', 'chat.example');
     desired.keys.set('team-a', new Map([['aa', KEY]]));
     start();
@@ -356,7 +356,7 @@ describe('publishing to Redis', () => {
       Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(await redis.info('commandstats'))?.[1] ?? 0);
     let reads = 0;
     desired.onEndpoints = () => reads++;
-    // More audits than it takes to find that it differs, and goes on to.
+    // More audits than it takes to find that it differs, and still does.
     const audits = await calls('hkeys');
     await until(async () => (await calls('hkeys')) > audits + 20);
     expect(publisher.explain({ namespace: 'team-b', name: 'chat' })).to.match(/WRONGTYPE/);

@@ -162,7 +162,7 @@ describe("the operator with the chart's rights", () => {
     expect(attempt).to.equal(403);
   });
 
-  it('goes on in one namespace when the other went with its rights, and takes that up again with them', async () => {
+  it('continues in one namespace when the other and its rights are deleted, and resumes there once they are back', async () => {
     const { cluster, redis } = harness;
     const [kept, lost] = [await cluster.makeNamespace(), await cluster.makeNamespace()];
     const values = [`watchNamespaces={${kept},${lost}}`];

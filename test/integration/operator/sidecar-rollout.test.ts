@@ -59,7 +59,7 @@ describe('the rollout of sidecars by the operator', function () {
     program = undefined;
   });
 
-  /** As `helm upgrade` does: the operator ends, and one with other settings begins. */
+  /** As `helm upgrade` does: the operator stops, and one with other settings starts. */
   async function upgrade(gatewayImage: string, rollout: object = {}): Promise<void> {
     await program?.stop();
     const sidecarRollout = parseSidecarRollout({ ...SETTINGS, ...rollout });
@@ -157,7 +157,7 @@ describe('the rollout of sidecars by the operator', function () {
     expect(stopFile()).to.equal(undefined);
   });
 
-  it('leaves out who wants none, and namespaces that are not listed, and tells them how to take it', async () => {
+  it('skips deployments that opt out and unlisted namespaces, and reports how to update them', async () => {
     await install('a/out', 'a/x', 'b/x');
     const out = cluster.store(MODEL).get('a/out')!;
     const annotations = { [ANNOTATIONS.sidecarRollout]: 'disabled' };
@@ -176,7 +176,7 @@ describe('the rollout of sidecars by the operator', function () {
     expect(controller.rolled).to.deep.equal([]);
   });
 
-  it('stops after the first whose sidecar cannot start, says why, and goes on with a sound one', async () => {
+  it('stops after the first whose sidecar cannot start, reports why, and continues with a healthy one', async () => {
     await install('a/x', 'b/x', 'c/x');
     await upgrade(BROKEN);
     await until(() => stopFile()?.state === 'Stopped', { what: 'the stop to be written down' });
@@ -209,7 +209,7 @@ describe('the rollout of sidecars by the operator', function () {
     await haveRolled('a/x', 'a/x');
   });
 
-  it('goes on where somebody resumes it', async () => {
+  it('continues once somebody resumes it', async () => {
     await install('a/x', 'b/x', 'c/x');
     await upgrade(BROKEN);
     await until(() => stopFile()?.state === 'Stopped');

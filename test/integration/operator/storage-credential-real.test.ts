@@ -82,7 +82,7 @@ describe('storage credentials, a real front and a real store', () => {
     return conditions.find(({ type }) => type === 'Verified');
   };
 
-  it('tell a bucket that works from those that do not, in words', async () => {
+  it('distinguish a working bucket from broken ones, with a message', async () => {
     const { accessKeyId, secretAccessKey } = s3;
     await makeKeys('good', { accessKeyId, secretAccessKey });
     await makeKeys('bad', { accessKeyId, secretAccessKey: 'wrong' });

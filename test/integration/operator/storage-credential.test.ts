@@ -38,7 +38,7 @@ describe('storage credentials', () => {
         request.url === INTERNAL_PATHS.verify &&
         request.headers.authorization === `Bearer ${operatorToken('master')}`;
       const question = (await json(request)) as VerifyQuestion;
-      // A test before may have left one of its own that nobody had told of yet.
+      // A test before may have left one of its own that was not reported yet.
       if (question.namespace === namespace) questions.push(question);
       const answer = isOurs ? answers(question) : 401;
       response.statusCode = typeof answer === 'number' ? answer : 200;
@@ -94,7 +94,7 @@ describe('storage credentials', () => {
   };
   const asked = (count: number) => until(() => questions.length >= count, { what: `question ${count}` });
 
-  it('has its keys sealed and published, its bucket tried by a front, and is told verified', async () => {
+  it('has its keys sealed and published, its bucket checked by a front, and is reported as verified', async () => {
     await makeSecret();
     start();
     await create('mine', { endpoint: 'https://s3.example.com', prefix: 'berth/', pathStyle: false });
@@ -189,7 +189,7 @@ describe('storage credentials', () => {
     ['an endpoint without TLS', { endpoint: 'http://s3.example.com' }, KEYS, 'EndpointNotAllowed', /https:/],
   ];
   for (const [what, spec, secret, reason, words] of refusals)
-    it(`is not accepted with ${what}, and says why`, async () => {
+    it(`is not accepted with ${what}, and reports why`, async () => {
       if (secret) await makeSecret(secret);
       start();
       await create('mine', spec);
@@ -314,7 +314,7 @@ describe('storage credentials', () => {
     await until(async () => (await publishedAs('mine'))?.verified === true);
   });
 
-  it('says that no front could be asked, and asks again', async () => {
+  it('reports that no front answered, and retries', async () => {
     await makeSecret();
     answers = () => 503;
     start();
@@ -326,7 +326,7 @@ describe('storage credentials', () => {
     await until(async () => (await isVerified('mine')) === 'True');
   });
 
-  it('that a deployment names is told on the deployment, which serves all the same', async () => {
+  it('that a deployment names is reported on the deployment, which still serves', async () => {
     const { cluster } = harness;
     start();
     await cluster.createModel(namespace, 'painter', { kind: 'Image', storage: { credential: 'mine' } });

@@ -99,7 +99,7 @@ describe('webhook endpoints', () => {
     return sealed && openSigningSecret(sealed, namespace, workspaceDataKey('master', namespace));
   };
 
-  it('are checked by a front, published and told as active', async () => {
+  it('are checked by a front, published and reported as active', async () => {
     start();
     await create('all');
     await create('some', { eventTypes: ['request.failed'], enabled: false });
@@ -135,7 +135,7 @@ describe('webhook endpoints', () => {
     await until(async () => (await published()).size === 0);
   });
 
-  it('stay published through passing trouble with their name, and go when it lasts', async () => {
+  it('stay published through transient DNS failures, and are withdrawn when these persist', async () => {
     start();
     await create('hook');
     await isActive('hook');
@@ -182,7 +182,7 @@ describe('webhook endpoints', () => {
     expect(asked.length).to.equal(questions);
   });
 
-  it('tell what Redis counts, and when they were disabled; another annotation enables them', async () => {
+  it('report what Redis counts, and when they were disabled; another annotation enables them', async () => {
     const operator = start();
     await create('hook');
     await isActive('hook');
@@ -211,7 +211,7 @@ describe('webhook endpoints', () => {
     ['being disabled', { enabled: false }],
   ];
   for (const [what, spec] of changes)
-    it(`count anew after ${what}, but not after other event types`, async () => {
+    it(`start counting over after ${what}, but not after other event types`, async () => {
       start();
       await create('hook');
       await isActive('hook');
@@ -239,7 +239,7 @@ describe('webhook endpoints', () => {
     await until(async () => (await published()).size === 1);
   });
 
-  it('are unpublished and forgotten when they are deleted; a new one of that name begins at nothing', async () => {
+  it('are unpublished and removed when they are deleted; a new one of that name starts at zero', async () => {
     start();
     await create('hook');
     await isActive('hook');
@@ -304,7 +304,7 @@ describe('webhook endpoints', () => {
     expect(await secretText()).to.equal(secret);
   });
 
-  it('are signed anew soon after the Secret was deleted, also by what a Workspace names', async () => {
+  it('are signed with a new secret soon after the Secret was deleted, also by one that a Workspace names', async () => {
     start();
     await harness.cluster.create(Workspace, { namespace, name: 'workspace' }, {});
     await until(async () => (await publishedSecret()) != null);

@@ -91,7 +91,7 @@ describe('keys and workspaces', () => {
       await until(async () => (await conditionOf(APIKey, 'given', 'Ready'))?.reason === 'Disabled');
     });
 
-    it('says when it expires, on time', async () => {
+    it('reports its expiry on time', async () => {
       const { cluster, startOperator } = harness;
       startOperator();
       const expiresAt = new Date(Date.now() + 2_000).toISOString();
@@ -164,7 +164,7 @@ describe('keys and workspaces', () => {
   });
 
   describe('a workspace', () => {
-    it('has its credit published, what is left told, and a signing secret made', async () => {
+    it('has its credit published, its balance reported, and a signing secret created', async () => {
       const { cluster, redis, startOperator } = harness;
       const clock = { offset: 0 };
       startOperator({ now: () => Date.now() + clock.offset });
@@ -204,7 +204,7 @@ describe('keys and workspaces', () => {
       expect(await secretText('berth-signing-secret', 'secret')).to.not.equal(before);
     });
 
-    it('says that a signing secret is missing', async () => {
+    it('reports that a signing secret is missing', async () => {
       const { cluster, startOperator } = harness;
       startOperator();
       await cluster.create(Workspace, { namespace, name: 'workspace' }, { signingSecret: 'nowhere' });
@@ -235,7 +235,7 @@ describe('keys and workspaces', () => {
       expect((await cluster.condition(namespace, 'chat', 'Accepted'))?.message).to.contain('berth-redis');
     });
 
-    it('is told that it shares a Redis user where users are off', async () => {
+    it('reports that it shares a Redis user where users are off', async () => {
       const { cluster, redis, startOperator } = harness;
       startOperator({ settings: makeSettings({ redisUsers: 'off' }) });
       await cluster.createModel(namespace, 'chat');

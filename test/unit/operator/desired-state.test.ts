@@ -81,7 +81,7 @@ describe('what ought to be in Redis', () => {
     expect([...desired.names('team-a')]).to.deep.equal(['chat']);
   });
 
-  it('tells gateways where errors are documented', () => {
+  it('publishes where errors are documented', () => {
     const { desired, putModel } = start();
     putModel({}, '1');
     expect(desired.deployment(NAME)?.config).to.include({ documentationURL: 'https://docs.example.com' });

@@ -66,7 +66,7 @@ describe("the operator's environment", () => {
     });
   });
 
-  it('takes all pod fields but those of the node, unless it is told which', () => {
+  it('allows all pod fields but those of the node, unless it is configured', () => {
     expect(parse().podFields).to.deep.equal({ groups: POD_FIELD_GROUPS, host: false });
     const told = { OPERATOR_POD_FIELDS: 'images,placement', OPERATOR_POD_FIELDS_HOST: 'true' };
     expect(parse(told).podFields).to.deep.equal({ groups: ['images', 'placement'], host: true });

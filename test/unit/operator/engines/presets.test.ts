@@ -105,7 +105,7 @@ describe('SGLang', () => {
     expect(argsOf('sglang', { kind: 'Embedding' })).to.include('--is-embedding');
   });
 
-  it('answers its health check without a generation, unless told otherwise', () => {
+  it('answers its health check without a generation, unless configured otherwise', () => {
     const name = 'SGLANG_ENABLE_HEALTH_ENDPOINT_GENERATION';
     const read = (env: object[]) =>
       build(spec('sglang', { engine: { preset: 'sglang', env } })).engine.env!.find(
@@ -132,7 +132,7 @@ describe('vLLM-Omni', () => {
 });
 
 describe('Text Embeddings Inference', () => {
-  it('listens where it is told, whatever HOSTNAME says', () => {
+  it('listens on the given address, whatever HOSTNAME is', () => {
     expect(argsOf('tei')).to.include.members(['--hostname=127.0.0.1', '--model-id=Qwen/Qwen3-8B']);
   });
 
@@ -178,7 +178,7 @@ describe('llama.cpp', () => {
     expect(argsOf('llama-cpp').join(' ')).not.to.include('batch-size');
   });
 
-  it('takes no revision, and says so', () => {
+  it('rejects a revision with a message', () => {
     const source = { huggingFace: { repo: 'a/b', revision: 'v1' } };
     const { problems } = build(spec('llama-cpp', { model: { id: 'm', source } }));
     expect(problems[0]!.message).to.include('revision');
@@ -241,7 +241,7 @@ describe('accelerators', () => {
 });
 
 describe('the simulator', () => {
-  it('is told kind, name, address and port, and what the spec sets', () => {
+  it('gets kind, name, address and port, and what the spec sets', () => {
     const { engine } = build({
       model: { id: 'm' },
       kind: 'Embedding',

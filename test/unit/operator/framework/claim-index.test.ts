@@ -15,13 +15,13 @@ describe('ownership of hosts and ids', () => {
     }
   });
 
-  it('tells the one who loses it when an older object comes up', () => {
+  it('reports the one that loses it when an older object appears', () => {
     const index = new ClaimIndex();
     index.claim('a.example', claim('new', 2));
     expect(index.claim('a.example', claim('old', 1))).to.deep.equal(['new']);
   });
 
-  it('tells the next in line when the owner gives it up or asks for another', () => {
+  it('reports the next in line when the owner releases it or claims another', () => {
     const index = new ClaimIndex();
     index.claim('a.example', claim('first', 1));
     index.claim('a.example', claim('second', 2));
@@ -32,7 +32,7 @@ describe('ownership of hosts and ids', () => {
     expect(index.owner('b.example')).to.equal('first');
   });
 
-  it('tells nobody when one that did not own it goes', () => {
+  it('reports nobody when one that did not own it is removed', () => {
     const index = new ClaimIndex();
     index.claim('a.example', claim('first', 1));
     index.claim('a.example', claim('second', 2));

@@ -23,7 +23,7 @@ const model = (
 const shared = { route: { host: 'a.example' } };
 
 describe('the index of ModelDeployments', () => {
-  it('says what is wrong with a spec, field by field, and lets it own nothing', () => {
+  it('reports what is wrong with a spec, field by field, and lets it own nothing', () => {
     const index = new ModelStore('example', () => true);
     index.put('team-a/bad', model('bad', { spec: { kind: 'Teapot', ...shared } }));
     const parsed = index.get('team-a/bad');
@@ -110,7 +110,7 @@ describe('what two deployments ask for', () => {
     ]);
   });
 
-  it('is told with the name of the other in the same namespace only', () => {
+  it('is reported with the name of the other in the same namespace only', () => {
     const index = new ModelStore('example', () => true);
     const spec = { ...shared, id: 7 };
     index.put('team-a/one', model('one', { spec }));

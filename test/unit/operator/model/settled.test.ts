@@ -67,7 +67,7 @@ function makeSources() {
   };
 }
 
-describe('What a deployment was brought to its state from', () => {
+describe('The inputs from which a deployment was reconciled', () => {
   type Made = ReturnType<typeof makeSources>;
   const changes: [string, (made: Made) => void][] = [
     ['the deployment itself', ({ live }) => (live.metadata.resourceVersion = '2')],
@@ -106,7 +106,7 @@ describe('What a deployment was brought to its state from', () => {
 });
 
 describe('A settled deployment', () => {
-  it('is known by its inputs, and worked on anew after an hour all the same', () => {
+  it('is found by its inputs, and reconciled again after an hour in any case', () => {
     const settled = new SettledModels();
     settled.note('team/chat', { inputs: 'a', fronting: 'Standby', at: 0 });
     expect(settled.find('team/chat', 'a', HOUR - 1)).to.equal('Standby');

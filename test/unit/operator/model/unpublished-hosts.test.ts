@@ -23,7 +23,7 @@ describe('a host that is not published', () => {
     return { publisher, clock, judge: () => hosts.judge(model) };
   };
 
-  it('is looked at again on its own, and explained after ten seconds', () => {
+  it('is rechecked on its own, and explained after ten seconds', () => {
     const { publisher, clock, judge } = start();
     expect(judge()).to.deep.equal({ reason: 'the host is being published', recheckAfterMs: 10_000 });
     publisher.cause = 'the last attempt failed: READONLY';
