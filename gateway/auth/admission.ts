@@ -94,7 +94,7 @@ export class Admissions {
   #uncount({ namespace, sha256 }: AdmissionRequest, resetAt: number): void {
     const { redis, log } = this.#options;
     uncount(redis, { namespace, sha256, resetAt }).catch((error) => {
-      if (!isRedisAway(error)) log.error({ err: error }, 'a request could not be taken out of its minute');
+      if (!isRedisAway(error)) log.error({ err: error }, 'uncounting a request failed');
     });
   }
 
@@ -115,7 +115,7 @@ export class Admissions {
     const now = this.#clock();
     const memory = this.#memories.get(sha256);
     if (!memory || now - memory.seenAt > MEMORY_MS)
-      throw new ApiError('temporarily_unavailable', 'API keys cannot be checked at the moment.', {
+      throw new ApiError('temporarily_unavailable', 'API keys cannot be verified at the moment.', {
         retryAfter: AWAY_RETRY_SECONDS,
       });
     if (memory.expiresAt > 0 && now >= memory.expiresAt * 1000) throw refuseKey('has expired');
@@ -128,8 +128,9 @@ export class Admissions {
     this.#isAway = isAway;
     const { log, metrics } = this.#options;
     metrics.redisAway.set(isAway ? 1 : 0);
-    if (isAway) log.warn({ reason: error?.message }, 'Redis is away: known keys are served without limits');
-    else log.info('Redis is back: limits hold again');
+    if (isAway)
+      log.warn({ reason: error?.message }, 'Redis is unavailable: serving known keys without limits');
+    else log.info('Redis recovered: limits are enforced again');
   }
 }
 
@@ -158,17 +159,17 @@ function buildRefusal(admission: Admission): ApiError {
     case 'rpm':
       return new ApiError(
         'rate_limit_exceeded',
-        `This key's limit of ${rpm.limit} requests a minute is reached; try again in ${retryAfter} s.`,
+        `This API key has reached its limit of ${rpm.limit} requests per minute; try again in ${retryAfter} s.`,
         { retryAfter, headers: formatLimitHeaders(0, rpm.resetAt) },
       );
     case 'tpd':
       return new ApiError(
         'rate_limit_exceeded',
-        `This key's limit of ${tpd.limit} tokens a day is reached; it begins anew in ${retryAfter} s.`,
+        `This API key has reached its limit of ${tpd.limit} tokens per day; it resets in ${retryAfter} s.`,
         { retryAfter, headers: formatLimitHeaders(0, tpd.resetAt) },
       );
     default:
-      return refuseKey('is not valid here');
+      return refuseKey('is not valid for this endpoint');
   }
 }
 

@@ -145,10 +145,7 @@ export class Settlements {
         if (!isRedisAway(error) || this.#isClosed || performance.now() > giveUpAt) {
           ledger.added -= tokens;
           metrics.settlementsLost.inc();
-          log.error(
-            { tokens: settlement.tokens, reason: (error as Error).message },
-            'usage could not be settled',
-          );
+          log.error({ tokens: settlement.tokens, reason: (error as Error).message }, 'settling usage failed');
           return;
         }
       }

@@ -1,22 +1,22 @@
 /** Why a tenant's URL was not fetched, in fixed words: what a network said of its inside is never passed on. */
 
-const NOT_PUBLIC = 'leads to no public address';
+const NOT_PUBLIC = 'does not lead to a public address';
 
 /** Each goes on after the name of what holds the URL. */
 const WORDS = {
   url: 'is not a valid URL',
   scheme: 'must begin with https://',
-  userinfo: 'must hold no user name and no password',
-  port: 'must use the default port, or one from 1024 up',
+  userinfo: 'must not contain a user name or password',
+  port: 'must use the default port or one above 1023',
   address: NOT_PUBLIC,
   // In the same words, or a caller could ask which names exist inside.
   unresolvable: NOT_PUBLIC,
-  busy: 'has to wait: too many requests are on their way',
-  connect: 'does not take connections',
+  busy: 'has to wait: too many requests are in progress',
+  connect: 'refused the connection',
   tls: 'has no valid TLS certificate',
-  timeout: 'did not answer in time',
-  broken: 'broke the connection off, or answered no HTTP',
-  aborted: 'was given up',
+  timeout: 'did not respond in time',
+  broken: 'closed the connection or did not respond with HTTP',
+  aborted: 'was aborted',
 } as const;
 
 export type EgressErrorKind = keyof typeof WORDS;

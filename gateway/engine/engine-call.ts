@@ -118,7 +118,7 @@ class EngineCall implements Dispatcher.DispatchHandler {
       const said = readEngineError(500, Buffer.concat(this.#errorBody));
       return new ApiError(
         'upstream_error',
-        `The engine did not stream its answer. ${said.message}`.slice(0, 300),
+        `The engine did not stream its response. ${said.message}`.slice(0, 300),
       );
     }
     return readEngineError(this.#status, Buffer.concat(this.#errorBody));
@@ -149,9 +149,11 @@ class EngineCall implements Dispatcher.DispatchHandler {
 }
 
 function describeConnectionLoss(code: string, hasAnswered: boolean): ApiError {
-  if (NOT_CONNECTED.has(code)) return new ApiError('upstream_error', 'The engine does not take connections.');
+  if (NOT_CONNECTED.has(code)) return new ApiError('upstream_error', 'Could not connect to the engine.');
   return new ApiError(
     'upstream_error',
-    hasAnswered ? 'The engine broke off its answer.' : 'The engine closed the connection without an answer.',
+    hasAnswered
+      ? 'The engine closed the connection before its response was complete.'
+      : 'The engine closed the connection without a response.',
   );
 }

@@ -16,7 +16,7 @@ export class EngineMemoryError extends ApiError {
 /** No connection to the engine came about, so it never heard of the request. */
 export class EngineUnreachableError extends ApiError {
   constructor() {
-    super('upstream_error', 'The engine does not take connections.');
+    super('upstream_error', 'Could not connect to the engine.');
   }
 }
 
@@ -56,7 +56,7 @@ function buildEngineError(status: number, complaint: EngineComplaint): ApiError 
   const details = { param, detailCode: code ?? undefined };
   switch (status) {
     case 400:
-      return new ApiError('invalid_request_error', said || 'The engine refuses the request.', details);
+      return new ApiError('invalid_request_error', said || 'The engine rejected the request.', details);
     case 413:
       return new ApiError('request_too_large', said || 'The request is too large for the engine.', details);
     case 422:
@@ -65,13 +65,13 @@ function buildEngineError(status: number, complaint: EngineComplaint): ApiError 
         status,
       });
     case 429:
-      return new ApiError('replica_saturated', said || 'The engine takes no more requests now.', {
+      return new ApiError('replica_saturated', said || 'The engine is at capacity.', {
         retryAfter: SATURATED_RETRY_SECONDS,
       });
     default:
       return new ApiError(
         'upstream_error',
-        said ? `The engine failed: ${said}` : `The engine answered ${status}.`,
+        said ? `The engine failed: ${said}` : `The engine responded with status ${status}.`,
       );
   }
 }

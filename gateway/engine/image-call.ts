@@ -103,11 +103,15 @@ async function collect(source: AsyncIterable<Buffer>, reserve: ImageCall['reserv
   for await (const chunk of source) {
     bytes += chunk.length;
     if (bytes > MAX_ANSWER_BYTES)
-      throw new ApiError('upstream_error', `The engine's answer is over ${MAX_ANSWER_BYTES} bytes.`);
+      throw new ApiError('upstream_error', `The engine's response exceeds ${MAX_ANSWER_BYTES} bytes.`);
     if (bytes > SMALL_ANSWER_BYTES && reserve && !(await reserve(bytes)))
-      throw new ApiError('temporarily_unavailable', 'Too many large answers are under way at the moment.', {
-        retryAfter: BUSY_RETRY_SECONDS,
-      });
+      throw new ApiError(
+        'temporarily_unavailable',
+        'Too many large responses are in progress at the moment.',
+        {
+          retryAfter: BUSY_RETRY_SECONDS,
+        },
+      );
     chunks.push(chunk);
   }
   return Buffer.concat(chunks, bytes);
@@ -134,7 +138,7 @@ function readImages(answer: Buffer, wanted: number): GeneratedImage[] {
   const data = (value as { data?: unknown } | null)?.data;
   const images = (Array.isArray(data) ? data : []).slice(0, wanted).map(decodeImage);
   if (images.length < wanted)
-    throw new ApiError('upstream_error', `The engine answered ${images.length} of ${wanted} images.`);
+    throw new ApiError('upstream_error', `The engine returned ${images.length} of ${wanted} images.`);
   return images;
 }
 
@@ -143,14 +147,14 @@ const DATA_URL = /^data:[^,]{0,100},/;
 function decodeImage(item: unknown): GeneratedImage {
   const text = (item as { b64_json?: unknown } | null)?.b64_json;
   if (typeof text !== 'string' || text === '')
-    throw new ApiError('upstream_error', 'The engine answered without an image.');
+    throw new ApiError('upstream_error', 'The engine returned no image.');
   const [prefix = ''] = DATA_URL.exec(text) ?? [];
   const bytes = Buffer.from(text.slice(prefix.length), 'base64');
   const contentType = sniffMediaType(bytes, 'image');
   if (contentType === null || !IMAGE_TYPES.has(contentType))
     throw new ApiError(
       'upstream_error',
-      'The engine answered something other than a PNG, JPEG or WebP image.',
+      'The engine returned something other than a PNG, JPEG or WebP image.',
     );
   return { bytes, contentType };
 }
@@ -159,7 +163,7 @@ function parse(answer: Buffer): unknown {
   try {
     return JSON.parse(answer.toString('utf8'));
   } catch {
-    throw new ApiError('upstream_error', 'The engine answered something other than JSON.');
+    throw new ApiError('upstream_error', 'The engine returned something other than JSON.');
   }
 }
 
@@ -170,6 +174,8 @@ function describeConnectionLoss(error: unknown, hasAnswered: boolean): ApiError 
   if (isNotConnected(error)) return new EngineUnreachableError();
   return new ApiError(
     'upstream_error',
-    hasAnswered ? 'The engine broke off its answer.' : 'The engine closed the connection without an answer.',
+    hasAnswered
+      ? 'The engine closed the connection before its response was complete.'
+      : 'The engine closed the connection without a response.',
   );
 }

@@ -74,7 +74,7 @@ export class SseFilter {
   #keep(data: Buffer): null {
     this.#carry = data;
     if (data.length > MAX_FRAME_BYTES)
-      this.failure = new ApiError('upstream_error', 'The engine sent a frame without an end.');
+      this.failure = new ApiError('upstream_error', 'The engine sent an event that is too long.');
     return null;
   }
 

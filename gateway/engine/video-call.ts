@@ -67,8 +67,8 @@ const CONTENT_ATTEMPTS = 3;
 /** What engines say that take a form only with a file in it, or no form at all. */
 const WANTS_JSON = /input_reference|\bfile\b|multipart|form|content.?type|json/i;
 
-const ENGINE_RESTARTED = 'The engine does not know the video any more: it was started anew.';
-const ENGINE_LOST = 'The engine was lost while it worked on the video.';
+const ENGINE_RESTARTED = 'The engine restarted and lost the video.';
+const ENGINE_LOST = 'The engine was lost while it generated the video.';
 
 /**
  * The finished video on disk. Throws ApiError (an EngineMemoryError where the engine ran out of memory, an
@@ -152,7 +152,7 @@ async function fetchContent(call: VideoCall, id: string): Promise<SpooledFile> {
       const file = await call.hold(await openContent(pool, id, signal), signal);
       if (file.bytes > 0) return file;
       await file.remove();
-      throw new ApiError('upstream_error', 'The engine answered an empty video.');
+      throw new ApiError('upstream_error', 'The engine returned an empty video.');
     } catch (error) {
       signal.throwIfAborted();
       const isFinal = error instanceof UploadError || error instanceof ApiError;
@@ -184,5 +184,5 @@ function describeConnectionLoss(call: VideoCall, error: unknown, isSubmitted: bo
   if (isSubmitted) return new ApiError('upstream_error', ENGINE_LOST);
   return error.isRefused
     ? new EngineUnreachableError()
-    : new ApiError('upstream_error', 'The engine closed the connection without an answer.');
+    : new ApiError('upstream_error', 'The engine closed the connection without a response.');
 }

@@ -23,7 +23,7 @@ export class EngineConnectionError extends Error {
   readonly isTimeout: boolean;
 
   constructor(cause: unknown) {
-    super('The engine does not answer.', { cause });
+    super('The engine did not respond.', { cause });
     const code = String((cause as NodeJS.ErrnoException).code);
     this.isRefused = NOT_CONNECTED.has(code);
     this.isTimeout = TIMEOUTS.has(code);
@@ -139,7 +139,7 @@ async function readBody({ body }: Dispatcher.ResponseData): Promise<Buffer> {
   for await (const chunk of body) {
     bytes += chunk.length;
     if (bytes > MAX_ANSWER_BYTES)
-      throw new ApiError('upstream_error', `The engine's answer is over ${MAX_ANSWER_BYTES} bytes.`);
+      throw new ApiError('upstream_error', `The engine's response exceeds ${MAX_ANSWER_BYTES} bytes.`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
@@ -149,7 +149,7 @@ function readVideo(body: Buffer): EngineVideo {
   const video = parse(body);
   const { id, status, progress, error } = video;
   if (typeof id !== 'string' || id === '' || typeof status !== 'string')
-    throw findEngineError(video) ?? new ApiError('upstream_error', 'The engine answered without a video.');
+    throw findEngineError(video) ?? new ApiError('upstream_error', 'The engine returned no video.');
   const isBad = FAILURE_STATES.has(status);
   return {
     id,
@@ -164,5 +164,5 @@ function parse(body: Buffer): Record<string, unknown> {
     const value: unknown = JSON.parse(body.toString('utf8'));
     if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
   } catch {}
-  throw new ApiError('upstream_error', 'The engine answered something other than a JSON object.');
+  throw new ApiError('upstream_error', 'The engine returned something other than a JSON object.');
 }

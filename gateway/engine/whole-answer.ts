@@ -39,11 +39,14 @@ export class WholeAnswer implements Answer {
     if (this.#bytes > SMALL_BYTES && !this.#reserve(chunk.length))
       this.failure = new ApiError(
         'temporarily_unavailable',
-        'Too many large answers are under way at the moment.',
+        'Too many large responses are in progress at the moment.',
         { retryAfter: BUSY_RETRY_SECONDS },
       );
     if (this.#bytes > MAX_ANSWER_BYTES)
-      this.failure = new ApiError('upstream_error', `The engine's answer is over ${MAX_ANSWER_BYTES} bytes.`);
+      this.failure = new ApiError(
+        'upstream_error',
+        `The engine's response exceeds ${MAX_ANSWER_BYTES} bytes.`,
+      );
     return true;
   }
 
@@ -52,7 +55,7 @@ export class WholeAnswer implements Answer {
     const text = body.toString('utf8');
     const answer = parseObject(text);
     if (!answer)
-      return new ApiError('upstream_error', 'The engine answered something other than a JSON object.');
+      return new ApiError('upstream_error', 'The engine returned something other than a JSON object.');
     const failure = findEngineError(answer);
     if (failure) return failure;
     this.usage = readUsage(answer.usage);

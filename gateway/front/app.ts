@@ -97,7 +97,7 @@ const proxyToReplica =
       ? await proxyRequest(proxy, { req, res, addresses, requestId: exchange.requestId })
       : 'none';
     if (outcome === 'lost' && !isRepeatable(route))
-      throw new ApiError('upstream_error', 'The replica closed the connection without an answer.');
+      throw new ApiError('upstream_error', 'The replica closed the connection without a response.');
     if (outcome === 'none' || outcome === 'lost') await next();
   };
 

@@ -9,7 +9,7 @@ const BEARER = /^bearer +(.*)$/i;
 const REFUSALS: Partial<Record<Verdict, string>> = {
   expired: 'has expired',
   disabled: 'is disabled',
-  unknown_key: 'is not valid here',
+  unknown_key: 'is not valid for this endpoint',
 };
 
 /** The key's hash. Throws ApiError 401, or Redis' own error while it is away (docs/api.md, "Authentication"). */

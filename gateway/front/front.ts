@@ -120,7 +120,7 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
 
   return {
     stop: async () => {
-      log.info('ending');
+      log.info('shutting down');
       activity.setClosing(true);
       await closeServer(server, environment.drainTimeoutMs);
       await Promise.all(
@@ -133,7 +133,7 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
       await egress.close();
       await subscription.close();
       await connection.close();
-      log.info('ended');
+      log.info('stopped');
     },
   };
 }

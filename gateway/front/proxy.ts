@@ -51,6 +51,8 @@ function buildHeaders(req: IncomingMessage, requestId: string): RelayedHeaders {
 /** A stream never ends in silence (docs/api.md, "Streaming"). The blank line closes an event that was cut. */
 function describeBreak(headers: IncomingHttpHeaders): string | null {
   if (!headers['content-type']?.startsWith('text/event-stream')) return null;
-  const envelope = buildEnvelope(new ApiError('upstream_error', 'The replica that answered was lost.'));
+  const envelope = buildEnvelope(
+    new ApiError('upstream_error', 'The replica was lost before its response was complete.'),
+  );
   return `\n\ndata: ${JSON.stringify(envelope)}\n\n`;
 }

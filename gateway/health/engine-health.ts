@@ -235,12 +235,12 @@ function probeOnce(url: string, { timeoutMs, clock }: { timeoutMs: number; clock
       response.resume();
       response.on('error', () => {});
       if (status >= 200 && status < 300) end({ kind: 'probe', result: 'good' });
-      else end({ kind: 'probe', result: 'bad', reason: `its health check answers ${status}` });
+      else end({ kind: 'probe', result: 'bad', reason: `health check returned ${status}` });
     });
     call.on('error', (error: NodeJS.ErrnoException) => {
       const { code, message } = error;
       if (code === 'ECONNREFUSED') end({ kind: 'refused' });
-      else end({ kind: 'probe', result: 'bad', reason: `its health check fails: ${code ?? message}` });
+      else end({ kind: 'probe', result: 'bad', reason: `health check failed: ${code ?? message}` });
     });
     // An answer that has arrived meanwhile is read before a late timer concludes anything.
     const expire = () => setImmediate(() => setImmediate(conclude));

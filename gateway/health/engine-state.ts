@@ -73,7 +73,7 @@ export const ENGINE_BOUNDS: EngineBounds = {
 };
 
 const BAD_PROBES = 2;
-const NOT_YET = 'it has not answered yet';
+const NOT_YET = 'no response yet';
 
 interface Decision {
   phase: EnginePhase;
@@ -172,7 +172,7 @@ export class EngineState {
   }
 
   #decide(stalledMs: number): Decision {
-    if (this.#isGone) return { phase: 'unhealthy', reason: 'it refuses connections' };
+    if (this.#isGone) return { phase: 'unhealthy', reason: 'connection refused' };
     if (!this.#hasServed) return { phase: 'starting', reason: this.#badReason || NOT_YET };
     return this.#accuse(stalledMs) ?? this.#weighProbes();
   }
@@ -182,7 +182,7 @@ export class EngineState {
     const { waitedMs } = this.#works;
     const hanging = waitedMs >= stalledMs ? this.#works.countHanging() : 0;
     if (hanging >= this.#bounds.stalledWorks) {
-      const reason = `${hanging} requests waited ${seconds(waitedMs)} s without output of any`;
+      const reason = `${hanging} requests waited ${seconds(waitedMs)} s without any output`;
       return { phase: 'unhealthy', reason, isAccused: true };
     }
     const streak = this.#faults.read(this.#at);
@@ -190,7 +190,7 @@ export class EngineState {
     const reason = `the last ${this.#faults.count} requests failed`;
     return streak === 'resting'
       ? { phase: 'unhealthy', reason, isAccused: true }
-      : { phase: 'busy', reason: `on trial: ${reason}`, isAccused: true };
+      : { phase: 'busy', reason: `recovering: ${reason}`, isAccused: true };
   }
 
   #weighProbes(): Decision {
@@ -199,8 +199,8 @@ export class EngineState {
     if (this.#badProbes >= BAD_PROBES && !isFlowing) return { phase: 'unhealthy', reason: this.#badReason };
     const silence = this.#at - this.#lifeAt;
     if (silence >= silentMs && this.#slowProbes > 0)
-      return { phase: 'unhealthy', reason: `it has not answered for ${seconds(silence)} s` };
-    if (this.#slowProbes > 0) return { phase: 'busy', reason: 'its health check is slow' };
+      return { phase: 'unhealthy', reason: `no response for ${seconds(silence)} s` };
+    if (this.#slowProbes > 0) return { phase: 'busy', reason: 'health check is slow' };
     if (this.#badProbes > 0) return { phase: 'busy', reason: this.#badReason };
     return { phase: 'healthy', reason: '' };
   }

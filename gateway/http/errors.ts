@@ -85,8 +85,11 @@ const withHeaders = (error: ApiError, more: string[]): ApiError =>
       });
 
 function toInternalError(thrown: unknown, requestId: string, log: Logger): ApiError {
-  log.error({ requestId, err: thrown }, 'fault in the gateway');
-  return new ApiError('internal_error', `The gateway failed; report this with the request id ${requestId}.`);
+  log.error({ request_id: requestId, err: thrown }, 'internal error');
+  return new ApiError(
+    'internal_error',
+    `Internal gateway error; report it with the request ID ${requestId}.`,
+  );
 }
 
 /** Answers the status. */
@@ -104,7 +107,7 @@ function record(exchange: Exchange, route: string, sinks: Pick<Sinks, 'log' | 'm
   const level = errorMessage !== null ? 'warn' : milliseconds > SLOW_MS ? 'info' : 'debug';
   if (!log.isLevelEnabled(level)) return status;
   const entry = {
-    requestId,
+    request_id: requestId,
     route,
     status,
     milliseconds: Math.round(milliseconds),

@@ -97,7 +97,7 @@ function checkHeaders({ req }: Exchange, { jsonBodyBytes }: BodyLimits): void {
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
     throw new ApiError(
       'unsupported_encoding',
-      `Content-Encoding ${encoding.slice(0, 50)} is not supported: send the body as it is.`,
+      `Content-Encoding ${encoding.slice(0, 50)} is not supported: send the body uncompressed.`,
     );
   const type = req.headers['content-type'];
   if (type && !JSON_TYPES.test(type))
@@ -111,7 +111,7 @@ function checkHeaders({ req }: Exchange, { jsonBodyBytes }: BodyLimits): void {
 const JSON_TYPES = /^\s*(application|text)\/([\w.-]+\+)?json\s*(;|$)/i;
 
 const refuseSize = (limit: number) =>
-  new ApiError('request_too_large', `The body is over the limit of ${limit} bytes.`);
+  new ApiError('request_too_large', `The body exceeds the limit of ${limit} bytes.`);
 
 /** A small body has mostly arrived by the time its key is checked: then no listeners and no timer are needed. */
 function takeBuffered({ req }: Exchange, { jsonBodyBytes }: BodyLimits): Buffer | null {
@@ -125,7 +125,7 @@ function takeBuffered({ req }: Exchange, { jsonBodyBytes }: BodyLimits): Buffer 
 const STEP_BYTES = 1024 * 1024;
 
 const refuseRoom = () =>
-  new ApiError('temporarily_unavailable', 'Too many large requests are under way at the moment.', {
+  new ApiError('temporarily_unavailable', 'Too many large requests are in progress at the moment.', {
     retryAfter: BUSY_RETRY_SECONDS,
   });
 const BUSY_RETRY_SECONDS = 5;

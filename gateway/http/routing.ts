@@ -27,13 +27,13 @@ export const findRoute =
 
 function refusePath(path: string, served?: string): ApiError {
   const hint = served ? `; this deployment serves ${served}` : '';
-  return new ApiError('not_found', `There is no ${path.slice(0, MAX_SHOWN_CHARACTERS)} here${hint}.`);
+  return new ApiError('not_found', `The path ${path.slice(0, MAX_SHOWN_CHARACTERS)} does not exist${hint}.`);
 }
 
 const refuseMethod = (path: string, method: string, allowed: string) =>
   new ApiError(
     'method_not_allowed',
-    `${path.slice(0, MAX_SHOWN_CHARACTERS)} takes ${allowed}, not ${method}.`,
+    `${path.slice(0, MAX_SHOWN_CHARACTERS)} allows ${allowed}, not ${method}.`,
     {
       headers: ['allow', allowed],
     },
@@ -61,6 +61,6 @@ export const runHandler =
   (handlers: Partial<Record<RouteName, Handler>>) =>
   ({ state }: { state: GatewayState }): void | Promise<void> => {
     const handler = handlers[state.route.name as RouteName];
-    if (!handler) throw new ApiError('not_found', `${state.route.path} is not served here.`);
+    if (!handler) throw new ApiError('not_found', `${state.route.path} is not available on this deployment.`);
     return handler(state);
   };

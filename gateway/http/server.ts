@@ -56,7 +56,7 @@ export function createServer(
   // The application says it, by `sendContinue`, once it knows who asks.
   server.on('checkContinue', listener);
   server.on('connect', (_, socket) =>
-    answerRaw(socket, new ApiError('method_not_allowed', 'CONNECT is not served here.')),
+    answerRaw(socket, new ApiError('method_not_allowed', 'CONNECT is not supported.')),
   );
   return server;
 }
@@ -74,7 +74,7 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
 function describeClientError(error: NodeJS.ErrnoException): ApiError {
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
-      return new ApiError('headers_too_large', `The request headers are over ${MAX_HEADER_BYTES} bytes.`);
+      return new ApiError('headers_too_large', `The request headers exceed ${MAX_HEADER_BYTES} bytes.`);
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return new ApiError('request_too_large', 'The chunk extensions of the body are too long.');
     case 'ERR_HTTP_REQUEST_TIMEOUT':

@@ -57,7 +57,7 @@ async function makeVideo({ parameters }: VideoJob, run: EngineRun): Promise<Engi
   const [reference = null] = run.inputs;
   if (parameters.task === 'i2v' && !reference) {
     run.onRelease();
-    throw new JobError('invalid_input', 'The request has lost its reference image.');
+    throw new JobError('invalid_input', 'The reference image of the request is missing.');
   }
   const work = run.beginWork?.();
   let percent = 0;

@@ -86,7 +86,7 @@ export class JobRun {
       remainingMs,
       renew: () => renewClaim(redis, claim, { progress: this.#progress.read() }),
       onLost: (why) => this.#giveUp.abort(why satisfies GiveUp),
-      onError: (err) => log.error({ err, request: claim.id }, 'a claim could not be renewed'),
+      onError: (err) => log.error({ err, job_id: claim.id }, 'renewing the lease of a job failed'),
     });
     try {
       const outcome = await this.#work();
@@ -105,8 +105,7 @@ export class JobRun {
       return 'stale';
     } catch (error) {
       // Perhaps it was finished and the answer is missing: nothing may be removed.
-      if (!this.#quit.signal.aborted)
-        log.error({ err: error, request: claim.id }, 'a request could not be finished');
+      if (!this.#quit.signal.aborted) log.error({ err: error, job_id: claim.id }, 'finishing a job failed');
       return 'stale';
     } finally {
       endLease();
@@ -124,8 +123,8 @@ export class JobRun {
       const failure = describeFailure(error);
       if (!failure)
         this.#services.log.error(
-          { err: error, request: this.#job.claim.id },
-          'a job failed by a fault of ours',
+          { err: error, job_id: this.#job.claim.id },
+          'job failed with an internal error',
         );
       // A pod that is deleted by force loses its engine before its gateway. And what was never asked has not failed.
       // A store that is away from here may be reached from elsewhere.

@@ -56,7 +56,7 @@ export function requireSame(original: string, repeat: string): void {
   if (field === null) return;
   throw new ApiError(
     'idempotency_key_reused',
-    `This Idempotency-Key was sent with another request in the last 24 hours, of which \`${field}\` differs: ` +
+    `This Idempotency-Key was used in the last 24 hours for a request with a different \`${field}\`: ` +
       'send a new key with a new request.',
     { param: 'Idempotency-Key' },
   );

@@ -115,16 +115,16 @@ function describeRefusal(refusal: SubmissionAnswer, { name, limits }: GatewayCon
     case 'queue_full':
       return new ApiError(
         'queue_full',
-        `The deployment ${name} holds as many queued requests as it may (${limits.maxQueued}, and of one API key half ` +
-          'of them while others wait).',
+        `The queue of the deployment ${name} is full: it holds at most ${limits.maxQueued} requests, and at most half ` +
+          'of them of one API key while others wait.',
         { retryAfter: LATER_RETRY_SECONDS },
       );
     case 'credit':
-      return new ApiError('insufficient_quota', "The workspace's credit does not suffice for this request.", {
+      return new ApiError('insufficient_quota', 'Insufficient workspace credit for this request.', {
         status: PAYMENT_REQUIRED,
       });
     case 'refused':
-      return new ApiError('temporarily_unavailable', `Nothing may be queued here: ${refusal.reason}`, {
+      return new ApiError('temporarily_unavailable', `Requests cannot be queued here: ${refusal.reason}`, {
         retryAfter: LATER_RETRY_SECONDS,
       });
     default:

@@ -142,7 +142,7 @@ class QueueWorker implements Worker {
       while (mayWait && this.#mayClaim) mayWait = await this.#claimOne();
     } catch (error) {
       delayMs = RETRY_MS * (1 + Math.random());
-      if (!isRedisAway(error)) this.#options.log.error({ err: error }, 'no job could be claimed');
+      if (!isRedisAway(error)) this.#options.log.error({ err: error }, 'claiming a job failed');
     }
     this.#isClaiming = false;
     const isAskedAgain = this.#isAskedAgain;

@@ -68,8 +68,8 @@ async function findCredential(
     throw new ApiError(
       'storage_credential_not_found',
       id === undefined
-        ? `This deployment's StorageCredential "${usual}" does not exist: name another by \`${param}\`.`
-        : `\`${param}\` ${id} is no StorageCredential of this workspace: send the id in the status of one, or omit it.`,
+        ? `This deployment's StorageCredential "${usual}" does not exist: specify another with \`${param}\`.`
+        : `\`${param}\` ${id} does not identify a StorageCredential of this workspace: send the ID from the status of one, or omit it.`,
       { param },
     );
   if (!credential.verified)

@@ -12,7 +12,7 @@ export function checkFormHeaders(
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
     throw new ApiError(
       'unsupported_encoding',
-      `Content-Encoding ${encoding.slice(0, 50)} is not supported: send the body as it is.`,
+      `Content-Encoding ${encoding.slice(0, 50)} is not supported: send the body uncompressed.`,
     );
   const type = req.headers['content-type'] ?? '';
   if (!/^\s*multipart\/form-data\s*(;|$)/i.test(type))
@@ -24,7 +24,7 @@ export function checkFormHeaders(
 }
 
 export const refuseBody = (limit: number) =>
-  new ApiError('request_too_large', `The body is over the limit of ${limit} bytes.`);
+  new ApiError('request_too_large', `The body exceeds the limit of ${limit} bytes.`);
 
 export const malformed = (why: string, param: string | null = null) =>
   new ApiError('invalid_request_error', `The multipart body is malformed: ${why}.`, { param });

@@ -47,7 +47,7 @@ export class ImageCharge {
       });
     }
     this.#isTaken = false;
-    throw new ApiError('insufficient_quota', "The workspace's credit does not suffice for this request.", {
+    throw new ApiError('insufficient_quota', 'Insufficient workspace credit for this request.', {
       status: PAYMENT_REQUIRED,
     });
   }
@@ -62,7 +62,7 @@ export class ImageCharge {
       AbortSignal.timeout(REFUND_TIMEOUT_MS),
     ).catch((error) => {
       metrics.settlementsLost.inc();
-      log.error({ micros: this.#bill.micros, reason: error.message }, 'a price could not be given back');
+      log.error({ micros: this.#bill.micros, reason: error.message }, 'refund failed');
     });
   }
 }

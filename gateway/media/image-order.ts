@@ -113,7 +113,7 @@ export async function readImageEdit(
     if (hasMask && isAsync)
       throw new ApiError(
         'async_mask_unsupported',
-        '`mask` cannot be sent with async=true: leave it out, or send the edit without async=true.',
+        '`mask` cannot be sent with async=true: omit it, or send the edit without async=true.',
         { param: 'mask' },
       );
     const { parameters, responseFormat } = readImageParameters(fields, 'img2img', config);

@@ -65,7 +65,7 @@ function checkTask(task: ImageParameters['task'], { modelId, image }: ImageConfi
   if (image!.tasks.includes(task)) return;
   const words =
     task === 'img2img'
-      ? 'takes no image as input: use POST /v1/images/generations'
-      : 'makes images from images only: use POST /v1/images/edits';
+      ? 'does not accept input images: use POST /v1/images/generations'
+      : 'generates images from input images only: use POST /v1/images/edits';
   throw new ApiError('invalid_request_error', `${modelId} ${words}.`, { param: 'model' });
 }

@@ -29,7 +29,7 @@ export const buildImageHandlers = (services: ImageServices) => ({
     const { modelId } = services.config(state);
     throw new ApiError(
       'invalid_request_error',
-      `${modelId} makes no variations: use POST /v1/images/edits with a prompt.`,
+      `${modelId} does not support variations: use POST /v1/images/edits with a prompt.`,
     );
   },
 });

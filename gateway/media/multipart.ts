@@ -183,19 +183,21 @@ class FormIntake {
 
   #takeText(name: string, text: string, isTruncated: boolean): void {
     if (this.#fields.files.has(normalize(name)))
-      throw new ApiError('invalid_request_error', `\`${name}\` must be a file, not a text.`, {
+      throw new ApiError('invalid_request_error', `\`${name}\` must be a file, not a text field.`, {
         param: normalize(name),
       });
     if (!this.#fields.texts.has(name)) return;
     if (isTruncated) throw new ApiError('request_too_large', `\`${name}\` is too long.`, { param: name });
-    if (this.#texts.has(name)) throw malformed(`\`${name}\` is there twice`, name);
+    if (this.#texts.has(name)) throw malformed(`\`${name}\` appears twice`, name);
     this.#texts.set(name, text);
   }
 
   #takeFile(name: string, stream: Readable): void {
     const field = normalize(name);
     if (this.#fields.texts.has(name))
-      throw new ApiError('invalid_request_error', `\`${name}\` must be a text, not a file.`, { param: name });
+      throw new ApiError('invalid_request_error', `\`${name}\` must be a text field, not a file.`, {
+        param: name,
+      });
     const most = this.#fields.files.get(field);
     if (most === undefined) {
       stream.resume();

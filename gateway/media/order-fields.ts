@@ -18,7 +18,7 @@ export function checkModel(given: string, { modelId }: Pick<GatewayConfig, 'mode
 /** Throws ApiError with 413 for a text over the limit, which counts characters, not code units. */
 function limitText(text: string, param: string, limit: number): string {
   if (isLonger(text, limit))
-    throw new ApiError('request_too_large', `\`${param}\` is over the limit of ${limit} characters.`, {
+    throw new ApiError('request_too_large', `\`${param}\` exceeds the limit of ${limit} characters.`, {
       param,
     });
   // Half a surrogate pair has no UTF-8.

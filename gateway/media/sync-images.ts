@@ -86,7 +86,7 @@ function startBudget(
   const end = () => {
     const message =
       `The image took longer than ${budgetMs / 1000} s: ` +
-      `use async=true, which has up to ${describeDuration(imageJobTimeoutMs)}.`;
+      `use async=true, which allows up to ${describeDuration(imageJobTimeoutMs)}.`;
     exchange.cancel(new ApiError(TIMEOUTS[parameters.task], message));
   };
   const left = budgetMs - exchange.elapsed();

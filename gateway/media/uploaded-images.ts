@@ -38,13 +38,13 @@ async function readUploadedImage({ field, file }: FormFile, index: number): Prom
   if (!facts) throw new ApiError('invalid_image', await describeOther(file.path, field), { param: field });
   const { contentType, width, height, isWhole } = facts;
   if (!isWhole)
-    throw new ApiError('invalid_image', `\`${field}\` ends early: its file was cut off, send it whole.`, {
+    throw new ApiError('invalid_image', `\`${field}\` is truncated: send the complete file.`, {
       param: field,
     });
   if (width * height > MAX_PIXELS)
     throw new ApiError(
       'invalid_image',
-      `\`${field}\` is ${width}x${height}, which is over the limit of ${MAX_PIXELS / 1e6} megapixels.`,
+      `\`${field}\` is ${width}x${height}, which exceeds the limit of ${MAX_PIXELS / 1e6} megapixels.`,
       { param: field },
     );
   // A name of the sender's would need cleaning, and nobody needs it.

@@ -110,13 +110,13 @@ function checkMode({ task, areRequired }: Source, { modelId, video }: VideoConfi
   if (task === 'i2v')
     throw new ApiError(
       'invalid_request_error',
-      `${modelId} makes videos from text only: leave \`input_reference\` out.`,
+      `${modelId} generates videos from text only: omit \`input_reference\`.`,
       { param: 'input_reference' },
     );
   const words = areRequired
     ? 'attach one as `input_reference`'
     : 'use POST /v1/videos with `input_reference`';
-  throw new ApiError('invalid_request_error', `${modelId} makes videos from an image: ${words}.`, {
+  throw new ApiError('invalid_request_error', `${modelId} generates videos from an image: ${words}.`, {
     param: areRequired ? 'input_reference' : 'model',
   });
 }

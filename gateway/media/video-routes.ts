@@ -46,7 +46,7 @@ export const buildVideoHandlers = (services: MediaServices) => ({
   },
   video_list: (state: GatewayState) => listVideos(services, state),
   video_remix: (state: GatewayState) => {
-    throw refuseUse(services.config(state).modelId, 'makes no new video of another: use POST /v1/videos');
+    throw refuseUse(services.config(state).modelId, 'does not support remixing: use POST /v1/videos');
   },
   video_content: async (state: GatewayState) => {
     checkVariant(state.exchange.req.url!);
@@ -54,8 +54,7 @@ export const buildVideoHandlers = (services: MediaServices) => ({
     if (record.status !== 'succeeded')
       throw new ApiError('video_not_ready', `The video ${record.id} is ${VIDEO_STATUS[record.status]}.`);
     const [url] = await signOutputs(services, services.config(state).namespace, record);
-    if (!url)
-      throw new ApiError('result_expired', `The content of the video ${record.id} is not kept any more.`);
+    if (!url) throw new ApiError('result_expired', `The content of the video ${record.id} has expired.`);
     sendEmpty(state.exchange, 302, ['location', url, 'cache-control', 'no-store']);
   },
   video_delete: async (state: GatewayState) => {
@@ -77,7 +76,7 @@ function checkVariant(url: string): void {
   if (variant === null || variant === '' || variant === 'video') return;
   throw new ApiError(
     'invalid_request_error',
-    '`variant` must be video: no thumbnail and no spritesheet is made of it.',
+    '`variant` must be video: thumbnails and spritesheets are not available.',
     { param: 'variant' },
   );
 }

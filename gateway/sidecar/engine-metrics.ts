@@ -35,12 +35,12 @@ async function fetchMetrics({
     if (answer.statusCode !== 200) {
       // Its end is an error, which nobody waits for.
       answer.body.on('error', () => {}).destroy();
-      return { status: 502, body: `the engine answered its metrics with status ${answer.statusCode}` };
+      return { status: 502, body: `the engine's metrics endpoint returned status ${answer.statusCode}` };
     }
     const body = await readText(answer.body, maxBytes);
     return { status: 200, body, contentType: 'text/plain; version=0.0.4; charset=utf-8' };
   } catch (error) {
-    if (signal.aborted) return { status: 504, body: `the engine gave no metrics within ${timeoutMs} ms` };
+    if (signal.aborted) return { status: 504, body: `the engine returned no metrics within ${timeoutMs} ms` };
     if (error instanceof TooLargeError)
       return { status: 502, body: `the engine's metrics are larger than ${maxBytes} bytes` };
     return { status: 503, body: 'could not connect to the engine' };

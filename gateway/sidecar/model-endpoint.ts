@@ -64,7 +64,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
   const live = watchConfig({
     initial: options.initialConfig,
     read: () => readDeployment(connection.redis, namespace, name),
-    onError: logUnlessAway('the published configuration cannot be used; the last one stays in force'),
+    onError: logUnlessAway('published configuration is invalid; keeping the last valid one'),
   });
   const enginePools = new Pools({ connectTimeoutMs: ENGINE_CONNECT_TIMEOUT_MS });
   const health = new EngineHealth({
@@ -101,7 +101,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     isEngineLost: () => health.isLost,
     timeoutMs: options.drainTimeoutMs,
     onChange: (isDraining) => {
-      log.info(isDraining ? 'draining' : 'not draining any more');
+      log.info(isDraining ? 'draining' : 'drain canceled');
       replica.announce();
       if (isDraining) worker?.windDown(drain.remainingMs);
       else worker?.resume();
@@ -118,7 +118,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     peerToken: options.peerToken,
     self,
     sendHeartbeat: (own) => heartbeat(connection.redis, { namespace, name, heartbeat: own }),
-    onHeartbeatError: logUnlessAway('the heartbeat failed'),
+    onHeartbeatError: logUnlessAway('heartbeat failed'),
     onPeerOrigins: (origins) => app.keepPeers(origins),
   });
   setDocumentationSite(live.current.documentationURL);
@@ -219,7 +219,7 @@ const IN_FLIGHT_MS = 800;
 /** kube-proxy may lead here for so long. */
 const LISTENING_MS = 700;
 const FLUSH_MS = 200;
-const ENDING = new ApiError('no_pod_available', 'The replica is being removed.', { retryAfter: 2 });
+const ENDING = new ApiError('no_pod_available', 'The replica is shutting down.', { retryAfter: 2 });
 
 /** Refuses what still comes, gives what is in flight a moment, and answers all in the envelope before the kill. */
 async function endWithinGrace(

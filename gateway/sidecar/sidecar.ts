@@ -76,7 +76,7 @@ export async function startSidecar(environment: SidecarEnvironment): Promise<Sid
       drain,
       drainToken: environment.drainToken,
       onWrongToken: () => {
-        log.warn('a drain was asked for with a wrong token');
+        log.warn('drain requested with a wrong token');
         metrics.refusedDrains.inc();
       },
     }),
@@ -97,13 +97,13 @@ export async function startSidecar(environment: SidecarEnvironment): Promise<Sid
   return {
     endpoint,
     stop: async () => {
-      log.info('ending');
+      log.info('shutting down');
       await endpoint.stop();
       await storage.close();
       await closeAll([admin, metricsServer]);
       await subscription.close();
       await connection.close();
-      log.info('ended');
+      log.info('stopped');
     },
   };
 }

@@ -13,9 +13,14 @@ export class DownloadError extends Error {
   readonly isGone: boolean;
 
   constructor(isGone: boolean, cause?: unknown) {
-    super(isGone ? 'An input of the request is gone.' : 'An input of the request could not be read.', {
-      cause,
-    });
+    super(
+      isGone
+        ? 'An input file of the request no longer exists.'
+        : 'An input file of the request could not be read.',
+      {
+        cause,
+      },
+    );
     this.isGone = isGone;
   }
 }

@@ -78,11 +78,11 @@ export class FolderServer {
     );
     const { method } = request;
     if (method !== 'GET' && method !== 'HEAD' && method !== 'PUT')
-      throw new Refusal(405, 'MethodNotAllowed', 'Links take GET, HEAD and PUT.');
+      throw new Refusal(405, 'MethodNotAllowed', 'Links support GET, HEAD and PUT.');
     const claims = this.#readClaims(method === 'PUT' ? 'PUT' : 'GET', request.url ?? '');
     if (method === 'PUT') return this.#take(request, response, claims);
     const object = await this.#options.objects.open(claims.key);
-    if (!object) throw new Refusal(404, 'NoSuchKey', 'The object does not exist any more.');
+    if (!object) throw new Refusal(404, 'NoSuchKey', 'The object no longer exists.');
     try {
       await send(request, response, { object, claims });
     } finally {
@@ -103,9 +103,13 @@ export class FolderServer {
   async #take(request: IncomingMessage, response: ServerResponse, claims: LinkClaims): Promise<void> {
     const { 'content-length': length, 'content-type': type, expect } = request.headers;
     if (length === undefined)
-      throw new Refusal(411, 'MissingContentLength', 'Uploads must tell their length.');
+      throw new Refusal(411, 'MissingContentLength', 'Uploads must send a Content-Length.');
     if (Number(length) !== claims.contentLength || type !== claims.contentType)
-      throw new Refusal(403, 'SignatureDoesNotMatch', 'The link is for another length or type of content.');
+      throw new Refusal(
+        403,
+        'SignatureDoesNotMatch',
+        'The link was signed for another content length or type.',
+      );
     if (expect !== undefined) response.writeContinue();
     await this.#options.objects.write(claims.key, request, type!);
     response.writeHead(200, { 'content-length': 0 }).end();

@@ -78,8 +78,8 @@ export class FolderStore implements ObjectStore {
   close(): void {}
 
   #sign(claims: Omit<LinkClaims, 'bucket' | 'expires'>, expiresInSeconds: number): string {
-    if (!isPlainKey(claims.key)) throw new RangeError(`"${claims.key}" is no key of an object`);
-    if (expiresInSeconds > MAX_LINK_SECONDS) throw new RangeError('a link lives for 7 days at most');
+    if (!isPlainKey(claims.key)) throw new RangeError(`"${claims.key}" is not a valid object key`);
+    if (expiresInSeconds > MAX_LINK_SECONDS) throw new RangeError('a link is valid for at most 7 days');
     const { bucket, origin, secret } = this.#options;
     const expires = Math.floor(Date.now() / 1_000) + expiresInSeconds;
     return signLink(origin, { ...claims, bucket, expires }, secret);

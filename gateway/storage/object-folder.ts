@@ -119,7 +119,7 @@ const REASONS: Record<string, StorageReason> = {
 };
 
 function requirePlain(key: string): void {
-  if (!isPlainKey(key)) throw new RangeError(`"${key}" is no key of an object`);
+  if (!isPlainKey(key)) throw new RangeError(`"${key}" is not a valid object key`);
 }
 
 const readAll = (file: FileHandle, range: { start: number; end: number } | undefined): Readable =>

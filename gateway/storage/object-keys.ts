@@ -59,6 +59,6 @@ const RESULT_PARTS = 5;
 function join(...parts: string[]): string {
   const key = parts.join('/');
   if (parts.some((part) => !PART.test(part)) || !isPlainKey(key))
-    throw new RangeError(`"${key}" is no key of an object`);
+    throw new RangeError(`"${key}" is not a valid object key`);
   return key;
 }

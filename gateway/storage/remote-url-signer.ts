@@ -83,7 +83,7 @@ export class RemoteUrlSigner implements UrlSigner {
       try {
         const reply = await this.#sendOnce(url, body);
         if (reply.status < 500 || reply.body.includes('"code":"temporarily_unavailable"')) return reply;
-        cause = new Error(`the storage service answered ${reply.status}`);
+        cause = new Error(`the storage service responded with status ${reply.status}`);
       } catch (error) {
         cause = error as Error;
       }
@@ -124,5 +124,5 @@ function readError(status: number, body: string): Error {
   } catch {
     // Told below.
   }
-  return new Error(`the storage service refused this gateway with ${status}`);
+  return new Error(`the storage service rejected this gateway with status ${status}`);
 }

@@ -146,7 +146,7 @@ export class S3Store implements ObjectStore {
   }
 
   #place(key: string): { Bucket: string; Key: string } {
-    if (!isBucketKey(key)) throw new RangeError(`"${key}" is no key of an object`);
+    if (!isBucketKey(key)) throw new RangeError(`"${key}" is not a valid object key`);
     return { Bucket: this.bucket, Key: this.#options.prefix + key };
   }
 

@@ -4,21 +4,21 @@ import { EgressError, toEgressError } from '../egress/egress-error.ts';
 /** Each goes on after "The bucket" or a bucket's name. */
 const WORDS = {
   bucket: 'does not exist',
-  credentials: 'is refused to these keys: the access key is unknown, or the secret is wrong',
-  denied: 'may not be used in this way with these keys: access denied',
+  credentials: 'rejects these keys: the access key is unknown, or the secret is wrong',
+  denied: 'does not permit this operation with these keys: access denied',
   region: 'is in another region',
-  clock: 'cannot be used: the clock of the store differs from ours',
-  full: 'has no room left',
-  tooLarge: 'takes no object of this size',
+  clock: 'cannot be used: the clock of its server differs too much',
+  full: 'is full',
+  tooLarge: 'does not accept objects of this size',
   address: 'is at an address that is not allowed: the endpoint must begin with https:// and be public',
   unreachable: 'cannot be reached',
   certificate: 'is behind an endpoint without a valid TLS certificate',
-  slow: 'did not answer in time',
-  failed: 'is in a store that fails at the moment',
+  slow: 'did not respond in time',
+  failed: 'is in a store that is failing at the moment',
   refused: 'refused the request',
   prefix: 'cannot be used with this prefix: no part of it may be empty, "." or ".."',
   keys: 'cannot be used: its keys were sealed with another master key',
-  corrupt: 'gave back other content than was put there',
+  corrupt: 'returned different content than was written',
 } as const;
 
 export type StorageReason = keyof typeof WORDS;

@@ -49,10 +49,10 @@ export class StoreUrlSigner implements UrlSigner {
     if (name.credential === null)
       throw new ApiError(
         'temporarily_unavailable',
-        'This installation has no managed storage: its operator must set a bucket, or the request name a storage credential.',
+        'This installation has no managed storage: configure a bucket, or specify a storage credential in the request.',
         { retryAfter: UNCHANGED_RETRY_SECONDS },
       );
-    throw new ApiError('storage_credential_not_found', 'The storage credential does not exist any more.');
+    throw new ApiError('storage_credential_not_found', 'The storage credential no longer exists.');
   }
 }
 

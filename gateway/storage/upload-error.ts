@@ -3,12 +3,12 @@ import { ApiError } from '../http/error-response.ts';
 import type { StorageReason } from './storage-error.ts';
 
 const WORDS = {
-  full: 'The output bucket has no room left.',
+  full: 'The output bucket is full.',
   denied: 'The output bucket denied access.',
   unreachable: 'The output bucket could not be reached.',
-  slow: 'The output bucket took too long.',
-  refused: 'The output bucket did not take the result.',
-  spool: 'The replica has no disk space left to hold the result.',
+  slow: 'The output bucket did not respond in time.',
+  refused: 'The output bucket rejected the result.',
+  spool: 'The replica has no disk space left to store the result.',
   tooLarge: 'The result is larger than allowed.',
 } as const;
 
@@ -47,6 +47,6 @@ const SPOOL_RETRY_SECONDS = 10;
 
 /** The spool is full. */
 export const refuseUploads = () =>
-  new ApiError('temporarily_unavailable', 'There is no room left for uploads at the moment.', {
+  new ApiError('temporarily_unavailable', 'There is no disk space left for uploads at the moment.', {
     retryAfter: SPOOL_RETRY_SECONDS,
   });

@@ -17,9 +17,9 @@ const RETRY_TIMEOUT_MS = 5_000;
 export function logRedisState(connection: RedisConnection, log: Logger): void {
   connection.onStateChange((state, reason) => {
     if (state === 'up') log.info('connected to Redis');
-    else log.warn({ reason }, 'Redis is away');
+    else log.warn({ reason }, 'Redis is unavailable');
   });
   connection
     .untilUp(RETRY_TIMEOUT_MS)
-    .catch((error: Error) => log.warn({ reason: error.message }, 'Redis is not there yet'));
+    .catch((error: Error) => log.warn({ reason: error.message }, 'Redis is not available yet'));
 }

@@ -86,7 +86,7 @@ export class UsageMeter {
       sums.delete('queueLooks');
       sums.delete('queuePeak');
       for (const [counter, amount] of sums) usage.add(counter, amount);
-      if (!isRedisAway(error)) log.error({ err: error, namespace, name }, 'usage could not be written');
+      if (!isRedisAway(error)) log.error({ err: error, namespace, name }, 'writing usage failed');
     }
   }
 }

@@ -124,7 +124,7 @@ export function checkFields(body: Record<string, unknown>, fields: Fields): void
 const MAX_SHOWN_CHARACTERS = 40;
 
 function describe(value: unknown): string {
-  if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : 'such an array';
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : 'an array of other values';
   if (typeof value === 'object') return 'an object';
   return JSON.stringify(value).slice(0, MAX_SHOWN_CHARACTERS);
 }

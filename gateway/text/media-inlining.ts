@@ -81,7 +81,8 @@ function checkCounts(media: readonly MediaReference[]): void {
   const counts: Record<MediaKind, number> = { image: 0, audio: 0, video: 0 };
   for (const each of media) {
     const { count } = MEDIA_BOUNDS[each.kind];
-    if (++counts[each.kind] > count) throw refuse(each, `is one of more than ${count}`);
+    if (++counts[each.kind] > count)
+      throw refuse(each, `exceeds the limit of ${count} ${each.kind} URLs in a request`);
   }
 }
 
@@ -92,14 +93,14 @@ async function fetchMedium(
 ): Promise<string> {
   const { kind } = medium;
   const { status, body, isTruncated } = await followRedirects(medium, options);
-  if (status !== 200) throw refuse(medium, `answers with status ${status}`);
+  if (status !== 200) throw refuse(medium, `returned status ${status}`);
   if (isTruncated)
     throw refuse(
       medium,
-      `holds more than ${MEDIA_BOUNDS[kind].bytes / MIB} MiB, or takes the whole request over its limit of ${options.maxBytes} bytes`,
+      `is larger than ${MEDIA_BOUNDS[kind].bytes / MIB} MiB, or makes the whole request exceed its limit of ${options.maxBytes} bytes`,
     );
   const type = sniffMediaType(body, kind);
-  if (!type) throw refuse(medium, `holds no ${kind} that engines read`);
+  if (!type) throw refuse(medium, `is not ${NOUNS[kind]} in a supported format`);
   return `data:${type};base64,${body.toString('base64')}`;
 }
 
@@ -141,10 +142,11 @@ function describeFailure(medium: MediaReference, error: EgressError): ApiError {
 }
 
 const refuseBusy = () =>
-  new ApiError('temporarily_unavailable', 'Too many media are being fetched at the moment.', {
+  new ApiError('temporarily_unavailable', 'Too many media files are being fetched at the moment.', {
     retryAfter: BUSY_RETRY_SECONDS,
   });
 
+const NOUNS: Record<MediaKind, string> = { image: 'an image', audio: 'an audio file', video: 'a video' };
 const EXAMPLES: Record<MediaKind, string> = { image: 'image/png', audio: 'audio/wav', video: 'video/mp4' };
 
 function refuse({ kind, path }: MediaReference, why: string): ApiError {

@@ -43,8 +43,7 @@ export async function attemptDelivery(
     error,
     waitMs: timing.waitAfter(delivery.attempt),
   });
-  if (secret === null)
-    return fail('the workspace has no signing secret: its namespace has none, or none that can be read');
+  if (secret === null) return fail('the workspace has no readable signing secret');
   const body = Buffer.from(delivery.body);
   try {
     const { status } = await agent.request({

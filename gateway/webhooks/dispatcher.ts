@@ -101,7 +101,8 @@ export class Dispatcher {
         workspace.isDue ||= hasMore && !isFull;
       }
     } catch (error) {
-      if (!isRedisAway(error)) this.#options.log.error({ err: error, namespace }, 'webhooks are held up');
+      if (!isRedisAway(error))
+        this.#options.log.error({ err: error, namespace }, 'webhook dispatch failed, retrying');
       this.#wakeLater(namespace, workspace, RETRY_MS);
     } finally {
       workspace.isRunning = false;
@@ -155,7 +156,8 @@ export class Dispatcher {
       await settleDelivery(redis, delivery, outcome);
     } catch (error) {
       // The lease runs out, and the delivery is attempted again: at least once, then.
-      if (!isRedisAway(error)) log.error({ err: error, delivery: delivery.id }, 'a delivery is held up');
+      if (!isRedisAway(error))
+        log.error({ err: error, delivery: delivery.id }, 'webhook delivery failed, retrying');
     } finally {
       workspace.inFlight--;
       this.wake(delivery.namespace);
@@ -164,7 +166,10 @@ export class Dispatcher {
 
   #abandon(delivery: AbandonedDelivery): void {
     const { namespace, id, eventId, endpoint, isTest } = delivery;
-    this.#options.log.warn({ namespace, delivery: id, event: eventId, endpoint }, 'a webhook was given up');
+    this.#options.log.warn(
+      { namespace, delivery: id, event: eventId, endpoint },
+      'webhook delivery abandoned',
+    );
     if (endpoint === '' && !isTest) this.#options.onAbandoned(delivery);
   }
 

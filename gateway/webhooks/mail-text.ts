@@ -13,7 +13,7 @@ const hostOf = (url: string): string => flatten(URL.parse(url)?.host ?? 'an inva
 
 const FOOTER =
   'The request itself is not affected: its state and its result can be read with GET /v1/requests/{id}.\n' +
-  'You are told because you are named as the owner of the workspace.\n';
+  'You receive this message because you are the owner of the workspace.\n';
 
 export function describeFailure(namespace: string, callback: AbandonedCallback): MailText {
   return {
@@ -22,7 +22,7 @@ export function describeFailure(namespace: string, callback: AbandonedCallback):
       `The event ${flatten(callback.type)} of the request ${flatten(callback.request)} could not be delivered to its ` +
       `callback at ${hostOf(callback.url)}.\n\n` +
       `All 3 attempts failed; the last one: ${flatten(callback.error)}.\n` +
-      `It will not be tried again (event ${flatten(callback.event)}, delivery ${flatten(callback.delivery)}).\n\n${FOOTER}`,
+      `It will not be retried (event ${flatten(callback.event)}, delivery ${flatten(callback.delivery)}).\n\n${FOOTER}`,
   };
 }
 
@@ -32,6 +32,6 @@ export function describeMany(namespace: string, callbacks: readonly AbandonedCal
     subject: `[Berth] ${callbacks.length} more callbacks of the workspace ${namespace} failed`,
     text:
       `${callbacks.length} more callbacks could not be delivered in the last hour, at ${hosts.join(', ')}.\n` +
-      `None will be tried again; the log of deliveries shows the latest.\n\n${FOOTER}`,
+      `None will be retried; the delivery log shows the latest.\n\n${FOOTER}`,
   };
 }

@@ -45,7 +45,8 @@ export class OwnerMail {
     if (this.#running.has(namespace)) return;
     const work = this.#run(namespace)
       .catch((error) => {
-        if (!isRedisAway(error)) this.#options.log.error({ err: error, namespace }, 'owner mail is held up');
+        if (!isRedisAway(error))
+          this.#options.log.error({ err: error, namespace }, 'owner mail failed, retrying');
       })
       .finally(() => this.#running.delete(namespace));
     this.#running.set(namespace, work);
@@ -64,7 +65,7 @@ export class OwnerMail {
     if (owner === null) {
       log.info(
         { namespace, callbacks: due.length },
-        'nobody is told of failed callbacks: no ownerEmail, or no mail server',
+        'failed callbacks are not mailed: no ownerEmail or no mail server',
       );
       for (const mail of due) await removeMail(redis, namespace, mail);
       return;
@@ -108,10 +109,10 @@ export class OwnerMail {
       await send(owner, text);
     } catch (error) {
       if (error instanceof MailDeferredError && clock() - first.at < MAX_AGE_MS) {
-        log.warn({ err: error, namespace }, 'the owner is told of failed callbacks later');
+        log.warn({ err: error, namespace }, 'owner mail deferred');
         return 'postponed';
       }
-      log.error({ err: error, namespace }, 'the owner could not be told of failed callbacks');
+      log.error({ err: error, namespace }, 'owner mail failed');
     }
     return 'done';
   }

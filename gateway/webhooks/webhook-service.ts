@@ -101,7 +101,7 @@ export function startWebhooks(options: WebhookServiceOptions): WebhookService {
         if (mails > 0) ownerMail.wake(namespace);
       }
     } catch (error) {
-      if (!isRedisAway(error)) log.error({ err: error }, 'webhooks of some workspaces were not looked at');
+      if (!isRedisAway(error)) log.error({ err: error }, 'webhook scan failed');
     }
   };
   const timer = setInterval(() => void look(), scanIntervalMs);

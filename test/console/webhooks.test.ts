@@ -42,7 +42,7 @@ describe('the page of webhooks', () => {
     await dialog().getByText('The URL must start with https://.').waitFor();
     await type('URL', 'https://10.96.0.1/hook');
     await button('Add').click();
-    await dialog().getByText('leads to no public address').waitFor();
+    await dialog().getByText('does not lead to a public address').waitFor();
     expect(await dialog().getByRole('textbox', { name: 'URL' }).getAttribute('aria-invalid')).to.equal(
       'true',
     );
@@ -54,7 +54,7 @@ describe('the page of webhooks', () => {
     await type('Name', 'corrected');
     await type('URL', 'https://10.96.0.1/hook');
     await button('Add').click();
-    await dialog().getByText('leads to no public address').waitFor();
+    await dialog().getByText('does not lead to a public address').waitFor();
     await type('URL', receiver.url);
     await button('Add').click();
     await card('corrected').getByText('active', { exact: true }).waitFor();

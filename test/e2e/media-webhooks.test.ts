@@ -198,7 +198,7 @@ describe('webhooks', function () {
       ['/third', 3, 200, null],
       ['/500', 3, 500, /^answered 500$/],
       ['/redirect', 3, 302, /^answered 302; redirects are not followed$/],
-      ['/hang', 3, null, /did not answer in time/],
+      ['/hang', 3, null, /did not respond in time/],
       ['/close', 3, null, /broke the connection off/],
     ];
     const ids = await Promise.all(outcomes.map(([path]) => makeImage(image, receiver.urlOf(path))));
@@ -300,9 +300,9 @@ describe('webhooks', function () {
 
   const inside: [url: string, words: RegExp][] = [
     ['http://93.184.215.14/', /must begin with https/],
-    ['https://10.0.0.1/', /leads to no public address/],
-    ['https://169.254.169.254/latest', /leads to no public address/],
-    ['https://kubernetes.default.svc.cluster.local/', /leads to no public address/],
+    ['https://10.0.0.1/', /does not lead to a public address/],
+    ['https://169.254.169.254/latest', /does not lead to a public address/],
+    ['https://kubernetes.default.svc.cluster.local/', /does not lead to a public address/],
     ['https://user:password@example.com/', /user name/],
     ['https://example.com:22/', /port/],
     ['not a url', /not a valid URL/],

@@ -68,7 +68,7 @@ export class Cleaner {
       list: options.listWorkspaces,
       visit: (namespace) => this.#visit(namespace),
       onError: (error, namespace) => {
-        if (!isRedisAway(error)) options.log.error({ err: error, namespace }, 'objects were not cleaned up');
+        if (!isRedisAway(error)) options.log.error({ err: error, namespace }, 'object cleanup failed');
       },
       intervalMs: this.#timing.intervalMs,
     });
@@ -143,7 +143,7 @@ export class Cleaner {
       onObject?.('failed');
       this.#pause(lane);
       const reason = error instanceof StorageError ? error.reason : String(error);
-      log.warn({ namespace, credential, reason, delayMs: lane.delayMs }, 'stored objects wait to be removed');
+      log.warn({ namespace, credential, reason, delayMs: lane.delayMs }, 'object removal failed, retrying');
     }
   }
 
@@ -157,12 +157,12 @@ export class Cleaner {
     const { stores, log } = this.#options;
     // The list is for gateways to write: it must lead to nobody else's objects.
     if (!ownsKey(namespace, key)) {
-      log.warn({ namespace, key }, 'an object that is not of its workspace was dropped from the clean-up');
+      log.warn({ namespace, key }, 'dropped an object of another workspace from cleanup');
       return 'dropped';
     }
     const found = await stores.find({ namespace, credential });
     if (!found) {
-      log.warn({ namespace, credential, key }, 'an object stays, since its store is not configured any more');
+      log.warn({ namespace, credential, key }, 'object not removed: its store is no longer configured');
       return 'dropped';
     }
     await found.store.delete(key);

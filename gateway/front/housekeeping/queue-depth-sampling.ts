@@ -26,7 +26,7 @@ export const startQueueDepthSampling = ({ redis, listWorkspaces, log }: QueueDep
       return false;
     },
     onError: (error, namespace) => {
-      if (!isRedisAway(error)) log.error({ err: error, namespace }, 'queues were not looked at');
+      if (!isRedisAway(error)) log.error({ err: error, namespace }, 'queue depth sampling failed');
     },
     intervalMs: SAMPLE_INTERVAL_MS,
   });

@@ -42,7 +42,7 @@ export function startSweeper(options: SweeperOptions): Sweeper {
       return result.more;
     },
     onError: (error, namespace) => {
-      if (!isRedisAway(error)) log.error({ err: error, namespace }, 'requests were not swept');
+      if (!isRedisAway(error)) log.error({ err: error, namespace }, 'request sweep failed');
     },
     intervalMs,
   });

@@ -48,14 +48,14 @@ export function createInternalServer(options: InternalServiceOptions): Server {
     const route = Object.hasOwn(routes, req.url ?? '') ? routes[req.url!] : undefined;
     respond(req, res, route).catch((error) => {
       const known = toApiError(error);
-      if (known.code === 'internal_error') options.log.error({ err: error }, 'the storage service failed');
+      if (known.code === 'internal_error') options.log.error({ err: error }, 'storage service error');
       sendError(res, known, randomUUID());
     });
   });
 }
 
 async function respond(req: IncomingMessage, res: ServerResponse, route: Answer | undefined): Promise<void> {
-  if (!route) throw new ApiError('not_found', 'There is no such path.');
+  if (!route) throw new ApiError('not_found', 'Unknown path.');
   if (req.method !== 'POST')
     throw new ApiError('method_not_allowed', 'Send POST.', { headers: ['allow', 'POST'] });
   const text = JSON.stringify(await route(req));
@@ -118,14 +118,14 @@ function requireToken(req: IncomingMessage, token: string): void {
 /** Of equal length, whatever was shown. */
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
-const refuseToken = () => new ApiError('invalid_api_key', 'The token is not the one of this workspace.');
+const refuseToken = () => new ApiError('invalid_api_key', 'The token does not belong to this workspace.');
 
 async function readRequest<T>(req: IncomingMessage, schema: ZodType<T>): Promise<T> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of req as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > MAX_BODY_BYTES) throw new ApiError('request_too_large', 'The question is too long.');
+    if (bytes > MAX_BODY_BYTES) throw new ApiError('request_too_large', 'The body is too large.');
     chunks.push(chunk);
   }
   let question: unknown;
@@ -143,6 +143,6 @@ async function readRequest<T>(req: IncomingMessage, schema: ZodType<T>): Promise
 function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (isRedisAway(error))
-    return new ApiError('temporarily_unavailable', 'Redis is away.', { retryAfter: RETRY_SECONDS });
+    return new ApiError('temporarily_unavailable', 'Redis is unavailable.', { retryAfter: RETRY_SECONDS });
   return new ApiError('internal_error', 'The storage service failed.');
 }

@@ -183,7 +183,7 @@ describe('an image of a chat', () => {
     const [status, param, message] = await ask(at('/a.png'));
     expect([status, param]).to.deep.equal([400, 'messages[0].content[0].audio_url.url']);
     expect(message)
-      .to.match(/holds no audio that engines read/)
+      .to.match(/is not an audio file in a supported format/)
       .and.contain('data:audio/wav;base64');
     fetched = [];
     const [, fifth, why] = await ask(...Array.from({ length: 5 }, () => at('/a.wav')));
@@ -202,19 +202,19 @@ describe('an image of a chat', () => {
     ['what is no URL', () => 'a.png', /is not a valid URL/],
     ['a URL with a password', (to) => to('/a.png').replace('images', 'a:b@images'), /no user name/],
     ['a port of the system', () => 'https://images.test:22/', /port/],
-    ['a metadata address', () => 'https://169.254.169.254/latest/', /leads to no public address/],
-    ['a private address in disguise', () => 'https://0x7f.2/', /leads to no public address/],
-    ['a name inside', () => `https://inside.test:${inside.port}/`, /leads to no public address/],
-    ['a name that does not exist', () => 'https://nowhere.test/', /leads to no public address/],
+    ['a metadata address', () => 'https://169.254.169.254/latest/', /does not lead to a public address/],
+    ['a private address in disguise', () => 'https://0x7f.2/', /does not lead to a public address/],
+    ['a name inside', () => `https://inside.test:${inside.port}/`, /does not lead to a public address/],
+    ['a name that does not exist', () => 'https://nowhere.test/', /does not lead to a public address/],
     ['a redirect to a place inside', (to) => to('/away.png'), /must begin with https:/],
-    ['a redirect to a name inside', (to) => to('/inside.png'), /leads to no public address/],
-    ['a redirect to a metadata address', (to) => to('/metadata.png'), /leads to no public address/],
+    ['a redirect to a name inside', (to) => to('/inside.png'), /does not lead to a public address/],
+    ['a redirect to a metadata address', (to) => to('/metadata.png'), /does not lead to a public address/],
     ['a redirect without end', (to) => to('/loop.png'), /redirects more than 5 times/],
-    ['a redirect to nowhere', (to) => to('/nowhere.png'), /answers with status 302/],
-    ['a server that has no such image', (to) => to('/gone.png'), /answers with status 404/],
-    ['a page', (to) => to('/page.png'), /holds no image that engines read/],
+    ['a redirect to nowhere', (to) => to('/nowhere.png'), /returned status 302/],
+    ['a server that has no such image', (to) => to('/gone.png'), /returned status 404/],
+    ['a page', (to) => to('/page.png'), /is not an image in a supported format/],
     ['an image that is too large', (to) => to('/large.png'), /holds more than 50 MiB, or .* limit of 40000/],
-    ['a server that is not there', () => 'https://127.0.0.1:1024/', /does not take connections/],
+    ['a server that is not there', () => 'https://127.0.0.1:1024/', /refused the connection/],
   ];
   for (const [what, urlOf, message] of failures)
     it(`that is ${what} is refused with its place and the way out`, async () => {
@@ -248,7 +248,7 @@ describe('an image of a chat', () => {
     const start = performance.now();
     const response = await post(chatOf(at('/slow.png')));
     expect(response.status).to.equal(400);
-    expect(await response.text()).to.contain('did not answer in time');
+    expect(await response.text()).to.contain('did not respond in time');
     expect(performance.now() - start).to.be.within(4_900, 15_000);
   });
 

@@ -93,7 +93,7 @@ describe('a sidecar beside an engine', () => {
     await until(async () => !(await isReady()), 'unready', 90_000);
     const liveness = await replica.admin('/engine/liveness');
     expect(liveness.status).to.equal(503);
-    expect(await liveness.text()).to.match(/unhealthy: 3 requests waited 3\d s without output of any/);
+    expect(await liveness.text()).to.match(/unhealthy: 3 requests waited 3\d s without any output/);
     expect((await readError(await callChat(replica.url))).code).to.equal('no_pod_available');
     const port = new URL(engine.url).port;
     await engine.stop('SIGKILL');

@@ -82,7 +82,7 @@ describe('the price of images, while their client waits', () => {
     const answer = endpoint.generate();
     await until(() => fixture.simulator.readControl().then(({ inflight }) => inflight === 1), 'at work');
     expect((await readSpent()) - before).to.equal(PRICE);
-    endpoint.cutOff(new ApiError('no_pod_available', 'The replica is being removed.', { retryAfter: 2 }));
+    endpoint.cutOff(new ApiError('no_pod_available', 'The replica is shutting down.', { retryAfter: 2 }));
     const envelope = await readEnvelope(await answer);
     expect(envelope).to.deep.include({ status: 503, code: 'no_pod_available' });
     await until(async () => (await readSpent()) === before, 'it was given back');

@@ -158,7 +158,7 @@ describe('a call of an image engine', () => {
     const error = (await rejection(call(url))) as ApiError;
     expect(error).to.deep.include({
       code: 'upstream_error',
-      message: 'The engine does not take connections.',
+      message: 'Could not connect to the engine.',
     });
   });
 

@@ -102,7 +102,7 @@ describe('jobs that fail', () => {
     const record = await stack.untilIs(await stack.submit({ task: 'i2v' }, { inputs }), 'failed');
     expect(record).to.include({
       errorCode: 'upstream_error',
-      errorMessage: 'An input of the request is gone.',
+      errorMessage: 'An input file of the request no longer exists.',
     });
   });
 

@@ -21,6 +21,6 @@ describe('an engine of videos that has lost its worker, its health check at 200'
     await until(async () => !(await pod!.replica.admin('/readyz')).ok, 'unready', 90_000);
     const liveness = await pod!.replica.admin('/engine/liveness');
     expect(liveness.status).to.equal(503);
-    expect(await liveness.text()).to.match(/2 requests waited 3\d s without output of any/);
+    expect(await liveness.text()).to.match(/2 requests waited 3\d s without any output/);
   });
 });

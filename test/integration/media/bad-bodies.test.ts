@@ -177,7 +177,7 @@ describe('bad bodies of media routes', () => {
       text += data.toString('latin1');
     });
     socket.write(first);
-    await until(() => text.includes('`prompt` is there twice'), 'the refusal');
+    await until(() => text.includes('`prompt` appears twice'), 'the refusal');
     socket.write(head({ 'content-type': FORM, 'content-length': String(whole().length) }));
     socket.write(whole());
     await until(() => text.includes('HTTP/1.1 200'), 'the second answer');

@@ -382,7 +382,7 @@ describe('requests at a front without any replica', () => {
     }
     expectError(await space.call(film, `/videos/${id}/content?variant=video`), 409, 'video_not_ready');
     const remix = await space.call(film, `/videos/${id}/remix`, { body: { prompt: 'x' } });
-    expect(expectError(remix, 400, 'invalid_request_error')).to.contain('film makes no new video of another');
+    expect(expectError(remix, 400, 'invalid_request_error')).to.contain('film does not support remixing');
     const variations = await space.call('picture', '/images/variations', { body: {} });
     expect(expectError(variations, 400, 'invalid_request_error')).to.contain('POST /v1/images/edits');
   });

@@ -94,7 +94,7 @@ describe('storage credentials, a real front and a real store', () => {
     const expected: [string, string, RegExp][] = [
       ['works', 'Verified', /bucket results/],
       ['no-bucket', 'Bucket', /bucket nowhere does not exist/],
-      ['wrong-keys', 'Credentials', /bucket results is refused to these keys/],
+      ['wrong-keys', 'Credentials', /bucket results rejects these keys/],
       ['no-store', 'Unreachable', /cannot be reached/],
       ['inside', 'Address', /address that is not allowed/],
     ];

@@ -288,11 +288,11 @@ describe('the internal service of a front', () => {
 
     const urls: [string, string][] = [
       ['https://93.184.216.34/hook', ''],
-      ['https://10.0.0.1/hook', 'leads to no public address'],
-      ['https://[::ffff:a9fe:a9fe]/', 'leads to no public address'],
+      ['https://10.0.0.1/hook', 'does not lead to a public address'],
+      ['https://[::ffff:a9fe:a9fe]/', 'does not lead to a public address'],
       ['ftp://93.184.216.34/', 'must begin with https://'],
-      ['https://user@93.184.216.34/', 'must hold no user name and no password'],
-      ['https://93.184.216.34:22/', 'must use the default port, or one from 1024 up'],
+      ['https://user@93.184.216.34/', 'must not contain a user name or password'],
+      ['https://93.184.216.34:22/', 'must use the default port or one above 1023'],
       ['no URL', 'is not a valid URL'],
     ];
     for (const [url, message] of urls)

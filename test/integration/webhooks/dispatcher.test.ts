@@ -176,7 +176,7 @@ describe('the webhook dispatcher', () => {
     ['/200-broken', 1, 'delivered', 200, /^$/],
     ['/500', 3, 'failed', 500, /^answered 500$/],
     ['/redirect', 3, 'failed', 302, /^answered 302; redirects are not followed$/],
-    ['/hang', 3, 'failed', null, /did not answer in time$/],
+    ['/hang', 3, 'failed', null, /did not respond in time$/],
     ['/close', 3, 'failed', null, /broke the connection off/],
     ['/second', 2, 'delivered', 200, /^$/],
   ];

@@ -60,8 +60,8 @@ describe('the error of an engine', () => {
       'Internal Server Error',
       { status: 502, code: 'upstream_error', message: /Internal Server Error/ },
     ],
-    ['a page', 502, '<html>bad</html>', { status: 502, code: 'upstream_error', message: /answered 502/ }],
-    ['nothing', 500, '', { status: 502, code: 'upstream_error', message: /answered 500/ }],
+    ['a page', 502, '<html>bad</html>', { status: 502, code: 'upstream_error', message: /status 502/ }],
+    ['nothing', 500, '', { status: 502, code: 'upstream_error', message: /status 500/ }],
     [
       'its own model name is unknown',
       404,

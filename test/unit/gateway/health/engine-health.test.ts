@@ -81,7 +81,7 @@ describe('the engine’s health', () => {
     await becomeHealthy();
     status = 500;
     await until(() => !health.isReady, 'unhealthy');
-    expect(lastReason()).to.match(/answers 500/);
+    expect(lastReason()).to.match(/returned 500/);
     await becomeHealthy();
   });
 
@@ -91,7 +91,7 @@ describe('the engine’s health', () => {
     await until(() => health.verdict.phase === 'busy', 'busy');
     expect(health.isReady).to.equal(true);
     await until(() => !health.isReady, 'unhealthy');
-    expect(lastReason()).to.match(/not answered for/);
+    expect(lastReason()).to.match(/no response for/);
     expect(health.isAlive).to.equal(false);
     expect(health.isLost).to.equal(false);
     await until(() => health.isLost, 'lost');
@@ -121,7 +121,7 @@ describe('the engine’s health', () => {
     await stopEngine();
     health.suspect();
     await until(() => !health.isReady, 'unhealthy');
-    expect(lastReason()).to.equal('it refuses connections');
+    expect(lastReason()).to.equal('connection refused');
     expect(health.isLost).to.equal(true);
     await startEngine();
     await until(() => health.isReady, 'healthy again');
@@ -159,7 +159,7 @@ describe('the engine’s health', () => {
     await becomeHealthy();
     for (let index = 0; index < 3; index++) ask();
     await until(() => !health.isReady, 'unhealthy');
-    expect(lastReason()).to.match(/3 requests waited .* without output/);
+    expect(lastReason()).to.match(/3 requests waited .* without any output/);
     expect(health.isAlive).to.equal(false);
   });
 

@@ -29,10 +29,10 @@ describe('the judgement on an engine', () => {
     expect(state.judge(12_000, 1e6)).to.include({
       phase: 'busy',
       since: 9_000,
-      reason: 'its health check is slow',
+      reason: 'health check is slow',
     });
     state.observe(61_000, { kind: 'probe', result: 'slow' });
-    expect(state.judge(61_000, 1e6).reason).to.equal('it has not answered for 60 s');
+    expect(state.judge(61_000, 1e6).reason).to.equal('no response for 60 s');
   });
 
   describe('where the gateway can try the engine itself', () => {
@@ -140,7 +140,7 @@ function readObservation(what: string, [first = '', second = '']: string[]): Obs
   switch (what) {
     case 'probe':
       return first === 'bad'
-        ? { kind: 'probe', result: 'bad', reason: 'its health check answers 503' }
+        ? { kind: 'probe', result: 'bad', reason: 'health check returned 503' }
         : { kind: 'probe', result: first as 'good' | 'slow' };
     case 'begin':
       return { kind: 'begun', work };

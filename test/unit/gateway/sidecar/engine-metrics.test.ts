@@ -56,7 +56,7 @@ describe("the engine's metrics", () => {
     for (const begin of [false, true]) {
       answer = (_, res) => begin && res.write('a 1\n');
       const { status, body } = await createEngineMetrics({ url, timeoutMs: 100 })();
-      expect([status, body]).to.deep.equal([504, 'the engine gave no metrics within 100 ms']);
+      expect([status, body]).to.deep.equal([504, 'the engine returned no metrics within 100 ms']);
     }
   });
 
