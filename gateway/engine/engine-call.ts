@@ -47,6 +47,7 @@ class EngineCall implements Dispatcher.DispatchHandler {
   #attempts = 0;
   #isOver = false;
   #isWaiting = false;
+  #stopListening = () => {};
 
   constructor(options: EngineCallOptions, onEnd: (error: Error | null) => void) {
     this.#options = options;
@@ -55,7 +56,7 @@ class EngineCall implements Dispatcher.DispatchHandler {
 
   dispatch(): void {
     const { exchange, pool, path, headers, body } = this.#options;
-    if (this.#attempts++ === 0) exchange.onCancel((reason) => this.#cancel(reason));
+    if (this.#attempts++ === 0) this.#stopListening = exchange.onCancel((reason) => this.#cancel(reason));
     if (this.#isOver) return;
     pool.dispatch({ path, method: 'POST', headers, body }, this);
   }
@@ -142,7 +143,7 @@ class EngineCall implements Dispatcher.DispatchHandler {
 
   #end(error: Error | null): void {
     this.#isOver = true;
-    this.#options.exchange.onCancel(null);
+    this.#stopListening();
     this.#options.onRelease();
     this.#onEnd(error);
   }

@@ -63,13 +63,11 @@ export function createFrontApp(options: FrontAppOptions): RequestListener {
   return (req, res) => void handle(req, res);
 }
 
-const REDIS_RETRY_SECONDS = 2;
-
 const findDeployment =
   (options: FrontAppOptions, starts: StartTimes): FrontMiddleware =>
   async (ctx, next) => {
     const host = parseHost(ctx.req.headers.host);
-    const deployment = await findByHostHeader(options, host).catch(toUnavailable);
+    const deployment = await findByHostHeader(options, host);
     if (!deployment)
       throw new ApiError('not_found', `There is no deployment at this address${host ? `, ${host}` : ''}.`);
     ctx.state.deployment = deployment;
@@ -123,7 +121,7 @@ const authenticateCaller =
   (redis: RedisClient): FrontMiddleware =>
   async (ctx, next) => {
     const { namespace } = ctx.state.deployment.config;
-    const sha256 = await authenticate(redis, namespace, ctx.req.headers.authorization).catch(toUnavailable);
+    const sha256 = await authenticate(redis, namespace, ctx.req.headers.authorization);
     ctx.state.keyHash = sha256;
     ctx.state.tenant = namespace;
     return next();
@@ -157,11 +155,4 @@ function buildServices(options: FrontAppOptions): MediaServices {
     metrics,
     findUsage: (state) => findUsage(options, state as FrontState),
   };
-}
-
-function toUnavailable(error: unknown): never {
-  if (!isRedisAway(error)) throw error;
-  throw new ApiError('temporarily_unavailable', 'Deployments and keys cannot be looked up at the moment.', {
-    retryAfter: REDIS_RETRY_SECONDS,
-  });
 }

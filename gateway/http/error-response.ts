@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ErrorEnvelope } from '../../api/api-objects.ts';
 import { buildErrorEnvelope, ERRORS, type ErrorCode } from '../../api/errors.ts';
+import { isRedisAway } from '../../redis/client.ts';
 
 export interface ApiErrorDetails {
   /** Where it differs from the table's. */
@@ -36,6 +37,16 @@ export class ApiError extends Error {
     return this.details.status ?? ERRORS[this.code].status;
   }
 }
+
+const REDIS_RETRY_SECONDS = 2;
+
+/** The one answer for an outage of Redis; any other error is returned as it is. */
+export const explainRedisOutage = (error: unknown): unknown =>
+  isRedisAway(error)
+    ? new ApiError('temporarily_unavailable', 'The database of the gateway is unavailable at the moment.', {
+        retryAfter: REDIS_RETRY_SECONDS,
+      })
+    : error;
 
 /** Longer waits are not worth an SDK's retry, and some SDKs would sleep for hours. */
 const MAX_RETRY_AFTER_SECONDS = 60;

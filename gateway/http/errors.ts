@@ -4,7 +4,13 @@ import type { Middleware } from 'koa';
 import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import type { DeploymentUsage } from '../telemetry/usage.ts';
-import { ApiError, buildEnvelope, endAfterRequestBody, sendError } from './error-response.ts';
+import {
+  ApiError,
+  buildEnvelope,
+  endAfterRequestBody,
+  explainRedisOutage,
+  sendError,
+} from './error-response.ts';
 import { toBytesText } from './event-stream.ts';
 import { ClientDisconnectedError, type Exchange } from './exchange.ts';
 import type { GatewayState } from './request-id.ts';
@@ -46,7 +52,8 @@ const isCountedRequest = ({ keyHash, route }: GatewayState): boolean =>
 function answerError(exchange: Exchange, thrown: unknown, log: Logger): void {
   if (thrown instanceof ClientDisconnectedError) return;
   const { req, res, requestId } = exchange;
-  const error = thrown instanceof ApiError ? thrown : toInternalError(thrown, requestId, log);
+  const known = explainRedisOutage(thrown);
+  const error = known instanceof ApiError ? known : toInternalError(thrown, requestId, log);
   exchange.errorCode = error.details.detailCode ?? error.code;
   const isOurs = error.status >= 500;
   if (isOurs) exchange.errorMessage = error.message;
@@ -97,7 +104,7 @@ function record(exchange: Exchange, route: string, sinks: Pick<Sinks, 'log' | 'm
   const { log, metrics } = sinks;
   const { res, requestId, errorCode, errorMessage, firstByteAt } = exchange;
   const milliseconds = exchange.elapsed();
-  const hasLeft = exchange.cancelled instanceof ClientDisconnectedError;
+  const hasLeft = exchange.canceled instanceof ClientDisconnectedError;
   const status = res.headersSent ? res.statusCode : CLIENT_LEFT;
   metrics.requests.add(1, route, status);
   metrics.duration.observe(route, milliseconds / 1000);

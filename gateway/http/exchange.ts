@@ -30,8 +30,8 @@ export class Exchange {
   /** Its message, where it is the gateway's or the engine's fault. */
   errorMessage: string | null = null;
   #abort: AbortController | null = null;
-  #listener: CancelListener | null = null;
-  #cancelled: Error | null = null;
+  readonly #listeners = new Set<CancelListener>();
+  #canceled: Error | null = null;
 
   constructor(req: IncomingMessage, res: ServerResponse, requestId: string) {
     this.req = req;
@@ -50,36 +50,41 @@ export class Exchange {
   }
 
   /** Why the request is given up (ClientDisconnectedError: the client has left); null while it is not. */
-  get cancelled(): Error | null {
-    return this.#cancelled;
+  get canceled(): Error | null {
+    return this.#canceled;
   }
 
   /** Aborted when the request is given up. */
   get signal(): AbortSignal {
     if (!this.#abort) {
       this.#abort = new AbortController();
-      if (this.#cancelled) this.#abort.abort();
+      if (this.#canceled) this.#abort.abort();
     }
     return this.#abort.signal;
   }
 
-  /** The one who is working on the request, told at most once that it is given up; null when the work is done. */
-  onCancel(listener: CancelListener | null): void {
-    this.#listener = listener;
-    if (this.#cancelled) listener?.(this.#cancelled);
+  /** Calls the listener when the request is canceled, at once if it was. Returns the function that removes it. */
+  onCancel(listener: CancelListener): () => void {
+    if (this.#canceled) {
+      listener(this.#canceled);
+      return () => {};
+    }
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 
-  /** Gives the request up; the first reason holds. */
+  /** Later reasons change nothing. */
   cancel(reason: Error): void {
-    if (this.#cancelled) return;
-    this.#cancelled = reason;
+    if (this.#canceled) return;
+    this.#canceled = reason;
     this.#abort?.abort();
-    this.#listener?.(reason);
+    for (const listener of this.#listeners) listener(reason);
+    this.#listeners.clear();
   }
 
   /** Throws why the request was given up, if it was. */
   check(): void {
-    if (this.#cancelled) throw this.#cancelled;
+    if (this.#canceled) throw this.#canceled;
   }
 
   /** Milliseconds since the request came. */

@@ -29,6 +29,6 @@ export function sendEmpty(exchange: Exchange, status: number, more: string[] = [
 }
 
 /** Whatever else gives a request up comes too late: what is told here is done, such as a job that is queued. */
-function checkClient({ cancelled }: Exchange): void {
-  if (cancelled instanceof ClientDisconnectedError) throw cancelled;
+function checkClient({ canceled }: Exchange): void {
+  if (canceled instanceof ClientDisconnectedError) throw canceled;
 }

@@ -162,12 +162,13 @@ function collectBytes(
     const chunks: Buffer[] = [];
     let size = 0;
     let isDone = false;
+    let stopListening: (() => void) | undefined;
     const finish = (error: Error | null) => {
       if (isDone) return;
       isDone = true;
       clearTimeout(timer);
       req.off('data', onData).off('end', onEnd);
-      exchange.onCancel(null);
+      stopListening?.();
       if (!error) return resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size));
       // The rest is read over, so that a client that is still sending comes to see the answer.
       req.resume();
@@ -188,7 +189,7 @@ function collectBytes(
       finish(new ApiError('request_timeout', `The body did not arrive within ${bodyTimeoutMs / 1000} s.`));
     }, bodyTimeoutMs);
     req.on('data', onData).on('end', onEnd);
-    exchange.onCancel(finish);
+    stopListening = exchange.onCancel(finish);
   });
 }
 

@@ -12,7 +12,6 @@ import {
 } from './fingerprint.ts';
 import type { IdempotentRepeat } from './order.ts';
 import { estimateRepeat } from './pace.ts';
-import { guardAway } from './request-lookup.ts';
 import type { MediaServices } from './services.ts';
 
 export interface RepeatQuestion {
@@ -41,12 +40,12 @@ export async function findRepeat(
     header,
   });
   const digest = digestIdempotencyKey({ sha256: state.keyHash, deployment: config.name, modality, header });
-  const earlier = await guardAway(findSubmission(services.redis, config.namespace, digest));
+  const earlier = await findSubmission(services.redis, config.namespace, digest);
   if (!earlier) return { kind: 'new', fingerprint };
   requireSame(earlier.fingerprint, fingerprint);
   const { record } = earlier;
   const slots = services.countSlots(state);
-  const estimatedSeconds = await guardAway(estimateRepeat(services.redis, config, { record, slots }));
+  const estimatedSeconds = await estimateRepeat(services.redis, config, { record, slots });
   return { kind: 'repeat', record, estimatedSeconds };
 }
 

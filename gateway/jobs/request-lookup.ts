@@ -9,7 +9,6 @@ import type { GatewayState } from '../http/request-id.ts';
 import { isExpired } from './request-object.ts';
 import type { MediaServices } from './services.ts';
 
-const AWAY_RETRY_SECONDS = 2;
 const MAX_SHOWN_CHARACTERS = 100;
 const LINK_SECONDS = 3_600;
 
@@ -22,7 +21,7 @@ export async function findRequest(
   const id = state.parameter;
   const { namespace } = services.config(state);
   if (!REQUEST_ID.test(id)) throw refuse(id, modality);
-  const record = await guardAway(readRequest(services.redis, namespace, id));
+  const record = await readRequest(services.redis, namespace, id);
   if (record && (modality === undefined || record.modality === modality)) return record;
   if (!record) await refuseForeign(services, namespace, id);
   throw refuse(id, modality);
@@ -32,7 +31,7 @@ export async function findRequest(
 export async function refuseForeign(services: MediaServices, namespace: string, id: string): Promise<void> {
   const prefix = id.slice('req_'.length, 'req_'.length + 8);
   if (prefix === services.storage.requestPrefix(namespace)) return;
-  if (await guardAway(isKnownPrefix(services.redis, prefix)))
+  if (await isKnownPrefix(services.redis, prefix))
     throw new ApiError('permission_denied', `The request ${id} belongs to another workspace.`);
 }
 
@@ -41,18 +40,6 @@ export const refuse = (id: string, modality?: Modality): ApiError =>
     'not_found',
     `There is no ${modality === MODALITIES[1] ? 'video' : 'request'} ${id.slice(0, MAX_SHOWN_CHARACTERS)} in this workspace, or it ended too long ago.`,
   );
-
-/** Says 503 while Redis is away. */
-export async function guardAway<T>(call: Promise<T>): Promise<T> {
-  try {
-    return await call;
-  } catch (error) {
-    if (!isRedisAway(error)) throw error;
-    throw new ApiError('temporarily_unavailable', 'Requests cannot be looked up at the moment.', {
-      retryAfter: AWAY_RETRY_SECONDS,
-    });
-  }
-}
 
 /** Fresh links to a succeeded request's files, for an hour; none once they, or the way to their bucket, are gone. */
 export async function signOutputs(

@@ -13,7 +13,7 @@ import { listRequests } from '../../redis/requests/request-record.ts';
 import { ApiError } from '../http/error-response.ts';
 import { sendJSON } from '../http/json-answer.ts';
 import type { GatewayState } from '../http/request-id.ts';
-import { findRequest, guardAway, refuse, refuseForeign, signOutputs } from './request-lookup.ts';
+import { findRequest, refuse, refuseForeign, signOutputs } from './request-lookup.ts';
 import { describeRequest } from './request-object.ts';
 import { retryWhileRedisDown } from './retry.ts';
 import type { MediaServices } from './services.ts';
@@ -22,7 +22,7 @@ export const buildRequestHandlers = (services: MediaServices) => ({
   requests: async (state: GatewayState) => {
     const { namespace, name: deployment } = services.config(state);
     const query = readQuery(state.exchange.req.url!);
-    const records = await guardAway(listRequests(services.redis, { namespace, deployment, ...query }));
+    const records = await listRequests(services.redis, { namespace, deployment, ...query });
     const list: RequestList = { object: 'list', data: records.map((record) => describeRequest(record)) };
     sendJSON(state.exchange, list);
   },
@@ -43,10 +43,10 @@ export const buildRequestHandlers = (services: MediaServices) => ({
   },
 });
 
-/** So long a client waits for a Redis that does not answer; the repeats have the same token. */
+/** How long a client waits while Redis is down; retries have the same token. */
 const RETRY_TIMEOUT_MS = 5_000;
 
-/** What became of the wish to cancel the request that the path names. Throws ApiError. */
+/** Cancels the request that the path names. Throws ApiError. */
 export async function cancel(
   services: MediaServices,
   state: GatewayState,
@@ -55,14 +55,9 @@ export async function cancel(
   const { namespace } = services.config(state);
   if (!REQUEST_ID.test(id)) throw refuse(id);
   const claim = { namespace, id, token: randomBytes(16).toString('hex') };
-  const end = AbortSignal.timeout(RETRY_TIMEOUT_MS);
-  const outcome = await retryWhileRedisDown(() => cancelRequest(services.redis, claim), end).catch(
-    (error) => {
-      if (error !== end.reason) throw error;
-      throw new ApiError('temporarily_unavailable', 'Requests cannot be canceled at the moment.', {
-        retryAfter: 2,
-      });
-    },
+  const outcome = await retryWhileRedisDown(
+    () => cancelRequest(services.redis, claim),
+    AbortSignal.timeout(RETRY_TIMEOUT_MS),
   );
   if (outcome.verdict !== 'unknown') return outcome;
   await refuseForeign(services, namespace, id);

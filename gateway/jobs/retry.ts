@@ -1,9 +1,20 @@
-/** Repeats a call of Redis until it is answered: the functions answer a repeat with the same token as the first. */
+/** Retries a call while Redis is down: its functions answer a repeat with the same token as the first call. */
 import { retry } from '../../kit/retry.ts';
 import { isRedisAway } from '../../redis/client.ts';
 
 const BACKOFF = { baseMs: 50, maxMs: 1_000 };
 
-/** Throws any error but the absence of Redis, or the signal's reason. */
-export const retryWhileRedisDown = <T>(call: () => Promise<T>, signal?: AbortSignal): Promise<T> =>
-  retry(call, { backoff: BACKOFF, isTransient: isRedisAway, signal });
+/** Throws any other error at once, and the last error of Redis when the signal is aborted. */
+export async function retryWhileRedisDown<T>(call: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  let outage: unknown;
+  const isTransient = (error: unknown): boolean => {
+    if (!isRedisAway(error)) return false;
+    outage = error;
+    return true;
+  };
+  try {
+    return await retry(call, { backoff: BACKOFF, isTransient, signal });
+  } catch (error) {
+    throw outage !== undefined && error === signal?.reason ? outage : error;
+  }
+}

@@ -2,7 +2,6 @@
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { digestIdempotencyKey, generateRequestId, type RequestStatus } from '../../api/request.ts';
 import { sealPrompt } from '../../api/sealed-prompt.ts';
-import { isRedisAway } from '../../redis/client.ts';
 import { registerObjects } from '../../redis/requests/object-cleanup.ts';
 import { type SubmissionAnswer, submitRequest } from '../../redis/requests/request-calls.ts';
 import { ApiError } from '../http/error-response.ts';
@@ -27,13 +26,12 @@ export const describeRepeat = ({ record: { id, status }, estimatedSeconds }: Ide
   estimatedSeconds,
 });
 
-/** So long a client waits for a Redis that does not answer; the repeats have the same id. */
+/** How long a client waits while Redis is down; retries have the same id. */
 const RETRY_TIMEOUT_MS = 5_000;
-const AWAY_RETRY_SECONDS = 2;
 const LATER_RETRY_SECONDS = 30;
 const PAYMENT_REQUIRED = 402;
 
-/** Throws ApiError; the order's files are gone afterwards, whatever happens. */
+/** Removes the order's files in every case. Throws ApiError, or the error of Redis while it is down. */
 export async function submitOrder(
   services: MediaServices,
   state: GatewayState,
@@ -41,11 +39,6 @@ export async function submitOrder(
 ): Promise<Accepted> {
   try {
     return await submit(services, state, order);
-  } catch (error) {
-    if (!isRedisAway(error)) throw error;
-    throw new ApiError('temporarily_unavailable', 'Nothing can be queued at the moment.', {
-      retryAfter: AWAY_RETRY_SECONDS,
-    });
   } finally {
     await Promise.all(listFiles(order).map((file) => file.remove()));
   }
@@ -75,15 +68,10 @@ async function submit(services: MediaServices, state: GatewayState, order: Media
     inputs,
     params,
   };
-  const end = AbortSignal.timeout(RETRY_TIMEOUT_MS);
-  const answer = await retryWhileRedisDown(() => submitRequest(services.redis, submission), end).catch(
-    (error) => {
-      if (error !== end.reason) throw error;
-      // It may have been accepted all the same: its inputs stay, and are removed by their registration if it was not.
-      throw new ApiError('temporarily_unavailable', 'The queue does not answer at the moment.', {
-        retryAfter: AWAY_RETRY_SECONDS,
-      });
-    },
+  // After a timeout it may have been accepted all the same: its inputs stay, and their registration removes them if not.
+  const answer = await retryWhileRedisDown(
+    () => submitRequest(services.redis, submission),
+    AbortSignal.timeout(RETRY_TIMEOUT_MS),
   );
   if (answer.verdict === 'accepted') return answer;
   if (inputs.length > 0) await registerObjects(services.redis, namespace, { objects: inputs, removeInMs: 0 });

@@ -5,7 +5,7 @@ import { listRequests } from '../../redis/requests/request-record.ts';
 import { ApiError } from '../http/error-response.ts';
 import { sendJSON } from '../http/json-answer.ts';
 import type { GatewayState } from '../http/request-id.ts';
-import { guardAway, readPrompt } from './request-lookup.ts';
+import { readPrompt } from './request-lookup.ts';
 import { describeVideo } from './request-object.ts';
 import type { MediaServices } from './services.ts';
 
@@ -18,9 +18,7 @@ export async function listVideos(services: MediaServices, state: GatewayState): 
   const { namespace, name: deployment } = services.config(state);
   const { limit, ...query } = readVideoQuery(state.exchange.req.url!);
   // One more tells whether there are more.
-  const found = await guardAway(
-    listRequests(services.redis, { namespace, deployment, limit: limit + 1, ...query }),
-  );
+  const found = await listRequests(services.redis, { namespace, deployment, limit: limit + 1, ...query });
   const records = found.slice(0, limit);
   const prompts = await Promise.all(records.map(({ id }) => readPrompt(services, namespace, id)));
   const list: VideoList = {

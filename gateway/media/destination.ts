@@ -26,8 +26,6 @@ export interface Destination {
   credential: string | null;
 }
 
-const RETRY_SECONDS = 2;
-
 /** Throws ApiError: 422 for a URL that is not public HTTPS, and for a credential that is unknown or not verified. */
 export async function checkDestination(
   { webhookUrl, credentialId }: DestinationFields,
@@ -62,7 +60,7 @@ async function findCredential(
 ): Promise<string | null> {
   if (id === undefined && usual === null) return null;
   const which = id === undefined ? { name: usual! } : { id };
-  const credential = await readPublished(which, namespace, redis);
+  const credential = await readCredential(redis, namespace, which);
   const param = 'storage_credential_id';
   if (!credential)
     throw new ApiError(
@@ -79,18 +77,4 @@ async function findCredential(
       { param },
     );
   return credential.name;
-}
-
-async function readPublished(
-  which: { id: number } | { name: string },
-  namespace: string,
-  redis: MediaServices['redis'],
-) {
-  try {
-    return await readCredential(redis, namespace, which);
-  } catch {
-    throw new ApiError('temporarily_unavailable', 'Storage credentials cannot be looked up at the moment.', {
-      retryAfter: RETRY_SECONDS,
-    });
-  }
 }

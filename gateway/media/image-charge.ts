@@ -1,4 +1,4 @@
-/** What images cost that a client waits for: taken before the engine starts, given back when none was delivered. */
+/** What images cost that a client waits for: charged before the engine starts, refunded when none was delivered. */
 import { randomUUID } from 'node:crypto';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { type Charge, chargeWorkspace, refundWorkspace } from '../../redis/admission/credit.ts';
@@ -10,9 +10,8 @@ import { retryWhileRedisDown } from '../jobs/retry.ts';
 import type { MediaServices } from '../jobs/services.ts';
 import { ORPHAN_TIMEOUT_MS } from './sync-images.ts';
 
-const AWAY_RETRY_SECONDS = 2;
 const PAYMENT_REQUIRED = 402;
-/** So long a refund is tried. */
+/** How long a refund is retried. */
 const REFUND_TIMEOUT_MS = 9 * 60_000;
 /** Results may be stored for a moment beyond the budget, and timers are late on a busy machine. */
 const MARGIN_MS = 2 * 60_000;
@@ -33,18 +32,15 @@ export class ImageCharge {
     };
   }
 
-  /** Throws ApiError: 402 where the credit does not suffice, 503 where nobody can tell and it is not free. */
+  /** Throws ApiError 402 for insufficient credit; the error of Redis while it is down, unless the request is free. */
   async take(): Promise<void> {
     try {
-      // Before the answer: of a call that timed out nobody knows what became of it.
+      // Set before the call: one that timed out may have been executed.
       this.#isTaken = this.#bill.micros > 0;
       if (await chargeWorkspace(this.#services.redis, this.#bill)) return;
     } catch (error) {
-      if (!isRedisAway(error)) throw error;
-      if (this.#bill.micros === 0) return;
-      throw new ApiError('temporarily_unavailable', 'Credit cannot be checked at the moment.', {
-        retryAfter: AWAY_RETRY_SECONDS,
-      });
+      if (isRedisAway(error) && this.#bill.micros === 0) return;
+      throw error;
     }
     this.#isTaken = false;
     throw new ApiError('insufficient_quota', 'Insufficient workspace credit for this request.', {
@@ -52,8 +48,8 @@ export class ImageCharge {
     });
   }
 
-  /** Returns at once; goes on until Redis has taken it. */
-  giveBack(): void {
+  /** Returns at once; retries while Redis is down. */
+  refund(): void {
     if (!this.#isTaken) return;
     this.#isTaken = false;
     const { redis, metrics, log } = this.#services;

@@ -1,10 +1,9 @@
 /** Where images go once they are made (docs/api.md, "Results"). */
 import { randomBytes } from 'node:crypto';
 import { generateRequestId } from '../../api/request.ts';
-import { isRedisAway } from '../../redis/client.ts';
 import { forgetObjects } from '../../redis/requests/object-cleanup.ts';
 import type { GeneratedImage } from '../engine/image-call.ts';
-import { ApiError } from '../http/error-response.ts';
+import { ApiError, explainRedisOutage } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { MediaServices } from '../jobs/services.ts';
 import { resultKey } from '../storage/object-keys.ts';
@@ -28,7 +27,6 @@ const REMOVE_AFTER_MS = (HOUR_S + 600) * 1_000;
 const MIN_UPLOAD_TIMEOUT_MS = 10_000;
 /** So long a bucket that takes nothing is tried again while a client waits. */
 const RETRY_TIMEOUT_MS = 5_000;
-const AWAY_RETRY_SECONDS = 2;
 
 /** Links to the images, in their order, once all of them are stored. Throws ApiError, or ClientDisconnectedError. */
 export async function storeImages(
@@ -98,8 +96,5 @@ async function storeAndSign(
 
 function toApiError(error: unknown): unknown {
   if (error instanceof UploadError) return new ApiError(error.code, error.message);
-  if (!isRedisAway(error)) return error;
-  return new ApiError('temporarily_unavailable', 'Results cannot be stored at the moment.', {
-    retryAfter: AWAY_RETRY_SECONDS,
-  });
+  return explainRedisOutage(error);
 }

@@ -100,18 +100,18 @@ async function serveNow(order: ImageOrder, services: ImageServices, state: Gatew
     else if (isInline) await answerInline(exchange, images);
     else answerLinks(exchange, urls);
   } catch (error) {
-    if (!exchange.res.headersSent) settle(charge, isClientsOwn(exchange.cancelled) ? work : null);
+    if (!exchange.res.headersSent) settle(charge, isClientsOwn(exchange.canceled) ? work : null);
     throw error;
   }
 }
 
 /** The client left, or its budget ended. A replica that is being removed tells it to repeat what nobody may be charged for. */
-const isClientsOwn = (cancelled: Error | null): boolean =>
-  cancelled instanceof ClientDisconnectedError ||
-  (cancelled instanceof ApiError && cancelled.status === TIMED_OUT);
+const isClientsOwn = (canceled: Error | null): boolean =>
+  canceled instanceof ClientDisconnectedError ||
+  (canceled instanceof ApiError && canceled.status === TIMED_OUT);
 
 /** `work`: what the engine was left at. It cannot be stopped, so what it makes is paid for though nobody waits any more. */
 function settle(charge: ImageCharge, work: Promise<unknown> | null): void {
-  if (work) work.catch(() => charge.giveBack());
-  else charge.giveBack();
+  if (work) work.catch(() => charge.refund());
+  else charge.refund();
 }

@@ -99,11 +99,12 @@ class FormIntake {
     return new Promise((resolve, reject) => {
       let size = 0;
       let isDone = false;
+      let stopListening: (() => void) | undefined;
       const finish = (error?: Error) => {
         if (isDone) return;
         isDone = true;
         clearTimeout(timer);
-        this.#exchange.onCancel(null);
+        stopListening?.();
         req.off('data', onData).off('end', onEnd);
         this.#abort.signal.removeEventListener('abort', onAbort);
         if (!error) return resolve();
@@ -131,7 +132,7 @@ class FormIntake {
       parser.on('error', (error: Error) => finish(malformed(error.message)));
       parser.on('finish', () => finish(this.#parts === 0 ? malformed('it has no parts') : undefined));
       req.on('data', onData).on('end', onEnd);
-      this.#exchange.onCancel(finish);
+      stopListening = this.#exchange.onCancel(finish);
     });
   }
 

@@ -103,7 +103,7 @@ function describeDuration(milliseconds: number): string {
 async function findPlace(capacity: Capacity, { exchange, keyHash }: GatewayState): Promise<EngineTarget> {
   exchange.check();
   const acquisition = await capacity.acquire(exchange.signal, keyHash);
-  if (exchange.cancelled && 'target' in acquisition) acquisition.target.release();
+  if (exchange.canceled && 'target' in acquisition) acquisition.target.release();
   exchange.check();
   if ('target' in acquisition) return acquisition.target;
   const { refusal } = acquisition;
@@ -156,7 +156,7 @@ async function runAtEngine(run: EngineRun): Promise<GeneratedImage[]> {
     metrics.imageSeconds.observe(parameters.task, (performance.now() - startedAt) / 1000);
     return made;
   } catch (error) {
-    if (!exchange.cancelled) throw noteFailure(error, run);
+    if (!exchange.canceled) throw noteFailure(error, run);
     const timer = setTimeout(() => linger.abort(), engines.orphanTimeoutMs ?? ORPHAN_TIMEOUT_MS);
     void work.catch(() => {}).finally(() => clearTimeout(timer));
     throw error;
@@ -166,9 +166,9 @@ async function runAtEngine(run: EngineRun): Promise<GeneratedImage[]> {
 /** The work's outcome, or at once why the request was given up. */
 function untilCancelled<T>(exchange: Exchange, work: Promise<T>): Promise<T> {
   return new Promise<T>((resolve, reject) => {
-    work.then(resolve, reject);
-    exchange.onCancel(reject);
-  }).finally(() => exchange.onCancel(null));
+    const stopListening = exchange.onCancel(reject);
+    work.then(resolve, reject).finally(stopListening);
+  });
 }
 
 function noteFailure(error: unknown, { services, engines }: EngineRun): unknown {

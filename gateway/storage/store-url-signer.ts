@@ -1,6 +1,5 @@
 /** Signs for gateways, with the stores that a front holds. */
 
-import { isRedisAway } from '../../redis/client.ts';
 import { ApiError } from '../http/error-response.ts';
 import { isPlainKey, ownsKey } from './object-keys.ts';
 import { UNCHANGED_RETRY_SECONDS } from './remote-url-signer.ts';
@@ -10,7 +9,6 @@ import type { GetUrlsRequest, PutUrlsRequest, SignedPuts, StoreName, UrlSigner }
 
 /** An upload begins within it. */
 const PUT_LINK_SECONDS = 900;
-const RETRY_SECONDS = 2;
 
 /** Signs for no key that is not the workspace's own, whoever asks: records, too, are for a tenant to write. */
 export class StoreUrlSigner implements UrlSigner {
@@ -68,8 +66,5 @@ function explain(error: unknown, { credential }: StoreName): never {
       'storage_credential_not_verified',
       `The bucket of storage credential ${credential} ${error.message}.`,
     );
-  if (!isRedisAway(error)) throw error;
-  throw new ApiError('temporarily_unavailable', 'Storage credentials cannot be looked up at the moment.', {
-    retryAfter: RETRY_SECONDS,
-  });
+  throw error;
 }

@@ -110,7 +110,7 @@ async function acquire(capacity: Capacity, { exchange, keyHash }: GatewayState):
   let acquisition = capacity.acquire(exchange.signal, keyHash);
   if (acquisition instanceof Promise) {
     acquisition = await acquisition;
-    if (exchange.cancelled && 'target' in acquisition) acquisition.target.release();
+    if (exchange.canceled && 'target' in acquisition) acquisition.target.release();
     exchange.check();
   }
   if ('target' in acquisition) return acquisition.target;

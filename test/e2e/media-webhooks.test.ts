@@ -199,7 +199,7 @@ describe('webhooks', function () {
       ['/500', 3, 500, /^answered 500$/],
       ['/redirect', 3, 302, /^answered 302; redirects are not followed$/],
       ['/hang', 3, null, /did not respond in time/],
-      ['/close', 3, null, /broke the connection off/],
+      ['/close', 3, null, /closed the connection/],
     ];
     const ids = await Promise.all(outcomes.map(([path]) => makeImage(image, receiver.urlOf(path))));
     await waitUntil('the end of all deliveries', 120, () => haveEnded(ids));

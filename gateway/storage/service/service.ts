@@ -10,10 +10,9 @@ import {
   WORKSPACE_HEADER,
 } from '../../../api/internal-api.ts';
 import type { PublishedCredential } from '../../../api/redis-keys.ts';
-import { isRedisAway } from '../../../redis/client.ts';
 import type { EgressAgent } from '../../egress/agent.ts';
 import { EgressError } from '../../egress/egress-error.ts';
-import { ApiError, JSON_TYPE, sendError } from '../../http/error-response.ts';
+import { ApiError, explainRedisOutage, JSON_TYPE, sendError } from '../../http/error-response.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { Stores } from '../stores.ts';
 import type { UrlSigner } from '../url-signer.ts';
@@ -34,7 +33,6 @@ type Answer = (req: IncomingMessage) => Promise<unknown>;
 /** A hundred of the longest keys fit in. */
 const MAX_BODY_BYTES = 256 * 1024;
 const BODY_TIMEOUT_MS = 10_000;
-const RETRY_SECONDS = 2;
 
 /** Not yet listening. */
 export function createInternalServer(options: InternalServiceOptions): Server {
@@ -140,9 +138,7 @@ async function readRequest<T>(req: IncomingMessage, schema: ZodType<T>): Promise
   throw new ApiError('invalid_request_error', `${issue!.path.join('.')}: ${issue!.message}`);
 }
 
-function toApiError(error: unknown): ApiError {
-  if (error instanceof ApiError) return error;
-  if (isRedisAway(error))
-    return new ApiError('temporarily_unavailable', 'Redis is unavailable.', { retryAfter: RETRY_SECONDS });
-  return new ApiError('internal_error', 'The storage service failed.');
+function toApiError(thrown: unknown): ApiError {
+  const error = explainRedisOutage(thrown);
+  return error instanceof ApiError ? error : new ApiError('internal_error', 'The storage service failed.');
 }

@@ -173,6 +173,6 @@ describe('a call of an image engine', () => {
     });
     const error = (await rejection(call(url))) as ApiError;
     expect(error).to.be.instanceOf(ApiError);
-    expect(error.message).to.include('over 268435456 bytes');
+    expect(error.message).to.include('exceeds 268435456 bytes');
   });
 });

@@ -342,14 +342,14 @@ describe('images, while their client waits', () => {
         says: /ran out of memory/,
         reason: 'out_of_memory',
       },
-      { what: 'drops the connection', fault: { kind: 'drop' }, says: /broke off/ },
+      { what: 'drops the connection', fault: { kind: 'drop' }, says: /closed the connection/ },
       { what: 'answers half', fault: { kind: 'end' }, says: /other than JSON/ },
       { what: 'answers 500', fault: { kind: 'status', status: 500 }, says: /encountered an issue/ },
       { what: 'makes no image', fault: { kind: 'status', status: 200, body: { data: [] } }, says: /0 of 1/ },
       {
         what: 'answers with a link',
         fault: { kind: 'status', status: 200, body: { data: [{ url: 'http://x/y.png' }] } },
-        says: /without an image/,
+        says: /no image/,
       },
       {
         what: 'makes something else',

@@ -131,7 +131,7 @@ describe('an answer', () => {
 
   const AFTER = 3;
   const breaks: [string, object, RegExp][] = [
-    ['drops the connection', { kind: 'drop', afterFrames: AFTER }, /broke off/],
+    ['drops the connection', { kind: 'drop', afterFrames: AFTER }, /closed the connection/],
     ['ends without [DONE]', { kind: 'end', afterFrames: AFTER }, /ended the stream/],
     [
       'sends a nested error',
@@ -180,7 +180,7 @@ describe('an answer', () => {
       /did not stream/,
     ],
     ['answers half a JSON', { kind: 'end' }, false, 502, /other than a JSON/],
-    ['breaks off a whole answer', { kind: 'drop' }, false, 502, /broke off/],
+    ['breaks off a whole answer', { kind: 'drop' }, false, 502, /closed the connection/],
     ['breaks off before the first frame', { kind: 'drop' }, true, 502, /engine/],
     ['ends before the first frame', { kind: 'end' }, true, 502, /ended the stream/],
     ['fails in its first frame', { kind: 'error-frame' }, true, 502, /encountered an issue/],

@@ -132,10 +132,10 @@ describe('a call of a video engine', () => {
     await until(() => released === 1, 'the slot');
   });
 
-  it('fails when the engine was started anew and knows nothing', async () => {
+  it('fails when the engine restarted and knows nothing', async () => {
     script = (method) => (method === 'POST' ? { body: WORKING } : { status: 404, body: {} });
     const error = (await rejection(call())) as ApiError;
-    expect(error.message).to.match(/started anew/);
+    expect(error.message).to.match(/restarted/);
     await until(() => released === 1, 'the slot');
   });
 

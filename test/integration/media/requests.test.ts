@@ -378,7 +378,7 @@ describe('requests at a front without any replica', () => {
     const id = await submitOne();
     for (const variant of ['thumbnail', 'spritesheet']) {
       const answer = await space.call(film, `/videos/${id}/content?variant=${variant}`);
-      expect(expectError(answer, 400, 'invalid_request_error')).to.contain('no thumbnail');
+      expect(expectError(answer, 400, 'invalid_request_error')).to.contain('thumbnails');
     }
     expectError(await space.call(film, `/videos/${id}/content?variant=video`), 409, 'video_not_ready');
     const remix = await space.call(film, `/videos/${id}/remix`, { body: { prompt: 'x' } });

@@ -177,7 +177,7 @@ describe('the webhook dispatcher', () => {
     ['/500', 3, 'failed', 500, /^answered 500$/],
     ['/redirect', 3, 'failed', 302, /^answered 302; redirects are not followed$/],
     ['/hang', 3, 'failed', null, /did not respond in time$/],
-    ['/close', 3, 'failed', null, /broke the connection off/],
+    ['/close', 3, 'failed', null, /closed the connection/],
     ['/second', 2, 'delivered', 200, /^$/],
   ];
   /** Where an attempt's time has to pass. */
@@ -229,7 +229,7 @@ describe('the webhook dispatcher', () => {
     start().wake(namespace);
     await untilEnded(1);
     expect(received).to.deep.equal([]);
-    expect((await readLog())[0]!.error).to.match(/no signing secret/);
+    expect((await readLog())[0]!.error).to.match(/no readable signing secret/);
   });
 
   it('delivers what a lost front had begun', async () => {

@@ -23,13 +23,13 @@ describe('the end of a gateway without any time', () => {
   it('ends the requests that it is told of', () => {
     const [first, second] = [enter(), enter()];
     cutOff.end([first.res], reason);
-    expect([first.cancelled, second.cancelled]).to.deep.equal([reason, null]);
+    expect([first.canceled, second.canceled]).to.deep.equal([reason, null]);
   });
 
   it('refuses those that come after it, and none before', () => {
     const before = enter();
     cutOff.refuse(reason);
-    expect(before.cancelled).to.equal(null);
+    expect(before.canceled).to.equal(null);
     expect(enter).to.throw('gone');
   });
 

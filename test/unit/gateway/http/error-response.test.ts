@@ -1,5 +1,10 @@
 import { expect } from 'chai';
-import { ApiError, buildEnvelope, setDocumentationSite } from '../../../../gateway/http/error-response.ts';
+import {
+  ApiError,
+  buildEnvelope,
+  explainRedisOutage,
+  setDocumentationSite,
+} from '../../../../gateway/http/error-response.ts';
 
 describe('documentation_url of an error', () => {
   afterEach(() => setDocumentationSite(undefined));
@@ -19,5 +24,21 @@ describe('documentation_url of an error', () => {
       param: null,
       code: 'not_found',
     });
+  });
+});
+
+describe('an outage of Redis', () => {
+  it('is answered 503 with Retry-After', () => {
+    const error = explainRedisOutage(new Error('Connection is closed.')) as ApiError;
+    expect([error.status, error.code, error.details.retryAfter]).to.deep.equal([
+      503,
+      'temporarily_unavailable',
+      2,
+    ]);
+  });
+
+  it('is told from other errors, which stay as they are', () => {
+    const error = new Error('ERR a mistake');
+    expect(explainRedisOutage(error)).to.equal(error);
   });
 });

@@ -166,8 +166,8 @@ describe('the success of a job', () => {
   });
 });
 
-describe('a call that is insisted on', () => {
-  it('is repeated while Redis is away, and answered in the end', async () => {
+describe('a call that is retried while Redis is down', () => {
+  it('is repeated until it is answered', async () => {
     let calls = 0;
     const call = async () => {
       if (++calls < 3) throw new Error('Connection is closed.');
@@ -177,7 +177,7 @@ describe('a call that is insisted on', () => {
     expect(calls).to.equal(3);
   });
 
-  it('throws what is no absence at once', async () => {
+  it('throws any other error at once', async () => {
     let calls = 0;
     const error = new Error('ERR a mistake');
     const call = () => {
@@ -188,9 +188,9 @@ describe('a call that is insisted on', () => {
     expect(calls).to.equal(1);
   });
 
-  it('ends with its signal', async () => {
+  it('throws the last error of Redis once its signal is aborted', async () => {
     const signal = AbortSignal.timeout(30);
-    const call = () => Promise.reject(new Error('Command timed out'));
-    expect(await rejection(retryWhileRedisDown(call, signal))).to.equal(signal.reason);
+    const error = new Error('Command timed out');
+    expect(await rejection(retryWhileRedisDown(() => Promise.reject(error), signal))).to.equal(error);
   });
 });
