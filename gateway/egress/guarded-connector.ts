@@ -29,13 +29,28 @@ export async function resolveJudged(
   return addresses;
 }
 
+/** What was judged is what is dialled: a name that changes its answer in between gains nothing. */
+export const buildGuardedLookup =
+  (options: GuardOptions, protocol: string): LookupFunction =>
+  (hostname, { all }, callback) => {
+    resolveJudged(options, hostname, protocol).then(
+      (addresses) =>
+        all ? callback(null, addresses) : callback(null, addresses[0]!.address, addresses[0]!.family),
+      (error) => callback(error, []),
+    );
+  };
+
+/** Node looks up no literal addresses, so these are judged before it connects. Throws EgressError. */
+export function judgeLiteral({ policy }: GuardOptions, hostname: string, protocol: string): void {
+  const literal = readLiteral(hostname);
+  if (literal) requireVerdict(policy(literal), protocol);
+}
+
 export function buildGuardedConnector(options: GuardOptions): Connector {
   const connectors = new Map(['https:', 'http:'].map((protocol) => [protocol, build(options, protocol)]));
   return (target, callback) => {
     try {
-      // Node looks up no literals.
-      const literal = readLiteral(target.hostname);
-      if (literal) requireVerdict(options.policy(literal), target.protocol);
+      judgeLiteral(options, target.hostname, target.protocol);
       connectors.get(target.protocol)!(target, (...[error, socket]) => {
         if (!socket) return callback(error!, null);
         try {
@@ -52,16 +67,13 @@ export function buildGuardedConnector(options: GuardOptions): Connector {
   };
 }
 
-function build(options: GuardOptions, protocol: string): Connector {
-  const lookup: LookupFunction = (hostname, { all }, callback) => {
-    resolveJudged(options, hostname, protocol).then(
-      (addresses) =>
-        all ? callback(null, addresses) : callback(null, addresses[0]!.address, addresses[0]!.family),
-      (error) => callback(error, []),
-    );
-  };
-  return buildConnector({ lookup, ca: options.ca, allowH2: false, timeout: CONNECT_TIMEOUT_MS });
-}
+const build = (options: GuardOptions, protocol: string): Connector =>
+  buildConnector({
+    lookup: buildGuardedLookup(options, protocol),
+    ca: options.ca,
+    allowH2: false,
+    timeout: CONNECT_TIMEOUT_MS,
+  });
 
 /** One connection, whose other end is judged anew for each request that reuses it. */
 export function createGuardedClient(origin: URL, options: Client.Options, { policy }: URLRules): Client {

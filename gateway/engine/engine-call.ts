@@ -3,8 +3,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
+import { isNotConnected } from '../upstream/connection-error.ts';
 import type { Answer } from './answer.ts';
-import { readEngineError } from './engine-error.ts';
+import { describeConnectionLoss, readEngineError } from './engine-error.ts';
 
 /** Connections to one engine or peer. */
 export type EnginePool = Dispatcher;
@@ -23,11 +24,6 @@ export interface EngineCallOptions {
 }
 
 const MAX_ERROR_BYTES = 64 * 1024;
-const NOT_CONNECTED = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT']);
-
-/** No connection came about, so nothing was sent. */
-export const isNotConnected = (error: unknown): boolean =>
-  NOT_CONNECTED.has(String((error as NodeJS.ErrnoException).code));
 
 /** Resolves when the answer is complete. Rejects with ApiError, which is the caller's to tell, or ClientDisconnectedError. */
 export const callEngine = (options: EngineCallOptions): Promise<void> =>
@@ -104,14 +100,13 @@ class EngineCall implements Dispatcher.DispatchHandler {
 
   onResponseError(_: Dispatcher.DispatchController, cause: Error): void {
     if (this.#isOver) return;
-    const code = 'code' in cause ? String(cause.code) : '';
     // Nothing has been sent on a connection that was refused, so once more does no harm.
-    if (NOT_CONNECTED.has(code) && this.#attempts < 2) {
+    if (isNotConnected(cause) && this.#attempts < 2) {
       this.dispatch();
       return;
     }
     if (this.#options.answer.isComplete) this.onResponseEnd();
-    else this.#end(describeConnectionLoss(code, this.#status !== 0));
+    else this.#end(describeConnectionLoss(cause, this.#status !== 0));
   }
 
   #readError(): ApiError {
@@ -147,14 +142,4 @@ class EngineCall implements Dispatcher.DispatchHandler {
     this.#options.onRelease();
     this.#onEnd(error);
   }
-}
-
-function describeConnectionLoss(code: string, hasAnswered: boolean): ApiError {
-  if (NOT_CONNECTED.has(code)) return new ApiError('upstream_error', 'Could not connect to the engine.');
-  return new ApiError(
-    'upstream_error',
-    hasAnswered
-      ? 'The engine closed the connection before its response was complete.'
-      : 'The engine closed the connection without a response.',
-  );
 }

@@ -1,5 +1,6 @@
 /** One shape for the errors of all engines: nested, flat, `{detail}`, `{error: "…"}` and plain text. */
 import { ApiError } from '../http/error-response.ts';
+import { isNotConnected } from '../upstream/connection-error.ts';
 
 const MAX_MESSAGE_LENGTH = 2_000;
 const SATURATED_RETRY_SECONDS = 5;
@@ -18,6 +19,17 @@ export class EngineUnreachableError extends ApiError {
   constructor() {
     super('upstream_error', 'Could not connect to the engine.');
   }
+}
+
+/** `hasResponded`: the status had come. */
+export function describeConnectionLoss(cause: unknown, hasResponded: boolean): ApiError {
+  if (isNotConnected(cause)) return new EngineUnreachableError();
+  return new ApiError(
+    'upstream_error',
+    hasResponded
+      ? 'The engine closed the connection before its response was complete.'
+      : 'The engine closed the connection without a response.',
+  );
 }
 
 interface EngineComplaint {

@@ -1,10 +1,11 @@
 /** One call of an image engine, for requests that wait and for jobs of the queue alike. */
-import type { Dispatcher } from 'undici';
+import { readBodyStart } from '../../kit/bounded-body.ts';
 import type { EngineTarget } from '../capacity/capacity.ts';
 import { sniffMediaType } from '../egress/media-type.ts';
 import { ApiError } from '../http/error-response.ts';
-import { type EnginePool, isNotConnected } from './engine-call.ts';
-import { EngineUnreachableError, findEngineError, readEngineError } from './engine-error.ts';
+import type { EnginePool } from './engine-call.ts';
+import { describeConnectionLoss, findEngineError, readEngineError } from './engine-error.ts';
+import { EngineConnectionError, readResponse, requestEngine } from './engine-request.ts';
 import { buildEditBody, buildGenerationBody, type ImageBody, type ImageFile } from './image-body.ts';
 import type { ImageParameters } from './job.ts';
 
@@ -60,23 +61,10 @@ export async function generateImages(call: ImageCall): Promise<GeneratedImage[]>
 }
 
 async function ask(call: ImageCall, body: ImageBody): Promise<Buffer> {
-  let hasAnswered = false;
-  try {
-    const { statusCode, body: answer } = await send(call, body);
-    hasAnswered = true;
-    if (statusCode === 200) return await collect(answer, call.reserve);
-    throw readEngineError(statusCode, await collectStart(answer));
-  } catch (error) {
-    call.signal.throwIfAborted();
-    if (error instanceof ApiError || isFileFault(error)) throw error;
-    throw describeConnectionLoss(error, hasAnswered);
-  }
-}
-
-async function send(call: ImageCall, body: ImageBody): Promise<Dispatcher.ResponseData> {
   const { pool, target, requestId, signal } = call;
-  const request = () =>
-    pool.request({
+  let hasResponded = false;
+  try {
+    const response = await requestEngine(pool, {
       path: target.pathPrefix + body.path,
       method: 'POST',
       headers: {
@@ -85,50 +73,29 @@ async function send(call: ImageCall, body: ImageBody): Promise<Dispatcher.Respon
         'x-request-id': requestId,
         ...target.headers,
       },
-      body: body.open(),
+      open: body.open,
       signal,
     });
-  try {
-    return await request();
+    hasResponded = true;
+    if (response.statusCode === 200)
+      return await readResponse(response.body, {
+        maxBytes: MAX_ANSWER_BYTES,
+        onBytes: (bytes) => reserve(call, bytes),
+        signal,
+      });
+    const start = await readBodyStart(response.body, MAX_ERROR_BYTES);
+    signal.throwIfAborted();
+    throw readEngineError(response.statusCode, start);
   } catch (error) {
-    // Nothing has been sent on a connection that was refused, so once more does no harm.
-    if (!isNotConnected(error) || signal.aborted) throw error;
-    return await request();
+    throw error instanceof EngineConnectionError ? describeConnectionLoss(error.cause, hasResponded) : error;
   }
 }
 
-async function collect(source: AsyncIterable<Buffer>, reserve: ImageCall['reserve']): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of source) {
-    bytes += chunk.length;
-    if (bytes > MAX_ANSWER_BYTES)
-      throw new ApiError('upstream_error', `The engine's response exceeds ${MAX_ANSWER_BYTES} bytes.`);
-    if (bytes > SMALL_ANSWER_BYTES && reserve && !(await reserve(bytes)))
-      throw new ApiError(
-        'temporarily_unavailable',
-        'Too many large responses are in progress at the moment.',
-        {
-          retryAfter: BUSY_RETRY_SECONDS,
-        },
-      );
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks, bytes);
-}
-
-/** What an error says beyond its start, or breaks off, is not worth waiting for. */
-async function collectStart(source: AsyncIterable<Buffer>): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  try {
-    for await (const chunk of source) {
-      chunks.push(chunk);
-      bytes += chunk.length;
-      if (bytes > MAX_ERROR_BYTES) break;
-    }
-  } catch {}
-  return Buffer.concat(chunks, bytes).subarray(0, MAX_ERROR_BYTES);
+async function reserve(call: ImageCall, bytes: number): Promise<void> {
+  if (bytes <= SMALL_ANSWER_BYTES || !call.reserve || (await call.reserve(bytes))) return;
+  throw new ApiError('temporarily_unavailable', 'Too many large responses are in progress at the moment.', {
+    retryAfter: BUSY_RETRY_SECONDS,
+  });
 }
 
 function readImages(answer: Buffer, wanted: number): GeneratedImage[] {
@@ -165,17 +132,4 @@ function parse(answer: Buffer): unknown {
   } catch {
     throw new ApiError('upstream_error', 'The engine returned something other than JSON.');
   }
-}
-
-/** Our own disk failed, not the engine. */
-const isFileFault = (error: unknown): boolean => (error as NodeJS.ErrnoException).path !== undefined;
-
-function describeConnectionLoss(error: unknown, hasAnswered: boolean): ApiError {
-  if (isNotConnected(error)) return new EngineUnreachableError();
-  return new ApiError(
-    'upstream_error',
-    hasAnswered
-      ? 'The engine closed the connection before its response was complete.'
-      : 'The engine closed the connection without a response.',
-  );
 }

@@ -4,17 +4,11 @@ import { ApiError } from '../http/error-response.ts';
 import type { SpooledFile } from '../storage/spool.ts';
 import { UploadError } from '../storage/upload-error.ts';
 import type { EnginePool } from './engine-call.ts';
-import { EngineUnreachableError } from './engine-error.ts';
+import { describeConnectionLoss } from './engine-error.ts';
+import { EngineConnectionError } from './engine-request.ts';
 import type { VideoParameters } from './job.ts';
 import { buildVideoForm, buildVideoJSON, type ReferenceFile } from './video-body.ts';
-import {
-  deleteVideo,
-  EngineConnectionError,
-  type EngineVideo,
-  openContent,
-  pollVideo,
-  submitVideo,
-} from './video-client.ts';
+import { deleteVideo, type EngineVideo, openContent, pollVideo, submitVideo } from './video-client.ts';
 
 /** What any run at an engine needs and tells. */
 export interface EngineCalls {
@@ -83,7 +77,7 @@ export async function generateVideo(call: VideoCall): Promise<GeneratedVideo> {
   } catch (error) {
     if (video) void watchRelease(call, video.id, timing);
     else call.onRelease();
-    throw describeConnectionLoss(call, error, video !== null);
+    throw toRunError(call, error, video !== null);
   }
   call.onRelease();
   const { id, failure } = video;
@@ -93,7 +87,7 @@ export async function generateVideo(call: VideoCall): Promise<GeneratedVideo> {
     return { file: await fetchContent(call, id), forget };
   } catch (error) {
     void forget();
-    throw describeConnectionLoss(call, error, true);
+    throw toRunError(call, error, true);
   }
 }
 
@@ -178,11 +172,10 @@ async function watchRelease({ pool, onRelease, isEngineLost }: VideoCall, id: st
   onRelease();
 }
 
-function describeConnectionLoss(call: VideoCall, error: unknown, isSubmitted: boolean): unknown {
+function toRunError(call: VideoCall, error: unknown, isSubmitted: boolean): unknown {
   if (!(error instanceof EngineConnectionError)) return error;
   call.onEngineLost();
-  if (isSubmitted) return new ApiError('upstream_error', ENGINE_LOST);
-  return error.isRefused
-    ? new EngineUnreachableError()
-    : new ApiError('upstream_error', 'The engine closed the connection without a response.');
+  return isSubmitted
+    ? new ApiError('upstream_error', ENGINE_LOST)
+    : describeConnectionLoss(error.cause, false);
 }

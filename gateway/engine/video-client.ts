@@ -1,9 +1,9 @@
 /** The video routes of an engine, one call each (OpenAI's videos API as SGLang Diffusion and vLLM-Omni serve it). */
 import type { Readable } from 'node:stream';
-import type { Dispatcher } from 'undici';
 import { ApiError } from '../http/error-response.ts';
 import type { EnginePool } from './engine-call.ts';
 import { findEngineError, readEngineError } from './engine-error.ts';
+import { type EngineRequest, readResponse, requestEngine } from './engine-request.ts';
 import type { VideoBody } from './video-body.ts';
 
 export interface EngineVideo {
@@ -15,23 +15,6 @@ export interface EngineVideo {
   failure: ApiError | null;
 }
 
-/** What happened to a connection, not what the engine said. */
-export class EngineConnectionError extends Error {
-  /** No connection came about: nothing was sent. */
-  readonly isRefused: boolean;
-  /** It took too long: the engine may be busy. */
-  readonly isTimeout: boolean;
-
-  constructor(cause: unknown) {
-    super('The engine did not respond.', { cause });
-    const code = String((cause as NodeJS.ErrnoException).code);
-    this.isRefused = NOT_CONNECTED.has(code);
-    this.isTimeout = TIMEOUTS.has(code);
-  }
-}
-
-const NOT_CONNECTED = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT']);
-const TIMEOUTS = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'UND_ERR_CONNECT_TIMEOUT']);
 const SUBMISSION_TIMEOUT_MS = 120_000;
 const ANSWER_TIMEOUT_MS = 5_000;
 const CONTENT_IDLE_TIMEOUT_MS = 60_000;
@@ -45,20 +28,13 @@ export async function submitVideo(
   body: VideoBody,
   { requestId, signal }: { requestId: string; signal: AbortSignal },
 ): Promise<EngineVideo> {
-  const headers = { ...body.headers, accept: 'application/json', 'x-request-id': requestId };
-  const send = () =>
-    ask(pool, {
-      path: PATH,
-      method: 'POST',
-      headers,
-      body: body.open(),
-      signal,
-      headersTimeout: SUBMISSION_TIMEOUT_MS,
-    });
-  const answer = await send().catch((error) => {
-    // Nothing has been sent on a connection that was refused, so once more does no harm.
-    if (error instanceof EngineConnectionError && error.isRefused && !signal.aborted) return send();
-    throw error;
+  const answer = await ask(pool, {
+    path: PATH,
+    method: 'POST',
+    headers: { ...body.headers, accept: 'application/json', 'x-request-id': requestId },
+    open: body.open,
+    signal,
+    headersTimeout: SUBMISSION_TIMEOUT_MS,
   });
   if (answer.status >= 300) throw readEngineError(answer.status, answer.body);
   return readVideo(answer.body);
@@ -83,7 +59,7 @@ export async function pollVideo(
 
 /** The video's bytes as they come. Throws ApiError or EngineConnectionError; reading may throw anything. */
 export async function openContent(pool: EnginePool, id: string, signal: AbortSignal): Promise<Readable> {
-  const response = await request(pool, {
+  const response = await requestEngine(pool, {
     path: `${pathOf(id)}/content`,
     method: 'GET',
     signal,
@@ -91,7 +67,10 @@ export async function openContent(pool: EnginePool, id: string, signal: AbortSig
     bodyTimeout: CONTENT_IDLE_TIMEOUT_MS,
   });
   if (response.statusCode === 200) return response.body;
-  throw readEngineError(response.statusCode, await readBody(response));
+  throw readEngineError(
+    response.statusCode,
+    await readResponse(response.body, { maxBytes: MAX_ANSWER_BYTES, signal }),
+  );
 }
 
 /** Has the engine forget a video, and stop work on it where it can. True: it knows it no more. */
@@ -107,42 +86,13 @@ export async function deleteVideo(pool: EnginePool, id: string): Promise<boolean
 const PATH = '/v1/videos';
 const pathOf = (id: string): string => `${PATH}/${encodeURIComponent(id)}`;
 
-type Options = Dispatcher.RequestOptions;
-
-async function request(pool: EnginePool, options: Options): Promise<Dispatcher.ResponseData> {
-  try {
-    return await pool.request({ bodyTimeout: ANSWER_TIMEOUT_MS, ...options });
-  } catch (error) {
-    throw toConnectionError(error, options);
-  }
-}
-
-async function ask(pool: EnginePool, options: Options): Promise<{ status: number; body: Buffer }> {
-  const response = await request(pool, options);
-  try {
-    return { status: response.statusCode, body: await readBody(response) };
-  } catch (error) {
-    throw toConnectionError(error, options);
-  }
-}
-
-function toConnectionError(error: unknown, { signal }: Options): unknown {
-  if (signal instanceof AbortSignal && signal.aborted) return signal.reason;
-  // An error with a path is of a file of ours.
-  const isOurs = error instanceof ApiError || (error as NodeJS.ErrnoException).path !== undefined;
-  return isOurs ? error : new EngineConnectionError(error);
-}
-
-async function readBody({ body }: Dispatcher.ResponseData): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of body) {
-    bytes += chunk.length;
-    if (bytes > MAX_ANSWER_BYTES)
-      throw new ApiError('upstream_error', `The engine's response exceeds ${MAX_ANSWER_BYTES} bytes.`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
+async function ask(pool: EnginePool, request: EngineRequest): Promise<{ status: number; body: Buffer }> {
+  const response = await requestEngine(pool, { bodyTimeout: ANSWER_TIMEOUT_MS, ...request });
+  const { signal } = request;
+  return {
+    status: response.statusCode,
+    body: await readResponse(response.body, { maxBytes: MAX_ANSWER_BYTES, signal }),
+  };
 }
 
 function readVideo(body: Buffer): EngineVideo {

@@ -1,6 +1,7 @@
 /** Relays what the engine tells of itself: it listens on loopback, so nobody else reaches it. */
 import { request } from 'undici';
 import type { AdminAnswer } from '../../kit/admin-server.ts';
+import { BodyTooLargeError, readBody } from '../../kit/bounded-body.ts';
 
 export interface EngineMetricsOptions {
   url: string;
@@ -10,8 +11,6 @@ export interface EngineMetricsOptions {
 
 const TIMEOUT_MS = 5_000;
 const MAX_BYTES = 8 * 1024 ** 2;
-
-class TooLargeError extends Error {}
 
 /** However many ask, the engine is asked once at a time, and one answer is in memory. */
 export function createEngineMetrics(options: EngineMetricsOptions): () => Promise<AdminAnswer> {
@@ -37,23 +36,12 @@ async function fetchMetrics({
       answer.body.on('error', () => {}).destroy();
       return { status: 502, body: `the engine's metrics endpoint returned status ${answer.statusCode}` };
     }
-    const body = await readText(answer.body, maxBytes);
+    const body = (await readBody(answer.body, maxBytes)).toString().trimEnd();
     return { status: 200, body, contentType: 'text/plain; version=0.0.4; charset=utf-8' };
   } catch (error) {
     if (signal.aborted) return { status: 504, body: `the engine returned no metrics within ${timeoutMs} ms` };
-    if (error instanceof TooLargeError)
+    if (error instanceof BodyTooLargeError)
       return { status: 502, body: `the engine's metrics are larger than ${maxBytes} bytes` };
     return { status: 503, body: 'could not connect to the engine' };
   }
-}
-
-async function readText(body: AsyncIterable<Buffer>, maxBytes: number): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.length;
-    if (size > maxBytes) throw new TooLargeError();
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8').trimEnd();
 }

@@ -2,6 +2,7 @@
 import { open } from 'node:fs/promises';
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { readBodyStart } from '../../kit/bounded-body.ts';
 import type { SignedPut } from './object-store.ts';
 import type { StoreAgents } from './store-agents.ts';
 
@@ -24,7 +25,7 @@ export interface PutAnswer {
 const ASKED_FROM_BYTES = 1024 * 1024;
 /** Some stores never say that one may go on. */
 const CONTINUE_TIMEOUT_MS = 1_000;
-const MAX_ANSWER_CHARACTERS = 16 * 1024;
+const MAX_ANSWER_BYTES = 16 * 1024;
 const CHUNK_BYTES = 256 * 1024;
 
 /** Resolves to any answer. Rejects with the network's error, a TimeoutError or the signal's reason. */
@@ -106,14 +107,7 @@ async function sendFile(request: ClientRequest, path: string): Promise<void> {
 }
 
 async function readAnswer(response: IncomingMessage): Promise<PutAnswer> {
-  let text = '';
-  try {
-    for await (const chunk of response.setEncoding('utf8')) {
-      text += chunk;
-      if (text.length > MAX_ANSWER_CHARACTERS) break;
-    }
-  } catch {
-    // The status is enough.
-  }
+  // The status is enough where the body breaks off.
+  const text = (await readBodyStart(response, MAX_ANSWER_BYTES)).toString();
   return { status: response.statusCode!, code: /<Code>([A-Za-z]{1,64})<\/Code>/.exec(text)?.[1] };
 }

@@ -1,12 +1,11 @@
 /** Connections to stores. Those to a tenant's host are judged where they are made, as all of egress are. */
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import type { LookupFunction } from 'node:net';
 import { createAddressPolicy } from '../egress/address-policy.ts';
 import type { EgressAgentOptions } from '../egress/agent.ts';
-import { type GuardOptions, resolveJudged } from '../egress/guarded-connector.ts';
+import { buildGuardedLookup, type GuardOptions, judgeLiteral } from '../egress/guarded-connector.ts';
 import { NameResolver } from '../egress/name-resolver.ts';
-import { parseEgressURL, readLiteral, requireVerdict } from '../egress/url-policy.ts';
+import { parseEgressURL } from '../egress/url-policy.ts';
 
 export interface StoreAgents {
   http: HttpAgent;
@@ -34,8 +33,8 @@ export function createGuardedAgents(egress: EgressAgentOptions): StoreAgents {
     resolver: new NameResolver(egress.servers),
   };
   const agents = {
-    http: new HttpAgent({ ...SETTINGS, lookup: buildLookup(guard, 'http:') }),
-    https: new HttpsAgent({ ...SETTINGS, lookup: buildLookup(guard, 'https:'), ca: egress.ca }),
+    http: new HttpAgent({ ...SETTINGS, lookup: buildGuardedLookup(guard, 'http:') }),
+    https: new HttpsAgent({ ...SETTINGS, lookup: buildGuardedLookup(guard, 'https:'), ca: egress.ca }),
   };
   guardLiterals(agents.http, guard, 'http:');
   guardLiterals(agents.https, guard, 'https:');
@@ -53,24 +52,11 @@ function closeBoth({ http, https }: Pick<StoreAgents, 'http' | 'https'>): void {
   https.destroy();
 }
 
-/** What was judged is what is dialled: a name that changes its answer in between gains nothing. */
-function buildLookup(guard: GuardOptions, protocol: string): LookupFunction {
-  return (hostname, { all }, callback) => {
-    resolveJudged(guard, hostname, protocol).then(
-      (addresses) =>
-        all ? callback(null, addresses) : callback(null, addresses[0]!.address, addresses[0]!.family),
-      (error) => callback(error, []),
-    );
-  };
-}
-
-/** Node looks up no literals. */
 function guardLiterals(agent: HttpAgent, guard: GuardOptions, protocol: string): void {
   const connect = agent.createConnection.bind(agent);
   agent.createConnection = (options, callback) => {
     try {
-      const literal = readLiteral(options.host ?? '');
-      if (literal) requireVerdict(guard.policy(literal), protocol);
+      judgeLiteral(guard, options.host ?? '', protocol);
     } catch (refusal) {
       // A throw would be nobody's where the agent takes a request from its queue.
       callback?.(refusal as Error, undefined as never);

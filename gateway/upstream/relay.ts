@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { endAfterRequestBody } from '../http/error-response.ts';
+import { isNotConnected, readErrorCode } from './connection-error.ts';
 import { type RelayedHeaders, selectResponseHeaders } from './headers.ts';
 
 export interface RelayRequest {
@@ -24,16 +25,8 @@ export type RelayOutcome =
   | { result: 'broken' }
   | { result: 'failed'; canRetry: boolean; error: Error };
 
-const NOT_CONNECTED = new Set([
-  'ECONNREFUSED',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'ETIMEDOUT',
-  'UND_ERR_CONNECT_TIMEOUT',
-  'UND_ERR_DESTROYED',
-  'UND_ERR_CLOSED',
-]);
+/** Of a request without a body, or whose body was not read: nothing of it was sent. */
+const NOT_SENT = new Set(['ENOTFOUND', 'ETIMEDOUT', 'UND_ERR_DESTROYED', 'UND_ERR_CLOSED']);
 
 /** Never throws. */
 export function relay(request: RelayRequest): Promise<RelayOutcome> {
@@ -78,8 +71,8 @@ export function relay(request: RelayRequest): Promise<RelayOutcome> {
         },
         onResponseError(_, error) {
           if (!responseHeaders && !res.destroyed) {
-            const code = 'code' in error ? String(error.code) : '';
-            finish({ result: 'failed', canRetry: NOT_CONNECTED.has(code) && !body.isTouched(), error });
+            const isUnsent = isNotConnected(error) || NOT_SENT.has(readErrorCode(error));
+            finish({ result: 'failed', canRetry: isUnsent && !body.isTouched(), error });
             return;
           }
           const lastWords = res.destroyed ? null : request.describeBreak?.(responseHeaders!);

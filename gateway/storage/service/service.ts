@@ -10,6 +10,7 @@ import {
   WORKSPACE_HEADER,
 } from '../../../api/internal-api.ts';
 import type { PublishedCredential } from '../../../api/redis-keys.ts';
+import { BodyTooLargeError, readBody } from '../../../kit/bounded-body.ts';
 import type { EgressAgent } from '../../egress/agent.ts';
 import { EgressError } from '../../egress/egress-error.ts';
 import { ApiError, explainRedisOutage, JSON_TYPE, sendError } from '../../http/error-response.ts';
@@ -119,16 +120,13 @@ const digest = (text: string): Buffer => createHash('sha256').update(text).diges
 const refuseToken = () => new ApiError('invalid_api_key', 'The token does not belong to this workspace.');
 
 async function readRequest<T>(req: IncomingMessage, schema: ZodType<T>): Promise<T> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of req as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > MAX_BODY_BYTES) throw new ApiError('request_too_large', 'The body is too large.');
-    chunks.push(chunk);
-  }
+  const body = await readBody(req, MAX_BODY_BYTES).catch((error) => {
+    if (error instanceof BodyTooLargeError) throw new ApiError('request_too_large', 'The body is too large.');
+    throw error;
+  });
   let question: unknown;
   try {
-    question = JSON.parse(Buffer.concat(chunks).toString());
+    question = JSON.parse(body.toString());
   } catch {
     throw new ApiError('invalid_json', 'The body is not JSON.');
   }

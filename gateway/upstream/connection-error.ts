@@ -1,0 +1,8 @@
+/** What the errors of a connection to another server mean. */
+
+const NOT_CONNECTED = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT']);
+
+export const readErrorCode = (error: unknown): string => String((error as NodeJS.ErrnoException).code);
+
+/** No connection was established, so nothing was sent. */
+export const isNotConnected = (error: unknown): boolean => NOT_CONNECTED.has(readErrorCode(error));

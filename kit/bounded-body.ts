@@ -1,0 +1,38 @@
+/** Reads bodies of limited size into memory. */
+
+export class BodyTooLargeError extends Error {
+  constructor(maxBytes: number) {
+    super(`the body exceeds ${maxBytes} bytes`);
+  }
+}
+
+/** `onBytes` is awaited with the size so far, and may throw. Throws BodyTooLargeError, or the source's error. */
+export async function readBody(
+  source: AsyncIterable<Buffer>,
+  maxBytes: number,
+  onBytes?: (bytes: number) => Promise<void>,
+): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of source) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) throw new BodyTooLargeError(maxBytes);
+    await onBytes?.(bytes);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, bytes);
+}
+
+/** At most `maxBytes` of the start of a body, or what arrived before the source failed. */
+export async function readBodyStart(source: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of source) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes >= maxBytes) break;
+    }
+  } catch {}
+  return Buffer.concat(chunks, bytes).subarray(0, maxBytes);
+}
