@@ -1,4 +1,4 @@
-/** This replica's word to its peers, and theirs. */
+/** Sends the heartbeats of this replica to its peers and receives theirs. */
 import type { Heartbeat } from '../../api/redis-keys.ts';
 
 export type OwnHeartbeat = Omit<Heartbeat, 'at' | 'every'>;
@@ -43,7 +43,7 @@ export class Heartbeats {
     return this.#peers;
   }
 
-  /** Says soon what changed: pokes within 50 ms become one heartbeat. */
+  /** Sends a heartbeat soon: calls within 50 ms are coalesced. */
   poke(): void {
     if (this.#isClosed || this.#timer) return;
     const wait = Math.max(0, this.#sentAt + COALESCE_MS - performance.now());
@@ -54,7 +54,7 @@ export class Heartbeats {
     this.#timer.unref();
   }
 
-  /** Sends nothing any more; resolves when the last heartbeat has been answered. */
+  /** Sends nothing more; resolves when the last heartbeat was answered. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#interval);
@@ -62,7 +62,7 @@ export class Heartbeats {
     await this.#sending;
   }
 
-  /** Every second while there is something to tell, else before the others take this replica for dead. */
+  /** Every second while busy or changed, else often enough to stay fresh for the peers. */
   #isDue(): boolean {
     const own = this.#options.describe();
     const isIdle = own.inflight === 0 && JSON.stringify(own) === this.#said;

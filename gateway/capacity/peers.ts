@@ -1,4 +1,4 @@
-/** Asks the other replicas of this deployment for a place. */
+/** Reserves a slot at another replica of this deployment. */
 
 import type { Heartbeat } from '../../api/redis-keys.ts';
 import type { Pools } from '../upstream/pools.ts';

@@ -34,9 +34,9 @@ export interface Replica {
   capacity: Capacity;
   slots: Slots;
   peerRoutes: PeerRoutes;
-  /** Tells the peers soon what has changed. */
+  /** Announces a change to the peers soon. */
   announce(): void;
-  /** Says nothing more; what is in flight goes on. */
+  /** Sends no more heartbeats; requests in flight continue. */
   retire(): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Who waits for a place on an engine: each caller in turn, for a short while, and not too many. */
+/** The queue for slots of an engine: fair among callers, short and bounded. */
 import type { Acquisition, Capacity, EngineTarget } from './capacity.ts';
 
 export interface SlotLineOptions {
@@ -97,7 +97,7 @@ export class SlotLine implements Capacity {
     });
   }
 
-  /** Whether one more may wait. In a full line the last of whoever has most there gives way to who has fewer. */
+  /** Whether one more may wait. In a full line, the caller with the most waiters loses its last one to a caller with fewer. */
   #makeRoom(caller: string): boolean {
     if (this.#waiting < MAX_WAITING) return true;
     const [most] = [...this.#waiters.values()].sort((a, b) => b.size - a.size);

@@ -75,7 +75,7 @@ const build = (options: GuardOptions, protocol: string): Connector =>
     timeout: CONNECT_TIMEOUT_MS,
   });
 
-/** One connection, whose other end is judged anew for each request that reuses it. */
+/** One connection; its remote address is checked again for each request that reuses it. */
 export function createGuardedClient(origin: URL, options: Client.Options, { policy }: URLRules): Client {
   let remove: (() => void) | null = null;
   const connect = options.connect as Connector;

@@ -19,7 +19,7 @@ export interface EngineCallOptions {
   answer: Answer;
   /** Whether the client waits for an event stream. */
   isStream: boolean;
-  /** The engine has let go, or was told to: its place is free. Called before the client sees the end. */
+  /** The engine has finished or was aborted: its slot is free. Called before the client sees the end. */
   onRelease: () => void;
 }
 

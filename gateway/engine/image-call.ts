@@ -22,7 +22,7 @@ export interface ImageCall {
   mask: ImageFile | null;
   /** Breaks the connection off, which is all that stops an engine. */
   signal: AbortSignal;
-  /** The engine has let go, or was told to; called exactly once. */
+  /** The engine has finished or was aborted; called exactly once. */
   onRelease: () => void;
   /** Asks for the memory of an answer of so many bytes; false where there is none. */
   reserve?: (bytes: number) => boolean | Promise<boolean>;

@@ -17,13 +17,13 @@ export interface EngineCalls {
   /** The engine's own name of the model. */
   servedModelName: string;
   isEngineLost: () => boolean;
-  /** The engine was seen to fail: its health is worth a look. */
+  /** The engine failed: its health should be probed. */
   onEngineLost: () => void;
   /** Percent, by the engine's own word. */
   onProgress: (percent: number) => void;
-  /** Gives the job up: the engine is told so, and watched until it has let go. */
+  /** Aborts the job: the engine is asked to stop, and watched until it has. */
   signal: AbortSignal;
-  /** The engine has let go of the job; called exactly once, perhaps after the call has ended. */
+  /** The engine has released the job; called exactly once, perhaps after the call has ended. */
   onRelease: () => void;
   timing?: Partial<VideoTiming>;
 }
@@ -39,13 +39,13 @@ export interface VideoTiming {
   /** The first wait between polls; each next is longer by half. */
   initialPollIntervalMs: number;
   maxPollIntervalMs: number;
-  /** So long is an engine watched that works on what was given up. */
+  /** How long an engine is watched that still works on an aborted job. */
   releaseTimeoutMs: number;
 }
 
 export interface GeneratedVideo {
   file: SpooledFile;
-  /** Removes the engine's copy, as far as it can be had; never throws. */
+  /** Deletes the engine's copy if possible; never throws. */
   forget(): Promise<void>;
 }
 

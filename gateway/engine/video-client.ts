@@ -73,7 +73,7 @@ export async function openContent(pool: EnginePool, id: string, signal: AbortSig
   );
 }
 
-/** Has the engine forget a video, and stop work on it where it can. True: it knows it no more. */
+/** Deletes a video at the engine, and stops work on it where it can. True: it does not exist any more. */
 export async function deleteVideo(pool: EnginePool, id: string): Promise<boolean> {
   const { status } = await ask(pool, {
     path: pathOf(id),

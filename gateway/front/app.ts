@@ -127,7 +127,7 @@ const authenticateCaller =
     return next();
   };
 
-/** Wrong kind of model, paused or being deleted: said as a sidecar says it. */
+/** Wrong kind of model, paused or being deleted: answered as a sidecar does. */
 const requireServable: FrontMiddleware = (ctx, next) =>
   requireAvailability(ROUTES, () => ctx.state.deployment.config)(ctx, next);
 

@@ -1,4 +1,4 @@
-/** Who asks the front; nothing is counted, since nothing is served. */
+/** Authenticates callers of the front; nothing is counted, since nothing is served. */
 import { hashApiKey } from '../../api/identity.ts';
 import { admit, type Verdict } from '../../redis/admission/admission-calls.ts';
 import type { RedisClient } from '../../redis/client.ts';

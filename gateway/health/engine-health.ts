@@ -15,7 +15,7 @@ import { type EngineWitness, WatchedDispatcher, type WorkWitness } from './watch
 export interface EngineHealthOptions {
   engineURL: string;
   path: string;
-  /** Works may wait for so long without output of any before the engine hangs; asked each time. */
+  /** How long work may wait without any output before the engine counts as hanging; read each time. */
   stalledMs: () => number;
   bounds?: Partial<EngineBounds>;
   /** Asks it for something of the gateway's own; without it, failing requests alone condemn an engine. */
@@ -46,7 +46,7 @@ const TIMING: EngineHealthTiming = {
 /** A probe under way that is younger will see what made somebody ask for another. */
 const FRESH_PROBE_MS = 500;
 
-/** How long works may wait in vain where the spec does not say: generous to whoever wants a long answer in one piece. */
+/** The default of `engineStalledMs`: generous, since a long answer may come in one piece. */
 export const defaultStalledMs = (maxWorkMs: number): number => Math.max(MIN_STALLED_MS, 2 * maxWorkMs);
 const MIN_STALLED_MS = 10 * 60_000;
 
@@ -99,7 +99,7 @@ export class EngineHealth implements EngineWitness {
     return this.#verdict.isAlive;
   }
 
-  /** What it was given cannot end well any more. */
+  /** The work that it was given cannot succeed any more. */
   get isLost(): boolean {
     return this.#verdict.isLost;
   }

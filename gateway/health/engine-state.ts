@@ -47,13 +47,13 @@ export interface EngineVerdict {
 }
 
 export interface EngineBounds extends FaultBounds {
-  /** So long without any sign of life, probes unanswered, it is unready. */
+  /** Without any sign of life and with unanswered probes for this long, the engine is unready. */
   silentMs: number;
-  /** And after so long it is given up. */
+  /** And after this long it counts as lost. */
   lostMs: number;
   /** Output so recent outweighs a health check that fails. */
   flowingMs: number;
-  /** A work that has waited for so long without output tells something of the engine. */
+  /** Work that has waited this long without output counts as hanging. */
   hangingAfterMs: number;
   /** Works that have to wait in vain before the engine counts as hanging. */
   stalledWorks: number;
@@ -148,7 +148,7 @@ export class EngineState {
     }
   }
 
-  /** The verdict of now. `stalledMs`: works may wait for so long, without output of any, before the engine hangs. */
+  /** The verdict of now. `stalledMs`: how long work may wait without any output before the engine counts as hanging. */
   judge(at: number, stalledMs: number): EngineVerdict {
     this.#pass(at);
     this.#works.forgetAfter(stalledMs);

@@ -3,9 +3,9 @@
 export interface FaultBounds {
   /** So many faults in a row … */
   faults: number;
-  /** … over so long a time, and the engine counts as failing. */
+  /** … over at least this time, and the engine counts as failing. */
   failingMs: number;
-  /** So long it is left alone before it is tried again … */
+  /** It gets no requests for this long before it is tried again … */
   restMs: number;
   /** … and so many more faults end the trial. */
   trialFaults: number;

@@ -16,7 +16,7 @@ export class PendingWork {
   /** Given up after a long wait without output, since the last output. */
   #givenUp = 0;
 
-  /** `hangingAfterMs`: a work that has waited for so long tells something of the engine. */
+  /** `hangingAfterMs`: work that has waited this long counts as hanging. */
   constructor(at: number, hangingAfterMs: number) {
     this.#at = at;
     this.#idleSince = at;

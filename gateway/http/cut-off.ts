@@ -1,4 +1,4 @@
-/** Refuses what comes and ends what is in flight when a gateway has no time left: the envelope is better than a cut. */
+/** Refuses new requests and ends those in flight when a gateway must stop: with the envelope, not a broken connection. */
 import type { ServerResponse } from 'node:http';
 import type { ApiError } from './error-response.ts';
 import type { Exchange } from './exchange.ts';

@@ -1,4 +1,4 @@
-/** Errors on the wire: one envelope, whoever found the error. */
+/** Errors on the wire, all in one envelope. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ErrorEnvelope } from '../../api/api-objects.ts';
 import { buildErrorEnvelope, ERRORS, type ErrorCode } from '../../api/errors.ts';
@@ -18,7 +18,7 @@ export interface ApiErrorDetails {
   isFinal?: boolean;
 }
 
-/** An error that the caller is told in the envelope (docs/api.md, "Errors"). */
+/** An error that is answered in the envelope (docs/api.md, "Errors"). */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly details: ApiErrorDetails;
@@ -122,7 +122,7 @@ export function endAfterRequestBody(req: IncomingMessage, res: ServerResponse): 
   const timer = setTimeout(finish, LINGER_MS);
   req.once('end', finish);
   res.once('close', () => clearTimeout(timer));
-  // It flows on, too, where a reader lets go of it only later.
+  // Keeps flowing even if another reader detaches later.
   req.on('data', () => {});
   req.resume();
 }

@@ -1,4 +1,4 @@
-/** The outermost guard: whatever goes wrong is answered in the envelope, logged and counted. */
+/** The outermost middleware: every error is answered in the envelope, logged and counted. */
 import type { ServerResponse } from 'node:http';
 import type { Middleware } from 'koa';
 import type { Logger } from '../telemetry/log.ts';
@@ -45,7 +45,7 @@ export const answerErrors =
     }
   };
 
-/** Strangers do not count, nor do looks at models and requests. */
+/** Requests without a valid key do not count, nor do reads of models and requests. */
 const isCountedRequest = ({ keyHash, route }: GatewayState): boolean =>
   keyHash !== undefined && route?.method === 'POST' && route.served !== 'always';
 
@@ -57,7 +57,7 @@ function answerError(exchange: Exchange, thrown: unknown, log: Logger): void {
   exchange.errorCode = error.details.detailCode ?? error.code;
   const isOurs = error.status >= 500;
   if (isOurs) exchange.errorMessage = error.message;
-  // What was failed is not the key's to pay for; how long an answer takes is for the caller to bound, too.
+  // Server errors do not count against the key, except timeouts, which the caller can influence.
   const isCounted = !isOurs || error.code === 'request_timeout';
   if (!isCounted) exchange.uncount?.();
   if (exchange.stream) {

@@ -1,8 +1,8 @@
-/** One request and its answer: who asks, when, what became of it, and whether the client is still there. */
+/** One request and its response, with its timing, its outcome and whether the client is still connected. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { EventStream } from './event-stream.ts';
 
-/** Ends the work on a request whose client has left; nobody reads an answer. */
+/** The client disconnected: the work on its request ends. */
 export class ClientDisconnectedError extends Error {}
 
 type CancelListener = (reason: Error) => void;
@@ -38,23 +38,23 @@ export class Exchange {
     this.res = res;
     this.requestId = requestId;
     this.headers = ['x-request-id', requestId];
-    // Before anything that takes time, so that no departure goes unseen.
+    // Before anything that takes time, so that no disconnect is missed.
     res.once('close', () => {
       if (!res.writableFinished) this.cancel(new ClientDisconnectedError());
     });
   }
 
-  /** Tells a client that waits for it to send its body: its key is good. */
+  /** Sends 100 Continue to a client that waits for it; called once its key is valid. */
   sendContinue(): void {
     if (/^100-continue$/i.test(this.req.headers.expect ?? '')) this.res.writeContinue();
   }
 
-  /** Why the request is given up (ClientDisconnectedError: the client has left); null while it is not. */
+  /** Why the request was canceled, such as ClientDisconnectedError; null while it was not. */
   get canceled(): Error | null {
     return this.#canceled;
   }
 
-  /** Aborted when the request is given up. */
+  /** Aborted when the request is canceled. */
   get signal(): AbortSignal {
     if (!this.#abort) {
       this.#abort = new AbortController();
@@ -82,12 +82,12 @@ export class Exchange {
     this.#listeners.clear();
   }
 
-  /** Throws why the request was given up, if it was. */
+  /** Throws the reason of the cancel, if there was one. */
   check(): void {
     if (this.#canceled) throw this.#canceled;
   }
 
-  /** Milliseconds since the request came. */
+  /** Milliseconds since the request arrived. */
   elapsed(): number {
     return performance.now() - this.startedAt;
   }

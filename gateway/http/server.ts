@@ -14,7 +14,7 @@ const MAX_HEADER_BYTES = 16 * 1024;
 const CHECKING_INTERVAL_MS = 1_000;
 /** Above the idle time of the usual load balancers, so that it is never the server that closes first. */
 const KEEP_ALIVE_MS = 620_000;
-/** A proxy that dials a Service keeps its connections to one pod: they are spread anew, over new pods too, as often. */
+/** A proxy that dials a Service keeps its connections to one pod: closing them at this age spreads load over new pods. */
 const CONNECTION_MAX_AGE_MS = 60_000;
 
 /** Not yet listening. `limits` is asked again each second, so changes apply without a restart. */

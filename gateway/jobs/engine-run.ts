@@ -33,7 +33,7 @@ export interface EngineResult {
 }
 
 const MAX_RESULT_BYTES = 5 * 1024 ** 3;
-/** So long may an engine work on images that nobody waits for any more, before the connection is cut. */
+/** How long an engine may work on images of an aborted job before the connection is closed. */
 const RELEASE_TIMEOUT_MS = 10 * 60_000;
 
 /** Throws ApiError, UploadError, JobError or the signal's reason; then nothing is left on disk. */

@@ -10,7 +10,7 @@ export interface Failure {
   message: string;
 }
 
-/** The job's own fault, whoever would run it. */
+/** The job itself is at fault: no replica could run it. */
 export class JobError extends Error {
   readonly code: FailureCode;
 

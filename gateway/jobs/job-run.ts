@@ -32,9 +32,9 @@ const MAX_PARAMETERS_BYTES = 16 * 1024 * 1024;
 const FINAL_CALL_TIMEOUT_MS = 4_000;
 
 export interface RunPlace {
-  /** Gives the slot back: the engine has let go. */
+  /** Releases the slot: the engine has finished. */
   release: () => void;
-  /** This replica is to end: what its engine fails at is another's to try. */
+  /** This replica is shutting down: failures of its engine are left to others to retry. */
   isShuttingDown: () => boolean;
 }
 
@@ -68,13 +68,13 @@ export class JobRun {
     this.ended = this.#run();
   }
 
-  /** Leaves the job to another worker; `ended` then resolves soon. */
+  /** Releases the job to another worker; `ended` then resolves soon. */
   giveBack(): void {
     if (this.#isFinishing) setTimeout(() => this.#quit.abort(), FINAL_CALL_TIMEOUT_MS).unref();
     else this.#giveUp.abort('given_back' satisfies GiveUp);
   }
 
-  /** So long its results have been on their way to their store; 0 before. */
+  /** Milliseconds since the upload of its results began; 0 before. */
   get uploadingMs(): number {
     return this.#deliveringSince === null ? 0 : performance.now() - this.#deliveringSince;
   }
@@ -113,7 +113,7 @@ export class JobRun {
     }
   }
 
-  /** null: the job was given up. */
+  /** null: the run was aborted. */
   async #work(): Promise<Outcome | null> {
     const { signal } = this.#giveUp;
     try {
@@ -211,7 +211,7 @@ export class JobRun {
       metrics.queueWait.observe(job.kind, (record.startedAt - record.queuedAt) / 1_000);
   }
 
-  /** Given up before anything was said of an end: the request goes on, or has ended, without this run. */
+  /** After an abort: the request goes on, or has ended, without this run. */
   async #abandon(): Promise<RunEnd> {
     const { redis } = this.#services;
     const why = this.#giveUp.signal.reason as GiveUp;

@@ -21,23 +21,23 @@ export interface JobStorage {
   /** Until the job's deadline. */
   remainingMs: () => number;
   signal: AbortSignal;
-  /** This replica is to end, and another one may try. */
+  /** This replica is shutting down, and another one may retry. */
   isShuttingDown?: () => boolean;
   /** Between attempts; a second. */
   delayMs?: number;
-  /** So long a store may be away for what can be tried elsewhere; a minute. */
+  /** How long a store may be unavailable if another replica can retry; a minute. */
   storeRetryTimeoutMs?: number;
 }
 
 const RETRY_DELAY_MS = 1_000;
 const STORE_RETRY_TIMEOUT_MS = 60_000;
-/** So long is tried what the front cannot sign for, such as a credential that is being verified anew. */
+/** How long signing is retried that the front refuses, such as for a credential that is being verified again. */
 const SIGNING_RETRY_TIMEOUT_MS = 60_000;
 /** Links to write end after 15 minutes: what failed later than this may do so for want of a fresh one. */
 const FRESH_LINK_MS = 10 * 60_000;
 /** The deadline itself ends a job without a word of what it was stuck at. */
 const FINAL_CALL_TIMEOUT_MS = 2_000;
-/** Results that no record takes over are removed so long after the deadline. */
+/** Results that no record owns are removed this long after the deadline. */
 const ORPHANED_MS = 3_600_000;
 const LINK_SECONDS = 3_600;
 const CUSTOMER_IMAGE_LINK_SECONDS = 7 * 24 * 3_600;

@@ -1,4 +1,4 @@
-/** Keeps a claim alive while its job runs, and says when it is lost. */
+/** Renews the lease of a job while it runs, and reports when it is lost. */
 import { isRedisAway } from '../../redis/client.ts';
 import { RENEWAL_MS, type Renewal } from '../../redis/requests/request-calls.ts';
 

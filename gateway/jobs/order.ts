@@ -6,7 +6,7 @@ import type { ImageParameters, VideoParameters } from '../engine/job.ts';
 import { MIN_VIDEO_FRAMES } from '../engine/job.ts';
 import type { SpooledFile } from '../storage/spool.ts';
 
-/** An uploaded image on disk; whoever ends the request removes it. */
+/** An uploaded image on disk; it is removed at the end of the request. */
 export interface UploadedFile extends SpooledFile {
   /** By its bytes: image/png, image/jpeg or image/webp. */
   contentType: string;

@@ -5,7 +5,7 @@ import type { Job } from '../engine/job.ts';
 import type { StoredFiles } from '../storage/uploads.ts';
 import type { DeploymentUsage } from '../telemetry/usage.ts';
 
-/** Managed results stay so long after the last link to them could be asked for. */
+/** Managed results are kept this long after the last link to them could be requested. */
 const LINK_LIFE_MS = 3_600_000;
 
 export interface SuccessDetails {

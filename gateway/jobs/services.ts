@@ -52,9 +52,9 @@ export interface WorkerServices {
   /** A work that the connections do not show: a job that is submitted, and asked after. */
   beginWork?: () => WorkWitness;
   isEngineReady: () => boolean;
-  /** What it was given cannot end well any more. */
+  /** The work that it was given cannot succeed any more. */
   isEngineLost: () => boolean;
-  /** The engine was seen to fail: its health is worth a look. */
+  /** The engine failed: its health should be probed. */
   onEngineLost: () => void;
   /** This replica, as records name it. */
   pod: string;

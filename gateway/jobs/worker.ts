@@ -1,4 +1,4 @@
-/** Runs the queue's jobs on this replica's free slots, which it shares with synchronous requests. */
+/** Runs queued jobs on this replica's free slots, which it shares with synchronous requests. */
 import { randomBytes } from 'node:crypto';
 import { isRedisAway } from '../../redis/client.ts';
 import { type ClaimedJob, claimRequest } from '../../redis/requests/request-calls.ts';
@@ -14,9 +14,9 @@ export interface WorkerOptions extends WorkerServices {
 export interface Worker {
   /** Jobs that this replica has claimed and not ended. */
   readonly running: number;
-  /** Something may be there to do: looks soon. `isCertain`: something was just put into the queue. */
+  /** Polls the queue soon. `isCertain`: something was just queued. */
   wake(isCertain?: boolean): void;
-  /** Claims nothing more; what has not ended shortly before `withinMs` are over is given back. */
+  /** Claims nothing more; jobs that have not ended shortly before `withinMs` have passed are released. */
   windDown(withinMs: number): void;
   /** Claims again. */
   resume(): void;
@@ -24,11 +24,11 @@ export interface Worker {
   stop(withinMs: number): Promise<void>;
 }
 
-/** Given back so long before the end: Redis and the engine are told meanwhile. */
+/** Jobs are released this long before the end, to notify Redis and the engine. */
 const RELEASE_BEFORE_END_MS = 5_000;
 const POLL_INTERVAL_MS = 1_000;
 const RETRY_MS = 200;
-/** Long enough for two looks at an engine's health, which at the second find it dead if it still answers errors. */
+/** Long enough for two health probes: the second finds the engine unhealthy if it still returns errors. */
 const ENGINE_COOLDOWN_MS = 1_500;
 /** Jobs beyond the slots: their engine has done its work, and their results are being stored. */
 const MAX_EXTRA_DELIVERIES = 2;

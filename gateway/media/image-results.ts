@@ -25,7 +25,7 @@ const LINK_SECONDS = { managed: HOUR_S, customer: 7 * 24 * HOUR_S };
 const REMOVE_AFTER_MS = (HOUR_S + 600) * 1_000;
 /** However late the engine was: what it made is not thrown away for a second. */
 const MIN_UPLOAD_TIMEOUT_MS = 10_000;
-/** So long a bucket that takes nothing is tried again while a client waits. */
+/** How long uploads are retried while a client waits. */
 const RETRY_TIMEOUT_MS = 5_000;
 
 /** Links to the images, in their order, once all of them are stored. Throws ApiError, or ClientDisconnectedError. */

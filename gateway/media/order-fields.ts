@@ -1,4 +1,4 @@
-/** What all media routes read alike: prompt, model, steps, the wish to queue, the idempotency key. */
+/** What all media routes read alike: prompt, model, steps, `async`, the idempotency key. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { FieldReader } from './field-reader.ts';

@@ -15,7 +15,7 @@ import type { MediaServices } from '../jobs/services.ts';
 export interface ImageEngines {
   capacity: Capacity;
   findPool: (target: EngineTarget) => EnginePool;
-  /** The engine failed a request: its health is worth a look. */
+  /** The engine failed a request: its health should be probed. */
   onEngineLost?: () => void;
   /** How long an engine may go on with what nobody waits for any more; 10 minutes. */
   orphanTimeoutMs?: number;
@@ -25,7 +25,7 @@ export interface ImageEngines {
 
 /** Called with a place in hand, before the engine starts; throws where the caller cannot pay. */
 export type Charge = () => Promise<void>;
-/** Called when the engine starts, with its outcome: from then on the work is done, whoever waits for it. */
+/** Called when the engine starts, with its outcome: from then on the work runs to its end, even if the client disconnects. */
 export type Begin = (work: Promise<unknown>) => void;
 
 export const ORPHAN_TIMEOUT_MS = 10 * 60_000;

@@ -28,7 +28,7 @@ import { buildTextHandlers } from '../text/text-routes.ts';
 import { Pools } from '../upstream/pools.ts';
 
 export interface SidecarAppOptions {
-  /** Asked anew for every request, so that what is published holds at once. */
+  /** Read for every request, so that published changes apply at once. */
   config: () => GatewayConfig;
   capacity: Capacity;
   connection: Pick<RedisConnection, 'redis'>;
@@ -38,7 +38,7 @@ export interface SidecarAppOptions {
   usage: DeploymentUsage;
   /** Connections to the engine; its own by default. */
   enginePool?: EnginePool;
-  /** The engine failed a request: its health is worth a look. */
+  /** The engine failed a request: its health should be probed. */
   onEngineLost?: () => void;
   /** Which URLs of tenants may be fetched; by default those that are public. */
   egress?: EgressAgentOptions;
@@ -51,7 +51,7 @@ export interface SidecarAppOptions {
 export interface SidecarApp {
   listener: RequestListener;
   cutOff: Pick<CutOff, 'refuse' | 'end'>;
-  /** Lets go of connections to all peers but these. */
+  /** Closes the connections to all peers but these. */
   keepPeers(origins: ReadonlySet<string>): void;
   /** Settles the usage that is still on its way; after the server has closed. */
   close(): Promise<void>;

@@ -1,4 +1,4 @@
-/** Holds the engine's end back until the work in flight has ended. */
+/** Delays the stop of the engine until the work in flight has ended. */
 import type { Activity } from '../http/activity.ts';
 
 export interface DrainOptions {
@@ -14,9 +14,9 @@ export interface DrainOptions {
 }
 
 export interface DrainTiming {
-  /** So long without a new request means that the endpoint has turned away from here. */
+  /** Without a new request for this long, the endpoint no longer routes here. */
   quietMs: number;
-  /** No longer than this is waited for quiet. */
+  /** The maximum wait for that. */
   quietAtMostMs: number;
   stepMs: number;
 }

@@ -1,4 +1,4 @@
-/** Relays what the engine tells of itself: it listens on loopback, so nobody else reaches it. */
+/** Relays the engine's metrics: it listens on loopback, so nothing else can reach it. */
 import { request } from 'undici';
 import type { AdminAnswer } from '../../kit/admin-server.ts';
 import { BodyTooLargeError, readBody } from '../../kit/bounded-body.ts';
@@ -12,7 +12,7 @@ export interface EngineMetricsOptions {
 const TIMEOUT_MS = 5_000;
 const MAX_BYTES = 8 * 1024 ** 2;
 
-/** However many ask, the engine is asked once at a time, and one answer is in memory. */
+/** Concurrent callers share one request, so one response is in memory. */
 export function createEngineMetrics(options: EngineMetricsOptions): () => Promise<AdminAnswer> {
   let underway: Promise<AdminAnswer> | undefined;
   return () => {

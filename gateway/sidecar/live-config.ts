@@ -5,7 +5,7 @@ export interface LiveConfig {
   readonly current: GatewayConfig;
   /** Told after each change; returns the function that stops it. */
   onChange(listener: (config: GatewayConfig) => void): () => void;
-  /** Reads anew; a call during a read makes one more follow it. Never throws. */
+  /** Reads the configuration again; a call during a read triggers one more. Never throws. */
   refresh(): Promise<void>;
   close(): void;
 }

@@ -47,7 +47,7 @@ export interface ModelEndpoint {
   health: EngineHealth;
   drain: Drain;
   replica: Replica;
-  /** A message on the deployment's `channels.jobs`, or a subscription anew: something may wait for a worker. */
+  /** A message on the deployment's `channels.jobs`, or a renewed subscription: something may wait for a worker. */
   wakeWorker(): void;
   /** Ends in good order: out of the registry, then what is in flight, then the rest. */
   stop(): Promise<void>;
@@ -216,7 +216,7 @@ const MIN_CLOSE_MS = 1_000;
 
 /** The kubelet kills 2 s after its signal, however little grace there was. */
 const IN_FLIGHT_MS = 800;
-/** kube-proxy may lead here for so long. */
+/** kube-proxy may route here for this long. */
 const LISTENING_MS = 700;
 const FLUSH_MS = 200;
 const ENDING = new ApiError('no_pod_available', 'The replica is shutting down.', { retryAfter: 2 });

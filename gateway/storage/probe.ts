@@ -1,4 +1,4 @@
-/** Tells by real operations whether a store can be used. */
+/** Verifies by real operations whether a store can be used. */
 import { randomUUID } from 'node:crypto';
 import { addAbortSignal } from 'node:stream';
 import { buffer } from 'node:stream/consumers';

@@ -1,4 +1,4 @@
-/** A sidecar's way to what only fronts can sign: their internal service. */
+/** Gets signed URLs from the internal service of the fronts, for sidecars. */
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { text } from 'node:stream/consumers';

@@ -1,4 +1,4 @@
-/** Holds results on disk between the engine and the bucket, for an upload must tell its length and may be repeated. */
+/** Holds results on disk between the engine and the bucket: an upload needs its length and may be retried. */
 import { randomUUID } from 'node:crypto';
 import { createWriteStream, type WriteStream } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { UploadError } from './upload-error.ts';
 export interface SpooledFile {
   path: string;
   bytes: number;
-  /** Gives its room back; may be called twice. */
+  /** Frees its space; idempotent. */
   remove(): Promise<void>;
 }
 

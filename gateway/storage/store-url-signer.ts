@@ -1,4 +1,4 @@
-/** Signs for gateways, with the stores that a front holds. */
+/** Signs URLs with the stores that a front holds. */
 
 import { ApiError } from '../http/error-response.ts';
 import { isPlainKey, ownsKey } from './object-keys.ts';
@@ -10,7 +10,7 @@ import type { GetUrlsRequest, PutUrlsRequest, SignedPuts, StoreName, UrlSigner }
 /** An upload begins within it. */
 const PUT_LINK_SECONDS = 900;
 
-/** Signs for no key that is not the workspace's own, whoever asks: records, too, are for a tenant to write. */
+/** Signs only keys of the workspace itself, since tenants can write records. */
 export class StoreUrlSigner implements UrlSigner {
   readonly #stores: Pick<Stores, 'find'>;
 

@@ -1,4 +1,4 @@
-/** The stores that a front holds open: the managed one, and those of StorageCredentials that were used of late. */
+/** The stores that a front holds open: the managed one, and those of recently used StorageCredentials. */
 import { configKeys, type PublishedCredential } from '../../api/redis-keys.ts';
 import { openStorageKeys } from '../../api/storage-keys.ts';
 import type { EgressAgentOptions } from '../egress/agent.ts';
@@ -21,7 +21,7 @@ export interface StoresOptions {
   /** 32 bytes, by namespace. */
   dataKey: (namespace: string) => Buffer;
   egress: EgressAgentOptions;
-  /** Of customers' stores at once; the longest unused goes first. */
+  /** Of customers' stores at once; LRU eviction. */
   maxOpen?: number;
   /** From a request to its answer's headers, of each of two attempts. */
   answerTimeoutMs?: number;

@@ -1,4 +1,4 @@
-/** A sidecar's way to a bucket: it holds no keys, only a signed link for each object. */
+/** Uploads files with signed URLs: a sidecar holds no keys of a bucket. */
 import { sleep, systemClock } from '../../kit/clock.ts';
 import { backoffDelay } from '../../kit/retry.ts';
 import type { EgressAgentOptions } from '../egress/agent.ts';
@@ -20,7 +20,7 @@ export interface UploaderOptions {
 export interface UploadOptions {
   /** Of all attempts together. */
   deadlineMs: number;
-  /** So long a store that takes nothing is tried again; a minute. */
+  /** How long a failing store is retried; a minute. */
   retryTimeoutMs?: number;
   signal?: AbortSignal;
 }

@@ -1,4 +1,4 @@
-/** Brings files from the spool to a store: signed for by the URL signer, listed for clean-up, then uploaded. */
+/** Uploads files from the spool to a store: gets signed URLs, registers the objects for cleanup, then uploads. */
 import type { StoredObject } from '../../api/request.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { registerObjects } from '../../redis/requests/object-cleanup.ts';
@@ -25,7 +25,7 @@ export interface FilesToStore extends StoreName {
   removeInMs: number;
   /** Of all uploads together. */
   deadlineMs: number;
-  /** So long a store that takes nothing is tried again; a minute. */
+  /** How long a failing store is retried; a minute. */
   retryTimeoutMs?: number;
   signal?: AbortSignal;
 }

@@ -1,4 +1,4 @@
-/** What gateways ask of stores without holding their keys: the front answers itself, a sidecar asks the front. */
+/** Signed URLs of stores for gateways without their keys: the front signs itself, a sidecar asks the front. */
 import type { SignedPut } from './object-store.ts';
 
 /** One store of a workspace. */

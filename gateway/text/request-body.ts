@@ -1,5 +1,5 @@
 /**
- * Changes members of a JSON text in place. Parsing and writing it anew would round large integers such as `seed`
+ * Changes members of a JSON text in place. Parsing and serializing it again would round large integers such as `seed`
  * and rewrite megabytes of images.
  */
 

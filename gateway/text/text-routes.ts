@@ -28,7 +28,7 @@ export interface TextServices {
   settlements: Settlements;
   metrics: GatewayMetrics;
   usage: DeploymentUsage;
-  /** The engine failed a request: its health is worth a look. */
+  /** The engine failed a request: its health should be probed. */
   onEngineLost?: () => void;
 }
 

@@ -20,12 +20,12 @@ export class Pools {
     return entry.pool;
   }
 
-  /** Lets go of all pools but these; what they carry ends in peace. */
+  /** Closes all pools but these; requests in flight finish. */
   keepOnly(origins: ReadonlySet<string>): void {
     this.#closeIf((origin) => !origins.has(origin));
   }
 
-  /** Lets go of the pools that nobody asked for in so long. */
+  /** Closes the pools that were unused for this long. */
   closeIdle(maxIdleMs: number): void {
     const oldest = performance.now() - maxIdleMs;
     this.#closeIf((_, usedAt) => usedAt < oldest);

@@ -1,4 +1,4 @@
-/** Brings events to their receivers: outbox → deliveries → attempts, for all workspaces, beside any number of fronts. */
+/** Delivers events to their receivers: outbox → deliveries → attempts, for all workspaces, beside any number of fronts. */
 import type { PublishedEndpoint } from '../../api/redis-keys.ts';
 import type { SigningSecrets } from '../../api/signing-secret.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
@@ -22,7 +22,7 @@ export interface DispatcherOptions {
   readEndpoints: (namespace: string) => Promise<ReadonlyMap<string, PublishedEndpoint>>;
   /** Opened; null = the workspace has none. */
   readSecret: (namespace: string) => Promise<SigningSecrets | null>;
-  /** An inline callback failed for good. */
+  /** An inline callback failed permanently. */
   onAbandoned: (delivery: AbandonedDelivery) => void;
   onAttempt?: (delivery: LeasedDelivery, isDelivered: boolean, seconds: number) => void;
   log: Logger;
@@ -61,7 +61,7 @@ export class Dispatcher {
     this.#timing = options.timing ?? DELIVERY_TIMING;
   }
 
-  /** There may be something to do for a workspace. */
+  /** A workspace may have something to deliver. */
   wake(namespace: string): void {
     if (this.#isClosed) return;
     const workspace = this.#workspaceOf(namespace);
@@ -71,7 +71,7 @@ export class Dispatcher {
     this.#track(this.#run(namespace, workspace));
   }
 
-  /** Begins nothing more; resolves when the attempts under way have ended. */
+  /** Starts nothing more; resolves when the attempts in progress have ended. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const { timer } of this.#workspaces.values()) clearTimeout(timer ?? undefined);
@@ -155,7 +155,7 @@ export class Dispatcher {
       onAttempt?.(delivery, outcome.isDelivered, (performance.now() - begun) / 1_000);
       await settleDelivery(redis, delivery, outcome);
     } catch (error) {
-      // The lease runs out, and the delivery is attempted again: at least once, then.
+      // The lease expires, and the delivery is retried: at-least-once semantics.
       if (!isRedisAway(error))
         log.error({ err: error, delivery: delivery.id }, 'webhook delivery failed, retrying');
     } finally {

@@ -29,7 +29,7 @@ export interface OwnerMailOptions {
 
 const BATCH_SIZE = 100;
 const MAX_MAILS_PER_HOUR = 20;
-/** A server that takes nothing for so long is not waited for. */
+/** Mail that is older is dropped when the server still defers it. */
 const MAX_AGE_MS = 24 * 3_600_000;
 
 export class OwnerMail {
@@ -40,7 +40,7 @@ export class OwnerMail {
     this.#options = options;
   }
 
-  /** There may be something to tell; never throws. */
+  /** There may be mail to send; never throws. */
   wake(namespace: string): void {
     if (this.#running.has(namespace)) return;
     const work = this.#run(namespace)

@@ -30,7 +30,7 @@ export interface WebhookServiceOptions {
   onAttempt?: DispatcherOptions['onAttempt'];
   log: Logger;
   timing?: AttemptTiming;
-  /** Between two looks at all workspaces, for what a lost front left behind. */
+  /** Between two scans of all workspaces, for work of a lost front. */
   scanIntervalMs?: number;
 }
 

@@ -1,4 +1,4 @@
-/** Removes stored objects whose time has come: abandoned uploads, inputs of ended requests, results past their retention. */
+/** Removes expired stored objects: abandoned uploads, inputs of ended requests, results past their retention. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { StoredObject } from '../../../api/request.ts';
 import { isRedisAway, type RedisClient } from '../../../redis/client.ts';
@@ -20,11 +20,11 @@ export interface CleanerOptions {
 }
 
 export interface CleanerTiming {
-  /** Between two looks at all workspaces. */
+  /** Between two scans of all workspaces. */
   intervalMs: number;
   /** After which an object that was not removed comes again. */
   leaseMs: number;
-  /** A store that failed is left alone for so long, then for twice as long, up to the longest. */
+  /** Backoff after a failure of a store: this delay, then doubled up to the maximum. */
   initialDelayMs: number;
   maxDelayMs: number;
 }
@@ -74,14 +74,14 @@ export class Cleaner {
     });
   }
 
-  /** Waits a moment for removals under way; one that is cut off is repeated by another front. */
+  /** Waits briefly for removals in progress; another front repeats one that is interrupted. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#rounds.close();
     await Promise.race([Promise.all(this.#working), wait(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
   }
 
-  /** Takes what is due and leaves it to the lanes; what finds no room there comes again after its lease. */
+  /** Queues due objects in their lanes; those that do not fit are due again after their lease. */
   async #visit(namespace: string): Promise<boolean> {
     const { redis } = this.#options;
     const { leaseMs, maxDelayMs } = this.#timing;
@@ -105,7 +105,7 @@ export class Cleaner {
     return isTaken && due.length === OBJECT_BATCH_SIZE;
   }
 
-  /** One that may be given work; null while its store is left alone, or too many are busy. */
+  /** A lane that may get work; null while its store backs off, or too many lanes are busy. */
   #findLane(lanes: Lanes, credential: string | null): Lane | null {
     const known = lanes.get(credential);
     if (known) return performance.now() < known.notBefore ? null : known;

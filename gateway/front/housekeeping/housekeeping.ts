@@ -1,4 +1,4 @@
-/** A front's work between requests, shared by any number of fronts: lost requests, old objects, looks at queues. */
+/** A front's background work, shared by any number of fronts: lost requests, old objects, queue depth. */
 import type { RedisConnection } from '../../../redis/client.ts';
 import { createExpiryGate } from '../../../redis/requests/request-sweep.ts';
 import { forgetSwept, listSweptWorkspaces } from '../../../redis/workspaces/swept-workspaces.ts';

@@ -1,4 +1,4 @@
-/** Looks at the queues of all deployments for their usage records, since those without a replica have nobody else. */
+/** Samples the queue depth of all deployments for their usage records, since those without a replica cannot. */
 import { isRedisAway, type RedisClient } from '../../../redis/client.ts';
 import { listQueues, SAMPLE_INTERVAL_MS, sampleQueueDepth } from '../../../redis/requests/queue-depth.ts';
 import { addUsage } from '../../../redis/usage/usage.ts';
@@ -11,7 +11,7 @@ export interface QueueDepthSamplingOptions {
   log: Logger;
 }
 
-/** Any number of fronts may look. */
+/** Any number of fronts may sample. */
 export const startQueueDepthSampling = ({ redis, listWorkspaces, log }: QueueDepthSamplingOptions): Rounds =>
   new Rounds({
     list: listWorkspaces,

@@ -1,4 +1,4 @@
-/** Visits all workspaces again and again: each one's turn is short, and what fails or lasts holds up no other. */
+/** Visits all workspaces periodically in short turns: one that fails or is slow does not delay the others. */
 
 export interface RoundsOptions {
   list: () => Promise<readonly string[]>;
@@ -43,7 +43,7 @@ export class Rounds {
   async #run(): Promise<void> {
     const { list, onError } = this.#options;
     try {
-      // Who has more to do goes behind all others.
+      // A workspace with more to do goes to the end of the queue.
       const turns = (await list()).map((namespace) => ({ namespace, left: MAX_STEPS_PER_ROUND }));
       await Promise.all(Array.from({ length: MAX_CONCURRENT_VISITS }, () => this.#visitAll(turns)));
     } catch (error) {

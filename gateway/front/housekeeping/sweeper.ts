@@ -1,4 +1,4 @@
-/** Does what time demands of requests, for all workspaces: lost workers, deadlines, expiry, old records. */
+/** Expires leases, deadlines and old records of requests, for all workspaces. */
 import { isRedisAway, type RedisClient } from '../../../redis/client.ts';
 import { type ExpiryGate, type SweepResult, sweepRequests } from '../../../redis/requests/request-sweep.ts';
 import type { Logger } from '../../telemetry/log.ts';
