@@ -131,7 +131,7 @@ export const ERRORS = {
     status: 429,
     type: 'rate_limit_error',
     retry: true,
-    when: 'Every replica is at its concurrency limit, and stayed so for `limits.waitForSlot`.',
+    when: 'Every replica is at its concurrency limit, and remained so for `limits.waitForSlot`.',
     remedy: 'Wait for Retry-After seconds; images: use async=true.',
   },
   no_pod_available: {

@@ -1,10 +1,10 @@
-/** What people read of a field that is not taken, in place of zod's own words: what it takes, and what it was. Pure. */
+/** Messages about invalid fields, in place of zod's own: what is allowed, and what the value was. Pure. */
 import { z } from 'zod';
 
-const LONGEST_QUOTE = 40;
+const MAX_QUOTE = 40;
 
 /**
- * For the options of a schema's `parse`: the words go on after the field's name. What a schema says itself comes first.
+ * For the options of a schema's `parse`: the message continues after the field's name. A schema's own messages take precedence.
  * Texts whose length alone is checked are never repeated, since they may be secrets.
  */
 export const FIELD_WORDS = { error: describeIssue };
@@ -12,8 +12,8 @@ export const FIELD_WORDS = { error: describeIssue };
 function describeIssue(issue: z.core.$ZodRawIssue): string {
   const schema = issue.schema ?? issue.inst;
   if (issue.code === 'unrecognized_keys') {
-    const known = schema instanceof z.ZodObject ? `: there are ${Object.keys(schema.shape).join(', ')}` : '';
-    return `is not known here${known}`;
+    const known = schema instanceof z.ZodObject ? `; allowed: ${Object.keys(schema.shape).join(', ')}` : '';
+    return `is not a known field${known}`;
   }
   if (issue.code === 'invalid_format' && issue.format === 'regex')
     return `must match ${String(issue.pattern).replace(/^\/|\/$/g, '')}`;
@@ -61,7 +61,7 @@ function describeInput(input: unknown, schema: unknown): string {
   const isText = schema instanceof z.ZodString;
   if (typeof input === 'string') {
     if (isText) return input.length.toLocaleString('en-US');
-    return `"${input.length > LONGEST_QUOTE ? `${input.slice(0, LONGEST_QUOTE)}…` : input}"`;
+    return `"${input.length > MAX_QUOTE ? `${input.slice(0, MAX_QUOTE)}…` : input}"`;
   }
   if (Array.isArray(input)) return schema instanceof z.ZodArray ? `of ${input.length}` : 'a list';
   if (typeof input === 'object' && input !== null) return 'an object';

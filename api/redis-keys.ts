@@ -9,13 +9,13 @@ export const FUNCTIONS_LIBRARY = 'berth_1';
 export const FUNCTIONS = {
   /** Authenticates a key and counts a request against its limits. */
   admit: `${FUNCTIONS_LIBRARY}_admit`,
-  /** Takes a request out of its key's minute again. */
+  /** Uncounts a request from its key's minute. */
   uncount: `${FUNCTIONS_LIBRARY}_uncount`,
   /** Counts tokens and money after a response. */
   settle: `${FUNCTIONS_LIBRARY}_settle`,
-  /** Takes a price at once. */
+  /** Charges a price at once. */
   charge: `${FUNCTIONS_LIBRARY}_charge`,
-  /** Gives a charge back. */
+  /** Refunds a charge. */
   refund: `${FUNCTIONS_LIBRARY}_refund`,
   /** Writes one replica's heartbeat and reads its peers'. */
   heartbeat: `${FUNCTIONS_LIBRARY}_heartbeat`,
@@ -23,15 +23,15 @@ export const FUNCTIONS = {
   heartbeats: `${FUNCTIONS_LIBRARY}_heartbeats`,
   /** Removes a replica's heartbeat when it shuts down. */
   leave: `${FUNCTIONS_LIBRARY}_leave`,
-  /** Accepts a request, or says why not. */
+  /** Accepts a request, or returns why not. */
   submit: `${FUNCTIONS_LIBRARY}_submit`,
-  /** Gives a worker the next request under a lease. */
+  /** Hands a worker the next request under a lease. */
   claim: `${FUNCTIONS_LIBRARY}_claim`,
-  /** Keeps a claim alive and notes progress. */
+  /** Renews a claim and records progress. */
   renew: `${FUNCTIONS_LIBRARY}_renew`,
   /** Ends a claimed request. */
   finish: `${FUNCTIONS_LIBRARY}_finish`,
-  /** Gives a claimed request back. */
+  /** Returns a claimed request to the queue. */
   release: `${FUNCTIONS_LIBRARY}_release`,
   /** Cancels a queued request. */
   cancel: `${FUNCTIONS_LIBRARY}_cancel`,
@@ -45,23 +45,23 @@ export const FUNCTIONS = {
   usage: `${FUNCTIONS_LIBRARY}_usage`,
   /** Reads the names of deployments that had requests. */
   names: `${FUNCTIONS_LIBRARY}_names`,
-  /** Does what time demands: lost workers, deadlines, expiry, deleted deployments, old records. */
+  /** Expires leases, deadlines and old records. */
   sweep: `${FUNCTIONS_LIBRARY}_sweep`,
-  /** Notes stored objects that must be removed at a time. */
+  /** Records stored objects to remove at a time. */
   registerObjects: `${FUNCTIONS_LIBRARY}_register_objects`,
   /** Takes what is due of the clean-up list or the outbox, under a lease. */
   takeDue: `${FUNCTIONS_LIBRARY}_take_due`,
-  /** Makes the deliveries of one event. */
+  /** Creates the deliveries of one event. */
   expand: `${FUNCTIONS_LIBRARY}_expand`,
-  /** Gives deliveries that are due, each for one attempt. */
+  /** Leases deliveries that are due, each for one attempt. */
   leaseDeliveries: `${FUNCTIONS_LIBRARY}_lease_deliveries`,
-  /** Counts in two places at once, so that a restart tells whether it keeps what functions write. */
+  /** Counts in two places at once, so that a restart shows whether Redis keeps what functions write. */
   canary: `${FUNCTIONS_LIBRARY}_canary`,
-  /** Notes how an attempt ended. */
+  /** Records the outcome of an attempt. */
   settleDelivery: `${FUNCTIONS_LIBRARY}_settle_delivery`,
   /** Sends the events of ended deliveries once more. */
   resend: `${FUNCTIONS_LIBRARY}_resend`,
-  /** Weighs the workspaces' own keys, for the operator alone. */
+  /** Measures the workspaces' own keys, for the operator alone. */
   weigh: `${FUNCTIONS_LIBRARY}_weigh`,
 } as const;
 
@@ -70,7 +70,7 @@ const tagged = (family: 'c' | 'w', namespace: string, rest: string) => `${family
 export const configKeys = (namespace: string) => ({
   /** Hash: SHA-256 of a key → PublishedKey as JSON. */
   apiKeys: tagged('c', namespace, 'apikeys'),
-  /** String, one for each key of a signed-in person: PublishedKey as JSON. Redis forgets it when it expires. */
+  /** String, one for each key of a signed-in person: PublishedKey as JSON. Redis removes it when it expires. */
   sessionKey: (sha256: string) => tagged('c', namespace, `session-key:${sha256}`),
   /**
    * Hash: fields of the workspace: `creditMicros` (absent = unlimited), `asyncRefusal` (why nothing may be queued on
@@ -103,7 +103,7 @@ export const workKeys = (namespace: string) => ({
   credit: tagged('w', namespace, 'credit'),
   /** Marker that one settlement is done, by the caller's token. */
   settled: (token: string) => tagged('w', namespace, `settled:${token}`),
-  /** What one charge took, in millionths, by the caller's token; `0` once it is given back. */
+  /** What one charge took, in millionths, by the caller's token; `0` once it is refunded. */
   charged: (token: string) => tagged('w', namespace, `charged:${token}`),
   /** Hash: pod name → Heartbeat as JSON without `at`; `@` and the pod name → `at`. */
   heartbeats: (deployment: string) => tagged('w', namespace, `replicas:${deployment}`),
@@ -132,13 +132,13 @@ export const workKeys = (namespace: string) => ({
   /** Hash: counters of what it served (redis/usage/usage.ts) by minute of one hour, or by hour of one day, since 1970. */
   usage: (deployment: string, resolution: 'minute' | 'hour', period: number) =>
     tagged('w', namespace, `usage:${deployment}:${resolution}:${period}`),
-  /** String: a gateway has just looked at the deployment's queue for these counters. */
+  /** String: a gateway has just sampled the deployment's queue depth for these counters. */
   looked: (deployment: string) => tagged('w', namespace, `looked:${deployment}`),
   /** Sorted set: ids of running requests, by when (Unix ms) the sweeper takes their worker for lost. */
   leases: tagged('w', namespace, 'leases'),
-  /** Sorted set: ids of requests that have ended, by when (Unix ms) they are forgotten. */
+  /** Sorted set: ids of requests that have ended, by when (Unix ms) they are removed. */
   ended: tagged('w', namespace, 'ended'),
-  /** Sorted set: names of deployments that had requests, by when (Unix ms) the sweeper looked at them. */
+  /** Sorted set: names of deployments that had requests, by when (Unix ms) the sweeper last swept them. */
   deployments: tagged('w', namespace, 'deployments'),
   /** Sorted set: ids of events to deliver, by when (Unix ms) they are due. */
   outbox: tagged('w', namespace, 'outbox'),
@@ -151,7 +151,7 @@ export const workKeys = (namespace: string) => ({
 
 /** Webhook deliveries: the front's and the operator's alone. */
 export const deliveryKeys = (namespace: string) => ({
-  /** Sorted set: destinations with something to deliver, by when (Unix ms) they are looked at. */
+  /** Sorted set: destinations with something to deliver, by when (Unix ms) they are due. */
   destinations: `d:{${namespace}}:destinations`,
   /** Sorted set: ids of a destination's deliveries, by when (Unix ms) they are due. */
   due: (destination: string) => `d:{${namespace}}:due:${destination}`,
@@ -170,11 +170,11 @@ export const deliveryKeys = (namespace: string) => ({
    * this count.
    */
   endpoint: (name: string) => `d:{${namespace}}:endpoint:${name}`,
-  /** Sorted set: callbacks that failed for good (AbandonedCallback as JSON), by when (Unix ms) the owner is told. */
+  /** Sorted set: callbacks that failed for good (AbandonedCallback as JSON), by when (Unix ms) the owner is notified. */
   mail: `d:{${namespace}}:mail`,
-  /** String: the owner was told of a delivery. */
+  /** String: the owner was notified of a delivery. */
   mailed: (deliveryId: string) => `d:{${namespace}}:mailed:${deliveryId}`,
-  /** Counter of the messages of this hour; those beyond the limit are told in one digest. */
+  /** Counter of the messages of this hour; those beyond the limit are sent in one digest. */
   mails: `d:{${namespace}}:mails`,
   /** List: callbacks (AbandonedCallback as JSON) for that digest. */
   digest: `d:{${namespace}}:digest`,
@@ -183,17 +183,17 @@ export const deliveryKeys = (namespace: string) => ({
 export const globalKeys = {
   /** Hash: host name → `namespace/name`. */
   hosts: 'g:hosts',
-  /** String; its absence tells the operator that Redis lost everything. */
+  /** String; its absence means that Redis lost everything. */
   epoch: 'g:epoch',
-  /** Hash: what tells whether a restart keeps what functions write, as redis/durability-canary.ts has it. */
+  /** Hash: shows whether a restart keeps what functions write, as redis/durability-canary.ts has it. */
   canary: 'g:canary',
   /** String: the epoch that a publication under way will give; gone with whatever else was written meanwhile. */
   epochToBe: 'g:epoch-to-be',
   /** Set of namespaces that have published configuration. */
   workspaces: 'g:workspaces',
-  /** Set of namespaces that the sweeper knows: those above and those that went and left something to do. */
+  /** Set of namespaces that the sweeper knows: those above, and removed ones that left something to do. */
   swept: 'g:swept',
-  /** String, one for each workspace: its request ids begin so. Any gateway may ask whether it exists. */
+  /** String, one for each workspace: its request ids begin so. Any gateway may check whether it exists. */
   requestPrefix: (prefix: string) => `g:prefix:${prefix}`,
 } as const;
 
@@ -203,17 +203,17 @@ export const consoleKeys = {
 } as const;
 
 export const channels = {
-  /** Tells a workspace's gateways that its configuration changed. */
+  /** Notifies a workspace's gateways that its configuration changed. */
   workspace: (namespace: string) => `n:{${namespace}}`,
-  /** Tells a deployment's workers that something waits. */
+  /** Notifies a deployment's workers that something waits. */
   jobs: (namespace: string, deployment: string) => `n:{${namespace}}:jobs:${deployment}`,
-  /** Tells the front that something is in the outbox, or is to be delivered. */
+  /** Notifies the front that something is in the outbox, or is to be delivered. */
   events: (namespace: string) => `n:{${namespace}}:events`,
   /** Pattern of all workspaces' `events`. */
   allEvents: 'n:{*}:events',
-  /** Tells the front that hosts, replicas or configuration changed. */
+  /** Notifies the front that hosts, replicas or configuration changed. */
   front: 'n:front',
-  /** Tells each console the SHA-256 of a session that ended. */
+  /** Sends each console the SHA-256 of a session that ended. */
   consoleSessions: 'n:console:sessions',
 } as const;
 
@@ -259,7 +259,7 @@ export interface PublishedReplicas {
   addresses: string[];
 }
 
-/** A replica's own word about itself. */
+/** A replica's report about itself. */
 export interface Heartbeat {
   v: 1;
   pod: string;

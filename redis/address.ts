@@ -11,7 +11,7 @@ export interface RedisAddress {
   /** Name of the master that the Sentinels watch; null for a single server. */
   masterName: string | null;
   tls: boolean;
-  /** `?servername=`: the name that certificates must have, where hosts are dialled by others, as Sentinels tell them. */
+  /** `?servername=`: the name that certificates must have, where hosts are dialed by other names, as with Sentinels. */
   serverName: string | null;
   username: string | null;
   password: string | null;

@@ -1,4 +1,4 @@
-/** The owner of ioredis: connections that fail at once while Redis is away and come back by themselves. */
+/** The owner of ioredis: connections that fail at once while Redis is down and reconnect by themselves. */
 import { Command, Redis, type RedisOptions } from 'ioredis';
 import { backoffDelay } from '../kit/retry.ts';
 import { parseRedisAddress } from './address.ts';
@@ -11,7 +11,7 @@ export type RedisRole = 'operator' | 'front' | 'sidecar' | 'console';
 export type RedisState = 'up' | 'away';
 
 export interface RedisSettings {
-  /** See `parseRedisAddress`; credentials in it give way to the two below. */
+  /** See `parseRedisAddress`; the two below override its credentials. */
   url: string;
   username?: string;
   password?: string;
@@ -22,18 +22,18 @@ export interface RedisSettings {
   name: string;
   /** A sidecar's user may not call INFO, so it connects without the ready check. */
   role: RedisRole;
-  /** The longest that a command waits for its answer; 1000. */
+  /** Milliseconds that a command waits for its reply; 1000. */
   commandTimeoutMs?: number;
-  /** How often the connection says something whatever happens, since Redis cuts idle ones; 30 s. */
+  /** Interval of pings, since Redis closes idle connections; 30 s. */
   pingMs?: number;
 }
 
 export interface RedisConnection {
   readonly redis: RedisClient;
   readonly state: RedisState;
-  /** Why it is away; undefined while it is up, and before that is known. */
+  /** Why it is down; undefined while it is up, and before that is known. */
   readonly reason: string | undefined;
-  /** Tells every change, with the reason of an absence; returns the function that stops it. */
+  /** Calls the listener with every change, and the reason of an outage; returns the function that stops it. */
   onStateChange(listener: (state: RedisState, reason: string) => void): () => void;
   /** Resolves once connected; throws with the last reason after `timeoutMs`. */
   untilUp(timeoutMs: number): Promise<void>;
@@ -42,7 +42,7 @@ export interface RedisConnection {
 
 const COMMAND_TIMEOUT_MS = 1000;
 const CONNECT_TIMEOUT_MS = 2000;
-/** Of thousands that come back at once, each waits for its handshake. */
+/** When thousands reconnect at once, each waits for its handshake. */
 const TLS_CONNECT_TIMEOUT_MS = 5000;
 const RECONNECT_BACKOFF = { baseMs: 100, maxMs: 1000 };
 /** Far below the idle time of the bundled Redis and of load balancers. */
@@ -52,11 +52,11 @@ const PING_MS = 30_000;
 export const sendNow = (redis: RedisClient, name: string, args: string[]): Promise<unknown> =>
   redis.sendCommand(new Command(name, args, { replyEncoding: 'utf8' })) as Promise<unknown>;
 
-/** Of a command that goes through much. */
-const PATIENT_TIMEOUT_MS = 30_000;
+/** For commands that scan a lot of data. */
+const SLOW_TIMEOUT_MS = 30_000;
 
-/** Sends a command that may take longer than others; what is no UTF-8 is read as it is with `null`. */
-export function sendPatiently(
+/** Sends a command that may take longer than others; `replyEncoding: null` returns bytes that are not UTF-8 unchanged. */
+export function sendSlowCommand(
   redis: RedisClient,
   name: string,
   args: (string | Buffer)[],
@@ -64,7 +64,7 @@ export function sendPatiently(
 ): Promise<unknown> {
   const command = new Command(name, args, { replyEncoding });
   // The client sets its own time-out only where there is none.
-  command.setTimeout(PATIENT_TIMEOUT_MS);
+  command.setTimeout(SLOW_TIMEOUT_MS);
   return redis.sendCommand(command) as Promise<unknown>;
 }
 
@@ -74,11 +74,11 @@ export function connectRedis(settings: RedisSettings): RedisConnection {
   const listeners = new Set<(state: RedisState, reason: string) => void>();
   let state: RedisState = 'away';
   let reason: string | undefined;
-  const why = () => reason ?? 'not connected yet';
+  const describeReason = () => reason ?? 'not connected yet';
   const change = (next: RedisState) => {
     if (state === next) return;
     state = next;
-    for (const listener of listeners) listener(next, next === 'up' ? '' : why());
+    for (const listener of listeners) listener(next, next === 'up' ? '' : describeReason());
   };
   redis.on('error', (error: Error) => {
     reason = explainTLSError(error, settings) ?? describeError(error);
@@ -117,7 +117,7 @@ export function connectRedis(settings: RedisSettings): RedisConnection {
         });
         const timer = setTimeout(() => {
           stop();
-          reject(new Error(`Redis did not answer within ${timeoutMs} ms: ${why()}`));
+          reject(new Error(`Redis did not answer within ${timeoutMs} ms: ${describeReason()}`));
         }, timeoutMs);
       }),
     close: async () => {
@@ -135,7 +135,7 @@ export interface Subscription {
 
 export interface SubscriptionListener {
   onMessage: (message: string, channel: string) => void;
-  /** After every subscription, the first included: messages may have been lost before it, so read anew. */
+  /** After every subscription, the first included: messages may have been lost before it, so reload. */
   onResume: () => void;
 }
 
@@ -159,30 +159,30 @@ export function subscribe(
   const exact = channels.filter((channel) => !channel.includes('*'));
   let retry: NodeJS.Timeout | undefined;
   let pause: NodeJS.Timeout | undefined;
-  const isOneTooMany = createFloodGauge(limits);
-  let isCut = false;
-  const hear = (message: string, channel: string) => {
-    // What came with the last piece is still told after the connection was cut.
-    if (isCut) return;
-    if (!isOneTooMany(message)) return listener.onMessage(message, channel);
-    isCut = true;
-    if (isShared) return void leaveFor(limits.pauseMs);
+  const exceedsLimits = createFloodGauge(limits);
+  let isPaused = false;
+  const receive = (message: string, channel: string) => {
+    // What arrived with the last chunk is still emitted after the disconnect.
+    if (isPaused) return;
+    if (!exceedsLimits(message)) return listener.onMessage(message, channel);
+    isPaused = true;
+    if (isShared) return void pauseFor(limits.pauseMs);
     redis.once('end', () => {
       pause = setTimeout(() => {
-        isCut = false;
+        isPaused = false;
         redis.connect().catch(() => {});
       }, limits.pauseMs);
     });
     redis.disconnect();
   };
-  /** The commands of a shared connection go on. */
-  const leaveFor = async (pauseMs: number) => {
+  /** Commands of a shared connection continue. */
+  const pauseFor = async (pauseMs: number) => {
     await Promise.all([
       exact.length > 0 && redis.unsubscribe(...exact),
       patterns.length > 0 && redis.punsubscribe(...patterns),
     ]).catch(() => {});
     pause = setTimeout(() => {
-      isCut = false;
+      isPaused = false;
       if (redis.status === 'ready') start();
     }, pauseMs);
   };
@@ -199,13 +199,13 @@ export function subscribe(
       },
     );
   };
-  redis.on('message', (channel: string, message: string) => hear(message, channel));
-  redis.on('pmessage', (_: string, channel: string, message: string) => hear(message, channel));
+  redis.on('message', (channel: string, message: string) => receive(message, channel));
+  redis.on('pmessage', (_: string, channel: string, message: string) => receive(message, channel));
   const stopListening = connection.onStateChange((state) => {
     if (state === 'up') start();
   });
   if (connection.state === 'up') start();
-  // A listening socket never writes, so it would not notice a peer that vanished without a word.
+  // A listening socket never writes, so it would not notice a peer that vanished silently.
   const ping = setInterval(() => redis.ping().catch(() => {}), SUBSCRIBER_PING_MS);
   ping.unref();
   return {
@@ -239,8 +239,8 @@ const AWAY_CODES = new Set([
 ]);
 
 /**
- * Whether a call failed because Redis is not to be had now: unreachable, slow, loading, a replica, out of memory,
- * refusing this user, or not yet given the functions. Any other error is a mistake of ours.
+ * Whether a call failed because Redis is unavailable now: unreachable, slow, loading, a replica, out of memory,
+ * refusing this user, or not yet given the functions. Any other error is a bug.
  */
 export function isRedisAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
@@ -252,7 +252,7 @@ export function isRedisAway(error: unknown): boolean {
   return AWAY_REPLIES.test(error.message) || AWAY_CONNECTIONS.test(error.message);
 }
 
-/** The words of an error, without what ioredis attaches: the failed command, a password among its arguments. */
+/** The message of an error, without what ioredis attaches: the failed command, a password among its arguments. */
 function describeError(error: Error): string {
   if ('command' in error) delete error.command;
   return error.message || String('code' in error ? error.code : error.name);
@@ -300,7 +300,7 @@ function buildOptions(settings: RedisSettings): RedisOptions {
     connectTimeout: tls ? TLS_CONNECT_TIMEOUT_MS : CONNECT_TIMEOUT_MS,
     disconnectTimeout: timeout,
     retryStrategy: (attempt) => backoffDelay(RECONNECT_BACKOFF, attempt),
-    // After a failover the old master answers as a replica: look for the new one.
+    // After a failover the old master answers as a replica: find the new one.
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
   };
 }

@@ -1,9 +1,9 @@
-/** Whether a restart of Redis keeps what functions write: found by trying, since a Redis that drops it says nothing. */
+/** Whether a restart of Redis keeps what functions write: found by a trial write, since a Redis that loses it reports nothing. */
 import { FUNCTIONS, globalKeys } from '../api/redis-keys.ts';
 import type { RedisClient } from './client.ts';
 
 /**
- * Looks for what was written the last time and writes it anew. False from the start of a server that had forgotten it
+ * Checks what was written last time and rewrites it. False from the start of a server that had lost it
  * until the next start of one that had not; true where nothing was ever written, or the functions are not loaded.
  */
 export async function keepsFunctionWrites(redis: RedisClient, runId: string): Promise<boolean> {

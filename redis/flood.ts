@@ -1,10 +1,9 @@
-/** How many messages of a subscription are news, and when they are a flood. */
-
-/** What is news; a workspace's Redis user may publish any number of messages, and long ones. */
+/** Tells a flood of messages on a subscription from the usual traffic. */
+/** Limits of usual traffic; a workspace's Redis user may publish any number of messages, and long ones. */
 export interface FloodLimits {
   messagesPerSecond: number;
   bytesPerSecond: number;
-  /** Nothing is heard for so long after more than that; who listens looks by itself meanwhile. */
+  /** How long a flooded subscription pauses; listeners poll meanwhile. */
   pauseMs: number;
 }
 
@@ -14,7 +13,7 @@ export const FLOOD_LIMITS: FloodLimits = {
   pauseMs: 10_000,
 };
 
-/** Answers whether a message is one too many of this second. */
+/** Returns whether a message exceeds the limits of this second. */
 export function createFloodGauge({
   messagesPerSecond,
   bytesPerSecond,

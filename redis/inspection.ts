@@ -1,4 +1,4 @@
-/** Judges whether a Redis keeps what it is told: persistence, eviction, version. */
+/** Checks whether a Redis keeps its data: persistence, eviction, version. */
 import type { RedisClient } from './client.ts';
 import { mayReload } from './reload-rights.ts';
 
@@ -8,7 +8,7 @@ export interface RedisInspection {
   runId: string;
   persistence: 'aof' | 'rdb' | 'none';
   /**
-   * What a restart brings back of what functions wrote: `nothing` where the append-only file is loaded as a default user
+   * What a restart restores of what functions wrote: `nothing` where the append-only file is loaded as a default user
    * without the rights to write it.
    */
   reloads: 'everything' | 'nothing';
@@ -20,13 +20,13 @@ export interface RedisInspection {
   warnings: string[];
 }
 
-const OLDEST_VERSION = 7;
+const MIN_VERSION = 7;
 
-/** What is wrong and what to do. */
+/** What is wrong, and how to fix it. */
 export const REMEDIES = {
-  persistence: 'Redis keeps nothing over a restart: set appendonly yes.',
+  persistence: 'Redis does not persist data across restarts: set appendonly yes.',
   reload:
-    'Redis may drop at a restart what functions wrote, since its default user lacks rights: ACL SETUSER default ~* &* +@all, which may stay off.',
+    'Redis may lose what functions wrote when it restarts, because its default user lacks permissions: run ACL SETUSER default ~* &* +@all (the user may stay off).',
 } as const;
 
 export async function inspectRedis(redis: RedisClient): Promise<RedisInspection> {
@@ -38,13 +38,13 @@ export async function inspectRedis(redis: RedisClient): Promise<RedisInspection>
 export interface Settings {
   /** CONFIG's `save`; null where CONFIG is forbidden. */
   snapshots: string | null;
-  /** Whether the default user may load the append-only file; null where nobody may ask. */
+  /** Whether the default user may load the append-only file; null where ACL is forbidden. */
   mayReload: boolean | null;
 }
 
 /** Judges from INFO's fields and from settings. */
 export function judge(info: Record<string, string>, settings: Settings): RedisInspection {
-  // Valkey tells the Redis version that it is compatible with under the old name.
+  // Valkey reports the Redis version that it is compatible with under the old name.
   const version = info.redis_version ?? '0';
   const maxMemory = Number(info.maxmemory ?? 0);
   const policy = info.maxmemory_policy ?? 'unknown';
@@ -52,19 +52,19 @@ export function judge(info: Record<string, string>, settings: Settings): RedisIn
   const reloads = persistence === 'aof' && settings.mayReload === false ? 'nothing' : 'everything';
   const evictionSafe = policy === 'noeviction' || maxMemory === 0;
   const warnings: string[] = [];
-  if (Number.parseInt(version, 10) < OLDEST_VERSION) {
-    warnings.push(`Redis ${version} is too old: ${OLDEST_VERSION}.0 or newer is needed.`);
+  if (Number.parseInt(version, 10) < MIN_VERSION) {
+    warnings.push(`Redis ${version} is too old: ${MIN_VERSION}.0 or newer is needed.`);
   }
   if (persistence === 'none') warnings.push(REMEDIES.persistence);
   if (reloads === 'nothing') warnings.push(REMEDIES.reload);
   if (persistence === 'rdb') {
-    warnings.push('Redis keeps snapshots only, so a restart loses the latest minutes: set appendonly yes.');
+    warnings.push('Redis only keeps snapshots, so a restart loses the last minutes: set appendonly yes.');
   }
   if (!evictionSafe) {
-    warnings.push(`Redis drops keys when memory is full (${policy}): set maxmemory-policy noeviction.`);
+    warnings.push(`Redis evicts keys when its memory is full (${policy}): set maxmemory-policy noeviction.`);
   }
   if (info.aof_enabled === '1' && info.aof_last_write_status === 'err') {
-    warnings.push('Redis could not write its append-only file the last time.');
+    warnings.push('Redis failed to write its append-only file last time.');
   }
   return {
     version,

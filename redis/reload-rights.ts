@@ -1,4 +1,4 @@
-/** Whether the user as which Redis loads its append-only file may do what lies in it. */
+/** Whether the user that Redis loads its append-only file as may run the commands in it. */
 import { configKeys, consoleKeys, deliveryKeys, globalKeys, workKeys } from '../api/redis-keys.ts';
 import type { RedisClient } from './client.ts';
 
@@ -43,7 +43,7 @@ const WRITES: string[][] = [
   ['EXEC'],
 ];
 
-/** False where it may not; null where nobody may ask: managed services forbid ACL. */
+/** False where it may not; null where that cannot be checked: managed services forbid ACL. */
 export async function mayReload(redis: RedisClient): Promise<boolean | null> {
   const batch = redis.pipeline();
   for (const write of WRITES) batch.call('ACL', 'DRYRUN', 'default', ...write);

@@ -1,4 +1,4 @@
-/** TLS towards Redis: whom to trust, asked anew at each connect, and what a refused certificate means. */
+/** TLS to Redis: which authorities to trust, read at each connect, and what a rejected certificate means. */
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
 
@@ -38,7 +38,7 @@ const UNTRUSTED = new Set([
   'CERT_UNTRUSTED',
 ]);
 
-/** What whoever runs Berth should look at; undefined where the error is none of TLS. */
+/** What the administrator should check; undefined for errors that are not about TLS. */
 export function explainTLSError(error: Error, { caFile }: TLSSettings): string | undefined {
   const code = 'code' in error ? String(error.code) : '';
   if (UNTRUSTED.has(code)) {

@@ -47,8 +47,8 @@ const CHART_PROGRAMS = ['etcd', 'kube-apiserver', 'helm', 'kubeconform', 'helm-u
 const NODE_COMPILE_CACHE = join(tmpdir(), 'node-compile-cache');
 
 /** Of what is told once more at the end. */
-const MOST_FAILURES = 8;
-const MOST_FAILURE_LINES = 6;
+const MAX_FAILURES_SHOWN = 8;
+const MAX_FAILURE_LINES = 6;
 /** Failed in more files than this, a stage is broken, not unlucky. */
 const MAX_FILES_TO_RERUN = 2;
 
@@ -180,12 +180,12 @@ const readCount = (output: string, word: string): number =>
 const readFailures = (output: string): string =>
   (output.split(/^ *\d+ failing\b.*$/m)[1] ?? '')
     .split(/^(?= {2}\d+\) )/m)
-    .slice(1, MOST_FAILURES + 1)
+    .slice(1, MAX_FAILURES_SHOWN + 1)
     .flatMap((failure) =>
       failure
         .split('\n')
         .filter((line) => line.trim() !== '' && !/^\s+at |^failed file /.test(line))
-        .slice(0, MOST_FAILURE_LINES),
+        .slice(0, MAX_FAILURE_LINES),
     )
     .join('\n');
 

@@ -1,7 +1,7 @@
 /** Where images go once they are made (docs/api.md, "Results"). */
 import { randomBytes } from 'node:crypto';
 import { generateRequestId } from '../../api/request.ts';
-import { forgetObjects } from '../../redis/requests/object-cleanup.ts';
+import { unregisterObjects } from '../../redis/requests/object-cleanup.ts';
 import type { GeneratedImage } from '../engine/image-call.ts';
 import { ApiError, explainRedisOutage } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -90,7 +90,7 @@ async function storeAndSign(
     expiresInSeconds: credential === null ? LINK_SECONDS.managed : LINK_SECONDS.customer,
   });
   // Registered only for the case that something failed up to here: in a customer's bucket they stay.
-  if (credential !== null) await forgetObjects(redis, namespace, objects);
+  if (credential !== null) await unregisterObjects(redis, namespace, objects);
   return links;
 }
 

@@ -21,7 +21,7 @@ export interface FileToStore {
 
 export interface FilesToStore extends StoreName {
   files: readonly FileToStore[];
-  /** From now, unless a request takes the objects over or `forgetObjects` lets them stay. */
+  /** From now, unless a request takes the objects over or `unregisterObjects` lets them stay. */
   removeInMs: number;
   /** Of all uploads together. */
   deadlineMs: number;

@@ -10,7 +10,7 @@ interface Waiting {
 }
 
 /** Bounds what one call keeps Redis from doing. */
-const MOST_TOGETHER = 100;
+const MAX_BATCH = 100;
 const FAILED = 'failed ';
 
 /** By connection, then by namespace. */
@@ -34,8 +34,8 @@ function findBatches(redis: RedisClient): Map<string, Waiting[]> {
   setImmediate(() => {
     open.delete(redis);
     for (const [namespace, batch] of batches)
-      for (let start = 0; start < batch.length; start += MOST_TOGETHER)
-        send(redis, namespace, batch.slice(start, start + MOST_TOGETHER));
+      for (let start = 0; start < batch.length; start += MAX_BATCH)
+        send(redis, namespace, batch.slice(start, start + MAX_BATCH));
   });
   return batches;
 }

@@ -14,7 +14,7 @@ export interface Admission {
   keyName: string;
   /** 0 = never. */
   expiresAt: number;
-  /** Whether the workspace may still spend; told in both modes. */
+  /** Whether the workspace may still spend; set in both modes. */
   creditLeft: boolean;
   /** Of the 60 s window that began with its first request; `remaining` is after this request. */
   rpm: { limit: number; remaining: number; resetAt: number };
@@ -30,7 +30,7 @@ export interface AdmissionRequest {
   sha256: string;
   /** True: also check credit, TPD and RPM, and count the request. False: authenticate only. */
   counted: boolean;
-  /** Right before it is sent: what was sent before it Redis knows by then. */
+  /** Called right before it is sent: Redis has everything that was sent before. */
   onSend?: () => void;
 }
 
@@ -49,7 +49,7 @@ export async function admit(redis: RedisClient, request: AdmissionRequest): Prom
   };
 }
 
-/** Takes a request that was counted out of its minute; false where that minute is over. `resetAt`: as told with it. */
+/** Uncounts a request from its minute; false where that minute is over. `resetAt`: as returned when it was counted. */
 export async function uncount(
   redis: RedisClient,
   { namespace, sha256, resetAt }: { namespace: string; sha256: string; resetAt: number },
@@ -125,7 +125,7 @@ function decodeHeartbeat(text: string): Heartbeat | null {
   }
 }
 
-/** The live heartbeats of a deployment, for who has none of his own: the front, the autoscaler. */
+/** The live heartbeats of a deployment, for readers that are no replica. */
 export async function readHeartbeats(
   redis: RedisClient,
   namespace: string,

@@ -6,7 +6,7 @@ export interface Charge {
   namespace: string;
   /** Unique to this charge, the same in its repeats and its refund. */
   token: string;
-  /** Millionths; 0 only asks whether the workspace may still spend. */
+  /** Millionths; 0 only checks whether the workspace may still spend. */
   micros: number;
   /** How long it can be given back: 20 minutes at least and if absent, 25 days at most. */
   rememberSeconds?: number;
@@ -22,8 +22,8 @@ export async function chargeWorkspace(
 }
 
 /**
- * Gives back what was charged, whatever became of the charge's own call. False: nothing had been taken, or it was given
- * back before.
+ * Refunds a charge, whatever became of the charge's own call. False: nothing had been charged, or it was refunded
+ * before.
  */
 export async function refundWorkspace(
   redis: RedisClient,

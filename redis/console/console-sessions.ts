@@ -1,4 +1,4 @@
-/** The console's sessions: sealed, so that who reads Redis learns nothing. */
+/** The console's sessions: sealed, so that Redis' content reveals nothing. */
 import { channels, consoleKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
 
@@ -13,7 +13,7 @@ export async function saveSession(
 export const readSession = (redis: RedisClient, sha256: string): Promise<string | null> =>
   redis.get(consoleKeys.session(sha256));
 
-/** Removes it, and tells all consoles. */
+/** Removes it, and notifies all consoles. */
 export async function removeSession(redis: RedisClient, sha256: string): Promise<void> {
   const batch = redis.multi().del(consoleKeys.session(sha256)).publish(channels.consoleSessions, sha256);
   for (const [error] of (await batch.exec()) ?? []) if (error) throw error;

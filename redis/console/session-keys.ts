@@ -4,7 +4,7 @@ import type { RedisClient } from '../client.ts';
 
 export interface SessionKey extends Pick<PublishedKey, 'rpm' | 'tpd'> {
   sha256: string;
-  /** Who it is for, as logs may show it. */
+  /** Whom it is for, as logs may show it. */
   name: string;
   /** Unix milliseconds. */
   expiresAt: number;

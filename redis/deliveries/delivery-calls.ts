@@ -177,7 +177,7 @@ export interface Attempt {
   isDelivered: boolean;
   /** Of the answer; null when there was none. */
   status: number | null;
-  /** In fixed words; '' when it was delivered. */
+  /** One of a fixed set; '' when it was delivered. */
   error: string;
   /** After a failure, until the next attempt or the end. */
   waitMs: number;

@@ -1,4 +1,4 @@
-/** Reads the log of webhook deliveries and what endpoints are known for. */
+/** Reads the log of webhook deliveries, and the health of endpoints. */
 import { randomBytes } from 'node:crypto';
 import { deliveryKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
@@ -75,7 +75,7 @@ export async function forgetDeliveries(redis: RedisClient, namespace: string): P
   await redis.del(keys.log, ...ids.flatMap((id) => [keys.delivery(id), keys.attempts(id)]));
 }
 
-/** null when unknown or forgotten. */
+/** null when unknown or expired. */
 export async function readDelivery(
   redis: RedisClient,
   namespace: string,
@@ -111,7 +111,7 @@ export interface EndpointHealth {
 }
 
 /**
- * Written with the first look at an endpoint: where it is missing, Redis lost what it knew. Its value names the count,
+ * Written when an endpoint is first read: where it is missing, Redis lost its data. Its value names the count,
  * so that deliveries made before another URL or a re-enabling count for nothing afterwards.
  */
 const KNOWN = 'known';
@@ -131,7 +131,7 @@ export async function knowsEndpoint(redis: RedisClient, namespace: string, name:
   return (await redis.hexists(deliveryKeys(namespace).endpoint(name), KNOWN)) === 1;
 }
 
-/** Puts back what Redis lost, from an object's status; nothing happens where Redis still knows. */
+/** Restores what Redis lost from an object's status; does nothing where Redis still has it. */
 export async function restoreEndpointHealth(
   redis: RedisClient,
   namespace: string,
@@ -145,7 +145,7 @@ export async function restoreEndpointHealth(
   for (const [error] of (await batch.exec()) ?? []) if (error) throw error;
 }
 
-/** Forgets an endpoint's failures: it was re-enabled or changed. */
+/** Resets an endpoint's failures: it was re-enabled or changed. */
 export async function resetEndpointHealth(
   redis: RedisClient,
   namespace: string,

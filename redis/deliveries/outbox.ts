@@ -31,7 +31,7 @@ export async function takeEvents(
   const ids = (await redis.fcall(FUNCTIONS.takeDue, 1, keys.outbox, limit, leaseMs)) as string[];
   const rows = await Promise.all(ids.map((id) => redis.getrange(keys.event(id), 0, MAX_ROW_BYTES)));
   const found = ids.flatMap((id, i) => decodeEvent(id, rows[i] ?? '') ?? []);
-  // What is not readable another front removed in the meantime, or a tenant made up.
+  // Unreadable: another front removed it in the meantime, or a tenant forged it.
   const read = new Set(found.map(({ id }) => id));
   await removeEvents(
     redis,

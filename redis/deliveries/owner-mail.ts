@@ -1,4 +1,4 @@
-/** Callbacks of which a workspace's owner is to be told. */
+/** Failed callbacks that a workspace's owner is notified of. */
 import { deliveryKeys, FUNCTIONS } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
 
@@ -24,9 +24,9 @@ export interface DueMail {
 const LEASE_MS = 60_000;
 const MARKER_SECONDS = 7 * 86_400;
 const HOUR_SECONDS = 3_600;
-const MOST_IN_DIGEST = 1_000;
+const MAX_DIGEST_ENTRIES = 1_000;
 
-/** What the owner has not been told yet; what is not removed within a minute comes again. */
+/** Callbacks that the owner has not been notified of yet; those not removed within a minute are returned again. */
 export async function takeMail(redis: RedisClient, namespace: string, limit: number): Promise<DueMail[]> {
   const key = deliveryKeys(namespace).mail;
   const members = (await redis.fcall(FUNCTIONS.takeDue, 1, key, limit, LEASE_MS)) as string[];
@@ -71,14 +71,14 @@ export async function countMail(redis: RedisClient, namespace: string): Promise<
   return Number(count);
 }
 
-/** Keeps a callback for the digest at the end of the hour, and takes it out of the list of those to be told. */
+/** Keeps a callback for the digest at the end of the hour, and removes it from the list of pending notifications. */
 export async function postponeMail(
   redis: RedisClient,
   namespace: string,
   { member }: DueMail,
 ): Promise<void> {
   const keys = deliveryKeys(namespace);
-  const batch = redis.multi().rpush(keys.digest, member).ltrim(keys.digest, -MOST_IN_DIGEST, -1);
+  const batch = redis.multi().rpush(keys.digest, member).ltrim(keys.digest, -MAX_DIGEST_ENTRIES, -1);
   for (const [error] of (await batch.zrem(keys.mail, member).exec()) ?? []) if (error) throw error;
 }
 

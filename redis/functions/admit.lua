@@ -1,13 +1,13 @@
--- Authenticates API keys and, if asked, checks credit and limits and counts one request of each.
+-- Authenticates API keys and, where requested, checks credit and limits and counts one request of each.
 -- KEYS: the RPM counter of each request's key, at most 100. ARGV: namespace, then for each request its key's SHA-256, '1'
 -- to count.
 -- Answers a text for each request: verdict, numbers and the key's name with spaces between; `failed` and why.
 -- Configuration is read undeclared: a tenant may only read it, and declared keys must be writable.
-local MOST_TOGETHER = 100
+local MAX_BATCH = 100
 local SHA256_BYTES = 64
 
 -- It writes no other counters than those of published keys, so it needs no reserve.
-local bounds = { keys = MOST_TOGETHER, least = 3, most = 1 + 2 * MOST_TOGETHER, bytes = 32 * 1024 }
+local bounds = { keys = MAX_BATCH, least = 3, most = 1 + 2 * MAX_BATCH, bytes = 32 * 1024 }
 register_frugal('admit', bounds, function(keys, args)
   local namespace = args[1]
   local now = now_ms()

@@ -1,9 +1,9 @@
 -- Gives the next request to a worker under a lease: what was begun before first, then each API key in its turn.
 -- KEYS: the deployment's round. ARGV: namespace, deployment, the worker's token, lease in milliseconds, pod.
--- A repeat with the same token answers the same request while the claim holds, its lease begun anew, and none afterwards.
+-- A repeat with the same token returns the same request while the claim holds, with a renewed lease, and none afterwards.
 local MARKER_SECONDS = 600
 local MAX_PARAMS_BYTES = 4096
--- Of those that lost their worker, looked at in one call.
+-- Of those that lost their worker, examined in one call.
 local MAX_LOST = 20
 
 local function set_lease(request, now, lease)
@@ -87,7 +87,7 @@ register('claim', { least = 5, bytes = 1024 }, function(keys, args)
   end
   request.attempts = request.attempts + 1
   redis.call('HSET', request.key, 'claim', token, 'claimed_at', digits(now), 'attempts', request.attempts, 'worker', pod,
-    -- On a second attempt nothing of this changes for who looks from outside.
+    -- On a second attempt none of this changes for outside readers.
     'status', 'running', 'started_at', request.started_at, 'deadline', digits(request.deadline))
   set_lease(request, now, lease)
   redis.call('SET', marker, request.id, 'EX', MARKER_SECONDS)

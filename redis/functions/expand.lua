@@ -1,6 +1,6 @@
--- Makes one event's deliveries, once: who takes it out of the outbox makes them. Test events have no place there.
+-- Creates one event's deliveries, once: whoever removes it from the outbox creates them. Test events have no place there.
 -- KEYS: the outbox. ARGV: namespace, event, type, request or '', body of a test event or '', then for each delivery
--- its id, destination, URL and endpoint ('' = the request's own callback). Answers how many were made: one for equal
+-- its id, destination, URL and endpoint ('' = the request's own callback). Returns how many were created: one for equal
 -- URLs, in the name of the first endpoint that is not disabled; `callback` notes that it is the request's own, too.
 local FIXED_ARGUMENTS = 5
 local FIELDS_EACH = 4

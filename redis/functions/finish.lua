@@ -1,11 +1,11 @@
--- Ends a claimed request as its worker says. KEYS: the record. ARGV: namespace, id, the worker's token,
+-- Ends a claimed request with its worker's outcome. KEYS: the record. ARGV: namespace, id, the worker's token,
 -- `succeeded` or `failed`, error code, error message, output (JSON), its bucket, its first object key,
 -- the event's result payload (JSON), objects' clean-up times as a JSON list of [object, milliseconds or -1 = keep].
 -- Answers `done`, `already_done_by_you` or `stale`; after `stale` alone a worker removes its own objects.
 local WEIGHT = 0.2
 local PACE_SECONDS = 30 * DAY_SECONDS
 
--- The moving average by which waiting is estimated; learned anew each month, so that none outlives its deployment.
+-- The moving average by which waiting is estimated; relearned each month, so that none outlives its deployment.
 local function note_pace(request, now)
   local key = work_key(request.namespace, 'pace:', request.deployment)
   local taken = now - request.claimed_at
@@ -42,7 +42,7 @@ register('finish', { least = 11, bytes = 128 * 1024 }, function(_, args)
   end
   local now = now_ms()
   if now >= request.deadline then
-    -- What the sweeper would have said: the outcome must not depend on who comes first.
+    -- The sweeper's verdict: the outcome must not depend on which comes first.
     end_request(request, now, { status = 'failed', code = 'model_timeout', message = DEADLINE_MESSAGE })
     return 'stale'
   end

@@ -13,7 +13,7 @@ local function delivery_key(namespace, kind, rest)
   return 'd:{' .. namespace .. '}:' .. kind .. (rest or '')
 end
 
--- When a destination is looked at next: its earliest due delivery, or the end of its earliest lease.
+-- When a destination is due next: its earliest due delivery, or the end of its earliest lease.
 local function plan_destination(namespace, destination)
   local earliest
   for _, kind in ipairs({ 'due:', 'leased:' }) do
@@ -29,7 +29,7 @@ local function plan_destination(namespace, destination)
   end
 end
 
--- Ended deliveries beyond the newest LOG_SIZE are forgotten; those that are under way stay until they have ended.
+-- Ended deliveries beyond the newest LOG_SIZE are removed; those that are under way stay until they have ended.
 local function trim_log(namespace)
   local log = delivery_key(namespace, 'log')
   local excess = redis.call('ZCARD', log) - LOG_SIZE
@@ -57,7 +57,7 @@ local function end_delivery(namespace, id, state, now)
   end
 end
 
--- Notes one attempt for those who look for the reason: when it ended, the status code or '', the error or ''.
+-- Records one attempt for diagnosis: when it ended, the status code or '', the error or ''.
 local function log_attempt(namespace, id, now, code, error_words)
   local key = delivery_key(namespace, 'attempts:', id)
   redis.call('RPUSH', key, cjson.encode({ at = now, code = code, error = error_words }))
@@ -65,7 +65,7 @@ local function log_attempt(namespace, id, now, code, error_words)
   redis.call('EXPIRE', key, LOG_SECONDS)
 end
 
--- What a subscription endpoint is known for: `failures` in a row, and `disabled_at` once there were too many. `known`
+-- The health of a subscription endpoint: `failures` in a row, and `disabled_at` once there were too many. `known`
 -- names the count: another URL or a re-enabling begins another, and what was sent before then counts for nothing.
 local function endpoint_key(namespace, endpoint)
   return delivery_key(namespace, 'endpoint:', endpoint)
@@ -80,7 +80,7 @@ local function current_count(namespace, endpoint)
   return endpoint ~= '' and redis.call('HGET', endpoint_key(namespace, endpoint), 'known') or ''
 end
 
--- Writes a delivery that is to be made; `now` in milliseconds.
+-- Writes a pending delivery; `now` in milliseconds.
 local function plan_delivery(namespace, now, event, delivery)
   redis.call('HSET', delivery_key(namespace, 'delivery:', delivery.id), 'event', event.id, 'type', event.type,
     'request', event.request, 'test', event.test, 'url', delivery.url, 'endpoint', delivery.endpoint,
@@ -91,7 +91,7 @@ local function plan_delivery(namespace, now, event, delivery)
   plan_destination(namespace, delivery.destination)
 end
 
--- Whether how a delivery ends says something of its endpoint.
+-- Whether the outcome of a delivery counts for its endpoint.
 local function is_counted(namespace, record)
   local endpoint, count = unpack(redis.call('HMGET', record, 'endpoint', 'count'))
   return (count or '') ~= '' and count == current_count(namespace, endpoint)

@@ -7,11 +7,11 @@ local MAX_ROW_BYTES = MAX_EVENT_BYTES + 8192
 -- What Redis takes for a record; what takes more is a tenant's own making, too.
 local MAX_RECORD_BYTES = 64 * 1024
 -- The least that Redis takes for a field: a hash of more than fit is too long whatever is in them, so no more need be
--- looked at; fewer samples would let long fields hide behind short ones.
-local LEAST_FIELD_BYTES = 16
+-- sampled; fewer samples would let long fields hide behind short ones.
+local MIN_FIELD_BYTES = 16
 local MAX_ID_BYTES = 64
 local MAX_LEASE_MS = 10 * MINUTE_MS
--- Members of a set, of which a tenant may have made each as long as Redis takes.
+-- Members of a set, each of which a tenant may have made as long as Redis accepts.
 local READ_AT_ONCE = 20
 -- As redis/requests/request-record.ts takes them.
 local SHOWN_FIELDS = {
@@ -44,7 +44,7 @@ local function now_micros()
   return tonumber(time[1]) * 1000000 + tonumber(time[2])
 end
 
--- A whole number as text, for who writes it: as a number it would be formatted at every call, and at greater cost.
+-- A whole number as text, for writers: as a number it would be formatted at every call, and at greater cost.
 local function digits(number)
   return string.format('%d', number)
 end
@@ -78,7 +78,7 @@ end
 
 -- Whether a value is of a length that a function may read; true where there is none.
 local function is_short(key, most)
-  return (redis.call('MEMORY', 'USAGE', key, 'SAMPLES', math.ceil(most / LEAST_FIELD_BYTES)) or 0) <= most
+  return (redis.call('MEMORY', 'USAGE', key, 'SAMPLES', math.ceil(most / MIN_FIELD_BYTES)) or 0) <= most
 end
 
 -- The average milliseconds of a deployment's jobs, or nil.
@@ -110,7 +110,7 @@ local function read_last(key, limit, is_wanted, range)
   return members
 end
 
--- A request of a workspace as the functions know it, or nil.
+-- A request of a workspace, or nil.
 local function load_request(namespace, id)
   local key = work_key(namespace, 'request:', id)
   local values = redis.call('HMGET', key, 'status', 'deployment', 'modality', 'api_key', 'order', 'queued_at',
@@ -131,7 +131,7 @@ local function load_request(namespace, id)
   }
 end
 
--- The same for who works for other workspaces, too, or reads many: nil where the record is longer than any of ours.
+-- The same for callers that work for other workspaces, too, or read many: nil where the record is longer than any of ours.
 local function load_short_request(namespace, id)
   return #id <= MAX_ID_BYTES and is_short(work_key(namespace, 'request:', id), MAX_RECORD_BYTES)
     and load_request(namespace, id) or nil

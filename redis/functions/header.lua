@@ -53,9 +53,9 @@ end
 -- Memory beyond `maxmemory` that is kept for what must still be written when it is full.
 local RESERVE_SHARE = 0.05
 local RESERVE_BYTES = 1024 * 1024
--- INFO costs as much as a whole call, so it is asked once for so many bytes that may have been written.
+-- INFO costs as much as a whole call, so it is called once per so many bytes that may have been written.
 local UNCHECKED_BYTES = 256 * 1024
--- What a call writes at most: its arguments in several places, and its own words.
+-- What a call writes at most: its arguments in several places, and its own texts.
 local WRITES_EACH = 4
 local WORDS_BYTES = 4096
 local memory = { unchecked = UNCHECKED_BYTES, is_full = false }

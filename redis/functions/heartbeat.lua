@@ -2,7 +2,7 @@
 -- KEYS: the deployment's heartbeats, by pod, and when each was last heard, by `@` and pod.
 -- ARGV: pod, its heartbeat as a JSON object without `at`.
 -- What did not change is not written again: that is most of what the append-only file would hold.
-local LEAST_AGE_MS = 10 * SECOND_MS
+local MIN_AGE_MS = 10 * SECOND_MS
 local MISSED = 4
 local MAX_BYTES = 1024
 -- Of all replicas together: what takes more is a tenant's own making.
@@ -27,7 +27,7 @@ local function read_live(fields, pod, now)
     return nil
   end
   local every = tonumber(string.match(word, '"every":(%d+)') or 0)
-  if at <= now - math.min(math.max(LEAST_AGE_MS, MISSED * every), MINUTE_MS) then
+  if at <= now - math.min(math.max(MIN_AGE_MS, MISSED * every), MINUTE_MS) then
     return nil
   end
   -- Spliced as text: decoding would cost more and turn an empty list into an object.
@@ -69,7 +69,7 @@ register('heartbeat', { least = 2, bytes = 4096 }, function(keys, args)
   return '[' .. table.concat(live, ',') .. ']'
 end)
 
--- All live heartbeats, for who has none of its own. KEYS: the deployment's heartbeats.
+-- All live heartbeats, for readers that are no replica. KEYS: the deployment's heartbeats.
 register_reader('heartbeats', { least = 0, bytes = 1024 }, function(keys)
   local fields = read_fields(keys[1])
   local live, now = {}, now_ms()

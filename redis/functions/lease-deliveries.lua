@@ -1,12 +1,12 @@
 -- Takes due deliveries for one attempt each. Every destination has a number of places, so one that hangs holds up
--- nobody else; the one that was not looked at for longest comes first.
+-- nobody else; the one that was leased from least recently comes first.
 -- KEYS: the destinations. ARGV: namespace, limit, places of a destination, lease in milliseconds.
 -- Answers { milliseconds until the next is due or -1, lists of id, attempt, event, type, request, url, endpoint, test,
 -- body }. What has had its last attempt and its last wait is ended instead, with `given_up` for the attempt.
 local MAX_DESTINATIONS = 100
 local MAX_LEASED = 1000
--- Callbacks that the owner is still to be told of; one message of so many says enough.
-local MOST_MAIL = 1000
+-- Pending notifications of the owner; one message of so many is enough.
+local MAX_MAIL = 1000
 
 -- Leases that ran out: their front is gone, so the attempt counts and the delivery is due again.
 local function recover_leases(namespace, destination, now)
@@ -31,12 +31,12 @@ local function give_up(namespace, record, id, now)
     note_failure(namespace, endpoint, now)
   end
   if test == '' and (endpoint == '' or redis.call('HEXISTS', record, 'callback') == 1) then
-    -- The owner is told of a callback, once.
+    -- The owner is notified of a callback, once.
     redis.call('ZADD', delivery_key(namespace, 'mail'), now, cjson.encode({
       delivery = id, event = taken[3], type = taken[4], request = taken[5], url = taken[6],
       error = redis.call('HGET', record, 'error') or '', at = now,
     }))
-    redis.call('ZREMRANGEBYRANK', delivery_key(namespace, 'mail'), 0, -MOST_MAIL - 1)
+    redis.call('ZREMRANGEBYRANK', delivery_key(namespace, 'mail'), 0, -MAX_MAIL - 1)
   end
   end_delivery(namespace, id, 'failed', now)
   return taken
@@ -87,7 +87,7 @@ register_frugal('lease_deliveries', { least = 4, bytes = 1024 }, function(keys, 
       end
     end
     if places <= redis.call('ZCARD', delivery_key(namespace, 'leased:', destination)) then
-      -- A settled delivery brings it back; else the end of the first lease does.
+      -- A settled delivery schedules it again; else the end of the first lease does.
       local first = redis.call('ZRANGE', delivery_key(namespace, 'leased:', destination), 0, 0, 'WITHSCORES')
       redis.call('ZADD', keys[1], first[2], destination)
     else

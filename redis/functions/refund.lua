@@ -1,4 +1,4 @@
--- Gives back what a token was charged, once; where nothing was yet, a charge that comes late takes nothing.
+-- Refunds what a token was charged, once; where nothing was yet, a charge that arrives late takes nothing.
 -- KEYS: the marker of the caller's token. ARGV: namespace. Answers 1 if something was given back.
 register('refund', { least = 1, bytes = 1024 }, function(keys, args)
   local price = redis.call('GETRANGE', keys[1], 0, MAX_NUMBER_BYTES - 1)

@@ -1,4 +1,4 @@
--- Notes objects that must be removed at a time unless something else is said before.
+-- Records objects to remove at a time, unless they are unregistered before.
 -- KEYS: the clean-up list. ARGV: milliseconds from now, then objects.
 local MAX_OBJECTS = 50
 

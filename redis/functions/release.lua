@@ -1,4 +1,4 @@
--- Gives a claimed request back unfinished, without counting an attempt: a worker that drains or is told to stop.
+-- Returns a claimed request to the queue unfinished, without counting an attempt: a worker that drains or shuts down.
 -- KEYS: the record. ARGV: namespace, id, the worker's token. Answers 1, or 0 when it was not this worker's (any more).
 register('release', { least = 3, bytes = 1024 }, function(_, args)
   local request = load_request(args[1], args[2])

@@ -1,6 +1,6 @@
 -- Sends the events of ended deliveries once more, with attempts of their own: to the place that each went to, or to where its
 -- endpoint leads now. KEYS: the destinations. ARGV: namespace, then for each delivery its id, and id, destination and URL to
--- send to (the same id for the same URL). Answers of each `done`, `unknown`, `pending` while it is under way, or `expired`
+-- send to (the same id for the same URL). Returns for each `done`, `unknown`, `pending` while it is under way, or `expired`
 -- where the event is not kept any more.
 local RESEND_FIELDS = 4
 local MAX_RESENDS = 50

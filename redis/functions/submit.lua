@@ -1,7 +1,7 @@
--- Accepts a request: record, place in the queue, debit; or says why not. Safe to repeat with the same id.
+-- Accepts a request: record, place in the queue, debit; or returns why not. Safe to repeat with the same id.
 -- KEYS: the record. ARGV: namespace, id, deployment, modality, API key (24 digits of its hash), digest of the
 -- idempotency key or '', price in millionths, slots, expected milliseconds of a job before any was measured,
--- parameters, stored inputs as a JSON list or '', fingerprint of the fields for who sends the idempotency key again, a
+-- parameters, stored inputs as a JSON list or '', fingerprint of the fields to compare when the idempotency key is sent again, a
 -- sealed prompt or '', then more fields of the record as pairs.
 local IDEMPOTENCY_SECONDS = DAY_SECONDS
 local FIXED_ARGUMENTS = 13

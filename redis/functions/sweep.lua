@@ -1,7 +1,7 @@
--- Does what time demands of a workspace's requests, at most `limit` of them in one call, 100 at most.
+-- Expires leases, deadlines and old records of a workspace, at most `limit` of them in one call, 100 at most.
 -- KEYS: the leases. ARGV: namespace, limit, until when (Unix ms) leases and queued requests may expire; 0 = they may not.
 -- A time rather than a flag, since a call may lie in the socket of a Redis that hangs until all leases are over.
--- Answers how many requests were ended, given back and forgotten, and 1 if more is left to do now.
+-- Returns how many requests were ended, requeued and removed, and 1 if more is due now.
 local MAX_ATTEMPTS = 2
 local MAX_SWEPT = 100
 local MAX_NAME_BYTES = 253
@@ -200,7 +200,7 @@ register_frugal('sweep', { least = 3, bytes = 1024 }, function(keys, args)
   local may_expire = now <= tonumber(args[3])
   local done = { ended = 0, given_back = 0, forgotten = 0 }
 
-  -- Ending writes an event, forgetting frees memory.
+  -- Ending writes an event, removing frees memory.
   if not is_reserve_used(ENDING_BYTES * left) then
     if may_expire then
       left = left - sweep_leases(keys[1], namespace, now, left, done)

@@ -1,7 +1,7 @@
 -- Takes members that are due, oldest first, for as long as a lease: what is not removed by then is due again.
--- A member that is longer than any of ours is a tenant's own making, and goes.
+-- A member longer than any of ours was forged by a tenant, and is removed.
 -- KEYS: a set sorted by time (clean-up or outbox). ARGV: limit, 200 at most, lease in milliseconds.
-local LONGEST_MEMBER = 16 * 1024
+local MAX_MEMBER_BYTES = 16 * 1024
 local MAX_TAKEN = 200
 
 -- What it writes is there already.
@@ -12,7 +12,7 @@ register_frugal('take_due', { least = 2, bytes = 1024 }, function(keys, args)
   while looked < limit do
     local due = redis.call('ZRANGE', keys[1], '-inf', now, 'BYSCORE', 'LIMIT', 0, math.min(READ_AT_ONCE, limit - looked))
     for _, member in ipairs(due) do
-      if #member > LONGEST_MEMBER then
+      if #member > MAX_MEMBER_BYTES then
         redis.call('ZREM', keys[1], member)
       else
         redis.call('ZADD', keys[1], now + lease, member)

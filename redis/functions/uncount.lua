@@ -1,8 +1,8 @@
 -- Takes one request out of its API key's minute again, as long as that minute lasts.
--- KEYS: the RPM counter. ARGV: the minute's end in Unix seconds, as `admit` told it. Answers 1 if it was taken out.
+-- KEYS: the RPM counter. ARGV: the minute's end in Unix seconds, as `admit` returned it. Returns 1 if it was uncounted.
 register_frugal('uncount', { least = 1, bytes = 1024 }, function(keys, args)
   local ttl = redis.call('PTTL', keys[1])
-  -- Rounded anew, the same minute may end a second earlier or later.
+  -- Rounded again, the same minute may end a second earlier or later.
   if ttl <= 0 or math.abs(math.ceil((now_ms() + ttl) / SECOND_MS) - tonumber(args[1])) > 1 then
     return 0
   end

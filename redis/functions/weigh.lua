@@ -1,5 +1,5 @@
 -- Bytes of the workspaces' own keys, as far as one step of SCAN finds them. KEYS: none. ARGV: the cursor, then `exactly` to
--- look at all that is in a key: five samples of a large hash do not find the few long fields in it. Answers the next cursor,
+-- measure every element of a key: five samples of a large hash do not find the few long fields in it. Returns the next cursor,
 -- then names and bytes in turn. For the operator: a workspace's user may not SCAN.
 local KEYS_A_STEP = '1000'
 -- Each may take long then.

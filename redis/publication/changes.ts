@@ -1,5 +1,4 @@
-/** What is said on the channels: which published thing changed. Hints only; the truth is in the keys. */
-
+/** Messages on the channels: which published entry changed. Hints only; the keys are the source of truth. */
 export type Change =
   | { what: 'apikeys' | 'workspace'; namespace: string }
   | { what: 'deployment' | 'replicas'; namespace: string; name: string }
@@ -7,7 +6,7 @@ export type Change =
 
 export const encodeChange = (change: Change): string => JSON.stringify(change);
 
-/** Reads a message of either channel; null for one that this version does not know. */
+/** Reads a message of either channel; null for one unknown to this version. */
 export function decodeChange(message: string): Change | null {
   const [what, namespace, name] = readParts(message);
   if (what === 'hosts') return { what };

@@ -1,4 +1,4 @@
-/** Writes hashes that are published: only what differs, and with it the message that tells who reads them. */
+/** Writes hashes that are published: only what differs, with the message that notifies their readers. */
 import { channels, globalKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
 import { type Change, encodeChange } from './changes.ts';
@@ -27,10 +27,10 @@ export async function writeFields(
     if (value === null) batch.hdel(key, field);
     else batch.hset(key, field, value);
   }
-  return commit(remember(batch, change), change);
+  return commit(recordWorkspace(batch, change), change);
 }
 
-/** Makes the hash exactly so. */
+/** Replaces the hash exactly. */
 export async function replaceHash(
   redis: RedisClient,
   key: string,
@@ -44,16 +44,16 @@ export async function replaceHash(
   const batch = redis.multi();
   if (written.length > 0) batch.hset(key, ...written.flat());
   if (removed.length > 0) batch.hdel(key, ...removed);
-  return commit(remember(batch, change), change);
+  return commit(recordWorkspace(batch, change), change);
 }
 
 type Batch = ReturnType<RedisClient['multi']>;
 
-function remember(batch: Batch, change: Change): Batch {
+function recordWorkspace(batch: Batch, change: Change): Batch {
   return change.what === 'hosts' ? batch : batch.sadd(globalKeys.workspaces, change.namespace);
 }
 
-/** Runs the batch and tells of the change. */
+/** Runs the batch and announces the change. */
 export async function commit(batch: Batch, change: Change): Promise<true> {
   const message = encodeChange(change);
   batch.publish(channels.front, message);

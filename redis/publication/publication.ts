@@ -1,4 +1,4 @@
-/** Writers of what gateways are told (`c:` and `g:` keys). They write and notify only when something changed. */
+/** Writers of the configuration that gateways read (`c:` and `g:` keys). They write and notify only when something changed. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import {
   configKeys,
@@ -77,7 +77,7 @@ export interface PublishedWorkspace {
   creditMicros: number | null;
   /** Why nothing may be queued on this Redis (`judgeServer`); null = it may. */
   asyncRefusal: string | null;
-  /** Who is told of callbacks that failed for good; null = nobody. */
+  /** Who is notified of callbacks that failed for good; null = nobody. */
   ownerEmail: string | null;
   /** What signs webhooks, and the workspace's data key to seal it with; null = nothing does. */
   signingSecret: { secret: string; dataKey: Buffer } | null;
@@ -96,13 +96,13 @@ export async function publishWorkspace(
   if (signingSecret !== undefined) {
     const field = 'signingSecret';
     const present = signingSecret && (await redis.hget(key, field));
-    wanted.push({ key, field, value: signingSecret && sealAnew(signingSecret, namespace, present) });
+    wanted.push({ key, field, value: signingSecret && sealUnlessSame(signingSecret, namespace, present) });
   }
   return writeFields(redis, wanted, { what: 'workspace', namespace });
 }
 
-/** What is there already where it says the same, since sealing anew gives another text each time. */
-function sealAnew(
+/** The present text where it holds the same secret, since sealing gives another text each time. */
+function sealUnlessSame(
   { secret, dataKey }: { secret: string; dataKey: Buffer },
   namespace: string,
   present: string | null,
@@ -136,7 +136,7 @@ export async function publishCredentials(
   return replaceHash(redis, configKeys(namespace).credentials, wanted, { what: 'workspace', namespace });
 }
 
-/** Makes known that a workspace's request ids begin so (`workspacePrefix`). */
+/** Publishes the prefix of a workspace's request ids (`workspacePrefix`). */
 export async function publishRequestPrefix(redis: RedisClient, prefix: string): Promise<void> {
   await redis.set(globalKeys.requestPrefix(prefix), '1');
 }
@@ -145,7 +145,7 @@ export async function removeRequestPrefix(redis: RedisClient, prefix: string): P
   await redis.del(globalKeys.requestPrefix(prefix));
 }
 
-/** Removes all that was published about a workspace. What it spent stays: a mistake here must not give money back. */
+/** Removes all that was published about a workspace. What it spent stays: a mistake here must not refund it. */
 export async function removeWorkspace(redis: RedisClient, namespace: string): Promise<boolean> {
   const keys = configKeys(namespace);
   const published = [
@@ -206,7 +206,7 @@ export async function beginEpoch(redis: RedisClient, epoch: string): Promise<voi
 export async function completeEpoch(redis: RedisClient): Promise<void> {
   await redis.rename(globalKeys.epochToBe, globalKeys.epoch).catch((error: Error) => {
     if (!/no such key/i.test(error.message)) throw error;
-    throw new Error('Redis lost its data while it was published', { cause: error });
+    throw new Error('Redis lost its data during publication', { cause: error });
   });
 }
 

@@ -46,7 +46,7 @@ export async function readCredential(
   return text === null ? null : (JSON.parse(text) as PublishedCredential);
 }
 
-/** Whether request ids of any workspace begin so: tells another workspace's id from one that never was. */
+/** Whether any workspace's request ids have this prefix: distinguishes another workspace's id from one that never existed. */
 export async function isKnownPrefix(redis: RedisClient, prefix: string): Promise<boolean> {
   return (await redis.exists(globalKeys.requestPrefix(prefix))) === 1;
 }

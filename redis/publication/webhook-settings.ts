@@ -17,6 +17,6 @@ export async function readEndpoints(
 export const readSigningSecret = (redis: RedisClient, namespace: string): Promise<string | null> =>
   redis.hget(configKeys(namespace).workspace, 'signingSecret');
 
-/** Who is told of callbacks that failed for good; null = nobody. */
+/** Who is notified of callbacks that failed for good; null = nobody. */
 export const readOwnerEmail = (redis: RedisClient, namespace: string): Promise<string | null> =>
   redis.hget(configKeys(namespace).workspace, 'ownerEmail');

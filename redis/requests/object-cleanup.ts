@@ -34,7 +34,7 @@ export async function registerObjects(
   }
 }
 
-/** Objects to remove now; those not confirmed by `forgetObjects` within `leaseMs` come again. */
+/** Objects to remove now; those not confirmed by `unregisterObjects` within `leaseMs` are returned again. */
 export async function takeDueObjects(
   redis: RedisClient,
   namespace: string,
@@ -48,8 +48,8 @@ export async function takeDueObjects(
   return objects.filter((object) => object !== null);
 }
 
-/** Says that objects are removed. */
-export async function forgetObjects(
+/** Confirms that objects are removed. */
+export async function unregisterObjects(
   redis: RedisClient,
   namespace: string,
   objects: readonly StoredObject[],

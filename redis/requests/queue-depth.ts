@@ -1,15 +1,15 @@
-/** How many requests wait, as usage tells it: looked at by one gateway at a time, whichever comes first. */
+/** Samples of how many requests wait, for usage charts: taken by one gateway at a time, whichever comes first. */
 import { configKeys, workKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
 import type { UsageCounter } from '../usage/usage.ts';
 import { countWaiting } from './request-record.ts';
 
-/** Between two turns; each gateway that may look comes so often. */
+/** Between two samples; each gateway tries at this interval. */
 export const SAMPLE_INTERVAL_MS = 10_000;
-/** Less, so that who looked last is not too early for its own next turn. */
+/** Less, so that the gateway of the last sample is not too early for its next one. */
 const MARK_MS = 8_000;
 
-/** What one look saw; nothing where another gateway has just looked. */
+/** One sample; nothing where another gateway has just taken one. */
 export async function sampleQueueDepth(
   redis: RedisClient,
   namespace: string,

@@ -27,7 +27,7 @@ export interface Submission {
   sha256: string;
   /** `digestIdempotencyKey`; null without the header. */
   idempotency: string | null;
-  /** Of the fields, for who sends the idempotency key again. */
+  /** Of the fields, to compare when the idempotency key is sent again. */
   fingerprint?: string;
   /** `sealPrompt`; stays as long as the record. */
   sealedPrompt?: string;
@@ -43,7 +43,7 @@ export interface Submission {
   webhookUrl?: string;
   /** Uploaded and registered before; removed when the request ends. */
   inputs?: readonly StoredObject[];
-  /** All that the worker needs, at most MAX_PARAMS_BYTES; forgotten when the request ends. */
+  /** All that the worker needs, at most MAX_PARAMS_BYTES; removed when the request ends. */
   params: string;
 }
 
@@ -63,7 +63,7 @@ export type SubmissionAnswer =
   /** Nothing may be queued on this Redis now; the reason is the operator's (`judgeServer`). */
   | { verdict: 'refused'; reason: string };
 
-/** Puts a request into its deployment's queue (docs/api.md, "Acknowledgement"). */
+/** Adds a request to its deployment's queue (docs/api.md, "Acknowledgement"). */
 export async function submitRequest(redis: RedisClient, submission: Submission): Promise<SubmissionAnswer> {
   const { namespace, id, params, inputs = [] } = submission;
   if (Buffer.byteLength(params) > MAX_PARAMS_BYTES) {
@@ -120,7 +120,7 @@ export interface ClaimedJob {
   params: string;
 }
 
-/** Several renewals may be late, as on a node without a core to spare, before another worker begins anew. */
+/** Several renewals may be late, as on a node without a core to spare, before another worker starts over. */
 export const LEASE_MS = 15_000;
 export const RENEWAL_MS = 3_000;
 

@@ -61,7 +61,7 @@ const SHOWN_FIELDS = [
   'error_code',
 ];
 
-/** A request as the functions show it: null where they know none. */
+/** A request as the functions return it; null where there is none. */
 export type ShownRequest = (string | null)[] | null;
 
 export function decodeShown(id: string, shown: ShownRequest): RequestRecord | null {
@@ -70,7 +70,7 @@ export function decodeShown(id: string, shown: ShownRequest): RequestRecord | nu
   return decodeRecord(id, fields, shown[SHOWN_FIELDS.length] ?? '');
 }
 
-/** A request of this workspace, of any deployment; null when unknown or forgotten. */
+/** A request of this workspace, of any deployment; null when unknown or expired. */
 export async function readRequest(
   redis: RedisClient,
   namespace: string,
@@ -103,10 +103,10 @@ export interface RequestQuery {
   after?: string;
 }
 
-/** Fewer than were asked for have followed when so many steps found records that are gone: somebody made them up. */
+/** A list is shorter than its limit after so many steps that found missing records: a tenant forged them. */
 const MAX_LIST_STEPS = 10;
 
-/** A deployment's requests by age (docs/api.md, "GET /v1/requests"): as many as were asked for, while there are any. */
+/** A deployment's requests by age (docs/api.md, "GET /v1/requests"): as many as were requested, if there are enough. */
 export async function listRequests(redis: RedisClient, query: RequestQuery): Promise<RequestRecord[]> {
   const { limit } = query;
   const records: RequestRecord[] = [];
@@ -127,7 +127,7 @@ async function listIds(redis: RedisClient, query: RequestQuery): Promise<string[
   return (await redis.fcall(FUNCTIONS.list, 1, index, limit, order, after)) as string[];
 }
 
-/** Without those that are forgotten by now. */
+/** Without those that have expired. */
 async function readListed(
   redis: RedisClient,
   { namespace, status }: RequestQuery,
@@ -164,7 +164,7 @@ export interface EarlierSubmission {
   fingerprint: string;
 }
 
-/** The request that an idempotency digest made within 24 hours, to look before inputs are uploaded; else null. */
+/** The request that an idempotency digest made within 24 hours, checked before inputs are uploaded; else null. */
 export async function findSubmission(
   redis: RedisClient,
   namespace: string,

@@ -1,4 +1,4 @@
-/** What time demands of requests: lost workers, deadlines, expiry, deleted deployments, old records. */
+/** Expires leases, deadlines and old records, and ends the requests of deleted deployments. */
 import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
 
@@ -41,7 +41,7 @@ export async function sweepRequests(
 export const EXPIRY_GRACE_MS = 10_000;
 
 export interface ExpiryGate {
-  /** Tells the server's run id before each sweep; answers whether leases may expire now. */
+  /** Takes the server's run id before each sweep; returns whether leases may expire now. */
   observe(runId: string): boolean;
   /** The connection was lost: workers may have been cut off as well. */
   reset(): void;

@@ -15,7 +15,7 @@ const COUNTERS = {
   videos: 'v',
   /** In thousandths, since counters are whole. */
   videoMilliseconds: 'd',
-  /** How often the queue was looked at. */
+  /** How often the queue depth was sampled. */
   queueLooks: 'n',
   /** The most requests that were seen to wait at once: not a sum. */
   queuePeak: 'q',
@@ -54,7 +54,7 @@ export async function addUsage(
     const key = workKeys(namespace).usage(deployment, name, period);
     for (const [counter, amount] of sums)
       if (counter !== 'queuePeak') batch.hincrby(key, `${slot}:${fieldOf(counter)}`, amount);
-      // One gateway looks at a time, so nothing is written between the two.
+      // One gateway samples at a time, so nothing is written between the two.
       else if (amount > (await readPeak(redis, key, `${slot}:${COUNTERS.queuePeak}`)))
         batch.hset(key, `${slot}:${COUNTERS.queuePeak}`, amount);
     batch.expire(key, keepSeconds);
@@ -105,7 +105,7 @@ export interface UsageQuestion {
   /** Unix milliseconds; `to` is not part of it. */
   from: number;
   to: number;
-  /** Multiple of 60; what is under an hour is known for the last day only. */
+  /** Multiple of 60; resolutions under an hour cover the last day only. */
   stepSeconds: number;
 }
 
@@ -152,7 +152,7 @@ interface PeriodCounter {
 
 const FIELD = /^(\d{1,2}):([a-z]|b\d{1,2})$/;
 
-/** What is no counter of ours is left out: the workspace's own Redis user may write there. */
+/** Skips what is not one of our counters: the workspace's own Redis user may write there. */
 async function readPeriod(redis: RedisClient, key: string): Promise<PeriodCounter[]> {
   const entries = (await redis.fcall(FUNCTIONS.usage, 1, key)) as string[];
   const counters: PeriodCounter[] = [];

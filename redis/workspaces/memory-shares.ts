@@ -1,6 +1,6 @@
-/** How much of Redis' memory each workspace's own keys take, for whoever bounds that: the operator. */
+/** How much of Redis' memory each workspace's own keys take, for the operator, which limits it. */
 import { FUNCTIONS } from '../../api/redis-keys.ts';
-import { type RedisClient, sendPatiently } from '../client.ts';
+import { type RedisClient, sendSlowCommand } from '../client.ts';
 
 export interface MemoryUse {
   used: number;
@@ -9,9 +9,9 @@ export interface MemoryUse {
 }
 
 export interface Weighing {
-  /** Looks at all that is in a key, where otherwise a few samples tell; that takes longer. */
+  /** Measures every element of a key instead of a few samples, which takes longer. */
   exactly?: boolean;
-  /** Ends early once it says so. */
+  /** Stops early once it returns true. */
   isEnough?: (bytes: number) => boolean;
 }
 
@@ -30,7 +30,7 @@ export async function weighWorkspaces(
   let cursor = '0';
   do {
     const args = [FUNCTIONS.weigh, '0', cursor, ...(exactly ? ['exactly'] : [])];
-    const [next, ...pairs] = (await sendPatiently(redis, 'fcall', args)) as (string | number)[];
+    const [next, ...pairs] = (await sendSlowCommand(redis, 'fcall', args)) as (string | number)[];
     for (let i = 0; i < pairs.length; i += 2) {
       const namespace = String(pairs[i]);
       weights.set(namespace, (weights.get(namespace) ?? 0) + Number(pairs[i + 1]));

@@ -4,7 +4,7 @@ import type { RedisClient } from '../client.ts';
 import { forgetDeliveries } from '../deliveries/delivery-log.ts';
 import { readWorkspaces } from '../publication/published.ts';
 
-/** All of them. Those that are published are noted, to be known when they have gone. */
+/** All of them. Published ones are recorded, so that they are still known once they are gone. */
 export async function listSweptWorkspaces(redis: RedisClient): Promise<string[]> {
   const [published, noted] = await Promise.all([readWorkspaces(redis), redis.smembers(globalKeys.swept)]);
   const known = new Set(noted);
@@ -13,7 +13,7 @@ export async function listSweptWorkspaces(redis: RedisClient): Promise<string[]>
   return [...noted, ...newcomers].sort();
 }
 
-/** Forgets a workspace that is not published and has nothing left to end, deliver or remove; answers whether it did. */
+/** Removes a workspace that is not published and has nothing left to finish, deliver or remove; returns whether it did. */
 export async function forgetSwept(redis: RedisClient, namespace: string): Promise<boolean> {
   const { leases, ended, deployments, outbox, cleanup } = workKeys(namespace);
   const { destinations, mail, digest } = deliveryKeys(namespace);

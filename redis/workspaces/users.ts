@@ -73,7 +73,7 @@ export async function ensureWorkspaceUser(redis: RedisClient, user: WorkspaceUse
     ...wanted.selectors,
   );
   await saveUsers(redis);
-  // Who is connected stays so.
+  // Existing connections stay open.
   if (user.isSuspended) await cutConnections(redis, user.username);
   return true;
 }
@@ -124,7 +124,7 @@ function buildUser({ namespace, password, isSuspended = false }: WorkspaceUser):
     channels: [`&${channels.workspace(namespace)}`, `&${jobs}`],
     commands: ['-@all', ...COMMANDS.map((command) => `+${command}`)],
     selectors: [
-      // The functions announce jobs and events as the caller; a change of configuration only the operator tells.
+      // The functions announce jobs and events as the caller; configuration changes are announced by the operator alone.
       `(-@all +publish &${jobs} &${channels.events(namespace)})`,
       // Whether an id is some workspace's.
       `(-@all +exists %R~${globalKeys.requestPrefix('*')})`,
@@ -140,7 +140,7 @@ async function readUser(redis: RedisClient, username: string): Promise<UserRules
     return Array.isArray(value) ? value.map(String) : String(value).split(' ').filter(Boolean);
   };
   return {
-    // Redis adds words of its own about passwords and payloads; whether the user is on is what counts.
+    // Redis adds flags of its own about passwords and payloads; only whether the user is on counts.
     flags: read('flags').filter((flag) => flag === 'on' || flag === 'off' || flag === 'nopass'),
     passwords: read('passwords'),
     keys: read('keys'),
@@ -150,7 +150,7 @@ async function readUser(redis: RedisClient, username: string): Promise<UserRules
   };
 }
 
-/** A selector as `buildUser` writes it, of the pairs that Redis tells. */
+/** A selector as `buildUser` writes it, from the pairs that Redis returns. */
 function formatSelector(pairs: readonly string[]): string {
   const read = (field: string) => pairs[pairs.indexOf(field) + 1]!;
   return `(${[read('commands'), read('keys'), read('channels')].filter(Boolean).join(' ')})`;

@@ -1,6 +1,6 @@
 /** Cuts the keys of a workspace that passed its share of Redis' memory: what others wrote there before what Berth did. */
 import { workKeys } from '../../api/redis-keys.ts';
-import { type RedisClient, sendPatiently } from '../client.ts';
+import { type RedisClient, sendSlowCommand } from '../client.ts';
 
 export interface Cut {
   /** Of what Berth can do without, what it does not know and what is longer than it writes. */
@@ -102,7 +102,7 @@ export async function trimWorkspace(redis: RedisClient, namespace: string, cut: 
         freed += bytes;
         doomed.push(key);
       }
-      if (doomed.length > 0) await sendPatiently(redis, 'unlink', doomed);
+      if (doomed.length > 0) await sendSlowCommand(redis, 'unlink', doomed);
       cursor = step.next;
     } while (cursor !== '0');
   }
@@ -113,13 +113,13 @@ async function readStep(redis: RedisClient, namespace: string, cursor: string) {
   const { prefix } = workKeys(namespace);
   const args = [cursor, 'MATCH', `${prefix}*`, 'COUNT', KEYS_A_STEP];
   // A name that is no UTF-8 must be removed by the bytes that it has.
-  const [next, keys] = (await sendPatiently(redis, 'scan', args, null)) as [Buffer, Buffer[]];
+  const [next, keys] = (await sendSlowCommand(redis, 'scan', args, null)) as [Buffer, Buffer[]];
   const found = await Promise.all(
     keys.map(async (key): Promise<Found> => {
       const [kind = '', ...words] = key.toString().slice(prefix.length).split(':');
       const [bytes, type] = await Promise.all([
-        sendPatiently(redis, 'memory', ['USAGE', key, 'SAMPLES', '0']),
-        sendPatiently(redis, 'type', [key]),
+        sendSlowCommand(redis, 'memory', ['USAGE', key, 'SAMPLES', '0']),
+        sendSlowCommand(redis, 'type', [key]),
       ]);
       const known = Object.hasOwn(KINDS, kind) && SINGLE.has(kind) === (words.length === 0) && KINDS[kind];
       const size = Number(bytes ?? 0);
@@ -139,11 +139,13 @@ async function findOrphans(
 ): Promise<Set<Found>> {
   const keys = workKeys(namespace);
   const has = async (indexKey: string, id: string) =>
-    (await sendPatiently(redis, 'zscore', [indexKey, id]).catch(() => null)) !== null;
+    (await sendSlowCommand(redis, 'zscore', [indexKey, id]).catch(() => null)) !== null;
   const isKnown = async ({ kind, rest: id }: Found): Promise<boolean> => {
     if (kind === 'event') return has(keys.outbox, id);
     // Of any other type, or too long to be one, it was removed before.
-    const deployment = await sendPatiently(redis, 'hget', [keys.request(id), 'deployment']).catch(() => null);
+    const deployment = await sendSlowCommand(redis, 'hget', [keys.request(id), 'deployment']).catch(
+      () => null,
+    );
     return typeof deployment === 'string' && has(keys.index(deployment, 'all'), id);
   };
   const known = await Promise.all(found.map(isKnown));
@@ -153,16 +155,16 @@ async function findOrphans(
 /** Removes the members of an index that are longer than Berth writes them, if they are much of it; answers the bytes. */
 async function shedMembers(redis: RedisClient, { key, kind, bytes }: Found): Promise<number> {
   const most = kind === 'cleanup' ? OBJECT_BYTES : MEMBER_BYTES;
-  const average = bytes / Math.max(1, Number(await sendPatiently(redis, 'zcard', [key])));
+  const average = bytes / Math.max(1, Number(await sendSlowCommand(redis, 'zcard', [key])));
   if (average <= 2 * most) return 0;
   const count = String(Math.max(1, Math.min(1000, Math.floor(MEMBERS_AT_ONCE_BYTES / average))));
   let cursor = '0';
   do {
     const args = [key, cursor, 'COUNT', count];
-    const [next, pairs] = (await sendPatiently(redis, 'zscan', args, null)) as [Buffer, Buffer[]];
+    const [next, pairs] = (await sendSlowCommand(redis, 'zscan', args, null)) as [Buffer, Buffer[]];
     const long = pairs.filter((member, i) => i % 2 === 0 && member.length > most);
-    if (long.length > 0) await sendPatiently(redis, 'zrem', [key, ...long]);
+    if (long.length > 0) await sendSlowCommand(redis, 'zrem', [key, ...long]);
     cursor = String(next);
   } while (cursor !== '0');
-  return bytes - Number((await sendPatiently(redis, 'memory', ['USAGE', key, 'SAMPLES', '0'])) ?? 0);
+  return bytes - Number((await sendSlowCommand(redis, 'memory', ['USAGE', key, 'SAMPLES', '0'])) ?? 0);
 }

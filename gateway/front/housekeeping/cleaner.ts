@@ -2,7 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { StoredObject } from '../../../api/request.ts';
 import { isRedisAway, type RedisClient } from '../../../redis/client.ts';
-import { forgetObjects, takeDueObjects } from '../../../redis/requests/object-cleanup.ts';
+import { takeDueObjects, unregisterObjects } from '../../../redis/requests/object-cleanup.ts';
 import { ownsKey } from '../../storage/object-keys.ts';
 import { StorageError } from '../../storage/storage-error.ts';
 import type { Stores } from '../../storage/stores.ts';
@@ -134,7 +134,7 @@ export class Cleaner {
     try {
       for (let object = lane.queue.shift(); object && !this.#isClosed; object = lane.queue.shift()) {
         const outcome = await this.#remove(namespace, object);
-        await forgetObjects(redis, namespace, [object]);
+        await unregisterObjects(redis, namespace, [object]);
         onObject?.(outcome);
         lane.delayMs = 0;
       }

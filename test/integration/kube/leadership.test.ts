@@ -125,7 +125,7 @@ describe('On a real API server', () => {
       expect(Buffer.byteLength(started!.note as string)).to.be.at.most(1_024);
     });
 
-    it('never throws, and counts what it could not write', async () => {
+    it('never throws, and counts what it failed to write', async () => {
       const client = api.connect();
       const recorder = createEventRecorder({ client, controller: 'example.dev/test', instance: 'test-0' });
       const orphan = { ...configMap('no-such-namespace', 'subject') };

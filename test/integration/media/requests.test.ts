@@ -437,7 +437,7 @@ describe('requests at a front without any replica', () => {
   });
 
   it('refuses to queue on a Redis that loses things, and says why', async () => {
-    await space.refuseAsync('Redis keeps nothing over a restart: set appendonly yes.');
+    await space.refuseAsync('Redis does not persist data across restarts: set appendonly yes.');
     expect(expectError(await submit(), 503, 'temporarily_unavailable')).to.include('appendonly yes');
   });
 

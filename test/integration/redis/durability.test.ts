@@ -32,14 +32,14 @@ describe('durability', () => {
   it('of the server is judged by what it says of persistence and memory', async () => {
     expect(await readServerHealth(admin.redis)).to.equal(null);
     await admin.redis.config('SET', 'maxmemory', '10');
-    expect(await readServerHealth(admin.redis)).to.match(/memory in use/);
+    expect(await readServerHealth(admin.redis)).to.match(/of its memory or more/);
     await admin.redis.config('SET', 'maxmemory', '0');
     expect(await readServerHealth(admin.redis)).to.equal(null);
   });
 
   it('of a server that forgets is refused unless that is allowed', async () => {
     const { redis } = forgetful;
-    expect(await readServerHealth(redis)).to.match(/keeps nothing/);
+    expect(await readServerHealth(redis)).to.match(/does not persist/);
     expect(await readServerHealth(redis, { allowLoss: true })).to.equal(null);
   });
 
@@ -67,7 +67,7 @@ describe('durability', () => {
       await restart();
       expect(await check()).to.equal(null);
       await operator.redis.acl('SETUSER', 'default', 'resetkeys', '-@all');
-      expect(await check()).to.match(/default user lacks rights/);
+      expect(await check()).to.match(/default user lacks permissions/);
       expect(await readServerHealth(operator.redis, { allowLoss: true })).to.equal(null);
     });
 
@@ -91,7 +91,7 @@ describe('durability', () => {
         ['~w:*', '+@all'],
         ['%R~*', '+@all'],
       ])
-        expect(await judge(...rules), rules.join(' ')).to.match(/default user lacks rights/);
+        expect(await judge(...rules), rules.join(' ')).to.match(/default user lacks permissions/);
     });
 
     it('is found out after a restart whatever its settings say, and until a restart that keeps all', async () => {
@@ -99,8 +99,8 @@ describe('durability', () => {
       await operator.redis.acl('SETUSER', 'default', 'reset', 'off', '~*', '+@all');
       expect(await check()).to.equal(null);
       await operator.redis.hset(globalKeys.canary, 'first', '0');
-      expect(await check()).to.match(/dropped what functions had written when it last started/);
-      expect(await check()).to.match(/dropped what functions had written when it last started/);
+      expect(await check()).to.match(/lost what functions had written when it last restarted/);
+      expect(await check()).to.match(/lost what functions had written when it last restarted/);
       await restart();
       expect(await check()).to.equal(null);
       expect(await check()).to.equal(null);

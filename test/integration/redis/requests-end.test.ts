@@ -1,7 +1,11 @@
 import { expect } from 'chai';
 import type { StoredObject } from '../../../api/request.ts';
 import { removeEvents, takeEvents } from '../../../redis/deliveries/outbox.ts';
-import { forgetObjects, registerObjects, takeDueObjects } from '../../../redis/requests/object-cleanup.ts';
+import {
+  registerObjects,
+  takeDueObjects,
+  unregisterObjects,
+} from '../../../redis/requests/object-cleanup.ts';
 import { finishRequest, releaseRequest, renewClaim } from '../../../redis/requests/request-calls.ts';
 import { useMediaWorkspace } from '../../support/media-workspace.ts';
 import {
@@ -175,7 +179,7 @@ describe('the end of a request', () => {
       expect(await dueObjects(), 'under the lease').to.deep.equal([]);
       await passTime(redis, SOON_MS);
       expect(await takeDueObjects(redis, space.namespace, { limit: 1, leaseMs: 5 })).to.have.length(1);
-      await forgetObjects(redis, space.namespace, [object('soon'), object('too')]);
+      await unregisterObjects(redis, space.namespace, [object('soon'), object('too')]);
       await passTime(redis, 5);
       expect(await dueObjects()).to.deep.equal([]);
     });

@@ -135,7 +135,7 @@ describe('submission of a request', () => {
       priceMicros: 5,
     });
     const accepted = await submitRequest(space.redis, submission);
-    const reason = 'Redis keeps nothing over a restart.';
+    const reason = 'Redis does not persist data across restarts.';
     await publishWorkspace(space.redis, space.namespace, { asyncRefusal: reason });
     expect(await submit({ priceMicros: 5 })).to.deep.equal({ verdict: 'refused', reason });
     expect(await submitRequest(space.redis, submission)).to.deep.equal(accepted);

@@ -4,7 +4,7 @@ import type { RedisConnection } from '../../../redis/client.ts';
 import { readDeliveryLog } from '../../../redis/deliveries/delivery-log.ts';
 import { loadLibrary } from '../../../redis/library.ts';
 import { removeWorkspace } from '../../../redis/publication/publication.ts';
-import { forgetObjects, registerObjects } from '../../../redis/requests/object-cleanup.ts';
+import { registerObjects, unregisterObjects } from '../../../redis/requests/object-cleanup.ts';
 import { forgetSwept, listSweptWorkspaces } from '../../../redis/workspaces/swept-workspaces.ts';
 import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
@@ -39,7 +39,7 @@ describe('workspaces that are swept', () => {
     await removeWorkspace(connection.redis, 'a');
     expect(await listSweptWorkspaces(connection.redis)).to.deep.equal(['a', 'b']);
     expect(await forgetSwept(connection.redis, 'a')).to.equal(false);
-    await forgetObjects(connection.redis, 'a', objects);
+    await unregisterObjects(connection.redis, 'a', objects);
     expect(await forgetSwept(connection.redis, 'a')).to.equal(true);
     expect(await listSweptWorkspaces(connection.redis)).to.deep.equal(['b']);
   });

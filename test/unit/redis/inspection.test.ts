@@ -17,24 +17,24 @@ describe('inspection of Redis', () => {
   });
 
   const faults: [string, Record<string, string>, string | null, object, RegExp][] = [
-    ['no persistence', { aof_enabled: '0' }, '', { persistence: 'none' }, /keeps nothing/],
-    ['snapshots only', { aof_enabled: '0' }, '3600 1', { persistence: 'rdb' }, /snapshots only/],
+    ['no persistence', { aof_enabled: '0' }, '', { persistence: 'none' }, /does not persist/],
+    ['snapshots only', { aof_enabled: '0' }, '3600 1', { persistence: 'rdb' }, /only keeps snapshots/],
     [
       'snapshots where CONFIG is forbidden',
       { aof_enabled: '0', rdb_saves: '3' },
       null,
       { persistence: 'rdb' },
-      /snapshots only/,
+      /only keeps snapshots/,
     ],
     [
       'eviction',
       { maxmemory: '100', maxmemory_policy: 'allkeys-lru' },
       '',
       { evictionSafe: false },
-      /drops keys.*allkeys-lru/,
+      /evicts keys.*allkeys-lru/,
     ],
     ['an old server', { redis_version: '6.2.14' }, '', { version: '6.2.14' }, /too old/],
-    ['a failing file', { aof_last_write_status: 'err' }, '', { persistence: 'aof' }, /could not write/],
+    ['a failing file', { aof_last_write_status: 'err' }, '', { persistence: 'aof' }, /failed to write/],
   ];
   for (const [name, info, snapshots, expected, warning] of faults) {
     it(`warns of ${name}`, () => {
@@ -52,7 +52,7 @@ describe('inspection of Redis', () => {
   it('warns of a default user as which the append-only file cannot be loaded', () => {
     const verdict = judge(good, { ...settings, mayReload: false });
     expect(verdict.reloads).to.equal('nothing');
-    expect(verdict.warnings.join()).to.match(/default user lacks rights/);
+    expect(verdict.warnings.join()).to.match(/default user lacks permissions/);
   });
 
   it('supposes nothing of the default user where it may not ask, or no append-only file is loaded', () => {

@@ -98,7 +98,7 @@ describe('the settings of the sidecar rollout', () => {
     [{ window: { timeZone: 'Mars/Olympus' } }, /window\.timeZone: must be a time zone/],
     [{ stop: { period: '2d' } }, /stop\.period: must be at most 1d/],
     [{ stop: { failedPercent: 101 } }, /stop\.failedPercent/],
-    [{ budget: 1 }, /is not known here/],
+    [{ budget: 1 }, /is not a known field/],
   ];
   for (const [change, message] of wrong)
     it(`are refused with the field's name: ${JSON.stringify(change)}`, () =>
