@@ -1,4 +1,4 @@
-/** Who may ask, and how much: one call to Redis, or what is remembered while Redis is away (docs/api.md, "Authentication", "Limits"). */
+/** Admits requests by key and limits: one call to Redis, or cached answers while Redis is down (docs/api.md, "Authentication", "Limits"). */
 import { LRUCache } from 'lru-cache';
 import {
   type Admission,
@@ -16,7 +16,7 @@ export interface AdmissionsOptions {
   redis: RedisClient;
   log: Logger;
   metrics: GatewayMetrics;
-  /** What this gateway has served and Redis does not know yet. */
+  /** Usage that has not reached Redis yet. */
   settlements: Pick<Settlements, 'watch'>;
   /** Unix milliseconds. */
   clock?: () => number;
@@ -25,13 +25,13 @@ export interface AdmissionsOptions {
 export interface Admitted {
   /** Of the answer, alternating names and values. */
   headers: readonly string[];
-  /** Takes the request out of the key's minute: the engine failed it. null: it was not counted. */
+  /** Stops counting the request against RPM, since the engine failed it. null: it was not counted. */
   uncount: (() => void) | null;
 }
 
 const UNCOUNTED: Admitted = { headers: [], uncount: null };
 
-/** What Redis last said about a key. */
+/** The last answer of Redis about a key. */
 interface Memory {
   seenAt: number;
   /** Unix seconds; 0 = never. */
@@ -90,7 +90,7 @@ export class Admissions {
     return { headers: buildLimitHeaders(admission), uncount };
   }
 
-  /** Returns at once; a count that stays is no harm. */
+  /** Returns at once; a request that stays counted does no harm. */
   #uncount({ namespace, sha256 }: AdmissionRequest, resetAt: number): void {
     const { redis, log } = this.#options;
     uncount(redis, { namespace, sha256, resetAt }).catch((error) => {
@@ -110,7 +110,7 @@ export class Admissions {
     this.#memories.set(sha256, { seenAt: this.#clock(), expiresAt, creditLeft });
   }
 
-  /** Limits are suspended; expiry and the last word on credit hold. */
+  /** Limits are suspended; expiry and the last known credit still apply. */
   #admitFromMemory({ sha256, counted }: AdmissionRequest): void {
     const now = this.#clock();
     const memory = this.#memories.get(sha256);
@@ -134,7 +134,7 @@ export class Admissions {
   }
 }
 
-/** Requests left in this window, and when the tighter of both limits begins anew. */
+/** Requests left in this window, and when the tighter of both limits resets. */
 function buildLimitHeaders({ rpm, tpd }: Admission): string[] {
   const isDayTighter = (tpd.limit - tpd.used) * rpm.limit < rpm.remaining * tpd.limit;
   return formatLimitHeaders(rpm.remaining, isDayTighter ? tpd.resetAt : rpm.resetAt);

@@ -1,4 +1,4 @@
-/** How long deployments take to start, learned by a front from what it sees of them. */
+/** Estimates how long deployments take to start, from the last start that a front observed. */
 import { LRUCache } from 'lru-cache';
 import type { KnownDeployment } from './directory.ts';
 
