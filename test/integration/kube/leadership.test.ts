@@ -83,7 +83,7 @@ describe('On a real API server', () => {
       const spec = { ...(await holder()), holderIdentity: 'usurper' };
       await api.connect().mergePatch(Lease, { at: { namespace, name: 'leader' }, patch: { spec } });
       await pollUntil('the loss', 60_000, () => lost.length > 0);
-      expect(lost).to.deep.equal(['usurper holds it']);
+      expect(lost).to.deep.equal(['held by usurper']);
       await lease.release();
       expect((await holder()).holderIdentity).to.equal('usurper');
     });
