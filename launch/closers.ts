@@ -1,16 +1,16 @@
-/** What is to be closed at the end, the last first, whatever becomes of the others. */
+/** Closes what was added, in reverse order, even where some of it fails. */
 export class Closers {
   readonly #all: (() => unknown)[] = [];
   #isClosing = false;
 
-  /** What comes after the end is closed at once; throws then, so that nothing more is started. */
+  /** After the end it closes at once and throws, so that nothing more is started. */
   add(close: () => unknown): void {
     if (!this.#isClosing) {
       this.#all.push(close);
       return;
     }
     void run(close);
-    throw new Error('it was stopped while it started');
+    throw new Error('stopped during start-up');
   }
 
   async close(): Promise<void> {
@@ -23,6 +23,6 @@ async function run(close: () => unknown): Promise<void> {
   try {
     await close();
   } catch (error) {
-    console.error('a part was not stopped well:', error);
+    console.error('a part did not stop cleanly:', error);
   }
 }

@@ -39,7 +39,7 @@ export async function bringUp(name: string): Promise<ClusterInstallation> {
   const endpoints = await describeCluster(cluster, { models, keys, credentials });
   progress.step('chatting through the ingress');
   await proveChat(cluster, endpoints);
-  progress.done('Berth serves');
+  progress.done('Berth is serving');
   return { cluster, endpoints };
 }
 

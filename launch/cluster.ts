@@ -29,13 +29,13 @@ async function refuseBesideRun(): Promise<void> {
     () => true,
     () => false,
   );
-  if (isServing) throw new Error('make run is serving: .berth/endpoints.json is its own; stop it first');
+  if (isServing) throw new Error('make run is running and owns .berth/endpoints.json: stop it first');
 }
 
 async function down(): Promise<void> {
   if (readEndpoints()?.mode === 'cluster') removeEndpoints();
   await stopCluster(CLUSTER_NAME);
-  console.log(`cluster ${CLUSTER_NAME} is gone`);
+  console.log(`cluster ${CLUSTER_NAME} stopped`);
 }
 
 async function status(): Promise<void> {
@@ -76,7 +76,9 @@ async function logs(): Promise<void> {
     '--tail=200',
   ]);
   if (text === '')
-    throw new Error(`which log? One of: operator, front, console, redis, ${COMPONENT_NAMES.join(', ')}`);
+    throw new Error(
+      `unknown log; choose one of: operator, front, console, redis, ${COMPONENT_NAMES.join(', ')}`,
+    );
   console.log(text);
 }
 

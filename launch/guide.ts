@@ -46,10 +46,10 @@ function writeSignIn({ console, mode }: EndpointsFile): string[] {
   return ['Console, signed in:', `  ${console.url}/#token=${console.token}`, ''];
 }
 
-/** Once: the lines below name it. */
+/** Once: the commands below refer to it. */
 function writeKey([first]: EndpointEntry[]): string[] {
   return first
-    ? ['The key of all of them, which the lines below take:', `  export BERTH_KEY=${first.apiKey}`, '']
+    ? ['The API key for all of them, used by the commands below:', `  export BERTH_KEY=${first.apiKey}`, '']
     : [];
 }
 
@@ -119,7 +119,7 @@ const writeVideo: Writer = ({ baseURL, modelId, native, resolutions }, prefix) =
   const { seconds, fps } = native ?? { seconds: 5, fps: 24 };
   const size = resolutions?.[0] ?? '720x1280';
   return [
-    'A video, made in the background; then where it is:',
+    'A video, generated in the background; then its status and content:',
     `  ${prefix}curl ${baseURL}/videos -H "Authorization: Bearer $BERTH_KEY" \\`,
     `    -F model=${modelId} -F prompt='A ship leaves' -F seconds=${seconds} -F fps=${fps} -F size=${size}`,
     `  ${prefix}curl '${baseURL}/requests?limit=1' -H "Authorization: Bearer $BERTH_KEY"`,

@@ -1,4 +1,4 @@
-/** `make key`: makes an API key with chosen limits for what runs here, and prints the key alone. */
+/** `make key`: creates an API key with the given limits for what runs here, and prints only the key. */
 import { apiKeySpec } from '../api/api-key.ts';
 import { FIELD_WORDS } from '../api/field-words.ts';
 import { hashApiKey } from '../api/identity.ts';
@@ -30,9 +30,7 @@ function readRequest(env: NodeJS.ProcessEnv, key: string): KeyRequest {
   }
   const { rpm, tpd, expiresAt } = spec.data;
   if (expiresAt && Date.parse(expiresAt) <= Date.now())
-    throw new Error(
-      `EXPIRES: ${expiresAt} is past; a key needs a time to come, such as 2030-01-01T00:00:00Z`,
-    );
+    throw new Error(`EXPIRES: ${expiresAt} is in the past; give a future time, such as 2030-01-01T00:00:00Z`);
   const sha256 = hashApiKey(key);
   return {
     namespace: env.NAMESPACE || DEFAULT_NAMESPACE,
@@ -46,7 +44,7 @@ function readRequest(env: NodeJS.ProcessEnv, key: string): KeyRequest {
 
 async function main(): Promise<void> {
   const endpoints = readEndpoints(LOCAL_ENDPOINTS);
-  if (!endpoints) throw new Error('nothing runs here: start make run or make cluster first');
+  if (!endpoints) throw new Error('nothing is running here: start make run or make cluster first');
   const key = generateApiKey();
   const request = readRequest(process.env, key);
   if (endpoints.mode === 'cluster') {

@@ -43,7 +43,7 @@ async function build(folder: string): Promise<void> {
     });
     await child.ended;
     if (child.process.exitCode !== 0)
-      throw new Error(`the console's page was not built:\n${readLogTail(child)}`);
+      throw new Error(`building the console's page failed:\n${readLogTail(child)}`);
     rmSync(BUILT, { recursive: true, force: true });
     renameSync(fresh, BUILT);
   } finally {

@@ -79,7 +79,7 @@ export function describeLocalKey(
   );
   if (isTaken)
     throw new Error(
-      `APIKey/${LOCAL_KEY_NAME} in ${namespace}: make run makes one of that name: rename yours`,
+      `APIKey/${LOCAL_KEY_NAME} in ${namespace}: make run creates a key of that name: rename yours`,
     );
   const spec = { sha256: hashApiKey(key), rpm: LOCAL_RPM, tpd: LOCAL_TPD, disabled: false };
   const metadata = { namespace, name: LOCAL_KEY_NAME };

@@ -39,8 +39,8 @@ const READY_TIMEOUT_MS = 60_000;
 const REFRESH_DELAY_MS = 50;
 /** make passes on a signal that its whole group got: both are one. */
 const SAME_SIGNAL_MS = 500;
-/** Kinds that the endpoints file tells of, beside secrets. */
-const TOLD = new Set(['pods', 'modeldeployments.berth.dev', 'storagecredentials.berth.dev']);
+/** Kinds that the endpoints file describes, beside secrets. */
+const DESCRIBED_KINDS = new Set(['pods', 'modeldeployments.berth.dev', 'storagecredentials.berth.dev']);
 
 /** undefined while the folder is another process's. */
 let releaseLock: (() => void) | undefined;
@@ -58,8 +58,8 @@ async function main(): Promise<void> {
   const count = manifests.filter(({ object: { kind } }) => kind === 'ModelDeployment').length;
   const base = await findBasePort(port, (first) => listPorts(planPorts(first), count));
   const ports = planPorts(base);
-  const masterKey = readMadeSecret(FRONT_SECRET_FILES.masterKey);
-  const token = readMadeSecret(CONSOLE_TOKEN_FILE);
+  const masterKey = ensureSecret(FRONT_SECRET_FILES.masterKey);
+  const token = ensureSecret(CONSOLE_TOKEN_FILE);
 
   // Built beside everything else, and only where its sources changed.
   const page = ensurePage(STATE_FOLDER);
@@ -118,9 +118,9 @@ function keepEndpoints(instance: LocalInstance): EndpointsFile {
     writeEndpoints(endpoints, LOCAL_ENDPOINTS);
   };
   instance.api.store.listen(({ key }) => {
-    // Whoever rolls a secret finds it there once that is answered.
+    // A rolled secret is in the file once the call that rolled it is answered.
     if (key === 'secrets' || key === 'workspaces.berth.dev') refresh();
-    else if (TOLD.has(key)) timer ??= setTimeout(refresh, REFRESH_DELAY_MS);
+    else if (DESCRIBED_KINDS.has(key)) timer ??= setTimeout(refresh, REFRESH_DELAY_MS);
   });
   return first;
 }
@@ -133,7 +133,7 @@ async function serveConsole(ports: LocalPorts, page: Promise<string>, masterKey:
     await waitForURL(child, `http://${LOOPBACK}:${ports.console}/readyz`);
     return true;
   } catch (error) {
-    if (!isStopping) console.error(`There is no console: ${(error as Error).message}`);
+    if (!isStopping) console.error(`The console did not start: ${(error as Error).message}`);
     return false;
   }
 }
@@ -142,7 +142,7 @@ async function serveConsole(ports: LocalPorts, page: Promise<string>, masterKey:
 function refuseSecondInstance(): void {
   const running = readEndpoints(LOCAL_ENDPOINTS);
   if (running?.mode === 'cluster')
-    throw new Error(`make cluster is up: ${LOCAL_ENDPOINTS} is its own; run make cluster-down first`);
+    throw new Error(`make cluster is running and owns ${LOCAL_ENDPOINTS}: run make cluster-down first`);
   // Secrets, logs and results of all models are in it.
   mkdirSync(STATE_FOLDER, { recursive: true });
   chmodSync(STATE_FOLDER, 0o700);
@@ -155,8 +155,8 @@ function refuseSecondInstance(): void {
   releaseLock = lock.release;
 }
 
-/** Made once, so that keys and sign-ins survive a restart. */
-function readMadeSecret(file: string): string {
+/** Created once, so that keys and sign-ins survive a restart. */
+function ensureSecret(file: string): string {
   const path = join(STATE_FOLDER, file);
   if (!existsSync(path)) {
     mkdirSync(STATE_FOLDER, { recursive: true });
@@ -193,7 +193,7 @@ function onSignal(): void {
   askedAt ??= performance.now();
   if (!isStopping) void leave(0);
   else if (performance.now() - askedAt > SAME_SIGNAL_MS) {
-    console.error('Stopped by force.');
+    console.error('Killed.');
     releaseLock?.();
     process.exit(1);
   }
@@ -216,6 +216,6 @@ main().then(watchChildren, (error: Error) => {
 function watchChildren(): void {
   for (const child of [...children, ...(stack?.children ?? [])])
     void child.ended.then(() => {
-      if (!isStopping) console.error(`${child.name} has ended; see ${child.logPath}`);
+      if (!isStopping) console.error(`${child.name} exited; see ${child.logPath}`);
     });
 }

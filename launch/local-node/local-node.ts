@@ -137,7 +137,7 @@ export class LocalNode {
   }
 }
 
-const tellFailure = (error: Error) => console.error(`a pod was not stopped well: ${error.message}`);
+const tellFailure = (error: Error) => console.error(`a pod did not stop cleanly: ${error.message}`);
 
 const describeNode = (): KubeObject => ({
   apiVersion: 'v1',

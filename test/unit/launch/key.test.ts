@@ -27,6 +27,6 @@ describe('make key', function () {
         encoding: 'utf8',
       });
       expect([status, stdout]).to.deep.equal([1, '']);
-      expect(stderr).to.match(/^EXPIRES: 2020-01-01T00:00:00Z is past; a key needs a time to come/);
+      expect(stderr).to.match(/^EXPIRES: 2020-01-01T00:00:00Z is in the past; give a future time/);
     });
 });
