@@ -1,13 +1,13 @@
 /** The operator's program: it shuts down on SIGTERM, and exits at once when its lease is lost. */
 import { createAdminServer, serveMetrics } from '../kit/admin-server.ts';
 import { closeServer, listen } from '../kit/http-server.ts';
+import { openLog } from '../kit/log.ts';
 import { type RunningProgram, runProgram } from '../kit/program.ts';
 import { createKubeClient } from '../kube/client.ts';
 import { loadKubeConfig } from '../kube/connection.ts';
 import { connectRedis } from '../redis/client.ts';
 import { readEnvironment } from './environment.ts';
 import { buildHealthRoutes } from './health.ts';
-import { createLog } from './log.ts';
 import { createMetrics } from './metrics.ts';
 import { createProgram } from './program.ts';
 import { watchRedisCA } from './redis-ca.ts';
@@ -18,7 +18,7 @@ const REQUEST_TIMEOUT_MS = 10_000;
 
 async function startOperator(): Promise<RunningProgram> {
   const { settings, process: own } = readEnvironment();
-  const log = createLog(own.logLevel);
+  const log = openLog({ level: own.logLevel, base: { program: 'operator' } });
   const metrics = createMetrics();
   const config = loadKubeConfig({ file: own.kubeconfig });
   const userAgent = `berth-operator/${settings.version}`;
