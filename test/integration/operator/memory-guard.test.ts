@@ -125,7 +125,6 @@ describe('the guard of Redis’ memory', function () {
     await fill();
     expect(guard.isSuspended('hostile')).to.equal(true);
     expect((await weighWorkspaces(redis, { exactly: true })).get('hostile')).to.be.below(26 * MIB);
-    expect(await redis.exists(keys.credit), 'no counter of that length').to.equal(0);
     const claim = () =>
       claimRequest(redis, {
         namespace: 'hostile',
