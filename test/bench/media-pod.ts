@@ -1,4 +1,5 @@
 /** A sidecar of a video deployment on the system's core, its fake engine and bucket on the load's. */
+
 import { buildGatewayConfig } from '../../api/gateway-config.ts';
 import { GATEWAY_ENV } from '../../api/gateway-environment.ts';
 import { API_VERSION } from '../../api/kubernetes-types.ts';
@@ -10,7 +11,8 @@ import { loadLibrary } from '../../redis/library.ts';
 import { publishDeployment } from '../../redis/publication/publication.ts';
 import { submitRequest } from '../../redis/requests/request-calls.ts';
 import { readRequest } from '../../redis/requests/request-record.ts';
-import { until } from '../support/redis-client.ts';
+import { pollUntil } from '../support/poll.ts';
+
 import { PREFIX, submissionOf } from '../support/request-fixture.ts';
 import { LOAD_CORE, SYSTEM_CORE, startPinned, stopPinned, waitForPort } from './pinned-process.ts';
 import { buildSidecar, PORTS } from './systems.ts';
@@ -79,7 +81,7 @@ async function run(redis: RedisClient, prompt: string): Promise<RequestRecord> {
   const { verdict } = await submitRequest(redis, submission);
   if (verdict !== 'accepted') throw new Error(`the submission was answered ${verdict}`);
   let record: RequestRecord | null = null;
-  await until(
+  await pollUntil(
     async () => {
       record = await readRequest(redis, namespace, submission.id);
       if (record?.status === 'failed') throw new Error(`${record.errorCode}: ${record.errorMessage}`);

@@ -2,6 +2,7 @@
  * Measures one front that delivers webhooks: from the end of a request to its receiver, deliveries a second, and how
  * endpoints fare beside others that hang. Part of `make bench` (ONLY=webhooks).
  */
+
 import { workspaceDataKey } from '../../api/identity.ts';
 import { FRONT_SECRET_FILES } from '../../api/names.ts';
 import { channels, configKeys, workKeys } from '../../api/redis-keys.ts';
@@ -9,7 +10,8 @@ import { sealSigningSecret } from '../../api/signing-secret.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { loadLibrary } from '../../redis/library.ts';
 import { cancelRequest, submitRequest } from '../../redis/requests/request-calls.ts';
-import { until } from '../support/redis-client.ts';
+import { pollUntil } from '../support/poll.ts';
+
 import { newToken, publishMedia, submissionOf } from '../support/request-fixture.ts';
 import { LOAD_CORE, readCPU, SYSTEM_CORE, startPinned, stopPinned, waitForPort } from './pinned-process.ts';
 import { atLeast, atMost, formatRows, type Goal, median, percentile } from './report.ts';
@@ -94,7 +96,7 @@ async function withFront<T>(
   const front = startPinned(SYSTEM_CORE, buildFront(secret), '/dev/null');
   try {
     await waitForPort(PORTS.front);
-    await until(async () => Number(await redis.pubsub('NUMPAT')) > 0, 'the subscription to events');
+    await pollUntil(async () => Number(await redis.pubsub('NUMPAT')) > 0, 'the subscription to events');
     return await measure(front.pid!);
   } finally {
     await stopPinned(front);
@@ -149,7 +151,7 @@ async function measureBurst(redis: RedisClient, pid: number): Promise<Burst> {
 }
 
 const untilReceived = (count: number) =>
-  until(async () => (await readCounts()).received >= count, `${count} deliveries`, LONGEST_MS);
+  pollUntil(async () => (await readCounts()).received >= count, `${count} deliveries`, LONGEST_MS);
 
 export const formatWebhooks = (figures: WebhookFigures): string =>
   formatRows([

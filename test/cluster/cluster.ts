@@ -1,12 +1,14 @@
 /** The bundled cluster as a whole: a real one-node Kubernetes without Docker, started and stopped by name. */
+
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pollUntil } from '../support/poll.ts';
 import { ensureBinary, isBinaryReady } from './binaries.ts';
 import { writeCertificates } from './certificates.ts';
 import { tryCommand } from './commands.ts';
 import { BASE_COMPONENTS, COMPONENT_NAMES, componentCommand, unhealthyFile } from './components.ts';
 import { importImages, removeContainers, waitForContainerd } from './containerd.ts';
-import { pollUntil } from './deadline.ts';
+
 import { type Image, pauseImage, saveImages } from './images.ts';
 import { hasKind, importIntoKind, startKind, stopKind } from './kind.ts';
 import { runKubectl, tryKubectl } from './kubectl.ts';
@@ -142,7 +144,7 @@ export function startRelay(cluster: Cluster, port: number, target = `${cluster.n
 
 /** Resolves when the API server is ready. */
 export const waitForServer = (cluster: Cluster): Promise<void> =>
-  pollUntil('kube-apiserver', READY_TIMEOUT_MS, () => tryKubectl(cluster, ['get', '--raw', '/readyz']));
+  pollUntil(() => tryKubectl(cluster, ['get', '--raw', '/readyz']), 'kube-apiserver', READY_TIMEOUT_MS);
 
 /** Names the GPUs (`GPU-0`, `GPU-1`, …) that the device plugin reports unhealthy from now on. */
 export function setUnhealthyGPUs(cluster: Cluster, ids: string[]): void {
@@ -188,34 +190,48 @@ async function waitForNode(cluster: Cluster): Promise<void> {
   const timeout = `--timeout=${READY_TIMEOUT_MS / 1000}s`;
   const waitFor = (condition: string, object: string) =>
     runKubectl(cluster, ['wait', `--for=${condition}`, object, timeout]);
-  await pollUntil('the node', READY_TIMEOUT_MS, () => tryKubectl(cluster, ['get', 'node', NODE_NAME]));
+  await pollUntil(() => tryKubectl(cluster, ['get', 'node', NODE_NAME]), 'the node', READY_TIMEOUT_MS);
   await waitFor('condition=Ready', `node/${NODE_NAME}`);
   await waitFor(`jsonpath={.status.allocatable.nvidia\\.com/gpu}=${gpus}`, `node/${NODE_NAME}`);
-  await pollUntil('CoreDNS', READY_TIMEOUT_MS, async () => {
-    const { output } = await tryCommand([...exec, 'getent', 'ahostsv4', `any.${domain}`]);
-    return output.startsWith(NODE_IP);
-  });
-  await pollUntil('Traefik', READY_TIMEOUT_MS, async () => {
-    const { code } = await tryCommand([...exec, 'bash', '-c', `: </dev/tcp/${NODE_IP}/80`]);
-    return code === 0;
-  });
-  await pollUntil('the default service account', READY_TIMEOUT_MS, () =>
-    tryKubectl(cluster, ['get', 'serviceaccount', 'default']),
+  await pollUntil(
+    async () => {
+      const { output } = await tryCommand([...exec, 'getent', 'ahostsv4', `any.${domain}`]);
+      return output.startsWith(NODE_IP);
+    },
+    'CoreDNS',
+    READY_TIMEOUT_MS,
+  );
+  await pollUntil(
+    async () => {
+      const { code } = await tryCommand([...exec, 'bash', '-c', `: </dev/tcp/${NODE_IP}/80`]);
+      return code === 0;
+    },
+    'Traefik',
+    READY_TIMEOUT_MS,
+  );
+  await pollUntil(
+    () => tryKubectl(cluster, ['get', 'serviceaccount', 'default']),
+    'the default service account',
+    READY_TIMEOUT_MS,
   );
 }
 
 /** What a killed cluster left: containers, and the shims that hold them. */
 async function killLeftovers(name: string): Promise<void> {
-  await pollUntil(`the end of the containers of ${name}`, 20_000, () => {
-    const pids = [...listContainerProcesses(name), ...listShims(name)];
-    for (const pid of pids)
-      try {
-        process.kill(pid, 'SIGKILL');
-      } catch {
-        // It ended by itself just now.
-      }
-    return pids.length === 0;
-  });
+  await pollUntil(
+    () => {
+      const pids = [...listContainerProcesses(name), ...listShims(name)];
+      for (const pid of pids)
+        try {
+          process.kill(pid, 'SIGKILL');
+        } catch {
+          // It ended by itself just now.
+        }
+      return pids.length === 0;
+    },
+    `the end of the containers of ${name}`,
+    20_000,
+  );
 }
 
 function removeState(folder: string): void {

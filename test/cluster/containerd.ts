@@ -1,8 +1,10 @@
 /** Speaks to the cluster's containerd: images in, leftover containers out. */
+
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pollUntil } from '../support/poll.ts';
 import { runCommand, tryCommand } from './commands.ts';
-import { pollUntil } from './deadline.ts';
+
 import type { SavedImage } from './images.ts';
 import { type Cluster, enterCommand } from './layout.ts';
 
@@ -16,10 +18,14 @@ const ctr = (cluster: Cluster, args: string[]): string[] => [
 ];
 
 export const waitForContainerd = (cluster: Cluster): Promise<void> =>
-  pollUntil('containerd', START_TIMEOUT_MS, async () => {
-    const { code } = await tryCommand(ctr(cluster, ['version']));
-    return code === 0;
-  });
+  pollUntil(
+    async () => {
+      const { code } = await tryCommand(ctr(cluster, ['version']));
+      return code === 0;
+    },
+    'containerd',
+    START_TIMEOUT_MS,
+  );
 
 /** Brings an archive of `docker save`'s format into the node. */
 export async function importArchive(cluster: Cluster, archive: string): Promise<void> {

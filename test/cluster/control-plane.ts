@@ -1,4 +1,5 @@
 /** A Kubernetes API for tests without nodes: etcd and kube-apiserver alone, on loopback, no root needed. */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -6,8 +7,9 @@ import { get } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findFreePort } from '../support/child-program.ts';
+import { pollUntil } from '../support/poll.ts';
 import { ensureBinary } from './binaries.ts';
-import { pollUntil } from './deadline.ts';
+
 import { formatKubeconfig } from './kubeconfig.ts';
 
 export interface ControlPlane {
@@ -55,12 +57,12 @@ export async function startControlPlane(): Promise<ControlPlane> {
   const certificate = join(folder, 'certificates', 'apiserver.crt');
   const waitForServer = () =>
     pollUntil(
-      `the API server at ${url} (log: ${join(folder, 'kube-apiserver.log')})`,
-      START_TIMEOUT_MS,
       () => {
         if (hasEnded(server)) throw new Error(`kube-apiserver ended:\n${readTail(folder)}`);
         return isReady(url, token);
       },
+      `the API server at ${url} (log: ${join(folder, 'kube-apiserver.log')})`,
+      START_TIMEOUT_MS,
     );
   const close = async () => {
     process.off('exit', killAll);

@@ -1,8 +1,9 @@
 /** Programs that outlive the command that started them, known by files in a folder: a pid and a log each. */
+
 import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pollUntil } from './deadline.ts';
+import { pollUntil } from '../support/poll.ts';
 
 export interface DaemonCommand {
   name: string;
@@ -93,6 +94,8 @@ function signal(folder: string, names: string[], name: NodeJS.Signals): void {
 }
 
 const waitForEnd = (folder: string, names: string[], timeoutMs: number): Promise<void> =>
-  pollUntil(`the end of ${names.join(', ')}`, timeoutMs, () =>
-    names.every((name) => !isDaemonRunning(folder, name)),
+  pollUntil(
+    () => names.every((name) => !isDaemonRunning(folder, name)),
+    `the end of ${names.join(', ')}`,
+    timeoutMs,
   );

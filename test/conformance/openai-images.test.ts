@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import OpenAI7, { toFile } from 'openai';
 import OpenAI6 from 'openai-6';
-import { pollUntil } from '../cluster/deadline.ts';
 import { listObjects } from '../support/bucket.ts';
 import { type LocalStack, startLocalStack } from '../support/local-stack.ts';
 import { describePicture, makePicture } from '../support/media-files.ts';
+import { pollUntil } from '../support/poll.ts';
 import { type CheckedFetch, createCheckedFetch } from './checked-fetch.ts';
 
 const SDKS: [string, typeof OpenAI7][] = [
@@ -215,9 +215,13 @@ interface InferenceRequest {
 
 async function readEnded(read: () => Promise<InferenceRequest>): Promise<InferenceRequest> {
   let request: InferenceRequest;
-  await pollUntil('the request to end', 20_000, async () => {
-    request = await read();
-    return !/^(queued|running)$/.test(request.status);
-  });
+  await pollUntil(
+    async () => {
+      request = await read();
+      return !/^(queued|running)$/.test(request.status);
+    },
+    'the request to end',
+    20_000,
+  );
   return request!;
 }

@@ -2,9 +2,9 @@ import { expect } from 'chai';
 import OpenAI7, { toFile } from 'openai';
 import OpenAI6 from 'openai-6';
 import type { EndpointEntry } from '../../launch/endpoints-file.ts';
-import { pollUntil } from '../cluster/deadline.ts';
 import { type LocalStack, startLocalStack } from '../support/local-stack.ts';
 import { makePicture, probeFilm } from '../support/media-files.ts';
+import { pollUntil } from '../support/poll.ts';
 import { type CheckedFetch, createCheckedFetch } from './checked-fetch.ts';
 
 const SDKS: [string, typeof OpenAI7][] = [
@@ -43,19 +43,27 @@ describe('videos', () => {
           ...change,
         } as never);
       const untilRunning = (id: string) =>
-        pollUntil('the video to run', 10_000, async () => {
-          return (await free.videos.retrieve(id)).status === 'in_progress';
-        });
+        pollUntil(
+          async () => {
+            return (await free.videos.retrieve(id)).status === 'in_progress';
+          },
+          'the video to run',
+          10_000,
+        );
       const finish = async (client: OpenAI7, id: string): Promise<OpenAI7.Video> => {
         let video: OpenAI7.Video;
         let progress = 0;
-        await pollUntil('the video to end', 30_000, async () => {
-          video = await client.videos.retrieve(id);
-          if (!/^(queued|in_progress)$/.test(video.status)) return true;
-          expect(video.progress).to.be.within(progress, 99);
-          progress = video.progress;
-          return false;
-        });
+        await pollUntil(
+          async () => {
+            video = await client.videos.retrieve(id);
+            if (!/^(queued|in_progress)$/.test(video.status)) return true;
+            expect(video.progress).to.be.within(progress, 99);
+            progress = video.progress;
+            return false;
+          },
+          'the video to end',
+          30_000,
+        );
         return video!;
       };
       const download = async (client: OpenAI7, id: string) => {

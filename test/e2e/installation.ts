@@ -1,4 +1,5 @@
 /** The cluster that the tests run in: its endpoints, kubectl, and waiting on what it shows. */
+
 import { join } from 'node:path';
 import OpenAI from 'openai';
 import type { ModelDeployment } from '../../api/model-deployment.ts';
@@ -6,8 +7,8 @@ import { LABELS } from '../../api/names.ts';
 import { isSettled } from '../../launch/cluster-models.ts';
 import { type EndpointEntry, readEndpoints } from '../../launch/endpoints-file.ts';
 import { applyObjects, runKubectl } from '../../launch/kubectl.ts';
-import { pollUntil } from '../cluster/deadline.ts';
 import { type Cluster, readCluster } from '../cluster/layout.ts';
+import { pollUntil } from '../support/poll.ts';
 import { CLUSTER_VARIABLE, ENDPOINTS_FILE } from './environment.ts';
 
 const name = process.env[CLUSTER_VARIABLE];
@@ -85,7 +86,7 @@ export const isPodReady = ({ metadata, status }: Pod): boolean =>
 
 /** Polls until `isMet`; throws, naming what was waited for. */
 export const waitUntil = (what: string, seconds: number, isMet: () => Promise<boolean>): Promise<void> =>
-  pollUntil(what, seconds * 1000, isMet);
+  pollUntil(isMet, what, seconds * 1000);
 
 export const waitForModel = (name: string, seconds = 180): Promise<void> =>
   waitUntil(`${name} to be ready`, seconds, async () => {

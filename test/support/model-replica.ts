@@ -1,4 +1,5 @@
 /** A model's pod without Kubernetes: a simulator and a sidecar as processes, on a loopback address of their own. */
+
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +9,7 @@ import { ADMIN_PATHS, GATEWAY_ENV } from '../../api/gateway-environment.ts';
 import { modelDeployment } from '../../api/model-deployment.ts';
 import { SIDECAR_SECRET_FILES } from '../../api/names.ts';
 import { type ChildProgram, findFreePort, startProgram } from './child-program.ts';
-import { until } from './redis-client.ts';
+import { pollUntil } from './poll.ts';
 
 export const DRAIN_TOKEN = 'drain-token';
 export const PEER_TOKEN = 'peer-token';
@@ -147,7 +148,7 @@ export async function startReplica(settings: ReplicaSettings): Promise<ModelRepl
 
 /** Waits until a started program answers 200. */
 export async function waitForAnswer(program: ChildProgram, ask: () => Promise<Response>): Promise<void> {
-  await until(
+  await pollUntil(
     () => {
       if (program.ended !== null) throw new Error(`it ended with ${program.ended}:\n${program.output}`);
       return ask().then(

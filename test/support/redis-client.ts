@@ -1,4 +1,5 @@
 /** Connections to a test's Redis, and the wait for what happens there. */
+
 import {
   connectRedis,
   type RedisClient,
@@ -31,19 +32,6 @@ export async function connectTo(
     throw error;
   }
   return connection;
-}
-
-/** Polls until the condition holds; throws after `timeoutMs`. */
-export async function until(
-  condition: () => boolean | Promise<boolean>,
-  what: string,
-  timeoutMs = WAIT_MS,
-): Promise<void> {
-  const deadline = performance.now() + timeoutMs;
-  while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`Not within ${timeoutMs} ms: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
 }
 
 /** What a promise rejects with; undefined when it resolves. */

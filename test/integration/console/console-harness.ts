@@ -1,4 +1,5 @@
 /** What the console's tests share: a real API server with RBAC, a real Redis, a console, people who sign in. */
+
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -11,7 +12,8 @@ import { type Logger, openLog } from '../../../kit/log.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
 import { createKubeRequest, type KubeRequest } from '../../support/kube-request.ts';
-import { connectTo, until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { type Api, useApi } from '../kube/api.ts';
 import { writePage } from './page-fixture.ts';
@@ -158,7 +160,7 @@ export function useConsole(): ConsoleHarness {
       log,
     );
     consoles.push(running);
-    await until(async () => (await fetch(`${originOf(running)}/readyz`)).ok, 'a console that is ready');
+    await pollUntil(async () => (await fetch(`${originOf(running)}/readyz`)).ok, 'a console that is ready');
     return running;
   };
 

@@ -1,7 +1,9 @@
 /** A member sees and changes their own namespace, by every path of the API, and no other. */
+
 import { expect } from 'chai';
 import { configKeys, deliveryKeys, globalKeys, workKeys } from '../../../api/redis-keys.ts';
-import { until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+
 import { type Person, useConsole } from './console-harness.ts';
 
 const ID = `req_${'0'.repeat(32)}`;
@@ -166,7 +168,7 @@ describe("the console's tenancy", () => {
     const log = () => there.call('GET', `/api/namespaces/${member.namespace}/deliveries`);
     expect((await log()).status).to.equal(200);
     await console.kube('DELETE', path);
-    await until(async () => (await log()).status === 403, 'the end of the right', 12_000);
+    await pollUntil(async () => (await log()).status === 403, 'the end of the right', 12_000);
   });
 
   it('shows an administrator the namespaces that hold something of Berth', async () => {

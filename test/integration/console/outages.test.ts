@@ -1,10 +1,12 @@
 /** What the console says while Redis or the API server is away, and how its process ends. */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { connectTo, until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { connectTo } from '../../support/redis-client.ts';
 import { useConsole } from './console-harness.ts';
 import { writePage } from './page-fixture.ts';
 
@@ -28,7 +30,7 @@ describe('the console in adversity', () => {
     expect((await console.person().call('GET', '/')).status).to.equal(200);
     await console.server.restart();
     // Within its retry interval the console shows what it knows, also of the session.
-    await until(
+    await pollUntil(
       async () => (await someone.call('GET', '/api/session')).body.redisAwaySince === null,
       'the return of Redis',
     );
@@ -62,7 +64,7 @@ describe('the console in adversity', () => {
     } finally {
       console.server.resume();
     }
-    await until(
+    await pollUntil(
       async () => (await someone.call('GET', '/api/session')).body.redisAwaySince === null,
       'the return of Redis',
     );
@@ -113,7 +115,7 @@ describe('the console in adversity', () => {
 
     it('ends in good order on SIGTERM', async () => {
       const { child, output } = start({});
-      await until(() => output().includes('listening'), 'the start');
+      await pollUntil(() => output().includes('listening'), 'the start');
       child.kill('SIGTERM');
       expect(await end(child)).to.equal(0);
     });

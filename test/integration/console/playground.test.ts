@@ -1,10 +1,12 @@
 /** The playground: an endpoint is called with a key of minutes; streams pass both ways. */
+
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import { configKeys } from '../../../api/redis-keys.ts';
 import { admit } from '../../../redis/admission/admission-calls.ts';
-import { until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+
 import { type Person, useConsole } from './console-harness.ts';
 import { useEndpoint } from './endpoint-fixture.ts';
 
@@ -116,7 +118,7 @@ describe("the console's playground", () => {
     await response.body!.getReader().read();
     expect(isGone).to.equal(false);
     controller.abort();
-    await until(() => isGone, 'the end of the call');
+    await pollUntil(() => isGone, 'the end of the call');
   });
 
   it('passes files on, larger than any body of the API itself', async () => {

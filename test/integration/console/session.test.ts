@@ -1,6 +1,8 @@
 /** Signing in, the cookie, and what ends a session. */
+
 import { expect } from 'chai';
-import { until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+
 import { useConsole } from './console-harness.ts';
 
 describe("the console's sessions", () => {
@@ -52,7 +54,7 @@ describe("the console's sessions", () => {
     const admin = await console.signIn(token);
     const isMissing = async (name: string) =>
       (await admin.call('GET', `/api/namespaces/${name}/access`)).body.isMissing;
-    await until(async () => (await isMissing('not-there')) === true, 'a missing namespace');
+    await pollUntil(async () => (await isMissing('not-there')) === true, 'a missing namespace');
     expect(await isMissing(namespace)).to.equal(false);
     // Who may not know is not told.
     const other = await console.makeMember();

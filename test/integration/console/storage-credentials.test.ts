@@ -1,6 +1,8 @@
 /** Buckets, whose keys the console writes for people without rights on Secrets. */
+
 import { expect } from 'chai';
-import { until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+
 import { type Person, useConsole } from './console-harness.ts';
 
 describe("the console's storage credentials", () => {
@@ -30,7 +32,7 @@ describe("the console's storage credentials", () => {
     const stampOf = async () => (await read()).metadata?.annotations?.['berth.dev/verify'];
     let seen: string | undefined;
     const handled = (await read()).status?.lastHandledVerify;
-    await until(async () => {
+    await pollUntil(async () => {
       seen = await stampOf();
       return seen !== undefined && seen !== handled;
     }, 'a request for a check');

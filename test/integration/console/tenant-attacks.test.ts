@@ -6,8 +6,9 @@ import { CONSOLE_ENV } from '../../../api/console-environment.ts';
 import { workKeys } from '../../../api/redis-keys.ts';
 import { readChartLimits } from '../../support/chart-limits.ts';
 import { type ChildProgram, findFreePort, startProgram } from '../../support/child-program.ts';
+import { pollUntil } from '../../support/poll.ts';
 import { watchLoad } from '../../support/process-load.ts';
-import { until } from '../../support/redis-client.ts';
+
 import { type Person, useConsole } from './console-harness.ts';
 
 const KIB = 1024;
@@ -47,7 +48,7 @@ describe('a console beside a member who means harm', function () {
         ({ ok }) => ok,
         () => false,
       );
-    await until(isReady, 'the console to be ready');
+    await pollUntil(isReady, 'the console to be ready');
     const members = { evil: await harness.makeMember(), good: await harness.makeMember() };
     spaces = { evil: members.evil.namespace, good: members.good.namespace };
     evil = harness.person(origin);

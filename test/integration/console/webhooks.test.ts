@@ -1,8 +1,10 @@
 /** Webhooks, deliveries, the signing secret: with the operator's and the front's parts played by hand. */
+
 import { expect } from 'chai';
 import { configKeys, workKeys } from '../../../api/redis-keys.ts';
 import { expandEvent, leaseDeliveries, settleDelivery } from '../../../redis/deliveries/delivery-calls.ts';
-import { until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+
 import { type Person, useConsole } from './console-harness.ts';
 
 describe("the console's webhooks", () => {
@@ -68,7 +70,7 @@ describe("the console's webhooks", () => {
   };
   /** The verdict comes while the console waits for it. */
   const judgeSoon = (name: string, told: typeof ACTIVE) =>
-    until(
+    pollUntil(
       async () => (await console.kube('GET', pathOf('webhookendpoints', name))).status === 200,
       name,
     ).then(() => judge(name, told));
@@ -113,8 +115,8 @@ describe("the console's webhooks", () => {
     const path = `${base}/webhooks/moved`;
     const [answer] = await Promise.all([
       someone.call('PATCH', path, { url: 'https://inside.example' }),
-      until(async () => (await read('webhookendpoints', 'moved')).metadata.generation === 2, 'it').then(() =>
-        judge('moved', REFUSED),
+      pollUntil(async () => (await read('webhookendpoints', 'moved')).metadata.generation === 2, 'it').then(
+        () => judge('moved', REFUSED),
       ),
     ]);
     expect([answer.status, answer.body.state, answer.body.message]).to.deep.equal([
@@ -143,7 +145,7 @@ describe("the console's webhooks", () => {
     await judge('tired', off, { consecutiveFailures: 20 });
     const [before] = (await someone.call('GET', `${base}/webhooks`)).body;
     expect([before.state, before.consecutiveFailures]).to.deep.equal(['auto-disabled', 20]);
-    const revived = until(async () => {
+    const revived = pollUntil(async () => {
       const { metadata } = await read('webhookendpoints', 'tired');
       return metadata.annotations?.['berth.dev/re-enable'] !== undefined;
     }, 'the annotation').then(() => judge('tired', ACTIVE, { consecutiveFailures: 0 }));
@@ -163,7 +165,7 @@ describe("the console's webhooks", () => {
     const front = (async () => {
       const options = { limit: 5, perDestination: 1, leaseMs: 10_000 };
       let leased: Awaited<ReturnType<typeof leaseDeliveries>>['leased'] = [];
-      await until(async () => {
+      await pollUntil(async () => {
         ({ leased } = await leaseDeliveries(console.redis.redis, namespace, options));
         return leased.length > 0;
       }, 'the delivery');
@@ -256,7 +258,7 @@ describe("the console's webhooks", () => {
     const answer = someone.call('POST', `${base}/signing-secret/roll`, {}).finally(() => {
       isAnswered = true;
     });
-    await until(
+    await pollUntil(
       async () => (await console.kube('GET', secretPath('berth-signing-secret'))).status === 200,
       'the Secret',
     );

@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import { EgressAgent, type EgressRequest } from '../../../gateway/egress/agent.ts';
 import { Allowance } from '../../../gateway/egress/allowance.ts';
 import type { EgressError, EgressErrorKind } from '../../../gateway/egress/egress-error.ts';
-import { until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+
 import { type DNSServer, startDNSServer } from './dns-server.ts';
 import {
   type LoopbackServer,
@@ -129,7 +130,7 @@ describe('the egress agent', () => {
     );
     const answer = await request(`http://127.0.0.1:${port}/`);
     expect(answer.isTruncated).to.equal(true);
-    await until(() => isClosed, 'the connection is closed');
+    await pollUntil(() => isClosed, 'the connection is closed');
   });
 
   const slow: [string, () => Promise<LoopbackServer>, string][] = [
@@ -193,7 +194,7 @@ describe('the egress agent', () => {
     expect(await kindOf(request(`http://127.0.0.1:${server.port}/`, { signal: caller.signal }))).to.equal(
       'aborted',
     );
-    await until(() => isClosed, 'the connection is closed');
+    await pollUntil(() => isClosed, 'the connection is closed');
     expect(await kindOf(request(`http://127.0.0.1:${server.port}/`, { signal: caller.signal }))).to.equal(
       'aborted',
     );
@@ -205,12 +206,12 @@ describe('the egress agent', () => {
     const server = await run(startHttpServer((_, res) => waiting.push(() => res.end('ok'))));
     const url = `http://127.0.0.1:${server.port}/`;
     const early = Array.from({ length: 16 }, () => request(url));
-    await until(() => waiting.length === 16, '16 requests have arrived');
+    await pollUntil(() => waiting.length === 16, '16 requests have arrived');
     expect(await kindOf(request(url, { deadlineMs: 100 }))).to.equal('busy');
     const late = request(url);
     for (const answer of waiting.splice(0)) answer();
     await Promise.all(early);
-    await until(() => waiting.length === 1, 'the one that waited has arrived');
+    await pollUntil(() => waiting.length === 1, 'the one that waited has arrived');
     waiting[0]!();
     expect((await late).body.toString()).to.equal('ok');
     expect(server.connections).to.equal(16);

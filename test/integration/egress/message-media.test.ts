@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
-import { connectTo, until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { startTextEndpoint, type TextEndpoint } from '../../support/text-endpoint.ts';
 import { MODEL, RunningSimulator } from '../../unit/simulator/running-simulator.ts';
@@ -256,10 +257,10 @@ describe('an image of a chat', () => {
     const before = brokenOff;
     const client = new AbortController();
     const gone = post(chatOf(at('/slow.png')), { signal: client.signal }).catch((error) => error.name);
-    await until(() => fetched.length === 1, 'the image is being fetched');
+    await pollUntil(() => fetched.length === 1, 'the image is being fetched');
     client.abort();
     expect(await gone).to.equal('AbortError');
-    await until(() => brokenOff === before + 1, 'the fetch is broken off');
+    await pollUntil(() => brokenOff === before + 1, 'the fetch is broken off');
     expect([(await readEngine()).requests, endpoint.slots.inflight]).to.deep.equal([0, 0]);
   });
 });

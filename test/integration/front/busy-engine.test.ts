@@ -15,7 +15,8 @@ import {
   startEngine,
   startReplica,
 } from '../../support/model-replica.ts';
-import { connectTo, until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 
 const ADDRESS = '127.0.0.6';
@@ -48,7 +49,7 @@ describe('a sidecar beside an engine', () => {
       address: ADDRESS,
       port: await findFreePort([ADDRESS]),
     });
-    await until(async () => (await replica.admin('/readyz')).ok, 'ready');
+    await pollUntil(async () => (await replica.admin('/readyz')).ok, 'ready');
   });
   afterEach(() => Promise.all([replica?.stop('SIGKILL'), engine?.stop('SIGKILL')]));
 
@@ -74,7 +75,7 @@ describe('a sidecar beside an engine', () => {
   it('that answers no health check in time is busy, and cuts no stream when its pod is drained', async () => {
     await engine.control({ healthDelayMs: 60_000, ttftMs: 50, itlMs: 100, tokens: 200 });
     const stream = await streamChat(replica.url);
-    await until(async () => (await readPhase()) === 'busy', 'busy', 60_000);
+    await pollUntil(async () => (await readPhase()) === 'busy', 'busy', 60_000);
     expect(await isReady()).to.equal(true);
     const drained = replica.admin('/drain', { headers: { [DRAIN_TOKEN_HEADER]: DRAIN_TOKEN } });
     let isDrained = false;
@@ -90,7 +91,7 @@ describe('a sidecar beside an engine', () => {
   it('that hangs while its health is 200 becomes unready, fails its liveness, and is let off by a token', async () => {
     await engine.control({ fault: { kind: 'hang', afterFrames: 0 }, faultTimes: 3 });
     const hung = [1, 2, 3].map(() => callChat(replica.url).catch(() => null));
-    await until(async () => !(await isReady()), 'unready', 90_000);
+    await pollUntil(async () => !(await isReady()), 'unready', 90_000);
     const liveness = await replica.admin('/engine/liveness');
     expect(liveness.status).to.equal(503);
     expect(await liveness.text()).to.match(/unhealthy: 3 requests waited 3\d s without any output/);
@@ -99,6 +100,6 @@ describe('a sidecar beside an engine', () => {
     await engine.stop('SIGKILL');
     await Promise.all(hung);
     engine = await startEngine({ SIMULATOR_PORT: port });
-    await until(async () => (await callChat(replica.url)).status === 200, 'served again');
+    await pollUntil(async () => (await callChat(replica.url)).status === 200, 'served again');
   });
 });

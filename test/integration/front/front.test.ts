@@ -23,8 +23,9 @@ import {
   startEngine,
   startReplica,
 } from '../../support/model-replica.ts';
+import { pollUntil } from '../../support/poll.ts';
 import { sendRaw } from '../../support/raw-client.ts';
-import { connectTo, until } from '../../support/redis-client.ts';
+import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 
 const ADDRESSES = ['127.0.0.6', '127.0.0.7'];
@@ -56,8 +57,8 @@ describe('the front', () => {
     port = await findFreePort([...ADDRESSES, NOBODY]);
     replicas = await Promise.all(ADDRESSES.map((address, index) => start(address, engines[index]!)));
     front = await startFrontProcess({ redisURL: server.url, replicaPort: port });
-    await until(async () => (await front.admin('/readyz')).ok, 'the front to be ready');
-    for (const replica of replicas) await until(async () => (await replica.admin('/readyz')).ok, 'ready');
+    await pollUntil(async () => (await front.admin('/readyz')).ok, 'the front to be ready');
+    for (const replica of replicas) await pollUntil(async () => (await replica.admin('/readyz')).ok, 'ready');
   });
   after(async () => {
     await Promise.all([...(replicas ?? []), ...(engines ?? [])].map((part) => part.stop('SIGKILL')));
@@ -83,7 +84,7 @@ describe('the front', () => {
   /** What the front answers once it has heard of what was published. */
   const awaitError = async (code: string, options: ChatOptions = {}) => {
     let answer: Awaited<ReturnType<typeof readError>> | undefined;
-    await until(async () => {
+    await pollUntil(async () => {
       const response = await call(options);
       if (response.ok) await response.text();
       else answer = await readError(response);
@@ -158,10 +159,10 @@ describe('the front', () => {
     await Promise.all(engines.map((engine) => engine.control({ ttftMs: 20, itlMs: 30, tokens: 100 })));
     const leaving = new AbortController();
     const streamed = await stream({ signal: leaving.signal });
-    await until(() => streamed.frames() > 3, 'frames');
+    await pollUntil(() => streamed.frames() > 3, 'frames');
     expect(streamed.frames()).to.be.lessThan(60);
     leaving.abort();
-    await until(async () => {
+    await pollUntil(async () => {
       const states = await Promise.all(engines.map((engine) => engine.read()));
       return states.every(({ inflight }) => inflight === 0);
     }, 'free engines');
@@ -221,7 +222,7 @@ describe('the front', () => {
     await removeHost(connection.redis, HOST, { namespace, name });
     await awaitError('not_found');
     await publishHost(connection.redis, HOST, { namespace, name });
-    await until(async () => (await call()).status === 200, 'the host');
+    await pollUntil(async () => (await call()).status === 200, 'the host');
     await removeDeployment(connection.redis, namespace, name);
     await awaitError('not_found');
   });
@@ -242,9 +243,9 @@ describe('the front', () => {
   it('tells the client when the replica is lost within its stream, and goes on with the other', async () => {
     await Promise.all(engines.map((engine) => engine.control({ ttftMs: 20, itlMs: 30, tokens: 200 })));
     await publish(config, [ADDRESSES[1]!]);
-    await until(async () => (await engines[0]!.read()).inflight === 0, 'an idle engine');
+    await pollUntil(async () => (await engines[0]!.read()).inflight === 0, 'an idle engine');
     const streamed = await stream();
-    await until(() => streamed.frames() > 2, 'frames');
+    await pollUntil(() => streamed.frames() > 2, 'frames');
     await publish(config, ADDRESSES);
     const index = (await engines[1]!.read()).inflight === 1 ? 1 : 0;
     await replicas[index]!.stop('SIGKILL');
@@ -255,19 +256,22 @@ describe('the front', () => {
     await Promise.all(engines.map((engine) => engine.control({ ttftMs: 0, itlMs: 0, tokens: 5 })));
     for (let turn = 0; turn < 4; turn++) expect((await call()).status).to.equal(200);
     replicas[index] = await start(ADDRESSES[index]!, engines[index]!);
-    await until(async () => (await replicas[index]!.admin('/readyz')).ok, 'ready');
+    await pollUntil(async () => (await replicas[index]!.admin('/readyz')).ok, 'ready');
   });
 
   it('goes on with the deployments that it knows while Redis is away, and with all when it is back', async () => {
     expect((await call()).status).to.equal(200);
     await server.kill();
-    await until(async () => (await call()).status === 200, 'served from memory');
+    await pollUntil(async () => (await call()).status === 200, 'served from memory');
     const stranger = await readError(await call({ host: 'never-seen.example.com' }));
     expect(stranger).to.include({ status: 503, code: 'temporarily_unavailable', retryAfter: '2' });
     expect((await front.admin('/readyz')).status).to.equal(200);
     await server.restart();
     await connection.untilUp(60_000);
-    await until(async () => (await call({ host: 'never-seen.example.com' })).status === 404, 'Redis again');
+    await pollUntil(
+      async () => (await call({ host: 'never-seen.example.com' })).status === 404,
+      'Redis again',
+    );
   });
 
   it('is ready only once it has seen Redis', async () => {
@@ -282,10 +286,10 @@ describe('the front', () => {
 
   it('on SIGTERM lets streams end and exits 0', async () => {
     const leaving = await startFrontProcess({ redisURL: server.url, replicaPort: port });
-    await until(async () => (await leaving.admin('/readyz')).ok, 'ready');
+    await pollUntil(async () => (await leaving.admin('/readyz')).ok, 'ready');
     await Promise.all(engines.map((engine) => engine.control({ ttftMs: 20, itlMs: 30, tokens: 50 })));
     const streamed = await streamChat(`${leaving.origin}/v1`, { host: HOST });
-    await until(() => streamed.frames() > 0, 'a frame');
+    await pollUntil(() => streamed.frames() > 0, 'a frame');
     const stopped = leaving.stop('SIGTERM');
     expect((await streamed.ended).isWhole).to.equal(true);
     await stopped;

@@ -16,7 +16,8 @@ import {
   startEngine,
   startReplica,
 } from '../../support/model-replica.ts';
-import { connectTo, until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 
 const ADDRESSES = ['127.0.0.2', '127.0.0.3', '127.0.0.4'];
@@ -55,7 +56,7 @@ describe('replicas of one deployment', () => {
     await Promise.all(
       engines.map((engine) => engine.control({ ttftMs: 0, itlMs: 0, tokens: 20, fault: null })),
     );
-    await until(async () => {
+    await pollUntil(async () => {
       const beats = await readHeartbeats(connection.redis, namespace, name);
       return beats.length === 3 && beats.every(({ ready, inflight }) => ready && inflight === 0);
     }, 'all replicas to be ready and idle');
@@ -77,7 +78,7 @@ describe('replicas of one deployment', () => {
     const before = await countRequests();
     const tokensBefore = await readTokens();
     const held = await streamChat(first!.url);
-    await until(() => held.frames() > 2, 'the stream to run');
+    await pollUntil(() => held.frames() > 2, 'the stream to run');
 
     const forwarded = await callChat(first!.url);
     expect(forwarded.status).to.equal(200);
@@ -90,19 +91,22 @@ describe('replicas of one deployment', () => {
     const { isWhole } = await held.ended;
     expect(isWhole).to.equal(true);
     const heldTokens = (await engines[0]!.read()).last ? SLOW.tokens : 0;
-    await until(
+    await pollUntil(
       async () => (await readTokens()) >= tokensBefore + usage.total_tokens + heldTokens,
       'the settlement',
     );
-    await until(async () => Object.values(await readInflight()).every((count) => count === 0), 'free slots');
+    await pollUntil(
+      async () => Object.values(await readInflight()).every((count) => count === 0),
+      'free slots',
+    );
   });
 
   it('stream through a peer token by token', async () => {
     await Promise.all(engines.map((engine) => engine.control(SLOW)));
     const held = await streamChat(replicas[0]!.url);
-    await until(() => held.frames() > 0, 'the first stream');
+    await pollUntil(() => held.frames() > 0, 'the first stream');
     const forwarded = await streamChat(replicas[0]!.url);
-    await until(() => forwarded.frames() > 2, 'frames of the forwarded stream');
+    await pollUntil(() => forwarded.frames() > 2, 'frames of the forwarded stream');
     expect(forwarded.frames()).to.be.lessThan(100);
     expect((await forwarded.ended).isWhole).to.equal(true);
     expect((await held.ended).isWhole).to.equal(true);
@@ -127,11 +131,14 @@ describe('replicas of one deployment', () => {
     const calls = clients.map(({ signal }) => callChat(replicas[0]!.url, { signal }).catch(() => 'left'));
     const readEngines = () => Promise.all(engines.map((engine) => engine.read()));
     const total = async () => (await readEngines()).reduce((sum, { inflight }) => sum + inflight, 0);
-    await until(async () => (await total()) === 2, 'both at engines');
+    await pollUntil(async () => (await total()) === 2, 'both at engines');
     for (const client of clients) client.abort();
     await Promise.all(calls);
-    await until(async () => (await total()) === 0, 'free engines');
-    await until(async () => Object.values(await readInflight()).every((count) => count === 0), 'free slots');
+    await pollUntil(async () => (await total()) === 0, 'free engines');
+    await pollUntil(
+      async () => Object.values(await readInflight()).every((count) => count === 0),
+      'free slots',
+    );
   });
 
   it('give an unused reservation back after 2 s', async () => {
@@ -143,7 +150,7 @@ describe('replicas of one deployment', () => {
     const begun = performance.now();
     expect((await reserve()).status).to.equal(201);
     expect((await reserve()).status).to.equal(429);
-    await until(async () => (await reserve()).status === 201, 'the expiry');
+    await pollUntil(async () => (await reserve()).status === 201, 'the expiry');
     expect(performance.now() - begun).to.be.at.least(1_900);
   });
 
@@ -151,7 +158,7 @@ describe('replicas of one deployment', () => {
     const headers = { 'x-berth-peer-token': PEER_TOKEN };
     // The one slot may still be promised to an earlier caller.
     let id: string | null = null;
-    await until(async () => {
+    await pollUntil(async () => {
       const url = `${replicas[1]!.origin}/internal/reservations`;
       const reserved = await fetch(url, { method: 'POST', headers });
       id = reserved.headers.get('x-berth-reservation');
@@ -182,22 +189,22 @@ describe('replicas of one deployment', () => {
 
   it('pass a peer over whose engine is not healthy, and serve by a peer when the own is not', async () => {
     await engines[0]!.control({ healthy: false });
-    await until(async () => (await replicas[0]!.admin('/readyz')).status === 503, 'unready');
+    await pollUntil(async () => (await replicas[0]!.admin('/readyz')).status === 503, 'unready');
     const before = await countRequests();
     const response = await callChat(replicas[0]!.url);
     expect(response.status).to.equal(200);
     expect((await countRequests())[0]).to.equal(before[0]);
     await engines[0]!.control({ healthy: true });
-    await until(async () => (await replicas[0]!.admin('/readyz')).status === 200, 'ready');
+    await pollUntil(async () => (await replicas[0]!.admin('/readyz')).status === 200, 'ready');
   });
 
   it('tell of a peer that dies within a forwarded request, and forget it', async () => {
     await Promise.all(engines.map((engine) => engine.control({ ttftMs: 50, itlMs: 50, tokens: 100 })));
     const before = await countRequests();
     const held = await streamChat(replicas[0]!.url);
-    await until(() => held.frames() > 0, 'the held stream');
+    await pollUntil(() => held.frames() > 0, 'the held stream');
     const forwarded = await streamChat(replicas[0]!.url);
-    await until(() => forwarded.frames() > 2, 'the forwarded stream');
+    await pollUntil(() => forwarded.frames() > 2, 'the forwarded stream');
     const now = await countRequests();
     const index = now[1]! > before[1]! ? 1 : 2;
     await replicas[index]!.stop('SIGKILL');

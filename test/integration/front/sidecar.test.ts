@@ -16,7 +16,8 @@ import {
   startEngine,
   startReplica,
 } from '../../support/model-replica.ts';
-import { connectTo, until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 
 const ADDRESS = '127.0.0.5';
@@ -39,7 +40,7 @@ describe('a sidecar', () => {
     await publishApiKeys(connection.redis, namespace, new Map([[hashApiKey(API_KEY), key]]));
     engine = await startEngine();
     replica = await start();
-    await until(async () => (await readOwnBeat())?.ready === true, 'ready');
+    await pollUntil(async () => (await readOwnBeat())?.ready === true, 'ready');
   });
   afterEach(async () => {
     await Promise.all([replica?.stop('SIGKILL'), engine?.stop('SIGKILL')]);
@@ -73,29 +74,29 @@ describe('a sidecar', () => {
     };
     const begun = performance.now();
     await publish({ modelId: 'berth/other', displayName: 'Other' });
-    await until(async () => (await readModel()).id === 'berth/other', 'the new model id');
+    await pollUntil(async () => (await readModel()).id === 'berth/other', 'the new model id');
     expect((await readModel()).display_name).to.equal('Other');
 
     await publish({ limits: { ...config.limits, jsonBodyBytes: 10 } });
-    await until(async () => (await callChat(replica.url)).status === 413, 'the new limit');
+    await pollUntil(async () => (await callChat(replica.url)).status === 413, 'the new limit');
 
     await publish({ paused: true });
-    await until(async () => (await callChat(replica.url)).status === 503, 'the pause');
+    await pollUntil(async () => (await callChat(replica.url)).status === 503, 'the pause');
     await publish({ paused: false });
-    await until(async () => (await callChat(replica.url)).status === 200, 'the end of the pause');
+    await pollUntil(async () => (await callChat(replica.url)).status === 200, 'the end of the pause');
     // Four rounds of polls, 5 s apart, would take longer: it was told.
     expect(performance.now() - begun).to.be.below(14_000);
 
     await engine.control({ ...SLOW, tokens: 100 });
     await publish({ concurrency: 1 });
-    await until(
+    await pollUntil(
       async () => (await readHeartbeats(connection.redis, namespace, name))[0]?.limit === 1,
       'the limit',
     );
     const held = await streamChat(replica.url);
     expect((await readError(await callChat(replica.url))).code).to.equal('replica_saturated');
     await publish({ concurrency: 2 });
-    await until(async () => (await callChat(replica.url)).status === 200, 'the second slot');
+    await pollUntil(async () => (await callChat(replica.url)).status === 200, 'the second slot');
     expect((await held.ended).isWhole).to.equal(true);
   });
 
@@ -117,8 +118,8 @@ describe('a sidecar', () => {
         response.ok && ((await response.json()) as { data: { display_name: string }[] }).data[0]!.display_name
       );
     };
-    await until(async () => (await readName()) === 'Silent', 'the poll');
-    await until(
+    await pollUntil(async () => (await readName()) === 'Silent', 'the poll');
+    await pollUntil(
       async () => (await readHeartbeats(connection.redis, namespace, name)).length === 1,
       'heartbeats',
     );
@@ -137,9 +138,9 @@ describe('a sidecar', () => {
 
     await engine.stop();
     engine = await startEngine({ SIMULATOR_PORT: String(port) });
-    await until(async () => (await replica.admin('/readyz')).ok, 'ready');
+    await pollUntil(async () => (await replica.admin('/readyz')).ok, 'ready');
     await server.restart();
-    await until(async () => (await callChat(replica.url)).status === 200, 'served');
+    await pollUntil(async () => (await callChat(replica.url)).status === 200, 'served');
   });
 
   it('answers no_pod_available while its engine is away, and notices that at once', async () => {
@@ -147,13 +148,13 @@ describe('a sidecar', () => {
     await engine.stop();
     const first = await readError(await callChat(replica.url));
     expect(first.status).to.be.oneOf([502, 503]);
-    await until(async () => (await callChat(replica.url)).status === 503, 'no pod');
+    await pollUntil(async () => (await callChat(replica.url)).status === 503, 'no pod');
     const refused = await callChat(replica.url);
     // A kept-alive connection would stay here, where the Service leads new ones to the front.
     expect(refused.headers.get('connection')).to.equal('close');
     expect((await readError(refused)).code).to.equal('no_pod_available');
     engine = await startEngine({ SIMULATOR_PORT: port });
-    await until(async () => (await callChat(replica.url)).status === 200, 'served again');
+    await pollUntil(async () => (await callChat(replica.url)).status === 200, 'served again');
     expect((await callChat(replica.url)).headers.get('connection')).to.equal('keep-alive');
   });
 
@@ -165,7 +166,7 @@ describe('a sidecar', () => {
       isDrained = true;
       return response.text();
     });
-    await until(async () => (await readOwnBeat())?.draining === true, 'the word to the peers');
+    await pollUntil(async () => (await readOwnBeat())?.draining === true, 'the word to the peers');
     const during = await callChat(replica.url, { body: { max_tokens: 1 } });
     expect(during.status).to.equal(200);
     expect(during.headers.get('connection')).to.equal('close');
@@ -187,13 +188,13 @@ describe('a sidecar', () => {
   it('returns from a drain at once when the engine is gone, and serves again once it is restarted', async () => {
     const port = new URL(engine.url).port;
     await engine.stop('SIGKILL');
-    await until(async () => (await replica.admin('/readyz')).status === 503, 'unready');
+    await pollUntil(async () => (await replica.admin('/readyz')).status === 503, 'unready');
     const begun = performance.now();
     expect((await (await drain(DRAIN_TOKEN, 'POST')).text()).trim()).to.equal('lost');
     expect(performance.now() - begun).to.be.lessThan(5_000);
     engine = await startEngine({ SIMULATOR_PORT: port });
-    await until(async () => (await callChat(replica.url)).status === 200, 'served again');
-    await until(async () => (await readOwnBeat())?.draining === false, 'the end of the drain');
+    await pollUntil(async () => (await callChat(replica.url)).status === 200, 'served again');
+    await pollUntil(async () => (await readOwnBeat())?.draining === false, 'the end of the drain');
   });
 
   it('on SIGTERM lets a stream end, leaves the registry at once and exits 0', async () => {
@@ -203,10 +204,10 @@ describe('a sidecar', () => {
     void stream.ended.then(() => {
       isEnded = true;
     });
-    await until(() => stream.frames() > 0, 'the stream');
+    await pollUntil(() => stream.frames() > 0, 'the stream');
     const stopped = replica.stop('SIGTERM');
     const countReplicas = async () => (await readHeartbeats(connection.redis, namespace, name)).length;
-    await until(async () => (await countReplicas()) === 0, 'leaving');
+    await pollUntil(async () => (await countReplicas()) === 0, 'leaving');
     expect(isEnded).to.equal(false);
     expect((await stream.ended).isWhole).to.equal(true);
     await stopped;
@@ -219,9 +220,9 @@ describe('a sidecar', () => {
     const silent = callChat(replica.url);
     await engine.control({ ttftMs: 10, itlMs: 500, tokens: 500 });
     const stream = await streamChat(replica.url);
-    await until(() => stream.frames() > 0, 'the stream');
+    await pollUntil(() => stream.frames() > 0, 'the stream');
     const hook = drain().catch(() => {});
-    await until(async () => (await readOwnBeat())?.draining === true, 'the drain', 5_000);
+    await pollUntil(async () => (await readOwnBeat())?.draining === true, 'the drain', 5_000);
     const stopped = replica.stop('SIGTERM');
     const answer = await silent;
     expect(answer.headers.get('retry-after')).to.equal('2');
@@ -238,12 +239,12 @@ describe('a sidecar', () => {
   it('exits on a SIGTERM that comes before it has started', async () => {
     const program = startProgram('gateway/main.ts', { GATEWAY_ROLE: 'sidecar' });
     program.process.kill('SIGTERM');
-    await until(() => program.ended !== null, 'the end');
+    await pollUntil(() => program.ended !== null, 'the end');
   });
 
   it('says what is wrong with its environment', async () => {
     const program = startProgram('gateway/main.ts', { GATEWAY_ROLE: 'sidecar', GATEWAY_REDIS_URL: '' });
-    await until(() => program.ended !== null, 'the end');
+    await pollUntil(() => program.ended !== null, 'the end');
     expect(program.ended).to.equal(1);
     expect(program.output).to.match(/^GATEWAY_REDIS_URL must be set$/m);
     expect(program.output).to.match(/^GATEWAY_ENGINE_URL must be set$/m);

@@ -9,8 +9,9 @@ import { readChartLimits } from '../../support/chart-limits.ts';
 import { findFreePort } from '../../support/child-program.ts';
 import { type FrontProcess, startFrontProcess } from '../../support/front-process.ts';
 import { fetchByHost } from '../../support/host-fetch.ts';
+import { pollUntil } from '../../support/poll.ts';
 import { watchLoad } from '../../support/process-load.ts';
-import { connectTo, until } from '../../support/redis-client.ts';
+import { connectTo } from '../../support/redis-client.ts';
 import { REDIS_PASSWORDS, type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { publishMedia, submissionOf } from '../../support/request-fixture.ts';
 
@@ -43,7 +44,7 @@ describe('a front beside a workspace that means harm', function () {
       replicaPort: await findFreePort(),
       env: { NODE_OPTIONS: nodeOptions },
     });
-    await until(async () => (await front.admin('/readyz')).ok, 'the front to be ready');
+    await pollUntil(async () => (await front.admin('/readyz')).ok, 'the front to be ready');
   });
   after(async () => {
     await front?.stop('SIGKILL');
@@ -97,7 +98,7 @@ describe('a front beside a workspace that means harm', function () {
       const answer = await fetchByHost(`${front.origin}/v1/videos/unknown`, HOST);
       expect(answer.status).to.equal(401);
     });
-    await until(async () => (await countLooks()) >= looks + 2, 'the queue to be sampled twice');
+    await pollUntil(async () => (await countLooks()) >= looks + 2, 'the queue to be sampled twice');
     await load.stop();
     expect(front.program.ended).to.equal(null);
     expect(load.peakMiB(), 'MiB at most').to.be.below(Math.min(memoryMiB, 500));

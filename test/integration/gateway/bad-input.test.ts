@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
+import { pollUntil } from '../../support/poll.ts';
 import { openSocket, type RawAnswer, sendRaw } from '../../support/raw-client.ts';
-import { connectTo, until } from '../../support/redis-client.ts';
+import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { startTextEndpoint, type TextEndpoint } from '../../support/text-endpoint.ts';
 import { MODEL, RunningSimulator } from '../../unit/simulator/running-simulator.ts';
@@ -277,9 +278,9 @@ describe('bad input', () => {
     socket.write(
       `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-length: 500\r\n\r\n{`,
     );
-    await until(async () => /inflight 1/.test(await endpoint.metrics.render()), 'the request to begin');
+    await pollUntil(async () => /inflight 1/.test(await endpoint.metrics.render()), 'the request to begin');
     socket.destroy();
-    await until(async () => /inflight 0/.test(await endpoint.metrics.render()), 'the request to end');
+    await pollUntil(async () => /inflight 0/.test(await endpoint.metrics.render()), 'the request to end');
   });
 
   it('keeps a sane request id of the caller and makes one in the place of another', async () => {

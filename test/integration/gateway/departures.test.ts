@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { Capacity } from '../../../gateway/capacity/capacity.ts';
-import { until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+
 import { startTextEndpoint } from '../../support/text-endpoint.ts';
 import { startTextFixture, type TextFixture } from '../../support/text-fixture.ts';
 import { MODEL } from '../../unit/simulator/running-simulator.ts';
@@ -26,7 +27,7 @@ describe('a client that leaves', () => {
     await settled;
   };
   const expectFreed = async () => {
-    await until(
+    await pollUntil(
       async () => (await fixture.simulator.readControl()).aborted === CLIENTS,
       'all 20 aborted at the engine',
     );
@@ -34,7 +35,10 @@ describe('a client that leaves', () => {
     expect(fixture.endpoint.slots.inflight).to.equal(0);
   };
   const engineIsBusy = () =>
-    until(async () => (await fixture.simulator.readControl()).inflight === CLIENTS, 'all 20 at the engine');
+    pollUntil(
+      async () => (await fixture.simulator.readControl()).inflight === CLIENTS,
+      'all 20 at the engine',
+    );
 
   for (const isStream of [true, false])
     it(`frees the engine before the first byte (${isStream ? 'streamed' : 'whole'})`, async () => {
@@ -100,7 +104,7 @@ describe('a client that leaves', () => {
     await asked;
     abort.abort();
     await call;
-    await until(() => released === 1, 'the place to be given back');
+    await pollUntil(() => released === 1, 'the place to be given back');
     expect(given).to.equal(1);
     expect((await fixture.simulator.readControl()).requests).to.equal(0);
     await endpoint.stop();
@@ -126,14 +130,14 @@ describe('the place of a request', () => {
     await fixture.simulator.putControl({ ttftMs: 60_000 });
     const abort = new AbortController();
     const first = fixture.chat({}, { signal: abort.signal }).catch(() => {});
-    await until(() => fixture.endpoint.slots.inflight === 1, 'the place to be taken');
+    await pollUntil(() => fixture.endpoint.slots.inflight === 1, 'the place to be taken');
     const second = await fixture.chat();
     expect(second.status).to.equal(429);
     expect(second.headers.get('retry-after')).to.equal('5');
     expect(((await second.json()) as { error: { code: string } }).error.code).to.equal('replica_saturated');
     abort.abort();
     await first;
-    await until(() => fixture.endpoint.slots.inflight === 0, 'the place to be free');
+    await pollUntil(() => fixture.endpoint.slots.inflight === 0, 'the place to be free');
   });
 
   it('is free when the client has seen the end of its answer, 100 times in a row', async () => {

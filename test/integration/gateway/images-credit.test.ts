@@ -3,7 +3,8 @@ import { workKeys } from '../../../api/redis-keys.ts';
 import { ApiError } from '../../../gateway/http/error-response.ts';
 import { readSpentMicros } from '../../../redis/admission/admission-calls.ts';
 import { publishWorkspace } from '../../../redis/publication/publication.ts';
-import { until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+
 import { readEnvelope } from '../../support/text-fixture.ts';
 import { DENIED, type ImagesEndpoint, type ImagesFixture, startImagesFixture } from './images-fixture.ts';
 
@@ -61,7 +62,7 @@ describe('the price of images, while their client waits', () => {
       const before = await readSpent();
       if (prepare) await fixture.simulator.putControl(prepare);
       expect((await endpoint.generate(body)).status).to.equal(status);
-      await until(async () => (await readSpent()) === before, 'it was given back');
+      await pollUntil(async () => (await readSpent()) === before, 'it was given back');
     });
 
   it('is kept of a client that left while the engine was at work', async () => {
@@ -69,10 +70,10 @@ describe('the price of images, while their client waits', () => {
     const before = await readSpent();
     const leave = new AbortController();
     const left = endpoint.generate({}, { signal: leave.signal }).catch((error: Error) => error.name);
-    await until(async () => (await readSpent()) === before + PRICE, 'it was taken');
+    await pollUntil(async () => (await readSpent()) === before + PRICE, 'it was taken');
     leave.abort();
     expect(await left).to.equal('AbortError');
-    await until(() => endpoint.slots.inflight === 0, 'the engine has let go');
+    await pollUntil(() => endpoint.slots.inflight === 0, 'the engine has let go');
     expect((await readSpent()) - before).to.equal(PRICE);
   });
 
@@ -80,13 +81,13 @@ describe('the price of images, while their client waits', () => {
     await fixture.simulator.putControl({ jobSeconds: 2 });
     const before = await readSpent();
     const answer = endpoint.generate();
-    await until(() => fixture.simulator.readControl().then(({ inflight }) => inflight === 1), 'at work');
+    await pollUntil(() => fixture.simulator.readControl().then(({ inflight }) => inflight === 1), 'at work');
     expect((await readSpent()) - before).to.equal(PRICE);
     endpoint.cutOff(new ApiError('no_pod_available', 'The replica is shutting down.', { retryAfter: 2 }));
     const envelope = await readEnvelope(await answer);
     expect(envelope).to.deep.include({ status: 503, code: 'no_pod_available' });
-    await until(async () => (await readSpent()) === before, 'it was given back');
-    await until(() => endpoint.slots.inflight === 0, 'the engine has let go');
+    await pollUntil(async () => (await readSpent()) === before, 'it was given back');
+    await pollUntil(() => endpoint.slots.inflight === 0, 'the engine has let go');
     expect(await readSpent()).to.equal(before);
   });
 
@@ -95,7 +96,7 @@ describe('the price of images, while their client waits', () => {
     await fixture.simulator.putControl({ jobSeconds: 4 });
     const before = await readSpent();
     expect((await late.generate()).status).to.equal(504);
-    await until(() => late.slots.inflight === 0, 'the engine has let go');
+    await pollUntil(() => late.slots.inflight === 0, 'the engine has let go');
     expect((await readSpent()) - before).to.equal(PRICE);
   });
 
@@ -108,7 +109,7 @@ describe('the price of images, while their client waits', () => {
     await fixture.simulator.putControl({ jobSeconds: 60 });
     const before = await readSpent();
     expect((await late.generate()).status).to.equal(504);
-    await until(async () => (await readSpent()) === before, 'it was given back');
+    await pollUntil(async () => (await readSpent()) === before, 'it was given back');
   });
 
   it('can be given back for longer than an image may take', async () => {
@@ -145,8 +146,8 @@ describe('the price of images, while their client waits', () => {
       fixture.redis.resume();
     }
     const isSpent = (micros: number) => async () => (await readSpent().catch(() => null)) === micros;
-    await until(isSpent(before), 'what was given up costs nothing');
+    await pollUntil(isSpent(before), 'what was given up costs nothing');
     expect((await endpoint.generate({ response_format: 'b64_json' })).status).to.equal(200);
-    await until(isSpent(before + PRICE), 'the next one was charged');
+    await pollUntil(isSpent(before + PRICE), 'the next one was charged');
   });
 });

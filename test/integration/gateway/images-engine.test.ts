@@ -10,7 +10,8 @@ import { generateImages, type ImageCall } from '../../../gateway/engine/image-ca
 import { ApiError } from '../../../gateway/http/error-response.ts';
 import { Pools } from '../../../gateway/upstream/pools.ts';
 import { makePicture } from '../../support/media-files.ts';
-import { rejection, until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { rejection } from '../../support/redis-client.ts';
 import { startScriptedEngine } from '../../support/text-endpoint.ts';
 
 describe('a call of an image engine', () => {
@@ -148,7 +149,7 @@ describe('a call of an image engine', () => {
       end.abort(reason);
     });
     expect(await rejection(call(url, { signal: end.signal }))).to.equal(reason);
-    await until(() => isClosed, 'the connection is closed');
+    await pollUntil(() => isClosed, 'the connection is closed');
   });
 
   it('is an upstream_error where nothing listens', async () => {

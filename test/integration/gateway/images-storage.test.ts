@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { workKeys } from '../../../api/redis-keys.ts';
 import { StoreUrlSigner } from '../../../gateway/storage/store-url-signer.ts';
-import { until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+
 import { readEnvelope } from '../../support/text-fixture.ts';
 import { CUSTOMER, DENIED, type ImagesFixture, startImagesFixture } from './images-fixture.ts';
 
@@ -13,7 +14,7 @@ describe('images whose storage fails, while their client waits', () => {
   });
   after(() => fixture?.stop());
   afterEach(async () => {
-    await until(() => fixture.listSpooled().length === 0, 'no file is left in the spool');
+    await pollUntil(() => fixture.listSpooled().length === 0, 'no file is left in the spool');
   });
 
   const cases = ['url', 'b64_json'].map((responseFormat) => ({ responseFormat }));

@@ -4,7 +4,8 @@ import { workKeys } from '../../../api/redis-keys.ts';
 import { BodyMemory } from '../../../gateway/http/body-memory.ts';
 import { readRequest } from '../../../redis/requests/request-record.ts';
 import { describePicture, makePicture } from '../../support/media-files.ts';
-import { until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+
 import { startScriptedEngine } from '../../support/text-endpoint.ts';
 import { readEnvelope } from '../../support/text-fixture.ts';
 import { CUSTOMER, type ImagesEndpoint, type ImagesFixture, startImagesFixture } from './images-fixture.ts';
@@ -32,7 +33,7 @@ describe('images, while their client waits', () => {
   afterEach(async () => {
     await fixture.simulator.reset();
     // The answer ends a moment before its files are removed.
-    await until(() => fixture.listSpooled().length === 0, 'no file is left in the spool');
+    await pollUntil(() => fixture.listSpooled().length === 0, 'no file is left in the spool');
   });
 
   const listCleanup = () =>
@@ -47,7 +48,7 @@ describe('images, while their client waits', () => {
       const served = await fixture.start({ engineURL: engine.url, memory: roomy });
       const { data } = await read(await served.generate({ response_format: 'b64_json' }));
       expect(decode(data[0]!.b64_json).equals(picture)).to.equal(true);
-      await until(() => roomy.used === 0, 'the memory is free');
+      await pollUntil(() => roomy.used === 0, 'the memory is free');
 
       const narrow = new BodyMemory({ totalBytes: 2 ** 21, waitMs: 10 });
       const refused = await fixture.start({ engineURL: engine.url, memory: narrow });
@@ -202,7 +203,7 @@ describe('images, while their client waits', () => {
       const { data } = await read(await full.edit([['image', await makePicture(300, 200)]]));
       expect((await fetch(data[0]!.url!)).status).to.equal(200);
       expect(await full.readMetric('berth_gateway_forwarded_requests_total')).to.equal(2);
-      await until(() => peer.slots.inflight === 0, 'the peer’s place is free');
+      await pollUntil(() => peer.slots.inflight === 0, 'the peer’s place is free');
     });
 
     it('are refused only after every peer refused', async () => {
@@ -225,7 +226,7 @@ describe('images, while their client waits', () => {
       expect((await full.generate()).status).to.equal(504);
       expect(peer.slots.inflight).to.equal(1);
       expect((await full.generate()).status).to.equal(429);
-      await until(() => peer.slots.inflight === 0, 'the place is free');
+      await pollUntil(() => peer.slots.inflight === 0, 'the place is free');
       expect((await fixture.simulator.readControl()).aborted).to.equal(0);
     });
 
@@ -267,7 +268,7 @@ describe('images, while their client waits', () => {
         expect(brief.slots.inflight).to.equal(1);
         const { status } = await readEnvelope(await brief.generate());
         expect(status).to.equal(429);
-        await until(() => brief.slots.inflight === 0, 'the place is free');
+        await pollUntil(() => brief.slots.inflight === 0, 'the place is free');
         expect((await fixture.simulator.readControl()).aborted).to.equal(0);
       });
 
@@ -279,8 +280,11 @@ describe('images, while their client waits', () => {
       });
       await fixture.simulator.putControl({ jobSeconds: 600 });
       expect((await brief.generate()).status).to.equal(504);
-      await until(() => brief.slots.inflight === 0, 'the place is free');
-      await until(async () => (await fixture.simulator.readControl()).inflight === 0, 'the engine was told');
+      await pollUntil(() => brief.slots.inflight === 0, 'the place is free');
+      await pollUntil(
+        async () => (await fixture.simulator.readControl()).inflight === 0,
+        'the engine was told',
+      );
     });
   });
 
@@ -321,15 +325,15 @@ describe('images, while their client waits', () => {
     await fixture.simulator.putControl({ jobSeconds: 3 });
     const leave = new AbortController();
     const left = single.generate({}, { signal: leave.signal }).catch((error: Error) => error.name);
-    await until(async () => (await fixture.simulator.readControl()).inflight === 1, 'the engine works');
+    await pollUntil(async () => (await fixture.simulator.readControl()).inflight === 1, 'the engine works');
     leave.abort();
     expect(await left).to.equal('AbortError');
-    await until(
+    await pollUntil(
       async () => (await single.readMetric('berth_gateway_requests_inflight')) === 0,
       'the request has ended',
     );
     expect(single.slots.inflight).to.equal(1);
-    await until(() => single.slots.inflight === 0, 'the place is free');
+    await pollUntil(() => single.slots.inflight === 0, 'the place is free');
     expect((await fixture.simulator.readControl()).aborted).to.equal(0);
     expect(fixture.listManaged()).to.deep.equal(stored);
   });

@@ -17,7 +17,8 @@ import {
   startEngine,
   startReplica,
 } from '../../support/model-replica.ts';
-import { connectTo, until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 
 const MIB = 1024 * 1024;
@@ -139,7 +140,7 @@ describe('large bodies', () => {
       env: { NODE_OPTIONS: FRONT_OPTIONS },
     });
     for (const each of [replica, front])
-      await until(async () => (await each.admin(ADMIN_PATHS.readyz)).ok, 'ready');
+      await pollUntil(async () => (await each.admin(ADMIN_PATHS.readyz)).ok, 'ready');
   });
   afterEach(async () => {
     await Promise.all([replica?.stop('SIGKILL'), front?.stop('SIGKILL')]);

@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import { hashApiKey } from '../../../api/identity.ts';
 import { publishWorkspace } from '../../../redis/publication/publication.ts';
+import { pollUntil } from '../../support/poll.ts';
 import { publishApiKey } from '../../support/publication.ts';
-import { until } from '../../support/redis-client.ts';
+
 import { readEnvelope, startTextFixture, type TextFixture } from '../../support/text-fixture.ts';
 
 const PAST = 1_600_000_000;
@@ -39,7 +40,7 @@ describe('the limits of a key', () => {
   it('end a day’s tokens with a 429 that is not to be retried', async () => {
     const key = await fixture.endpoint.makeKey({ tpd: 5 });
     await (await fixture.chat({ max_tokens: 5 }, { key })).text();
-    await until(async () => {
+    await pollUntil(async () => {
       const response = await fixture.chat({ max_tokens: 5 }, { key });
       await response.text();
       return response.status === 429;
@@ -223,7 +224,7 @@ describe('while Redis is away', () => {
     await connection.untilUp(60_000);
     const day = Math.floor(Date.now() / 86_400_000);
     const counter = `w:{${endpoint.config.namespace}}:tpd:${hashApiKey(key).slice(0, 24)}:${day}`;
-    await until(
+    await pollUntil(
       async () => Number(await connection.redis.get(counter).catch(() => 0)) >= answer.usage.total_tokens + 2,
       'both settlements',
     );

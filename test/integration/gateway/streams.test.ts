@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { hashApiKey } from '../../../api/identity.ts';
 import { admit } from '../../../redis/admission/admission-calls.ts';
-import { until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+
 import { startScriptedEngine, startTextEndpoint } from '../../support/text-endpoint.ts';
 import { readEnvelope, startTextFixture, type TextFixture } from '../../support/text-fixture.ts';
 import { MODEL, readStream } from '../../unit/simulator/running-simulator.ts';
@@ -56,12 +57,12 @@ describe('an answer', () => {
   it('is counted in tokens, whole or streamed', async () => {
     const key = await fixture.endpoint.makeKey();
     const whole = (await (await fixture.chat({ max_tokens: 7 }, { key })).json()) as Event;
-    await until(
+    await pollUntil(
       async () => (await readUsed(key)) === whole.usage!.total_tokens,
       'the tokens of the whole answer',
     );
     await stream({ max_tokens: 7 }, key);
-    await until(
+    await pollUntil(
       async () => (await readUsed(key)) === 2 * whole.usage!.total_tokens,
       'the tokens of the stream',
     );
@@ -74,7 +75,7 @@ describe('an answer', () => {
     const response = await fixture.chat({ stream: true }, { key, signal: abort.signal });
     await response.body!.getReader().read();
     abort.abort();
-    await until(async () => (await readUsed(key)) > 0, 'an estimate');
+    await pollUntil(async () => (await readUsed(key)) > 0, 'an estimate');
     expect(await readUsed(key)).to.be.below(500);
   });
 
@@ -99,7 +100,7 @@ describe('an answer', () => {
       usage: { prompt_tokens: number; completion_tokens: number };
     };
     const expected = String(usage.prompt_tokens * 2e6 + usage.completion_tokens * 5e6);
-    await until(
+    await pollUntil(
       async () => (await connection.redis.get('w:{priced}:credit')) === expected,
       `a debit of ${expected}`,
     );
@@ -126,7 +127,7 @@ describe('an answer', () => {
       if (bytes > 4_000_000) break;
     }
     expect(bytes).to.be.greaterThan(4_000_000);
-    await until(() => fixture.endpoint.slots.inflight === 0, 'the place to be free');
+    await pollUntil(() => fixture.endpoint.slots.inflight === 0, 'the place to be free');
   });
 
   const AFTER = 3;
@@ -225,7 +226,10 @@ describe('an overdue request', () => {
   after(() => fixture?.stop());
   afterEach('frees the engine and its place', async () => {
     expect(fixture.endpoint.slots.inflight).to.equal(0);
-    await until(async () => (await fixture.simulator.readControl()).inflight === 0, 'the engine to be free');
+    await pollUntil(
+      async () => (await fixture.simulator.readControl()).inflight === 0,
+      'the engine to be free',
+    );
     await fixture.simulator.reset();
   });
 

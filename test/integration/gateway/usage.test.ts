@@ -4,7 +4,8 @@ import { UsageMeter } from '../../../gateway/telemetry/usage.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
 import { readUsage, type UsageStep } from '../../../redis/usage/usage.ts';
-import { connectTo, until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { startScriptedEngine, startTextEndpoint, type TextEndpoint } from '../../support/text-endpoint.ts';
 
@@ -115,7 +116,7 @@ describe('what a gateway served', () => {
   });
 
   const written = (requests: number) =>
-    until(async () => {
+    pollUntil(async () => {
       await meter.flush();
       return (await readSum()).requests >= requests;
     }, 'all that counts to be written');

@@ -7,7 +7,8 @@ import { loadLibrary } from '../../../redis/library.ts';
 import { publishCredentials } from '../../../redis/publication/publication.ts';
 import { readWorkspaces } from '../../../redis/publication/published.ts';
 import { registerObjects } from '../../../redis/requests/object-cleanup.ts';
-import { until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+
 import { newRequestId, newToken } from '../../support/request-fixture.ts';
 import { startSocketServer } from '../egress/loopback-server.ts';
 import { CUSTOMER, MANAGED, type StorageHarness, startStorage } from '../storage/storage-harness.ts';
@@ -51,7 +52,7 @@ describe('the clean-up of stored objects', () => {
     registerObjects(harness.connection.redis, namespace, { objects, removeInMs });
   const countListed = (namespace: string) => harness.connection.redis.zcard(`w:{${namespace}}:cleanup`);
   const untilListed = (namespace: string, count: number) =>
-    until(
+    pollUntil(
       async () => (await countListed(namespace)) === count,
       `${count} objects in the list of ${namespace}`,
     );
@@ -78,7 +79,7 @@ describe('the clean-up of stored objects', () => {
       Array.from({ length: 300 }, (_, index) => ({ credential: null, key: key(index) })),
     );
     start();
-    await until(async () => (await countListed('team')) === 0, 'the end of the list');
+    await pollUntil(async () => (await countListed('team')) === 0, 'the end of the list');
   });
 
   it('forgets what is gone already', async () => {
@@ -108,7 +109,7 @@ describe('the clean-up of stored objects', () => {
     const hung = await startSocketServer(() => {});
     await harness.publish('team', { endpoint: `http://127.0.0.1:${hung.port}` });
     start();
-    await until(() => hung.connections > 0, 'a removal that hangs');
+    await pollUntil(() => hung.connections > 0, 'a removal that hangs');
     const [own, others] = [await put('team'), await put('other', 'own')];
     await register('team', [own]);
     await register('other', [others]);
@@ -117,7 +118,7 @@ describe('the clean-up of stored objects', () => {
     expect(harness.list(MANAGED)).to.deep.equal([]);
     await hung.stop();
     await harness.publish('team');
-    await until(async () => (await countListed('team')) === 0, 'the removal at last');
+    await pollUntil(async () => (await countListed('team')) === 0, 'the removal at last');
     expect(harness.list(CUSTOMER)).to.deep.equal([]);
   });
 
@@ -125,7 +126,7 @@ describe('the clean-up of stored objects', () => {
     await register('team', [await put('team', 'own')]);
     await harness.publish('team', {}, harness.s3.createUser());
     start();
-    await until(() => outcomes.length >= 3, 'three attempts');
+    await pollUntil(() => outcomes.length >= 3, 'three attempts');
     expect(outcomes).to.deep.equal(['failed', 'failed', 'failed']);
     expect(await countListed('team')).to.equal(1);
     await harness.publish('team');
@@ -154,9 +155,9 @@ describe('the clean-up of stored objects', () => {
   it('goes on when Redis comes back', async () => {
     start();
     await harness.redis.kill();
-    await until(() => harness.connection.state === 'away', 'the loss of Redis');
+    await pollUntil(() => harness.connection.state === 'away', 'the loss of Redis');
     await harness.redis.restart();
-    await until(() => harness.connection.state === 'up', 'Redis');
+    await pollUntil(() => harness.connection.state === 'up', 'Redis');
     await loadLibrary(harness.connection.redis);
     await harness.publish('team');
     await register('team', [await put('team')]);

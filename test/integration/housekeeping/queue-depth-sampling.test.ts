@@ -8,7 +8,8 @@ import type { RedisConnection } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
 import { submitRequest } from '../../../redis/requests/request-calls.ts';
 import { readUsage } from '../../../redis/usage/usage.ts';
-import { connectTo, until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { publishMedia, submissionOf } from '../../support/request-fixture.ts';
 
@@ -70,7 +71,7 @@ describe('the queue of a deployment without replicas', () => {
 
   it('is in the usage that is told of it, looked at by one of all fronts', async () => {
     startFronts(3);
-    await until(async () => (await readQueued()) === 3, 'what waits to be told');
+    await pollUntil(async () => (await readQueued()) === 3, 'what waits to be told');
     // Each front has ended its round once it is closed.
     await Promise.all(running.splice(0).map((each) => each.close()));
     expect(await countLooks()).to.equal(1);
@@ -85,7 +86,7 @@ describe('the queue of a deployment without replicas', () => {
     await publishMedia(connection.redis, { namespace, name: other });
     await submitRequest(connection.redis, submissionOf({ namespace, deployment: other }));
     startFronts(1);
-    await until(async () => (await readQueued(other)) === 1, 'the other to be told of');
+    await pollUntil(async () => (await readQueued(other)) === 1, 'the other to be told of');
     await Promise.all([...running.splice(0), meter].map((each) => each.close()));
     expect(await readQueued()).to.equal(3);
     expect(await countLooks()).to.equal(1);

@@ -4,7 +4,8 @@ import { createLog } from '../../../gateway/telemetry/log.ts';
 import { renewClaim } from '../../../redis/requests/request-calls.ts';
 import { createExpiryGate } from '../../../redis/requests/request-sweep.ts';
 import { useMediaWorkspace } from '../../support/media-workspace.ts';
-import { connectTo, until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { connectTo } from '../../support/redis-client.ts';
 import { newToken } from '../../support/request-fixture.ts';
 
 describe('a sweep that lies in the socket of a Redis that hangs', () => {
@@ -31,15 +32,15 @@ describe('a sweep that lies in the socket of a Redis that hangs', () => {
     try {
       await space.submitted();
       await space.claim(newToken(), 1);
-      await until(async () => (await space.claim()) !== null, 'leases expire');
+      await pollUntil(async () => (await space.claim()) !== null, 'leases expire');
       await space.submitted();
       const leaseMs = 4_000;
       const { claim } = (await space.claim(newToken(), leaseMs))!;
       const end = performance.now() + leaseMs + 100;
       mayHang = true;
-      await until(() => performance.now() > end, 'the end of the lease');
+      await pollUntil(() => performance.now() > end, 'the end of the lease');
       server.resume();
-      await until(
+      await pollUntil(
         () =>
           space.redis.ping().then(
             () => true,

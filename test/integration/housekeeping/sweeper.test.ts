@@ -7,7 +7,8 @@ import { loadLibrary } from '../../../redis/library.ts';
 import { claimRequest, submitRequest } from '../../../redis/requests/request-calls.ts';
 import { readRequest } from '../../../redis/requests/request-record.ts';
 import { createExpiryGate } from '../../../redis/requests/request-sweep.ts';
-import { connectTo, until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { newToken, publishMedia, submissionOf } from '../../support/request-fixture.ts';
 
@@ -52,8 +53,8 @@ describe('the sweeper', () => {
     start(['a']);
     const id = await submit('a');
     await loseWorker('a');
-    await until(async () => (await loseWorker('a')) !== null, 'the second attempt');
-    await until(async () => (await read('a', id)).status === 'failed', 'the end');
+    await pollUntil(async () => (await loseWorker('a')) !== null, 'the second attempt');
+    await pollUntil(async () => (await read('a', id)).status === 'failed', 'the end');
     expect(await read('a', id)).to.include({ errorCode: 'worker_lost' });
   });
 
@@ -63,8 +64,8 @@ describe('the sweeper', () => {
     start(['a', 'b']);
     const id = await submit('b');
     for (let attempt = 0; attempt < 2; attempt++)
-      await until(async () => (await loseWorker('b')) !== null, 'a claim');
-    await until(async () => (await read('b', id)).status === 'failed', 'the end');
+      await pollUntil(async () => (await loseWorker('b')) !== null, 'a claim');
+    await pollUntil(async () => (await read('b', id)).status === 'failed', 'the end');
   });
 
   it('ends hundreds at once, in every workspace', async () => {
@@ -73,7 +74,7 @@ describe('the sweeper', () => {
     for (const namespace of ['a', 'b']) for (let index = 0; index < 250; index++) await submit(namespace);
     start(['a', 'b']);
     for (const namespace of ['a', 'b'])
-      await until(
+      await pollUntil(
         async () => (await connection.redis.zcard(workKeys(namespace).index(deployment, 'failed'))) === 250,
         `the end of all of ${namespace}`,
       );
@@ -84,10 +85,10 @@ describe('the sweeper', () => {
     const id = await submit('a');
     await loseWorker('a');
     await server.restart();
-    await until(() => connection.state === 'up', 'Redis');
+    await pollUntil(() => connection.state === 'up', 'Redis');
     const started = performance.now();
     start(['a'], 1_000);
-    await until(async () => (await loseWorker('a', 60_000)) !== null, 'the second attempt');
+    await pollUntil(async () => (await loseWorker('a', 60_000)) !== null, 'the second attempt');
     expect(performance.now() - started).to.be.above(900);
     expect((await read('a', id)).status).to.equal('running');
   });

@@ -4,7 +4,8 @@ import { publishApiKeys } from '../../../redis/publication/publication.ts';
 import { readError } from '../../support/chat.ts';
 import { describePicture, makePicture, probeFilm } from '../../support/media-files.ts';
 import { API_KEY } from '../../support/model-replica.ts';
-import { until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+
 import { type JobStack, startJobStack } from './job-stack.ts';
 
 const authorization = `Bearer ${API_KEY}`;
@@ -36,7 +37,7 @@ describe('an endpoint whose requests wait and run', () => {
   };
   const untilSucceeded = async (id: unknown): Promise<Body> => {
     let body: Body = {};
-    await until(async () => {
+    await pollUntil(async () => {
       body = await readJSON(await call(`/requests/${id}`), 200);
       return body.status === 'succeeded';
     }, 'success');
@@ -48,12 +49,12 @@ describe('an endpoint whose requests wait and run', () => {
     const { engine } = stack.pods[0]!;
     const order = { model: 'berth/chat', prompt: 'a cat', size: '64x64' };
     const sync = post('/images/generations', order);
-    await until(async () => (await engine.read()).inflight === 1, 'the synchronous one runs');
+    await pollUntil(async () => (await engine.read()).inflight === 1, 'the synchronous one runs');
     const { id } = await readJSON(await post('/images/generations?async=true', order), 202);
     expect((await readJSON(await call(`/requests/${id}`), 200)).status).to.equal('queued');
     await readJSON(await sync, 200);
 
-    await until(async () => (await engine.read()).requests === 2, 'the asynchronous one runs');
+    await pollUntil(async () => (await engine.read()).requests === 2, 'the asynchronous one runs');
     const refused = await post('/images/generations', order);
     expect(await readError(refused)).to.include({ status: 429, code: 'replica_saturated' });
     const { output_urls: links } = await untilSucceeded(id);

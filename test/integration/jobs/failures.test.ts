@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { readHeartbeats } from '../../../redis/admission/admission-calls.ts';
-import { until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+
 import { type JobStack, startJobStack } from './job-stack.ts';
 
 describe('jobs that fail', () => {
@@ -68,7 +69,7 @@ describe('jobs that fail', () => {
       const { type, data } = (await stack.readEvents()).get(id)!;
       expect(type).to.equal('request.failed');
       expect(data.error_code).to.equal(code);
-      await until(async () => (await readSlots()) === 0, 'a free slot');
+      await pollUntil(async () => (await readSlots()) === 0, 'a free slot');
       await stack.untilIs(await stack.submit(), 'succeeded');
     });
 
@@ -78,8 +79,8 @@ describe('jobs that fail', () => {
     const id = await stack.submit();
     const record = await stack.untilIs(id, 'failed');
     expect(record.errorCode).to.equal('model_timeout');
-    await until(async () => (await stack.pods[0]!.engine.read()).inflight === 0, 'the engine lets go');
-    await until(async () => (await readSlots()) === 0, 'a free slot');
+    await pollUntil(async () => (await stack.pods[0]!.engine.read()).inflight === 0, 'the engine lets go');
+    await pollUntil(async () => (await readSlots()) === 0, 'a free slot');
     await stack.publish({});
     await stack.untilIs(await stack.submit(), 'succeeded');
   });
@@ -110,7 +111,7 @@ describe('jobs that fail', () => {
     stack.storage.setOpen(false);
     const id = await stack.submit();
     // More often than the URL signer itself asks.
-    await until(() => stack.storage.refusals > 4, 'asked in vain');
+    await pollUntil(() => stack.storage.refusals > 4, 'asked in vain');
     expect((await stack.read(id)).status).to.equal('running');
     stack.storage.setOpen(true);
     await stack.untilIs(id, 'succeeded');
@@ -121,13 +122,13 @@ describe('jobs that fail', () => {
     await pod!.engine.control({ jobSeconds: 30 });
     const id = await stack.submit();
     // The engine's work begins before its answer to the submission; the gateway tells of progress once it has that.
-    await until(async () => (await stack.read(id)).progress > 0, 'the job runs');
+    await pollUntil(async () => (await stack.read(id)).progress > 0, 'the job runs');
     await pod!.engine.stop('SIGKILL');
     const record = await stack.untilIs(id, 'failed');
     expect(record).to.include({ errorCode: 'upstream_error' });
     expect(record.errorMessage).to.match(/lost/);
     const waiting = await stack.submit();
-    await until(async () => (await readSlots()) === 0, 'a free slot');
+    await pollUntil(async () => (await readSlots()) === 0, 'a free slot');
     await pod!.restartEngine();
     await stack.untilIs(waiting, 'succeeded');
   });

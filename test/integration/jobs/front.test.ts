@@ -10,7 +10,8 @@ import { EXPIRY_GRACE_MS } from '../../../redis/requests/request-sweep.ts';
 import { findFreePort } from '../../support/child-program.ts';
 import { MASTER_KEY, startFrontProcess } from '../../support/front-process.ts';
 import { probeFilm } from '../../support/media-files.ts';
-import { until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+
 import type { RedisServer } from '../../support/redis-server.ts';
 import { type S3Server, startS3 } from '../../support/s3-server.ts';
 import { type JobStack, startJobStack } from './job-stack.ts';
@@ -79,18 +80,18 @@ describe('video jobs with a front and a bucket', () => {
   }
 
   it('are recovered by the front’s own sweeper when a replica is killed', async () => {
-    await until(() => performance.now() - frontSince > EXPIRY_GRACE_MS + 1_000, 'grace');
+    await pollUntil(() => performance.now() - frontSince > EXPIRY_GRACE_MS + 1_000, 'grace');
     for (const { engine } of stack.pods) await engine.control({ jobSeconds: 5 });
     const id = await stack.submit();
     const key = workKeys('team').request(id);
     const readWorker = () => stack.connection.redis.hget(key, 'worker');
-    await until(async () => (await readWorker()) !== null, 'a worker');
+    await pollUntil(async () => (await readWorker()) !== null, 'a worker');
     const worker = await readWorker();
     const [first, second] =
       stack.pods[0]!.address === worker!.slice(4) ? stack.pods : [...stack.pods].reverse();
     const crashed = performance.now();
     await first!.crash();
-    await until(async () => (await readWorker()) === `pod-${second!.address}`, 'another', 40_000);
+    await pollUntil(async () => (await readWorker()) === `pod-${second!.address}`, 'another', 40_000);
     const recoveryMs = performance.now() - crashed;
     if (process.env.SHOW) console.log(`recovered in ${Math.round(recoveryMs)} ms`);
     expect(recoveryMs).to.be.below(30_000);

@@ -1,4 +1,5 @@
 /** A deployment with a queue: Redis, storage, engines and sidecars as real processes, and a sweeper. */
+
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,7 +26,8 @@ import {
   startEngine,
   startReplica,
 } from '../../support/model-replica.ts';
-import { connectTo, until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { PREFIX, submissionOf } from '../../support/request-fixture.ts';
 import { type StorageService, startStorageService } from '../../support/storage-service.ts';
@@ -152,7 +154,7 @@ export async function startJobStack(options: StackOptions): Promise<JobStack> {
   };
   const pods = await Promise.all(addresses.map(startPod));
   for (const { replica } of pods)
-    await until(async () => (await replica.admin('/readyz')).ok, 'a ready replica', 30_000);
+    await pollUntil(async () => (await replica.admin('/readyz')).ok, 'a ready replica', 30_000);
 
   const send = async (submission: Partial<Submission>): Promise<string> => {
     const whole = submissionOf({ namespace: NAMESPACE, deployment: config.name, ...submission });
@@ -180,7 +182,7 @@ export async function startJobStack(options: StackOptions): Promise<JobStack> {
     },
     untilIs: async (id, status, timeoutMs = 30_000) => {
       const wanted = [status].flat();
-      await until(
+      await pollUntil(
         () =>
           read(id).then(
             (record) => wanted.includes(record.status),

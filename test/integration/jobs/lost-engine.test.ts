@@ -3,7 +3,8 @@ import { workKeys } from '../../../api/redis-keys.ts';
 import { sweepRequests } from '../../../redis/requests/request-sweep.ts';
 import { findFreePort } from '../../support/child-program.ts';
 import { useMediaWorkspace } from '../../support/media-workspace.ts';
-import { until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+
 import { type JobStack, startJobStack } from './job-stack.ts';
 import { FILM, startLoneWorker } from './lone-worker.ts';
 
@@ -25,11 +26,11 @@ for (const kind of ['Image', 'Video'] as const)
     it('fail if they ran there, while all that waited run on its successor', async () => {
       await engine().control({ jobSeconds: 30 });
       await Promise.all(Array.from({ length: 20 }, () => stack.submit()));
-      await until(async () => (await engine().read()).inflight === 1, 'the first job runs');
+      await pollUntil(async () => (await engine().read()).inflight === 1, 'the first job runs');
       await engine().stop('SIGKILL');
-      await until(async () => (await countIn('failed')) > 0, 'the job fails');
+      await pollUntil(async () => (await countIn('failed')) > 0, 'the job fails');
       await stack.pods[0]!.restartEngine();
-      await until(async () => (await countIn('succeeded')) === 19, 'all others end', 60_000);
+      await pollUntil(async () => (await countIn('succeeded')) === 19, 'all others end', 60_000);
       expect(await countIn('failed')).to.equal(1);
     });
 
@@ -37,7 +38,7 @@ for (const kind of ['Image', 'Video'] as const)
       await stack.untilIs(await stack.submit(), 'succeeded');
       await engine().stop('SIGKILL');
       const ids = await Promise.all([stack.submit(), stack.submit(), stack.submit()]);
-      await until(
+      await pollUntil(
         async () => (await stack.pods[0]!.replica.admin('/readyz')).status === 503,
         'it is noticed',
         30_000,
@@ -64,7 +65,7 @@ describe('an engine that takes no connections though its health check is good', 
     });
     try {
       const id = await space.submitted({ params: FILM });
-      await until(
+      await pollUntil(
         async () => {
           await sweepRequests(redis, namespace, { expireUntil: Number.MAX_SAFE_INTEGER });
           return (await space.read(id)).status === 'failed';

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+
 import { type JobStack, startJobStack } from './job-stack.ts';
 
 describe('an engine of videos that has lost its worker, its health check at 200', () => {
@@ -16,9 +17,9 @@ describe('an engine of videos that has lost its worker, its health check at 200'
     const [pod] = stack.pods;
     await pod!.engine.control({ fault: { kind: 'hang', afterFrames: 0 }, faultTimes: 2 });
     await Promise.all([stack.submit(), stack.submit()]);
-    await until(async () => (await pod!.engine.read()).inflight === 2, 'both jobs');
+    await pollUntil(async () => (await pod!.engine.read()).inflight === 2, 'both jobs');
     expect((await pod!.replica.admin('/readyz')).status).to.equal(200);
-    await until(async () => !(await pod!.replica.admin('/readyz')).ok, 'unready', 90_000);
+    await pollUntil(async () => !(await pod!.replica.admin('/readyz')).ok, 'unready', 90_000);
     const liveness = await pod!.replica.admin('/engine/liveness');
     expect(liveness.status).to.equal(503);
     expect(await liveness.text()).to.match(/2 requests waited 3\d s without any output/);

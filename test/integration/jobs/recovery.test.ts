@@ -3,7 +3,8 @@ import { DRAIN_TOKEN_HEADER } from '../../../api/gateway-environment.ts';
 import { workKeys } from '../../../api/redis-keys.ts';
 import { LEASE_MS } from '../../../redis/requests/request-calls.ts';
 import { DRAIN_TOKEN } from '../../support/model-replica.ts';
-import { until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+
 import { type JobStack, type Pod, startJobStack } from './job-stack.ts';
 
 describe('jobs of replicas that go', () => {
@@ -31,7 +32,7 @@ describe('jobs of replicas that go', () => {
   /** The pod that runs a request once its engine does. */
   const findPod = async (id: string): Promise<Pod> => {
     let found: Pod | undefined;
-    await until(async () => {
+    await pollUntil(async () => {
       const { worker } = await readWorker(id);
       found = stack.pods.find(({ address }) => worker === `pod-${address}`);
       return found !== undefined && (await found.engine.read()).inflight > 0;
@@ -44,7 +45,7 @@ describe('jobs of replicas that go', () => {
   const startDrain = (pod: Pod) =>
     pod.replica.admin('/drain', { headers: { [DRAIN_TOKEN_HEADER]: DRAIN_TOKEN } });
   const untilDraining = (pod: Pod) =>
-    until(() => pod.replica.program.output.includes('draining'), 'the drain');
+    pollUntil(() => pod.replica.program.output.includes('draining'), 'the drain');
 
   it('are claimed by another once their lease is over, and nobody outside sees it', async () => {
     await setJobSeconds(5);
@@ -54,7 +55,11 @@ describe('jobs of replicas that go', () => {
     await pod.crash();
     const crashed = performance.now();
     const claim = (await readWorker(id)).claim;
-    await until(async () => ![claim, ''].includes((await readWorker(id)).claim), 'the second claim', 40_000);
+    await pollUntil(
+      async () => ![claim, ''].includes((await readWorker(id)).claim),
+      'the second claim',
+      40_000,
+    );
     const recoveryMs = performance.now() - crashed;
     expect((await stack.read(id)).status).to.equal('running');
     const record = await stack.untilIs(id, 'succeeded');
@@ -85,7 +90,7 @@ describe('jobs of replicas that go', () => {
     const first = await findPod(id);
     await first.crash();
     const second = findOther(first);
-    await until(async () => (await second.engine.read()).inflight > 0, 'the second attempt', 40_000);
+    await pollUntil(async () => (await second.engine.read()).inflight > 0, 'the second attempt', 40_000);
     await second.crash();
     const record = await stack.untilIs(id, 'failed', 40_000);
     expect(record.errorCode).to.equal('worker_lost');
@@ -101,8 +106,12 @@ describe('jobs of replicas that go', () => {
     // Of the other alone: an engine that has just begun may not have looked yet how long it takes.
     await setJobSeconds(1, [other]);
     const drained = startDrain(pod);
-    await until(async () => (await readWorker(id)).worker === `pod-${other.address}`, 'the other', 40_000);
-    await until(async () => (await pod.engine.read()).inflight === 0, 'its engine lets go');
+    await pollUntil(
+      async () => (await readWorker(id)).worker === `pod-${other.address}`,
+      'the other',
+      40_000,
+    );
+    await pollUntil(async () => (await pod.engine.read()).inflight === 0, 'its engine lets go');
     const record = await stack.untilIs(id, 'succeeded');
     expect(record.startedAt).to.equal(startedAt);
     expect((await (await drained).text()).trim()).to.equal('drained');
@@ -117,7 +126,11 @@ describe('jobs of replicas that go', () => {
     const other = findOther(pod);
     await setJobSeconds(5, [other]);
     const stopped = pod.replica.stop('SIGTERM');
-    await until(async () => (await readWorker(id)).worker === `pod-${other.address}`, 'the other', 40_000);
+    await pollUntil(
+      async () => (await readWorker(id)).worker === `pod-${other.address}`,
+      'the other',
+      40_000,
+    );
     expect((await stack.read(id)).status).to.equal('running');
     await stopped;
     await stack.untilIs(id, 'succeeded');
@@ -137,7 +150,11 @@ describe('jobs of replicas that go', () => {
       void startDrain(pod).catch(() => {});
       await untilDraining(pod);
       await pod.engine.stop('SIGKILL');
-      await until(async () => (await readWorker(id)).worker === `pod-${other.address}`, 'the other', 40_000);
+      await pollUntil(
+        async () => (await readWorker(id)).worker === `pod-${other.address}`,
+        'the other',
+        40_000,
+      );
       await stack.untilIs(id, 'succeeded');
       expect([...(await stack.readEvents()).keys()]).to.deep.equal([id]);
     });
@@ -171,9 +188,9 @@ describe('jobs while Redis is away', () => {
 
   it('go on, and end when it is back', async () => {
     const id = await stack.submit();
-    await until(async () => (await stack.pods[0]!.engine.read()).inflight === 1, 'the job runs');
+    await pollUntil(async () => (await stack.pods[0]!.engine.read()).inflight === 1, 'the job runs');
     await stack.server.kill();
-    await until(async () => (await stack.pods[0]!.engine.read()).inflight === 0, 'the engine is done');
+    await pollUntil(async () => (await stack.pods[0]!.engine.read()).inflight === 0, 'the engine is done');
     await stack.server.restart();
     await stack.untilIs(id, 'succeeded');
     expect([...(await stack.readEvents()).keys()]).to.deep.equal([id]);

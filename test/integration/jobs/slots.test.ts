@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import { PEER_TOKEN_HEADER, RESERVATIONS_PATH } from '../../../gateway/capacity/peer-protocol.ts';
 import { describePicture, makePicture } from '../../support/media-files.ts';
 import { PEER_TOKEN } from '../../support/model-replica.ts';
-import { until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+
 import { type JobStack, startJobStack } from './job-stack.ts';
 
 describe('image jobs', () => {
@@ -67,7 +68,7 @@ describe('image jobs', () => {
     expect((await reserve()).status).to.equal(201);
     const { requests } = await stack.pods[0]!.engine.read();
     const id = await stack.submit();
-    await until(async () => (await stack.read(id)).status !== 'queued', 'the claim');
+    await pollUntil(async () => (await stack.read(id)).status !== 'queued', 'the claim');
     // A place that was promised to a peer comes back after 2 s.
     expect(performance.now() - begun).to.be.above(1_900);
     await stack.untilIs(id, 'succeeded');
@@ -82,7 +83,7 @@ describe('image jobs', () => {
     await stack.untilIs(id, 'succeeded');
     expect((await reserve()).status).to.equal(201);
     // Used up, so that it does not stand in the next test's way.
-    await until(async () => (await reserve()).status === 201, 'the slot');
+    await pollUntil(async () => (await reserve()).status === 201, 'the slot');
   });
 
   it('are claimed within a few milliseconds when a slot is free', async () => {
@@ -106,7 +107,7 @@ describe('image jobs', () => {
     await stack.pods[0]!.engine.control({ jobSeconds: 2 });
     const ids = await Promise.all(Array.from({ length: 5 }, () => stack.submit()));
     let most = 0;
-    await until(
+    await pollUntil(
       async () => {
         most = Math.max(most, (await stack.pods[0]!.engine.read()).inflight);
         const records = await Promise.all(ids.map((id) => stack.read(id)));

@@ -5,8 +5,9 @@ import { PEER_TOKEN_HEADER, RESERVATIONS_PATH } from '../../../gateway/capacity/
 import { isRedisAway } from '../../../redis/client.ts';
 import { cancelRequest } from '../../../redis/requests/request-calls.ts';
 import { PEER_TOKEN } from '../../support/model-replica.ts';
+import { pollUntil } from '../../support/poll.ts';
 import { seedRandom } from '../../support/random-seeds.ts';
-import { until } from '../../support/redis-client.ts';
+
 import { newRequestId, newToken } from '../../support/request-fixture.ts';
 import { type JobStack, startJobStack } from './job-stack.ts';
 
@@ -75,7 +76,7 @@ describe('a storm of jobs', function () {
     async function cancelTenths(): Promise<void> {
       for (let index = 0; index < JOBS; index += 10) {
         const turn = index - random() * 5 * PODS;
-        await until(
+        await pollUntil(
           async () => promptOf.size > index && (await countEnded()) >= turn,
           `the turn of ${index}`,
           500_000,
@@ -92,7 +93,7 @@ describe('a storm of jobs', function () {
     const countEnded = () => retryWhileRedisDown(() => connection.redis.zcard(keys.ended));
     async function restartRedis(): Promise<void> {
       for (let n = 1; n <= RESTARTS; n++) {
-        await until(async () => (await countEnded()) >= (JOBS * n) / (RESTARTS + 1), 'a share', 500_000);
+        await pollUntil(async () => (await countEnded()) >= (JOBS * n) / (RESTARTS + 1), 'a share', 500_000);
         await server.kill();
         await server.restart();
       }
@@ -101,14 +102,14 @@ describe('a storm of jobs', function () {
     async function disturb(): Promise<void> {
       try {
         await Promise.all([submitAll(), cancelTenths(), restartRedis()]);
-        await until(async () => (await countEnded()) >= JOBS * 0.9, 'most', 500_000);
+        await pollUntil(async () => (await countEnded()) >= JOBS * 0.9, 'most', 500_000);
       } finally {
         isOver = true;
       }
     }
 
     await Promise.all([disturb(), killReplicas()]);
-    await until(async () => (await countEnded()) === JOBS, 'all ended', 60_000);
+    await pollUntil(async () => (await countEnded()) === JOBS, 'all ended', 60_000);
 
     const calls = new Map<string, number>();
     for (const { engine } of pods)
@@ -138,13 +139,13 @@ describe('a storm of jobs', function () {
     for (const key of stack.storage.listObjects()) expect(registered.has(key), key).to.equal(true);
 
     for (const { replica, engine } of pods) {
-      await until(async () => (await engine.read()).inflight === 0, 'an idle engine');
+      await pollUntil(async () => (await engine.read()).inflight === 0, 'an idle engine');
       const reserve = () =>
         fetch(`${replica.origin}${RESERVATIONS_PATH}`, {
           method: 'POST',
           headers: { [PEER_TOKEN_HEADER]: PEER_TOKEN },
         });
-      await until(async () => (await reserve()).status === 201, 'its slot is free');
+      await pollUntil(async () => (await reserve()).status === 201, 'its slot is free');
       expect((await reserve()).status, 'and the only one').to.equal(429);
     }
   });

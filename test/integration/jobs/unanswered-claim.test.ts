@@ -4,7 +4,8 @@ import { expect } from 'chai';
 import { FUNCTIONS, workKeys } from '../../../api/redis-keys.ts';
 import { connectRedis } from '../../../redis/client.ts';
 import { useMediaWorkspace } from '../../support/media-workspace.ts';
-import { until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+
 import { FILM, startLoneWorker } from './lone-worker.ts';
 
 /** Before Redis: carries everything but the first answer to a claim. */
@@ -52,7 +53,7 @@ describe('a claim whose answer is lost', () => {
     const stop = startLoneWorker(space, { redis: connection.redis, engineURL });
     try {
       // Nobody sweeps here, so nothing but the repeat brings the job to a worker.
-      await until(() => asked > 0, 'the job runs', 30_000);
+      await pollUntil(() => asked > 0, 'the job runs', 30_000);
       expect(proxy.swallowed).to.equal(1);
       expect(await space.redis.hget(workKeys(space.namespace).request(id), 'attempts')).to.equal('1');
     } finally {

@@ -9,7 +9,8 @@ import { generateVideo, type VideoCall } from '../../../gateway/engine/video-cal
 import { ApiError } from '../../../gateway/http/error-response.ts';
 import { Spool } from '../../../gateway/storage/spool.ts';
 import { Pools } from '../../../gateway/upstream/pools.ts';
-import { rejection, until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { rejection } from '../../support/redis-client.ts';
 
 interface Reply {
   status?: number;
@@ -129,14 +130,14 @@ describe('a call of a video engine', () => {
     script = (method) => (method === 'POST' ? { body: WORKING } : { status: 503, body: { detail: 'busy' } });
     const error = (await rejection(call())) as ApiError;
     expect(error.code).to.equal('upstream_error');
-    await until(() => released === 1, 'the slot');
+    await pollUntil(() => released === 1, 'the slot');
   });
 
   it('fails when the engine restarted and knows nothing', async () => {
     script = (method) => (method === 'POST' ? { body: WORKING } : { status: 404, body: {} });
     const error = (await rejection(call())) as ApiError;
     expect(error.message).to.match(/restarted/);
-    await until(() => released === 1, 'the slot');
+    await pollUntil(() => released === 1, 'the slot');
   });
 
   it('tells an engine’s lack of memory apart, however it says so', async () => {
@@ -164,7 +165,7 @@ describe('a call of a video engine', () => {
     const ended = rejection(call({ signal: giveUp.signal, onProgress: () => giveUp.abort(reason) }));
     expect(await ended).to.equal(reason);
     expect(released).to.equal(0);
-    await until(() => released === 1, 'the slot');
+    await pollUntil(() => released === 1, 'the slot');
     expect(deletions).to.equal(3);
   });
 
@@ -172,6 +173,6 @@ describe('a call of a video engine', () => {
     script = (method) => (method === 'DELETE' ? { status: 409, body: {} } : { body: WORKING });
     const giveUp = new AbortController();
     await rejection(call({ signal: giveUp.signal, onProgress: () => giveUp.abort(new Error('enough')) }));
-    await until(() => released === 1, 'the slot');
+    await pollUntil(() => released === 1, 'the slot');
   });
 });

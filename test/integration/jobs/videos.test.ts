@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { describePicture, makePicture, probeFilm } from '../../support/media-files.ts';
-import { until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+
 import { type JobStack, startJobStack } from './job-stack.ts';
 
 describe('video jobs', () => {
@@ -78,7 +79,7 @@ describe('video jobs', () => {
     await stack.pods[0]!.engine.control({ jobSeconds: 3 });
     const id = await stack.submit();
     const seen: number[] = [];
-    await until(async () => {
+    await pollUntil(async () => {
       const { status, progress } = await stack.read(id);
       if (progress !== seen.at(-1)) seen.push(progress);
       return status === 'succeeded';
@@ -95,7 +96,7 @@ describe('video jobs', () => {
     await stack.untilIs(id, 'succeeded');
     const { replica } = stack.pods[0]!;
     // The request ends a moment before its replica has put everything away.
-    await until(async () => /berth_gateway_jobs_running 0/.test(await replica.metrics()), 'no job runs');
+    await pollUntil(async () => /berth_gateway_jobs_running 0/.test(await replica.metrics()), 'no job runs');
     const metrics = await replica.metrics();
     expect(metrics).to.match(/berth_gateway_jobs_total\{outcome="succeeded"\} \d/);
     expect((await stack.pods[0]!.engine.read()).inflight).to.equal(0);

@@ -3,7 +3,8 @@ import { createApplier, NotOwnedError } from '../../../kube/apply.ts';
 import type { KubeObject } from '../../../kube/object.ts';
 import { RESOURCES } from '../../../kube/resource.ts';
 import { createWatcher, type Watcher } from '../../../kube/watcher.ts';
-import { pollUntil } from '../../cluster/deadline.ts';
+import { pollUntil } from '../../support/poll.ts';
+
 import { type CountingClient, configMap, useApi } from './api.ts';
 
 const { ConfigMap, Deployment, Service, NetworkPolicy } = RESOURCES;
@@ -92,7 +93,7 @@ describe('Applying owned objects', () => {
   const cached = () => watchers.map((watcher) => watcher.get(`${namespace}/child`));
   const outcomes = async (applier: ReturnType<typeof makeApplier>, objects: KubeObject[]) =>
     (await applier.applyAll(objects, owner)).map(({ outcome }) => outcome);
-  const untilCached = (what: string, isMet: () => boolean) => pollUntil(what, 5_000, isMet);
+  const untilCached = (what: string, isMet: () => boolean) => pollUntil(isMet, what, 5_000);
   const livePod = () =>
     (cached()[0] as { spec?: { template: { spec: { containers: Record<string, unknown>[] } } } }).spec
       ?.template.spec.containers[0];

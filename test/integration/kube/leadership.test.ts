@@ -6,7 +6,8 @@ import { createLeaderLease, type LeaseSpec } from '../../../kube/leader-lease.ts
 import type { KubeObject } from '../../../kube/object.ts';
 import { RESOURCES } from '../../../kube/resource.ts';
 import { createStatusWriter } from '../../../kube/status.ts';
-import { pollUntil } from '../../cluster/deadline.ts';
+import { pollUntil } from '../../support/poll.ts';
+
 import { configMap, useApi } from './api.ts';
 import { FaultProxy } from './fault-proxy.ts';
 
@@ -43,12 +44,12 @@ describe('On a real API server', () => {
       const waits = contenders.map(async ({ lease }, i) => {
         if (await lease.acquire()) won.push('abc'[i]!);
       });
-      await pollUntil('a leader', 60_000, () => won.length > 0);
+      await pollUntil(() => won.length > 0, 'a leader', 60_000);
       const [first] = won;
       expect((await holder()).holderIdentity).to.equal(first);
       const released = performance.now();
       await contenders['abc'.indexOf(first!)]!.lease.release();
-      await pollUntil('the next leader', 60_000, () => won.length > 1);
+      await pollUntil(() => won.length > 1, 'the next leader', 60_000);
       expect(performance.now() - released).to.be.below(TIMES.durationMs);
       expect(won).to.have.length(2);
       await Promise.all(contenders.map(({ lease }) => lease.release()));
@@ -63,7 +64,7 @@ describe('On a real API server', () => {
       expect(await first.lease.acquire()).to.equal(true);
       const acquired = await holder();
       const waiting = second.lease.acquire();
-      await pollUntil('several renewals', 60_000, () => first.client.count('update') >= 5);
+      await pollUntil(() => first.client.count('update') >= 5, 'several renewals', 60_000);
       expect(second.lease.isLeading()).to.equal(false);
       expect((await holder()).renewTime! > acquired.renewTime!).to.equal(true);
 
@@ -82,7 +83,7 @@ describe('On a real API server', () => {
       await lease.acquire();
       const spec = { ...(await holder()), holderIdentity: 'usurper' };
       await api.connect().mergePatch(Lease, { at: { namespace, name: 'leader' }, patch: { spec } });
-      await pollUntil('the loss', 60_000, () => lost.length > 0);
+      await pollUntil(() => lost.length > 0, 'the loss', 60_000);
       expect(lost).to.deep.equal(['held by usurper']);
       await lease.release();
       expect((await holder()).holderIdentity).to.equal('usurper');

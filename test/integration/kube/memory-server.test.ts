@@ -1,4 +1,5 @@
 /** The memory API server under the real kubectl. */
+
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +10,7 @@ import { startGarbageCollector } from '../../../kube/memory/garbage-collector.ts
 import { MemoryApi } from '../../../kube/memory/memory-api.ts';
 import { readLocalTypes, validateObject } from '../../../launch/local-resources.ts';
 import { ensureBinary } from '../../cluster/binaries.ts';
-import { pollUntil } from '../../cluster/deadline.ts';
+import { pollUntil } from '../../support/poll.ts';
 
 const TOKEN = 'sign-in';
 const CHAT = {
@@ -97,7 +98,7 @@ describe('the memory API server', () => {
     const watch = spawn(kubectl, withServer(['get', 'md', '-w', '--no-headers']));
     const lines = collectLines(watch);
     try {
-      await pollUntil('the object', 30_000, () => lines().length === 1);
+      await pollUntil(() => lines().length === 1, 'the object', 30_000);
       const waiting = run('wait', 'md/chat', '--for=condition=Ready', '--timeout=30s');
       const conditions = [
         { type: 'Ready', status: 'True', reason: 'Ready', message: '', lastTransitionTime: '' },
@@ -106,7 +107,7 @@ describe('the memory API server', () => {
       const status = { phase: 'Ready', conditions };
       api.patch('modeldeployments.berth.dev', at, { status }, { type: 'merge', subresource: 'status' });
       expect((await waiting).output).to.match(/condition met/);
-      await pollUntil('the change', 30_000, () => /LLM +Ready/.test(lines().at(-1) ?? ''));
+      await pollUntil(() => /LLM +Ready/.test(lines().at(-1) ?? ''), 'the change', 30_000);
     } finally {
       watch.kill();
     }

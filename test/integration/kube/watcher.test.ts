@@ -3,7 +3,8 @@ import { createController, watchOf } from '../../../kube/controller.ts';
 import type { KubeObject } from '../../../kube/object.ts';
 import { RESOURCES } from '../../../kube/resource.ts';
 import { createWatcher, type Watcher, type WatcherOptions } from '../../../kube/watcher.ts';
-import { pollUntil } from '../../cluster/deadline.ts';
+import { pollUntil } from '../../support/poll.ts';
+
 import { type CountingClient, configMap, useApi } from './api.ts';
 import { FaultProxy } from './fault-proxy.ts';
 
@@ -54,9 +55,9 @@ describe('A watcher on a real API server', () => {
     expect(all.get(`${namespace}/item-7`)).to.include({ apiVersion: 'v1', kind: 'ConfigMap' });
 
     await create('later');
-    await pollUntil('the later object', 60_000, sees('later'));
+    await pollUntil(sees('later'), 'the later object', 60_000);
     await writer.delete(ConfigMap, { namespace, name: 'item-0' });
-    await pollUntil('the deletion', 60_000, () => all.size === 1_200 && !sees('item-0')());
+    await pollUntil(() => all.size === 1_200 && !sees('item-0')(), 'the deletion', 60_000);
     expect(client.count('list')).to.equal(12);
   });
 
@@ -65,11 +66,11 @@ describe('A watcher on a real API server', () => {
     const client = api.connect();
     await watch(client);
     await api.controlPlane.stop();
-    await pollUntil('the loss to be noticed', 60_000, () => watcher!.failures() > 0);
+    await pollUntil(() => watcher!.failures() > 0, 'the loss to be noticed', 60_000);
     expect(sees('before')()).to.equal(true);
     await api.controlPlane.start();
     await create('after');
-    await pollUntil('the object made after the restart', 60_000, sees('after'));
+    await pollUntil(sees('after'), 'the object made after the restart', 60_000);
     // One more where the API server's own cache no longer reaches back to before.
     expect(client.count('list')).to.be.at.most(2);
   });
@@ -77,11 +78,11 @@ describe('A watcher on a real API server', () => {
   it('opens a watch again whose connection was reset', async () => {
     proxy = await FaultProxy.start(api.controlPlane.url);
     await watch(api.connect({ server: proxy.url }));
-    await pollUntil('an open watch', 60_000, () => proxy!.open > 0);
+    await pollUntil(() => proxy!.open > 0, 'an open watch', 60_000);
     for (const name of ['one', 'two', 'three']) {
       proxy.reset();
       await create(name);
-      await pollUntil(`the object ${name}`, 10_000, sees(name));
+      await pollUntil(sees(name), `the object ${name}`, 10_000);
     }
   });
 
@@ -89,10 +90,10 @@ describe('A watcher on a real API server', () => {
     proxy = await FaultProxy.start(api.controlPlane.url);
     const client = api.connect({ server: proxy.url });
     await watch(client, { timing: { backoff: BACKOFF, staleMs: 1_000 } });
-    await pollUntil('an open watch', 60_000, () => client.count('watch') === 1);
+    await pollUntil(() => client.count('watch') === 1, 'an open watch', 60_000);
     proxy.silence();
     await create('unheard');
-    await pollUntil('the object of the silent time', 60_000, sees('unheard'));
+    await pollUntil(sees('unheard'), 'the object of the silent time', 60_000);
     expect(watcher!.missed()).to.equal(0);
   });
 
@@ -101,7 +102,7 @@ describe('A watcher on a real API server', () => {
     proxy = await FaultProxy.start(api.controlPlane.url);
     const client = api.connect({ server: proxy.url });
     await watch(client, { timing: { backoff: BACKOFF, settleMs: 200 } });
-    await pollUntil('an open watch', 60_000, () => client.count('watch') === 1);
+    await pollUntil(() => client.count('watch') === 1, 'an open watch', 60_000);
     proxy.silence(proxy.accepted);
     await create('missed');
     await api.connect().delete(ConfigMap, { namespace, name: 'doomed' });
@@ -112,7 +113,7 @@ describe('A watcher on a real API server', () => {
     expect(watcher!.missed()).to.equal(2);
     expect(seen).to.have.members(['undefined → missed', 'doomed → undefined']);
     await create('after');
-    await pollUntil('the object made after the relist', 60_000, sees('after'));
+    await pollUntil(sees('after'), 'the object made after the relist', 60_000);
   });
 
   it('counts nothing as missed that changes while the relist runs', async () => {
@@ -126,9 +127,9 @@ describe('A watcher on a real API server', () => {
     for (let i = 0; i < 5; i++) await watcher!.resync();
     await Promise.all(churn);
     await pollUntil(
+      () => watcher!.list().filter((o) => o.metadata.name.startsWith('churn')).length === 150,
       'the end of the churn',
       60_000,
-      () => watcher!.list().filter((o) => o.metadata.name.startsWith('churn')).length === 150,
     );
     expect(watcher!.missed()).to.equal(0);
   });
@@ -137,12 +138,12 @@ describe('A watcher on a real API server', () => {
     proxy = await FaultProxy.start(api.controlPlane.url);
     const client = api.connect({ server: proxy.url });
     await watch(client);
-    await pollUntil('an open watch', 60_000, () => client.count('watch') === 1);
+    await pollUntil(() => client.count('watch') === 1, 'an open watch', 60_000);
     for (let i = 0; i < 5; i++) await watcher!.resync();
     expect(proxy.accepted).to.be.at.most(3);
     await watcher!.stop();
     await client.close();
-    await pollUntil('the connections to close', 60_000, () => proxy!.open === 0);
+    await pollUntil(() => proxy!.open === 0, 'the connections to close', 60_000);
   });
 
   it('watches several namespaces into one cache', async () => {
@@ -152,7 +153,7 @@ describe('A watcher on a real API server', () => {
     const all = await watch(api.connect(), { namespaces: [namespace, other] });
     await api.connect().create(ConfigMap, configMap(unwatched, 'elsewhere'));
     await api.connect().create(ConfigMap, configMap(other, 'there'));
-    await pollUntil('the object of the other namespace', 60_000, () => all.size === 2);
+    await pollUntil(() => all.size === 2, 'the object of the other namespace', 60_000);
     expect(all.list().map(({ metadata }) => metadata.name)).to.have.members(['here', 'there']);
   });
 
@@ -162,13 +163,13 @@ describe('A watcher on a real API server', () => {
     const client = api.connect({ server: proxy.url, maxConnections: 1 });
     const others = Array.from({ length: 119 }, (_, index) => `unborn-${index}`);
     const all = await watch(client, { namespaces: [namespace, ...others] });
-    await pollUntil('all watches to be open', 60_000, () => client.count('watch') === 120);
+    await pollUntil(() => client.count('watch') === 120, 'all watches to be open', 60_000);
     // Two for the watches, one for the calls.
     expect(proxy.open).to.be.at.most(3);
     proxy.reset();
-    await pollUntil('all watches to be open again', 60_000, () => client.count('watch') >= 240);
+    await pollUntil(() => client.count('watch') >= 240, 'all watches to be open again', 60_000);
     await create('later');
-    await pollUntil('the later object', 60_000, () => all.size === 2);
+    await pollUntil(() => all.size === 2, 'the later object', 60_000);
     expect(proxy.open).to.be.at.most(3);
   });
 
@@ -185,12 +186,12 @@ describe('A watcher on a real API server', () => {
       },
     });
     await controller.start();
-    await pollUntil('the first reconcile', 60_000, () => reconciled.includes('first'));
+    await pollUntil(() => reconciled.includes('first'), 'the first reconcile', 60_000);
     await create('second');
-    await pollUntil('the second reconcile', 60_000, () => reconciled.includes('second'));
+    await pollUntil(() => reconciled.includes('second'), 'the second reconcile', 60_000);
     await controller.stop();
     await create('third');
-    await pollUntil('the third object', 60_000, sees('third'));
+    await pollUntil(sees('third'), 'the third object', 60_000);
     expect(reconciled).to.deep.equal(['first', 'second']);
   });
 });

@@ -1,4 +1,5 @@
 /** What `make run` does as a cluster does it: through its API server, with kubectl where a person would take it. */
+
 import { execFile } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,8 +7,8 @@ import { delimiter, join } from 'node:path';
 import { expect } from 'chai';
 import { hashApiKey } from '../../../api/identity.ts';
 import { ensureBinary } from '../../cluster/binaries.ts';
-import { pollUntil } from '../../cluster/deadline.ts';
 import { type LocalStack, startLocalStack } from '../../support/local-stack.ts';
+import { pollUntil } from '../../support/poll.ts';
 
 const describeModel = (name: string, engine: object, more: object = {}) => ({
   apiVersion: 'berth.dev/v1alpha1',
@@ -84,7 +85,7 @@ describe('a deployment of make run', () => {
     (await run('get', 'pods', '-l', `berth.dev/deployment=${name}`, '-o', 'name'))
       .split('\n')
       .filter(Boolean);
-  const until = (what: string, is: () => Promise<boolean>) => pollUntil(what, 60_000, is);
+  const until = (what: string, is: () => Promise<boolean>) => pollUntil(is, what, 60_000);
   const chat = (name: string, key?: string) => {
     const { baseURL, apiKey, modelId } = stack.endpoints.deployments.find((entry) => entry.name === name)!;
     return fetch(`${baseURL}/chat/completions`, {

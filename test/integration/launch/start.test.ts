@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { readEndpoints } from '../../../launch/endpoints-file.ts';
-import { pollUntil } from '../../cluster/deadline.ts';
 import { pickPort } from '../../support/child-program.ts';
 import { startLocalStack } from '../../support/local-stack.ts';
+import { pollUntil } from '../../support/poll.ts';
 
 /** Every process of a state folder, the launcher among them. */
 const listProcesses = (folder: string): string[] =>
@@ -66,12 +66,12 @@ describe('the start of make run', () => {
     const port = 100 * pickPort(100, 100);
     const env = { ...process.env, BERTH_STATE: state, MODELS: 'examples/local', PORT: String(port) };
     const child = spawn(process.execPath, ['launch/local.ts'], { env, stdio: 'ignore' });
-    await pollUntil('Redis', 90_000, () => isOpen(port + 90));
+    await pollUntil(() => isOpen(port + 90), 'Redis', 90_000);
     expect(listProcesses(state)).to.have.length.above(1);
     const ended = once(child, 'exit');
     child.kill('SIGTERM');
     await ended;
-    await pollUntil('the end of all', 2_000, () => listProcesses(state).length === 0);
+    await pollUntil(() => listProcesses(state).length === 0, 'the end of all', 2_000);
     rmSync(state, { recursive: true, force: true });
   });
 

@@ -2,8 +2,9 @@ import { expect } from 'chai';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { makePicture } from '../../support/media-files.ts';
 import { describeModel } from '../../support/model-replica.ts';
+import { pollUntil } from '../../support/poll.ts';
 import { openSocket, type RawAnswer, sendRaw } from '../../support/raw-client.ts';
-import { connectTo, until } from '../../support/redis-client.ts';
+import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { type IntakeEndpoint, startIntake } from './intake-endpoint.ts';
 
@@ -30,7 +31,7 @@ describe('bad bodies of media routes', () => {
     await redis?.stop();
   });
   afterEach('nothing lies in the spool, and the endpoint goes on serving', async () => {
-    await until(() => endpoint.listSpooled().length === 0, 'an empty spool');
+    await pollUntil(() => endpoint.listSpooled().length === 0, 'an empty spool');
     expect(endpoint.spool.used).to.equal(0);
     const { status, body } = await post(whole());
     expect(status, body).to.equal(200);
@@ -177,10 +178,10 @@ describe('bad bodies of media routes', () => {
       text += data.toString('latin1');
     });
     socket.write(first);
-    await until(() => text.includes('`prompt` appears twice'), 'the refusal');
+    await pollUntil(() => text.includes('`prompt` appears twice'), 'the refusal');
     socket.write(head({ 'content-type': FORM, 'content-length': String(whole().length) }));
     socket.write(whole());
-    await until(() => text.includes('HTTP/1.1 200'), 'the second answer');
+    await pollUntil(() => text.includes('HTTP/1.1 200'), 'the second answer');
     socket.destroy();
   });
 
@@ -198,9 +199,9 @@ describe('bad bodies of media routes', () => {
     socket.write(head({ 'content-type': FORM, 'content-length': '1000000' }));
     socket.write(start());
     socket.write(part('mask', Buffer.alloc(200_000), '; filename="m"'));
-    await until(() => endpoint.spool.used > 0, 'bytes in the spool');
+    await pollUntil(() => endpoint.spool.used > 0, 'bytes in the spool');
     socket.destroy();
-    await until(() => endpoint.spool.used === 0, 'an empty spool');
+    await pollUntil(() => endpoint.spool.used === 0, 'an empty spool');
   });
 
   it('refuses 200 MB before they are sent where their length is told', async () => {

@@ -8,7 +8,8 @@ import { hashApiKey } from '../../../api/identity.ts';
 import { publishReplicas } from '../../../redis/publication/publication.ts';
 import { cancelRequest, claimRequest } from '../../../redis/requests/request-calls.ts';
 import { makePicture } from '../../support/media-files.ts';
-import { until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+
 import { REDIS_PASSWORDS } from '../../support/redis-server.ts';
 import { newToken } from '../../support/request-fixture.ts';
 import { type Answer, FILM, type FrontWorkspace, KEYS, startFrontWorkspace } from './front-workspace.ts';
@@ -129,7 +130,7 @@ describe('requests at a front while others fail or race', () => {
     expect(ids).to.have.length(1);
     expect(new Set(answers.map(({ body }) => body.id))).to.deep.equal(new Set(ids));
     const added = () => listInputs().filter((path) => !before.has(path) && path.endsWith('.png'));
-    await until(() => added().length === 1, 'the other copy is removed');
+    await pollUntil(() => added().length === 1, 'the other copy is removed');
     expect(added()[0]).to.include(ids[0]);
   });
 
@@ -177,7 +178,10 @@ describe('requests at a front while others fail or race', () => {
     } finally {
       space.redis.resume();
     }
-    await until(async () => (await space.call(film, `/requests/${id}`)).status === 200, 'the front is back');
+    await pollUntil(
+      async () => (await space.call(film, `/requests/${id}`)).status === 200,
+      'the front is back',
+    );
   });
 
   it('wait for a Redis that comes back soon, and are made once', async () => {
@@ -200,7 +204,7 @@ describe('requests at a front while others fail or race', () => {
     // Its key is checked before its body has come.
     const seen = await monitorCommands(space.redis);
     sent.write(body.slice(0, 10));
-    await until(() => seen.text.includes(hashApiKey(KEYS.team)), 'the look at the key');
+    await pollUntil(() => seen.text.includes(hashApiKey(KEYS.team)), 'the look at the key');
     seen.stop();
     space.redis.pause();
     sent.end(body.slice(10));
@@ -221,6 +225,6 @@ async function monitorCommands({ port }: { port: number }): Promise<{ text: stri
     seen.text += piece;
   });
   socket.write(`AUTH berth-operator ${REDIS_PASSWORDS.operator}\r\nMONITOR\r\n`);
-  await until(() => seen.text.startsWith('+OK\r\n+OK\r\n'), 'MONITOR');
+  await pollUntil(() => seen.text.startsWith('+OK\r\n+OK\r\n'), 'MONITOR');
   return seen;
 }

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { expect } from 'chai';
 import { publishReplicas } from '../../../redis/publication/publication.ts';
-import { until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+
 import { FILM, type FrontWorkspace, REPLICAS, startFrontWorkspace } from './front-workspace.ts';
 
 describe('a front whose replica breaks off before it answers', () => {
@@ -37,7 +38,7 @@ describe('a front whose replica breaks off before it answers', () => {
     replica.listen(space.replicaPort, REPLICAS[0]);
     await once(replica, 'listening');
     await publishReplicas(space.connection.redis, 'team', 'film', [REPLICAS[0]]);
-    await until(async () => (await space.call('film', '/models')).status === 502, 'the front to hand on');
+    await pollUntil(async () => (await space.call('film', '/models')).status === 502, 'the front to hand on');
   });
   after(async () => {
     replica?.close();

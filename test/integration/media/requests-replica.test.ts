@@ -4,7 +4,8 @@ import { publishReplicas } from '../../../redis/publication/publication.ts';
 import { MASTER_KEY } from '../../support/front-process.ts';
 import { makePicture, probeFilm } from '../../support/media-files.ts';
 import { type Engine, type ModelReplica, startEngine, startReplica } from '../../support/model-replica.ts';
-import { until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+
 import { FILM, type FrontWorkspace, REPLICAS, startFrontWorkspace } from './front-workspace.ts';
 
 describe('requests at a front whose replicas come and go', () => {
@@ -44,7 +45,7 @@ describe('requests at a front whose replicas come and go', () => {
       },
     });
     started.push(replica);
-    await until(async () => (await replica.admin('/readyz')).ok, 'a ready replica');
+    await pollUntil(async () => (await replica.admin('/readyz')).ok, 'a ready replica');
     await publishReplicas(space.connection.redis, 'team', name, [address]);
     return replica;
   }
@@ -61,12 +62,12 @@ describe('requests at a front whose replicas come and go', () => {
     expect((await space.call('film', path)).body.status).to.equal('queued');
 
     const replica = await startPod('film', FILM, REPLICAS[0]);
-    await until(async () => (await space.call('film', path)).body.status === 'completed', 'done');
-    await until(async () => (await space.call('film', '/models')).status === 200, 'the front hands on');
+    await pollUntil(async () => (await space.call('film', path)).body.status === 'completed', 'done');
+    await pollUntil(async () => (await space.call('film', '/models')).status === 200, 'the front hands on');
     await expectFilm(path, 'film');
 
     await startPod('chat', { model: { id: 'chat', source: { none: {} } } }, REPLICAS[1]);
-    await until(async () => (await space.call('chat', '/models')).status === 200, 'the front hands on');
+    await pollUntil(async () => (await space.call('chat', '/models')).status === 200, 'the front hands on');
     await expectFilm(path, 'chat');
     expect((await space.call('chat', '/requests')).body).to.deep.equal({ object: 'list', data: [] });
     const detail = await space.call('chat', `/requests/${body.id}`);

@@ -1,4 +1,5 @@
 /** Plays what a cluster without controllers lacks: the Deployment controller, the scheduler, the kubelet. */
+
 import { randomBytes } from 'node:crypto';
 import type { V1Deployment, V1PodStatus } from '@kubernetes/client-node';
 import type { ModelDeployment } from '../../../api/model-deployment.ts';
@@ -7,8 +8,8 @@ import type { KubeObject, Wire } from '../../../kube/object.ts';
 import { RESOURCES, type Resource } from '../../../kube/resource.ts';
 import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
 import type { KubeRequest } from '../../support/kube-request.ts';
+import { pollUntil } from '../../support/poll.ts';
 import { FRONT_SERVICE, SYSTEM_NAMESPACE } from './operator-settings.ts';
-import { until } from './until.ts';
 
 export type Status = ModelDeployment['status'];
 type DeploymentStatus = NonNullable<V1Deployment['status']>;
@@ -158,7 +159,7 @@ export class Cluster {
   async removePod(namespace: string, pod: string): Promise<void> {
     const path = `/api/v1/namespaces/${namespace}/pods/${pod}`;
     await this.#request('DELETE', path, { gracePeriodSeconds: 0 });
-    await until(async () => (await this.find(RESOURCES.Pod, namespace, pod)) === undefined);
+    await pollUntil(async () => (await this.find(RESOURCES.Pod, namespace, pod)) === undefined);
   }
 
   /** The fronts as the EndpointSlice controller would list them. */

@@ -7,10 +7,10 @@ import { readDeployment, readEpoch, readHost, readReplicas } from '../../../redi
 import { claimRequest, type Submission, submitRequest } from '../../../redis/requests/request-calls.ts';
 import { readRequest } from '../../../redis/requests/request-record.ts';
 import { sweepRequests } from '../../../redis/requests/request-sweep.ts';
+import { pollUntil } from '../../support/poll.ts';
 import { newToken, submissionOf } from '../../support/request-fixture.ts';
 import { useHarness } from './operator-harness.ts';
 import { makeSettings } from './operator-settings.ts';
-import { until } from './until.ts';
 
 const MODEL = BERTH_RESOURCES.ModelDeployment;
 
@@ -29,10 +29,10 @@ describe('the life of the operator and of what it runs', function () {
   const isGone = async (name: string) => (await harness.cluster.find(MODEL, namespace, name)) === undefined;
   const makeReady = async (name: string) => {
     await harness.cluster.createModel(namespace, name);
-    await until(async () => (await deploymentOf(name)) !== undefined);
+    await pollUntil(async () => (await deploymentOf(name)) !== undefined);
     const pod = await harness.cluster.makeReadyPod(namespace, name);
-    await until(async () => (await harness.cluster.status(namespace, name)).phase === 'Ready');
-    await until(async () => (await harness.cluster.frontAddresses(namespace, name)) === undefined);
+    await pollUntil(async () => (await harness.cluster.status(namespace, name)).phase === 'Ready');
+    await pollUntil(async () => (await harness.cluster.frontAddresses(namespace, name)) === undefined);
     return pod;
   };
 
@@ -42,14 +42,16 @@ describe('the life of the operator and of what it runs', function () {
       startOperator();
       const pod = await makeReady('leaving');
       await cluster.delete(MODEL, namespace, 'leaving');
-      await until(async () => (await cluster.frontAddresses(namespace, 'leaving'))?.length === 1);
-      await until(async () => (await deploymentOf('leaving')) === undefined);
-      await until(async () => (await cluster.status(namespace, 'leaving')).phase === 'Deleting');
-      await until(async () => (await readDeployment(redis.redis, namespace, 'leaving'))?.deleting === true);
+      await pollUntil(async () => (await cluster.frontAddresses(namespace, 'leaving'))?.length === 1);
+      await pollUntil(async () => (await deploymentOf('leaving')) === undefined);
+      await pollUntil(async () => (await cluster.status(namespace, 'leaving')).phase === 'Deleting');
+      await pollUntil(
+        async () => (await readDeployment(redis.redis, namespace, 'leaving'))?.deleting === true,
+      );
       await cluster.deletePod(namespace, pod);
       expect(await isGone('leaving')).to.equal(false);
       await cluster.removePod(namespace, pod);
-      await until(() => isGone('leaving'));
+      await pollUntil(() => isGone('leaving'));
       expect(await readDeployment(redis.redis, namespace, 'leaving')).to.equal(null);
       expect(await readReplicas(redis.redis, namespace, 'leaving')).to.deep.equal([]);
       expect(await readHost(redis.redis, `leaving--${namespace}.example.test`)).to.equal(null);
@@ -59,10 +61,10 @@ describe('the life of the operator and of what it runs', function () {
       const { cluster, redis, startOperator } = harness;
       startOperator({ settings: makeSettings({ allowVolatileQueue: true }) });
       await cluster.createModel(namespace, 'film', { kind: 'Video' });
-      await until(async () => (await deploymentOf('film')) !== undefined);
+      await pollUntil(async () => (await deploymentOf('film')) !== undefined);
       const pod = await cluster.makeReadyPod(namespace, 'film');
-      await until(async () => (await readDeployment(redis.redis, namespace, 'film')) !== null);
-      await until(async () => (await readEpoch(redis.redis)) !== null);
+      await pollUntil(async () => (await readDeployment(redis.redis, namespace, 'film')) !== null);
+      await pollUntil(async () => (await readEpoch(redis.redis)) !== null);
       const [runs, waits] = [1, 2].map(() => submissionOf({ namespace, deployment: 'film' })) as [
         Submission,
         Submission,
@@ -73,13 +75,13 @@ describe('the life of the operator and of what it runs', function () {
       const claimed = await claimRequest(redis.redis, { namespace, deployment: 'film', token, pod });
       expect(claimed?.claim.id).to.equal(runs.id);
       await cluster.delete(MODEL, namespace, 'film');
-      await until(async () => (await readDeployment(redis.redis, namespace, 'film'))?.deleting === true);
+      await pollUntil(async () => (await readDeployment(redis.redis, namespace, 'film'))?.deleting === true);
       await sweepRequests(redis.redis, namespace, { expireUntil: 0 });
       const statusOf = async ({ id }: Submission) => (await readRequest(redis.redis, namespace, id))?.status;
       expect([await statusOf(runs), await statusOf(waits)]).to.deep.equal(['running', 'canceled']);
       expect(await isGone('film')).to.equal(false);
       await cluster.removePod(namespace, pod);
-      await until(() => isGone('film'));
+      await pollUntil(() => isGone('film'));
     });
 
     it('waits no longer than the drain time and two minutes', async () => {
@@ -88,11 +90,11 @@ describe('the life of the operator and of what it runs', function () {
       startOperator({ now: () => Date.now() + clock.offset });
       const pod = await makeReady('slow');
       await cluster.delete(MODEL, namespace, 'slow');
-      await until(async () => (await cluster.status(namespace, 'slow')).phase === 'Deleting');
+      await pollUntil(async () => (await cluster.status(namespace, 'slow')).phase === 'Deleting');
       clock.offset = 3_600_000;
       await cluster.deletePod(namespace, pod);
-      await until(() => isGone('slow'));
-      await until(async () => (await cluster.events(namespace, 'slow')).includes('DrainTimeout'));
+      await pollUntil(() => isGone('slow'));
+      await pollUntil(async () => (await cluster.events(namespace, 'slow')).includes('DrainTimeout'));
     });
 
     it('removes an object whose spec it cannot read', async () => {
@@ -101,18 +103,18 @@ describe('the life of the operator and of what it runs', function () {
       await makeReady('unread').then((pod) => cluster.removePod(namespace, pod));
       await withoutValidation(async () => {
         // The API server takes up a changed definition in its own time.
-        await until(() =>
+        await pollUntil(() =>
           cluster.change(namespace, 'unread', { kind: 'Teapot' }).then(
             () => true,
             () => false,
           ),
         );
-        await until(
+        await pollUntil(
           async () => (await cluster.condition(namespace, 'unread', 'Accepted'))?.reason === 'InvalidSpec',
         );
         expect((await cluster.condition(namespace, 'unread', 'Accepted'))?.message).to.contain('spec.kind');
         await cluster.delete(MODEL, namespace, 'unread');
-        await until(() => isGone('unread'));
+        await pollUntil(() => isGone('unread'));
       });
     });
 
@@ -122,7 +124,7 @@ describe('the life of the operator and of what it runs', function () {
       const pod = await makeReady('within');
       await cluster.client.delete(RESOURCES.Namespace, { name: namespace });
       await cluster.delete(MODEL, namespace, 'within');
-      await until(() => isGone('within'));
+      await pollUntil(() => isGone('within'));
       expect(await cluster.find(RESOURCES.Pod, namespace, pod)).to.not.equal(undefined);
     });
 
@@ -131,32 +133,35 @@ describe('the life of the operator and of what it runs', function () {
       const clock = { offset: 0 };
       const operator = startOperator({ now: () => Date.now() + clock.offset });
       const pod = await makeReady('alone');
-      await until(async () => (await readDeployment(redis.redis, namespace, 'alone')) !== null);
+      await pollUntil(async () => (await readDeployment(redis.redis, namespace, 'alone')) !== null);
       await cluster.removePod(namespace, pod);
       server.pause();
       try {
         await cluster.delete(MODEL, namespace, 'alone');
-        await until(async () => (await deploymentOf('alone')) === undefined);
+        await pollUntil(async () => (await deploymentOf('alone')) === undefined);
         const paused = performance.now();
-        await until(async () => {
+        await pollUntil(async () => {
           expect(await isGone('alone')).to.equal(false);
           return operator.redis.state === 'away' && performance.now() - paused > 4_000;
         });
         // It counts from its first failure, which may come after a jump: one more every 10 s.
         const jumped = performance.now();
-        await until(
+        await pollUntil(
           () => {
             clock.offset = 301_000 * Math.ceil((performance.now() - jumped) / 10_000);
             return isGone('alone');
           },
-          { timeoutMs: 40_000 },
+          undefined,
+          40_000,
         );
-        await until(async () => (await cluster.events(namespace, 'alone')).includes('RedisCleanupPostponed'));
+        await pollUntil(async () =>
+          (await cluster.events(namespace, 'alone')).includes('RedisCleanupPostponed'),
+        );
       } finally {
         server.resume();
       }
       await redis.untilUp(60_000);
-      await until(
+      await pollUntil(
         async () => (await readDeployment(redis.redis, namespace, 'alone').catch(() => 1)) === null,
       );
     });
@@ -167,9 +172,9 @@ describe('the life of the operator and of what it runs', function () {
       const { redis, startOperator } = harness;
       startOperator();
       await makeReady('lost');
-      await until(async () => (await readDeployment(redis.redis, namespace, 'lost')) !== null);
+      await pollUntil(async () => (await readDeployment(redis.redis, namespace, 'lost')) !== null);
       await redis.redis.flushall();
-      await until(async () => (await readEpoch(redis.redis)) !== null);
+      await pollUntil(async () => (await readEpoch(redis.redis)) !== null);
       expect((await readReplicas(redis.redis, namespace, 'lost')).length).to.equal(1);
       expect((await readHost(redis.redis, `lost--${namespace}.example.test`))?.name).to.equal('lost');
     });
@@ -181,8 +186,8 @@ describe('the life of the operator and of what it runs', function () {
       await server.kill();
       try {
         await cluster.createModel(namespace, 'during');
-        await until(async () => (await deploymentOf('during')) !== undefined);
-        await until(
+        await pollUntil(async () => (await deploymentOf('during')) !== undefined);
+        await pollUntil(
           async () => (await cluster.condition(namespace, 'during', 'RouteReady'))?.reason === 'NotPublished',
         );
         expect((await cluster.status(namespace, 'before')).phase).to.equal('Ready');
@@ -190,7 +195,7 @@ describe('the life of the operator and of what it runs', function () {
         await server.restart();
       }
       await redis.untilUp(60_000);
-      await until(
+      await pollUntil(
         async () => (await cluster.condition(namespace, 'during', 'RouteReady'))?.status === 'True',
       );
       expect((await readDeployment(redis.redis, namespace, 'during'))?.name).to.equal('during');
@@ -206,7 +211,7 @@ describe('the life of the operator and of what it runs', function () {
       await makeReady('through');
       await api.controlPlane.restart();
       await cluster.change(namespace, 'through', { paused: true });
-      await until(async () => (await deploymentOf('through'))?.spec?.replicas === 0);
+      await pollUntil(async () => (await deploymentOf('through'))?.spec?.replicas === 0);
       expect(operator.lost).to.deep.equal([]);
     });
   });
@@ -216,15 +221,15 @@ describe('the life of the operator and of what it runs', function () {
       const { cluster, startOperator } = harness;
       const lease = { name: 'berth-operator', durationMs: 6_000, renewDeadlineMs: 4_000, retryMs: 500 };
       const first = startOperator({ lease });
-      await until(() => first.program.isLeading());
+      await pollUntil(() => first.program.isLeading());
       const second = startOperator({ lease, podName: 'operator-2' });
-      await until(() => second.program.isReady());
+      await pollUntil(() => second.program.isReady());
       await makeReady('kept');
       expect(second.writes()).to.deep.equal([]);
       await first.kill();
       await cluster.createModel(namespace, 'after');
-      await until(() => second.program.isLeading());
-      await until(async () => (await deploymentOf('after')) !== undefined);
+      await pollUntil(() => second.program.isLeading());
+      await pollUntil(async () => (await deploymentOf('after')) !== undefined);
       await harness.settle(second);
       const objects = second.writes().filter((write) => !write.endsWith(' leases'));
       expect(objects.filter((write) => write === 'apply deployments').length).to.equal(1);
@@ -234,11 +239,11 @@ describe('the life of the operator and of what it runs', function () {
       const { startOperator } = harness;
       const lease = { name: 'berth-operator', durationMs: 60_000, renewDeadlineMs: 50_000, retryMs: 2_000 };
       const first = startOperator({ lease });
-      await until(() => first.program.isLeading());
+      await pollUntil(() => first.program.isLeading());
       const second = startOperator({ lease, podName: 'operator-2' });
-      await until(() => second.program.isReady());
+      await pollUntil(() => second.program.isReady());
       await first.stop();
-      await until(() => second.program.isLeading());
+      await pollUntil(() => second.program.isLeading());
     });
   });
 
@@ -258,23 +263,25 @@ describe('the life of the operator and of what it runs', function () {
             namespace,
           )
         ).filter(({ metadata }) => metadata.name.endsWith('-front'));
-      await until(async () => (await slices()).length === 200, { timeoutMs: 60_000 });
+      await pollUntil(async () => (await slices()).length === 200, undefined, 60_000);
       await settle(operator);
       await cluster.setFronts(['10.9.0.1', '10.9.0.2']);
-      await until(async () => (await slices()).every(({ endpoints }) => endpoints?.length === 2), {
-        timeoutMs: 60_000,
-      });
+      await pollUntil(
+        async () => (await slices()).every(({ endpoints }) => endpoints?.length === 2),
+        undefined,
+        60_000,
+      );
     });
 
     it('does no more work for one of many than for one of few', async () => {
       const { cluster, startOperator, settle } = harness;
       const operator = startOperator();
       await cluster.createModel(namespace, 'one');
-      await until(async () => (await deploymentOf('one')) !== undefined);
+      await pollUntil(async () => (await deploymentOf('one')) !== undefined);
       await settle(operator);
       operator.client.calls.length = 0;
       await cluster.change(namespace, 'one', { model: { displayName: 'Another name' } });
-      await until(async () => (await cluster.status(namespace, 'one')).observedGeneration === 2);
+      await pollUntil(async () => (await cluster.status(namespace, 'one')).observedGeneration === 2);
       await settle(operator);
       const calls = operator.client.calls.filter(({ resource }) => resource !== 'leases');
       expect(calls.length).to.be.lessThan(10);

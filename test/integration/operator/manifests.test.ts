@@ -1,4 +1,5 @@
 /** What the builders answer, held against a real API server: strict fields, its own validation, pod security. */
+
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -9,9 +10,9 @@ import type { KubeObject } from '../../../kube/object.ts';
 import { RESOURCES } from '../../../kube/resource.ts';
 import { buildChildren } from '../../../operator/resources/children.ts';
 import { findGatewayDefinitions } from '../../cluster/manifests.ts';
+import { pollUntil } from '../../support/poll.ts';
 import { SETTINGS } from '../../unit/operator/resources/fixtures.ts';
 import { useApi } from '../kube/api.ts';
-import { until } from './until.ts';
 
 const FOLDER = 'examples';
 const examples: [string, object][] = readdirSync(FOLDER)
@@ -131,7 +132,7 @@ describe("what is built for a ModelDeployment, at Kubernetes' own API server", (
     const client = api.connect();
     await client.create(DEFINITIONS, parseDocument(readFileSync(file, 'utf8')).toJS());
     const at = { name: 'httproutes.gateway.networking.k8s.io' };
-    await until(async () => {
+    await pollUntil(async () => {
       const { status } = await client.get(DEFINITIONS, at);
       const { conditions } = (status ?? {}) as { conditions?: { type: string; status: string }[] | null };
       return conditions?.some(({ type, status }) => type === 'Established' && status === 'True') ?? false;

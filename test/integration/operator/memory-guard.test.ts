@@ -8,7 +8,8 @@ import { loadLibrary } from '../../../redis/library.ts';
 import { claimRequest, submitRequest } from '../../../redis/requests/request-calls.ts';
 import { readMemoryUse, weighWorkspaces } from '../../../redis/workspaces/memory-shares.ts';
 import { ensureWorkspaceUser } from '../../../redis/workspaces/users.ts';
-import { connectTo, rejection, until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { connectTo, rejection } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { newRequestId, newToken, publishMedia, submissionOf } from '../../support/request-fixture.ts';
 
@@ -79,7 +80,7 @@ describe('the guard of Redis’ memory', function () {
   it('stops a workspace’s user that fills Redis before others are refused, and makes room again', async () => {
     await operator.redis.set(workKeys('hostile').credit, '12');
     expect(await fill()).to.be.below(0.8);
-    await until(() => /WRONGPASS/.test(hostile.reason ?? ''), 'it is refused');
+    await pollUntil(() => /WRONGPASS/.test(hostile.reason ?? ''), 'it is refused');
     expect(await other.redis.set(`${workKeys('other').prefix}mine`, VALUE)).to.equal('OK');
     await guard.look();
     const { used, max } = await readMemoryUse(operator.redis);

@@ -4,10 +4,10 @@ import type { Wire } from '../../../kube/object.ts';
 import { RESOURCES } from '../../../kube/resource.ts';
 import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
 import { readDeployment, readHost, readReplicas } from '../../../redis/publication/published.ts';
+import { pollUntil } from '../../support/poll.ts';
 import { readyStatus } from './cluster-player.ts';
 import { useHarness } from './operator-harness.ts';
 import { makeSettings } from './operator-settings.ts';
-import { until } from './until.ts';
 
 describe('reconciling a ModelDeployment', () => {
   const harness = useHarness();
@@ -18,9 +18,7 @@ describe('reconciling a ModelDeployment', () => {
   });
 
   const phaseIs = (name: string, phase: string) =>
-    until(async () => (await harness.cluster.status(namespace, name)).phase === phase, {
-      what: `phase ${phase}`,
-    });
+    pollUntil(async () => (await harness.cluster.status(namespace, name)).phase === phase, `phase ${phase}`);
   const deploymentOf = (name: string) =>
     harness.cluster.find<Wire<V1Deployment>>(RESOURCES.Deployment, namespace, name);
 
@@ -29,10 +27,10 @@ describe('reconciling a ModelDeployment', () => {
     await cluster.setFronts(['10.9.0.1']);
     startOperator();
     await cluster.createModel(namespace, 'chat');
-    await until(async () => (await deploymentOf('chat')) !== undefined);
+    await pollUntil(async () => (await deploymentOf('chat')) !== undefined);
     for (const kind of [RESOURCES.Service, RESOURCES.Secret, RESOURCES.Ingress] as const) {
       const name = kind === RESOURCES.Secret ? 'chat-gateway' : 'chat';
-      await until(async () => (await cluster.find(kind, namespace, name)) !== undefined, { what: kind.kind });
+      await pollUntil(async () => (await cluster.find(kind, namespace, name)) !== undefined, kind.kind);
     }
     await phaseIs('chat', 'Starting');
     await cluster.makeReadyPod(namespace, 'chat', '10.1.0.7');
@@ -42,20 +40,20 @@ describe('reconciling a ModelDeployment', () => {
     expect(status.readyReplicas).to.equal(1);
     expect(status.selector).to.contain('berth.dev/deployment=chat');
     expect(status.registrationId).to.be.a('number');
-    await until(async () =>
+    await pollUntil(async () =>
       (await readReplicas(harness.redis.redis, namespace, 'chat')).includes('10.1.0.7'),
     );
     expect((await readDeployment(harness.redis.redis, namespace, 'chat'))?.modelId).to.equal('tiny');
     const host = await readHost(harness.redis.redis, `chat--${namespace}.example.test`);
     expect(host).to.deep.equal({ namespace, name: 'chat' });
-    await until(async () => (await cluster.events(namespace, 'chat')).includes('Ready'));
+    await pollUntil(async () => (await cluster.events(namespace, 'chat')).includes('Ready'));
   });
 
   it('writes nothing when nothing changed: on a second look, and after a restart', async () => {
     const { cluster, startOperator, settle } = harness;
     const first = startOperator();
     await cluster.createModel(namespace, 'still');
-    await until(async () => (await deploymentOf('still')) !== undefined);
+    await pollUntil(async () => (await deploymentOf('still')) !== undefined);
     await cluster.makeReadyPod(namespace, 'still');
     await phaseIs('still', 'Ready');
     await settle(first);
@@ -75,21 +73,21 @@ describe('reconciling a ModelDeployment', () => {
     await cluster.setFronts(['10.9.0.1', '10.9.0.2']);
     startOperator();
     await cluster.createModel(namespace, 'fronted');
-    await until(async () => (await cluster.frontAddresses(namespace, 'fronted'))?.length === 2);
-    await until(async () => (await deploymentOf('fronted')) !== undefined);
+    await pollUntil(async () => (await cluster.frontAddresses(namespace, 'fronted'))?.length === 2);
+    await pollUntil(async () => (await deploymentOf('fronted')) !== undefined);
     const pod = await cluster.makeReadyPod(namespace, 'fronted');
-    await until(async () => (await cluster.frontAddresses(namespace, 'fronted')) === undefined);
+    await pollUntil(async () => (await cluster.frontAddresses(namespace, 'fronted')) === undefined);
     expect(await cluster.standbyAddresses(namespace, 'fronted')).to.deep.equal(['10.9.0.1', '10.9.0.2']);
     await cluster.setFronts(['10.9.0.2', '10.9.0.3']);
-    await until(async () => (await cluster.standbyAddresses(namespace, 'fronted'))[1] === '10.9.0.3');
+    await pollUntil(async () => (await cluster.standbyAddresses(namespace, 'fronted'))[1] === '10.9.0.3');
     await cluster.setPod(namespace, pod, {
       conditions: [{ type: 'Ready', status: 'False' }],
     });
-    await until(async () => (await cluster.frontAddresses(namespace, 'fronted'))?.length === 2);
+    await pollUntil(async () => (await cluster.frontAddresses(namespace, 'fronted'))?.length === 2);
     await cluster.setPod(namespace, pod, readyStatus('10.1.0.1'));
-    await until(async () => (await cluster.frontAddresses(namespace, 'fronted')) === undefined);
+    await pollUntil(async () => (await cluster.frontAddresses(namespace, 'fronted')) === undefined);
     await cluster.deletePod(namespace, pod);
-    await until(async () => (await cluster.frontAddresses(namespace, 'fronted'))?.length === 2);
+    await pollUntil(async () => (await cluster.frontAddresses(namespace, 'fronted'))?.length === 2);
   });
 
   it('publishes pods whose node is unreachable to the front, but not those that cannot answer', async () => {
@@ -97,9 +95,9 @@ describe('reconciling a ModelDeployment', () => {
     await cluster.setFronts(['10.9.0.1']);
     startOperator();
     await cluster.createModel(namespace, 'unseen');
-    await until(async () => (await deploymentOf('unseen')) !== undefined);
+    await pollUntil(async () => (await deploymentOf('unseen')) !== undefined);
     const pod = await cluster.makeReadyPod(namespace, 'unseen', '10.1.0.7');
-    await until(async () => (await cluster.frontAddresses(namespace, 'unseen')) === undefined);
+    await pollUntil(async () => (await cluster.frontAddresses(namespace, 'unseen')) === undefined);
     const replicas = () => readReplicas(harness.redis.redis, namespace, 'unseen');
     const say = (containersReady: string) =>
       cluster.setPod(namespace, pod, {
@@ -110,20 +108,20 @@ describe('reconciling a ModelDeployment', () => {
         ],
       });
     await say('True');
-    await until(async () => (await cluster.frontAddresses(namespace, 'unseen'))?.length === 1);
-    await until(async () => (await replicas()).join() === '10.1.0.7');
+    await pollUntil(async () => (await cluster.frontAddresses(namespace, 'unseen'))?.length === 1);
+    await pollUntil(async () => (await replicas()).join() === '10.1.0.7');
     await say('False');
-    await until(async () => (await replicas()).length === 0);
+    await pollUntil(async () => (await replicas()).length === 0);
   });
 
   it('puts the front in before a pause takes the last pod', async () => {
     const { cluster, startOperator } = harness;
     const operator = startOperator();
     await cluster.createModel(namespace, 'paused');
-    await until(async () => (await deploymentOf('paused')) !== undefined);
+    await pollUntil(async () => (await deploymentOf('paused')) !== undefined);
     await cluster.makeReadyPod(namespace, 'paused');
     await phaseIs('paused', 'Ready');
-    await until(async () => (await cluster.frontAddresses(namespace, 'paused')) === undefined);
+    await pollUntil(async () => (await cluster.frontAddresses(namespace, 'paused')) === undefined);
     await harness.settle(operator);
     const before = operator.writes().length;
     await cluster.change(namespace, 'paused', { paused: true });
@@ -131,9 +129,9 @@ describe('reconciling a ModelDeployment', () => {
     const writes = operator.writes().slice(before);
     expect(writes.indexOf('apply endpointslices')).to.be.within(0, writes.indexOf('apply deployments') - 1);
     expect((await deploymentOf('paused'))?.spec?.replicas).to.equal(0);
-    await until(async () => (await cluster.events(namespace, 'paused')).includes('Paused'));
+    await pollUntil(async () => (await cluster.events(namespace, 'paused')).includes('Paused'));
     await cluster.change(namespace, 'paused', { paused: false });
-    await until(async () => (await deploymentOf('paused'))?.spec?.replicas === 1);
+    await pollUntil(async () => (await deploymentOf('paused'))?.spec?.replicas === 1);
   });
 
   it('puts the front in before a rollout takes the only pod, and not when two are ready', async () => {
@@ -144,14 +142,14 @@ describe('reconciling a ModelDeployment', () => {
       ['two', 2],
     ] as const) {
       await cluster.createModel(namespace, name, { replicas });
-      await until(async () => (await deploymentOf(name)) !== undefined);
+      await pollUntil(async () => (await deploymentOf(name)) !== undefined);
       for (let i = 0; i < replicas; i++) await cluster.makeReadyPod(namespace, name, `10.1.0.${i + 1}`);
       await phaseIs(name, 'Ready');
-      await until(async () => (await cluster.frontAddresses(namespace, name)) === undefined);
+      await pollUntil(async () => (await cluster.frontAddresses(namespace, name)) === undefined);
       await settle(operator);
       const before = operator.writes().length;
       await cluster.change(namespace, name, { engine: { image: 'engine:2' } });
-      await until(
+      await pollUntil(
         async () => (await deploymentOf(name))?.spec?.template.spec?.containers[0]?.image === 'engine:2',
       );
       await settle(operator);
@@ -160,11 +158,11 @@ describe('reconciling a ModelDeployment', () => {
       if (replicas === 1) expect(put).to.be.within(0, writes.indexOf('apply deployments') - 1);
       else expect(put).to.equal(-1);
       await cluster.setDeploymentStatus(namespace, name, { updatedReplicas: 0 });
-      await until(
+      await pollUntil(
         async () => (await cluster.condition(namespace, name, 'Progressing'))?.reason === 'RollingOut',
       );
       await cluster.setDeploymentStatus(namespace, name);
-      await until(async () => (await cluster.events(namespace, name)).includes('RolledOut'));
+      await pollUntil(async () => (await cluster.events(namespace, name)).includes('RolledOut'));
     }
   });
 
@@ -172,7 +170,7 @@ describe('reconciling a ModelDeployment', () => {
     const { cluster, startOperator } = harness;
     startOperator();
     await cluster.createModel(namespace, 'stuck', { gpu: { count: 1 } });
-    await until(async () => (await deploymentOf('stuck')) !== undefined);
+    await pollUntil(async () => (await deploymentOf('stuck')) !== undefined);
     const pending = await cluster.makePod(
       namespace,
       'stuck',
@@ -188,12 +186,12 @@ describe('reconciling a ModelDeployment', () => {
       },
       null,
     );
-    await until(
+    await pollUntil(
       async () =>
         (await cluster.condition(namespace, 'stuck', 'Ready'))?.message ===
         'Insufficient nvidia.com/gpu (0 of 4 nodes fit)',
     );
-    await until(async () => (await cluster.events(namespace, 'stuck')).includes('InsufficientGPUs'));
+    await pollUntil(async () => (await cluster.events(namespace, 'stuck')).includes('InsufficientGPUs'));
     await cluster.removePod(namespace, pending);
     await cluster.makePod(namespace, 'stuck', {
       containerStatuses: [
@@ -218,14 +216,14 @@ describe('reconciling a ModelDeployment', () => {
     const { cluster, startOperator } = harness;
     startOperator();
     await cluster.createModel(namespace, 'drift');
-    await until(async () => (await cluster.find(RESOURCES.Ingress, namespace, 'drift')) !== undefined);
+    await pollUntil(async () => (await cluster.find(RESOURCES.Ingress, namespace, 'drift')) !== undefined);
     await cluster.delete(RESOURCES.Service, namespace, 'drift');
     await cluster.client.mergePatch(RESOURCES.Deployment, {
       at: { namespace, name: 'drift' },
       patch: { spec: { replicas: 7 } },
     });
-    await until(async () => (await deploymentOf('drift'))?.spec?.replicas === 1);
-    await until(async () => (await cluster.find(RESOURCES.Service, namespace, 'drift')) !== undefined);
+    await pollUntil(async () => (await deploymentOf('drift'))?.spec?.replicas === 1);
+    await pollUntil(async () => (await cluster.find(RESOURCES.Service, namespace, 'drift')) !== undefined);
   });
 
   it('reports which Secret is missing, and continues once it exists', async () => {
@@ -234,7 +232,7 @@ describe('reconciling a ModelDeployment', () => {
     startOperator({ now: () => clock.now });
     const source = { huggingFace: { repo: 'a/b', tokenSecret: { name: 'hf', key: 'token' } } };
     await cluster.createModel(namespace, 'gated', { model: { id: 'tiny', source } });
-    await until(
+    await pollUntil(
       async () => (await cluster.condition(namespace, 'gated', 'Accepted'))?.reason === 'SecretNotFound',
     );
     expect(await deploymentOf('gated')).to.equal(undefined);
@@ -246,8 +244,8 @@ describe('reconciling a ModelDeployment', () => {
     });
     // Secrets are not watched: any change of the object reconciles it before the timer does.
     await cluster.change(namespace, 'gated', { paused: false, replicas: 1 });
-    await until(async () => (await deploymentOf('gated')) !== undefined);
-    await until(async () => (await cluster.condition(namespace, 'gated', 'Accepted'))?.status === 'True');
+    await pollUntil(async () => (await deploymentOf('gated')) !== undefined);
+    await pollUntil(async () => (await cluster.condition(namespace, 'gated', 'Accepted'))?.status === 'True');
   });
 
   it('takes nothing that somebody else made', async () => {
@@ -260,7 +258,9 @@ describe('reconciling a ModelDeployment', () => {
     });
     startOperator();
     await cluster.createModel(namespace, 'mine');
-    await until(async () => (await cluster.condition(namespace, 'mine', 'Accepted'))?.reason === 'NotOwned');
+    await pollUntil(
+      async () => (await cluster.condition(namespace, 'mine', 'Accepted'))?.reason === 'NotOwned',
+    );
     expect((await cluster.condition(namespace, 'mine', 'Accepted'))?.message).to.contain(
       `Service ${namespace}/mine`,
     );
@@ -271,7 +271,9 @@ describe('reconciling a ModelDeployment', () => {
     const { cluster, startOperator } = harness;
     startOperator();
     await cluster.createModel(namespace, 'wrong', { template: { tolerations: [{ operator: 'Nonsense' }] } });
-    await until(async () => (await cluster.condition(namespace, 'wrong', 'Accepted'))?.reason === 'Rejected');
+    await pollUntil(
+      async () => (await cluster.condition(namespace, 'wrong', 'Accepted'))?.reason === 'Rejected',
+    );
     expect((await cluster.condition(namespace, 'wrong', 'Accepted'))?.message).to.contain('tolerations');
   });
 
@@ -281,29 +283,29 @@ describe('reconciling a ModelDeployment', () => {
     const other = await cluster.makeNamespace();
     const route = { host: `shared-${namespace}.example.test` };
     await cluster.createModel(namespace, 'older', { route });
-    await until(async () => (await deploymentOf('older')) !== undefined);
+    await pollUntil(async () => (await deploymentOf('older')) !== undefined);
     await new Promise((resolve) => setTimeout(resolve, 1_000 - (Date.now() % 1_000)));
     await cluster.createModel(other, 'newer', { route });
-    await until(
+    await pollUntil(
       async () => (await cluster.condition(other, 'newer', 'RouteReady'))?.reason === 'HostConflict',
     );
     expect(await cluster.find(RESOURCES.Ingress, other, 'newer')).to.equal(undefined);
     expect((await cluster.condition(namespace, 'older', 'RouteReady'))?.status).to.equal('True');
     expect(await readHost(harness.redis.redis, route.host)).to.deep.equal({ namespace, name: 'older' });
     await cluster.delete(BERTH_RESOURCES.ModelDeployment, namespace, 'older');
-    await until(async () => (await cluster.condition(other, 'newer', 'RouteReady'))?.status === 'True');
-    await until(async () => (await cluster.find(RESOURCES.Ingress, other, 'newer')) !== undefined);
-    await until(async () => (await readHost(harness.redis.redis, route.host))?.name === 'newer');
+    await pollUntil(async () => (await cluster.condition(other, 'newer', 'RouteReady'))?.status === 'True');
+    await pollUntil(async () => (await cluster.find(RESOURCES.Ingress, other, 'newer')) !== undefined);
+    await pollUntil(async () => (await readHost(harness.redis.redis, route.host))?.name === 'newer');
   });
 
   it('withholds the route of a host that is not allowed, and runs the pods all the same', async () => {
     const { cluster, startOperator } = harness;
     startOperator();
     await cluster.createModel(namespace, 'wide', { route: { host: 'elsewhere.example.com' } });
-    await until(
+    await pollUntil(
       async () => (await cluster.condition(namespace, 'wide', 'RouteReady'))?.reason === 'HostNotAllowed',
     );
-    await until(async () => (await deploymentOf('wide')) !== undefined);
+    await pollUntil(async () => (await deploymentOf('wide')) !== undefined);
     expect(await cluster.find(RESOURCES.Ingress, namespace, 'wide')).to.equal(undefined);
     expect(await readHost(harness.redis.redis, 'elsewhere.example.com')).to.equal(null);
   });
@@ -312,7 +314,7 @@ describe('reconciling a ModelDeployment', () => {
     const { cluster, startOperator } = harness;
     startOperator({ settings: makeSettings({ ingressClass: undefined }) });
     await cluster.createModel(namespace, 'classless');
-    await until(
+    await pollUntil(
       async () =>
         (await cluster.condition(namespace, 'classless', 'RouteReady'))?.reason === 'NoIngressClass',
     );
@@ -324,7 +326,7 @@ describe('reconciling a ModelDeployment', () => {
       spec: { controller: 'example.test/controller' },
     });
     await cluster.change(namespace, 'classless', { model: { displayName: 'x' } });
-    await until(
+    await pollUntil(
       async () => (await cluster.condition(namespace, 'classless', 'RouteReady'))?.status === 'True',
     );
     await cluster.client.delete(RESOURCES.IngressClass, { name: 'chosen' });
@@ -334,7 +336,7 @@ describe('reconciling a ModelDeployment', () => {
     const { cluster, startOperator, settle } = harness;
     const first = startOperator();
     await cluster.createModel(namespace, 'pinned');
-    await until(async () => (await deploymentOf('pinned')) !== undefined);
+    await pollUntil(async () => (await deploymentOf('pinned')) !== undefined);
     await cluster.makeReadyPod(namespace, 'pinned');
     await settle(first);
     await first.stop();
@@ -342,13 +344,13 @@ describe('reconciling a ModelDeployment', () => {
     const second = startOperator({
       settings: makeSettings({ version: '9.9.9', gatewayImage: 'berth/berth:9.9.9' }),
     });
-    await until(
+    await pollUntil(
       async () => (await cluster.condition(namespace, 'pinned', 'UpdateAvailable'))?.status === 'True',
     );
     await settle(second);
     expect((await deploymentOf('pinned'))?.spec?.template).to.deep.equal(before?.spec?.template);
     await cluster.change(namespace, 'pinned', { rollout: { revision: 'take-it' } });
-    await until(
+    await pollUntil(
       async () => (await cluster.condition(namespace, 'pinned', 'UpdateAvailable'))?.status === 'False',
     );
     expect((await cluster.status(namespace, 'pinned')).sidecarVersion).to.equal('9.9.9');

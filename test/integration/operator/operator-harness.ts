@@ -1,4 +1,5 @@
 /** What the operator's tests share: a real API server with Berth's resources, a real Redis, operators to start and kill. */
+
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
@@ -8,11 +9,11 @@ import { RESOURCES, type Resource } from '../../../kube/resource.ts';
 import { createProgram, type Program, type ProgramOptions } from '../../../operator/program.ts';
 import { connectRedis, type RedisConnection } from '../../../redis/client.ts';
 import { createKubeRequest } from '../../support/kube-request.ts';
+import { pollUntil } from '../../support/poll.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { type Api, type CountingClient, useApi } from '../kube/api.ts';
 import { Cluster } from './cluster-player.ts';
 import { makeSettings, SYSTEM_NAMESPACE } from './operator-settings.ts';
-import { until } from './until.ts';
 
 const CRD: Resource = {
   apiVersion: 'apiextensions.k8s.io/v1',
@@ -131,7 +132,7 @@ export function useHarness(): Harness {
     },
     startOperator,
     settle: async ({ program }) => {
-      await until(() => program.isLeading() && program.isIdle(), { what: 'the operator to settle' });
+      await pollUntil(() => program.isLeading() && program.isIdle(), 'the operator to settle');
     },
   };
 }
@@ -148,7 +149,7 @@ async function installResources(client: CountingClient): Promise<void> {
   for (const file of readdirSync(CRD_FOLDER).filter((name) => name.endsWith('.yaml'))) {
     const definition = parse(readFileSync(join(CRD_FOLDER, file), 'utf8')) as KubeObject;
     await client.create(CRD, definition);
-    await until(async () => {
+    await pollUntil(async () => {
       const live = await client.get(CRD, { name: definition.metadata.name });
       const { conditions } = (live.status ?? {}) as {
         conditions?: { type: string; status: string }[] | null;

@@ -5,11 +5,11 @@ import { expect } from 'chai';
 import { childNames, SIDECAR_SECRET_FILES } from '../../../api/names.ts';
 import { RESOURCES } from '../../../kube/resource.ts';
 import { type ChildProgram, findFreePort, startProgram } from '../../support/child-program.ts';
+import { pollUntil } from '../../support/poll.ts';
 import { startRedis } from '../../support/redis-server.ts';
 import { makeCertificates } from '../egress/test-certificates.ts';
 import { useHarness } from './operator-harness.ts';
 import { FRONT_SERVICE, SYSTEM_NAMESPACE } from './operator-settings.ts';
-import { until } from './until.ts';
 
 const MAIN = join(import.meta.dirname, '../../../operator/main.ts');
 
@@ -53,14 +53,14 @@ describe('the operator as a process', () => {
   it('leads, reconciles, serves its health and metrics, and shuts down cleanly on SIGTERM', async () => {
     const { cluster } = harness;
     const program = start();
-    await until(async () => (await read('/readyz'))?.status === 200);
+    await pollUntil(async () => (await read('/readyz'))?.status === 200);
     await program.waitFor(/"leading"/);
     expect((await read('/healthz'))?.status).to.equal(200);
     const namespace = await cluster.makeNamespace();
     await cluster.createModel(namespace, 'chat');
-    await until(async () => (await cluster.find(RESOURCES.Deployment, namespace, 'chat')) !== undefined);
+    await pollUntil(async () => (await cluster.find(RESOURCES.Deployment, namespace, 'chat')) !== undefined);
     const runs = /berth_operator_reconciles_total\{controller="modeldeployment",outcome="\w+"\} \d/;
-    await until(async () => runs.test((await read('/metrics'))?.text ?? ''));
+    await pollUntil(async () => runs.test((await read('/metrics'))?.text ?? ''));
     const metrics = (await read('/metrics'))?.text ?? '';
     expect(metrics).to.match(/berth_operator_leader 1/);
     expect(metrics).to.match(/berth_operator_watch_age_seconds\{resource="pods"\} \d/);
@@ -87,10 +87,10 @@ describe('the operator as a process', () => {
         const data = secret?.data as Record<string, string> | undefined;
         return Buffer.from(data?.[SIDECAR_SECRET_FILES.redisCA] ?? '', 'base64').toString();
       };
-      await until(async () => (await readAuthority()) === wrong.ca.trim());
+      await pollUntil(async () => (await readAuthority()) === wrong.ca.trim());
       writeFileSync(authority, right.ca);
       await program.waitFor(/Redis recovered/);
-      await until(async () => (await readAuthority()) === right.ca.trim());
+      await pollUntil(async () => (await readAuthority()) === right.ca.trim());
       await program.stop();
     } finally {
       rmSync(authority);
@@ -106,13 +106,13 @@ describe('the operator as a process', () => {
       at: { namespace: SYSTEM_NAMESPACE, name: 'berth-operator-lost' },
       patch: { spec: { holderIdentity: 'another' } },
     });
-    await until(() => program.ended !== null);
+    await pollUntil(() => program.ended !== null);
     expect(program.ended).to.equal(1);
   });
 
   it('reports which setting is wrong, and does not start', async () => {
     const program = start({ OPERATOR_REDIS_USERS: 'some' });
-    await until(() => program.ended !== null);
+    await pollUntil(() => program.ended !== null);
     expect(program.ended).to.equal(1);
     expect(program.output).to.contain('OPERATOR_REDIS_USERS must be one of managed, external, off');
   });

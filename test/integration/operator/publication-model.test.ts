@@ -9,13 +9,13 @@ import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
 import { createProgram, type Program } from '../../../operator/program.ts';
 import { connectRedis, type RedisConnection } from '../../../redis/client.ts';
 import { listWorkspaceUsers } from '../../../redis/workspaces/users.ts';
+import { pollUntil } from '../../support/poll.ts';
 import { listSeeds, seedRandom } from '../../support/random-seeds.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { readyStatus } from './cluster-player.ts';
 import { connectBadly, type Line } from './faulty-redis.ts';
 import { MemoryCluster } from './memory-cluster.ts';
 import { makeSettings } from './operator-settings.ts';
-import { until } from './until.ts';
 
 const STEPS = Number(process.env.STEPS ?? 150);
 const MODEL = BERTH_RESOURCES.ModelDeployment;
@@ -87,10 +87,7 @@ describe('what is published and a model of it', function () {
         if (random() < 0.6) await new Promise((resolve) => setTimeout(resolve, random() * 60));
       }
       line.faults = 0;
-      await until(() => isQuiet(cluster, program), {
-        timeoutMs: 90_000,
-        what: 'everything to be worked off',
-      });
+      await pollUntil(() => isQuiet(cluster, program), 'everything to be worked off', 90_000);
       expect(await readPublished(real)).to.deep.equal(expectPublished(cluster));
       for (const model of cluster.store(MODEL).values()) {
         const conditions = (

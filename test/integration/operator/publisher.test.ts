@@ -22,12 +22,12 @@ import {
   readReplicas,
 } from '../../../redis/publication/published.ts';
 import { listWorkspaceUsers } from '../../../redis/workspaces/users.ts';
+import { pollUntil } from '../../support/poll.ts';
 import { readApiKeys } from '../../support/publication.ts';
 import { seedRandom } from '../../support/random-seeds.ts';
 import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { connectBadly, type Line } from './faulty-redis.ts';
-import { until } from './until.ts';
 
 const KEY: PublishedKey = { n: 'mine', rpm: 60, tpd: 1000, exp: 0, off: 0 };
 
@@ -122,7 +122,7 @@ describe('publishing to Redis', () => {
     desired.add('team-a', 'chat', 'chat.example', ['10.0.0.1']);
     desired.keys.set('team-a', new Map([['aa', KEY]]));
     start();
-    await until(async () => (await readEpoch(connection.redis)) !== null);
+    await pollUntil(async () => (await readEpoch(connection.redis)) !== null);
     expect((await published('team-a', 'chat'))?.modelId).to.equal('chat');
     expect(await readReplicas(connection.redis, 'team-a', 'chat')).to.deep.equal(['10.0.0.1']);
     expect([...(await readHosts(connection.redis)).keys()]).to.deep.equal(['chat.example']);
@@ -148,7 +148,7 @@ describe('publishing to Redis', () => {
       if (losses.pop()) void connection.redis.flushall();
     };
     start();
-    await until(async () => (await readEpoch(connection.redis)) !== null);
+    await pollUntil(async () => (await readEpoch(connection.redis)) !== null);
     expect(losses).to.deep.equal([]);
     expect([...(await readApiKeys(connection.redis, 'team-a')).keys()]).to.deep.equal(['aa']);
     expect([...(await readHosts(connection.redis)).keys()]).to.deep.equal(['chat.example']);
@@ -164,7 +164,7 @@ describe('publishing to Redis', () => {
     desired.deployments.clear();
     desired.add('team-a', 'kept');
     start();
-    await until(
+    await pollUntil(
       async () =>
         (await published('team-a', 'kept')) !== null && (await readEpoch(connection.redis)) !== null,
     );
@@ -177,16 +177,16 @@ describe('publishing to Redis', () => {
   it('leaves what it holds of a namespace that may not be read, until it may be', async () => {
     desired.add('team-b', 'chat', 'b.example');
     start();
-    await until(async () => (await readEpoch(connection.redis)) !== null);
+    await pollUntil(async () => (await readEpoch(connection.redis)) !== null);
     await publisher.stop();
     desired.deployments.clear();
     desired.hidden.add('team-b');
     desired.add('team-a', 'chat', 'a.example');
     start();
-    await until(() => publisher.idle);
+    await pollUntil(() => publisher.idle);
     publisher.mark({ what: 'workspace', namespace: 'team-b' });
     publisher.mark({ what: 'deployment', namespace: 'team-b', name: 'chat' });
-    await until(() => publisher.idle);
+    await pollUntil(() => publisher.idle);
     expect((await published('team-a', 'chat'))?.name).to.equal('chat');
     expect((await published('team-b', 'chat'))?.name).to.equal('chat');
     expect([...(await readHosts(connection.redis)).keys()]).to.have.members(['a.example', 'b.example']);
@@ -194,17 +194,17 @@ describe('publishing to Redis', () => {
       ['team-a', 'team-b'].map(workspaceRedisUser),
     );
     desired.hidden.clear();
-    await until(async () => (await published('team-b', 'chat')) === null);
-    await until(async () => !(await readHosts(connection.redis)).has('b.example'));
+    await pollUntil(async () => (await published('team-b', 'chat')) === null);
+    await pollUntil(async () => !(await readHosts(connection.redis)).has('b.example'));
   });
 
   it('publishes everything again after Redis lost it', async () => {
     desired.add('team-a', 'chat', 'chat.example');
     start();
-    await until(async () => (await readEpoch(connection.redis)) !== null);
+    await pollUntil(async () => (await readEpoch(connection.redis)) !== null);
     await connection.redis.flushall();
     await connection.redis.function('FLUSH');
-    await until(async () => (await readEpoch(connection.redis)) !== null);
+    await pollUntil(async () => (await readEpoch(connection.redis)) !== null);
     expect((await published('team-a', 'chat'))?.name).to.equal('chat');
     expect(await libraryIsLoaded(connection.redis)).to.equal(true);
   });
@@ -219,36 +219,36 @@ describe('publishing to Redis', () => {
     const refusals = () =>
       Promise.all(['team-a', 'team-b'].map((name) => redis.hget(configKeys(name).workspace, 'asyncRefusal')));
     const every = async (expected: (refusal: string | null) => boolean) => (await refusals()).every(expected);
-    await until(() => every((refusal) => refusal?.includes('appendonly') ?? false));
+    await pollUntil(() => every((refusal) => refusal?.includes('appendonly') ?? false));
     await redis.config('SET', 'appendonly', 'yes');
-    await until(() => every((refusal) => refusal === null));
+    await pollUntil(() => every((refusal) => refusal === null));
     expect(queueStates.at(0)).to.match(/appendonly/);
     expect(queueStates.at(-1)).to.equal(null);
     const used = Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))![1]);
     await redis.config('SET', 'maxmemory', String(Math.floor(used / 0.9)));
-    await until(() => every((refusal) => /% of its memory/.test(refusal ?? '')));
+    await pollUntil(() => every((refusal) => /% of its memory/.test(refusal ?? '')));
   });
 
   it('makes the users again when they alone vanish', async () => {
     desired.add('team-a', 'chat');
     start();
-    await until(async () => (await readEpoch(connection.redis)) !== null);
+    await pollUntil(async () => (await readEpoch(connection.redis)) !== null);
     await connection.redis.acl('DELUSER', workspaceRedisUser('team-a'));
-    await until(async () => (await listWorkspaceUsers(connection.redis)).length === 1);
+    await pollUntil(async () => (await listWorkspaceUsers(connection.redis)).length === 1);
   });
 
   it('reports that Redis is unavailable, retries, and reports its recovery', async () => {
     desired.add('team-a', 'chat');
     start();
-    await until(async () => (await readEpoch(connection.redis)) !== null);
+    await pollUntil(async () => (await readEpoch(connection.redis)) !== null);
     await server.kill();
-    await until(() => states.at(-1) === 'away');
+    await pollUntil(() => states.at(-1) === 'away');
     desired.add('team-a', 'late', 'late.example');
     publisher.mark({ what: 'deployment', namespace: 'team-a', name: 'late' });
-    await until(() => publisher.outage !== undefined);
+    await pollUntil(() => publisher.outage !== undefined);
     await server.restart();
-    await until(() => publisher.publishedHost({ namespace: 'team-a', name: 'late' }) === 'late.example');
-    await until(() => states.at(-1) === 'up');
+    await pollUntil(() => publisher.publishedHost({ namespace: 'team-a', name: 'late' }) === 'late.example');
+    await pollUntil(() => states.at(-1) === 'up');
     expect((await published('team-a', 'late'))?.name).to.equal('late');
     expect(changes).to.include('late');
   });
@@ -256,12 +256,12 @@ describe('publishing to Redis', () => {
   it('moves a host without ever taking it from its new owner', async () => {
     desired.add('team-a', 'one', 'shared.example');
     start();
-    await until(async () => (await readHosts(connection.redis)).size === 1);
+    await pollUntil(async () => (await readHosts(connection.redis)).size === 1);
     desired.add('team-a', 'one', undefined);
     desired.add('team-b', 'two', 'shared.example');
     publisher.mark({ what: 'deployment', namespace: 'team-b', name: 'two' });
     publisher.mark({ what: 'deployment', namespace: 'team-a', name: 'one' });
-    await until(async () => (await readHosts(connection.redis)).get('shared.example')?.name === 'two');
+    await pollUntil(async () => (await readHosts(connection.redis)).get('shared.example')?.name === 'two');
     desired.deployments.delete('team-a/one');
     await publisher.publish({ what: 'deployment', namespace: 'team-a', name: 'one' });
     expect((await readHosts(connection.redis)).get('shared.example')?.name).to.equal('two');
@@ -274,7 +274,7 @@ describe('publishing to Redis', () => {
       desired.deployments.delete(`team-a/${old}`);
       desired.add('team-a', next!, 'shared.example');
       for (const name of ['one', 'two']) publisher.mark({ what: 'deployment', namespace: 'team-a', name });
-      await until(() => publisher.idle);
+      await pollUntil(() => publisher.idle);
       expect((await readHosts(connection.redis)).get('shared.example')?.name).to.equal(next);
     }
   });
@@ -288,10 +288,10 @@ describe('publishing to Redis', () => {
       throw new Error('Command timed out');
     };
     start({ faults: 0, lagMs: 0, onTransaction });
-    await until(() => publisher.idle);
+    await pollUntil(() => publisher.idle);
     desired.add('team-a', 'chat', 'chat.example');
     publisher.mark({ what: 'deployment', namespace: 'team-a', name: 'chat' });
-    await until(() => wasWritten && publisher.idle);
+    await pollUntil(() => wasWritten && publisher.idle);
     expect(await readHosts(connection.redis)).to.deep.equal(new Map());
   });
 
@@ -307,10 +307,10 @@ describe('publishing to Redis', () => {
       throw new Error('Command timed out');
     };
     start({ faults: 0, lagMs: 0, onTransaction });
-    await until(() => publisher.idle);
+    await pollUntil(() => publisher.idle);
     desired.add('team-a', 'chat', 'chat.example');
     publisher.mark(deployment);
-    await until(() => next.length === 0 && publisher.idle);
+    await pollUntil(() => next.length === 0 && publisher.idle);
     expect(await readHosts(connection.redis)).to.deep.equal(new Map());
   });
 
@@ -318,26 +318,26 @@ describe('publishing to Redis', () => {
     desired.add('team-a', 'chat', 'chat.example');
     desired.keys.set('team-a', new Map([['aa', KEY]]));
     start();
-    await until(() => publisher.idle);
+    await pollUntil(() => publisher.idle);
     const { redis } = connection;
     const config = desired.deployments.get('team-a/chat')!.config!;
     await redis.hdel(globalKeys.hosts, 'chat.example');
-    await until(async () => (await readHosts(redis)).has('chat.example'));
+    await pollUntil(async () => (await readHosts(redis)).has('chat.example'));
     await redis.hdel(configKeys('team-a').deployments, 'chat');
-    await until(async () => (await published('team-a', 'chat')) !== null);
+    await pollUntil(async () => (await published('team-a', 'chat')) !== null);
     await redis.hdel(configKeys('team-a').apiKeys, 'aa');
-    await until(async () => (await readApiKeys(redis, 'team-a')).has('aa'));
+    await pollUntil(async () => (await readApiKeys(redis, 'team-a')).has('aa'));
     await publishDeployment(redis, { ...config, name: 'ghost' });
     await publishHost(redis, 'ghost.example', { namespace: 'team-a', name: 'ghost' });
-    await until(async () => (await published('team-a', 'ghost')) === null);
-    await until(async () => !(await readHosts(redis)).has('ghost.example'));
+    await pollUntil(async () => (await published('team-a', 'ghost')) === null);
+    await pollUntil(async () => !(await readHosts(redis)).has('ghost.example'));
   });
 
   it('publishes the others when one cannot be written', async () => {
     desired.add('team-a', 'chat');
     desired.add('Not A Namespace', 'bad');
     start();
-    await until(async () => (await readEpoch(connection.redis)) !== null);
+    await pollUntil(async () => (await readEpoch(connection.redis)) !== null);
     expect((await published('team-a', 'chat'))?.name).to.equal('chat');
     expect(states).to.deep.equal([]);
   });
@@ -346,7 +346,7 @@ describe('publishing to Redis', () => {
     desired.add('team-a', 'chat', 'chat.example');
     desired.add('team-b', 'chat', 'b.example');
     start();
-    await until(() => publisher.idle);
+    await pollUntil(() => publisher.idle);
     const { redis } = connection;
     // No hash any more, so nothing can be written into it, and nothing read.
     await redis.rename(configKeys('team-b').deployments, 'kept');
@@ -358,21 +358,21 @@ describe('publishing to Redis', () => {
     desired.onEndpoints = () => reads++;
     // More audits than it takes to find that it differs, and still does.
     const audits = await calls('hkeys');
-    await until(async () => (await calls('hkeys')) > audits + 20);
+    await pollUntil(async () => (await calls('hkeys')) > audits + 20);
     expect(publisher.explain({ namespace: 'team-b', name: 'chat' })).to.match(/WRONGTYPE/);
     expect(reads).to.equal(0);
     desired.add('team-a', 'late', 'late.example');
     publisher.mark({ what: 'deployment', namespace: 'team-a', name: 'late' });
-    await until(() => publisher.publishedHost({ namespace: 'team-a', name: 'late' }) === 'late.example');
+    await pollUntil(() => publisher.publishedHost({ namespace: 'team-a', name: 'late' }) === 'late.example');
     await redis.del(configKeys('team-b').replicas);
-    await until(() => publisher.idle);
+    await pollUntil(() => publisher.idle);
     expect((await published('team-b', 'chat'))?.name).to.equal('chat');
   });
 
   it('writes nothing where Redis already holds it all', async () => {
     desired.add('team-a', 'chat', 'chat.example', ['10.0.0.1']);
     start();
-    await until(async () => (await readEpoch(connection.redis)) !== null);
+    await pollUntil(async () => (await readEpoch(connection.redis)) !== null);
     await publisher.stop();
     const countCalls = (stats: string, command: string) =>
       Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(stats)?.[1] ?? 0);
@@ -395,7 +395,7 @@ describe('publishing to Redis', () => {
       },
     });
     start();
-    await until(() => reads > 0 && publisher.idle);
+    await pollUntil(() => reads > 0 && publisher.idle);
     expect(await writes()).to.equal(before);
   });
 });

@@ -4,8 +4,8 @@ import type { KubeObject } from '../../../kube/object.ts';
 import { RESOURCES } from '../../../kube/resource.ts';
 import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
 import type { Target } from '../../../operator/publish/targets.ts';
+import { pollUntil } from '../../support/poll.ts';
 import { type RunningOperator, useHarness } from './operator-harness.ts';
-import { until } from './until.ts';
 
 const MODELS = 12;
 
@@ -36,9 +36,9 @@ describe('The operator at rest', () => {
         model: { id: name, source: { huggingFace } },
         route: { via: name === 'model-0' ? 'Front' : 'Direct' },
       });
-    await until(async () => (await cluster.list(RESOURCES.Deployment, namespace)).length === MODELS);
+    await pollUntil(async () => (await cluster.list(RESOURCES.Deployment, namespace)).length === MODELS);
     for (const name of names) await cluster.makeReadyPod(namespace, name);
-    await until(async () => (await Promise.all(names.map(phaseOf))).every((phase) => phase === 'Ready'));
+    await pollUntil(async () => (await Promise.all(names.map(phaseOf))).every((phase) => phase === 'Ready'));
     return names;
   }
 
@@ -102,7 +102,7 @@ describe('The operator at rest', () => {
     for (const name of own) {
       const before = await uid(name);
       await cluster.delete(RESOURCES.Secret, namespace, name);
-      await until(async () => ![undefined, before].includes(await uid(name)), { what: name });
+      await pollUntil(async () => ![undefined, before].includes(await uid(name)), name);
     }
   });
 });

@@ -13,9 +13,9 @@ import { readStopFile, writeStopFile } from '../../../operator/sidecar/stop-file
 import { readDeployment } from '../../../redis/publication/published.ts';
 import { ensureBinary } from '../../cluster/binaries.ts';
 import { createKubeRequest } from '../../support/kube-request.ts';
+import { pollUntil } from '../../support/poll.ts';
 import { useHarness } from './operator-harness.ts';
 import { makeSettings, SYSTEM_NAMESPACE } from './operator-settings.ts';
-import { until } from './until.ts';
 
 const CHART = join(import.meta.dirname, '../../../charts/berth');
 const KINDS: Record<string, string> = {
@@ -101,24 +101,26 @@ describe("the operator with the chart's rights", () => {
       { namespace, name: 'bucket' },
       { bucket: 'results', secret: 'nowhere' },
     );
-    await until(
+    await pollUntil(
       async () =>
         (await cluster.find(BERTH_RESOURCES.StorageCredential, namespace, 'bucket'))?.status !== undefined,
     );
     const { WebhookEndpoint } = BERTH_RESOURCES;
     await cluster.create(WebhookEndpoint, { namespace, name: 'hook' }, { url: 'https://hooks.example.com/' });
-    await until(async () => (await cluster.find(WebhookEndpoint, namespace, 'hook'))?.status !== undefined);
+    await pollUntil(
+      async () => (await cluster.find(WebhookEndpoint, namespace, 'hook'))?.status !== undefined,
+    );
     await cluster.createModel(namespace, 'chat', spec);
-    await until(async () => (await cluster.find(RESOURCES.Deployment, namespace, 'chat')) !== undefined);
+    await pollUntil(async () => (await cluster.find(RESOURCES.Deployment, namespace, 'chat')) !== undefined);
     const pod = await cluster.makeReadyPod(namespace, 'chat');
-    await until(async () => (await cluster.status(namespace, 'chat')).phase === 'Ready');
+    await pollUntil(async () => (await cluster.status(namespace, 'chat')).phase === 'Ready');
     await cluster.change(namespace, 'chat', { route: { via: 'Front' } });
-    await until(async () => (await cluster.list(RESOURCES.Ingress, SYSTEM_NAMESPACE)).length === 1);
-    await until(async () => (await cluster.list(RESOURCES.Ingress, namespace)).length === 0);
+    await pollUntil(async () => (await cluster.list(RESOURCES.Ingress, SYSTEM_NAMESPACE)).length === 1);
+    await pollUntil(async () => (await cluster.list(RESOURCES.Ingress, namespace)).length === 0);
     await cluster.change(namespace, 'chat', { route: { via: 'Direct' } });
-    await until(async () => (await cluster.list(RESOURCES.Ingress, SYSTEM_NAMESPACE)).length === 0);
+    await pollUntil(async () => (await cluster.list(RESOURCES.Ingress, SYSTEM_NAMESPACE)).length === 0);
     await cluster.change(namespace, 'chat', { route: { type: 'HTTPRoute', gateway: { name: 'g' } } });
-    await until(
+    await pollUntil(
       async () => (await cluster.condition(namespace, 'chat', 'RouteReady'))?.reason === 'NoHTTPRoute',
     );
     expect((await cluster.condition(namespace, 'chat', 'Accepted'))?.status).to.equal('True');
@@ -126,11 +128,13 @@ describe("the operator with the chart's rights", () => {
       at: { namespace, name: 'key' },
       patch: { spec: { sha256: 'a'.repeat(64) } },
     });
-    await until(async () => (await cluster.find(RESOURCES.Secret, namespace, 'key-api-key')) === undefined);
-    await until(async () => (await cluster.events(namespace, 'chat')).includes('Ready'));
+    await pollUntil(
+      async () => (await cluster.find(RESOURCES.Secret, namespace, 'key-api-key')) === undefined,
+    );
+    await pollUntil(async () => (await cluster.events(namespace, 'chat')).includes('Ready'));
     await cluster.removePod(namespace, pod);
     await cluster.delete(BERTH_RESOURCES.ModelDeployment, namespace, 'chat');
-    await until(
+    await pollUntil(
       async () => (await cluster.find(BERTH_RESOURCES.ModelDeployment, namespace, 'chat')) === undefined,
     );
   }
@@ -173,7 +177,7 @@ describe("the operator with the chart's rights", () => {
       (await readDeployment(redis.redis, namespace, name)) !== null;
     const first = start();
     await cluster.createModel(lost, 'chat');
-    await until(() => isPublished(lost, 'chat'));
+    await pollUntil(() => isPublished(lost, 'chat'));
     await first.stop();
 
     for (const { metadata } of await cluster.list(ROLE_BINDINGS, lost))
@@ -183,11 +187,11 @@ describe("the operator with the chart's rights", () => {
         () => false,
         () => true,
       );
-    await until(isRefused);
+    await pollUntil(isRefused);
     const second = start();
     await harness.settle(second);
     await cluster.createModel(kept, 'chat');
-    await until(() => isPublished(kept, 'chat'));
+    await pollUntil(() => isPublished(kept, 'chat'));
     await harness.settle(second);
     expect(await isPublished(lost, 'chat')).to.equal(true);
     expect(second.program.isReady()).to.equal(true);
@@ -195,7 +199,7 @@ describe("the operator with the chart's rights", () => {
 
     await grant('halved', values);
     await cluster.createModel(lost, 'later');
-    await until(() => isPublished(lost, 'later'), { timeoutMs: 60_000 });
+    await pollUntil(() => isPublished(lost, 'later'), undefined, 60_000);
   });
 
   it('takes the finalizers off in a deleted namespace whose RoleBinding went first', async () => {
@@ -206,14 +210,14 @@ describe("the operator with the chart's rights", () => {
     harness.startOperator({ client, leaseClient: client, settings });
     await cluster.createModel(namespace, 'chat');
     const find = () => cluster.find(BERTH_RESOURCES.ModelDeployment, namespace, 'chat');
-    await until(async () => (await cluster.find(RESOURCES.Deployment, namespace, 'chat')) !== undefined);
-    await until(async () => (await find())?.metadata.finalizers?.length === 1);
+    await pollUntil(async () => (await cluster.find(RESOURCES.Deployment, namespace, 'chat')) !== undefined);
+    await pollUntil(async () => (await find())?.metadata.finalizers?.length === 1);
     // As the namespace's controller does it: everything is deleted, in no order.
     await cluster.client.delete(RESOURCES.Namespace, { name: namespace });
     for (const { metadata } of await cluster.list(ROLE_BINDINGS, namespace))
       await cluster.delete(ROLE_BINDINGS, namespace, metadata.name);
     await cluster.delete(BERTH_RESOURCES.ModelDeployment, namespace, 'chat');
-    await until(async () => (await find()) === undefined);
+    await pollUntil(async () => (await find()) === undefined);
   });
 
   it('reads and writes why the rollout of sidecars stopped, where there is one, and no other ConfigMap', async () => {
@@ -243,7 +247,7 @@ describe("the operator with the chart's rights", () => {
     await cluster.createModel(namespace, 'chat');
     const { secrets } = operator.program.view;
     const names = () => secrets.list().filter(({ metadata }) => metadata.namespace === namespace);
-    await until(() => names().length === 2);
+    await pollUntil(() => names().length === 2);
     const listed = await client.list(RESOURCES.Secret, { namespace });
     expect(listed.items).to.have.length(3);
     for (const secret of [...listed.items, ...secrets.list()])

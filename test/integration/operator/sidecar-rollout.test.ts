@@ -10,11 +10,11 @@ import { createProgram, type Program } from '../../../operator/program.ts';
 import { parseSidecarRollout } from '../../../operator/sidecar/settings.ts';
 import { connectRedis, type RedisConnection } from '../../../redis/client.ts';
 import { addUsage } from '../../../redis/usage/usage.ts';
+import { pollUntil } from '../../support/poll.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { DeploymentController, imageOf } from './deployment-controller.ts';
 import { MemoryCluster } from './memory-cluster.ts';
 import { makeSettings, SYSTEM_NAMESPACE } from './operator-settings.ts';
-import { until } from './until.ts';
 
 const MODEL = BERTH_RESOURCES.ModelDeployment;
 const STOP_FILE = 'berth-sidecar-rollout';
@@ -89,7 +89,7 @@ describe('the rollout of sidecars by the operator', function () {
       cluster.put(MODEL, { apiVersion, kind, metadata: { namespace, name }, spec });
     }
     await upgrade(OLD, { enabled: false });
-    await until(isQuiet, { what: 'all to be there' });
+    await pollUntil(isQuiet, 'all to be there');
   }
 
   const deploymentOf = (key: string) => cluster.store(RESOURCES.Deployment).get(key)!;
@@ -122,11 +122,11 @@ describe('the rollout of sidecars by the operator', function () {
       ({ status }) => (status as { phase?: string })?.phase === 'Ready',
     );
   const haveSidecar = (image: string, ...keys: string[]) =>
-    until(() => keys.every((key) => sidecarOf(key) === image), { what: `${keys} to have ${image}` });
+    pollUntil(() => keys.every((key) => sidecarOf(key) === image), `${keys} to have ${image}`);
 
   /** The controller sees a template a moment after it was written. */
   async function haveRolled(...keys: string[]): Promise<void> {
-    await until(() => controller.rolled.length >= keys.length, { what: `${keys} to roll` });
+    await pollUntil(() => controller.rolled.length >= keys.length, `${keys} to roll`);
     expect(controller.rolled).to.deep.equal(keys);
   }
 
@@ -135,24 +135,22 @@ describe('the rollout of sidecars by the operator', function () {
     const engine = templateOf('a/x').spec!.containers;
     await upgrade(NEW);
     await haveSidecar(NEW, 'a/x', 'b/x', 'c/x');
-    await until(() => ['a/x', 'b/x', 'c/x'].every((key) => updateOf(key) === 'False'), {
-      what: 'their status',
-    });
+    await pollUntil(() => ['a/x', 'b/x', 'c/x'].every((key) => updateOf(key) === 'False'), 'their status');
     await haveRolled('a/x', 'b/x', 'c/x');
     expect(controller.mostRolling).to.equal(1);
     expect(templateOf('a/x').spec!.containers).to.deep.equal(engine);
-    await until(() => eventsOf('x').filter((reason) => reason === 'SidecarRollout').length === 3);
+    await pollUntil(() => eventsOf('x').filter((reason) => reason === 'SidecarRollout').length === 3);
   });
 
   it('writes nothing more once all is rolled, after a restart neither', async () => {
     await install('a/x', 'b/x');
     await upgrade(NEW);
     await haveRolled('a/x', 'b/x');
-    await until(() => controller.isDone && updateOf('b/x') === 'False' && isQuiet());
+    await pollUntil(() => controller.isDone && updateOf('b/x') === 'False' && isQuiet());
     const versions = () => ['a/x', 'b/x'].map((key) => [deploymentOf(key), cluster.store(MODEL).get(key)!]);
     const before = versions();
     await upgrade(NEW);
-    await until(isQuiet);
+    await pollUntil(isQuiet);
     expect(versions()).to.deep.equal(before);
     expect(stopFile()).to.equal(undefined);
   });
@@ -164,7 +162,7 @@ describe('the rollout of sidecars by the operator', function () {
     cluster.put(MODEL, { ...out, metadata: { ...out.metadata, annotations } });
     await upgrade(NEW, { namespaces: ['a'] });
     await haveSidecar(NEW, 'a/x');
-    await until(() => updateOf('a/x') === 'False' && updateOf('b/x') === 'True' && isQuiet());
+    await pollUntil(() => updateOf('a/x') === 'False' && updateOf('b/x') === 'True' && isQuiet());
     await haveRolled('a/x');
     expect(updateOf('a/out')).to.equal('True');
   });
@@ -172,26 +170,26 @@ describe('the rollout of sidecars by the operator', function () {
   it('restarts nothing while it is off', async () => {
     await install('a/x');
     await upgrade(NEW, { enabled: false });
-    await until(() => updateOf('a/x') === 'True' && isQuiet());
+    await pollUntil(() => updateOf('a/x') === 'True' && isQuiet());
     expect(controller.rolled).to.deep.equal([]);
   });
 
   it('stops after the first whose sidecar cannot start, reports why, and continues with a healthy one', async () => {
     await install('a/x', 'b/x', 'c/x');
     await upgrade(BROKEN);
-    await until(() => stopFile()?.state === 'Stopped', { what: 'the stop to be written down' });
+    await pollUntil(() => stopFile()?.state === 'Stopped', 'the stop to be written down');
     expect(stopFile()).to.deep.include({
       reason: '1 of 1 updated deployments failed: a/x: its new pods did not become ready',
     });
-    await until(() => eventsOf(STOP_FILE).includes('SidecarRolloutStopped'));
-    await until(() => eventsOf('x').includes('SidecarRolloutFailed'));
+    await pollUntil(() => eventsOf(STOP_FILE).includes('SidecarRolloutStopped'));
+    await pollUntil(() => eventsOf('x').includes('SidecarRolloutFailed'));
     const told = await metrics.render();
     expect(told).to.include('berth_operator_sidecar_rollout_stopped 1\n');
     expect(told).to.include('berth_operator_sidecars{state="outdated"} 2\n');
     expect(told).to.include('berth_operator_sidecars{state="failed"} 1\n');
     // Another operator of the same release takes over.
     await upgrade(BROKEN);
-    await until(isQuiet);
+    await pollUntil(isQuiet);
     expect(controller.rolled).to.deep.equal(['a/x']);
     await upgrade(NEW);
     await haveSidecar(NEW, 'a/x', 'b/x', 'c/x');
@@ -202,7 +200,7 @@ describe('the rollout of sidecars by the operator', function () {
     await install('a/x', 'b/x');
     const before = templateOf('a/x');
     await upgrade(BROKEN);
-    await until(() => stopFile()?.state === 'Stopped');
+    await pollUntil(() => stopFile()?.state === 'Stopped');
     await upgrade(OLD);
     await haveSidecar(OLD, 'a/x');
     expect(templateOf('a/x')).to.deep.equal(before);
@@ -212,11 +210,11 @@ describe('the rollout of sidecars by the operator', function () {
   it('continues once somebody resumes it', async () => {
     await install('a/x', 'b/x', 'c/x');
     await upgrade(BROKEN);
-    await until(() => stopFile()?.state === 'Stopped');
+    await pollUntil(() => stopFile()?.state === 'Stopped');
     const file = cluster.store(RESOURCES.ConfigMap).get(`${SYSTEM_NAMESPACE}/${STOP_FILE}`)!;
     const annotations = { [ANNOTATIONS.resume]: 'true' };
     cluster.put(RESOURCES.ConfigMap, { ...file, metadata: { ...file.metadata, annotations } });
-    await until(() => stopFile()?.reason?.includes('b/x') ?? false, { what: 'the next to fail' });
+    await pollUntil(() => stopFile()?.reason?.includes('b/x') ?? false, 'the next to fail');
     expect(controller.rolled).to.deep.equal(['a/x', 'b/x']);
   });
 
@@ -234,9 +232,9 @@ describe('the rollout of sidecars by the operator', function () {
         ] as const),
       });
     await upgrade(NEW, { stop: { observe: '1h' } });
-    await until(() => controller.rolled.length > 0);
+    await pollUntil(() => controller.rolled.length > 0);
     await serve(50, 25);
-    await until(() => stopFile()?.state === 'Stopped', { what: 'the stop' });
+    await pollUntil(() => stopFile()?.state === 'Stopped', 'the stop');
     expect(stopFile()!.reason).to.include('a/x: its server errors rose from 0.0 % to 50.0 % of requests');
     expect(controller.rolled).to.deep.equal(['a/x']);
   });

@@ -13,10 +13,10 @@ import { RESOURCES } from '../../../kube/resource.ts';
 import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
 import { readCredential, readCredentials } from '../../../redis/publication/published.ts';
 import { findFreePort } from '../../support/child-program.ts';
+import { pollUntil } from '../../support/poll.ts';
 import { type S3Server, startS3 } from '../../support/s3-server.ts';
 import { useHarness } from './operator-harness.ts';
 import { makeSettings } from './operator-settings.ts';
-import { until } from './until.ts';
 
 const { StorageCredential } = BERTH_RESOURCES;
 
@@ -99,13 +99,13 @@ describe('storage credentials, a real front and a real store', () => {
       ['inside', 'Address', /address that is not allowed/],
     ];
     for (const [name, reason, words] of expected) {
-      await until(async () => (await verdictOf(name))?.reason === reason, { what: `${name}: ${reason}` });
+      await pollUntil(async () => (await verdictOf(name))?.reason === reason, `${name}: ${reason}`);
       expect((await verdictOf(name))?.message).to.match(words);
     }
     const verified = async () =>
       (await readCredentials(harness.redis.redis, namespace))
         .filter((credential) => credential.verified)
         .map(({ name }) => name);
-    await until(async () => (await verified()).join() === 'works');
+    await pollUntil(async () => (await verified()).join() === 'works');
   });
 });

@@ -12,9 +12,9 @@ import { openStorageKeys } from '../../../api/storage-keys.ts';
 import { RESOURCES } from '../../../kube/resource.ts';
 import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
 import { readCredentials } from '../../../redis/publication/published.ts';
+import { pollUntil } from '../../support/poll.ts';
 import { useHarness } from './operator-harness.ts';
 import { makeSettings } from './operator-settings.ts';
-import { until } from './until.ts';
 
 const { ModelDeployment, StorageCredential } = BERTH_RESOURCES;
 const VERIFIED: VerifyAnswer = { verified: true, reason: 'Verified', message: '' };
@@ -92,17 +92,17 @@ describe('storage credentials', () => {
     clock.offset += ms;
     await poke(name);
   };
-  const asked = (count: number) => until(() => questions.length >= count, { what: `question ${count}` });
+  const asked = (count: number) => pollUntil(() => questions.length >= count, `question ${count}`);
 
   it('has its keys sealed and published, its bucket checked by a front, and is reported as verified', async () => {
     await makeSecret();
     start();
     await create('mine', { endpoint: 'https://s3.example.com', prefix: 'berth/', pathStyle: false });
-    await until(async () => (await isVerified('mine')) === 'True');
+    await pollUntil(async () => (await isVerified('mine')) === 'True');
     const id = deriveId('StorageCredential', namespace, 'mine');
     expect((await statusOf('mine')).id).to.equal(id);
     expect(questions).to.deep.equal([{ namespace, id }]);
-    await until(async () => (await publishedAs('mine'))?.verified === true);
+    await pollUntil(async () => (await publishedAs('mine'))?.verified === true);
     const { sealed, ...entry } = (await publishedAs('mine'))!;
     expect(entry).to.deep.equal({
       v: 1,
@@ -117,7 +117,7 @@ describe('storage credentials', () => {
     });
     const place = { redisKey: configKeys(namespace).credentials, credentialId: id };
     expect(openStorageKeys(sealed, place, workspaceDataKey('master', namespace))).to.deep.equal(KEYS);
-    await until(async () => (await harness.cluster.events(namespace, 'mine')).includes('Verified'));
+    await pollUntil(async () => (await harness.cluster.events(namespace, 'mine')).includes('Verified'));
     const told = JSON.stringify([
       await harness.cluster.list(RESOURCES.Event, namespace),
       await harness.cluster.find(StorageCredential, namespace, 'mine'),
@@ -129,16 +129,16 @@ describe('storage credentials', () => {
     await makeSecret();
     start();
     await create('mine');
-    await until(async () => (await isVerified('mine')) === 'True');
+    await pollUntil(async () => (await isVerified('mine')) === 'True');
     answers = () => DENIED;
     await poke('mine');
     await change('mine', { metadata: { annotations: { [ANNOTATIONS.verify]: '1' } } });
-    await until(async () => (await isVerified('mine')) === 'False');
+    await pollUntil(async () => (await isVerified('mine')) === 'False');
     expect((await statusOf('mine')).lastHandledVerify).to.equal('1');
     await poke('mine');
     answers = () => VERIFIED;
     await change('mine', { metadata: { annotations: { [ANNOTATIONS.verify]: '2' } } });
-    await until(async () => (await isVerified('mine')) === 'True');
+    await pollUntil(async () => (await isVerified('mine')) === 'True');
     expect(questions).to.have.length(3);
   });
 
@@ -151,7 +151,7 @@ describe('storage credentials', () => {
     };
     start();
     await create('mine');
-    await until(() => seen.length === 1);
+    await pollUntil(() => seen.length === 1);
     expect(seen[0]).to.equal(false);
   });
 
@@ -159,7 +159,7 @@ describe('storage credentials', () => {
     await makeSecret();
     const first = start();
     await create('mine');
-    await until(async () => (await publishedAs('mine'))?.verified === true);
+    await pollUntil(async () => (await publishedAs('mine'))?.verified === true);
     await harness.settle(first);
     const before = await published();
     await first.stop();
@@ -174,10 +174,10 @@ describe('storage credentials', () => {
     await makeSecret();
     start();
     await create('mine');
-    await until(async () => (await publishedAs('mine'))?.verified === true);
+    await pollUntil(async () => (await publishedAs('mine'))?.verified === true);
     const before = await published();
     await harness.redis.redis.flushall();
-    await until(async () => (await published()).length === 1);
+    await pollUntil(async () => (await published()).length === 1);
     expect(await published()).to.deep.equal(before);
   });
 
@@ -193,13 +193,13 @@ describe('storage credentials', () => {
       if (secret) await makeSecret(secret);
       start();
       await create('mine', spec);
-      await until(async () => (await condition('mine', 'Accepted'))?.reason === reason);
+      await pollUntil(async () => (await condition('mine', 'Accepted'))?.reason === reason);
       expect((await condition('mine', 'Accepted'))?.message).to.match(words);
       expect(await isVerified('mine')).to.equal('False');
-      await until(async () => (await publishedAs('mine'))?.sealed === '');
+      await pollUntil(async () => (await publishedAs('mine'))?.sealed === '');
       expect((await publishedAs('mine'))?.verified).to.equal(false);
       expect(questions).to.deep.equal([]);
-      await until(async () => (await harness.cluster.events(namespace, 'mine')).includes(reason));
+      await pollUntil(async () => (await harness.cluster.events(namespace, 'mine')).includes(reason));
     });
 
   const bad: [string, object, RegExp][] = [
@@ -225,12 +225,12 @@ describe('storage credentials', () => {
     start();
     await create('a-older', { id: 4711 });
     await create('b-newer', { id: 4711 });
-    await until(async () => (await condition('b-newer', 'Accepted'))?.reason === 'IdConflict');
-    await until(async () => (await publishedAs('a-older')) !== undefined);
+    await pollUntil(async () => (await condition('b-newer', 'Accepted'))?.reason === 'IdConflict');
+    await pollUntil(async () => (await publishedAs('a-older')) !== undefined);
     expect(await publishedAs('b-newer')).to.equal(undefined);
     await harness.cluster.delete(StorageCredential, namespace, 'a-older');
-    await until(async () => (await isVerified('b-newer')) === 'True');
-    await until(async () => (await published()).map(({ name }) => name).join() === 'b-newer');
+    await pollUntil(async () => (await isVerified('b-newer')) === 'True');
+    await pollUntil(async () => (await published()).map(({ name }) => name).join() === 'b-newer');
   });
 
   it('is unpublished when it is deleted, also while no operator ran', async () => {
@@ -238,36 +238,36 @@ describe('storage credentials', () => {
     const first = start();
     await create('one');
     await create('two');
-    await until(async () => (await published()).length === 2);
+    await pollUntil(async () => (await published()).length === 2);
     await harness.cluster.delete(StorageCredential, namespace, 'one');
-    await until(async () => (await published()).map(({ name }) => name).join() === 'two');
+    await pollUntil(async () => (await published()).map(({ name }) => name).join() === 'two');
     await first.stop();
     await harness.cluster.delete(StorageCredential, namespace, 'two');
     start();
-    await until(async () => (await published()).length === 0);
+    await pollUntil(async () => (await published()).length === 0);
   });
 
   it('is tried again when its spec or its keys change, and is not used until that is over', async () => {
     await makeSecret();
     start();
     await create('mine');
-    await until(async () => (await isVerified('mine')) === 'True');
+    await pollUntil(async () => (await isVerified('mine')) === 'True');
     answers = () => DENIED;
     await change('mine', { spec: { bucket: 'others' } });
-    await until(async () => (await condition('mine', 'Verified'))?.reason === 'Denied');
+    await pollUntil(async () => (await condition('mine', 'Verified'))?.reason === 'Denied');
     expect((await condition('mine', 'Verified'))?.message).to.equal(
       'bucket others denies the use of these keys',
     );
-    await until(async () => (await publishedAs('mine'))?.verified === false);
+    await pollUntil(async () => (await publishedAs('mine'))?.verified === false);
     answers = () => VERIFIED;
     await harness.cluster.client.mergePatch(RESOURCES.Secret, {
       at: { namespace, name: 'keys' },
       patch: { stringData: { secretAccessKey: 'secret-2' } },
     });
     await poke('mine');
-    await until(async () => (await isVerified('mine')) === 'True');
+    await pollUntil(async () => (await isVerified('mine')) === 'True');
     expect(questions).to.have.length(3);
-    await until(async () => (await publishedAs('mine'))?.verified === true);
+    await pollUntil(async () => (await publishedAs('mine'))?.verified === true);
   });
 
   it('is tried again with growing pauses while it fails', async () => {
@@ -275,11 +275,11 @@ describe('storage credentials', () => {
     answers = () => DENIED;
     const operator = start();
     await create('mine');
-    await until(async () => (await condition('mine', 'Verified'))?.reason === 'Denied');
+    await pollUntil(async () => (await condition('mine', 'Verified'))?.reason === 'Denied');
     await pass('mine', 14_000);
     const pokedVersion = (await harness.cluster.find(StorageCredential, namespace, 'mine'))?.metadata
       .resourceVersion;
-    await until(
+    await pollUntil(
       () =>
         operator.program.view.credentials.get(`${namespace}/mine`)?.metadata.resourceVersion === pokedVersion,
     );
@@ -289,7 +289,7 @@ describe('storage credentials', () => {
     await asked(2);
     answers = () => VERIFIED;
     await pass('mine', 31_000);
-    await until(async () => (await isVerified('mine')) === 'True');
+    await pollUntil(async () => (await isVerified('mine')) === 'True');
     expect(questions).to.have.length(3);
   });
 
@@ -297,21 +297,21 @@ describe('storage credentials', () => {
     await makeSecret();
     start();
     await create('mine');
-    await until(async () => (await publishedAs('mine'))?.verified === true);
+    await pollUntil(async () => (await publishedAs('mine'))?.verified === true);
     answers = () => UNREACHABLE;
     for (const [index, ms] of [3_960_000, 16_000, 31_000, 61_000].entries()) {
       await pass('mine', ms);
       await asked(index + 2);
-      await until(async () => (await condition('mine', 'Verified'))?.reason === 'CheckFailed');
+      await pollUntil(async () => (await condition('mine', 'Verified'))?.reason === 'CheckFailed');
       expect(await isVerified('mine')).to.equal('True');
       expect((await publishedAs('mine'))?.verified).to.equal(true);
     }
     await pass('mine', 121_000);
-    await until(async () => (await isVerified('mine')) === 'False');
-    await until(async () => (await publishedAs('mine'))?.verified === false);
+    await pollUntil(async () => (await isVerified('mine')) === 'False');
+    await pollUntil(async () => (await publishedAs('mine'))?.verified === false);
     answers = () => VERIFIED;
     await pass('mine', 300_000);
-    await until(async () => (await publishedAs('mine'))?.verified === true);
+    await pollUntil(async () => (await publishedAs('mine'))?.verified === true);
   });
 
   it('reports that no front answered, and retries', async () => {
@@ -319,11 +319,11 @@ describe('storage credentials', () => {
     answers = () => 503;
     start();
     await create('mine');
-    await until(async () => (await condition('mine', 'Verified'))?.reason === 'FrontUnavailable');
+    await pollUntil(async () => (await condition('mine', 'Verified'))?.reason === 'FrontUnavailable');
     expect(await isVerified('mine')).to.equal('Unknown');
     answers = () => VERIFIED;
     await pass('mine', 16_000);
-    await until(async () => (await isVerified('mine')) === 'True');
+    await pollUntil(async () => (await isVerified('mine')) === 'True');
   });
 
   it('that a deployment names is reported on the deployment, which still serves', async () => {
@@ -331,27 +331,31 @@ describe('storage credentials', () => {
     start();
     await cluster.createModel(namespace, 'painter', { kind: 'Image', storage: { credential: 'mine' } });
     const storage = () => cluster.condition(namespace, 'painter', 'StorageReady');
-    await until(async () => (await storage())?.reason === 'CredentialNotFound');
+    await pollUntil(async () => (await storage())?.reason === 'CredentialNotFound');
     expect((await cluster.condition(namespace, 'painter', 'Accepted'))?.status).to.equal('True');
-    await until(async () => (await cluster.find(RESOURCES.Deployment, namespace, 'painter')) !== undefined);
+    await pollUntil(
+      async () => (await cluster.find(RESOURCES.Deployment, namespace, 'painter')) !== undefined,
+    );
     await makeSecret();
     answers = () => DENIED;
     await create('mine');
-    await until(async () => (await storage())?.reason === 'CredentialNotVerified');
+    await pollUntil(async () => (await storage())?.reason === 'CredentialNotVerified');
     expect((await storage())?.message).to.contain('bucket results denies the use of these keys');
     answers = () => VERIFIED;
     await pass('mine', 16_000);
-    await until(async () => (await storage())?.status === 'True');
-    await until(async () => (await cluster.events(namespace, 'painter')).includes('CredentialNotVerified'));
+    await pollUntil(async () => (await storage())?.status === 'True');
+    await pollUntil(async () =>
+      (await cluster.events(namespace, 'painter')).includes('CredentialNotVerified'),
+    );
   });
 
   it('makes a workspace of its namespace alone', async () => {
     await makeSecret();
     start();
     await create('mine');
-    await until(async () => (await harness.redis.redis.exists(configKeys(namespace).credentials)) === 1);
+    await pollUntil(async () => (await harness.redis.redis.exists(configKeys(namespace).credentials)) === 1);
     await harness.cluster.delete(StorageCredential, namespace, 'mine');
-    await until(async () => (await harness.redis.redis.exists(configKeys(namespace).credentials)) === 0);
+    await pollUntil(async () => (await harness.redis.redis.exists(configKeys(namespace).credentials)) === 0);
     expect(await harness.cluster.list(ModelDeployment, namespace)).to.deep.equal([]);
   });
 });

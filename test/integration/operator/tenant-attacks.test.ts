@@ -9,11 +9,11 @@ import type { RedisConnection } from '../../../redis/client.ts';
 import { ensureWorkspaceUser } from '../../../redis/workspaces/users.ts';
 import { readChartLimits } from '../../support/chart-limits.ts';
 import { type ChildProgram, findFreePort, startProgram } from '../../support/child-program.ts';
+import { pollUntil } from '../../support/poll.ts';
 import { watchLoad } from '../../support/process-load.ts';
 import { connectTo } from '../../support/redis-client.ts';
 import { useHarness } from './operator-harness.ts';
 import { FRONT_SERVICE, SYSTEM_NAMESPACE } from './operator-settings.ts';
-import { until } from './until.ts';
 
 const KIB = 1024;
 /** With many more the API server itself takes minutes to hand them out. */
@@ -107,10 +107,11 @@ describe('an operator beside a workspace that means harm', function () {
       if (name === 'after') await attack;
       await harness.cluster.createModel(good, name);
       const find = () => harness.cluster.find(RESOURCES.Deployment, good, name);
-      await until(async () => (await find()) !== undefined, {
-        timeoutMs: 120_000,
-        what: `what was created ${name} the attack`,
-      });
+      await pollUntil(
+        async () => (await find()) !== undefined,
+        `what was created ${name} the attack`,
+        120_000,
+      );
     }
     await load.stop();
     await ask('/readyz');

@@ -6,10 +6,10 @@ import { readDeployment, readEpoch, readHosts, readReplicas } from '../../../red
 import { submitRequest } from '../../../redis/requests/request-calls.ts';
 import { readRequest } from '../../../redis/requests/request-record.ts';
 import { sweepRequests } from '../../../redis/requests/request-sweep.ts';
+import { pollUntil } from '../../support/poll.ts';
 import { submissionOf } from '../../support/request-fixture.ts';
 import { type RunningOperator, useHarness } from './operator-harness.ts';
 import { makeSettings } from './operator-settings.ts';
-import { until } from './until.ts';
 
 const CRD = {
   apiVersion: 'apiextensions.k8s.io/v1',
@@ -50,11 +50,11 @@ describe('objects that the API server took and the operator cannot read', () => 
     const settings = makeSettings({ allowVolatileQueue: true });
     const first = startOperator({ settings });
     await cluster.createModel(namespace, 'chat', { kind: 'Video' });
-    await until(async () => (await cluster.find(RESOURCES.Deployment, namespace, 'chat')) !== undefined);
+    await pollUntil(async () => (await cluster.find(RESOURCES.Deployment, namespace, 'chat')) !== undefined);
     const pod = await cluster.makeReadyPod(namespace, 'chat');
-    await until(async () => (await cluster.status(namespace, 'chat')).phase === 'Ready');
-    await until(async () => (await published()).host !== undefined);
-    await until(async () => (await readEpoch(redis.redis)) !== null);
+    await pollUntil(async () => (await cluster.status(namespace, 'chat')).phase === 'Ready');
+    await pollUntil(async () => (await published()).host !== undefined);
+    await pollUntil(async () => (await readEpoch(redis.redis)) !== null);
     const before = await published();
     const waiting = submissionOf({ namespace, deployment: 'chat' });
     expect(await submitRequest(redis.redis, waiting)).to.include({ verdict: 'accepted' });
@@ -65,13 +65,13 @@ describe('objects that the API server took and the operator cannot read', () => 
     expect(before).to.deep.equal({ model: 'tiny', hasLimits: true, host: 'chat' });
     await installNewer();
     // The API server takes up a changed definition in its own time.
-    await until(() =>
+    await pollUntil(() =>
       cluster.change(namespace, 'chat', { kind: 'Teapot' }).then(
         () => true,
         () => false,
       ),
     );
-    await until(
+    await pollUntil(
       async () => (await cluster.condition(namespace, 'chat', 'Accepted'))?.reason === 'InvalidSpec',
     );
     await publishAgain(first);
@@ -85,10 +85,10 @@ describe('objects that the API server took and the operator cannot read', () => 
     expect(await sweep()).to.equal('queued');
     expect(await readReplicas(redis.redis, namespace, 'chat')).to.deep.equal(['10.1.0.1']);
     await cluster.removePod(namespace, pod);
-    await until(async () => (await readReplicas(redis.redis, namespace, 'chat')).length === 0);
+    await pollUntil(async () => (await readReplicas(redis.redis, namespace, 'chat')).length === 0);
     await cluster.delete(BERTH_RESOURCES.ModelDeployment, namespace, 'chat');
-    await until(async () => (await published()).model === undefined);
-    await until(async () => (await published()).host === undefined);
+    await pollUntil(async () => (await published()).model === undefined);
+    await pollUntil(async () => (await published()).host === undefined);
     expect((await published()).hasLimits).to.equal(false);
     expect(await sweep()).to.equal('canceled');
   });
@@ -99,13 +99,13 @@ describe('objects that the API server took and the operator cannot read', () => 
     const spec = { credit: '2', ownerEmail: 'a@example.com' };
     await cluster.create(BERTH_RESOURCES.Workspace, { namespace, name: 'workspace' }, spec);
     const read = () => redis.redis.hmget(configKeys(namespace).workspace, 'creditMicros', 'ownerEmail');
-    await until(async () => (await read())[0] === '2000000');
+    await pollUntil(async () => (await read())[0] === '2000000');
     const patch = { spec: { credit: '3', ownerEmail: 'b@example.com\u00a0' } };
     await cluster.client.mergePatch(BERTH_RESOURCES.Workspace, {
       at: { namespace, name: 'workspace' },
       patch,
     });
-    await until(async () => (await read())[0] !== '2000000');
+    await pollUntil(async () => (await read())[0] !== '2000000');
     expect(await read()).to.deep.equal(['3000000', 'a@example.com']);
   });
 });

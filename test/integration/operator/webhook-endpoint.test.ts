@@ -17,9 +17,9 @@ import {
   readOwnerEmail,
   readSigningSecret,
 } from '../../../redis/publication/webhook-settings.ts';
+import { pollUntil } from '../../support/poll.ts';
 import { useHarness } from './operator-harness.ts';
 import { makeSettings } from './operator-settings.ts';
-import { until } from './until.ts';
 
 const { ModelDeployment, WebhookEndpoint, Workspace } = BERTH_RESOURCES;
 const GOOD: CheckURLAnswer = { ok: true, message: '' };
@@ -85,7 +85,7 @@ describe('webhook endpoints', () => {
       failures,
       ...(disabledAt && { disabled_at: disabledAt }),
     });
-  const isActive = (name: string) => until(async () => (await reasonOf(name, 'Active')) === 'Active');
+  const isActive = (name: string) => pollUntil(async () => (await reasonOf(name, 'Active')) === 'Active');
   const secretText = async () => {
     const secret = await harness.cluster.find<KubeObject & { data?: Record<string, string> }>(
       RESOURCES.Secret,
@@ -106,7 +106,7 @@ describe('webhook endpoints', () => {
     await isActive('all');
     expect(asked).to.include(URL_A);
     const types = ['request.canceled', 'request.completed', 'request.failed'];
-    await until(async () => (await published()).size === 2);
+    await pollUntil(async () => (await published()).size === 2);
     expect(await published()).to.deep.equal(
       new Map([
         ['all', { v: 1, url: URL_A, eventTypes: types, enabled: true }],
@@ -114,52 +114,52 @@ describe('webhook endpoints', () => {
       ]),
     );
     expect(await reasonOf('all', 'Accepted')).to.equal('Accepted');
-    await until(async () => (await reasonOf('some', 'Active')) === 'Disabled');
-    await until(async () => (await harness.cluster.events(namespace, 'all')).includes('Active'));
+    await pollUntil(async () => (await reasonOf('some', 'Active')) === 'Disabled');
+    await pollUntil(async () => (await harness.cluster.events(namespace, 'all')).includes('Active'));
   });
 
   it('are not published while their URL is bad, and are once it is good', async () => {
     answer = (url) => (url === URL_A ? BAD : GOOD);
     start();
     await create('hook');
-    await until(async () => (await reasonOf('hook', 'Accepted')) === 'InvalidURL');
+    await pollUntil(async () => (await reasonOf('hook', 'Accepted')) === 'InvalidURL');
     const { conditions } = await statusOf('hook');
     expect(conditions!.find(({ type }) => type === 'Accepted')!.message).to.equal(`spec.url ${BAD.message}`);
     expect(await reasonOf('hook', 'Active')).to.equal('NotAccepted');
     expect((await published()).size).to.equal(0);
-    await until(async () => (await harness.cluster.events(namespace, 'hook')).includes('InvalidURL'));
+    await pollUntil(async () => (await harness.cluster.events(namespace, 'hook')).includes('InvalidURL'));
     await patch('hook', { spec: { url: 'https://hooks.example.com/b' } });
     await isActive('hook');
-    await until(async () => (await published()).size === 1);
+    await pollUntil(async () => (await published()).size === 1);
     await patch('hook', { spec: { url: URL_A } });
-    await until(async () => (await published()).size === 0);
+    await pollUntil(async () => (await published()).size === 0);
   });
 
   it('stay published through transient DNS failures, and are withdrawn when these persist', async () => {
     start();
     await create('hook');
     await isActive('hook');
-    await until(async () => (await published()).size === 1);
+    await pollUntil(async () => (await published()).size === 1);
     answer = () => BAD;
     for (const wait of [HOUR_MS, 20_000]) {
       const before = asked.length;
       clock.offset += wait;
       await poke('hook');
-      await until(() => asked.length > before);
-      await until(async () => (await reasonOf('hook', 'Accepted')) === 'CheckFailed');
+      await pollUntil(() => asked.length > before);
+      await pollUntil(async () => (await reasonOf('hook', 'Accepted')) === 'CheckFailed');
       expect((await published()).size).to.equal(1);
     }
     clock.offset += 40_000;
     await poke('hook');
-    await until(async () => (await reasonOf('hook', 'Accepted')) === 'InvalidURL');
-    await until(async () => (await published()).size === 0);
+    await pollUntil(async () => (await reasonOf('hook', 'Accepted')) === 'InvalidURL');
+    await pollUntil(async () => (await published()).size === 0);
   });
 
   it('wait unpublished, with the reason, while no front answers', async () => {
     answer = () => 503;
     start();
     await create('hook');
-    await until(async () => (await reasonOf('hook', 'Accepted')) === 'FrontUnavailable');
+    await pollUntil(async () => (await reasonOf('hook', 'Accepted')) === 'FrontUnavailable');
     expect((await published()).size).to.equal(0);
     answer = () => GOOD;
     clock.offset += 20_000;
@@ -188,14 +188,14 @@ describe('webhook endpoints', () => {
     await isActive('hook');
     await fail('hook', 3);
     await poke('hook');
-    await until(async () => (await statusOf('hook')).consecutiveFailures === 3);
+    await pollUntil(async () => (await statusOf('hook')).consecutiveFailures === 3);
     const at = Date.UTC(2026, 0, 1);
     await fail('hook', 20, at);
     await poke('hook');
-    await until(async () => (await reasonOf('hook', 'Active')) === 'AutoDisabled');
+    await pollUntil(async () => (await reasonOf('hook', 'Active')) === 'AutoDisabled');
     const { conditions } = await statusOf('hook');
     expect(conditions!.find(({ type }) => type === 'Active')!.message).to.contain('2026-01-01T00:00:00.000Z');
-    await until(async () => (await harness.cluster.events(namespace, 'hook')).includes('AutoDisabled'));
+    await pollUntil(async () => (await harness.cluster.events(namespace, 'hook')).includes('AutoDisabled'));
     await harness.settle(operator);
     await annotate('hook', { 'berth.dev/re-enable': 'now' });
     await isActive('hook');
@@ -203,7 +203,7 @@ describe('webhook endpoints', () => {
     expect(await health('hook')).to.deep.equal({ failures: 0, disabledAt: null });
     await fail('hook', 2);
     await annotate('hook', { 'berth.dev/re-enable': 'again' });
-    await until(async () => (await health('hook')).failures === 0);
+    await pollUntil(async () => (await health('hook')).failures === 0);
   });
 
   const changes: [string, object][] = [
@@ -217,9 +217,9 @@ describe('webhook endpoints', () => {
       await isActive('hook');
       await fail('hook', 5);
       await patch('hook', { spec: { eventTypes: ['request.failed'] } });
-      await until(async () => (await statusOf('hook')).consecutiveFailures === 5);
+      await pollUntil(async () => (await statusOf('hook')).consecutiveFailures === 5);
       await patch('hook', { spec });
-      await until(async () => (await statusOf('hook')).consecutiveFailures === 0);
+      await pollUntil(async () => (await statusOf('hook')).consecutiveFailures === 0);
       expect(await health('hook')).to.deep.equal({ failures: 0, disabledAt: null });
     });
 
@@ -230,13 +230,13 @@ describe('webhook endpoints', () => {
     const disabledAt = Date.UTC(2026, 0, 1, 12);
     await fail('hook', 20, disabledAt);
     await poke('hook');
-    await until(async () => (await reasonOf('hook', 'Active')) === 'AutoDisabled');
+    await pollUntil(async () => (await reasonOf('hook', 'Active')) === 'AutoDisabled');
     await harness.redis.redis.flushall();
     await poke('hook');
-    await until(async () => (await health('hook')).failures === 20);
+    await pollUntil(async () => (await health('hook')).failures === 20);
     expect(await health('hook')).to.deep.equal({ failures: 20, disabledAt });
     expect(await reasonOf('hook', 'Active')).to.equal('AutoDisabled');
-    await until(async () => (await published()).size === 1);
+    await pollUntil(async () => (await published()).size === 1);
   });
 
   it('are unpublished and removed when they are deleted; a new one of that name starts at zero', async () => {
@@ -245,8 +245,8 @@ describe('webhook endpoints', () => {
     await isActive('hook');
     await fail('hook', 7);
     await harness.cluster.delete(WebhookEndpoint, namespace, 'hook');
-    await until(async () => (await published()).size === 0);
-    await until(
+    await pollUntil(async () => (await published()).size === 0);
+    await pollUntil(
       async () => (await harness.redis.redis.exists(deliveryKeys(namespace).endpoint('hook'))) === 0,
     );
     await fail('hook', 9);
@@ -258,38 +258,38 @@ describe('webhook endpoints', () => {
   it('are at most 50 in a namespace: a younger one waits until an older one goes', async () => {
     start();
     for (let index = 0; index < 50; index++) await create(`hook-${index}`);
-    await until(async () => (await published()).size === 50);
+    await pollUntil(async () => (await published()).size === 50);
     await new Promise((resolve) => setTimeout(resolve, 1_100)); // Creation times are whole seconds.
     await create('a-late-one');
-    await until(async () => (await reasonOf('a-late-one', 'Accepted')) === 'TooManyEndpoints');
+    await pollUntil(async () => (await reasonOf('a-late-one', 'Accepted')) === 'TooManyEndpoints');
     expect([...(await published()).keys()]).not.to.include('a-late-one');
     await harness.cluster.delete(WebhookEndpoint, namespace, 'hook-7');
-    await until(async () => (await published()).has('a-late-one'));
+    await pollUntil(async () => (await published()).has('a-late-one'));
     expect((await published()).size).to.equal(50);
   });
 
   it('make a signing secret in a namespace without Workspace, and so does a video deployment', async () => {
     start();
     await create('hook');
-    await until(async () => (await secretText()) !== undefined);
+    await pollUntil(async () => (await secretText()) !== undefined);
     const secret = await secretText();
     expect(secret).to.match(/^whsec_[\w-]{43}$/);
-    await until(async () => (await publishedSecret()) === secret);
+    await pollUntil(async () => (await publishedSecret()) === secret);
     namespace = await harness.cluster.makeNamespace();
     await harness.cluster.createModel(namespace, 'chat');
-    await until(
+    await pollUntil(
       async () => (await harness.cluster.find(ModelDeployment, namespace, 'chat'))?.status !== undefined,
     );
     expect(await secretText()).to.equal(undefined);
     await harness.cluster.createModel(namespace, 'film', { kind: 'Video' });
-    await until(async () => (await publishedSecret()) != null);
+    await pollUntil(async () => (await publishedSecret()) != null);
     expect(await publishedSecret()).to.equal(await secretText());
   });
 
   it('have their secret kept when a Workspace comes and goes, and its owner published', async () => {
     start();
     await create('hook');
-    await until(async () => (await publishedSecret()) != null);
+    await pollUntil(async () => (await publishedSecret()) != null);
     const secret = await publishedSecret();
     await harness.cluster.create(
       Workspace,
@@ -297,9 +297,9 @@ describe('webhook endpoints', () => {
       { ownerEmail: 'a@example.com' },
     );
     const owner = () => readOwnerEmail(harness.redis.redis, namespace);
-    await until(async () => (await owner()) === 'a@example.com');
+    await pollUntil(async () => (await owner()) === 'a@example.com');
     await harness.cluster.delete(Workspace, namespace, 'workspace');
-    await until(async () => (await owner()) === null);
+    await pollUntil(async () => (await owner()) === null);
     expect(await publishedSecret()).to.equal(secret);
     expect(await secretText()).to.equal(secret);
   });
@@ -307,10 +307,10 @@ describe('webhook endpoints', () => {
   it('are signed with a new secret soon after the Secret was deleted, also by one that a Workspace names', async () => {
     start();
     await harness.cluster.create(Workspace, { namespace, name: 'workspace' }, {});
-    await until(async () => (await publishedSecret()) != null);
+    await pollUntil(async () => (await publishedSecret()) != null);
     const before = await publishedSecret();
     await harness.cluster.delete(RESOURCES.Secret, namespace, 'berth-signing-secret');
-    await until(async () => (await publishedSecret()) !== before);
+    await pollUntil(async () => (await publishedSecret()) !== before);
     expect(await publishedSecret()).to.equal(await secretText());
     await harness.cluster.client.create(RESOURCES.Secret, {
       apiVersion: 'v1',
@@ -320,6 +320,6 @@ describe('webhook endpoints', () => {
     });
     const at = { namespace, name: 'workspace' };
     await harness.cluster.client.mergePatch(Workspace, { at, patch: { spec: { signingSecret: 'ours' } } });
-    await until(async () => (await publishedSecret()) === 'our-own-secret');
+    await pollUntil(async () => (await publishedSecret()) === 'our-own-secret');
   });
 });

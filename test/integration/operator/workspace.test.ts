@@ -8,10 +8,10 @@ import { settle as settleUsage } from '../../../redis/admission/admission-calls.
 import { chargeWorkspace } from '../../../redis/admission/credit.ts';
 import { readWorkspaces } from '../../../redis/publication/published.ts';
 import { listWorkspaceUsers } from '../../../redis/workspaces/users.ts';
+import { pollUntil } from '../../support/poll.ts';
 import { readApiKeys } from '../../support/publication.ts';
 import { useHarness } from './operator-harness.ts';
 import { makeSettings } from './operator-settings.ts';
-import { until } from './until.ts';
 
 const { APIKey, ModelDeployment, Workspace } = BERTH_RESOURCES;
 
@@ -52,14 +52,14 @@ describe('keys and workspaces', () => {
       const { cluster, startOperator, settle } = harness;
       const operator = startOperator();
       await cluster.create(APIKey, { namespace, name: 'mine' }, { rpm: 7, tpd: 70 });
-      await until(async () => (await conditionOf(APIKey, 'mine', 'Ready'))?.status === 'True');
+      await pollUntil(async () => (await conditionOf(APIKey, 'mine', 'Ready'))?.status === 'True');
       const key = await secretText('mine-api-key', 'api-key');
       expect(key).to.match(/^sk-berth-[A-Za-z0-9_-]{43}$/);
       const { sha256, secretName } = await statusOf(APIKey, 'mine');
       expect([sha256, secretName]).to.deep.equal([hashApiKey(key!), 'mine-api-key']);
-      await until(async () => (await published()).has(sha256!));
+      await pollUntil(async () => (await published()).has(sha256!));
       expect((await published()).get(sha256!)).to.deep.equal({ n: 'mine', rpm: 7, tpd: 70, exp: 0, off: 0 });
-      await until(async () => (await cluster.events(namespace, 'mine')).includes('KeyCreated'));
+      await pollUntil(async () => (await cluster.events(namespace, 'mine')).includes('KeyCreated'));
       await settle(operator);
       expect(JSON.stringify(await cluster.list(RESOURCES.Event, namespace))).to.not.contain('sk-berth-');
       const secret = await cluster.find(RESOURCES.Secret, namespace, 'mine-api-key');
@@ -70,7 +70,7 @@ describe('keys and workspaces', () => {
       const { cluster, startOperator, settle } = harness;
       const first = startOperator();
       await cluster.create(APIKey, { namespace, name: 'kept' }, {});
-      await until(async () => (await conditionOf(APIKey, 'kept', 'Ready'))?.status === 'True');
+      await pollUntil(async () => (await conditionOf(APIKey, 'kept', 'Ready'))?.status === 'True');
       await settle(first);
       await first.stop();
       const second = startOperator();
@@ -83,12 +83,12 @@ describe('keys and workspaces', () => {
       startOperator();
       const sha256 = 'a'.repeat(64);
       await cluster.create(APIKey, { namespace, name: 'given' }, { sha256 });
-      await until(async () => (await published()).get(sha256)?.off === 0);
+      await pollUntil(async () => (await published()).get(sha256)?.off === 0);
       expect(await secretText('given-api-key', 'api-key')).to.equal(undefined);
       await change(APIKey, 'given', { disabled: true, rpm: 3 });
-      await until(async () => (await published()).get(sha256)?.off === 1);
+      await pollUntil(async () => (await published()).get(sha256)?.off === 1);
       expect((await published()).get(sha256)?.rpm).to.equal(3);
-      await until(async () => (await conditionOf(APIKey, 'given', 'Ready'))?.reason === 'Disabled');
+      await pollUntil(async () => (await conditionOf(APIKey, 'given', 'Ready'))?.reason === 'Disabled');
     });
 
     it('reports its expiry on time', async () => {
@@ -97,11 +97,11 @@ describe('keys and workspaces', () => {
       const expiresAt = new Date(Date.now() + 2_000).toISOString();
       const sha256 = 'b'.repeat(64);
       await cluster.create(APIKey, { namespace, name: 'brief' }, { sha256, expiresAt });
-      await until(async () => (await conditionOf(APIKey, 'brief', 'Ready'))?.status === 'True');
-      await until(
+      await pollUntil(async () => (await conditionOf(APIKey, 'brief', 'Ready'))?.status === 'True');
+      await pollUntil(
         async () => (await published()).get(sha256)?.exp === Math.floor(Date.parse(expiresAt) / 1_000),
       );
-      await until(async () => (await conditionOf(APIKey, 'brief', 'Ready'))?.reason === 'Expired');
+      await pollUntil(async () => (await conditionOf(APIKey, 'brief', 'Ready'))?.reason === 'Expired');
     });
 
     it('is taken out of Redis when it is deleted, also while no operator ran', async () => {
@@ -112,14 +112,14 @@ describe('keys and workspaces', () => {
         ['second', 'd'],
       ] as const)
         await cluster.create(APIKey, { namespace, name }, { sha256: digit.repeat(64) });
-      await until(async () => (await published()).size === 2);
+      await pollUntil(async () => (await published()).size === 2);
       await cluster.delete(APIKey, namespace, 'first');
-      await until(async () => (await published()).size === 1);
+      await pollUntil(async () => (await published()).size === 1);
       await first.stop();
       await cluster.delete(APIKey, namespace, 'second');
       startOperator();
-      await until(async () => (await published()).size === 0);
-      await until(async () => !(await readWorkspaces(harness.redis.redis)).includes(namespace));
+      await pollUntil(async () => (await published()).size === 0);
+      await pollUntil(async () => !(await readWorkspaces(harness.redis.redis)).includes(namespace));
     });
 
     it('with the hash of an older one is refused, until that one goes', async () => {
@@ -128,11 +128,13 @@ describe('keys and workspaces', () => {
       const sha256 = 'e'.repeat(64);
       await cluster.create(APIKey, { namespace, name: 'a-older' }, { sha256 });
       await cluster.create(APIKey, { namespace, name: 'b-newer' }, { sha256 });
-      await until(async () => (await conditionOf(APIKey, 'b-newer', 'Accepted'))?.reason === 'DuplicateKey');
-      await until(async () => (await published()).get(sha256)?.n === 'a-older');
+      await pollUntil(
+        async () => (await conditionOf(APIKey, 'b-newer', 'Accepted'))?.reason === 'DuplicateKey',
+      );
+      await pollUntil(async () => (await published()).get(sha256)?.n === 'a-older');
       await cluster.delete(APIKey, namespace, 'a-older');
-      await until(async () => (await conditionOf(APIKey, 'b-newer', 'Accepted'))?.status === 'True');
-      await until(async () => (await published()).get(sha256)?.n === 'b-newer');
+      await pollUntil(async () => (await conditionOf(APIKey, 'b-newer', 'Accepted'))?.status === 'True');
+      await pollUntil(async () => (await published()).get(sha256)?.n === 'b-newer');
     });
 
     it('takes no Secret that somebody else made', async () => {
@@ -145,7 +147,7 @@ describe('keys and workspaces', () => {
       });
       startOperator();
       await cluster.create(APIKey, { namespace, name: 'taken' }, {});
-      await until(async () => (await conditionOf(APIKey, 'taken', 'Accepted'))?.reason === 'NotOwned');
+      await pollUntil(async () => (await conditionOf(APIKey, 'taken', 'Accepted'))?.reason === 'NotOwned');
       expect((await published()).size).to.equal(0);
     });
 
@@ -153,12 +155,12 @@ describe('keys and workspaces', () => {
       const { cluster, startOperator } = harness;
       startOperator();
       await cluster.create(APIKey, { namespace, name: 'swap' }, {});
-      await until(async () => (await published()).size === 1);
+      await pollUntil(async () => (await published()).size === 1);
       await change(APIKey, 'swap', { sha256: 'f'.repeat(64) });
-      await until(
+      await pollUntil(
         async () => (await cluster.find(RESOURCES.Secret, namespace, 'swap-api-key')) === undefined,
       );
-      await until(async () => [...(await published()).keys()].join() === 'f'.repeat(64));
+      await pollUntil(async () => [...(await published()).keys()].join() === 'f'.repeat(64));
       expect((await statusOf(APIKey, 'swap')).secretName).to.equal(undefined);
     });
   });
@@ -169,8 +171,8 @@ describe('keys and workspaces', () => {
       const clock = { offset: 0 };
       startOperator({ now: () => Date.now() + clock.offset });
       await cluster.create(Workspace, { namespace, name: 'workspace' }, { credit: '10.5' });
-      await until(async () => (await statusOf(Workspace, 'workspace')).creditRemaining === '10.5');
-      await until(
+      await pollUntil(async () => (await statusOf(Workspace, 'workspace')).creditRemaining === '10.5');
+      await pollUntil(
         async () => (await redis.redis.hget(`c:{${namespace}}:workspace`, 'creditMicros')) === '10500000',
       );
       expect(await secretText('berth-signing-secret', 'secret')).to.match(/^whsec_/);
@@ -183,24 +185,24 @@ describe('keys and workspaces', () => {
       });
       clock.offset = 61_000;
       await change(Workspace, 'workspace', { ownerEmail: 'owner@example.test' });
-      await until(async () => (await statusOf(Workspace, 'workspace')).creditRemaining === '10');
+      await pollUntil(async () => (await statusOf(Workspace, 'workspace')).creditRemaining === '10');
       // Images and videos are paid from the same credit.
       const charge = { namespace, token: 't2', micros: 2_000_000 };
       expect(await chargeWorkspace(redis.redis, charge)).to.equal(true);
       clock.offset = 122_000;
       await change(Workspace, 'workspace', { ownerEmail: 'other@example.test' });
-      await until(async () => (await statusOf(Workspace, 'workspace')).creditRemaining === '8');
+      await pollUntil(async () => (await statusOf(Workspace, 'workspace')).creditRemaining === '8');
     });
 
     it('remakes a signing secret that was deleted to roll it', async () => {
       const { cluster, startOperator } = harness;
       startOperator();
       await cluster.create(Workspace, { namespace, name: 'workspace' }, {});
-      await until(async () => (await secretText('berth-signing-secret', 'secret')) !== undefined);
+      await pollUntil(async () => (await secretText('berth-signing-secret', 'secret')) !== undefined);
       const before = await secretText('berth-signing-secret', 'secret');
       await cluster.delete(RESOURCES.Secret, namespace, 'berth-signing-secret');
       await change(Workspace, 'workspace', { ownerEmail: 'owner@example.test' });
-      await until(async () => (await secretText('berth-signing-secret', 'secret')) !== undefined);
+      await pollUntil(async () => (await secretText('berth-signing-secret', 'secret')) !== undefined);
       expect(await secretText('berth-signing-secret', 'secret')).to.not.equal(before);
     });
 
@@ -208,7 +210,7 @@ describe('keys and workspaces', () => {
       const { cluster, startOperator } = harness;
       startOperator();
       await cluster.create(Workspace, { namespace, name: 'workspace' }, { signingSecret: 'nowhere' });
-      await until(
+      await pollUntil(
         async () => (await conditionOf(Workspace, 'workspace', 'Accepted'))?.reason === 'SecretNotFound',
       );
     });
@@ -218,18 +220,18 @@ describe('keys and workspaces', () => {
       startOperator();
       await cluster.createModel(namespace, 'chat');
       const user = workspaceRedisUser(namespace);
-      await until(async () => (await listWorkspaceUsers(redis.redis)).includes(user));
+      await pollUntil(async () => (await listWorkspaceUsers(redis.redis)).includes(user));
       await cluster.create(Workspace, { namespace, name: 'workspace' }, {});
-      await until(async () => (await statusOf(Workspace, 'workspace')).redisUser === user);
+      await pollUntil(async () => (await statusOf(Workspace, 'workspace')).redisUser === user);
       await cluster.delete(ModelDeployment, namespace, 'chat');
-      await until(async () => !(await listWorkspaceUsers(redis.redis)).includes(user));
+      await pollUntil(async () => !(await listWorkspaceUsers(redis.redis)).includes(user));
     });
 
     it('is asked for the Secret of its Redis user where somebody else makes the users', async () => {
       const { cluster, startOperator } = harness;
       startOperator({ settings: makeSettings({ redisUsers: 'external' }) });
       await cluster.createModel(namespace, 'chat');
-      await until(
+      await pollUntil(
         async () => (await cluster.condition(namespace, 'chat', 'Accepted'))?.reason === 'SecretNotFound',
       );
       expect((await cluster.condition(namespace, 'chat', 'Accepted'))?.message).to.contain('berth-redis');
@@ -240,7 +242,7 @@ describe('keys and workspaces', () => {
       startOperator({ settings: makeSettings({ redisUsers: 'off' }) });
       await cluster.createModel(namespace, 'chat');
       await cluster.create(Workspace, { namespace, name: 'workspace' }, {});
-      await until(
+      await pollUntil(
         async () => (await conditionOf(Workspace, 'workspace', 'Accepted'))?.reason === 'SharedRedisUser',
       );
       expect(await listWorkspaceUsers(redis.redis)).to.not.include(workspaceRedisUser(namespace));

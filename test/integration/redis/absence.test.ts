@@ -11,8 +11,9 @@ import {
 import { libraryIsLoaded, loadLibrary } from '../../../redis/library.ts';
 import { beginEpoch, completeEpoch } from '../../../redis/publication/publication.ts';
 import { readEpoch } from '../../../redis/publication/published.ts';
+import { pollUntil } from '../../support/poll.ts';
 import { publishApiKey } from '../../support/publication.ts';
-import { connectTo, fillMemory, rejection, until } from '../../support/redis-client.ts';
+import { connectTo, fillMemory, rejection } from '../../support/redis-client.ts';
 import { REDIS_PASSWORDS, type RedisServer, startRedis } from '../../support/redis-server.ts';
 
 const SHA256 = 'a'.repeat(64);
@@ -59,12 +60,12 @@ describe('a Redis that goes away', () => {
 
   it('fails calls at once while the connection is down and serves again without a restart', async () => {
     await server.kill();
-    await until(() => connection.state === 'away', 'the loss is noticed');
+    await pollUntil(() => connection.state === 'away', 'the loss is noticed');
     const start = performance.now();
     await expectAway([failingCall(), failingCall()]);
     expect(performance.now() - start).to.be.below(SLACK_MS);
     await server.restart();
-    await until(isUp, 'it connects again');
+    await pollUntil(isUp, 'it connects again');
     expect((await call()).verdict).to.equal('ok');
     expect(states).to.deep.equal(['away', 'up']);
   });
@@ -88,10 +89,10 @@ describe('a Redis that goes away', () => {
     await written();
     const settlement = { ...REQUEST, tokens: 1, micros: 0, token: 't' };
     await expectAway([...early, failingCall(), rejection(settle(connection.redis, settlement))]);
-    await until(() => connection.state === 'away', 'the silence is noticed');
+    await pollUntil(() => connection.state === 'away', 'the silence is noticed');
     await expectAway([failingCall()]);
     server.resume();
-    await until(isUp, 'it connects again');
+    await pollUntil(isUp, 'it connects again');
     expect((await call()).verdict).to.equal('ok');
   });
 
@@ -99,9 +100,9 @@ describe('a Redis that goes away', () => {
     await call();
     server.pause();
     await expectAway([failingCall(), failingCall()]);
-    await until(() => connection.state === 'away', 'the silence is noticed');
+    await pollUntil(() => connection.state === 'away', 'the silence is noticed');
     server.resume();
-    await until(isUp, 'it connects again');
+    await pollUntil(isUp, 'it connects again');
     const { rpm } = await call();
     // What had reached the server's socket is counted when it thaws; nothing is doubled.
     expect(rpm.remaining).to.be.within(100 - 4, 100 - 2);
@@ -113,7 +114,7 @@ describe('a Redis that goes away', () => {
     await settle(connection.redis, { ...REQUEST, tokens: 100, micros: 5, token: 't' });
     await server.kill();
     await server.restart();
-    await until(isUp, 'it connects again');
+    await pollUntil(isUp, 'it connects again');
     expect(await libraryIsLoaded(connection.redis)).to.equal(true);
     const answer = await admit(connection.redis, { ...REQUEST, counted: false });
     expect(answer).to.deep.include({ verdict: 'ok', rpm: { ...answer.rpm, limit: 100, remaining: 98 } });
@@ -161,7 +162,7 @@ describe('a Redis that goes away', () => {
   it('reconnects elsewhere when the server has become a replica', async () => {
     await connection.redis.replicaof('127.0.0.1', '1');
     await expectAway([failingCall()]);
-    await until(() => states.includes('away'), 'it looks for the master');
+    await pollUntil(() => states.includes('away'), 'it looks for the master');
   });
 
   it('subscribes again after a loss and says so, for messages may have been missed', async () => {
@@ -176,15 +177,15 @@ describe('a Redis that goes away', () => {
       },
     );
     try {
-      await until(() => resumed === 1, 'the first subscription');
+      await pollUntil(() => resumed === 1, 'the first subscription');
       await connection.redis.publish('n:{one}', 'a');
-      await until(() => messages.length === 1, 'the first message');
+      await pollUntil(() => messages.length === 1, 'the first message');
       await server.kill();
-      await until(() => subscription.state === 'away', 'the loss is noticed');
+      await pollUntil(() => subscription.state === 'away', 'the loss is noticed');
       await server.restart();
-      await until(() => resumed === 2 && isUp(), 'the second subscription');
+      await pollUntil(() => resumed === 2 && isUp(), 'the second subscription');
       await connection.redis.publish('n:front', 'b');
-      await until(() => messages.length === 2, 'the second message');
+      await pollUntil(() => messages.length === 2, 'the second message');
       expect(messages).to.deep.equal(['n:{one} a', 'n:front b']);
     } finally {
       await subscription.close();

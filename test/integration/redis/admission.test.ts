@@ -11,8 +11,9 @@ import type { RedisConnection } from '../../../redis/client.ts';
 import { publishSessionKey } from '../../../redis/console/session-keys.ts';
 import { loadLibrary } from '../../../redis/library.ts';
 import { publishApiKeys, publishWorkspace } from '../../../redis/publication/publication.ts';
+import { pollUntil } from '../../support/poll.ts';
 import { publishApiKey } from '../../support/publication.ts';
-import { connectTo, until } from '../../support/redis-client.ts';
+import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 
 const PAST = 1_600_000_000;
@@ -102,7 +103,7 @@ describe('admission', () => {
     const key = configKeys(namespace).sessionKey(sha256);
     expect(await redis.pttl(key)).to.be.within(30_000, 60_000);
     await redis.pexpire(key, 1);
-    await until(async () => (await authenticate(sha256)).verdict === 'unknown_key', 'the key expires');
+    await pollUntil(async () => (await authenticate(sha256)).verdict === 'unknown_key', 'the key expires');
   });
 
   it('counts down the minute and refuses what is over, with the time of its end', async () => {
@@ -128,7 +129,7 @@ describe('admission', () => {
     expect(refused.retryAfter).to.be.at.most(30);
     expect(await connection.redis.pttl(key)).to.be.at.most(30_000);
     await connection.redis.pexpire(key, 1);
-    await until(async () => (await count(sha256)).verdict === 'ok', 'the minute ends');
+    await pollUntil(async () => (await count(sha256)).verdict === 'ok', 'the minute ends');
     expect(await connection.redis.pttl(key)).to.be.above(30_000);
   });
 

@@ -3,7 +3,8 @@ import { channels } from '../../../api/redis-keys.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { subscribe } from '../../../redis/client.ts';
 import { ensureWorkspaceUser } from '../../../redis/workspaces/users.ts';
-import { connectTo, until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 
 const LIMITS = { messagesPerSecond: 1_000, bytesPerSecond: 1024 * 1024, pauseMs: 500 };
@@ -38,14 +39,14 @@ describe('a flood of messages', () => {
       const listener = { onMessage: () => heard++, onResume: () => resumed++ };
       const subscription = subscribe(settings, [channels.allEvents], listener, LIMITS);
       try {
-        await until(() => resumed === 1, 'the subscription');
+        await pollUntil(() => resumed === 1, 'the subscription');
         const channel = channels.events('evil');
         await Promise.all(Array.from({ length: count }, () => tenant.redis.publish(channel, message)));
-        await until(() => subscription.state === 'away' || resumed > 1, 'the cut');
+        await pollUntil(() => subscription.state === 'away' || resumed > 1, 'the cut');
         expect(heard).to.be.at.most(most * resumed);
-        await until(() => resumed > 1 && subscription.state === 'up', 'the end of the pause');
+        await pollUntil(() => resumed > 1 && subscription.state === 'up', 'the end of the pause');
         const before = heard;
-        await until(async () => {
+        await pollUntil(async () => {
           await tenant.redis.publish(channel, '1');
           return heard > before;
         }, 'a message after it');

@@ -3,7 +3,8 @@ import { expect } from 'chai';
 import { workKeys } from '../../../api/redis-keys.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { ensureWorkspaceUser } from '../../../redis/workspaces/users.ts';
-import { connectTo, rejection, until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { connectTo, rejection } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 
 const VALUE_BYTES = 1000 * 1000;
@@ -59,7 +60,7 @@ describe('a Redis client that does not read its answers', () => {
         most = Math.max(most, await readMemory());
         return (await readMemory()) < MAX_MEMORY / 2 && (await countAttackers()) < connections;
       };
-      await until(isOver, 'the attackers are cut off', 30_000);
+      await pollUntil(isOver, 'the attackers are cut off', 30_000);
       expect(refused).to.equal(undefined);
       expect(most).to.be.below(MAX_MEMORY);
       expect(await rejection(victim.redis.set(workKeys('victim').credit, '2'))).to.equal(undefined);
@@ -72,7 +73,7 @@ describe('a Redis client that does not read its answers', () => {
     const states: string[] = [];
     own.onStateChange((state) => states.push(state));
     try {
-      await until(() => silent.state === 'away', 'the silent one is cut');
+      await pollUntil(() => silent.state === 'away', 'the silent one is cut');
       expect(states).to.deep.equal([]);
     } finally {
       await Promise.all([silent.close(), own.close()]);
@@ -95,7 +96,10 @@ describe('a Redis client that does not read its answers', () => {
     try {
       await listener.redis.subscribe('n:{victim}');
       // Whoever says something stays.
-      await until(async () => (await admin.redis.ping()) === 'PONG' && isClosed, 'the idle one is cut off');
+      await pollUntil(
+        async () => (await admin.redis.ping()) === 'PONG' && isClosed,
+        'the idle one is cut off',
+      );
       expect(listener.state).to.equal('up');
       expect(await admin.redis.publish('n:{victim}', 'x')).to.equal(1);
     } finally {

@@ -21,8 +21,9 @@ import {
   readOwnerEmail,
   readSigningSecret,
 } from '../../../redis/publication/webhook-settings.ts';
+import { pollUntil } from '../../support/poll.ts';
 import { publishApiKey, readApiKeys } from '../../support/publication.ts';
-import { connectTo, until } from '../../support/redis-client.ts';
+import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 
 const CONFIG: GatewayConfig = gatewayConfig.parse({
@@ -90,7 +91,7 @@ describe('publication', () => {
       },
     );
     closeSubscription = subscription.close;
-    await until(() => ready, 'the subscription');
+    await pollUntil(() => ready, 'the subscription');
   });
   beforeEach(async () => {
     await connection.redis.flushdb();
@@ -115,7 +116,7 @@ describe('publication', () => {
     await connection.redis.publish(channels.front, mark);
     const isMark = ({ change }: { change: Change | null }) =>
       change?.what === 'workspace' && change.namespace === 'mark';
-    await until(() => heard.some(isMark), 'the mark');
+    await pollUntil(() => heard.some(isMark), 'the mark');
     return heard.splice(0).filter((message) => !isMark(message));
   }
 

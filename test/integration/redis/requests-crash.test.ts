@@ -13,8 +13,9 @@ import {
 } from '../../../redis/requests/request-calls.ts';
 import { listRequests } from '../../../redis/requests/request-record.ts';
 import { createExpiryGate, sweepRequests } from '../../../redis/requests/request-sweep.ts';
+import { pollUntil } from '../../support/poll.ts';
 import { seedRandom } from '../../support/random-seeds.ts';
-import { connectTo, until } from '../../support/redis-client.ts';
+import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { failure, newToken, publishMedia, submissionOf, success } from '../../support/request-fixture.ts';
 
@@ -134,7 +135,7 @@ describe('requests while workers and Redis crash', function () {
       if (failures.length > 0) throw failures[0];
       return (await list('queued')).length + (await list('running')).length === 0;
     };
-    await until(settled, 'every request has ended', 60_000);
+    await pollUntil(settled, 'every request has ended', 60_000);
     over = true;
     await Promise.all(parties);
 

@@ -18,7 +18,8 @@ import {
   readRequest,
 } from '../../../redis/requests/request-record.ts';
 import { useMediaWorkspace } from '../../support/media-workspace.ts';
-import { connectTo, fillMemory, rejection, until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { connectTo, fillMemory, rejection } from '../../support/redis-client.ts';
 import { startRedis } from '../../support/redis-server.ts';
 import {
   failure,
@@ -190,14 +191,14 @@ describe('submission of a request', () => {
         },
       },
     );
-    await until(() => listening, 'the worker listens');
+    await pollUntil(() => listening, 'the worker listens');
     await submitted();
-    await until(() => heard.length === 1, 'the worker hears of it');
+    await pollUntil(() => heard.length === 1, 'the worker hears of it');
     await submitted();
     await claim();
     await claim();
     await submitted();
-    await until(() => heard.length === 2, 'the worker hears of the next');
+    await pollUntil(() => heard.length === 2, 'the worker hears of the next');
     await listener.close();
     expect(heard).to.deep.equal(Array(2).fill(channels.jobs(space.namespace, deployment)));
   });

@@ -1,5 +1,6 @@
 import type { RedisConnection } from '../../../redis/client.ts';
-import { connectTo, until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { connectTo } from '../../support/redis-client.ts';
 import { REDIS_PASSWORDS, type RedisServer, startRedis } from '../../support/redis-server.ts';
 
 describe('a Redis behind Sentinel', () => {
@@ -29,7 +30,7 @@ describe('a Redis behind Sentinel', () => {
     const watched = await connect(master);
     const inStep = async () => (await watched.redis.info('replication')).includes('state=online');
     // Sentinel looks for replicas when it starts and then every 10 s only.
-    await until(inStep, 'the replica is in step');
+    await pollUntil(inStep, 'the replica is in step');
     sentinel = await start({ watch: master });
   });
   after(async () => {
@@ -45,20 +46,20 @@ describe('a Redis behind Sentinel', () => {
       connect(sentinel),
     ]);
     await connection.redis.set('k', 'before');
-    await until(async () => (await promoted.redis.get('k')) === 'before', 'the replica follows', 60_000);
+    await pollUntil(async () => (await promoted.redis.get('k')) === 'before', 'the replica follows', 60_000);
     const failover = () =>
       control.redis.call('SENTINEL', 'FAILOVER', 'mymaster').then(
         () => true,
         () => false,
       );
-    await until(failover, 'Sentinel knows the replica', 60_000);
+    await pollUntil(failover, 'Sentinel knows the replica', 60_000);
     // A promotion cuts all connections.
     const isMaster = () =>
       promoted.redis.info('replication').then(
         (info) => info.includes('role:master'),
         () => false,
       );
-    await until(isMaster, 'the replica is promoted', 60_000);
+    await pollUntil(isMaster, 'the replica is promoted', 60_000);
     const write = async () => {
       try {
         await connection.redis.set('k', 'after');
@@ -67,6 +68,6 @@ describe('a Redis behind Sentinel', () => {
         return false;
       }
     };
-    await until(write, 'writes reach the new master', 60_000);
+    await pollUntil(write, 'writes reach the new master', 60_000);
   });
 });

@@ -10,8 +10,9 @@ import {
   listWorkspaceUsers,
   removeWorkspaceUser,
 } from '../../../redis/workspaces/users.ts';
+import { pollUntil } from '../../support/poll.ts';
 import { publishApiKey } from '../../support/publication.ts';
-import { connectTo, rejection, until } from '../../support/redis-client.ts';
+import { connectTo, rejection } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 
 const SHA256 = 'a'.repeat(64);
@@ -180,7 +181,7 @@ describe('a workspace’s Redis user', () => {
 
   it('outlives a restart by the file of users, and is not in the clear there', async () => {
     await server.restart();
-    await until(() => admin.state === 'up' && tenant.state === 'up', 'both connect again');
+    await pollUntil(() => admin.state === 'up' && tenant.state === 'up', 'both connect again');
     expect(await listWorkspaceUsers(admin.redis)).to.deep.equal(['ws:one']);
     expect(JSON.stringify(await admin.redis.acl('LIST'))).to.not.include(user.password);
   });
@@ -197,7 +198,7 @@ describe('a workspace’s Redis user', () => {
     const open = await connectTenant('second');
     expect(await removeWorkspaceUser(admin.redis, user.username)).to.equal(true);
     expect(await removeWorkspaceUser(admin.redis, user.username)).to.equal(false);
-    await until(() => open.state === 'away', 'the open connection is cut');
+    await pollUntil(() => open.state === 'away', 'the open connection is cut');
     const error = await rejection(open.redis.get(own));
     expect(isRedisAway(error)).to.equal(true);
     expect(await listWorkspaceUsers(admin.redis)).to.deep.equal([]);

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { connectRedis, type RedisConnection, type RedisSettings } from '../../../redis/client.ts';
-import { COMMAND_TIMEOUT_MS, until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { COMMAND_TIMEOUT_MS } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { type Certificates, makeCertificates } from '../egress/test-certificates.ts';
 
@@ -39,7 +40,7 @@ describe('a Redis that speaks TLS', function () {
   const isRefused = async (settings: Partial<RedisSettings>, reason: RegExp): Promise<void> => {
     const connection = connect(settings);
     const matches = () => reason.test(connection.reason ?? '');
-    await until(matches, `the reason is like ${reason}`, UP_TIMEOUT_MS).catch((error: Error) => {
+    await pollUntil(matches, `the reason is like ${reason}`, UP_TIMEOUT_MS).catch((error: Error) => {
       throw new Error(`${error.message}; it is: ${connection.reason}`);
     });
     expect(connection.state).to.equal('away');
@@ -101,7 +102,7 @@ describe('a Redis that speaks TLS', function () {
     await connection.untilUp(UP_TIMEOUT_MS);
     server.replaceCertificate(second);
     await server.restart();
-    await until(
+    await pollUntil(
       () => /is not signed by/.test(connection.reason ?? ''),
       'the new certificate is refused',
       UP_TIMEOUT_MS,

@@ -5,7 +5,8 @@ import { inputKey } from '../../../gateway/storage/object-keys.ts';
 import { RemoteUrlSigner } from '../../../gateway/storage/remote-url-signer.ts';
 import { storeFiles } from '../../../gateway/storage/uploads.ts';
 import { type FrontProcess, startFrontProcess } from '../../support/front-process.ts';
-import { until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+
 import { newRequestId } from '../../support/request-fixture.ts';
 import { holdText, MANAGED, MASTER_KEY, type StorageHarness, startStorage } from './storage-harness.ts';
 
@@ -51,7 +52,7 @@ describe('a front as a process', () => {
     const links = { namespace: 'team', credential: null, objects, expiresInSeconds: 60 };
     const [link] = await urlSigner.signGets(links);
     expect(await (await fetch(link!)).text()).to.equal('hello');
-    await until(async () => (await fetch(link!)).status === 404, 'the removal');
+    await pollUntil(async () => (await fetch(link!)).status === 404, 'the removal');
     expect(harness.list(MANAGED)).to.deep.equal([]);
   });
 });

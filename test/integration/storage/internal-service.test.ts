@@ -11,7 +11,8 @@ import { ApiError } from '../../../gateway/http/error-response.ts';
 import { inputKey, resultKey } from '../../../gateway/storage/object-keys.ts';
 import { readCredential } from '../../../redis/publication/published.ts';
 import { findFreePort } from '../../support/child-program.ts';
-import { rejection, until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { rejection } from '../../support/redis-client.ts';
 import { newRequestId, newToken } from '../../support/request-fixture.ts';
 import {
   CUSTOMER,
@@ -94,7 +95,7 @@ describe('the internal service of a front', () => {
       expiresInSeconds: 2,
     });
     expect((await fetch(link!)).status).to.equal(200);
-    await until(async () => (await fetch(link!)).status === 403, 'the end of the link', 6_000);
+    await pollUntil(async () => (await fetch(link!)).status === 403, 'the end of the link', 6_000);
   });
 
   it('reads objects under a prefix that the bucket had before', async () => {
@@ -221,7 +222,7 @@ describe('the internal service of a front', () => {
     const answer = await ask(INTERNAL_PATHS.signPuts, question, asWorkspace('team'));
     harness.redis.resume();
     expect(answer.status).to.equal(503);
-    await until(
+    await pollUntil(
       async () => (await ask(INTERNAL_PATHS.signPuts, question, asWorkspace('team'))).status === 200,
       'links once Redis is back',
     );

@@ -9,7 +9,8 @@ import { storeFiles } from '../../../gateway/storage/uploads.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
 import { findFreePort } from '../../support/child-program.ts';
-import { connectTo, until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { newRequestId, newToken } from '../../support/request-fixture.ts';
 
@@ -69,7 +70,7 @@ describe('the storage of `make run`', () => {
     const url = await link(objects[0]!.key, 2);
     expect(new URL(url).port).to.equal(String(port));
     expect(await (await fetch(url)).text()).to.equal('hello');
-    await until(async () => (await fetch(url)).status === 403, 'the end of the link', 6_000);
+    await pollUntil(async () => (await fetch(url)).status === 403, 'the end of the link', 6_000);
   });
 
   it('keeps results and links over a restart', async () => {

@@ -7,7 +7,8 @@ import type { SpooledFile } from '../../../gateway/storage/spool.ts';
 import { UploadError } from '../../../gateway/storage/upload-error.ts';
 import { type FilesToStore, storeFiles } from '../../../gateway/storage/uploads.ts';
 import { takeDueObjects } from '../../../redis/requests/object-cleanup.ts';
-import { rejection, until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { rejection } from '../../support/redis-client.ts';
 import { newRequestId, newToken } from '../../support/request-fixture.ts';
 import { startSocketServer } from '../egress/loopback-server.ts';
 import { CUSTOMER, holdText, MANAGED, type StorageHarness, startStorage } from './storage-harness.ts';
@@ -68,7 +69,7 @@ describe('files of a request', () => {
   it('are registered before the first of them is uploaded', async () => {
     harness.s3.pause();
     const stored = store();
-    await until(async () => (await countRegistered()) === 6, 'the registration');
+    await pollUntil(async () => (await countRegistered()) === 6, 'the registration');
     expect(harness.list(MANAGED)).to.deep.equal([]);
     harness.s3.resume();
     await stored;
@@ -106,7 +107,7 @@ describe('files of a request', () => {
     const reason = new Error('canceled');
     const given = new AbortController();
     const ended = rejection(store({ signal: given.signal }));
-    await until(async () => (await countRegistered()) === 6, 'the registration');
+    await pollUntil(async () => (await countRegistered()) === 6, 'the registration');
     given.abort(reason);
     expect(await ended).to.equal(reason);
     harness.s3.resume();

@@ -12,7 +12,8 @@ import type { RedisConnection } from '../../../redis/client.ts';
 import type { AbandonedDelivery } from '../../../redis/deliveries/delivery-calls.ts';
 import { readDeliveryLog } from '../../../redis/deliveries/delivery-log.ts';
 import { loadLibrary } from '../../../redis/library.ts';
-import { connectTo, until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 
 interface Received {
@@ -113,7 +114,7 @@ describe('the webhook dispatcher', () => {
   };
   const readLog = () => readDeliveryLog(connection.redis, namespace);
   const untilEnded = (number: number, timeoutMs = 30_000) =>
-    until(
+    pollUntil(
       async () => (await readLog()).filter(({ state }) => state !== 'pending').length >= number,
       `${number} ended deliveries`,
       timeoutMs,
@@ -204,9 +205,9 @@ describe('the webhook dispatcher', () => {
       timing: { ...TIMING, waitAfter: () => 60_000 },
     });
     dispatcher.wake(namespace);
-    await until(() => received.length === 1, 'the first attempt');
+    await pollUntil(() => received.length === 1, 'the first attempt');
     secret = 'whsec_rolled';
-    await until(
+    await pollUntil(
       async () => (await connection.redis.keys(`d:{${namespace}}:leased:*`)).length === 0,
       'its note',
     );
@@ -237,7 +238,7 @@ describe('the webhook dispatcher', () => {
     // It takes the delivery and is never heard of again.
     const lost = start({ agent: { request: () => new Promise(() => {}) } });
     lost.wake(namespace);
-    await until(
+    await pollUntil(
       async () => (await connection.redis.keys(`d:{${namespace}}:leased:*`)).length === 1,
       'the lease',
     );
@@ -265,7 +266,10 @@ describe('the webhook dispatcher', () => {
     subscribe('quick', '/200');
     for (let i = 0; i < 60; i++) await put(`evt_${i}`);
     start({ timing: { attemptMs: 60_000, waitAfter: () => 60_000 } }).wake(namespace);
-    await until(() => received.filter(({ path }) => path === '/200').length === 60, 'the quick deliveries');
+    await pollUntil(
+      () => received.filter(({ path }) => path === '/200').length === 60,
+      'the quick deliveries',
+    );
     expect(received.filter(({ path }) => path === '/hang').length).to.be.at.most(8);
     receiver.closeAllConnections();
   });
@@ -289,11 +293,11 @@ describe('the webhook dispatcher', () => {
       for (let i = 0; i < 8; i++) await put(`evt_${i}`);
       dispatcher.wake(namespace);
     }
-    await until(() => received.length >= workspaces * places, 'all that hang', 60_000);
+    await pollUntil(() => received.length >= workspaces * places, 'all that hang', 60_000);
     namespace = quick;
     await put('evt_quick', { path: '/200' });
     dispatcher.wake(quick);
-    await until(() => received.some(({ path }) => path === '/200'), 'the delivery of the other', 30_000);
+    await pollUntil(() => received.some(({ path }) => path === '/200'), 'the delivery of the other', 30_000);
     receiver.closeAllConnections();
     await wide.close();
   });

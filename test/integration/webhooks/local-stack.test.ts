@@ -1,4 +1,5 @@
 /** Webhooks as `make run` serves them: callback and subscription, from the manifests to a receiver on this machine. */
+
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,8 +10,8 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { expect } from 'chai';
 import { type EndpointEntry, readEndpoints } from '../../../launch/endpoints-file.ts';
-import { pollUntil } from '../../cluster/deadline.ts';
 import { type LocalStack, startLocalStack } from '../../support/local-stack.ts';
+import { pollUntil } from '../../support/poll.ts';
 
 interface Delivery {
   path: string;
@@ -79,7 +80,7 @@ describe('webhooks of make run', () => {
   }
   const listOf = (requestId: string) => deliveries.filter(({ event }) => event.data.id === requestId);
   const arrived = (requestId: string, count: number) =>
-    pollUntil(`${count} deliveries`, 30_000, () => listOf(requestId).length >= count);
+    pollUntil(() => listOf(requestId).length >= count, `${count} deliveries`, 30_000);
   async function requestIdOf(response: Response): Promise<string> {
     const text = await response.text();
     expect(response.status, text).to.be.oneOf([200, 202]);

@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import { SMTPServer } from 'smtp-server';
 import { readFrontEnvironment } from '../../../gateway/environment/environment.ts';
 import { createMailer, MailDeferredError, type Mailer } from '../../../gateway/webhooks/mailer.ts';
-import { until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
 
 class MailServer {
   readonly server: SMTPServer;
@@ -101,7 +101,7 @@ describe('the mail server of a Secret that changes while a front runs', () => {
     write(second.url());
     await send('two');
     expect([first.subjects, second.subjects]).to.deep.equal([['one'], ['two']]);
-    await until(() => first.connections === 0, 'the end of what was open');
+    await pollUntil(() => first.connections === 0, 'the end of what was open');
   });
 
   it('takes what it was given before it changed', async () => {
@@ -111,14 +111,14 @@ describe('the mail server of a Secret that changes while a front runs', () => {
     });
     // More than may be under way at once.
     const earlier = ['one', 'two', 'three', 'four'].map(send);
-    await until(() => first.connections === 2, 'messages under way');
+    await pollUntil(() => first.connections === 2, 'messages under way');
     write(second.url());
     await send('five');
     open();
     await Promise.all(earlier);
     expect(first.subjects.sort()).to.deep.equal(['four', 'one', 'three', 'two']);
     expect(second.subjects).to.deep.equal(['five']);
-    await until(() => first.connections === 0, 'the end of what was open');
+    await pollUntil(() => first.connections === 0, 'the end of what was open');
   });
 
   it('is waited for while the Secret names none, without a word of what it says', async () => {

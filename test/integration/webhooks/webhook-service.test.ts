@@ -13,7 +13,8 @@ import type { RedisConnection } from '../../../redis/client.ts';
 import { readDeliveryLog } from '../../../redis/deliveries/delivery-log.ts';
 import { loadLibrary } from '../../../redis/library.ts';
 import { cancelRequest, submitRequest } from '../../../redis/requests/request-calls.ts';
-import { connectTo, until } from '../../support/redis-client.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { newToken, publishMedia, submissionOf } from '../../support/request-fixture.ts';
 
@@ -84,9 +85,9 @@ describe('webhooks of real requests', () => {
   it('delivers the event of a canceled request at once, in the documented envelope', async () => {
     start({ scanIntervalMs: 3_600_000 });
     // Once the subscription stands, nothing but its messages brings anything about.
-    await until(async () => Number(await connection.redis.pubsub('NUMPAT')) === 1, 'the subscription');
+    await pollUntil(async () => Number(await connection.redis.pubsub('NUMPAT')) === 1, 'the subscription');
     const id = await endOne();
-    await until(() => received.length === 1, 'the delivery');
+    await pollUntil(() => received.length === 1, 'the delivery');
     const [{ headers, body }] = received as [(typeof received)[0]];
     const event = JSON.parse(body);
     expect(event).to.deep.include({ id: id.replace('req', 'evt'), type: 'request.canceled' });
@@ -108,14 +109,14 @@ describe('webhooks of real requests', () => {
     await endOne();
     await endOne();
     start();
-    await until(() => received.length === 2, 'both deliveries');
+    await pollUntil(() => received.length === 2, 'both deliveries');
   });
 
   it('keeps no list of failed callbacks where there is no mail server', async () => {
     const keys = deliveryKeys(namespace);
     start({ timing: { attemptMs: 5_000, waitAfter: () => 0 } });
     await endOne('http://127.0.0.1:1/closed');
-    await until(async () => {
+    await pollUntil(async () => {
       const [record] = await readDeliveryLog(connection.redis, namespace);
       return record?.state === 'failed' && (await connection.redis.exists(keys.mail)) === 0;
     }, 'the end of the delivery and of the list');
@@ -123,12 +124,12 @@ describe('webhooks of real requests', () => {
 
   it('delivers by its regular look what no message told of', async () => {
     start({ scanIntervalMs: 50 });
-    await until(async () => Number(await connection.redis.pubsub('NUMPAT')) === 1, 'the subscription');
+    await pollUntil(async () => Number(await connection.redis.pubsub('NUMPAT')) === 1, 'the subscription');
     await connection.redis.set(
       `w:{${namespace}}:event:evt_1`,
       `${url}\n{"id":"evt_1","type":"request.failed","created_at":1,"data":{"id":"req_1"}}`,
     );
     await connection.redis.zadd(`w:{${namespace}}:outbox`, 0, 'evt_1');
-    await until(() => received.length === 1, 'the delivery');
+    await pollUntil(() => received.length === 1, 'the delivery');
   });
 });

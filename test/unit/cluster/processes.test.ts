@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { pollUntil } from '../../cluster/deadline.ts';
 import { isDaemonRunning, logPath, startDaemon, stopDaemons } from '../../cluster/processes.ts';
+import { pollUntil } from '../../support/poll.ts';
 
 const STUBBORN = 'trap "" TERM; echo ready; while :; do sleep 0.1; done';
 const OBEDIENT = 'echo ready; exec sleep 30';
@@ -21,9 +21,9 @@ describe('the processes of the bundled cluster', () => {
   const start = async (script: string) => {
     startDaemon(folder, { name: 'one', argv: ['sh', '-c', script] });
     await pollUntil(
+      () => readFileSync(logPath(folder, 'one'), 'utf8') === 'ready\n',
       'its first line',
       5_000,
-      () => readFileSync(logPath(folder, 'one'), 'utf8') === 'ready\n',
     );
   };
 

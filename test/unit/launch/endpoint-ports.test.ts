@@ -4,8 +4,8 @@ import { expect } from 'chai';
 import { MemoryApi } from '../../../kube/memory/memory-api.ts';
 import { EndpointPorts } from '../../../launch/local-node/endpoint-ports.ts';
 import { readLocalTypes } from '../../../launch/local-resources.ts';
-import { pollUntil } from '../../cluster/deadline.ts';
 import { pickPort } from '../../support/child-program.ts';
+import { pollUntil } from '../../support/poll.ts';
 
 const HOST = '127.0.0.1';
 
@@ -53,7 +53,7 @@ describe('the ports of deployments in make run', () => {
     await once(other, 'listening');
     try {
       ports.open(named('one'));
-      await pollUntil('the next port', 5_000, () => ports.portOf(named('one')) === firstPort + 1);
+      await pollUntil(() => ports.portOf(named('one')) === firstPort + 1, 'the next port', 5_000);
       expect(errors).to.deep.equal([]);
     } finally {
       other.close();

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Heartbeat } from '../../../../api/redis-keys.ts';
 import { Heartbeats } from '../../../../gateway/capacity/heartbeats.ts';
 import { rankPeers } from '../../../../gateway/capacity/peers.ts';
-import { until } from '../../../support/redis-client.ts';
+import { pollUntil } from '../../../support/poll.ts';
 
 const beat = (fields: Partial<Heartbeat>): Heartbeat => ({
   v: 1,
@@ -40,9 +40,9 @@ describe('heartbeats', () => {
         return [beat(own)];
       }),
     );
-    await until(() => sentAt.length === 1, 'a heartbeat');
+    await pollUntil(() => sentAt.length === 1, 'a heartbeat');
     for (let i = 0; i < 100; i++) poke();
-    await until(() => sentAt.length === 2, 'a heartbeat');
+    await pollUntil(() => sentAt.length === 2, 'a heartbeat');
     expect(sentAt[1]! - sentAt[0]!).to.be.greaterThan(45);
   });
 
@@ -53,7 +53,7 @@ describe('heartbeats', () => {
       said.push(sent.every);
       return [{ ...sent, at: 100_000 }];
     });
-    await until(() => said.length === 3, 'heartbeats');
+    await pollUntil(() => said.length === 3, 'heartbeats');
     expect(said).to.deep.equal([1_000, 1_000, 1_000]);
   });
 
@@ -63,12 +63,12 @@ describe('heartbeats', () => {
       sent.push({ at: performance.now(), every: word.every, inflight: word.inflight });
       return [{ ...word, at: 100_000 }];
     });
-    await until(() => sent.length === 2, 'the second heartbeat');
+    await pollUntil(() => sent.length === 2, 'the second heartbeat');
     expect(sent[1]!.at - sent[0]!.at).to.be.greaterThan(7_000);
     expect(sent[1]!.every).to.equal(8_000);
     own = { inflight: 1 };
     const changedAt = performance.now();
-    await until(() => sent.length === 3, 'the third heartbeat');
+    await pollUntil(() => sent.length === 3, 'the third heartbeat');
     expect(sent[2]).to.include({ inflight: 1, every: 1_000 });
     expect(sent[2]!.at - changedAt).to.be.below(4_000);
   });
@@ -83,7 +83,7 @@ describe('heartbeats', () => {
       },
       () => failures++,
     );
-    await until(() => sent === 2, 'a heartbeat');
+    await pollUntil(() => sent === 2, 'a heartbeat');
     expect(failures).to.equal(1);
   });
 
@@ -96,7 +96,7 @@ describe('heartbeats', () => {
       beat({ pod: 'lost', every: 6_000, at: 81_000 }),
       beat({ pod: 'newer', v: 2 as 1 }),
     ]);
-    await until(() => running.peers.length > 0, 'a heartbeat');
+    await pollUntil(() => running.peers.length > 0, 'a heartbeat');
     expect(running.peers.map(({ pod }) => pod)).to.deep.equal(['fresh', 'idle']);
   });
 
@@ -106,9 +106,9 @@ describe('heartbeats', () => {
       if (++sent > 1) throw new Error('away');
       return [beat({}), beat({ pod: 'peer' })];
     });
-    await until(() => sent === 1, 'a heartbeat');
+    await pollUntil(() => sent === 1, 'a heartbeat');
     running.poke();
-    await until(() => sent === 2, 'a heartbeat');
+    await pollUntil(() => sent === 2, 'a heartbeat');
     expect(running.peers).to.have.length(1);
   });
 });

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Acquisition, EngineTarget, Refusal } from '../../../../gateway/capacity/capacity.ts';
 import { MAX_WAITING, SlotLine } from '../../../../gateway/capacity/slot-line.ts';
 import { Slots } from '../../../../gateway/capacity/slots.ts';
-import { until } from '../../../support/redis-client.ts';
+import { pollUntil } from '../../../support/poll.ts';
 
 describe('the line for a place on an engine', () => {
   const never = new AbortController().signal;
@@ -51,9 +51,9 @@ describe('the line for a place on an engine', () => {
       if ('target' in acquisition) acquisition.target.release();
     };
     const all = [ask('a', 'a1')];
-    await until(() => line.waiting === 1, 'the first waits');
+    await pollUntil(() => line.waiting === 1, 'the first waits');
     all.push(ask('a', 'a2'), ask('a', 'a3'), ask('b', 'b1'));
-    await until(() => line.waiting === 4, 'all wait');
+    await pollUntil(() => line.waiting === 4, 'all wait');
     release();
     await Promise.all(all);
     expect(order).to.deep.equal(['a1', 'b1', 'a2', 'a3']);
@@ -71,7 +71,7 @@ describe('the line for a place on an engine', () => {
     const release = slots.take()!;
     const leaving = new AbortController();
     const waiting = Array.from({ length: MAX_WAITING }, () => line.acquire(leaving.signal));
-    await until(() => line.waiting === MAX_WAITING, 'all wait');
+    await pollUntil(() => line.waiting === MAX_WAITING, 'all wait');
     expect(await line.acquire(never)).to.deep.equal({ refusal: 'replica_saturated' });
     leaving.abort();
     expect((await Promise.all(waiting)).some(isTarget)).to.equal(false);
@@ -84,7 +84,7 @@ describe('the line for a place on an engine', () => {
     const release = slots.take()!;
     const leaving = new AbortController();
     const greedy = Array.from({ length: MAX_WAITING }, () => line.acquire(leaving.signal, 'greedy'));
-    await until(() => line.waiting === MAX_WAITING, 'all wait');
+    await pollUntil(() => line.waiting === MAX_WAITING, 'all wait');
     const other = line.acquire(never, 'other');
     expect(other).to.be.instanceOf(Promise);
     expect(await greedy.at(-1)).to.deep.equal({ refusal: 'replica_saturated' });
@@ -100,7 +100,7 @@ describe('the line for a place on an engine', () => {
     const { slots, line, offerPeer } = build();
     slots.take();
     const asked = line.acquire(never);
-    await until(() => line.waiting === 1, 'it waits');
+    await pollUntil(() => line.waiting === 1, 'it waits');
     offerPeer(() => {});
     expect(await asked).to.have.nested.property('target.origin', 'peer');
     expect(line.waiting).to.equal(0);
@@ -110,7 +110,7 @@ describe('the line for a place on an engine', () => {
     const { slots, line, offerPeer } = build();
     slots.take();
     const asked = Array.from({ length: 50 }, () => line.acquire(AbortSignal.timeout(5_000)));
-    await until(() => line.waiting === 50, 'all wait');
+    await pollUntil(() => line.waiting === 50, 'all wait');
     offerPeer(() => {}, 50);
     expect((await Promise.all(asked)).every(isTarget)).to.equal(true);
   });
@@ -119,7 +119,7 @@ describe('the line for a place on an engine', () => {
     const { slots, line, refuse } = build();
     slots.take();
     const asked = [line.acquire(never, 'a'), line.acquire(never, 'b')];
-    await until(() => line.waiting === 2, 'both wait');
+    await pollUntil(() => line.waiting === 2, 'both wait');
     refuse('no_pod_available');
     const refused = { refusal: 'no_pod_available' };
     expect(await Promise.all(asked)).to.deep.equal([refused, refused]);
@@ -131,7 +131,7 @@ describe('the line for a place on an engine', () => {
     const { slots, line } = build({ isShared: true });
     const first = slots.take()!;
     const [one, other] = [line.acquire(never), line.acquire(never)];
-    await until(() => line.waiting === 2, 'both wait');
+    await pollUntil(() => line.waiting === 2, 'both wait');
     first();
     const acquisition = (await one) as { target: EngineTarget };
     acquisition.target.release();

@@ -6,7 +6,7 @@ import { EngineHealth, type EngineHealthTiming } from '../../../../gateway/healt
 import type { EngineBounds, EngineVerdict } from '../../../../gateway/health/engine-state.ts';
 import { ENGINE_CONNECT_TIMEOUT_MS, Pools } from '../../../../gateway/upstream/pools.ts';
 import { closeServer, listen, readServerPort } from '../../../../kit/http-server.ts';
-import { until } from '../../../support/redis-client.ts';
+import { pollUntil } from '../../../support/poll.ts';
 
 const TIMING: EngineHealthTiming = { failingMs: 5, healthyMs: 20, timeoutMs: 50, judgeMs: 5, tryMs: 20 };
 const BOUNDS: Partial<EngineBounds> = { silentMs: 400, lostMs: 800, hangingAfterMs: 50, flowingMs: 200 };
@@ -60,7 +60,7 @@ describe('the engine’s health', () => {
   const lastReason = () => told.at(-1)?.reason;
   const becomeHealthy = async () => {
     status = 200;
-    await until(() => health.verdict.phase === 'healthy', 'healthy');
+    await pollUntil(() => health.verdict.phase === 'healthy', 'healthy');
   };
   /** A request whose end nobody waits for. */
   const ask = (path = '/v1/chat/completions') => {
@@ -80,7 +80,7 @@ describe('the engine’s health', () => {
     expect(health.verdict.phase).to.equal('starting');
     await becomeHealthy();
     status = 500;
-    await until(() => !health.isReady, 'unhealthy');
+    await pollUntil(() => !health.isReady, 'unhealthy');
     expect(lastReason()).to.match(/returned 500/);
     await becomeHealthy();
   });
@@ -88,13 +88,13 @@ describe('the engine’s health', () => {
   it('takes one that answers its probes late for busy, and for hanging only after long', async () => {
     await becomeHealthy();
     status = 'hang';
-    await until(() => health.verdict.phase === 'busy', 'busy');
+    await pollUntil(() => health.verdict.phase === 'busy', 'busy');
     expect(health.isReady).to.equal(true);
-    await until(() => !health.isReady, 'unhealthy');
+    await pollUntil(() => !health.isReady, 'unhealthy');
     expect(lastReason()).to.match(/no response for/);
     expect(health.isAlive).to.equal(false);
     expect(health.isLost).to.equal(false);
-    await until(() => health.isLost, 'lost');
+    await pollUntil(() => health.isLost, 'lost');
     expect(told.map(({ phase }) => phase)).to.deep.equal(['healthy', 'busy', 'unhealthy']);
   });
 
@@ -108,23 +108,23 @@ describe('the engine’s health', () => {
     ask();
     status = 'hang';
     const begun = performance.now();
-    await until(() => {
+    await pollUntil(() => {
       expect(health.isReady).to.equal(true);
       return performance.now() - begun > 3 * BOUNDS.silentMs!;
     }, 'a long time');
     clearInterval(writing);
-    await until(() => !health.isReady, 'unhealthy');
+    await pollUntil(() => !health.isReady, 'unhealthy');
   });
 
   it('notices a refused connection at once when told to look', async () => {
     await becomeHealthy();
     await stopEngine();
     health.suspect();
-    await until(() => !health.isReady, 'unhealthy');
+    await pollUntil(() => !health.isReady, 'unhealthy');
     expect(lastReason()).to.equal('connection refused');
     expect(health.isLost).to.equal(true);
     await startEngine();
-    await until(() => health.isReady, 'healthy again');
+    await pollUntil(() => health.isReady, 'healthy again');
     expect(health.isAlive).to.equal(true);
   });
 
@@ -136,7 +136,7 @@ describe('the engine’s health', () => {
     const doubted = new EngineHealth({ engineURL, path: '/health', stalledMs: () => stalledMs, timing });
     const doubting = setInterval(() => doubted.suspect(), 50);
     try {
-      await until(() => doubted.isReady, 'healthy');
+      await pollUntil(() => doubted.isReady, 'healthy');
     } finally {
       clearInterval(doubting);
       doubted.stop();
@@ -158,7 +158,7 @@ describe('the engine’s health', () => {
     stalledMs = 150;
     await becomeHealthy();
     for (let index = 0; index < 3; index++) ask();
-    await until(() => !health.isReady, 'unhealthy');
+    await pollUntil(() => !health.isReady, 'unhealthy');
     expect(lastReason()).to.match(/3 requests waited .* without any output/);
     expect(health.isAlive).to.equal(false);
   });
@@ -173,7 +173,7 @@ describe('the engine’s health', () => {
     stalledMs = 150;
     await becomeHealthy();
     for (let index = 0; index < 3; index++) ask();
-    await until(() => !health.isReady, 'unhealthy');
+    await pollUntil(() => !health.isReady, 'unhealthy');
     expect(pings).to.be.greaterThan(5);
   });
 
@@ -183,7 +183,7 @@ describe('the engine’s health', () => {
     await becomeHealthy();
     const runs = [1, 2, 3].map(() => health.begin(() => false));
     await Promise.all([1, 2, 3].map(() => ask('/v1/videos').answered));
-    await until(() => !health.isReady, 'unhealthy');
+    await pollUntil(() => !health.isReady, 'unhealthy');
     runs[0]!.progress();
     expect(health.isReady).to.equal(true);
   });
@@ -216,7 +216,7 @@ describe('the engine’s health', () => {
       watched = trying.watch(pools.get(engineURL));
       serve = (res) => res.writeHead(500).end();
       status = 200;
-      await until(() => trying.isReady, 'healthy');
+      await pollUntil(() => trying.isReady, 'healthy');
     });
     afterEach(() => trying.stop());
     const fail = async (times: number) => {
@@ -227,11 +227,11 @@ describe('the engine’s health', () => {
     it('keep one ready that fails at what clients send alone', async () => {
       tried = 'good';
       await fail(3);
-      await until(() => trials === 1, 'a trial');
+      await pollUntil(() => trials === 1, 'a trial');
       await fail(2);
       expect(trying.verdict).to.include({ isReady: true, isInDoubt: false });
       await fail(1);
-      await until(() => trials === 2, 'another one');
+      await pollUntil(() => trials === 2, 'another one');
       expect(trying.isReady).to.equal(true);
     });
 
@@ -239,7 +239,7 @@ describe('the engine’s health', () => {
       tried = 'busy';
       takesMs = 3 * TIMING.tryMs;
       await fail(3);
-      await until(() => began.length >= 3, 'trials');
+      await pollUntil(() => began.length >= 3, 'trials');
       for (const [index, at] of began.slice(1).entries())
         expect(at - began[index]!).to.be.at.least(takesMs + TIMING.tryMs - 2);
     });
@@ -247,10 +247,10 @@ describe('the engine’s health', () => {
     it('condemn one that fails at that, too, and wait where it is full', async () => {
       tried = 'busy';
       await fail(3);
-      await until(() => trials >= 2, 'trials');
+      await pollUntil(() => trials >= 2, 'trials');
       expect(trying.isReady).to.equal(true);
       tried = 'fault';
-      await until(() => !trying.isReady, 'unhealthy');
+      await pollUntil(() => !trying.isReady, 'unhealthy');
       expect(trying.isAlive).to.equal(false);
     });
   });
@@ -258,14 +258,14 @@ describe('the engine’s health', () => {
   it('does not blame the engine for what it did not see itself', async () => {
     await becomeHealthy();
     status = 'hang';
-    await until(() => health.verdict.phase === 'busy', 'busy');
+    await pollUntil(() => health.verdict.phase === 'busy', 'busy');
     const end = performance.now() + 4 * BOUNDS.silentMs!;
     // Half of the time blocked, as on a machine without a core to spare.
     while (performance.now() < end) {
       const stall = performance.now() + 600;
       while (performance.now() < stall);
       status = 200;
-      await until(() => health.verdict.phase === 'healthy', 'healthy');
+      await pollUntil(() => health.verdict.phase === 'healthy', 'healthy');
       status = 'hang';
     }
     expect(told.map(({ phase }) => phase)).not.to.include('unhealthy');

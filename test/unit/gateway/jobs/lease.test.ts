@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { keepLease } from '../../../../gateway/jobs/lease.ts';
 import type { Renewal } from '../../../../redis/requests/request-calls.ts';
-import { until } from '../../../support/redis-client.ts';
+import { pollUntil } from '../../../support/poll.ts';
 
 describe('a lease', () => {
   const answers: Record<string, (Renewal | Error)[]> = {
@@ -19,7 +19,7 @@ describe('a lease', () => {
         onLost: (reason) => lost.push(reason),
         onError: (error) => expect.fail(String(error)),
       });
-      await until(() => lost.length > 0, 'the loss');
+      await pollUntil(() => lost.length > 0, 'the loss');
       expect(lost).to.deep.equal([why]);
       expect(calls).to.equal(script.length);
     });
@@ -39,7 +39,7 @@ describe('a lease', () => {
       onLost: () => expect.fail('lost'),
       onError: (error) => errors.push((error as Error).message),
     });
-    await until(() => calls >= 4, 'renewals');
+    await pollUntil(() => calls >= 4, 'renewals');
     end();
     expect(errors).to.deep.equal(['ERR a mistake']);
   });
@@ -53,7 +53,7 @@ describe('a lease', () => {
       onLost: (reason) => lost.push(reason),
       onError: () => {},
     });
-    await until(() => lost.length > 0, 'the deadline');
+    await pollUntil(() => lost.length > 0, 'the deadline');
     expect(lost).to.deep.equal(['deadline']);
   });
 });

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import { Activity } from '../../../../gateway/http/activity.ts';
 import { Drain, type DrainOptions } from '../../../../gateway/sidecar/drain.ts';
-import { until } from '../../../support/redis-client.ts';
+import { pollUntil } from '../../../support/poll.ts';
 
 const TIMING = { quietMs: 40, quietAtMostMs: 200, stepMs: 2 };
 
@@ -38,7 +38,7 @@ describe('a drain', () => {
       isDone = true;
     });
     const res = request();
-    await until(() => performance.now() - begun > 100, 'time');
+    await pollUntil(() => performance.now() - begun > 100, 'time');
     expect(isDone).to.equal(false);
     res.emit('close');
     expect(await result).to.equal('drained');
@@ -52,7 +52,7 @@ describe('a drain', () => {
       isDone = true;
     });
     const begun = performance.now();
-    await until(() => performance.now() - begun > 2 * TIMING.quietMs, 'time');
+    await pollUntil(() => performance.now() - begun > 2 * TIMING.quietMs, 'time');
     expect(isDone).to.equal(false);
     work = 0;
     expect(await result).to.equal('drained');
@@ -84,7 +84,7 @@ describe('a drain', () => {
     drain.cancel({ isRestarted: false });
     expect(drain.isDraining).to.equal(true);
     const begun = performance.now();
-    await until(() => performance.now() - begun > 2 * TIMING.quietMs, 'time');
+    await pollUntil(() => performance.now() - begun > 2 * TIMING.quietMs, 'time');
     expect(isDone).to.equal(false);
     drain.cancel({ isRestarted: true });
     expect(drain.isDraining).to.equal(false);

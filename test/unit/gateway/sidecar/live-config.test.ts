@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { GatewayConfig } from '../../../../api/gateway-config.ts';
 import { type LiveConfig, watchConfig } from '../../../../gateway/sidecar/live-config.ts';
-import { until } from '../../../support/redis-client.ts';
+import { pollUntil } from '../../../support/poll.ts';
 
 const config = (modelId: string) => ({ v: 1, modelId }) as GatewayConfig;
 
@@ -51,6 +51,6 @@ describe('the live configuration', () => {
 
   it('polls, for a notification may be lost', async () => {
     watch(async () => config('polled'), 5);
-    await until(() => live.current.modelId === 'polled', 'the poll');
+    await pollUntil(() => live.current.modelId === 'polled', 'the poll');
   });
 });

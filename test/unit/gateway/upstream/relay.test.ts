@@ -12,7 +12,7 @@ import { selectRequestHeaders } from '../../../../gateway/upstream/headers.ts';
 import { Pools } from '../../../../gateway/upstream/pools.ts';
 import { type RelayOutcome, type RelayRequest, relay } from '../../../../gateway/upstream/relay.ts';
 import { listen, readServerPort } from '../../../../kit/http-server.ts';
-import { until } from '../../../support/redis-client.ts';
+import { pollUntil } from '../../../support/poll.ts';
 
 const LOOPBACK = '127.0.0.1';
 
@@ -110,7 +110,7 @@ describe('a relay', () => {
     const [response] = (await once(client, 'response')) as [IncomingMessage];
     let last = -1;
     let since = performance.now();
-    await until(() => {
+    await pollUntil(() => {
       if (sent !== last) since = performance.now();
       last = sent;
       return sent > 0 && performance.now() - since > 200;
@@ -136,11 +136,11 @@ describe('a relay', () => {
         isAnswered = true;
       });
       client.end('body');
-      await until(() => far !== undefined && (isEarly || isAnswered), 'the request');
+      await pollUntil(() => far !== undefined && (isEarly || isAnswered), 'the request');
       client.destroy();
-      await until(() => far!.destroyed, 'the abort');
+      await pollUntil(() => far!.destroyed, 'the abort');
     }
-    await until(() => outcomes.length === 2, 'both outcomes');
+    await pollUntil(() => outcomes.length === 2, 'both outcomes');
   });
 
   it('cuts the answer when the far side breaks off, or says last words', async () => {
@@ -184,10 +184,10 @@ describe('the pools of a relay', () => {
     const [first, second] = [pools.get('http://127.0.0.1:1'), pools.get('http://127.0.0.1:2')];
     expect(pools.get('http://127.0.0.1:1')).to.equal(first);
     pools.keepOnly(new Set(['http://127.0.0.1:2']));
-    await until(() => first.closed && !second.closed, 'the first to close');
+    await pollUntil(() => first.closed && !second.closed, 'the first to close');
     pools.closeIdle(60_000);
     expect(pools.get('http://127.0.0.1:2')).to.equal(second);
-    await until(() => {
+    await pollUntil(() => {
       pools.closeIdle(5);
       return second.closed;
     }, 'the second to close');
