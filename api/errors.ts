@@ -222,7 +222,7 @@ export const ERRORS = {
     status: 409,
     type: invalid,
     retry: false,
-    when: 'A request was canceled that is no longer queued.',
+    when: 'The request to cancel is no longer queued.',
     remedy: 'None: the request is running or has ended.',
   },
   idempotency_key_reused: {

@@ -118,8 +118,12 @@ export class Environment {
 
   /** The text of a file that must be there; `variable` says where. */
   requiredFile(path: string, variable: string): string {
-    const text = readTextFile(path);
-    return text ?? this.fail(`cannot read ${path}, or it is empty (${variable})`, '');
+    try {
+      const text = readFileSync(path, 'utf8').trim();
+      return text || this.fail(`${path} is empty (${variable})`, '');
+    } catch (error) {
+      return this.fail(`cannot read ${path} (${variable}): ${(error as Error).message}`, '');
+    }
   }
 
   /** Notes a problem, and returns the placeholder to go on with. */

@@ -1,6 +1,8 @@
 /** The life of a program: it starts, serves until a signal, and shuts down in order. */
+
 import { EnvironmentError } from './environment.ts';
 import { exitFatally, exitOnFatalErrors } from './fatal-error.ts';
+import { redactText } from './log-redaction.ts';
 
 export interface RunningProgram {
   stop(): Promise<void>;
@@ -46,6 +48,7 @@ export function runProgram(
 function exitAfterFailedStart(name: string, error: unknown): never {
   const isPlain = error instanceof EnvironmentError || (error instanceof Error && 'cause' in error);
   if (!isPlain) exitFatally(name, error);
-  console.error(error.message);
+  // Line by line, since each text is cut at some length.
+  console.error(error.message.split('\n').map(redactText).join('\n'));
   process.exit(1);
 }

@@ -12,7 +12,7 @@ const WORDS = {
   // In the same words, or a caller could ask which names exist inside.
   unresolvable: NOT_PUBLIC,
   busy: 'has to wait: too many requests are in progress',
-  connect: 'refused the connection',
+  connect: 'does not accept connections',
   tls: 'has no valid TLS certificate',
   timeout: 'did not respond in time',
   broken: 'closed the connection or did not respond with HTTP',

@@ -42,7 +42,8 @@ const REDIS_RETRY_SECONDS = 2;
 
 /** The one answer for an outage of Redis; any other error is returned as it is. */
 export const explainRedisOutage = (error: unknown): unknown =>
-  isRedisAway(error)
+  // An ApiError may quote what a client or an engine wrote, even the words of Redis.
+  !(error instanceof ApiError) && isRedisAway(error)
     ? new ApiError('temporarily_unavailable', 'The database of the gateway is unavailable at the moment.', {
         retryAfter: REDIS_RETRY_SECONDS,
       })

@@ -19,7 +19,7 @@ export interface RepeatQuestion {
   /** The header; null: nothing is ever a repeat. */
   idempotencyKey: string | null;
   /** Of the documented fields that it has. */
-  texts: FieldTexts;
+  listTexts: () => FieldTexts;
   files?: FormFiles;
 }
 
@@ -30,12 +30,12 @@ export interface RepeatQuestion {
 export async function findRepeat(
   services: MediaServices,
   state: GatewayState,
-  { modality, idempotencyKey: header, texts, files = [] }: RepeatQuestion,
+  { modality, idempotencyKey: header, listTexts, files = [] }: RepeatQuestion,
 ): Promise<IdempotentRepeat | { kind: 'new'; fingerprint: string | null }> {
   if (header === null) return { kind: 'new', fingerprint: null };
   const config = services.config(state);
   const fileTexts = await listFileTexts(files);
-  const fingerprint = fingerprintFields([['path', state.route.path], ...texts, ...fileTexts], {
+  const fingerprint = fingerprintFields([['path', state.route.path], ...listTexts(), ...fileTexts], {
     sha256: state.keyHash,
     header,
   });

@@ -31,12 +31,12 @@ export async function readImageGeneration(
   const known = await findRepeat(services, state, {
     modality: 'image',
     idempotencyKey: isAsync ? idempotencyKey : null,
-    texts: fields.list(EDIT_FORM.texts),
+    listTexts: () => fields.list(EDIT_FORM.texts),
   });
   if (known.kind === 'repeat') return known;
-  const wishes = parseDestination(fields);
+  const destinationFields = parseDestination(fields);
   const { parameters, responseFormat } = readImageParameters(fields, 'txt2img', config);
-  const destination = await checkDestination(wishes, config, services);
+  const destination = await checkDestination(destinationFields, config, services);
   state.exchange.check();
   return {
     kind: 'image',
@@ -99,14 +99,14 @@ export async function readImageEdit(
     const known = await findRepeat(services, state, {
       modality: 'image',
       idempotencyKey: isAsync ? idempotencyKey : null,
-      texts: fields.list(EDIT_FORM.texts),
+      listTexts: () => fields.list(EDIT_FORM.texts),
       files: form.files,
     });
     if (known.kind === 'repeat') {
       await removeFiles(form);
       return known;
     }
-    const wishes = parseDestination(fields);
+    const destinationFields = parseDestination(fields);
     const hasMask = form.files.some(({ field }) => field === 'mask');
     if (!form.files.some(({ field }) => field === 'image'))
       throw requireField('image', 'a PNG, JPEG or WebP file');
@@ -119,7 +119,7 @@ export async function readImageEdit(
     const { parameters, responseFormat } = readImageParameters(fields, 'img2img', config);
     const images = await readUploadedImages(form.files, 'image');
     const [mask = null] = await readUploadedImages(form.files, 'mask');
-    const destination = await checkDestination(wishes, config, services);
+    const destination = await checkDestination(destinationFields, config, services);
     exchange.check();
     return {
       kind: 'image',

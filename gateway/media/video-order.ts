@@ -27,12 +27,12 @@ export async function readVideoGeneration(
   const known = await findRepeat(services, state, {
     modality: 'video',
     idempotencyKey,
-    texts: fields.list(VIDEO_JSON_FIELDS),
+    listTexts: () => fields.list(VIDEO_JSON_FIELDS),
   });
   if (known.kind === 'repeat') return known;
-  const wishes = parseDestination(fields);
+  const destinationFields = parseDestination(fields);
   const { parameters, seconds, askedSeconds } = readVideoGenerationParameters(fields, config);
-  const destination = await checkDestination(wishes, config, services);
+  const destination = await checkDestination(destinationFields, config, services);
   state.exchange.check();
   return {
     kind: 'video',
@@ -89,18 +89,18 @@ export async function readVideoForm(
     const known = await findRepeat(services, state, {
       modality: 'video',
       idempotencyKey,
-      texts: fields.list(VIDEO_FORM.texts),
+      listTexts: () => fields.list(VIDEO_FORM.texts),
       files: form.files,
     });
     if (known.kind === 'repeat') {
       await removeFiles(form);
       return known;
     }
-    const wishes = parseDestination(fields);
+    const destinationFields = parseDestination(fields);
     const hasReference = form.files.length > 0;
     const { parameters, seconds, askedSeconds } = readVideoFormParameters(fields, hasReference, config);
     const [reference = null] = await readUploadedImages(form.files, 'input_reference');
-    const destination = await checkDestination(wishes, config, services);
+    const destination = await checkDestination(destinationFields, config, services);
     exchange.check();
     return {
       kind: 'video',

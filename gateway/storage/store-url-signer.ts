@@ -47,7 +47,7 @@ export class StoreUrlSigner implements UrlSigner {
     if (name.credential === null)
       throw new ApiError(
         'temporarily_unavailable',
-        'This installation has no managed storage: configure a bucket, or specify a storage credential in the request.',
+        'This installation has no managed storage: its administrator must configure a bucket, or the request specify a storage credential.',
         { retryAfter: UNCHANGED_RETRY_SECONDS },
       );
     throw new ApiError('storage_credential_not_found', 'The storage credential no longer exists.');

@@ -28,7 +28,7 @@ function isAnswer(body: unknown): body is CheckURLAnswer {
 
 /** So many failures in a row withdraw a URL that passed before. */
 const MAX_FAILURES = 3;
-const CHECKING = verdict('Unknown', 'Checking', 'checking spec.url');
+const CHECKING = verdict('Unknown', 'Checking', 'spec.url is being checked');
 
 /** `wasAccepted`: by the object's status, before a restart. */
 export const startURLCheck = (wasAccepted: boolean, time: CheckTime): CheckState =>

@@ -141,6 +141,7 @@ export class Kubernetes {
   async #listAll<V>(token: string, path: string, view: View<V>): Promise<V[]> {
     const views: V[] = [];
     let limit = PAGE_OBJECTS;
+    let seen = 0;
     let next = '';
     for (;;) {
       const query = `?limit=${limit}${next && `&continue=${encodeURIComponent(next)}`}`;
@@ -149,6 +150,7 @@ export class Kubernetes {
         const call = { method: 'GET', path: path + query, maxBytes } as const;
         next = await this.#read(token, call, (answer) => {
           const { items, metadata } = listOf.parse(answer);
+          seen += items.length;
           for (const item of items) {
             const shown = view(item);
             if (shown !== undefined) views.push(shown);
@@ -160,7 +162,7 @@ export class Kubernetes {
         limit = Math.max(1, Math.floor(limit / 8));
         continue;
       }
-      if (next === '' || views.length >= MAX_OBJECTS) return views;
+      if (next === '' || seen >= MAX_OBJECTS) return views;
     }
   }
 
@@ -171,10 +173,9 @@ export class Kubernetes {
   /** `view` has the answer; only what it returns stays in memory. */
   async #read<R>(token: string, call: Call, view: (answer: unknown) => R): Promise<R> {
     const { method, path, body, maxBytes = MAX_OBJECT_BYTES } = call;
-    const signal = AbortSignal.timeout(TIMEOUT_MS);
     const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
-    try {
-      const { statusCode, body: answer } = await this.#agent.request({
+    const response = await this.#agent
+      .request({
         origin: this.#url,
         path,
         method,
@@ -185,18 +186,23 @@ export class Kubernetes {
           ...(body && { 'content-type': type }),
         },
         body: body ? JSON.stringify(body) : null,
-        signal,
-      });
-      return await this.#turns.run(async () => {
-        const parsed: unknown = JSON.parse(await readText(answer, `${method} ${path}`, maxBytes));
-        if (statusCode < 200 || statusCode > 299) throw new KubernetesError(statusCode, parsed);
-        return view(parsed);
-      });
-    } catch (error) {
-      if (error instanceof KubernetesError || isTooLarge(error)) throw error;
-      throw new KubernetesError(0, { message: (error as Error).message });
-    }
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      })
+      .catch(reportNoAnswer);
+    return this.#turns.run(async () => {
+      const answer = await readText(response.body, `${method} ${path}`, maxBytes)
+        .then((text): unknown => JSON.parse(text))
+        .catch(reportNoAnswer);
+      const { statusCode } = response;
+      if (statusCode < 200 || statusCode > 299) throw new KubernetesError(statusCode, answer);
+      return view(answer);
+    });
   }
+}
+
+function reportNoAnswer(error: unknown): never {
+  if (isTooLarge(error)) throw error;
+  throw new KubernetesError(0, { message: (error as Error).message });
 }
 
 const encode = encodeURIComponent;

@@ -215,7 +215,7 @@ describe('an image of a chat', () => {
     ['a server that has no such image', (to) => to('/gone.png'), /returned status 404/],
     ['a page', (to) => to('/page.png'), /is not an image in a supported format/],
     ['an image that is too large', (to) => to('/large.png'), /larger than 50 MiB, or .* limit of 40000/],
-    ['a server that is not there', () => 'https://127.0.0.1:1024/', /refused the connection/],
+    ['a server that is not there', () => 'https://127.0.0.1:1024/', /does not accept connections/],
   ];
   for (const [what, urlOf, message] of failures)
     it(`that is ${what} is refused with its place and the way out`, async () => {

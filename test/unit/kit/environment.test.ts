@@ -42,7 +42,7 @@ describe('environment variables', () => {
       'a file',
       '',
       (env) => env.requiredFile('/nowhere', 'NAME'),
-      'cannot read /nowhere, or it is empty (NAME)',
+      "cannot read /nowhere (NAME): ENOENT: no such file or directory, open '/nowhere'",
     ],
   ];
   for (const [name, value, reader, message] of wrong)

@@ -28,6 +28,16 @@ describe('documentation_url of an error', () => {
 });
 
 describe('an outage of Redis', () => {
+  it('is not what an error quotes of a client or an engine', () => {
+    for (const message of [
+      '`temperature` must be a number, not "can\'t run this".',
+      'OOM: reduce max_tokens',
+    ]) {
+      const error = new ApiError('invalid_request_error', message);
+      expect(explainRedisOutage(error)).to.equal(error);
+    }
+  });
+
   it('is answered 503 with Retry-After', () => {
     const error = explainRedisOutage(new Error('Connection is closed.')) as ApiError;
     expect([error.status, error.code, error.details.retryAfter]).to.deep.equal([
