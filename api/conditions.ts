@@ -36,7 +36,7 @@ export const CONDITIONS = {
     kind: 'ModelDeployment',
     type: 'WeightsLoaded',
     meaning:
-      'The weights are loaded: the init containers that download them have succeeded, and an engine that downloads them itself has been healthy once.',
+      'The weights are present: the init containers that download them have succeeded, and an engine that downloads them itself has been healthy once.',
   },
   engineHealthy: {
     kind: 'ModelDeployment',

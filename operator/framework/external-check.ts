@@ -59,6 +59,6 @@ export function failCheck(
   const dueAt = now + Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(before.failures, 10));
   if (!before.isPassed || failures >= maxFailures)
     return { failures, dueAt, isPassed: false, verdict: failed };
-  const message = `${failed.message}; still in use; removed if failures persist`;
+  const message = `${failed.message}; it passed before and stays in use unless the failures persist`;
   return { failures, dueAt, isPassed: true, verdict: verdict('True', 'CheckFailed', message) };
 }

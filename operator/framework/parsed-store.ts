@@ -24,7 +24,13 @@ export abstract class ParsedStore<T> {
   put(key: string, object: RawObject): string[] {
     const { uid, resourceVersion, namespace, name, deletionTimestamp } = object.metadata;
     const before = this.#stored.get(key);
-    if (before && resourceVersion && before.resourceVersion === resourceVersion && before.uid === uid)
+    // What could not be read is read again: a stub is completed in the same version once there is room.
+    if (
+      before?.parsed.ok &&
+      resourceVersion &&
+      before.resourceVersion === resourceVersion &&
+      before.uid === uid
+    )
       return [];
     // Deleted and recreated in between: another object, with a place of its own in every queue.
     const affected = before && before.uid !== uid ? this.remove(key) : [];

@@ -77,7 +77,7 @@ export class KeyReconciler extends Reconciler<APIKey, KeyContext> {
     const wanted = { name: secretName, field: API_KEY_SECRET_FIELD, make: generateApiKey };
     const secret = await ensureSecret(client, live, wanted, signal);
     if (secret.outcome === 'foreign') {
-      const message = `Secret ${secretName} was not created by Berth: rename or delete it`;
+      const message = `Secret ${secretName} does not belong to this APIKey: rename or delete it`;
       return { accepted: verdict('False', 'NotOwned', message) };
     }
     if (secret.outcome === 'made')

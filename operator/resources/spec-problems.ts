@@ -100,7 +100,7 @@ const MAX_DRAIN_MS = 24 * 3_600_000;
 function findDrainProblem({ spec }: ModelDeployment): Problem[] {
   const { drainTimeout } = spec.rollout;
   if (drainTimeout === undefined || parseDuration(drainTimeout) <= MAX_DRAIN_MS) return [];
-  const message = `spec.rollout.drainTimeout ${drainTimeout} is too long: a node waits at most 24h for a pod`;
+  const message = `spec.rollout.drainTimeout ${drainTimeout} is too long: at most 24h, since draining a node waits for the pod that long`;
   return [{ reason: 'DrainTimeoutTooLong', message }];
 }
 

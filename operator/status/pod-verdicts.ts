@@ -115,7 +115,7 @@ function judgeWeights(live: PodFindings[], { now, engineDownloads }: Circumstanc
   const loading = live.filter((pod) => pod.loading.length > 0);
   if (loading.length > 0) {
     const since = Math.min(...loading.map(({ createdAt }) => createdAt));
-    const message = `init container ${loading[0]!.loading[0]} has been running for ${describeSpan(now - since)}`;
+    const message = `init container ${loading[0]!.loading[0]} has not completed after ${describeSpan(now - since)}`;
     return verdict('False', 'Loading', message);
   }
   if (engineDownloads && !live.every(({ ready, engineStarted }) => ready || engineStarted))
@@ -124,7 +124,7 @@ function judgeWeights(live: PodFindings[], { now, engineDownloads }: Circumstanc
       'EngineLoads',
       'the engine downloads and loads the weights itself while it starts',
     );
-  return verdict('True', 'Loaded', 'the weights are loaded');
+  return verdict('True', 'Loaded', 'the weights are present');
 }
 
 function judgeEngine(live: PodFindings[], { now, startupTimeoutMs }: Circumstances): Verdict {

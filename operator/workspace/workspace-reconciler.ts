@@ -83,7 +83,7 @@ export class WorkspaceReconciler extends Reconciler<Workspace, WorkspaceContext>
     if ('isNew' in secret && secret.isNew)
       this.context.record(live, {
         type: 'Normal',
-        reason: 'SigningSecretMade',
+        reason: 'SigningSecretCreated',
         note: `created the signing secret in Secret ${SIGNING_SECRET_NAME}`,
       });
     const accepted = 'problem' in secret ? secret.problem : this.#accept();

@@ -34,6 +34,18 @@ describe('the index of ModelDeployments', () => {
     expect(index.hostOwner('a.example')).to.equal(undefined);
   });
 
+  it('reads a stub again when it is completed in the same version', () => {
+    const index = new ModelStore('example', () => true);
+    const whole = model('one');
+    index.put('team-a/one', {
+      ...whole,
+      spec: 'the objects of this namespace take too much memory' as never,
+    });
+    expect(index.get('team-a/one')).to.have.property('ok', false);
+    index.put('team-a/one', whole);
+    expect(index.get('team-a/one')).to.have.property('ok', true);
+  });
+
   it('gives the host to the next when its owner is deleted, and to the older when it was made again', () => {
     const index = new ModelStore('example', () => true);
     index.put('team-a/one', model('one', { spec: shared }));

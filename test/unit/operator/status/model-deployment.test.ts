@@ -148,7 +148,7 @@ const table: Row[] = [
     facts: { pods: [makePod({ init: { state: { running: { startedAt: at(-9) } } } })] },
     phase: 'Starting',
     reason: 'Loading',
-    message: 'init container weights has been running for 10 min',
+    message: 'init container weights has not completed after 10 min',
     condition: { type: 'WeightsLoaded', status: 'False' },
   },
   {
@@ -167,7 +167,7 @@ const table: Row[] = [
     facts: { pods: [makePod({ silent: true, inits: ['gateway', 'fetch-weights'] })] },
     phase: 'Starting',
     reason: 'Loading',
-    message: 'init container fetch-weights has been running for 10 min',
+    message: 'init container fetch-weights has not completed after 10 min',
     condition: { type: 'WeightsLoaded', status: 'False' },
   },
   {
