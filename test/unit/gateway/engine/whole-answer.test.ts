@@ -24,4 +24,13 @@ describe('a whole answer', () => {
     answer.write(Buffer.alloc(MIB));
     expect(answer.failure).to.equal(null);
   });
+
+  it('is refused beyond 256 MiB, whatever memory there is', () => {
+    const answer = open(() => true);
+    const part = Buffer.alloc(64 * MIB);
+    for (let count = 0; count < 4; count++) answer.write(part);
+    expect(answer.failure).to.equal(null);
+    answer.write(Buffer.alloc(1));
+    expect(answer.failure).to.include({ code: 'upstream_error', status: 502 });
+  });
 });

@@ -1,0 +1,37 @@
+import { expect } from 'chai';
+import { inlineMedia, type MediaReference } from '../../../../gateway/text/media-inlining.ts';
+import { rejection } from '../../../support/redis-client.ts';
+
+describe('the media of a request that are given by URL', () => {
+  const bounds = { image: 10, audio: 4, video: 2 } as const;
+
+  /** Whether it came to fetching them. */
+  async function isFetched(kind: keyof typeof bounds, count: number): Promise<boolean> {
+    let calls = 0;
+    const agent = {
+      request: async () => {
+        calls++;
+        throw new Error('fetched');
+      },
+    };
+    const media: MediaReference[] = Array.from({ length: count }, (_, i) => ({
+      kind,
+      path: ['messages', 0, 'content', i],
+      url: 'https://media.example.com/',
+    }));
+    const exchange = { signal: new AbortController().signal, check: () => {} };
+    const options = { agent, exchange, maxBytes: 1_000_000, reserve: () => true };
+    type Options = Parameters<typeof inlineMedia>[1];
+    const error = await rejection(
+      inlineMedia({ payload: Buffer.from('{}'), media }, options as unknown as Options),
+    );
+    if (calls === 0) expect(error).to.include({ code: 'invalid_request_error', status: 400 });
+    return calls > 0;
+  }
+
+  for (const [kind, most] of Object.entries(bounds) as [keyof typeof bounds, number][])
+    it(`are at most ${most} of kind ${kind}, and none is fetched where there are more`, async () => {
+      expect(await isFetched(kind, most)).to.equal(true);
+      expect(await isFetched(kind, most + 1)).to.equal(false);
+    });
+});
