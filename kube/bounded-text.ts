@@ -1,5 +1,6 @@
 /** Reads the API server's answers with a size limit, since they hold what tenants wrote. */
 import type { Readable } from 'node:stream';
+import { BodyTooLargeError, readBody } from '../kit/bounded-body.ts';
 import { ApiError, TOO_LARGE } from './api-error.ts';
 
 /** Of an answer with many objects. */
@@ -12,14 +13,11 @@ export const MAX_OBJECT_BYTES = 16 * 1024 * 1024;
 
 /** Throws an `ApiError` (see `isTooLarge`) for an answer of more than `maxBytes` bytes. */
 export async function readText(body: Readable, call: string, maxBytes: number): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > maxBytes) throw tooLarge(call, maxBytes);
-    chunks.push(chunk);
+  try {
+    return (await readBody(body, maxBytes)).toString('utf8');
+  } catch (error) {
+    throw error instanceof BodyTooLargeError ? tooLarge(call, maxBytes) : error;
   }
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 export const tooLarge = (call: string, maxBytes: number): ApiError =>

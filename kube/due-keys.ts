@@ -16,21 +16,22 @@ const MAX_SLOW_WAIT_MS = 10_000;
 class FairLane {
   /** Maps keep the order of insertion: the first namespace has the next turn, its first key has waited longest. */
   readonly #namespaces = new Map<string, Map<string, number>>();
-  readonly #keys = new Set<string>();
+  #size = 0;
 
   get size(): number {
-    return this.#keys.size;
+    return this.#size;
   }
 
   has(key: string): boolean {
-    return this.#keys.has(key);
+    return this.#namespaces.get(namespaceOf(key))?.has(key) ?? false;
   }
 
+  /** Of a key that is not there. */
   add(key: string, now: number): void {
     const namespace = namespaceOf(key);
     if (!this.#namespaces.has(namespace)) this.#namespaces.set(namespace, new Map());
     this.#namespaces.get(namespace)!.set(key, now);
-    this.#keys.add(key);
+    this.#size++;
   }
 
   /** The key whose turn it is. */
@@ -42,17 +43,17 @@ class FairLane {
 
   /** Takes a key out; with `endsTurn` its namespace goes behind all others. */
   delete(key: string, endsTurn = false): void {
-    if (!this.#keys.delete(key)) return;
     const namespace = namespaceOf(key);
-    const keys = this.#namespaces.get(namespace)!;
-    keys.delete(key);
+    const keys = this.#namespaces.get(namespace);
+    if (!keys?.delete(key)) return;
+    this.#size--;
     if (endsTurn || keys.size === 0) this.#namespaces.delete(namespace);
     if (endsTurn && keys.size > 0) this.#namespaces.set(namespace, keys);
   }
 
   clear(): void {
     this.#namespaces.clear();
-    this.#keys.clear();
+    this.#size = 0;
   }
 }
 

@@ -1,6 +1,6 @@
 /** What one field manager owns of an object, read from `metadata.managedFields`. */
 import { isDeepStrictEqual } from 'node:util';
-import type { KubeObject } from './object.ts';
+import { isMap, type KubeObject } from './object.ts';
 
 /** `f:name` of a map, `k:{…}` of a keyed list, `v:…` of a set; `.` is the thing itself; empty: all of it. */
 export type OwnedFields = { [path: string]: OwnedFields };
@@ -85,6 +85,3 @@ function findPath(item: Record<string, unknown>, owned: OwnedFields): string | u
 
 /** Owned as a whole. With a `.` alone it is owned without anything in it. */
 const isLeaf = (owned: OwnedFields) => Object.keys(owned).length === 0;
-
-const isMap = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,6 +1,6 @@
 /** A spec without the values that its schema fills in: what a person wrote, whichever version reads it. */
 import { z } from 'zod';
-import { stableStringify } from '../../kube/object.ts';
+import { isMap, stableStringify } from '../../kube/object.ts';
 
 /** What each schema fills in, as text. */
 const filledIn = new WeakMap<z.ZodType, string>();
@@ -16,7 +16,7 @@ export function stripDefaults(schema: z.ZodType, value: unknown): unknown {
       filledIn.set(schema, stableStringify(stripDefaults(inner, inner.parse(schema.def.defaultValue))));
     return stableStringify(written) === filledIn.get(schema) ? undefined : written;
   }
-  if (schema instanceof z.ZodObject && isRecord(value)) {
+  if (schema instanceof z.ZodObject && isMap(value)) {
     const shape = schema.shape as Record<string, z.ZodType>;
     return keepDefined(
       Object.entries(value).map(([key, inner]) => [
@@ -27,9 +27,6 @@ export function stripDefaults(schema: z.ZodType, value: unknown): unknown {
   }
   return value;
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** An object that has become empty stays, since its presence can mean something (`source.none`). */
 const keepDefined = (entries: [string, unknown][]): Record<string, unknown> =>

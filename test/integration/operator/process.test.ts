@@ -8,8 +8,9 @@ import { type ChildProgram, findFreePort, startProgram } from '../../support/chi
 import { pollUntil } from '../../support/poll.ts';
 import { startRedis } from '../../support/redis-server.ts';
 import { makeCertificates } from '../egress/test-certificates.ts';
+import { operatorEnvironment } from './operator-environment.ts';
 import { useHarness } from './operator-harness.ts';
-import { FRONT_SERVICE, SYSTEM_NAMESPACE } from './operator-settings.ts';
+import { SYSTEM_NAMESPACE } from './operator-settings.ts';
 
 const MAIN = join(import.meta.dirname, '../../../operator/main.ts');
 
@@ -29,16 +30,7 @@ describe('the operator as a process', () => {
 
   function start(change: Record<string, string> = {}): ChildProgram {
     const program = startProgram(MAIN, {
-      KUBECONFIG: harness.api.controlPlane.kubeconfig,
-      OPERATOR_POD_NAME: 'operator-1',
-      OPERATOR_NAMESPACE: SYSTEM_NAMESPACE,
-      OPERATOR_DOMAIN: 'example.test',
-      OPERATOR_INGRESS_CLASS: 'test',
-      OPERATOR_FRONT_SERVICE: FRONT_SERVICE,
-      OPERATOR_GATEWAY_IMAGE: 'berth/berth:test',
-      OPERATOR_REDIS_URL: harness.server.url,
-      OPERATOR_SECRET_PATH: folder,
-      OPERATOR_PORT: String(port),
+      ...operatorEnvironment(harness, { secretFolder: folder, port }),
       ...change,
     });
     programs.push(program);

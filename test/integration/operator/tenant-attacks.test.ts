@@ -12,8 +12,8 @@ import { type ChildProgram, findFreePort, startProgram } from '../../support/chi
 import { pollUntil } from '../../support/poll.ts';
 import { watchLoad } from '../../support/process-load.ts';
 import { connectTo } from '../../support/redis-client.ts';
+import { operatorEnvironment } from './operator-environment.ts';
 import { useHarness } from './operator-harness.ts';
-import { FRONT_SERVICE, SYSTEM_NAMESPACE } from './operator-settings.ts';
 
 const KIB = 1024;
 /** With many more the API server itself takes minutes to hand them out. */
@@ -45,16 +45,7 @@ describe('an operator beside a workspace that means harm', function () {
     await ensureWorkspaceUser(harness.redis.redis, user);
     tenant = await connectTo(harness.server, { ...user, commandTimeoutMs: 60_000, role: 'sidecar' });
     program = startProgram('operator/main.ts', {
-      KUBECONFIG: harness.api.controlPlane.kubeconfig,
-      OPERATOR_POD_NAME: 'operator-1',
-      OPERATOR_NAMESPACE: SYSTEM_NAMESPACE,
-      OPERATOR_DOMAIN: 'example.test',
-      OPERATOR_INGRESS_CLASS: 'test',
-      OPERATOR_FRONT_SERVICE: FRONT_SERVICE,
-      OPERATOR_GATEWAY_IMAGE: 'berth/berth:test',
-      OPERATOR_REDIS_URL: harness.server.url,
-      OPERATOR_SECRET_PATH: folder,
-      OPERATOR_PORT: String(port),
+      ...operatorEnvironment(harness, { secretFolder: folder, port }),
       NODE_OPTIONS: nodeOptions,
     });
     await program.waitFor(/"leading"/);
