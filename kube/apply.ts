@@ -1,9 +1,12 @@
-/** The one way to write owned objects: server-side apply that takes nothing foreign and skips what is as wanted. */
+/**
+ * Server-side apply that takes over nothing foreign and skips what is as wanted: of owned objects, and of the status by a
+ * field manager of its own.
+ */
 import { hash as digest } from 'node:crypto';
 import { isNotFound } from './api-error.ts';
 import type { KubeClient } from './client.ts';
 import { type Log, silentLog } from './log.ts';
-import { ownedFields, ownsAll } from './managed-fields.ts';
+import { isAsApplied, ownedFields, ownsAll } from './managed-fields.ts';
 import { controllerOf, controllerReference, type KubeObject, objectKey, stableStringify } from './object.ts';
 import { BY_CONTROLLER, type ObjectCache } from './object-cache.ts';
 import type { Resource } from './resource.ts';
@@ -178,4 +181,44 @@ const hashOf = (value: unknown): string => digest('sha256', stableStringify(valu
 function outcomeOf(live: KubeObject | undefined, result: KubeObject): Outcome {
   if (!live) return 'created';
   return live.metadata.resourceVersion === result.metadata.resourceVersion ? 'unchanged' : 'updated';
+}
+
+export interface StatusWriterOptions {
+  client: Pick<KubeClient, 'apply'>;
+  fieldManager: string;
+}
+
+export interface StatusCall {
+  signal?: AbortSignal;
+}
+
+export type StatusWriter = ReturnType<typeof createStatusWriter>;
+
+/**
+ * A writer whose manager owns exactly the fields of the last status it wrote: a field left out is removed, one that
+ * another manager wrote stays.
+ */
+export function createStatusWriter({ client, fieldManager }: StatusWriterOptions) {
+  return {
+    /** Writes `status` onto the object and returns whether that was needed; `live` is its cached state. */
+    async write(
+      resource: Resource,
+      live: KubeObject,
+      { status, signal }: StatusCall & { status: object },
+    ): Promise<boolean> {
+      const wanted = JSON.parse(JSON.stringify(status)) as object;
+      const owned = ownedFields(live, fieldManager, 'status')?.['f:status'];
+      if (isAsApplied(wanted, live.status, owned)) return false;
+      const { apiVersion, kind, metadata } = live;
+      const { name, namespace, uid } = metadata;
+      const patch: KubeObject = { apiVersion, kind, metadata: { name, namespace, uid }, status: wanted };
+      const result = await client.apply(resource, patch, {
+        fieldManager,
+        force: true,
+        subresource: 'status',
+        signal,
+      });
+      return result.metadata.resourceVersion !== metadata.resourceVersion;
+    },
+  };
 }

@@ -3,13 +3,12 @@
 import { operatorToken } from '../api/identity.ts';
 import { FIELD_MANAGER, GROUP, STATUS_FIELD_MANAGER } from '../api/names.ts';
 import { WORKSPACE_NAME } from '../api/workspace.ts';
-import { createApplier } from '../kube/apply.ts';
+import { createApplier, createStatusWriter } from '../kube/apply.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { createEventRecorder, type EventNote } from '../kube/events.ts';
 import { createLeaderLease } from '../kube/leader-lease.ts';
 import type { Log } from '../kube/log.ts';
 import { RESOURCES } from '../kube/resource.ts';
-import { createStatusWriter } from '../kube/status.ts';
 import { readSpentMicros } from '../redis/admission/admission-calls.ts';
 import type { RedisConnection } from '../redis/client.ts';
 import {

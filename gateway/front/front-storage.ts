@@ -24,7 +24,7 @@ import { S3Store } from '../storage/s3-store.ts';
 import { Spool } from '../storage/spool.ts';
 import { StoreUrlSigner } from '../storage/store-url-signer.ts';
 import { type OpenStore, Stores } from '../storage/stores.ts';
-import { Uploader } from '../storage/upload.ts';
+import { Uploader } from '../storage/uploads.ts';
 
 export interface ServerStorage {
   services: StorageServices;

@@ -7,7 +7,7 @@ import type { VideoTiming } from '../engine/video-call.ts';
 import type { WorkWitness } from '../health/watched-dispatcher.ts';
 import type { GatewayState } from '../http/request-id.ts';
 import type { Spool } from '../storage/spool.ts';
-import type { Uploader } from '../storage/upload.ts';
+import type { Uploader } from '../storage/uploads.ts';
 import type { UrlSigner } from '../storage/url-signer.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';

@@ -2,8 +2,8 @@
 import { ApiError } from '../http/error-response.ts';
 import { readJsonBody } from '../http/json-body.ts';
 import type { GatewayState } from '../http/request-id.ts';
+import { findRepeat } from '../jobs/idempotency.ts';
 import type { IdempotentRepeat, ImageOrder } from '../jobs/order.ts';
-import { findRepeat } from '../jobs/repeats.ts';
 import type { MediaServices } from '../jobs/services.ts';
 import { checkDestination, parseDestination } from './destination.ts';
 import { FieldReader, requireField } from './field-reader.ts';

@@ -1,8 +1,8 @@
 /** Reads the requests of the video routes (docs/api.md, "POST /v1/videos", "POST /v1/videos/generations"). */
 import { readJsonBody } from '../http/json-body.ts';
 import type { GatewayState } from '../http/request-id.ts';
+import { findRepeat } from '../jobs/idempotency.ts';
 import type { IdempotentRepeat, VideoOrder } from '../jobs/order.ts';
-import { findRepeat } from '../jobs/repeats.ts';
 import type { MediaServices } from '../jobs/services.ts';
 import { checkDestination, parseDestination } from './destination.ts';
 import { FieldReader } from './field-reader.ts';

@@ -5,7 +5,7 @@ import type { SidecarStorageEnvironment } from '../environment/storage-environme
 import type { StorageServices } from '../jobs/services.ts';
 import { RemoteUrlSigner, refuseWithoutStorage } from '../storage/remote-url-signer.ts';
 import { Spool } from '../storage/spool.ts';
-import { Uploader } from '../storage/upload.ts';
+import { Uploader } from '../storage/uploads.ts';
 
 export interface SidecarStorage {
   services: StorageServices;

@@ -1,9 +1,18 @@
-/** Uploads files from the spool to a store: gets signed URLs, registers the objects for cleanup, then uploads. */
+/**
+ * Uploads files from the spool to a store: gets signed URLs, since a sidecar holds no keys of a bucket, registers the objects
+ * for cleanup, then uploads with retries.
+ */
 import type { StoredObject } from '../../api/request.ts';
+import { sleep, systemClock } from '../../kit/clock.ts';
+import { backoffDelay } from '../../kit/retry.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { registerObjects } from '../../redis/requests/object-cleanup.ts';
+import type { EgressAgentOptions } from '../egress/agent.ts';
 import type { SignedPut } from './object-store.ts';
-import type { Uploader } from './upload.ts';
+import { type PutAnswer, type PutRequest, putFile } from './put-request.ts';
+import { classifyAnswer, classifyFailure, type StorageReason } from './storage-error.ts';
+import { createGuardedAgents, createOwnAgents, type StoreAgents } from './store-agents.ts';
+import { toUploadReason, UploadError } from './upload-error.ts';
 import type { StoreName, UrlSigner } from './url-signer.ts';
 
 export interface UploadServices {
@@ -97,4 +106,94 @@ async function uploadAll(
   signal?.throwIfAborted();
   if (failed.signal.aborted && outcomes.some(({ status }) => status === 'rejected'))
     throw failed.signal.reason;
+}
+
+export interface UploaderOptions {
+  /** For the hosts that tenants chose. */
+  egress: EgressAgentOptions;
+  /** Certificates (PEM) to trust of the operator's own store, instead of the system's. */
+  ca?: string;
+  /** The longest time without a byte. */
+  idleMs?: number;
+}
+
+export interface UploadOptions {
+  /** Of all attempts together. */
+  deadlineMs: number;
+  /** How long a failing store is retried; a minute. */
+  retryTimeoutMs?: number;
+  signal?: AbortSignal;
+}
+
+type Outcome =
+  | { isDone: true }
+  | { isDone: false; reason: StorageReason; mayRetry: boolean; cause?: unknown };
+
+const IDLE_TIMEOUT_MS = 20_000;
+const RETRY_TIMEOUT_MS = 60_000;
+const BACKOFF = { baseMs: 250, maxMs: 5_000 };
+const PASSING_STATUSES = new Set([408, 429, 500, 502, 503, 504]);
+const PASSING_FAILURES = new Set<StorageReason>(['unreachable', 'slow']);
+
+export class Uploader {
+  readonly #own: StoreAgents;
+  readonly #guarded: StoreAgents;
+  readonly #idleMs: number;
+
+  constructor({ egress, ca, idleMs = IDLE_TIMEOUT_MS }: UploaderOptions) {
+    this.#own = createOwnAgents(ca);
+    this.#guarded = createGuardedAgents(egress);
+    this.#idleMs = idleMs;
+  }
+
+  /** Tries again what may pass. Throws UploadError, or the reason of the caller's signal. */
+  async upload(
+    file: { path: string; bytes: number },
+    grant: SignedPut,
+    { deadlineMs, retryTimeoutMs = RETRY_TIMEOUT_MS, signal }: UploadOptions,
+  ): Promise<void> {
+    const late = AbortSignal.timeout(deadlineMs);
+    const end = signal ? AbortSignal.any([late, signal]) : late;
+    const agents = grant.isTenantHost ? this.#guarded : this.#own;
+    const idleMs = Math.min(this.#idleMs, retryTimeoutMs);
+    let failingSince: number | undefined;
+    let earlier: UploadError | undefined;
+    for (let attempt = 1; ; attempt++) {
+      const outcome = await tryOnce({ grant, file, agents, idleMs, signal: end });
+      if (outcome.isDone) return;
+      signal?.throwIfAborted();
+      const failure = new UploadError(toUploadReason(outcome.reason), outcome.cause, {
+        isTransient: outcome.mayRetry,
+      });
+      // An attempt that the deadline cut off says less than one that the store ended.
+      if (late.aborted) throw earlier ?? failure;
+      if (!outcome.mayRetry) throw failure;
+      earlier = failure;
+      // Nothing has moved since before an attempt that timed out.
+      failingSince ??= performance.now() - (outcome.reason === 'slow' ? idleMs : 0);
+      if (performance.now() - failingSince >= retryTimeoutMs) throw failure;
+      await sleep(systemClock, backoffDelay(BACKOFF, attempt), end);
+      signal?.throwIfAborted();
+      if (late.aborted) throw failure;
+    }
+  }
+
+  /** Breaks idle connections off. */
+  close(): void {
+    this.#own.close();
+    this.#guarded.close();
+  }
+}
+
+async function tryOnce(request: PutRequest): Promise<Outcome> {
+  let answer: PutAnswer;
+  try {
+    answer = await putFile(request);
+  } catch (cause) {
+    const reason = classifyFailure(cause);
+    return { isDone: false, reason, mayRetry: PASSING_FAILURES.has(reason), cause };
+  }
+  const { status, code } = answer;
+  if (status >= 200 && status < 300) return { isDone: true };
+  return { isDone: false, reason: classifyAnswer(status, code), mayRetry: PASSING_STATUSES.has(status) };
 }

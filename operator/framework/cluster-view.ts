@@ -9,7 +9,7 @@ import type {
 import { apiKeyResource } from '../../api/api-key.ts';
 import { API_VERSION, type ResourceDefinition } from '../../api/kubernetes-types.ts';
 import { modelDeploymentResource } from '../../api/model-deployment.ts';
-import { LABELS, MANAGED_BY } from '../../api/names.ts';
+import { FIELD_MANAGER, LABELS, MANAGED_BY, STATUS_FIELD_MANAGER } from '../../api/names.ts';
 import { storageCredentialResource } from '../../api/storage-credential.ts';
 import { webhookEndpointResource } from '../../api/webhook-endpoint.ts';
 import { workspaceResource } from '../../api/workspace.ts';
@@ -17,10 +17,10 @@ import type { KubeClient } from '../../kube/client.ts';
 import type { Log } from '../../kube/log.ts';
 import type { KubeObject, Wire } from '../../kube/object.ts';
 import { RESOURCES, type Resource } from '../../kube/resource.ts';
+import { SharedFields } from '../../kube/shared-fields.ts';
 import { createWatcher, type Watcher, type WatcherOptions } from '../../kube/watcher.ts';
 import { SERVICE_NAME_LABEL } from '../resources/front-slices.ts';
 import { ObjectBudget } from './object-budget.ts';
-import { trimDeployment, trimManagers, trimPod, trimService, trimSlice, trimToMetadata } from './trimming.ts';
 
 const custom = ({ kind, plural }: ResourceDefinition): Resource => ({
   apiVersion: API_VERSION,
@@ -151,4 +151,52 @@ export function createClusterView({ client, namespaces, front, resyncMs, log }: 
 export function modelKeyOf({ metadata }: Pick<KubeObject, 'metadata'>): string[] {
   const name = metadata.labels?.[LABELS.deployment];
   return name === undefined ? [] : [`${metadata.namespace}/${name}`];
+}
+
+const fields = new SharedFields([FIELD_MANAGER, STATUS_FIELD_MANAGER]);
+
+/** Everything but who else owns which field. */
+export const trimManagers = <T extends KubeObject>(object: T): T => fields.trim(object);
+
+/** Of most children only whose they are and what was applied; what others made of them is the applier's to see. */
+export function trimToMetadata<T extends KubeObject>(object: T): T {
+  const { apiVersion, kind, metadata } = object;
+  return fields.trim({ apiVersion, kind, metadata } as T);
+}
+
+/** The pods' template is kept as an annotation already. */
+export function trimDeployment(deployment: Wire<V1Deployment>): Wire<V1Deployment> {
+  const { replicas, strategy } = deployment.spec ?? {};
+  return fields.trim({ ...deployment, spec: { replicas, strategy } as V1Deployment['spec'] });
+}
+
+export function trimService(service: Wire<V1Service>): Wire<V1Service> {
+  const { ipFamilies, ports } = service.spec ?? {};
+  return fields.trim({ ...service, status: undefined, spec: { ipFamilies, ports } });
+}
+
+/** The front's endpoints are the same in the slices of all deployments, so these share one list of each content. */
+const endpointLists = new Map<string, V1EndpointSlice['endpoints']>();
+const MAX_ENDPOINT_LISTS = 1_000;
+
+export function trimSlice(slice: Wire<V1EndpointSlice>): Wire<V1EndpointSlice> {
+  const { addressType } = slice;
+  // The API server writes null where there are none.
+  const endpoints = slice.endpoints ?? [];
+  const content = JSON.stringify(endpoints);
+  if (endpointLists.size >= MAX_ENDPOINT_LISTS) endpointLists.clear();
+  if (!endpointLists.has(content)) endpointLists.set(content, endpoints);
+  return { ...trimToMetadata(slice), addressType, endpoints: endpointLists.get(content)! };
+}
+
+/** Of a pod's spec only the node and the images are read. */
+export function trimPod(pod: Wire<V1Pod>): Wire<V1Pod> {
+  const images = (containers: { name: string; image?: string }[] | undefined) =>
+    containers?.map(({ name, image }) => ({ name, image }));
+  const spec = {
+    nodeName: pod.spec?.nodeName,
+    containers: images(pod.spec?.containers) ?? [],
+    initContainers: images(pod.spec?.initContainers),
+  };
+  return { ...pod, spec, metadata: { ...pod.metadata, managedFields: undefined } };
 }

@@ -1,10 +1,9 @@
 /** What every reconciler works with. */
-import type { Applier } from '../../kube/apply.ts';
+import type { Applier, StatusWriter } from '../../kube/apply.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import type { EventNote } from '../../kube/events.ts';
 import type { Log } from '../../kube/log.ts';
 import type { KubeObject } from '../../kube/object.ts';
-import type { StatusWriter } from '../../kube/status.ts';
 import type { Publisher } from '../publish/publisher.ts';
 import type { BuildSettings } from '../resources/settings.ts';
 import type { ClusterView } from './cluster-view.ts';

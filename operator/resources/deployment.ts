@@ -1,12 +1,27 @@
-/** The Deployment of a ModelDeployment's pods. */
-import type { V1DeploymentSpec } from '@kubernetes/client-node';
+/** The Deployment, and its pods: the gateway as a native sidecar, what fetches the weights, the engine. */
+import type {
+  V1Affinity,
+  V1DeploymentSpec,
+  V1PodResourceClaim,
+  V1PodTemplateSpec,
+  V1Toleration,
+  V1TopologySpreadConstraint,
+  V1Volume,
+} from '@kubernetes/client-node';
 import type { ModelDeployment } from '../../api/model-deployment.ts';
-import { childNames, podSelector } from '../../api/names.ts';
+import { ANNOTATIONS, CONTAINERS, childNames, LABELS, PORTS, podSelector } from '../../api/names.ts';
 import { parseDuration } from '../../api/quantity.ts';
 import type { KubeObject } from '../../kube/object.ts';
-import { childMetadata } from './metadata.ts';
+import { PRESETS } from '../engines/presets.ts';
+import { decideAccelerators, gpuTolerations, sharedMemory } from './accelerators.ts';
+import { buildEngineContainer, HOME } from './engine-container.ts';
+import { buildGatewayContainer, buildGatewayVolumes } from './gateway-container.ts';
+import { childLabels, childMetadata } from './metadata.ts';
 import { decideGrace, decideReplicas, toSeconds } from './replicas.ts';
+import { podSecurity } from './security.ts';
+import type { BuildSettings } from './settings.ts';
 import type { PinnedTemplate } from './template-pin.ts';
+import { buildWeights } from './weights.ts';
 
 /** Scheduling and image pulls, beside the engine's own start. */
 const MARGIN_MS = 600_000;
@@ -34,4 +49,97 @@ export function buildDeployment(model: ModelDeployment, pinned: PinnedTemplate):
     metadata: childMetadata(model, childNames(metadata.name).deployment, pinned.annotations),
     spec: deployment,
   };
+}
+
+export function buildPodTemplate(model: ModelDeployment, settings: BuildSettings): V1PodTemplateSpec {
+  const { metadata, spec } = model;
+  const { template, gpu, engine } = spec;
+  const accelerators = decideAccelerators(spec);
+  const weights = buildWeights(model, settings);
+  const memory = sharedMemory(spec, accelerators);
+  const pullSecrets = [...new Set([...settings.imagePullSecrets, ...(template.imagePullSecrets ?? [])])];
+  return {
+    metadata: {
+      // The spec's labels come first: none of Berth's own, which select the pods, can be taken over.
+      labels: {
+        ...template.labels,
+        ...childLabels(model),
+        ...podSelector(metadata.name),
+        ...(PRESETS[engine.preset].metricsPath ? { [LABELS.engineMetrics]: 'true' } : {}),
+      },
+      annotations: podAnnotations(spec),
+    },
+    spec: {
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      terminationGracePeriodSeconds: toSeconds(decideGrace(spec).graceMs),
+      securityContext: podSecurity(PRESETS[engine.preset], settings.platform, template.podSecurityContext),
+      initContainers: [buildGatewayContainer(model, settings), ...weights.initContainers],
+      containers: [buildEngineContainer(model, { weights, mounts: memory.mounts, settings })],
+      volumes: [
+        ...buildGatewayVolumes(model, settings),
+        HOME,
+        ...weights.volumes,
+        ...memory.volumes,
+        ...((template.volumes ?? []) as unknown as V1Volume[]),
+      ],
+      topologySpreadConstraints: spreadConstraints(model),
+      tolerations: [
+        ...gpuTolerations(accelerators),
+        ...((template.tolerations ?? []) as unknown as V1Toleration[]),
+      ],
+      ...optional(
+        'imagePullSecrets',
+        pullSecrets.length > 0 ? pullSecrets.map((name) => ({ name })) : undefined,
+      ),
+      ...optional('nodeSelector', template.nodeSelector),
+      ...optional('affinity', template.affinity as V1Affinity | undefined),
+      ...optional('schedulerName', template.schedulerName),
+      ...optional('resourceClaims', template.resourceClaims as V1PodResourceClaim[] | undefined),
+      ...optional('priorityClassName', template.priorityClassName),
+      ...optional('serviceAccountName', template.serviceAccountName),
+      ...optional('runtimeClassName', gpu?.runtimeClassName),
+    },
+  };
+}
+
+const optional = <K extends string, T>(key: K, value: T | undefined) =>
+  (value === undefined ? {} : { [key]: value }) as { [P in K]?: T };
+
+/** Lists of ports that a mesh leaves alone: the kubelet reaches the admin port as it is. */
+const MESH_ANNOTATIONS = [
+  'traffic.sidecar.istio.io/excludeInboundPorts',
+  'config.linkerd.io/skip-inbound-ports',
+];
+
+function podAnnotations({ template, rollout }: ModelDeployment['spec']): Record<string, string> {
+  const given = template.annotations ?? {};
+  const ports = MESH_ANNOTATIONS.map((key) => [
+    key,
+    given[key] ? `${PORTS.admin},${given[key]}` : String(PORTS.admin),
+  ]);
+  return {
+    'kubectl.kubernetes.io/default-container': CONTAINERS.engine,
+    ...given,
+    ...Object.fromEntries(ports),
+    ...(rollout.revision !== undefined && { [ANNOTATIONS.revision]: rollout.revision }),
+  };
+}
+
+/** Apart from its like by default, if that is possible. */
+function spreadConstraints({ metadata, spec }: ModelDeployment): V1TopologySpreadConstraint[] {
+  const labelSelector = { matchLabels: podSelector(metadata.name) };
+  const given = spec.template.topologySpreadConstraints as unknown as
+    | V1TopologySpreadConstraint[]
+    | undefined;
+  return (
+    given?.map((constraint) => ({ labelSelector, ...constraint })) ?? [
+      {
+        maxSkew: 1,
+        topologyKey: 'kubernetes.io/hostname',
+        whenUnsatisfiable: 'ScheduleAnyway',
+        labelSelector,
+      },
+    ]
+  );
 }

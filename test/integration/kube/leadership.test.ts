@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { isConflict } from '../../../kube/api-error.ts';
+import { createStatusWriter } from '../../../kube/apply.ts';
 import { createEventRecorder } from '../../../kube/events.ts';
 import { addFinalizer, removeFinalizer } from '../../../kube/finalizer.ts';
 import { createLeaderLease, type LeaseSpec } from '../../../kube/leader-lease.ts';
 import type { KubeObject } from '../../../kube/object.ts';
 import { RESOURCES } from '../../../kube/resource.ts';
-import { createStatusWriter } from '../../../kube/status.ts';
 import { pollUntil } from '../../support/poll.ts';
 
 import { configMap, useApi } from './api.ts';

@@ -7,7 +7,7 @@ import { buffer, text } from 'node:stream/consumers';
 import { expect } from 'chai';
 import { PUBLIC_ONLY } from '../../../gateway/egress/agent.ts';
 import { Spool } from '../../../gateway/storage/spool.ts';
-import { Uploader } from '../../../gateway/storage/upload.ts';
+import { Uploader } from '../../../gateway/storage/uploads.ts';
 import { STORES, type StartedStore } from './stores.ts';
 
 const MIB = 1024 * 1024;

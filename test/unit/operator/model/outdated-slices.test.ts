@@ -1,7 +1,7 @@
 import type { V1EndpointSlice } from '@kubernetes/client-node';
 import { expect } from 'chai';
 import type { Wire } from '../../../../kube/object.ts';
-import { trimSlice } from '../../../../operator/framework/trimming.ts';
+import { trimSlice } from '../../../../operator/framework/cluster-view.ts';
 import { listOutdated } from '../../../../operator/model/outdated-slices.ts';
 import { buildFrontSlices, type FrontRole } from '../../../../operator/resources/front-slices.ts';
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { findDifference, fingerprintFields, listFileTexts } from '../../../../gateway/jobs/fingerprint.ts';
+import { findDifference, fingerprintFields, listFileTexts } from '../../../../gateway/jobs/idempotency.ts';
 
 describe('the fingerprint of a request', () => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-fingerprint-'));
