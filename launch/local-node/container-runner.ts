@@ -20,7 +20,7 @@ export interface ContainerOptions {
   /** An init container that has to end. */
   isTask: boolean;
   /** Reads Secrets and the like. Throws ConfigError. */
-  prepare: () => PreparedContainer;
+  prepare: () => Promise<PreparedContainer>;
   processes: Pick<ContainerProcesses, 'start'>;
   logPath: string;
   onChange: () => void;
@@ -29,9 +29,9 @@ export interface ContainerOptions {
 }
 
 const MAX_BACKOFF_MS = 300_000;
-/** Whoever ran so long crashes anew. */
+/** After so long a run, a crash counts as the first one. */
 const STEADY_MS = 600_000;
-/** What is missing may have come. */
+/** What is missing may be installed meanwhile. */
 const RETRY_INTERVAL_MS = 3_000;
 const LOG_LINES = 10;
 const PROBE_GRACE_MS = 30_000;
@@ -80,7 +80,8 @@ export class ContainerRunner {
     const { signal } = this.#stopping;
     let waitMs = 0;
     while (!signal.aborted) {
-      const prepared = this.#prepare();
+      const prepared = await this.#prepare();
+      if (signal.aborted) return;
       if (!prepared) {
         await sleep(RETRY_INTERVAL_MS, signal);
         continue;
@@ -109,9 +110,9 @@ export class ContainerRunner {
     }
   }
 
-  #prepare(): (PreparedContainer & Pick<StartOptions, 'program'>) | undefined {
+  async #prepare(): Promise<(PreparedContainer & Pick<StartOptions, 'program'>) | undefined> {
     try {
-      const { program, ...rest } = this.#options.prepare();
+      const { program, ...rest } = await this.#options.prepare();
       if (program.kind !== 'missing') return { ...rest, program };
       this.#wait(program.reason, program.message);
     } catch (error) {

@@ -1,4 +1,5 @@
 /** Which program of this machine stands for a container's image. */
+import { execFile } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { Container } from './pod-spec.ts';
@@ -47,12 +48,19 @@ const HOSTED: Readonly<Record<string, HostedProgram>> = {
   'simulator/main.ts': 'simulator',
 };
 
+export interface Machine {
+  /** Of where its programs are. */
+  path: string;
+  /** Of the container. */
+  env: Readonly<Record<string, string>>;
+}
+
 /** `args` with what stands for paths, addresses and variables already in them. */
-export function resolveProgram(
+export async function resolveProgram(
   { image = '', command = [] }: Container,
   args: readonly string[],
-  path: string,
-): Program {
+  { path, env }: Machine,
+): Promise<Program> {
   const hosted = image === LOCAL_IMAGE ? HOSTED[args[0] ?? ''] : undefined;
   if (hosted && command.length === 0) return { kind: 'hosted', program: hosted };
   const engine = ENGINES.find((known) => known.image.test(image));
@@ -68,10 +76,32 @@ export function resolveProgram(
   const wanted = ['bash', 'sh'].includes(name) ? own.at(-2) : undefined;
   if (engine && wanted === 'sglang' && !findOnPath(wanted, path))
     return missing(`${wanted} is not on this machine; install it with: ${engine.install}`);
+  const module = /^python3?$/.test(name) && own[0] === '-m' ? own[1] : undefined;
+  if (engine && module && !(await hasModule(found, module, env)))
+    return missing(
+      `${name} on this machine has no module ${packageOf(module)}; install it with: ${engine.install}`,
+    );
   return { kind: 'command', command: found, args: [...own, ...args] };
 }
 
 const missing = (message: string): Program => ({ kind: 'missing', reason: 'EngineNotInstalled', message });
+
+const packageOf = (module: string): string => module.split('.')[0]!;
+
+const NO_MODULE_CODE = 44;
+/** Looks for the package without importing it, which takes an engine many seconds. */
+const FIND_MODULE = `import sys, importlib.util as u; sys.exit(0 if u.find_spec(sys.argv[1]) else ${NO_MODULE_CODE})`;
+const FIND_TIMEOUT_MS = 10_000;
+
+/** True also where that cannot be found out: the program itself then says why. */
+function hasModule(python: string, module: string, env: Machine['env']): Promise<boolean> {
+  const options = { env: { ...process.env, ...env }, timeout: FIND_TIMEOUT_MS };
+  return new Promise((resolve) => {
+    execFile(python, ['-c', FIND_MODULE, packageOf(module)], options, (error) =>
+      resolve(error?.code !== NO_MODULE_CODE),
+    );
+  });
+}
 
 /** The file that a shell would run; undefined where there is none. */
 function findOnPath(name: string, path: string): string | undefined {

@@ -88,7 +88,7 @@ export class PodRunner {
     return runner;
   }
 
-  #prepare(container: Container): PreparedContainer {
+  async #prepare(container: Container): Promise<PreparedContainer> {
     const { api, path, folder } = this.#options;
     const address = this.#address!;
     const volumes = writeVolumes({ api, folder }, this.pod);
@@ -109,11 +109,17 @@ export class PodRunner {
     const given = readContainerEnv(api, this.pod, container, address.ip);
     const args = (container.args ?? []).map((word) => expand(word, given));
     const command = (container.command ?? []).map((word) => expand(word, given));
-    const program = resolveProgram({ ...container, command }, translateArgs(args, translation), path);
+    const own = translateEnv(withoutOwnHome(given), translation);
+    const machine = { path, env: own };
+    const program = await resolveProgram(
+      { ...container, command },
+      translateArgs(args, translation),
+      machine,
+    );
     const env =
       program.kind === 'hosted'
         ? { ...translateEnv(given, translation), ...describeAddress(program.program, address) }
-        : translateEnv(withoutOwnHome(given), translation);
+        : own;
     return { program, env, target: { container, address, env } };
   }
 

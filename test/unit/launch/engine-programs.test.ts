@@ -22,10 +22,10 @@ describe('the program that stands for an image', () => {
   after(() => rmSync(path, { recursive: true }));
 
   const resolve = (image: string, command?: string[], args: string[] = []) =>
-    resolveProgram({ name: 'engine', image, ...(command ? { command } : {}) }, args, path);
+    resolveProgram({ name: 'engine', image, ...(command ? { command } : {}) }, args, { path, env: {} });
 
-  it('is llama-server for llama.cpp, with its arguments', () => {
-    const program = resolve('ghcr.io/ggml-org/llama.cpp:server-b1', undefined, ['--port', '8000']);
+  it('is llama-server for llama.cpp, with its arguments', async () => {
+    const program = await resolve('ghcr.io/ggml-org/llama.cpp:server-b1', undefined, ['--port', '8000']);
     expect(program).to.deep.equal({
       kind: 'command',
       command: join(path, 'llama-server'),
@@ -33,13 +33,13 @@ describe('the program that stands for an image', () => {
     });
   });
 
-  it('is the first word of its command', () => {
-    const program = resolve('docker.io/vllm/vllm-openai:v1', ['vllm', 'serve'], ['model']);
+  it('is the first word of its command', async () => {
+    const program = await resolve('docker.io/vllm/vllm-openai:v1', ['vllm', 'serve'], ['model']);
     expect(program).to.deep.equal({ kind: 'command', command: join(path, 'vllm'), args: ['serve', 'model'] });
   });
 
-  it('is one of Berth’s own in a process that several share', () => {
-    expect(resolve(LOCAL_IMAGE, undefined, ['simulator/main.ts'])).to.deep.equal({
+  it('is one of Berth’s own in a process that several share', async () => {
+    expect(await resolve(LOCAL_IMAGE, undefined, ['simulator/main.ts'])).to.deep.equal({
       kind: 'hosted',
       program: 'simulator',
     });
@@ -60,11 +60,52 @@ describe('the program that stands for an image', () => {
     ],
     ['without a command', 'example.test/own:1', undefined, /spec\.engine\.command/],
   ] as const)
-    it(`is missing for an engine ${what}`, () => {
-      const program = resolve(image, command && [...command]);
+    it(`is missing for an engine ${what}`, async () => {
+      const program = await resolve(image, command && [...command]);
       expect(program).to.include({ kind: 'missing', reason: 'EngineNotInstalled' });
       expect((program as { message: string }).message).to.match(words);
     });
+});
+
+describe('the program of an engine that is a Python module', () => {
+  let path: string;
+  before(() => {
+    path = mkdtempSync(join(tmpdir(), 'berth-python-'));
+    // Asked for a module by its last argument, it finds one alone.
+    const script = '#!/bin/sh\nfor last; do :; done\n[ "$last" = "$INSTALLED" ] || exit 44\n';
+    writeFileSync(join(path, 'python3'), script, { mode: 0o755 });
+  });
+  after(() => rmSync(path, { recursive: true }));
+
+  const resolve = (env: Record<string, string>) =>
+    resolveProgram(
+      { name: 'engine', image: 'lmsysorg/sglang:v1', command: ['python3', '-m', 'sglang.launch_server'] },
+      ['--port', '8000'],
+      { path, env },
+    );
+
+  it('is Python with this module where it is installed, as the container’s environment finds it', async () => {
+    expect(await resolve({ INSTALLED: 'sglang' })).to.deep.equal({
+      kind: 'command',
+      command: join(path, 'python3'),
+      args: ['-m', 'sglang.launch_server', '--port', '8000'],
+    });
+  });
+
+  it('is missing, with the command that installs it, where Python has no such module', async () => {
+    expect(await resolve({ INSTALLED: 'vllm' })).to.deep.equal({
+      kind: 'missing',
+      reason: 'EngineNotInstalled',
+      message:
+        'python3 on this machine has no module sglang; install it with: ' +
+        'pip install "sglang[all]" (in a virtual environment, active when make run starts)',
+    });
+  });
+
+  it('starts where that cannot be found out, and tells by itself what is wrong', async () => {
+    writeFileSync(join(path, 'python3'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+    expect(await resolve({})).to.include({ kind: 'command' });
+  });
 });
 
 describe('a container’s words on this machine', () => {
