@@ -4,6 +4,8 @@ local MINUTE_MS = 60 * SECOND_MS
 local DAY_SECONDS = 86400
 -- As text: whole numbers of 64 bits.
 local MAX_NUMBER_BYTES = 20
+-- Larger ones are not exact; as Number.MAX_SAFE_INTEGER.
+local MAX_NUMBER = 9007199254740991
 
 -- Unix milliseconds by Redis' clock: the gateways' clocks decide nothing.
 local function now_ms()
@@ -21,9 +23,12 @@ local function tpd_key(namespace, sha256, day)
   return 'w:{' .. namespace .. '}:tpd:' .. string.sub(sha256, 1, 24) .. ':' .. string.format('%d', day)
 end
 
--- A counter, 0 where there is none. A tenant may have written anything there: no more is read than a number has digits.
+-- A counter, 0 where there is none, or what is there is no whole number; as readCounter in redis/counters.ts. A tenant may
+-- have written anything there: no more is read than a number has digits.
 local function read_number(key)
-  return tonumber(redis.call('GETRANGE', key, 0, MAX_NUMBER_BYTES - 1)) or 0
+  local text = redis.call('GETRANGE', key, 0, MAX_NUMBER_BYTES - 1)
+  local value = string.match(text, '^%-?%d+$') and tonumber(text) or 0
+  return math.abs(value) <= MAX_NUMBER and value or 0
 end
 
 -- A limit that a caller gives, of which no more is done in one call than `most`.

@@ -8,6 +8,7 @@ import {
   type Verdict,
 } from '../../../redis/admission/admission-calls.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
+import { readKeyUsage } from '../../../redis/console/console-reads.ts';
 import { publishSessionKey } from '../../../redis/console/session-keys.ts';
 import { loadLibrary } from '../../../redis/library.ts';
 import { publishApiKeys, publishWorkspace } from '../../../redis/publication/publication.ts';
@@ -61,6 +62,17 @@ describe('admission', () => {
     expect(await uncount(connection.redis, question)).to.equal(true);
     expect(await uncount(connection.redis, question), 'nothing is left').to.equal(false);
     expect((await authenticate(sha256)).rpm.remaining).to.equal(3);
+  });
+
+  it('reads a counter that its workspace wrote as the other programs read it', async () => {
+    const texts = ['7', '-7', '99999999999999', '9'.repeat(20), '1'.repeat(30), `${'0'.repeat(19)}7x`];
+    for (const text of [...texts, '1e3', '0x10', '0.5', ' 7', 'inf', 'nan', 'x', '']) {
+      const sha256 = await makeKey();
+      const now = Date.now();
+      await connection.redis.set(workKeys(namespace).tpd(sha256, Math.floor(now / 86_400_000)), text);
+      const { tokensToday } = await readKeyUsage(connection.redis, { namespace, sha256, now });
+      expect((await authenticate(sha256)).tpd.used, text).to.equal(tokensToday);
+    }
   });
 
   const verdicts: [string, Partial<typeof published>, { counted: Verdict; uncounted: Verdict }][] = [

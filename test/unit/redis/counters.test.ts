@@ -13,7 +13,7 @@ describe('a counter of a workspace', () => {
     expect(await read('')).to.equal(0);
   });
 
-  for (const text of ['9'.repeat(20), '1'.repeat(900_000), '1e400', '0.5', 'x', 'NaN'])
+  for (const text of ['9'.repeat(20), '1'.repeat(900_000), '1e400', '0.5', '1e3', '0x10', ' 7', 'x', 'NaN'])
     it(`counts as 0 where it is ${text.slice(0, 25)}`, async () => {
       expect(await read(text)).to.equal(0);
     });
