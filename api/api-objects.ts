@@ -37,6 +37,7 @@ export const modelObject = z.object({
   owned_by: z.string(),
   display_name: z.string(),
   permission: z.array(z.unknown()),
+  routes: z.array(z.string()).describe('Paths of the inference routes that this deployment serves.'),
   supported_parameters: z
     .record(z.string(), supportedTask)
     .optional()

@@ -1,6 +1,8 @@
 /** Reads a published GatewayConfig. Apart from its schema, and without zod, which would double a gateway's start-up. */
+import { listEngineRoutes } from './engine-routes.ts';
 import type { GatewayConfig } from './gateway-config.ts';
 import type { ResolvedLimits } from './model-limits.ts';
+import type { EnginePreset } from './model-pod.ts';
 
 const STRINGS = [
   'namespace',
@@ -42,6 +44,8 @@ export function parseGatewayConfig(text: string): GatewayConfig {
     throw new Error('the configuration lacks limits');
   if (config.concurrency !== null && !Number.isInteger(config.concurrency))
     throw new Error('the configuration lacks concurrency');
+  // An older operator publishes none.
+  config.routes ??= [...listEngineRoutes(config.enginePreset as EnginePreset, config.kind!)];
   // Only what is there: an older operator publishes fewer of them, and NaN would be no limit at all.
   for (const timer of TIMERS) if (config.limits[timer] > MAX_TIMER_MS) config.limits[timer] = MAX_TIMER_MS;
   return config as GatewayConfig;

@@ -3,6 +3,7 @@
  * so the two cannot drift. All of it can change live; none of it is part of the pod template.
  */
 import { z } from 'zod';
+import { listEngineRoutes } from './engine-routes.ts';
 import { deriveId } from './identity.ts';
 import { MODEL_KINDS, type ModelDeployment } from './model-deployment.ts';
 import { type ResolvedLimits, resolveLimits } from './model-limits.ts';
@@ -32,6 +33,8 @@ export const gatewayConfig = z.object({
   /** True while the object has a deletion timestamp: new work gets 503. */
   deleting: z.boolean(),
   enginePreset: z.string(),
+  /** Text routes that the engine serves. */
+  routes: z.array(z.string()),
   /** Absent: the gateway's own rule. */
   engineStalledMs: z.number().optional(),
   limits,
@@ -82,6 +85,7 @@ export function buildGatewayConfig(
     ...(spec.scaling === undefined && { replicas: spec.replicas ?? 1 }),
     deleting: metadata.deletionTimestamp !== undefined,
     enginePreset: spec.engine.preset,
+    routes: [...(spec.engine.routes ?? listEngineRoutes(spec.engine.preset, spec.kind))],
     ...(spec.engine.stallTimeout !== undefined && {
       engineStalledMs: parseDuration(spec.engine.stallTimeout),
     }),

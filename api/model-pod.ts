@@ -1,5 +1,6 @@
 /** What runs in a replica's pod: the engine, its accelerators, overrides of the pod. */
 import { z } from 'zod';
+import { ENGINE_ROUTES } from './engine-routes.ts';
 import { cel, objectName, passthrough, stringMap } from './kubernetes-types.ts';
 import { duration, quantity } from './quantity.ts';
 
@@ -54,6 +55,13 @@ export const modelEngine = z
       'Requests may wait for so long without output of any of them before the engine counts as hanging and is restarted. ' +
         'If absent: 10m, or twice limits.requestTimeout (of images imageJobTimeout, of videos videoTimeout) if that is longer.',
     ).optional(),
+    routes: z
+      .array(z.enum(ENGINE_ROUTES))
+      .max(ENGINE_ROUTES.length)
+      .optional()
+      .describe(
+        'Text routes that the engine serves, in the place of those that the preset is known to serve: more of a custom engine, fewer of a model without a chat template.',
+      ),
     imagePullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).optional(),
   })
   .meta({

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayMiddleware } from '../http/request-id.ts';
-import type { Route } from '../http/route-table.ts';
+import { isSpoken, type Route } from '../http/route-table.ts';
 import type { Admissions, Admitted } from './admission.ts';
 
 export const authenticate =
@@ -32,8 +32,12 @@ export const authenticate =
 const LIMITS: ReadonlySet<string> = new Set(['rate_limit_exceeded', 'insufficient_quota']);
 
 /** What will be refused anyway costs nothing. */
-const isServed = (route: Route, { kind, paused, deleting }: GatewayConfig): boolean =>
-  route.isCounted && !paused && !deleting && (route.kinds === null || route.kinds.includes(kind));
+const isServed = (route: Route, config: GatewayConfig): boolean =>
+  route.isCounted &&
+  !config.paused &&
+  !config.deleting &&
+  (route.kinds === null || route.kinds.includes(config.kind)) &&
+  isSpoken(route, config);
 
 const SCHEME = /^bearer +/i;
 

@@ -3,7 +3,7 @@ import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { ModelKind } from '../../api/model-deployment.ts';
 import { ApiError } from './error-response.ts';
 import type { GatewayMiddleware } from './request-id.ts';
-import type { RouteTable } from './route-table.ts';
+import { isSpoken, type RouteTable } from './route-table.ts';
 
 const RETRY_SECONDS = 30;
 
@@ -11,12 +11,18 @@ export const requireAvailability =
   (table: RouteTable, config: () => GatewayConfig): GatewayMiddleware =>
   (ctx, next) => {
     const { route } = ctx.state;
-    const { kind, paused, deleting, modelId, name } = config();
+    const current = config();
+    const { kind, paused, deleting, modelId, name } = current;
     if (route.kinds !== null && !route.kinds.includes(kind))
       throw new ApiError(
         'wrong_modality',
         `${modelId} is ${KIND_WORDS[kind]}; ${route.path} needs ${route.kinds.map((each) => KIND_WORDS[each]).join(' or ')}. ` +
-          `This deployment serves ${table.listFor(kind)}.`,
+          `This deployment serves ${table.listFor(current)}.`,
+      );
+    if (!isSpoken(route, current))
+      throw new ApiError(
+        'not_found',
+        `The engine of this deployment (${current.enginePreset}) does not serve ${route.path}; this deployment serves ${table.listFor(current)}.`,
       );
     if ((paused || deleting) && route.served !== 'always')
       throw new ApiError(

@@ -1,4 +1,5 @@
 /** What the endpoint serves: the table that routing, authentication and modality checks read. */
+import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { ModelKind } from '../../api/model-deployment.ts';
 
 export interface Route {
@@ -11,6 +12,8 @@ export interface Route {
   kinds: readonly ModelKind[] | null;
   /** Kinds to whose callers messages name it, where those are fewer. */
   namedTo?: readonly ModelKind[];
+  /** Whether it is there only on deployments whose engine serves it (`GatewayConfig.routes`). */
+  isEngines?: true;
   /** Whether it counts against RPM, TPD and credit (docs/api.md, "Limits"). */
   isCounted: boolean;
   /**
@@ -19,6 +22,13 @@ export interface Route {
    */
   served: 'ready' | 'accepting' | 'always';
 }
+
+/** What decides which routes a deployment serves. */
+export type ServedModel = Pick<GatewayConfig, 'kind' | 'routes'>;
+
+/** Whether the engine of a deployment of the right kind serves it. */
+export const isSpoken = ({ isEngines, path }: Route, { routes }: { routes: readonly string[] }): boolean =>
+  !isEngines || routes.includes(path);
 
 export interface RouteMatch {
   methods: ReadonlyMap<string, Route>;
@@ -55,12 +65,23 @@ export class RouteTable {
     return null;
   }
 
-  /** The paths that this kind of deployment serves, for messages. */
-  listFor(kind: ModelKind): string {
-    const served = this.#routes.filter(
-      ({ kinds, namedTo = kinds }) => namedTo === null || namedTo.includes(kind),
+  /** The paths that this deployment serves, for messages. */
+  listFor(model: ServedModel): string {
+    return [...new Set(this.#listServed(model).map(({ path }) => path))].join(', ');
+  }
+
+  /** The paths of the routes by which this deployment's model is used. */
+  listInference(model: ServedModel): string[] {
+    return this.#listServed(model).flatMap(({ method, served, path }) =>
+      method === 'POST' && served !== 'always' ? [path] : [],
     );
-    return [...new Set(served.map(({ path }) => path))].join(', ');
+  }
+
+  #listServed(model: ServedModel): Route[] {
+    return this.#routes.filter((route) => {
+      const { kinds, namedTo = kinds } = route;
+      return (namedTo === null || namedTo.includes(model.kind)) && isSpoken(route, model);
+    });
   }
 
   #methodsOf(path: string): Map<string, Route> {

@@ -1,7 +1,8 @@
 /** All routes of an endpoint (docs/api.md). */
 import { type Route, RouteTable } from './route-table.ts';
 
-const text = { method: 'POST', isCounted: true, served: 'ready' } as const;
+/** Exactly where the engine serves them, too. */
+const text = { method: 'POST', isEngines: true, isCounted: true, served: 'ready' } as const;
 const models = { method: 'GET', kinds: null, isCounted: false, served: 'ready' } as const;
 const media = { method: 'POST', isCounted: false, served: 'accepting' } as const;
 /** A workspace's requests can be looked after at any of its endpoints. */

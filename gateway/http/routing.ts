@@ -1,22 +1,21 @@
 /** Finds the route: an unknown path is 404, a known one with another method 405. */
-import type { ModelKind } from '../../api/model-deployment.ts';
 import { ApiError } from './error-response.ts';
 import type { GatewayMiddleware, GatewayState, Handler } from './request-id.ts';
-import type { RouteTable } from './route-table.ts';
+import type { RouteTable, ServedModel } from './route-table.ts';
 import type { RouteName } from './routes.ts';
 
 const MAX_SHOWN_CHARACTERS = 200;
 
-/** `kind`, where it is known, tells what a wrong path could have been. */
+/** `model`, where it is known, tells what a wrong path could have been. */
 export const findRoute =
-  (table: RouteTable, kind?: () => ModelKind): GatewayMiddleware =>
+  (table: RouteTable, model?: () => ServedModel): GatewayMiddleware =>
   (ctx, next) => {
     const { req, state } = ctx;
     if (req.httpVersion === '1.1' && req.headers.host === undefined)
       throw new ApiError('invalid_request_error', 'The Host header is missing.');
     const path = readPath(req.url ?? '/');
     const match = table.match(normalizePath(path));
-    if (!match) throw refusePath(path, kind && table.listFor(kind()));
+    if (!match) throw refusePath(path, model && table.listFor(model()));
     // Node sends no body to who asks for the head.
     const route = match.methods.get(req.method === 'HEAD' ? 'GET' : req.method!);
     if (!route) throw refuseMethod(path, req.method!, listMethods(match.methods));

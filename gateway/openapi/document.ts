@@ -3,7 +3,7 @@ import { ERRORS, type ErrorCode } from '../../api/errors.ts';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { ModelKind } from '../../api/model-deployment.ts';
 import { VERSION } from '../../api/names.ts';
-import type { Route } from '../http/route-table.ts';
+import { isSpoken, type Route } from '../http/route-table.ts';
 import { ALL_ROUTES, type RouteName } from '../http/routes.ts';
 import type { JsonSchema } from '../text/fields.ts';
 import { IMAGE_OPERATIONS } from './image-operations.ts';
@@ -51,6 +51,8 @@ const RETRY_AFTER = { 'retry-after': { $ref: '#/components/headers/RetryAfter' }
 
 export interface DocumentSubject extends Facts {
   kinds: readonly ModelKind[];
+  /** Of its engine; absent = any. */
+  routes?: readonly string[];
   title: string;
   servers: readonly JsonSchema[];
 }
@@ -68,7 +70,7 @@ export function buildDocument(subject: DocumentSubject): JsonSchema {
   const paths: Record<string, Record<string, JsonSchema>> = {};
   const names = new Set<SchemaName>(['Error']);
   for (const route of ALL_ROUTES as readonly Route[]) {
-    if (!isNamed(route, subject.kinds)) continue;
+    if (!isNamed(route, subject)) continue;
     const operation = OPERATIONS[route.name as RouteName](subject);
     if (!operation) continue;
     paths[route.path] ??= {};
@@ -95,8 +97,9 @@ export function buildDocument(subject: DocumentSubject): JsonSchema {
   };
 }
 
-function isNamed(route: Route, served: readonly ModelKind[]): boolean {
+function isNamed(route: Route, { kinds: served, routes }: DocumentSubject): boolean {
   const kinds = route.namedTo ?? route.kinds;
+  if (routes && !isSpoken(route, { routes })) return false;
   return kinds === null || kinds.some((kind) => served.includes(kind));
 }
 

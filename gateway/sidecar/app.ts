@@ -99,7 +99,7 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
   // 3. Pages of other origins, whose preflights carry no key.
   app.use(allowOrigins(() => config().corsOrigins));
   // 4. Before authentication, so that a wrong base URL is told from a wrong key.
-  app.use(findRoute(ROUTES, () => config().kind));
+  app.use(findRoute(ROUTES, config));
   // 5. Key, RPM, TPD and credit in one call; before the body, so that strangers cannot fill memory.
   app.use(authenticate(admissions, config));
   // 6. The kind of model, then whether the deployment serves at all.

@@ -4,6 +4,7 @@ import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { ApiError } from '../http/error-response.ts';
 import { sendJSON } from '../http/json-answer.ts';
 import type { GatewayState } from '../http/request-id.ts';
+import { ROUTES } from '../http/routes.ts';
 import { describeSupportedParameters } from '../media/supported-parameters.ts';
 
 export interface ModelServices {
@@ -47,6 +48,7 @@ const describeModel = (config: GatewayConfig): ModelObject => {
     owned_by: config.ownedBy,
     display_name: config.displayName,
     permission: [],
+    routes: ROUTES.listInference(config),
     ...(supported && { supported_parameters: supported }),
   };
 };

@@ -117,7 +117,7 @@ export function hashInputs(spec: ModelDeploymentSpec): string {
     kind,
     model: { id: model.id, source: model.source },
     // Undefined members are no part of the text.
-    engine: { ...engine, stallTimeout: undefined },
+    engine: { ...engine, stallTimeout: undefined, routes: undefined },
     gpu,
     resources,
     rollout: { drainTimeout: rollout?.drainTimeout, revision: rollout?.revision },

@@ -39,7 +39,7 @@ let made = 0;
 
 export async function startTextEndpoint(options: TextEndpointOptions): Promise<TextEndpoint> {
   const { connection, engineURL, settings, limits, ...more } = options;
-  const base = describeModel();
+  const base = describeModel(settings?.kind && { kind: settings.kind });
   const config = { ...base, ...settings, limits: { ...base.limits, ...limits } };
   const slots = new Slots(() => config.concurrency);
   const metrics = createMetrics();

@@ -54,7 +54,7 @@ export async function startIntake(config: GatewayConfig, redis: RedisClient): Pr
   const app = new Koa<GatewayState>();
   app.use(identifyRequest());
   app.use(answerErrors({ log: createLog('silent'), metrics: createMetrics(), findUsage: () => null }));
-  app.use(findRoute(ROUTES, () => config.kind));
+  app.use(findRoute(ROUTES, () => config));
   app.use(requireAvailability(ROUTES, () => config));
   app.use(async ({ state }) => {
     const order = await READERS[state.route.name]!(state as GatewayState, services);

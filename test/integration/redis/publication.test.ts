@@ -41,6 +41,7 @@ const CONFIG: GatewayConfig = gatewayConfig.parse({
   paused: false,
   deleting: false,
   enginePreset: 'vllm',
+  routes: ['/v1/chat/completions'],
   limits: resolveLimits(modelLimits.parse({})),
   image: null,
   video: null,

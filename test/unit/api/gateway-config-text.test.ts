@@ -13,6 +13,11 @@ describe('a published configuration', () => {
     expect(() => parseGatewayConfig(JSON.stringify({ ...config, later: true }))).to.not.throw();
   });
 
+  it('has the routes of its preset where an older operator publishes none', () => {
+    const read = parseGatewayConfig(JSON.stringify({ ...config, routes: undefined }));
+    expect(read.routes).to.deep.equal(config.routes);
+  });
+
   it('has no timer that is longer than timers run', () => {
     const limits = { ...config.limits, uploadTimeoutMs: 36_000_000_000, queueTTLMs: 36_000_000_000 };
     const read = parseGatewayConfig(JSON.stringify({ ...config, limits }));

@@ -25,4 +25,24 @@ describe('route table', () => {
     it(`leads ${path} to ${names.join(' and ') || 'nothing'}`, () => {
       expect(find(path)).to.deep.equal(names);
     });
+
+  it('lists of the text routes those that the engine serves', () => {
+    const model = { kind: 'LLM' as const, routes: ['/v1/completions', '/v1/embeddings'] };
+    expect(ROUTES.listInference(model)).to.deep.equal(['/v1/completions']);
+    expect(ROUTES.listFor(model))
+      .to.include('/v1/completions')
+      .and.include('/v1/models')
+      .and.not.include('/v1/chat/completions');
+  });
+
+  it('lists the routes of images and videos by the kind of model alone', () => {
+    expect(ROUTES.listInference({ kind: 'Image', routes: [] })).to.deep.equal([
+      '/v1/images/generations',
+      '/v1/images/edits',
+    ]);
+    expect(ROUTES.listInference({ kind: 'Video', routes: [] })).to.deep.equal([
+      '/v1/videos',
+      '/v1/videos/generations',
+    ]);
+  });
 });

@@ -25,7 +25,10 @@ interface Document {
 }
 
 const read = (settings: Partial<GatewayConfig>): Document =>
-  buildDeploymentDocument({ ...describeModel(), ...settings }) as unknown as Document;
+  buildDeploymentDocument({
+    ...describeModel(settings.kind && { kind: settings.kind }),
+    ...settings,
+  }) as unknown as Document;
 const listRoutes = ({ paths }: Document): string[] =>
   Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
@@ -53,6 +56,12 @@ describe('the OpenAPI document', () => {
       'DELETE /v1/videos/{id}',
       'POST /v1/requests/{id}/cancel',
     ]);
+  });
+
+  it('has the text routes that the engine serves, and no others', () => {
+    expect(read({ kind: 'LLM', routes: ['/v1/completions'] }).paths)
+      .to.include.keys('/v1/completions', '/v1/models')
+      .and.not.include.keys('/v1/chat/completions');
   });
 
   it('leaves edits out where the model takes no images, and the JSON route where it takes no text alone', () => {

@@ -98,6 +98,7 @@ describe('a change of the spec', () => {
       { model: { id: 'qwen/qwen3', displayName: 'Q', source: { huggingFace: { repo: 'Qwen/Qwen3-8B' } } } },
     ],
     ['the stall time', { engine: { preset: 'vllm', stallTimeout: '20m' } }],
+    ['the routes of the engine', { engine: { preset: 'vllm', routes: ['/v1/completions'] } }],
     ['a default that is written out', { engine: { preset: 'vllm', port: 8000, healthPath: '/health' } }],
   ];
   for (const [name, spec] of live)
