@@ -27,6 +27,8 @@ export class Activity {
   aborted = 0;
   last: RecordedCall | null = null;
   recent: RecentCall[] = [];
+  /** When the last piece of an answer went out, of performance.now(). */
+  outputAt = Number.NEGATIVE_INFINITY;
   /** For /metrics, which counts from the start of the process. */
   readonly totals = { answered: 0, promptTokens: 0, completionTokens: 0 };
 

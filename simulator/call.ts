@@ -6,20 +6,26 @@ import type { Slots } from './slots.ts';
 /** The client has closed its connection: the work is given up. */
 export class ClientGone extends Error {}
 
+export interface CallOptions {
+  /** The body of a refusal. */
+  describeError: (error: EngineError) => object;
+  /** Told once whether the client left before its answer was complete. */
+  onClose: (isAborted: boolean) => void;
+}
+
 export class Call {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  readonly #onClose: (isAborted: boolean) => void;
+  readonly #options: CallOptions;
   #isClosed = false;
   /** We cut the connection ourselves: the client has not left. */
   #isCut = false;
   #giveUp: (() => void) | null = null;
 
-  /** `onClose` is told once whether the client left before its answer was complete. */
-  constructor(request: IncomingMessage, response: ServerResponse, onClose: (isAborted: boolean) => void) {
+  constructor(request: IncomingMessage, response: ServerResponse, options: CallOptions) {
     this.request = request;
     this.response = response;
-    this.#onClose = onClose;
+    this.#options = options;
     response.once('close', () => this.#close());
     response.on('error', () => {});
   }
@@ -34,7 +40,7 @@ export class Call {
   }
 
   sendRefusal(refusal: EngineError): void {
-    this.sendJSON(refusal.status, refusal.toBody());
+    this.sendJSON(refusal.status, this.#options.describeError(refusal));
   }
 
   sendBytes(bytes: Buffer, type: string): void {
@@ -42,16 +48,25 @@ export class Call {
     this.response.end(bytes);
   }
 
-  /** Resolves `until` this moment of performance.now(), or after the next turn of the event loop. */
-  wait(until: number): Promise<void> {
+  /** Resolves `until` this moment of performance.now(), or after the next turn of the event loop; at once when hurried. */
+  wait(until: number, hurry?: AbortSignal): Promise<void> {
     return this.#pause((resume) => {
       const ms = until - performance.now();
-      if (ms <= 0) {
+      if (ms <= 0 || hurry?.aborted) {
         const turn = setImmediate(resume);
         return () => clearImmediate(turn);
       }
-      const timer = setTimeout(resume, ms);
-      return () => clearTimeout(timer);
+      const stop = (): void => {
+        clearTimeout(timer);
+        hurry?.removeEventListener('abort', end);
+      };
+      const end = (): void => {
+        stop();
+        resume();
+      };
+      const timer = setTimeout(end, ms);
+      hurry?.addEventListener('abort', end);
+      return stop;
     });
   }
 
@@ -97,7 +112,7 @@ export class Call {
 
   #close(): void {
     this.#isClosed = true;
-    this.#onClose(!this.response.writableFinished && !this.#isCut);
+    this.#options.onClose(!this.response.writableFinished && !this.#isCut);
     this.#giveUp?.();
   }
 }

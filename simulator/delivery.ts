@@ -1,44 +1,56 @@
 /** Sends an answer at the speed that the settings ask for, or breaks it. */
+import { abortStream, markAborted } from './abortion.ts';
 import type { Answer, Frame } from './answer.ts';
 import type { Call } from './call.ts';
+import type { Engine } from './engine.ts';
+import type { Exchange } from './exchange.ts';
 import { type BreakingFault, breakBody, breakStream } from './faults.ts';
+import { mergeFrames } from './frame-merging.ts';
 import { endFrames, sendFrame } from './sse.ts';
 
-export interface Pace {
+export interface Delivery {
+  answer: Answer;
+  /** Milliseconds to the first token, and between tokens. */
   ttftMs: number;
   itlMs: number;
+  fault: BreakingFault | null;
 }
 
 /** Throws ClientGone when the client leaves before the end. */
-export async function deliver(
-  call: Call,
-  answer: Answer,
-  pace: Pace,
-  fault: BreakingFault | null,
-): Promise<void> {
-  if (answer.frames) return streamAnswer(call, answer.frames(), pace, fault);
-  const duration = pace.ttftMs + pace.itlMs * Math.max(answer.steps - 1, 0);
-  if (duration > 0) await call.wait(performance.now() + duration);
-  const text = JSON.stringify(answer.buildBody());
+export async function deliver({ engine, call }: Exchange, delivery: Delivery): Promise<void> {
+  const { answer, ttftMs, itlMs, fault } = delivery;
+  if (answer.frames) {
+    const frames = mergeFrames(answer.frames(), engine.personality.tokensPerFrame);
+    return streamAnswer(engine, call, frames, delivery);
+  }
+  const { signal } = engine.stopping;
+  const duration = ttftMs + itlMs * Math.max(answer.steps - 1, 0);
+  if (duration > 0) await call.wait(performance.now() + duration, signal);
+  const body = answer.buildBody();
+  const text = JSON.stringify(signal.aborted ? markAborted(body) : body);
+  engine.activity.outputAt = performance.now();
   if (fault) return breakBody(call, fault, text);
   call.sendText(200, text, 'application/json');
 }
 
 async function streamAnswer(
+  engine: Engine,
   call: Call,
   frames: Iterable<Frame>,
-  pace: Pace,
-  fault: BreakingFault | null,
+  { ttftMs, itlMs, fault }: Delivery,
 ): Promise<void> {
+  const { signal } = engine.stopping;
   // Moments are reckoned from the start, so that late timers do not add up.
-  const start = performance.now() + pace.ttftMs;
+  const start = performance.now() + ttftMs;
   let sent = 0;
   for (const { step, data } of frames) {
     if (sent === fault?.afterFrames) return breakStream(call, fault);
-    const due = start + step * pace.itlMs;
+    const due = start + step * itlMs;
     // Frames that are due together still go out one by one, as an engine sends them.
-    if (sent > 0 || due > performance.now()) await call.wait(due);
+    if (sent > 0 || due > performance.now()) await call.wait(due, signal);
+    if (signal.aborted) return abortStream(engine, call, data);
     await sendFrame(call, data);
+    engine.activity.outputAt = performance.now();
     sent++;
   }
   if (fault) return breakStream(call, fault);

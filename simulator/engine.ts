@@ -1,5 +1,6 @@
 /** The state of one simulated engine. */
 import { Activity } from './activity.ts';
+import { type Personality, personalityOf } from './personality.ts';
 import { type Settings, SettingsStore } from './settings.ts';
 import { Slots } from './slots.ts';
 import { VideoJobs } from './video-jobs.ts';
@@ -26,7 +27,10 @@ export class Engine {
   readonly jobs: VideoJobs;
   /** Unix seconds. */
   readonly created = Math.floor(Date.now() / 1000);
+  /** Aborted when SIGTERM has come and calls in flight do not end as they would. */
+  readonly stopping = new AbortController();
   readonly #readyAt: number;
+  #abortions = 0;
 
   constructor(options: EngineOptions) {
     this.options = options;
@@ -35,6 +39,15 @@ export class Engine {
     this.jobs = new VideoJobs({ slots: this.slots, activity: this.activity, exit: options.exit });
     this.settings.onChange(() => this.slots.admit());
     this.#readyAt = performance.now() + options.startupSeconds * 1000;
+  }
+
+  /** How many calls were aborted so before. */
+  countAbortion(): number {
+    return this.#abortions++;
+  }
+
+  get personality(): Personality {
+    return personalityOf(this.settings.current.like);
   }
 
   get isLoaded(): boolean {

@@ -1,5 +1,6 @@
 /** Reads the simulator's environment: the one place that knows the variables. */
 import { KINDS, type Kind } from './engine.ts';
+import { ENGINES } from './personality.ts';
 import type { SimulatorOptions } from './server.ts';
 import { DEFAULT_SETTINGS, parseSettings, type SettingName } from './settings.ts';
 
@@ -17,6 +18,7 @@ const SETTING_VARIABLES: Record<SettingName, string> = {
   maxConcurrency: 'SIMULATOR_MAX_CONCURRENCY',
   healthy: 'SIMULATOR_HEALTHY',
   healthDelayMs: 'SIMULATOR_HEALTH_DELAY_MS',
+  like: 'SIMULATOR_LIKE',
   fault: 'SIMULATOR_FAULT',
   faultTimes: 'SIMULATOR_FAULT_TIMES',
 };
@@ -42,6 +44,7 @@ The start values of what the control port can change:
   SIMULATOR_MAX_CONCURRENCY  calls worked on at once; more wait (0: unlimited)
   SIMULATOR_HEALTHY          true, or false: the health check fails (true)
   SIMULATOR_HEALTH_DELAY_MS  milliseconds that the health check takes (0)
+  SIMULATOR_LIKE             the habits of ${ENGINES.join(', ')} (unset: none)
   SIMULATOR_FAULT            a fault as JSON, such as {"kind":"drop","afterFrames":3}
   SIMULATOR_FAULT_TIMES      how many calls the fault hits; -1 for ever (1)
 

@@ -22,7 +22,7 @@ export function strike(call: Call, fault: Fault, exit: () => void): BreakingFaul
       sendStatus(call, fault.status, fault.body);
       return null;
     case 'oom':
-      call.sendJSON(500, OUT_OF_MEMORY.toBody());
+      call.sendRefusal(OUT_OF_MEMORY);
       return null;
     case 'exit':
       exit();
@@ -36,7 +36,7 @@ export function strike(call: Call, fault: Fault, exit: () => void): BreakingFaul
 function sendStatus(call: Call, status: number, body: unknown): void {
   if (body === undefined) {
     const { type, message } = BROKEN;
-    call.sendJSON(status, new EngineError(status, type, message).toBody());
+    call.sendRefusal(new EngineError(status, type, message));
   } else if (typeof body === 'string') call.sendText(status, body);
   else call.sendText(status, JSON.stringify(body), 'application/json');
 }

@@ -6,6 +6,7 @@ import { readPath, serveControl } from './control.ts';
 import { Engine, type EngineOptions } from './engine.ts';
 import { refuseLoading, refuseRoute } from './errors.ts';
 import { checkFilms } from './films.ts';
+import { checkHealth } from './health.ts';
 import { answerFailure, INFERENCE_ROUTES, serveInference } from './inference.ts';
 import { writeMetrics } from './metrics.ts';
 import { readVideoPath, serveVideo } from './videos.ts';
@@ -32,6 +33,8 @@ export interface Simulator {
 /** Longer than clients keep idle connections, so that they never send into one that we close. */
 const KEEP_ALIVE_MS = 75_000;
 const IDLE_SWEEP_MS = 50;
+/** An engine that aborts is gone by then. */
+const ABORT_MS = 200;
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** Rejects when an address cannot be bound, and for videos without a program that makes them. */
@@ -51,7 +54,9 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
     url: readURL(main),
     controlURL: control && readURL(control),
     stop: async (graceMs) => {
-      await close(main, graceMs);
+      const isAborting = engine.personality.atSIGTERM === 'abort';
+      if (isAborting) engine.stopping.abort();
+      await close(main, isAborting ? Math.min(graceMs, ABORT_MS) : graceMs);
       await engine.jobs.stop();
       if (control) await close(control, 0);
     },
@@ -64,9 +69,12 @@ function createListener(engine: Engine): RequestListener {
     const isInference = request.method === 'POST' && INFERENCE_ROUTES.has(path);
     const { activity } = engine;
     const release = isInference ? activity.enter() : () => {};
-    const call = new Call(request, response, (isAborted) => {
-      release();
-      if (isInference && isAborted) activity.aborted++;
+    const call = new Call(request, response, {
+      describeError: (error) => engine.personality.describeError(error),
+      onClose: (isAborted) => {
+        release();
+        if (isInference && isAborted) activity.aborted++;
+      },
     });
     if (isInference)
       serveInference({ engine, call, path, release }).catch((error) => answerFailure(call, error));
@@ -94,13 +102,6 @@ const READS = new Map<string, (engine: Engine, call: Call) => void>([
     },
   ],
 ]);
-
-/** As slow as those of real engines that are busy. */
-async function checkHealth(engine: Engine, call: Call): Promise<void> {
-  const { healthDelayMs } = engine.settings.current;
-  if (healthDelayMs > 0) await call.wait(performance.now() + healthDelayMs);
-  call.sendText(engine.isHealthy ? 200 : 503, '');
-}
 
 const listModels = ({ options, created }: Engine): object => ({
   object: 'list',

@@ -1,5 +1,6 @@
 /** What can be changed while the simulator runs, with the rules of each setting. */
 import { z } from 'zod';
+import { ENGINES } from './personality.ts';
 
 const DAY_MS = 86_400_000;
 const DAY_SECONDS = 86_400;
@@ -33,6 +34,7 @@ const settingsSchema = z.strictObject({
   maxConcurrency: z.int().min(0).max(MAX_COUNT).nullable(),
   healthy: z.boolean(),
   healthDelayMs: z.number().min(0).max(DAY_MS),
+  like: z.enum(ENGINES).nullable(),
   fault: faultSchema.nullable(),
   faultTimes: z.int().min(-1).max(MAX_COUNT),
 });
@@ -48,6 +50,7 @@ export const DEFAULT_SETTINGS: Settings = {
   maxConcurrency: 0,
   healthy: true,
   healthDelayMs: 0,
+  like: null,
   fault: null,
   faultTimes: 1,
 };
@@ -61,6 +64,7 @@ const ALLOWED: Record<string, string> = {
   maxConcurrency: `a whole number from 0 to ${MAX_COUNT} (0 or null: unlimited)`,
   healthy: 'true or false',
   healthDelayMs: `a number of milliseconds from 0 to ${DAY_MS}`,
+  like: `null or one of ${ENGINES.join(', ')}`,
   fault: 'null or an object with a kind: status, drop, end, error-frame, hang, oom or exit',
   'fault.kind': 'one of status, drop, end, error-frame, hang, oom, exit',
   'fault.status': 'a whole number from 200 to 599',

@@ -17,7 +17,7 @@ export const serveText =
     const answer = plan(fields, { model: engine.options.model, tokens });
     await call.waitForSlot(engine.slots);
     try {
-      await deliver(call, answer, { ttftMs, itlMs }, breaking);
+      await deliver(exchange, { answer, ttftMs, itlMs, fault: breaking });
       const { totals } = engine.activity;
       totals.answered++;
       totals.promptTokens += answer.usage.prompt_tokens;

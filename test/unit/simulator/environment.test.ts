@@ -30,6 +30,7 @@ describe("the simulator's environment", () => {
       SIMULATOR_MAX_CONCURRENCY: '4',
       SIMULATOR_HEALTHY: 'false',
       SIMULATOR_HEALTH_DELAY_MS: '2500',
+      SIMULATOR_LIKE: 'sglang',
       SIMULATOR_FAULT: '{"kind":"drop","afterFrames":3}',
       SIMULATOR_FAULT_TIMES: '-1',
     });
@@ -47,6 +48,7 @@ describe("the simulator's environment", () => {
         maxConcurrency: 4,
         healthy: false,
         healthDelayMs: 2_500,
+        like: 'sglang',
         fault: { kind: 'drop', afterFrames: 3 },
         faultTimes: -1,
       },
@@ -69,6 +71,7 @@ describe("the simulator's environment", () => {
     [{ SIMULATOR_STARTUP_SECONDS: '-1' }, 'SIMULATOR_STARTUP_SECONDS must be a number of seconds'],
     [{ SIMULATOR_TTFT_MS: '20ms' }, 'SIMULATOR_TTFT_MS must be a number of milliseconds'],
     [{ SIMULATOR_HEALTHY: 'yes' }, 'SIMULATOR_HEALTHY must be true or false; got "yes"'],
+    [{ SIMULATOR_LIKE: 'ollama' }, 'SIMULATOR_LIKE must be null or one of vllm, sglang, tei'],
     [{ SIMULATOR_FAULT: '{"kind":' }, 'SIMULATOR_FAULT must be null or an object'],
     [{ SIMULATOR_FAULT: '{"kind":"boom"}' }, 'SIMULATOR_FAULT.kind must be one of'],
   ];

@@ -47,8 +47,8 @@ export class RunningSimulator {
     return `${this.#simulator.controlURL}/control`;
   }
 
-  stop(): Promise<void> {
-    return this.#simulator.stop(0);
+  stop(graceMs = 0): Promise<void> {
+    return this.#simulator.stop(graceMs);
   }
 
   post(path: string, body: unknown, init: RequestInit = {}): Promise<Response> {

@@ -1,0 +1,58 @@
+/** The engine that the simulator poses as: what real ones do differently from each other, which clients of theirs must bear. */
+import type { EngineError } from './errors.ts';
+
+export const ENGINES = ['vllm', 'sglang', 'tei', 'vllm-omni', 'sglang-diffusion'] as const;
+export type EngineName = (typeof ENGINES)[number];
+
+export interface Personality {
+  /** The body of an error. */
+  describeError: (error: EngineError) => object;
+  /**
+   * When the health check answers: at once, behind the calls being worked on, or once the engine has given output after
+   * the check arrived (a second at the earliest).
+   */
+  health: 'at-once' | 'behind-work' | 'after-output';
+  /** Tokens that one frame of a stream carries, as where an engine's server lags behind its model. */
+  tokensPerFrame: number;
+  /** Calls in flight at SIGTERM: they end, or are aborted in one of the ways that occur. */
+  atSIGTERM: 'finish' | 'abort';
+}
+
+const PLAIN: Personality = {
+  describeError: (error) => error.toBody(),
+  health: 'at-once',
+  tokensPerFrame: 1,
+  atSIGTERM: 'finish',
+};
+
+const PERSONALITIES: Record<EngineName, Personality> = {
+  vllm: { ...PLAIN, tokensPerFrame: 14, atSIGTERM: 'abort' },
+  sglang: {
+    ...PLAIN,
+    describeError: ({ message, type, param, status }) => ({
+      object: 'error',
+      message,
+      type,
+      param,
+      code: status,
+    }),
+    health: 'after-output',
+  },
+  tei: {
+    ...PLAIN,
+    describeError: ({ message, status }) => ({ message, code: status, type: nameOfTEI(status) }),
+    health: 'behind-work',
+  },
+  'vllm-omni': PLAIN,
+  'sglang-diffusion': { ...PLAIN, describeError: ({ message }) => ({ detail: message }) },
+};
+
+/** Null: the simulator's own, which is vLLM's without its bad habits. */
+export const personalityOf = (like: EngineName | null): Personality =>
+  like === null ? PLAIN : PERSONALITIES[like];
+
+function nameOfTEI(status: number): string {
+  if (status === 429) return 'overloaded';
+  if (status === 503) return 'unhealthy';
+  return status < 500 ? 'validation' : 'backend';
+}

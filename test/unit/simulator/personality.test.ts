@@ -1,0 +1,139 @@
+import { expect } from 'chai';
+import type { ENGINES } from '../../../simulator/personality.ts';
+import { chatOf, RunningSimulator, readStream, type StreamEnd, until } from './running-simulator.ts';
+
+type Choice = { finish_reason: string | null; delta: { content?: string } };
+const contents = ({ events }: StreamEnd): string[] =>
+  events.flatMap(({ choices }) => (choices as Choice[]).map(({ delta }) => delta.content ?? ''));
+
+describe('a simulator that poses as a real engine', () => {
+  let simulator: RunningSimulator;
+  afterEach(() => simulator.stop());
+  const chat = (more: object = {}) => simulator.post('/v1/chat/completions', chatOf('Hello', more));
+
+  describe('merges the tokens of a stream into frames', () => {
+    it('as vLLM does, with the same text', async () => {
+      simulator = await RunningSimulator.start({ settings: { tokens: 40 } });
+      const one = contents(await readStream(await chat({ stream: true })));
+      await simulator.putControl({ like: 'vllm' });
+      const merged = contents(await readStream(await chat({ stream: true })));
+      expect(one.length).to.be.greaterThan(40);
+      expect(merged.length).to.be.lessThan(8);
+      expect(merged.join('')).to.equal(one.join(''));
+    });
+
+    it('as vLLM does for completions, and never across choices', async () => {
+      simulator = await RunningSimulator.start({ settings: { tokens: 28, like: 'vllm' } });
+      const one = await readStream(await simulator.post('/v1/completions', { prompt: 'a', stream: true }));
+      const two = await readStream(
+        await simulator.post('/v1/completions', { prompt: 'a', n: 2, stream: true }),
+      );
+      expect(one.events).to.have.lengthOf(3);
+      expect(two.events).to.have.lengthOf(2 * 29);
+    });
+  });
+
+  describe('words an error', () => {
+    const shapes: [like: (typeof ENGINES)[number], body: object][] = [
+      [
+        'vllm',
+        { error: { message: 'Loading model', type: 'ServiceUnavailableError', param: null, code: 503 } },
+      ],
+      [
+        'sglang',
+        {
+          object: 'error',
+          message: 'Loading model',
+          type: 'ServiceUnavailableError',
+          param: null,
+          code: 503,
+        },
+      ],
+      ['tei', { message: 'Loading model', code: 503, type: 'unhealthy' }],
+      [
+        'vllm-omni',
+        { error: { message: 'Loading model', type: 'ServiceUnavailableError', param: null, code: 503 } },
+      ],
+      ['sglang-diffusion', { detail: 'Loading model' }],
+    ];
+    for (const [like, body] of shapes)
+      it(`as ${like} does`, async () => {
+        simulator = await RunningSimulator.start({ startupSeconds: 60, settings: { like } });
+        const response = await chat();
+        expect(response.status).to.equal(503);
+        expect(await response.json()).to.deep.equal(body);
+      });
+  });
+
+  describe('answers its health check', () => {
+    const check = () => fetch(`${simulator.url}/health`);
+
+    for (const like of ['vllm', 'sglang', 'tei'] as const)
+      it(`well while nothing is asked of ${like}`, async () => {
+        simulator = await RunningSimulator.start({ settings: { like } });
+        expect((await check()).status).to.equal(200);
+      });
+
+    it('behind the work of TEI', async () => {
+      simulator = await RunningSimulator.start({
+        kind: 'Embedding',
+        settings: { like: 'tei', ttftMs: 60_000 },
+      });
+      const leaving = new AbortController();
+      const work = simulator
+        .post('/v1/embeddings', { input: 'a' }, { signal: leaving.signal })
+        .catch(() => null);
+      await until(async () => (await simulator.readControl()).inflight === 1);
+      const checked = check();
+      expect(await Promise.race([checked, simulator.readControl()])).not.to.be.instanceOf(Response);
+      leaving.abort();
+      await work;
+      expect((await checked).status).to.equal(200);
+    });
+
+    it('once output of SGLang is newer than the check', async () => {
+      simulator = await RunningSimulator.start({ settings: { like: 'sglang', ttftMs: 1_200, tokens: 1 } });
+      const start = performance.now();
+      const work = chat({ stream: true });
+      await until(async () => (await simulator.readControl()).inflight === 1);
+      expect((await check()).status).to.equal(200);
+      expect(performance.now() - start).to.be.greaterThan(1_200);
+      await work;
+    });
+  });
+
+  describe('at SIGTERM', () => {
+    it('lets calls in flight end', async () => {
+      simulator = await RunningSimulator.start({ settings: { itlMs: 10, tokens: 20 } });
+      const response = await chat({ stream: true });
+      void simulator.stop(5_000);
+      const { isDone, events } = await readStream(response);
+      expect(isDone).to.equal(true);
+      expect(finishes(events)).to.deep.equal(['stop']);
+    });
+
+    it('aborts streams in each of the ways of vLLM', async () => {
+      simulator = await RunningSimulator.start({ settings: { like: 'vllm', itlMs: 60_000, tokens: 100 } });
+      const responses = [];
+      for (let count = 0; count < 3; count++) responses.push(await chat({ stream: true }));
+      void simulator.stop(5_000);
+      const ends = await Promise.all(responses.map(readStream));
+      const ways = ends.map(({ isDone, events }) =>
+        events.some(({ error }) => error) ? 'error' : isDone ? finishes(events).join() : 'silence',
+      );
+      expect(ways).to.have.members(['abort', 'silence', 'error']);
+    });
+
+    it('answers a whole request of vLLM with what was said so far', async () => {
+      simulator = await RunningSimulator.start({ settings: { like: 'vllm', ttftMs: 60_000 } });
+      const response = chat();
+      await until(async () => (await simulator.readControl()).inflight === 1);
+      void simulator.stop(5_000);
+      const { choices } = (await (await response).json()) as { choices: Choice[] };
+      expect(choices.map(({ finish_reason }) => finish_reason)).to.deep.equal(['abort']);
+    });
+  });
+});
+
+const finishes = (events: Record<string, unknown>[]): string[] =>
+  events.flatMap(({ choices }) => (choices as Choice[]).flatMap(({ finish_reason }) => finish_reason ?? []));
