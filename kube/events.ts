@@ -1,5 +1,6 @@
 /** Events on objects (`kubectl describe` shows them): repeats are counted, floods cut, errors only logged. */
 
+import { LRUCache } from 'lru-cache';
 import { type Clock, systemClock } from '../kit/clock.ts';
 import { isNotFound } from './api-error.ts';
 import type { KubeClient } from './client.ts';
@@ -54,8 +55,8 @@ interface Bucket {
 
 export function createEventRecorder(options: EventRecorderOptions) {
   const { client, controller, instance, clock = systemClock, log = silentLog } = options;
-  const series = new Map<string, Series>();
-  const buckets = new Map<string, Bucket>();
+  const series = new LRUCache<string, Series>({ max: MAX_PENDING });
+  const buckets = new LRUCache<string, Bucket>({ max: MAX_PENDING });
   let pending = 0;
   let dropped = 0;
   let writes: Promise<void> = Promise.resolve();
@@ -83,7 +84,6 @@ export function createEventRecorder(options: EventRecorderOptions) {
       dropped++;
       return;
     }
-    evictOldest(series);
     const namespace = regarding.metadata.namespace ?? 'default';
     const name = eventName(regarding, clock.date());
     const fresh = { name, namespace, count: 1, writtenAt: now, seenAt: now, created: false };
@@ -144,7 +144,6 @@ export function createEventRecorder(options: EventRecorderOptions) {
     const refill = Math.floor((now - bucket.filledAt) / REFILL_MS);
     bucket.tokens = Math.min(BURST, bucket.tokens + refill);
     bucket.filledAt += refill * REFILL_MS;
-    evictOldest(buckets);
     buckets.set(key, bucket);
     if (bucket.tokens === 0) return false;
     bucket.tokens--;
@@ -158,10 +157,6 @@ export function createEventRecorder(options: EventRecorderOptions) {
     /** Events that were not written, since the start. */
     dropped: () => dropped,
   };
-}
-
-function evictOldest(map: Map<string, unknown>): void {
-  if (map.size >= MAX_PENDING) map.delete(map.keys().next().value!);
 }
 
 let sequence = 0;

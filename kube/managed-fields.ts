@@ -1,6 +1,8 @@
 /** What one field manager owns of an object, read from `metadata.managedFields`. */
+
 import { isDeepStrictEqual } from 'node:util';
-import { isMap, type KubeObject } from './object.ts';
+import { isObject } from '../kit/json-object.ts';
+import type { KubeObject } from './object.ts';
 
 /** `f:name` of a map, `k:{…}` of a keyed list, `v:…` of a set; `.` is the thing itself; empty: all of it. */
 export type OwnedFields = { [path: string]: OwnedFields };
@@ -36,14 +38,14 @@ export function ownsAll(wanted: unknown, owned: OwnedFields | undefined): boolea
   if (!owned) return false;
   if (isLeaf(owned)) return true;
   if (Array.isArray(wanted)) return wanted.every((item) => ownsItem(item, owned));
-  if (!isMap(wanted)) return true;
+  if (!isObject(wanted)) return true;
   return Object.entries(wanted)
     .filter(([, value]) => value !== undefined && value !== null)
     .every(([name, value]) => ownsAll(value, owned[`f:${name}`]));
 }
 
 function ownsItem(item: unknown, owned: OwnedFields): boolean {
-  if (!isMap(item)) return `v:${JSON.stringify(item)}` in owned;
+  if (!isObject(item)) return `v:${JSON.stringify(item)}` in owned;
   const path = findPath(item, owned);
   return path !== undefined && ownsAll(item, owned[path]);
 }
@@ -60,17 +62,17 @@ export function isAsApplied(wanted: unknown, live: unknown, owned: OwnedFields |
     if (wanted.length !== paths.length) return false;
     return wanted.every((item) => isItemAsApplied(item, live, owned));
   }
-  if (!isMap(wanted) || !isMap(live)) return false;
+  if (!isObject(wanted) || !isObject(live)) return false;
   const names = Object.keys(wanted);
   if (names.length !== paths.length) return false;
   return names.every((name) => isAsApplied(wanted[name], live[name], owned[`f:${name}`]));
 }
 
 function isItemAsApplied(item: unknown, live: unknown[], owned: OwnedFields): boolean {
-  if (!isMap(item)) return ownsItem(item, owned) && live.includes(item);
+  if (!isObject(item)) return ownsItem(item, owned) && live.includes(item);
   const path = findPath(item, owned);
   if (path === undefined) return false;
-  const found = live.find((candidate) => isMap(candidate) && findPath(candidate, { [path]: {} }) === path);
+  const found = live.find((candidate) => isObject(candidate) && findPath(candidate, { [path]: {} }) === path);
   return isAsApplied(item, found, owned[path]);
 }
 

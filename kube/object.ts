@@ -47,9 +47,6 @@ export type Wire<T> = KubeObject & Omit<T, 'metadata' | 'apiVersion' | 'kind'>;
 
 export type Fields = Record<string, unknown>;
 
-export const isMap = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** Whether only a stub of it is kept, with the reason as its spec. */
 export const isStub = ({ spec }: KubeObject): boolean => typeof spec === 'string';
 

@@ -1,8 +1,10 @@
 /** Reads the same YAML that `kubectl apply` takes. */
+
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
-import { isMap, type KubeObject } from '../kube/object.ts';
+import { isObject } from '../kit/json-object.ts';
+import type { KubeObject } from '../kube/object.ts';
 
 export interface ManifestObject {
   /** Where it is written. */
@@ -17,18 +19,18 @@ export function readManifests(paths: readonly string[]): ManifestObject[] {
       if (document.errors.length > 0) throw new Error(`${file}: ${document.errors[0]!.message}`);
       const value: unknown = document.toJS();
       if (value === null) return [];
-      if (!isObject(value))
+      if (!isKubeObject(value))
         throw new Error(`${file}: each document needs apiVersion, kind and metadata.name`);
       return [{ file, object: value }];
     }),
   );
 }
 
-const isObject = (value: unknown): value is KubeObject =>
-  isMap(value) &&
+const isKubeObject = (value: unknown): value is KubeObject =>
+  isObject(value) &&
   typeof value.apiVersion === 'string' &&
   typeof value.kind === 'string' &&
-  isMap(value.metadata) &&
+  isObject(value.metadata) &&
   typeof value.metadata.name === 'string';
 
 const listYamlFiles = (path: string): string[] =>

@@ -1,11 +1,12 @@
 /** The only place where the operator reads `process.env` and its mounted Secret. */
+
 import { join } from 'node:path';
 import type { V1EnvVar, V1ResourceRequirements } from '@kubernetes/client-node';
 import { ROUTE_PRESETS, ROUTE_VIA } from '../api/model-route.ts';
 import { PORTS, VERSION } from '../api/names.ts';
 import { type Environment, parseEnvironment, readTextFile, type Variables } from '../kit/environment.ts';
+import { isObject } from '../kit/json-object.ts';
 import { LOG_LEVELS } from '../kit/log.ts';
-import { isMap } from '../kube/object.ts';
 import { POD_FIELD_GROUPS, type PodFieldGroup } from './resources/pod-fields.ts';
 import { SECURITY_PLATFORMS } from './resources/security.ts';
 import { type GatewayReference, REDIS_USER_MODES } from './resources/settings.ts';
@@ -71,7 +72,7 @@ export const parseSettings = (variables: Variables, secrets: OperatorSecrets): O
 /** A Gateway that names no namespace is in Berth's own. */
 function readGateway(env: Environment): GatewayReference | undefined {
   const isGateway = (value: unknown) =>
-    isMap(value) && typeof (value as { name?: unknown }).name === 'string';
+    isObject(value) && typeof (value as { name?: unknown }).name === 'string';
   const gateway = env.json<Partial<GatewayReference>>('OPERATOR_GATEWAY', isGateway, {});
   if (!gateway.name) return undefined;
   const { name, sectionName } = gateway;
@@ -80,7 +81,7 @@ function readGateway(env: Environment): GatewayReference | undefined {
 }
 
 function readSidecarRollout(env: Environment): OperatorSettings['sidecarRollout'] {
-  const value = env.json<object>('OPERATOR_SIDECAR_ROLLOUT', isMap, {});
+  const value = env.json<object>('OPERATOR_SIDECAR_ROLLOUT', isObject, {});
   try {
     return parseSidecarRollout(value);
   } catch (error) {
@@ -109,10 +110,10 @@ function readSettings(env: Environment, secrets: OperatorSecrets): OperatorSetti
     frontServicePort: env.port('OPERATOR_FRONT_SERVICE_PORT', 80, 1),
     storageURL: env.origin('OPERATOR_STORAGE_URL'),
     gatewayImage,
-    gatewayResources: env.json('OPERATOR_GATEWAY_RESOURCES', isMap, GATEWAY_RESOURCES),
+    gatewayResources: env.json('OPERATOR_GATEWAY_RESOURCES', isObject, GATEWAY_RESOURCES),
     gatewayLogLevel: env.oneOf('OPERATOR_GATEWAY_LOG_LEVEL', LOG_LEVELS, 'info'),
     simulatorImage: env.text('OPERATOR_SIMULATOR_IMAGE') ?? `berth/simulator:${VERSION}`,
-    engineImages: env.json('OPERATOR_ENGINE_IMAGES', isMap, {}),
+    engineImages: env.json('OPERATOR_ENGINE_IMAGES', isObject, {}),
     s3CopyImage: env.text('OPERATOR_S3_COPY_IMAGE') ?? S3_COPY_IMAGE,
     imagePullPolicy: env.oneOf('OPERATOR_IMAGE_PULL_POLICY', PULL_POLICIES, 'IfNotPresent'),
     imageRegistry: env.text('OPERATOR_IMAGE_REGISTRY') ?? '',

@@ -1,4 +1,5 @@
 /** A pool of guarded connections for each origin, of the latest origins only: tenants may name any number of them. */
+import { LRUCache } from 'lru-cache';
 import { Pool } from 'undici';
 import { buildGuardedConnector, createGuardedClient, type GuardOptions } from './guarded-connector.ts';
 
@@ -13,12 +14,18 @@ const MAX_KEEP_ALIVE_MS = 10_000;
 export class GuardedPools {
   readonly #options: GuardedPoolsOptions;
   readonly #connect: ReturnType<typeof buildGuardedConnector>;
-  /** The least lately used first. */
-  readonly #pools = new Map<string, Pool>();
+  readonly #pools: LRUCache<string, Pool>;
 
   constructor(options: GuardedPoolsOptions) {
     this.#options = options;
     this.#connect = buildGuardedConnector(options);
+    this.#pools = new LRUCache({
+      max: options.maxOrigins,
+      // What is under way in it ends in peace.
+      dispose: (pool, _, reason) => {
+        if (reason === 'evict') pool.close().catch(() => {});
+      },
+    });
   }
 
   get size(): number {
@@ -26,10 +33,10 @@ export class GuardedPools {
   }
 
   get(origin: string): Pool {
-    const pool = this.#pools.get(origin) ?? this.#create(origin);
-    this.#pools.delete(origin);
+    const known = this.#pools.get(origin);
+    if (known) return known;
+    const pool = this.#create(origin);
     this.#pools.set(origin, pool);
-    if (this.#pools.size > this.#options.maxOrigins) this.#dropOldest();
     return pool;
   }
 
@@ -52,12 +59,5 @@ export class GuardedPools {
       keepAliveMaxTimeout: MAX_KEEP_ALIVE_MS,
       factory: (place, options) => createGuardedClient(place, options as object, this.#options),
     });
-  }
-
-  /** What is under way in it ends in peace. */
-  #dropOldest(): void {
-    const [origin, pool] = this.#pools.entries().next().value!;
-    this.#pools.delete(origin);
-    pool.close().catch(() => {});
   }
 }

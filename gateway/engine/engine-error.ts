@@ -1,4 +1,5 @@
 /** One shape for the errors of all engines: nested, flat, `{detail}`, `{error: "…"}` and plain text. */
+import { isObject } from '../../kit/json-object.ts';
 import { ApiError } from '../http/error-response.ts';
 import { isNotConnected } from '../upstream/connection-error.ts';
 
@@ -107,8 +108,6 @@ function describeComplaint(value: unknown): EngineComplaint {
   return { message: stringify(message), code: readString(inner.code), param: readString(inner.param) };
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 /** Engines put their HTTP status into `code`, too. */
 const readString = (value: unknown): string | null =>
   typeof value === 'string' && value !== '' && !/^\d+$/.test(value) ? value : null;

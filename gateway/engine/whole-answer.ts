@@ -1,4 +1,5 @@
 /** An engine's JSON answer, read once and completed to OpenAI's schema. */
+import { isObject } from '../../kit/json-object.ts';
 import { ApiError, JSON_TYPE } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Answer } from './answer.ts';
@@ -77,9 +78,7 @@ export class WholeAnswer implements Answer {
 function parseObject(text: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : null;
+    return isObject(value) ? value : null;
   } catch {
     return null;
   }

@@ -16,18 +16,11 @@ export const inputKey = (workspace: string, request: string, name: string): stri
   join('inputs', workspace, request, name);
 
 /** `extension`: such as `png`; the first result is number 0. Throws a RangeError. */
-export const resultKey = (place: ResultPlace, index: number, extension: string): string =>
-  join(...resultParts(place), `${index}.${extension}`);
-
-/** All results of one claim begin with it. Throws a RangeError. */
-export const resultPrefix = (place: ResultPlace): string => `${join(...resultParts(place))}/`;
-
-const resultParts = ({ workspace, request, token }: ResultPlace): string[] => [
-  'results',
-  workspace,
-  request,
-  token,
-];
+export const resultKey = (
+  { workspace, request, token }: ResultPlace,
+  index: number,
+  extension: string,
+): string => join('results', workspace, request, token, `${index}.${extension}`);
 
 /** Whether a key leads nowhere else than below its bucket: also as a path of files. */
 export const isPlainKey = (key: string): boolean =>

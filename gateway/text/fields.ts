@@ -1,4 +1,5 @@
 /** Types of the documented fields of a body; all others pass through to the engine. */
+import { isObject } from '../../kit/json-object.ts';
 import { ApiError } from '../http/error-response.ts';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -15,7 +16,6 @@ export type Fields = Readonly<Record<string, Field>>;
 
 const isText = (value: unknown) => typeof value === 'string';
 const isInteger = (value: unknown) => Number.isInteger(value);
-const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
 const isListOf = (value: unknown, isItem: (item: unknown) => boolean): boolean =>
   Array.isArray(value) && value.every(isItem);
 const isFilledListOf = (value: unknown, isItem: (item: unknown) => boolean): boolean =>

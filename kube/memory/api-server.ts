@@ -1,8 +1,10 @@
 /** The memory API over HTTP, as Kubernetes' API server speaks it. */
+
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { isMap, type KubeObject } from '../object.ts';
+import { isObject } from '../../kit/json-object.ts';
+import type { KubeObject } from '../object.ts';
 import { discover } from './discovery.ts';
 import type { MemoryApi, PatchType, WriteOptions } from './memory-api.ts';
 import { mergePatch } from './patches.ts';
@@ -233,8 +235,8 @@ const notAllowed = () =>
 
 /** Must agree with the path, which need not be repeated. */
 function place(body: unknown, at: { namespace: string | undefined; name: string | undefined }): KubeObject {
-  if (!isMap(body)) throw badRequest('the body must be a JSON object');
-  const metadata = (isMap(body.metadata) ? body.metadata : {}) as Partial<KubeObject['metadata']>;
+  if (!isObject(body)) throw badRequest('the body must be a JSON object');
+  const metadata = (isObject(body.metadata) ? body.metadata : {}) as Partial<KubeObject['metadata']>;
   if (at.namespace && (metadata.namespace ?? at.namespace) !== at.namespace)
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
   if (at.name && (metadata.name ?? at.name) !== at.name)
@@ -248,7 +250,7 @@ function place(body: unknown, at: { namespace: string | undefined; name: string 
 
 function remove({ api, query, request, ...rest }: Context, body: unknown): object {
   const { key, namespace, name } = request;
-  const given = (isMap(body) ? body : {}) as {
+  const given = (isObject(body) ? body : {}) as {
     preconditions?: { uid?: string; resourceVersion?: string };
     gracePeriodSeconds?: number;
     propagationPolicy?: string;

@@ -1,6 +1,7 @@
 /** Kubernetes' own kinds that the memory API server keeps. */
 
-import { isMap, type KubeObject } from '../object.ts';
+import { isObject } from '../../kit/json-object.ts';
+import type { KubeObject } from '../object.ts';
 import { events, eventsOfCore } from './event-types.ts';
 import type { ResourceType } from './resource-type.ts';
 import { ageColumn, type Column, nameColumn, readJSONPath } from './table.ts';
@@ -89,7 +90,7 @@ const POD_COLUMNS = [
 
 const countFields = (path: string) => (object: KubeObject) => {
   const value = readJSONPath(object, path);
-  return String(isMap(value) ? Object.keys(value).length : 0);
+  return String(isObject(value) ? Object.keys(value).length : 0);
 };
 
 const listPorts = (service: KubeObject) =>

@@ -1,5 +1,5 @@
 /** What kubectl asks for before anything else: which kinds there are, and how they look. */
-import { isMap } from '../object.ts';
+import { isObject } from '../../kit/json-object.ts';
 import { groupVersion, type ResourceType } from './resource-type.ts';
 
 const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
@@ -140,7 +140,7 @@ function describeTypes(types: readonly ResourceType[]): object {
 
 function describeSchema({ schema }: ResourceType): object {
   const open = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
-  if (!isMap(schema)) return open;
+  if (!isObject(schema)) return open;
   const named = { apiVersion: { type: 'string' }, kind: { type: 'string' }, metadata: open };
   return { ...schema, properties: { ...named, ...(schema.properties as object) } };
 }

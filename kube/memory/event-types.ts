@@ -1,5 +1,6 @@
 /** Events, which two API groups show: kept as `events.k8s.io` has them, read as the core group has them. */
-import { isMap, type KubeObject } from '../object.ts';
+import { isObject } from '../../kit/json-object.ts';
+import type { KubeObject } from '../object.ts';
 import type { ResourceType } from './resource-type.ts';
 import { type Column, formatAge } from './table.ts';
 
@@ -77,7 +78,7 @@ function toStored(event: KubeObject): KubeObject {
     ...rest
   } = event;
   if (involvedObject === undefined) return event;
-  const component = isMap(source) ? source.component : undefined;
+  const component = isObject(source) ? source.component : undefined;
   return {
     ...rest,
     apiVersion: 'events.k8s.io/v1',

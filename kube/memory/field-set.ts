@@ -1,6 +1,8 @@
 /** Sets of fields as `metadata.managedFields` writes them, by structured-merge-diff's rules for lists. */
+
 import { isDeepStrictEqual } from 'node:util';
-import { type Fields, isMap, type ManagedFieldsEntry } from '../object.ts';
+import { isObject } from '../../kit/json-object.ts';
+import type { Fields, ManagedFieldsEntry } from '../object.ts';
 
 /** `f:name` of a map, `k:{…}` of a keyed list, `v:…` of a set, `.` the thing itself; empty: all of it. */
 export type FieldSet = { [path: string]: FieldSet };
@@ -22,7 +24,7 @@ const KEY_DEFAULTS: Fields = { protocol: 'TCP' };
 
 /** The path element of an item of a keyed list; undefined where none of its keys is there. */
 export function itemPath(item: unknown, keys: readonly string[]): string | undefined {
-  if (!isMap(item) || keys.every((key) => item[key] === undefined)) return undefined;
+  if (!isObject(item) || keys.every((key) => item[key] === undefined)) return undefined;
   return `k:${JSON.stringify(Object.fromEntries(keys.map((key) => [key, item[key] ?? KEY_DEFAULTS[key]])))}`;
 }
 
@@ -40,7 +42,7 @@ export function decideListType(
 
 /** Every field of a value. */
 export function fieldsOf(value: unknown, types: ListTypes, path: readonly string[] = []): FieldSet {
-  if (isMap(value)) {
+  if (isObject(value)) {
     const entries = Object.entries(value).filter(([, inner]) => inner !== undefined && inner !== null);
     return Object.fromEntries(
       entries.map(([name, inner]) => [`f:${name}`, fieldsOf(inner, types, [...path, name])]),
@@ -96,7 +98,7 @@ export function changedFields(
   path: readonly string[] = [],
 ): FieldSet | undefined {
   if (isDeepStrictEqual(before, after)) return undefined;
-  if (isMap(before) && isMap(after)) {
+  if (isObject(before) && isObject(after)) {
     const names = new Set([...Object.keys(before), ...Object.keys(after)]);
     return collect([...names], (name) => [
       `f:${name}`,

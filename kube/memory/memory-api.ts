@@ -1,7 +1,9 @@
 /** Kubernetes' API to objects in memory, with the rules that controllers and kubectl rely on. */
+
 import { randomBytes, randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { type Fields, isMap, type KubeObject, type ObjectMeta } from '../object.ts';
+import { isObject } from '../../kit/json-object.ts';
+import type { Fields, KubeObject, ObjectMeta } from '../object.ts';
 import { formatTime } from '../time.ts';
 import { ObjectStore } from './object-store.ts';
 import { jsonPatch, mergePatch, strategicMergePatch } from './patches.ts';
@@ -130,7 +132,7 @@ export class MemoryApi {
   }
 
   #apply(type: ResourceType, at: Place, patch: unknown, options: PatchOptions): KubeObject {
-    if (!isMap(patch)) throw badRequest('an apply must be an object');
+    if (!isObject(patch)) throw badRequest('an apply must be an object');
     const { manager = 'unknown', subresource, force = false } = options;
     const before = this.find(typeKey(type), at);
     const given = (patch.metadata ?? {}) as Partial<ObjectMeta>;

@@ -1,12 +1,14 @@
 /** The patches that kubectl and other clients send: JSON merge (RFC 7396), JSON (RFC 6902) and strategic merge. */
+
 import { isDeepStrictEqual } from 'node:util';
-import { type Fields, isMap } from '../object.ts';
+import { isObject } from '../../kit/json-object.ts';
+import type { Fields } from '../object.ts';
 import { decideListType, type ListTypes } from './field-set.ts';
 import { badRequest, StatusError } from './status-error.ts';
 
 export function mergePatch(target: unknown, patch: unknown): unknown {
-  if (!isMap(patch)) return patch;
-  const result: Fields = isMap(target) ? { ...target } : {};
+  if (!isObject(patch)) return patch;
+  const result: Fields = isObject(target) ? { ...target } : {};
   for (const [name, value] of Object.entries(patch))
     if (value === null) delete result[name];
     else result[name] = mergePatch(result[name], value);
@@ -72,7 +74,7 @@ function edit(
     const index = last === '-' ? parent.length : Number(last);
     if (!change) parent.splice(index, 1);
     else parent.splice(index, change.insert ? 0 : 1, change.value);
-  } else if (isMap(parent)) {
+  } else if (isObject(parent)) {
     if (change) parent[last] = change.value;
     else if (last in parent) delete parent[last];
     else throw refuse(`missing path ${path}`);
@@ -87,9 +89,9 @@ export function strategicMergePatch(
   types: ListTypes,
   path: readonly string[] = [],
 ): unknown {
-  if (!isMap(patch)) return patch;
+  if (!isObject(patch)) return patch;
   if (patch.$patch === 'replace') return withoutDirectives(patch);
-  const result: Fields = isMap(target) ? { ...target } : {};
+  const result: Fields = isObject(target) ? { ...target } : {};
   for (const [name, value] of Object.entries(patch)) {
     if (name.startsWith('$deleteFromPrimitiveList/')) {
       const field = name.slice('$deleteFromPrimitiveList/'.length);
@@ -104,9 +106,9 @@ export function strategicMergePatch(
 }
 
 function mergeList(target: unknown, patch: unknown[], types: ListTypes, path: readonly string[]): unknown[] {
-  if (patch.some((item) => isMap(item) && item.$patch === 'replace'))
-    return patch.filter((item) => !(isMap(item) && item.$patch === 'replace'));
-  const plain = patch.filter((item) => !(isMap(item) && '$patch' in item));
+  if (patch.some((item) => isObject(item) && item.$patch === 'replace'))
+    return patch.filter((item) => !(isObject(item) && item.$patch === 'replace'));
+  const plain = patch.filter((item) => !(isObject(item) && '$patch' in item));
   const type = decideListType(types, path, plain);
   if (type === 'atomic' || !Array.isArray(target)) return plain.map(withoutDirectives);
   if (type === 'set') return [...target, ...plain.filter((item) => !target.includes(item))];
@@ -125,7 +127,7 @@ function mergeList(target: unknown, patch: unknown[], types: ListTypes, path: re
 
 function withoutDirectives(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutDirectives);
-  if (!isMap(value)) return value;
+  if (!isObject(value)) return value;
   const entries = Object.entries(value).filter(([name]) => !name.startsWith('$'));
   return Object.fromEntries(entries.map(([name, inner]) => [name, withoutDirectives(inner)]));
 }

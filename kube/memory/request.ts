@@ -1,7 +1,8 @@
 /** Reads requests of Kubernetes' API: what a path names, and the body in whichever form it comes. */
+
 import type { IncomingMessage } from 'node:http';
 import { parse } from 'yaml';
-import { isMap } from '../object.ts';
+import { isObject } from '../../kit/json-object.ts';
 import type { MemoryApi } from './memory-api.ts';
 import { groupVersion, typeKey } from './resource-type.ts';
 import { badRequest, StatusError } from './status-error.ts';
@@ -65,7 +66,7 @@ export async function readBody(req: IncomingMessage): Promise<unknown> {
   const isYAML = req.headers['content-type']?.includes('yaml') && !text.startsWith('{');
   try {
     const value: unknown = isYAML ? parse(text) : JSON.parse(text);
-    if (isMap(value) || Array.isArray(value)) return value;
+    if (isObject(value) || Array.isArray(value)) return value;
   } catch {}
   throw badRequest('the body must be a JSON object');
 }

@@ -1,6 +1,7 @@
 /** What the API server knows of a kind of objects. */
 
-import { isMap, type KubeObject } from '../object.ts';
+import { isObject } from '../../kit/json-object.ts';
+import type { KubeObject } from '../object.ts';
 import type { ListType, ListTypes } from './field-set.ts';
 import { listTypeAt, type Schema } from './schema.ts';
 import type { Column } from './table.ts';
@@ -56,7 +57,7 @@ const LISTS: Readonly<Record<string, ListType>> = {
 
 const listPorts = (items: readonly unknown[], path: readonly string[]): ListType => {
   if (path.includes('containers') || path.includes('initContainers')) return ['containerPort', 'protocol'];
-  return items.every((item) => isMap(item) && 'port' in item) && path[0] === 'spec'
+  return items.every((item) => isObject(item) && 'port' in item) && path[0] === 'spec'
     ? ['port', 'protocol']
     : 'atomic';
 };

@@ -1,6 +1,7 @@
 /** The scale subresource, by which `kubectl scale` and autoscalers set replicas. */
 
-import { type Fields, isMap, type KubeObject } from '../object.ts';
+import { isObject } from '../../kit/json-object.ts';
+import type { Fields, KubeObject } from '../object.ts';
 import type { MemoryApi, WriteOptions } from './memory-api.ts';
 import { badRequest, noSuchPath } from './status-error.ts';
 import { readJSONPath } from './table.ts';
@@ -37,7 +38,7 @@ export function writeScale(
   const names = paths.specReplicasPath.split('.').filter(Boolean);
   const last = names.pop()!;
   const parent = names.reduce<Fields>((inner, name) => {
-    if (!isMap(inner[name])) inner[name] = {};
+    if (!isObject(inner[name])) inner[name] = {};
     return inner[name] as Fields;
   }, wanted);
   parent[last] = replicas;

@@ -1,6 +1,7 @@
 /** What the API server does with a custom object by its structural schema: prunes it, or refuses, and fills in defaults. */
 
-import { type Fields, isMap } from '../object.ts';
+import { isObject } from '../../kit/json-object.ts';
+import type { Fields } from '../object.ts';
 import type { ListType } from './field-set.ts';
 
 export interface Schema {
@@ -22,14 +23,14 @@ export function prune(value: unknown, schema: Schema | undefined, unknown: strin
   if (!schema || (schema['x-kubernetes-preserve-unknown-fields'] && !schema.properties)) return value;
   if (Array.isArray(value))
     return value.map((item, index) => prune(item, schema.items, unknown, `${path}[${index}]`));
-  if (!isMap(value)) return value;
+  if (!isObject(value)) return value;
   const result: Fields = {};
   for (const [name, inner] of Object.entries(value)) {
     const at = path === '' ? name : `${path}.${name}`;
     const own = schema.properties?.[name];
     if (path === '' && ROOT.has(name)) result[name] = inner;
     else if (own) result[name] = prune(inner, own, unknown, at);
-    else if (isMap(schema.additionalProperties))
+    else if (isObject(schema.additionalProperties))
       result[name] = prune(inner, schema.additionalProperties, unknown, at);
     else if (schema['x-kubernetes-preserve-unknown-fields'] || schema.additionalProperties === true)
       result[name] = inner;
@@ -42,7 +43,7 @@ export function prune(value: unknown, schema: Schema | undefined, unknown: strin
 export function fillDefaults(value: unknown, schema: Schema | undefined): unknown {
   if (!schema) return value;
   if (Array.isArray(value)) return value.map((item) => fillDefaults(item, schema.items));
-  if (!isMap(value)) return value;
+  if (!isObject(value)) return value;
   const result: Fields = { ...value };
   for (const [name, inner] of Object.entries(schema.properties ?? {})) {
     if (result[name] === null || result[name] === undefined) {
@@ -51,7 +52,7 @@ export function fillDefaults(value: unknown, schema: Schema | undefined): unknow
     }
     result[name] = fillDefaults(result[name], inner);
   }
-  if (isMap(schema.additionalProperties))
+  if (isObject(schema.additionalProperties))
     for (const name of Object.keys(result))
       if (!schema.properties?.[name]) result[name] = fillDefaults(result[name], schema.additionalProperties);
   return result;
@@ -62,7 +63,7 @@ export function listTypeAt(schema: Schema, path: readonly string[]): ListType {
   let at: Schema | undefined = schema;
   for (const name of path) {
     while (at?.items) at = at.items;
-    at = at?.properties?.[name] ?? (isMap(at?.additionalProperties) ? at.additionalProperties : undefined);
+    at = at?.properties?.[name] ?? (isObject(at?.additionalProperties) ? at.additionalProperties : undefined);
   }
   if (at?.['x-kubernetes-list-type'] === 'set') return 'set';
   return at?.['x-kubernetes-list-type'] === 'map' ? (at['x-kubernetes-list-map-keys'] ?? []) : 'atomic';

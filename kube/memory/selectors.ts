@@ -1,5 +1,6 @@
 /** Label and field selectors of lists and watches. */
-import { isMap, type KubeObject } from '../object.ts';
+import { isObject } from '../../kit/json-object.ts';
+import type { KubeObject } from '../object.ts';
 import { badRequest } from './status-error.ts';
 
 export type Predicate = (object: KubeObject) => boolean;
@@ -46,6 +47,6 @@ export function parseFieldSelector(text: string): Predicate {
 function readField(object: KubeObject, path: string): string {
   const value = path
     .split('.')
-    .reduce<unknown>((inner, name) => (isMap(inner) ? inner[name] : undefined), object);
+    .reduce<unknown>((inner, name) => (isObject(inner) ? inner[name] : undefined), object);
   return value === undefined || value === null ? '' : String(value);
 }

@@ -1,6 +1,8 @@
 /** Server-side apply: merges what a manager wants, gives up what it wanted before, and keeps the books of who owns what. */
+
 import { isDeepStrictEqual } from 'node:util';
-import { type Fields, isMap, type KubeObject } from '../object.ts';
+import { isObject } from '../../kit/json-object.ts';
+import type { Fields, KubeObject } from '../object.ts';
 import { formatTime } from '../time.ts';
 import {
   changedFields,
@@ -42,7 +44,7 @@ function ownable(object: KubeObject, { subresource }: Pick<Writer, 'subresource'
   if (subresource === 'status') return status === undefined ? {} : { status };
   const owned = Object.entries(metadata).filter(
     ([name, value]) =>
-      !IDENTITY.has(name) && value !== undefined && !(isMap(value) && Object.keys(value).length === 0),
+      !IDENTITY.has(name) && value !== undefined && !(isObject(value) && Object.keys(value).length === 0),
   );
   return { ...rest, ...(owned.length > 0 ? { metadata: Object.fromEntries(owned) } : {}) };
 }
@@ -184,8 +186,8 @@ function put(
 
 function merge(live: unknown, wanted: unknown, types: ListTypes, path: readonly string[] = []): unknown {
   if (wanted === undefined || wanted === null) return live;
-  if (isMap(wanted)) {
-    if (!isMap(live)) return dropNulls(wanted);
+  if (isObject(wanted)) {
+    if (!isObject(live)) return dropNulls(wanted);
     const result: Fields = { ...live };
     for (const [name, value] of Object.entries(wanted))
       if (value !== undefined && value !== null)
@@ -207,7 +209,7 @@ function merge(live: unknown, wanted: unknown, types: ListTypes, path: readonly 
 
 function dropNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(dropNulls);
-  if (!isMap(value)) return value;
+  if (!isObject(value)) return value;
   const entries = Object.entries(value).filter(([, inner]) => inner !== undefined && inner !== null);
   return Object.fromEntries(entries.map(([name, inner]) => [name, dropNulls(inner)]));
 }
@@ -216,7 +218,7 @@ function dropNulls(value: unknown): unknown {
 function remove(value: unknown, set: FieldSet, types: ListTypes, path: readonly string[] = []): unknown {
   const paths = Object.keys(set);
   if (paths.length === 0) return undefined;
-  if (isMap(value)) {
+  if (isObject(value)) {
     const result = { ...value };
     for (const [element, inner] of Object.entries(set)) {
       const name = element.slice(2);

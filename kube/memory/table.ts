@@ -1,5 +1,6 @@
 /** What `kubectl get` shows: columns of a kind, and the Table that the API server answers with. */
-import { isMap, type KubeObject } from '../object.ts';
+import { isObject } from '../../kit/json-object.ts';
+import type { KubeObject } from '../object.ts';
 
 export interface Column {
   name: string;
@@ -51,7 +52,8 @@ export function readJSONPath(object: unknown, path: string): unknown {
   for (const part of path.match(/\[\?\(.*?\)\]|\[[^\]]*\]|\.?(?:\\.|[^.[\\])+/g) ?? []) {
     if (value === undefined || value === null) return undefined;
     const filter = /^\[\?\(@\.([\w.]+)\s*==\s*["']([^"']*)["']\)\]$/.exec(part);
-    if (filter) value = (value as unknown[]).find?.((item) => isMap(item) && item[filter[1]!] === filter[2]);
+    if (filter)
+      value = (value as unknown[]).find?.((item) => isObject(item) && item[filter[1]!] === filter[2]);
     else {
       const name = part.replace(/^\.|^\[['"]?|['"]?\]$/g, '').replaceAll('\\', '');
       value = name === '' ? value : (value as Record<string, unknown>)[name];

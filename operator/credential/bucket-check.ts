@@ -7,18 +7,18 @@ import {
   passCheck,
   postponeCheck,
 } from '../framework/external-check.ts';
-import { askFront, type FrontAddress, type Unanswered } from '../framework/front-client.ts';
+import {
+  createFrontCheck,
+  type FrontAddress,
+  type FrontCheck,
+  type Unanswered,
+} from '../framework/front-client.ts';
 import { verdict } from '../status/condition-list.ts';
 
-export type BucketChecker = (
-  question: VerifyQuestion,
-  signal: AbortSignal,
-) => Promise<VerifyAnswer | Unanswered>;
+export type BucketChecker = FrontCheck<VerifyQuestion, VerifyAnswer>;
 
-/** The checker throws for an aborted signal only. */
-export function createBucketChecker(front: FrontAddress): BucketChecker {
-  return (question, signal) => askFront(front, { path: INTERNAL_PATHS.verify, question, isAnswer }, signal);
-}
+export const createBucketChecker = (front: FrontAddress): BucketChecker =>
+  createFrontCheck(front, { path: INTERNAL_PATHS.verify, isAnswer });
 
 function isAnswer(body: unknown): body is VerifyAnswer {
   const { verified, reason, message } = (body ?? {}) as Partial<VerifyAnswer>;

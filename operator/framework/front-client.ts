@@ -23,7 +23,17 @@ export interface FrontQuestion<T> {
 }
 
 /** Throws for an aborted signal only. */
-export async function askFront<T>(
+export type FrontCheck<Q extends object, T> = (question: Q, signal: AbortSignal) => Promise<T | Unanswered>;
+
+export const createFrontCheck =
+  <Q extends object, T>(
+    front: FrontAddress,
+    { path, isAnswer }: Omit<FrontQuestion<T>, 'question'>,
+  ): FrontCheck<Q, T> =>
+  (question, signal) =>
+    askFront(front, { path, question, isAnswer }, signal);
+
+async function askFront<T>(
   { storageURL, token, timeoutMs = TIMEOUT_MS }: FrontAddress,
   { path, question, isAnswer }: FrontQuestion<T>,
   signal: AbortSignal,

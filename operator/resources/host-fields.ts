@@ -1,5 +1,6 @@
 /** What of a pod's template would give the engine its node, or a way to it. Pure. */
 import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
+import { isObject } from '../../kit/json-object.ts';
 
 type Template = Pick<ModelDeploymentSpec['template'], 'volumes' | 'podSecurityContext' | 'securityContext'>;
 type Fields = Record<string, unknown>;
@@ -53,7 +54,6 @@ function describeSELinux({ type, user, role }: Fields): string[] {
   return given.filter(([, value]) => value).map(([name, value]) => `seLinuxOptions.${name} ${value}`);
 }
 
-const read = (value: unknown): Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+const read = (value: unknown): Fields => (isObject(value) ? value : {});
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 const bareName = (capability: unknown): string => String(capability).toUpperCase().replace(/^CAP_/, '');

@@ -4,6 +4,7 @@
  */
 import type { ModelDeployment, ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import { API_KEY_SECRET_SUFFIX, SIDECAR_SECRET_SUFFIX, SIGNING_SECRET_NAME } from '../../api/names.ts';
+import { isObject } from '../../kit/json-object.ts';
 import type { Problem } from '../status/problem.ts';
 import { describeHostFields } from './host-fields.ts';
 import { listSecretNames } from './secret-names.ts';
@@ -80,7 +81,7 @@ export function listPodFields(spec: ModelDeploymentSpec): Partial<Record<PodFiel
 
 function listSecretFields({ engine, template, model }: ModelDeploymentSpec): (string | false | undefined)[] {
   const reads = (source: unknown): boolean =>
-    isRecord(source) && (source.secretKeyRef !== undefined || source.configMapKeyRef !== undefined);
+    isObject(source) && (source.secretKeyRef !== undefined || source.configMapKeyRef !== undefined);
   return [
     model.source.huggingFace?.tokenSecret && 'model.source.huggingFace.tokenSecret',
     ...engine.env.map(({ valueFrom }, index) => reads(valueFrom) && `engine.env[${index}]`),
@@ -88,9 +89,6 @@ function listSecretFields({ engine, template, model }: ModelDeploymentSpec): (st
     (template.imagePullSecrets?.length ?? 0) > 0 && 'template.imagePullSecrets',
   ];
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null;
 
 const isPlainVolume = (volume: Record<string, unknown>): boolean =>
   Object.keys(volume).every((key) => key === 'name' || PLAIN_VOLUMES.includes(key));

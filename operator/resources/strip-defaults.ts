@@ -1,6 +1,8 @@
 /** A spec without the values that its schema fills in: what a person wrote, whichever version reads it. */
+
 import { z } from 'zod';
-import { isMap, stableStringify } from '../../kube/object.ts';
+import { isObject } from '../../kit/json-object.ts';
+import { stableStringify } from '../../kube/object.ts';
 
 /** What each schema fills in, as text. */
 const filledIn = new WeakMap<z.ZodType, string>();
@@ -16,7 +18,7 @@ export function stripDefaults(schema: z.ZodType, value: unknown): unknown {
       filledIn.set(schema, stableStringify(stripDefaults(inner, inner.parse(schema.def.defaultValue))));
     return stableStringify(written) === filledIn.get(schema) ? undefined : written;
   }
-  if (schema instanceof z.ZodObject && isMap(value)) {
+  if (schema instanceof z.ZodObject && isObject(value)) {
     const shape = schema.shape as Record<string, z.ZodType>;
     return keepDefined(
       Object.entries(value).map(([key, inner]) => [

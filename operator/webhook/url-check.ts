@@ -8,18 +8,18 @@ import {
   postponeCheck,
   startCheck,
 } from '../framework/external-check.ts';
-import { askFront, type FrontAddress, type Unanswered } from '../framework/front-client.ts';
+import {
+  createFrontCheck,
+  type FrontAddress,
+  type FrontCheck,
+  type Unanswered,
+} from '../framework/front-client.ts';
 import { ACCEPTED, verdict } from '../status/condition-list.ts';
 
-export type URLChecker = (
-  question: CheckURLQuestion,
-  signal: AbortSignal,
-) => Promise<CheckURLAnswer | Unanswered>;
+export type URLChecker = FrontCheck<CheckURLQuestion, CheckURLAnswer>;
 
-/** The checker throws for an aborted signal only. */
-export function createURLChecker(front: FrontAddress): URLChecker {
-  return (question, signal) => askFront(front, { path: INTERNAL_PATHS.checkURL, question, isAnswer }, signal);
-}
+export const createURLChecker = (front: FrontAddress): URLChecker =>
+  createFrontCheck(front, { path: INTERNAL_PATHS.checkURL, isAnswer });
 
 function isAnswer(body: unknown): body is CheckURLAnswer {
   const { ok, message } = (body ?? {}) as Partial<CheckURLAnswer>;

@@ -10,7 +10,7 @@ export interface QueueWait {
 }
 
 const REQUESTS = 100;
-const MOST_PAUSE_MS = 50;
+const MAX_PAUSE_MS = 50;
 
 export async function measureQueueWait(redis: RedisClient): Promise<QueueWait> {
   const pod = await startMediaPod(redis);
@@ -21,7 +21,7 @@ export async function measureQueueWait(redis: RedisClient): Promise<QueueWait> {
       const { queuedAt, startedAt } = await pod.run('small');
       waits.push(startedAt! - queuedAt);
       // In no step with the worker's own looks.
-      await new Promise((resolve) => setTimeout(resolve, Math.random() * MOST_PAUSE_MS));
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * MAX_PAUSE_MS));
     }
     return { p50: percentile(waits, 0.5), p99: percentile(waits, 0.99) };
   } finally {

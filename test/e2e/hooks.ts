@@ -1,7 +1,7 @@
 /** Shows, for the first tests that fail, what the cluster looked like just then. */
 import { kubectl } from './installation.ts';
 
-const MOST_REPORTS = 3;
+const MAX_REPORTS = 3;
 let reports = 0;
 
 const VIEWS: [string, string[]][] = [
@@ -18,7 +18,7 @@ const VIEWS: [string, string[]][] = [
 
 export const mochaHooks = {
   async afterEach(this: Mocha.Context): Promise<void> {
-    if (this.currentTest?.state !== 'failed' || ++reports > MOST_REPORTS) return;
+    if (this.currentTest?.state !== 'failed' || ++reports > MAX_REPORTS) return;
     console.error(`\n--- the cluster when "${this.currentTest.fullTitle()}" failed`);
     for (const [title, args] of VIEWS) {
       const text = await kubectl(...args, '--request-timeout=10s').catch((error: Error) => error.message);

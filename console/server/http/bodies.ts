@@ -5,6 +5,7 @@ import { apiKeySpec } from '../../../api/api-key.ts';
 import { FIELD_WORDS } from '../../../api/field-words.ts';
 import { storageCredentialSpec } from '../../../api/storage-credential.ts';
 import { webhookEndpointSpec } from '../../../api/webhook-endpoint.ts';
+import { BodyTooLargeError, readBody as readBytes } from '../../../kit/bounded-body.ts';
 import { ConsoleError } from './error.ts';
 
 const MAX_TOKEN_LENGTH = 16 * 1024;
@@ -129,14 +130,12 @@ function parseJSON(text: string): unknown {
 }
 
 async function readText(req: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
   // Keeps the connection open for the error response.
-  for await (const chunk of req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > MAX_BODY_BYTES)
-      throw new ConsoleError('request_too_large', `The body exceeds ${MAX_BODY_BYTES} bytes.`);
-    chunks.push(chunk);
+  const source = req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
+  try {
+    return (await readBytes(source, MAX_BODY_BYTES)).toString('utf8');
+  } catch (error) {
+    if (!(error instanceof BodyTooLargeError)) throw error;
+    throw new ConsoleError('request_too_large', `The body exceeds ${MAX_BODY_BYTES} bytes.`);
   }
-  return Buffer.concat(chunks).toString('utf8');
 }

@@ -1,4 +1,5 @@
 /** The namespaces of a user: those in which they can list deployments. */
+
 import { CONSOLE_RIGHTS } from '../../../api/console-rights.ts';
 import type { RedisClient } from '../../../redis/client.ts';
 import { readWorkspaces } from '../../../redis/publication/published.ts';
@@ -8,6 +9,7 @@ import type { Session } from '../sessions/sessions.ts';
 import type { Access } from './access.ts';
 import type { Kubernetes } from './client.ts';
 import { KubernetesError } from './error.ts';
+import { Turns } from './turns.ts';
 
 const TTL_MS = 30_000;
 const MAX_SESSIONS = 5_000;
@@ -46,8 +48,9 @@ export class Namespaces {
     const [existing, published] = await Promise.all([this.#listExisting(session), this.#readPublished()]);
     const candidates = chooseCandidates({ own: session.own, existing, published });
     if (await this.#access.allows(session, null, CONSOLE_RIGHTS.seeNamespace)) return candidates;
-    const allowed = await mapBounded(candidates, CONCURRENCY, (namespace) =>
-      this.#access.may(session, namespace, 'seeNamespace'),
+    const turns = new Turns(CONCURRENCY);
+    const allowed = await Promise.all(
+      candidates.map((namespace) => turns.run(() => this.#access.may(session, namespace, 'seeNamespace'))),
     );
     return candidates.filter((_, index) => allowed[index]);
   }
@@ -82,15 +85,4 @@ export function chooseCandidates({
   const offered = known.length > 0 ? known : [...(existing ?? [])];
   const rest = offered.filter((name) => !own.includes(name)).sort();
   return [...own, ...rest].slice(0, MAX_NAMESPACES);
-}
-
-async function mapBounded<T, R>(
-  items: readonly T[],
-  atOnce: number,
-  map: (item: T) => Promise<R>,
-): Promise<R[]> {
-  const results: R[] = [];
-  for (let start = 0; start < items.length; start += atOnce)
-    results.push(...(await Promise.all(items.slice(start, start + atOnce).map(map))));
-  return results;
 }

@@ -1,4 +1,4 @@
-/** Lets few pieces of work hold memory at a time; the others wait in the order in which they came. */
+/** Runs few pieces of work at a time; the others wait in the order in which they came. */
 export class Turns {
   readonly #waiting: (() => void)[] = [];
   #free: number;
