@@ -36,6 +36,13 @@ export const ERRORS = {
     when: "`model` differs from the deployment's model on a text route.",
     remedy: 'Omit `model`, or send the id that GET /v1/models shows.',
   },
+  context_length_exceeded: {
+    status: 400,
+    type: invalid,
+    retry: false,
+    when: "The prompt, or the prompt together with the requested output, is longer than the model's context.",
+    remedy: 'Send a shorter prompt, or request fewer output tokens.',
+  },
   wrong_modality: {
     status: 400,
     type: invalid,

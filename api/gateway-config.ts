@@ -46,6 +46,8 @@ export const gatewayConfig = z.object({
     perVideoSecond: z.int().nullable(),
     perMillionInputTokens: z.int().nullable(),
     perMillionOutputTokens: z.int().nullable(),
+    /** Absent or null: as other input tokens. */
+    perMillionCachedInputTokens: z.int().nullish(),
   }),
   storageCredential: z.string().nullable(),
   /** Origins whose pages may call the endpoint; absent = none, `*` = any. */
@@ -97,6 +99,7 @@ export function buildGatewayConfig(
       perVideoSecond: price(spec.pricing.perVideoSecond),
       perMillionInputTokens: price(spec.pricing.perMillionInputTokens),
       perMillionOutputTokens: price(spec.pricing.perMillionOutputTokens),
+      perMillionCachedInputTokens: price(spec.pricing.perMillionCachedInputTokens),
     },
     storageCredential: spec.storage.credential ?? null,
     ...(spec.route.cors && { corsOrigins: spec.route.cors.origins }),

@@ -40,6 +40,9 @@ const pricing = z
     perVideoSecond: amount('Price of one second of video.').optional(),
     perMillionInputTokens: amount('Price of a million prompt tokens.').optional(),
     perMillionOutputTokens: amount('Price of a million completion tokens.').optional(),
+    perMillionCachedInputTokens: amount(
+      'Price of a million prompt tokens that the engine had in its cache; perMillionInputTokens if absent.',
+    ).optional(),
   })
   .prefault({})
   .describe("What is taken from the workspace's credit; free where absent.");

@@ -1,5 +1,6 @@
 /** What both ways to answer have in common: whole, or as a stream. */
 import type { ApiError } from '../http/error-response.ts';
+import { BYTES_PER_TOKEN } from './token-estimate.ts';
 
 /** Takes an engine's answer of status 200 and makes the client's of it. */
 export interface Answer {
@@ -12,14 +13,16 @@ export interface Answer {
   /** The engine has said its last word, whenever its connection may end. */
   readonly isComplete: boolean;
   readonly usage: Usage | null;
-  /** Pieces of output that went out, about a token each. */
-  readonly frames: number;
+  /** Of the output that went out, for answers that end before their usage. */
+  readonly estimatedTokens: number;
 }
 
 export interface Usage {
   inputTokens: number;
   outputTokens: number;
   totalTokens: number;
+  /** Of the input, those that the engine had in its cache. */
+  cachedInputTokens: number;
 }
 
 const count = (value: unknown): number => (typeof value === 'number' && value > 0 ? value : 0);
@@ -31,13 +34,14 @@ export function readUsage(value: unknown): Usage | null {
   const inputTokens = count(usage.prompt_tokens);
   const outputTokens = count(usage.completion_tokens);
   const totalTokens = count(usage.total_tokens) || inputTokens + outputTokens;
-  return totalTokens === 0 ? null : { inputTokens, outputTokens, totalTokens };
+  if (totalTokens === 0) return null;
+  const details = usage.prompt_tokens_details as { cached_tokens?: unknown } | null | undefined;
+  const cachedInputTokens = Math.min(count(details?.cached_tokens), inputTokens);
+  return { inputTokens, outputTokens, totalTokens, cachedInputTokens };
 }
 
-const BYTES_PER_TOKEN = 4;
-
-/** For answers that broke off before their usage: a frame carries about a token. */
+/** For answers that broke off before their usage. */
 export function estimateUsage(promptBytes: number, outputTokens: number): Usage {
   const inputTokens = Math.ceil(promptBytes / BYTES_PER_TOKEN);
-  return { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens };
+  return { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens, cachedInputTokens: 0 };
 }

@@ -8,6 +8,12 @@ const SATURATED_RETRY_SECONDS = 5;
 const OUT_OF_MEMORY =
   /out of (gpu |device |cuda )?memory|OutOfMemory|CUDA_ERROR_OUT_OF_MEMORY|HIP out of memory|failed to allocate|cannot allocate memory/i;
 
+/** As vLLM, SGLang, llama.cpp and TEI word it. */
+const CONTEXT_OVERFLOW =
+  /maximum context length|model's context length|maximum model length|maximum allowed length|available context size|must have less than \d+ tokens/i;
+/** llama.cpp blames itself for a long input of an embedding. */
+const INPUT_OVERFLOW = /input.* is too large to process/i;
+
 /** The engine had too little memory for the request; another request may well succeed. */
 export class EngineMemoryError extends ApiError {
   constructor(said: string) {
@@ -31,6 +37,16 @@ export function describeConnectionLoss(cause: unknown, hasResponded: boolean): A
       ? 'The engine closed the connection before its response was complete.'
       : 'The engine closed the connection without a response.',
   );
+}
+
+/** Says the model's id where the engine said its own name of the model, which may be a path of its disk. */
+export function hideEngineName(
+  error: ApiError,
+  { servedModelName, modelId }: { servedModelName: string; modelId: string },
+): void {
+  if (servedModelName === modelId || !error.message.includes(servedModelName)) return;
+  const name = servedModelName.replace(/[^\w\s]/g, '\\$&');
+  error.message = error.message.replace(new RegExp(`(?<![\\w/.-])${name}(?![\\w/-])`, 'g'), () => modelId);
 }
 
 interface EngineComplaint {
@@ -59,6 +75,15 @@ export function findEngineError(value: unknown): ApiError | null {
   return buildEngineError(typeof status === 'number' ? status : 500, describeComplaint(value));
 }
 
+/** An engine that is stopped ends answers with the finish reason `abort`: what is there is not what was asked for. */
+export function findAbortion({ choices }: { choices?: unknown }): ApiError | null {
+  const isAborted =
+    Array.isArray(choices) && choices.some((choice) => isObject(choice) && choice.finish_reason === 'abort');
+  return isAborted
+    ? new ApiError('upstream_error', 'The engine aborted the request before its response was complete.')
+    : null;
+}
+
 const isFlat = (value: Record<string, unknown>): boolean =>
   typeof value.message === 'string' && (value.code !== undefined || value.type !== undefined);
 
@@ -66,6 +91,8 @@ function buildEngineError(status: number, complaint: EngineComplaint): ApiError 
   const { code, param } = complaint;
   const said = complaint.message.slice(0, MAX_MESSAGE_LENGTH);
   if (OUT_OF_MEMORY.test(complaint.message)) return new EngineMemoryError(said);
+  if (status < 500 ? CONTEXT_OVERFLOW.test(complaint.message) : INPUT_OVERFLOW.test(complaint.message))
+    return new ApiError('context_length_exceeded', said);
   const details = { param, detailCode: code ?? undefined };
   switch (status) {
     case 400:

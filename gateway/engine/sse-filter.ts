@@ -1,12 +1,13 @@
 /**
  * Watches an engine's event stream on its way to the client. Whole frames go through untouched and unparsed;
- * only those that carry usage or no choices are looked into. What is cut across chunks waits for its rest, so that
+ * only those that carry usage, no choices, an abortion or unusually much are looked into. What is cut across chunks waits for its rest, so that
  * half a frame never reaches the client.
  */
 import { ApiError } from '../http/error-response.ts';
 import { toBytesText } from '../http/event-stream.ts';
 import { readUsage, type Usage } from './answer.ts';
-import { findEngineError } from './engine-error.ts';
+import { findAbortion, findEngineError } from './engine-error.ts';
+import { TokenEstimate } from './token-estimate.ts';
 
 export interface SseFilterOptions {
   /** Put in the place of the engine's own name of the model. */
@@ -18,21 +19,27 @@ export interface SseFilterOptions {
 const MAX_FRAME_BYTES = 16 * 1024 * 1024;
 const MODEL = /"model":\s*("(?:[^"\\]|\\.)*")/;
 const DONE = '[DONE]';
-const USAGE = '"usage"';
+/**
+ * Ends of `"choices":`, `"usage"`, `"error":` and `"abort"`: V8 finds what has up to six characters and does not begin with a
+ * quote, of which there are many, five times faster.
+ */
+const CHOICES = 'ices":';
+const USAGE = 'usage"';
+const ERROR = 'rror":';
+const ABORT = 'bort"';
 const NULL = /^:\s*null/;
 
 type Payload = { choices?: unknown; usage?: unknown; model?: unknown };
 
 export class SseFilter {
   usage: Usage | null = null;
-  /** Frames with choices that went through. */
-  frames = 0;
   /** Whether `[DONE]` has passed. */
   isDone = false;
   /** The engine's complaint; nothing goes through after it. */
   failure: ApiError | null = null;
   readonly #modelId: string;
   readonly #isUsageWanted: boolean;
+  readonly #estimate = new TokenEstimate();
   #carry: Buffer | null = null;
   /** Unknown until the first line has ended. */
   #separator = '';
@@ -46,6 +53,11 @@ export class SseFilter {
   constructor(options: SseFilterOptions) {
     this.#modelId = options.modelId;
     this.#isUsageWanted = options.isUsageWanted;
+  }
+
+  /** Of the output that went through, about. */
+  get estimatedTokens(): number {
+    return this.#estimate.tokens;
   }
 
   /** What may go to the client now, one character a byte; null for nothing. */
@@ -100,18 +112,20 @@ export class SseFilter {
   #pass(data: Buffer, text: string, end: number): string | null {
     let choices = -1;
     let usage = seekUsage(text, 0);
-    let error = text.indexOf('"error"');
+    let error = text.indexOf(ERROR);
+    let abort = text.indexOf(ABORT);
     const pieces: string[] = [];
     let kept = 0;
     let start = 0;
     while (start < end) {
       const stop = text.indexOf(this.#separator, start) + this.#separator.length;
-      if (choices < start) choices = seek(text, '"choices"', start);
+      if (choices < start) choices = seek(text, CHOICES, start);
       if (usage !== -1 && usage < start) usage = seekUsage(text, start);
-      if (error !== -1 && error < start) error = text.indexOf('"error"', start);
-      const hasChoices = choices < stop;
-      if (hasChoices && !isWithin(usage, stop) && !isWithin(error, stop)) this.frames++;
-      else {
+      if (error !== -1 && error < start) error = text.indexOf(ERROR, start);
+      if (abort !== -1 && abort < start) abort = text.indexOf(ABORT, start);
+      const isPlain =
+        choices < stop && !isWithin(usage, stop) && !isWithin(error, stop) && !isWithin(abort, stop);
+      if (!isPlain || !this.#estimate.count(stop - start)) {
         const replacement = this.#inspect(data.subarray(start, stop));
         if (replacement !== null) {
           pieces.push(text.slice(kept, start), replacement);
@@ -147,9 +161,9 @@ export class SseFilter {
     }
     const payload = parse(text) as Payload | undefined;
     if (typeof payload !== 'object' || payload === null) return null;
-    this.failure = findEngineError(payload);
+    this.failure = findEngineError(payload) ?? findAbortion(payload);
     if (this.failure) return '';
-    if (Array.isArray(payload.choices) && payload.choices.length > 0) this.frames++;
+    if (Array.isArray(payload.choices)) this.#estimate.weigh(frame.length, payload.choices);
     if (!payload.usage) return null;
     this.usage = readUsage(payload.usage) ?? this.usage;
     if (this.#isUsageWanted) return null;

@@ -26,8 +26,8 @@ export class StreamAnswer implements Answer {
     return this.#filter.usage;
   }
 
-  get frames(): number {
-    return this.#filter.frames;
+  get estimatedTokens(): number {
+    return this.#filter.estimatedTokens;
   }
 
   write(chunk: Buffer): boolean {

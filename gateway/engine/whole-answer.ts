@@ -4,7 +4,7 @@ import { ApiError, JSON_TYPE } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Answer } from './answer.ts';
 import { readUsage, type Usage } from './answer.ts';
-import { findEngineError } from './engine-error.ts';
+import { findAbortion, findEngineError } from './engine-error.ts';
 
 /** Embeddings of a large batch as JSON numbers. */
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
@@ -20,7 +20,7 @@ export class WholeAnswer implements Answer {
   failure: ApiError | null = null;
   usage: Usage | null = null;
   readonly isComplete = false;
-  readonly frames = 0;
+  readonly estimatedTokens = 0;
   readonly #exchange: Exchange;
   readonly #complete: Completion;
   readonly #reserve: (bytes: number) => boolean;
@@ -57,7 +57,7 @@ export class WholeAnswer implements Answer {
     const answer = parseObject(text);
     if (!answer)
       return new ApiError('upstream_error', 'The engine returned something other than a JSON object.');
-    const failure = findEngineError(answer);
+    const failure = findEngineError(answer) ?? findAbortion(answer);
     if (failure) return failure;
     this.usage = readUsage(answer.usage);
     const isChanged = this.#complete(answer);

@@ -10,7 +10,7 @@ export interface ApiErrorDetails {
   param?: string | null;
   /** Whole seconds. */
   retryAfter?: number;
-  /** A finer code than the table's, such as the engine's `context_length_exceeded`. */
+  /** A finer code than the table's, such as an engine's own. */
   detailCode?: string;
   /** More response headers, alternating names and values. */
   headers?: string[];

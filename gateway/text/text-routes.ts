@@ -6,6 +6,7 @@ import type { EgressAgent } from '../egress/agent.ts';
 import type { Answer } from '../engine/answer.ts';
 import { estimateUsage } from '../engine/answer.ts';
 import { callEngine, type EnginePool } from '../engine/engine-call.ts';
+import { hideEngineName } from '../engine/engine-error.ts';
 import { StreamAnswer } from '../engine/stream-answer.ts';
 import { WholeAnswer } from '../engine/whole-answer.ts';
 import type { BodyLease } from '../http/body-memory.ts';
@@ -19,6 +20,7 @@ import { completeChat, completeCompletion, completeEmbedding } from './answer-sc
 import { CHAT_FIELDS, COMPLETION_FIELDS, EMBEDDING_FIELDS, type Fields } from './fields.ts';
 import { inlineMedia } from './media-inlining.ts';
 import { readTextRequest, type TextRequest } from './text-request.ts';
+import { priceTokens } from './token-price.ts';
 
 export interface TextServices {
   config: () => GatewayConfig;
@@ -131,7 +133,8 @@ interface EngineRun {
 async function runAtEngine(run: EngineRun): Promise<void> {
   const { route, services, request, target } = run;
   const { exchange } = run.state;
-  const { modelId } = services.config();
+  const config = services.config();
+  const { modelId } = config;
   const answer: Answer = request.isStream
     ? new StreamAnswer(exchange, { modelId, isUsageWanted: request.isUsageWanted })
     : new WholeAnswer(exchange, (whole) => route.complete(whole, modelId, request), reserveLazily(run.state));
@@ -147,7 +150,10 @@ async function runAtEngine(run: EngineRun): Promise<void> {
       onRelease: target.release,
     });
   } catch (error) {
-    if (error instanceof ApiError) noteFailure(error, services);
+    if (error instanceof ApiError) {
+      hideEngineName(error, config);
+      noteFailure(error, services);
+    }
     throw error;
   } finally {
     settleUsage(answer, run);
@@ -176,11 +182,10 @@ function noteFailure(error: ApiError, { metrics, onEngineLost }: TextServices): 
   if (error.status >= 500) metrics.engineErrors.inc({ reason: error.code });
 }
 
-const MILLION = 1_000_000;
-
 function settleUsage(answer: Answer, { services, state, request }: EngineRun): void {
   const usage =
-    answer.usage ?? (answer.frames > 0 ? estimateUsage(request.promptBytes, answer.frames) : null);
+    answer.usage ??
+    (answer.estimatedTokens > 0 ? estimateUsage(request.promptBytes, answer.estimatedTokens) : null);
   if (!usage) return;
   const { namespace, pricing } = services.config();
   const { inputTokens, outputTokens, totalTokens } = usage;
@@ -188,9 +193,6 @@ function settleUsage(answer: Answer, { services, state, request }: EngineRun): v
   services.metrics.tokens.add(outputTokens, 'output');
   services.usage.add('inputTokens', inputTokens);
   services.usage.add('outputTokens', outputTokens);
-  const micros =
-    (inputTokens * (pricing.perMillionInputTokens ?? 0) +
-      outputTokens * (pricing.perMillionOutputTokens ?? 0)) /
-    MILLION;
+  const micros = priceTokens(usage, pricing);
   services.settlements.add({ namespace, sha256: state.keyHash, tokens: totalTokens, micros });
 }

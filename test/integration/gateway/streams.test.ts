@@ -79,6 +79,22 @@ describe('an answer', () => {
     expect(await readUsed(key)).to.be.below(500);
   });
 
+  it('that the client cuts is counted by its text where frames carry several tokens', async () => {
+    await fixture.simulator.putControl({ like: 'vllm', itlMs: 2, tokens: 10_000 });
+    const key = await fixture.endpoint.makeKey();
+    const abort = new AbortController();
+    const response = await fixture.chat({ stream: true }, { key, signal: abort.signal });
+    let bytes = 0;
+    for await (const chunk of response.body!) {
+      bytes += chunk.length;
+      if (bytes > 5_000) break;
+    }
+    abort.abort();
+    await pollUntil(async () => (await readUsed(key)) > 0, 'an estimate');
+    // About 20 frames of 14 tokens.
+    expect(await readUsed(key)).to.be.greaterThan(150);
+  });
+
   it('costs what the deployment’s prices say', async () => {
     const { endpoint, connection } = fixture;
     const priced = await startTextEndpoint({

@@ -1,8 +1,85 @@
 import { expect } from 'chai';
-import { findEngineError, readEngineError } from '../../../../gateway/engine/engine-error.ts';
+import { findEngineError, hideEngineName, readEngineError } from '../../../../gateway/engine/engine-error.ts';
 
 const read = (status: number, body: unknown) =>
   readEngineError(status, Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)));
+
+/** In the words of each engine. */
+const overflows: [engine: string, status: number, body: object][] = [
+  [
+    'vLLM',
+    400,
+    {
+      error: {
+        message:
+          "This model's maximum context length is 64 tokens. However, you requested 16 output tokens and your prompt contains 90 input tokens, for a total of 106 tokens.",
+        type: 'BadRequestError',
+        param: 'input_tokens',
+        code: 400,
+      },
+    },
+  ],
+  [
+    'vLLM, by its scheduler',
+    400,
+    {
+      error: {
+        message: 'The decoder prompt (length 90) is longer than the maximum model length of 64.',
+        type: 'BadRequestError',
+        param: null,
+        code: 400,
+      },
+    },
+  ],
+  [
+    'SGLang',
+    400,
+    {
+      object: 'error',
+      message: "The input (90 tokens) is longer than the model's context length (64 tokens).",
+      type: 'BadRequestError',
+      param: null,
+      code: 400,
+    },
+  ],
+  [
+    'SGLang, with the output',
+    400,
+    {
+      object: 'error',
+      message: "Requested token count exceeds the model's maximum context length of 64 tokens.",
+      type: 'BadRequestError',
+      param: null,
+      code: 400,
+    },
+  ],
+  [
+    'llama.cpp',
+    400,
+    {
+      error: {
+        code: 400,
+        message: 'request (90 tokens) exceeds the available context size (64 tokens), try increasing it',
+        type: 'exceed_context_size_error',
+      },
+    },
+  ],
+  [
+    'llama.cpp, of an embedding',
+    500,
+    {
+      error: {
+        code: 500,
+        message: 'input (90 tokens) is too large to process. increase the physical batch size',
+      },
+    },
+  ],
+  [
+    'TEI',
+    413,
+    { message: '`inputs` must have less than 64 tokens. Given: 90', code: 413, type: 'validation' },
+  ],
+];
 
 describe('the error of an engine', () => {
   const cases: [
@@ -41,6 +118,12 @@ describe('the error of an engine', () => {
       { message: 'no permits', type: 'overloaded' },
       { status: 429, code: 'replica_saturated', message: /no permits/ },
     ],
+    ...overflows.map(([engine, status, body]): (typeof cases)[number] => [
+      `a context that is too small for ${engine}`,
+      status,
+      body,
+      { status: 400, code: 'context_length_exceeded', message: /\d+/ },
+    ]),
     ['detail', 500, { detail: 'boom' }, { status: 502, code: 'upstream_error', message: /boom/ }],
     [
       'detail as a list',
@@ -95,6 +178,25 @@ describe('the error of an engine', () => {
       expect(error.message).to.match(expected.message);
       expect(error.details.param ?? undefined).to.equal(expected.param);
     });
+
+  describe('that names the model as the engine does', () => {
+    const say = (message: string, servedModelName: string): string => {
+      const error = read(400, { error: { message } });
+      hideEngineName(error, { servedModelName, modelId: 'acme/chat' });
+      return error.message;
+    };
+
+    it('says the model id', () => {
+      expect(say('Model "/models/weights.v1" has no chat template.', '/models/weights.v1')).to.equal(
+        'Model "acme/chat" has no chat template.',
+      );
+      expect(say('no $1 (a+b) here', '(a+b)')).to.equal('no $1 acme/chat here');
+    });
+
+    it('leaves words that only contain the name', () => {
+      expect(say('a chat of chats at /chat/x', 'chat')).to.equal('a acme/chat of chats at /chat/x');
+    });
+  });
 
   it('cuts long messages', () => {
     expect(read(500, 'x'.repeat(100_000)).message.length).to.be.below(3000);

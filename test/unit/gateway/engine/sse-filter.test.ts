@@ -31,7 +31,7 @@ describe('the filter of event streams', () => {
     const filter = new SseFilter({ modelId: MODEL, isUsageWanted: false });
     const chunk = Buffer.from(frame('a') + frame('b'));
     expect(filter.push(chunk)).to.equal(chunk.toString('latin1'));
-    expect(filter.frames).to.equal(2);
+    expect(filter.estimatedTokens).to.equal(2);
   });
 
   for (const size of SIZES) {
@@ -42,13 +42,18 @@ describe('the filter of event streams', () => {
         expect(passed).to.equal(text);
         expect(filter.isDone).to.equal(true);
         expect(filter.failure).to.equal(null);
-        expect(filter.frames).to.equal(2);
+        expect(filter.estimatedTokens).to.equal(9);
       });
 
       it('takes out the usage frame that the client did not ask for', () => {
         const { text, filter } = pass(frame('a') + usageFrame + DONE, size);
         expect(text).to.equal(frame('a') + DONE);
-        expect(filter.usage).to.deep.equal({ inputTokens: 3, outputTokens: 2, totalTokens: 5 });
+        expect(filter.usage).to.deep.equal({
+          inputTokens: 3,
+          outputTokens: 2,
+          totalTokens: 5,
+          cachedInputTokens: 0,
+        });
       });
 
       it('leaves the usage frame that the client asked for', () => {
@@ -100,6 +105,19 @@ describe('the filter of event streams', () => {
           expect(filter.isDone).to.equal(false);
         });
 
+      it('stops where the engine aborted a choice, and passes no end that looks complete', () => {
+        const aborted = frame('', { choices: [{ index: 0, delta: {}, finish_reason: 'abort' }] });
+        const { text, filter } = pass(frame('a') + aborted + usageFrame + DONE, size);
+        expect(text).to.equal(frame('a'));
+        expect(filter.failure!.code).to.equal('upstream_error');
+        expect(filter.failure!.message).to.contain('aborted');
+      });
+
+      it('passes an answer that says "abort"', () => {
+        const text = frame('abort') + frame('"abort"') + frame('"finish_reason":"abort"') + DONE;
+        expect(pass(text, size).text).to.equal(text);
+      });
+
       it('passes no half frame when the stream breaks off', () => {
         const { text, filter } = pass(frame('a') + frame('b').slice(0, 30), size);
         expect(text).to.equal(frame('a'));
@@ -113,6 +131,49 @@ describe('the filter of event streams', () => {
       });
     });
   }
+
+  describe('estimates the tokens that went out', () => {
+    const words = Array.from({ length: 300 }, (_, index) => [' the', ' harbour', '.', ' engine'][index % 4]!);
+    const estimate = (frames: string[]): number => pass(frames.join(''), 1000).filter.estimatedTokens;
+    const merge = (most: number): string[] =>
+      Array.from({ length: Math.ceil(300 / most) }, (_, index) =>
+        frame(words.slice(index * most, (index + 1) * most).join('')),
+      );
+
+    it('one for each frame of an engine that keeps up', () => {
+      expect(estimate(merge(1))).to.equal(300);
+    });
+
+    for (const most of [8, 14, 26])
+      it(`by the text of frames that carry ${most}`, () => {
+        expect(estimate(merge(most))).to.be.within(300, 450);
+      });
+
+    it('of reasoning, of tool calls, and of what follows them', () => {
+      const delta = (value: object): string => frame('', { choices: [{ index: 0, delta: value }] });
+      const call = (text: string): string =>
+        delta({ tool_calls: [{ index: 0, function: { arguments: text } }] });
+      const frames = [
+        delta({ role: 'assistant', content: '' }),
+        ...words.slice(0, 100).map((word) => delta({ reasoning_content: word })),
+        ...words.slice(0, 100).map((word) => delta({ content: word })),
+        delta({
+          tool_calls: [{ index: 0, id: 'call_0123456789', type: 'function', function: { name: 'f' } }],
+        }),
+        ...words.slice(0, 100).map(call),
+      ];
+      expect(estimate(frames)).to.be.within(299, 303);
+    });
+
+    it('of completions', () => {
+      expect(estimate(words.map((text) => frame('', { choices: [{ index: 0, text }] })))).to.equal(300);
+    });
+
+    it('none for frames without text', () => {
+      const end = frame('', { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
+      expect(estimate([frame(''), end])).to.be.at.most(1);
+    });
+  });
 
   it('drops what follows [DONE]', () => {
     expect(pass(frame('a') + DONE + frame('b'), 1000).text).to.equal(frame('a') + DONE);

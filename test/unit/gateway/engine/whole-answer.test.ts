@@ -25,6 +25,13 @@ describe('a whole answer', () => {
     expect(answer.failure).to.equal(null);
   });
 
+  it('is an error where the engine aborted one of its choices', () => {
+    const answer = open(() => true);
+    const choices = ['stop', 'abort'].map((finish_reason, index) => ({ index, text: 'a', finish_reason }));
+    answer.write(Buffer.from(JSON.stringify({ choices })));
+    expect(answer.end()).to.include({ code: 'upstream_error', status: 502 });
+  });
+
   it('is refused beyond 256 MiB, whatever memory there is', () => {
     const answer = open(() => true);
     const part = Buffer.alloc(64 * MIB);

@@ -1,0 +1,53 @@
+/**
+ * How many tokens of a stream went out, for clients that leave before the engine tells. A frame carries one token, or several
+ * where the engine's server lags behind its model: frames that are longer than the last one by more than a token are looked
+ * into, and all others only counted.
+ */
+
+/** Of the text of a frame that carries one token: hardly any is longer. */
+const MAX_TOKEN_BYTES = 16;
+export const BYTES_PER_TOKEN = 4;
+
+export class TokenEstimate {
+  tokens = 0;
+  /** Bytes of a frame around its text, as of the last one that was weighed. */
+  #around = Number.POSITIVE_INFINITY;
+
+  /** Counts a frame that is like the last one; false for one that has to be weighed. */
+  count(bytes: number): boolean {
+    if (bytes < this.#around || bytes > this.#around + MAX_TOKEN_BYTES) return false;
+    this.tokens++;
+    return true;
+  }
+
+  /** Counts by the text in the frame's choices. */
+  weigh(bytes: number, choices: readonly unknown[]): void {
+    const text = choices.reduce<number>((sum, choice) => sum + countText(choice), 0);
+    this.#around = bytes - text;
+    if (text > 0) this.tokens += text > MAX_TOKEN_BYTES ? Math.ceil(text / BYTES_PER_TOKEN) : 1;
+  }
+}
+
+/** Members of a choice, its delta and tool calls that hold what the model said. */
+const SPOKEN = new Set([
+  'delta',
+  'text',
+  'content',
+  'reasoning',
+  'reasoning_content',
+  'refusal',
+  'tool_calls',
+  'function',
+  'name',
+  'arguments',
+]);
+
+/** Bytes as they are written in JSON. */
+function countText(value: unknown): number {
+  if (typeof value === 'string') return Buffer.byteLength(JSON.stringify(value)) - 2;
+  if (typeof value !== 'object' || value === null) return 0;
+  let sum = 0;
+  for (const [name, member] of Object.entries(value))
+    if (Array.isArray(value) || SPOKEN.has(name)) sum += countText(member);
+  return sum;
+}
