@@ -96,7 +96,7 @@ function describeModel(model: ModelDeployment, apiKey: string, pods: Pod[]): End
 const isReady = ({ status }: Pod): boolean =>
   status.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
 
-/** With the secret that signs now: whoever rolls it changes this. */
+/** With the current signing secret, which changes when it is rolled. */
 export async function describeWebhooks(cluster: Cluster): Promise<EndpointsFile['webhooks']> {
   const [receiverHost] = listReceivers(cluster);
   if (receiverHost === undefined) return null;

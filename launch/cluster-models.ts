@@ -23,17 +23,17 @@ export function isSettled(model: ModelDeployment): boolean {
   return ready.status === 'True' && model.status.readyReplicas === (model.spec.replicas ?? 1);
 }
 
-/** Waits until all are settled and tells each change on the way. Throws with the reasons when that takes too long. */
+/** Waits until all are settled and reports each change. Throws with the reasons when that takes too long. */
 export async function waitForModels(
   cluster: ClusterAccess,
   timeoutMs: number,
-  tell: (line: string) => void,
+  report: (line: string) => void,
 ): Promise<ModelDeployment[]> {
   const deadline = Date.now() + timeoutMs;
-  const told = new Map<string, string>();
+  const reported = new Map<string, string>();
   for (;;) {
     const models = await listModels(cluster);
-    for (const model of models) tellChange(model, told, tell);
+    for (const model of models) reportChange(model, reported, report);
     const waiting = models.filter((model) => !isSettled(model));
     if (models.length > 0 && waiting.length === 0) return models;
     if (Date.now() > deadline)
@@ -42,12 +42,16 @@ export async function waitForModels(
   }
 }
 
-function tellChange(model: ModelDeployment, told: Map<string, string>, tell: (line: string) => void): void {
+function reportChange(
+  model: ModelDeployment,
+  reported: Map<string, string>,
+  report: (line: string) => void,
+): void {
   const line = describeModel(model);
   const key = model.metadata.uid ?? model.metadata.name;
-  if (told.get(key) === line) return;
-  told.set(key, line);
-  tell(line);
+  if (reported.get(key) === line) return;
+  reported.set(key, line);
+  report(line);
 }
 
 function describeModel(model: ModelDeployment): string {

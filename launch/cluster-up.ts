@@ -1,4 +1,4 @@
-/** Brings up a Kubernetes with Berth in it and an example of each kind; ends with a chat through the ingress. */
+/** Starts a Kubernetes cluster with Berth in it and an example of each kind; ends with a chat through the ingress. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startCluster } from '../test/cluster/cluster.ts';

@@ -45,7 +45,7 @@ export interface EndpointsFile {
   cluster: { kubeconfig: string; exec: string[] } | null;
 }
 
-/** Replaces the file as a whole: whoever reads it meanwhile gets the one or the other. */
+/** Replaces the file atomically: concurrent readers get the old one or the new one. */
 export function writeEndpoints(endpoints: EndpointsFile, path = DEFAULT_PATH): void {
   mkdirSync(dirname(path), { recursive: true });
   const made = `${path}.${process.pid}`;

@@ -86,7 +86,7 @@ export function describeLocalKey(
   return { file: 'make run', object: { apiVersion: API_VERSION, kind: 'APIKey', metadata, spec } };
 }
 
-/** A bucket that the launcher brings itself, as a customer would describe it. */
+/** A bucket that the launcher provides, as a customer would describe it. */
 export function describeBucketObjects(bucket: CustomerBucket, namespace: string): ManifestObject[] {
   const { id, name, endpoint, keys } = bucket;
   const secret = `${name}-keys`;

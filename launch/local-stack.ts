@@ -42,7 +42,7 @@ const REDIS_START_MS = 15_000;
 const OBJECTS_FILE = 'objects.json';
 const KUBECONFIG_FILE = 'kubeconfig';
 
-/** Everything runs when it resolves; whether models serve is told by their objects. */
+/** Everything runs when it resolves; whether models serve is in the status of their objects. */
 export async function startLocalStack({
   ports,
   manifests,

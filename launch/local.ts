@@ -102,7 +102,7 @@ async function main(): Promise<void> {
 const describeBucketExamples = (buckets: readonly CustomerBucket[]): ManifestObject[] =>
   buckets.flatMap((bucket) => describeBucketObjects(bucket, DEFAULT_NAMESPACE));
 
-/** Writes the file now, and whenever what it tells has changed: a secret that was rolled, a deployment that was added. */
+/** Writes the file now, and whenever its content has changed: a secret that was rolled, a deployment that was added. */
 function keepEndpoints(instance: LocalInstance): EndpointsFile {
   const first = describeEndpoints(instance);
   let written = JSON.stringify(first);

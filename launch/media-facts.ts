@@ -1,4 +1,4 @@
-/** What `.berth/endpoints.json` tells of an image or a video model beyond its address. */
+/** What `.berth/endpoints.json` contains of an image or a video model besides its address. */
 import type { GatewayConfig } from '../api/gateway-config.ts';
 
 export interface MediaFacts {

@@ -1,6 +1,6 @@
 /**
  * Checks which folder imports which (docs/architecture.md): imports point one way between the layers, and the folders
- * of a layer form no cycle. Types count, too: whoever reads one folder needs the others that it names.
+ * of a layer form no cycle. Types count as well: to read one folder, one needs the others that it names.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

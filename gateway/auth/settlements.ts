@@ -35,7 +35,7 @@ interface Ledger {
   watchers: number;
 }
 
-/** Tells which tokens of a key an answer of Redis does not know yet. */
+/** Which tokens of a key an answer of Redis does not include yet. */
 export interface UnsettledWatch {
   /** The question is being sent now. */
   mark(): void;
@@ -89,7 +89,7 @@ export class Settlements {
     this.#schedule();
   }
 
-  /** Settles what is left; gives up at once what Redis does not take. */
+  /** Settles what is left, without retries. */
   async close(): Promise<void> {
     this.#isClosed = true;
     while (this.#open.size > 0 || this.#sending.size > 0) {

@@ -7,7 +7,7 @@ export interface HeartbeatOptions {
   describe: () => OwnHeartbeat;
   /** Writes one heartbeat and reads all; throws while Redis is away. */
   send: (own: Omit<Heartbeat, 'at'>) => Promise<Heartbeat[]>;
-  /** Told the fresh peers after each heartbeat. */
+  /** Called with the live peers after each heartbeat. */
   onPeers?: (peers: readonly Heartbeat[]) => void;
   onError: (error: unknown) => void;
 }

@@ -26,7 +26,7 @@ export interface ReplicaOptions {
   self: { pod: string; address: string; port: number };
   sendHeartbeat: (own: Omit<Heartbeat, 'at'>) => Promise<Heartbeat[]>;
   onHeartbeatError: (error: unknown) => void;
-  /** Told the origins of the peers after each heartbeat, so that connections to others can go. */
+  /** Called with the origins of the peers after each heartbeat, so that connections to others can be closed. */
   onPeerOrigins?: (origins: ReadonlySet<string>) => void;
 }
 

@@ -16,7 +16,7 @@ interface Waiter {
   give(acquisition: Acquisition): void;
 }
 
-/** What waits costs memory, and those behind so many would hardly have their turn. */
+/** Waiting requests cost memory, and those behind so many would time out. */
 export const MAX_WAITING = 100;
 const RETRY_INTERVAL_MS = 250;
 const YIELD_MS = 50;
@@ -55,7 +55,7 @@ export class SlotLine implements Capacity {
       setTimeout(() => this.serve(), YIELD_MS);
       return;
     }
-    // To take a place may tell of a crossing, which leads here again.
+    // Taking a slot may report a crossing, which calls this again.
     this.#isServing = true;
     for (let target = this.#takeLocal(); target; target = this.#takeLocal()) {
       this.#next()!.give({ target });
@@ -106,7 +106,7 @@ export class SlotLine implements Capacity {
     return true;
   }
 
-  /** The first of the caller whose turn it is; the caller goes to the end of the round. */
+  /** The first of the next caller in the round; the caller moves to its end. */
   #next(): Waiter | null {
     const [turn] = this.#waiters;
     if (!turn) return null;

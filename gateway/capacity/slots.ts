@@ -38,7 +38,7 @@ export class Slots {
     };
   }
 
-  /** Told whenever the last place is taken and when one becomes free again. */
+  /** Called whenever the last slot is taken and when one becomes free again. */
   onCrossing(listener: () => void): void {
     this.#listeners.add(listener);
   }

@@ -110,7 +110,7 @@ const sendContinue =
     const { expect, authorization } = ctx.req.headers;
     if (expect === undefined) return next();
     await authenticate(redis, deployment.config.namespace, authorization).catch((error) => {
-      // The replica will tell.
+      // The replica will say so.
       if (!isRedisAway(error)) throw error;
     });
     exchange.sendContinue();

@@ -142,7 +142,7 @@ const ADMIN_CLOSE_TIMEOUT_MS = 200;
 const LOOPBACK = '127.0.0.1';
 const POOL_IDLE_MS = 60_000;
 
-/** What Redis tells of hosts, deployments and replicas. */
+/** Hosts, deployments and replicas as read from Redis. */
 function openDirectory({ redis }: RedisConnection, shared?: SharedLimits): Directory {
   return new Directory({
     readHost: (host) => readHost(redis, host),

@@ -1,5 +1,5 @@
 /**
- * The smallest piece of work that an engine can be asked for. It tells an engine that is broken from one that answers 500
+ * The smallest piece of work that an engine can be asked for. It distinguishes a broken engine from one that answers 500
  * to requests which are wrong in a way that it does not know.
  */
 import type { Dispatcher } from 'undici';
@@ -8,7 +8,7 @@ import type { Slots } from '../capacity/slots.ts';
 import { buildGenerationBody } from '../engine/image-body.ts';
 import { OUT_OF_MEMORY } from './watched-dispatcher.ts';
 
-/** `busy`: it is worth asking again. `unknown`: nothing that may be asked tells anything. */
+/** `busy`: worth trying again. `unknown`: no request that may be sent shows anything. */
 export type CanaryResult = 'good' | 'fault' | 'busy' | 'unknown';
 
 interface Canary {

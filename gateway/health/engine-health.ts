@@ -20,7 +20,7 @@ export interface EngineHealthOptions {
   bounds?: Partial<EngineBounds>;
   /** Asks it for something of the gateway's own; without it, failing requests alone condemn an engine. */
   tryEngine?: () => Promise<CanaryResult>;
-  /** Told when the phase changes. */
+  /** Called when the phase changes. */
   onChange?: (now: EngineVerdict, before: EngineVerdict) => void;
   timing?: Partial<EngineHealthTiming>;
 }
@@ -132,14 +132,14 @@ export class EngineHealth implements EngineWitness {
     const id = ++this.#lastWork;
     const work: WatchedWork = { isHeld, wasHeld: false, hasOutput: false };
     this.#works.set(id, work);
-    this.#state.observe(this.clock.now(), { kind: 'begun', work: id });
+    this.#state.observe(this.clock.now(), { kind: 'started', work: id });
     const end = (outcome: WorkOutcome) => {
       if (!this.#works.delete(id)) return;
       this.#state.observe(this.clock.now(), { kind: 'ended', work: id, outcome });
       if (outcome !== 'neutral') this.#judge();
     };
     return {
-      // Told in bulk, since there may be thousands in a second; at once where it changes the verdict.
+      // Reported in batches, since there may be thousands in a second; immediately if it changes the verdict.
       progress: () => {
         work.hasOutput = true;
         if (this.#verdict.phase !== 'healthy') this.#judge();

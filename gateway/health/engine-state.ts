@@ -1,6 +1,6 @@
 /**
  * Judges an engine by what is seen of it: busy is not dead, and hanging is not alive. Pure: no timer, no clock, no I/O.
- * docs/operations.md tells the rules.
+ * docs/operations.md has the rules.
  */
 
 import { type FaultBounds, FaultStreak } from './fault-streak.ts';
@@ -14,7 +14,7 @@ export type Observation =
   | { kind: 'probe'; result: 'slow' }
   /** Nobody listens: the process is gone. Seen by a probe or a request. */
   | { kind: 'refused' }
-  | { kind: 'begun'; work: number }
+  | { kind: 'started'; work: number }
   /** A status line: the engine's HTTP server lives, whatever the model does. */
   | { kind: 'answered' }
   /** A piece of good output: the model itself works. */
@@ -42,7 +42,7 @@ export interface EngineVerdict {
   isAlive: boolean;
   /** Nothing that it was given can end well any more. */
   isLost: boolean;
-  /** Requests fail, which may be their own fault: a request of the gateway's own would tell. */
+  /** Requests fail, which may be their own fault: a request of the gateway's own would show. */
   isInDoubt: boolean;
 }
 
@@ -128,7 +128,7 @@ export class EngineState {
       case 'refused':
         this.#seeRefusal();
         break;
-      case 'begun':
+      case 'started':
         this.#works.begin(seen.work);
         break;
       case 'answered':
@@ -177,7 +177,7 @@ export class EngineState {
     return this.#accuse(stalledMs) ?? this.#weighProbes();
   }
 
-  /** What requests tell against it. */
+  /** Evidence of requests against it. */
   #accuse(stalledMs: number): Decision | null {
     const { waitedMs } = this.#works;
     const hanging = waitedMs >= stalledMs ? this.#works.countHanging() : 0;

@@ -1,8 +1,8 @@
-/** Connections to an engine that tell its health what they see: each POST is a work that begins, gives output and ends. */
+/** Connections to an engine that report to its health check: each POST is work that starts, gives output and ends. */
 import { Dispatcher } from 'undici';
 import type { WorkOutcome } from './engine-state.ts';
 
-/** What is told of requests. */
+/** Receives what is observed of requests. */
 export interface EngineWitness {
   /** Nobody listens at the engine's port. */
   seeRefusal(): void;
@@ -11,7 +11,7 @@ export interface EngineWitness {
   begin(isHeld: () => boolean): WorkWitness;
 }
 
-/** What is told of one work. */
+/** Receives what is observed of one piece of work. */
 export interface WorkWitness {
   /** The engine gives output. */
   progress(): void;
@@ -24,7 +24,7 @@ export interface WorkWitness {
 type Handler = Dispatcher.DispatchHandler;
 type Controller = Dispatcher.DispatchController;
 
-/** Jobs that are only submitted and asked after: their runs tell of themselves. */
+/** Jobs that are only submitted and polled: their runs report themselves. */
 const JOBS_PATH = /^\/v1\/videos(\/|\?|$)/;
 /** A comment of an event stream keeps a connection open, and says nothing of the model. */
 const COMMENT = 0x3a;

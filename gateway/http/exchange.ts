@@ -15,13 +15,13 @@ export class Exchange {
   readonly startedAt = performance.now();
   /** Headers of a successful answer, alternating names and values. */
   readonly headers: string[];
-  /** Those of them that tell the key's limits, for errors too. */
+  /** Those of them with the key's limits, for errors as well. */
   limitHeaders: readonly string[] = [];
   /** Those of them that let a page of another origin read the answer, for errors too. */
   originHeaders: string[] = [];
   /** Takes the request out of its key's minute; null where it is not counted. */
   uncount: (() => void) | null = null;
-  /** The answer, once it has begun as a stream. */
+  /** The answer, once it has started as a stream. */
   stream: EventStream | null = null;
   /** By performance.now(); 0 until the first byte of the body was written. */
   firstByteAt = 0;

@@ -28,7 +28,7 @@ export function sendEmpty(exchange: Exchange, status: number, more: string[] = [
   exchange.res.end();
 }
 
-/** Whatever else gives a request up comes too late: what is told here is done, such as a job that is queued. */
+/** Any cancellation comes too late: what is reported here is done, such as a job that is queued. */
 function checkClient({ canceled }: Exchange): void {
   if (canceled instanceof ClientDisconnectedError) throw canceled;
 }

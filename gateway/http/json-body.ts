@@ -170,7 +170,7 @@ function collectBytes(
       req.off('data', onData).off('end', onEnd);
       stopListening?.();
       if (!error) return resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size));
-      // The rest is read over, so that a client that is still sending comes to see the answer.
+      // The rest is discarded, so that a client that is still sending receives the answer.
       req.resume();
       reject(error);
     };

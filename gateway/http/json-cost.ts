@@ -1,4 +1,4 @@
-/** What a JSON text will cost once it is parsed: told by one pass over its bytes, before anything is built from them. */
+/** What a JSON text will cost once it is parsed: estimated in one pass over its bytes, before anything is built from them. */
 
 /** Deeper than any prompt or JSON schema; engines refuse some 200. */
 export const MAX_JSON_DEPTH = 128;

@@ -8,7 +8,7 @@ const media = { method: 'POST', isCounted: false, served: 'accepting' } as const
 /** A workspace's requests can be looked after at any of its endpoints. */
 const records = { kinds: null, namedTo: ['Image', 'Video'], isCounted: false, served: 'always' } as const;
 const videos = { ...records, namedTo: ['Video'] } as const;
-/** Of OpenAI's, known so that their callers are told of another way. */
+/** Of OpenAI's API, known so that errors name an alternative. */
 const unsupported = { method: 'POST', namedTo: [], isCounted: false, served: 'always' } as const;
 
 export const ALL_ROUTES = [

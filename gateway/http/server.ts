@@ -64,7 +64,7 @@ export function createServer(
 }
 
 function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
-  // Node itself looks here to see whether an answer has begun: after that, words would only garble it.
+  // Node itself checks here whether an answer has started: after that, an error would only garble it.
   const current = (socket as { _httpMessage?: { headersSent: boolean } })._httpMessage;
   if (error.code === 'ECONNRESET' || !socket.writable || current?.headersSent) {
     socket.destroy();

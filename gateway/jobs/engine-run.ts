@@ -1,4 +1,4 @@
-/** Has the engine do a job: the same for images and videos from here on. */
+/** Runs a job on the engine: the same for images and videos from here on. */
 import { Readable } from 'node:stream';
 import { EngineMemoryError } from '../engine/engine-error.ts';
 import { generateImages } from '../engine/image-call.ts';
@@ -22,7 +22,7 @@ export interface ResultFile {
 export interface EngineRun extends EngineCalls {
   inputs: readonly InputFile[];
   spool: Spool;
-  /** Tells the engine's health of a job that its connections do not show. */
+  /** Reports a job to the engine's health check that its connections do not show. */
   beginWork?: () => WorkWitness;
 }
 

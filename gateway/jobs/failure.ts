@@ -29,7 +29,7 @@ const STORAGE_ERRORS = new Set([
   'storage_upload_failed',
 ]);
 
-/** null: a fault of ours, to be logged; a caller is told no more than that. */
+/** null: an internal error, to be logged; callers get no details. */
 export function describeFailure(error: unknown): Failure | null {
   if (error instanceof JobError || error instanceof UploadError)
     return { code: error.code, message: error.message };

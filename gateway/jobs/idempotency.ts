@@ -1,5 +1,5 @@
 /**
- * Recognizes a request that its client sends again, and tells it from another one with the same idempotency key by a digest
+ * Recognizes a request that its client sends again, and distinguishes it from another one with the same idempotency key by a digest
  * of each field (docs/api.md, "Idempotency").
  */
 

@@ -47,7 +47,7 @@ export class JobRun {
   readonly #release: () => void;
   readonly #isShuttingDown: () => boolean;
   readonly #giveUp = new AbortController();
-  readonly #begun = performance.now();
+  readonly #startedAt = performance.now();
   /** null until it is read. */
   #spec: Job | null = null;
   #inputs: InputFile[] = [];
@@ -97,7 +97,7 @@ export class JobRun {
       if (answer !== 'stale') {
         countJob(this.#services.usage, outcome, {
           spec: this.#spec,
-          milliseconds: performance.now() - this.#begun,
+          milliseconds: performance.now() - this.#startedAt,
         });
         return outcome.status === 'succeeded' ? 'succeeded' : outcome.code;
       }
@@ -160,7 +160,7 @@ export class JobRun {
       beginWork: services.beginWork,
       isEngineLost: services.isEngineLost,
       onEngineLost: services.onEngineLost,
-      onProgress: (percent) => this.#progress.tell(percent),
+      onProgress: (percent) => this.#progress.report(percent),
       signal: this.#giveUp.signal,
       onRelease: this.#release,
       timing: services.timing,

@@ -1,4 +1,4 @@
-/** What a request is told of a job that succeeded. */
+/** The result of a request whose job succeeded. */
 import type { ResolvedLimits } from '../../api/model-limits.ts';
 import type { Outcome } from '../../redis/requests/request-calls.ts';
 import type { Job } from '../engine/job.ts';

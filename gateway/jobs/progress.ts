@@ -8,7 +8,7 @@ export class Progress {
   readonly #startedAt: number;
   readonly #now: () => number;
   #expectedMs: number;
-  #told = 0;
+  #reported = 0;
 
   constructor(expectedMs: number, now = () => performance.now()) {
     this.#expectedMs = expectedMs;
@@ -22,13 +22,13 @@ export class Progress {
   }
 
   /** Percent, as the engine says. */
-  tell(percent: number): void {
-    this.#told = Math.max(this.#told, percent);
+  report(percent: number): void {
+    this.#reported = Math.max(this.#reported, percent);
   }
 
   /** Whole percent, 0 to 99. It may fall where the guess grew; the record keeps the largest. */
   read(): number {
-    const percent = this.#told > 0 ? this.#told : this.#guess();
+    const percent = this.#reported > 0 ? this.#reported : this.#guess();
     return Math.max(0, Math.min(MAX_PERCENT, Math.floor(percent)));
   }
 

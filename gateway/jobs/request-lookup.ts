@@ -1,4 +1,4 @@
-/** Finds a workspace's requests, and tells another workspace's from those that never were (docs/api.md, "Authentication"). */
+/** Finds a workspace's requests, and distinguishes another workspace's from those that never existed (docs/api.md, "Authentication"). */
 import { MODALITIES, type Modality, REQUEST_ID, type RequestRecord } from '../../api/request.ts';
 import { openPrompt } from '../../api/sealed-prompt.ts';
 import { isRedisAway } from '../../redis/client.ts';

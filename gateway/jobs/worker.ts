@@ -183,7 +183,7 @@ class QueueWorker implements Worker {
 
   #start(job: ClaimedJob, release: () => void): void {
     const { metrics, config } = this.#options;
-    const begun = performance.now();
+    const startedAt = performance.now();
     const services = { ...this.#options, onEngineLost: () => this.#doubtEngine() };
     const run = new JobRun(services, job, { release, isShuttingDown: () => this.#isWindingDown });
     this.#runs.add(run);
@@ -194,7 +194,7 @@ class QueueWorker implements Worker {
       metrics.jobsRunning.dec();
       metrics.jobs.inc({ outcome });
       const modality = config().kind === 'Video' ? 'video' : 'image';
-      metrics.jobDuration.observe(modality, (performance.now() - begun) / 1_000);
+      metrics.jobDuration.observe(modality, (performance.now() - startedAt) / 1_000);
       this.wake();
     });
   }

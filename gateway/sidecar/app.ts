@@ -98,7 +98,7 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
   app.use(cutOff.middleware);
   // 3. Pages of other origins, whose preflights carry no key.
   app.use(allowOrigins(() => config().corsOrigins));
-  // 4. Before authentication, so that a wrong base URL is told from a wrong key.
+  // 4. Before authentication, so that a wrong base URL is not reported as a wrong key.
   app.use(findRoute(ROUTES, config));
   // 5. Key, RPM, TPD and credit in one call; before the body, so that strangers cannot fill memory.
   app.use(authenticate(admissions, config));

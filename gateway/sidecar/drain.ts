@@ -78,14 +78,14 @@ export class Drain {
   async #wait(): Promise<DrainResult> {
     const { activity, countWork = () => 0, isEngineLost } = this.#options;
     const { quietMs, quietAtMostMs, stepMs } = this.#timing;
-    const begun = performance.now();
+    const startedAt = performance.now();
     for (;;) {
       if (this.#startedAt === null) return 'canceled';
       if (isEngineLost()) return 'lost';
       if (this.remainingMs === 0) return 'timeout';
       const now = performance.now();
       const isQuiet =
-        now - begun >= quietAtMostMs || now - Math.max(begun, activity.lastRequestAt) >= quietMs;
+        now - startedAt >= quietAtMostMs || now - Math.max(startedAt, activity.lastRequestAt) >= quietMs;
       if (isQuiet && activity.inflight + countWork() === 0) return 'drained';
       await new Promise((resolve) => setTimeout(resolve, stepMs));
     }

@@ -1,9 +1,9 @@
-/** One deployment's configuration as Redis tells it: the last known while Redis is silent. */
+/** One deployment's configuration as published in Redis: the last known while Redis is unavailable. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 
 export interface LiveConfig {
   readonly current: GatewayConfig;
-  /** Told after each change; returns the function that stops it. */
+  /** Called after each change; returns the function that stops it. */
   onChange(listener: (config: GatewayConfig) => void): () => void;
   /** Reads the configuration again; a call during a read triggers one more. Never throws. */
   refresh(): Promise<void>;

@@ -14,7 +14,7 @@ export async function probeStore(store: Pick<ObjectStore, 'put' | 'get' | 'delet
     const object = await store.get(key);
     if (!object || !(await holds(object, content))) throw new StorageError('corrupt');
   } catch (error) {
-    // The first failure tells more than one of the clean-up.
+    // The first failure says more than one of the cleanup.
     await store.delete(key).catch(() => {});
     throw error;
   }

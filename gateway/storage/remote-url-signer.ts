@@ -28,7 +28,7 @@ const TIMEOUT_MS = 5_000;
 const ATTEMPTS = 3;
 const RETRY_DELAY_MS = 150;
 const RETRY_SECONDS = 2;
-/** What a caller may be told as it is; anything else is a fault between the two programs. */
+/** Passed on to callers; anything else is a fault between the two programs. */
 const PASSED_ON: readonly ErrorCode[] = [
   'storage_credential_not_found',
   'storage_credential_not_verified',
@@ -59,7 +59,7 @@ export class RemoteUrlSigner implements UrlSigner {
     return this.#ask(INTERNAL_PATHS.signGets, question, 'temporarily_unavailable');
   }
 
-  /** `lost`: what it comes to where nobody answers. */
+  /** `lost`: the error if the service does not respond. */
   async #ask<Answer>(path: string, question: object, lost: ErrorCode): Promise<Answer> {
     const { url } = this.#options;
     if (url === null) throw refuseWithoutStorage();
@@ -77,7 +77,7 @@ export class RemoteUrlSigner implements UrlSigner {
 
   /** Each attempt over a connection of its own, so that another front may take it. */
   async #send(url: URL, body: string): Promise<Reply | Error> {
-    let cause = new Error('never asked');
+    let cause = new Error('not attempted');
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
       if (attempt > 1) await wait(RETRY_DELAY_MS * attempt);
       try {
@@ -122,7 +122,7 @@ function readError(status: number, body: string): Error {
     const retryAfter = known && ERRORS[known].retry ? RETRY_SECONDS : undefined;
     if (known) return new ApiError(known, message, { retryAfter });
   } catch {
-    // Told below.
+    // Reported below.
   }
   return new Error(`the storage service rejected this gateway with status ${status}`);
 }

@@ -156,7 +156,7 @@ export class S3Store implements ObjectStore {
       return await this.#ask(send);
     } catch (error) {
       const { cause } = error as StorageError;
-      // The answer to HEAD has no body, so it cannot tell a missing bucket from a missing object.
+      // The answer to HEAD has no body, so it cannot distinguish a missing bucket from a missing object.
       const isMissing = cause instanceof S3ServiceException && /^(NoSuchKey|NotFound)$/.test(cause.name);
       if (isMissing) return null;
       throw error;

@@ -22,7 +22,7 @@ export interface SignedPuts {
 }
 
 export interface GetUrlsRequest extends StoreName {
-  /** Whole ones, as a SignedPuts told them. */
+  /** Whole ones, as in SignedPuts. */
   objects: readonly { key: string; fileName?: string }[];
   expiresInSeconds: number;
   /** For a gateway's own reading, by the endpoint that it reaches. */

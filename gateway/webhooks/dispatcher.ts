@@ -143,7 +143,7 @@ export class Dispatcher {
 
   async #attempt(delivery: LeasedDelivery, workspace: Workspace): Promise<void> {
     const { agent, redis, readSecret, log, onAttempt } = this.#options;
-    const begun = performance.now();
+    const startedAt = performance.now();
     try {
       const secret = await readSecret(delivery.namespace);
       const outcome = await attemptDelivery(delivery, {
@@ -152,7 +152,7 @@ export class Dispatcher {
         now: this.#clock(),
         timing: this.#timing,
       });
-      onAttempt?.(delivery, outcome.isDelivered, (performance.now() - begun) / 1_000);
+      onAttempt?.(delivery, outcome.isDelivered, (performance.now() - startedAt) / 1_000);
       await settleDelivery(redis, delivery, outcome);
     } catch (error) {
       // The lease expires, and the delivery is retried: at-least-once semantics.

@@ -1,4 +1,4 @@
-/** What a workspace's owner is told of failed callbacks: plain text, nothing of a prompt, of a URL its host. Pure. */
+/** The mail to a workspace's owner about failed callbacks: plain text without prompts, of a URL its host only. Pure. */
 import type { AbandonedCallback } from '../../redis/deliveries/owner-mail.ts';
 
 export interface MailText {

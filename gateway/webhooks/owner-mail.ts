@@ -1,4 +1,4 @@
-/** Tells a workspace's owner of callbacks that failed for good (docs/api.md, "Webhooks"): once each, and not too often. */
+/** Notifies a workspace's owner of callbacks that failed permanently (docs/api.md, "Webhooks"): once each, and not too often. */
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
 import {
   type AbandonedCallback,
@@ -18,7 +18,7 @@ import { MailDeferredError } from './mailer.ts';
 
 export interface OwnerMailOptions {
   redis: RedisClient;
-  /** null = nobody is told. */
+  /** null = nobody is notified. */
   readOwner: (namespace: string) => Promise<string | null>;
   /** Throws where the message was not taken: `MailDeferredError` where it may be later. */
   send: (to: string, mail: MailText) => Promise<void>;
@@ -75,11 +75,11 @@ export class OwnerMail {
       return;
     }
     // What is left comes again in a minute, since a server that takes nothing now is not asked for each.
-    for (const mail of due) if ((await this.#tell(namespace, owner, mail)) === 'postponed') return;
+    for (const mail of due) if ((await this.#notify(namespace, owner, mail)) === 'postponed') return;
   }
 
   /** Marked before it is sent: rather none than two. */
-  async #tell(namespace: string, owner: string, mail: DueMail): Promise<'done' | 'postponed'> {
+  async #notify(namespace: string, owner: string, mail: DueMail): Promise<'done' | 'postponed'> {
     const { redis } = this.#options;
     const { delivery } = mail.callback;
     const isFirst = await markMailed(redis, namespace, delivery);

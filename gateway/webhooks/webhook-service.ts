@@ -1,4 +1,4 @@
-/** The front's part in webhooks: hears of events, delivers them, tells owners. */
+/** The front's part in webhooks: receives events, delivers them, notifies owners. */
 
 import { channels, deliveryKeys, workKeys } from '../../api/redis-keys.ts';
 import { openSigningSecret, splitSigningSecrets } from '../../api/signing-secret.ts';
@@ -68,7 +68,7 @@ export function startWebhooks(options: WebhookServiceOptions): WebhookService {
   });
   const ownerMail = new OwnerMail({
     redis,
-    // Without a mail server nobody is told, and what waits for it must not pile up.
+    // Without a mail server nobody is notified, and pending mail must not accumulate.
     readOwner: async (namespace) => mailer && readOwnerEmail(redis, namespace),
     send: async (to, mail) => mailer?.send(to, mail),
     log,
@@ -88,7 +88,7 @@ export function startWebhooks(options: WebhookServiceOptions): WebhookService {
     timing: options.timing,
   });
 
-  /** What pub/sub lost, and what a lost front had begun. */
+  /** What pub/sub lost, and what a lost front had started. */
   const look = async () => {
     try {
       for (const namespace of await listWorkspaces()) {

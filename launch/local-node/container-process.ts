@@ -8,7 +8,7 @@ import type { HostedProgram, Program } from './engine-programs.ts';
 import type { Order, Report } from './program-host.ts';
 
 export interface ContainerProcess {
-  /** The exit code, as a shell tells it. */
+  /** The exit code, as a shell reports it. */
   ended: Promise<number>;
   /** Asks it to end; `force` does not ask. */
   stop(force?: boolean): void;

@@ -67,7 +67,7 @@ export class EndpointPorts {
     return port;
   }
 
-  /** Listens for a deployment that there is, once; tells of one for which there is no port. */
+  /** Listens for each existing deployment once; reports one for which there is no port. */
   open(deployment: DeploymentName): void {
     const { host, count, onError } = this.#options;
     const key = keyOf(deployment);

@@ -1,4 +1,4 @@
-/** Runs Berth's own containers of `make run` in one process, each as its program would: `node program-host.ts`, told by IPC. */
+/** Runs Berth's own containers of `make run` in one process, each as its program would: `node program-host.ts`, controlled by IPC. */
 import { createWriteStream, type WriteStream } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -20,7 +20,7 @@ type Write = (line: string) => void;
 type Start = (env: Record<string, string>, write: Write, crash: () => void) => Promise<Running>;
 
 const SIMULATOR_GRACE_MS = 10_000;
-/** A gateway waits for what it serves, however it is told. */
+/** A gateway waits for what it serves, however it is stopped. */
 const FORCE_MS = 2_000;
 
 const PROGRAMS: Record<HostedProgram, Start> = {

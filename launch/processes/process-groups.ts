@@ -9,7 +9,7 @@ export function keepTrack(child: ChildProcess): void {
   child.once('exit', () => alive.delete(child));
 }
 
-/** At once, for whoever has no time to ask. */
+/** Immediately, without a request to end. */
 export function killGroups(): void {
   for (const child of alive)
     try {

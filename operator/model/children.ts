@@ -50,7 +50,7 @@ export class Children {
       await beforePods();
       const changes = await applier.applyAll(built.objects, live, { signal });
       await this.#removeStrayRoute(live, built, signal);
-      const frontRoute = await this.#frontRoutes.bring(live, built.frontRoute, signal);
+      const frontRoute = await this.#frontRoutes.sync(live, built.frontRoute, signal);
       const applied = [...changes.map(({ object }) => object), frontRoute];
       return { problems: [], httpRoute: applied.find((object) => object?.kind === RESOURCES.HTTPRoute.kind) };
     } catch (error) {

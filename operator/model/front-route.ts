@@ -25,7 +25,7 @@ export class FrontRoutes {
   }
 
   /** Writes the route and answers it as it is in the cluster, or removes those that an earlier spec left. */
-  async bring(
+  async sync(
     live: KubeObject,
     route: KubeObject | undefined,
     signal: AbortSignal,

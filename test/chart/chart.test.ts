@@ -133,7 +133,7 @@ describe('the chart', () => {
     }
   });
 
-  it('leaves users and groups to OpenShift where it is told to', async () => {
+  it('leaves users and groups to OpenShift if configured', async () => {
     const users = /runAsUser|runAsGroup|fsGroup/;
     expect(JSON.stringify(await render())).to.match(users);
     const manifests = await render('securityContext.platform=openshift');
@@ -192,7 +192,7 @@ describe('the chart', () => {
     }
   });
 
-  it('keeps the CRDs on uninstall, and leaves them out when told to', async () => {
+  it('keeps the CRDs on uninstall, and omits them if configured', async () => {
     const definitions = (manifests: Manifest[]) =>
       manifests.filter(({ kind }) => kind === 'CustomResourceDefinition');
     const installed = definitions(await render());

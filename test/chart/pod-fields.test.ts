@@ -174,7 +174,7 @@ describe('pod fields on a real API server with the chart', () => {
   });
 
   for (const [group, spec] of GUARDED)
-    it(`are kept from members, who are told of the right: ${group} by ${JSON.stringify(spec)}`, async () => {
+    it(`are denied to members, with the missing permission named: ${group} by ${JSON.stringify(spec)}`, async () => {
       const { status, body } = await create('anna', spec);
       expect(status, JSON.stringify(body)).to.equal(422);
       expect(body.message).to.include('modeldeployments/podfields');

@@ -46,7 +46,7 @@ describe("the chart's sidecarRollout", () => {
     expect(find(manifests, 'ConfigMap', 'berth-sidecar-rollout')).to.equal(undefined);
   });
 
-  it('tells the operator what it may roll and when, with the right to write why it stopped', async () => {
+  it('configures what the operator may roll and when, with permission to write why it stopped', async () => {
     const manifests = await render(
       'sidecarRollout.enabled=true',
       'sidecarRollout.maxConcurrent=3',

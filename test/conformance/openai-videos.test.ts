@@ -191,7 +191,7 @@ describe('videos', () => {
         }
       });
 
-      it('tells of a failed video why it failed', async () => {
+      it('reports why a video failed', async () => {
         await steer(false, { fault: { kind: 'oom' }, faultTimes: 1 });
         const { id } = await create(free);
         const video = await finish(free, id);

@@ -39,7 +39,7 @@ const OUTPUTS = [
 describe('the pages of deployments', () => {
   const use = useConsole();
 
-  it('tell which deployment serves, where, and why another does not', async () => {
+  it('show which deployment serves, where, and why another does not', async () => {
     const { open, stack } = use();
     const page = await open('deployments');
     const { name, baseURL } = stack.find('LLM');

@@ -24,7 +24,7 @@ describe('a fault', () => {
     await page.context().close();
   });
 
-  it('is told once, however often the page asks again', async () => {
+  it('is shown once, however often the page polls', async () => {
     const page = await use().open('deployments');
     await page.route('**/keys', (route) => route.fulfill(refuse(404, 'There are none.')));
     await page.getByRole('link', { name: 'API keys' }).click();

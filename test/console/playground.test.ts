@@ -42,7 +42,7 @@ describe('the playground', () => {
     await page.context().close();
   });
 
-  it('tells in words why a paused deployment does not answer', async () => {
+  it('explains why a paused deployment does not respond', async () => {
     const page = await openFor('paused-chat');
     await page.getByLabel('Message').fill('Hello?');
     await page.getByRole('button', { name: 'Send' }).click();

@@ -56,7 +56,7 @@ describe('a change of who is signed in', () => {
     await page.context().close();
   });
 
-  it('keeps a token that was typed while the server could not tell who is signed in', async () => {
+  it('keeps a token that was typed while the server could not verify sessions', async () => {
     const page = await use().open('deployments');
     await page.context().clearCookies();
     await page.reload();
@@ -67,7 +67,7 @@ describe('a change of who is signed in', () => {
     await page.context().close();
   });
 
-  it('asks nobody to sign in while it cannot tell who is signed in, and goes on by itself', async () => {
+  it('does not ask anyone to sign in while sessions cannot be verified, and recovers by itself', async () => {
     const page = await use().open('deployments');
     await page.getByRole('heading', { name: 'Deployments', level: 1 }).waitFor();
     await page.route('**/api/session', (route) => route.fulfill(refuse(503, 'Redis is away.')));

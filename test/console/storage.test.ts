@@ -45,7 +45,7 @@ describe('the page of storage credentials', () => {
     expect(await findGraveFaults(page)).to.deep.equal([]);
   });
 
-  it('says what is wrong with keys that are refused, looks again when asked to, and deletes', async () => {
+  it('says what is wrong with keys that are refused, checks again on request, and deletes', async () => {
     await fill('refused', 'not-the-key');
     await button('Add').click();
     await page.getByRole('dialog').getByRole('alert').getByText('The credential was not added').waitFor();

@@ -34,7 +34,7 @@ describe('the page of webhooks', () => {
     await card(name).getByText('active', { exact: true }).waitFor();
   };
 
-  it('tells in the field what is wrong with a URL: plain faults at once, others by the operator', async () => {
+  it('shows what is wrong with a URL in its field: syntax errors immediately, others once the operator has checked', async () => {
     await button('New endpoint').click();
     await type('Name', 'corrected');
     await type('URL', 'ftp://127.0.0.1/');

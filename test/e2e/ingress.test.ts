@@ -8,7 +8,7 @@ const SILENCE_SECONDS = 65;
 const UPLOAD_SECONDS = 70;
 
 // Both take more than a minute, so they run side by side.
-describe('what a proxy with a minute’s patience would break', function () {
+describe('what a proxy with a timeout of one minute would break', function () {
   this.timeout(600_000);
   let answer: Promise<string | null>;
   let upload: Promise<number>;

@@ -49,7 +49,7 @@ describe('images through the ingress', () => {
     expect(await follow(answer.data![0]!.url!)).to.equal(`png ${SIZE}`);
   });
 
-  it('are generated in the background, with fresh links at each look', async () => {
+  it('are generated in the background, with fresh links at each poll', async () => {
     const { status, body } = await send(endpoint, '/images/generations?async=true', {
       body: { ...order, n: 2 },
     });

@@ -31,7 +31,7 @@ describe('a synchronous image', () => {
     await waitForSuccess(endpoint, queued.body.id!);
   });
 
-  it(`is given up with 504 after ${BUDGET_SECONDS} s, and the slot is free again once the engine lets go`, async () => {
+  it(`is given up with 504 after ${BUDGET_SECONDS} s, and the slot is free again once the engine has stopped`, async () => {
     for (const model of [endpoint, other]) await steer(model, { jobSeconds: BUDGET_SECONDS + 1 });
     const start = performance.now();
     const image = await makePicture(64, 64);

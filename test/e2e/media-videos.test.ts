@@ -83,7 +83,7 @@ describe('videos through the ingress', () => {
     }
   });
 
-  it('are made once for one idempotency key, whoever asks at the same time', async () => {
+  it('are created once for one idempotency key, also by concurrent requests', async () => {
     const headers = { 'idempotency-key': `e2e-${Date.now()}` };
     const ids = await Promise.all(Array.from({ length: 6 }, () => submitVideo(free, headers)));
     expect(new Set(ids).size).to.equal(1);

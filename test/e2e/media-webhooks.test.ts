@@ -129,7 +129,7 @@ describe('webhooks', function () {
     return Buffer.from(data.secret, 'base64').toString();
   };
 
-  it('tell a callback and those who subscribed of how a video ended', async () => {
+  it('notify a callback and all subscribers of how a video ended', async () => {
     await subscribe('default', 'e2e-all', { url: receiver.urlOf('/all') });
     await subscribe('default', 'e2e-failures', {
       url: receiver.urlOf('/failures'),
@@ -173,7 +173,7 @@ describe('webhooks', function () {
     }
   });
 
-  it('tell of failed and of canceled videos, and one address once', async () => {
+  it('report failed and canceled videos, once to each address', async () => {
     await steer(video, { fault: { kind: 'status', status: 400 }, faultTimes: 1 });
     const failed = (await makeVideo()).body.id!;
     await waitForEnd(video, failed);
@@ -192,7 +192,7 @@ describe('webhooks', function () {
     await kubectl('delete', 'webhookendpoint', 'e2e-all', 'e2e-failures', '-n', 'default');
   });
 
-  it('are attempted as documented, and the owner is told once of each that failed', async () => {
+  it('are attempted as documented, and the owner is notified once of each that failed', async () => {
     const outcomes: [path: string, attempts: number, status: number | null, error: RegExp | null][] = [
       ['/204', 1, 204, null],
       ['/third', 3, 200, null],

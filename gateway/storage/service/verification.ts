@@ -1,4 +1,4 @@
-/** Tells the operator whether a published StorageCredential can be used, by real operations. */
+/** Verifies for the operator that a published StorageCredential can be used, by real operations. */
 import type { VerifyAnswer } from '../../../api/internal-api.ts';
 import type { PublishedCredential } from '../../../api/redis-keys.ts';
 import { probeStore } from '../probe.ts';

@@ -115,14 +115,14 @@ describe("the console's tenancy", () => {
       expect(answer.status, JSON.stringify(answer.body)).to.equal(status);
     }).timeout(20_000);
 
-  it('does not tell strangers of other namespaces', async () => {
+  it('does not reveal other namespaces to non-members', async () => {
     const { body } = await stranger.call('GET', '/api/session');
     expect(body.namespaces).to.have.length(1).and.not.contain(member.namespace);
     const access = await stranger.call('GET', `/api/namespaces/${member.namespace}/access`);
     expect(new Set(Object.values(access.body))).to.deep.equal(new Set([false]));
   });
 
-  it('tells members what they may do', async () => {
+  it('lists what members may do', async () => {
     const someone = await console.signIn(member.token);
     const access = await someone.call('GET', `/api/namespaces/${member.namespace}/access`);
     const { isMissing, ...rights } = access.body;

@@ -120,7 +120,7 @@ describe('the console in adversity', () => {
       expect(await end(child)).to.equal(0);
     });
 
-    it('tells in one line what is wrong with its settings', async () => {
+    it('reports in one line what is wrong with its settings', async () => {
       writeFileSync(join(folder, 'empty'), '');
       for (const [change, words] of [
         [{ CONSOLE_REDIS_URL: '' }, 'CONSOLE_REDIS_URL must be set\n'],

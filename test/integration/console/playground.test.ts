@@ -21,7 +21,7 @@ describe("the console's playground", () => {
     'content-type': 'application/json',
   });
 
-  it('calls the endpoint with a key of minutes that gateways know, and tells it nothing of the session', async () => {
+  it('calls the endpoint with a short-lived key, and sends it nothing of the session', async () => {
     fixture.answer = (_, response) =>
       response.setHeader('set-cookie', 'a=b').setHeader('x-request-id', 'r1').end('{"ok":1}');
     const first = await fixture.someone.call('POST', `${fixture.base}/deployments/llm/v1/chat/completions`, {

@@ -83,7 +83,7 @@ describe("the console's records", () => {
     await closed;
   });
 
-  it('cancels by the endpoint and tells its refusal', async () => {
+  it('cancels through the endpoint and passes on its refusal', async () => {
     await write(id('5'), 'llm', { status: 'queued', queued_at: 1_000 });
     fixture.answer = async (_, response) => {
       await console.redis.redis.hset(workKeys(fixture.namespace).request(id('5')), 'status', 'canceled');

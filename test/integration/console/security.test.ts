@@ -30,7 +30,7 @@ describe("the console's defences", () => {
     );
   });
 
-  it('keeps sessions in Redis so that Redis alone tells nothing, and each for its own id only', async () => {
+  it('encrypts sessions in Redis, each with its own ID', async () => {
     const { token } = await console.makeMember();
     const someone = await console.signIn(token);
     const other = await console.signIn((await console.makeMember()).token);
@@ -51,13 +51,13 @@ describe("the console's defences", () => {
     expect((await someone.call('GET', SIGN_IN)).status).to.equal(401);
   });
 
-  it('refuses a token that the API server does not know, and tells no more', async () => {
+  it('rejects a token that the API server does not know, without details', async () => {
     const answer = await console.person().call('POST', SIGN_IN, { token: 'not-a-token' });
     expect([answer.status, answer.body.error.code]).to.deep.equal([401, 'invalid_token']);
     expect(answer.headers.getSetCookie()).to.deep.equal([]);
   });
 
-  it('tells the log who did what and how it ended, and no secret', async () => {
+  it('logs who did what with which result, and no secrets', async () => {
     const written: string[] = [];
     const log = pino({ level: 'trace' }, { write: (line: string) => void written.push(line) });
     const another = await console.start({}, log);

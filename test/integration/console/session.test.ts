@@ -40,7 +40,7 @@ describe("the console's sessions", () => {
     expect((await someone.call('GET', path, undefined, { 'if-none-match': etag })).status).to.equal(200);
   });
 
-  it('tells a namespace that does not exist from one that is empty', async () => {
+  it('distinguishes a namespace that does not exist from an empty one', async () => {
     const { namespace, token } = await console.makeMember();
     const rbac = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings';
     const bound = await console.kube('POST', rbac, {

@@ -16,7 +16,7 @@ const OBJECTS = 60;
 const LISTS = 8;
 
 /** The console as the chart starts it, and a member who stores what they like and asks for it again and again. */
-describe('a console beside a member who means harm', function () {
+describe('a console with a malicious member', function () {
   this.timeout(300_000);
   const harness = useConsole();
   const { memoryMiB, nodeOptions } = readChartLimits('console');

@@ -307,7 +307,7 @@ describe("the console's webhooks", () => {
         await settleDelivery(console.redis.redis, delivery, failure);
   };
 
-  it('resends what failed of all endpoints, and tells how many of it lead nowhere', async () => {
+  it('resends failed deliveries of all endpoints, and reports how many have no destination any more', async () => {
     for (const name of ['open', 'closed', 'gone']) {
       await add(name, 'https://old.example/hook');
       await deliver(`evt_${name}`, name);

@@ -73,7 +73,7 @@ describe('the egress agent', () => {
     expect(await kindOf(request(`https://images.test:${port}/`))).to.equal('tls');
   });
 
-  it('sends method, path, headers and body, and nothing that would tell who asks', async () => {
+  it('sends method, path, headers and body, and nothing that identifies the sender', async () => {
     const seen: unknown[] = [];
     const { port } = await run(
       startHttpServer(async (req, res) => {
@@ -165,7 +165,7 @@ describe('the egress agent', () => {
     ['nothing', ''],
   ];
   for (const [what, text] of broken)
-    it(`tells a server that answers ${what}`, async () => {
+    it(`reports a server that answers ${what}`, async () => {
       const { port } = await run(
         startSocketServer((socket) => {
           socket.once('data', () => socket.end(text));
@@ -174,7 +174,7 @@ describe('the egress agent', () => {
       expect(await kindOf(request(`http://127.0.0.1:${port}/`))).to.equal('broken');
     });
 
-  it('tells a server that is not there', async () => {
+  it('reports a server that is not there', async () => {
     const gone = await startHttpServer(() => {});
     await gone.stop();
     expect(await kindOf(request(`http://127.0.0.1:${gone.port}/`))).to.equal('connect');
@@ -201,7 +201,7 @@ describe('the egress agent', () => {
     expect(server.connections).to.equal(1);
   });
 
-  it('opens 16 connections to one destination at most; what waits too long is told so', async () => {
+  it('opens at most 16 connections to one destination; requests that wait too long fail with that reason', async () => {
     const waiting: (() => void)[] = [];
     const server = await run(startHttpServer((_, res) => waiting.push(() => res.end('ok'))));
     const url = `http://127.0.0.1:${server.port}/`;

@@ -151,7 +151,7 @@ describe('an attack by URL', () => {
     expect(inside.connections).to.equal(0);
   });
 
-  it('a name that changes with every look-up is dialled where it was checked', async () => {
+  it('a name that resolves differently each time is connected to at the checked address', async () => {
     const allowed = await startHttpServer((_, res) => res.end('allowed'), '127.0.0.2');
     const trap = await startHttpServer((_, res) => res.end('secret'), '127.0.0.1', allowed.port);
     const answers = ['127.0.0.2', '127.0.0.1', '127.0.0.1'];
@@ -221,7 +221,7 @@ describe('an attack by URL', () => {
     expect(await kindOf(get(agent, `http://${PUBLIC_ADDRESS}/`))).to.equal('scheme');
   });
 
-  it('a name that does not exist cannot be told from one inside', async () => {
+  it('a name that does not exist cannot be distinguished from an internal one', async () => {
     dns.zone.set('inside.test', () => ['10.0.0.1']);
     const message = (url: string) => get(open(), url).catch((error: Error) => error.message);
     expect(await message('https://inside.test/')).to.equal(await message('https://nowhere.test/'));

@@ -205,7 +205,7 @@ describe('the front', () => {
     }
   });
 
-  it('tells unknown paths and wrong methods of a deployment that has no replica', async () => {
+  it('reports unknown paths and wrong methods of a deployment that has no replica', async () => {
     await publish(config, []);
     await awaitError('no_pod_available');
     const path = await readError(await fetchByHost(`${front.origin}/v1/nothing`, HOST));
@@ -240,7 +240,7 @@ describe('the front', () => {
     expect(answers[7]!.message).to.match(/team\/model-7 /);
   });
 
-  it('tells the client when the replica is lost within its stream, and goes on with the other', async () => {
+  it('reports to the client that the replica was lost during its stream, and continues with the other', async () => {
     await Promise.all(engines.map((engine) => engine.control({ ttftMs: 20, itlMs: 30, tokens: 200 })));
     await publish(config, [ADDRESSES[1]!]);
     await pollUntil(async () => (await engines[0]!.read()).inflight === 0, 'an idle engine');

@@ -198,7 +198,7 @@ describe('replicas of one deployment', () => {
     await pollUntil(async () => (await replicas[0]!.admin('/readyz')).status === 200, 'ready');
   });
 
-  it('tell of a peer that dies within a forwarded request, and forget it', async () => {
+  it('report a peer that dies during a forwarded request, and forget it', async () => {
     await Promise.all(engines.map((engine) => engine.control({ ttftMs: 50, itlMs: 50, tokens: 100 })));
     const before = await countRequests();
     const held = await streamChat(replicas[0]!.url);

@@ -105,7 +105,7 @@ describe('a sidecar', () => {
     expect(clients.filter((client) => client.includes('name=berth-sidecar:'))).to.have.length(1);
   });
 
-  it('notices a change that nobody told it of, and lasts through a restart of Redis', async () => {
+  it('notices a change whose notification was lost, and survives a restart of Redis', async () => {
     await server.restart();
     await connection.untilUp(60_000);
     const changed = { ...config, displayName: 'Silent' };

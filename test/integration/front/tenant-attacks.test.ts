@@ -20,7 +20,7 @@ const deployment = 'film';
 const HOST = 'film--good.models.example.com';
 
 /** The front as the chart starts it, and a workspace whose Redis user writes what it likes. */
-describe('a front beside a workspace that means harm', function () {
+describe('a front with a malicious workspace', function () {
   this.timeout(300_000);
   let server: RedisServer;
   let admin: RedisConnection;
@@ -89,7 +89,7 @@ describe('a front beside a workspace that means harm', function () {
     }
   }
 
-  it('serves and looks after all others, within the memory that the chart gives it', async () => {
+  it('serves and maintains all others, within the memory that the chart gives it', async () => {
     await poison();
     const looks = await countLooks();
     const submission = submissionOf({ namespace: 'good', deployment });

@@ -86,7 +86,7 @@ describe('bad input', () => {
       expect([answer.status, answer.code]).to.deep.equal([status, code]);
     });
 
-  it('tells the place of a mistake in the JSON', async () => {
+  it('reports the position of a JSON syntax error', async () => {
     const { body } = await post('{"messages": [], }');
     expect(body).to.match(/position 17|property name/);
   });

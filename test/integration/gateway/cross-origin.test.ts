@@ -54,7 +54,7 @@ describe('a page of another origin', () => {
     }
   });
 
-  it('is told nothing where its origin is not named, and where none is', async () => {
+  it('gets no headers if its origin is not configured, or none is', async () => {
     const closed = await startTextFixture();
     for (const [origin, target] of [
       ['https://evil.example.com', fixture],

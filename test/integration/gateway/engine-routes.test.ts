@@ -28,7 +28,7 @@ describe('a deployment whose engine serves some of the text routes', () => {
     expect([error.status, error.code]).to.deep.equal([400, 'wrong_modality']);
   });
 
-  it('tells its routes in the model', async () => {
+  it('lists its routes in the model object', async () => {
     const response = await fetch(`${fixture.endpoint.origin}/v1/models`, {
       headers: { authorization: `Bearer ${fixture.key}` },
     });

@@ -123,7 +123,7 @@ describe('a call of an image engine', () => {
     'an answer of 200': [200, { error: memory }],
   };
   for (const [shape, [status, body]] of Object.entries(shapes))
-    it(`tells that the engine ran out of memory from ${shape}`, async () => {
+    it(`recognizes that the engine ran out of memory from ${shape}`, async () => {
       const error = await rejection(call(await startAnswering(status, body)));
       expect(error).to.be.instanceOf(EngineMemoryError);
       expect((error as ApiError).message).to.include(memory);
@@ -138,7 +138,7 @@ describe('a call of an image engine', () => {
     expect(error.code).to.be.oneOf(['request_too_large', 'upstream_error']);
   });
 
-  it('breaks the connection off when told to, with the reason it was told', async () => {
+  it('aborts the connection on cancellation, with its reason', async () => {
     const end = new AbortController();
     const reason = new Error('over');
     let isClosed = false;

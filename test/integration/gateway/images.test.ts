@@ -105,7 +105,7 @@ describe('images, while their client waits', () => {
       expect(fixture.listCustomer()).to.have.lengthOf(stored + 1);
     });
 
-    it('tells the engine of the parameters, in its own words', async () => {
+    it('passes the parameters to the engine under the engine’s names', async () => {
       await read(await endpoint.generate({ n: 2, seed: 5, response_format: 'b64_json', style: 'vivid' }));
       const { last } = await fixture.simulator.readControl();
       expect(last).to.deep.include({ method: 'POST', path: '/v1/images/generations' });
@@ -218,7 +218,7 @@ describe('images, while their client waits', () => {
       expect(statuses.sort()).to.deep.equal([200, 200, 429]);
     });
 
-    it('of a peer stay taken after a 504, until the engine lets go', async () => {
+    it('of a peer stay taken after a 504, until the engine has stopped', async () => {
       const peer = await fixture.start({ settings: { concurrency: 1 } });
       const limits = { imageTimeoutMs: 1_000 };
       const full = await fixture.start({ settings: { concurrency: 0 }, limits, peers: [peer] });
@@ -253,7 +253,7 @@ describe('images, while their client waits', () => {
       { route: 'edits', code: 'image_edit_timeout' },
     ];
     for (const { route, code } of cases)
-      it(`ends ${route} with 504 ${code}; the place is free once the engine has let go`, async () => {
+      it(`ends ${route} with 504 ${code}; the slot is free once the engine has stopped`, async () => {
         const brief = await fixture.start({
           settings: { concurrency: 1 },
           limits: { imageTimeoutMs: 1_000 },
@@ -272,7 +272,7 @@ describe('images, while their client waits', () => {
         expect((await fixture.simulator.readControl()).aborted).to.equal(0);
       });
 
-    it('takes a place from an engine that never lets go, at last', async () => {
+    it('frees the slot of an engine that never stops, after a timeout', async () => {
       const brief = await fixture.start({
         settings: { concurrency: 1 },
         limits: { imageTimeoutMs: 200 },
@@ -319,7 +319,7 @@ describe('images, while their client waits', () => {
     });
   });
 
-  it('keeps the place of a client that leaves until the engine lets go', async () => {
+  it('keeps the slot of a client that disconnects until the engine has stopped', async () => {
     const single = await fixture.start({ settings: { concurrency: 1 } });
     const stored = fixture.listManaged();
     await fixture.simulator.putControl({ jobSeconds: 3 });

@@ -78,7 +78,7 @@ describe('the limits of a key', () => {
     expect((await fixture.chat({ max_tokens: 5 }, { key: exact })).status).to.equal(429);
   });
 
-  it('do not count what the engine failed; all that counted tells what is left', async () => {
+  it('do not count engine failures; every counted response shows what is left', async () => {
     const key = await fixture.endpoint.makeKey({ rpm: 2 });
     await fixture.simulator.putControl({ fault: { kind: 'status', status: 500 }, faultTimes: -1 });
     for (let index = 0; index < 4; index++) {

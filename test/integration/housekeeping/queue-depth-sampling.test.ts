@@ -69,7 +69,7 @@ describe('the queue of a deployment without replicas', () => {
     return looks;
   };
 
-  it('is in the usage that is told of it, looked at by one of all fronts', async () => {
+  it('is part of the reported usage, sampled by one of all fronts', async () => {
     startFronts(3);
     await pollUntil(async () => (await readQueued()) === 3, 'what waits to be told');
     // Each front has ended its round once it is closed.

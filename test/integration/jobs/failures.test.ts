@@ -73,7 +73,7 @@ describe('jobs that fail', () => {
       await stack.untilIs(await stack.submit(), 'succeeded');
     });
 
-  it('end as model_timeout at their deadline, and the slot is free once the engine has let go', async () => {
+  it('end as model_timeout at their deadline, and the slot is free once the engine has stopped', async () => {
     await stack.publish({ limits: { ...stack.config.limits, videoTimeoutMs: 700 } });
     await stack.pods[0]!.engine.control({ fault: { kind: 'hang', afterFrames: 0 } });
     const id = await stack.submit();

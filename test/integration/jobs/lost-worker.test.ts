@@ -13,7 +13,7 @@ describe('an engine of videos that has lost its worker, its health check at 200'
   });
   after(() => stack?.stop());
 
-  it('is told by two jobs that get no further, though it answers each question about them', async () => {
+  it('is detected by two jobs without progress, although it answers each poll', async () => {
     const [pod] = stack.pods;
     await pod!.engine.control({ fault: { kind: 'hang', afterFrames: 0 }, faultTimes: 2 });
     await Promise.all([stack.submit(), stack.submit()]);

@@ -32,7 +32,7 @@ describe('image jobs', () => {
       expect(await describePicture(await (await fetch(url)).arrayBuffer())).to.equal('png 64x64');
   });
 
-  it('bring edits their images, in order', async () => {
+  it('provide edits with their images, in order', async () => {
     const inputs = [];
     for (const width of [20, 30]) {
       const picture = await makePicture(width, 20);

@@ -92,7 +92,7 @@ describe('a call of a video engine', () => {
     await file.remove();
   });
 
-  it('tells the form’s refusal where JSON is refused, too', async () => {
+  it('reports the rejection of the form if JSON is rejected as well', async () => {
     script = (_method, _path, _body, type) => ({
       status: type.startsWith('multipart/') ? 400 : 422,
       body: { detail: type.startsWith('multipart/') ? 'the form field size is wrong' : 'no JSON here' },
@@ -140,7 +140,7 @@ describe('a call of a video engine', () => {
     await pollUntil(() => released === 1, 'the slot');
   });
 
-  it('tells an engine’s lack of memory apart, however it says so', async () => {
+  it('recognizes an engine’s lack of memory in each form', async () => {
     for (const error of ['CUDA out of memory', { code: 'x', message: 'torch.OutOfMemoryError' }]) {
       script = (method) => ({ body: method === 'POST' ? WORKING : { id: 'v1', status: 'failed', error } });
       expect(await rejection(call())).to.be.instanceOf(EngineMemoryError);
@@ -153,7 +153,7 @@ describe('a call of a video engine', () => {
     expect(((await rejection(call())) as ApiError).message).to.match(/empty/);
   });
 
-  it('holds the slot after it was given up until the engine has let go', async () => {
+  it('holds the slot after cancellation until the engine has stopped', async () => {
     let deletions = 0;
     script = (method) => {
       if (method !== 'DELETE') return { body: WORKING };

@@ -48,7 +48,7 @@ describe('the log of a program', () => {
     await server?.stop();
   });
 
-  it('tells what Redis refused without the arguments', async () => {
+  it('says what Redis rejected, without the arguments', async () => {
     const { redis } = connection;
     await redis.set('text', 'x');
     const wrongType = await rejection(redis.rpush('text', PROMPT, KEY));
@@ -59,7 +59,7 @@ describe('the log of a program', () => {
     expect(log({ reason: (wrongType as Error).message })).to.match(/WRONGTYPE/);
   });
 
-  it('tells where a call did not arrive without its headers and query', async () => {
+  it('says which call failed, without its headers and query', async () => {
     const refused = await rejection(
       request(`http://127.0.0.1:1/x?token=${KEY}`, { headers: { authorization: `Bearer ${KEY}` } }),
     );
@@ -69,7 +69,7 @@ describe('the log of a program', () => {
     expect(log({ reason: `Authorization: Bearer ${KEY} at redis://user:${PASSWORD}@host` })).to.match(/…/);
   });
 
-  it('tells what a store refused without the key', async () => {
+  it('says what a store rejected, without the key', async () => {
     const client = new S3Client({
       endpoint: origin,
       region: 'any',
@@ -83,7 +83,7 @@ describe('the log of a program', () => {
     expect(line).to.match(/"status":403/);
   });
 
-  it('tells where an object is wrong without what it holds', async () => {
+  it('says where an object is invalid, without its content', async () => {
     const schema = z.object({
       prompt: z.string().refine(() => false, { error: (issue) => `${issue.input}` }),
     });
@@ -94,7 +94,7 @@ describe('the log of a program', () => {
     expect(log({ err: syntax })).to.match(/not valid JSON/);
   });
 
-  it('tells of causes alike, and of what is no error nothing', () => {
+  it('redacts causes as well, and omits what is not an error', () => {
     const cause = Object.assign(new Error(`at https://user:${PASSWORD}@host`), {
       command: { args: [PROMPT] },
     });

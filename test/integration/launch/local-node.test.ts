@@ -156,7 +156,7 @@ describe('a deployment of make run', () => {
     expect([...codes]).to.deep.equal([200]);
   });
 
-  it('has an engine that crashed started again, which its status tells', async () => {
+  it('restarts an engine that crashed, as its status shows', async () => {
     const [control] = stack.endpoints.deployments.find(({ name }) => name === 'chat')!.simulatorURLs!;
     const { deployments } = JSON.parse(readFileSync(join(stack.folder, 'endpoints.json'), 'utf8'));
     const url = deployments.find(({ name }: { name: string }) => name === 'chat').simulatorURL ?? control;

@@ -204,7 +204,7 @@ describe('bad bodies of media routes', () => {
     await pollUntil(() => endpoint.spool.used === 0, 'an empty spool');
   });
 
-  it('refuses 200 MB before they are sent where their length is told', async () => {
+  it('rejects 200 MB before they are sent if their length is declared', async () => {
     const answer = await sendRaw(
       endpoint.port,
       head({ 'content-type': FORM, 'content-length': String(200 * MIB) }),

@@ -31,7 +31,7 @@ describe('GET /v1/models of media models', () => {
     ['a language model', { kind: 'LLM' }, undefined],
   ];
   for (const [what, spec, tasks] of models)
-    it(`tells by task what ${what} applies: ${tasks ?? 'nothing'}`, async () => {
+    it(`lists by task what ${what} applies: ${tasks ?? 'nothing'}`, async () => {
       const endpoint = await startTextEndpoint({
         connection,
         engineURL: 'http://127.0.0.1:1',

@@ -59,7 +59,7 @@ describe('a front whose replica breaks off before it answers', () => {
     expect((await call(`/requests/${finished}`)).body).to.include({ id: finished, status: 'succeeded' });
   });
 
-  it('tells of videos and where their content is', async () => {
+  it('shows videos and where their content is', async () => {
     expect((await call(`/videos/${queued}`)).body).to.include({ id: queued, status: 'queued' });
     const content = await call(`/videos/${finished}/content`);
     expect(content.status, content.text).to.equal(302);

@@ -50,7 +50,7 @@ describe('requests at a front whose replicas come and go', () => {
     return replica;
   }
 
-  it('wait for the first replica, and are told of by it, by the front and by other endpoints', async () => {
+  it('wait for the first replica, and are shown by it, by the front and by other endpoints', async () => {
     await space.publish('film', FILM);
     const form = new FormData();
     for (const [name, value] of Object.entries({ model: 'film', prompt: 'x', seconds: '1', size: '64x64' }))

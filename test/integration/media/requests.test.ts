@@ -64,7 +64,7 @@ describe('requests at a front without any replica', () => {
     expect(record!.size).to.equal('64x64');
   });
 
-  it('accepts a video while nothing runs, and tells of it', async () => {
+  it('accepts a video while nothing runs, and shows it', async () => {
     const { status, body } = await submit();
     expect(status).to.equal(202);
     expect(body).to.have.all.keys('id', 'object', 'status', 'modality', 'estimated_seconds');
@@ -153,7 +153,7 @@ describe('requests at a front without any replica', () => {
     expect(await (await fetch(fresh!)).text()).to.equal('film');
   });
 
-  it('tells of a result whose retention is over that it is gone', async () => {
+  it('reports that a result is gone after its retention', async () => {
     const id = await submitOne();
     await space.succeed(await space.claim(film), Buffer.from('film'), 0);
     expectError(await space.call(film, `/videos/${id}/content`), 404, 'result_expired');
@@ -245,7 +245,7 @@ describe('requests at a front without any replica', () => {
       expect(message).to.match(/1 to 200|queued, running, succeeded, failed, canceled/);
     });
 
-  it('tells a request of another workspace (403) from none (404)', async () => {
+  it('distinguishes a request of another workspace (403) from none (404)', async () => {
     const foreign = await space.call('other-film', '/videos/generations', { body: ORDER, key: KEYS.other });
     expect(foreign.status).to.equal(202);
     const unknown = [
@@ -312,7 +312,7 @@ describe('requests at a front without any replica', () => {
     expect((await space.call(film, '/requests')).body.data).to.have.length(1);
   });
 
-  it('tells a repeat with another file from the original', async () => {
+  it('distinguishes a repeat with another file from the original', async () => {
     const headers = { 'idempotency-key': film };
     const shoot = async (side: number | null) => {
       const form = new FormData();
@@ -365,7 +365,7 @@ describe('requests at a front without any replica', () => {
     expectError(await space.call('picture', '/videos'), 400, 'wrong_modality');
   });
 
-  it('tells of more videos where some of a page are forgotten while it is read', async () => {
+  it('says that there are more videos if some of a page expire while it is read', async () => {
     const ids: string[] = [];
     for (let index = 0; index < 5; index++) ids.push(await submitOne({ prompt: `cat ${index}` }));
     await space.connection.redis.del(...ids.slice(0, 2).map((id) => workKeys('team').request(id)));
@@ -374,7 +374,7 @@ describe('requests at a front without any replica', () => {
     expect(body.has_more).to.equal(true);
   });
 
-  it('tells what OpenAI’s SDKs may ask for and is not made', async () => {
+  it('explains which features of OpenAI’s SDKs are not supported', async () => {
     const id = await submitOne();
     for (const variant of ['thumbnail', 'spritesheet']) {
       const answer = await space.call(film, `/videos/${id}/content?variant=${variant}`);
@@ -441,7 +441,7 @@ describe('requests at a front without any replica', () => {
     expect(expectError(await submit(), 503, 'temporarily_unavailable')).to.include('appendonly yes');
   });
 
-  it('takes no new work while paused, and still tells of the old', async () => {
+  it('accepts no new work while paused, and still shows the old', async () => {
     const id = await submitOne();
     await space.publish(film, FILM, { paused: true });
     expectError(await submit(), 503, 'no_pod_available');

@@ -49,7 +49,7 @@ describe('reconciling a ModelDeployment', () => {
     await pollUntil(async () => (await cluster.events(namespace, 'chat')).includes('Ready'));
   });
 
-  it('writes nothing when nothing changed: on a second look, and after a restart', async () => {
+  it('writes nothing when nothing changed: on a second reconciliation, and after a restart', async () => {
     const { cluster, startOperator, settle } = harness;
     const first = startOperator();
     await cluster.createModel(namespace, 'still');

@@ -25,7 +25,7 @@ const listValues = (count: number) => ({
 const SPECS = [listValues(20), listValues(9)];
 
 /** The operator as the chart starts it, beside a namespace and a Redis user that write what they like. */
-describe('an operator beside a workspace that means harm', function () {
+describe('an operator with a malicious workspace', function () {
   this.timeout(300_000);
   const harness = useHarness();
   const { memoryMiB, nodeOptions } = readChartLimits('operator');

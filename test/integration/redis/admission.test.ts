@@ -203,7 +203,7 @@ describe('admission', () => {
     expect((await spent()) - earlier).to.equal(3);
   });
 
-  it('refuses for want of credit before anything is counted, and admits again once more is granted', async () => {
+  it('rejects without credit before anything is counted, and admits again once more is granted', async () => {
     const sha256 = await makeKey();
     await connection.redis.del(workKeys(namespace).credit);
     await publishWorkspace(connection.redis, namespace, { creditMicros: 10 });

@@ -72,7 +72,7 @@ describe('the charge of a workspace', () => {
     }
   });
 
-  it('takes and gives back once, however often it is told', async () => {
+  it('charges and refunds once, however often it is called', async () => {
     await grant(100);
     const token = newToken();
     for (let i = 0; i < 2; i++) expect(await charge(60, token)).to.equal(true);

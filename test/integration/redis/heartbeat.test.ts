@@ -69,7 +69,7 @@ describe('heartbeats', () => {
     ]);
   });
 
-  it('passes over what no replica wrote, and begins anew where there is too much of it', async () => {
+  it('ignores what no replica wrote, and starts over if there is too much of it', async () => {
     const key = workKeys('one').heartbeats('chat');
     await connection.redis.hset(key, { long: 'x'.repeat(2_000), '@long': String(Date.now()), '@alone': '1' });
     expect(podsOf(await beat('a'))).to.deep.equal(['a']);

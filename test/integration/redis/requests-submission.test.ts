@@ -128,7 +128,7 @@ describe('submission of a request', () => {
     expect(await submit()).to.deep.equal({ verdict: 'gone' });
   });
 
-  it('is refused with the published reason, but tells of what was accepted before', async () => {
+  it('is rejected with the published reason, but still shows what was accepted before', async () => {
     const submission = submissionOf({
       namespace: space.namespace,
       deployment,

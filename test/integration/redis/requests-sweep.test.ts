@@ -202,7 +202,7 @@ describe('the sweep', () => {
     }
   });
 
-  it('looks at every deployment in turn, however many there are', async () => {
+  it('visits every deployment in turn, however many there are', async () => {
     const names = Array.from({ length: 120 }, (_, i) => `film-${i}`);
     for (const name of names) {
       await publishMedia(space.redis, { namespace: space.namespace, name });

@@ -44,7 +44,7 @@ describe('workspaces that are swept', () => {
     expect(await listSweptWorkspaces(connection.redis)).to.deep.equal(['b']);
   });
 
-  it('leave no delivery to whoever gets their name next', async () => {
+  it('leave no delivery to the next workspace of their name', async () => {
     const keys = deliveryKeys('a');
     await connection.redis.zadd(keys.log, 1, 'dlv_1');
     await connection.redis.hset(keys.delivery('dlv_1'), { event: 'evt_1', state: 'delivered' });

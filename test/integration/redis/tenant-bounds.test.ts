@@ -28,7 +28,7 @@ const MAX_MEMORY = 48 * MIB;
 const SHA256 = 'a'.repeat(64);
 
 /** What a workspace's own Redis user writes is read by programs that serve all others, too. */
-describe('a workspace’s Redis user that means harm', () => {
+describe('a malicious Redis user of a workspace', () => {
   let server: RedisServer;
   let admin: RedisConnection;
   let tenant: RedisConnection;
@@ -127,7 +127,7 @@ describe('a workspace’s Redis user that means harm', () => {
     expect(await admin.redis.zcard(keys.again(deployment))).to.be.within(199_900, 199_999);
   });
 
-  it('has a front look at published deployments alone', async () => {
+  it('makes a front process published deployments only', async () => {
     await fillSet(keys.deployments, 50_000, 1);
     expect(await listQueues(admin.redis, namespace)).to.deep.equal([deployment]);
     expect((await readDeploymentNames(admin.redis, namespace)).length).to.be.below(300);

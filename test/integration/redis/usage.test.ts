@@ -67,7 +67,7 @@ describe('usage', () => {
     expect(await requests(midnight - 240 * MINUTE, midnight + 60 * MINUTE, 14_400)).to.deep.equal([1, 5]);
   });
 
-  it('tells the longest queue of any deployment, in any resolution', async () => {
+  it('reports the longest queue of any deployment, in any resolution', async () => {
     for (const queuePeak of [2, 6, 1]) await add('image', NOON, { queuePeak });
     await add('image', NOON + MINUTE, { queuePeak: 3 });
     await add('video', NOON, { queuePeak: 4 });
@@ -79,7 +79,7 @@ describe('usage', () => {
     expect((await readTotal(['image', 'video'], NOON + 60 * MINUTE, 3_600)).queuePeak).to.equal(6);
   });
 
-  it('tells the same quantiles of the same requests, whatever the steps', async () => {
+  it('reports the same quantiles of the same requests, whatever the steps', async () => {
     // 95 quick ones in one minute, 5 slow ones alone in another.
     const quick = findBucket(80);
     const slow = findBucket(9_000);

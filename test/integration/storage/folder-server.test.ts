@@ -37,7 +37,7 @@ describe('the server of a folder’s links', () => {
   const partial = () => readdirSync(join(folder, 'partial'));
   const read = async () => text((await store.get(KEY))!.body);
 
-  it('tells of an object by HEAD all but its content', async () => {
+  it('returns for HEAD all but the content', async () => {
     const answer = await fetch(await store.signGet({ ...LINK, fileName: 'a.txt' }), { method: 'HEAD' });
     expect(answer.status).to.equal(200);
     expect(Object.fromEntries(answer.headers)).to.include({
@@ -118,7 +118,7 @@ describe('the server of a folder’s links', () => {
     const sign = (contentLength: number) =>
       store.signPut({ ...LINK, contentType: 'text/plain', contentLength });
 
-    it('wants its length told', async () => {
+    it('requires its length', async () => {
       const { url } = await sign(5);
       const { pathname, search } = new URL(url);
       const head = `PUT ${pathname}${search} HTTP/1.1\r\nhost: x\r\ncontent-type: text/plain\r\nconnection: close\r\n`;

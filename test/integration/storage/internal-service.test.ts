@@ -177,7 +177,7 @@ describe('the internal service of a front', () => {
     expect((await fetch(harness.origin + INTERNAL_PATHS.signPuts)).status).to.equal(405);
   });
 
-  it('tells a sidecar of a storage credential that is gone in the documented words', async () => {
+  it('reports a deleted storage credential to a sidecar with the documented message', async () => {
     const question = { namespace: 'team', credential: 'gone', objects: [object(key)] };
     const error = await rejection(harness.remote('team').signPuts(question));
     expect(error)
@@ -341,7 +341,7 @@ describe('a managed bucket', () => {
     expect(harness.list(CUSTOMER)).to.deep.equal([objects[0]!.key]);
   });
 
-  it('may be missing: a sidecar is told so in words for the operator', async () => {
+  it('may be missing, which a sidecar reports with instructions for the administrator', async () => {
     harness = await startStorage({ bucket: null });
     const error = await rejection(harness.remote('team').signPuts(question));
     expect(error).to.include({ code: 'temporarily_unavailable', status: 503 });

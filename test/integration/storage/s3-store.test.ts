@@ -39,7 +39,7 @@ describe('a bucket of S3', () => {
   });
   after(() => server?.stop());
 
-  describe('is told not to be verified', () => {
+  describe('is reported as not verified', () => {
     const cases: [string, (own: S3StoreOptions) => Partial<S3StoreOptions>, string, RegExp][] = [
       ['it does not exist', () => ({ bucket: 'no-such-bucket' }), 'bucket', /does not exist/],
       ['its name is none', () => ({ bucket: 'evil.test/x@' }), 'bucket', /does not exist/],
@@ -93,7 +93,7 @@ describe('a bucket of S3', () => {
     });
   });
 
-  describe('of a tenant whose server means harm', () => {
+  describe('of a tenant with a malicious server', () => {
     const answers: Record<string, (request: IncomingMessage, response: ServerResponse) => void> = {
       'an error without end': (_request, response) => flood(response.writeHead(400)),
       'a success without end': (_request, response) => flood(response.writeHead(200)),

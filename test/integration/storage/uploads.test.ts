@@ -147,7 +147,7 @@ describe('files of a request', () => {
       await found!.store.put(object!.key, content, 'image/png');
     };
 
-    it('come to disk as they are', async () => {
+    it('are written to disk unchanged', async () => {
       const content = Buffer.alloc(300_000, 'x');
       await put(content);
       const file = await hold();
@@ -156,7 +156,7 @@ describe('files of a request', () => {
       await file.remove();
     });
 
-    it('are told from those that are gone', async () => {
+    it('are distinguished from those that are gone', async () => {
       const error = await rejection(hold());
       expect(error).to.be.instanceOf(DownloadError).and.include({ isGone: true });
     });
@@ -171,7 +171,7 @@ describe('files of a request', () => {
       harness.s3.resume();
     });
 
-    it('are refused where they are larger than told', async () => {
+    it('are rejected if they are larger than declared', async () => {
       await put(Buffer.alloc(2 * MIB));
       expect(await rejection(hold()))
         .to.be.instanceOf(UploadError)

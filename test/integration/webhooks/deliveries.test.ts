@@ -100,7 +100,7 @@ describe('webhook deliveries in Redis', () => {
     expect((await lease()).leased).to.deep.equal([]);
   });
 
-  it('makes them once, whoever else had read the outbox', async () => {
+  it('creates them once, also if another front has read the outbox', async () => {
     await put('evt_1');
     const made = await Promise.all([expand('evt_1', HOOK), expand('evt_1', HOOK)]);
     expect(made.toSorted()).to.deep.equal([0, 1]);
@@ -126,7 +126,7 @@ describe('webhook deliveries in Redis', () => {
     expect(record).to.include({ state: 'delivered', attempts: 2, status: 200, error: '', endpoint: 'first' });
   });
 
-  it('waits as it is told between attempts', async () => {
+  it('waits as configured between attempts', async () => {
     await put('evt_1');
     await expand('evt_1', HOOK);
     await attempt(failed(30_000));
@@ -255,7 +255,7 @@ describe('webhook deliveries in Redis', () => {
     expect(await connection.redis.zrevrange(workKeys(namespace).outbox, 0, -1)).to.deep.equal(['evt_1']);
   });
 
-  it('keeps at most 1,000 callbacks of which nobody has been told', async () => {
+  it('keeps at most 1,000 callbacks whose owner was not notified yet', async () => {
     const { mail } = deliveryKeys(namespace);
     const waiting = Array.from({ length: 1_000 }, (_, i) => [i, `{"delivery":"dlv_${i}"}`]).flat();
     await connection.redis.zadd(mail, ...waiting);
@@ -288,7 +288,7 @@ describe('webhook deliveries in Redis', () => {
       expect(await readDeliveryLog(connection.redis, namespace)).to.have.length(1);
     });
 
-    it('tell the owner when they fail, and count for the endpoint', async () => {
+    it('notify the owner when they fail, and count for the endpoint', async () => {
       await resetEndpointHealth(connection.redis, namespace, 'first');
       await put('evt_1');
       await expand('evt_1', HOOK, CALLBACK);
@@ -324,7 +324,7 @@ describe('webhook deliveries in Redis', () => {
       while ((await readDeliveryLog(redis(), namespace)).some(isPending)) await fail();
     };
 
-    it('are attempted anew with the same id and body, and keep what was tried before', async () => {
+    it('are attempted again with the same id and body, and keep their earlier attempts', async () => {
       await put('evt_1');
       await expand('evt_1', HOOK);
       expect(await resend()).to.equal('pending');
@@ -349,7 +349,7 @@ describe('webhook deliveries in Redis', () => {
       ]);
     });
 
-    it('bring what a disabled endpoint missed, once it is enabled', async () => {
+    it('deliver what a disabled endpoint missed, once it is enabled', async () => {
       await redis().hset(`d:{${namespace}}:endpoint:first`, 'failures', 20, 'disabled_at', 1);
       await put('evt_1');
       await expand('evt_1', HOOK);

@@ -233,7 +233,7 @@ describe('the webhook dispatcher', () => {
     expect((await readLog())[0]!.error).to.match(/no readable signing secret/);
   });
 
-  it('delivers what a lost front had begun', async () => {
+  it('delivers what a lost front had started', async () => {
     await put('evt_1', { path: '/200' });
     // It takes the delivery and is never heard of again.
     const lost = start({ agent: { request: () => new Promise(() => {}) } });

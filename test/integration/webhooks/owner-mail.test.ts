@@ -88,7 +88,7 @@ describe('mail to the owner of a workspace', () => {
     await ownerMail.close();
   };
 
-  it('tells what failed and where, and nothing that is secret', async () => {
+  it('says what failed and where, and nothing secret', async () => {
     await add(1);
     await run();
     expect(messages).to.have.length(1);
@@ -102,7 +102,7 @@ describe('mail to the owner of a workspace', () => {
     expect(text).not.to.match(/secret-path|token/);
   });
 
-  it('tells of a delivery once, whichever front comes', async () => {
+  it('reports a delivery once, whichever front processes it', async () => {
     await add(1);
     await Promise.all([run(), run()]);
     await add(1);
@@ -131,7 +131,7 @@ describe('mail to the owner of a workspace', () => {
     expect(messages[20]!.text).to.include('10 more callbacks');
   });
 
-  it('still tells of what another front had taken off the list while the server had not answered', async () => {
+  it('still reports what another front had removed from the list while the server had not responded', async () => {
     await add(1);
     const { mail } = deliveryKeys(namespace);
     await run(
@@ -146,7 +146,7 @@ describe('mail to the owner of a workspace', () => {
     expect(messages).to.have.length(1);
   });
 
-  it('tells nobody where nobody is named', async () => {
+  it('notifies nobody if no owner is set', async () => {
     owner = null;
     await add(1);
     await run();

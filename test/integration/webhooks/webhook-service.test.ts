@@ -122,7 +122,7 @@ describe('webhooks of real requests', () => {
     }, 'the end of the delivery and of the list');
   });
 
-  it('delivers by its regular look what no message told of', async () => {
+  it('delivers in its regular scan what no message announced', async () => {
     start({ scanIntervalMs: 50 });
     await pollUntil(async () => Number(await connection.redis.pubsub('NUMPAT')) === 1, 'the subscription');
     await connection.redis.set(

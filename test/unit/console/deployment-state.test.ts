@@ -171,7 +171,7 @@ describe('the view of a deployment', () => {
     expect(describeDeployment(make({})).baseURL).to.equal(null);
   });
 
-  it('tells what images and videos may be asked for, defaults included', () => {
+  it('lists the parameters of images and videos, with defaults', () => {
     const media = (spec: object) => describeDeployment(make({ spec })).media;
     expect(media({})).to.equal(null);
     expect(media({ kind: 'Image' })).to.deep.equal({

@@ -95,7 +95,7 @@ describe("a field that the console's API does not take", () => {
     [namespaceName, 'x'.repeat(64), 'The body must be text of at most 63 characters, not 64.'],
   ];
   for (const [schema, body, words] of TABLE)
-    it(`is told of in words: ${words.slice(0, 90)}`, () => {
+    it(`is described: ${words.slice(0, 90)}`, () => {
       expect(() => check(body, schema))
         .to.throw()
         .with.property('message', words);

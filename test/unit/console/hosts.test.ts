@@ -66,7 +66,7 @@ describe('the names under which the console serves', () => {
       expect(lines.join('')).not.to.include('any name');
     });
 
-  it('are any elsewhere, which the log tells once', async () => {
+  it('are any elsewhere, which is logged once', async () => {
     await start('0.0.0.0');
     for (const host of ['one.example', 'two.example']) expect((await get('/', host)).status).to.equal(200);
     expect(lines.filter((line) => line.includes(`${CONSOLE_ENV.publicURL} is not set`))).to.have.length(1);

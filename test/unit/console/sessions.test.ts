@@ -84,7 +84,7 @@ describe('a session while Redis is away', () => {
       expect(await rejection(there.find(id))).to.have.property('code', 'temporarily_unavailable');
     });
 
-    it('is closed at one that was not told, once it can ask again, and others stay open', async () => {
+    it('is closed at one that missed the notification, once Redis is back, and others stay open', async () => {
       const redis = makeRedis();
       const { here, there } = start(redis);
       const { id, session } = await here.begin({ token: 't', user: 'anna', own: [] }, null);

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { describeError, redactText } from '../../../kit/log-redaction.ts';
 
-describe('what a log tells', () => {
+describe('what a log contains', () => {
   it('has texts of 1,000 characters, and a mark where there was more', () => {
     expect(redactText('x'.repeat(1_000))).to.equal('x'.repeat(1_000));
     expect(redactText('x'.repeat(1_001))).to.equal(`${'x'.repeat(1_000)}…`);

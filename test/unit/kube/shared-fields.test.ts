@@ -23,7 +23,7 @@ const child = (name: string): KubeObject => ({
 });
 
 describe('Shared managed fields', () => {
-  it('keep one tree for all objects that are owned alike, whoever their owner is', () => {
+  it('keep one tree for all objects with the same managed fields, whatever their owner', () => {
     const fields = new SharedFields(['berth']);
     const [one, two] = [fields.trim(child('one')), fields.trim(child('two'))];
     expect(one.metadata.managedFields).to.have.length(1);
@@ -31,7 +31,7 @@ describe('Shared managed fields', () => {
     expect(ownedFields(one, 'berth')).to.deep.equal(ownedFields(two, 'berth'));
   });
 
-  it('still tell what is owned and what another has taken', () => {
+  it('still show what is owned and what another manager has taken', () => {
     const owned = ownedFields(new SharedFields(['berth']).trim(child('one')), 'berth');
     const wanted = { metadata: { labels: { app: 'a' }, ownerReferences: [{ uid: 'one' }] } };
     expect(ownsAll({ ...wanted, spec: { ports: [{ port: 80 }] } }, owned)).to.equal(true);

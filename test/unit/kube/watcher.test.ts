@@ -82,7 +82,7 @@ describe('A watcher', () => {
     expect(api.lists.map(({ limit }) => limit)).to.deep.equal([250, 32, 4]);
   });
 
-  it('tells of every change with the state before and after', async () => {
+  it('reports every change with the state before and after', async () => {
     api.objects = [thing('a', 1)];
     await start();
     api.lastWatch.send('MODIFIED', thing('a', 2));
@@ -104,7 +104,7 @@ describe('A watcher', () => {
     expect(names()).to.deep.equal(['a']);
   });
 
-  it('lists anew when its version is gone, and tells what was deleted meanwhile', async () => {
+  it('lists again when its version is gone, and reports what was deleted meanwhile', async () => {
     api.objects = [thing('a', 1), thing('b', 1), thing('c', 1)];
     await start();
     api.objects = [thing('b', 1), thing('c', 8), thing('d', 9)];
@@ -184,7 +184,7 @@ describe('A watcher', () => {
     expect(watcher.failures()).to.equal(1);
   });
 
-  it('lists again every ten minutes and tells nobody of what is as it was', async () => {
+  it('lists again every ten minutes and reports no unchanged objects', async () => {
     api.objects = [thing('a', 1)];
     await start({ timing: { staleMs: 60 * MINUTE } });
     changes.length = 0;
@@ -235,7 +235,7 @@ describe('A watcher', () => {
     expect(api.watches).to.have.length(1);
   });
 
-  it('counts nothing as missed that the watch brings a moment later', async () => {
+  it('counts nothing as missed that the watch delivers a moment later', async () => {
     api.objects = [thing('old', 1), thing('gone', 2)];
     await start();
     api.objects = [thing('old', 5), thing('brief', 6)];
@@ -264,7 +264,7 @@ describe('A watcher', () => {
     expect(api.open).to.have.length(1);
   });
 
-  it('keeps going when a handler throws, and tells the other handlers', async () => {
+  it('continues when a handler throws, and calls the other handlers', async () => {
     await start();
     watcher.onChange(() => {
       throw new Error('bug');

@@ -188,7 +188,7 @@ describe('A work queue', () => {
     expect(keys()).to.deep.equal(['a', 'b']);
   });
 
-  it('looks at a key again when its run asks for that', async () => {
+  it('processes a key again when its run requests it', async () => {
     const queue = start();
     queue.add('a');
     runs[0]!.succeed({ requeueAfterMs: 30_000 });

@@ -102,7 +102,7 @@ describe('the program of an engine that is a Python module', () => {
     });
   });
 
-  it('starts where that cannot be found out, and tells by itself what is wrong', async () => {
+  it('starts if that cannot be determined, and then reports its own error', async () => {
     writeFileSync(join(path, 'python3'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
     expect(await resolve({})).to.include({ kind: 'command' });
   });

@@ -70,7 +70,7 @@ describe('what make run serves of its examples', () => {
       expect(workspace!.deployments.map(({ kind }) => kind)).to.deep.equal(['LLM', 'Image']);
   });
 
-  it('tells which storage credentials of the workspace work', () => {
+  it('lists which storage credentials of the workspace work', () => {
     expect(endpoints.storageCredentials).to.deep.equal([
       { id: 1, verified: true, bucket: 'customer' },
       { id: 2, verified: false, bucket: 'customer' },
@@ -120,7 +120,7 @@ describe('what make run serves of its examples', () => {
     expect(writeGuide(entered)).to.include('enter chromium --no-sandbox http://127.0.0.1:8196');
   });
 
-  it('tells each key once, and that the models are simulated', () => {
+  it('prints each key once, and that the models are simulated', () => {
     const [first] = endpoints.deployments;
     const simulated = { ...endpoints, deployments: [{ ...first!, simulatorURL: 'http://127.0.0.1:1' }] };
     expect(writeGuide(simulated)).to.match(/These models are simulated/);

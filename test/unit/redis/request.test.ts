@@ -36,7 +36,7 @@ describe('a request', () => {
       modality: 'video' as const,
       header: 'order 7',
     };
-    it('is the same for the same key, deployment, modality and header, and does not tell the header', () => {
+    it('is the same for the same key, deployment, modality and header, and does not reveal the header', () => {
       expect(digestIdempotencyKey(scope)).to.equal(digestIdempotencyKey({ ...scope }));
       expect(digestIdempotencyKey(scope)).to.match(/^[0-9a-f]{64}$/);
     });

@@ -10,7 +10,7 @@ describe('the control port', () => {
   afterEach(() => simulator.reset());
   after(() => simulator.stop());
 
-  it('tells settings and counters', async () => {
+  it('returns settings and counters', async () => {
     expect(await simulator.readControl()).to.deep.equal({
       settings: { ...DEFAULT_SETTINGS, tokens: 20 },
       inflight: 0,

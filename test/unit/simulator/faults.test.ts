@@ -164,7 +164,7 @@ describe('the faults of the simulator', () => {
       expect(statuses).to.deep.equal(expected);
     });
 
-  it('strikes anew when it is set again', async () => {
+  it('applies again when it is set again', async () => {
     for (const _ of [1, 2]) {
       await setFault({ kind: 'oom' });
       expect((await simulator.post(PATH, BODY)).status).to.equal(500);

@@ -87,7 +87,7 @@ describe('heartbeats', () => {
     expect(failures).to.equal(1);
   });
 
-  it('tell the fresh peers: not this replica, not one that missed eight, not another schema', async () => {
+  it('list the live peers: not this replica, not one that missed eight, not another schema', async () => {
     const running = start(async () => [
       beat({}),
       beat({ pod: 'fresh', at: 93_000 }),

@@ -31,7 +31,7 @@ describe('the slots of a replica', () => {
     expect(slots.take()).to.be.a('function');
   });
 
-  it('tells when the last place is taken and when one becomes free', () => {
+  it('reports when the last slot is taken and when one becomes free', () => {
     const told: boolean[] = [];
     const slots = new Slots(() => 2);
     slots.onCrossing(() => told.push(slots.isFull));

@@ -112,7 +112,7 @@ describe('the URL policy', () => {
       expect(parseEgressURL(url, PUBLIC).href).to.equal(dialled);
     });
 
-  it('takes an IDN look-alike for the name that it is, not for the one it looks like', () => {
+  it('treats an IDN homograph as the name that it is', () => {
     const { hostname } = parseEgressURL('https://аpple.com/', PUBLIC);
     expect(hostname).to.match(/^xn--/);
   });
@@ -135,7 +135,7 @@ describe('the URL policy', () => {
       });
   });
 
-  it('tells the same of a private address and of a name that does not exist', () => {
+  it('reports the same for a private address and a name that does not exist', () => {
     expect(new EgressError('address').message).to.equal(new EgressError('unresolvable').message);
   });
 });

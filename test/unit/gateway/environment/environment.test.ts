@@ -167,7 +167,7 @@ describe('the environment of a gateway', () => {
     expect(() => readFrontEnvironment(front())).to.throw(EnvironmentError, /master-key/);
   });
 
-  it('wants the token of a sidecar that is told of a storage service', () => {
+  it('requires the token of a sidecar with a storage service', () => {
     const env = { ...sidecar(), GATEWAY_STORAGE_URL: 'http://front:8082' };
     expect(() => readSidecarEnvironment(env)).to.throw(EnvironmentError, /storage-token/);
     writeFileSync(join(folder, 'storage-token'), 'token\n');

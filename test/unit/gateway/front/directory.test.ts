@@ -42,7 +42,7 @@ describe('a name of the cluster’s DNS', () => {
     });
 });
 
-describe('a cache of what Redis tells', () => {
+describe('a cache of what Redis returns', () => {
   const make = (load: (key: string) => Promise<string | null>, ttlMs = 60_000, maxEntries = 3) =>
     new FreshCache({ load, ttlMs, maxEntries });
 
@@ -57,7 +57,7 @@ describe('a cache of what Redis tells', () => {
     expect(loads).to.equal(1);
   });
 
-  it('loads anew when its time is over or it is told to', async () => {
+  it('loads again after its time or on invalidation', async () => {
     let loads = 0;
     const short = make(async () => String(++loads), 0);
     await short.get('a');

@@ -9,7 +9,7 @@ describe('how long a deployment takes to start', () => {
   const see = (starts: StartTimes, addresses: string[], change: object = {}) =>
     starts.observe({ config: { ...config, ...change }, addresses });
 
-  it('is learned from its last start, of which what is left is told', () => {
+  it('is learned from its last start, and the rest of it is reported', () => {
     now = 0;
     const starts = new StartTimes(() => now);
     expect(see(starts, [])).to.equal(undefined);
@@ -37,7 +37,7 @@ describe('how long a deployment takes to start', () => {
     expect(see(starts, [])).to.equal(60);
   });
 
-  it('is no matter for who is scaled to zero by hand: SDKs are not to wait', () => {
+  it('does not apply to a deployment scaled to zero: SDKs are not to wait', () => {
     expect(describeUnavailability({ ...config, replicas: 0 })).to.include({ retryAfter: 30, isFinal: true });
     expect(describeUnavailability(config, 40)).to.include({ retryAfter: 40, isFinal: false });
   });

@@ -9,7 +9,7 @@ import { describeModel } from '../../../support/model-replica.ts';
 /** In place of a status: no answer. */
 const HANG = 0;
 
-describe('the smallest work that tells whether an engine works', () => {
+describe('the smallest work that shows whether an engine works', () => {
   let server: Server;
   let pools: Pools;
   let asked: [path: string, body: Record<string, unknown>][];

@@ -116,7 +116,7 @@ describe('the engine’s health', () => {
     await pollUntil(() => !health.isReady, 'unhealthy');
   });
 
-  it('notices a refused connection at once when told to look', async () => {
+  it('notices a refused connection immediately when asked to check', async () => {
     await becomeHealthy();
     await stopEngine();
     health.suspect();
@@ -128,7 +128,7 @@ describe('the engine’s health', () => {
     expect(health.isAlive).to.equal(true);
   });
 
-  it('comes to a verdict though somebody doubts the engine all the time', async () => {
+  it('reaches a verdict although checks are requested all the time', async () => {
     const slow = createServer((_, res) => void setTimeout(() => res.writeHead(200).end(), 700));
     await listen(slow, 0, '127.0.0.1');
     const engineURL = `http://127.0.0.1:${readServerPort(slow)}`;
@@ -153,7 +153,7 @@ describe('the engine’s health', () => {
     expect(health.isReady).to.equal(false);
   });
 
-  it('tells a hang from requests that wait in vain, though the health check answers 200', async () => {
+  it('detects a hang by requests that wait in vain, although the health check answers 200', async () => {
     serve = (res) => res.writeHead(200).flushHeaders();
     stalledMs = 150;
     await becomeHealthy();
@@ -177,7 +177,7 @@ describe('the engine’s health', () => {
     expect(pings).to.be.greaterThan(5);
   });
 
-  it('tells a submitted job only by what its run says', async () => {
+  it('judges a submitted job only by the reports of its run', async () => {
     serve = (res) => res.writeHead(200).end('{"id":"v1","status":"queued"}');
     stalledMs = 150;
     await becomeHealthy();
@@ -235,7 +235,7 @@ describe('the engine’s health', () => {
       expect(trying.isReady).to.equal(true);
     });
 
-    it('leave one in peace between two of them, however long one takes', async () => {
+    it('leave a pause between two of them, however long one takes', async () => {
       tried = 'busy';
       takesMs = 3 * TIMING.tryMs;
       await fail(3);

@@ -40,7 +40,7 @@ describe('the judgement on an engine', () => {
     let at: number;
     const fail = (seconds: number) => {
       at += seconds * 1_000;
-      state.observe(at, { kind: 'begun', work: at });
+      state.observe(at, { kind: 'started', work: at });
       state.observe(at, { kind: 'answered' });
       state.observe(at, { kind: 'ended', work: at, outcome: 'fault' });
     };
@@ -97,10 +97,10 @@ describe('the judgement on an engine', () => {
   it('forgets what works waited for long ago', () => {
     const state = new EngineState(0);
     state.observe(0, { kind: 'probe', result: 'good' });
-    for (const work of [1, 2, 3]) state.observe(0, { kind: 'begun', work });
+    for (const work of [1, 2, 3]) state.observe(0, { kind: 'started', work });
     for (const work of [1, 2, 3]) state.observe(90_000, { kind: 'ended', work, outcome: 'neutral' });
     expect(state.judge(190_001, 100_000).phase).to.equal('healthy');
-    state.observe(190_001, { kind: 'begun', work: 4 });
+    state.observe(190_001, { kind: 'started', work: 4 });
     expect(state.judge(210_000, 100_000).phase).to.equal('healthy');
   });
 });
@@ -143,7 +143,7 @@ function readObservation(what: string, [first = '', second = '']: string[]): Obs
         ? { kind: 'probe', result: 'bad', reason: 'health check returned 503' }
         : { kind: 'probe', result: first as 'good' | 'slow' };
     case 'begin':
-      return { kind: 'begun', work };
+      return { kind: 'started', work };
     case 'output':
       return { kind: 'output', work };
     case 'held':

@@ -20,7 +20,7 @@ describe('the end of a gateway without any time', () => {
     return exchange;
   };
 
-  it('ends the requests that it is told of', () => {
+  it('ends the given requests', () => {
     const [first, second] = [enter(), enter()];
     cutOff.end([first.res], reason);
     expect([first.canceled, second.canceled]).to.deep.equal([reason, null]);

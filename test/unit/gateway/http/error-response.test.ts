@@ -47,7 +47,7 @@ describe('an outage of Redis', () => {
     ]);
   });
 
-  it('is told from other errors, which stay as they are', () => {
+  it('is distinguished from other errors, which stay as they are', () => {
     const error = new Error('ERR a mistake');
     expect(explainRedisOutage(error)).to.equal(error);
   });

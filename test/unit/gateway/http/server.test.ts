@@ -40,7 +40,7 @@ describe('a kept-alive connection', () => {
     expect([await ask(), await ask()]).to.deep.equal(['keep-alive', 'keep-alive']);
   });
 
-  it('ends with an answer once it is old, so that a proxy that dials the Service spreads its load anew', async () => {
+  it('ends with an answer once it is old, so that a proxy that connects to the Service rebalances its load', async () => {
     await start(0);
     expect([await ask(), await ask()]).to.deep.equal(['close', 'close']);
   });

@@ -20,12 +20,12 @@ describe('the fingerprint of a request', () => {
     expect(findDifference(await print(image, mask), await print(mask, image))).to.equal(null);
   });
 
-  it('tells files of one field apart by their turn', async () => {
+  it('distinguishes files of one field by their order', async () => {
     const [cat, dog] = [fileOf('image', 'cat'), fileOf('image', 'dog')];
     expect(findDifference(await print(cat, dog), await print(dog, cat))).to.equal('image');
   });
 
-  it('tells a file under another field apart', async () => {
+  it('distinguishes files of different fields', async () => {
     expect(findDifference(await print(fileOf('image', 'cat')), await print(fileOf('mask', 'cat')))).to.equal(
       'mask',
     );

@@ -49,14 +49,14 @@ describe('the progress of a job', () => {
     expect(progress.read()).to.equal(0);
     now = 255;
     expect(progress.read()).to.equal(22);
-    progress.tell(60);
+    progress.report(60);
     expect(progress.read()).to.equal(60);
-    progress.tell(30);
+    progress.report(30);
     expect(progress.read()).to.equal(60);
     // A first guess that was too short must not run ahead of it.
     now = 5_000;
     expect(progress.read()).to.equal(60);
-    progress.tell(100);
+    progress.report(100);
     expect(progress.read()).to.equal(99);
   });
 

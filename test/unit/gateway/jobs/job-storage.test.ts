@@ -66,7 +66,7 @@ describe('storing the results of a job', () => {
     expect(count()).to.deep.equal({ attempts: 4, signatures: 4 });
   });
 
-  it('lets a transfer take what is left of the job’s time, less a moment to tell what it failed at', async () => {
+  it('lets a transfer take what is left of the job’s time, less a moment to report its failure', async () => {
     const { store, deadlines } = open([]);
     await store();
     expect(deadlines[0])

@@ -24,7 +24,7 @@ describe('a lease', () => {
       expect(calls).to.equal(script.length);
     });
 
-  it('lives through an absence of Redis, and tells other errors', async () => {
+  it('survives an outage of Redis, and reports other errors', async () => {
     const errors: unknown[] = [];
     let calls = 0;
     const end = keepLease({

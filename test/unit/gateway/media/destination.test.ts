@@ -59,7 +59,7 @@ describe('destination of results', () => {
       expect(error.message).to.contain('"usual"');
     });
 
-  it('tells why a callback is not taken, in words', async () => {
+  it('explains why a callback is rejected', async () => {
     const egress = { check: () => Promise.reject(new EgressError('port')) };
     const error = await raise({ webhookUrl: 'https://example.com:25' }, { egress });
     expect([error.status, error.code]).to.deep.equal([422, 'invalid_webhook_url']);

@@ -45,7 +45,7 @@ describe('image parameters', () => {
     [{ size: 1024 }, 'one of 1024x1024'],
   ];
   for (const [change, hint] of hints)
-    it(`tells who sends ${JSON.stringify(change)} what is possible`, () => {
+    it(`rejects ${JSON.stringify(change)} with what is possible`, () => {
       expect(raise(() => read(change)).message).to.contain(hint);
     });
 

@@ -123,11 +123,11 @@ describe('video parameters', () => {
     [{ fps: 'fast' }, '16, the only frame rate'],
   ];
   for (const [change, hint] of hints)
-    it(`tells who sends ${JSON.stringify(change)} what is possible`, () => {
+    it(`rejects ${JSON.stringify(change)} with what is possible`, () => {
       expect(() => generate(change, pinned)).to.throw(ApiError, hint);
     });
 
-  it('gives a pinned model its own clip, and tells its duration', () => {
+  it('gives a pinned model its own clip, and reports its duration', () => {
     expect(generate({ duration: 5.5 }, pinned)).to.deep.equal({
       parameters: { task: 't2v', prompt: 'x', size: '720x1280', frames: 82, fps: 16 },
       seconds: '5.125',
@@ -165,7 +165,7 @@ describe('video parameters', () => {
     ['1e1', '10.042', 241],
   ];
   for (const [given, seconds, count] of spelled)
-    it(`tells that "${given}" makes ${seconds} s`, () => {
+    it(`says that "${given}" gives ${seconds} s`, () => {
       const request = form({ seconds: given });
       expect([request.seconds, request.parameters.frames]).to.deep.equal([seconds, count]);
     });

@@ -12,7 +12,7 @@ describe('a video that was accepted', () => {
   const accepted = { id: 'req_1', status: 'queued' as const, estimatedSeconds: 1 };
   const order = { parameters: { size: '64x96' }, seconds: '5' } as VideoOrder;
 
-  it('is told as it was accepted where Redis goes away right afterwards', async () => {
+  it('is shown as it was accepted if Redis becomes unavailable right afterwards', async () => {
     const redis = failing(Object.assign(new Error('gone'), { code: 'ECONNRESET' }));
     const record = await readAccepted(redis, config, { accepted, order });
     expect(record).to.include({

@@ -118,7 +118,7 @@ describe('the OpenAPI document', () => {
     expect(Object.keys(properties)).to.have.members([...EDIT_FORM.texts, ...EDIT_FORM.files.keys()]);
   });
 
-  it('tells for each status which codes it may carry', () => {
+  it('lists the possible codes of each status', () => {
     const { responses } = read({ kind: 'LLM' }).paths['/v1/chat/completions']!.post!;
     expect(responses['429']!.description)
       .to.contain('`rate_limit_exceeded`')

@@ -107,7 +107,7 @@ describe('a drain', () => {
     expect(told).to.deep.equal([true, false]);
   });
 
-  it('lets answers close their connections, also those that have not begun yet', async () => {
+  it('lets responses close their connections, also those that have not started yet', async () => {
     const waiting = request();
     const begun = request();
     begun.headersSent = true;

@@ -32,7 +32,7 @@ describe("the engine's metrics", () => {
     });
   });
 
-  it('are asked for once, however many ask at a time, and anew after that', async () => {
+  it('are fetched once for concurrent scrapes, and again after that', async () => {
     answer = (_, res) => setTimeout(() => res.end('a 1\n'), 50);
     const read = createEngineMetrics({ url });
     const answers = await Promise.all(Array.from({ length: 100 }, () => read()));
@@ -60,7 +60,7 @@ describe("the engine's metrics", () => {
     }
   });
 
-  it('are told as missing where the engine has none, or is away', async () => {
+  it('are reported as missing if the engine has none, or is unavailable', async () => {
     answer = (_, res) => res.writeHead(404).end('no');
     expect((await createEngineMetrics({ url })()).status).to.equal(502);
     const { status } = await createEngineMetrics({ url: 'http://127.0.0.1:1/metrics' })();

@@ -16,7 +16,7 @@ describe('the live configuration', () => {
     return live;
   };
 
-  it('follows what is read and tells each change once', async () => {
+  it('follows what is read and reports each change once', async () => {
     const told: string[] = [];
     watch(async () => config('b')).onChange(({ modelId }) => told.push(modelId));
     await live.refresh();
@@ -31,13 +31,13 @@ describe('the live configuration', () => {
     expect(errors).to.deep.equal([]);
   });
 
-  it('keeps the last known while Redis is away, or tells nonsense', async () => {
+  it('keeps the last known while Redis is unavailable, or returns nonsense', async () => {
     await watch(() => Promise.reject(new Error('away'))).refresh();
     expect(live.current.modelId).to.equal('a');
     expect(errors).to.have.length(1);
   });
 
-  it('reads once more when told of a change during a read', async () => {
+  it('reads once more when notified of a change during a read', async () => {
     const answers = [config('old'), config('new')];
     let reads = 0;
     watch(async () => answers[Math.min(reads++, 1)]!);

@@ -36,7 +36,7 @@ describe('a text request', () => {
     expect(JSON.parse(read({ messages, model: null }).payload.toString()).model).to.equal('org/m');
   });
 
-  it('is told the engine’s own name of the model', () => {
+  it('contains the engine’s own name of the model', () => {
     const sent = read({ messages, model: 'org/m' }, CHAT, { modelId: 'org/m', servedModelName: '/weights' });
     expect(JSON.parse(sent.payload.toString()).model).to.equal('/weights');
   });
@@ -109,7 +109,7 @@ describe('a text request', () => {
       expect(error.message).to.match(message);
     });
 
-  it('is refused for another model, and told the right one', () => {
+  it('is rejected for another model, with the right one named', () => {
     const error = refusal({ messages, model: 'gpt-4' });
     expect([error.status, error.code, error.details.param]).to.deep.equal([400, 'model_mismatch', 'model']);
     expect(error.message).to.contain('org/m');

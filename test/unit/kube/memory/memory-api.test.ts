@@ -163,7 +163,7 @@ describe('objects in the memory API server', () => {
     });
   });
 
-  it('are told of in the order of their versions, as far back as is remembered', () => {
+  it('are sent in the order of their versions, as far back as they are remembered', () => {
     const { version } = api.store;
     api.create('configmaps', config('a'));
     api.delete('configmaps', { namespace: NAMESPACE, name: 'a' });

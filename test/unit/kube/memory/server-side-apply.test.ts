@@ -78,7 +78,7 @@ describe('server-side apply of the memory API server', () => {
     );
   });
 
-  it('makes nothing anew by an apply that names the uid of an object that is gone', () => {
+  it('creates nothing by an apply that names the uid of an object that is gone', () => {
     const { uid } = apply('one', { data: { a: '1' } }).metadata;
     api.delete('configmaps', AT);
     expect(() => apply('one', { metadata: { uid }, data: { a: '1' } })).to.throw(/UID in precondition/);

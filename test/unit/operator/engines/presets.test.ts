@@ -144,7 +144,7 @@ describe('Text Embeddings Inference', () => {
     ]);
   });
 
-  it("finds the driver without root's right to tell the linker of it", () => {
+  it('finds the driver without root permission to configure the linker', () => {
     expect(variable(build(spec('tei')).engine, 'LD_LIBRARY_PATH')!.value).to.include(
       '/usr/local/nvidia/lib64',
     );

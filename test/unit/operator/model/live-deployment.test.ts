@@ -34,7 +34,7 @@ describe("a deployment's Deployment", () => {
     expect(reads).to.deep.equal([]);
   });
 
-  it('is read with its template where the watch has a stub for want of memory', async () => {
+  it('is read with its template if the watch has only a stub for lack of memory', async () => {
     const stub = new ObjectBudget(1).admit(deployment, (object) => object);
     expect(stub.metadata.annotations).to.equal(undefined);
     const { reads, find } = start(stub, deployment);

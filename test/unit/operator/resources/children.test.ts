@@ -99,7 +99,7 @@ describe("the sidecar's Secret", () => {
     expect(read(secretOf({ readRedisCA: () => 'PEM' }), 'redis-ca.crt')).to.equal('PEM');
   });
 
-  it("proves the workspace to the front's storage, and tells how its request ids begin", () => {
+  it("proves the workspace to the front's storage, and contains the prefix of its request IDs", () => {
     expect(read(secretOf(), 'storage-token')).to.equal(storageToken(SETTINGS.masterKey, 'team-a'));
     expect(read(secretOf(), 'request-prefix')).to.equal(workspacePrefix(SETTINGS.masterKey, 'team-a'));
   });
@@ -112,7 +112,7 @@ describe("the sidecar's Secret", () => {
     );
   });
 
-  it('holds no user where the workspace brings its own', () => {
+  it('contains no user if the workspace has its own', () => {
     expect(read(secretOf({ redisUsers: 'external' }), 'redis-password')).to.equal(undefined);
   });
 });

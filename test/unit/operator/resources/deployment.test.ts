@@ -39,7 +39,7 @@ describe('the gateway in the pod', () => {
     );
   });
 
-  it('is told its engine, its pod and where its Secret is, but no credentials', () => {
+  it('gets its engine, its pod and the path of its Secret, but no credentials', () => {
     const { gateway, pod } = build({ engine: { preset: 'vllm', port: 9000, healthPath: '/ok' } });
     expect(variable(gateway, 'GATEWAY_ENGINE_URL')!.value).to.equal('http://127.0.0.1:9000');
     expect(variable(gateway, 'GATEWAY_ENGINE_HEALTH_PATH')!.value).to.equal('/ok');
@@ -72,7 +72,7 @@ describe('the media of a pod', () => {
       });
     });
 
-  it('pass by text models, which still tell of all requests with links to their results', () => {
+  it('bypass text models, which still show all requests with links to their results', () => {
     const { gateway, pod } = build();
     expect(gateway.env!.filter(({ name }) => /SPOOL|STORAGE/.test(name))).to.deep.equal([
       { name: 'GATEWAY_STORAGE_URL', value: SETTINGS.storageURL },
@@ -82,7 +82,7 @@ describe('the media of a pod', () => {
 });
 
 describe('the engine in the pod', () => {
-  it('is told where tenants’ URLs may lead, only where the installation says so', () => {
+  it('gets the addresses that tenant URLs may reach, only if the installation sets them', () => {
     expect(variable(build().gateway, 'GATEWAY_EGRESS_ALLOW')).to.equal(undefined);
     const egress = { allow: ['10.1.0.0/16'], deny: ['10.96.0.0/12', '10.0.0.0/24'], plainHTTP: true };
     const { gateway } = build({}, { egress });
@@ -133,7 +133,7 @@ describe('the engine in the pod', () => {
     expect(variable(gateway, 'GATEWAY_DRAIN_TOKEN')!.value).to.equal(token);
   });
 
-  it('opens no port, and tells the reason of a crash', () => {
+  it('opens no port, and reports the reason of a crash', () => {
     const { engine } = build();
     expect(engine.ports).to.equal(undefined);
     expect(engine.terminationMessagePolicy).to.equal('FallbackToLogsOnError');
@@ -205,7 +205,7 @@ describe('the number of pods', () => {
 });
 
 describe('GPUs', () => {
-  it('are limits by resource name, and bring the toleration of GPU nodes', () => {
+  it('are limits by resource name, and add the toleration of GPU nodes', () => {
     const { engine, pod, gpuResource } = build({ resources: { limits: { memory: '32Gi' } } });
     expect(engine.resources!.limits).to.deep.equal({ memory: '32Gi', 'nvidia.com/gpu': '1' });
     expect(pod.tolerations).to.deep.equal([

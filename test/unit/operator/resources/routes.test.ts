@@ -210,7 +210,7 @@ describe('an Ingress', () => {
 describe('an HTTPRoute', () => {
   const route = { type: 'HTTPRoute', gateway: { name: 'public', sectionName: 'https' } };
 
-  it("hangs on the Gateway of the spec, in the deployment's namespace unless told otherwise", () => {
+  it("attaches to the Gateway of the spec, by default in the deployment's namespace", () => {
     const { spec } = build({ route }).find('HTTPRoute') as unknown as { spec: { parentRefs: object[] } };
     expect(spec.parentRefs).to.deep.equal([{ name: 'public', namespace: 'team-a', sectionName: 'https' }]);
   });

@@ -34,7 +34,7 @@ describe('a spec without what its schema fills in', () => {
       expect(stripDefaults(after, after.parse(written))).to.deep.equal(expected);
     });
 
-  it('tells an optional part that is there from one that is not', () => {
+  it('distinguishes an optional part that is present from one that is not', () => {
     expect(stripDefaults(after, after.parse({ optional: {} }))).to.deep.equal({ optional: {} });
   });
 });

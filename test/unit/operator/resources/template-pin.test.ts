@@ -126,7 +126,7 @@ describe('a change of the spec', () => {
 });
 
 describe('a remembered template', () => {
-  it('that cannot be read is built anew', () => {
+  it('that cannot be read is rebuilt', () => {
     const first = build();
     first.deploymentObject.metadata.annotations![ANNOTATIONS.template] = '{broken';
     const second = build({}, {}, { deployment: first.deploymentObject as never });

@@ -141,7 +141,7 @@ describe('the rollout of sidecars stops by itself', () => {
     expect(failed.map(({ key }) => key)).to.deep.equal(['r/x']);
   });
 
-  it('not for fewer failures than it was told to bear, which hold up nobody', () => {
+  it('not for fewer failures than tolerated', () => {
     const { start, stop } = decide([stuck('r/x'), ...fine(9), outdated('a/x')]);
     expect({ start, stop }).to.deep.equal({ start: ['a/x'], stop: undefined });
     expect(decide([stuck('r/x'), ...fine(8), outdated('a/x')]).stop).to.match(/^1 of 9 /);

@@ -76,7 +76,7 @@ describe('a round of the sidecar rollout', () => {
     expect(rollout.counts()).to.include({ rolling: 1, failed: 0 });
   });
 
-  it('judges each by itself: one that Redis does not tell of waits, one whose usage is unreadable does not', async () => {
+  it('judges each by itself: one that Redis does not know waits, one whose usage is unreadable does not', async () => {
     const errors: Record<string, Error> = {
       away: new Error('Connection is closed.'),
       unreadable: new Error('WRONGTYPE Operation against a key holding the wrong kind of value'),

@@ -316,7 +316,7 @@ const table: Row[] = [
 
 describe('the status of a ModelDeployment', () => {
   for (const row of table) {
-    it(`tells ${row.name}`, () => {
+    it(`reports ${row.name}`, () => {
       const model = makeModel({ spec: row.spec ?? {}, metadata: row.metadata ?? {} });
       const { status } = deriveStatus(model, makeFacts(row.facts));
       const ready = findCondition(status.conditions, 'Ready');
@@ -368,7 +368,7 @@ describe('the status of a ModelDeployment', () => {
     expect(again).to.deep.equal(first);
   });
 
-  it('asks to be looked at again only while a message tells elapsed time', () => {
+  it('is requeued only while a message contains elapsed time', () => {
     const starting = makePod({ engine: { state: { running: { startedAt: at(-4) } } } });
     expect(deriveStatus(makeModel(), makeFacts({ pods: [starting] })).recheckAfterMs).to.equal(60_000);
     expect(
@@ -386,14 +386,14 @@ describe('the status of a ModelDeployment', () => {
     expect(after.status.phase).to.equal('Ready');
   });
 
-  it('tells of a newer sidecar', () => {
+  it('reports a newer sidecar', () => {
     const { status } = deriveStatus(makeModel(), makeFacts({ sidecarVersion: '0.9.0' }));
     const update = findCondition(status.conditions, 'UpdateAvailable');
     expect(update?.status).to.equal('True');
     expect(update?.message).to.include('rollout.revision');
   });
 
-  it('tells of a sidecar of the same version that has another image, and who rolls it', () => {
+  it('reports a sidecar of the same version with another image, and what rolls it', () => {
     const facts = makeFacts({ isSidecarOutdated: true });
     const messageOf = (change: object) =>
       findCondition(deriveStatus(makeModel(), { ...facts, ...change }).status.conditions, 'UpdateAvailable');
@@ -419,7 +419,7 @@ describe('the status of a ModelDeployment', () => {
       'the pods run sidecar 0.9.0 with older settings (the Redis address, the egress rules); change rollout.revision to update to 1.0.0',
     ],
   ])
-    it(`tells of settings that the pods were not made with, at sidecar ${sidecarVersion}`, () => {
+    it(`reports settings that the pods were not created with, at sidecar ${sidecarVersion}`, () => {
       const staleSettings = ['the Redis address', 'the egress rules'];
       const { status } = deriveStatus(makeModel(), makeFacts({ sidecarVersion, staleSettings }));
       expect(findCondition(status.conditions, 'UpdateAvailable')).to.include({

@@ -60,11 +60,11 @@ describe('what a Gateway says of an HTTPRoute', () => {
     ],
   ];
   for (const [title, parents, status, reason] of table)
-    it(`is told: ${title}`, () => {
+    it(`is reported: ${title}`, () => {
       expect(judgeHTTPRoute(route(parents))).to.include({ status, reason });
     });
 
-  it('is told in its own words', () => {
+  it('is reported in its own words', () => {
     const refused = route([parent([condition('Accepted', 'False', 'NotAllowedByListeners')])]);
     expect(judgeHTTPRoute(refused).message).to.equal(
       'Gateway gateways/public rejected the HTTPRoute: NotAllowedByListeners: because of NotAllowedByListeners',

@@ -34,7 +34,7 @@ describe("the scheduler's words", () => {
     ['something new', { gpus: false, message: 'something new' }],
   ];
   for (const [given, expected] of table) {
-    it(`tells "${expected.message}"`, () => {
+    it(`reports "${expected.message}"`, () => {
       expect(describeRefusal(given, 'nvidia.com/gpu')).to.deep.equal(expected);
     });
   }

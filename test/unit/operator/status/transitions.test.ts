@@ -68,7 +68,7 @@ const table: Row[] = [
 
 describe('the events of a ModelDeployment', () => {
   for (const row of table) {
-    it(`tell ${row.name}`, () => {
+    it(`report ${row.name}`, () => {
       const before = row.before
         ? deriveStatus(makeModel(), makeFacts(row.before)).status
         : makeModel().status;
