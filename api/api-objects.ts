@@ -171,3 +171,44 @@ export const embeddingList = z.object({
   ),
   usage: usage.optional(),
 });
+
+export const rerankList = z.object({
+  id: z.string(),
+  object: z.literal('list'),
+  model: z.string(),
+  results: z
+    .array(
+      z.object({
+        index: z.int().describe('Of the text in `documents`.'),
+        relevance_score: z.number(),
+        document: z
+          .object({ text: z.string() })
+          .optional()
+          .describe('Absent where the engine repeats no texts.'),
+      }),
+    )
+    .describe('The most relevant first.'),
+  usage,
+});
+
+export const scoreList = z.object({
+  ...completionBasics,
+  object: z.literal('list'),
+  data: z.array(z.object({ index: z.int(), object: z.literal('score'), score: z.number() })),
+  usage,
+});
+
+export const tokenList = z.object({
+  count: z.int(),
+  max_model_len: z
+    .int()
+    .nullable()
+    .describe('Most tokens of a request; null where the engine does not tell.'),
+  tokens: z.array(z.int()),
+  token_strs: z
+    .array(z.string())
+    .nullish()
+    .describe('With `return_token_strs`, where the engine tells them.'),
+});
+
+export const detokenizedText = z.object({ prompt: z.string() });

@@ -70,7 +70,7 @@ export function buildGatewayConfig(
   { documentationURL }: InstallationSettings = {},
 ): GatewayConfig {
   const { metadata, spec } = deployment;
-  const isText = spec.kind === 'LLM' || spec.kind === 'Embedding';
+  const isQueued = spec.kind === 'Image' || spec.kind === 'Video';
   return {
     v: 1,
     namespace: metadata.namespace,
@@ -82,7 +82,7 @@ export function buildGatewayConfig(
     ownedBy: spec.model.ownedBy,
     created: toUnixSeconds(metadata.creationTimestamp),
     kind: spec.kind,
-    concurrency: spec.concurrency ?? (isText ? null : 1),
+    concurrency: spec.concurrency ?? (isQueued ? 1 : null),
     paused: spec.paused,
     ...(spec.scaling === undefined && { replicas: spec.replicas ?? 1 }),
     deleting: metadata.deletionTimestamp !== undefined,

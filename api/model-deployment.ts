@@ -10,14 +10,27 @@ import {
 } from './kubernetes-types.ts';
 import { modelLimits } from './model-limits.ts';
 import { imageModel, videoModel } from './model-media.ts';
-import { modelEngine, modelGPU, modelResources, modelTemplate } from './model-pod.ts';
+import { type EnginePreset, modelEngine, modelGPU, modelResources, modelTemplate } from './model-pod.ts';
 import { modelRoute } from './model-route.ts';
 import { modelRollout, modelScaling } from './model-scaling.ts';
 import { modelSource } from './model-source.ts';
 import { amount } from './quantity.ts';
 
-export const MODEL_KINDS = ['LLM', 'Embedding', 'Image', 'Video'] as const;
+export const MODEL_KINDS = ['LLM', 'Embedding', 'Rerank', 'Image', 'Video'] as const;
 export type ModelKind = (typeof MODEL_KINDS)[number];
+
+const MEDIA_PRESETS = ['vllm-omni', 'sglang-diffusion', 'simulator', 'custom'] as const;
+/** The engines that serve a kind. */
+const PRESETS_BY_KIND: Record<ModelKind, readonly EnginePreset[]> = {
+  LLM: ['vllm', 'sglang', 'llama-cpp', 'simulator', 'custom'],
+  Embedding: ['vllm', 'sglang', 'tei', 'llama-cpp', 'simulator', 'custom'],
+  Rerank: ['vllm', 'sglang', 'tei', 'llama-cpp', 'simulator', 'custom'],
+  Image: MEDIA_PRESETS,
+  Video: MEDIA_PRESETS,
+};
+const PRESETS_IN_WORDS = MODEL_KINDS.map((kind) => `${kind}: ${PRESETS_BY_KIND[kind].join(', ')}`).join('; ');
+/** As a CEL map. */
+const PRESETS_IN_CEL = JSON.stringify(PRESETS_BY_KIND).replaceAll('"', "'");
 
 const model = z.object({
   id: z
@@ -104,9 +117,8 @@ export const modelDeploymentSpec = z
       },
       { rule: 'has(self.id) == has(oldSelf.id)', message: 'id is immutable', fieldPath: '.id' },
       {
-        rule: "self.kind == 'LLM' ? self.engine.preset in ['vllm','sglang','llama-cpp','simulator','custom'] : self.kind == 'Embedding' ? self.engine.preset in ['vllm','sglang','tei','llama-cpp','simulator','custom'] : self.engine.preset in ['vllm-omni','sglang-diffusion','simulator','custom']",
-        messageExpression:
-          "'engine.preset ' + self.engine.preset + ' does not serve kind ' + self.kind + '; LLM: vllm, sglang, llama-cpp, simulator, custom; Embedding: also tei; Image and Video: vllm-omni, sglang-diffusion, simulator, custom'",
+        rule: `self.engine.preset in ${PRESETS_IN_CEL}[self.kind]`,
+        messageExpression: `'engine.preset ' + self.engine.preset + ' does not serve kind ' + self.kind + '; ${PRESETS_IN_WORDS}'`,
         fieldPath: '.engine.preset',
       },
     ),

@@ -45,7 +45,7 @@ export interface AccessView {
 /** `GET ns/deployments`, `GET ns/deployments/{name}`. */
 export interface DeploymentView {
   name: string;
-  kind: 'LLM' | 'Embedding' | 'Image' | 'Video';
+  kind: 'LLM' | 'Embedding' | 'Rerank' | 'Image' | 'Video';
   modelId: string;
   registrationId: number | null;
   /** The base URL for SDKs, with /v1; null while there is none. */
@@ -283,7 +283,7 @@ export interface NewStorageCredential {
 
 /**
  * The playground: `ns/deployments/{name}/v1/…` is the deployment's own endpoint with a key that is valid for five minutes:
- * POST chat/completions, completions, embeddings, images/generations, images/edits, videos, videos/generations;
+ * POST chat/completions, completions, embeddings, rerank, images/generations, images/edits, videos, videos/generations;
  * GET models, requests/{id}. Responses, including streams, are relayed unchanged.
  */
 export const PLAYGROUND_KEY_SECONDS = 300;

@@ -16,7 +16,7 @@ export interface Exchange {
 }
 
 export interface InferenceRoute {
-  kind: Kind;
+  kinds: readonly Kind[];
   /** As an engine's message calls it. */
   name: string;
   /** Absent: JSON alone. */
@@ -32,7 +32,7 @@ export function checkBody({ engine, route, body }: Exchange): Fields {
   const { kind, model } = engine.options;
   if (!body.ok) throw refuseField([], `${route.takesForms ? 'Body' : 'JSON'} decode error: ${body.problem}`);
   if (!isObject(body.value)) throw refuseField([], 'Input should be a valid dictionary');
-  if (route.kind !== kind) throw refuse(`The model does not support ${route.name} API`);
+  if (!route.kinds.includes(kind)) throw refuse(`The model does not support ${route.name} API`);
   const wanted = body.value.model ?? model;
   if (typeof wanted !== 'string') throw refuseField(['model'], 'Input should be a valid string');
   if (wanted !== model) throw refuseModel(wanted);

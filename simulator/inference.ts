@@ -11,15 +11,19 @@ import { isForm, readForm } from './form-body.ts';
 import { serveEdit, serveGeneration } from './images.ts';
 import { peekConversation } from './messages.ts';
 import { parseJSON, readBody } from './request-body.ts';
+import { planRerank, planScore } from './rerank.ts';
 import { peekInput } from './text-input.ts';
 import { serveText } from './text-route.ts';
+import { planDetokenize, planTokenize } from './tokenizer.ts';
 import { serveSubmission } from './videos.ts';
+
+const TOKENIZED = ['LLM', 'Embedding', 'Rerank'] as const;
 
 export const INFERENCE_ROUTES: ReadonlyMap<string, InferenceRoute> = new Map<string, InferenceRoute>([
   [
     '/v1/chat/completions',
     {
-      kind: 'LLM',
+      kinds: ['LLM'],
       name: 'Chat Completions',
       peek: (body) => peekConversation(body.messages),
       serve: serveText(planChat),
@@ -28,7 +32,7 @@ export const INFERENCE_ROUTES: ReadonlyMap<string, InferenceRoute> = new Map<str
   [
     '/v1/completions',
     {
-      kind: 'LLM',
+      kinds: ['LLM'],
       name: 'Completions',
       peek: (body) => peekInput(body.prompt),
       serve: serveText(planCompletion),
@@ -37,16 +41,52 @@ export const INFERENCE_ROUTES: ReadonlyMap<string, InferenceRoute> = new Map<str
   [
     '/v1/embeddings',
     {
-      kind: 'Embedding',
+      kinds: ['Embedding'],
       name: 'Embeddings',
       peek: (body) => peekInput(body.input),
       serve: serveText(planEmbedding),
     },
   ],
   [
+    '/v1/rerank',
+    {
+      kinds: ['Rerank'],
+      name: 'Rerank',
+      peek: (body) => peekInput(body.query),
+      serve: serveText(planRerank),
+    },
+  ],
+  [
+    '/v1/score',
+    {
+      kinds: ['Rerank'],
+      name: 'Score',
+      peek: (body) => peekInput(body.text_1 ?? body.queries),
+      serve: serveText(planScore),
+    },
+  ],
+  [
+    '/tokenize',
+    {
+      kinds: TOKENIZED,
+      name: 'Tokenize',
+      peek: (body) => peekInput(body.prompt) ?? peekConversation(body.messages),
+      serve: serveText(planTokenize),
+    },
+  ],
+  [
+    '/detokenize',
+    {
+      kinds: TOKENIZED,
+      name: 'Detokenize',
+      peek: (body) => peekInput(body.tokens),
+      serve: serveText(planDetokenize),
+    },
+  ],
+  [
     '/v1/images/generations',
     {
-      kind: 'Image',
+      kinds: ['Image'],
       name: 'Image Generation',
       peek: (body) => peekInput(body.prompt),
       serve: serveGeneration,
@@ -55,7 +95,7 @@ export const INFERENCE_ROUTES: ReadonlyMap<string, InferenceRoute> = new Map<str
   [
     '/v1/images/edits',
     {
-      kind: 'Image',
+      kinds: ['Image'],
       name: 'Image Edit',
       takesForms: true,
       peek: (body) => peekInput(body.prompt),
@@ -65,7 +105,7 @@ export const INFERENCE_ROUTES: ReadonlyMap<string, InferenceRoute> = new Map<str
   [
     '/v1/videos',
     {
-      kind: 'Video',
+      kinds: ['Video'],
       name: 'Videos',
       takesForms: true,
       peek: (body) => peekInput(body.prompt),

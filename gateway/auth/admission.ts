@@ -56,7 +56,7 @@ export class Admissions {
 
   /** Throws ApiError. */
   async admit(request: AdmissionRequest): Promise<Admitted> {
-    const watch = request.counted ? this.#options.settlements.watch(request.sha256) : null;
+    const watch = request.counted === 'all' ? this.#options.settlements.watch(request.sha256) : null;
     try {
       return await this.#ask(request, watch);
     } finally {
@@ -77,9 +77,9 @@ export class Admissions {
     if (this.#isAway) this.#setAway(false);
     this.#remember(request.sha256, admission);
     if (admission.verdict !== 'ok') throw buildRefusal(admission);
-    if (!watch) return UNCOUNTED;
+    if (request.counted === 'no') return UNCOUNTED;
     const uncount = () => this.#uncount(request, admission.rpm.resetAt);
-    if (admission.tpd.used + watch.read() >= admission.tpd.limit) {
+    if (watch && admission.tpd.used + watch.read() >= admission.tpd.limit) {
       uncount();
       throw buildRefusal({
         ...admission,
@@ -119,7 +119,7 @@ export class Admissions {
         retryAfter: AWAY_RETRY_SECONDS,
       });
     if (memory.expiresAt > 0 && now >= memory.expiresAt * 1000) throw refuseKey('has expired');
-    if (counted && !memory.creditLeft) throw refuseCredit();
+    if (counted === 'all' && !memory.creditLeft) throw refuseCredit();
     this.#options.metrics.admittedWithoutRedis.inc();
   }
 

@@ -1,6 +1,7 @@
 /** Every route wants a key of the deployment's workspace (docs/api.md, "Authentication"). */
 import { hash } from 'node:crypto';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
+import type { Counted } from '../../redis/admission/admission-calls.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayMiddleware } from '../http/request-id.ts';
 import { isSpoken, type Route } from '../http/route-table.ts';
@@ -11,7 +12,7 @@ export const authenticate =
   async (ctx, next) => {
     const { state } = ctx;
     const sha256 = hash('sha256', readKey(ctx.req.headers.authorization), 'hex');
-    const counted = isServed(state.route, config());
+    const counted = decideCounted(state.route, config());
     let admitted: Admitted;
     try {
       admitted = await admissions.admit({ namespace: config().namespace, sha256, counted });
@@ -32,6 +33,11 @@ export const authenticate =
 const LIMITS: ReadonlySet<string> = new Set(['rate_limit_exceeded', 'insufficient_quota']);
 
 /** What will be refused anyway costs nothing. */
+function decideCounted(route: Route, config: GatewayConfig): Counted {
+  if (!isServed(route, config)) return 'no';
+  return route.spendsNothing ? 'requests' : 'all';
+}
+
 const isServed = (route: Route, config: GatewayConfig): boolean =>
   route.isCounted &&
   !config.paused &&

@@ -1,5 +1,5 @@
 /** An engine's JSON answer, read once and completed to OpenAI's schema. */
-import { isObject } from '../../kit/json-object.ts';
+import { isObject, type JSONObject } from '../../kit/json-object.ts';
 import { ApiError, JSON_TYPE } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Answer } from './answer.ts';
@@ -14,7 +14,17 @@ const SMALL_BYTES = 1024 * 1024;
 const BUSY_RETRY_SECONDS = 5;
 
 /** Makes the engine's answer OpenAI's; answers whether it changed anything. */
-export type Completion = (answer: Record<string, unknown>) => boolean;
+export type Completion = (answer: JSONObject) => boolean;
+/** Makes the endpoint's answer of that of an engine with words of its own; null where it is none. */
+export type Reading = (answer: unknown) => JSONObject | null;
+
+export interface WholeAnswerOptions {
+  /** Absent: what the engine answers goes on. */
+  read?: Reading | undefined;
+  complete: Completion;
+  /** Asks for memory for a large answer's bytes; false where there is none left. */
+  reserve?: (bytes: number) => boolean;
+}
 
 export class WholeAnswer implements Answer {
   failure: ApiError | null = null;
@@ -22,22 +32,19 @@ export class WholeAnswer implements Answer {
   readonly isComplete = false;
   readonly estimatedTokens = 0;
   readonly #exchange: Exchange;
-  readonly #complete: Completion;
-  readonly #reserve: (bytes: number) => boolean;
+  readonly #options: WholeAnswerOptions;
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
 
-  /** `reserve`: asks for memory for a large answer's bytes; false where there is none left. */
-  constructor(exchange: Exchange, complete: Completion, reserve: (bytes: number) => boolean = () => true) {
+  constructor(exchange: Exchange, options: WholeAnswerOptions) {
     this.#exchange = exchange;
-    this.#complete = complete;
-    this.#reserve = reserve;
+    this.#options = options;
   }
 
   write(chunk: Buffer): boolean {
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
-    if (this.#bytes > SMALL_BYTES && !this.#reserve(chunk.length))
+    if (this.#bytes > SMALL_BYTES && this.#options.reserve?.(chunk.length) === false)
       this.failure = new ApiError(
         'temporarily_unavailable',
         'Too many large responses are in progress at the moment.',
@@ -54,13 +61,18 @@ export class WholeAnswer implements Answer {
   end(): ApiError | null {
     const body = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
     const text = body.toString('utf8');
-    const answer = parseObject(text);
-    if (!answer)
-      return new ApiError('upstream_error', 'The engine returned something other than a JSON object.');
-    const failure = findEngineError(answer) ?? findAbortion(answer);
+    const { read, complete } = this.#options;
+    const said = parse(text);
+    const failure = findEngineError(said) ?? (isObject(said) ? findAbortion(said) : null);
     if (failure) return failure;
+    const answer = read ? read(said) : isObject(said) ? said : null;
+    if (!answer)
+      return new ApiError(
+        'upstream_error',
+        `The engine returned something other than ${read ? 'the answer to the request' : 'a JSON object'}.`,
+      );
     this.usage = readUsage(answer.usage);
-    const isChanged = this.#complete(answer);
+    const isChanged = complete(answer) || read !== undefined;
     if (isChanged) this.#send(JSON.stringify(answer));
     else this.#send(text, body.length);
     return null;
@@ -75,11 +87,10 @@ export class WholeAnswer implements Answer {
   }
 }
 
-function parseObject(text: string): Record<string, unknown> | null {
+function parse(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : null;
+    return JSON.parse(text);
   } catch {
-    return null;
+    return undefined;
   }
 }

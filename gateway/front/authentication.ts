@@ -21,7 +21,7 @@ export async function authenticate(
   const key = BEARER.exec(authorization ?? '')?.[1]?.trim();
   if (!key) throw new ApiError('invalid_api_key', 'Send the header "Authorization: Bearer <API_KEY>".');
   const sha256 = hashApiKey(key);
-  const { verdict } = await admit(redis, { namespace, sha256, counted: false });
+  const { verdict } = await admit(redis, { namespace, sha256, counted: 'no' });
   const refusal = REFUSALS[verdict];
   if (refusal) throw new ApiError('invalid_api_key', `The API key ${refusal}.`);
   return sha256;

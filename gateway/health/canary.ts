@@ -6,6 +6,7 @@ import type { Dispatcher } from 'undici';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { Slots } from '../capacity/slots.ts';
 import { buildGenerationBody } from '../engine/image-body.ts';
+import { dialectOf } from '../engine/rerank-dialects.ts';
 import { OUT_OF_MEMORY } from './watched-dispatcher.ts';
 
 /** `busy`: worth trying again. `unknown`: no request that may be sent shows anything. */
@@ -47,7 +48,7 @@ export async function tryEngine(options: CanaryOptions): Promise<CanaryResult> {
 }
 
 /** A base model has no template for chats. Of videos none is small enough. */
-function listCanaries({ kind, servedModelName: model, image }: GatewayConfig): Canary[] {
+function listCanaries({ kind, servedModelName: model, image, enginePreset }: GatewayConfig): Canary[] {
   switch (kind) {
     case 'LLM':
       return [
@@ -60,6 +61,10 @@ function listCanaries({ kind, servedModelName: model, image }: GatewayConfig): C
       ];
     case 'Embedding':
       return [encode('/v1/embeddings', { model, input: 'a' })];
+    case 'Rerank': {
+      const { path, ask } = dialectOf(enginePreset);
+      return [encode(path, { model, ...ask({ query: 'a', texts: ['a'], topN: 1, withTexts: false }) })];
+    }
     case 'Image': {
       const size = image?.sizes.toSorted((a, b) => countPixels(a) - countPixels(b))[0];
       if (!size || !image?.tasks.includes('txt2img')) return [];

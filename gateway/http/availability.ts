@@ -37,6 +37,7 @@ export const requireAvailability =
 const KIND_WORDS: Record<ModelKind, string> = {
   LLM: 'a language model',
   Embedding: 'an embedding model',
+  Rerank: 'a reranking model',
   Image: 'an image model',
   Video: 'a video model',
 };

@@ -16,6 +16,8 @@ export interface Route {
   isEngines?: true;
   /** Whether it counts against RPM, TPD and credit (docs/api.md, "Limits"). */
   isCounted: boolean;
+  /** Then against RPM alone. */
+  spendsNothing?: true;
   /**
    * When it is served: `ready` by a replica alone, `accepting` also while none is ready unless the deployment is paused or
    * being deleted, `always` even then.

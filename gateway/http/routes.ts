@@ -3,6 +3,7 @@ import { type Route, RouteTable } from './route-table.ts';
 
 /** Exactly where the engine serves them, too. */
 const text = { method: 'POST', isEngines: true, isCounted: true, served: 'ready' } as const;
+const tokens = { ...text, kinds: ['LLM', 'Embedding', 'Rerank'], spendsNothing: true } as const;
 const models = { method: 'GET', kinds: null, isCounted: false, served: 'ready' } as const;
 const media = { method: 'POST', isCounted: false, served: 'accepting' } as const;
 /** A workspace's requests can be looked after at any of its endpoints. */
@@ -15,6 +16,10 @@ export const ALL_ROUTES = [
   { ...text, name: 'chat_completions', path: '/v1/chat/completions', kinds: ['LLM'] },
   { ...text, name: 'completions', path: '/v1/completions', kinds: ['LLM'] },
   { ...text, name: 'embeddings', path: '/v1/embeddings', kinds: ['Embedding'] },
+  { ...text, name: 'rerank', path: '/v1/rerank', kinds: ['Rerank'] },
+  { ...text, name: 'score', path: '/v1/score', kinds: ['Rerank'] },
+  { ...tokens, name: 'tokenize', path: '/tokenize' },
+  { ...tokens, name: 'detokenize', path: '/detokenize' },
   { ...models, name: 'models', path: '/v1/models' },
   { ...models, name: 'model', path: '/v1/models/{model}' },
   { ...media, name: 'image_generations', path: '/v1/images/generations', kinds: ['Image'] },

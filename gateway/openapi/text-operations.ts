@@ -6,6 +6,8 @@ import {
   type Fields,
   type JsonSchema,
 } from '../text/fields.ts';
+import { RERANK_FIELDS, SCORE_FIELDS } from '../text/rerank.ts';
+import { DETOKENIZE_FIELDS, TOKENIZE_FIELDS } from '../text/tokens.ts';
 import { type Answer, BODY_ERRORS, type Facts, jsonBody, type Operation } from './operation.ts';
 
 const TEXT_ERRORS = [
@@ -31,9 +33,10 @@ const LIMIT_HEADERS = {
   },
 } as const;
 
-const answer = (more: Pick<Answer, 'schema' | 'canStream'>): Record<number, Answer> => ({
-  200: { description: 'What the engine answers, in OpenAI’s schema.', headers: LIMIT_HEADERS, ...more },
-});
+const answer = (
+  more: Pick<Answer, 'schema' | 'canStream'>,
+  description = 'What the engine answers, in OpenAI’s schema.',
+): Record<number, Answer> => ({ 200: { description, headers: LIMIT_HEADERS, ...more } });
 
 function textBody(fields: Fields, { modelId }: Facts) {
   const required = Object.keys(fields).filter((name) => fields[name]!.isRequired);
@@ -67,6 +70,34 @@ export const TEXT_OPERATIONS = {
     description: PASSED_ON,
     body: textBody(EMBEDDING_FIELDS, facts),
     answers: answer({ schema: 'EmbeddingList' }),
+    errors: TEXT_ERRORS,
+  }),
+  rerank: (facts: Facts): Operation => ({
+    summary: 'Order texts by how well they fit a query',
+    description: PASSED_ON,
+    body: textBody(RERANK_FIELDS, facts),
+    answers: answer({ schema: 'RerankList' }, 'In the schema of Jina.'),
+    errors: TEXT_ERRORS,
+  }),
+  score: (facts: Facts): Operation => ({
+    summary: 'Score how well texts fit each other',
+    description: PASSED_ON,
+    body: textBody(SCORE_FIELDS, facts),
+    answers: answer({ schema: 'ScoreList' }, 'In the schema of vLLM.'),
+    errors: TEXT_ERRORS,
+  }),
+  tokenize: (facts: Facts): Operation => ({
+    summary: 'Split a text into tokens',
+    description: 'Either `prompt` or, where the engine knows it, `messages`. Counts against RPM alone.',
+    body: textBody(TOKENIZE_FIELDS, facts),
+    answers: answer({ schema: 'TokenList' }, 'In the schema of vLLM.'),
+    errors: TEXT_ERRORS,
+  }),
+  detokenize: (facts: Facts): Operation => ({
+    summary: 'Join tokens to a text',
+    description: 'Counts against RPM alone.',
+    body: textBody(DETOKENIZE_FIELDS, facts),
+    answers: answer({ schema: 'DetokenizedText' }, 'In the schema of vLLM.'),
     errors: TEXT_ERRORS,
   }),
 };

@@ -3,7 +3,7 @@
 type Answer = Record<string, unknown>;
 
 export function completeChat(answer: Answer, modelId: string): boolean {
-  let isChanged = setModel(answer, modelId);
+  let isChanged = completeModel(answer, modelId);
   for (const choice of listOf(answer.choices)) {
     isChanged = fillNull(choice, 'logprobs') || isChanged;
     if (isRecord(choice.message)) {
@@ -15,7 +15,7 @@ export function completeChat(answer: Answer, modelId: string): boolean {
 }
 
 export function completeCompletion(answer: Answer, modelId: string): boolean {
-  let isChanged = setModel(answer, modelId);
+  let isChanged = completeModel(answer, modelId);
   for (const choice of listOf(answer.choices)) isChanged = fillNull(choice, 'logprobs') || isChanged;
   return isChanged;
 }
@@ -24,7 +24,7 @@ export type EmbeddingEncoding = 'float' | 'base64';
 
 /** Engines may ignore `encoding_format`, or answer only one of both. */
 export function completeEmbedding(answer: Answer, modelId: string, encoding: EmbeddingEncoding): boolean {
-  let isChanged = setModel(answer, modelId);
+  let isChanged = completeModel(answer, modelId);
   for (const item of listOf(answer.data)) {
     const { embedding } = item;
     if (encoding === 'float' && typeof embedding === 'string') item.embedding = decodeEmbedding(embedding);
@@ -49,7 +49,7 @@ function decodeEmbedding(text: string): number[] {
   return numbers;
 }
 
-function setModel(answer: Answer, modelId: string): boolean {
+export function completeModel(answer: Answer, modelId: string): boolean {
   if (answer.model === modelId) return false;
   answer.model = modelId;
   return true;

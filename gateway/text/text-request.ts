@@ -1,5 +1,6 @@
 /** What a text request asks for, and what the engine is sent. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
+import type { Reading } from '../engine/whole-answer.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { JsonBody } from '../http/json-body.ts';
 import type { EmbeddingEncoding } from './answer-schema.ts';
@@ -7,9 +8,14 @@ import { checkFields, type Fields } from './fields.ts';
 import type { MediaReference } from './media-inlining.ts';
 import { readMessageMedia } from './message-media.ts';
 import { getMember, setMembers } from './request-body.ts';
+import type { Translation } from './translation.ts';
 
 export interface TextRequest {
+  /** At the engine. */
+  path: string;
   payload: Buffer;
+  /** Of an engine with words of its own. */
+  read: Reading | undefined;
   isStream: boolean;
   /** Whether the client asked for usage in the stream. */
   isUsageWanted: boolean;
@@ -20,23 +26,34 @@ export interface TextRequest {
   media: MediaReference[];
 }
 
-type Model = Pick<GatewayConfig, 'modelId' | 'servedModelName'>;
+type Model = Pick<GatewayConfig, 'modelId' | 'servedModelName' | 'enginePreset'>;
+
+/** What a route takes. */
+export interface TextRoute {
+  /** At the endpoint, and at an engine that speaks as it does. */
+  path: string;
+  fields: Fields;
+  canStream: boolean;
+  /** Says it in the words of the engine. Throws ApiError. */
+  translate?(body: Record<string, unknown>, preset: string): Translation;
+}
 
 /** Checks the documented fields and passes all others on as they are. Throws ApiError. */
-export function readTextRequest(
-  body: JsonBody,
-  route: { fields: Fields; canStream: boolean },
-  model: Model,
-): TextRequest {
+export function readTextRequest(body: JsonBody, route: TextRoute, model: Model): TextRequest {
   const { value, raw } = body;
   checkFields(value, route.fields);
   checkModel(value.model, model);
   const { characters, media } = readMessageMedia(value.messages);
+  const translation = route.translate?.(value, model.enginePreset);
   const isStream = route.canStream && value.stream === true;
   const options = value.stream_options as { include_usage?: unknown } | null | undefined;
   const isUsageWanted = isStream && options?.include_usage === true;
   return {
-    payload: buildPayload(body, model, isStream && !isUsageWanted),
+    path: translation?.path ?? route.path,
+    payload: translation?.body
+      ? Buffer.from(JSON.stringify({ model: model.servedModelName, ...translation.body }))
+      : buildPayload(body, model, isStream && !isUsageWanted),
+    read: translation?.read,
     isStream,
     isUsageWanted,
     encoding: value.encoding_format === 'base64' ? 'base64' : 'float',

@@ -16,11 +16,13 @@ import { openLease, readJsonBody } from '../http/json-body.ts';
 import type { GatewayState } from '../http/request-id.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import type { DeploymentUsage } from '../telemetry/usage.ts';
-import { completeChat, completeCompletion, completeEmbedding } from './answer-schema.ts';
-import { CHAT_FIELDS, COMPLETION_FIELDS, EMBEDDING_FIELDS, type Fields } from './fields.ts';
+import { completeChat, completeCompletion, completeEmbedding, completeModel } from './answer-schema.ts';
+import { CHAT_FIELDS, COMPLETION_FIELDS, EMBEDDING_FIELDS } from './fields.ts';
 import { inlineMedia } from './media-inlining.ts';
-import { readTextRequest, type TextRequest } from './text-request.ts';
+import { RERANK_FIELDS, translateRerank, translateScore } from './rerank.ts';
+import { readTextRequest, type TextRequest, type TextRoute } from './text-request.ts';
 import { priceTokens } from './token-price.ts';
+import { DETOKENIZE_FIELDS, TOKENIZE_FIELDS, translateDetokenize, translateTokenize } from './tokens.ts';
 
 export interface TextServices {
   config: () => GatewayConfig;
@@ -34,32 +36,58 @@ export interface TextServices {
   onEngineLost?: () => void;
 }
 
-interface TextRoute {
-  /** At the engine, as at the endpoint. */
-  path: string;
-  fields: Fields;
-  canStream: boolean;
+interface ServedRoute extends TextRoute {
   /** Makes a whole answer OpenAI's; answers whether it changed anything. */
   complete(answer: Record<string, unknown>, modelId: string, request: TextRequest): boolean;
 }
 
-const CHAT: TextRoute = {
+const CHAT: ServedRoute = {
   path: '/v1/chat/completions',
   fields: CHAT_FIELDS,
   canStream: true,
   complete: completeChat,
 };
-const COMPLETIONS: TextRoute = {
+const COMPLETIONS: ServedRoute = {
   path: '/v1/completions',
   fields: COMPLETION_FIELDS,
   canStream: true,
   complete: completeCompletion,
 };
-const EMBEDDINGS: TextRoute = {
+const EMBEDDINGS: ServedRoute = {
   path: '/v1/embeddings',
   fields: EMBEDDING_FIELDS,
   canStream: false,
   complete: (answer, modelId, { encoding }) => completeEmbedding(answer, modelId, encoding),
+};
+
+const RERANK: ServedRoute = {
+  path: '/v1/rerank',
+  fields: RERANK_FIELDS,
+  canStream: false,
+  translate: translateRerank,
+  complete: completeModel,
+};
+const SCORE: ServedRoute = {
+  path: '/v1/score',
+  // Checked with the engine's other names of them.
+  fields: {},
+  canStream: false,
+  translate: translateScore,
+  complete: completeModel,
+};
+const TOKENIZE: ServedRoute = {
+  path: '/tokenize',
+  fields: TOKENIZE_FIELDS,
+  canStream: false,
+  translate: translateTokenize,
+  complete: () => false,
+};
+const DETOKENIZE: ServedRoute = {
+  path: '/detokenize',
+  fields: DETOKENIZE_FIELDS,
+  canStream: false,
+  translate: translateDetokenize,
+  complete: () => false,
 };
 
 /** docs/api.md, "POST /v1/chat/completions" and the two that follow. */
@@ -67,11 +95,15 @@ export const buildTextHandlers = (services: TextServices) => ({
   chat_completions: (state: GatewayState) => serveText(CHAT, services, state),
   completions: (state: GatewayState) => serveText(COMPLETIONS, services, state),
   embeddings: (state: GatewayState) => serveText(EMBEDDINGS, services, state),
+  rerank: (state: GatewayState) => serveText(RERANK, services, state),
+  score: (state: GatewayState) => serveText(SCORE, services, state),
+  tokenize: (state: GatewayState) => serveText(TOKENIZE, services, state),
+  detokenize: (state: GatewayState) => serveText(DETOKENIZE, services, state),
 });
 
 const SATURATED_RETRY_SECONDS = 5;
 
-async function serveText(route: TextRoute, services: TextServices, state: GatewayState): Promise<void> {
+async function serveText(route: ServedRoute, services: TextServices, state: GatewayState): Promise<void> {
   const { exchange } = state;
   const config = services.config();
   const request = await readJsonBody(state, {
@@ -123,7 +155,7 @@ async function acquire(capacity: Capacity, { exchange, keyHash }: GatewayState):
 }
 
 interface EngineRun {
-  route: TextRoute;
+  route: ServedRoute;
   services: TextServices;
   state: GatewayState;
   request: TextRequest;
@@ -137,12 +169,16 @@ async function runAtEngine(run: EngineRun): Promise<void> {
   const { modelId } = config;
   const answer: Answer = request.isStream
     ? new StreamAnswer(exchange, { modelId, isUsageWanted: request.isUsageWanted })
-    : new WholeAnswer(exchange, (whole) => route.complete(whole, modelId, request), reserveLazily(run.state));
+    : new WholeAnswer(exchange, {
+        read: request.read,
+        complete: (whole) => route.complete(whole, modelId, request),
+        reserve: reserveLazily(run.state),
+      });
   try {
     await callEngine({
       exchange,
       pool: services.findPool(target),
-      path: target.pathPrefix + route.path,
+      path: target.pathPrefix + request.path,
       headers: { ...buildHeaders(exchange, request), ...target.headers },
       body: request.payload,
       answer,

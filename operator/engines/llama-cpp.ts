@@ -1,4 +1,5 @@
 /** llama.cpp: GGUF models, also without a GPU. */
+import type { ModelKind } from '../../api/model-deployment.ts';
 import {
   ENGINE_HOST,
   type EngineInput,
@@ -13,11 +14,15 @@ const BUILD = 'b11382';
 const VARIANTS: Record<ImageVendor, string> = { nvidia: 'cuda-', amd: 'rocm-', none: '' };
 
 /**
- * An input of an embedding has to fit into one physical batch, which holds 512 tokens by itself: as many as OpenAI takes,
+ * An input of an embedding, and a query with its text, has to fit into one physical batch, which holds 512 tokens by itself: as many as OpenAI takes,
  * and less where the model's context is smaller.
  */
-const EMBEDDING_BATCH = '8192';
-const EMBEDDING_ARGS = ['--embeddings', '--batch-size', EMBEDDING_BATCH, '--ubatch-size', EMBEDDING_BATCH];
+const BATCH = '8192';
+const BATCH_ARGS = ['--batch-size', BATCH, '--ubatch-size', BATCH];
+const KIND_ARGS: Partial<Record<ModelKind, string[]>> = {
+  Embedding: ['--embeddings', ...BATCH_ARGS],
+  Rerank: ['--reranking', ...BATCH_ARGS],
+};
 
 export const llamaCpp: EnginePresetDefinition = {
   image: (vendor) => `${IMAGE}:server-${VARIANTS[vendor]}${BUILD}`,
@@ -37,7 +42,7 @@ export const llamaCpp: EnginePresetDefinition = {
       '--alias',
       servedModelName,
       ...(gpus > 0 ? ['--n-gpu-layers', '999'] : []),
-      ...(spec.kind === 'Embedding' ? EMBEDDING_ARGS : []),
+      ...(KIND_ARGS[spec.kind] ?? []),
     ],
     env: [],
   }),

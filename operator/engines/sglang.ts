@@ -1,4 +1,5 @@
-/** SGLang: LLM, vision-language and embedding models. It has no switch against fetching media: the gateway holds those back. */
+/** SGLang: LLM, vision-language, embedding and reranking models. It has no switch against fetching media: the gateway holds those back. */
+import type { ModelKind } from '../../api/model-deployment.ts';
 import {
   ENGINE_HOST,
   type EngineInput,
@@ -14,6 +15,17 @@ import {
 const ROCM_IMAGE = 'docker.io/lmsysorg/sglang:v0.5.18-rocm720-mi30x';
 export const sglangImage = imagePair('docker.io/lmsysorg/sglang:v0.5.18', ROCM_IMAGE);
 export const SGLANG_UID = 2000;
+
+/** Cross-encoders are encoders, which read a pair as a whole: it cannot be cut, nor its beginning be kept for another. */
+const KIND_ARGS: Partial<Record<ModelKind, string[]>> = {
+  Embedding: ['--is-embedding'],
+  Rerank: [
+    '--is-embedding',
+    '--disable-radix-cache',
+    '--chunked-prefill-size=-1',
+    '--attention-backend=triton',
+  ],
+};
 
 export const sglang: EnginePresetDefinition = {
   image: sglangImage,
@@ -32,7 +44,7 @@ export const sglang: EnginePresetDefinition = {
       ...revisionFlag(location),
       '--enable-metrics',
       ...(gpus > 1 ? [`--tp-size=${gpus}`] : []),
-      ...(spec.kind === 'Embedding' ? ['--is-embedding'] : []),
+      ...(KIND_ARGS[spec.kind] ?? []),
     ],
     // Otherwise its health check generates a token, which waits behind long prompts: a busy engine would look dead.
     env: variables({ SGLANG_ENABLE_HEALTH_ENDPOINT_GENERATION: '0' }),

@@ -1,4 +1,4 @@
-/** Text Embeddings Inference: embedding models, also without a GPU. */
+/** Text Embeddings Inference: embedding and reranking models, also without a GPU. */
 import {
   ENGINE_HOST,
   type EngineInput,

@@ -1,10 +1,11 @@
-/** vLLM: LLM, vision-language and embedding models. */
+/** vLLM: LLM, vision-language, embedding and reranking models. */
 import {
   ENGINE_HOST,
   type EngineInput,
   type EnginePresetDefinition,
   type EngineRun,
   imagePair,
+  type ModelLocation,
   modelReference,
   revisionFlag,
   variables,
@@ -38,9 +39,25 @@ export const vllm: EnginePresetDefinition = {
       `--served-model-name=${servedModelName}`,
       ...revisionFlag(location),
       ...(gpus > 1 ? [`--tensor-parallel-size=${gpus}`] : []),
-      ...(spec.kind === 'Embedding' ? ['--runner=pooling'] : []),
+      ...(spec.kind === 'Embedding' || spec.kind === 'Rerank' ? ['--runner=pooling'] : []),
+      ...(spec.kind === 'Rerank' ? listRerankArgs(location) : []),
       `--allowed-media-domains=${NO_MEDIA_HOST}`,
     ],
     env: VLLM_ENV,
   }),
 };
+
+/** Published as a language model, which says by the tokens "no" and "yes" how well a text fits: vLLM has to be told so. */
+const ORIGINAL_QWEN3_RERANKER = /qwen3-(vl-)?reranker(?!.*seq-?cls)/i;
+
+/** Of all others vLLM sees by their architecture what they are. */
+function listRerankArgs(location: ModelLocation): string[] {
+  const [, isVision] = ORIGINAL_QWEN3_RERANKER.exec(modelReference(location)[0] ?? '') ?? [null, null];
+  if (isVision === null) return [];
+  const overrides = {
+    architectures: [isVision ? 'Qwen3VLForSequenceClassification' : 'Qwen3ForSequenceClassification'],
+    classifier_from_token: ['no', 'yes'],
+    is_original_qwen3_reranker: true,
+  };
+  return [`--hf-overrides=${JSON.stringify(overrides)}`];
+}

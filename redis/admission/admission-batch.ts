@@ -1,7 +1,7 @@
 /** Admissions of one turn of the event loop in one command: on a busy gateway that spares most of their cost. */
 import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
 import { type RedisClient, sendNow } from '../client.ts';
-import type { AdmissionRequest } from './admission-calls.ts';
+import type { AdmissionRequest, Counted } from './admission-calls.ts';
 
 interface Waiting {
   request: AdmissionRequest;
@@ -12,6 +12,7 @@ interface Waiting {
 /** Bounds what one call keeps Redis from doing. */
 const MAX_BATCH = 100;
 const FAILED = 'failed ';
+const MODES: Record<Counted, string> = { no: '0', all: '1', requests: '2' };
 
 /** By connection, then by namespace. */
 const open = new WeakMap<RedisClient, Map<string, Waiting[]>>();
@@ -45,7 +46,7 @@ function send(redis: RedisClient, namespace: string, batch: Waiting[]): void {
   const args: string[] = [FUNCTIONS.admit, String(batch.length)];
   for (const { request } of batch) args.push(rpm(request.sha256));
   args.push(namespace);
-  for (const { request } of batch) args.push(request.sha256, request.counted ? '1' : '0');
+  for (const { request } of batch) args.push(request.sha256, MODES[request.counted]);
   for (const { request } of batch) request.onSend?.();
   sendNow(redis, 'fcall', args).then(
     (answers) => {

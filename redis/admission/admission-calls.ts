@@ -14,7 +14,7 @@ export interface Admission {
   keyName: string;
   /** 0 = never. */
   expiresAt: number;
-  /** Whether the workspace may still spend; set in both modes. */
+  /** Whether the workspace may still spend; set in all modes. */
   creditLeft: boolean;
   /** Of the 60 s window that began with its first request; `remaining` is after this request. */
   rpm: { limit: number; remaining: number; resetAt: number };
@@ -24,12 +24,14 @@ export interface Admission {
   retryAfter: number;
 }
 
+/** `all`: credit, TPD and RPM are checked too, and the request counts; `requests`: RPM alone; `no`: the key alone is checked. */
+export type Counted = 'all' | 'requests' | 'no';
+
 export interface AdmissionRequest {
   namespace: string;
   /** `hashApiKey` of the key. */
   sha256: string;
-  /** True: also check credit, TPD and RPM, and count the request. False: authenticate only. */
-  counted: boolean;
+  counted: Counted;
   /** Called right before it is sent: Redis has everything that was sent before. */
   onSend?: () => void;
 }

@@ -1,6 +1,6 @@
 -- Authenticates API keys and, where requested, checks credit and limits and counts one request of each.
--- KEYS: the RPM counter of each request's key, at most 100. ARGV: namespace, then for each request its key's SHA-256, '1'
--- to count.
+-- KEYS: the RPM counter of each request's key, at most 100. ARGV: namespace, then for each request its key's SHA-256 and
+-- '0' to authenticate alone, '1' to check all limits and count, '2' for RPM alone: it will spend nothing.
 -- Answers a text for each request: verdict, numbers and the key's name with spaces between; `failed` and why.
 -- Configuration is read undeclared: a tenant may only read it, and declared keys must be writable.
 local MAX_BATCH = 100
@@ -18,7 +18,7 @@ register_frugal('admit', bounds, function(keys, args)
   local credit_left = not granted
     or read_number('w:{' .. namespace .. '}:credit') < tonumber(granted)
 
-  local function admit(counter, sha256, counted)
+  local function admit(counter, sha256, mode)
     -- The counter is the caller's to name, but it must be the key's own: others would be ever more.
     if counter ~= rpm_key(namespace, sha256) or #sha256 ~= SHA256_BYTES then
       error('the counter of another key')
@@ -53,13 +53,14 @@ register_frugal('admit', bounds, function(keys, args)
     if key.exp > 0 and now >= key.exp * SECOND_MS then
       return answer_uncounted('expired', 0)
     end
-    if not counted then
+    if mode == '0' then
       return answer_uncounted('ok', 0)
     end
-    if not credit_left then
+    local spends = mode == '1'
+    if spends and not credit_left then
       return answer_uncounted('credit', 0)
     end
-    if used >= key.tpd then
+    if spends and used >= key.tpd then
       return answer_uncounted('tpd', day_reset - seconds)
     end
 
@@ -80,7 +81,7 @@ register_frugal('admit', bounds, function(keys, args)
   local answers = {}
   for index = 1, #keys do
     -- Requests of others share the call: what is wrong with one key stays with it.
-    local ok, result = pcall(admit, keys[index], args[2 * index], args[2 * index + 1] == '1')
+    local ok, result = pcall(admit, keys[index], args[2 * index], args[2 * index + 1])
     answers[index] = ok and result or 'failed ' .. (type(result) == 'table' and result.err or tostring(result))
   end
   return answers

@@ -59,7 +59,7 @@ export async function measureQueue(sizes: readonly number[], operations: number)
       figures.push({
         records,
         admit: await measure(redis, operations, (i) =>
-          admit(redis, { namespace, sha256: API_KEYS[i % API_KEYS.length]!, counted: true }),
+          admit(redis, { namespace, sha256: API_KEYS[i % API_KEYS.length]!, counted: 'all' }),
         ),
         submit: await measure(redis, operations, () => submit(redis)),
         claimAndFinish: await measure(redis, operations, () => work(redis)),

@@ -11,6 +11,7 @@ const PAGES = [
   'deployments/tiny-image?tab=playground',
   'deployments/free-video?tab=playground',
   'deployments/tiny-embed?tab=playground',
+  'deployments/tiny-rerank?tab=playground',
   'deployments/tiny-chat?tab=conditions',
   'keys',
   'requests',

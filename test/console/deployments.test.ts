@@ -32,6 +32,7 @@ const LANGUAGES = [
 const OUTPUTS = [
   { kind: 'LLM', output: { curl: /"choices"/, Python: /\w/, Node: /\w/ } },
   { kind: 'Embedding', output: { curl: /"embedding"/, Python: /^[1-9]\d*\s$/, Node: /^[1-9]\d*\s$/ } },
+  { kind: 'Rerank', output: { curl: /"results"/, Python: /^1\s$/, Node: /^1\s$/ } },
   { kind: 'Image', output: { curl: /"url":\s*"http/, Python: /^http/, Node: /^http/ } },
   { kind: 'Video', output: { curl: /"id":\s*"req_/, Python: /^$/, Node: /^$/ } },
 ];

@@ -59,6 +59,19 @@ describe('the playground', () => {
     await page.context().close();
   });
 
+  it('puts the text that fits a query first', async () => {
+    const page = await openFor('tiny-rerank');
+    await page.getByLabel('Query').fill('Where do ships lie?');
+    await page.getByLabel('Texts, one a line').fill('Bread is baked at night.\nShips lie at a berth.');
+    await page.getByRole('button', { name: 'Rerank' }).click();
+    const [first] = await page
+      .getByRole('table')
+      .getByRole('cell', { name: /ships|bread/i })
+      .allTextContents();
+    expect(first).to.equal('Ships lie at a berth.');
+    await page.context().close();
+  });
+
   it('makes as many pictures as wanted, of the wanted size', async () => {
     const page = await openFor('tiny-image');
     await page.getByLabel('Prompt').fill('A harbour at dawn');

@@ -19,7 +19,7 @@ export interface TextFixture {
 }
 
 export async function startTextFixture(
-  options: Partial<TextEndpointOptions> & { kind?: 'LLM' | 'Embedding' } = {},
+  options: Partial<TextEndpointOptions> & { kind?: 'LLM' | 'Embedding' | 'Rerank' } = {},
 ): Promise<TextFixture> {
   const { kind = 'LLM', settings, ...more } = options;
   const redis = await startRedis();

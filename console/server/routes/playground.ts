@@ -15,6 +15,7 @@ const POSTS = [
   'chat/completions',
   'completions',
   'embeddings',
+  'rerank',
   'images/generations',
   'images/edits',
   'videos',

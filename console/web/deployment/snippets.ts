@@ -39,6 +39,11 @@ ${call}`;
 
 const quote = (text: string): string => `'${text.replaceAll("'", "\\'")}'`;
 
+const RERANK = {
+  query: 'Where do ships lie?',
+  documents: ['Bread is baked at night.', 'Ships lie at a berth.'],
+};
+
 const SNIPPETS: Record<DeploymentView['kind'], Record<Language, (facts: Facts) => string>> = {
   LLM: {
     curl: ({ base, model }) =>
@@ -75,6 +80,31 @@ print(len(answer.data[0].embedding))`,
         base,
         `const answer = await client.embeddings.create({ model: ${quote(model)}, input: 'A harbour at dawn' });
 console.log(answer.data[0].embedding.length);`,
+      ),
+  },
+  Rerank: {
+    curl: ({ base, model }) => curlJSON(`${base}/rerank`, { model, ...RERANK }),
+    Python: ({ base, model }) =>
+      python(
+        base,
+        `answer = client.post("/rerank", cast_to=object, body={
+    "model": ${JSON.stringify(model)},
+    "query": ${JSON.stringify(RERANK.query)},
+    "documents": ${JSON.stringify(RERANK.documents)},
+})
+print(answer["results"][0]["index"])`,
+      ),
+    Node: ({ base, model }) =>
+      node(
+        base,
+        `const answer = await client.post('/rerank', {
+  body: {
+    model: ${quote(model)},
+    query: ${quote(RERANK.query)},
+    documents: [${RERANK.documents.map(quote).join(', ')}],
+  },
+});
+console.log(answer.results[0].index);`,
       ),
   },
   Image: {

@@ -6,6 +6,7 @@ import { useAccess, useBase } from '../client/session.ts';
 import { ChatPlayground } from './chat.tsx';
 import { EmbeddingPlayground } from './embedding.tsx';
 import { ImagePlayground } from './image.tsx';
+import { RerankPlayground } from './rerank.tsx';
 import { VideoPlayground } from './video.tsx';
 
 /** Props of AllowedButton. */
@@ -26,6 +27,7 @@ export interface PlaygroundProps {
 const BY_KIND: Record<DeploymentView['kind'], ComponentType<PlaygroundProps>> = {
   LLM: ChatPlayground,
   Embedding: EmbeddingPlayground,
+  Rerank: RerankPlayground,
   Image: ImagePlayground,
   Video: VideoPlayground,
 };

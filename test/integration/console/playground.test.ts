@@ -47,13 +47,13 @@ describe("the console's playground", () => {
     const admission = await admit(console.redis.redis, {
       namespace: fixture.namespace,
       sha256,
-      counted: true,
+      counted: 'all',
     });
     expect(admission.verdict).to.equal('ok');
     expect(admission.keyName).to.match(/^console:system:serviceaccount:/);
     const ttl = await console.redis.redis.pttl(configKeys(fixture.namespace).sessionKey(sha256));
     expect(ttl).to.be.within(280_000, 300_000);
-    const elsewhere = await admit(console.redis.redis, { namespace: 'other', sha256, counted: false });
+    const elsewhere = await admit(console.redis.redis, { namespace: 'other', sha256, counted: 'no' });
     expect(elsewhere.verdict).to.equal('unknown_key');
   });
 

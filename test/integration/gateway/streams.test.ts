@@ -21,7 +21,7 @@ describe('an answer', () => {
   const readUsed = async (key: string): Promise<number> => {
     const { namespace } = fixture.endpoint.config;
     const sha256 = hashApiKey(key);
-    return (await admit(fixture.connection.redis, { namespace, sha256, counted: false })).tpd.used;
+    return (await admit(fixture.connection.redis, { namespace, sha256, counted: 'no' })).tpd.used;
   };
   interface Event {
     model: string;

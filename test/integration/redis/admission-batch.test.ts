@@ -11,7 +11,7 @@ describe('admissions of one turn', () => {
   let server: RedisServer;
   let connection: RedisConnection;
   const ask = (namespace: string, sha256: string) =>
-    admit(connection.redis, { namespace, sha256, counted: true });
+    admit(connection.redis, { namespace, sha256, counted: 'all' });
   const shaOf = (index: number) => String(index).padStart(4, '0').repeat(16);
 
   before(async () => {

@@ -34,9 +34,9 @@ describe('admission', () => {
     return sha256;
   }
   const count = (sha256: string): Promise<Admission> =>
-    admit(connection.redis, { namespace, sha256, counted: true });
+    admit(connection.redis, { namespace, sha256, counted: 'all' });
   const authenticate = (sha256: string): Promise<Admission> =>
-    admit(connection.redis, { namespace, sha256, counted: false });
+    admit(connection.redis, { namespace, sha256, counted: 'no' });
   const use = (sha256: string, tokens: number, micros = 0) =>
     settle(connection.redis, { namespace, sha256, tokens, micros, token: `${sha256}-${Math.random()}` });
 
@@ -48,6 +48,14 @@ describe('admission', () => {
   after(async () => {
     await connection?.close();
     await server?.stop();
+  });
+
+  it('counts a request that spends nothing against its minute alone', async () => {
+    const sha256 = await makeKey({ tpd: 0 });
+    const ask = () => admit(connection.redis, { namespace, sha256, counted: 'requests' });
+    const verdicts = [await ask(), await ask(), await ask(), await ask()].map(({ verdict }) => verdict);
+    expect(verdicts).to.deep.equal(['ok', 'ok', 'ok', 'rpm']);
+    expect((await count(sha256)).verdict).to.equal('tpd');
   });
 
   it('takes a request out of its minute again, of another minute none', async () => {

@@ -48,8 +48,8 @@ describe('a workspace’s Redis user', () => {
     const key = { namespace: 'one', sha256: SHA256 };
     const replica = { namespace: 'one', name: 'chat' };
     const word = { v: 1 as const, pod: 'p', address: 'a', port: 1, inflight: 0, limit: 1, ready: true };
-    expect((await admit(tenant.redis, { ...key, counted: true })).verdict).to.equal('ok');
-    expect((await admit(tenant.redis, { ...key, counted: false })).verdict).to.equal('ok');
+    expect((await admit(tenant.redis, { ...key, counted: 'all' })).verdict).to.equal('ok');
+    expect((await admit(tenant.redis, { ...key, counted: 'no' })).verdict).to.equal('ok');
     expect(await settle(tenant.redis, { ...key, tokens: 1, micros: 1, token: 't' })).to.equal(true);
     const heartbeats = { ...replica, heartbeat: { ...word, draining: false, version: '1', every: 1_000 } };
     expect(await heartbeat(tenant.redis, heartbeats)).to.have.length(1);
@@ -64,7 +64,7 @@ describe('a workspace’s Redis user', () => {
   it('is refused as the limits’ counters run over too', async () => {
     const fast = { ...KEY, rpm: 1 };
     await publishApiKey(admin.redis, 'one', 'b'.repeat(64), fast);
-    const request = { namespace: 'one', sha256: 'b'.repeat(64), counted: true };
+    const request = { namespace: 'one', sha256: 'b'.repeat(64), counted: 'all' } as const;
     await admit(tenant.redis, request);
     expect((await admit(tenant.redis, request)).verdict).to.equal('rpm');
   });

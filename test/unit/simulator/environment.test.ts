@@ -67,7 +67,10 @@ describe("the simulator's environment", () => {
       'SIMULATOR_PORT must be a port from 0 to 65535; got "tcp://10.0.0.1:80"',
     ],
     [{ SIMULATOR_CONTROL_PORT: '70000' }, 'SIMULATOR_CONTROL_PORT must be a port'],
-    [{ SIMULATOR_KIND: 'Audio' }, 'SIMULATOR_KIND must be one of LLM, Embedding, Image, Video; got "Audio"'],
+    [
+      { SIMULATOR_KIND: 'Audio' },
+      'SIMULATOR_KIND must be one of LLM, Embedding, Rerank, Image, Video; got "Audio"',
+    ],
     [{ SIMULATOR_STARTUP_SECONDS: '-1' }, 'SIMULATOR_STARTUP_SECONDS must be a number of seconds'],
     [{ SIMULATOR_TTFT_MS: '20ms' }, 'SIMULATOR_TTFT_MS must be a number of milliseconds'],
     [{ SIMULATOR_HEALTHY: 'yes' }, 'SIMULATOR_HEALTHY must be true or false; got "yes"'],

@@ -5,7 +5,8 @@ import type { Exchange } from '../../../../gateway/http/exchange.ts';
 const MIB = 1024 * 1024;
 
 describe('a whole answer', () => {
-  const open = (reserve: (bytes: number) => boolean) => new WholeAnswer({} as Exchange, () => false, reserve);
+  const open = (reserve: (bytes: number) => boolean) =>
+    new WholeAnswer({} as Exchange, { complete: () => false, reserve });
 
   it('asks for memory once it is large, and ends where there is none', () => {
     let left = 2 * MIB;

@@ -44,11 +44,14 @@ describe('the OpenAPI document', () => {
     expect(listRoutes(read({ kind: 'LLM' }))).to.have.members([
       'POST /v1/chat/completions',
       'POST /v1/completions',
+      'POST /tokenize',
+      'POST /detokenize',
       'GET /v1/models',
       'GET /v1/models/{model}',
       'GET /openapi.json',
     ]);
     expect(listRoutes(read({ kind: 'Embedding' }))).to.include('POST /v1/embeddings');
+    expect(listRoutes(read({ kind: 'Rerank' }))).to.include.members(['POST /v1/rerank', 'POST /v1/score']);
     expect(listRoutes(read({ kind: 'Video', video: VIDEO }))).to.include.members([
       'POST /v1/videos',
       'POST /v1/videos/generations',

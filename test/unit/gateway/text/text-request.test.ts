@@ -3,10 +3,10 @@ import { ApiError } from '../../../../gateway/http/error-response.ts';
 import { CHAT_FIELDS, COMPLETION_FIELDS, EMBEDDING_FIELDS } from '../../../../gateway/text/fields.ts';
 import { readTextRequest, type TextRequest } from '../../../../gateway/text/text-request.ts';
 
-const CHAT = { fields: CHAT_FIELDS, canStream: true };
-const COMPLETION = { fields: COMPLETION_FIELDS, canStream: true };
-const EMBEDDING = { fields: EMBEDDING_FIELDS, canStream: false };
-const MODEL = { modelId: 'org/m', servedModelName: 'org/m' };
+const CHAT = { path: '/v1/chat/completions', fields: CHAT_FIELDS, canStream: true };
+const COMPLETION = { path: '/v1/completions', fields: COMPLETION_FIELDS, canStream: true };
+const EMBEDDING = { path: '/v1/embeddings', fields: EMBEDDING_FIELDS, canStream: false };
+const MODEL = { modelId: 'org/m', servedModelName: 'org/m', enginePreset: 'vllm' };
 const messages = [{ role: 'user', content: 'hi' }];
 
 function readText(text: string, route = CHAT, model = MODEL): TextRequest {
@@ -37,7 +37,11 @@ describe('a text request', () => {
   });
 
   it('contains the engine’s own name of the model', () => {
-    const sent = read({ messages, model: 'org/m' }, CHAT, { modelId: 'org/m', servedModelName: '/weights' });
+    const sent = read({ messages, model: 'org/m' }, CHAT, {
+      modelId: 'org/m',
+      servedModelName: '/weights',
+      enginePreset: 'vllm',
+    });
     expect(JSON.parse(sent.payload.toString()).model).to.equal('/weights');
   });
 

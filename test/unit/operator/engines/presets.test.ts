@@ -95,6 +95,16 @@ describe('vLLM', () => {
   it('pools for embeddings', () => {
     expect(argsOf('vllm', { kind: 'Embedding' })).to.include('--runner=pooling');
   });
+
+  it('pools for reranking, and is told what a reranker is that was published as a language model', () => {
+    const argsFor = (repo: string) =>
+      argsOf('vllm', { kind: 'Rerank', model: { id: 'm', source: { huggingFace: { repo } } } }).join(' ');
+    expect(argsFor('BAAI/bge-reranker-v2-m3'))
+      .to.include('--runner=pooling')
+      .and.not.include('--hf-overrides');
+    expect(argsFor('Qwen/Qwen3-Reranker-0.6B')).to.include('"Qwen3ForSequenceClassification"');
+    expect(argsFor('tomaarsen/Qwen3-Reranker-0.6B-seq-cls')).not.to.include('--hf-overrides');
+  });
 });
 
 describe('SGLang', () => {
@@ -103,6 +113,10 @@ describe('SGLang', () => {
     expect(engine.command).to.deep.equal(['python3', '-m', 'sglang.launch_server']);
     expect(engine.args).to.include.members(['--model-path=Qwen/Qwen3-8B', '--tp-size=2']);
     expect(argsOf('sglang', { kind: 'Embedding' })).to.include('--is-embedding');
+    expect(argsOf('sglang', { kind: 'Rerank' })).to.include.members([
+      '--is-embedding',
+      '--disable-radix-cache',
+    ]);
   });
 
   it('answers its health check without a generation, unless configured otherwise', () => {
@@ -167,6 +181,10 @@ describe('llama.cpp', () => {
     expect(build(spec('llama-cpp')).gpuResource).to.equal('');
     expect(argsOf('llama-cpp', { gpu: { count: 1 } }).join(' ')).to.include('--n-gpu-layers 999');
     expect(argsOf('llama-cpp').join()).not.to.include('n-gpu-layers');
+  });
+
+  it('reranks', () => {
+    expect(argsOf('llama-cpp', { kind: 'Rerank' })).to.include.members(['--reranking', '--ubatch-size']);
   });
 
   it('takes inputs of embeddings as long as the context, up to what OpenAI takes', () => {

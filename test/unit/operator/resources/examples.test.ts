@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { parseAllDocuments } from 'yaml';
 import { apiKey } from '../../../../api/api-key.ts';
-import { modelDeployment } from '../../../../api/model-deployment.ts';
+import { MODEL_KINDS, modelDeployment } from '../../../../api/model-deployment.ts';
 import { ENGINE_PRESETS } from '../../../../api/model-pod.ts';
 import { storageCredential } from '../../../../api/storage-credential.ts';
 import { workspace } from '../../../../api/workspace.ts';
@@ -46,7 +46,7 @@ describe('the examples', () => {
     const presets = new Set(models.map(({ model }) => model.spec.engine.preset));
     const kinds = new Set(models.map(({ model }) => model.spec.kind));
     expect([...presets]).to.have.members([...ENGINE_PRESETS]);
-    expect([...kinds]).to.have.members(['LLM', 'Embedding', 'Image', 'Video']);
+    expect([...kinds]).to.have.members([...MODEL_KINDS]);
   });
 
   it('have names of their own, so that all can be applied at once', () => {

@@ -1,0 +1,178 @@
+/** Which texts fit a query, and how well; engines without a route that scores pairs do it by their rerank route. */
+import { isObject, type JSONObject } from '../../kit/json-object.ts';
+import { readUsage } from '../engine/answer.ts';
+import { dialectOf, type RerankQuestion } from '../engine/rerank-dialects.ts';
+import { ApiError } from '../http/error-response.ts';
+import { checkFields, type Fields } from './fields.ts';
+import type { Translation } from './translation.ts';
+
+/** As many as the engines take in one request. */
+const MAX_TEXTS = 2048;
+const BYTES_PER_TOKEN = 4;
+
+const isText = (value: unknown): value is string => typeof value === 'string';
+const isDocument = (value: unknown): boolean => isText(value) || (isObject(value) && isText(value.text));
+const isListOf = (value: unknown, isItem: (item: unknown) => boolean): boolean =>
+  Array.isArray(value) && value.length > 0 && value.length <= MAX_TEXTS && value.every(isItem);
+
+const text = { type: 'string' } as const;
+const listOf = (items: object) => ({ type: 'array', items, minItems: 1, maxItems: MAX_TEXTS });
+const flag = {
+  allowed: 'true or false',
+  isValid: (value: unknown) => typeof value === 'boolean',
+  schema: { type: 'boolean' },
+};
+const model = { allowed: 'a string', isValid: isText, schema: text };
+
+/** docs/api.md, "POST /v1/rerank". */
+export const RERANK_FIELDS: Fields = {
+  query: { isRequired: true, allowed: 'a string', isValid: isText, schema: text },
+  documents: {
+    isRequired: true,
+    allowed: `an array of 1 to ${MAX_TEXTS} strings, or of objects with a \`text\``,
+    isValid: (value) => isListOf(value, isDocument),
+    schema: listOf({ anyOf: [text, { type: 'object', properties: { text }, required: ['text'] }] }),
+  },
+  model,
+  top_n: {
+    allowed: 'an integer of at least 1',
+    isValid: (value) => Number.isSafeInteger(value) && (value as number) >= 1,
+    schema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+  },
+  return_documents: flag,
+};
+
+const oneOrMore = {
+  isRequired: true,
+  allowed: `a string or an array of 1 to ${MAX_TEXTS} strings`,
+  isValid: (value: unknown) => isText(value) || isListOf(value, isText),
+  schema: { anyOf: [text, listOf(text)] },
+} as const;
+
+/** docs/api.md, "POST /v1/score". */
+export const SCORE_FIELDS: Fields = { text_1: oneOrMore, text_2: oneOrMore, model };
+
+/** Throws ApiError. */
+export function translateRerank(value: JSONObject, preset: string): Translation {
+  const texts = (value.documents as (string | { text: string })[]).map((each) =>
+    isText(each) ? each : each.text,
+  );
+  const question = {
+    query: value.query as string,
+    texts,
+    topN: Math.min((value.top_n as number | null | undefined) ?? texts.length, texts.length),
+    withTexts: value.return_documents !== false,
+    truncate: typeof value.truncate === 'boolean' ? value.truncate : undefined,
+  };
+  const { path, ask, read } = dialectOf(preset);
+  const estimate = estimateTokens(question);
+  const { topN, withTexts } = question;
+  return {
+    path,
+    body: { ...passOn(value, RERANK_FIELDS), ...ask(question) },
+    read: (answer) => {
+      const found = read(answer);
+      if (!found) return null;
+      const rated = found.rated.sort((a, b) => b.score - a.score).slice(0, topN);
+      return {
+        id: idOf(answer, 'rerank'),
+        object: 'list',
+        usage: countUsage(found.tokens ?? estimate),
+        results: rated.map(({ index, score, text: said }) => ({
+          index,
+          relevance_score: score,
+          ...(withTexts && said !== undefined && { document: { text: said } }),
+        })),
+      };
+    },
+  };
+}
+
+/** vLLM's newer names of both sides. */
+const ALIASES: readonly (readonly [string, readonly string[]])[] = [
+  ['text_1', ['queries', 'data_1']],
+  ['text_2', ['documents', 'items', 'data_2']],
+];
+const ALIAS_NAMES = ALIASES.flatMap(([, aliases]) => aliases);
+/** That score pairs by a route of their own. */
+const SCORING = new Set(['vllm', 'simulator', 'custom']);
+
+/** Throws ApiError. */
+export function translateScore(given: JSONObject, preset: string): Translation {
+  const sides = ALIASES.map(([name, aliases]) => [
+    name,
+    given[name] ?? aliases.map((alias) => given[alias]).find((each) => each !== undefined),
+  ]);
+  const value: JSONObject = { ...given, ...Object.fromEntries(sides) };
+  checkFields(value, SCORE_FIELDS);
+  const ones = toList(value.text_1);
+  const others = toList(value.text_2);
+  if (ones.length !== 1 && ones.length !== others.length)
+    throw new ApiError(
+      'invalid_request_error',
+      `\`text_1\` must be one text, or as many as \`text_2\` has: it has ${ones.length}, \`text_2\` ${others.length}.`,
+      { param: 'text_1' },
+    );
+  const estimate = countTokens(ones, others);
+  if (SCORING.has(preset))
+    return {
+      path: '/v1/score',
+      body: { ...passOn(given, SCORE_FIELDS, ALIAS_NAMES), text_1: value.text_1, text_2: value.text_2 },
+      read: (answer) => {
+        if (!isObject(answer) || !Array.isArray(answer.data)) return null;
+        return { ...answer, usage: readUsage(answer.usage) ? answer.usage : countUsage(estimate) };
+      },
+    };
+  if (ones.length !== 1)
+    throw new ApiError(
+      'invalid_request_error',
+      `\`text_1\` must be one text: the engine of this deployment (${preset}) scores one text against others.`,
+      { param: 'text_1' },
+    );
+  const { path, ask, read } = dialectOf(preset);
+  const question = {
+    query: ones[0]!,
+    texts: others,
+    topN: others.length,
+    withTexts: false,
+    truncate: undefined,
+  };
+  return {
+    path,
+    body: { ...passOn(given, SCORE_FIELDS, ALIAS_NAMES), ...ask(question) },
+    read: (answer) => {
+      const found = read(answer);
+      if (!found) return null;
+      const rated = found.rated.sort((a, b) => a.index - b.index);
+      return {
+        id: idOf(answer, 'score'),
+        object: 'list',
+        created: Math.floor(Date.now() / 1000),
+        data: rated.map(({ index, score }) => ({ index, object: 'score', score })),
+        usage: countUsage(found.tokens ?? estimate),
+      };
+    },
+  };
+}
+
+/** What is not documented goes to the engine as it is. */
+const passOn = (value: JSONObject, fields: Fields, more: readonly string[] = []): JSONObject =>
+  Object.fromEntries(
+    Object.entries(value).filter(([name]) => !Object.hasOwn(fields, name) && !more.includes(name)),
+  );
+
+const toList = (value: unknown): string[] => (isText(value) ? [value] : (value as string[]));
+
+const idOf = (answer: unknown, prefix: string): string =>
+  isObject(answer) && isText(answer.id) ? answer.id : `${prefix}-${crypto.randomUUID().replaceAll('-', '')}`;
+
+const countUsage = (tokens: number) => ({ prompt_tokens: tokens, total_tokens: tokens });
+
+/** For engines that tell none: each text is read together with the query. */
+const estimateTokens = ({ query, texts }: RerankQuestion): number => countTokens([query], texts);
+
+const countTokens = (ones: readonly string[], others: readonly string[]): number => {
+  const bytes = (texts: readonly string[]) => texts.reduce((sum, each) => sum + Buffer.byteLength(each), 0);
+  const first = ones.length === 1 ? bytes(ones) * others.length : bytes(ones);
+  return Math.ceil((first + bytes(others)) / BYTES_PER_TOKEN);
+};

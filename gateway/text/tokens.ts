@@ -1,0 +1,152 @@
+/** A text's tokens and back, in the words of vLLM; other engines have their own. */
+import { isObject, type JSONObject } from '../../kit/json-object.ts';
+import { ApiError } from '../http/error-response.ts';
+import type { Fields } from './fields.ts';
+import type { Translation } from './translation.ts';
+
+const isText = (value: unknown): value is string => typeof value === 'string';
+const isFlag = (value: unknown): value is boolean => typeof value === 'boolean';
+const isToken = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
+
+const model = { allowed: 'a string', isValid: isText, schema: { type: 'string' } };
+const flag = { allowed: 'true or false', isValid: isFlag, schema: { type: 'boolean' } };
+
+/** docs/api.md, "POST /tokenize". Either `prompt` or `messages`. */
+export const TOKENIZE_FIELDS: Fields = {
+  prompt: { allowed: 'a string', isValid: isText, schema: { type: 'string' } },
+  messages: {
+    allowed: 'a non-empty array of objects',
+    isValid: (value) => Array.isArray(value) && value.length > 0 && value.every(isObject),
+    schema: { type: 'array', items: { type: 'object' }, minItems: 1 },
+  },
+  model,
+  add_special_tokens: flag,
+  return_token_strs: flag,
+};
+
+/** docs/api.md, "POST /detokenize". */
+export const DETOKENIZE_FIELDS: Fields = {
+  tokens: {
+    isRequired: true,
+    allowed: 'an array of token ids',
+    isValid: (value) => Array.isArray(value) && value.every(isToken),
+    schema: { type: 'array', items: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER } },
+  },
+  model,
+};
+
+interface Text {
+  prompt: string;
+  withSpecial: boolean | undefined;
+  withTexts: boolean;
+}
+
+interface Dialect {
+  tokenize(text: Text): Translation;
+  detokenize(tokens: unknown): Translation;
+}
+
+/** Of vLLM and the simulator, which alone know messages. */
+const VLLM: Dialect = {
+  tokenize: () => ({ path: '/tokenize', read: (answer) => (isObject(answer) ? answer : null) }),
+  detokenize: () => ({ path: '/detokenize', read: (answer) => readText(isObject(answer) && answer.prompt) }),
+};
+
+const SGLANG: Dialect = {
+  tokenize: ({ prompt, withSpecial = true }) => ({
+    path: '/tokenize',
+    body: { prompt, add_special_tokens: withSpecial },
+    read: (answer) => (isObject(answer) ? readTokens(answer.tokens, answer.max_model_len) : null),
+  }),
+  detokenize: (tokens) => ({
+    path: '/detokenize',
+    body: { tokens, skip_special_tokens: false },
+    read: (answer) => readText(isObject(answer) && answer.text),
+  }),
+};
+
+const TEI: Dialect = {
+  tokenize: ({ prompt, withSpecial = true, withTexts }) => ({
+    path: '/tokenize',
+    body: { inputs: prompt, add_special_tokens: withSpecial },
+    read: (answer) => {
+      const list: unknown = Array.isArray(answer) ? answer[0] : null;
+      if (!Array.isArray(list) || !list.every(isObject)) return null;
+      return {
+        ...readTokens(list.map(({ id }) => id)),
+        ...(withTexts && { token_strs: list.map((each) => each.text) }),
+      };
+    },
+  }),
+  detokenize: (tokens) => ({
+    path: '/decode',
+    body: { ids: tokens, skip_special_tokens: false },
+    read: (answer) => readText(Array.isArray(answer) ? answer[0] : answer),
+  }),
+};
+
+const LLAMA: Dialect = {
+  tokenize: ({ prompt, withSpecial = true, withTexts }) => ({
+    path: '/tokenize',
+    body: { content: prompt, add_special: withSpecial, with_pieces: withTexts },
+    read: (answer) => {
+      if (!isObject(answer) || !Array.isArray(answer.tokens)) return null;
+      if (!withTexts) return readTokens(answer.tokens);
+      const list = answer.tokens.filter(isObject);
+      return {
+        ...readTokens(list.map(({ id }) => id)),
+        token_strs: list.map(({ piece }) => showPiece(piece)),
+      };
+    },
+  }),
+  detokenize: (tokens) => ({
+    path: '/detokenize',
+    body: { tokens },
+    read: (answer) => readText(isObject(answer) && answer.content),
+  }),
+};
+
+const DIALECTS: Readonly<Record<string, Dialect>> = { sglang: SGLANG, tei: TEI, 'llama-cpp': LLAMA };
+
+/** Throws ApiError. */
+export function translateTokenize(value: JSONObject, preset: string): Translation {
+  const dialect = DIALECTS[preset] ?? VLLM;
+  const { prompt, messages, add_special_tokens: withSpecial } = value;
+  const isChat = Array.isArray(messages);
+  if (!isText(prompt) && !isChat)
+    throw new ApiError('invalid_request_error', '`prompt` is required: it must be a string.', {
+      param: 'prompt',
+    });
+  if (isChat && dialect !== VLLM)
+    throw new ApiError(
+      'invalid_request_error',
+      `\`messages\` cannot be tokenized by the engine of this deployment (${preset}): send \`prompt\`.`,
+      { param: 'messages' },
+    );
+  return dialect.tokenize({
+    prompt: isText(prompt) ? prompt : '',
+    withSpecial: isFlag(withSpecial) ? withSpecial : undefined,
+    withTexts: value.return_token_strs === true,
+  });
+}
+
+/** Throws ApiError. */
+export function translateDetokenize(value: JSONObject, preset: string): Translation {
+  return (DIALECTS[preset] ?? VLLM).detokenize(value.tokens);
+}
+
+function readTokens(tokens: unknown, maxLength?: unknown): JSONObject | null {
+  if (!Array.isArray(tokens)) return null;
+  return {
+    count: tokens.length,
+    max_model_len: Number.isSafeInteger(maxLength) ? maxLength : null,
+    tokens,
+    token_strs: null,
+  };
+}
+
+const readText = (prompt: unknown): JSONObject | null => (isText(prompt) ? { prompt } : null);
+
+/** llama.cpp tells what is no text by its bytes. */
+const showPiece = (piece: unknown): string =>
+  isText(piece) ? piece : Array.isArray(piece) ? Buffer.from(piece as number[]).toString() : '';
