@@ -8,7 +8,7 @@ export class ClientGone extends Error {}
 
 export interface CallOptions {
   /** The body of a refusal. */
-  describeError: (error: EngineError) => object;
+  describeError: (error: EngineError) => object | string;
   /** Told once whether the client left before its answer was complete. */
   onClose: (isAborted: boolean) => void;
 }
@@ -40,7 +40,9 @@ export class Call {
   }
 
   sendRefusal(refusal: EngineError): void {
-    this.sendJSON(refusal.status, this.#options.describeError(refusal));
+    const body = this.#options.describeError(refusal);
+    if (typeof body === 'string') this.sendText(refusal.status, body);
+    else this.sendJSON(refusal.status, body);
   }
 
   sendBytes(bytes: Buffer, type: string): void {

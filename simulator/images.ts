@@ -4,7 +4,13 @@ import { refuse, refuseField } from './errors.ts';
 import { checkBody, type Exchange, listFiles } from './exchange.ts';
 import { breakBody, strike } from './faults.ts';
 import { type Fields, readChoice, readInteger } from './fields.ts';
-import { type MediaPrompt, parseNumbers, readMediaPrompt, readSize } from './media-fields.ts';
+import {
+  findSizeFailure,
+  type MediaPrompt,
+  parseNumbers,
+  readMediaPrompt,
+  readSize,
+} from './media-fields.ts';
 import { drawOver, drawPattern, measurePicture, type Size } from './pictures.ts';
 import { hashText, type Random } from './random.ts';
 import { createChoiceRandom } from './sampling.ts';
@@ -28,7 +34,8 @@ export async function serveGeneration(exchange: Exchange): Promise<void> {
 export async function serveEdit(exchange: Exchange): Promise<void> {
   await serveImages(exchange, async (fields) => {
     const inputs = listFiles(exchange, 'image', 'image[]');
-    const [mask] = listFiles(exchange, 'mask');
+    const { maskField } = exchange.engine.personality.media;
+    const [mask] = maskField === null ? [] : listFiles(exchange, maskField);
     if (inputs.length === 0) throw refuseField(['image'], 'Field required');
     if (inputs.length > MAX_INPUTS)
       throw refuse(`image must hold at most ${MAX_INPUTS} files, got ${inputs.length}.`, 'image');
@@ -57,7 +64,8 @@ async function serveImages(
   if (fault && !breaking) return;
 
   const fields = parseNumbers(checkBody(exchange));
-  const prompt = readMediaPrompt(fields);
+  const { media } = engine.personality;
+  const prompt = readMediaPrompt(fields, media);
   const n = readInteger(fields, 'n', { min: 1, max: MAX_IMAGES }) ?? 1;
   checkFormat(fields);
   const { size, draw } = await plan(fields);
@@ -68,6 +76,8 @@ async function serveImages(
   await call.waitForSlot(engine.slots);
   try {
     const due = performance.now() + jobSeconds * 1000;
+    const failure = findSizeFailure(size, media);
+    if (failure) throw failure;
     const data = await drawImages(prompt, n, async (random) => {
       // A client that has left ends the work here.
       await call.wait(0);

@@ -1,12 +1,13 @@
 /** The engine that the simulator poses as: what real ones do differently from each other, which clients of theirs must bear. */
 import type { EngineError } from './errors.ts';
+import { type MediaHabits, PLAIN_MEDIA, SGLANG_DIFFUSION_MEDIA, VLLM_OMNI_MEDIA } from './media-habits.ts';
 
 export const ENGINES = ['vllm', 'sglang', 'tei', 'vllm-omni', 'sglang-diffusion'] as const;
 export type EngineName = (typeof ENGINES)[number];
 
 export interface Personality {
-  /** The body of an error. */
-  describeError: (error: EngineError) => object;
+  /** The body of an error: JSON, or plain text. */
+  describeError: (error: EngineError) => object | string;
   /**
    * When the health check answers: at once, behind the calls being worked on, or once the engine has given output after
    * the check arrived (a second at the earliest).
@@ -16,6 +17,7 @@ export interface Personality {
   tokensPerFrame: number;
   /** Calls in flight at SIGTERM: they end, or are aborted in one of the ways that occur. */
   atSIGTERM: 'finish' | 'abort';
+  media: MediaHabits;
 }
 
 const PLAIN: Personality = {
@@ -23,6 +25,7 @@ const PLAIN: Personality = {
   health: 'at-once',
   tokensPerFrame: 1,
   atSIGTERM: 'finish',
+  media: PLAIN_MEDIA,
 };
 
 const PERSONALITIES: Record<EngineName, Personality> = {
@@ -43,8 +46,12 @@ const PERSONALITIES: Record<EngineName, Personality> = {
     describeError: ({ message, status }) => ({ message, code: status, type: nameOfTEI(status) }),
     health: 'behind-work',
   },
-  'vllm-omni': PLAIN,
-  'sglang-diffusion': { ...PLAIN, describeError: ({ message }) => ({ detail: message }) },
+  'vllm-omni': { ...PLAIN, media: VLLM_OMNI_MEDIA },
+  'sglang-diffusion': {
+    ...PLAIN,
+    describeError: ({ message, status }) => (status === 500 ? 'Internal Server Error' : { detail: message }),
+    media: SGLANG_DIFFUSION_MEDIA,
+  },
 };
 
 /** Null: the simulator's own, which is vLLM's without its bad habits. */

@@ -21,6 +21,8 @@ export interface VideoOrder {
   /** How long the job takes, if making the video takes no longer. */
   seconds: number;
   fault: Fault | null;
+  /** Found in the middle of the work. */
+  failure: EngineError | null;
 }
 
 export type VideoStatus = 'queued' | 'in_progress' | 'completed' | 'failed';
@@ -137,6 +139,11 @@ export class VideoJobs {
     this.#giveUp(job);
   }
 
+  /** Forgets a video, and goes on with it all the same. */
+  forget(job: VideoJob): void {
+    this.#jobs.delete(job.id);
+  }
+
   /** Gives up all that has not ended, and waits until nothing of it is left. */
   async stop(): Promise<void> {
     for (const job of this.#leaving.keys()) this.#giveUp(job);
@@ -169,6 +176,10 @@ export class VideoJobs {
 
   async #produce({ order, stopping: { signal } }: VideoJob): Promise<Buffer> {
     const due = order.seconds * 1000;
+    if (order.failure) {
+      await setTimeout(due / 2, undefined, { signal });
+      throw order.failure;
+    }
     switch (order.fault?.kind) {
       case 'hang':
         await once(signal, 'abort');

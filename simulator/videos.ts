@@ -6,7 +6,13 @@ import { EngineError, refuse, refuseField, refuseLoading, refuseRoute } from './
 import { checkBody, type Exchange, listFiles } from './exchange.ts';
 import { type BreakingFault, breakBody, strike } from './faults.ts';
 import { type Fields, readInteger } from './fields.ts';
-import { type MediaPrompt, parseNumbers, readMediaPrompt, readSize } from './media-fields.ts';
+import {
+  findSizeFailure,
+  type MediaPrompt,
+  parseNumbers,
+  readMediaPrompt,
+  readSize,
+} from './media-fields.ts';
 import { drawOver, drawPattern, measurePicture, type Size } from './pictures.ts';
 import { hashText } from './random.ts';
 import { createChoiceRandom } from './sampling.ts';
@@ -30,11 +36,13 @@ export async function serveSubmission(exchange: Exchange): Promise<void> {
   if (fault?.kind === 'status') return void strike(call, fault, engine.options.exit);
 
   const fields = parseNumbers(checkBody(exchange));
-  const prompt = readMediaPrompt(fields);
+  const { media } = engine.personality;
+  const prompt = readMediaPrompt(fields, media);
   const shape = readShape(fields);
   const picture = await drawFirst(exchange, prompt, shape.size);
   const { jobSeconds: seconds } = engine.settings.current;
-  const job = engine.jobs.add({ ...shape, prompt: prompt.prompt, picture, seconds, fault });
+  const failure = findSizeFailure(shape.size, media);
+  const job = engine.jobs.add({ ...shape, prompt: prompt.prompt, picture, seconds, fault, failure });
   release();
   const text = JSON.stringify(describeVideo(engine, job));
   if (breaksAnswer(fault) && fault.afterFrames === 0) return breakBody(call, fault, text);
@@ -92,12 +100,16 @@ export function serveVideo(engine: Engine, call: Call, { id, isContent }: VideoP
   else if (!engine.isLoaded) call.sendRefusal(refuseLoading());
   else if (!job) call.sendRefusal(refuseVideo(`Video ${id.slice(0, 100)} not found.`));
   else if (isContent) sendFilm(call, job);
-  else if (method === 'GET') call.sendJSON(200, describeVideo(engine, job));
+  else if (method === 'GET') call.sendJSON(readStatus(engine, job), describeVideo(engine, job));
   else {
-    engine.jobs.remove(job);
+    if (engine.personality.media.deleteEndsWork) engine.jobs.remove(job);
+    else engine.jobs.forget(job);
     call.sendJSON(200, { id: job.id, object: 'video.deleted', deleted: true });
   }
 }
+
+const readStatus = ({ personality }: Engine, { error }: VideoJob): number =>
+  error && personality.media.failsPolls ? error.status : 200;
 
 const refuseVideo = (message: string): EngineError => new EngineError(404, 'NotFoundError', message);
 
@@ -119,13 +131,13 @@ function breakFilm(call: Call, { frames }: VideoOrder, fault: BreakingFault, fil
   }
 }
 
-const describeVideo = ({ options }: Engine, job: VideoJob): object => ({
+const describeVideo = ({ options, personality: { media } }: Engine, job: VideoJob): object => ({
   id: job.id,
   object: 'video',
   model: options.model,
   prompt: job.order.prompt,
-  status: job.status,
-  progress: job.progress,
+  status: job.status === 'queued' || job.status === 'in_progress' ? media.states[job.status] : job.status,
+  progress: job.isEnded || media.tellsProgress ? job.progress : 0,
   created_at: job.createdAt,
   completed_at: job.status === 'completed' ? job.endedAt : null,
   expires_at: null,
@@ -134,5 +146,5 @@ const describeVideo = ({ options }: Engine, job: VideoJob): object => ({
   fps: job.order.fps,
   num_frames: job.order.frames,
   remixed_from_video_id: null,
-  error: job.error && { code: job.error.type, message: job.error.message },
+  error: job.error && media.describeFailure(job.error),
 });
