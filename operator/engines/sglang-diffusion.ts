@@ -11,12 +11,41 @@ import {
 import { SGLANG_UID, sglangImage } from './sglang.ts';
 
 const OUTPUTS = `${ENGINE_HOME}/outputs`;
+/** Its default is below its working folder, which it may not write. */
+const INPUTS = `${ENGINE_HOME}/inputs`;
 
-/** Its DELETE drops a video and keeps the file, which is removed long after the gateway has fetched it. */
-const TIDY = `while sleep 600; do find ${OUTPUTS} -type f -mmin +180 -delete 2>/dev/null; done &`;
+/** Nobody else removes the files: its DELETE drops a video's record only. The gateway has fetched results long before. */
+const TIDY = `while sleep 600 && kill -0 $engine; do find ${OUTPUTS} ${INPUTS} -type f -mmin +180 -delete; done`;
 
-/** Its workers take a parent with process id 1 for a dead one and end: a shell is that parent, and passes SIGTERM on. */
-const AS_CHILD = `${TIDY} sglang "$@" & engine=$!; trap "kill -TERM $engine" TERM; wait $engine; wait $engine`;
+/** Live children of the engine that have the title of its workers; one that was killed stays as a zombie. */
+const COUNT_WORKERS = `count() {
+  local n=0 line
+  for each in /proc/[0-9]*/stat; do
+    read -r line < $each && [[ $line == *"(sgl_diffusion"*") "[!ZX]" $engine "* ]] && n=$((n + 1))
+  done
+  echo $n
+}`;
+
+/** It does not look after its workers itself: after the death of one, requests wait for ever at a server that calls itself healthy. */
+const WATCH = `most=0
+while sleep 5 && kill -0 $engine; do
+  now=$(count)
+  if ((now < most)); then
+    echo "A worker of the engine has died: the engine is restarted." >&3
+    kill -TERM $engine; sleep 20; kill -KILL $engine
+  fi
+  most=$now
+done`;
+
+/** A shell is its parent, and passes SIGTERM on. */
+const SERVE = `exec 3>&2
+sglang "$@" & engine=$!
+trap "kill -TERM $engine" TERM
+${COUNT_WORKERS}
+{ ${TIDY}; } 2>/dev/null &
+{ ${WATCH}
+} 2>/dev/null &
+wait $engine; wait $engine`;
 
 export const sglangDiffusion: EnginePresetDefinition = {
   image: sglangImage,
@@ -25,7 +54,7 @@ export const sglangDiffusion: EnginePresetDefinition = {
   requests: { cpu: '1', memory: '4Gi' },
   needsModel: true,
   run: ({ spec, location, gpus }: EngineInput): EngineRun => ({
-    command: ['bash', '-c', AS_CHILD, 'sglang', 'serve'],
+    command: ['bash', '-c', SERVE, 'sglang', 'serve'],
     args: [
       ...modelFlag('--model-path', location),
       '--model-type=diffusion',
@@ -35,6 +64,7 @@ export const sglangDiffusion: EnginePresetDefinition = {
       ...(gpus > 1 ? [`--num-gpus=${gpus}`] : []),
       // Without a folder for results it refuses videos.
       `--output-path=${OUTPUTS}`,
+      `--input-save-path=${INPUTS}`,
     ],
     env: [],
   }),

@@ -1,14 +1,23 @@
 /** vLLM-Omni: image and video models. */
+import { parseDuration } from '../../api/quantity.ts';
 import {
   ENGINE_HOST,
   type EngineInput,
   type EnginePresetDefinition,
   type EngineRun,
   imagePair,
+  type ModelLocation,
   modelReference,
-  revisionFlag,
 } from './engine.ts';
 import { NO_MEDIA_HOST, VLLM_ENV, VLLM_UID } from './vllm.ts';
+
+const SERVE = ['vllm', 'serve'];
+
+/** Most of its pipelines load the default branch, whatever revision they are given: the engine gets a folder instead. */
+const SERVE_REVISION = `folder=$(python3 -c 'import sys, huggingface_hub
+print(huggingface_hub.snapshot_download(sys.argv[1], revision=sys.argv[2]))' "$1" "$2") || exit
+shift 2
+exec ${SERVE.join(' ')} "$folder" "$@"`;
 
 export const vllmOmni: EnginePresetDefinition = {
   image: imagePair('docker.io/vllm/vllm-omni:v0.28.0', 'docker.io/vllm/vllm-omni-rocm:v0.28.0'),
@@ -18,14 +27,15 @@ export const vllmOmni: EnginePresetDefinition = {
   metricsPath: '/metrics',
   needsModel: true,
   run: ({ spec, location, servedModelName, gpus }: EngineInput): EngineRun => ({
-    command: ['vllm', 'serve'],
+    command: buildCommand(location),
     args: [
-      ...modelReference(location),
+      ...(isPinned(location) ? [] : modelReference(location)),
       '--omni',
       `--host=${ENGINE_HOST}`,
       `--port=${spec.engine.port}`,
       `--served-model-name=${servedModelName}`,
-      ...revisionFlag(location),
+      // Its own 10 and 5 minutes would end a start that the pod's probes still allow.
+      ...listTimeouts(parseDuration(spec.engine.startupTimeout)),
       // Diffusion is split by sequence; tensor parallelism is for the language models.
       ...(gpus > 1 ? [`--usp=${gpus}`] : []),
       `--allowed-media-domains=${NO_MEDIA_HOST}`,
@@ -33,3 +43,16 @@ export const vllmOmni: EnginePresetDefinition = {
     env: VLLM_ENV,
   }),
 };
+
+type PinnedRepository = Extract<ModelLocation, { kind: 'repository' }> & { revision: string };
+
+const isPinned = (location: ModelLocation): location is PinnedRepository =>
+  location.kind === 'repository' && Boolean(location.revision);
+
+const buildCommand = (location: ModelLocation): string[] =>
+  isPinned(location) ? ['bash', '-c', SERVE_REVISION, 'vllm', location.repository, location.revision] : SERVE;
+
+function listTimeouts(startupMs: number): string[] {
+  const seconds = Math.max(1, Math.ceil(startupMs / 1000));
+  return [`--init-timeout=${seconds}`, `--stage-init-timeout=${seconds}`];
+}

@@ -22,6 +22,13 @@ describe('every engine', () => {
       expect(told).not.to.include('0.0.0.0');
     });
 
+    it(`has more shared memory than a container's usual 64 MiB: ${preset}`, () => {
+      const { engine, pod } = build(spec(preset));
+      const { name } = engine.volumeMounts!.find(({ mountPath }) => mountPath === '/dev/shm')!;
+      const volume = pod.volumes!.find((one) => one.name === name)!;
+      expect(volume.emptyDir).to.deep.equal({ medium: 'Memory', sizeLimit: '2Gi' });
+    });
+
     it(`gives up privileges: ${preset}`, () => {
       expect(build(spec(preset)).engine.securityContext).to.deep.include({
         allowPrivilegeEscalation: false,
@@ -129,12 +136,18 @@ describe('SGLang', () => {
     expect(read([{ name, value: '1' }])).to.deep.equal({ name, value: '1' });
   });
 
-  it('serves diffusion as the child of a shell, with a folder for results', () => {
+  it('serves diffusion as the child of a shell, with folders for results and inputs that it may write', () => {
     const { engine } = build(spec('sglang-diffusion', { kind: 'Video', gpu: { count: 2 } }));
     expect(engine.command!.slice(0, 2)).to.deep.equal(['bash', '-c']);
-    expect(engine.args).to.include.members(['--num-gpus=2', '--output-path=/home/berth/outputs']);
+    expect(engine.args).to.include.members([
+      '--num-gpus=2',
+      '--output-path=/home/berth/outputs',
+      '--input-save-path=/home/berth/inputs',
+    ]);
     // Nobody else removes the files.
-    expect(engine.command![2]).to.match(/find \/home\/berth\/outputs .*-mmin \+180 -delete/);
+    expect(engine.command![2]).to.match(
+      /find \/home\/berth\/outputs \/home\/berth\/inputs .*-mmin \+180 -delete/,
+    );
   });
 });
 
@@ -142,6 +155,21 @@ describe('vLLM-Omni', () => {
   it('serves diffusion models, split by sequence', () => {
     const args = argsOf('vllm-omni', { gpu: { count: 2 } });
     expect(args).to.include.members(['--omni', '--usp=2', '--allowed-media-domains=none.invalid']);
+  });
+
+  it('has as long to start as the pod has', () => {
+    expect(argsOf('vllm-omni')).to.include.members(['--init-timeout=1800', '--stage-init-timeout=1800']);
+    const engine = { preset: 'vllm-omni', startupTimeout: '2h' };
+    expect(build(spec('vllm-omni', { engine })).engine.args).to.include.members([
+      '--init-timeout=7200',
+      '--stage-init-timeout=7200',
+    ]);
+  });
+
+  it('gets a repository’s default branch by its name', () => {
+    const { engine } = build(spec('vllm-omni'));
+    expect(engine.command).to.deep.equal(['vllm', 'serve']);
+    expect(engine.args![0]).to.equal('Qwen/Qwen3-8B');
   });
 });
 
