@@ -17,12 +17,40 @@ const steps = z
     }),
   });
 
+export const MEDIA_PARAMETERS = [
+  'negative_prompt',
+  'seed',
+  'num_inference_steps',
+  'guidance_scale',
+  'true_cfg_scale',
+  'flow_shift',
+  'output_format',
+  'fps',
+] as const;
+export type MediaParameter = (typeof MEDIA_PARAMETERS)[number];
+
 const parameters = z
-  .array(z.enum(['negative_prompt', 'seed', 'num_inference_steps', 'guidance_scale', 'fps']))
-  .max(5)
+  .array(z.enum(MEDIA_PARAMETERS))
+  .max(MEDIA_PARAMETERS.length)
   .optional()
   .describe(
-    'Request parameters that the model applies beyond prompt, n and size; others are accepted and ignored.',
+    'Request parameters that the model applies beyond prompt, n and size; others are accepted and ignored. If absent: all ' +
+      'that the engine reads; with simulator and custom those that all engines read.',
+  );
+
+/** An engine may take a path or an address under one of its own names: none is passed on that nobody has listed. */
+const extraParams = z
+  .array(
+    z
+      .string()
+      .max(64)
+      .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of a parameter, such as cfg_truncation'),
+  )
+  .min(1)
+  .max(32)
+  .optional()
+  .describe(
+    "Members of the request's extra_params that are passed to the model, of engines that take any (vllm-omni, custom). Without it none is.",
   );
 
 /** A model that listed it without a range would not take it, since the range is told with it. */
@@ -40,7 +68,14 @@ export const imageModel = z
       .min(1)
       .max(2)
       .default(['txt2img']),
+    mask: z
+      .boolean()
+      .optional()
+      .describe(
+        'Whether the model inpaints: edits may have a mask. If absent: whether the engine passes masks to models, as all but sglang-diffusion do.',
+      ),
     parameters,
+    extraParams,
     steps: steps.optional(),
   })
   .meta({ description: 'What an image model takes.', ...rangedSteps });
@@ -59,6 +94,7 @@ export const videoModel = z
       .optional()
       .describe('Pinned duration and frame rate; requests must match them. Without it both are free.'),
     parameters,
+    extraParams,
     steps: steps.optional(),
   })
   .meta({ description: 'What a video model takes.', ...rangedSteps });

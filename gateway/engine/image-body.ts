@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
+import { listExtraFields, writeFormValue } from './extra-fields.ts';
 import type { ImageParameters } from './job.ts';
 
 /** An image on disk. */
@@ -10,6 +11,13 @@ export interface ImageFile {
   bytes: number;
   /** image/png, image/jpeg or image/webp. */
   contentType: string;
+}
+
+export interface EditFiles {
+  images: readonly ImageFile[];
+  mask: ImageFile | null;
+  /** The engine's name of the mask. */
+  maskField: string;
 }
 
 export interface ImageBody {
@@ -34,18 +42,18 @@ export function buildGenerationBody(servedModelName: string, parameters: ImagePa
 export function buildEditBody(
   servedModelName: string,
   parameters: ImageParameters,
-  files: { images: readonly ImageFile[]; mask: ImageFile | null },
+  files: EditFiles,
 ): ImageBody {
   const boundary = `berth-${randomUUID()}`;
   const open = (name: string, more = '') =>
     `--${boundary}\r\ncontent-disposition: form-data; name="${name}"${more}\r\n`;
   const fields = Object.entries(listFields(servedModelName, parameters))
-    .map(([name, value]) => `${open(name)}\r\n${value}\r\n`)
+    .map(([name, value]) => `${open(name)}\r\n${writeFormValue(value)}\r\n`)
     .join('');
   const imageName = files.images.length === 1 ? 'image' : 'image[]';
   const parts = [
     ...files.images.map((file, index) => ({ file, name: imageName, fileName: `image-${index}` })),
-    ...(files.mask ? [{ file: files.mask, name: 'mask', fileName: 'mask' }] : []),
+    ...(files.mask ? [{ file: files.mask, name: files.maskField, fileName: 'mask' }] : []),
   ].map(({ file, name, fileName }) => {
     const [, extension] = file.contentType.split('/');
     const head = `${open(name, `; filename="${fileName}.${extension}"`)}content-type: ${file.contentType}\r\n\r\n`;
@@ -80,8 +88,8 @@ export function buildEditBody(
   };
 }
 
-function listFields(servedModelName: string, parameters: ImageParameters): Record<string, string | number> {
-  const { prompt, n, size, negativePrompt, seed, steps, guidanceScale } = parameters;
+function listFields(servedModelName: string, parameters: ImageParameters): Record<string, unknown> {
+  const { prompt, n, size, outputFormat } = parameters;
   return {
     model: servedModelName,
     prompt,
@@ -89,9 +97,7 @@ function listFields(servedModelName: string, parameters: ImageParameters): Recor
     size,
     // Links of an engine lead nowhere outside its pod.
     response_format: 'b64_json',
-    ...(negativePrompt !== undefined && { negative_prompt: negativePrompt }),
-    ...(seed !== undefined && { seed }),
-    ...(steps !== undefined && { num_inference_steps: steps }),
-    ...(guidanceScale !== undefined && { guidance_scale: guidanceScale }),
+    ...(outputFormat && { output_format: outputFormat }),
+    ...listExtraFields(parameters),
   };
 }

@@ -20,6 +20,8 @@ export interface ImageCall {
   /** Of an edit. */
   images: readonly ImageFile[];
   mask: ImageFile | null;
+  /** The engine's name of a mask. */
+  maskField: string;
   /** Breaks the connection off, which is all that stops an engine. */
   signal: AbortSignal;
   /** The engine has finished or was aborted; called exactly once. */
@@ -46,11 +48,11 @@ const IMAGE_TYPES = new Set(['image/png', 'image/jpeg', 'image/webp']);
  * EngineUnreachableError where it was never asked), or the signal's reason.
  */
 export async function generateImages(call: ImageCall): Promise<GeneratedImage[]> {
-  const { servedModelName, parameters, images, mask } = call;
+  const { servedModelName, parameters, images, mask, maskField } = call;
   const body =
     parameters.task === 'txt2img'
       ? buildGenerationBody(servedModelName, parameters)
-      : buildEditBody(servedModelName, parameters, { images, mask });
+      : buildEditBody(servedModelName, parameters, { images, mask, maskField });
   let answer: Buffer;
   try {
     answer = await ask(call, body);
@@ -85,10 +87,21 @@ async function ask(call: ImageCall, body: ImageBody): Promise<Buffer> {
       });
     const start = await readBodyStart(response.body, MAX_ERROR_BYTES);
     signal.throwIfAborted();
-    throw readEngineError(response.statusCode, start);
+    throw explain(readEngineError(response.statusCode, start), start);
   } catch (error) {
     throw error instanceof EngineConnectionError ? describeConnectionLoss(error.cause, hasResponded) : error;
   }
+}
+
+/** What a web server answers for an exception that the engine has not caught: the reason is in its log, and nowhere else. */
+const BARE_FAILURE = /^\s*internal server error\s*$/i;
+
+function explain(error: ApiError, body: Buffer): ApiError {
+  if (!BARE_FAILURE.test(body.toString('latin1', 0, 100))) return error;
+  return new ApiError(
+    'upstream_error',
+    'The engine failed without a reason. It may lack GPU memory: try a smaller `size`, or fewer images. Its log has the cause.',
+  );
 }
 
 async function reserve(call: ImageCall, bytes: number): Promise<void> {

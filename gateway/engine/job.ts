@@ -1,29 +1,36 @@
 /** What a worker is told of a request: the parameters in its record, written at submission and read at the claim. */
 import type { StoredObject } from '../../api/request.ts';
 
+/** What images and videos are made by alike, as far as their model and engine apply it. */
+export interface ExtraParameters {
+  negativePrompt?: string;
+  seed?: number;
+  steps?: number;
+  guidanceScale?: number;
+  trueCfgScale?: number;
+  flowShift?: number;
+  /** Only members that the deployment lists. */
+  extraParams?: Record<string, unknown>;
+}
+
 /** What an image engine is asked for; checked, defaults filled in, steps clamped. */
-export interface ImageParameters {
+export interface ImageParameters extends ExtraParameters {
   task: 'txt2img' | 'img2img';
   prompt: string;
   n: number;
   /** Of each image. */
   size: string;
-  negativePrompt?: string;
-  seed?: number;
-  steps?: number;
-  guidanceScale?: number;
+  /** png, jpeg or webp. */
+  outputFormat?: string;
 }
 
 /** What a video engine is asked for. */
-export interface VideoParameters {
+export interface VideoParameters extends ExtraParameters {
   task: 't2v' | 'i2v';
   prompt: string;
   size: string;
   frames: number;
   fps: number;
-  negativePrompt?: string;
-  seed?: number;
-  steps?: number;
 }
 
 /** The shortest clip that is made and paid for, however little was asked for. */

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
+import { listExtraFields, writeFormValue } from './extra-fields.ts';
 import type { VideoParameters } from './job.ts';
 
 /** The image that a video begins with, on disk. */
@@ -28,7 +29,7 @@ export function buildVideoForm(
   const begin = (name: string, more = '') =>
     `--${boundary}\r\ncontent-disposition: form-data; name="${name}"${more}\r\n`;
   const fields = Object.entries(listFields(servedModelName, parameters))
-    .map(([name, value]) => `${begin(name)}\r\n${value}\r\n`)
+    .map(([name, value]) => `${begin(name)}\r\n${writeFormValue(value)}\r\n`)
     .join('');
   const name = reference?.fileName.replace(/[^\w.-]/g, '_').slice(-100);
   const file = reference
@@ -60,16 +61,14 @@ export function buildVideoJSON(servedModelName: string, parameters: VideoParamet
 }
 
 /** Never `seconds`: engines disagree about its type, and frames say it exactly. */
-function listFields(servedModelName: string, parameters: VideoParameters): Record<string, string | number> {
-  const { prompt, size, frames, fps, steps, seed, negativePrompt } = parameters;
+function listFields(servedModelName: string, parameters: VideoParameters): Record<string, unknown> {
+  const { prompt, size, frames, fps } = parameters;
   return {
     model: servedModelName,
     prompt,
     size,
     num_frames: frames,
     fps,
-    ...(steps !== undefined && { num_inference_steps: steps }),
-    ...(seed !== undefined && { seed }),
-    ...(negativePrompt !== undefined && { negative_prompt: negativePrompt }),
+    ...listExtraFields(parameters),
   };
 }

@@ -25,10 +25,19 @@ export interface EngineCalls {
   signal: AbortSignal;
   /** The engine has released the job; called exactly once, perhaps after the call has ended. */
   onRelease: () => void;
+  /** The call has ended before the engine's work on it has. */
+  onAbandon?: () => void;
+  /** How that work ended; after `onAbandon`, before `onRelease`. */
+  onLetGo?: (end: AbandonedEnd) => void;
   timing?: Partial<VideoTiming>;
 }
 
+/** `finished`: the engine came to its end. `gone`: it dropped the work, or is gone itself. `stuck`: it has not ended in time. */
+export type AbandonedEnd = 'finished' | 'gone' | 'stuck';
+
 export interface VideoCall extends EngineCalls {
+  /** A DELETE ends the engine's work on a video; otherwise nothing does. */
+  deleteEndsWork: boolean;
   parameters: VideoParameters;
   reference: ReferenceFile | null;
   /** Reads the video onto disk. */
@@ -156,20 +165,35 @@ async function fetchContent(call: VideoCall, id: string): Promise<SpooledFile> {
   }
 }
 
-/** After the video was given up. Bounded, for an engine may say for ever that it works. */
-async function watchRelease({ pool, onRelease, isEngineLost }: VideoCall, id: string, timing: VideoTiming) {
+/** After the video was given up. The slot is free when the engine is, or the next job would wait for it there. */
+async function watchRelease(call: VideoCall, id: string, timing: VideoTiming): Promise<void> {
+  call.onAbandon?.();
+  const end = await awaitRelease(call, id, timing);
+  call.onLetGo?.(end);
+  call.onRelease();
+}
+
+/** Bounded, for an engine may say for ever that it works. Never throws. */
+async function awaitRelease(call: VideoCall, id: string, timing: VideoTiming): Promise<AbandonedEnd> {
+  const { pool, deleteEndsWork, isEngineLost } = call;
   const end = performance.now() + timing.releaseTimeoutMs;
-  while (performance.now() < end && !isEngineLost()) {
+  while (performance.now() < end) {
+    if (isEngineLost()) return 'gone';
     try {
-      if (await deleteVideo(pool, id)) break;
+      // Where it ends nothing, nobody could tell any more how far the engine is.
+      if (deleteEndsWork && (await deleteVideo(pool, id))) return 'gone';
       const video = await pollVideo(pool, id);
-      if (!video) break;
+      if (!video) return 'gone';
+      if (video.state !== 'working') {
+        void deleteVideo(pool, id).catch(ignore);
+        return 'finished';
+      }
     } catch (error) {
-      if (error instanceof EngineConnectionError && error.isRefused && !error.isTimeout) break;
+      if (error instanceof EngineConnectionError && error.isRefused && !error.isTimeout) return 'gone';
     }
     await wait(timing.maxPollIntervalMs, undefined, { ref: false });
   }
-  onRelease();
+  return 'stuck';
 }
 
 function toRunError(call: VideoCall, error: unknown, isSubmitted: boolean): unknown {

@@ -52,9 +52,11 @@ export async function pollVideo(
     signal,
     headersTimeout: ANSWER_TIMEOUT_MS,
   });
-  if (answer.status === 404) return null;
-  if (answer.status >= 300) throw readEngineError(answer.status, answer.body);
-  return readVideo(answer.body);
+  if (answer.status < 300) return readVideo(answer.body);
+  // vLLM-Omni answers for a failed video with the status of what went wrong, and the video as the body.
+  const failed = findFailedVideo(answer.body, id);
+  if (failed || answer.status === 404) return failed;
+  throw readEngineError(answer.status, answer.body);
 }
 
 /** The video's bytes as they come. Throws ApiError or EngineConnectionError; reading may throw anything. */
@@ -73,7 +75,7 @@ export async function openContent(pool: EnginePool, id: string, signal: AbortSig
   );
 }
 
-/** Deletes a video at the engine, and stops work on it where it can. True: it does not exist any more. */
+/** Deletes a video at the engine, which may work on it all the same. True: it does not exist any more. */
 export async function deleteVideo(pool: EnginePool, id: string): Promise<boolean> {
   const { status } = await ask(pool, {
     path: pathOf(id),
@@ -95,6 +97,15 @@ async function ask(pool: EnginePool, request: EngineRequest): Promise<{ status: 
   };
 }
 
+function findFailedVideo(body: Buffer, id: string): EngineVideo | null {
+  try {
+    const video = readVideo(body);
+    return video.id === id && video.state === 'failed' ? video : null;
+  } catch {
+    return null;
+  }
+}
+
 function readVideo(body: Buffer): EngineVideo {
   const video = parse(body);
   const { id, status, progress, error } = video;
@@ -105,8 +116,16 @@ function readVideo(body: Buffer): EngineVideo {
     id,
     state: SUCCESS_STATES.has(status) ? 'completed' : isBad ? 'failed' : 'working',
     progress: typeof progress === 'number' && Number.isFinite(progress) ? progress : 0,
-    failure: isBad ? readEngineError(500, Buffer.from(JSON.stringify({ error: error ?? '' }))) : null,
+    failure: isBad
+      ? readEngineError(readStatus(error), Buffer.from(JSON.stringify({ error: error ?? '' })))
+      : null,
   };
+}
+
+/** vLLM-Omni tells by it whether the request or the engine was at fault. */
+function readStatus(error: unknown): number {
+  const code = (error as { code?: unknown } | null | undefined)?.code;
+  return typeof code === 'number' && code >= 400 ? code : 500;
 }
 
 function parse(body: Buffer): Record<string, unknown> {

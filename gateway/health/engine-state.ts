@@ -25,8 +25,11 @@ export type Observation =
   /** What it made of a request of the gateway's own, which is certainly right; `unknown`: there is no such request. */
   | { kind: 'tried'; result: 'good' | 'fault' | 'unknown' };
 
-/** `neutral`: the engine refused the request, or nobody waited for it any longer. */
-export type WorkOutcome = 'good' | 'fault' | 'neutral';
+/**
+ * `neutral`: the engine refused the request, or nobody waited for it any longer. `stuck`: nobody waits any longer, and the
+ * engine has not ended it in a time that is long for anything.
+ */
+export type WorkOutcome = 'good' | 'fault' | 'neutral' | 'stuck';
 
 export type EnginePhase = 'starting' | 'healthy' | 'busy' | 'unhealthy';
 
@@ -57,6 +60,8 @@ export interface EngineBounds extends FaultBounds {
   hangingAfterMs: number;
   /** Works that have to wait in vain before the engine counts as hanging. */
   stalledWorks: number;
+  /** Without any output for this long, one work that is stuck is enough. */
+  stuckMs: number;
 }
 
 export const ENGINE_BOUNDS: EngineBounds = {
@@ -65,6 +70,7 @@ export const ENGINE_BOUNDS: EngineBounds = {
   flowingMs: 10_000,
   hangingAfterMs: 30_000,
   stalledWorks: 3,
+  stuckMs: 300_000,
   faults: 5,
   failingMs: 60_000,
   restMs: 30_000,
@@ -96,6 +102,8 @@ export class EngineState {
   #slowProbes = 0;
   #badProbes = 0;
   #badReason = '';
+  /** Of a work that has not ended, and that nobody waits for. */
+  #stuckAt: number | null = null;
 
   /** All times are milliseconds of one clock that never runs backwards. */
   constructor(at: number, bounds: Partial<EngineBounds> = {}) {
@@ -185,6 +193,10 @@ export class EngineState {
       const reason = `${hanging} requests waited ${seconds(waitedMs)} s without any output`;
       return { phase: 'unhealthy', reason, isAccused: true };
     }
+    if (this.#stuckAt !== null && this.#at - this.#stuckAt < stalledMs) {
+      const reason = `a job that was given up still occupies it, without output for ${seconds(waitedMs)} s`;
+      return { phase: 'unhealthy', reason, isAccused: true };
+    }
     const streak = this.#faults.read(this.#at);
     if (streak === 'none' || streak === 'suspected') return null;
     const reason = `the last ${this.#faults.count} requests failed`;
@@ -237,6 +249,7 @@ export class EngineState {
     this.#badProbes = 0;
     this.#badReason = '';
     this.#works.forget();
+    this.#stuckAt = null;
     this.#faults.end();
   }
 
@@ -244,6 +257,7 @@ export class EngineState {
     this.#outputAt = this.#at;
     this.#lifeAt = this.#at;
     this.#works.progress(work);
+    this.#stuckAt = null;
     this.#faults.end();
   }
 
@@ -255,8 +269,10 @@ export class EngineState {
   }
 
   #seeEnd(work: number, outcome: WorkOutcome): void {
-    if (!this.#works.end(work, outcome === 'neutral')) return;
+    if (!this.#works.end(work, outcome === 'neutral' || outcome === 'stuck')) return;
     if (outcome === 'good') this.#seeOutput();
+    // Others that have output meanwhile show that it is only that one.
+    if (outcome === 'stuck' && this.#works.waitedMs >= this.#bounds.stuckMs) this.#stuckAt = this.#at;
     if (outcome !== 'fault') return;
     // What answers with errors does not hang.
     this.#works.forget();

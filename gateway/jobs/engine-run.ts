@@ -1,9 +1,10 @@
 /** Runs a job on the engine: the same for images and videos from here on. */
 import { Readable } from 'node:stream';
+import { findMediaEngine } from '../../api/media-engines.ts';
 import { EngineMemoryError } from '../engine/engine-error.ts';
 import { generateImages } from '../engine/image-call.ts';
 import type { ImageJob, Job, JobInput, VideoJob } from '../engine/job.ts';
-import { type EngineCalls, generateVideo } from '../engine/video-call.ts';
+import { type AbandonedEnd, type EngineCalls, generateVideo } from '../engine/video-call.ts';
 import type { WorkWitness } from '../health/watched-dispatcher.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Spool, SpooledFile } from '../storage/spool.ts';
@@ -20,6 +21,8 @@ export interface ResultFile {
 }
 
 export interface EngineRun extends EngineCalls {
+  /** By which its habits are known. */
+  enginePreset: string;
   inputs: readonly InputFile[];
   spool: Spool;
   /** Reports a job to the engine's health check that its connections do not show. */
@@ -66,35 +69,57 @@ async function makeVideo({ parameters }: VideoJob, run: EngineRun): Promise<Engi
     percent = Math.max(percent, now);
     run.onProgress(now);
   };
+  let isAbandoned = false;
+  const onAbandon = () => {
+    isAbandoned = true;
+    run.onAbandon?.();
+  };
+  const onLetGo = (end: AbandonedEnd) => {
+    work?.end(END_OUTCOMES[end]);
+    run.onLetGo?.(end);
+  };
   try {
     const { file, forget } = await generateVideo({
       ...run,
+      deleteEndsWork: findMediaEngine(run.enginePreset).deleteEndsWork,
       parameters,
       reference,
       onProgress,
+      onAbandon,
+      onLetGo,
       hold: (source, signal) => run.spool.hold(source, { maxBytes: MAX_RESULT_BYTES, signal }),
     });
     work?.end('good');
     return { files: [{ file, extension: 'mp4', contentType: 'video/mp4' }], forget };
   } catch (error) {
-    work?.end(!run.signal.aborted && isEngineFault(error) ? 'fault' : 'neutral');
+    // What was given up ends when the engine lets go of it.
+    if (!run.signal.aborted) work?.end(isEngineFault(error) ? 'fault' : 'neutral');
+    else if (!isAbandoned) work?.end('neutral');
     throw error;
   }
 }
+
+const END_OUTCOMES = { finished: 'good', gone: 'neutral', stuck: 'stuck' } as const;
 
 async function makeImages({ parameters }: ImageJob, run: EngineRun): Promise<EngineResult> {
   const { signal, spool } = run;
   // The engine would work on behind a cut connection, and the next job would wait for it there.
   const cut = new AbortController();
-  const letGo = () =>
+  const letGo = () => {
+    run.onAbandon?.();
     setTimeout(() => cut.abort(signal.reason), run.timing?.releaseTimeoutMs ?? RELEASE_TIMEOUT_MS).unref();
+    const end = () => run.onLetGo?.(cut.signal.aborted ? 'stuck' : 'finished');
+    void answer.then(end, end);
+  };
   signal.addEventListener('abort', letGo, { once: true });
   const answer = generateImages({
     ...run,
     target: { pathPrefix: '', headers: {} },
     parameters,
     images: run.inputs,
+    // Jobs have none: a mask needs a client that waits.
     mask: null,
+    maskField: 'mask',
     signal: cut.signal,
   });
   const images = await untilAborted(answer, signal);

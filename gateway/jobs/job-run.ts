@@ -13,6 +13,7 @@ import { readRequest } from '../../redis/requests/request-record.ts';
 import { EngineUnreachableError } from '../engine/engine-error.ts';
 import type { Job } from '../engine/job.ts';
 import { parseJob } from '../engine/job.ts';
+import type { AbandonedEnd } from '../engine/video-call.ts';
 import { type EngineResult, type InputFile, runEngine } from './engine-run.ts';
 import { describeFailure, JobError, OWN_FAULT } from './failure.ts';
 import { fetchObject, isStoreAway, type JobStorage, signResults, storeResults } from './job-storage.ts';
@@ -153,6 +154,7 @@ export class JobRun {
     const services = this.#services;
     this.#result = await runEngine(job, {
       pool: services.pool,
+      enginePreset: services.config().enginePreset,
       servedModelName: services.config().servedModelName,
       requestId: this.#job.claim.id,
       inputs: this.#inputs,
@@ -163,6 +165,8 @@ export class JobRun {
       onProgress: (percent) => this.#progress.report(percent),
       signal: this.#giveUp.signal,
       onRelease: this.#release,
+      onAbandon: () => this.#noteAbandoned(),
+      onLetGo: (end) => this.#noteLetGo(end),
       timing: services.timing,
     });
     this.#deliveringSince = performance.now();
@@ -170,6 +174,22 @@ export class JobRun {
     this.#stored = stored.objects;
     const links = await signResults(this.#storage, stored, job.kind);
     return buildSuccess(stored, { credential: job.credential, links, limits: services.config().limits });
+  }
+
+  #noteAbandoned(): void {
+    const { metrics, log } = this.#services;
+    metrics.abandonedJobs.inc();
+    log.info(
+      { job_id: this.#job.claim.id },
+      'job given up; its slot stays taken while the engine works on it',
+    );
+  }
+
+  #noteLetGo(end: AbandonedEnd): void {
+    const { metrics, log } = this.#services;
+    metrics.abandonedJobs.dec();
+    if (end === 'stuck')
+      log.warn({ job_id: this.#job.claim.id }, 'the engine has not ended a job that was given up long ago');
   }
 
   async #readJob(): Promise<Job> {

@@ -59,7 +59,7 @@ export interface WorkerServices {
   /** This replica, as records name it. */
   pod: string;
   log: Logger;
-  metrics: Pick<GatewayMetrics, 'jobsRunning' | 'jobs' | 'queueWait' | 'jobDuration'>;
+  metrics: Pick<GatewayMetrics, 'jobsRunning' | 'abandonedJobs' | 'jobs' | 'queueWait' | 'jobDuration'>;
   usage: DeploymentUsage;
   timing?: Partial<VideoTiming>;
 }

@@ -6,6 +6,11 @@ import { ApiError } from '../http/error-response.ts';
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i;
 const MAX_NUMBER_LENGTH = 40;
 const MAX_SHOWN_CHARACTERS = 40;
+/** Fields that are objects, with the most that one may hold. */
+const OBJECTS: ReadonlySet<string> = new Set(['extra_params']);
+const MAX_OBJECT_CHARACTERS = 16 * 1024;
+const MAX_OBJECT_VALUES = 1024;
+const MAX_OBJECT_DEPTH = 8;
 
 export interface Range {
   min?: number;
@@ -24,13 +29,15 @@ export class FieldReader {
     this.#isForm = isForm;
   }
 
-  /** Keeps the named members alone, and of lists and objects, which no field takes, only what they are. */
+  /** Keeps the named members alone, and of lists and objects, which hardly a field takes, only what they are. */
   static ofJSON(
     body: Readonly<Record<string, unknown>>,
     names: Iterable<string> = Object.keys(body),
   ): FieldReader {
     const values: Record<string, unknown> = {};
-    for (const name of names) if (Object.hasOwn(body, name)) values[name] = dropContent(body[name]);
+    for (const name of names)
+      if (Object.hasOwn(body, name))
+        values[name] = OBJECTS.has(name) ? keepObject(body[name]) : dropContent(body[name]);
     return new FieldReader(values, false);
   }
 
@@ -92,6 +99,20 @@ export class FieldReader {
     throw refuse(name, choices.map((each) => `"${each}"`).join(' or '), value);
   }
 
+  /** A JSON object within bounds; in a form as JSON. */
+  object(name: string): Record<string, unknown> | undefined {
+    const value = this.#find(name);
+    if (value === undefined) return undefined;
+    const object = this.#isForm
+      ? parseObject(String(value))
+      : value instanceof KeptObject
+        ? value.object
+        : null;
+    if (object) return object;
+    const limits = `at most ${MAX_OBJECT_CHARACTERS} characters, ${MAX_OBJECT_VALUES} values and ${MAX_OBJECT_DEPTH} levels`;
+    throw refuse(name, `a JSON object of ${limits}`, value);
+  }
+
   /** Of a field that may be anything else, too. */
   isTrue(name: string): boolean {
     const value = this.#find(name);
@@ -118,6 +139,52 @@ export class FieldReader {
     const text = value.trim();
     return text.length <= MAX_NUMBER_LENGTH && NUMBER.test(text) ? Number(text) : Number.NaN;
   }
+}
+
+class KeptObject {
+  readonly object: Record<string, unknown>;
+
+  constructor(object: Record<string, unknown>) {
+    this.object = object;
+  }
+
+  toJSON(): unknown {
+    return this.object;
+  }
+}
+
+/** Of one that is too large only what it is. */
+const keepObject = (value: unknown): unknown =>
+  isObject(value) && isInBounds(value) ? new KeptObject(value) : dropContent(value);
+
+function parseObject(text: string): Record<string, unknown> | null {
+  if (text.length > MAX_OBJECT_CHARACTERS) return null;
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) && isInBounds(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Looks at no more than it allows. */
+function isInBounds(object: Record<string, unknown>): boolean {
+  let values = 0;
+  let characters = 0;
+  const fits = (value: unknown, depth: number): boolean => {
+    if (++values > MAX_OBJECT_VALUES || depth > MAX_OBJECT_DEPTH) return false;
+    if (typeof value === 'string') characters += value.length;
+    if (typeof value !== 'object' || value === null) return characters <= MAX_OBJECT_CHARACTERS;
+    for (const name in value) {
+      if (!Array.isArray(value)) characters += name.length;
+      if (!fits((value as Record<string, unknown>)[name], depth + 1)) return false;
+    }
+    return true;
+  };
+  return fits(object, 0);
 }
 
 function dropContent(value: unknown): unknown {

@@ -1,4 +1,5 @@
 /** Reads the requests of the image routes (docs/api.md, "POST /v1/images/generations", "POST /v1/images/edits"). */
+import { findMediaEngine } from '../../api/media-engines.ts';
 import { ApiError } from '../http/error-response.ts';
 import { readJsonBody } from '../http/json-body.ts';
 import type { GatewayState } from '../http/request-id.ts';
@@ -7,9 +8,10 @@ import type { IdempotentRepeat, ImageOrder } from '../jobs/order.ts';
 import type { MediaServices } from '../jobs/services.ts';
 import { checkDestination, parseDestination } from './destination.ts';
 import { FieldReader, requireField } from './field-reader.ts';
-import { readImageParameters } from './image-parameters.ts';
+import { type ImageConfig, readImageParameters } from './image-parameters.ts';
 import { type FormFields, readForm, removeFiles } from './multipart.ts';
 import { readAsync, readIdempotencyKey } from './order-fields.ts';
+import { takesMask } from './supported-parameters.ts';
 import { readUploadedImages } from './uploaded-images.ts';
 
 /** Throws ApiError; ClientDisconnectedError when the client leaves before the end. */
@@ -67,6 +69,10 @@ export const EDIT_FORM: FormFields = {
     'steps',
     'num_inference_steps',
     'guidance_scale',
+    'true_cfg_scale',
+    'flow_shift',
+    'output_format',
+    'extra_params',
     'storage_credential_id',
     'webhook_url',
     'stream',
@@ -108,6 +114,7 @@ export async function readImageEdit(
     }
     const destinationFields = parseDestination(fields);
     const hasMask = form.files.some(({ field }) => field === 'mask');
+    if (hasMask && !takesMask(config)) throw refuseMask(config);
     if (!form.files.some(({ field }) => field === 'image'))
       throw requireField('image', 'a PNG, JPEG or WebP file');
     if (hasMask && isAsync)
@@ -137,4 +144,15 @@ export async function readImageEdit(
     await removeFiles(form);
     throw error;
   }
+}
+
+/** Ignored, it would cost the price of an edit of the whole image. */
+function refuseMask({ modelId, enginePreset }: ImageConfig): ApiError {
+  const { maskField, name } = findMediaEngine(enginePreset);
+  const why = maskField === null ? `: ${name} reads no masks` : '';
+  return new ApiError(
+    'invalid_request_error',
+    `${modelId} cannot edit a part of an image${why}. Omit \`mask\`, and describe the part in the prompt.`,
+    { param: 'mask' },
+  );
 }

@@ -2,21 +2,23 @@
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { ImageParameters } from '../engine/job.ts';
 import { ApiError } from '../http/error-response.ts';
+import { checkExtraParameters } from './extra-parameters.ts';
 import type { FieldReader } from './field-reader.ts';
 import {
   checkModel,
   chooseDefault,
   listSizes,
-  readCommonParameters,
+  readExtraParameters,
   readModel,
   readPrompt,
 } from './order-fields.ts';
-import { listImageExtras } from './supported-parameters.ts';
+import { listExtras } from './supported-parameters.ts';
 
 export const DEFAULT_SIZE = '1024x1024';
 export const RESPONSE_FORMATS = ['url', 'b64_json'] as const;
+export const OUTPUT_FORMATS = ['png', 'jpeg', 'webp'] as const;
 
-export type ImageConfig = Pick<GatewayConfig, 'modelId' | 'limits' | 'image'>;
+export type ImageConfig = Pick<GatewayConfig, 'modelId' | 'limits' | 'image' | 'video' | 'enginePreset'>;
 
 export interface ImageRequest {
   parameters: ImageParameters;
@@ -31,17 +33,20 @@ export function readImageParameters(
 ): ImageRequest {
   const model = config.image!;
   const { promptCharacters, imagesPerRequest } = config.limits;
-  const extras = listImageExtras(model);
+  const extras = listExtras(config, task);
   const given = readModel(fields, config);
   const prompt = readPrompt(fields, config.limits);
   const n = fields.integer('n', { min: 1, max: imagesPerRequest }) ?? 1;
   const wanted = fields.text('size', `one of ${listSizes(model.sizes)}`, 'size_not_supported') ?? 'auto';
   const size = wanted === 'auto' ? chooseDefault(model.sizes, DEFAULT_SIZE) : wanted;
   const responseFormat = fields.choice('response_format', RESPONSE_FORMATS) ?? 'url';
-  const common = readCommonParameters(fields, extras, { steps: model.steps, promptCharacters });
-  const guidanceScale = extras.includes('guidance_scale') ? fields.number('guidance_scale') : undefined;
+  const extra = readExtraParameters(fields, extras, { steps: model.steps, promptCharacters });
+  const outputFormat = extras.includes('output_format')
+    ? fields.choice('output_format', OUTPUT_FORMATS)
+    : undefined;
   checkModel(given, config);
   checkTask(task, config);
+  checkExtraParameters(extra, config);
   if (!model.sizes.includes(size))
     throw new ApiError(
       'size_not_supported',
@@ -54,8 +59,8 @@ export function readImageParameters(
       prompt,
       n,
       size,
-      ...common,
-      ...(guidanceScale !== undefined && { guidanceScale }),
+      ...extra,
+      ...(outputFormat && { outputFormat }),
     },
     responseFormat,
   };

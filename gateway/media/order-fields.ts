@@ -1,5 +1,6 @@
 /** What all media routes read alike: prompt, model, steps, `async`, the idempotency key. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
+import type { ExtraParameters } from '../engine/job.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { FieldReader } from './field-reader.ts';
 import type { Extra } from './supported-parameters.ts';
@@ -32,29 +33,32 @@ const isLonger = (text: string, limit: number): boolean =>
 export const readPrompt = (fields: FieldReader, { promptCharacters }: { promptCharacters: number }): string =>
   limitText(fields.requireText('prompt'), 'prompt', promptCharacters);
 
-export interface CommonParameters {
-  negativePrompt?: string;
-  seed?: number;
-  steps?: number;
-}
-
 type Steps = { min: number; max: number; default: number } | undefined;
 
 /** Only those that the model applies are looked at (docs/api.md, "Model"). */
-export function readCommonParameters(
+export function readExtraParameters(
   fields: FieldReader,
   extras: readonly Extra[],
   { steps, promptCharacters }: { steps: Steps; promptCharacters: number },
-): CommonParameters {
+): ExtraParameters {
   const applies = (extra: Extra) => extras.includes(extra);
+  const readNumber = (extra: Extra) => (applies(extra) ? fields.number(extra) : undefined);
   const negative = applies('negative_prompt') ? fields.text('negative_prompt') : undefined;
-  const seed = applies('seed') ? fields.integer('seed') : undefined;
-  return {
-    ...(negative && { negativePrompt: limitText(negative, 'negative_prompt', promptCharacters) }),
-    ...(seed !== undefined && { seed }),
-    ...(steps && applies('num_inference_steps') && { steps: readSteps(fields, steps) }),
-  };
+  return dropAbsent({
+    negativePrompt: negative ? limitText(negative, 'negative_prompt', promptCharacters) : undefined,
+    seed: applies('seed') ? fields.integer('seed') : undefined,
+    steps: steps && applies('num_inference_steps') ? readSteps(fields, steps) : undefined,
+    guidanceScale: readNumber('guidance_scale'),
+    trueCfgScale: readNumber('true_cfg_scale'),
+    flowShift: readNumber('flow_shift'),
+    extraParams: applies('extra_params') ? fields.object('extra_params') : undefined,
+  });
 }
+
+const dropAbsent = (parameters: { [Name in keyof ExtraParameters]: ExtraParameters[Name] | undefined }) =>
+  Object.fromEntries(
+    Object.entries(parameters).filter(([, value]) => value !== undefined),
+  ) as ExtraParameters;
 
 /** Clamps (docs/api.md, "Model"). */
 function readSteps(fields: FieldReader, { min, max, default: fallback }: NonNullable<Steps>): number {

@@ -1,63 +1,70 @@
 /** Which parameters a media model applies; all others are accepted and ignored (docs/api.md, "Model"). */
 import type { SupportedTask } from '../../api/api-objects.ts';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
-import type { ImageModel, VideoModel } from '../../api/model-media.ts';
+import { findMediaEngine, type MediaTask } from '../../api/media-engines.ts';
+import {
+  type ImageModel,
+  MEDIA_PARAMETERS,
+  type MediaParameter,
+  type VideoModel,
+} from '../../api/model-media.ts';
 
-const IMAGE_EXTRAS = ['negative_prompt', 'seed', 'num_inference_steps', 'guidance_scale'] as const;
-const VIDEO_EXTRAS = ['negative_prompt', 'seed', 'num_inference_steps', 'fps'] as const;
-export type Extra = (typeof IMAGE_EXTRAS)[number] | (typeof VIDEO_EXTRAS)[number];
+export type Extra = MediaParameter | 'extra_params';
 
-/** All of them where the model lists none; steps only with the range that is told with them. */
-const listExtras = (all: readonly Extra[], { parameters, steps }: ImageModel | VideoModel): Extra[] =>
-  all.filter(
-    (extra) =>
-      (parameters === undefined || parameters.includes(extra)) &&
-      (extra !== 'num_inference_steps' || steps !== undefined),
+/** What is known of a deployment's media, by which its requests are read and described. */
+export type MediaFacts = Pick<GatewayConfig, 'image' | 'video' | 'enginePreset'>;
+
+/** In the order in which they are told; `task` has to be one of the model's kind. */
+export function listExtras({ image, video, enginePreset }: MediaFacts, task: MediaTask): Extra[] {
+  const model: ImageModel | VideoModel = image ?? video!;
+  const native = video?.native;
+  const { reads, usual = reads, extraParams } = findMediaEngine(enginePreset);
+  const applied = MEDIA_PARAMETERS.filter(
+    (parameter) =>
+      (model.parameters === undefined
+        ? usual[task].includes(parameter)
+        : model.parameters.includes(parameter) && reads[task].includes(parameter)) &&
+      // Told with its range, or not at all.
+      (parameter !== 'num_inference_steps' || model.steps !== undefined) &&
+      !(native && parameter === 'fps'),
   );
-
-export const listImageExtras = (model: ImageModel): Extra[] => listExtras(IMAGE_EXTRAS, model);
-
-/** A pinned model takes `fps` only to check it. */
-export function listVideoExtras(model: VideoModel): Extra[] {
-  const extras = listExtras(VIDEO_EXTRAS, model);
-  return model.native ? [...extras.filter((extra) => extra !== 'fps'), 'fps'] : extras;
+  return [
+    ...applied,
+    ...(model.extraParams && extraParams.includes(task) ? ['extra_params' as const] : []),
+    // A pinned model takes it only to check it.
+    ...(native ? ['fps' as const] : []),
+  ];
 }
+
+/** Whether edits may have a mask: the engine passes it on, and nothing is known against the model. */
+export const takesMask = ({ image, enginePreset }: MediaFacts): boolean =>
+  findMediaEngine(enginePreset).maskField !== null && image?.mask !== false;
 
 const DELIVERY = ['webhook_url', 'storage_credential_id'] as const;
-const IMAGE_TASKS = {
-  txt2img: ['prompt', 'n', 'size', 'response_format', ...DELIVERY],
-  img2img: ['image', 'mask', 'prompt', 'n', 'size', 'response_format', ...DELIVERY],
-} as const;
-/** The form's names and those of the JSON route. */
-const VIDEO_TASKS = {
+const IMAGE = ['prompt', 'n', 'size', 'response_format', ...DELIVERY] as const;
+/** Of videos the form's names and those of the JSON route. */
+const BASICS: Record<MediaTask, readonly string[]> = {
+  txt2img: IMAGE,
+  img2img: ['image', 'mask', ...IMAGE],
   t2v: ['prompt', 'size', 'resolution', 'seconds', 'duration', ...DELIVERY],
   i2v: ['input_reference', 'prompt', 'size', 'seconds', ...DELIVERY],
-} as const;
+};
 
 /** `supported_parameters` of the Model object; undefined for models of text. */
-export function describeSupportedParameters({
-  image,
-  video,
-}: Pick<GatewayConfig, 'image' | 'video'>): Record<string, SupportedTask> | undefined {
-  if (image) return describeTasks(image, IMAGE_TASKS, listImageExtras(image));
-  if (video) return describeTasks(video, VIDEO_TASKS, listVideoExtras(video));
-  return undefined;
+export function describeSupportedParameters(facts: MediaFacts): Record<string, SupportedTask> | undefined {
+  const model = facts.image ?? facts.video;
+  if (!model) return undefined;
+  return Object.fromEntries(model.tasks.map((task) => [task, describeTask(facts, task)]));
 }
 
-function describeTasks<Task extends string>(
-  model: { tasks: readonly Task[]; steps?: SupportedTask['num_inference_steps'] },
-  basics: Record<Task, readonly string[]>,
-  extras: readonly Extra[],
-): Record<string, SupportedTask> {
-  const hasSteps = extras.includes('num_inference_steps');
+function describeTask(facts: MediaFacts, task: MediaTask): SupportedTask {
+  const extras = listExtras(facts, task);
+  const basics = BASICS[task].filter((name) => name !== 'mask' || takesMask(facts));
   // A request may call them by the name that the routes use, too.
   const names = extras.flatMap((extra) => (extra === 'num_inference_steps' ? ['steps', extra] : [extra]));
-  const tasks = model.tasks.map((task): [Task, SupportedTask] => [
-    task,
-    {
-      parameters: [...basics[task], ...names],
-      ...(hasSteps && { num_inference_steps: { ...model.steps! } }),
-    },
-  ]);
-  return Object.fromEntries(tasks);
+  const { steps } = (facts.image ?? facts.video)!;
+  return {
+    parameters: [...basics, ...names],
+    ...(extras.includes('num_inference_steps') && { num_inference_steps: { ...steps! } }),
+  };
 }

@@ -1,4 +1,5 @@
 /** Images for a client that waits: a place, the price, the engine, all within one budget (docs/api.md, "Limits"). */
+import { findMediaEngine } from '../../api/media-engines.ts';
 import type { ResolvedLimits } from '../../api/model-limits.ts';
 import type { Capacity, EngineTarget } from '../capacity/capacity.ts';
 import type { EnginePool } from '../engine/engine-call.ts';
@@ -47,7 +48,7 @@ export async function makeImages(
   }: { services: MediaServices; engines: ImageEngines; charge: Charge; onBegin: Begin },
 ): Promise<GeneratedImage[]> {
   const { exchange } = state;
-  const { limits, servedModelName } = services.config(state);
+  const { limits, servedModelName, enginePreset } = services.config(state);
   const budget = startBudget(order, exchange, limits);
   try {
     const target = await findPlace(engines.capacity, state);
@@ -66,6 +67,7 @@ export async function makeImages(
       engines,
       target,
       servedModelName,
+      maskField: findMediaEngine(enginePreset).maskField ?? 'mask',
       onBegin,
       tenant: state.tenant ?? state.keyHash,
       memory: engines.memory ?? processBodies,
@@ -121,13 +123,14 @@ interface EngineRun {
   engines: ImageEngines;
   target: EngineTarget;
   servedModelName: string;
+  maskField: string;
   onBegin: Begin;
   tenant: string;
   memory: BodyMemory;
 }
 
 async function runAtEngine(run: EngineRun): Promise<GeneratedImage[]> {
-  const { order, exchange, engines, target, servedModelName } = run;
+  const { order, exchange, engines, target, servedModelName, maskField } = run;
   const { parameters, images, mask } = order;
   const startedAt = performance.now();
   const linger = new AbortController();
@@ -140,6 +143,7 @@ async function runAtEngine(run: EngineRun): Promise<GeneratedImage[]> {
     parameters,
     images,
     mask,
+    maskField,
     signal: linger.signal,
     onRelease: target.release,
     reserve: (bytes) => lease.grow(bytes),

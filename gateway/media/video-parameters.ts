@@ -3,16 +3,17 @@ import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { VideoModel } from '../../api/model-media.ts';
 import { MIN_VIDEO_FRAMES, type VideoParameters } from '../engine/job.ts';
 import { ApiError } from '../http/error-response.ts';
+import { checkExtraParameters } from './extra-parameters.ts';
 import { type FieldReader, requireField } from './field-reader.ts';
 import {
   checkModel,
   chooseDefault,
   listSizes,
-  readCommonParameters,
+  readExtraParameters,
   readModel,
   readPrompt,
 } from './order-fields.ts';
-import { listVideoExtras } from './supported-parameters.ts';
+import { listExtras } from './supported-parameters.ts';
 
 export const DEFAULT_RESOLUTION = '720x1280';
 export const DEFAULT_SECONDS = 5;
@@ -23,7 +24,7 @@ export const MAX_FPS = 240;
 export const TOLERANCE_SECONDS = 0.5;
 const GRID = 32;
 
-export type VideoConfig = Pick<GatewayConfig, 'modelId' | 'limits' | 'video'>;
+export type VideoConfig = Pick<GatewayConfig, 'modelId' | 'limits' | 'image' | 'video' | 'enginePreset'>;
 
 export interface VideoRequest {
   parameters: VideoParameters;
@@ -71,7 +72,7 @@ export const readVideoGenerationParameters = (fields: FieldReader, config: Video
 function read(fields: FieldReader, config: VideoConfig, source: Source): VideoRequest {
   const model = config.video!;
   const { resolutions, native } = model;
-  const extras = listVideoExtras(model);
+  const extras = listExtras(config, source.task);
   const given = readModel(fields, config);
   const prompt = readPrompt(fields, config.limits);
   const duration = native ? describeDuration(native) : 'a number above 0';
@@ -83,12 +84,13 @@ function read(fields: FieldReader, config: VideoConfig, source: Source): VideoRe
   const fps = extras.includes('fps')
     ? fields.integer('fps', native ? { allowed: describeRate(native) } : { min: 1, max: MAX_FPS })
     : undefined;
-  const common = readCommonParameters(fields, extras, {
+  const extra = readExtraParameters(fields, extras, {
     steps: model.steps,
     promptCharacters: config.limits.promptCharacters,
   });
   checkModel(given, config);
   checkMode(source, config);
+  checkExtraParameters(extra, config);
   const supported =
     resolution === undefined || resolution === 'auto'
       ? chooseDefault(resolutions, DEFAULT_RESOLUTION)
@@ -99,7 +101,7 @@ function read(fields: FieldReader, config: VideoConfig, source: Source): VideoRe
     : planClip({ seconds, fps }, source.seconds);
   const size = source.isSnapped && !native ? snapSize(supported) : supported;
   return {
-    parameters: { task: source.task, prompt, size, frames: clip.frames, fps: clip.fps, ...common },
+    parameters: { task: source.task, prompt, size, frames: clip.frames, fps: clip.fps, ...extra },
     seconds: formatSeconds(clip),
     askedSeconds: clip.seconds,
   };

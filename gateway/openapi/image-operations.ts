@@ -1,7 +1,7 @@
 /** Documents the image routes of a model: its sizes, its tasks, and the parameters that it applies. */
 import { EDIT_FORM, MAX_IMAGES } from '../media/image-order.ts';
-import { DEFAULT_SIZE, RESPONSE_FORMATS } from '../media/image-parameters.ts';
-import { listImageExtras } from '../media/supported-parameters.ts';
+import { DEFAULT_SIZE, OUTPUT_FORMATS, RESPONSE_FORMATS } from '../media/image-parameters.ts';
+import { listExtras, takesMask } from '../media/supported-parameters.ts';
 import type { JsonSchema } from '../text/fields.ts';
 import {
   describeCommonFields,
@@ -31,10 +31,12 @@ const ANSWERS: Record<number, Answer> = {
 
 const ERRORS = [...MEDIA_ERRORS, 'size_not_supported', 'replica_saturated', 'storage_upload_failed'] as const;
 
-function describeFields(facts: Facts): Record<string, JsonSchema> {
+function describeFields(facts: Facts, task: 'txt2img' | 'img2img'): Record<string, JsonSchema> {
   const image = facts.image!;
+  const extras = listExtras(facts, task);
   const fields: Record<string, JsonSchema> = {
-    ...describeCommonFields(facts, image, listImageExtras(image)),
+    ...describeCommonFields(facts, image, extras),
+    ...(extras.includes('output_format') && { output_format: { enum: [...OUTPUT_FORMATS] } }),
     n: { type: 'integer', minimum: 1, maximum: facts.limits.imagesPerRequest, default: 1 },
     size: describeSize(facts.modelId === undefined ? undefined : image.sizes, DEFAULT_SIZE),
     response_format: { enum: [...RESPONSE_FORMATS], default: 'url' },
@@ -52,7 +54,7 @@ export const IMAGE_OPERATIONS = {
           summary: 'Make images from a text',
           description: 'Fields that are not listed are ignored.',
           parameters: [ASYNC, IDEMPOTENCY_KEY],
-          body: jsonBody(describeFields(facts), ['model', 'prompt']),
+          body: jsonBody(describeFields(facts, 'txt2img'), ['model', 'prompt']),
           answers: ANSWERS,
           errors: [...ERRORS, 'invalid_json', 'image_generation_timeout'],
         }
@@ -67,11 +69,11 @@ export const IMAGE_OPERATIONS = {
             type: 'multipart/form-data',
             required: ['image', 'model', 'prompt'],
             properties: {
-              ...describeFields(facts),
+              ...describeFields(facts, 'img2img'),
               image: { type: 'array', items: IMAGE_FILE, minItems: 1, maxItems: MAX_IMAGES },
-              mask: { ...IMAGE_FILE, description: 'Synchronous requests only.' },
+              ...(takesMask(facts) && { mask: { ...IMAGE_FILE, description: 'Synchronous requests only.' } }),
             },
-            files: { image: IMAGE_FILE_TYPES, mask: IMAGE_FILE_TYPES },
+            files: { image: IMAGE_FILE_TYPES, ...(takesMask(facts) && { mask: IMAGE_FILE_TYPES }) },
           },
           answers: ANSWERS,
           errors: [...ERRORS, 'invalid_image', 'async_mask_unsupported', 'image_edit_timeout'],

@@ -1,4 +1,5 @@
 /** Fields that image and video routes have in common, with the bounds that this model has. */
+import { type Bounds, findMediaEngine } from '../../api/media-engines.ts';
 import type { ImageModel, VideoModel } from '../../api/model-media.ts';
 import { MAX_KEY_LENGTH } from '../media/order-fields.ts';
 import type { Extra } from '../media/supported-parameters.ts';
@@ -13,6 +14,7 @@ const SAFE_INTEGER = {
 
 export const MEDIA_ERRORS = [
   ...BODY_ERRORS,
+  ['invalid_request_error', 422],
   ['insufficient_quota', 402],
   'model_not_found',
   'no_pod_available',
@@ -39,17 +41,21 @@ export const describeSize = (sizes: readonly string[] | undefined, fallback: str
 
 /** `model`, `prompt`, where the result goes, and of the further parameters those that the model applies. */
 export function describeCommonFields(
-  { modelId, limits }: Facts,
+  { modelId, limits, enginePreset }: Facts,
   model: ImageModel | VideoModel,
   extras: readonly Extra[],
 ): Record<string, JsonSchema> {
   const text = { type: 'string', maxLength: limits.promptCharacters };
   const steps = describeSteps(model.steps);
-  const all: Record<Exclude<Extra, 'fps'>, JsonSchema> = {
+  const engine = findMediaEngine(enginePreset);
+  const all: Record<Exclude<Extra, 'fps' | 'output_format'>, JsonSchema> = {
     negative_prompt: text,
-    seed: SAFE_INTEGER,
+    seed: describeBounds('integer', engine.seed),
     num_inference_steps: { ...steps, description: 'As `steps`, which wins where both are sent.' },
-    guidance_scale: { type: 'number' },
+    guidance_scale: describeBounds('number', engine.guidanceScale),
+    true_cfg_scale: describeBounds('number', engine.trueCfgScale),
+    flow_shift: describeBounds('number', engine.flowShift),
+    extra_params: describeExtraParams(model, modelId),
   };
   const applied = Object.entries(all).filter(([name]) => extras.includes(name as Extra));
   return {
@@ -68,6 +74,24 @@ export function describeCommonFields(
     },
   };
 }
+
+const describeBounds = (type: 'integer' | 'number', { min, max }: Bounds): JsonSchema => ({
+  type,
+  ...(min > -Number.MAX_VALUE && { minimum: min, maximum: max }),
+});
+
+/** In a form it is JSON. */
+const describeExtraParams = (
+  { extraParams = [] }: ImageModel | VideoModel,
+  modelId?: string,
+): JsonSchema => ({
+  type: 'object',
+  description: 'Parameters of the model’s own. In a form: a JSON object.',
+  ...(modelId !== undefined && {
+    properties: Object.fromEntries(extraParams.map((name) => [name, {}])),
+    additionalProperties: false,
+  }),
+});
 
 const describeSteps = (steps: ImageModel['steps']): JsonSchema => ({
   ...SAFE_INTEGER,

@@ -6,7 +6,7 @@ import type { JsonSchema } from '../text/fields.ts';
 
 /** What the document tells of a deployment; without `modelId` it tells of any deployment of these kinds. */
 export type Facts = Partial<Pick<GatewayConfig, 'modelId'>> &
-  Pick<GatewayConfig, 'limits' | 'image' | 'video'>;
+  Pick<GatewayConfig, 'limits' | 'image' | 'video' | 'enginePreset'>;
 
 /** Names of the schemas under `components`. */
 export type SchemaName = keyof typeof import('./response-schemas.ts').RESPONSE_SCHEMAS;

@@ -1,7 +1,7 @@
 /** Documents the video routes of a model: its resolutions, its tasks, and what its pinned specification allows. */
 import type { VideoModel } from '../../api/model-media.ts';
 import { DEFAULT_VIDEO_LIMIT, MAX_VIDEO_LIMIT, VIDEO_ORDERS } from '../jobs/video-list.ts';
-import { listVideoExtras } from '../media/supported-parameters.ts';
+import { listExtras } from '../media/supported-parameters.ts';
 import { VIDEO_FORM, VIDEO_JSON_FIELDS } from '../media/video-order.ts';
 import {
   DEFAULT_FPS,
@@ -46,7 +46,7 @@ const describeRate = ({ native }: VideoModel): JsonSchema =>
 /** Under the names of the form and of the JSON route. */
 function describeFields(facts: Facts, names: Iterable<string>): Record<string, JsonSchema> {
   const video = facts.video!;
-  const extras = listVideoExtras(video);
+  const extras = listExtras(facts, video.tasks[0]!);
   const size = describeSize(facts.modelId === undefined ? undefined : video.resolutions, DEFAULT_RESOLUTION);
   const duration = describeDuration(video);
   const fields: Record<string, JsonSchema> = {

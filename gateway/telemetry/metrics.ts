@@ -32,6 +32,8 @@ export interface GatewayMetrics {
   settlementsLost: Counter;
   refusedDrains: Counter;
   jobsRunning: { inc(): void; dec(): void };
+  /** Given up, while the engine works on them. */
+  abandonedJobs: { inc(): void; dec(): void };
   /** Label: outcome (`succeeded`, a failure's code, `stale` or `given_back`). */
   jobs: Counter<'outcome'>;
   /** Label: modality. */
@@ -113,6 +115,10 @@ export function createMetrics(): GatewayMetrics {
     settlementsLost: counter('settlements_lost_total', 'Usage settlements dropped'),
     refusedDrains: counter('refused_drains_total', 'Drain requests with a wrong token'),
     jobsRunning: level('jobs_running', 'Jobs of the queue that run on this replica now'),
+    abandonedJobs: level(
+      'abandoned_jobs',
+      'Jobs that have ended for their clients while the engine still works on them, each in its slot',
+    ),
     jobs: counter('jobs_total', 'Jobs of the queue that this replica ran', ['outcome']),
     queueWait: createHistogram(register, {
       name: 'berth_gateway_queue_wait_seconds',

@@ -8,6 +8,7 @@ import type { Problem } from '../status/problem.ts';
 import { decideAccelerators, isSlice } from './accelerators.ts';
 import { engineInput } from './engine-container.ts';
 import { engineImage } from './images.ts';
+import { findMediaProblems } from './media-problems.ts';
 import { findPodFieldProblems } from './pod-fields.ts';
 import { findHostProblem } from './route-host.ts';
 import { findAnnotationProblem, findCertificateProblem } from './route-target.ts';
@@ -23,6 +24,7 @@ export function findSpecProblems(model: ModelDeployment, settings: BuildSettings
     ...findSourceProblems(model, settings),
     ...findClaimProblem(model),
     ...findDrainProblem(model),
+    ...findMediaProblems(model),
     ...(model.spec.route.enabled
       ? [
           ...findHostProblem(model, settings),

@@ -2,8 +2,14 @@
 
 import { MODEL_KINDS } from '../../api/model-deployment.ts';
 import { modelLimits, resolveLimits } from '../../api/model-limits.ts';
-import { imageModel, videoModel } from '../../api/model-media.ts';
+import { imageModel, MEDIA_PARAMETERS, videoModel } from '../../api/model-media.ts';
 import { buildDocument } from '../../gateway/openapi/document.ts';
+
+const EVERYTHING = {
+  parameters: MEDIA_PARAMETERS,
+  extraParams: ['any'],
+  steps: { min: 1, max: 1000, default: 20 },
+};
 
 export function writeOpenAPI(): string {
   const document = buildDocument({
@@ -17,11 +23,9 @@ export function writeOpenAPI(): string {
       },
     ],
     limits: resolveLimits(modelLimits.parse({})),
-    image: imageModel.parse({
-      tasks: ['txt2img', 'img2img'],
-      steps: { min: 1, max: 1000, default: 20 },
-    }),
-    video: videoModel.parse({ tasks: ['t2v', 'i2v'], steps: { min: 1, max: 1000, default: 20 } }),
+    enginePreset: 'custom',
+    image: imageModel.parse({ tasks: ['txt2img', 'img2img'], ...EVERYTHING }),
+    video: videoModel.parse({ tasks: ['t2v', 'i2v'], ...EVERYTHING }),
   });
   return `${JSON.stringify(document, null, 2)}\n`;
 }

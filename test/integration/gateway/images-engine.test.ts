@@ -41,6 +41,7 @@ describe('a call of an image engine', () => {
       parameters: { task: 'txt2img', prompt: 'a "lighthouse"\r\nat 海', n: 1, size: '64x64' },
       images: [],
       mask: null,
+      maskField: 'mask',
       signal: new AbortController().signal,
       onRelease: () => released++,
       ...options,
@@ -108,6 +109,34 @@ describe('a call of an image engine', () => {
     });
   });
 
+  it('sends a mask by the name that the engine has for it, and what is special to engines', async () => {
+    let body = '';
+    const picture = await makePicture(8, 8);
+    const url = await start(async (req, res) => {
+      body = await text(req);
+      res.end(JSON.stringify({ data: [{ b64_json: picture.toString('base64') }] }));
+    });
+    const file = writeFile(picture);
+    const parameters = {
+      ...edit,
+      outputFormat: 'webp',
+      trueCfgScale: 2.5,
+      flowShift: 3,
+      extraParams: { cfg: [1] },
+    };
+    await call(url, { parameters, images: [file], mask: file, maskField: 'mask_image' });
+    expect(body)
+      .to.match(/name="mask_image"; filename="mask.png"/)
+      .and.not.to.include('name="mask"');
+    for (const [name, value] of [
+      ['output_format', 'webp'],
+      ['true_cfg_scale', '2.5'],
+      ['flow_shift', '3'],
+      ['extra_params', '{"cfg":[1]}'],
+    ])
+      expect(body).to.include(`name="${name}"\r\n\r\n${value}\r\n`);
+  });
+
   it('takes images in data URLs, and no more than were asked for', async () => {
     const b64 = (await makePicture(8, 8)).toString('base64');
     const item = { b64_json: `data:image/png;base64,${b64}` };
@@ -128,6 +157,14 @@ describe('a call of an image engine', () => {
       expect(error).to.be.instanceOf(EngineMemoryError);
       expect((error as ApiError).message).to.include(memory);
     });
+
+  it('says where the reason is of an engine that gives none, and claims nothing', async () => {
+    const url = await start((_, res) => res.writeHead(500).end('Internal Server Error'));
+    const error = (await rejection(call(url))) as ApiError;
+    expect(error).not.to.be.instanceOf(EngineMemoryError);
+    expect(error.code).to.equal('upstream_error');
+    expect(error.message).to.match(/without a reason.*GPU memory.*smaller `size`.*log/);
+  });
 
   it('ends when the engine refuses an upload half-way, with its words or without', async () => {
     const url = await start((_, res) => {

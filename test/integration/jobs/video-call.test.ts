@@ -71,6 +71,7 @@ describe('a call of a video engine', () => {
       onProgress: () => {},
       signal: new AbortController().signal,
       onRelease: () => released++,
+      deleteEndsWork: true,
       timing: { initialPollIntervalMs: 1, maxPollIntervalMs: 5, releaseTimeoutMs: 200 },
       ...changes,
     });
@@ -174,5 +175,89 @@ describe('a call of a video engine', () => {
     const giveUp = new AbortController();
     await rejection(call({ signal: giveUp.signal, onProgress: () => giveUp.abort(new Error('enough')) }));
     await pollUntil(() => released === 1, 'the slot');
+  });
+
+  describe('whose DELETE forgets a video and works on', () => {
+    const abandon = (changes: Partial<VideoCall> = {}) => {
+      const giveUp = new AbortController();
+      const ends: string[] = [];
+      const ended = rejection(
+        call({
+          deleteEndsWork: false,
+          signal: giveUp.signal,
+          onProgress: () => giveUp.abort(new Error('enough')),
+          onAbandon: () => ends.push('abandoned'),
+          onLetGo: (end) => ends.push(end),
+          ...changes,
+        }),
+      );
+      return { ends, ended };
+    };
+
+    it('keeps the slot until the work has ended, and only then deletes', async () => {
+      let polls = 0;
+      script = (method) => (method === 'GET' && ++polls > 3 ? { body: COMPLETED } : { body: WORKING });
+      const { ends, ended } = abandon();
+      await ended;
+      expect({ released, ends }).to.deep.equal({ released: 0, ends: ['abandoned'] });
+      await pollUntil(() => released === 1, 'the slot');
+      expect(ends).to.deep.equal(['abandoned', 'finished']);
+      await pollUntil(() => calls.at(-1) === 'DELETE /v1/videos/v1', 'the deletion');
+      expect(calls.filter((one) => one.startsWith('DELETE'))).to.have.lengthOf(1);
+      expect(polls).to.equal(4);
+    });
+
+    it('is stuck if it never comes to its end', async () => {
+      script = () => ({ body: WORKING });
+      const { ends, ended } = abandon();
+      await ended;
+      await pollUntil(() => released === 1, 'the slot');
+      expect(ends).to.deep.equal(['abandoned', 'stuck']);
+      expect(calls.some((one) => one.startsWith('DELETE'))).to.equal(false);
+    });
+
+    it('is done with it where the engine restarts meanwhile', async () => {
+      let isLost = false;
+      script = () => ({ body: WORKING });
+      const { ends, ended } = abandon({ isEngineLost: () => isLost });
+      await ended;
+      isLost = true;
+      await pollUntil(() => released === 1, 'the slot');
+      expect(ends).to.deep.equal(['abandoned', 'gone']);
+    });
+  });
+
+  describe('that answers polls of a failed video with an error’s status', () => {
+    const fail = (status: number, message: string) => {
+      script = (method) =>
+        method === 'POST'
+          ? { body: WORKING }
+          : { status, body: { id: 'v1', status: 'failed', progress: 0, error: { code: status, message } } };
+    };
+    const countPolls = () => calls.filter((one) => one.startsWith('GET')).length;
+
+    it('is asked once, and its reason told', async () => {
+      fail(500, 'No CUDA GPUs are available');
+      const error = (await rejection(call())) as ApiError;
+      expect(error).to.include({
+        code: 'upstream_error',
+        message: 'The engine failed: No CUDA GPUs are available',
+      });
+      expect(countPolls()).to.equal(1);
+    });
+
+    it('lacks memory where it says so', async () => {
+      fail(500, 'CUDA out of memory. Tried to allocate 2 GiB.');
+      expect(await rejection(call())).to.be.instanceOf(EngineMemoryError);
+    });
+
+    for (const status of [400, 404])
+      it(`blames the request, or is not taken for one that has restarted: ${status}`, async () => {
+        fail(status, 'At most 81 frames are supported.');
+        const error = (await rejection(call())) as ApiError;
+        expect(error.message).to.include('At most 81 frames');
+        expect(error.code).to.equal(status === 400 ? 'invalid_request_error' : 'upstream_error');
+        expect(countPolls()).to.equal(1);
+      });
   });
 });

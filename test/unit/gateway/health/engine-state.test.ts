@@ -3,6 +3,7 @@ import {
   EngineState,
   type EngineVerdict,
   type Observation,
+  type WorkOutcome,
 } from '../../../../gateway/health/engine-state.ts';
 import { ENGINE_TRACES } from './engine-traces.ts';
 
@@ -149,7 +150,7 @@ function readObservation(what: string, [first = '', second = '']: string[]): Obs
     case 'held':
       return { kind: 'held', work, isHeld: true };
     case 'end':
-      return { kind: 'ended', work, outcome: second as 'good' | 'fault' | 'neutral' };
+      return { kind: 'ended', work, outcome: second as WorkOutcome };
     case 'answered':
     case 'refused':
       return { kind: what };

@@ -292,6 +292,44 @@ export const ENGINE_TRACES: EngineTrace[] = [
       4400       probe good      -> healthy ready alive`,
   },
   {
+    engine: 'SGLang Diffusion',
+    situation: 'has lost its worker: a job goes on for ever after it was given up, and the next one hangs',
+    stalled: 3600,
+    works: 2,
+    lines: `
+      0          probe good      -> healthy
+      1          begin 1
+      1801       probe good      -> healthy ready alive
+      2401       end 1 stuck     -> unhealthy dead
+      2700       probe good      -> unhealthy dead
+      2710       refused         -> unhealthy lost
+      2800       probe good      -> healthy ready alive`,
+  },
+  {
+    engine: 'vLLM-Omni',
+    situation: 'is stuck at one job and ends others',
+    stalled: 3600,
+    works: 2,
+    lines: `
+      0          probe good      -> healthy
+      1          begin 1
+      2300       begin 2
+      2390       end 2 good      -> healthy
+      2401       end 1 stuck     -> healthy ready alive`,
+  },
+  {
+    engine: 'SGLang Diffusion',
+    situation: 'ends what it seemed stuck at',
+    stalled: 3600,
+    works: 2,
+    lines: `
+      0          probe good      -> healthy
+      1          begin 1
+      2401       end 1 stuck     -> unhealthy dead
+      2402       begin 2
+      2500       end 2 good      -> healthy ready alive`,
+  },
+  {
     engine: 'simulator',
     situation: 'is starved by the rest of its node: probes take 2 to 9 s, an occasional one is cut off',
     lines: `

@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
 import type { GatewayConfig } from '../../../../api/gateway-config.ts';
-import { imageModel, videoModel } from '../../../../api/model-media.ts';
+import { imageModel, MEDIA_PARAMETERS, videoModel } from '../../../../api/model-media.ts';
 import { EDIT_FORM } from '../../../../gateway/media/image-order.ts';
 import { describeSupportedParameters } from '../../../../gateway/media/supported-parameters.ts';
 import { buildDeploymentDocument } from '../../../../gateway/openapi/document.ts';
@@ -97,7 +97,7 @@ describe('the OpenAPI document', () => {
   it('documents of the optional parameters those that the model applies', () => {
     for (const parameters of [undefined, [], ['seed'] as const]) {
       const image = imageModel.parse({ tasks: ['txt2img', 'img2img'], parameters });
-      const supported = describeSupportedParameters({ image, video: null })!;
+      const supported = describeSupportedParameters({ image, video: null, enginePreset: 'simulator' })!;
       const document = read({ kind: 'Image', image });
       const told = { '/v1/images/generations': supported.txt2img!, '/v1/images/edits': supported.img2img! };
       for (const [path, task] of Object.entries(told)) {
@@ -116,9 +116,23 @@ describe('the OpenAPI document', () => {
     const image = imageModel.parse({
       tasks: ['img2img'],
       steps: { min: 1, max: 50, default: 20 },
+      parameters: MEDIA_PARAMETERS,
+      extraParams: ['cfg_truncation'],
     });
     const { properties } = bodyOf(read({ kind: 'Image', image }), '/v1/images/edits');
     expect(Object.keys(properties)).to.have.members([...EDIT_FORM.texts, ...EDIT_FORM.files.keys()]);
+  });
+
+  it('has no mask where the engine reads none, and the bounds of the engine', () => {
+    const image = imageModel.parse({ tasks: ['img2img'] });
+    const { properties } = bodyOf(
+      read({ kind: 'Image', image, enginePreset: 'sglang-diffusion' }),
+      '/v1/images/edits',
+    );
+    expect(properties).not.to.have.property('mask');
+    expect(properties.seed).to.include({ minimum: 0 });
+    const omni = bodyOf(read({ kind: 'Image', image, enginePreset: 'vllm-omni' }), '/v1/images/edits');
+    expect(omni.properties.guidance_scale).to.include({ minimum: 0, maximum: 20 });
   });
 
   it('lists the possible codes of each status', () => {

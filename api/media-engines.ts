@@ -1,0 +1,96 @@
+/** What the engines of images and videos read and refuse, by preset: told before a request is queued. */
+import type { MediaParameter } from './model-media.ts';
+
+export type MediaTask = 'txt2img' | 'img2img' | 't2v' | 'i2v';
+
+export interface Bounds {
+  min: number;
+  max: number;
+}
+
+export interface MediaEngine {
+  /** As messages call it. */
+  name: string;
+  /** Parameters that it reads. */
+  reads: Readonly<Record<MediaTask, readonly MediaParameter[]>>;
+  /** Of these, those that a model takes that lists none; undefined: all. */
+  usual?: Readonly<Record<MediaTask, readonly MediaParameter[]>>;
+  /** Tasks whose models get the members of `extra_params`. */
+  extraParams: readonly MediaTask[];
+  /** Its name of an edit's mask; null: it reads none. */
+  maskField: string | null;
+  seed: Bounds;
+  guidanceScale: Bounds;
+  trueCfgScale: Bounds;
+  flowShift: Bounds;
+  maxSteps: number;
+  /** Sides of its images and videos are multiples of it. */
+  sideStep: number;
+  /** Its DELETE of a video that is being made ends the work; otherwise it only forgets the video, and works on. */
+  deleteEndsWork: boolean;
+}
+
+const ANY_SEED: Bounds = { min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER };
+const SCALE: Bounds = { min: 0, max: 100 };
+
+const COMMON = ['negative_prompt', 'seed', 'num_inference_steps'] as const;
+const OF_ALL_IMAGES = [...COMMON, 'guidance_scale'] as const;
+const OF_ALL_VIDEOS = [...COMMON, 'fps'] as const;
+
+const VIDEO = [...COMMON, 'guidance_scale', 'true_cfg_scale', 'flow_shift', 'fps'] as const;
+const EDIT = [...OF_ALL_IMAGES, 'true_cfg_scale', 'output_format'] as const;
+const GENERATION = [...EDIT, 'flow_shift'] as const;
+
+/** Both real engines read the shift of a schedule for images from words alone. */
+const READS = { txt2img: GENERATION, img2img: EDIT, t2v: VIDEO, i2v: VIDEO } as const;
+
+const VLLM_OMNI: MediaEngine = {
+  name: 'vLLM-Omni',
+  reads: READS,
+  extraParams: ['txt2img', 't2v', 'i2v'],
+  maskField: 'mask_image',
+  seed: ANY_SEED,
+  guidanceScale: { min: 0, max: 20 },
+  trueCfgScale: { min: 0, max: 20 },
+  flowShift: SCALE,
+  maxSteps: 200,
+  sideStep: 16,
+  deleteEndsWork: false,
+};
+
+const SGLANG_DIFFUSION: MediaEngine = {
+  name: 'SGLang Diffusion',
+  reads: READS,
+  // It reads their members as fields of the request, some of which name files of its machine.
+  extraParams: [],
+  maskField: null,
+  seed: { min: 0, max: Number.MAX_SAFE_INTEGER },
+  guidanceScale: SCALE,
+  trueCfgScale: SCALE,
+  flowShift: SCALE,
+  maxSteps: 1000,
+  sideStep: 1,
+  deleteEndsWork: false,
+};
+
+/** The simulator, and engines of which nothing is known. */
+const OTHER: MediaEngine = {
+  name: 'the engine',
+  reads: { ...READS, img2img: GENERATION },
+  usual: { txt2img: OF_ALL_IMAGES, img2img: OF_ALL_IMAGES, t2v: OF_ALL_VIDEOS, i2v: OF_ALL_VIDEOS },
+  extraParams: ['txt2img', 'img2img', 't2v', 'i2v'],
+  maskField: 'mask',
+  seed: ANY_SEED,
+  guidanceScale: { min: -Number.MAX_VALUE, max: Number.MAX_VALUE },
+  trueCfgScale: SCALE,
+  flowShift: SCALE,
+  maxSteps: 1000,
+  sideStep: 1,
+  deleteEndsWork: true,
+};
+
+/** By `engine.preset`. */
+export function findMediaEngine(preset: string): MediaEngine {
+  if (preset === 'vllm-omni') return VLLM_OMNI;
+  return preset === 'sglang-diffusion' ? SGLANG_DIFFUSION : OTHER;
+}

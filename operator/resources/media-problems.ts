@@ -1,0 +1,45 @@
+/** What a spec promises of images or videos that its engine would refuse, request by request. */
+import { findMediaEngine } from '../../api/media-engines.ts';
+import type { ModelDeployment } from '../../api/model-deployment.ts';
+import { type ImageModel, imageModel, type VideoModel, videoModel } from '../../api/model-media.ts';
+import type { Problem } from '../status/problem.ts';
+
+export function findMediaProblems({ spec }: ModelDeployment): Problem[] {
+  const media = readMedia(spec);
+  if (!media) return [];
+  const { path, model, sizes } = media;
+  const { name, sideStep, maxSteps, maskField, extraParams } = findMediaEngine(spec.engine.preset);
+  const problems: string[] = [];
+
+  const odd = sizes.filter((size) => size.split('x').some((side) => Number(side) % sideStep !== 0));
+  if (odd.length > 0)
+    problems.push(
+      `spec.${path}.${path === 'image' ? 'sizes' : 'resolutions'}: ${name} makes sides that are multiples of ${sideStep} only, not ${odd.slice(0, MAX_SHOWN).join(', ')}`,
+    );
+  if (model.steps && model.steps.max > maxSteps)
+    problems.push(`spec.${path}.steps.max ${model.steps.max}: ${name} makes at most ${maxSteps} steps`);
+  if (model.extraParams && !model.tasks.some((task) => extraParams.includes(task)))
+    problems.push(`spec.${path}.extraParams: ${name} takes no extra_params for these tasks: remove it`);
+  if ('mask' in model && model.mask === true && maskField === null)
+    problems.push(`spec.image.mask: ${name} reads no masks: set it to false, or use another engine`);
+  return problems.map((message) => ({ reason: 'MediaNotSupported', message }));
+}
+
+const MAX_SHOWN = 5;
+
+interface Media {
+  path: 'image' | 'video';
+  model: ImageModel | VideoModel;
+  sizes: readonly string[];
+}
+
+/** With the defaults of what the spec leaves out. */
+function readMedia({ kind, image, video }: ModelDeployment['spec']): Media | null {
+  if (kind === 'Image') {
+    const model = imageModel.parse(image ?? {});
+    return { path: 'image', model, sizes: model.sizes };
+  }
+  if (kind !== 'Video') return null;
+  const model = videoModel.parse(video ?? {});
+  return { path: 'video', model, sizes: model.resolutions };
+}
