@@ -1,5 +1,4 @@
 /** Watches the engine beside this gateway: by probes, and by what requests see of it. */
-import { request } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { CanaryResult } from './canary.ts';
 import {
@@ -9,6 +8,7 @@ import {
   type Observation,
   type WorkOutcome,
 } from './engine-state.ts';
+import { probeHealth } from './health-probe.ts';
 import { RunClock } from './run-clock.ts';
 import { type EngineWitness, WatchedDispatcher, type WorkWitness } from './watched-dispatcher.ts';
 
@@ -168,7 +168,10 @@ export class EngineHealth implements EngineWitness {
     clearTimeout(this.#timer);
     this.#isDoubted = false;
     const { engineURL, path } = this.#options;
-    const probe = probeOnce(`${engineURL}${path}`, { timeoutMs: this.#timing.timeoutMs, clock: this.clock });
+    const probe = probeHealth(`${engineURL}${path}`, {
+      timeoutMs: this.#timing.timeoutMs,
+      clock: this.clock,
+    });
     const current = { startedAt: this.clock.now(), cancel: probe.cancel };
     this.#probe = current;
     void probe.seen.then((seen) => {
@@ -213,54 +216,4 @@ export class EngineHealth implements EngineWitness {
     this.#triedAt = this.clock.now();
     if (!this.#isStopped && result !== 'busy') this.#observe({ kind: 'tried', result });
   }
-}
-
-interface Probe {
-  seen: Promise<Observation>;
-  /** Then `seen` never resolves. */
-  cancel: () => void;
-}
-
-function probeOnce(url: string, { timeoutMs, clock }: { timeoutMs: number; clock: RunClock }): Probe {
-  const startedAt = clock.now();
-  let timer: NodeJS.Timeout;
-  const call = request(url, { agent: false });
-  const seen = new Promise<Observation>((resolve) => {
-    const end = (observation: Observation) => {
-      clearTimeout(timer);
-      resolve(observation);
-    };
-    call.on('response', (response) => {
-      const status = response.statusCode ?? 0;
-      response.resume();
-      response.on('error', () => {});
-      if (status >= 200 && status < 300) end({ kind: 'probe', result: 'good' });
-      else end({ kind: 'probe', result: 'bad', reason: `health check returned ${status}` });
-    });
-    call.on('error', (error: NodeJS.ErrnoException) => {
-      const { code, message } = error;
-      if (code === 'ECONNREFUSED') end({ kind: 'refused' });
-      else end({ kind: 'probe', result: 'bad', reason: `health check failed: ${code ?? message}` });
-    });
-    // An answer that has arrived meanwhile is read before a late timer concludes anything.
-    const expire = () => setImmediate(() => setImmediate(conclude));
-    const conclude = () => {
-      const left = timeoutMs - (clock.now() - startedAt);
-      if (left > 0) {
-        timer = setTimeout(expire, left);
-        return;
-      }
-      end({ kind: 'probe', result: 'slow' });
-      call.destroy();
-    };
-    timer = setTimeout(expire, timeoutMs);
-    call.end();
-  });
-  const cancel = () => {
-    clearTimeout(timer);
-    call.removeAllListeners('response').removeAllListeners('error');
-    call.on('error', () => {});
-    call.destroy();
-  };
-  return { seen, cancel };
 }

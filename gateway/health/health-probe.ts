@@ -1,0 +1,58 @@
+/** One call of an engine's health check, and what it shows. */
+import { request } from 'node:http';
+import type { Observation } from './engine-state.ts';
+import type { RunClock } from './run-clock.ts';
+
+export interface HealthProbe {
+  seen: Promise<Observation>;
+  /** Then `seen` never resolves. */
+  cancel: () => void;
+}
+
+/** Calls the health check of an engine once. */
+export function probeHealth(
+  url: string,
+  { timeoutMs, clock }: { timeoutMs: number; clock: RunClock },
+): HealthProbe {
+  const startedAt = clock.now();
+  let timer: NodeJS.Timeout;
+  const call = request(url, { agent: false });
+  const seen = new Promise<Observation>((resolve) => {
+    const end = (observation: Observation) => {
+      clearTimeout(timer);
+      resolve(observation);
+    };
+    call.on('response', (response) => {
+      const status = response.statusCode ?? 0;
+      response.resume();
+      response.on('error', () => {});
+      if (status >= 200 && status < 300) end({ kind: 'probe', result: 'good' });
+      else end({ kind: 'probe', result: 'bad', reason: `health check returned ${status}` });
+    });
+    call.on('error', (error: NodeJS.ErrnoException) => {
+      const { code, message } = error;
+      if (code === 'ECONNREFUSED') end({ kind: 'refused' });
+      else end({ kind: 'probe', result: 'bad', reason: `health check failed: ${code ?? message}` });
+    });
+    // An answer that has arrived meanwhile is read before a late timer concludes anything.
+    const expire = () => setImmediate(() => setImmediate(conclude));
+    const conclude = () => {
+      const left = timeoutMs - (clock.now() - startedAt);
+      if (left > 0) {
+        timer = setTimeout(expire, left);
+        return;
+      }
+      end({ kind: 'probe', result: 'slow' });
+      call.destroy();
+    };
+    timer = setTimeout(expire, timeoutMs);
+    call.end();
+  });
+  const cancel = () => {
+    clearTimeout(timer);
+    call.removeAllListeners('response').removeAllListeners('error');
+    call.on('error', () => {});
+    call.destroy();
+  };
+  return { seen, cancel };
+}
