@@ -51,7 +51,7 @@ export class MemoryGuard {
   start(): void {
     this.#isStopped = false;
     const round = async () => {
-      await this.look().catch((error: Error) => {
+      await this.check().catch((error: Error) => {
         if (!isRedisAway(error)) this.#settings.log.error({ err: error }, 'Redis memory check failed');
       });
       if (!this.#isStopped) this.#timer = setTimeout(round, this.#settings.intervalMs ?? CHECK_INTERVAL_MS);
@@ -79,7 +79,7 @@ export class MemoryGuard {
   }
 
   /** Measures the workspaces if the result may have changed. Throws while Redis is unavailable. */
-  async look(): Promise<void> {
+  async check(): Promise<void> {
     const { redis, sharePercent } = this.#settings;
     this.#releaseDue();
     const { used, max } = await readMemoryUse(redis);

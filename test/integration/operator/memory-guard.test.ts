@@ -49,7 +49,7 @@ describe('the guard of Redis’ memory', function () {
       const outcome = await rejection(Promise.all([write(i), write(i + 1)]));
       const { used, max } = await readMemoryUse(operator.redis);
       most = Math.max(most, used / max);
-      await guard.look();
+      await guard.check();
       if (outcome !== undefined || guard.isSuspended('hostile')) return most;
     }
     throw new Error('nobody stopped it');
@@ -82,7 +82,7 @@ describe('the guard of Redis’ memory', function () {
     expect(await fill()).to.be.below(0.8);
     await pollUntil(() => /WRONGPASS/.test(hostile.reason ?? ''), 'it is refused');
     expect(await other.redis.set(`${workKeys('other').prefix}mine`, VALUE)).to.equal('OK');
-    await guard.look();
+    await guard.check();
     const { used, max } = await readMemoryUse(operator.redis);
     expect(used / max).to.be.below(0.4);
     expect((await weighWorkspaces(operator.redis)).get('other')).to.be.greaterThan(MIB / 2);
@@ -92,7 +92,7 @@ describe('the guard of Redis’ memory', function () {
   it('lets the user back after a minute, and keeps it out for twice as long the next time', async () => {
     await fill();
     const isOut = async () => {
-      await guard.look();
+      await guard.check();
       await ensureUser('hostile');
       return guard.isSuspended('hostile');
     };
@@ -150,7 +150,7 @@ describe('the guard of Redis’ memory', function () {
       onChange: () => {},
     });
     for (let i = 0; i < 40; i++) await write(i);
-    await lenient.look();
+    await lenient.check();
     expect(lenient.isSuspended('hostile')).to.equal(false);
     expect(lenient.refusalOf('hostile')).to.be.a('string');
     expect(await operator.redis.exists(`${workKeys('hostile').prefix}0`)).to.equal(1);
@@ -162,7 +162,7 @@ describe('the guard of Redis’ memory', function () {
       await hostile.redis.hset(key, ...Array.from({ length: 10_000 }, (_, j) => String(2 * i + j)));
     for (let i = 0; i < 64 && !guard.isSuspended('hostile'); i++) {
       expect(await rejection(hostile.redis.hset(key, `long:${i}`, VALUE)), `field ${i}`).to.equal(undefined);
-      await guard.look();
+      await guard.check();
     }
     expect(guard.isSuspended('hostile')).to.equal(true);
     expect(await operator.redis.exists(key)).to.equal(0);
@@ -170,12 +170,12 @@ describe('the guard of Redis’ memory', function () {
 
   it('refuses the queue of a workspace, and no other’s, before its share is used up', async () => {
     for (let i = 0; i < 28; i++) await write(i);
-    await guard.look();
+    await guard.check();
     expect(guard.refusalOf('hostile')).to.match(/nearly all of its \d+ % share/);
     expect(guard.isSuspended('hostile')).to.equal(false);
     expect(guard.refusalOf('other')).to.equal(null);
     await hostile.redis.unlink(...Array.from({ length: 28 }, (_, i) => `${workKeys('hostile').prefix}${i}`));
-    await guard.look();
+    await guard.check();
     expect(guard.refusalOf('hostile')).to.equal(null);
     expect(changes).to.deep.equal(['hostile', 'hostile']);
   });
@@ -186,7 +186,7 @@ describe('the guard of Redis’ memory', function () {
     for (let i = 0; i < 60_000 && !guard.isSuspended('hostile'); i += 5_000) {
       const batch = Array.from({ length: 5_000 }, (_, j) => hostile.redis.set(key(i + j), 'x'.repeat(400)));
       await rejection(Promise.all(batch));
-      await guard.look();
+      await guard.check();
     }
     expect(guard.isSuspended('hostile')).to.equal(true);
     expect((await weighWorkspaces(operator.redis)).get('hostile')).to.be.below(5 * MIB);

@@ -66,6 +66,19 @@ describe('what a function does in one call', () => {
       expect(await refusal(call(bytes))).not.to.include('long arguments');
     });
 
+  it('takes arguments of at most 4 MiB for the deliveries of an event', async () => {
+    const key = keys().outbox;
+    const call = (total: number) => {
+      const url = 'x'.repeat(4_000);
+      const args = Array.from({ length: 1_000 }, (_, i) => [newRequestId(), `d${i}`, url, '']).flat();
+      const fixed = [space.namespace, 'evt_none', 'video.completed', ''];
+      const left = total - [key, ...fixed, ...args].join('').length;
+      return space.redis.fcall(FUNCTIONS.expand, 1, key, ...fixed, 'x'.repeat(left), ...args);
+    };
+    expect(await refusal(call(4 * KIB * KIB + 1))).to.include('Too many, too few or too long arguments');
+    expect(await refusal(call(4 * KIB * KIB))).not.to.include('long arguments');
+  });
+
   it('begins with no argument over 1 MiB, whose sender loses the connection', async () => {
     const other = await connectTo(space.server, { commandTimeoutMs: 5_000 });
     try {

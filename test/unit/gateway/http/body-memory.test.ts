@@ -1,5 +1,6 @@
+import { getHeapStatistics } from 'node:v8';
 import { expect } from 'chai';
-import { BodyMemory } from '../../../../gateway/http/body-memory.ts';
+import { BodyMemory, MAX_PARSED_BYTES, processBodies } from '../../../../gateway/http/body-memory.ts';
 
 describe('the memory of bodies', () => {
   const open = (waitMs = 60_000) => new BodyMemory({ totalBytes: 100, waitMs });
@@ -9,6 +10,17 @@ describe('the memory of bodies', () => {
     expect(memory.maxBodyBytes).to.equal(200);
     expect(memory.open('a').tryAdd(201)).to.equal(false);
     expect(memory.open('a').tryAdd(200)).to.equal(true);
+  });
+
+  it('is a third of the heap in a process, of which one body has two ninths and its values a sixth', () => {
+    const heap = Math.min(getHeapStatistics().heap_size_limit, 768 * 1024 * 1024);
+    expect(processBodies.maxBodyBytes).to.be.closeTo((heap * 2) / 9, 1);
+    expect(MAX_PARSED_BYTES).to.be.closeTo(heap / 6, 1);
+    const [first, second, third] = ['a', 'b', 'c'].map((tenant) => processBodies.open(tenant));
+    expect(first!.tryAdd(processBodies.maxBodyBytes)).to.equal(true);
+    expect(second!.tryAdd(Math.ceil(heap / 3) - processBodies.maxBodyBytes)).to.equal(false);
+    expect(third!.tryAdd(Math.floor(heap / 3 / 9))).to.equal(true);
+    for (const lease of [first, second, third]) lease!.release();
   });
 
   it('gives a tenant twice what it leaves, and no more', () => {

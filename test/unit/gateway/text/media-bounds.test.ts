@@ -1,16 +1,19 @@
 import { expect } from 'chai';
+import type { Allowance } from '../../../../gateway/egress/allowance.ts';
 import { inlineMedia, type MediaReference } from '../../../../gateway/text/media-inlining.ts';
 import { rejection } from '../../../support/redis-client.ts';
 
 describe('the media of a request that are given by URL', () => {
   const bounds = { image: 10, audio: 4, video: 2 } as const;
+  const asked: { deadlineMs: number; allowance: Allowance }[] = [];
 
   /** Whether it came to fetching them. */
   async function isFetched(kind: keyof typeof bounds, count: number): Promise<boolean> {
     let calls = 0;
     const agent = {
-      request: async () => {
+      request: async (request: (typeof asked)[number]) => {
         calls++;
+        asked.push(request);
         throw new Error('fetched');
       },
     };
@@ -20,7 +23,7 @@ describe('the media of a request that are given by URL', () => {
       url: 'https://media.example.com/',
     }));
     const exchange = { signal: new AbortController().signal, check: () => {} };
-    const options = { agent, exchange, maxBytes: 1_000_000, reserve: () => true };
+    const options = { agent, exchange, maxBytes: 2 ** 40, reserve: () => true };
     type Options = Parameters<typeof inlineMedia>[1];
     const error = await rejection(
       inlineMedia({ payload: Buffer.from('{}'), media }, options as unknown as Options),
@@ -33,5 +36,17 @@ describe('the media of a request that are given by URL', () => {
     it(`are at most ${most} of kind ${kind}, and none is fetched where there are more`, async () => {
       expect(await isFetched(kind, most)).to.equal(true);
       expect(await isFetched(kind, most + 1)).to.equal(false);
+    });
+
+  for (const [kind, mebibytes, seconds] of [
+    ['image', 50, 5],
+    ['audio', 50, 10],
+    ['video', 100, 20],
+  ] as const)
+    it(`are at most ${mebibytes} MiB each of kind ${kind}, within ${seconds} s`, async () => {
+      await isFetched(kind, 1);
+      const { allowance, deadlineMs } = asked.at(-1)!;
+      expect(deadlineMs).to.be.within(seconds * 1_000 - 500, seconds * 1_000);
+      expect(allowance.left).to.equal(mebibytes * 1024 * 1024);
     });
 });
