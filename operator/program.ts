@@ -210,7 +210,10 @@ export function createProgram(options: ProgramOptions) {
   const warnOfRedis = () =>
     inspectRedis(redis.redis).then(
       ({ warnings }) => {
-        for (const warning of warnings) log.warn({}, warning);
+        for (const warning of warnings) {
+          log.warn({}, warning);
+          void recordOnPod({ type: 'Warning', reason: 'RedisSettings', note: warning });
+        }
       },
       () => {},
     );

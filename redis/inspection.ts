@@ -1,4 +1,4 @@
-/** Checks whether a Redis keeps its data: persistence, eviction, version. */
+/** Checks whether a Redis keeps its data, and what its clients may do to it: persistence, eviction, limits, version. */
 import type { RedisClient } from './client.ts';
 import { mayReload } from './reload-rights.ts';
 
@@ -21,6 +21,8 @@ export interface RedisInspection {
 }
 
 const MIN_VERSION = 7;
+/** What functions and programs can read at once of what a workspace's user wrote. */
+const MAX_ARGUMENT_BYTES = 1024 * 1024;
 
 /** What is wrong, and how to fix it. */
 export const REMEDIES = {
@@ -31,13 +33,21 @@ export const REMEDIES = {
 
 export async function inspectRedis(redis: RedisClient): Promise<RedisInspection> {
   const info = parseInfo(await redis.info());
-  const [snapshots, isReloadable] = await Promise.all([readSnapshots(redis), mayReload(redis)]);
-  return judge(info, { snapshots, mayReload: isReloadable });
+  const [configuration, isReloadable] = await Promise.all([readConfiguration(redis), mayReload(redis)]);
+  return judge(info, { configuration, mayReload: isReloadable });
+}
+
+/** Of CONFIG, as far as the server knows them. */
+export interface Configuration {
+  save?: string;
+  'proto-max-bulk-len'?: string;
+  'client-output-buffer-limit'?: string;
+  'maxmemory-clients'?: string;
 }
 
 export interface Settings {
-  /** CONFIG's `save`; null where CONFIG is forbidden. */
-  snapshots: string | null;
+  /** Null where CONFIG is forbidden. */
+  configuration: Configuration | null;
   /** Whether the default user may load the append-only file; null where ACL is forbidden. */
   mayReload: boolean | null;
 }
@@ -48,7 +58,7 @@ export function judge(info: Record<string, string>, settings: Settings): RedisIn
   const version = info.redis_version ?? '0';
   const maxMemory = Number(info.maxmemory ?? 0);
   const policy = info.maxmemory_policy ?? 'unknown';
-  const persistence = judgePersistence(info, settings.snapshots);
+  const persistence = judgePersistence(info, settings.configuration);
   const reloads = persistence === 'aof' && settings.mayReload === false ? 'nothing' : 'everything';
   const evictionSafe = policy === 'noeviction' || maxMemory === 0;
   const warnings: string[] = [];
@@ -66,6 +76,7 @@ export function judge(info: Record<string, string>, settings: Settings): RedisIn
   if (info.aof_enabled === '1' && info.aof_last_write_status === 'err') {
     warnings.push('Redis failed to write its append-only file last time.');
   }
+  warnings.push(...judgeClientLimits(settings.configuration ?? {}));
   return {
     version,
     runId: info.run_id ?? '',
@@ -78,10 +89,27 @@ export function judge(info: Record<string, string>, settings: Settings): RedisIn
   };
 }
 
-function judgePersistence(info: Record<string, string>, snapshots: string | null) {
+/** What a workspace's user could fill the memory with, or make others read. What the server does not say is not judged. */
+function judgeClientLimits(configuration: Configuration): string[] {
+  const warnings: string[] = [];
+  if (Number(configuration['proto-max-bulk-len'] ?? 0) > MAX_ARGUMENT_BYTES) {
+    warnings.push(
+      'Redis lets workspaces write values that it cannot read at once: set proto-max-bulk-len 1mb.',
+    );
+  }
+  const isUnread = /\bnormal 0 0 /.test(configuration['client-output-buffer-limit'] ?? '');
+  if (isUnread && configuration['maxmemory-clients'] === '0') {
+    warnings.push(
+      'Redis keeps any amount of replies that a client does not read: set client-output-buffer-limit normal 32mb 16mb 10 and maxmemory-clients 25%.',
+    );
+  }
+  return warnings;
+}
+
+function judgePersistence(info: Record<string, string>, configuration: Configuration | null) {
   if (info.aof_enabled === '1') return 'aof';
   // Without CONFIG, a finished save is the only sign that snapshots are made.
-  const saves = snapshots === null ? Number(info.rdb_saves ?? 0) > 0 : snapshots !== '';
+  const saves = configuration === null ? Number(info.rdb_saves ?? 0) > 0 : (configuration.save ?? '') !== '';
   return saves ? 'rdb' : 'none';
 }
 
@@ -95,11 +123,20 @@ function parseInfo(text: string): Record<string, string> {
   );
 }
 
+const CONFIGURATION = [
+  'save',
+  'proto-max-bulk-len',
+  'client-output-buffer-limit',
+  'maxmemory-clients',
+] as const;
+
 /** Managed services forbid CONFIG. */
-async function readSnapshots(redis: RedisClient): Promise<string | null> {
+async function readConfiguration(redis: RedisClient): Promise<Configuration | null> {
   try {
-    const [, value] = (await redis.config('GET', 'save')) as string[];
-    return value ?? null;
+    const pairs = (await redis.config('GET', ...CONFIGURATION)) as string[];
+    return Object.fromEntries(
+      pairs.flatMap((name, index) => (index % 2 === 0 ? [[name, pairs[index + 1] ?? '']] : [])),
+    );
   } catch {
     return null;
   }

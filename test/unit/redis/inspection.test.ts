@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { judge } from '../../../redis/inspection.ts';
+import { type Configuration, judge } from '../../../redis/inspection.ts';
 
-const settings = { snapshots: '', mayReload: true };
+const settings = { configuration: { save: '' }, mayReload: true };
 const good = {
   redis_version: '7.2.4',
   run_id: 'abc',
@@ -38,7 +38,8 @@ describe('inspection of Redis', () => {
   ];
   for (const [name, info, snapshots, expected, warning] of faults) {
     it(`warns of ${name}`, () => {
-      const verdict = judge({ ...good, ...info }, { ...settings, snapshots });
+      const configuration = snapshots === null ? null : { save: snapshots };
+      const verdict = judge({ ...good, ...info }, { ...settings, configuration });
       expect(verdict).to.include(expected);
       expect(verdict.warnings).to.have.length(1);
       expect(verdict.warnings[0]).to.match(warning);
@@ -57,7 +58,29 @@ describe('inspection of Redis', () => {
 
   it('supposes nothing of the default user where it may not ask, or no append-only file is loaded', () => {
     expect(judge(good, { ...settings, mayReload: null }).reloads).to.equal('everything');
-    const snapshots = { snapshots: '60 1', mayReload: false };
+    const snapshots = { configuration: { save: '60 1' }, mayReload: false };
     expect(judge({ ...good, aof_enabled: '0' }, snapshots).reloads).to.equal('everything');
+  });
+
+  const warningsOf = (configuration: Configuration | null) =>
+    judge(good, { ...settings, configuration }).warnings.join('\n');
+
+  it('warns of values that are longer than Redis can read at once', () => {
+    expect(warningsOf({ 'proto-max-bulk-len': '536870912' })).to.match(/set proto-max-bulk-len 1mb/);
+    expect(warningsOf({ 'proto-max-bulk-len': '1048576' })).to.equal('');
+  });
+
+  it('warns of replies that nobody reads, unless something bounds them', () => {
+    const limits = (normal: string) =>
+      `normal ${normal} slave 268435456 67108864 60 pubsub 33554432 8388608 60`;
+    const configuration = { 'client-output-buffer-limit': limits('0 0 0'), 'maxmemory-clients': '0' };
+    expect(warningsOf(configuration)).to.match(/set client-output-buffer-limit normal/);
+    expect(warningsOf({ ...configuration, 'maxmemory-clients': '-25' })).to.equal('');
+    const bounded = limits('33554432 16777216 10');
+    expect(warningsOf({ ...configuration, 'client-output-buffer-limit': bounded })).to.equal('');
+  });
+
+  it('says nothing of limits that it may not ask for', () => {
+    expect(warningsOf(null)).to.equal('');
   });
 });
