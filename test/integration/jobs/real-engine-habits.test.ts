@@ -1,0 +1,127 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { VideoJob } from '../../../gateway/engine/job.ts';
+import { EngineHealth } from '../../../gateway/health/engine-health.ts';
+import { runEngine } from '../../../gateway/jobs/engine-run.ts';
+import { Spool } from '../../../gateway/storage/spool.ts';
+import { Pools } from '../../../gateway/upstream/pools.ts';
+import { startEngine } from '../../support/model-replica.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { rejection } from '../../support/redis-client.ts';
+
+import { type JobStack, startJobStack } from './job-stack.ts';
+
+for (const preset of ['vllm-omni', 'sglang-diffusion'])
+  describe(`videos of an engine like ${preset}`, () => {
+    let stack: JobStack;
+    before(async () => {
+      const model = { id: 'berth/chat', source: { pvc: { claimName: 'weights' } } };
+      stack = await startJobStack({ kind: 'Video', spec: { engine: { preset }, model } });
+      await stack.pods[0]!.engine.control({ like: preset });
+    });
+    after(() => stack?.stop());
+
+    const engine = () => stack.pods[0]!.engine;
+    const readAbandoned = async () =>
+      /^berth_gateway_abandoned_jobs (\d+)$/m.exec(await stack.pods[0]!.replica.metrics())?.[1];
+
+    it('end in success, however little it says on the way', async () => {
+      await engine().control({ jobSeconds: 0.3 });
+      const { output } = await stack.untilIs(await stack.submit(), 'succeeded');
+      expect(output!.keys).to.have.lengthOf(1);
+    });
+
+    it('keep their slot after their deadline until the engine is done with them', async () => {
+      const { limits } = stack.config;
+      await engine().control({ jobSeconds: 3 });
+      await stack.publish({ limits: { ...limits, videoTimeoutMs: 1_000 } });
+      const late = await stack.submit();
+      await pollUntil(async () => (await engine().read()).inflight === 1, 'it runs');
+      await stack.publish({ limits });
+      const next = await stack.submit();
+      expect((await stack.untilIs(late, 'failed')).errorCode).to.equal('model_timeout');
+      await pollUntil(async () => (await readAbandoned()) === '1', 'the metric');
+      // The engine works on, and nothing else is started there meanwhile.
+      let most = 0;
+      await pollUntil(async () => {
+        most = Math.max(most, (await engine().read()).inflight);
+        return (await stack.read(next)).status === 'succeeded';
+      }, 'the next one');
+      expect(most).to.equal(1);
+      expect(await readAbandoned()).to.equal('0');
+    });
+
+    it('fail with the reason that it gives', async () => {
+      await engine().control({ jobSeconds: 0.1, fault: { kind: 'oom' }, faultTimes: 1 });
+      expect((await stack.untilIs(await stack.submit(), 'failed')).errorCode).to.equal('vram_exceeded');
+      await engine().control({ fault: { kind: 'error-frame' }, faultTimes: 1 });
+      const { errorCode, errorMessage } = await stack.untilIs(await stack.submit(), 'failed');
+      expect(errorCode).to.equal('upstream_error');
+      expect(errorMessage).to.include('EngineCore encountered an issue');
+    });
+  });
+
+describe('an engine whose worker is dead while its health check is good', () => {
+  const JOB: VideoJob = {
+    v: 1,
+    kind: 'video',
+    credential: null,
+    inputs: [],
+    parameters: { task: 't2v', prompt: 'a cat', size: '64x64', frames: 9, fps: 8 },
+  };
+
+  it('is condemned by one video that never ends, and trusted again after its restart', async () => {
+    const env = { SIMULATOR_KIND: 'Video', SIMULATOR_LIKE: 'sglang-diffusion' };
+    let engine = await startEngine({ ...env, SIMULATOR_FAULT: '{"kind":"hang"}' });
+    const { url } = engine;
+    const pools = new Pools();
+    const health = new EngineHealth({
+      engineURL: url,
+      path: '/health',
+      stalledMs: () => 3_600_000,
+      bounds: { stalledWorks: 2, stuckMs: 300 },
+      timing: { failingMs: 50, healthyMs: 50, judgeMs: 20 },
+    });
+    try {
+      await pollUntil(() => health.isReady, 'a ready engine');
+      const giveUp = new AbortController();
+      const deadline = new Error('deadline');
+      let isReleased = false;
+      const ended = rejection(
+        runEngine(JOB, {
+          pool: health.watch(pools.get(url)),
+          enginePreset: 'sglang-diffusion',
+          requestId: 'req_1',
+          servedModelName: 'berth/chat',
+          inputs: [],
+          spool: await Spool.open({ folder: join(tmpdir(), `berth-stuck-${process.pid}`), maxBytes: 1e6 }),
+          beginWork: () => health.begin(() => false),
+          isEngineLost: () => health.isLost,
+          onEngineLost: () => health.suspect(),
+          onProgress: () => giveUp.abort(deadline),
+          signal: giveUp.signal,
+          onRelease: () => {
+            isReleased = true;
+          },
+          timing: { maxPollIntervalMs: 20, releaseTimeoutMs: 600 },
+        }),
+      );
+      expect(await ended).to.equal(deadline);
+      expect({ isReleased, isAlive: health.isAlive }).to.deep.equal({ isReleased: false, isAlive: true });
+      await pollUntil(() => !health.isAlive, 'the verdict');
+      expect(health.verdict).to.include({ phase: 'unhealthy', isReady: false });
+      expect(health.verdict.reason).to.match(/a job that was given up still occupies it/);
+      await pollUntil(() => isReleased, 'the slot');
+      expect((await fetch(`${url}/health`)).status).to.equal(200);
+
+      await engine.stop('SIGKILL');
+      engine = await startEngine({ ...env, SIMULATOR_PORT: new URL(url).port });
+      await pollUntil(() => health.isReady && health.isAlive, 'a good engine');
+    } finally {
+      health.stop();
+      await pools.destroy();
+      await engine.stop('SIGKILL');
+    }
+  });
+});
