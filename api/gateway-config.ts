@@ -9,6 +9,7 @@ import { MODEL_KINDS, type ModelDeployment } from './model-deployment.ts';
 import { type ResolvedLimits, resolveLimits } from './model-limits.ts';
 import { imageModel, videoModel } from './model-media.ts';
 import { parseAmount, parseDuration } from './quantity.ts';
+import { servedModelName } from './served-model.ts';
 
 const limits = z.record(z.string(), z.number()) as unknown as z.ZodType<ResolvedLimits>;
 
@@ -77,7 +78,7 @@ export function buildGatewayConfig(
     name: metadata.name,
     registrationId: spec.id ?? deriveId('ModelDeployment', metadata.namespace, metadata.name),
     modelId: spec.model.id,
-    servedModelName: spec.engine.servedModelName ?? spec.model.id,
+    servedModelName: servedModelName(spec),
     displayName: spec.model.displayName ?? spec.model.id,
     ownedBy: spec.model.ownedBy,
     created: toUnixSeconds(metadata.creationTimestamp),

@@ -136,6 +136,14 @@ export const modelDeploymentStatus = z.object({
   url: z.string().optional(),
   registrationId: z.int().optional(),
   sidecarVersion: z.string().optional(),
+  engine: z
+    .object({
+      family: z.string().optional().describe('Family of the language model; absent where it is unknown.'),
+      toolCallParser: z.string().optional().describe('How the engine reads tool calls.'),
+      reasoningParser: z.string().optional().describe('How the engine tells reasoning from the answer.'),
+    })
+    .optional()
+    .describe('What the engine was started with.'),
   conditions,
 });
 export type ModelDeploymentStatus = z.infer<typeof modelDeploymentStatus>;

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { ENGINE_ROUTES } from './engine-routes.ts';
 import { cel, objectName, passthrough, stringMap } from './kubernetes-types.ts';
+import { MODEL_FAMILIES } from './model-families.ts';
 import { duration, quantity } from './quantity.ts';
 
 export const ENGINE_PRESETS = [
@@ -26,7 +27,11 @@ export const modelEngine = z
       .optional()
       .describe("Engine image; the preset's default if absent. Required for custom."),
     command: z.array(z.string().max(4096)).max(64).optional().describe("Replaces the preset's command."),
-    args: z.array(z.string().max(4096)).max(256).default([]).describe("Added after the preset's arguments."),
+    args: z
+      .array(z.string().max(4096))
+      .max(256)
+      .default([])
+      .describe("Added after the preset's arguments; replace those with the same flag."),
     env: z
       .array(passthrough('A container environment variable (name and value or valueFrom).'))
       .max(256)
@@ -38,6 +43,13 @@ export const modelEngine = z
       .max(200)
       .optional()
       .describe("The engine's own name of the model; model.id if absent."),
+    family: z
+      .enum(MODEL_FAMILIES)
+      .optional()
+      .describe(
+        'Family of the language model, which decides how vllm and sglang read tool calls and reasoning. If absent: by the name of ' +
+          'the source or model.id; none for no parsers. Flags in args go before.',
+      ),
     port: z
       .int()
       .min(1024)

@@ -66,6 +66,10 @@ export interface DeploymentView {
   /** Waiting and running requests; null for kinds without a queue, or without permission. */
   queue: { waiting: number; running: number } | null;
   createdAt: string;
+  /** What the engine was started with. */
+  engine: { preset: string; family?: string; toolCallParser?: string; reasoningParser?: string };
+  /** As the spec has them; empty where all is free. */
+  prices: { of: string; amount: string }[];
   /** For forms: supported parameters of images and videos. */
   media: {
     sizes: string[];

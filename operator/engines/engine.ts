@@ -18,6 +18,8 @@ export interface EngineInput {
   location: ModelLocation;
   servedModelName: string;
   gpus: number;
+  /** Longest wait for requests in flight when the pod ends. */
+  drainMs: number;
 }
 
 export interface EngineRun {

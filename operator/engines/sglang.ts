@@ -1,5 +1,5 @@
 /** SGLang: LLM, vision-language, embedding and reranking models. It has no switch against fetching media: the gateway holds those back. */
-import type { ModelKind } from '../../api/model-deployment.ts';
+import type { ModelDeploymentSpec, ModelKind } from '../../api/model-deployment.ts';
 import {
   ENGINE_HOST,
   type EngineInput,
@@ -10,6 +10,7 @@ import {
   revisionFlag,
   variables,
 } from './engine.ts';
+import { decideFamily, decideParsers } from './model-families.ts';
 
 /** For the MI300 series; MI350 ones need `-mi35x`, by the chart's `engines.images`. */
 const ROCM_IMAGE = 'docker.io/lmsysorg/sglang:v0.5.18-rocm720-mi30x';
@@ -27,6 +28,21 @@ const KIND_ARGS: Partial<Record<ModelKind, string[]>> = {
   ],
 };
 
+function listParserFlags(spec: ModelDeploymentSpec): string[] {
+  const { tools, reasoning } = decideParsers('sglang', decideFamily(spec));
+  return [
+    ...(tools ? [`--tool-call-parser=${tools}`] : []),
+    ...(reasoning ? [`--reasoning-parser=${reasoning}`] : []),
+  ];
+}
+
+/** What runs is not interrupted: its client would wait in the middle of a stream. */
+const PRIORITY_ARGS = [
+  '--enable-priority-scheduling',
+  '--disable-priority-preemption',
+  '--default-priority-value=0',
+];
+
 export const sglang: EnginePresetDefinition = {
   image: sglangImage,
   gpus: 1,
@@ -43,10 +59,15 @@ export const sglang: EnginePresetDefinition = {
       `--served-model-name=${servedModelName}`,
       ...revisionFlag(location),
       '--enable-metrics',
+      ...(spec.kind === 'LLM' ? [...listParserFlags(spec), '--enable-cache-report', ...PRIORITY_ARGS] : []),
       ...(gpus > 1 ? [`--tp-size=${gpus}`] : []),
       ...(KIND_ARGS[spec.kind] ?? []),
     ],
     // Otherwise its health check generates a token, which waits behind long prompts: a busy engine would look dead.
     env: variables({ SGLANG_ENABLE_HEALTH_ENDPOINT_GENERATION: '0' }),
   }),
+  refuse: ({ servedModelName }) =>
+    servedModelName.includes(':')
+      ? `spec.engine.servedModelName ${servedModelName}: sglang takes no name with a colon: use another, or omit it`
+      : undefined,
 };

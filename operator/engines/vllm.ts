@@ -1,4 +1,5 @@
 /** vLLM: LLM, vision-language, embedding and reranking models. */
+import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import {
   ENGINE_HOST,
   type EngineInput,
@@ -10,6 +11,7 @@ import {
   revisionFlag,
   variables,
 } from './engine.ts';
+import { decideFamily, decideParsers } from './model-families.ts';
 
 /** The only host that vLLM may fetch media from: none, since `.invalid` never resolves. `data:` URLs still work. */
 export const NO_MEDIA_HOST = 'none.invalid';
@@ -23,6 +25,15 @@ export const VLLM_ENV = variables({
   DO_NOT_TRACK: '1',
 });
 
+/** Without a parser the engine refuses `tools` that the model may call as it likes. */
+function listParserFlags(spec: ModelDeploymentSpec): string[] {
+  const { tools, reasoning } = decideParsers('vllm', decideFamily(spec));
+  return [
+    ...(tools ? ['--enable-auto-tool-choice', `--tool-call-parser=${tools}`] : []),
+    ...(reasoning ? [`--reasoning-parser=${reasoning}`] : []),
+  ];
+}
+
 export const vllm: EnginePresetDefinition = {
   image: imagePair('docker.io/vllm/vllm-openai:v0.28.0', 'docker.io/vllm/vllm-openai-rocm:v0.28.0'),
   gpus: 1,
@@ -30,7 +41,7 @@ export const vllm: EnginePresetDefinition = {
   requests: { cpu: '1', memory: '4Gi' },
   metricsPath: '/metrics',
   needsModel: true,
-  run: ({ spec, location, servedModelName, gpus }: EngineInput): EngineRun => ({
+  run: ({ spec, location, servedModelName, gpus, drainMs }: EngineInput): EngineRun => ({
     command: ['vllm', 'serve'],
     args: [
       ...modelReference(location),
@@ -41,6 +52,10 @@ export const vllm: EnginePresetDefinition = {
       ...(gpus > 1 ? [`--tensor-parallel-size=${gpus}`] : []),
       ...(spec.kind === 'Embedding' || spec.kind === 'Rerank' ? ['--runner=pooling'] : []),
       ...(spec.kind === 'Rerank' ? listRerankArgs(location) : []),
+      ...(spec.kind === 'LLM' ? [...listParserFlags(spec), '--enable-prompt-tokens-details'] : []),
+      '--scheduling-policy=priority',
+      // It would abort what is in flight at once, as if the answers were complete.
+      `--shutdown-timeout=${Math.ceil(drainMs / 1000)}`,
       `--allowed-media-domains=${NO_MEDIA_HOST}`,
     ],
     env: VLLM_ENV,

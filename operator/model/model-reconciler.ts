@@ -166,6 +166,7 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
         selector: formatSelector(podSelector(name)),
         url: built.url,
         registrationId: registrationIdOf(model),
+        engineStatus: built.engineStatus,
         sidecarVersion: built.sidecarVersion,
         isSidecarOutdated: built.isSidecarOutdated,
         isSidecarRolled: sidecars.includes(live),

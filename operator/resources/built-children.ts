@@ -1,5 +1,6 @@
 /** The input and output of the builders. */
 import type { V1Deployment } from '@kubernetes/client-node';
+import type { ModelDeploymentStatus } from '../../api/model-deployment.ts';
 import type { RouteVia } from '../../api/model-route.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import type { Problem } from '../status/problem.ts';
@@ -30,6 +31,8 @@ export interface BuiltChildren {
   /** Replicas wanted now, after pause and scaling. */
   desiredReplicas: number;
   url: string | undefined;
+  /** How the engine of the pod template reads the model's answers. */
+  engineStatus: ModelDeploymentStatus['engine'];
   /** Resource name of the GPUs; empty for none. */
   gpuResource: string;
   /** Milliseconds that a leaving pod may take, the grace period. */

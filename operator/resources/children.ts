@@ -7,6 +7,7 @@ import { decideAccelerators } from './accelerators.ts';
 import type { BuildContext, BuiltChildren } from './built-children.ts';
 import { buildDeployment, buildPodTemplate } from './deployment.ts';
 import { buildDisruptionBudget } from './disruption-budget.ts';
+import { describeEngine } from './engine-description.ts';
 import { buildHTTPRoute } from './http-route.ts';
 import { buildIngress } from './ingress.ts';
 import { buildNetworkPolicy } from './network-policy.ts';
@@ -56,6 +57,7 @@ export function buildChildren(
     staleSettings: pinned.staleSettings,
     desiredReplicas: decideReplicas(spec),
     url: spec.route.enabled && !isRouted ? undefined : decideURL(model, settings),
+    engineStatus: describeEngine(spec, pinned.template),
     gpuResource: decideAccelerators(spec).resourceName,
     drainTimeoutMs: decideGrace(spec).graceMs,
     via,

@@ -11,11 +11,14 @@ import { drainToken } from '../../api/identity.ts';
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import { CONTAINERS, PORTS } from '../../api/names.ts';
 import { parseDuration } from '../../api/quantity.ts';
+import { servedModelName } from '../../api/served-model.ts';
+import { joinArguments } from '../engines/arguments.ts';
 import { ENGINE_HOME, type EngineInput, variables } from '../engines/engine.ts';
 import { PRESETS } from '../engines/presets.ts';
 import { type Accelerators, decideAccelerators, gpuLimits } from './accelerators.ts';
 import { adminProbe, PROBE_TIMEOUT_SECONDS } from './gateway-container.ts';
 import { engineImage } from './images.ts';
+import { decideGrace } from './replicas.ts';
 import { engineSecurity } from './security.ts';
 import type { BuildSettings } from './settings.ts';
 import type { Weights } from './weights.ts';
@@ -41,8 +44,9 @@ export function engineInput({ spec }: ModelDeployment, weights: Pick<Weights, 'l
   return {
     spec,
     location: weights.location,
-    servedModelName: spec.engine.servedModelName ?? spec.model.id,
+    servedModelName: servedModelName(spec),
     gpus: decideAccelerators(spec).count,
+    drainMs: decideGrace(spec).drainMs,
   };
 }
 
@@ -60,7 +64,7 @@ export function buildEngineContainer(model: ModelDeployment, parts: EngineParts)
     image: engineImage(spec, settings) ?? '',
     ...(pullPolicy ? { imagePullPolicy: pullPolicy } : {}),
     ...(command ? { command } : {}),
-    args: [...run.args, ...spec.engine.args],
+    args: joinArguments(run.args, spec.engine.args),
     env: mergeVariables(
       preset.uid === undefined ? [] : variables({ HOME: ENGINE_HOME, USER: 'berth', LOGNAME: 'berth' }),
       weights.env,

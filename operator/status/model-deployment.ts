@@ -27,6 +27,8 @@ export interface StatusFacts {
   selector: string;
   url: string | undefined;
   registrationId: number;
+  /** How the engine of the pod template reads the model's answers; undefined where there is nothing to say. */
+  engineStatus?: ModelDeploymentStatus['engine'];
   /** Version of the sidecar in the pod template, and the operator's own. */
   sidecarVersion: string | undefined;
   operatorVersion: string;
@@ -92,6 +94,7 @@ export function deriveStatus(deployment: ModelDeployment, facts: StatusFacts): D
     ),
   };
   if (facts.url !== undefined) status.url = facts.url;
+  if (facts.engineStatus !== undefined) status.engine = facts.engineStatus;
   if (facts.sidecarVersion !== undefined) status.sidecarVersion = facts.sidecarVersion;
   return { status, recheckAfterMs: pods.elapsed ? ELAPSED_RECHECK_MS : undefined };
 }

@@ -17,9 +17,22 @@ export function describeDeployment(deployment: ModelDeployment): DeploymentView 
     replicas: { ready: readyReplicas, wanted: desiredReplicas },
     queue: null,
     createdAt: String(metadata.creationTimestamp ?? ''),
+    engine: { preset: spec.engine.preset, ...status.engine },
+    prices: describePrices(spec.pricing),
     media: describeMedia(spec),
   };
 }
+
+const PRICED: [field: keyof ModelDeployment['spec']['pricing'], of: string][] = [
+  ['perImage', 'image'],
+  ['perVideoSecond', 'second of video'],
+  ['perMillionInputTokens', 'million input tokens'],
+  ['perMillionCachedInputTokens', 'million cached input tokens'],
+  ['perMillionOutputTokens', 'million output tokens'],
+];
+
+const describePrices = (pricing: ModelDeployment['spec']['pricing']): DeploymentView['prices'] =>
+  PRICED.flatMap(([field, of]) => (pricing[field] === undefined ? [] : [{ of, amount: pricing[field] }]));
 
 /** Text models have no queue. */
 export const isQueued = (kind: DeploymentView['kind']): boolean => kind === 'Image' || kind === 'Video';

@@ -42,6 +42,27 @@ export function ReplicasAndQueue({
   );
 }
 
+/** The engine with what it was started with, and prices. */
+export function EngineAndPrices({
+  deployment: { engine, prices },
+}: {
+  deployment: Pick<DeploymentView, 'engine' | 'prices'>;
+}) {
+  const { preset, family, toolCallParser, reasoningParser } = engine;
+  const facts = [
+    `Engine ${preset}`,
+    family && `model family ${family}`,
+    toolCallParser && `tool calls by ${toolCallParser}`,
+    reasoningParser && `reasoning by ${reasoningParser}`,
+    ...prices.map(({ of, amount }) => `${amount} per ${of}`),
+  ];
+  return (
+    <Text size="sm" c="dimmed">
+      {facts.filter(Boolean).join(' · ')}
+    </Text>
+  );
+}
+
 /** Why a deployment does not serve. */
 export function StatusMessage({ message }: { message: string }) {
   return (

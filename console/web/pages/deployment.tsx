@@ -8,7 +8,7 @@ import { call } from '../client/call.ts';
 import { useBase, useNamespace } from '../client/session.ts';
 import { Conditions } from '../deployment/conditions.tsx';
 import { Connect } from '../deployment/connect.tsx';
-import { KindAndModel, ReplicasAndQueue, StatusMessage } from '../deployment/facts.tsx';
+import { EngineAndPrices, KindAndModel, ReplicasAndQueue, StatusMessage } from '../deployment/facts.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { Loaded, Page } from '../parts/page.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
@@ -59,6 +59,7 @@ function Deployment({ deployment }: { deployment: DeploymentView }) {
         {' · created '}
         <Moment at={createdAt} />
       </ReplicasAndQueue>
+      <EngineAndPrices deployment={deployment} />
       {/* Hidden with CSS only: unmounting would abort a response that is being streamed. */}
       <Tabs value={tab} onChange={choose} keepMounted={false} keepMountedMode="display-none">
         <Tabs.List aria-label="About this deployment">

@@ -171,6 +171,18 @@ describe('the view of a deployment', () => {
     expect(describeDeployment(make({})).baseURL).to.equal(null);
   });
 
+  it('shows what the engine was started with, and prices', () => {
+    const engine = { family: 'qwen3', toolCallParser: 'hermes' };
+    const pricing = { perMillionInputTokens: '0.20', perMillionCachedInputTokens: '0.05' };
+    const view = describeDeployment(make({ status: { engine }, spec: { pricing } }));
+    expect(view.engine).to.deep.include(engine).and.to.have.property('preset');
+    expect(view.prices).to.deep.equal([
+      { of: 'million input tokens', amount: '0.20' },
+      { of: 'million cached input tokens', amount: '0.05' },
+    ]);
+    expect(describeDeployment(make({})).prices).to.deep.equal([]);
+  });
+
   it('lists the parameters of images and videos, with defaults', () => {
     const media = (spec: object) => describeDeployment(make({ spec })).media;
     expect(media({})).to.equal(null);

@@ -1,0 +1,23 @@
+/** What a deployment's status says about its engine. */
+import type { V1PodTemplateSpec } from '@kubernetes/client-node';
+import type { ModelDeploymentSpec, ModelDeploymentStatus } from '../../api/model-deployment.ts';
+import { CONTAINERS } from '../../api/names.ts';
+import { readArgument } from '../engines/arguments.ts';
+import { decideFamily } from '../engines/model-families.ts';
+
+/** By the arguments of the template, which may be those of an earlier version. Undefined where there is nothing to say. */
+export function describeEngine(
+  spec: ModelDeploymentSpec,
+  { spec: pod }: V1PodTemplateSpec,
+): ModelDeploymentStatus['engine'] {
+  const args = pod?.containers.find(({ name }) => name === CONTAINERS.engine)?.args ?? [];
+  const family = decideFamily(spec);
+  const toolCallParser = readArgument(args, 'tool-call-parser');
+  const reasoningParser = readArgument(args, 'reasoning-parser');
+  const engine = {
+    ...(family !== 'none' && { family }),
+    ...(toolCallParser && { toolCallParser }),
+    ...(reasoningParser && { reasoningParser }),
+  };
+  return Object.keys(engine).length === 0 ? undefined : engine;
+}

@@ -1,0 +1,189 @@
+import { expect } from 'chai';
+import { MODEL_FAMILIES } from '../../../../api/model-families.ts';
+import type { ModelSource } from '../../../../api/model-source.ts';
+import { decideFamily, decideParsers } from '../../../../operator/engines/model-families.ts';
+import { build, makeModel } from '../resources/fixtures.ts';
+
+/** What vLLM 0.28.0 registers in vllm/tool_parsers and vllm/reasoning. */
+const VLLM = {
+  tools:
+    'dots deepseek_v3 deepseek_v31 deepseek_v32 deepseek_v4 cohere_command3 cohere_command4 ernie45 glm45 glm47 ling3 granite-20b-fc granite granite4 hermes poolside_v1 hunyuan_a13b hy_v3 internlm jamba lfm2 kimi_k2 kimi_k3 llama3_json llama4_json llama4_pythonic longcat mimo minimax_m2 minimax_m3 minicpm5 mistral olmo3 muse_glimmer openai phi4_mini_json pythonic qwen3_coder qwen3_xml seed_oss step3 step3p5 inkling xlam gigachat3 functiongemma gemma4 apertus',
+  reasoning:
+    'deepseek_r1 deepseek_v3 deepseek_v4 poolside_v1 cohere_command3 cohere_command4 ernie45 gemma4 glm45 glm47 ling3 openai_gptoss granite holo2 hunyuan_a13b hy_v3 kimi_k2 kimi_k3 mimo minimax_m2 minimax_m2_append_think minimax_m3 mistral nemotron_v3 olmo3 muse_glimmer qwen3 seed_oss step3 step3p5 inkling',
+};
+/** What SGLang 0.5.18 takes, by srt/function_call/function_call_parser.py and srt/parser/reasoning_parser.py. */
+const SGLANG = {
+  tools:
+    'auto apertus2509 cohere_command4 deepseekv3 deepseekv31 deepseekv32 deepseekv4 glm glm45 glm47 gpt-oss kimi_k2 kimi_k3 lfm2 llama3 mimo minicpm5 mistral muse poolside_v1 pythonic qwen qwen25 qwen3_coder step3 step3p5 minimax-m2 minimax-m3 trinity interns1 hermes hunyuan gigachat3 gemma4 inkling',
+  reasoning:
+    'auto apertus2509 deepseek-r1 deepseek-v3 deepseek-v4 glm45 hunyuan gpt-oss kimi kimi_k2 kimi_k3 mimo muse poolside_v1 qwen3 qwen3-thinking minimax minimax-append-think minimax-m3 step3 step3p5 mistral nemotron_3 interns1 gemma4 inkling cohere_command4',
+};
+
+const familyOf = (source: object, more: { id?: string; family?: string; kind?: string } = {}) =>
+  decideFamily({
+    kind: more.kind ?? 'LLM',
+    engine: { family: more.family },
+    model: { id: more.id ?? 'acme/chat', source: source as ModelSource },
+  } as Parameters<typeof decideFamily>[0]);
+
+describe('the family of a model', () => {
+  const repositories: Record<string, string> = {
+    'openai/gpt-oss-120b': 'gpt-oss',
+    'Qwen/Qwen3-Coder-30B-A3B-Instruct': 'qwen3-coder',
+    'Qwen/Qwen3.5-397B-A17B': 'qwen3.5',
+    'Qwen/Qwen3-8B': 'qwen3',
+    'Qwen/Qwen3-235B-A22B-Thinking-2507': 'qwen3',
+    'Qwen/Qwen3-4B-Instruct-2507': 'qwen3-instruct',
+    'Qwen/Qwen3-VL-8B-Instruct': 'qwen3-instruct',
+    'Qwen/Qwen2.5-7B-Instruct-AWQ': 'qwen2.5',
+    'Qwen/QwQ-32B': 'qwq',
+    'deepseek-ai/DeepSeek-R1-Distill-Llama-70B': 'deepseek-r1-distill',
+    'deepseek-ai/DeepSeek-R1-0528-Qwen3-8B': 'deepseek-r1-distill',
+    'deepseek-ai/DeepSeek-R1-0528': 'deepseek-r1',
+    'deepseek-ai/DeepSeek-V4-Flash': 'deepseek-v4',
+    'deepseek-ai/DeepSeek-V3.2-Exp': 'deepseek-v3.2',
+    'deepseek-ai/DeepSeek-V3.1-Terminus': 'deepseek-v3.1',
+    'deepseek-ai/DeepSeek-V3-0324': 'deepseek-v3',
+    'zai-org/GLM-4.5-Air': 'glm-4.5',
+    'zai-org/GLM-4.6': 'glm-4.5',
+    'zai-org/GLM-4.7-Flash': 'glm-4.7',
+    'zai-org/GLM-5': 'glm-4.7',
+    'moonshotai/Kimi-K2-Instruct-0905': 'kimi-k2',
+    'moonshotai/Kimi-K2-Thinking': 'kimi-k2-thinking',
+    'moonshotai/Kimi-K2.5': 'kimi-k2-thinking',
+    'MiniMaxAI/MiniMax-M2.5': 'minimax-m2',
+    'mistralai/Magistral-Small-2509': 'magistral',
+    'unsloth/Magistral-Small-2509-GGUF': 'mistral',
+    'mistralai/Mistral-Small-3.2-24B-Instruct-2506': 'mistral',
+    'mistralai/Devstral-Small-2507': 'mistral',
+    'NousResearch/Hermes-3-Llama-3.1-8B': 'hermes',
+    'nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16': 'nemotron-3',
+    'meta-llama/Llama-3.3-70B-Instruct': 'llama-3',
+    'RedHatAI/Meta-Llama-3.1-8B-Instruct-FP8': 'llama-3',
+    'meta-llama/Llama-4-Scout-17B-16E-Instruct': 'llama-4',
+    'google/gemma-4-31b-it': 'gemma-4',
+    'microsoft/Phi-4-mini-instruct': 'phi-4-mini',
+    'microsoft/Phi-4-reasoning-plus': 'phi-4-reasoning',
+    'ibm-granite/granite-4.0-h-small': 'granite-4',
+    'ibm-granite/granite-3.3-8b-instruct': 'granite-3',
+    'ByteDance-Seed/Seed-OSS-36B-Instruct': 'seed-oss',
+    'stepfun-ai/Step-3.5-Flash': 'step-3.5',
+    'LiquidAI/LFM2-8B-A1B': 'lfm2',
+    gpt2: 'none',
+    'meta-llama/Llama-2-7b-chat-hf': 'none',
+    'google/gemma-3-27b-it': 'none',
+  };
+  for (const [repo, family] of Object.entries(repositories))
+    it(`${repo} is ${family}`, () => {
+      expect(familyOf({ huggingFace: { repo } })).to.equal(family);
+    });
+
+  const sources: [what: string, source: object, id: string, family: string][] = [
+    ['a bucket', { s3: { uri: 's3://models/Qwen3-8B' } }, 'acme/chat', 'qwen3'],
+    ['a path on a volume', { pvc: { claimName: 'models', path: 'glm-4.6' } }, 'acme/chat', 'glm-4.5'],
+    ['the claim of a volume', { pvc: { claimName: 'gpt-oss-20b', path: '' } }, 'acme/chat', 'gpt-oss'],
+    ['an image', { image: { reference: 'r.io/llama-3.1-8b:1', path: '' } }, 'acme/chat', 'llama-3'],
+    ['the id of the model', { none: {} }, 'qwen/qwen3-8b', 'qwen3'],
+    ['the source before the id', { huggingFace: { repo: 'openai/gpt-oss-20b' } }, 'qwen3', 'gpt-oss'],
+  ];
+  for (const [what, source, id, family] of sources)
+    it(`is told by ${what}`, () => {
+      expect(familyOf(source, { id })).to.equal(family);
+    });
+
+  it('is what the spec says', () => {
+    const source = { huggingFace: { repo: 'Qwen/Qwen3-8B' } };
+    expect(familyOf(source, { family: 'hermes' })).to.equal('hermes');
+    expect(familyOf(source, { family: 'none' })).to.equal('none');
+  });
+
+  it('is of no interest for other kinds', () => {
+    expect(familyOf({ huggingFace: { repo: 'Qwen/Qwen3-Embedding-8B' } }, { kind: 'Embedding' })).to.equal(
+      'none',
+    );
+  });
+});
+
+describe('the parsers of a family', () => {
+  for (const family of MODEL_FAMILIES)
+    it(`are known to the engines: ${family}`, () => {
+      for (const [engine, known] of [
+        ['vllm', VLLM],
+        ['sglang', SGLANG],
+      ] as const) {
+        const { tools, reasoning } = decideParsers(engine, family);
+        if (tools) expect(known.tools.split(' ')).to.include(tools);
+        if (reasoning) expect(known.reasoning.split(' ')).to.include(reasoning);
+      }
+    });
+
+  it('are left to SGLang where nothing is known, and left out for vLLM', () => {
+    expect(decideParsers('sglang', 'none')).to.deep.equal({ tools: 'auto', reasoning: 'auto' });
+    expect(decideParsers('vllm', 'none')).to.deep.equal({});
+  });
+});
+
+describe('an engine', () => {
+  const built = (preset: string, engine: object = {}) =>
+    build({ engine: { preset, ...engine }, model: { id: 'a/b', source: QWEN } });
+  const QWEN = { huggingFace: { repo: 'Qwen/Qwen3-8B' } };
+
+  it('is started with the parsers of its model, and the status names them', () => {
+    const vllm = built('vllm');
+    expect(vllm.engine.args).to.include.members([
+      '--enable-auto-tool-choice',
+      '--tool-call-parser=hermes',
+      '--reasoning-parser=qwen3',
+    ]);
+    expect(vllm.engineStatus).to.deep.equal({
+      family: 'qwen3',
+      toolCallParser: 'hermes',
+      reasoningParser: 'qwen3',
+    });
+    expect(built('sglang').engine.args).to.include.members([
+      '--tool-call-parser=qwen',
+      '--reasoning-parser=auto',
+    ]);
+  });
+
+  it('gets those of the spec instead, each flag once', () => {
+    const { engine, engineStatus } = built('vllm', {
+      args: ['--tool_call_parser', 'own', '--no-enable-prompt-tokens-details'],
+    });
+    expect(engine.args!.filter((arg) => /tool.call.parser/.test(arg))).to.deep.equal(['--tool_call_parser']);
+    expect(engine.args!.filter((arg) => arg.includes('prompt-tokens'))).to.have.lengthOf(1);
+    expect(engine.args).to.include('--enable-auto-tool-choice');
+    expect(engineStatus).to.include({ toolCallParser: 'own', reasoningParser: 'qwen3' });
+  });
+
+  it('gets none without a family', () => {
+    const { engine, engineStatus } = built('vllm', { family: 'none' });
+    expect(engine.args!.join(' ')).not.to.match(/parser|auto-tool/);
+    expect(engineStatus).to.equal(undefined);
+  });
+
+  it('reports cached tokens', () => {
+    expect(built('vllm').engine.args).to.include('--enable-prompt-tokens-details');
+    expect(built('sglang').engine.args).to.include('--enable-cache-report');
+  });
+
+  it('of vLLM lets requests end as long as the pod waits for them', () => {
+    expect(built('vllm').engine.args).to.include('--shutdown-timeout=180');
+    const { engine } = build({ rollout: { drainTimeout: '10m' } });
+    expect(engine.args).to.include('--shutdown-timeout=600');
+  });
+
+  it('of SGLang serves a model whose id has a colon under a name without', () => {
+    const { engine } = build({ engine: { preset: 'sglang' }, model: { id: 'qwen3:8b', source: QWEN } });
+    expect(engine.args).to.include('--served-model-name=qwen3-8b');
+    const model = makeModel({
+      engine: { preset: 'sglang', servedModelName: 'a:b' },
+      model: { id: 'a', source: QWEN },
+    });
+    expect(
+      build(model.spec)
+        .problems.map(({ message }) => message)
+        .join(),
+    ).to.include('a:b');
+  });
+});
