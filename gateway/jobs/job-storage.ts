@@ -25,11 +25,12 @@ export interface JobStorage {
   isShuttingDown?: () => boolean;
   /** Between attempts; a second. */
   delayMs?: number;
-  /** How long a store may be unavailable if another replica can retry; a minute. */
-  storeRetryTimeoutMs?: number;
+  /** Monotonic milliseconds. */
+  now?: () => number;
 }
 
 const RETRY_DELAY_MS = 1_000;
+/** How long a store is retried on which an engine or another replica waits, and a customer's that refuses connections. */
 const STORE_RETRY_TIMEOUT_MS = 60_000;
 /** How long signing is retried that the front refuses, such as for a credential that is being verified again. */
 const SIGNING_RETRY_TIMEOUT_MS = 60_000;
@@ -60,7 +61,10 @@ export const fetchObject = (job: JobStorage, object: StoredObject, maxBytes: num
     () => true,
   );
 
-/** Uploads all files under the claim's own keys. Throws UploadError, ApiError or the signal's reason. */
+/**
+ * Uploads all files under the claim's own keys. A customer's bucket that has refused connections for a minute ends it; Berth's
+ * own is waited for. Throws UploadError, ApiError or the signal's reason.
+ */
 export const storeResults = (
   job: JobStorage,
   credential: string | null,
@@ -83,9 +87,12 @@ export const storeResults = (
           })),
           removeInMs: job.remainingMs() + ORPHANED_MS,
           deadlineMs: limitTransfer(job),
+          retryTimeoutMs: STORE_RETRY_TIMEOUT_MS,
           signal: job.signal,
         },
-      ),
+      ).catch((error) => {
+        throw credential !== null && isRefused(error) ? new UploadError(error.reason, error) : error;
+      }),
     // Results that are made wait for their store, unless the replica's end does.
     () => job.isShuttingDown?.() ?? false,
   );
@@ -117,22 +124,22 @@ const limitTransfer = ({ remainingMs }: JobStorage): number =>
  * `isHurried`, the front or the store may be away for a minute.
  */
 function retryTransient<T>(job: JobStorage, call: () => Promise<T>, isHurried: () => boolean): Promise<T> {
-  const { signal, remainingMs, delayMs = RETRY_DELAY_MS, storeRetryTimeoutMs = STORE_RETRY_TIMEOUT_MS } = job;
+  const { signal, remainingMs, delayMs = RETRY_DELAY_MS, now: readClock = () => performance.now() } = job;
   let failingSince: number | undefined;
   let startedAt = 0;
   const attempt = () => {
-    startedAt = performance.now();
+    startedAt = readClock();
     return call();
   };
   const isTransient = (error: unknown): boolean => {
     signal.throwIfAborted();
-    const now = performance.now();
+    const now = readClock();
     failingSince ??= now;
     const mayPass =
       isRedisAway(error) ||
-      (isStoreAway(error) && (now - failingSince < storeRetryTimeoutMs || !isHurried())) ||
+      (isStoreAway(error) && (now - failingSince < STORE_RETRY_TIMEOUT_MS || !isHurried())) ||
       (isUnsigned(error) && now - failingSince < SIGNING_RETRY_TIMEOUT_MS) ||
-      (error instanceof UploadError && now - startedAt >= FRESH_LINK_MS);
+      (isStale(error) && now - startedAt >= FRESH_LINK_MS);
     return mayPass && remainingMs() > delayMs + FINAL_CALL_TIMEOUT_MS;
   };
   return retry(attempt, { backoff: { baseMs: delayMs, maxMs: delayMs }, isTransient, signal });
@@ -143,6 +150,12 @@ export const isStoreAway = (error: unknown): boolean =>
   (error instanceof ApiError && error.code === 'temporarily_unavailable') ||
   (error instanceof UploadError && error.isTransient) ||
   (error instanceof DownloadError && !error.isGone);
+
+/** For as long as uploads are retried with one link. */
+const isRefused = (error: unknown): error is UploadError =>
+  error instanceof UploadError && error.isTransient && error.reason === 'unreachable';
+
+const isStale = (error: unknown): boolean => error instanceof UploadError && error.reason !== 'unreachable';
 
 const isUnsigned = (error: unknown): boolean =>
   error instanceof ApiError && error.code === 'storage_upload_failed';

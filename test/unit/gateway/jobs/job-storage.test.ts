@@ -18,11 +18,20 @@ describe('storing the results of a job', () => {
     {
       remainingMs = MINUTES_30,
       isShuttingDown,
-    }: Partial<Pick<JobStorage, 'isShuttingDown'>> & { remainingMs?: number } = {},
+      credential = null,
+      attemptMs = 60_000,
+    }: Partial<Pick<JobStorage, 'isShuttingDown'>> & {
+      remainingMs?: number;
+      credential?: string | null;
+      /** How long each attempt takes. */
+      attemptMs?: number;
+    } = {},
   ) {
+    let now = 0;
     let attempts = 0;
     let signatures = 0;
     const deadlines: number[] = [];
+    const retryTimeouts: number[] = [];
     const job = {
       redis: { fcall: async () => 1 },
       storage: {
@@ -37,8 +46,14 @@ describe('storing the results of a job', () => {
           },
         },
         uploader: {
-          upload: async (_: unknown, __: unknown, { deadlineMs }: { deadlineMs: number }) => {
+          upload: async (
+            _: unknown,
+            __: unknown,
+            { deadlineMs, retryTimeoutMs }: { deadlineMs: number; retryTimeoutMs: number },
+          ) => {
             deadlines.push(deadlineMs);
+            retryTimeouts.push(retryTimeoutMs);
+            now += attemptMs;
             const failure = failures[attempts++];
             if (failure) throw failure;
           },
@@ -48,12 +63,13 @@ describe('storing the results of a job', () => {
       remainingMs: () => remainingMs,
       signal: new AbortController().signal,
       delayMs: 1,
-      storeRetryTimeoutMs: 20,
+      now: () => now,
       isShuttingDown,
     } as unknown as JobStorage;
     return {
-      store: () => storeResults(job, null, files),
+      store: () => storeResults(job, credential, files),
       deadlines,
+      retryTimeouts,
       count: () => ({ attempts, signatures }),
     };
   }
@@ -80,15 +96,32 @@ describe('storing the results of a job', () => {
     expect(count().attempts).to.equal(1);
   });
 
-  it('goes on for long, and not when the replica is to end', async () => {
-    let isShuttingDown = false;
-    const { store, count } = open(Array(10_000).fill(away()), { isShuttingDown: () => isShuttingDown });
-    const stored = rejection(store());
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    const { attempts } = count();
-    isShuttingDown = true;
-    expect(await stored).to.include({ reason: 'unreachable' });
-    expect(attempts).to.be.above(1);
+  it('goes on for long, and for a minute when the replica is to end', async () => {
+    const failures = () => Array(100).fill(away());
+    const patient = open(failures());
+    await patient.store();
+    expect(patient.count().attempts).to.equal(101);
+    const hurried = open(failures(), { isShuttingDown: () => true, attemptMs: 10_000 });
+    expect(await rejection(hurried.store())).to.include({ reason: 'unreachable' });
+    // The first failure is known after 10 s.
+    expect(hurried.count().attempts).to.equal(7);
+  });
+
+  it('ends when a customer’s bucket has refused connections for a minute', async () => {
+    const { store, count, retryTimeouts } = open([away(), away()], { credential: 'theirs' });
+    expect(await rejection(store())).to.include({ reason: 'unreachable', code: 'storage_upload_failed' });
+    expect(count().attempts).to.equal(1);
+    expect(retryTimeouts).to.deep.equal([60_000]);
+  });
+
+  it('goes on while a customer’s bucket is slow, fails for the moment, or cannot be signed for', async () => {
+    const slow = new UploadError('slow', undefined, { isTransient: true });
+    const failing = new UploadError('refused', undefined, { isTransient: true });
+    const { store, count } = open([slow, failing, new ApiError('temporarily_unavailable', 'later')], {
+      credential: 'theirs',
+    });
+    await store();
+    expect(count().attempts).to.equal(4);
   });
 
   it('ends with the store’s failure when the job’s time is over', async () => {
@@ -100,8 +133,10 @@ describe('storing the results of a job', () => {
 describe('reading the inputs of a job', () => {
   it('does not hold the engine up for as long as the job may take', async () => {
     let attempts = 0;
+    let now = 0;
     const signGets = async () => {
       attempts++;
+      now += 10_000;
       throw new ApiError('temporarily_unavailable', 'later');
     };
     const job = {
@@ -110,10 +145,10 @@ describe('reading the inputs of a job', () => {
       remainingMs: () => MINUTES_30,
       signal: new AbortController().signal,
       delayMs: 1,
-      storeRetryTimeoutMs: 100,
+      now: () => now,
     } as unknown as JobStorage;
     const failure = await rejection(fetchObject(job, { credential: null, key: 'k' }, 1));
     expect(failure).to.include({ code: 'temporarily_unavailable' });
-    expect(attempts).to.be.above(1);
+    expect(attempts).to.equal(7);
   });
 });
