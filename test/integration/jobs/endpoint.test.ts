@@ -63,6 +63,39 @@ describe('an endpoint whose requests wait and run', () => {
     await readJSON(await post('/images/generations', order), 200);
   });
 
+  it('lets synchronous images wait in line for 5 s, or for as long as the deployment says, then refuses them', async () => {
+    stack = await start({ kind: 'Image', jobSeconds: 1, spec: { limits: {} } });
+    const { engine } = stack.pods[0]!;
+    const order = { model: 'berth/chat', prompt: 'a cat', size: '64x64' };
+    const occupy = async () => {
+      const { requests } = await engine.read();
+      const { id } = await readJSON(await post('/images/generations?async=true', order), 202);
+      await pollUntil(async () => (await engine.read()).requests > requests, 'the asynchronous one runs');
+      return id;
+    };
+    expect(stack.config.limits.waitForSlotMs).to.equal(5_000);
+    const first = await occupy();
+    await readJSON(await post('/images/generations', order), 200);
+    await untilSucceeded(first);
+
+    const { limits } = stack.config;
+    await stack.publish({ limits: { ...limits, waitForSlotMs: 1_000 } });
+    await engine.control({ jobSeconds: 60 });
+    await occupy();
+    const begun = performance.now();
+    let refusals = 0;
+    // The change is known within some seconds.
+    await pollUntil(async () => {
+      const startedAt = performance.now();
+      expect(await readError(await post('/images/generations', order))).to.include({
+        code: 'replica_saturated',
+      });
+      refusals++;
+      return performance.now() - startedAt < 4_000;
+    }, 'a refusal after less than 5 s');
+    expect(performance.now() - begun, 'nobody waited for the engine').to.be.above(refusals * 990);
+  });
+
   it('makes a video of a picture, and sends who asks for it to a link', async () => {
     stack = await start({ kind: 'Video', jobSeconds: 0.5 });
     const form = new FormData();
