@@ -26,6 +26,12 @@ export interface MediaEngine {
   maxSteps: number;
   /** Sides of its images and videos are multiples of it. */
   sideStep: number;
+  /** Images that a video may begin with, or follow, at most. */
+  maxReferences: number;
+  /** Their name where there are several. */
+  referencesField: string;
+  /** Most images of one request. */
+  maxImages: number;
   /** Its DELETE of a video that is being made ends the work; otherwise it only forgets the video, and works on. */
   deleteEndsWork: boolean;
 }
@@ -55,6 +61,9 @@ const VLLM_OMNI: MediaEngine = {
   flowShift: SCALE,
   maxSteps: 200,
   sideStep: 16,
+  maxReferences: 9,
+  referencesField: 'input_references',
+  maxImages: 10,
   deleteEndsWork: false,
 };
 
@@ -70,6 +79,10 @@ const SGLANG_DIFFUSION: MediaEngine = {
   flowShift: SCALE,
   maxSteps: 1000,
   sideStep: 1,
+  // It takes the first one of several.
+  maxReferences: 1,
+  referencesField: 'input_reference',
+  maxImages: 10,
   deleteEndsWork: false,
 };
 
@@ -86,6 +99,9 @@ const OTHER: MediaEngine = {
   flowShift: SCALE,
   maxSteps: 1000,
   sideStep: 1,
+  maxReferences: 9,
+  referencesField: 'input_reference',
+  maxImages: 100,
   deleteEndsWork: true,
 };
 

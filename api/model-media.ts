@@ -93,6 +93,12 @@ export const videoModel = z
       .object({ seconds: z.number().gt(0).lte(600), fps: z.int().min(1).max(240) })
       .optional()
       .describe('Pinned duration and frame rate; requests must match them. Without it both are free.'),
+    references: z
+      .int()
+      .min(1)
+      .max(9)
+      .optional()
+      .describe('Most images of input_reference, for models that take several; 1 if absent.'),
     parameters,
     extraParams,
     steps: steps.optional(),

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { listExtraFields, writeFormValue } from './extra-fields.ts';
 import type { VideoParameters } from './job.ts';
 
-/** The image that a video begins with, on disk. */
+/** An image that a video begins with, or follows, on disk. */
 export interface ReferenceFile {
   path: string;
   bytes: number;
@@ -19,11 +19,11 @@ export interface VideoBody {
   open(): Buffer | Readable;
 }
 
-/** The reference is read from disk while it is sent; the length is known before. */
+/** References are read from disk while they are sent; the length is known before. `name`: the engine's, of several. */
 export function buildVideoForm(
   servedModelName: string,
   parameters: VideoParameters,
-  reference: ReferenceFile | null,
+  references: { files: readonly ReferenceFile[]; name: string },
 ): VideoBody {
   const boundary = `berth-${randomUUID()}`;
   const begin = (name: string, more = '') =>
@@ -31,17 +31,27 @@ export function buildVideoForm(
   const fields = Object.entries(listFields(servedModelName, parameters))
     .map(([name, value]) => `${begin(name)}\r\n${writeFormValue(value)}\r\n`)
     .join('');
-  const name = reference?.fileName.replace(/[^\w.-]/g, '_').slice(-100);
-  const file = reference
-    ? `${begin('input_reference', `; filename="${name}"`)}content-type: ${reference.contentType}\r\n\r\n`
-    : '';
-  const head = Buffer.from(fields + file);
-  const tail = Buffer.from(`${reference ? '\r\n' : ''}--${boundary}--\r\n`);
-  const length = head.length + (reference?.bytes ?? 0) + tail.length;
+  const field = references.files.length > 1 ? references.name : 'input_reference';
+  const parts = references.files.map((file) => {
+    const name = file.fileName.replace(/[^\w.-]/g, '_').slice(-100);
+    const head = `${begin(field, `; filename="${name}"`)}content-type: ${file.contentType}\r\n\r\n`;
+    return { file, head: Buffer.from(head) };
+  });
+  const start = Buffer.from(fields);
+  const lineEnd = Buffer.from('\r\n');
+  const end = Buffer.from(`--${boundary}--\r\n`);
+  const length = parts.reduce(
+    (sum, { file, head }) => sum + head.length + file.bytes + lineEnd.length,
+    start.length + end.length,
+  );
   async function* read() {
-    yield head;
-    if (reference) yield* createReadStream(reference.path);
-    yield tail;
+    yield start;
+    for (const { file, head } of parts) {
+      yield head;
+      yield* createReadStream(file.path);
+      yield lineEnd;
+    }
+    yield end;
   }
   return {
     headers: {

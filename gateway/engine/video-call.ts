@@ -39,7 +39,9 @@ export interface VideoCall extends EngineCalls {
   /** A DELETE ends the engine's work on a video; otherwise nothing does. */
   deleteEndsWork: boolean;
   parameters: VideoParameters;
-  reference: ReferenceFile | null;
+  references: readonly ReferenceFile[];
+  /** The engine's name of several. */
+  referencesField: string;
   /** Reads the video onto disk. */
   hold(source: AsyncIterable<Buffer>, signal: AbortSignal): Promise<SpooledFile>;
 }
@@ -103,12 +105,12 @@ export async function generateVideo(call: VideoCall): Promise<GeneratedVideo> {
 const ignore = () => {};
 
 async function submit(call: VideoCall): Promise<EngineVideo> {
-  const { pool, servedModelName, parameters, reference } = call;
+  const { pool, servedModelName, parameters, references: files, referencesField: name } = call;
   try {
-    return await submitVideo(pool, buildVideoForm(servedModelName, parameters, reference), call);
+    return await submitVideo(pool, buildVideoForm(servedModelName, parameters, { files, name }), call);
   } catch (error) {
     const isRefusal = error instanceof ApiError && error.code === 'invalid_request_error';
-    if (!isRefusal || reference || !WANTS_JSON.test(error.message)) throw error;
+    if (!isRefusal || files.length > 0 || !WANTS_JSON.test(error.message)) throw error;
     return await submitVideo(pool, buildVideoJSON(servedModelName, parameters), call).catch((second) => {
       call.signal.throwIfAborted();
       // What was wrong with the form tells more than that JSON is not taken.

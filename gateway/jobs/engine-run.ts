@@ -57,11 +57,12 @@ const isEngineFault = (error: unknown): boolean =>
   error instanceof ApiError && error.status >= 500 && !(error instanceof EngineMemoryError);
 
 async function makeVideo({ parameters }: VideoJob, run: EngineRun): Promise<EngineResult> {
-  const [reference = null] = run.inputs;
-  if (parameters.task === 'i2v' && !reference) {
+  const { inputs: references } = run;
+  if (parameters.task === 'i2v' && references.length === 0) {
     run.onRelease();
     throw new JobError('invalid_input', 'The reference image of the request is missing.');
   }
+  const { deleteEndsWork, referencesField } = findMediaEngine(run.enginePreset);
   const work = run.beginWork?.();
   let percent = 0;
   const onProgress = (now: number) => {
@@ -81,9 +82,10 @@ async function makeVideo({ parameters }: VideoJob, run: EngineRun): Promise<Engi
   try {
     const { file, forget } = await generateVideo({
       ...run,
-      deleteEndsWork: findMediaEngine(run.enginePreset).deleteEndsWork,
+      deleteEndsWork,
       parameters,
-      reference,
+      references,
+      referencesField,
       onProgress,
       onAbandon,
       onLetGo,

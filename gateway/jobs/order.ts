@@ -41,7 +41,7 @@ export interface VideoOrder extends OrderBase {
   seconds: string;
   /** What the clip is paid for. */
   askedSeconds: number;
-  reference: UploadedFile | null;
+  references: UploadedFile[];
 }
 
 /** Its idempotency key named an earlier request; no file is left of this one. */
@@ -55,11 +55,7 @@ export type MediaOrder = ImageOrder | VideoOrder;
 
 /** The files that an order holds on disk. */
 export const listFiles = (order: MediaOrder): UploadedFile[] =>
-  order.kind === 'image'
-    ? [...order.images, ...(order.mask ? [order.mask] : [])]
-    : order.reference
-      ? [order.reference]
-      : [];
+  order.kind === 'image' ? [...order.images, ...(order.mask ? [order.mask] : [])] : order.references;
 
 /** Millionths. A video is as long as it was asked for, but not shorter than the shortest that is made. */
 export function priceOrder(order: MediaOrder, { pricing }: Pick<GatewayConfig, 'pricing'>): number {

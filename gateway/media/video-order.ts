@@ -1,4 +1,5 @@
 /** Reads the requests of the video routes (docs/api.md, "POST /v1/videos", "POST /v1/videos/generations"). */
+import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { readJsonBody } from '../http/json-body.ts';
 import type { GatewayState } from '../http/request-id.ts';
 import { findRepeat } from '../jobs/idempotency.ts';
@@ -39,7 +40,7 @@ export async function readVideoGeneration(
     parameters,
     seconds,
     askedSeconds,
-    reference: null,
+    references: [],
     idempotencyKey,
     fingerprint: known.fingerprint,
     ...destination,
@@ -67,6 +68,12 @@ export const VIDEO_FORM: FormFields = {
   files: new Map([['input_reference', 1]]),
 };
 
+/** Where the model takes several references. */
+const formOf = ({ video }: Pick<GatewayConfig, 'video'>): FormFields => ({
+  ...VIDEO_FORM,
+  files: new Map([['input_reference', video?.references ?? 1]]),
+});
+
 /** Of the JSON route. */
 export const VIDEO_JSON_FIELDS: ReadonlySet<string> = new Set([
   ...VIDEO_FORM.texts,
@@ -83,7 +90,7 @@ export async function readVideoForm(
   const config = services.config(state);
   const idempotencyKey = readIdempotencyKey(exchange.req.headers['idempotency-key']);
   const { spool } = services.storage;
-  const form = await readForm(exchange, VIDEO_FORM, {
+  const form = await readForm(exchange, formOf(config), {
     limits: config.limits,
     spool,
     tenant: state.tenant ?? state.keyHash,
@@ -103,7 +110,7 @@ export async function readVideoForm(
     const destinationFields = parseDestination(fields);
     const hasReference = form.files.length > 0;
     const { parameters, seconds, askedSeconds } = readVideoFormParameters(fields, hasReference, config);
-    const [reference = null] = await readUploadedImages(form.files, 'input_reference');
+    const references = await readUploadedImages(form.files, 'input_reference');
     const destination = await checkDestination(destinationFields, config, services);
     exchange.check();
     return {
@@ -111,7 +118,7 @@ export async function readVideoForm(
       parameters,
       seconds,
       askedSeconds,
-      reference,
+      references,
       idempotencyKey,
       fingerprint: known.fingerprint,
       ...destination,

@@ -61,6 +61,9 @@ function describeFields(facts: Facts, names: Iterable<string>): Record<string, J
   return Object.fromEntries(read.map((name) => [name, fields[name]!]));
 }
 
+const describeReferences = ({ references = 1 }: VideoModel): JsonSchema =>
+  references > 1 ? { type: 'array', items: IMAGE_FILE, minItems: 1, maxItems: references } : IMAGE_FILE;
+
 /** The JSON route calls them by other names. */
 const FORM_ONLY = ['size', 'seconds'];
 
@@ -83,7 +86,7 @@ export const VIDEO_OPERATIONS = {
         ],
         properties: {
           ...describeFields(facts, VIDEO_FORM.texts),
-          ...(facts.video.tasks.includes('i2v') && { input_reference: IMAGE_FILE }),
+          ...(facts.video.tasks.includes('i2v') && { input_reference: describeReferences(facts.video) }),
         },
         files: facts.video.tasks.includes('i2v') ? { input_reference: IMAGE_FILE_TYPES } : {},
       },

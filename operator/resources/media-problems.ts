@@ -8,7 +8,8 @@ export function findMediaProblems({ spec }: ModelDeployment): Problem[] {
   const media = readMedia(spec);
   if (!media) return [];
   const { path, model, sizes } = media;
-  const { name, sideStep, maxSteps, maskField, extraParams } = findMediaEngine(spec.engine.preset);
+  const engine = findMediaEngine(spec.engine.preset);
+  const { name, sideStep, maxSteps, maskField, extraParams } = engine;
   const problems: string[] = [];
 
   const odd = sizes.filter((size) => size.split('x').some((side) => Number(side) % sideStep !== 0));
@@ -22,6 +23,12 @@ export function findMediaProblems({ spec }: ModelDeployment): Problem[] {
     problems.push(`spec.${path}.extraParams: ${name} takes no extra_params for these tasks: remove it`);
   if ('mask' in model && model.mask === true && maskField === null)
     problems.push(`spec.image.mask: ${name} reads no masks: set it to false, or use another engine`);
+  if ('references' in model && model.references! > engine.maxReferences)
+    problems.push(`spec.video.references ${model.references}: ${name} takes at most ${engine.maxReferences}`);
+  if (path === 'image' && spec.limits.imagesPerRequest > engine.maxImages)
+    problems.push(
+      `spec.limits.imagesPerRequest ${spec.limits.imagesPerRequest}: ${name} makes at most ${engine.maxImages} images a request`,
+    );
   return problems.map((message) => ({ reason: 'MediaNotSupported', message }));
 }
 

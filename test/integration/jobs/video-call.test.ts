@@ -1,3 +1,4 @@
+import { rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -64,7 +65,8 @@ describe('a call of a video engine', () => {
       requestId: 'req_1',
       servedModelName: 'film',
       parameters: { task: 't2v', prompt: 'a cat', size: '64x64', frames: 9, fps: 8 },
-      reference: null,
+      references: [],
+      referencesField: 'input_references',
       hold: (source, signal) => spool.hold(source, { maxBytes: 1e6, signal }),
       isEngineLost: () => false,
       onEngineLost: () => {},
@@ -76,6 +78,24 @@ describe('a call of a video engine', () => {
       ...changes,
     });
   const isContent = (path: string) => path.endsWith('/content');
+
+  it('sends references from disk: one by the usual name, several by the engine’s', async () => {
+    const path = join(tmpdir(), `berth-reference-${process.pid}.png`);
+    writeFileSync(path, 'image');
+    const file = { path, bytes: 5, contentType: 'image/png', fileName: 'a.png' };
+    const bodies: string[] = [];
+    script = (method, url, body) => {
+      if (method === 'POST') bodies.push(body.toString());
+      return isContent(url) ? { body: Buffer.from('film') } : { body: COMPLETED };
+    };
+    for (const references of [[file], [file, { ...file, fileName: 'b.png' }]])
+      await (await call({ references })).file.remove();
+    rmSync(path);
+    expect(bodies[0]).to.match(
+      /name="input_reference"; filename="a.png"\r\ncontent-type: image\/png\r\n\r\nimage\r\n--/,
+    );
+    expect(bodies[1]!.match(/name="input_references"; filename="[ab].png"/g)).to.have.lengthOf(2);
+  });
 
   it('falls back to JSON where a form without a file is refused', async () => {
     let seen: Record<string, unknown> = {};

@@ -11,7 +11,7 @@ import {
   startIntakes,
 } from './intake-calls.ts';
 
-type Name = 'free' | 'pinned' | 'film';
+type Name = 'free' | 'pinned' | 'film' | 'several';
 
 describe('bad input of video routes', () => {
   let intakes: Intakes<Name>;
@@ -25,6 +25,7 @@ describe('bad input of video routes', () => {
       free: { kind: 'Video', video: { resolutions, tasks: ['t2v', 'i2v'], steps } },
       pinned: { kind: 'Video', video: { resolutions, native: { seconds: 5, fps: 16 } } },
       film: { kind: 'Video', video: { resolutions, tasks: ['i2v'] } },
+      several: { kind: 'Video', video: { resolutions, tasks: ['i2v'], references: 3 } },
     });
   });
   after(() => intakes?.stop());
@@ -95,6 +96,24 @@ describe('bad input of video routes', () => {
     for (const refusal of refused)
       it(`answers ${refusal[2]} ${refusal[3]} to ${refusal[0]}`, () => expectRefusal(refusal));
 
+    it('takes several references where the model does, in their order', async () => {
+      const three = [makeImage(), makeImage(), makeImage()];
+      const { order } = await shoot({ input_reference: three }, 'several');
+      expect(order.references.map(({ fileName }) => fileName)).to.deep.equal([
+        'input_reference.png',
+        'input_reference-2.png',
+        'input_reference-3.png',
+      ]);
+      for (const [name, files] of [
+        ['several', [...three, makeImage()]],
+        ['free', [makeImage(), makeImage()]],
+      ] as const)
+        expect(await shoot({ input_reference: [...files] }, name)).to.include({
+          status: 400,
+          param: 'input_reference',
+        });
+    });
+
     it('takes a reference, and makes 4n+1 frames of free models, all of pinned ones', async () => {
       const { order } = await shoot({ seconds: '4.0', fps: '8', input_reference: makeImage() });
       expect(order).to.deep.include({
@@ -102,7 +121,7 @@ describe('bad input of video routes', () => {
         seconds: '4.125',
         askedSeconds: 4,
       });
-      expect(order.reference).to.include({ contentType: 'image/png', fileName: 'input_reference.png' });
+      expect(order.references[0]).to.include({ contentType: 'image/png', fileName: 'input_reference.png' });
       const own = await shoot({ seconds: '5.5' }, 'pinned');
       expect(own.order).to.deep.include({
         parameters: { task: 't2v', prompt: 'A ship', size: '480x832', frames: 80, fps: 16 },

@@ -30,6 +30,21 @@ describe('a spec of images or videos', () => {
     expect(list('sglang-diffusion', 'Video', { steps })).to.deep.equal([]);
   });
 
+  it('is refused for more references, or images a request, than the engine takes', () => {
+    expect(list('sglang-diffusion', 'Video', { references: 2 })).to.deep.equal([
+      'MediaNotSupported: spec.video.references 2: SGLang Diffusion takes at most 1',
+    ]);
+    expect(list('vllm-omni', 'Video', { references: 9 })).to.deep.equal([]);
+    const { problems } = build({
+      kind: 'Image',
+      engine: { preset: 'sglang-diffusion' },
+      limits: { imagesPerRequest: 11 },
+    });
+    expect(problems.map(({ message }) => message)).to.deep.equal([
+      'spec.limits.imagesPerRequest 11: SGLang Diffusion makes at most 10 images a request',
+    ]);
+  });
+
   it('is refused for masks and extra parameters that SGLang Diffusion does not take', () => {
     expect(list('sglang-diffusion', 'Image', { mask: true })[0]).to.match(/spec.image.mask/);
     expect(list('sglang-diffusion', 'Image', { mask: false })).to.deep.equal([]);
