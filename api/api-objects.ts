@@ -157,6 +157,39 @@ export const completion = z.object({
   usage: usage.optional(),
 });
 
+const outputUsage = z.object({ input_tokens: z.int(), output_tokens: z.int() });
+
+/** OpenAI's Response. */
+export const response = z.object({
+  id: z.string(),
+  object: z.literal('response'),
+  created_at: z.number().describe('When it was made, in Unix seconds.'),
+  model: z.string(),
+  status: z.string().describe('`completed`, or `incomplete` when a limit cut it.'),
+  output: z.array(z.looseObject({ type: z.string() })),
+  usage: outputUsage.nullish(),
+});
+
+/** Anthropic's Message. */
+export const message = z.object({
+  id: z.string(),
+  type: z.literal('message'),
+  role: z.literal('assistant'),
+  model: z.string(),
+  content: z.array(z.looseObject({ type: z.string() })),
+  stop_reason: z.string().nullish(),
+  usage: outputUsage,
+});
+
+export const tokenCount = z.object({ input_tokens: z.int() });
+
+/** Anthropic's envelope. */
+export const anthropicError = z.object({
+  type: z.literal('error'),
+  error: z.object({ type: z.string(), message: z.string() }),
+  request_id: z.string(),
+});
+
 export const embeddingList = z.object({
   object: z.literal('list'),
   model: z.string(),

@@ -55,7 +55,7 @@ export const ERRORS = {
     type: 'authentication_error',
     retry: false,
     when: 'The key is missing, unknown, disabled or expired.',
-    remedy: 'Send `Authorization: Bearer <API_KEY>` with a key of this workspace.',
+    remedy: 'Send `Authorization: Bearer <API_KEY>`, or `x-api-key`, with a key of this workspace.',
   },
   insufficient_quota: {
     status: 503,

@@ -2,7 +2,7 @@
 import type { Call } from './call.ts';
 import type { Engine } from './engine.ts';
 import { EngineError } from './errors.ts';
-import { endFrames, formatFrame } from './sse.ts';
+import { endFrames, formatFailure, formatFrame, LAST_FRAME } from './sse.ts';
 
 const WAYS = ['finish', 'silence', 'error'] as const;
 const ABORTED = new EngineError(
@@ -12,12 +12,18 @@ const ABORTED = new EngineError(
 );
 
 /** Ends a stream of which `next` would have been the next frame; each call in the way that follows the last one's. */
-export async function abortStream(engine: Engine, call: Call, next: object): Promise<void> {
+export async function abortStream(
+  engine: Engine,
+  call: Call,
+  { next, isNamed }: { next: object; isNamed: boolean },
+): Promise<void> {
   switch (WAYS[engine.countAbortion() % WAYS.length]!) {
     case 'finish':
-      return endFrames(call, `${formatFrame(markAborted(next))}data: [DONE]\n\n`);
+      // Named events have no word for it.
+      if (!isNamed) return endFrames(call, formatFrame(markAborted(next)) + LAST_FRAME);
+      return endFrames(call, formatFailure({}, ABORTED, isNamed));
     case 'error':
-      return endFrames(call, `${formatFrame(ABORTED.toBody())}data: [DONE]\n\n`);
+      return endFrames(call, formatFailure(ABORTED.toBody(), ABORTED, isNamed));
     case 'silence':
       return call.waitForClose();
   }

@@ -17,6 +17,8 @@ export interface Answer {
   /** Tokens of the longest choice: how long the work takes. */
   steps: number;
   usage: Usage;
+  /** Its frames are named events, and no `[DONE]` ends them. */
+  isNamed?: true;
   /** The whole answer of a call that is not streamed. */
   buildBody: () => object;
   /** Null: the call is not streamed. */

@@ -44,6 +44,17 @@ export interface Chat {
 }
 
 export function planChat(body: Fields, context: PlanContext): Answer {
+  const chat = makeChat(body, context);
+  return {
+    steps: Math.max(...chat.choices.map(countChoice)),
+    usage: chat.usage,
+    buildBody: () => buildChatBody(chat),
+    frames: readBoolean(body, 'stream') ? () => streamChat(chat) : null,
+  };
+}
+
+/** What the model says; how it is told is each dialect's own. */
+export function makeChat(body: Fields, context: PlanContext): Chat {
   const conversation = readConversation(body);
   const tools = planTools(body, conversation);
   const topLogprobs = readTopLogprobs(body);
@@ -59,9 +70,8 @@ export function planChat(body: Fields, context: PlanContext): Answer {
     return { ...writeContent(random), toolCalls: [] };
   });
 
-  const lengths = choices.map(countChoice);
   const promptTokens = conversation.promptTokens + countTokens(tools.promptText);
-  const chat: Chat = {
+  return {
     id: makeAnswerId('chatcmpl'),
     created: readUnixSeconds(),
     model: context.model,
@@ -69,19 +79,13 @@ export function planChat(body: Fields, context: PlanContext): Answer {
     topLogprobs,
     usage: sumUsage(
       promptTokens,
-      lengths.reduce((sum, length) => sum + length, 0),
+      choices.reduce((sum, choice) => sum + countChoice(choice), 0),
     ),
     withUsage: sampling.withUsage,
   };
-  return {
-    steps: Math.max(...lengths),
-    usage: chat.usage,
-    buildBody: () => buildChatBody(chat),
-    frames: sampling.isStreamed ? () => streamChat(chat) : null,
-  };
 }
 
-const countChoice = ({ tokens, toolCalls }: ChatChoice): number =>
+export const countChoice = ({ tokens, toolCalls }: ChatChoice): number =>
   tokens.length + toolCalls.reduce((sum, call) => sum + 1 + splitTokens(call.arguments).length, 0);
 
 function readTopLogprobs(body: Fields): number | null {

@@ -6,7 +6,7 @@ import type { Engine } from './engine.ts';
 import type { Exchange } from './exchange.ts';
 import { type BreakingFault, breakBody, breakStream } from './faults.ts';
 import { mergeFrames } from './frame-merging.ts';
-import { endFrames, sendFrame } from './sse.ts';
+import { endFrames, LAST_FRAME, sendFrame } from './sse.ts';
 
 export interface Delivery {
   answer: Answer;
@@ -37,22 +37,23 @@ async function streamAnswer(
   engine: Engine,
   call: Call,
   frames: Iterable<Frame>,
-  { ttftMs, itlMs, fault }: Delivery,
+  { answer, ttftMs, itlMs, fault }: Delivery,
 ): Promise<void> {
   const { signal } = engine.stopping;
+  const isNamed = answer.isNamed ?? false;
   // Moments are reckoned from the start, so that late timers do not add up.
   const start = performance.now() + ttftMs;
   let sent = 0;
   for (const { step, data } of frames) {
-    if (sent === fault?.afterFrames) return breakStream(call, fault);
+    if (sent === fault?.afterFrames) return breakStream(call, fault, isNamed);
     const due = start + step * itlMs;
     // Frames that are due together still go out one by one, as an engine sends them.
     if (sent > 0 || due > performance.now()) await call.wait(due, signal);
-    if (signal.aborted) return abortStream(engine, call, data);
-    await sendFrame(call, data);
+    if (signal.aborted) return abortStream(engine, call, { next: data, isNamed });
+    await sendFrame(call, data, isNamed);
     engine.activity.outputAt = performance.now();
     sent++;
   }
-  if (fault) return breakStream(call, fault);
-  endFrames(call, 'data: [DONE]\n\n');
+  if (fault) return breakStream(call, fault, isNamed);
+  endFrames(call, isNamed ? '' : LAST_FRAME);
 }

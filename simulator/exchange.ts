@@ -1,7 +1,7 @@
 /** A call of an inference route, from what was received to fields that can be read. */
 import type { Call } from './call.ts';
 import type { Engine, Kind } from './engine.ts';
-import { refuse, refuseField, refuseModel } from './errors.ts';
+import { type EngineError, refuse, refuseField, refuseModel } from './errors.ts';
 import { type Fields, isObject } from './fields.ts';
 import type { ParsedForm, UploadedFile } from './form-body.ts';
 import type { ParsedBody } from './request-body.ts';
@@ -23,6 +23,8 @@ export interface InferenceRoute {
   takesForms?: true;
   /** The prompt, as the control port shows it. */
   peek: (body: Fields) => string | undefined;
+  /** The body of a refusal, where the dialect has its own. */
+  describeError?: (error: EngineError) => object;
   /** Answers the call; throws an EngineError to refuse it. */
   serve: (exchange: Exchange) => Promise<void>;
 }

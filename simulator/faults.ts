@@ -2,7 +2,7 @@
 import type { Call } from './call.ts';
 import { EngineError } from './errors.ts';
 import type { ErrorShape, Fault } from './settings.ts';
-import { endFrames, formatFrame } from './sse.ts';
+import { endFrames, formatFailure } from './sse.ts';
 
 /** A fault that lets the answer begin and then breaks it. */
 export type BreakingFault = Extract<Fault, { afterFrames: number }>;
@@ -42,7 +42,7 @@ function sendStatus(call: Call, status: number, body: unknown): void {
 }
 
 /** Breaks a stream of which `afterFrames` frames have been sent. */
-export async function breakStream(call: Call, fault: BreakingFault): Promise<void> {
+export async function breakStream(call: Call, fault: BreakingFault, isNamed: boolean): Promise<void> {
   switch (fault.kind) {
     case 'drop':
       // Node hands the last frame to the socket only after this turn of the event loop.
@@ -51,8 +51,7 @@ export async function breakStream(call: Call, fault: BreakingFault): Promise<voi
     case 'end':
       return endFrames(call, '');
     case 'error-frame':
-      // Engines end even a failed stream with [DONE].
-      return endFrames(call, `${formatFrame(describeFailure(fault.shape))}data: [DONE]\n\n`);
+      return endFrames(call, formatFailure(describeFailure(fault.shape), BROKEN, isNamed));
     case 'hang':
       return call.waitForClose();
   }

@@ -1,4 +1,5 @@
 /** The inference routes, and what each call of theirs goes through: received, recorded, served. */
+import { describeAnthropicError, planCount, planMessage } from './anthropic.ts';
 import { type Call, ClientGone } from './call.ts';
 import { planChat } from './chat.ts';
 import { planCompletion } from './completions.ts';
@@ -12,6 +13,7 @@ import { serveEdit, serveGeneration } from './images.ts';
 import { peekConversation } from './messages.ts';
 import { parseJSON, readBody } from './request-body.ts';
 import { planRerank, planScore } from './rerank.ts';
+import { peekInputItems, planResponse } from './responses.ts';
 import { peekInput } from './text-input.ts';
 import { serveText } from './text-route.ts';
 import { planDetokenize, planTokenize } from './tokenizer.ts';
@@ -36,6 +38,35 @@ export const INFERENCE_ROUTES: ReadonlyMap<string, InferenceRoute> = new Map<str
       name: 'Completions',
       peek: (body) => peekInput(body.prompt),
       serve: serveText(planCompletion),
+    },
+  ],
+  [
+    '/v1/responses',
+    {
+      kinds: ['LLM'],
+      name: 'Responses',
+      peek: (body) => peekConversation(peekInputItems(body.input)),
+      serve: serveText(planResponse),
+    },
+  ],
+  [
+    '/v1/messages',
+    {
+      kinds: ['LLM'],
+      name: 'Messages',
+      peek: (body) => peekConversation(body.messages),
+      describeError: describeAnthropicError,
+      serve: serveText(planMessage),
+    },
+  ],
+  [
+    '/v1/messages/count_tokens',
+    {
+      kinds: ['LLM'],
+      name: 'Messages',
+      peek: (body) => peekConversation(body.messages),
+      describeError: describeAnthropicError,
+      serve: serveText(planCount),
     },
   ],
   [

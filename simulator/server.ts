@@ -70,7 +70,8 @@ function createListener(engine: Engine): RequestListener {
     const { activity } = engine;
     const release = isInference ? activity.enter() : () => {};
     const call = new Call(request, response, {
-      describeError: (error) => engine.personality.describeError(error),
+      describeError: (error) =>
+        (INFERENCE_ROUTES.get(path)?.describeError ?? engine.personality.describeError)(error),
       onClose: (isAborted) => {
         release();
         if (isInference && isAborted) activity.aborted++;

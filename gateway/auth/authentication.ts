@@ -6,12 +6,13 @@ import { ApiError } from '../http/error-response.ts';
 import type { GatewayMiddleware } from '../http/request-id.ts';
 import { isSpoken, type Route } from '../http/route-table.ts';
 import type { Admissions, Admitted } from './admission.ts';
+import { readApiKey } from './api-key.ts';
 
 export const authenticate =
   (admissions: Admissions, config: () => GatewayConfig): GatewayMiddleware =>
   async (ctx, next) => {
     const { state } = ctx;
-    const sha256 = hash('sha256', readKey(ctx.req.headers.authorization), 'hex');
+    const sha256 = hash('sha256', readApiKey(ctx.req.headers), 'hex');
     const counted = decideCounted(state.route, config());
     let admitted: Admitted;
     try {
@@ -44,12 +45,3 @@ const isServed = (route: Route, config: GatewayConfig): boolean =>
   !config.deleting &&
   (route.kinds === null || route.kinds.includes(config.kind)) &&
   isSpoken(route, config);
-
-const SCHEME = /^bearer +/i;
-
-function readKey(header: string | undefined): string {
-  const key = header === undefined ? '' : header.replace(SCHEME, '').trim();
-  if (header === undefined || key === '' || key === header)
-    throw new ApiError('invalid_api_key', 'Send the header "Authorization: Bearer <API_KEY>".');
-  return key;
-}

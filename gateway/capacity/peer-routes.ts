@@ -27,7 +27,7 @@ export interface PeerRoutesOptions {
 export type PeerRoutes = (req: IncomingMessage, res: ServerResponse) => boolean;
 
 /** Never of use to an engine, and not a peer's to show it. */
-const PRIVATE_HEADERS = ['host', 'authorization', 'cookie'];
+const PRIVATE_HEADERS = ['host', 'authorization', 'x-api-key', 'cookie'];
 
 export function createPeerRoutes(options: PeerRoutesOptions): PeerRoutes {
   const isToken = buildTokenCheck(options.token);

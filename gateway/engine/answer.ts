@@ -40,6 +40,31 @@ export function readUsage(value: unknown): Usage | null {
   return { inputTokens, outputTokens, totalTokens, cachedInputTokens };
 }
 
+/** Reads the `usage` of OpenAI's Responses, whose input holds cached tokens and whose output reasoning. */
+export function readResponsesUsage(value: unknown): Usage | null {
+  if (typeof value !== 'object' || value === null) return null;
+  const usage = value as Record<string, unknown>;
+  const details = usage.input_tokens_details as { cached_tokens?: unknown } | null | undefined;
+  const inputTokens = count(usage.input_tokens);
+  const cachedInputTokens = Math.min(count(details?.cached_tokens), inputTokens);
+  return sumUsage({ inputTokens, cachedInputTokens, outputTokens: count(usage.output_tokens) });
+}
+
+/** Reads Anthropic's `usage`, whose `input_tokens` are those alone that were neither in the cache nor put there. */
+export function readMessagesUsage(value: unknown): Usage | null {
+  if (typeof value !== 'object' || value === null) return null;
+  const usage = value as Record<string, unknown>;
+  const cachedInputTokens = count(usage.cache_read_input_tokens);
+  const inputTokens =
+    count(usage.input_tokens) + cachedInputTokens + count(usage.cache_creation_input_tokens);
+  return sumUsage({ inputTokens, cachedInputTokens, outputTokens: count(usage.output_tokens) });
+}
+
+function sumUsage(usage: Omit<Usage, 'totalTokens'>): Usage | null {
+  const totalTokens = usage.inputTokens + usage.outputTokens;
+  return totalTokens === 0 ? null : { ...usage, totalTokens };
+}
+
 /** For answers that broke off before their usage. */
 export function estimateUsage(promptBytes: number, outputTokens: number): Usage {
   const inputTokens = Math.ceil(promptBytes / BYTES_PER_TOKEN);

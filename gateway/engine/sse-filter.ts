@@ -3,10 +3,12 @@
  * only those that carry usage, no choices, an abortion or unusually much are looked into. What is cut across chunks waits for its rest, so that
  * half a frame never reaches the client.
  */
-import { ApiError } from '../http/error-response.ts';
+import type { ApiError } from '../http/error-response.ts';
 import { toBytesText } from '../http/event-stream.ts';
 import { readUsage, type Usage } from './answer.ts';
 import { findAbortion, findEngineError } from './engine-error.ts';
+import { parseJSON, parseObject, readData, SseFrames } from './sse-frames.ts';
+import { FRAME_TOO_LONG, type StreamFilter } from './stream-filter.ts';
 import { TokenEstimate } from './token-estimate.ts';
 
 export interface SseFilterOptions {
@@ -16,7 +18,6 @@ export interface SseFilterOptions {
   isUsageWanted: boolean;
 }
 
-const MAX_FRAME_BYTES = 16 * 1024 * 1024;
 const MODEL = /"model":\s*("(?:[^"\\]|\\.)*")/;
 const DONE = '[DONE]';
 /**
@@ -31,7 +32,7 @@ const NULL = /^:\s*null/;
 
 type Payload = { choices?: unknown; usage?: unknown; model?: unknown };
 
-export class SseFilter {
+export class SseFilter implements StreamFilter {
   usage: Usage | null = null;
   /** Whether `[DONE]` has passed. */
   isDone = false;
@@ -40,9 +41,7 @@ export class SseFilter {
   readonly #modelId: string;
   readonly #isUsageWanted: boolean;
   readonly #estimate = new TokenEstimate();
-  #carry: Buffer | null = null;
-  /** Unknown until the first line has ended. */
-  #separator = '';
+  readonly #frames = new SseFrames();
   /** The engine's `"model":"…"` as it is written, when it must be replaced; unknown until the first frame. */
   #model: { isKnown: boolean; found: string; replacement: string } = {
     isKnown: false,
@@ -63,38 +62,23 @@ export class SseFilter {
   /** What may go to the client now, one character a byte; null for nothing. */
   push(chunk: Buffer): string | null {
     if (this.isDone || this.failure) return null;
-    const data = this.#carry === null ? chunk : Buffer.concat([this.#carry, chunk]);
-    // One character a byte, so that places in the text are places in the buffer.
-    const text = data.toString('latin1');
-    if (this.#separator === '' && !this.#learnSeparator(text)) return this.#keep(data);
-    const last = text.lastIndexOf(this.#separator);
-    if (last < 0) return this.#keep(data);
-    const end = last + this.#separator.length;
-    this.#carry = end === data.length ? null : data.subarray(end);
+    const end = this.#frames.push(chunk);
+    if (end === 0) {
+      if (this.#frames.isTooLong) this.failure = FRAME_TOO_LONG;
+      return null;
+    }
+    const { data, text } = this.#frames;
     if (!this.#model.isKnown) this.#learnModel(text);
     return this.#pass(data, text, end);
   }
 
   /** The last words of a stream that ended without a blank line; half a frame is dropped. */
   end(): string | null {
-    if (this.isDone || this.failure || this.#carry === null) return null;
-    if (readData(this.#carry.toString('utf8')) !== DONE) return null;
+    if (this.isDone || this.failure) return null;
+    const { rest } = this.#frames;
+    if (rest === null || readData(rest) !== DONE) return null;
     this.isDone = true;
     return `data: ${DONE}\n\n`;
-  }
-
-  #keep(data: Buffer): null {
-    this.#carry = data;
-    if (data.length > MAX_FRAME_BYTES)
-      this.failure = new ApiError('upstream_error', 'The engine sent an event that is too long.');
-    return null;
-  }
-
-  #learnSeparator(text: string): boolean {
-    const newline = text.indexOf('\n');
-    if (newline < 0) return false;
-    this.#separator = text[newline - 1] === '\r' ? '\r\n\r\n' : '\n\n';
-    return true;
   }
 
   #learnModel(text: string): void {
@@ -102,7 +86,7 @@ export class SseFilter {
     this.#model.isKnown = true;
     const match = MODEL.exec(text);
     if (!match) return;
-    const name = parse(Buffer.from(match[1]!, 'latin1').toString());
+    const name = parseJSON(Buffer.from(match[1]!, 'latin1').toString());
     if (name === this.#modelId) return;
     this.#model.found = match[0];
     this.#model.replacement = `"model":${toBytesText(JSON.stringify(this.#modelId))}`;
@@ -114,11 +98,12 @@ export class SseFilter {
     let usage = seekUsage(text, 0);
     let error = text.indexOf(ERROR);
     let abort = text.indexOf(ABORT);
+    const { separator } = this.#frames;
     const pieces: string[] = [];
     let kept = 0;
     let start = 0;
     while (start < end) {
-      const stop = text.indexOf(this.#separator, start) + this.#separator.length;
+      const stop = text.indexOf(separator, start) + separator.length;
       if (choices < start) choices = seek(text, CHOICES, start);
       if (usage !== -1 && usage < start) usage = seekUsage(text, start);
       if (error !== -1 && error < start) error = text.indexOf(ERROR, start);
@@ -159,8 +144,8 @@ export class SseFilter {
       this.isDone = true;
       return null;
     }
-    const payload = parse(text) as Payload | undefined;
-    if (typeof payload !== 'object' || payload === null) return null;
+    const payload: Payload | undefined = parseObject(text);
+    if (!payload) return null;
     this.failure = findEngineError(payload) ?? findAbortion(payload);
     if (this.failure) return '';
     if (Array.isArray(payload.choices)) this.#estimate.weigh(frame.length, payload.choices);
@@ -170,7 +155,7 @@ export class SseFilter {
     if (Array.isArray(payload.choices) && payload.choices.length === 0) return '';
     delete payload.usage;
     if (payload.model !== undefined) payload.model = this.#modelId;
-    return `data: ${toBytesText(JSON.stringify(payload))}${this.#separator}`;
+    return `data: ${toBytesText(JSON.stringify(payload))}${this.#frames.separator}`;
   }
 }
 
@@ -188,23 +173,4 @@ function seekUsage(text: string, from: number): number {
 function seek(text: string, needle: string, from: number): number {
   const place = text.indexOf(needle, from);
   return place < 0 ? Number.POSITIVE_INFINITY : place;
-}
-
-/** The data lines of a frame; null when it has none (a comment, a retry time). */
-function readData(frame: string): string | null {
-  let data: string | null = null;
-  for (const line of frame.split(/\r?\n/)) {
-    if (!line.startsWith('data:')) continue;
-    const value = line.slice(line[5] === ' ' ? 6 : 5);
-    data = data === null ? value : `${data}\n${value}`;
-  }
-  return data;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

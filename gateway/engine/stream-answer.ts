@@ -3,15 +3,15 @@ import { ApiError } from '../http/error-response.ts';
 import { EventStream } from '../http/event-stream.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Answer, Usage } from './answer.ts';
-import { SseFilter, type SseFilterOptions } from './sse-filter.ts';
+import type { StreamFilter } from './stream-filter.ts';
 
 export class StreamAnswer implements Answer {
   readonly #exchange: Exchange;
-  readonly #filter: SseFilter;
+  readonly #filter: StreamFilter;
 
-  constructor(exchange: Exchange, options: SseFilterOptions) {
+  constructor(exchange: Exchange, filter: StreamFilter) {
     this.#exchange = exchange;
-    this.#filter = new SseFilter(options);
+    this.#filter = filter;
   }
 
   get failure(): ApiError | null {
@@ -50,6 +50,7 @@ export class StreamAnswer implements Answer {
     if (!exchange.stream) {
       exchange.firstByteAt = performance.now();
       exchange.stream = new EventStream(exchange.res, exchange.headers);
+      if (this.#filter.events !== undefined) exchange.countEvents = () => this.#filter.events!;
     }
     return exchange.stream.write(output);
   }

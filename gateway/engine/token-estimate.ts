@@ -36,6 +36,8 @@ const SPOKEN = new Set([
   'reasoning',
   'reasoning_content',
   'refusal',
+  'thinking',
+  'partial_json',
   'tool_calls',
   'function',
   'name',

@@ -2,8 +2,7 @@
 import { isObject, type JSONObject } from '../../kit/json-object.ts';
 import { ApiError, JSON_TYPE } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
-import type { Answer } from './answer.ts';
-import { readUsage, type Usage } from './answer.ts';
+import type { Answer, Usage } from './answer.ts';
 import { findAbortion, findEngineError } from './engine-error.ts';
 
 /** Embeddings of a large batch as JSON numbers. */
@@ -22,6 +21,7 @@ export interface WholeAnswerOptions {
   /** Absent: what the engine answers goes on. */
   read?: Reading | undefined;
   complete: Completion;
+  readUsage: (usage: unknown) => Usage | null;
   /** Asks for memory for a large answer's bytes; false where there is none left. */
   reserve?: (bytes: number) => boolean;
 }
@@ -61,7 +61,7 @@ export class WholeAnswer implements Answer {
   end(): ApiError | null {
     const body = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
     const text = body.toString('utf8');
-    const { read, complete } = this.#options;
+    const { read, complete, readUsage } = this.#options;
     const said = parse(text);
     const failure = findEngineError(said) ?? (isObject(said) ? findAbortion(said) : null);
     if (failure) return failure;

@@ -8,6 +8,7 @@ import { allowOrigins } from '../http/cross-origin.ts';
 import { ApiError } from '../http/error-response.ts';
 import { answerErrors } from '../http/errors.ts';
 import { type GatewayState, identifyRequest } from '../http/request-id.ts';
+import { answerRootProbe } from '../http/root-probe.ts';
 import type { Route } from '../http/route-table.ts';
 import { ROUTES } from '../http/routes.ts';
 import { findRoute, runHandler } from '../http/routing.ts';
@@ -50,6 +51,7 @@ export function createFrontApp(options: FrontAppOptions): RequestListener {
   app.use(answerErrors<FrontState>({ ...options, findUsage: (state) => findUsage(options, state) }));
   app.use(findDeployment(options, new StartTimes()));
   app.use(allowOrigins<FrontState>(({ deployment }) => deployment.config.corsOrigins));
+  app.use(answerRootProbe());
   app.use(findRoute(ROUTES));
   app.use(sendContinue(options.redis));
   app.use(proxyToReplica(options.proxy));
@@ -107,9 +109,8 @@ const sendContinue =
   (redis: RedisClient): FrontMiddleware =>
   async (ctx, next) => {
     const { exchange, deployment } = ctx.state;
-    const { expect, authorization } = ctx.req.headers;
-    if (expect === undefined) return next();
-    await authenticate(redis, deployment.config.namespace, authorization).catch((error) => {
+    if (ctx.req.headers.expect === undefined) return next();
+    await authenticate(redis, deployment.config.namespace, ctx.req.headers).catch((error) => {
       // The replica will say so.
       if (!isRedisAway(error)) throw error;
     });
@@ -121,7 +122,7 @@ const authenticateCaller =
   (redis: RedisClient): FrontMiddleware =>
   async (ctx, next) => {
     const { namespace } = ctx.state.deployment.config;
-    const sha256 = await authenticate(redis, namespace, ctx.req.headers.authorization);
+    const sha256 = await authenticate(redis, namespace, ctx.req.headers);
     ctx.state.keyHash = sha256;
     ctx.state.tenant = namespace;
     return next();

@@ -1,10 +1,10 @@
 /** Authenticates callers of the front; nothing is counted, since nothing is served. */
+import type { IncomingHttpHeaders } from 'node:http';
 import { hashApiKey } from '../../api/identity.ts';
 import { admit, type Verdict } from '../../redis/admission/admission-calls.ts';
 import type { RedisClient } from '../../redis/client.ts';
+import { readApiKey } from '../auth/api-key.ts';
 import { ApiError } from '../http/error-response.ts';
-
-const BEARER = /^bearer +(.*)$/i;
 
 const REFUSALS: Partial<Record<Verdict, string>> = {
   expired: 'has expired',
@@ -16,11 +16,9 @@ const REFUSALS: Partial<Record<Verdict, string>> = {
 export async function authenticate(
   redis: RedisClient,
   namespace: string,
-  authorization: string | undefined,
+  headers: IncomingHttpHeaders,
 ): Promise<string> {
-  const key = BEARER.exec(authorization ?? '')?.[1]?.trim();
-  if (!key) throw new ApiError('invalid_api_key', 'Send the header "Authorization: Bearer <API_KEY>".');
-  const sha256 = hashApiKey(key);
+  const sha256 = hashApiKey(readApiKey(headers));
   const { verdict } = await admit(redis, { namespace, sha256, counted: 'no' });
   const refusal = REFUSALS[verdict];
   if (refusal) throw new ApiError('invalid_api_key', `The API key ${refusal}.`);

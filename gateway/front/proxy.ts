@@ -1,7 +1,8 @@
 /** Hands a request on to a ready replica of its deployment. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { formatOrigin } from '../capacity/peers.ts';
-import { ApiError, buildEnvelope } from '../http/error-response.ts';
+import { formatErrorEvent } from '../http/error-event.ts';
+import { ApiError } from '../http/error-response.ts';
 import { type RelayedHeaders, selectRequestHeaders } from '../upstream/headers.ts';
 import type { Pools } from '../upstream/pools.ts';
 import { relay } from '../upstream/relay.ts';
@@ -28,6 +29,7 @@ export type ProxyOutcome = 'answered' | 'broken' | 'none' | 'lost';
 export async function proxyRequest(options: ProxyOptions, request: ProxiedRequest): Promise<ProxyOutcome> {
   const { req, res, addresses } = request;
   const headers = buildHeaders(req, request.requestId);
+  const describeBreak = (received: IncomingHttpHeaders) => formatBreak(received, request);
   for (const address of options.picker.rank(addresses)) {
     const leave = options.picker.enter(address);
     const pool = options.pools.get(formatOrigin(address, options.replicaPort));
@@ -49,10 +51,8 @@ function buildHeaders(req: IncomingMessage, requestId: string): RelayedHeaders {
 }
 
 /** A stream never ends in silence (docs/api.md, "Streaming"). The blank line closes an event that was cut. */
-function describeBreak(headers: IncomingHttpHeaders): string | null {
+function formatBreak(headers: IncomingHttpHeaders, request: ProxiedRequest): string | null {
   if (!headers['content-type']?.startsWith('text/event-stream')) return null;
-  const envelope = buildEnvelope(
-    new ApiError('upstream_error', 'The replica was lost before its response was complete.'),
-  );
-  return `\n\ndata: ${JSON.stringify(envelope)}\n\n`;
+  const error = new ApiError('upstream_error', 'The replica was lost before its response was complete.');
+  return `\n\n${formatErrorEvent(error, request)}`;
 }

@@ -4,6 +4,7 @@ import type { GatewayState } from './request-id.ts';
 
 const EXPOSED = [
   'x-request-id',
+  'request-id',
   'x-ratelimit-remaining',
   'x-ratelimit-reset',
   'retry-after',
@@ -11,7 +12,8 @@ const EXPOSED = [
   'openai-poll-after-ms',
 ].join(', ');
 const METHODS = 'GET, HEAD, POST, DELETE';
-const DEFAULT_HEADERS = 'authorization, content-type, idempotency-key, x-request-id';
+const DEFAULT_HEADERS =
+  'authorization, x-api-key, content-type, idempotency-key, x-request-id, anthropic-version, anthropic-beta';
 /** SDKs send headers of their own; none of them does anything here. */
 const HEADER_NAMES = /^[\w-]+(\s*,\s*[\w-]+){0,100}$/;
 const PREFLIGHT_SECONDS = '600';

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ErrorEnvelope } from '../../api/api-objects.ts';
 import { buildErrorEnvelope, ERRORS, type ErrorCode } from '../../api/errors.ts';
 import { isRedisAway } from '../../redis/client.ts';
+import { anthropicStatus, buildAnthropicError, type ErrorDialect } from './error-dialect.ts';
 
 export interface ApiErrorDetails {
   /** Where it differs from the table's. */
@@ -87,12 +88,17 @@ const mayRetry = (error: ApiError): boolean =>
   error.status !== GATEWAY_TIMEOUT &&
   (error.details.retryAfter ?? 0) <= MAX_RETRY_AFTER_SECONDS;
 
-/** Answers with the envelope, or breaks off an answer that has begun; never throws. */
+export interface ErrorSending {
+  dialect?: ErrorDialect;
+  end?: (response: ServerResponse, text: string) => void;
+}
+
+/** Answers with the dialect's envelope, or breaks off an answer that has begun; never throws. */
 export function sendError(
   res: ServerResponse,
   error: ApiError,
   requestId: string,
-  end = (response: ServerResponse, text: string): void => void response.end(text),
+  { dialect = 'openai', end = (response, text) => void response.end(text) }: ErrorSending = {},
 ): void {
   if (res.destroyed || res.writableEnded) return;
   if (res.headersSent) {
@@ -100,10 +106,12 @@ export function sendError(
     res.destroy();
     return;
   }
-  const text = JSON.stringify(buildEnvelope(error));
+  const isAnthropic = dialect === 'anthropic';
+  const text = JSON.stringify(isAnthropic ? buildAnthropicError(error, requestId) : buildEnvelope(error));
   const headers = buildErrorHeaders(error, requestId);
+  if (isAnthropic) headers.push('request-id', requestId);
   headers.push('content-type', JSON_TYPE, 'content-length', String(Buffer.byteLength(text)));
-  res.writeHead(error.status, headers);
+  res.writeHead(isAnthropic ? anthropicStatus(error) : error.status, headers);
   end(res, text);
 }
 

@@ -4,13 +4,8 @@ import type { Middleware } from 'koa';
 import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import type { DeploymentUsage } from '../telemetry/usage.ts';
-import {
-  ApiError,
-  buildEnvelope,
-  endAfterRequestBody,
-  explainRedisOutage,
-  sendError,
-} from './error-response.ts';
+import { formatErrorEvent } from './error-event.ts';
+import { ApiError, endAfterRequestBody, explainRedisOutage, sendError } from './error-response.ts';
 import { toBytesText } from './event-stream.ts';
 import { ClientDisconnectedError, type Exchange } from './exchange.ts';
 import type { GatewayState } from './request-id.ts';
@@ -61,7 +56,8 @@ function answerError(exchange: Exchange, thrown: unknown, log: Logger): void {
   const isCounted = !isOurs || error.code === 'request_timeout';
   if (!isCounted) exchange.uncount?.();
   if (exchange.stream) {
-    if (!res.destroyed) exchange.stream.end(formatErrorEvent(error));
+    const events = exchange.countEvents?.();
+    if (!res.destroyed) exchange.stream.end(toBytesText(formatErrorEvent(error, { req, requestId, events })));
     return;
   }
   // A body that is still on its way: of what is kept open Node reads it over.
@@ -76,12 +72,9 @@ function answerError(exchange: Exchange, thrown: unknown, log: Logger): void {
     response.write(text);
     endAfterRequestBody(req, response);
   };
-  sendError(res, withHeaders(error, more), requestId, isUnread ? end : undefined);
+  const { dialect } = exchange;
+  sendError(res, withHeaders(error, more), requestId, { dialect, ...(isUnread && { end }) });
 }
-
-/** A failure in mid-stream is the last event (docs/api.md, "Streaming"). */
-const formatErrorEvent = (error: ApiError): string =>
-  toBytesText(`data: ${JSON.stringify(buildEnvelope(error))}\n\n`);
 
 const withHeaders = (error: ApiError, more: string[]): ApiError =>
   more.length === 0

@@ -1,5 +1,6 @@
 /** One request and its response, with its timing, its outcome and whether the client is still connected. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type ErrorDialect, readErrorDialect } from './error-dialect.ts';
 import type { EventStream } from './event-stream.ts';
 
 /** The client disconnected: the work on its request ends. */
@@ -11,6 +12,7 @@ export class Exchange {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   readonly requestId: string;
+  readonly dialect: ErrorDialect;
   /** By performance.now(). */
   readonly startedAt = performance.now();
   /** Headers of a successful answer, alternating names and values. */
@@ -23,6 +25,8 @@ export class Exchange {
   uncount: (() => void) | null = null;
   /** The answer, once it has started as a stream. */
   stream: EventStream | null = null;
+  /** How many events it has had, where its dialect numbers them. */
+  countEvents: (() => number) | null = null;
   /** By performance.now(); 0 until the first byte of the body was written. */
   firstByteAt = 0;
   /** Code of the error that was answered, in the head or within a stream. */
@@ -37,7 +41,9 @@ export class Exchange {
     this.req = req;
     this.res = res;
     this.requestId = requestId;
+    this.dialect = readErrorDialect(req);
     this.headers = ['x-request-id', requestId];
+    if (this.dialect === 'anthropic') this.headers.push('request-id', requestId);
     // Before anything that takes time, so that no disconnect is missed.
     res.once('close', () => {
       if (!res.writableFinished) this.cancel(new ClientDisconnectedError());

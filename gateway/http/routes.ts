@@ -15,6 +15,9 @@ const unsupported = { method: 'POST', namedTo: [], isCounted: false, served: 'al
 export const ALL_ROUTES = [
   { ...text, name: 'chat_completions', path: '/v1/chat/completions', kinds: ['LLM'] },
   { ...text, name: 'completions', path: '/v1/completions', kinds: ['LLM'] },
+  { ...text, name: 'responses', path: '/v1/responses', kinds: ['LLM'] },
+  { ...text, name: 'messages', path: '/v1/messages', kinds: ['LLM'] },
+  { ...text, name: 'count_tokens', path: '/v1/messages/count_tokens', kinds: ['LLM'], spendsNothing: true },
   { ...text, name: 'embeddings', path: '/v1/embeddings', kinds: ['Embedding'] },
   { ...text, name: 'rerank', path: '/v1/rerank', kinds: ['Rerank'] },
   { ...text, name: 'score', path: '/v1/score', kinds: ['Rerank'] },

@@ -5,6 +5,7 @@ import type { RouteTable, ServedModel } from './route-table.ts';
 import type { RouteName } from './routes.ts';
 
 const MAX_SHOWN_CHARACTERS = 200;
+const DOUBLED = '/v1/v1/';
 
 /** `model`, where it is known, tells what a wrong path could have been. */
 export const findRoute =
@@ -41,10 +42,11 @@ const refuseMethod = (path: string, method: string, allowed: string) =>
 const listMethods = (methods: ReadonlyMap<string, unknown>): string =>
   [...methods.keys()].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
 
-/** As base URLs with a slash too many make it. */
+/** As base URLs with a slash too many make it, or with a `/v1` that the client adds, too, as Anthropic's SDKs do. */
 function normalizePath(path: string): string {
-  if (!path.includes('//') && !path.endsWith('/')) return path;
-  const single = path.replace(/\/{2,}/g, '/');
+  if (!path.includes('//') && !path.endsWith('/') && !path.startsWith(DOUBLED)) return path;
+  const slashes = path.replace(/\/{2,}/g, '/');
+  const single = slashes.startsWith(DOUBLED) ? slashes.slice('/v1'.length) : slashes;
   return single.length > 1 && single.endsWith('/') ? single.slice(0, -1) : single;
 }
 

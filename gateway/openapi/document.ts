@@ -3,11 +3,12 @@ import { ERRORS, type ErrorCode } from '../../api/errors.ts';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { ModelKind } from '../../api/model-deployment.ts';
 import { VERSION } from '../../api/names.ts';
+import { anthropicStatus, type ErrorDialect } from '../http/error-dialect.ts';
 import { isSpoken, type Route } from '../http/route-table.ts';
 import { ALL_ROUTES, type RouteName } from '../http/routes.ts';
 import type { JsonSchema } from '../text/fields.ts';
 import { IMAGE_OPERATIONS } from './image-operations.ts';
-import type { Answer, Body, Facts, Operation, OperationError, SchemaName } from './operation.ts';
+import type { Answer, Body, Facts, Operation, SchemaName } from './operation.ts';
 import { RECORD_OPERATIONS } from './record-operations.ts';
 import { describeSchema } from './response-schemas.ts';
 import { TEXT_OPERATIONS } from './text-operations.ts';
@@ -76,6 +77,7 @@ export function buildDocument(subject: DocumentSubject): JsonSchema {
     paths[route.path] ??= {};
     paths[route.path]![route.method.toLowerCase()] = describeOperation(route, operation, subject);
     for (const { schema } of Object.values(operation.answers)) if (schema) names.add(schema);
+    names.add(ENVELOPES[operation.dialect ?? 'openai']);
   }
   return {
     openapi: '3.1.0',
@@ -118,7 +120,7 @@ function describeOperation(route: Route, operation: Operation, subject: Document
     ...(description && { description }),
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: { required: true, content: { [body.type]: describeBody(body) } } }),
-    responses: { ...describeAnswers(operation.answers), ...describeErrors(operation.errors) },
+    responses: { ...describeAnswers(operation.answers), ...describeErrors(operation) },
   };
 }
 
@@ -156,13 +158,17 @@ const describeAnswer = ({ description, schema, canStream, headers }: Answer): Js
   }),
 });
 
-const RETRIED: ReadonlySet<number> = new Set([429, 503]);
+const RETRIED: ReadonlySet<number> = new Set([429, 503, 529]);
+
+const ENVELOPES: Record<ErrorDialect, SchemaName> = { openai: 'Error', anthropic: 'AnthropicError' };
 
 /** One answer a status, which names its codes. */
-function describeErrors(errors: readonly OperationError[]): JsonSchema {
+function describeErrors({ errors, dialect = 'openai' }: Operation): JsonSchema {
   const codes = new Map<number, Set<ErrorCode>>();
   for (const error of [...COMMON_ERRORS, ...errors]) {
-    const [code, status] = typeof error === 'string' ? [error, ERRORS[error].status] : error;
+    const [code, usual]: readonly [ErrorCode, number] =
+      typeof error === 'string' ? [error, ERRORS[error].status] : error;
+    const status = dialect === 'anthropic' ? anthropicStatus({ code, status: usual }) : usual;
     codes.set(status, (codes.get(status) ?? new Set()).add(code));
   }
   return Object.fromEntries(
@@ -171,7 +177,7 @@ function describeErrors(errors: readonly OperationError[]): JsonSchema {
       {
         description: [...names].map((code) => `\`${code}\``).join(', '),
         headers: { ...REQUEST_ID, ...(RETRIED.has(status) && RETRY_AFTER) },
-        content: { 'application/json': { schema: refer('Error') } },
+        content: { 'application/json': { schema: refer(ENVELOPES[dialect]) } },
       },
     ]),
   );

@@ -2,6 +2,7 @@
 
 import type { ErrorCode } from '../../api/errors.ts';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
+import type { ErrorDialect } from '../http/error-dialect.ts';
 import type { JsonSchema } from '../text/fields.ts';
 
 /** What the document tells of a deployment; without `modelId` it tells of any deployment of these kinds. */
@@ -46,6 +47,8 @@ export interface Operation {
   answers: Readonly<Record<number, Answer>>;
   /** Beyond those that every route answers with. */
   errors: readonly OperationError[];
+  /** OpenAI's where absent. */
+  dialect?: ErrorDialect;
 }
 
 /** Of JSON bodies, where null counts as absent. */

@@ -2,9 +2,12 @@
 import {
   CHAT_FIELDS,
   COMPLETION_FIELDS,
+  COUNT_FIELDS,
   EMBEDDING_FIELDS,
   type Fields,
   type JsonSchema,
+  MESSAGES_FIELDS,
+  RESPONSES_FIELDS,
 } from '../text/fields.ts';
 import { RERANK_FIELDS, SCORE_FIELDS } from '../text/rerank.ts';
 import { DETOKENIZE_FIELDS, TOKENIZE_FIELDS } from '../text/tokens.ts';
@@ -50,6 +53,10 @@ function textBody(fields: Fields, { modelId }: Facts) {
 const PASSED_ON = 'Fields that are not listed go to the engine as they are.';
 const STREAMED = `${PASSED_ON} With \`stream: true\` the answer is a stream of server-sent events; a failure in the middle of it is a last \`data:\` event with the error envelope.`;
 
+const STREAMED_EVENTS = `${PASSED_ON} With \`stream: true\` the answer is a stream of named server-sent events; a failure in the middle of it is a last \`error\` event.`;
+
+const IN_ANTHROPICS = 'What the engine answers, in Anthropic’s schema.';
+
 export const TEXT_OPERATIONS = {
   chat_completions: (facts: Facts): Operation => ({
     summary: 'Complete a chat',
@@ -64,6 +71,29 @@ export const TEXT_OPERATIONS = {
     body: textBody(COMPLETION_FIELDS, facts),
     answers: answer({ schema: 'Completion', canStream: true }),
     errors: TEXT_ERRORS,
+  }),
+  responses: (facts: Facts): Operation => ({
+    summary: 'Create a response',
+    description: `${STREAMED_EVENTS} Nothing is stored: \`store: true\`, \`background\`, \`previous_response_id\`, \`conversation\` and \`prompt\` are refused, and so are tools that run on the server.`,
+    body: textBody(RESPONSES_FIELDS, facts),
+    answers: answer({ schema: 'Response', canStream: true }),
+    errors: TEXT_ERRORS,
+  }),
+  messages: (facts: Facts): Operation => ({
+    summary: 'Create a message',
+    description: `${STREAMED_EVENTS} The key may also be sent as \`x-api-key\`.`,
+    body: textBody(MESSAGES_FIELDS, facts),
+    answers: answer({ schema: 'Message', canStream: true }, IN_ANTHROPICS),
+    errors: TEXT_ERRORS,
+    dialect: 'anthropic',
+  }),
+  count_tokens: (facts: Facts): Operation => ({
+    summary: 'Count the tokens of a message',
+    description: PASSED_ON,
+    body: textBody(COUNT_FIELDS, facts),
+    answers: answer({ schema: 'TokenCount' }, IN_ANTHROPICS),
+    errors: TEXT_ERRORS,
+    dialect: 'anthropic',
   }),
   embeddings: (facts: Facts): Operation => ({
     summary: 'Embed texts',

@@ -14,6 +14,7 @@ import { allowOrigins } from '../http/cross-origin.ts';
 import { CutOff } from '../http/cut-off.ts';
 import { answerErrors } from '../http/errors.ts';
 import { type GatewayState, type Handler, identifyRequest } from '../http/request-id.ts';
+import { answerRootProbe } from '../http/root-probe.ts';
 import { ROUTES, type RouteName } from '../http/routes.ts';
 import { findRoute, runHandler } from '../http/routing.ts';
 import { createListener } from '../http/server.ts';
@@ -98,6 +99,7 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
   app.use(cutOff.middleware);
   // 3. Pages of other origins, whose preflights carry no key.
   app.use(allowOrigins(() => config().corsOrigins));
+  app.use(answerRootProbe());
   // 4. Before authentication, so that a wrong base URL is not reported as a wrong key.
   app.use(findRoute(ROUTES, config));
   // 5. Key, RPM, TPD and credit in one call; before the body, so that strangers cannot fill memory.

@@ -49,6 +49,7 @@ function decodeEmbedding(text: string): number[] {
   return numbers;
 }
 
+/** Puts the deployment's model id in the place of the engine's own name. */
 export function completeModel(answer: Answer, modelId: string): boolean {
   if (answer.model === modelId) return false;
   answer.model = modelId;

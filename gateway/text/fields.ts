@@ -103,6 +103,74 @@ export const EMBEDDING_FIELDS: Fields = {
   },
 };
 
+const listOfObjects: Field = {
+  allowed: 'an array of objects',
+  isValid: (value) => isListOf(value, isObject),
+  schema: { type: 'array', items: { type: 'object' } },
+};
+const textOrObjects: Field = {
+  allowed: 'a string or an array of objects',
+  isValid: (value) => isText(value) || isListOf(value, isObject),
+  schema: { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'object' } }] },
+};
+const textOrObject: Field = {
+  allowed: 'a string or an object',
+  isValid: (value) => isText(value) || isObject(value),
+  schema: { anyOf: [{ type: 'string' }, { type: 'object' }] },
+};
+
+/** docs/api.md, "POST /v1/responses". */
+export const RESPONSES_FIELDS: Fields = {
+  input: {
+    isRequired: true,
+    allowed: 'a string, or a non-empty array of objects',
+    isValid: (value) => isText(value) || isFilledListOf(value, isObject),
+    schema: { anyOf: [{ type: 'string' }, filledListOf({ type: 'object' })] },
+  },
+  model: text,
+  instructions: text,
+  stream: flag,
+  temperature: number,
+  top_p: number,
+  max_output_tokens: integer,
+  tools: listOfObjects,
+  tool_choice: textOrObject,
+  parallel_tool_calls: flag,
+  text: object,
+  reasoning: object,
+  metadata: object,
+  store: flag,
+  background: flag,
+};
+
+const counted: Fields = {
+  messages: CHAT_FIELDS.messages!,
+  model: text,
+  system: textOrObjects,
+  tools: listOfObjects,
+  tool_choice: object,
+};
+
+/** docs/api.md, "POST /v1/messages". */
+export const MESSAGES_FIELDS: Fields = {
+  ...counted,
+  max_tokens: { ...positive, isRequired: true },
+  stream: flag,
+  temperature: number,
+  top_p: number,
+  top_k: integer,
+  stop_sequences: {
+    allowed: 'an array of strings',
+    isValid: (value) => isListOf(value, isText),
+    schema: { type: 'array', items: { type: 'string' } },
+  },
+  thinking: object,
+  metadata: object,
+};
+
+/** docs/api.md, "POST /v1/messages/count_tokens". */
+export const COUNT_FIELDS: Fields = counted;
+
 /** Throws ApiError for a missing or mistyped field; null counts as absent, as OpenAI has it. */
 export function checkFields(body: Record<string, unknown>, fields: Fields): void {
   for (const name in fields) {

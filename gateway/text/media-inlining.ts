@@ -11,9 +11,11 @@ import { type Changes, replaceValues } from './request-body.ts';
 
 export interface MediaReference {
   kind: MediaKind;
-  /** Of the URL in the body. */
+  /** Of what is replaced in the body. */
   path: (string | number)[];
   url: string;
+  /** What takes its place: a data: URL where absent, or Anthropic's `source` object. */
+  form?: 'source';
 }
 
 export interface MediaInliningOptions {
@@ -45,8 +47,8 @@ const MAX_REDIRECTS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 const BUSY_RETRY_SECONDS = 5;
-/** Quotes, media type and padding of a data: URL, at most. */
-const DATA_URL_BYTES = 40;
+/** All but the data itself: names, quotes, media type and padding, at most. */
+const WRAPPING_BYTES = 80;
 /** A medium is there as bytes and in the payload, for a moment. */
 const COPIES = 2;
 
@@ -57,7 +59,7 @@ export async function inlineMedia(
 ): Promise<Buffer> {
   const { exchange, maxBytes } = options;
   checkCounts(media);
-  const room = maxBytes - payload.length - media.length * DATA_URL_BYTES;
+  const room = maxBytes - payload.length - media.length * WRAPPING_BYTES;
   let isRefused = false;
   const reserve = (bytes: number) => {
     isRefused ||= !options.reserve(bytes * COPIES);
@@ -86,7 +88,7 @@ function checkCounts(media: readonly MediaReference[]): void {
   }
 }
 
-/** A data: URL. */
+/** The JSON text that takes its place. */
 async function fetchMedium(
   medium: MediaReference,
   options: MediaInliningOptions & { shared: Allowance; signal: AbortSignal },
@@ -101,7 +103,10 @@ async function fetchMedium(
     );
   const type = sniffMediaType(body, kind);
   if (!type) throw refuse(medium, `is not ${NOUNS[kind]} in a supported format`);
-  return `data:${type};base64,${body.toString('base64')}`;
+  const data = body.toString('base64');
+  return medium.form === undefined
+    ? `"data:${type};base64,${data}"`
+    : `{"type":"base64","media_type":"${type}","data":"${data}"}`;
 }
 
 /** Each hop is judged as the first. */
@@ -149,9 +154,12 @@ const refuseBusy = () =>
 const NOUNS: Record<MediaKind, string> = { image: 'an image', audio: 'an audio file', video: 'a video' };
 const EXAMPLES: Record<MediaKind, string> = { image: 'image/png', audio: 'audio/wav', video: 'video/mp4' };
 
-function refuse({ kind, path }: MediaReference, why: string): ApiError {
+function refuse({ kind, path, form }: MediaReference, why: string): ApiError {
   const param = formatPath(path);
-  const remedy = `Send the ${kind} itself, as a data: URL such as "data:${EXAMPLES[kind]};base64,…".`;
+  const remedy =
+    form === undefined
+      ? `Send the ${kind} itself, as a data: URL such as "data:${EXAMPLES[kind]};base64,…".`
+      : `Send the ${kind} itself, as {"type": "base64", "media_type": "${EXAMPLES[kind]}", "data": "…"}.`;
   return new ApiError('invalid_request_error', `\`${param}\` ${why}. ${remedy}`, { param });
 }
 
@@ -162,7 +170,7 @@ export const formatPath = (path: MediaReference['path']): string =>
     .join('')
     .slice(1);
 
-function insert(payload: Buffer, media: readonly MediaReference[], urls: string[]): Buffer {
+function insert(payload: Buffer, media: readonly MediaReference[], values: string[]): Buffer {
   const changes: ChangeTree = new Map();
   for (const [index, { path }] of media.entries()) {
     let branch = changes;
@@ -170,7 +178,7 @@ function insert(payload: Buffer, media: readonly MediaReference[], urls: string[
       if (!branch.has(name)) branch.set(name, new Map());
       branch = branch.get(name) as ChangeTree;
     }
-    branch.set(path.at(-1)!, `"${urls[index]}"`);
+    branch.set(path.at(-1)!, values[index]!);
   }
   return Buffer.from(replaceValues(payload.toString(), changes));
 }

@@ -14,6 +14,10 @@ export interface MessageMedia {
   media: MediaReference[];
 }
 
+/** Of a body with messages; none of any other. Throws ApiError. */
+export const readBodyMedia = ({ messages }: { messages?: unknown }): MessageMedia =>
+  readMessageMedia(messages);
+
 /** Checks all parts. Throws ApiError. */
 export function readMessageMedia(messages: unknown): MessageMedia {
   const media: MessageMedia = { characters: 0, media: [] };
@@ -27,7 +31,8 @@ export function readMessageMedia(messages: unknown): MessageMedia {
   return media;
 }
 
-function readPart(part: unknown, place: MediaReference['path'], media: MessageMedia): void {
+/** Any member that ends in `_url`, whatever the type of the part. Throws ApiError. */
+export function readPart(part: unknown, place: MediaReference['path'], media: MessageMedia): void {
   if (typeof part !== 'object' || part === null) return;
   for (const [name, value] of Object.entries(part)) {
     if (!name.endsWith('_url')) continue;

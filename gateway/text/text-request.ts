@@ -4,11 +4,10 @@ import type { Reading } from '../engine/whole-answer.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { JsonBody } from '../http/json-body.ts';
 import type { EmbeddingEncoding } from './answer-schema.ts';
-import { checkFields, type Fields } from './fields.ts';
+import { checkFields } from './fields.ts';
 import type { MediaReference } from './media-inlining.ts';
-import { readMessageMedia } from './message-media.ts';
 import { getMember, setMembers } from './request-body.ts';
-import type { Translation } from './translation.ts';
+import type { TextRoute } from './text-route.ts';
 
 export interface TextRequest {
   /** At the engine. */
@@ -28,31 +27,25 @@ export interface TextRequest {
 
 type Model = Pick<GatewayConfig, 'modelId' | 'servedModelName' | 'enginePreset'>;
 
-/** What a route takes. */
-export interface TextRoute {
-  /** At the endpoint, and at an engine that speaks as it does. */
-  path: string;
-  fields: Fields;
-  canStream: boolean;
-  /** Says it in the words of the engine. Throws ApiError. */
-  translate?(body: Record<string, unknown>, preset: string): Translation;
-}
-
 /** Checks the documented fields and passes all others on as they are. Throws ApiError. */
 export function readTextRequest(body: JsonBody, route: TextRoute, model: Model): TextRequest {
   const { value, raw } = body;
   checkFields(value, route.fields);
   checkModel(value.model, model);
-  const { characters, media } = readMessageMedia(value.messages);
+  route.refuse?.(value);
+  const { characters, media } = route.readMedia(value);
   const translation = route.translate?.(value, model.enginePreset);
-  const isStream = route.canStream && value.stream === true;
+  const isStream = route.stream !== null && value.stream === true;
   const options = value.stream_options as { include_usage?: unknown } | null | undefined;
   const isUsageWanted = isStream && options?.include_usage === true;
   return {
     path: translation?.path ?? route.path,
     payload: translation?.body
       ? Buffer.from(JSON.stringify({ model: model.servedModelName, ...translation.body }))
-      : buildPayload(body, model, isStream && !isUsageWanted),
+      : buildPayload(body, model, {
+          fixed: route.fixed,
+          needsUsage: isStream && route.stream!.needsUsageOption && !isUsageWanted,
+        }),
     read: translation?.read,
     isStream,
     isUsageWanted,
@@ -72,10 +65,15 @@ function checkModel(given: unknown, { modelId }: Model): void {
   );
 }
 
-/** The body with the engine's own name of the model, and with usage asked for. */
-function buildPayload(body: JsonBody, { servedModelName }: Model, needsUsage: boolean): Buffer {
+interface Changes {
+  fixed: ReadonlyMap<string, string> | undefined;
+  needsUsage: boolean;
+}
+
+/** The body with the engine's own name of the model, what the route fixes, and usage asked for. */
+function buildPayload(body: JsonBody, { servedModelName }: Model, { fixed, needsUsage }: Changes): Buffer {
   const { value, text, raw } = body;
-  const changes = new Map<string, string>();
+  const changes = new Map(fixed);
   if (value.model !== servedModelName) changes.set('model', JSON.stringify(servedModelName));
   if (needsUsage) changes.set('stream_options', addUsage(text, value));
   return changes.size === 0 ? raw : Buffer.from(setMembers(text, changes));

@@ -16,13 +16,14 @@ import { openLease, readJsonBody } from '../http/json-body.ts';
 import type { GatewayState } from '../http/request-id.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import type { DeploymentUsage } from '../telemetry/usage.ts';
-import { completeChat, completeCompletion, completeEmbedding, completeModel } from './answer-schema.ts';
-import { CHAT_FIELDS, COMPLETION_FIELDS, EMBEDDING_FIELDS } from './fields.ts';
 import { inlineMedia } from './media-inlining.ts';
-import { RERANK_FIELDS, translateRerank, translateScore } from './rerank.ts';
-import { readTextRequest, type TextRequest, type TextRoute } from './text-request.ts';
+import { COUNT_TOKENS, MESSAGES } from './messages-route.ts';
+import { CHAT, COMPLETIONS, EMBEDDINGS } from './openai-routes.ts';
+import { RESPONSES } from './responses-route.ts';
+import { readTextRequest, type TextRequest } from './text-request.ts';
+import type { TextRoute } from './text-route.ts';
 import { priceTokens } from './token-price.ts';
-import { DETOKENIZE_FIELDS, TOKENIZE_FIELDS, translateDetokenize, translateTokenize } from './tokens.ts';
+import { DETOKENIZE, RERANK, SCORE, TOKENIZE } from './translated-routes.ts';
 
 export interface TextServices {
   config: () => GatewayConfig;
@@ -36,64 +37,12 @@ export interface TextServices {
   onEngineLost?: () => void;
 }
 
-interface ServedRoute extends TextRoute {
-  /** Makes a whole answer OpenAI's; answers whether it changed anything. */
-  complete(answer: Record<string, unknown>, modelId: string, request: TextRequest): boolean;
-}
-
-const CHAT: ServedRoute = {
-  path: '/v1/chat/completions',
-  fields: CHAT_FIELDS,
-  canStream: true,
-  complete: completeChat,
-};
-const COMPLETIONS: ServedRoute = {
-  path: '/v1/completions',
-  fields: COMPLETION_FIELDS,
-  canStream: true,
-  complete: completeCompletion,
-};
-const EMBEDDINGS: ServedRoute = {
-  path: '/v1/embeddings',
-  fields: EMBEDDING_FIELDS,
-  canStream: false,
-  complete: (answer, modelId, { encoding }) => completeEmbedding(answer, modelId, encoding),
-};
-
-const RERANK: ServedRoute = {
-  path: '/v1/rerank',
-  fields: RERANK_FIELDS,
-  canStream: false,
-  translate: translateRerank,
-  complete: completeModel,
-};
-const SCORE: ServedRoute = {
-  path: '/v1/score',
-  // Checked with the engine's other names of them.
-  fields: {},
-  canStream: false,
-  translate: translateScore,
-  complete: completeModel,
-};
-const TOKENIZE: ServedRoute = {
-  path: '/tokenize',
-  fields: TOKENIZE_FIELDS,
-  canStream: false,
-  translate: translateTokenize,
-  complete: () => false,
-};
-const DETOKENIZE: ServedRoute = {
-  path: '/detokenize',
-  fields: DETOKENIZE_FIELDS,
-  canStream: false,
-  translate: translateDetokenize,
-  complete: () => false,
-};
-
-/** docs/api.md, "POST /v1/chat/completions" and the two that follow. */
 export const buildTextHandlers = (services: TextServices) => ({
   chat_completions: (state: GatewayState) => serveText(CHAT, services, state),
   completions: (state: GatewayState) => serveText(COMPLETIONS, services, state),
+  responses: (state: GatewayState) => serveText(RESPONSES, services, state),
+  messages: (state: GatewayState) => serveText(MESSAGES, services, state),
+  count_tokens: (state: GatewayState) => serveText(COUNT_TOKENS, services, state),
   embeddings: (state: GatewayState) => serveText(EMBEDDINGS, services, state),
   rerank: (state: GatewayState) => serveText(RERANK, services, state),
   score: (state: GatewayState) => serveText(SCORE, services, state),
@@ -103,7 +52,7 @@ export const buildTextHandlers = (services: TextServices) => ({
 
 const SATURATED_RETRY_SECONDS = 5;
 
-async function serveText(route: ServedRoute, services: TextServices, state: GatewayState): Promise<void> {
+async function serveText(route: TextRoute, services: TextServices, state: GatewayState): Promise<void> {
   const { exchange } = state;
   const config = services.config();
   const request = await readJsonBody(state, {
@@ -155,7 +104,7 @@ async function acquire(capacity: Capacity, { exchange, keyHash }: GatewayState):
 }
 
 interface EngineRun {
-  route: ServedRoute;
+  route: TextRoute;
   services: TextServices;
   state: GatewayState;
   request: TextRequest;
@@ -168,10 +117,11 @@ async function runAtEngine(run: EngineRun): Promise<void> {
   const config = services.config();
   const { modelId } = config;
   const answer: Answer = request.isStream
-    ? new StreamAnswer(exchange, { modelId, isUsageWanted: request.isUsageWanted })
+    ? new StreamAnswer(exchange, route.stream!.watch(modelId, request))
     : new WholeAnswer(exchange, {
         read: request.read,
         complete: (whole) => route.complete(whole, modelId, request),
+        readUsage: route.readUsage,
         reserve: reserveLazily(run.state),
       });
   try {

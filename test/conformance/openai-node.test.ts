@@ -169,7 +169,7 @@ for (const [name, OpenAI] of SDKS)
       ],
       ['an image of a chat model', 400, 'wrong_modality', (c) => c.images.generate({ prompt: 'x' })],
       ['an unknown model', 404, 'model_not_found', (c) => c.models.retrieve('nope')],
-      ['an unknown route', 404, 'not_found', (c) => c.responses.create({ input: 'x' })],
+      ['an unknown route', 404, 'not_found', (c) => c.responses.retrieve('resp_1')],
       [
         'a temperature that is no number',
         400,

@@ -126,6 +126,28 @@ describe('an image of a chat', () => {
     expect(fetched.sort()).to.deep.equal(['/a.png', '/b.jpg']);
   });
 
+  it('is fetched for a response, and for a message as the source that Anthropic has', async () => {
+    const call = (path: string, body: object) =>
+      fetch(`${endpoint.origin}${path}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    const part = (url: string) => ({ type: 'input_image', image_url: url });
+    const input = (url: string) => [{ role: 'user', content: [part(url)] }];
+    expect((await call('/v1/responses', { input: input(at('/a.png')) })).status).to.equal(200);
+    const responses = (await simulator.readControl()).last!.body as { input: unknown };
+    expect(responses.input).to.deep.equal(input(toDataURL('image/png', PNG)));
+
+    const messages = (source: object) => [{ role: 'user', content: [{ type: 'image', source }] }];
+    const body = { max_tokens: 1, messages: messages({ type: 'url', url: at('/b.jpg') }) };
+    expect((await call('/v1/messages', body)).status).to.equal(200);
+    const sent = (await simulator.readControl()).last!.body as { messages: unknown };
+    const data = JPEG.toString('base64');
+    expect(sent.messages).to.deep.equal(messages({ type: 'base64', media_type: 'image/jpeg', data }));
+    expect(fetched.sort()).to.deep.equal(['/a.png', '/b.jpg']);
+  });
+
   it('is put in place of its URL alone: what surrounds it stays as it was sent', async () => {
     let sent = '';
     const engine = await startHttpServer(async (req, res) => {

@@ -133,7 +133,7 @@ describe('bad input', () => {
     ['GET', '/', 404, 'not_found'],
     ['GET', '/v1', 404, 'not_found'],
     ['GET', '/v1/', 404, 'not_found'],
-    ['POST', '/v1/responses', 404, 'not_found'],
+    ['POST', '/v1/moderations', 404, 'not_found'],
     ['GET', '/v1/../../etc/passwd', 404, 'not_found'],
     ['GET', '/internal/reservations', 404, 'not_found'],
     ['GET', '/v1/models/other', 404, 'model_not_found'],

@@ -6,7 +6,7 @@ const MIB = 1024 * 1024;
 
 describe('a whole answer', () => {
   const open = (reserve: (bytes: number) => boolean) =>
-    new WholeAnswer({} as Exchange, { complete: () => false, reserve });
+    new WholeAnswer({} as Exchange, { complete: () => false, readUsage: () => null, reserve });
 
   it('asks for memory once it is large, and ends where there is none', () => {
     let left = 2 * MIB;

@@ -14,7 +14,7 @@ describe('the end of a gateway without any time', () => {
   });
   const enter = () => {
     const res = new EventEmitter() as ServerResponse;
-    const exchange = new Exchange({} as IncomingMessage, res, 'id');
+    const exchange = new Exchange({ headers: {} } as IncomingMessage, res, 'id');
     type Context = Parameters<CutOff['middleware']>[0];
     void cutOff.middleware({ state: { exchange } } as Context, async () => {});
     return exchange;

@@ -44,6 +44,9 @@ describe('the OpenAPI document', () => {
     expect(listRoutes(read({ kind: 'LLM' }))).to.have.members([
       'POST /v1/chat/completions',
       'POST /v1/completions',
+      'POST /v1/responses',
+      'POST /v1/messages',
+      'POST /v1/messages/count_tokens',
       'POST /tokenize',
       'POST /detokenize',
       'GET /v1/models',

@@ -1,11 +1,8 @@
 import { expect } from 'chai';
 import { ApiError } from '../../../../gateway/http/error-response.ts';
-import { CHAT_FIELDS, COMPLETION_FIELDS, EMBEDDING_FIELDS } from '../../../../gateway/text/fields.ts';
+import { CHAT, COMPLETIONS, EMBEDDINGS } from '../../../../gateway/text/openai-routes.ts';
 import { readTextRequest, type TextRequest } from '../../../../gateway/text/text-request.ts';
 
-const CHAT = { path: '/v1/chat/completions', fields: CHAT_FIELDS, canStream: true };
-const COMPLETION = { path: '/v1/completions', fields: COMPLETION_FIELDS, canStream: true };
-const EMBEDDING = { path: '/v1/embeddings', fields: EMBEDDING_FIELDS, canStream: false };
 const MODEL = { modelId: 'org/m', servedModelName: 'org/m', enginePreset: 'vllm' };
 const messages = [{ role: 'user', content: 'hi' }];
 
@@ -90,14 +87,14 @@ describe('a text request', () => {
     ['n of zero', { messages, n: 0 }, CHAT, 'n', /at least 1/],
     ['stop with a number', { messages, stop: ['a', 1] }, CHAT, 'stop', /strings/],
     ['model as a number', { messages, model: 5 }, CHAT, 'model', /a string/],
-    ['no prompt', {}, COMPLETION, 'prompt', /required/],
-    ['a prompt of objects', { prompt: [{}] }, COMPLETION, 'prompt', /strings or of token ids/],
-    ['no input', {}, EMBEDDING, 'input', /required/],
-    ['an empty input', { input: [] }, EMBEDDING, 'input', /non-empty/],
+    ['no prompt', {}, COMPLETIONS, 'prompt', /required/],
+    ['a prompt of objects', { prompt: [{}] }, COMPLETIONS, 'prompt', /strings or of token ids/],
+    ['no input', {}, EMBEDDINGS, 'input', /required/],
+    ['an empty input', { input: [] }, EMBEDDINGS, 'input', /non-empty/],
     [
       'an unknown encoding',
       { input: 'x', encoding_format: 'hex' },
-      EMBEDDING,
+      EMBEDDINGS,
       'encoding_format',
       /"float" or "base64"/,
     ],
@@ -133,7 +130,7 @@ describe('a text request', () => {
   const inputs: unknown[] = ['a', ['a', 'b'], [1, 2], [[1], [2, 3]]];
   for (const input of inputs)
     it(`takes ${JSON.stringify(input)} to embed`, () => {
-      expect(JSON.parse(read({ input }, EMBEDDING).payload.toString()).input).to.deep.equal(input);
+      expect(JSON.parse(read({ input }, EMBEDDINGS).payload.toString()).input).to.deep.equal(input);
     });
 
   const media: [string, object, boolean][] = [

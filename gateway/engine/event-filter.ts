@@ -1,0 +1,132 @@
+/**
+ * Watches a stream of named events (OpenAI's Responses, Anthropic's Messages) on its way to the client. Events that
+ * carry output go through by their names, unparsed; the few others tell the model, the usage, an error and the end.
+ */
+import type { ApiError } from '../http/error-response.ts';
+import { toBytesText } from '../http/event-stream.ts';
+import type { Usage } from './answer.ts';
+import { parseObject, readData, SseFrames } from './sse-frames.ts';
+import { FRAME_TOO_LONG, type StreamFilter } from './stream-filter.ts';
+import { TokenEstimate } from './token-estimate.ts';
+
+export type EventPayload = Record<string, unknown>;
+
+/** What the events of a dialect mean. */
+export interface EventDialect {
+  /** About a token of output, with nothing to look at. */
+  isOutput(name: string): boolean;
+  /** The last event. */
+  isEnd(name: string): boolean;
+  /** The engine's complaint; null for any other event. */
+  findFailure(name: string, payload: EventPayload): ApiError | null;
+  /** The object within that names the model. */
+  findAnswer(payload: EventPayload): unknown;
+  /** Members of usage that the event tells; they add to those before. */
+  findUsage(payload: EventPayload): unknown;
+  readUsage(members: EventPayload): Usage | null;
+}
+
+export class EventFilter implements StreamFilter {
+  events = 0;
+  isDone = false;
+  failure: ApiError | null = null;
+  readonly #dialect: EventDialect;
+  readonly #modelId: string;
+  readonly #frames = new SseFrames();
+  readonly #estimate = new TokenEstimate();
+  #usage: EventPayload = {};
+
+  constructor(dialect: EventDialect, modelId: string) {
+    this.#dialect = dialect;
+    this.#modelId = modelId;
+  }
+
+  get estimatedTokens(): number {
+    return this.#estimate.tokens;
+  }
+
+  /** Of a stream that broke off, output counts by its events, since its usage comes last. */
+  get usage(): Usage | null {
+    const told = this.#dialect.readUsage(this.#usage);
+    if (!told || told.inputTokens === 0 || this.isDone) return told;
+    const outputTokens = Math.max(told.outputTokens, this.estimatedTokens);
+    return { ...told, outputTokens, totalTokens: told.inputTokens + outputTokens };
+  }
+
+  push(chunk: Buffer): string | null {
+    if (this.isDone || this.failure) return null;
+    const end = this.#frames.push(chunk);
+    if (end === 0) {
+      if (this.#frames.isTooLong) this.failure = FRAME_TOO_LONG;
+      return null;
+    }
+    return this.#pass(end);
+  }
+
+  end(): string | null {
+    const { rest, separator } = this.#frames;
+    if (this.isDone || this.failure || rest === null) return null;
+    const frame = Buffer.from(rest + (separator || '\n\n'));
+    const output = this.#look(frame, readName(frame.toString('latin1'), 0)) ?? frame.toString('latin1');
+    return this.isDone && output !== '' ? output : null;
+  }
+
+  #pass(end: number): string | null {
+    const { data, text, separator } = this.#frames;
+    let output = '';
+    let kept = 0;
+    let start = 0;
+    while (start < end && !this.isDone && !this.failure) {
+      const stop = text.indexOf(separator, start) + separator.length;
+      const name = readName(text, start);
+      if (this.#dialect.isOutput(name) && this.#estimate.count(stop - start)) this.events++;
+      else {
+        const replacement = this.#look(data.subarray(start, stop), name);
+        if (replacement !== null) {
+          output += text.slice(kept, start) + replacement;
+          kept = stop;
+        }
+      }
+      start = stop;
+    }
+    output = kept === 0 && start === text.length ? text : output + text.slice(kept, Math.max(kept, start));
+    return output === '' ? null : output;
+  }
+
+  /** Looks into one frame. Null leaves it as it is; a text, one character a byte, takes its place. */
+  #look(frame: Buffer, named: string): string | null {
+    const text = readData(frame.toString('utf8'));
+    if (text === null || text === '') return null;
+    const payload = parseObject(text);
+    // Such as `[DONE]`, which these dialects do not have.
+    if (!payload) return '';
+    const name = typeof payload.type === 'string' ? payload.type : named;
+    this.failure = this.#dialect.findFailure(name, payload);
+    if (this.failure) return '';
+    this.events++;
+    if (this.#dialect.isOutput(name)) this.#estimate.weigh(frame.length, [payload]);
+    this.#addUsage(this.#dialect.findUsage(payload));
+    this.isDone = this.#dialect.isEnd(name);
+    const answer = this.#dialect.findAnswer(payload);
+    if (!isRecord(answer) || typeof answer.model !== 'string' || answer.model === this.#modelId) return null;
+    answer.model = this.#modelId;
+    return toBytesText(`event: ${name}\ndata: ${JSON.stringify(payload)}${this.#frames.separator}`);
+  }
+
+  #addUsage(members: unknown): void {
+    if (!isRecord(members)) return;
+    for (const [name, value] of Object.entries(members))
+      if (value !== null && value !== undefined) this.#usage[name] = value;
+  }
+}
+
+const EVENT = 'event:';
+
+/** The event's name; '' where the frame does not begin with it. */
+function readName(text: string, start: number): string {
+  if (!text.startsWith(EVENT, start)) return '';
+  return text.slice(start + EVENT.length, text.indexOf('\n', start)).trim();
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,0 +1,54 @@
+/** In which words an error is told: OpenAI's envelope, or Anthropic's to clients of `/v1/messages`. */
+import type { IncomingMessage } from 'node:http';
+import type { ApiError } from './error-response.ts';
+
+export type ErrorDialect = 'openai' | 'anthropic';
+
+const ANTHROPIC_PATH = '/v1/messages';
+
+/** By the path, or by the header that Anthropic's SDKs send everywhere, so that errors before any route have it, too. */
+export const readErrorDialect = ({ url, headers }: Pick<IncomingMessage, 'url' | 'headers'>): ErrorDialect =>
+  url?.startsWith(ANTHROPIC_PATH) || headers['anthropic-version'] !== undefined ? 'anthropic' : 'openai';
+
+export interface AnthropicError {
+  type: 'error';
+  error: { type: string; message: string };
+  request_id: string;
+}
+
+export const buildAnthropicError = (error: ApiError, requestId: string): AnthropicError => ({
+  type: 'error',
+  error: { type: typeOf(error), message: error.message },
+  request_id: requestId,
+});
+
+const OVERLOADED = 529;
+const BILLING = 402;
+
+/**
+ * A full deployment is Anthropic's 529, which clients wait out, and told from the 429 of a key's own limit; credit that is
+ * used up is 402 there. All others are as in OpenAI's dialect.
+ */
+export function anthropicStatus({ code, status }: Pick<ApiError, 'code' | 'status'>): number {
+  if (code === 'replica_saturated') return OVERLOADED;
+  return code === 'insufficient_quota' ? BILLING : status;
+}
+
+const TYPES: Readonly<Record<number, string>> = {
+  400: 'invalid_request_error',
+  401: 'authentication_error',
+  402: 'billing_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  408: 'timeout_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  503: 'overloaded_error',
+  504: 'timeout_error',
+  529: 'overloaded_error',
+};
+
+function typeOf(error: ApiError): string {
+  const status = anthropicStatus(error);
+  return TYPES[status] ?? (status >= 500 ? 'api_error' : 'invalid_request_error');
+}

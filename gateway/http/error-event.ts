@@ -1,0 +1,27 @@
+/** The last event of a stream that breaks (docs/api.md, "Streaming"), in the words of its route. */
+import type { IncomingMessage } from 'node:http';
+import { buildAnthropicError, readErrorDialect } from './error-dialect.ts';
+import { type ApiError, buildEnvelope } from './error-response.ts';
+
+const RESPONSES_PATH = '/v1/responses';
+
+export interface BrokenStream {
+  req: Pick<IncomingMessage, 'url' | 'headers'>;
+  requestId: string;
+  /** Events that have been sent, where that is known. */
+  events?: number | undefined;
+}
+
+export function formatErrorEvent(error: ApiError, { req, requestId, events }: BrokenStream): string {
+  if (readErrorDialect(req) === 'anthropic')
+    return formatNamed('error', buildAnthropicError(error, requestId));
+  const envelope = buildEnvelope(error);
+  if (!req.url?.startsWith(RESPONSES_PATH)) return `data: ${JSON.stringify(envelope)}\n\n`;
+  const { code, message, param } = envelope.error;
+  // Flat as OpenAI has it, and with the envelope, by which its SDKs know to throw.
+  const event = { type: 'error', sequence_number: events, code, message, param, ...envelope };
+  return formatNamed('error', event);
+}
+
+const formatNamed = (name: string, data: object): string =>
+  `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;

@@ -1,0 +1,63 @@
+/** URLs within the input of Responses and within Anthropic's content blocks, handled as those of chats are. */
+import { ApiError } from '../http/error-response.ts';
+import { formatPath, type MediaReference } from './media-inlining.ts';
+import { type MessageMedia, readPart } from './message-media.ts';
+
+type Path = MediaReference['path'];
+type Visit = (value: Record<string, unknown>, path: Path, media: MessageMedia) => void;
+
+/** Deeper than any engine looks for media. */
+const MAX_DEPTH = 12;
+
+/** Of Responses: parts of messages, and of what tools gave back. Throws ApiError. */
+export const readInputMedia = (input: unknown): MessageMedia =>
+  visitAll(input, ['input'], (part, path, media) => {
+    if ('file_id' in part && part.file_id !== null && String(part.type).startsWith('input_'))
+      throw refuseFile([...path, 'file_id']);
+    readPart(part, path, media);
+  });
+
+/** Of Anthropic's messages and system prompt: `source` of blocks, within results of tools, too. Throws ApiError. */
+export function readBlockMedia(body: { messages: unknown; system: unknown }): MessageMedia {
+  const media = visitAll(body.messages, ['messages'], readBlock);
+  const system = visitAll(body.system, ['system'], readBlock);
+  return { characters: media.characters + system.characters, media: [...media.media, ...system.media] };
+}
+
+function readBlock(block: Record<string, unknown>, place: Path, media: MessageMedia): void {
+  const { source } = block;
+  if (typeof source !== 'object' || source === null) return;
+  const { type, url, data } = source as Record<string, unknown>;
+  const path = [...place, 'source'];
+  if (typeof data === 'string') media.characters += data.length;
+  if (type === 'file') throw refuseFile(path);
+  if (typeof url !== 'string') return;
+  if (block.type !== 'image')
+    throw refuse(path, 'must carry its data, with `type` "base64" or "text": only images are fetched.');
+  media.media.push({ kind: 'image', path, url, form: 'source' });
+}
+
+const refuseFile = (path: Path) =>
+  refuse(path, 'is not supported: this endpoint stores no files. Send the data itself.');
+
+function refuse(path: Path, why: string): ApiError {
+  const param = formatPath(path);
+  return new ApiError('invalid_request_error', `\`${param}\` ${why}`, { param });
+}
+
+/** Calls `visit` for every object within, and for the value itself. */
+function visitAll(value: unknown, path: Path, visit: Visit): MessageMedia {
+  const media: MessageMedia = { characters: 0, media: [] };
+  const walk = (within: unknown, place: Path) => {
+    if (typeof within !== 'object' || within === null || place.length > MAX_DEPTH) return;
+    if (Array.isArray(within)) {
+      for (let index = 0; index < within.length; index++) walk(within[index], [...place, index]);
+      return;
+    }
+    visit(within as Record<string, unknown>, place, media);
+    for (const [name, member] of Object.entries(within))
+      if (typeof member === 'object') walk(member, [...place, name]);
+  };
+  walk(value, path);
+  return media;
+}

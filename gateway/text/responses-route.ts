@@ -1,0 +1,67 @@
+/** OpenAI's Responses (docs/api.md, "POST /v1/responses"), without what would need a store or tools of the server. */
+import type { JSONObject } from '../../kit/json-object.ts';
+import { readResponsesUsage } from '../engine/answer.ts';
+import { RESPONSES as EVENTS } from '../engine/event-dialects.ts';
+import { EventFilter } from '../engine/event-filter.ts';
+import { ApiError } from '../http/error-response.ts';
+import { completeModel } from './answer-schema.ts';
+import { RESPONSES_FIELDS } from './fields.ts';
+import { readInputMedia } from './input-media.ts';
+import type { TextRoute } from './text-route.ts';
+
+export const RESPONSES: TextRoute = {
+  path: '/v1/responses',
+  fields: RESPONSES_FIELDS,
+  refuse: (body) => {
+    refuseState(body);
+    refuseHostedTools(body.tools);
+  },
+  readMedia: ({ input }) => readInputMedia(input),
+  // Engines keep responses in memory for ever unless told otherwise.
+  fixed: new Map([['store', 'false']]),
+  stream: { needsUsageOption: false, watch: (modelId) => new EventFilter(EVENTS, modelId) },
+  complete: completeModel,
+  readUsage: readResponsesUsage,
+};
+
+/** What refers to something that was stored, and what to send in its place. */
+const STATEFUL: Readonly<Record<string, string>> = {
+  store: 'Send false, or omit it.',
+  background: 'Stream the response instead.',
+  previous_response_id: 'Send the items of earlier turns in `input`.',
+  conversation: 'Send the items of earlier turns in `input`.',
+  prompt: 'Send its text as `instructions` and `input`.',
+};
+
+function refuseState(body: JSONObject): void {
+  for (const [name, remedy] of Object.entries(STATEFUL)) {
+    const value = body[name];
+    if (value === undefined || value === null || value === false) continue;
+    throw refuse(name, `\`${name}\` is not supported: this endpoint stores no responses. ${remedy}`);
+  }
+}
+
+/** Whose calls the client runs itself. */
+const CLIENT_TOOLS: ReadonlySet<unknown> = new Set([
+  'function',
+  'custom',
+  'namespace',
+  'local_shell',
+  'shell',
+  'apply_patch',
+]);
+
+function refuseHostedTools(tools: unknown): void {
+  if (!Array.isArray(tools)) return;
+  for (const [index, tool] of tools.entries()) {
+    const type: unknown = tool?.type;
+    if (CLIENT_TOOLS.has(type)) continue;
+    const param = `tools[${index}].type`;
+    throw refuse(
+      param,
+      `\`${param}\` must be one of ${[...CLIENT_TOOLS].join(', ')}, not ${JSON.stringify(type)?.slice(0, 60)}: tools that run on the server are not supported.`,
+    );
+  }
+}
+
+const refuse = (param: string, message: string) => new ApiError('invalid_request_error', message, { param });

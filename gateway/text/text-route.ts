@@ -1,0 +1,27 @@
+/** What tells one text route from another; the flow is the same for all (`text-routes.ts`). */
+import type { JSONObject } from '../../kit/json-object.ts';
+import type { Usage } from '../engine/answer.ts';
+import type { StreamFilter } from '../engine/stream-filter.ts';
+import type { Fields } from './fields.ts';
+import type { MessageMedia } from './message-media.ts';
+import type { TextRequest } from './text-request.ts';
+import type { Translation } from './translation.ts';
+
+export interface TextRoute {
+  /** At the endpoint, and at an engine that speaks as it does. */
+  path: string;
+  fields: Fields;
+  /** Refuses what this endpoint does not do. Throws ApiError. */
+  refuse?(body: JSONObject): void;
+  /** Checks what the body names by URL. Throws ApiError. */
+  readMedia(body: JSONObject): MessageMedia;
+  /** Says it in the words of the engine. Throws ApiError. */
+  translate?(body: JSONObject, preset: string): Translation;
+  /** Members that the engine is sent whatever the client sends, as JSON texts. */
+  fixed?: ReadonlyMap<string, string>;
+  /** Null: it never streams. `needsUsageOption`: usage comes only to those who ask for it by `stream_options`. */
+  stream: { needsUsageOption: boolean; watch(modelId: string, request: TextRequest): StreamFilter } | null;
+  /** Makes a whole answer that of the route; answers whether it changed anything. */
+  complete(answer: JSONObject, modelId: string, request: TextRequest): boolean;
+  readUsage(usage: unknown): Usage | null;
+}

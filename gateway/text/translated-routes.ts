@@ -1,0 +1,48 @@
+/** Rerank, score and tokens, which each engine words in its own way. */
+import { readUsage } from '../engine/answer.ts';
+import { completeModel } from './answer-schema.ts';
+import { readBodyMedia as readMedia } from './message-media.ts';
+import { RERANK_FIELDS, translateRerank, translateScore } from './rerank.ts';
+import type { TextRoute } from './text-route.ts';
+import { DETOKENIZE_FIELDS, TOKENIZE_FIELDS, translateDetokenize, translateTokenize } from './tokens.ts';
+
+export const RERANK: TextRoute = {
+  path: '/v1/rerank',
+  fields: RERANK_FIELDS,
+  readMedia,
+  translate: translateRerank,
+  stream: null,
+  complete: completeModel,
+  readUsage,
+};
+
+export const SCORE: TextRoute = {
+  path: '/v1/score',
+  // Checked with the engine's other names of them.
+  fields: {},
+  readMedia,
+  translate: translateScore,
+  stream: null,
+  complete: completeModel,
+  readUsage,
+};
+
+export const TOKENIZE: TextRoute = {
+  path: '/tokenize',
+  fields: TOKENIZE_FIELDS,
+  readMedia,
+  translate: translateTokenize,
+  stream: null,
+  complete: () => false,
+  readUsage,
+};
+
+export const DETOKENIZE: TextRoute = {
+  path: '/detokenize',
+  fields: DETOKENIZE_FIELDS,
+  readMedia,
+  translate: translateDetokenize,
+  stream: null,
+  complete: () => false,
+  readUsage,
+};

@@ -1,0 +1,159 @@
+/** POST /v1/responses, as an engine without a store answers it. */
+import { type Answer, makeAnswerId, type PlanContext } from './answer.ts';
+import type { Chat, ChatChoice } from './chat.ts';
+import { refuseField } from './errors.ts';
+import { type Fields, isObject, readBoolean, readObject } from './fields.ts';
+import { streamResponse } from './response-stream.ts';
+import { planTranslated } from './translated-chat.ts';
+
+export function planResponse(body: Fields, context: PlanContext): Answer {
+  const isStreamed = readBoolean(body, 'stream');
+  const describe = (chat: Chat, choice: ChatChoice) => describeResponse(body, chat, choice);
+  return planTranslated(
+    {
+      chat: readRequest(body),
+      isStreamed,
+      buildBody: describe,
+      stream: (chat, choice) => streamResponse(describe(chat, choice), choice),
+    },
+    context,
+  );
+}
+
+function readRequest(body: Fields): Fields {
+  const { temperature, top_p, seed, parallel_tool_calls } = body;
+  return {
+    messages: readMessages(body),
+    temperature,
+    top_p,
+    seed,
+    parallel_tool_calls,
+    max_tokens: body.max_output_tokens,
+    response_format: readFormat(body),
+    tools: readTools(body.tools),
+    tool_choice: isObject(body.tool_choice)
+      ? { type: 'function', function: { name: body.tool_choice.name } }
+      : body.tool_choice,
+  };
+}
+
+function readMessages({ input, instructions }: Fields): unknown[] {
+  const system = typeof instructions === 'string' ? [{ role: 'system', content: instructions }] : [];
+  if (typeof input === 'string') return [...system, { role: 'user', content: input }];
+  if (!Array.isArray(input)) throw refuseField(['input'], 'Field required');
+  return [...system, ...input.flatMap(readItem)];
+}
+
+function readItem(item: unknown, index: number): unknown[] {
+  if (!isObject(item)) throw refuseField(['input', index], 'Input should be a valid dictionary');
+  switch (item.type ?? 'message') {
+    case 'message':
+      return [{ role: item.role, content: readContent(item.content) }];
+    case 'function_call':
+      return [{ role: 'assistant', content: null, tool_calls: [item] }];
+    case 'function_call_output':
+      return [{ role: 'tool', content: readContent(item.output) }];
+    case 'reasoning':
+      return [];
+    default:
+      throw refuseField(['input', index, 'type'], `Unsupported item type: ${String(item.type)}`);
+  }
+}
+
+const readContent = (content: unknown): unknown =>
+  Array.isArray(content)
+    ? content.map((part) =>
+        isObject(part) && part.type === 'input_image'
+          ? { type: 'image_url', image_url: { url: part.image_url } }
+          : part,
+      )
+    : content;
+
+export const peekInputItems = (input: unknown): unknown =>
+  Array.isArray(input)
+    ? input.map((item) => (isObject(item) ? { ...item, content: readContent(item.content) } : item))
+    : [{ role: 'user', content: input }];
+
+function readFormat(body: Fields): unknown {
+  const format = readObject(body, 'text')?.format;
+  if (!isObject(format) || format.type !== 'json_schema') return format;
+  return { type: 'json_schema', json_schema: { schema: format.schema } };
+}
+
+const readTools = (tools: unknown): unknown =>
+  Array.isArray(tools)
+    ? tools.map((tool) =>
+        isObject(tool) && tool.type === 'function' ? { type: 'function', function: tool } : tool,
+      )
+    : undefined;
+
+export interface ResponseBody extends Fields {
+  id: string;
+  output: Fields[];
+  status: string;
+}
+
+function describeResponse(body: Fields, chat: Chat, choice: ChatChoice): ResponseBody {
+  const isCut = choice.finish === 'length';
+  const { prompt_tokens: input, completion_tokens: output } = chat.usage;
+  return {
+    id: makeAnswerId('resp').replace('-', '_'),
+    object: 'response',
+    created_at: chat.created,
+    completed_at: chat.created,
+    status: isCut ? 'incomplete' : 'completed',
+    incomplete_details: isCut ? { reason: 'max_output_tokens' } : null,
+    error: null,
+    model: chat.model,
+    instructions: body.instructions ?? null,
+    output: describeOutput(choice, isCut),
+    tools: body.tools ?? [],
+    tool_choice: body.tool_choice ?? 'auto',
+    parallel_tool_calls: body.parallel_tool_calls ?? true,
+    max_output_tokens: body.max_output_tokens ?? null,
+    max_tool_calls: body.max_tool_calls ?? null,
+    temperature: body.temperature ?? 1,
+    top_p: body.top_p ?? 1,
+    presence_penalty: 0,
+    frequency_penalty: 0,
+    top_logprobs: 0,
+    truncation: body.truncation ?? 'disabled',
+    text: body.text ?? { format: { type: 'text' } },
+    reasoning: body.reasoning ?? null,
+    metadata: body.metadata ?? {},
+    previous_response_id: null,
+    store: body.store ?? true,
+    background: false,
+    service_tier: 'default',
+    safety_identifier: null,
+    prompt_cache_key: null,
+    usage: {
+      input_tokens: input,
+      input_tokens_details: { cached_tokens: 0 },
+      output_tokens: output,
+      output_tokens_details: { reasoning_tokens: 0 },
+      total_tokens: input + output,
+    },
+  };
+}
+
+function describeOutput({ tokens, toolCalls }: ChatChoice, isCut: boolean): Fields[] {
+  if (toolCalls.length > 0)
+    return toolCalls.map((call) => ({
+      id: `fc_${call.id.slice('call_'.length)}`,
+      type: 'function_call',
+      status: 'completed',
+      call_id: call.id,
+      name: call.name,
+      arguments: call.arguments,
+    }));
+  return [
+    {
+      id: makeAnswerId('msg').replace('-', '_'),
+      type: 'message',
+      role: 'assistant',
+      status: isCut ? 'incomplete' : 'completed',
+      content: [{ type: 'output_text', text: tokens.join(''), annotations: [], logprobs: [] }],
+    },
+  ];
+}

@@ -1,0 +1,173 @@
+import { expect } from 'chai';
+import { MESSAGES, RESPONSES } from '../../../../gateway/engine/event-dialects.ts';
+import { type EventDialect, EventFilter } from '../../../../gateway/engine/event-filter.ts';
+
+const MODEL = 'org/möwe';
+
+const event = (data: { type: string; [name: string]: unknown }): string =>
+  `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
+const unnamed = (data: object): string => `data: ${JSON.stringify(data)}\n\n`;
+
+function pass(text: string, dialect: EventDialect, size = 1_000_000) {
+  const filter = new EventFilter(dialect, MODEL);
+  const bytes = Buffer.from(text);
+  let output = '';
+  for (let start = 0; start < bytes.length; start += size)
+    output += filter.push(bytes.subarray(start, start + size)) ?? '';
+  output += filter.end() ?? '';
+  return { text: Buffer.from(output, 'latin1').toString(), filter };
+}
+
+const SIZES = [1, 3, 50, 1_000_000];
+
+describe('the filter of a streamed response', () => {
+  const response = { id: 'resp_1', model: MODEL, output: [] };
+  const usage = {
+    input_tokens: 7,
+    input_tokens_details: { cached_tokens: 4 },
+    output_tokens: 2,
+    output_tokens_details: { reasoning_tokens: 1 },
+    total_tokens: 9,
+  };
+  const created = event({ type: 'response.created', response: { ...response, usage: null } });
+  const delta = event({ type: 'response.output_text.delta', delta: 'größe "usage" response.completed' });
+  const completed = event({ type: 'response.completed', response: { ...response, usage } });
+
+  for (const size of SIZES)
+    it(`passes it unchanged and reads its usage, in chunks of ${size} bytes`, () => {
+      const text = created + delta + delta + completed;
+      const { text: passed, filter } = pass(text, RESPONSES, size);
+      expect(passed).to.equal(text);
+      expect(filter).to.include({ isDone: true, failure: null, estimatedTokens: 18, events: 4 });
+      expect(filter.usage).to.include({
+        inputTokens: 7,
+        cachedInputTokens: 4,
+        outputTokens: 2,
+        totalTokens: 9,
+      });
+    });
+
+  for (const size of SIZES)
+    it(`puts the model's id in the place of the engine's name, in chunks of ${size} bytes`, () => {
+      const own = (text: string) => text.replaceAll(JSON.stringify(MODEL), '"/weights"');
+      const { text: passed } = pass(own(created) + delta + own(completed), RESPONSES, size);
+      expect(passed).to.equal(created + delta + completed);
+    });
+
+  it('ends with what a limit cut, too, and lets nothing pass after the end', () => {
+    const cut = event({ type: 'response.incomplete', response: { ...response, usage } });
+    const { text, filter } = pass(`${created}${cut}data: [DONE]\n\n${delta}`, RESPONSES);
+    expect(text).to.equal(created + cut);
+    expect(filter.isDone).to.equal(true);
+  });
+
+  it('takes out what is no event, such as [DONE], and keeps comments', () => {
+    const { text } = pass(`: ping\n\n${created}data: [DONE]\n\n${delta}`, RESPONSES);
+    expect(text).to.equal(`: ping\n\n${created}${delta}`);
+  });
+
+  it('knows events without names by their type', () => {
+    const text =
+      unnamed({ type: 'response.output_text.delta', delta: 'a' }) +
+      unnamed({ type: 'response.completed', response: { ...response, usage } });
+    const { text: passed, filter } = pass(text, RESPONSES);
+    expect(passed).to.equal(text);
+    expect(filter).to.include({ isDone: true, estimatedTokens: 1 });
+  });
+
+  it('takes an end without a blank line', () => {
+    const { filter, text } = pass(created + completed.trimEnd(), RESPONSES);
+    expect(filter.isDone).to.equal(true);
+    expect(text).to.equal(created + completed);
+  });
+
+  it('drops half an event', () => {
+    const { filter, text } = pass(created + completed.slice(0, 60), RESPONSES);
+    expect(filter.isDone).to.equal(false);
+    expect(text).to.equal(created);
+  });
+
+  const failures: [string, string][] = [
+    ['an error event', event({ type: 'error', code: 'server_error', message: 'boom', param: null })],
+    ['an error event with an envelope', event({ type: 'error', error: { message: 'boom' } })],
+    [
+      'a failed response',
+      event({
+        type: 'response.failed',
+        response: { ...response, error: { code: 'server_error', message: 'boom' } },
+      }),
+    ],
+  ];
+  for (const [what, text] of failures)
+    it(`stops at ${what}`, () => {
+      const { text: passed, filter } = pass(created + delta + text + completed, RESPONSES);
+      expect(passed).to.equal(created + delta);
+      expect(filter.failure).to.include({ code: 'upstream_error' });
+      expect(filter.failure!.message).to.include('boom');
+    });
+
+  it('refuses an event that does not end', () => {
+    const filter = new EventFilter(RESPONSES, MODEL);
+    filter.push(Buffer.from('event: x\n'));
+    filter.push(Buffer.alloc(16 * 1024 * 1024, 'a'));
+    expect(filter.failure).to.include({ code: 'upstream_error' });
+  });
+});
+
+describe('the filter of a streamed message', () => {
+  const start = event({
+    type: 'message_start',
+    message: {
+      id: 'msg_1',
+      model: MODEL,
+      usage: {
+        input_tokens: 5,
+        cache_read_input_tokens: 11,
+        cache_creation_input_tokens: null,
+        output_tokens: 0,
+      },
+    },
+  });
+  const ping = event({ type: 'ping' });
+  const delta = event({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'ü' } });
+  const end = event({
+    type: 'message_delta',
+    delta: { stop_reason: 'end_turn' },
+    usage: { output_tokens: 3 },
+  });
+  const stop = event({ type: 'message_stop' });
+
+  for (const size of SIZES)
+    it(`passes it unchanged and adds cached tokens to its input, in chunks of ${size} bytes`, () => {
+      const text = start + ping + delta + end + stop;
+      const { text: passed, filter } = pass(text, MESSAGES, size);
+      expect(passed).to.equal(text);
+      expect(filter).to.include({ isDone: true, estimatedTokens: 1 });
+      expect(filter.usage).to.include({
+        inputTokens: 16,
+        cachedInputTokens: 11,
+        outputTokens: 3,
+        totalTokens: 19,
+      });
+    });
+
+  it('counts the output of a stream that broke off by its events', () => {
+    const { filter } = pass(start + delta + delta, MESSAGES);
+    expect(filter.usage).to.include({ inputTokens: 16, outputTokens: 2, totalTokens: 18 });
+  });
+
+  it('leaves the usage of a stream that broke off to an estimate where the engine told no input', () => {
+    const told = event({
+      type: 'message_start',
+      message: { model: MODEL, usage: { input_tokens: 0, output_tokens: 0 } },
+    });
+    expect(pass(told + delta, MESSAGES).filter).to.include({ usage: null, estimatedTokens: 1 });
+  });
+
+  it('stops at an error', () => {
+    const error = event({ type: 'error', error: { type: 'overloaded_error', message: 'full' } });
+    const { text, filter } = pass(start + error + stop, MESSAGES);
+    expect(text).to.equal(start);
+    expect(filter.failure!.message).to.include('full');
+  });
+});
