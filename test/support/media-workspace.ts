@@ -1,10 +1,10 @@
 /** A Redis for the tests of one `describe`, and in it a new workspace with one media deployment for each test. */
+
 import type { ResolvedLimits } from '../../api/model-limits.ts';
 import { workKeys } from '../../api/redis-keys.ts';
 import type { RequestRecord } from '../../api/request.ts';
-import type { RedisClient, RedisConnection } from '../../redis/client.ts';
+import type { RedisClient } from '../../redis/client.ts';
 import { type OutboxEvent, takeEvents } from '../../redis/deliveries/outbox.ts';
-import { loadLibrary } from '../../redis/library.ts';
 import {
   type Cancellation,
   type ClaimedJob,
@@ -15,9 +15,9 @@ import {
   submitRequest,
 } from '../../redis/requests/request-calls.ts';
 import { readRequest } from '../../redis/requests/request-record.ts';
-import { connectTo } from './redis-client.ts';
-import { type RedisServer, startRedis } from './redis-server.ts';
+import type { RedisServer } from './redis-server.ts';
 import { newToken, publishMedia, submissionOf } from './request-fixture.ts';
+import { TestStack } from './test-stack.ts';
 
 export interface MediaWorkspace {
   readonly server: RedisServer;
@@ -42,36 +42,32 @@ export interface MediaWorkspace {
 /** Call it within a `describe`, before its own hooks. */
 export function useMediaWorkspace(limits: Partial<ResolvedLimits> = {}): MediaWorkspace {
   const deployment = 'film';
-  let server: RedisServer;
-  let connection: RedisConnection;
+  let stack: TestStack;
   let namespace: string;
   let workspaces = 0;
 
   const publish: MediaWorkspace['publish'] = (limits) =>
-    publishMedia(connection.redis, { namespace, name: deployment, limits });
+    publishMedia(stack.redis, { namespace, name: deployment, limits });
   const submit: MediaWorkspace['submit'] = (fields = {}) =>
-    submitRequest(connection.redis, submissionOf({ namespace, deployment, ...fields }));
+    submitRequest(stack.redis, submissionOf({ namespace, deployment, ...fields }));
 
   before(async () => {
-    server = await startRedis();
-    connection = await connectTo(server);
-    await loadLibrary(connection.redis);
+    stack = await TestStack.start();
   });
   beforeEach(() => {
     namespace = `space-${++workspaces}`;
     return publish(limits);
   });
   after(async () => {
-    await connection?.close();
-    await server?.stop();
+    await stack?.stop();
   });
 
   return {
     get server() {
-      return server;
+      return stack.server;
     },
     get redis() {
-      return connection.redis;
+      return stack.redis;
     },
     get namespace() {
       return namespace;
@@ -85,14 +81,14 @@ export function useMediaWorkspace(limits: Partial<ResolvedLimits> = {}): MediaWo
       return answer.id;
     },
     claim: (token = newToken(), leaseMs = 60_000) =>
-      claimRequest(connection.redis, { namespace, deployment, token, leaseMs, pod: 'pod-1' }),
-    cancel: (id, token = newToken()) => cancelRequest(connection.redis, { namespace, id, token }),
+      claimRequest(stack.redis, { namespace, deployment, token, leaseMs, pod: 'pod-1' }),
+    cancel: (id, token = newToken()) => cancelRequest(stack.redis, { namespace, id, token }),
     read: async (id) => {
-      const record = await readRequest(connection.redis, namespace, id);
+      const record = await readRequest(stack.redis, namespace, id);
       if (!record) throw new Error(`No record of ${id}`);
       return record;
     },
-    events: () => takeEvents(connection.redis, namespace, { limit: 100, leaseMs: 60_000 }),
-    spent: async () => Number((await connection.redis.get(workKeys(namespace).credit)) ?? 0),
+    events: () => takeEvents(stack.redis, namespace, { limit: 100, leaseMs: 60_000 }),
+    spent: async () => Number((await stack.redis.get(workKeys(namespace).credit)) ?? 0),
   };
 }

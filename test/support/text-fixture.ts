@@ -1,9 +1,9 @@
 /** What tests of the request path share: a Redis, a simulator and an endpoint, and calls as a client makes them. */
+
 import type { RedisConnection } from '../../redis/client.ts';
-import { loadLibrary } from '../../redis/library.ts';
 import { MODEL, RunningSimulator } from '../unit/simulator/running-simulator.ts';
-import { connectTo } from './redis-client.ts';
-import { type RedisServer, startRedis } from './redis-server.ts';
+import type { RedisServer } from './redis-server.ts';
+import { TestStack } from './test-stack.ts';
 import { startTextEndpoint, type TextEndpoint, type TextEndpointOptions } from './text-endpoint.ts';
 
 export interface TextFixture {
@@ -22,9 +22,8 @@ export async function startTextFixture(
   options: Partial<TextEndpointOptions> & { kind?: 'LLM' | 'Embedding' | 'Rerank' } = {},
 ): Promise<TextFixture> {
   const { kind = 'LLM', settings, ...more } = options;
-  const redis = await startRedis();
-  const connection = await connectTo(redis, { commandTimeoutMs: 2_000 });
-  await loadLibrary(connection.redis);
+  const stack = await TestStack.start({}, { commandTimeoutMs: 2_000 });
+  const { server: redis, connection } = stack;
   const simulator = await RunningSimulator.start({ kind });
   const endpoint = await startTextEndpoint({
     connection,
@@ -52,8 +51,7 @@ export async function startTextFixture(
     stop: async () => {
       await endpoint.stop();
       await simulator.stop();
-      await connection.close();
-      await redis.stop();
+      await stack.stop();
     },
   };
 }

@@ -10,11 +10,10 @@ import type { ConsoleEnvironment } from '../../../console/server/environment.ts'
 import { type RunningConsole, startConsole } from '../../../console/server/program.ts';
 import { type Logger, openLog } from '../../../kit/log.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
-import { loadLibrary } from '../../../redis/library.ts';
 import { createKubeRequest, type KubeRequest } from '../../support/kube-request.ts';
 import { pollUntil } from '../../support/poll.ts';
-import { connectTo } from '../../support/redis-client.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import type { RedisServer } from '../../support/redis-server.ts';
+import { TestStack } from '../../support/test-stack.ts';
 import { type Api, useApi } from '../kube/api.ts';
 import { writePage } from './page-fixture.ts';
 import { CONSOLE_RULES, MEMBER_RULES } from './rules.ts';
@@ -78,8 +77,7 @@ export function useConsole(): ConsoleHarness {
   const api = useApi();
   const consoles: RunningConsole[] = [];
   let kube: KubeRequest;
-  let server: RedisServer;
-  let redis: RedisConnection;
+  let stack: TestStack;
   let folder: string;
   let first: RunningConsole;
   let memberCount = 0;
@@ -93,9 +91,7 @@ export function useConsole(): ConsoleHarness {
   before(async function () {
     this.timeout(120_000);
     kube = createKubeRequest(api.controlPlane);
-    server = await startRedis();
-    redis = await connectTo(server);
-    await loadLibrary(redis.redis);
+    stack = await TestStack.start();
     for (const file of readdirSync(CRD_FOLDER)) {
       const definition = parse(readFileSync(join(CRD_FOLDER, file), 'utf8'));
       const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
@@ -120,8 +116,7 @@ export function useConsole(): ConsoleHarness {
   after(async function () {
     this.timeout(120_000);
     await Promise.all(consoles.map((console) => console.stop()));
-    await redis?.close();
-    await server?.stop();
+    await stack?.stop();
     if (folder) rmSync(folder, { recursive: true, force: true });
   });
 
@@ -147,7 +142,7 @@ export function useConsole(): ConsoleHarness {
         kubernetesURL: api.controlPlane.url,
         kubernetesCA: api.controlPlane.authority,
         tokenPath: join(folder, 'token'),
-        redisURL: server.url,
+        redisURL: stack.server.url,
         redisUsername: undefined,
         redisPassword: undefined,
         redisCAFile: undefined,
@@ -197,10 +192,10 @@ export function useConsole(): ConsoleHarness {
       return kube;
     },
     get redis() {
-      return redis;
+      return stack.connection;
     },
     get server() {
-      return server;
+      return stack.server;
     },
     get console() {
       return first;

@@ -1,9 +1,6 @@
 import { expect } from 'chai';
-import type { RedisConnection } from '../../../redis/client.ts';
-import { loadLibrary } from '../../../redis/library.ts';
 import { pollUntil } from '../../support/poll.ts';
-import { connectTo } from '../../support/redis-client.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { TestStack } from '../../support/test-stack.ts';
 import { startTextEndpoint, type TextEndpoint } from '../../support/text-endpoint.ts';
 import { MODEL, RunningSimulator } from '../../unit/simulator/running-simulator.ts';
 import { type DNSServer, startDNSServer } from './dns-server.ts';
@@ -18,8 +15,7 @@ const DATA_URL = 'data:image/gif;base64,R0lGODlhAQABAAAAACw=';
 const JSON_BYTES = 40_000;
 
 describe('an image of a chat', () => {
-  let redis: RedisServer;
-  let connection: RedisConnection;
+  let stack: TestStack;
   let simulator: RunningSimulator;
   let dns: DNSServer;
   let images: LoopbackServer;
@@ -32,9 +28,7 @@ describe('an image of a chat', () => {
   let insideBefore = 0;
 
   before(async () => {
-    redis = await startRedis();
-    connection = await connectTo(redis);
-    await loadLibrary(connection.redis);
+    stack = await TestStack.start();
     simulator = await RunningSimulator.start();
     const certificates = makeCertificates('DNS:images.test');
     dns = await startDNSServer();
@@ -65,7 +59,7 @@ describe('an image of a chat', () => {
     }, certificates);
     inside = await startHttpServer((_, res) => res.end(PNG), '127.0.0.2');
     endpoint = await startTextEndpoint({
-      connection,
+      connection: stack.connection,
       engineURL: simulator.url,
       settings: { servedModelName: MODEL },
       limits: { jsonBodyBytes: JSON_BYTES },
@@ -83,8 +77,7 @@ describe('an image of a chat', () => {
     await endpoint?.stop();
     await simulator?.stop();
     await Promise.all([dns?.stop(), images?.stop(), inside?.stop()]);
-    await connection?.close();
-    await redis?.stop();
+    await stack?.stop();
   });
   beforeEach(async () => {
     fetched = [];
@@ -155,7 +148,7 @@ describe('an image of a chat', () => {
       res.end('{"choices":[]}');
     });
     const other = await startTextEndpoint({
-      connection,
+      connection: stack.connection,
       engineURL: `http://127.0.0.1:${engine.port}`,
       settings: { servedModelName: MODEL },
       egress: { allow: ['127.0.0.0/8'], deny: [], plainHTTP: true, servers: [dns.address] },

@@ -1,8 +1,6 @@
 import { expect } from 'chai';
 import { DRAIN_TOKEN_HEADER } from '../../../api/gateway-environment.ts';
 import { hashApiKey } from '../../../api/identity.ts';
-import type { RedisConnection } from '../../../redis/client.ts';
-import { loadLibrary } from '../../../redis/library.ts';
 import { publishApiKeys, publishDeployment } from '../../../redis/publication/publication.ts';
 import { callChat, readError, streamChat } from '../../support/chat.ts';
 import { findFreePort } from '../../support/child-program.ts';
@@ -16,34 +14,29 @@ import {
   startReplica,
 } from '../../support/model-replica.ts';
 import { pollUntil } from '../../support/poll.ts';
-import { connectTo } from '../../support/redis-client.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { TestStack } from '../../support/test-stack.ts';
 
 const ADDRESS = '127.0.0.6';
 
 describe('a sidecar beside an engine', () => {
-  let server: RedisServer;
-  let connection: RedisConnection;
+  let stack: TestStack;
   let engine: Engine;
   let replica: ModelReplica;
   const config = { ...describeModel({ engine: { preset: 'simulator', stallTimeout: '35s' } }) };
 
   before(async () => {
-    server = await startRedis();
-    connection = await connectTo(server);
-    await loadLibrary(connection.redis);
-    await publishDeployment(connection.redis, config);
+    stack = await TestStack.start();
+    await publishDeployment(stack.redis, config);
     const key = { n: 'test', rpm: 100_000, tpd: 1_000_000_000, exp: 0, off: 0 as const };
-    await publishApiKeys(connection.redis, config.namespace, new Map([[hashApiKey(API_KEY), key]]));
+    await publishApiKeys(stack.redis, config.namespace, new Map([[hashApiKey(API_KEY), key]]));
   });
   after(async () => {
-    await connection?.close();
-    await server?.stop();
+    await stack?.stop();
   });
   beforeEach(async () => {
     engine = await startEngine();
     replica = await startReplica({
-      redisURL: server.url,
+      redisURL: stack.server.url,
       engineURL: engine.url,
       config,
       address: ADDRESS,

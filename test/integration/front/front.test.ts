@@ -1,8 +1,6 @@
 import { expect } from 'chai';
 import type { GatewayConfig } from '../../../api/gateway-config.ts';
 import { hashApiKey } from '../../../api/identity.ts';
-import type { RedisConnection } from '../../../redis/client.ts';
-import { loadLibrary } from '../../../redis/library.ts';
 import {
   publishApiKeys,
   publishDeployment,
@@ -25,16 +23,14 @@ import {
 } from '../../support/model-replica.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { sendRaw } from '../../support/raw-client.ts';
-import { connectTo } from '../../support/redis-client.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { TestStack } from '../../support/test-stack.ts';
 
 const ADDRESSES = ['127.0.0.6', '127.0.0.7'];
 const NOBODY = '127.0.0.8';
 const HOST = 'chat--team.models.example.com';
 
 describe('the front', () => {
-  let server: RedisServer;
-  let connection: RedisConnection;
+  let stack: TestStack;
   let front: FrontProcess;
   let engines: Engine[];
   let replicas: ModelReplica[];
@@ -43,40 +39,33 @@ describe('the front', () => {
   const { namespace, name } = config;
 
   before(async () => {
-    server = await startRedis({ isStrict: true });
-    connection = await connectTo(server);
-    await loadLibrary(connection.redis);
+    stack = await TestStack.start({ isStrict: true });
     const key = { n: 'test', rpm: 2, tpd: 1_000_000_000, exp: 0, off: 0 as const };
-    await publishApiKeys(
-      connection.redis,
-      namespace,
-      new Map([[hashApiKey(API_KEY), { ...key, rpm: 100_000 }]]),
-    );
-    await publishApiKeys(connection.redis, 'other', new Map([[hashApiKey('sk-other'), key]]));
+    await publishApiKeys(stack.redis, namespace, new Map([[hashApiKey(API_KEY), { ...key, rpm: 100_000 }]]));
+    await publishApiKeys(stack.redis, 'other', new Map([[hashApiKey('sk-other'), key]]));
     engines = await Promise.all(ADDRESSES.map(() => startEngine()));
     port = await findFreePort([...ADDRESSES, NOBODY]);
     replicas = await Promise.all(ADDRESSES.map((address, index) => start(address, engines[index]!)));
-    front = await startFrontProcess({ redisURL: server.url, replicaPort: port });
+    front = await startFrontProcess({ redisURL: stack.server.url, replicaPort: port });
     await pollUntil(async () => (await front.admin('/readyz')).ok, 'the front to be ready');
     for (const replica of replicas) await pollUntil(async () => (await replica.admin('/readyz')).ok, 'ready');
   });
   after(async () => {
     await Promise.all([...(replicas ?? []), ...(engines ?? [])].map((part) => part.stop('SIGKILL')));
     await front?.stop('SIGKILL');
-    await connection?.close();
-    await server?.stop();
+    await stack?.stop();
   });
   beforeEach(async () => {
     await Promise.all(engines.map((engine) => engine.control({ ttftMs: 0, itlMs: 0, tokens: 20 })));
     await publish(config, ADDRESSES);
-    await publishHost(connection.redis, HOST, { namespace, name });
+    await publishHost(stack.redis, HOST, { namespace, name });
   });
 
   const start = (address: string, engine: Engine) =>
-    startReplica({ redisURL: server.url, engineURL: engine.url, config, address, port });
+    startReplica({ redisURL: stack.server.url, engineURL: engine.url, config, address, port });
   const publish = async (published: GatewayConfig, addresses: string[]) => {
-    await publishDeployment(connection.redis, published);
-    await publishReplicas(connection.redis, published.namespace, published.name, addresses);
+    await publishDeployment(stack.redis, published);
+    await publishReplicas(stack.redis, published.namespace, published.name, addresses);
   };
   const url = () => `${front.origin}/v1`;
   const call = (options: ChatOptions = {}) => callChat(url(), { host: HOST, ...options });
@@ -198,7 +187,7 @@ describe('the front', () => {
   it('counts nothing that it refuses', async () => {
     const other = { ...describeModel({}, { namespace: 'other', name: 'idle' }) };
     await publish(other, []);
-    await publishHost(connection.redis, 'idle.example.com', { namespace: 'other', name: 'idle' });
+    await publishHost(stack.redis, 'idle.example.com', { namespace: 'other', name: 'idle' });
     for (let index = 0; index < 5; index++) {
       const answer = await awaitError('no_pod_available', { host: 'idle.example.com', key: 'sk-other' });
       expect(answer.status).to.equal(503);
@@ -219,19 +208,19 @@ describe('the front', () => {
   });
 
   it('knows within a moment when a deployment comes, moves and goes', async () => {
-    await removeHost(connection.redis, HOST, { namespace, name });
+    await removeHost(stack.redis, HOST, { namespace, name });
     await awaitError('not_found');
-    await publishHost(connection.redis, HOST, { namespace, name });
+    await publishHost(stack.redis, HOST, { namespace, name });
     await pollUntil(async () => (await call()).status === 200, 'the host');
-    await removeDeployment(connection.redis, namespace, name);
+    await removeDeployment(stack.redis, namespace, name);
     await awaitError('not_found');
   });
 
   it('answers for 200 deployments without a replica at once', async () => {
     const names = Array.from({ length: 200 }, (_, index) => `model-${index}`);
     for (const each of names) {
-      await publishDeployment(connection.redis, { ...config, name: each });
-      await publishHost(connection.redis, `${each}.example.com`, { namespace, name: each });
+      await publishDeployment(stack.redis, { ...config, name: each });
+      await publishHost(stack.redis, `${each}.example.com`, { namespace, name: each });
     }
     const answers = await Promise.all(
       names.map((each) => call({ host: `${each}.example.com` }).then(readError)),
@@ -261,13 +250,13 @@ describe('the front', () => {
 
   it('goes on with the deployments that it knows while Redis is away, and with all when it is back', async () => {
     expect((await call()).status).to.equal(200);
-    await server.kill();
+    await stack.server.kill();
     await pollUntil(async () => (await call()).status === 200, 'served from memory');
     const stranger = await readError(await call({ host: 'never-seen.example.com' }));
     expect(stranger).to.include({ status: 503, code: 'temporarily_unavailable', retryAfter: '2' });
     expect((await front.admin('/readyz')).status).to.equal(200);
-    await server.restart();
-    await connection.untilUp(60_000);
+    await stack.server.restart();
+    await stack.connection.untilUp(60_000);
     await pollUntil(
       async () => (await call({ host: 'never-seen.example.com' })).status === 404,
       'Redis again',
@@ -285,7 +274,7 @@ describe('the front', () => {
   });
 
   it('on SIGTERM lets streams end and exits 0', async () => {
-    const leaving = await startFrontProcess({ redisURL: server.url, replicaPort: port });
+    const leaving = await startFrontProcess({ redisURL: stack.server.url, replicaPort: port });
     await pollUntil(async () => (await leaving.admin('/readyz')).ok, 'ready');
     await Promise.all(engines.map((engine) => engine.control({ ttftMs: 20, itlMs: 30, tokens: 50 })));
     const streamed = await streamChat(`${leaving.origin}/v1`, { host: HOST });

@@ -2,8 +2,6 @@ import { expect } from 'chai';
 import { hashApiKey } from '../../../api/identity.ts';
 import { workKeys } from '../../../api/redis-keys.ts';
 import { readHeartbeats } from '../../../redis/admission/admission-calls.ts';
-import type { RedisConnection } from '../../../redis/client.ts';
-import { loadLibrary } from '../../../redis/library.ts';
 import { publishApiKeys, publishDeployment } from '../../../redis/publication/publication.ts';
 import { callChat, readError, streamChat } from '../../support/chat.ts';
 import { findFreePort } from '../../support/child-program.ts';
@@ -17,39 +15,34 @@ import {
   startReplica,
 } from '../../support/model-replica.ts';
 import { pollUntil } from '../../support/poll.ts';
-import { connectTo } from '../../support/redis-client.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { TestStack } from '../../support/test-stack.ts';
 
 const ADDRESSES = ['127.0.0.2', '127.0.0.3', '127.0.0.4'];
 const SLOW = { ttftMs: 100, itlMs: 30, tokens: 120 };
 
 describe('replicas of one deployment', () => {
-  let server: RedisServer;
-  let connection: RedisConnection;
+  let stack: TestStack;
   let engines: Engine[];
   let replicas: ModelReplica[];
   const config = describeModel({ concurrency: 1 });
   const { namespace, name } = config;
 
   before(async () => {
-    server = await startRedis();
-    connection = await connectTo(server);
-    await loadLibrary(connection.redis);
-    await publishDeployment(connection.redis, config);
+    stack = await TestStack.start();
+    await publishDeployment(stack.redis, config);
     const key = { n: 'test', rpm: 100_000, tpd: 1_000_000_000, exp: 0, off: 0 as const };
-    await publishApiKeys(connection.redis, namespace, new Map([[hashApiKey(API_KEY), key]]));
+    await publishApiKeys(stack.redis, namespace, new Map([[hashApiKey(API_KEY), key]]));
     engines = await Promise.all(ADDRESSES.map(() => startEngine()));
     const port = await findFreePort(ADDRESSES);
     replicas = await Promise.all(
       ADDRESSES.map((address, index) =>
-        startReplica({ redisURL: server.url, engineURL: engines[index]!.url, config, address, port }),
+        startReplica({ redisURL: stack.server.url, engineURL: engines[index]!.url, config, address, port }),
       ),
     );
   });
   after(async () => {
     await Promise.all([...(replicas ?? []), ...(engines ?? [])].map((part) => part.stop('SIGKILL')));
-    await connection?.close();
-    await server?.stop();
+    await stack?.stop();
   });
 
   beforeEach(async () => {
@@ -57,19 +50,19 @@ describe('replicas of one deployment', () => {
       engines.map((engine) => engine.control({ ttftMs: 0, itlMs: 0, tokens: 20, fault: null })),
     );
     await pollUntil(async () => {
-      const beats = await readHeartbeats(connection.redis, namespace, name);
+      const beats = await readHeartbeats(stack.redis, namespace, name);
       return beats.length === 3 && beats.every(({ ready, inflight }) => ready && inflight === 0);
     }, 'all replicas to be ready and idle');
   });
   const countRequests = async () =>
     (await Promise.all(engines.map((engine) => engine.read()))).map(({ requests }) => requests);
   const readInflight = async () => {
-    const beats = await readHeartbeats(connection.redis, namespace, name);
+    const beats = await readHeartbeats(stack.redis, namespace, name);
     return Object.fromEntries(beats.map(({ address, inflight }) => [address, inflight]));
   };
   const readTokens = async () => {
     const key = workKeys(namespace).tpd(hashApiKey(API_KEY), Math.floor(Date.now() / 86_400_000));
-    return Number((await connection.redis.get(key)) ?? 0);
+    return Number((await stack.redis.get(key)) ?? 0);
   };
 
   it('hand a request to a peer when full; its usage is counted once and every slot comes back', async () => {

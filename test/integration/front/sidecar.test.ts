@@ -2,8 +2,6 @@ import { expect } from 'chai';
 import { DRAIN_TOKEN_HEADER } from '../../../api/gateway-environment.ts';
 import { hashApiKey } from '../../../api/identity.ts';
 import { readHeartbeats } from '../../../redis/admission/admission-calls.ts';
-import type { RedisConnection } from '../../../redis/client.ts';
-import { loadLibrary } from '../../../redis/library.ts';
 import { publishApiKeys, publishDeployment } from '../../../redis/publication/publication.ts';
 import { callChat, readError, streamChat } from '../../support/chat.ts';
 import { findFreePort, startProgram } from '../../support/child-program.ts';
@@ -17,54 +15,49 @@ import {
   startReplica,
 } from '../../support/model-replica.ts';
 import { pollUntil } from '../../support/poll.ts';
-import { connectTo } from '../../support/redis-client.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { TestStack } from '../../support/test-stack.ts';
 
 const ADDRESS = '127.0.0.5';
 const SLOW = { ttftMs: 50, itlMs: 40, tokens: 50 };
 
 describe('a sidecar', () => {
-  let server: RedisServer;
-  let connection: RedisConnection;
+  let stack: TestStack;
   let engine: Engine;
   let replica: ModelReplica;
   const config = describeModel();
   const { namespace, name } = config;
 
   beforeEach(async () => {
-    server = await startRedis({ isStrict: true });
-    connection = await connectTo(server);
-    await loadLibrary(connection.redis);
-    await publishDeployment(connection.redis, config);
+    stack = await TestStack.start({ isStrict: true });
+    await publishDeployment(stack.redis, config);
     const key = { n: 'test', rpm: 100_000, tpd: 1_000_000_000, exp: 0, off: 0 as const };
-    await publishApiKeys(connection.redis, namespace, new Map([[hashApiKey(API_KEY), key]]));
+    await publishApiKeys(stack.redis, namespace, new Map([[hashApiKey(API_KEY), key]]));
     engine = await startEngine();
     replica = await start();
     await pollUntil(async () => (await readOwnBeat())?.ready === true, 'ready');
   });
   afterEach(async () => {
     await Promise.all([replica?.stop('SIGKILL'), engine?.stop('SIGKILL')]);
-    await connection?.close();
-    await server?.stop();
+    await stack?.stop();
   });
 
   const start = async (
     settings: { redisURL?: string; engineURL?: string; env?: Record<string, string> } = {},
   ) =>
     startReplica({
-      redisURL: server.url,
+      redisURL: stack.server.url,
       engineURL: engine.url,
       config,
       address: ADDRESS,
       port: await findFreePort([ADDRESS]),
       ...settings,
     });
-  const readOwnBeat = async () => (await readHeartbeats(connection.redis, namespace, name))[0];
+  const readOwnBeat = async () => (await readHeartbeats(stack.redis, namespace, name))[0];
   const drain = (token = DRAIN_TOKEN, method = 'GET') =>
     replica.admin('/drain', { method, headers: { [DRAIN_TOKEN_HEADER]: token } });
 
   it('takes changes of its configuration without a restart', async () => {
-    const publish = (changes: object) => publishDeployment(connection.redis, { ...config, ...changes });
+    const publish = (changes: object) => publishDeployment(stack.redis, { ...config, ...changes });
     const readModel = async () => {
       const response = await fetch(`${replica.url}/models`, {
         headers: { authorization: `Bearer ${API_KEY}` },
@@ -90,7 +83,7 @@ describe('a sidecar', () => {
     await engine.control({ ...SLOW, tokens: 100 });
     await publish({ concurrency: 1 });
     await pollUntil(
-      async () => (await readHeartbeats(connection.redis, namespace, name))[0]?.limit === 1,
+      async () => (await readHeartbeats(stack.redis, namespace, name))[0]?.limit === 1,
       'the limit',
     );
     const held = await streamChat(replica.url);
@@ -101,15 +94,15 @@ describe('a sidecar', () => {
   });
 
   it('listens and sends over one connection to Redis', async () => {
-    const clients = String(await connection.redis.client('LIST')).split('\n');
+    const clients = String(await stack.redis.client('LIST')).split('\n');
     expect(clients.filter((client) => client.includes('name=berth-sidecar:'))).to.have.length(1);
   });
 
   it('notices a change whose notification was lost, and survives a restart of Redis', async () => {
-    await server.restart();
-    await connection.untilUp(60_000);
+    await stack.server.restart();
+    await stack.connection.untilUp(60_000);
     const changed = { ...config, displayName: 'Silent' };
-    await connection.redis.hset(`c:{${namespace}}:deployments`, name, JSON.stringify(changed));
+    await stack.redis.hset(`c:{${namespace}}:deployments`, name, JSON.stringify(changed));
     const readName = async () => {
       const response = await fetch(`${replica.url}/models`, {
         headers: { authorization: `Bearer ${API_KEY}` },
@@ -120,13 +113,13 @@ describe('a sidecar', () => {
     };
     await pollUntil(async () => (await readName()) === 'Silent', 'the poll');
     await pollUntil(
-      async () => (await readHeartbeats(connection.redis, namespace, name)).length === 1,
+      async () => (await readHeartbeats(stack.redis, namespace, name)).length === 1,
       'heartbeats',
     );
   });
 
   it('starts while Redis and the engine are away, and serves when they have come', async () => {
-    await server.kill();
+    await stack.server.kill();
     await replica.stop();
     const port = await findFreePort();
     replica = await start({ engineURL: `http://127.0.0.1:${port}` });
@@ -139,7 +132,7 @@ describe('a sidecar', () => {
     await engine.stop();
     engine = await startEngine({ SIMULATOR_PORT: String(port) });
     await pollUntil(async () => (await replica.admin('/readyz')).ok, 'ready');
-    await server.restart();
+    await stack.server.restart();
     await pollUntil(async () => (await callChat(replica.url)).status === 200, 'served');
   });
 
@@ -206,7 +199,7 @@ describe('a sidecar', () => {
     });
     await pollUntil(() => stream.frames() > 0, 'the stream');
     const stopped = replica.stop('SIGTERM');
-    const countReplicas = async () => (await readHeartbeats(connection.redis, namespace, name)).length;
+    const countReplicas = async () => (await readHeartbeats(stack.redis, namespace, name)).length;
     await pollUntil(async () => (await countReplicas()) === 0, 'leaving');
     expect(isEnded).to.equal(false);
     expect((await stream.ended).isWhole).to.equal(true);

@@ -1,10 +1,7 @@
 import { expect } from 'chai';
-import type { RedisConnection } from '../../../redis/client.ts';
-import { loadLibrary } from '../../../redis/library.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { openSocket, type RawAnswer, sendRaw } from '../../support/raw-client.ts';
-import { connectTo } from '../../support/redis-client.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { TestStack } from '../../support/test-stack.ts';
 import { startTextEndpoint, type TextEndpoint } from '../../support/text-endpoint.ts';
 import { MODEL, RunningSimulator } from '../../unit/simulator/running-simulator.ts';
 
@@ -12,19 +9,16 @@ const JSON_BYTES = 10_000;
 const CHAT = '{"messages":[{"role":"user","content":"hi"}],"max_tokens":1}';
 
 describe('bad input', () => {
-  let redis: RedisServer;
-  let connection: RedisConnection;
+  let stack: TestStack;
   let simulator: RunningSimulator;
   let endpoint: TextEndpoint;
   let key: string;
 
   before(async () => {
-    redis = await startRedis();
-    connection = await connectTo(redis);
-    await loadLibrary(connection.redis);
+    stack = await TestStack.start();
     simulator = await RunningSimulator.start();
     endpoint = await startTextEndpoint({
-      connection,
+      connection: stack.connection,
       engineURL: simulator.url,
       settings: { servedModelName: MODEL },
       limits: { jsonBodyBytes: JSON_BYTES, bodyTimeoutMs: 400, headersTimeoutMs: 500 },
@@ -34,8 +28,7 @@ describe('bad input', () => {
   after(async () => {
     await endpoint?.stop();
     await simulator?.stop();
-    await connection?.close();
-    await redis?.stop();
+    await stack?.stop();
   });
   afterEach('the endpoint goes on serving', async () => {
     const answer = await post(CHAT);

@@ -1,4 +1,5 @@
 /** An image model's gateway in this process, before a real simulator, a real Redis and real stores. */
+
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
@@ -33,12 +34,11 @@ import { createLog } from '../../../gateway/telemetry/log.ts';
 import { createMetrics, type GatewayMetrics } from '../../../gateway/telemetry/metrics.ts';
 import { Pools } from '../../../gateway/upstream/pools.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
-import { loadLibrary } from '../../../redis/library.ts';
 import { publishCredentials, publishDeployment } from '../../../redis/publication/publication.ts';
 import { describeModel, PEER_TOKEN } from '../../support/model-replica.ts';
-import { connectTo } from '../../support/redis-client.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import type { RedisServer } from '../../support/redis-server.ts';
 import { type S3Server, startS3 } from '../../support/s3-server.ts';
+import { TestStack } from '../../support/test-stack.ts';
 import { MODEL, RunningSimulator } from '../../unit/simulator/running-simulator.ts';
 
 export const CUSTOMER = { id: 7, name: 'theirs', bucket: 'customer', prefix: 'berth/' };
@@ -101,9 +101,8 @@ export interface ImagesFixture {
 
 export async function startImagesFixture(): Promise<ImagesFixture> {
   const folder = mkdtempSync(join(tmpdir(), 'berth-images-'));
-  const redis = await startRedis();
-  const connection = await connectTo(redis, { commandTimeoutMs: 2_000 });
-  await loadLibrary(connection.redis);
+  const stack = await TestStack.start({}, { commandTimeoutMs: 2_000 });
+  const { server: redis, connection } = stack;
   const simulator = await RunningSimulator.start({ kind: 'Image', settings: { jobSeconds: 0 } });
   const s3 = await startS3();
   s3.createBucket(CUSTOMER.bucket);
@@ -141,8 +140,7 @@ export async function startImagesFixture(): Promise<ImagesFixture> {
       await storage.close();
       await simulator.stop();
       await s3.stop();
-      await connection.close();
-      await redis.stop();
+      await stack.stop();
       rmSync(folder, { recursive: true, force: true });
     },
   };

@@ -3,8 +3,6 @@ import { request } from 'node:http';
 import { expect } from 'chai';
 import { ADMIN_PATHS, GATEWAY_NODE_FLAGS } from '../../../api/gateway-environment.ts';
 import { hashApiKey } from '../../../api/identity.ts';
-import type { RedisConnection } from '../../../redis/client.ts';
-import { loadLibrary } from '../../../redis/library.ts';
 import { publishApiKeys, publishDeployment, publishHost } from '../../../redis/publication/publication.ts';
 import { streamChat } from '../../support/chat.ts';
 import { findFreePort } from '../../support/child-program.ts';
@@ -18,8 +16,7 @@ import {
   startReplica,
 } from '../../support/model-replica.ts';
 import { pollUntil } from '../../support/poll.ts';
-import { connectTo } from '../../support/redis-client.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { TestStack } from '../../support/test-stack.ts';
 
 const MIB = 1024 * 1024;
 const BODY_BYTES = 31 * MIB;
@@ -99,8 +96,7 @@ function watchPauses(ask: () => Promise<Response>): () => Promise<number> {
 }
 
 describe('large bodies', () => {
-  let server: RedisServer;
-  let connection: RedisConnection;
+  let stack: TestStack;
   let engine: Engine;
   let replica: ModelReplica;
   let front: FrontProcess;
@@ -109,25 +105,22 @@ describe('large bodies', () => {
   const { namespace } = chat;
 
   before(async () => {
-    server = await startRedis();
-    connection = await connectTo(server);
-    await loadLibrary(connection.redis);
+    stack = await TestStack.start();
     const key = { n: 'test', rpm: 100_000, tpd: 1_000_000_000, exp: 0, off: 0 as const };
     const keys = [API_KEY, OTHER_KEY].map((text) => [hashApiKey(text), { ...key, n: text }] as const);
-    await publishApiKeys(connection.redis, namespace, new Map(keys));
-    await publishDeployment(connection.redis, chat);
-    await publishDeployment(connection.redis, picture);
-    await publishHost(connection.redis, HOST, { namespace, name: picture.name });
+    await publishApiKeys(stack.redis, namespace, new Map(keys));
+    await publishDeployment(stack.redis, chat);
+    await publishDeployment(stack.redis, picture);
+    await publishHost(stack.redis, HOST, { namespace, name: picture.name });
     engine = await startEngine();
   });
   after(async () => {
     await engine?.stop('SIGKILL');
-    await connection?.close();
-    await server?.stop();
+    await stack?.stop();
   });
   beforeEach(async () => {
     replica = await startReplica({
-      redisURL: server.url,
+      redisURL: stack.server.url,
       engineURL: engine.url,
       config: chat,
       address: ADDRESS,
@@ -135,7 +128,7 @@ describe('large bodies', () => {
       env: { NODE_OPTIONS: SIDECAR_OPTIONS },
     });
     front = await startFrontProcess({
-      redisURL: server.url,
+      redisURL: stack.server.url,
       replicaPort: 1,
       env: { NODE_OPTIONS: FRONT_OPTIONS },
     });

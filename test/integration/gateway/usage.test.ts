@@ -1,12 +1,9 @@
 import { expect } from 'chai';
 import { createLog } from '../../../gateway/telemetry/log.ts';
 import { UsageMeter } from '../../../gateway/telemetry/usage.ts';
-import type { RedisConnection } from '../../../redis/client.ts';
-import { loadLibrary } from '../../../redis/library.ts';
 import { readUsage, type UsageStep } from '../../../redis/usage/usage.ts';
 import { pollUntil } from '../../support/poll.ts';
-import { connectTo } from '../../support/redis-client.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { TestStack } from '../../support/test-stack.ts';
 import { startScriptedEngine, startTextEndpoint, type TextEndpoint } from '../../support/text-endpoint.ts';
 
 const MINUTE = 60_000;
@@ -20,8 +17,7 @@ const ANSWER = JSON.stringify({
 });
 
 describe('what a gateway served', () => {
-  let server: RedisServer;
-  let connection: RedisConnection;
+  let stack: TestStack;
   let engine: Awaited<ReturnType<typeof startScriptedEngine>>;
   let endpoint: TextEndpoint;
   let meter: UsageMeter;
@@ -29,9 +25,7 @@ describe('what a gateway served', () => {
   let isCut = false;
 
   before(async () => {
-    server = await startRedis();
-    connection = await connectTo(server);
-    await loadLibrary(connection.redis);
+    stack = await TestStack.start();
     engine = await startScriptedEngine((req, res) => {
       req.resume();
       req.on('end', () => {
@@ -45,9 +39,9 @@ describe('what a gateway served', () => {
         res.end(isBroken ? '{"error":{"message":"broken"}}' : ANSWER);
       });
     });
-    meter = new UsageMeter({ redis: connection.redis, log: createLog('silent') });
+    meter = new UsageMeter({ redis: stack.redis, log: createLog('silent') });
     endpoint = await startTextEndpoint({
-      connection,
+      connection: stack.connection,
       engineURL: engine.url,
       usage: meter.of('team', 'counted'),
     });
@@ -56,8 +50,7 @@ describe('what a gateway served', () => {
     await endpoint?.stop();
     await meter?.close();
     await engine?.stop();
-    await connection?.close();
-    await server?.stop();
+    await stack?.stop();
   });
 
   const chat = async (key: string, body: object = { messages: [{ role: 'user', content: 'Hi' }] }) => {
@@ -71,7 +64,7 @@ describe('what a gateway served', () => {
   };
   const readSum = async (): Promise<Pick<UsageStep, (typeof FIELDS)[number]>> => {
     const now = Date.now();
-    const { steps } = await readUsage(connection.redis, {
+    const { steps } = await readUsage(stack.redis, {
       namespace: 'team',
       deployments: ['counted'],
       from: now - 10 * MINUTE,

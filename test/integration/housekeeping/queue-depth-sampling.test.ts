@@ -4,50 +4,43 @@ import { startHousekeeping } from '../../../gateway/front/housekeeping/housekeep
 import { createLog } from '../../../gateway/telemetry/log.ts';
 import { createMetrics } from '../../../gateway/telemetry/metrics.ts';
 import { UsageMeter } from '../../../gateway/telemetry/usage.ts';
-import type { RedisConnection } from '../../../redis/client.ts';
-import { loadLibrary } from '../../../redis/library.ts';
 import { submitRequest } from '../../../redis/requests/request-calls.ts';
 import { readUsage } from '../../../redis/usage/usage.ts';
 import { pollUntil } from '../../support/poll.ts';
-import { connectTo } from '../../support/redis-client.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { publishMedia, submissionOf } from '../../support/request-fixture.ts';
+import { TestStack } from '../../support/test-stack.ts';
 
 const MINUTE = 60_000;
 const namespace = 'team';
 const log = createLog('silent');
 
 describe('the queue of a deployment without replicas', () => {
-  let server: RedisServer;
-  let connection: RedisConnection;
+  let stack: TestStack;
   let count = 0;
   let deployment: string;
   const running: { close(): Promise<void> }[] = [];
 
   before(async () => {
-    server = await startRedis({ isStrict: true });
-    connection = await connectTo(server);
-    await loadLibrary(connection.redis);
+    stack = await TestStack.start({ isStrict: true });
   });
   beforeEach(async () => {
     deployment = `film-${++count}`;
-    await publishMedia(connection.redis, { namespace, name: deployment });
+    await publishMedia(stack.redis, { namespace, name: deployment });
     for (let index = 0; index < 3; index++)
-      await submitRequest(connection.redis, submissionOf({ namespace, deployment }));
+      await submitRequest(stack.redis, submissionOf({ namespace, deployment }));
   });
   afterEach(async () => {
     await Promise.all(running.splice(0).map((each) => each.close()));
   });
   after(async () => {
-    await connection?.close();
-    await server?.stop();
+    await stack?.stop();
   });
 
   const startFronts = (number: number) => {
     for (let index = 0; index < number; index++)
       running.push(
         startHousekeeping({
-          connection,
+          connection: stack.connection,
           stores: { find: async () => null },
           log,
           metrics: createMetrics(),
@@ -57,11 +50,11 @@ describe('the queue of a deployment without replicas', () => {
   const readQueued = async (of = deployment) => {
     const now = Date.now();
     const question = { namespace, deployments: [of], from: now - MINUTE, to: now + MINUTE, stepSeconds: 60 };
-    return Math.max(...(await readUsage(connection.redis, question)).steps.map(({ queuePeak }) => queuePeak));
+    return Math.max(...(await readUsage(stack.redis, question)).steps.map(({ queuePeak }) => queuePeak));
   };
   /** How often it was looked at in this hour. */
   const countLooks = async (of = deployment) => {
-    const { redis } = connection;
+    const { redis } = stack.connection;
     let looks = 0;
     for (const key of await redis.keys(workKeys(namespace).usage(of, 'hour', 0).replace(/0$/, '*')))
       for (const [field, value] of Object.entries(await redis.hgetall(key)))
@@ -78,13 +71,13 @@ describe('the queue of a deployment without replicas', () => {
   });
 
   it('is not looked at a second time where a replica has just done so', async () => {
-    const meter = new UsageMeter({ redis: connection.redis, log });
+    const meter = new UsageMeter({ redis: stack.redis, log });
     meter.of(namespace, deployment, true);
     await meter.flush();
     // Both are visited in one step, which has ended once the front is closed.
     const other = `${deployment}-other`;
-    await publishMedia(connection.redis, { namespace, name: other });
-    await submitRequest(connection.redis, submissionOf({ namespace, deployment: other }));
+    await publishMedia(stack.redis, { namespace, name: other });
+    await submitRequest(stack.redis, submissionOf({ namespace, deployment: other }));
     startFronts(1);
     await pollUntil(async () => (await readQueued(other)) === 1, 'the other to be told of');
     await Promise.all([...running.splice(0), meter].map((each) => each.close()));

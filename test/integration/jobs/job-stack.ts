@@ -11,7 +11,6 @@ import type { RequestRecord, RequestStatus } from '../../../api/request.ts';
 import type { Job } from '../../../gateway/engine/job.ts';
 import { isRedisAway, type RedisConnection } from '../../../redis/client.ts';
 import { inspectRedis } from '../../../redis/inspection.ts';
-import { loadLibrary } from '../../../redis/library.ts';
 import { publishDeployment } from '../../../redis/publication/publication.ts';
 import { type Submission, submitRequest } from '../../../redis/requests/request-calls.ts';
 import { readRequest } from '../../../redis/requests/request-record.ts';
@@ -27,10 +26,10 @@ import {
   startReplica,
 } from '../../support/model-replica.ts';
 import { pollUntil } from '../../support/poll.ts';
-import { connectTo } from '../../support/redis-client.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import type { RedisServer } from '../../support/redis-server.ts';
 import { PREFIX, submissionOf } from '../../support/request-fixture.ts';
 import { type StorageService, startStorageService } from '../../support/storage-service.ts';
+import { TestStack } from '../../support/test-stack.ts';
 
 export interface Pod {
   /** Its name is `pod-` and this. */
@@ -97,10 +96,8 @@ export async function startJobStack(options: StackOptions): Promise<JobStack> {
     },
     { namespace: NAMESPACE, name: 'media' },
   );
-  const server = await startRedis({ isStrict: true });
-  const connection = await connectTo(server);
-  const { redis } = connection;
-  await loadLibrary(redis);
+  const base = await TestStack.start({ isStrict: true });
+  const { server, connection, redis } = base;
   // Sidecars have their workspace's rights and no others.
   const user = { namespace: NAMESPACE, username: `ws:${NAMESPACE}`, password: 'secret' };
   await ensureWorkspaceUser(redis, user);
@@ -210,8 +207,7 @@ export async function startJobStack(options: StackOptions): Promise<JobStack> {
       );
       await sweeper.stop();
       await storage.stop();
-      await connection.close();
-      await server.stop();
+      await base.stop();
       rmSync(folder, { recursive: true, force: true });
     },
   };

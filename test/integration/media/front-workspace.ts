@@ -1,11 +1,11 @@
 /** A front with a bucket and no replica at all, two workspaces, and a test in the place of a worker. */
+
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { GatewayConfig } from '../../../api/gateway-config.ts';
 import { GATEWAY_ENV } from '../../../api/gateway-environment.ts';
 import { hashApiKey, workspacePrefix } from '../../../api/identity.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
-import { loadLibrary } from '../../../redis/library.ts';
 import {
   publishApiKeys,
   publishDeployment,
@@ -18,10 +18,10 @@ import { findFreePort } from '../../support/child-program.ts';
 import { type FrontProcess, MASTER_KEY, startFrontProcess } from '../../support/front-process.ts';
 import { fetchByHost } from '../../support/host-fetch.ts';
 import { describeModel } from '../../support/model-replica.ts';
-import { connectTo } from '../../support/redis-client.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import type { RedisServer } from '../../support/redis-server.ts';
 import { newToken } from '../../support/request-fixture.ts';
 import { type S3Server, startS3 } from '../../support/s3-server.ts';
+import { TestStack } from '../../support/test-stack.ts';
 
 export const KEYS = { team: 'sk-team', other: 'sk-other' } as const;
 /** Addresses of pods. */
@@ -70,10 +70,8 @@ export const PICTURE = {
 };
 
 export async function startFrontWorkspace(): Promise<FrontWorkspace> {
-  const redis = await startRedis({ isStrict: true });
-  const connection = await connectTo(redis);
-  const client = connection.redis;
-  await loadLibrary(client);
+  const stack = await TestStack.start({ isStrict: true });
+  const { server: redis, connection, redis: client } = stack;
   const s3 = await startS3();
   s3.createBucket(BUCKET);
   const replicaPort = await findFreePort([...REPLICAS]);
@@ -161,8 +159,7 @@ export async function startFrontWorkspace(): Promise<FrontWorkspace> {
     },
     stop: async () => {
       await front.stop();
-      await connection.close();
-      await redis.stop();
+      await stack.stop();
       await s3.stop();
     },
   };

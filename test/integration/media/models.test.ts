@@ -1,23 +1,16 @@
 import { expect } from 'chai';
-import type { RedisConnection } from '../../../redis/client.ts';
-import { loadLibrary } from '../../../redis/library.ts';
 import { describeModel } from '../../support/model-replica.ts';
-import { connectTo } from '../../support/redis-client.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { TestStack } from '../../support/test-stack.ts';
 import { startTextEndpoint } from '../../support/text-endpoint.ts';
 
 describe('GET /v1/models of media models', () => {
-  let redis: RedisServer;
-  let connection: RedisConnection;
+  let stack: TestStack;
 
   before(async () => {
-    redis = await startRedis();
-    connection = await connectTo(redis);
-    await loadLibrary(connection.redis);
+    stack = await TestStack.start();
   });
   after(async () => {
-    await connection?.close();
-    await redis?.stop();
+    await stack?.stop();
   });
 
   const steps = { min: 1, max: 50, default: 20 };
@@ -33,7 +26,7 @@ describe('GET /v1/models of media models', () => {
   for (const [what, spec, tasks] of models)
     it(`lists by task what ${what} applies: ${tasks ?? 'nothing'}`, async () => {
       const endpoint = await startTextEndpoint({
-        connection,
+        connection: stack.connection,
         engineURL: 'http://127.0.0.1:1',
         settings: describeModel(spec),
       });

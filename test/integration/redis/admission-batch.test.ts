@@ -1,26 +1,21 @@
 import { expect } from 'chai';
 import { configKeys } from '../../../api/redis-keys.ts';
 import { admit } from '../../../redis/admission/admission-calls.ts';
-import type { RedisConnection } from '../../../redis/client.ts';
-import { loadLibrary } from '../../../redis/library.ts';
 import { publishApiKey } from '../../support/publication.ts';
-import { connectTo, rejection } from '../../support/redis-client.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { rejection } from '../../support/redis-client.ts';
+import { TestStack } from '../../support/test-stack.ts';
 
 describe('admissions of one turn', () => {
-  let server: RedisServer;
-  let connection: RedisConnection;
+  let stack: TestStack;
   const ask = (namespace: string, sha256: string) =>
-    admit(connection.redis, { namespace, sha256, counted: 'all' });
+    admit(stack.redis, { namespace, sha256, counted: 'all' });
   const shaOf = (index: number) => String(index).padStart(4, '0').repeat(16);
 
   before(async () => {
-    server = await startRedis();
-    connection = await connectTo(server);
-    await loadLibrary(connection.redis);
+    stack = await TestStack.start();
     for (let index = 0; index < 5; index++)
       for (const namespace of ['one', 'two'])
-        await publishApiKey(connection.redis, namespace, shaOf(index), {
+        await publishApiKey(stack.redis, namespace, shaOf(index), {
           n: `${namespace}-${index}`,
           rpm: 1000,
           tpd: 1000 + index,
@@ -29,8 +24,7 @@ describe('admissions of one turn', () => {
         });
   });
   after(async () => {
-    await connection?.close();
-    await server?.stop();
+    await stack?.stop();
   });
 
   it('each get their own answer', async () => {
@@ -48,14 +42,14 @@ describe('admissions of one turn', () => {
 
   it('go in as few commands as there are namespaces', async () => {
     const countCalls = async () =>
-      Number(/cmdstat_fcall:calls=(\d+)/.exec(await connection.redis.info('commandstats'))![1]);
+      Number(/cmdstat_fcall:calls=(\d+)/.exec(await stack.redis.info('commandstats'))![1]);
     const before = await countCalls();
     await Promise.all(Array.from({ length: 50 }, (_, index) => ask(index % 2 ? 'two' : 'one', shaOf(0))));
     expect((await countCalls()) - before).to.equal(2);
   });
 
   it('do not suffer from what is wrong with another’s key', async () => {
-    await connection.redis.hset(configKeys('one').apiKeys, shaOf(9), 'no JSON');
+    await stack.redis.hset(configKeys('one').apiKeys, shaOf(9), 'no JSON');
     const [good, bad, unknown] = await Promise.all([
       ask('one', shaOf(1)),
       rejection(ask('one', shaOf(9))),

@@ -7,22 +7,18 @@ import {
   uncount,
   type Verdict,
 } from '../../../redis/admission/admission-calls.ts';
-import type { RedisConnection } from '../../../redis/client.ts';
 import { readKeyUsage } from '../../../redis/console/console-reads.ts';
 import { publishSessionKey } from '../../../redis/console/session-keys.ts';
-import { loadLibrary } from '../../../redis/library.ts';
 import { publishApiKeys, publishWorkspace } from '../../../redis/publication/publication.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { publishApiKey } from '../../support/publication.ts';
-import { connectTo } from '../../support/redis-client.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { TestStack } from '../../support/test-stack.ts';
 
 const PAST = 1_600_000_000;
 const FUTURE = 4_000_000_000;
 
 describe('admission', () => {
-  let server: RedisServer;
-  let connection: RedisConnection;
+  let stack: TestStack;
   let keys = 0;
   const namespace = 'one';
   const published = { n: 'my-key', rpm: 3, tpd: 100, exp: 0, off: 0 as 0 | 1 };
@@ -30,29 +26,26 @@ describe('admission', () => {
   /** A key that no other test uses. */
   async function makeKey(fields: Partial<typeof published> = {}): Promise<string> {
     const sha256 = String(++keys).padStart(64, '0').split('').reverse().join('');
-    await publishApiKey(connection.redis, namespace, sha256, { ...published, ...fields });
+    await publishApiKey(stack.redis, namespace, sha256, { ...published, ...fields });
     return sha256;
   }
   const count = (sha256: string): Promise<Admission> =>
-    admit(connection.redis, { namespace, sha256, counted: 'all' });
+    admit(stack.redis, { namespace, sha256, counted: 'all' });
   const authenticate = (sha256: string): Promise<Admission> =>
-    admit(connection.redis, { namespace, sha256, counted: 'no' });
+    admit(stack.redis, { namespace, sha256, counted: 'no' });
   const use = (sha256: string, tokens: number, micros = 0) =>
-    settle(connection.redis, { namespace, sha256, tokens, micros, token: `${sha256}-${Math.random()}` });
+    settle(stack.redis, { namespace, sha256, tokens, micros, token: `${sha256}-${Math.random()}` });
 
   before(async () => {
-    server = await startRedis();
-    connection = await connectTo(server);
-    await loadLibrary(connection.redis);
+    stack = await TestStack.start();
   });
   after(async () => {
-    await connection?.close();
-    await server?.stop();
+    await stack?.stop();
   });
 
   it('counts a request that spends nothing against its minute alone', async () => {
     const sha256 = await makeKey({ tpd: 0 });
-    const ask = () => admit(connection.redis, { namespace, sha256, counted: 'requests' });
+    const ask = () => admit(stack.redis, { namespace, sha256, counted: 'requests' });
     const verdicts = [await ask(), await ask(), await ask(), await ask()].map(({ verdict }) => verdict);
     expect(verdicts).to.deep.equal(['ok', 'ok', 'ok', 'rpm']);
     expect((await count(sha256)).verdict).to.equal('tpd');
@@ -64,11 +57,11 @@ describe('admission', () => {
     const { rpm } = await count(sha256);
     expect(rpm.remaining).to.equal(1);
     const question = { namespace, sha256, resetAt: rpm.resetAt };
-    expect(await uncount(connection.redis, question)).to.equal(true);
+    expect(await uncount(stack.redis, question)).to.equal(true);
     expect((await authenticate(sha256)).rpm.remaining).to.equal(2);
-    expect(await uncount(connection.redis, { ...question, resetAt: rpm.resetAt - 60 })).to.equal(false);
-    expect(await uncount(connection.redis, question)).to.equal(true);
-    expect(await uncount(connection.redis, question), 'nothing is left').to.equal(false);
+    expect(await uncount(stack.redis, { ...question, resetAt: rpm.resetAt - 60 })).to.equal(false);
+    expect(await uncount(stack.redis, question)).to.equal(true);
+    expect(await uncount(stack.redis, question), 'nothing is left').to.equal(false);
     expect((await authenticate(sha256)).rpm.remaining).to.equal(3);
   });
 
@@ -77,8 +70,8 @@ describe('admission', () => {
     for (const text of [...texts, '1e3', '0x10', '0.5', ' 7', 'inf', 'nan', 'x', '']) {
       const sha256 = await makeKey();
       const now = Date.now();
-      await connection.redis.set(workKeys(namespace).tpd(sha256, Math.floor(now / 86_400_000)), text);
-      const { tokensToday } = await readKeyUsage(connection.redis, { namespace, sha256, now });
+      await stack.redis.set(workKeys(namespace).tpd(sha256, Math.floor(now / 86_400_000)), text);
+      const { tokensToday } = await readKeyUsage(stack.redis, { namespace, sha256, now });
       expect((await authenticate(sha256)).tpd.used, text).to.equal(tokensToday);
     }
   });
@@ -103,12 +96,12 @@ describe('admission', () => {
   it('answers unknown_key to a hash that is not published', async () => {
     const answer = await count('f'.repeat(64));
     expect(answer).to.include({ verdict: 'unknown_key', keyName: '', creditLeft: false });
-    expect(await connection.redis.exists(workKeys(namespace).rpm('f'.repeat(64)))).to.equal(0);
+    expect(await stack.redis.exists(workKeys(namespace).rpm('f'.repeat(64)))).to.equal(0);
   });
 
   it('takes a session key until it expires, whatever else is published', async () => {
     const sha256 = 'e'.repeat(64);
-    const { redis } = connection;
+    const { redis } = stack.connection;
     await publishSessionKey(redis, namespace, {
       sha256,
       name: 'session',
@@ -128,12 +121,12 @@ describe('admission', () => {
 
   it('counts down the minute and refuses what is over, with the time of its end', async () => {
     const sha256 = await makeKey();
-    const [seconds] = await connection.redis.time();
+    const [seconds] = await stack.redis.time();
     const answers = [];
     for (let i = 0; i < 5; i++) answers.push(await count(sha256));
     expect(answers.map(({ verdict }) => verdict)).to.deep.equal(['ok', 'ok', 'ok', 'rpm', 'rpm']);
     expect(answers.map(({ rpm }) => rpm.remaining)).to.deep.equal([2, 1, 0, 0, 0]);
-    const [after] = await connection.redis.time();
+    const [after] = await stack.redis.time();
     for (const { rpm } of answers) expect(rpm.resetAt).to.be.within(Number(seconds) + 60, Number(after) + 61);
     expect(answers[3]?.retryAfter).to.be.within(30, 60);
   });
@@ -142,21 +135,21 @@ describe('admission', () => {
     const sha256 = await makeKey({ rpm: 2 });
     const key = workKeys(namespace).rpm(sha256);
     await count(sha256);
-    await connection.redis.pexpire(key, 30_000);
+    await stack.redis.pexpire(key, 30_000);
     await count(sha256);
     const refused = await count(sha256);
     expect(refused.verdict).to.equal('rpm');
     expect(refused.retryAfter).to.be.at.most(30);
-    expect(await connection.redis.pttl(key)).to.be.at.most(30_000);
-    await connection.redis.pexpire(key, 1);
+    expect(await stack.redis.pttl(key)).to.be.at.most(30_000);
+    await stack.redis.pexpire(key, 1);
     await pollUntil(async () => (await count(sha256)).verdict === 'ok', 'the minute ends');
-    expect(await connection.redis.pttl(key)).to.be.above(30_000);
+    expect(await stack.redis.pttl(key)).to.be.above(30_000);
   });
 
   it('counts served requests only, so that a raised limit takes effect within the minute', async () => {
     const sha256 = await makeKey({ rpm: 1 });
     for (let i = 0; i < 5; i++) await count(sha256);
-    await publishApiKey(connection.redis, namespace, sha256, { ...published, rpm: 3 });
+    await publishApiKey(stack.redis, namespace, sha256, { ...published, rpm: 3 });
     expect((await count(sha256)).rpm).to.include({ limit: 3, remaining: 1 });
   });
 
@@ -168,7 +161,7 @@ describe('admission', () => {
 
   it('admits until the tokens of the UTC day are used, then refuses until it ends', async () => {
     const sha256 = await makeKey({ rpm: 1000 });
-    const [seconds] = await connection.redis.time();
+    const [seconds] = await stack.redis.time();
     const dayEnd = (Math.floor(Number(seconds) / 86_400) + 1) * 86_400;
     await use(sha256, 99);
     expect(await count(sha256)).to.include({ verdict: 'ok' });
@@ -184,46 +177,46 @@ describe('admission', () => {
 
   it('forgets yesterday’s tokens', async () => {
     const sha256 = await makeKey();
-    const [seconds] = await connection.redis.time();
+    const [seconds] = await stack.redis.time();
     const yesterday = Math.floor(Number(seconds) / 86_400) - 1;
-    await connection.redis.set(workKeys(namespace).tpd(sha256, yesterday), 1000);
+    await stack.redis.set(workKeys(namespace).tpd(sha256, yesterday), 1000);
     expect((await count(sha256)).tpd.used).to.equal(0);
   });
 
   it('keeps a day’s tokens for two days and a settlement’s marker for ten minutes', async () => {
     const sha256 = await makeKey();
-    const [seconds] = await connection.redis.time();
-    await settle(connection.redis, { namespace, sha256, tokens: 1, micros: 0, token: 'kept' });
+    const [seconds] = await stack.redis.time();
+    await settle(stack.redis, { namespace, sha256, tokens: 1, micros: 0, token: 'kept' });
     const { tpd, settled } = workKeys(namespace);
     const day = Math.floor(Number(seconds) / 86_400);
-    expect(await connection.redis.ttl(tpd(sha256, day))).to.be.within(172_770, 172_800);
-    expect(await connection.redis.ttl(settled('kept'))).to.be.within(570, 600);
+    expect(await stack.redis.ttl(tpd(sha256, day))).to.be.within(172_770, 172_800);
+    expect(await stack.redis.ttl(settled('kept'))).to.be.within(570, 600);
   });
 
   it('settles once for each token, however often the call is repeated', async () => {
     const sha256 = await makeKey();
     const settlement = { namespace, sha256, tokens: 7, micros: 3, token: 'once' };
-    const spent = async () => Number((await connection.redis.get(workKeys(namespace).credit)) ?? 0);
+    const spent = async () => Number((await stack.redis.get(workKeys(namespace).credit)) ?? 0);
     const earlier = await spent();
-    expect(await settle(connection.redis, settlement)).to.equal(true);
-    expect(await settle(connection.redis, settlement)).to.equal(false);
+    expect(await settle(stack.redis, settlement)).to.equal(true);
+    expect(await settle(stack.redis, settlement)).to.equal(false);
     expect((await authenticate(sha256)).tpd.used).to.equal(7);
     expect((await spent()) - earlier).to.equal(3);
   });
 
   it('rejects without credit before anything is counted, and admits again once more is granted', async () => {
     const sha256 = await makeKey();
-    await connection.redis.del(workKeys(namespace).credit);
-    await publishWorkspace(connection.redis, namespace, { creditMicros: 10 });
+    await stack.redis.del(workKeys(namespace).credit);
+    await publishWorkspace(stack.redis, namespace, { creditMicros: 10 });
     await use(sha256, 0, 9);
     expect(await count(sha256)).to.include({ verdict: 'ok', creditLeft: true });
     await use(sha256, 0, 5);
     expect(await count(sha256)).to.include({ verdict: 'credit', creditLeft: false, retryAfter: 0 });
     expect(await authenticate(sha256)).to.include({ verdict: 'ok', creditLeft: false });
     expect((await authenticate(sha256)).rpm.remaining).to.equal(2);
-    await publishWorkspace(connection.redis, namespace, { creditMicros: 1000 });
+    await publishWorkspace(stack.redis, namespace, { creditMicros: 1000 });
     expect((await count(sha256)).verdict).to.equal('ok');
-    await publishWorkspace(connection.redis, namespace, { creditMicros: null });
+    await publishWorkspace(stack.redis, namespace, { creditMicros: null });
     expect((await count(sha256)).creditLeft).to.equal(true);
   });
 });

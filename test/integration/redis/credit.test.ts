@@ -2,37 +2,32 @@ import { expect } from 'chai';
 import { workKeys } from '../../../api/redis-keys.ts';
 import { chargeWorkspace, refundWorkspace } from '../../../redis/admission/credit.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
-import { loadLibrary } from '../../../redis/library.ts';
 import { publishWorkspace } from '../../../redis/publication/publication.ts';
 import { ensureWorkspaceUser } from '../../../redis/workspaces/users.ts';
 import { connectTo } from '../../support/redis-client.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { newToken } from '../../support/request-fixture.ts';
+import { TestStack } from '../../support/test-stack.ts';
 
 describe('the charge of a workspace', () => {
-  let server: RedisServer;
-  let admin: RedisConnection;
+  let stack: TestStack;
   let tenant: RedisConnection;
   const namespace = 'one';
   const charge = (micros: number, token = newToken()) =>
     chargeWorkspace(tenant.redis, { namespace, token, micros });
   const refund = (token: string) => refundWorkspace(tenant.redis, { namespace, token });
-  const spent = async () => Number((await admin.redis.get(workKeys(namespace).credit)) ?? 0);
-  const grant = (creditMicros: number | null) => publishWorkspace(admin.redis, namespace, { creditMicros });
+  const spent = async () => Number((await stack.redis.get(workKeys(namespace).credit)) ?? 0);
+  const grant = (creditMicros: number | null) => publishWorkspace(stack.redis, namespace, { creditMicros });
 
   before(async () => {
-    server = await startRedis();
-    admin = await connectTo(server);
-    await loadLibrary(admin.redis);
+    stack = await TestStack.start();
     const user = { namespace, username: 'ws:one', password: 'secret' };
-    await ensureWorkspaceUser(admin.redis, user);
-    tenant = await connectTo(server, { ...user, role: 'sidecar' });
+    await ensureWorkspaceUser(stack.redis, user);
+    tenant = await connectTo(stack.server, { ...user, role: 'sidecar' });
   });
-  beforeEach(() => admin.redis.flushdb());
+  beforeEach(() => stack.redis.flushdb());
   after(async () => {
     await tenant?.close();
-    await admin?.close();
-    await server?.stop();
+    await stack?.stop();
   });
 
   it('takes what the credit covers and refuses what it does not', async () => {
@@ -67,7 +62,7 @@ describe('the charge of a workspace', () => {
     ] as const) {
       const token = newToken();
       await chargeWorkspace(tenant.redis, { namespace, token, micros: 1, rememberSeconds: asked });
-      const left = await admin.redis.ttl(workKeys(namespace).charged(token));
+      const left = await stack.redis.ttl(workKeys(namespace).charged(token));
       expect(left, `${asked} s`).to.be.within(held - 60, held);
     }
   });
@@ -95,7 +90,7 @@ describe('the charge of a workspace', () => {
   it('is not remembered for ever', async () => {
     const token = newToken();
     await charge(60, token);
-    const ttl = () => admin.redis.ttl(workKeys(namespace).charged(token));
+    const ttl = () => stack.redis.ttl(workKeys(namespace).charged(token));
     expect(await ttl()).to.be.within(1170, 1200);
     await refund(token);
     expect(await ttl()).to.be.within(1170, 1200);

@@ -1,14 +1,10 @@
 import { expect } from 'chai';
 import { type Heartbeat, workKeys } from '../../../api/redis-keys.ts';
 import { heartbeat, leave, readHeartbeats } from '../../../redis/admission/admission-calls.ts';
-import type { RedisConnection } from '../../../redis/client.ts';
-import { loadLibrary } from '../../../redis/library.ts';
-import { connectTo } from '../../support/redis-client.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { TestStack } from '../../support/test-stack.ts';
 
 describe('heartbeats', () => {
-  let server: RedisServer;
-  let connection: RedisConnection;
+  let stack: TestStack;
   const replica = { namespace: 'one', name: 'chat' };
   const word = (pod: string): Omit<Heartbeat, 'at'> => ({
     v: 1,
@@ -22,37 +18,34 @@ describe('heartbeats', () => {
     version: '0.1.0',
     every: 1_000,
   });
-  const beat = (pod: string) => heartbeat(connection.redis, { ...replica, heartbeat: word(pod) });
-  const read = () => readHeartbeats(connection.redis, replica.namespace, replica.name);
+  const beat = (pod: string) => heartbeat(stack.redis, { ...replica, heartbeat: word(pod) });
+  const read = () => readHeartbeats(stack.redis, replica.namespace, replica.name);
   const podsOf = (heartbeats: Heartbeat[]) => heartbeats.map(({ pod }) => pod).sort();
 
   before(async () => {
-    server = await startRedis();
-    connection = await connectTo(server);
-    await loadLibrary(connection.redis);
+    stack = await TestStack.start();
   });
-  beforeEach(() => connection.redis.del(workKeys('one').heartbeats('chat')));
+  beforeEach(() => stack.redis.del(workKeys('one').heartbeats('chat')));
   after(async () => {
-    await connection?.close();
-    await server?.stop();
+    await stack?.stop();
   });
 
   it('answers every replica with the words of all, stamped by the clock of Redis', async () => {
     await beat('a');
-    const [before] = await connection.redis.time();
+    const [before] = await stack.redis.time();
     const all = await beat('b');
     expect(podsOf(all)).to.deep.equal(['a', 'b']);
     const { at, ...rest } = all.find(({ pod }) => pod === 'b')!;
     expect(rest).to.deep.equal(word('b'));
-    const [seconds] = await connection.redis.time();
+    const [seconds] = await stack.redis.time();
     expect(at / 1000).to.be.within(Number(before), Number(seconds) + 1);
     expect(await read()).to.have.deep.members(all);
   });
 
   it('drops replicas that were silent for 10 s, or for four of their own intervals', async () => {
-    const [seconds] = await connection.redis.time();
+    const [seconds] = await stack.redis.time();
     const put = (pod: string, every: number, ms: number) =>
-      connection.redis.hset(workKeys('one').heartbeats('chat'), {
+      stack.redis.hset(workKeys('one').heartbeats('chat'), {
         [pod]: JSON.stringify({ ...word(pod), every }),
         [`@${pod}`]: String(Number(seconds) * 1000 - ms),
       });
@@ -63,7 +56,7 @@ describe('heartbeats', () => {
     await put('boaster', 10_000_000, 62_000);
     expect(podsOf(await read()), 'a reader passes over the dead ones').to.deep.equal(['idle', 'quiet']);
     expect(podsOf(await beat('a'))).to.deep.equal(['a', 'idle', 'quiet']);
-    expect((await connection.redis.hkeys(workKeys('one').heartbeats('chat'))).sort()).to.deep.equal([
+    expect((await stack.redis.hkeys(workKeys('one').heartbeats('chat'))).sort()).to.deep.equal([
       ...['@a', '@idle', '@quiet'],
       ...['a', 'idle', 'quiet'],
     ]);
@@ -71,16 +64,16 @@ describe('heartbeats', () => {
 
   it('ignores what no replica wrote, and starts over if there is too much of it', async () => {
     const key = workKeys('one').heartbeats('chat');
-    await connection.redis.hset(key, { long: 'x'.repeat(2_000), '@long': String(Date.now()), '@alone': '1' });
+    await stack.redis.hset(key, { long: 'x'.repeat(2_000), '@long': String(Date.now()), '@alone': '1' });
     expect(podsOf(await beat('a'))).to.deep.equal(['a']);
-    expect((await connection.redis.hkeys(key)).sort()).to.deep.equal(['@a', 'a']);
-    await connection.redis.hset(
+    expect((await stack.redis.hkeys(key)).sort()).to.deep.equal(['@a', 'a']);
+    await stack.redis.hset(
       key,
       Object.fromEntries(Array.from({ length: 30_000 }, (_, i) => [`f${i}`, '{}'])),
     );
     expect(podsOf(await beat('b'))).to.deep.equal(['b']);
     expect(podsOf(await beat('a'))).to.deep.equal(['a', 'b']);
-    expect(await connection.redis.hlen(key)).to.equal(4);
+    expect(await stack.redis.hlen(key)).to.equal(4);
   });
 
   it('of 3,000 idle replicas put less than 5 GB a day into the append-only file', async () => {
@@ -88,14 +81,14 @@ describe('heartbeats', () => {
     const pods = Array.from({ length: 30 }, (_, index) => `${name}-7d9f8b6c5d-abc${index}`);
     const say = async () => {
       for (const pod of pods)
-        await heartbeat(connection.redis, {
+        await heartbeat(stack.redis, {
           namespace: 'an-ordinary-namespace',
           name,
           heartbeat: { ...word(pod), inflight: 0, every: 8_000 },
         });
     };
     const readBytes = async (): Promise<number> =>
-      Number(/aof_current_size:(\d+)/.exec(await connection.redis.info('persistence'))![1]);
+      Number(/aof_current_size:(\d+)/.exec(await stack.redis.info('persistence'))![1]);
     await say();
     const before = await readBytes();
     for (let round = 0; round < 10; round++) await say();
@@ -106,14 +99,14 @@ describe('heartbeats', () => {
 
   it('removes a replica that leaves, and another deployment’s stay', async () => {
     await beat('a');
-    await heartbeat(connection.redis, { ...replica, name: 'other', heartbeat: word('a') });
-    await leave(connection.redis, { ...replica, pod: 'a' });
+    await heartbeat(stack.redis, { ...replica, name: 'other', heartbeat: word('a') });
+    await leave(stack.redis, { ...replica, pod: 'a' });
     expect(await read()).to.deep.equal([]);
-    expect(await readHeartbeats(connection.redis, 'one', 'other')).to.have.length(1);
+    expect(await readHeartbeats(stack.redis, 'one', 'other')).to.have.length(1);
   });
 
   it('lets the registry of a deployment that is gone expire', async () => {
     await beat('a');
-    expect(await connection.redis.ttl(workKeys('one').heartbeats('chat'))).to.be.within(60, 180);
+    expect(await stack.redis.ttl(workKeys('one').heartbeats('chat'))).to.be.within(60, 180);
   });
 });

@@ -2,18 +2,16 @@ import { expect } from 'chai';
 import { channels, FUNCTIONS, workKeys } from '../../../api/redis-keys.ts';
 import { chargeWorkspace } from '../../../redis/admission/credit.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
-import { loadLibrary } from '../../../redis/library.ts';
 import { claimRequest, submitRequest } from '../../../redis/requests/request-calls.ts';
 import { readRequest } from '../../../redis/requests/request-record.ts';
 import { ensureWorkspaceUser } from '../../../redis/workspaces/users.ts';
 import { connectTo, rejection } from '../../support/redis-client.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { newToken, publishMedia, submissionOf } from '../../support/request-fixture.ts';
+import { TestStack } from '../../support/test-stack.ts';
 
 /** That every function works for a workspace's user is what the model's steps show: one takes them. */
 describe('requests and another workspace’s Redis user', () => {
-  let server: RedisServer;
-  let admin: RedisConnection;
+  let stack: TestStack;
   let tenant: RedisConnection;
   const deployment = 'film';
   const victim = { id: '', token: newToken() };
@@ -21,24 +19,21 @@ describe('requests and another workspace’s Redis user', () => {
   const other = workKeys('two');
 
   before(async () => {
-    server = await startRedis();
-    admin = await connectTo(server);
-    await loadLibrary(admin.redis);
-    for (const namespace of ['one', 'two']) await publishMedia(admin.redis, { namespace, name: deployment });
+    stack = await TestStack.start();
+    for (const namespace of ['one', 'two']) await publishMedia(stack.redis, { namespace, name: deployment });
     const user = { namespace: 'one', username: 'ws:one', password: 'secret' };
-    await ensureWorkspaceUser(admin.redis, user);
-    tenant = await connectTo(server, { ...user, role: 'sidecar' });
+    await ensureWorkspaceUser(stack.redis, user);
+    tenant = await connectTo(stack.server, { ...user, role: 'sidecar' });
     await chargeWorkspace(tenant.redis, { namespace: 'one', token: 'taken', micros: 5 });
     const submission = submissionOf({ namespace: 'two', deployment });
     victim.id = submission.id;
-    await submitRequest(admin.redis, submission);
-    await claimRequest(admin.redis, { namespace: 'two', deployment, token: victim.token, pod: 'pod' });
-    await submitRequest(admin.redis, submissionOf({ namespace: 'two', deployment }));
+    await submitRequest(stack.redis, submission);
+    await claimRequest(stack.redis, { namespace: 'two', deployment, token: victim.token, pod: 'pod' });
+    await submitRequest(stack.redis, submissionOf({ namespace: 'two', deployment }));
   });
   after(async () => {
     await tenant?.close();
-    await admin?.close();
-    await server?.stop();
+    await stack?.stop();
   });
 
   /** Each call of a function on the other workspace, with the key declared that the function would take. */
@@ -127,8 +122,8 @@ describe('requests and another workspace’s Redis user', () => {
   }
 
   async function readAll(): Promise<unknown> {
-    const keys = (await admin.redis.keys('w:{two}:*')).filter((key) => !key.includes(':claimed:')).sort();
-    return [keys, await readRequest(admin.redis, 'two', victim.id)];
+    const keys = (await stack.redis.keys('w:{two}:*')).filter((key) => !key.includes(':claimed:')).sort();
+    return [keys, await readRequest(stack.redis, 'two', victim.id)];
   }
 
   for (const [what, command, channel, allowed] of [
@@ -141,7 +136,7 @@ describe('requests and another workspace’s Redis user', () => {
     ['hear events', 'SUBSCRIBE', channels.events('one'), false],
   ] as const) {
     it(`${allowed ? 'may' : 'may not'} ${what}`, async () => {
-      const line = await connectTo(server, { username: 'ws:one', password: 'secret', role: 'sidecar' });
+      const line = await connectTo(stack.server, { username: 'ws:one', password: 'secret', role: 'sidecar' });
       const args = command === 'PUBLISH' ? [channel, '1'] : [channel];
       const error = await rejection(line.redis.call(command, ...args));
       await line.close();
@@ -152,11 +147,11 @@ describe('requests and another workspace’s Redis user', () => {
 
   it('is set right when its selector is not', async () => {
     const user = { namespace: 'one', username: 'ws:one', password: 'secret' };
-    expect(await ensureWorkspaceUser(admin.redis, user)).to.equal(false);
+    expect(await ensureWorkspaceUser(stack.redis, user)).to.equal(false);
     for (const drift of [['(+publish &*)'], ['clearselectors'], ['(~* +get)']]) {
-      await admin.redis.acl('SETUSER', user.username, ...drift);
-      expect(await ensureWorkspaceUser(admin.redis, user), drift.join()).to.equal(true);
-      expect(await ensureWorkspaceUser(admin.redis, user), drift.join()).to.equal(false);
+      await stack.redis.acl('SETUSER', user.username, ...drift);
+      expect(await ensureWorkspaceUser(stack.redis, user), drift.join()).to.equal(true);
+      expect(await ensureWorkspaceUser(stack.redis, user), drift.join()).to.equal(false);
     }
   });
 });

@@ -11,7 +11,6 @@ import type { RedisConnection } from '../../../redis/client.ts';
 import { readDeploymentNames, readKeyUsage } from '../../../redis/console/console-reads.ts';
 import { expandEvent } from '../../../redis/deliveries/delivery-calls.ts';
 import { takeEvents } from '../../../redis/deliveries/outbox.ts';
-import { loadLibrary } from '../../../redis/library.ts';
 import { takeDueObjects } from '../../../redis/requests/object-cleanup.ts';
 import { listQueues } from '../../../redis/requests/queue-depth.ts';
 import { claimRequest, renewClaim, submitRequest } from '../../../redis/requests/request-calls.ts';
@@ -19,8 +18,8 @@ import { sweepRequests } from '../../../redis/requests/request-sweep.ts';
 import { addUsage, readUsage } from '../../../redis/usage/usage.ts';
 import { ensureWorkspaceUser } from '../../../redis/workspaces/users.ts';
 import { connectTo, rejection } from '../../support/redis-client.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { newRequestId, newToken, publishMedia, submissionOf } from '../../support/request-fixture.ts';
+import { TestStack } from '../../support/test-stack.ts';
 
 const MIB = 1024 * 1024;
 const DAY_MS = 86_400_000;
@@ -29,29 +28,25 @@ const SHA256 = 'a'.repeat(64);
 
 /** What a workspace's own Redis user writes is read by programs that serve all others, too. */
 describe('a malicious Redis user of a workspace', () => {
-  let server: RedisServer;
-  let admin: RedisConnection;
+  let stack: TestStack;
   let tenant: RedisConnection;
   const namespace = 'evil';
   const deployment = 'film';
   const keys = workKeys(namespace);
 
   beforeEach(async () => {
-    server = await startRedis({ args: ['--maxmemory', String(MAX_MEMORY)] });
-    admin = await connectTo(server);
-    await loadLibrary(admin.redis);
-    await publishMedia(admin.redis, { namespace, name: deployment });
+    stack = await TestStack.start({ args: ['--maxmemory', String(MAX_MEMORY)] });
+    await publishMedia(stack.redis, { namespace, name: deployment });
     const user = { namespace, username: 'ws:evil', password: 'secret' };
-    await ensureWorkspaceUser(admin.redis, user);
-    tenant = await connectTo(server, { ...user, role: 'sidecar' });
+    await ensureWorkspaceUser(stack.redis, user);
+    tenant = await connectTo(stack.server, { ...user, role: 'sidecar' });
   });
   afterEach(async () => {
     await tenant.close();
-    await admin.close();
-    await server.stop();
+    await stack?.stop();
   });
 
-  const readUsedMemory = async () => Number(/^used_memory:(\d+)/m.exec(await admin.redis.info('memory'))![1]);
+  const readUsedMemory = async () => Number(/^used_memory:(\d+)/m.exec(await stack.redis.info('memory'))![1]);
 
   /** Writes until Redis takes no more. */
   async function fill(): Promise<void> {
@@ -86,7 +81,7 @@ describe('a malicious Redis user of a workspace', () => {
       const long = `${keys.prefix}${'x'.repeat(900_000)}`;
       const error = await rejection(tenant.redis.call('FCALL', command, '1', long, namespace, '1', '1'));
       expect(String(error)).to.match(/too long arguments/);
-      expect(await admin.redis.keys(`${keys.prefix}x*`)).to.deep.equal([]);
+      expect(await stack.redis.keys(`${keys.prefix}x*`)).to.deep.equal([]);
     });
 
   it('passes the limit of memory by no function', async function () {
@@ -124,13 +119,13 @@ describe('a malicious Redis user of a workspace', () => {
     await submitRequest(tenant.redis, submissionOf({ namespace, deployment, id }));
     const claimed = await claimRequest(tenant.redis, { namespace, deployment, token: newToken(), pod: 'p' });
     expect(claimed?.claim.id).to.equal(id);
-    expect(await admin.redis.zcard(keys.again(deployment))).to.be.within(199_900, 199_999);
+    expect(await stack.redis.zcard(keys.again(deployment))).to.be.within(199_900, 199_999);
   });
 
   it('makes a front process published deployments only', async () => {
     await fillSet(keys.deployments, 50_000, 1);
-    expect(await listQueues(admin.redis, namespace)).to.deep.equal([deployment]);
-    expect((await readDeploymentNames(admin.redis, namespace)).length).to.be.below(300);
+    expect(await listQueues(stack.redis, namespace)).to.deep.equal([deployment]);
+    expect((await readDeploymentNames(stack.redis, namespace)).length).to.be.below(300);
   });
 
   it('has its own requests swept, whatever else it put beside them', async () => {
@@ -149,7 +144,7 @@ describe('a malicious Redis user of a workspace', () => {
       'x',
     );
     const poisoned = newRequestId();
-    const copied = await admin.redis.hgetall(keys.request(id));
+    const copied = await stack.redis.hgetall(keys.request(id));
     await tenant.redis.hset(keys.request(poisoned), { ...copied, price: 'x', deadline: '1', order: 'x' });
     const huge = newRequestId();
     await tenant.redis.hset(keys.request(huge), { ...copied, more: 'x'.repeat(900_000) });
@@ -157,16 +152,16 @@ describe('a malicious Redis user of a workspace', () => {
       for (const key of [keys.leases, keys.ended, keys.index(deployment, 'queued'), keys.deployments])
         await tenant.redis.zadd(key, 0, each);
     for (let step = 0; step < 3; step++)
-      await sweepRequests(admin.redis, namespace, { expireUntil: Number.MAX_SAFE_INTEGER });
-    expect(await admin.redis.zscore(keys.again(deployment), id)).to.be.a('string');
-    expect(await admin.redis.zscore(keys.leases, junk)).to.equal(null);
-    expect(await admin.redis.zscore(keys.leases, huge)).to.equal(null);
+      await sweepRequests(stack.redis, namespace, { expireUntil: Number.MAX_SAFE_INTEGER });
+    expect(await stack.redis.zscore(keys.again(deployment), id)).to.be.a('string');
+    expect(await stack.redis.zscore(keys.leases, junk)).to.equal(null);
+    expect(await stack.redis.zscore(keys.leases, huge)).to.equal(null);
   });
 
   it('has nothing ended again and again that it put where it does not belong', async () => {
     const id = newRequestId();
     await submitRequest(tenant.redis, submissionOf({ namespace, deployment, id }));
-    const copied = await admin.redis.hgetall(keys.request(id));
+    const copied = await stack.redis.hgetall(keys.request(id));
     for (let i = 0; i < 30; i++) {
       const [ended, elsewhere] = [newRequestId(), newRequestId()];
       await tenant.redis.hset(keys.request(ended), { ...copied, status: 'failed', deadline: '1' });
@@ -176,10 +171,10 @@ describe('a malicious Redis user of a workspace', () => {
     }
     const results = [];
     for (let step = 0; step < 3; step++)
-      results.push(await sweepRequests(admin.redis, namespace, { expireUntil: Number.MAX_SAFE_INTEGER }));
+      results.push(await sweepRequests(stack.redis, namespace, { expireUntil: Number.MAX_SAFE_INTEGER }));
     expect(results.at(-1)).to.deep.equal({ ended: 0, givenBack: 0, forgotten: 0, more: false });
-    expect(await admin.redis.zcard(keys.outbox)).to.equal(0);
-    expect(await admin.redis.zrange(keys.index(deployment, 'queued'), '0', '-1')).to.deep.equal([id]);
+    expect(await stack.redis.zcard(keys.outbox)).to.equal(0);
+    expect(await stack.redis.zrange(keys.index(deployment, 'queued'), '0', '-1')).to.deep.equal([id]);
   });
 
   it('makes no delivery of what is no event of ours', async () => {
@@ -197,16 +192,16 @@ describe('a malicious Redis user of a workspace', () => {
     const good = `\n${JSON.stringify({ id: 'evt_a', type: 'request.failed', created_at: 1, data: { id: 'req_1', more: [] } })}`;
     await tenant.redis.set(keys.event('evt_a'), good);
     await tenant.redis.zadd(keys.outbox, 1, 'evt_a');
-    const taken = await takeEvents(admin.redis, namespace, { limit: 50, leaseMs: 10_000 });
+    const taken = await takeEvents(stack.redis, namespace, { limit: 50, leaseMs: 10_000 });
     expect(
       taken.map(({ id }) => id),
       event,
     ).to.deep.equal(['evt_a']);
     await Promise.all(
-      taken.map((each) => expandEvent(admin.redis, { ...each, namespace }, listTargets(each, new Map()))),
+      taken.map((each) => expandEvent(stack.redis, { ...each, namespace }, listTargets(each, new Map()))),
     );
-    expect(await admin.redis.zcard(deliveryKeys(namespace).log)).to.equal(0);
-    expect(await admin.redis.zcard(keys.outbox)).to.equal(0);
+    expect(await stack.redis.zcard(deliveryKeys(namespace).log)).to.equal(0);
+    expect(await stack.redis.zcard(keys.outbox)).to.equal(0);
   });
 
   it('has its objects cleaned up, whatever else it put on the list', async () => {
@@ -221,9 +216,9 @@ describe('a malicious Redis user of a workspace', () => {
       JSON.stringify([null, object.key]),
     ])
       await tenant.redis.zadd(keys.cleanup, 1, member);
-    const taken = await takeDueObjects(admin.redis, namespace, { limit: 50, leaseMs: 10_000 });
+    const taken = await takeDueObjects(stack.redis, namespace, { limit: 50, leaseMs: 10_000 });
     expect(taken).to.deep.equal([object]);
-    expect(await admin.redis.zcard(keys.cleanup)).to.equal(1);
+    expect(await stack.redis.zcard(keys.cleanup)).to.equal(1);
   });
 
   it('has nothing long read of its counters, heartbeats and usage', async () => {
@@ -241,14 +236,14 @@ describe('a malicious Redis user of a workspace', () => {
     );
     for (const period of [Math.floor(now / 3_600_000) - 1, Math.floor(now / 3_600_000)])
       await tenant.redis.hset(keys.usage(deployment, 'minute', period), '1:r', huge, '1:c', huge);
-    const sent = async () => Number(/total_net_output_bytes:(\d+)/.exec(await admin.redis.info('stats'))![1]);
+    const sent = async () => Number(/total_net_output_bytes:(\d+)/.exec(await stack.redis.info('stats'))![1]);
     const before = await sent();
-    expect(await readSpentMicros(admin.redis, namespace)).to.equal(0);
-    expect((await readKeyUsage(admin.redis, { namespace, sha256: SHA256, now })).requestsThisMinute).to.equal(
+    expect(await readSpentMicros(stack.redis, namespace)).to.equal(0);
+    expect((await readKeyUsage(stack.redis, { namespace, sha256: SHA256, now })).requestsThisMinute).to.equal(
       0,
     );
-    expect(await readHeartbeats(admin.redis, namespace, deployment)).to.deep.equal([]);
-    expect(await readHeartbeats(admin.redis, namespace, 'chat')).to.deep.equal([]);
+    expect(await readHeartbeats(stack.redis, namespace, deployment)).to.deep.equal([]);
+    expect(await readHeartbeats(stack.redis, namespace, 'chat')).to.deep.equal([]);
     const question = {
       namespace,
       deployments: [deployment],
@@ -256,7 +251,7 @@ describe('a malicious Redis user of a workspace', () => {
       to: now,
       stepSeconds: 60,
     };
-    const { steps } = await readUsage(admin.redis, question);
+    const { steps } = await readUsage(stack.redis, question);
     expect(steps.reduce((sum, { requests }) => sum + requests, 0)).to.equal(0);
     const sums = new Map([['queuePeak' as const, 1]]);
     await tenant.redis.hset(
@@ -264,7 +259,7 @@ describe('a malicious Redis user of a workspace', () => {
       `${new Date(now).getUTCHours()}:q`,
       huge,
     );
-    await addUsage(admin.redis, { namespace, deployment: 'chat', at: now, sums });
+    await addUsage(stack.redis, { namespace, deployment: 'chat', at: now, sums });
     expect((await sent()) - before).to.be.below(100_000);
   });
 
@@ -278,7 +273,7 @@ describe('a malicious Redis user of a workspace', () => {
     const beat = { ...own, draining: false, version: '1', every: 1_000 };
     const beats = await heartbeat(tenant.redis, { namespace, name: deployment, heartbeat: beat });
     expect(beats.map(({ pod }) => pod)).to.deep.equal(['p']);
-    expect(await admin.redis.hlen(keys.heartbeats(deployment))).to.equal(2);
+    expect(await stack.redis.hlen(keys.heartbeats(deployment))).to.equal(2);
   });
 
   it('has nothing long read of a hash whose long fields come late', async () => {
@@ -293,11 +288,11 @@ describe('a malicious Redis user of a workspace', () => {
     const beat = { ...own, draining: false, version: '1', every: 1_000 };
     await heartbeat(tenant.redis, { namespace, name: deployment, heartbeat: beat });
     await stuff(keys.heartbeats(deployment), 9_000);
-    expect(await readHeartbeats(admin.redis, namespace, deployment)).to.deep.equal([]);
+    expect(await readHeartbeats(stack.redis, namespace, deployment)).to.deep.equal([]);
     await tenant.redis.unlink(keys.heartbeats(deployment));
     const usage = keys.usage(deployment, 'minute', 1);
     await stuff(usage, 6_000);
-    expect(await admin.redis.fcall(FUNCTIONS.usage, 1, usage)).to.have.lengthOf(0);
+    expect(await stack.redis.fcall(FUNCTIONS.usage, 1, usage)).to.have.lengthOf(0);
   });
 
   it('gives others no error of a key of another type', async () => {
@@ -306,9 +301,9 @@ describe('a malicious Redis user of a workspace', () => {
     await tenant.redis.zadd(keys.leases, 1, id);
     const claim = { namespace, id, token: newToken() };
     expect(String(await rejection(renewClaim(tenant.redis, claim)))).to.include('WRONGTYPE');
-    await sweepRequests(admin.redis, namespace, { expireUntil: Number.MAX_SAFE_INTEGER });
+    await sweepRequests(stack.redis, namespace, { expireUntil: Number.MAX_SAFE_INTEGER });
     await tenant.redis.set(keys.ended, 'x');
-    const sweep = sweepRequests(admin.redis, namespace, { expireUntil: Number.MAX_SAFE_INTEGER });
+    const sweep = sweepRequests(stack.redis, namespace, { expireUntil: Number.MAX_SAFE_INTEGER });
     expect(String(await rejection(sweep))).to.include('WRONGTYPE');
   });
 });

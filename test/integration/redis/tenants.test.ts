@@ -2,7 +2,6 @@ import { expect } from 'chai';
 import { channels, configKeys, globalKeys, workKeys } from '../../../api/redis-keys.ts';
 import { admit, heartbeat, leave, settle } from '../../../redis/admission/admission-calls.ts';
 import { isRedisAway, type RedisConnection } from '../../../redis/client.ts';
-import { loadLibrary } from '../../../redis/library.ts';
 import { publishRequestPrefix } from '../../../redis/publication/publication.ts';
 import { isKnownPrefix, readDeployment } from '../../../redis/publication/published.ts';
 import {
@@ -13,35 +12,31 @@ import {
 import { pollUntil } from '../../support/poll.ts';
 import { publishApiKey } from '../../support/publication.ts';
 import { connectTo, rejection } from '../../support/redis-client.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { TestStack } from '../../support/test-stack.ts';
 
 const SHA256 = 'a'.repeat(64);
 const KEY = { n: 'k', rpm: 10, tpd: 10, exp: 0, off: 0 as const };
 
 describe('a workspace’s Redis user', () => {
-  let server: RedisServer;
-  let admin: RedisConnection;
+  let stack: TestStack;
   let tenant: RedisConnection;
   const user = { namespace: 'one', username: 'ws:one', password: 'first' };
   const connectTenant = (password = user.password) =>
-    connectTo(server, { username: user.username, password, role: 'sidecar' });
+    connectTo(stack.server, { username: user.username, password, role: 'sidecar' });
 
   before(async () => {
-    server = await startRedis();
-    admin = await connectTo(server);
-    await loadLibrary(admin.redis);
+    stack = await TestStack.start();
     for (const namespace of ['one', 'two']) {
-      await publishApiKey(admin.redis, namespace, SHA256, KEY);
-      await admin.redis.set(workKeys(namespace).credit, 5);
+      await publishApiKey(stack.redis, namespace, SHA256, KEY);
+      await stack.redis.set(workKeys(namespace).credit, 5);
     }
-    await publishRequestPrefix(admin.redis, '0a1b2c3d');
-    await ensureWorkspaceUser(admin.redis, user);
+    await publishRequestPrefix(stack.redis, '0a1b2c3d');
+    await ensureWorkspaceUser(stack.redis, user);
     tenant = await connectTenant();
   });
   after(async () => {
     await tenant?.close();
-    await admin?.close();
-    await server?.stop();
+    await stack?.stop();
   });
 
   it('calls every function on its own keys and reads its own configuration', async () => {
@@ -63,7 +58,7 @@ describe('a workspace’s Redis user', () => {
 
   it('is refused as the limits’ counters run over too', async () => {
     const fast = { ...KEY, rpm: 1 };
-    await publishApiKey(admin.redis, 'one', 'b'.repeat(64), fast);
+    await publishApiKey(stack.redis, 'one', 'b'.repeat(64), fast);
     const request = { namespace: 'one', sha256: 'b'.repeat(64), counted: 'all' } as const;
     await admit(tenant.redis, request);
     expect((await admit(tenant.redis, request)).verdict).to.equal('rpm');
@@ -165,49 +160,49 @@ describe('a workspace’s Redis user', () => {
   }
 
   it('changed nothing of another’s by all that', async () => {
-    expect(await admin.redis.get(workKeys('two').credit)).to.equal('5');
-    expect(await admin.redis.keys('w:{two}:*')).to.deep.equal([workKeys('two').credit]);
-    expect(await admin.redis.hgetall(configKeys('one').workspace)).to.deep.equal({});
+    expect(await stack.redis.get(workKeys('two').credit)).to.equal('5');
+    expect(await stack.redis.keys('w:{two}:*')).to.deep.equal([workKeys('two').credit]);
+    expect(await stack.redis.hgetall(configKeys('one').workspace)).to.deep.equal({});
   });
 
   it('is left alone when it is right, and set right when it is not', async () => {
-    expect(await ensureWorkspaceUser(admin.redis, user)).to.equal(false);
+    expect(await ensureWorkspaceUser(stack.redis, user)).to.equal(false);
     for (const drift of [['+@all'], ['~*'], ['&*'], ['nopass'], ['off'], ['>more'], ['-fcall']]) {
-      await admin.redis.acl('SETUSER', user.username, ...drift);
-      expect(await ensureWorkspaceUser(admin.redis, user), drift.join()).to.equal(true);
-      expect(await ensureWorkspaceUser(admin.redis, user), drift.join()).to.equal(false);
+      await stack.redis.acl('SETUSER', user.username, ...drift);
+      expect(await ensureWorkspaceUser(stack.redis, user), drift.join()).to.equal(true);
+      expect(await ensureWorkspaceUser(stack.redis, user), drift.join()).to.equal(false);
     }
   });
 
   it('outlives a restart by the file of users, and is not in the clear there', async () => {
-    await server.restart();
-    await pollUntil(() => admin.state === 'up' && tenant.state === 'up', 'both connect again');
-    expect(await listWorkspaceUsers(admin.redis)).to.deep.equal(['ws:one']);
-    expect(JSON.stringify(await admin.redis.acl('LIST'))).to.not.include(user.password);
+    await stack.server.restart();
+    await pollUntil(() => stack.connection.state === 'up' && tenant.state === 'up', 'both connect again');
+    expect(await listWorkspaceUsers(stack.redis)).to.deep.equal(['ws:one']);
+    expect(JSON.stringify(await stack.redis.acl('LIST'))).to.not.include(user.password);
   });
 
   it('takes the new password after a change, and the old one no more', async () => {
-    await ensureWorkspaceUser(admin.redis, { ...user, password: 'second' });
+    await ensureWorkspaceUser(stack.redis, { ...user, password: 'second' });
     await (await connectTenant('second')).close();
     const old = { username: user.username, password: 'first' };
-    const error = await rejection(connectTo(server, old, 300));
+    const error = await rejection(connectTo(stack.server, old, 300));
     expect(String(error)).to.include('WRONGPASS');
   });
 
   it('is cut off and gone once removed', async () => {
     const open = await connectTenant('second');
-    expect(await removeWorkspaceUser(admin.redis, user.username)).to.equal(true);
-    expect(await removeWorkspaceUser(admin.redis, user.username)).to.equal(false);
+    expect(await removeWorkspaceUser(stack.redis, user.username)).to.equal(true);
+    expect(await removeWorkspaceUser(stack.redis, user.username)).to.equal(false);
     await pollUntil(() => open.state === 'away', 'the open connection is cut');
     const error = await rejection(open.redis.get(own));
     expect(isRedisAway(error)).to.equal(true);
-    expect(await listWorkspaceUsers(admin.redis)).to.deep.equal([]);
+    expect(await listWorkspaceUsers(stack.redis)).to.deep.equal([]);
     await open.close();
   });
 
   it('is not made for a namespace whose name could match others', async () => {
     for (const namespace of ['*', 'a*', 'one}:x', '', 'One', 'a?b']) {
-      const error = await rejection(ensureWorkspaceUser(admin.redis, { ...user, namespace }));
+      const error = await rejection(ensureWorkspaceUser(stack.redis, { ...user, namespace }));
       expect(String(error)).to.include('not the name of a namespace');
     }
   });

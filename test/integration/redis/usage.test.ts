@@ -7,39 +7,35 @@ import { findBucket } from '../../../redis/usage/latency-buckets.ts';
 import { addUsage, readUsage, type UsageSums } from '../../../redis/usage/usage.ts';
 import { ensureWorkspaceUser } from '../../../redis/workspaces/users.ts';
 import { connectTo } from '../../support/redis-client.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { TestStack } from '../../support/test-stack.ts';
 
 const NOON = Date.parse('2026-03-01T12:00:00Z');
 const MINUTE = 60_000;
 const namespace = 'team';
 
 describe('usage', () => {
-  let server: RedisServer;
-  let admin: RedisConnection;
+  let stack: TestStack;
   let tenant: RedisConnection;
 
   before(async () => {
-    server = await startRedis();
-    admin = await connectTo(server);
-    await loadLibrary(admin.redis);
-    await ensureWorkspaceUser(admin.redis, { namespace, username: 'ws:team', password: 'secret' });
-    tenant = await connectTo(server, { username: 'ws:team', password: 'secret', role: 'sidecar' });
+    stack = await TestStack.start();
+    await ensureWorkspaceUser(stack.redis, { namespace, username: 'ws:team', password: 'secret' });
+    tenant = await connectTo(stack.server, { username: 'ws:team', password: 'secret', role: 'sidecar' });
   });
   after(async () => {
     await tenant?.close();
-    await admin?.close();
-    await server?.stop();
+    await stack?.stop();
   });
   afterEach(async () => {
-    await admin.redis.del(...(await admin.redis.keys('w:{team}:usage:*')), 'none');
+    await stack.redis.del(...(await stack.redis.keys('w:{team}:usage:*')), 'none');
   });
 
   const add = (deployment: string, at: number, sums: Parameters<typeof Object.entries>[0]) =>
     addUsage(tenant.redis, { namespace, deployment, at, sums: new Map(Object.entries(sums)) as UsageSums });
   const read = (deployments: string[], from: number, to: number, stepSeconds: number) =>
-    readUsage(admin.redis, { namespace, deployments, from, to, stepSeconds }).then(({ steps }) => steps);
+    readUsage(stack.redis, { namespace, deployments, from, to, stepSeconds }).then(({ steps }) => steps);
   const readTotal = async (deployments: string[], to: number, stepSeconds: number) =>
-    (await readUsage(admin.redis, { namespace, deployments, from: NOON, to, stepSeconds })).total;
+    (await readUsage(stack.redis, { namespace, deployments, from: NOON, to, stepSeconds })).total;
 
   it('is added up by minute, with nothing where nothing was', async () => {
     await add('chat', NOON + 5_000, { requests: 2, inputTokens: 10 });
@@ -97,8 +93,8 @@ describe('usage', () => {
     await add('chat', NOON, { requests: 1 });
     const [minutes, hours] = await Promise.all(
       ['minute', 'hour'].map(async (name) => {
-        const [key] = await admin.redis.keys(`w:{team}:usage:chat:${name}:*`);
-        return admin.redis.ttl(key!);
+        const [key] = await stack.redis.keys(`w:{team}:usage:chat:${name}:*`);
+        return stack.redis.ttl(key!);
       }),
     );
     expect(minutes! / 3_600).to.be.within(25, 26);
@@ -109,7 +105,7 @@ describe('usage', () => {
     const meter = new UsageMeter({ redis: tenant.redis, log: createLog('silent') });
     const usage = meter.of(namespace, 'video', true);
     for (const status of [200, 200, 422, 429, 503]) usage.countRequest(status, 75);
-    await admin.redis.zadd('w:{team}:by:video:queued', 1, 'a', 2, 'b');
+    await stack.redis.zadd('w:{team}:by:video:queued', 1, 'a', 2, 'b');
     await meter.close();
     const now = Date.now();
     const steps = await read(['video'], now - MINUTE, now + MINUTE, 60);
@@ -119,13 +115,13 @@ describe('usage', () => {
   });
 
   it('waits in memory while Redis is away', async () => {
-    const meter = new UsageMeter({ redis: admin.redis, log: createLog('silent') });
+    const meter = new UsageMeter({ redis: stack.redis, log: createLog('silent') });
     meter.of(namespace, 'late').countRequest(200, 10);
-    await server.kill();
+    await stack.server.kill();
     await meter.flush();
-    await server.restart();
-    await admin.untilUp(60_000);
-    await loadLibrary(admin.redis);
+    await stack.server.restart();
+    await stack.connection.untilUp(60_000);
+    await loadLibrary(stack.redis);
     await meter.close();
     const now = Date.now();
     const steps = await read(['late'], now - MINUTE, now + MINUTE, 60);

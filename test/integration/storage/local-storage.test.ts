@@ -6,18 +6,14 @@ import { PUBLIC_ONLY } from '../../../gateway/egress/agent.ts';
 import { openFrontStorage, type ServerStorage } from '../../../gateway/front/front-storage.ts';
 import { resultKey } from '../../../gateway/storage/object-keys.ts';
 import { storeFiles } from '../../../gateway/storage/uploads.ts';
-import type { RedisConnection } from '../../../redis/client.ts';
-import { loadLibrary } from '../../../redis/library.ts';
 import { findFreePort } from '../../support/child-program.ts';
 import { pollUntil } from '../../support/poll.ts';
-import { connectTo } from '../../support/redis-client.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { newRequestId, newToken } from '../../support/request-fixture.ts';
+import { TestStack } from '../../support/test-stack.ts';
 
 describe('the storage of `make run`', () => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-local-storage-'));
-  let server: RedisServer;
-  let connection: RedisConnection;
+  let stack: TestStack;
   let storage: ServerStorage;
   let port: number;
   const open = () =>
@@ -28,21 +24,18 @@ describe('the storage of `make run`', () => {
         folder: { path: join(folder, 'objects'), port },
         spool: { folder: join(folder, 'spool'), maxBytes: 1024 },
       },
-      redis: connection.redis,
+      redis: stack.redis,
       egress: PUBLIC_ONLY,
       host: '127.0.0.1',
     });
   before(async () => {
-    server = await startRedis();
-    connection = await connectTo(server);
-    await loadLibrary(connection.redis);
+    stack = await TestStack.start();
     port = await findFreePort();
     storage = await open();
   });
   after(async () => {
     await storage?.close();
-    await connection?.close();
-    await server?.stop();
+    await stack?.stop();
     rmSync(folder, { recursive: true });
   });
 
@@ -56,7 +49,7 @@ describe('the storage of `make run`', () => {
     const files = [{ file, key: resultKey(place, 0, 'txt'), contentType: 'text/plain' }];
     const where = { namespace: 'team', credential: null };
     const until = { removeInMs: 60_000, deadlineMs: 10_000 };
-    return storeFiles({ ...services, redis: connection.redis }, { ...where, files, ...until });
+    return storeFiles({ ...services, redis: stack.redis }, { ...where, files, ...until });
   };
   const link = async (key: string, expiresInSeconds: number) => {
     const question = { namespace: 'team', credential: null, objects: [{ key }], expiresInSeconds };

@@ -16,12 +16,11 @@ import { createInternalServer } from '../../../gateway/storage/service/service.t
 import { createLog } from '../../../gateway/telemetry/log.ts';
 import { closeServer, listen, readServerPort } from '../../../kit/http-server.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
-import { loadLibrary } from '../../../redis/library.ts';
 import { publishCredentials } from '../../../redis/publication/publication.ts';
 import { readCredential } from '../../../redis/publication/published.ts';
-import { connectTo } from '../../support/redis-client.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import type { RedisServer } from '../../support/redis-server.ts';
 import { type S3Server, startS3 } from '../../support/s3-server.ts';
+import { TestStack } from '../../support/test-stack.ts';
 
 export const MASTER_KEY = 'test-master-key';
 export const MANAGED = 'managed';
@@ -60,9 +59,9 @@ export async function startStorage({
   bucket = {},
   virtualDomain,
 }: HarnessOptions = {}): Promise<StorageHarness> {
-  const [redis, s3] = [await startRedis(), await startS3({ virtualDomain })];
-  const connection = await connectTo(redis, { commandTimeoutMs: 2_000 });
-  await loadLibrary(connection.redis);
+  const stack = await TestStack.start({}, { commandTimeoutMs: 2_000 });
+  const { server: redis, connection } = stack;
+  const s3 = await startS3({ virtualDomain });
   for (const name of [MANAGED, CUSTOMER]) s3.createBucket(name);
   const folder = mkdtempSync(join(tmpdir(), 'berth-storage-'));
   const { endpoint, region, accessKeyId, secretAccessKey } = s3;
@@ -116,8 +115,7 @@ export async function startStorage({
     stop: async () => {
       await closeServer(server, 100);
       await storage.close();
-      await connection.close();
-      await redis.stop();
+      await stack.stop();
       await s3.stop();
       rmSync(folder, { recursive: true, force: true });
     },

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { configKeys, deliveryKeys, workKeys } from '../../../api/redis-keys.ts';
-import type { RedisConnection } from '../../../redis/client.ts';
 import {
   type Attempt,
   type DeliveryTarget,
@@ -18,10 +17,8 @@ import {
   resetEndpointHealth,
 } from '../../../redis/deliveries/delivery-log.ts';
 import { takeEvents } from '../../../redis/deliveries/outbox.ts';
-import { loadLibrary } from '../../../redis/library.ts';
-import { connectTo } from '../../support/redis-client.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { passTime } from '../../support/request-fixture.ts';
+import { TestStack } from '../../support/test-stack.ts';
 
 const HOOK: DeliveryTarget = { url: 'https://a.example/hook', endpoint: 'first' };
 const OTHER: DeliveryTarget = { url: 'https://b.example/hook', endpoint: 'second' };
@@ -35,37 +32,33 @@ const failed = (waitMs: number): Attempt => ({
 });
 
 describe('webhook deliveries in Redis', () => {
-  let server: RedisServer;
-  let connection: RedisConnection;
+  let stack: TestStack;
   let namespace: string;
   let count = 0;
 
   before(async () => {
-    server = await startRedis();
-    connection = await connectTo(server);
-    await loadLibrary(connection.redis);
+    stack = await TestStack.start();
   });
   beforeEach(() => {
     namespace = `space-${++count}`;
   });
   after(async () => {
-    await connection?.close();
-    await server?.stop();
+    await stack?.stop();
   });
 
   const put = async (id: string, url = '') => {
     const keys = workKeys(namespace);
-    await connection.redis.set(keys.event(id), `${url}\n{"id":"${id}"}`);
-    await connection.redis.zadd(keys.outbox, 0, id);
+    await stack.redis.set(keys.event(id), `${url}\n{"id":"${id}"}`);
+    await stack.redis.zadd(keys.outbox, 0, id);
   };
   const expand = (id: string, ...targets: DeliveryTarget[]) =>
     expandEvent(
-      connection.redis,
+      stack.redis,
       { namespace, id, type: 'request.completed', requestId: id.replace('evt', 'req') },
       targets,
     );
   const lease = (options: { limit?: number; perDestination?: number; leaseMs?: number } = {}) =>
-    leaseDeliveries(connection.redis, namespace, {
+    leaseDeliveries(stack.redis, namespace, {
       limit: 100,
       perDestination: 4,
       leaseMs: 60_000,
@@ -73,7 +66,7 @@ describe('webhook deliveries in Redis', () => {
     });
   const attempt = async (outcome: Attempt) => {
     const { leased } = await lease();
-    for (const delivery of leased) await settleDelivery(connection.redis, delivery, outcome);
+    for (const delivery of leased) await settleDelivery(stack.redis, delivery, outcome);
     return leased;
   };
   /** All attempts and waits, to the end. */
@@ -83,7 +76,7 @@ describe('webhook deliveries in Redis', () => {
       abandoned.push(...(await lease({ limit: 0 })).abandoned);
       const leases = await lease();
       abandoned.push(...leases.abandoned);
-      for (const delivery of leases.leased) await settleDelivery(connection.redis, delivery, failed(0));
+      for (const delivery of leases.leased) await settleDelivery(stack.redis, delivery, failed(0));
     }
     return abandoned;
   };
@@ -104,13 +97,13 @@ describe('webhook deliveries in Redis', () => {
     await put('evt_1');
     const made = await Promise.all([expand('evt_1', HOOK), expand('evt_1', HOOK)]);
     expect(made.toSorted()).to.deep.equal([0, 1]);
-    expect(await connection.redis.exists(workKeys(namespace).event('evt_1'))).to.equal(0);
+    expect(await stack.redis.exists(workKeys(namespace).event('evt_1'))).to.equal(0);
   });
 
   it('forgets an event that nobody wants', async () => {
     await put('evt_1');
     expect(await expand('evt_1')).to.equal(0);
-    expect(await connection.redis.keys(`*{${namespace}}*`)).to.deep.equal([]);
+    expect(await stack.redis.keys(`*{${namespace}}*`)).to.deep.equal([]);
   });
 
   it('keeps one id over all attempts', async () => {
@@ -121,8 +114,8 @@ describe('webhook deliveries in Redis', () => {
     expect(second!.id).to.equal(first!.id);
     expect(second!.attempt).to.equal(2);
     expect((await lease()).nextInMs).to.equal(null);
-    expect(await readDeliveryLog(connection.redis, namespace)).to.have.length(1);
-    const [record] = await readDeliveryLog(connection.redis, namespace);
+    expect(await readDeliveryLog(stack.redis, namespace)).to.have.length(1);
+    const [record] = await readDeliveryLog(stack.redis, namespace);
     expect(record).to.include({ state: 'delivered', attempts: 2, status: 200, error: '', endpoint: 'first' });
   });
 
@@ -140,7 +133,7 @@ describe('webhook deliveries in Redis', () => {
     await expand('evt_1', INLINE);
     const abandoned = await fail();
     expect(abandoned.map(({ url, requestId }) => [url, requestId])).to.deep.equal([[INLINE.url, 'req_1']]);
-    const [record] = await readDeliveryLog(connection.redis, namespace);
+    const [record] = await readDeliveryLog(stack.redis, namespace);
     expect(record).to.include({ state: 'failed', attempts: 3, status: 500, error: 'answered 500' });
   });
 
@@ -148,11 +141,11 @@ describe('webhook deliveries in Redis', () => {
     await put('evt_1');
     await expand('evt_1', HOOK);
     const [lost] = (await lease({ leaseMs: 1 })).leased;
-    await passTime(connection.redis, 2);
+    await passTime(stack.redis, 2);
     const [again] = (await lease()).leased;
     expect(again).to.include({ id: lost!.id, attempt: 2 });
-    expect(await settleDelivery(connection.redis, lost!, SUCCESS)).to.equal(false);
-    expect(await settleDelivery(connection.redis, again!, SUCCESS)).to.equal(true);
+    expect(await settleDelivery(stack.redis, lost!, SUCCESS)).to.equal(false);
+    expect(await settleDelivery(stack.redis, again!, SUCCESS)).to.equal(true);
   });
 
   it('holds a destination to its places, and serves the others meanwhile', async () => {
@@ -162,20 +155,20 @@ describe('webhook deliveries in Redis', () => {
     }
     const { leased } = await lease({ perDestination: 2 });
     expect(leased.filter(({ url }) => url === HOOK.url)).to.have.length(2);
-    await settleDelivery(connection.redis, leased.find(({ url }) => url === OTHER.url)!, SUCCESS);
+    await settleDelivery(stack.redis, leased.find(({ url }) => url === OTHER.url)!, SUCCESS);
     const next = (await lease({ perDestination: 2 })).leased;
     expect(next.map(({ url }) => url)).to.deep.equal([OTHER.url]);
   });
 
   it('disables an endpoint after 20 failures in a row, and ends what waits for it', async () => {
-    await resetEndpointHealth(connection.redis, namespace, 'first');
+    await resetEndpointHealth(stack.redis, namespace, 'first');
     for (let i = 0; i < 20; i++) {
       await put(`evt_${i}`);
       await expand(`evt_${i}`, HOOK);
       if (i === 10) await attempt(SUCCESS);
       else await fail();
     }
-    expect(await readEndpointHealth(connection.redis, namespace, 'first')).to.deep.equal({
+    expect(await readEndpointHealth(stack.redis, namespace, 'first')).to.deep.equal({
       failures: 9,
       disabledAt: null,
     });
@@ -184,23 +177,23 @@ describe('webhook deliveries in Redis', () => {
       await expand(`evt_${i}`, HOOK);
       await fail();
     }
-    const { failures, disabledAt } = await readEndpointHealth(connection.redis, namespace, 'first');
+    const { failures, disabledAt } = await readEndpointHealth(stack.redis, namespace, 'first');
     expect(failures).to.equal(20);
     expect(disabledAt).to.be.a('number');
     await put('evt_99');
     await expand('evt_99', HOOK);
     expect((await lease()).leased).to.deep.equal([]);
-    await resetEndpointHealth(connection.redis, namespace, 'first');
+    await resetEndpointHealth(stack.redis, namespace, 'first');
     await put('evt_100');
     expect(await expand('evt_100', HOOK)).to.equal(1);
   });
 
   it('count nothing for an endpoint that got another URL, or was re-enabled, since they were made', async () => {
-    const failures = async () => (await readEndpointHealth(connection.redis, namespace, 'first')).failures;
-    await resetEndpointHealth(connection.redis, namespace, 'first');
+    const failures = async () => (await readEndpointHealth(stack.redis, namespace, 'first')).failures;
+    await resetEndpointHealth(stack.redis, namespace, 'first');
     await put('evt_old');
     await expand('evt_old', HOOK);
-    await resetEndpointHealth(connection.redis, namespace, 'first');
+    await resetEndpointHealth(stack.redis, namespace, 'first');
     await fail();
     expect(await failures()).to.equal(0);
     await put('evt_new');
@@ -209,8 +202,8 @@ describe('webhook deliveries in Redis', () => {
     expect(await failures()).to.equal(1);
     await put('evt_late');
     await expand('evt_late', HOOK);
-    await resetEndpointHealth(connection.redis, namespace, 'first');
-    await connection.redis.hset(deliveryKeys(namespace).endpoint('first'), 'failures', 5);
+    await resetEndpointHealth(stack.redis, namespace, 'first');
+    await stack.redis.hset(deliveryKeys(namespace).endpoint('first'), 'failures', 5);
     await attempt(SUCCESS);
     expect(await failures()).to.equal(5);
   });
@@ -218,52 +211,52 @@ describe('webhook deliveries in Redis', () => {
   const ENDED = [
     {
       case: 'was deleted',
-      end: () => forgetEndpoint(connection.redis, namespace, 'first'),
+      end: () => forgetEndpoint(stack.redis, namespace, 'first'),
       error: 'the endpoint was deleted',
     },
     {
       case: 'was disabled',
       end: () =>
-        connection.redis.hset(configKeys(namespace).endpoints, 'first', JSON.stringify({ enabled: false })),
+        stack.redis.hset(configKeys(namespace).endpoints, 'first', JSON.stringify({ enabled: false })),
       error: 'the endpoint was disabled',
     },
   ];
   for (const { case: what, end, error } of ENDED)
     it(`send nothing more to an endpoint that ${what}`, async () => {
-      await resetEndpointHealth(connection.redis, namespace, 'first');
+      await resetEndpointHealth(stack.redis, namespace, 'first');
       await put('evt_1');
       await expand('evt_1', HOOK);
       await end();
       const { leased, nextInMs } = await lease();
       expect({ leased, nextInMs }).to.deep.equal({ leased: [], nextInMs: null });
-      const [record] = await readDeliveryLog(connection.redis, namespace);
+      const [record] = await readDeliveryLog(stack.redis, namespace);
       expect(record).to.include({ state: 'failed', attempts: 0, error });
-      expect((await readEndpointHealth(connection.redis, namespace, 'first')).failures).to.equal(0);
+      expect((await readEndpointHealth(stack.redis, namespace, 'first')).failures).to.equal(0);
     });
 
   it('drops a row that a tenant made longer after it was read', async () => {
     await put('evt_1', 'x'.repeat(129 * 1024));
     expect(await expand('evt_1', HOOK)).to.equal(0);
-    expect(await connection.redis.keys(`*{${namespace}}*`)).to.deep.equal([]);
+    expect(await stack.redis.keys(`*{${namespace}}*`)).to.deep.equal([]);
   });
 
   it('drops what a tenant put into the outbox that is longer than any id', async () => {
-    await connection.redis.zadd(workKeys(namespace).outbox, -1, 'x'.repeat(17 * 1024));
+    await stack.redis.zadd(workKeys(namespace).outbox, -1, 'x'.repeat(17 * 1024));
     await put('evt_1');
-    const events = await takeEvents(connection.redis, namespace, { limit: 1, leaseMs: 0 });
+    const events = await takeEvents(stack.redis, namespace, { limit: 1, leaseMs: 0 });
     expect(events).to.deep.equal([]);
-    expect(await connection.redis.zrevrange(workKeys(namespace).outbox, 0, -1)).to.deep.equal(['evt_1']);
+    expect(await stack.redis.zrevrange(workKeys(namespace).outbox, 0, -1)).to.deep.equal(['evt_1']);
   });
 
   it('keeps at most 1,000 callbacks whose owner was not notified yet', async () => {
     const { mail } = deliveryKeys(namespace);
     const waiting = Array.from({ length: 1_000 }, (_, i) => [i, `{"delivery":"dlv_${i}"}`]).flat();
-    await connection.redis.zadd(mail, ...waiting);
+    await stack.redis.zadd(mail, ...waiting);
     await put('evt_1');
     await expand('evt_1', INLINE);
     await fail();
-    expect(await connection.redis.zcard(mail)).to.equal(1_000);
-    expect((await connection.redis.zrevrange(mail, 0, 0))[0]).to.include('evt_1');
+    expect(await stack.redis.zcard(mail)).to.equal(1_000);
+    expect((await stack.redis.zrevrange(mail, 0, 0))[0]).to.include('evt_1');
   });
 
   it('are remembered for 30 days', async () => {
@@ -272,29 +265,29 @@ describe('webhook deliveries in Redis', () => {
     const [delivery] = await attempt(SUCCESS);
     const keys = deliveryKeys(namespace);
     for (const key of [keys.log, keys.delivery(delivery!.id)])
-      expect(await connection.redis.ttl(key), key).to.be.within(29 * 86_400, 30 * 86_400);
+      expect(await stack.redis.ttl(key), key).to.be.within(29 * 86_400, 30 * 86_400);
   });
 
   describe('to a callback at the address of an endpoint', () => {
     const CALLBACK: DeliveryTarget = { url: HOOK.url, endpoint: '' };
     const disable = () =>
-      connection.redis.hset(`d:{${namespace}}:endpoint:first`, 'failures', 20, 'disabled_at', 1);
-    const countMails = () => connection.redis.zcard(deliveryKeys(namespace).mail);
+      stack.redis.hset(`d:{${namespace}}:endpoint:first`, 'failures', 20, 'disabled_at', 1);
+    const countMails = () => stack.redis.zcard(deliveryKeys(namespace).mail);
 
     it('are one, in the name of the endpoint', async () => {
       await put('evt_1');
       expect(await expand('evt_1', HOOK, CALLBACK)).to.equal(1);
       expect(await attempt(SUCCESS)).to.have.length(1);
-      expect(await readDeliveryLog(connection.redis, namespace)).to.have.length(1);
+      expect(await readDeliveryLog(stack.redis, namespace)).to.have.length(1);
     });
 
     it('notify the owner when they fail, and count for the endpoint', async () => {
-      await resetEndpointHealth(connection.redis, namespace, 'first');
+      await resetEndpointHealth(stack.redis, namespace, 'first');
       await put('evt_1');
       await expand('evt_1', HOOK, CALLBACK);
       await fail();
       expect(await countMails()).to.equal(1);
-      expect((await readEndpointHealth(connection.redis, namespace, 'first')).failures).to.equal(1);
+      expect((await readEndpointHealth(stack.redis, namespace, 'first')).failures).to.equal(1);
     });
 
     it('are made though the endpoint is disabled', async () => {
@@ -313,7 +306,7 @@ describe('webhook deliveries in Redis', () => {
   });
 
   describe('that are resent', () => {
-    const redis = () => connection.redis;
+    const redis = () => stack.redis;
     const resend = async (url = HOOK.url) => {
       const [record] = await readDeliveryLog(redis(), namespace);
       return (await resendDeliveries(redis(), namespace, [{ ...record!, url }]))[0];
@@ -397,16 +390,16 @@ describe('webhook deliveries in Redis', () => {
   });
 
   it('never counts test events, and sends them to a disabled endpoint, too', async () => {
-    await connection.redis.hset(`d:{${namespace}}:endpoint:first`, 'failures', 20, 'disabled_at', 1);
+    await stack.redis.hset(`d:{${namespace}}:endpoint:first`, 'failures', 20, 'disabled_at', 1);
     const made = await expandEvent(
-      connection.redis,
+      stack.redis,
       { namespace, id: 'evt_t', type: 'webhook.test', requestId: '', testBody: '{"_service_test":true}' },
       [HOOK],
     );
     expect(made).to.equal(1);
     await fail();
-    expect((await readEndpointHealth(connection.redis, namespace, 'first')).failures).to.equal(20);
-    const [record] = await readDeliveryLog(connection.redis, namespace);
+    expect((await readEndpointHealth(stack.redis, namespace, 'first')).failures).to.equal(20);
+    const [record] = await readDeliveryLog(stack.redis, namespace);
     expect(record).to.include({ isTest: true, state: 'failed', requestId: '' });
   });
 
@@ -417,14 +410,14 @@ describe('webhook deliveries in Redis', () => {
     }
     const pages = [];
     for (let after: string | undefined; ; after = pages.at(-1)!.at(-1)!.id) {
-      const page = await readDeliveryLog(connection.redis, namespace, { after });
+      const page = await readDeliveryLog(stack.redis, namespace, { after });
       if (page.length === 0) break;
       pages.push(page);
     }
     expect(pages.map((page) => page.length)).to.deep.equal([200, 200, 200, 200, 200]);
     expect(new Set(pages.flat().map(({ id }) => id)).size).to.equal(1_000);
     const forgotten = { after: `dlv_${'0'.repeat(32)}` };
-    expect(await readDeliveryLog(connection.redis, namespace, forgotten), 'after the end').to.deep.equal([]);
+    expect(await readDeliveryLog(stack.redis, namespace, forgotten), 'after the end').to.deep.equal([]);
     let delivered = 0;
     for (;;) {
       const leased = await attempt(SUCCESS);
@@ -432,7 +425,7 @@ describe('webhook deliveries in Redis', () => {
       if (leased.length === 0) break;
     }
     expect(delivered).to.equal(1_005);
-    const records = await connection.redis.keys(`d:{${namespace}}:delivery:*`);
+    const records = await stack.redis.keys(`d:{${namespace}}:delivery:*`);
     expect(records).to.have.length(1_000);
   });
 });

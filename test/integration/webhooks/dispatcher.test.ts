@@ -8,13 +8,10 @@ import { createLog } from '../../../gateway/telemetry/log.ts';
 import { signDelivery } from '../../../gateway/webhooks/attempt.ts';
 import { Dispatcher, type DispatcherOptions } from '../../../gateway/webhooks/dispatcher.ts';
 import { WEBHOOKS_IN_FLIGHT } from '../../../gateway/webhooks/webhook-service.ts';
-import type { RedisConnection } from '../../../redis/client.ts';
 import type { AbandonedDelivery } from '../../../redis/deliveries/delivery-calls.ts';
 import { readDeliveryLog } from '../../../redis/deliveries/delivery-log.ts';
-import { loadLibrary } from '../../../redis/library.ts';
 import { pollUntil } from '../../support/poll.ts';
-import { connectTo } from '../../support/redis-client.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { TestStack } from '../../support/test-stack.ts';
 
 interface Received {
   path: string;
@@ -27,8 +24,7 @@ const TIMING = { attemptMs: 3_000, waitAfter: (attempt: number) => 5 * 2 ** atte
 const ALL_TYPES = ['request.completed', 'request.failed', 'request.canceled'];
 
 describe('the webhook dispatcher', () => {
-  let server: RedisServer;
-  let connection: RedisConnection;
+  let stack: TestStack;
   let receiver: Server;
   let origin: string;
   let namespace: string;
@@ -58,9 +54,7 @@ describe('the webhook dispatcher', () => {
   };
 
   before(async () => {
-    server = await startRedis();
-    connection = await connectTo(server);
-    await loadLibrary(connection.redis);
+    stack = await TestStack.start();
     receiver = createServer(async (req, res) => {
       let body = '';
       for await (const chunk of req) body += chunk;
@@ -85,13 +79,12 @@ describe('the webhook dispatcher', () => {
     receiver.closeAllConnections();
     receiver.close();
     await agent.close();
-    await connection.close();
-    await server.stop();
+    await stack?.stop();
   });
 
   const start = (options: Partial<DispatcherOptions> = {}) => {
     const dispatcher = new Dispatcher({
-      redis: connection.redis,
+      redis: stack.redis,
       agent,
       readEndpoints: async () => endpoints,
       readSecret: async () => (secret === null ? null : { current: secret, previous: null }),
@@ -109,10 +102,10 @@ describe('the webhook dispatcher', () => {
     JSON.stringify({ id, type, created_at: 1, data: { id: id.replace('evt', 'req'), status: 'succeeded' } });
   const put = async (id: string, { type = 'request.completed', path = '' } = {}) => {
     const keys = workKeys(namespace);
-    await connection.redis.set(keys.event(id), `${path && origin + path}\n${bodyOf(id, type)}`);
-    await connection.redis.zadd(keys.outbox, 0, id);
+    await stack.redis.set(keys.event(id), `${path && origin + path}\n${bodyOf(id, type)}`);
+    await stack.redis.zadd(keys.outbox, 0, id);
   };
-  const readLog = () => readDeliveryLog(connection.redis, namespace);
+  const readLog = () => readDeliveryLog(stack.redis, namespace);
   const untilEnded = (number: number, timeoutMs = 30_000) =>
     pollUntil(
       async () => (await readLog()).filter(({ state }) => state !== 'pending').length >= number,
@@ -163,7 +156,7 @@ describe('the webhook dispatcher', () => {
 
   it('calls back where the endpoint of the same address is disabled', async () => {
     subscribe('all', '/200');
-    await connection.redis.hset(`d:{${namespace}}:endpoint:all`, 'failures', 20, 'disabled_at', 1);
+    await stack.redis.hset(`d:{${namespace}}:endpoint:all`, 'failures', 20, 'disabled_at', 1);
     await put('evt_1', { path: '/200' });
     start().wake(namespace);
     await untilEnded(1);
@@ -208,13 +201,13 @@ describe('the webhook dispatcher', () => {
     await pollUntil(() => received.length === 1, 'the first attempt');
     secret = 'whsec_rolled';
     await pollUntil(
-      async () => (await connection.redis.keys(`d:{${namespace}}:leased:*`)).length === 0,
+      async () => (await stack.redis.keys(`d:{${namespace}}:leased:*`)).length === 0,
       'its note',
     );
-    const [due] = await connection.redis.keys(`d:{${namespace}}:due:*`);
-    const [id] = await connection.redis.zrange(due!, '0', '0');
-    await connection.redis.zadd(due!, 0, id!);
-    await connection.redis.zadd(`d:{${namespace}}:destinations`, 0, String(due).split(':').at(-1)!);
+    const [due] = await stack.redis.keys(`d:{${namespace}}:due:*`);
+    const [id] = await stack.redis.zrange(due!, '0', '0');
+    await stack.redis.zadd(due!, 0, id!);
+    await stack.redis.zadd(`d:{${namespace}}:destinations`, 0, String(due).split(':').at(-1)!);
     dispatcher.wake(namespace);
     await untilEnded(1);
     const { headers, body } = received[1]!;
@@ -239,14 +232,14 @@ describe('the webhook dispatcher', () => {
     const lost = start({ agent: { request: () => new Promise(() => {}) } });
     lost.wake(namespace);
     await pollUntil(
-      async () => (await connection.redis.keys(`d:{${namespace}}:leased:*`)).length === 1,
+      async () => (await stack.redis.keys(`d:{${namespace}}:leased:*`)).length === 1,
       'the lease',
     );
     dispatchers.length = 0;
-    const [leased] = await connection.redis.keys(`d:{${namespace}}:leased:*`);
-    const [id] = await connection.redis.zrange(leased!, '0', '0');
-    await connection.redis.zadd(leased!, 0, id!);
-    await connection.redis.zadd(`d:{${namespace}}:destinations`, 0, leased!.split(':').at(-1)!);
+    const [leased] = await stack.redis.keys(`d:{${namespace}}:leased:*`);
+    const [id] = await stack.redis.zrange(leased!, '0', '0');
+    await stack.redis.zadd(leased!, 0, id!);
+    await stack.redis.zadd(`d:{${namespace}}:destinations`, 0, leased!.split(':').at(-1)!);
     start().wake(namespace);
     await untilEnded(1);
     expect((await readLog())[0]).to.include({ state: 'delivered', attempts: 2 });

@@ -6,15 +6,11 @@ import { deliveryKeys } from '../../../api/redis-keys.ts';
 import { createLog } from '../../../gateway/telemetry/log.ts';
 import { createMailer, MailDeferredError, type Mailer } from '../../../gateway/webhooks/mailer.ts';
 import { OwnerMail } from '../../../gateway/webhooks/owner-mail.ts';
-import type { RedisConnection } from '../../../redis/client.ts';
 import type { AbandonedCallback } from '../../../redis/deliveries/owner-mail.ts';
-import { loadLibrary } from '../../../redis/library.ts';
-import { connectTo } from '../../support/redis-client.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { TestStack } from '../../support/test-stack.ts';
 
 describe('mail to the owner of a workspace', () => {
-  let server: RedisServer;
-  let connection: RedisConnection;
+  let stack: TestStack;
   let smtp: SMTPServer;
   let mailer: Mailer;
   let namespace: string;
@@ -25,9 +21,7 @@ describe('mail to the owner of a workspace', () => {
   let refusal: number | null;
 
   before(async () => {
-    server = await startRedis();
-    connection = await connectTo(server);
-    await loadLibrary(connection.redis);
+    stack = await TestStack.start();
     smtp = new SMTPServer({
       authOptional: true,
       disabledCommands: ['STARTTLS', 'AUTH'],
@@ -57,13 +51,12 @@ describe('mail to the owner of a workspace', () => {
   after(async () => {
     mailer?.close();
     await new Promise<void>((resolve) => smtp.close(resolve));
-    await connection?.close();
-    await server?.stop();
+    await stack?.stop();
   });
 
   const start = (send = mailer.send) =>
     new OwnerMail({
-      redis: connection.redis,
+      redis: stack.redis,
       readOwner: async () => owner,
       send,
       log: createLog('silent', {}),
@@ -80,7 +73,7 @@ describe('mail to the owner of a workspace', () => {
         at: Date.now(),
         ...fields,
       };
-      await connection.redis.zadd(deliveryKeys(namespace).mail, i, JSON.stringify(callback));
+      await stack.redis.zadd(deliveryKeys(namespace).mail, i, JSON.stringify(callback));
     }
   };
   const run = async (ownerMail = start()) => {
@@ -108,7 +101,7 @@ describe('mail to the owner of a workspace', () => {
     await add(1);
     await run();
     expect(messages).to.have.length(1);
-    expect(await connection.redis.zcard(deliveryKeys(namespace).mail)).to.equal(0);
+    expect(await stack.redis.zcard(deliveryKeys(namespace).mail)).to.equal(0);
   });
 
   it('lets no line break of a tenant begin a header', async () => {
@@ -125,7 +118,7 @@ describe('mail to the owner of a workspace', () => {
     expect(messages).to.have.length(20);
     await run(ownerMail);
     expect(messages).to.have.length(20);
-    await connection.redis.del(deliveryKeys(namespace).mails);
+    await stack.redis.del(deliveryKeys(namespace).mails);
     await run(ownerMail);
     expect(messages).to.have.length(21);
     expect(messages[20]!.text).to.include('10 more callbacks');
@@ -136,12 +129,12 @@ describe('mail to the owner of a workspace', () => {
     const { mail } = deliveryKeys(namespace);
     await run(
       start(async () => {
-        await connection.redis.del(mail);
+        await stack.redis.del(mail);
         throw new MailDeferredError('not now');
       }),
     );
-    expect(await connection.redis.zcard(mail)).to.equal(1);
-    await connection.redis.zadd(mail, 'XX', 0, (await connection.redis.zrevrange(mail, 0, 0))[0]!);
+    expect(await stack.redis.zcard(mail)).to.equal(1);
+    await stack.redis.zadd(mail, 'XX', 0, (await stack.redis.zrevrange(mail, 0, 0))[0]!);
     await run();
     expect(messages).to.have.length(1);
   });
@@ -151,16 +144,15 @@ describe('mail to the owner of a workspace', () => {
     await add(1);
     await run();
     expect(messages).to.deep.equal([]);
-    expect(await connection.redis.zcard(deliveryKeys(namespace).mail)).to.equal(0);
+    expect(await stack.redis.zcard(deliveryKeys(namespace).mail)).to.equal(0);
   });
 
   /** As if the minute had passed that what was not removed waits. */
   const makeDue = async () => {
     const { mail } = deliveryKeys(namespace);
-    for (const member of await connection.redis.zrevrange(mail, 0, -1))
-      await connection.redis.zadd(mail, 0, member);
+    for (const member of await stack.redis.zrevrange(mail, 0, -1)) await stack.redis.zadd(mail, 0, member);
   };
-  const countWaiting = () => connection.redis.zcard(deliveryKeys(namespace).mail);
+  const countWaiting = () => stack.redis.zcard(deliveryKeys(namespace).mail);
 
   it('comes later where the server refuses it for now, and once', async () => {
     await add(2);
@@ -189,14 +181,14 @@ describe('mail to the owner of a workspace', () => {
   it('keeps the digest where the server refuses it for now', async () => {
     await add(22);
     await run();
-    await connection.redis.del(deliveryKeys(namespace).mails);
+    await stack.redis.del(deliveryKeys(namespace).mails);
     refusal = 451;
     await run();
     expect(messages).to.have.length(20);
     refusal = null;
     await run();
     expect(messages, 'not before the next hour').to.have.length(20);
-    await connection.redis.del(deliveryKeys(namespace).mails);
+    await stack.redis.del(deliveryKeys(namespace).mails);
     await run();
     expect(messages[20]!.text).to.include('2 more callbacks');
   });

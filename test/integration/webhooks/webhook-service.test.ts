@@ -9,21 +9,17 @@ import { sealSigningSecret } from '../../../api/signing-secret.ts';
 import { EgressAgent } from '../../../gateway/egress/agent.ts';
 import { createLog } from '../../../gateway/telemetry/log.ts';
 import { startWebhooks, type WebhookService } from '../../../gateway/webhooks/webhook-service.ts';
-import type { RedisConnection } from '../../../redis/client.ts';
 import { readDeliveryLog } from '../../../redis/deliveries/delivery-log.ts';
-import { loadLibrary } from '../../../redis/library.ts';
 import { cancelRequest, submitRequest } from '../../../redis/requests/request-calls.ts';
 import { pollUntil } from '../../support/poll.ts';
-import { connectTo } from '../../support/redis-client.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { newToken, publishMedia, submissionOf } from '../../support/request-fixture.ts';
+import { TestStack } from '../../support/test-stack.ts';
 
 const MASTER_KEY = 'master';
 const dataKey = (namespace: string) => workspaceDataKey(MASTER_KEY, namespace);
 
 describe('webhooks of real requests', () => {
-  let server: RedisServer;
-  let connection: RedisConnection;
+  let stack: TestStack;
   let receiver: Server;
   let url: string;
   let namespace: string;
@@ -33,9 +29,7 @@ describe('webhooks of real requests', () => {
   const received: { headers: IncomingHttpHeaders; body: string }[] = [];
 
   before(async () => {
-    server = await startRedis();
-    connection = await connectTo(server);
-    await loadLibrary(connection.redis);
+    stack = await TestStack.start();
     receiver = createServer(async (req, res) => {
       let body = '';
       for await (const chunk of req) body += chunk;
@@ -48,8 +42,8 @@ describe('webhooks of real requests', () => {
   beforeEach(async () => {
     namespace = `space-${++count}`;
     received.length = 0;
-    await publishMedia(connection.redis, { namespace, name: 'film' });
-    await connection.redis.hset(configKeys(namespace).workspace, {
+    await publishMedia(stack.redis, { namespace, name: 'film' });
+    await stack.redis.hset(configKeys(namespace).workspace, {
       signingSecret: sealSigningSecret('whsec_test', namespace, dataKey(namespace)),
     });
   });
@@ -59,14 +53,13 @@ describe('webhooks of real requests', () => {
   after(async () => {
     receiver.close();
     await agent.close();
-    await connection.close();
-    await server.stop();
+    await stack?.stop();
   });
 
   const start = (options: Partial<Parameters<typeof startWebhooks>[0]> = {}) => {
     service = startWebhooks({
-      redis: connection.redis,
-      settings: { url: server.url, name: 'front', role: 'front' },
+      redis: stack.redis,
+      settings: { url: stack.server.url, name: 'front', role: 'front' },
       agent,
       dataKey,
       mailer: null,
@@ -77,15 +70,15 @@ describe('webhooks of real requests', () => {
   };
   const endOne = async (webhookUrl = url) => {
     const submission = submissionOf({ namespace, deployment: 'film', webhookUrl });
-    await submitRequest(connection.redis, submission);
-    await cancelRequest(connection.redis, { namespace, id: submission.id, token: newToken() });
+    await submitRequest(stack.redis, submission);
+    await cancelRequest(stack.redis, { namespace, id: submission.id, token: newToken() });
     return submission.id;
   };
 
   it('delivers the event of a canceled request at once, in the documented envelope', async () => {
     start({ scanIntervalMs: 3_600_000 });
     // Once the subscription stands, nothing but its messages brings anything about.
-    await pollUntil(async () => Number(await connection.redis.pubsub('NUMPAT')) === 1, 'the subscription');
+    await pollUntil(async () => Number(await stack.redis.pubsub('NUMPAT')) === 1, 'the subscription');
     const id = await endOne();
     await pollUntil(() => received.length === 1, 'the delivery');
     const [{ headers, body }] = received as [(typeof received)[0]];
@@ -117,19 +110,19 @@ describe('webhooks of real requests', () => {
     start({ timing: { attemptMs: 5_000, waitAfter: () => 0 } });
     await endOne('http://127.0.0.1:1/closed');
     await pollUntil(async () => {
-      const [record] = await readDeliveryLog(connection.redis, namespace);
-      return record?.state === 'failed' && (await connection.redis.exists(keys.mail)) === 0;
+      const [record] = await readDeliveryLog(stack.redis, namespace);
+      return record?.state === 'failed' && (await stack.redis.exists(keys.mail)) === 0;
     }, 'the end of the delivery and of the list');
   });
 
   it('delivers in its regular scan what no message announced', async () => {
     start({ scanIntervalMs: 50 });
-    await pollUntil(async () => Number(await connection.redis.pubsub('NUMPAT')) === 1, 'the subscription');
-    await connection.redis.set(
+    await pollUntil(async () => Number(await stack.redis.pubsub('NUMPAT')) === 1, 'the subscription');
+    await stack.redis.set(
       `w:{${namespace}}:event:evt_1`,
       `${url}\n{"id":"evt_1","type":"request.failed","created_at":1,"data":{"id":"req_1"}}`,
     );
-    await connection.redis.zadd(`w:{${namespace}}:outbox`, 0, 'evt_1');
+    await stack.redis.zadd(`w:{${namespace}}:outbox`, 0, 'evt_1');
     await pollUntil(() => received.length === 1, 'the delivery');
   });
 });
