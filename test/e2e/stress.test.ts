@@ -1,8 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { expect } from 'chai';
 import type { EndpointEntry } from '../../launch/endpoints-file.ts';
 import { readContainer } from './containers.ts';
+import { type CPULoad, startCPULoad } from './cpu-load.ts';
 import {
   deploySimulator,
   isPodReady,
@@ -17,12 +16,15 @@ import { startTraffic, type Traffic } from './traffic.ts';
 
 /** Streams of a second each, where there is a core to spare. */
 const PACE = { SIMULATOR_TOKENS: '40', SIMULATOR_ITL_MS: '25' };
-const STRESS_SECONDS = 240;
-const NO_REPLICA = /: 503 .*no ready replica|: 503 .*[Nn]o replica is ready/;
+const TEST_TIMEOUT_MS = 300_000;
+/** Of the time of a core, for each of the load's workers: they share it with all that a test runs, and are idle if it is less. */
+const MIN_WORKER_SHARE = 0.02;
+const NO_REPLICA = /: 503 no_pod_available .*(no ready replica|[Nn]o replica is ready|is scaled to zero)/;
 
 describe('on a node whose every core is busy', function () {
-  this.timeout(300_000);
-  let stress: ChildProcess;
+  this.timeout(TEST_TIMEOUT_MS);
+  let load: CPULoad;
+  let startedAt: number;
   let pair: EndpointEntry;
   let single: EndpointEntry;
   before(async () => {
@@ -31,14 +33,14 @@ describe('on a node whose every core is busy', function () {
       deploySimulator('pressed-single', { env: PACE }),
     ]);
     await Promise.all(['pressed-pair', 'pressed-single'].map((name) => waitForModel(name)));
-    // It ends by itself, whatever becomes of this process.
-    stress = spawn('stress-ng', ['--cpu', '0', '--cpu-method', 'loop', '--timeout', `${STRESS_SECONDS}s`], {
-      stdio: 'ignore',
-    });
-    await once(stress, 'spawn');
   });
+  beforeEach(async () => {
+    // Never before the test.
+    load = await startCPULoad(TEST_TIMEOUT_MS / 1_000 + 60);
+    startedAt = performance.now();
+  });
+  afterEach(() => load?.stop());
   after(async () => {
-    stress?.kill('SIGTERM');
     await Promise.all(['pressed-pair', 'pressed-single', 'pressed-neighbour'].map(removeModel));
   });
 
@@ -54,9 +56,22 @@ describe('on a node whose every core is busy', function () {
     } finally {
       seen = await Promise.all(all.map((traffic) => traffic.stop()));
     }
+    expectLoad();
     for (const { answers } of seen) expect(answers).to.be.greaterThan(0);
     return { pair: seen[0]!.failures, single: seen[1]!.failures };
   }
+
+  /** Every core had something else to do, to the very end. */
+  function expectLoad(): void {
+    expect(load.exitCode, 'stress-ng runs').to.equal(null);
+    const seconds = (performance.now() - startedAt) / 1_000;
+    expect(load.workers).to.be.greaterThan(0);
+    expect(load.readSeconds() / (seconds * load.workers)).to.be.greaterThan(MIN_WORKER_SHARE);
+  }
+
+  /** Between its pods nobody can answer; what had begun is brought to its end. */
+  const expectNothingCut = (failures: readonly string[]) =>
+    expect(failures.filter((failure) => !NO_REPLICA.test(failure))).to.deep.equal([]);
 
   async function waitForPods(name: string, count: number, gone: readonly string[]): Promise<void> {
     await waitUntil(`${count} ready pods of ${name}`, 120, async () => {
@@ -94,8 +109,29 @@ describe('on a node whose every core is busy', function () {
       await waitForPods('pressed-single', 1, before.single);
     });
     expect(failures.pair).to.deep.equal([]);
-    // Between its pods nobody can answer; what had begun is brought to its end.
-    expect(failures.single.filter((failure) => !NO_REPLICA.test(failure))).to.deep.equal([]);
+    expectNothingCut(failures.single);
+  });
+
+  it('one replica has no answer cut when its pod is deleted', async () => {
+    const failures = await watch(async () => {
+      const before = await listUIDs('pressed-single');
+      const [pod] = await listModelPods('pressed-single');
+      await kubectl('delete', 'pod', pod!.metadata.name, '--wait=false');
+      await waitForPods('pressed-single', 1, before);
+    });
+    expect(failures.pair).to.deep.equal([]);
+    expectNothingCut(failures.single);
+  });
+
+  it('one replica has no answer cut when it is scaled in to none, and out again', async () => {
+    const failures = await watch(async () => {
+      await patchModel('pressed-single', { replicas: 0 });
+      await waitForPods('pressed-single', 0, []);
+      await patchModel('pressed-single', { replicas: 1 });
+      await waitForPods('pressed-single', 1, []);
+    });
+    expect(failures.pair).to.deep.equal([]);
+    expectNothingCut(failures.single);
   });
 
   it('two replicas lose nothing when one is taken away, and no engine was restarted by its probes', async () => {

@@ -63,7 +63,8 @@ async function readStream(client: OpenAI, model: string): Promise<void> {
   if (!reason) throw new Error('the stream ended without a reason');
 }
 
-function describeError(error: Error & { status?: number; cause?: unknown }): string {
+/** Status and code of an error answer first, where there is one. */
+function describeError(error: Error & { status?: number; code?: string | null; cause?: unknown }): string {
   const cause = error.cause instanceof Error ? ` (${error.cause.message})` : '';
-  return `${error.status ?? ''} ${error.message}${cause}`.trim();
+  return [error.status, error.code, `${error.message}${cause}`].filter(Boolean).join(' ');
 }
