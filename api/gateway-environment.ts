@@ -46,6 +46,7 @@ export const GATEWAY_ENV = {
   maxJsonBody: 'GATEWAY_MAX_JSON_BODY',
   maxFile: 'GATEWAY_MAX_FILE',
   maxMultipartBody: 'GATEWAY_MAX_MULTIPART_BODY',
+  maxPromptCharacters: 'GATEWAY_MAX_PROMPT_CHARACTERS',
   /** Front: port of the storage service. */
   internalPort: 'GATEWAY_INTERNAL_PORT',
   /** Front: the managed bucket; none without a name. Its keys are in the mounted Secret. */

@@ -63,7 +63,12 @@ export interface SidecarEnvironment extends CommonEnvironment {
 /** What a front accepts from tenants, whatever their objects allow: all of them share its memory and its disk. */
 export type SharedLimits = Pick<
   GatewayConfig['limits'],
-  'jsonBodyBytes' | 'fileBytes' | 'multipartBodyBytes' | 'bodyTimeoutMs' | 'uploadTimeoutMs'
+  | 'jsonBodyBytes'
+  | 'fileBytes'
+  | 'multipartBodyBytes'
+  | 'promptCharacters'
+  | 'bodyTimeoutMs'
+  | 'uploadTimeoutMs'
 >;
 
 export interface FrontEnvironment extends CommonEnvironment {
@@ -128,11 +133,13 @@ export const readFrontEnvironment = (variables: Variables): FrontEnvironment =>
 
 const MIB = 1024 * 1024;
 const MAX_BYTES = 2 ** 50;
-/** A deployment's own defaults: its sidecars serve those that raise them. */
+const MAX_CHARACTERS = 1_000_000;
+/** A deployment's own defaults, longer prompts aside: its sidecars serve those that raise them. */
 const readSharedLimits = (env: Environment): SharedLimits => ({
   jsonBodyBytes: env.integer(GATEWAY_ENV.maxJsonBody, { fallback: 32 * MIB, max: MAX_BYTES }),
   fileBytes: env.integer(GATEWAY_ENV.maxFile, { fallback: 50 * MIB, max: MAX_BYTES }),
   multipartBodyBytes: env.integer(GATEWAY_ENV.maxMultipartBody, { fallback: 64 * MIB, max: MAX_BYTES }),
+  promptCharacters: env.integer(GATEWAY_ENV.maxPromptCharacters, { fallback: 250_000, max: MAX_CHARACTERS }),
   bodyTimeoutMs: 60_000,
   uploadTimeoutMs: 300_000,
 });

@@ -64,7 +64,8 @@ export function openLease({ exchange, tenant, keyHash }: Parties, memory = proce
   return lease;
 }
 
-type Parties = Pick<GatewayState, 'exchange' | 'keyHash' | 'tenant'>;
+/** A request, and whose share of memory it takes. */
+export type Parties = Pick<GatewayState, 'exchange' | 'keyHash' | 'tenant'>;
 
 function parseBody(body: Buffer): JsonBody {
   const raw = dropMark(body);
@@ -139,8 +140,8 @@ async function readBytes(exchange: Exchange, limits: BodyLimits, lease: BodyLeas
   return raw;
 }
 
-/** Rejects at once when the client leaves. */
-async function untilRoom(exchange: Exchange, room: boolean | Promise<boolean>): Promise<void> {
+/** Throws ApiError where there is none; rejects when the client has left meanwhile. */
+export async function untilRoom(exchange: Exchange, room: boolean | Promise<boolean>): Promise<void> {
   const hasRoom = typeof room === 'boolean' ? room : await room;
   exchange.check();
   if (!hasRoom) throw refuseRoom();

@@ -94,11 +94,7 @@ export async function readImageEdit(
   const isAsyncByQuery = readAsync(exchange.req.url!);
   const idempotencyKey = readIdempotencyKey(exchange.req.headers['idempotency-key']);
   const { spool } = services.storage;
-  const form = await readForm(exchange, EDIT_FORM, {
-    limits: config.limits,
-    spool,
-    tenant: state.tenant ?? state.keyHash,
-  });
+  const form = await readForm(state, EDIT_FORM, { limits: config.limits, spool });
   try {
     const fields = FieldReader.ofForm(form.texts);
     const isAsync = isAsyncByQuery || fields.isTrue('async');

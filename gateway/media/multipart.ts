@@ -1,9 +1,12 @@
-/** Reads a multipart form within its limits of size and time: texts into memory, files into the spool. */
+/** Reads a multipart form within its limits of size, time and memory: texts into memory, files into the spool. */
 import type { Readable } from 'node:stream';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
+import type { BodyLease, BodyMemory } from '../http/body-memory.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
+import { openLease, type Parties, untilRoom } from '../http/json-body.ts';
 import type { Spool, SpooledFile } from '../storage/spool.ts';
+import { FormMemory } from './form-memory.ts';
 import { checkFormHeaders, describeFailure, malformed, refuseBody } from './form-refusals.ts';
 
 /** Names of the documented fields; all others are read over. */
@@ -23,8 +26,8 @@ export interface FormLimits {
 export interface FormOptions {
   limits: FormLimits;
   spool: Spool;
-  /** Whose share of the spool its files take. */
-  tenant: string;
+  /** That its texts take until the answer; absent = the process's. */
+  memory?: BodyMemory;
 }
 
 export interface FormFile {
@@ -52,9 +55,9 @@ const MAX_BYTES_PER_CHARACTER = 4;
  * The caller removes the files. Throws ApiError, and ClientDisconnectedError when the client leaves before the end; no file is left
  * then.
  */
-export async function readForm(exchange: Exchange, fields: FormFields, options: FormOptions): Promise<Form> {
-  checkFormHeaders(exchange, options.limits);
-  const intake = new FormIntake(exchange, fields, options);
+export async function readForm(party: Parties, fields: FormFields, options: FormOptions): Promise<Form> {
+  checkFormHeaders(party.exchange, options.limits);
+  const intake = new FormIntake(party, fields, options);
   return intake.read();
 }
 
@@ -63,18 +66,26 @@ class FormIntake {
   readonly #fields: FormFields;
   readonly #limits: FormLimits;
   readonly #spool: Spool;
+  /** Whose share of memory and spool it takes. */
   readonly #tenant: string;
+  readonly #lease: BodyLease;
+  readonly #memory: FormMemory;
   readonly #texts = new Map<string, string>();
   readonly #files: (NumberedField & { held: Promise<SpooledFile> })[] = [];
   readonly #abort = new AbortController();
   #parts = 0;
 
-  constructor(exchange: Exchange, fields: FormFields, { limits, spool, tenant }: FormOptions) {
-    this.#exchange = exchange;
+  constructor(party: Parties, fields: FormFields, { limits, spool, memory }: FormOptions) {
+    this.#exchange = party.exchange;
     this.#fields = fields;
     this.#limits = limits;
     this.#spool = spool;
-    this.#tenant = tenant;
+    this.#lease = openLease(party, memory);
+    this.#tenant = this.#lease.tenant;
+    this.#memory = new FormMemory(
+      this.#lease,
+      limits.promptCharacters * MAX_BYTES_PER_CHARACTER + MAX_PART_HEADER_BYTES,
+    );
   }
 
   async read(): Promise<Form> {
@@ -87,6 +98,7 @@ class FormIntake {
       return { texts: this.#texts, files };
     } catch (error) {
       this.#abort.abort(error);
+      this.#lease.release();
       for (const { held } of this.#files) await held.then((file) => file.remove(), ignore);
       throw error;
     }
@@ -97,8 +109,9 @@ class FormIntake {
     const { multipartBodyBytes, uploadTimeoutMs } = this.#limits;
     const parser = this.#createParser();
     return new Promise((resolve, reject) => {
-      let size = 0;
       let isDone = false;
+      let isWaiting = false;
+      let hasEnded = false;
       let stopListening: (() => void) | undefined;
       const finish = (error?: Error) => {
         if (isDone) return;
@@ -114,14 +127,35 @@ class FormIntake {
         parser.destroy();
         reject(error);
       };
-      const onData = (chunk: Buffer) => {
-        size += chunk.length;
-        if (size > multipartBodyBytes) return finish(refuseBody(multipartBodyBytes));
-        if (parser.write(chunk) || isDone) return;
+      const parse = (chunk: Buffer) => {
+        let wantsMore = false;
+        this.#memory.count(chunk.length, () => {
+          wantsMore = parser.write(chunk);
+        });
+        if (isDone || wantsMore) return;
         req.pause();
         parser.once('drain', () => req.resume());
       };
-      const onEnd = () => parser.end();
+      const onData = (chunk: Buffer) => {
+        if (this.#memory.size + chunk.length > multipartBodyBytes)
+          return finish(refuseBody(multipartBodyBytes));
+        const room = this.#memory.reserve(chunk.length);
+        if (room === true) return parse(chunk);
+        req.pause();
+        isWaiting = true;
+        untilRoom(this.#exchange, room).then(() => {
+          isWaiting = false;
+          if (isDone) return;
+          req.resume();
+          parse(chunk);
+          if (hasEnded) parser.end();
+        }, finish);
+      };
+      // Comes also while it is paused, once its last chunk was handed out.
+      const onEnd = () => {
+        hasEnded = true;
+        if (!isWaiting) parser.end();
+      };
       const onAbort = () => finish(this.#abort.signal.reason);
       const timer = setTimeout(() => {
         finish(
@@ -162,6 +196,7 @@ class FormIntake {
     parser.on('fieldsLimit', tooMany).on('filesLimit', tooMany);
     parser.on('field', (name, text, _, isTruncated) => {
       this.#parts++;
+      this.#memory.endText();
       try {
         this.#takeText(String(name), text, isTruncated);
       } catch (error) {
@@ -170,6 +205,7 @@ class FormIntake {
     });
     parser.on('file', (name, stream) => {
       this.#parts++;
+      this.#memory.beginFile(stream);
       // Whoever reads it is told, too; unread files break off as well.
       stream.on('error', ignore);
       try {
@@ -191,6 +227,7 @@ class FormIntake {
     if (isTruncated) throw new ApiError('request_too_large', `\`${name}\` is too long.`, { param: name });
     if (this.#texts.has(name)) throw malformed(`\`${name}\` appears twice`, name);
     this.#texts.set(name, text);
+    this.#memory.keep(text);
   }
 
   #takeFile(name: string, stream: Readable): void {

@@ -90,11 +90,7 @@ export async function readVideoForm(
   const config = services.config(state);
   const idempotencyKey = readIdempotencyKey(exchange.req.headers['idempotency-key']);
   const { spool } = services.storage;
-  const form = await readForm(exchange, formOf(config), {
-    limits: config.limits,
-    spool,
-    tenant: state.tenant ?? state.keyHash,
-  });
+  const form = await readForm(state, formOf(config), { limits: config.limits, spool });
   try {
     const fields = FieldReader.ofForm(form.texts);
     const known = await findRepeat(services, state, {

@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
+import { json } from 'node:stream/consumers';
 import { expect } from 'chai';
 import { ADMIN_PATHS, GATEWAY_NODE_FLAGS } from '../../../api/gateway-environment.ts';
 import { hashApiKey } from '../../../api/identity.ts';
+import { EDIT_FORM } from '../../../gateway/media/image-order.ts';
 import { publishApiKeys, publishDeployment, publishHost } from '../../../redis/publication/publication.ts';
+import { readChartLimits } from '../../support/chart-limits.ts';
 import { streamChat } from '../../support/chat.ts';
 import { findFreePort } from '../../support/child-program.ts';
 import { type FrontProcess, startFrontProcess } from '../../support/front-process.ts';
@@ -28,9 +31,7 @@ const OTHER_KEY = 'sk-other';
 const ADDRESS = '127.0.0.19';
 const HOST = 'picture--team.models.example.com';
 
-const FRONT_OPTIONS = /NODE_OPTIONS, value: "([^"]+)"/.exec(
-  readFileSync('charts/berth/templates/front/deployment.yaml', 'utf8'),
-)![1]!;
+const FRONT = readChartLimits('front');
 /** As the operator gives it for the chart's limit of 1 GiB. */
 const SIDECAR_OPTIONS = [...GATEWAY_NODE_FLAGS, '--max-old-space-size=768'].join(' ');
 
@@ -65,13 +66,41 @@ const send = (url: string, body: Buffer, { key = API_KEY, host = '' } = {}): Pro
         text += chunk;
       });
       response.on('end', () => {
-        const code = response.statusCode === 200 ? null : JSON.parse(text).error.code;
+        const code = response.statusCode! < 300 ? null : JSON.parse(text).error.code;
         resolve({ status: response.statusCode!, retryAfter: response.headers['retry-after'], code });
       });
     });
     call.on('error', reject);
     call.end(body);
   });
+
+const LONG_TEXT = Buffer.alloc(990_000, 'x');
+
+/** Sends all texts of an edit, as long as they may be, but no end. `answer` is null when they have all been sent. */
+function openForm(url: string): { answer: Promise<Sent | null>; cut(): void } {
+  const headers = {
+    host: HOST,
+    authorization: `Bearer ${API_KEY}`,
+    'content-type': 'multipart/form-data; boundary=XX',
+  };
+  const call = request(url, { method: 'POST', headers, agent: false });
+  const answer = new Promise<Sent | null>((resolve, reject) => {
+    call.on('error', reject);
+    call.on('response', async (response) => {
+      const { error } = (await json(response)) as { error: { code: string } };
+      const retryAfter = response.headers['retry-after'];
+      resolve({ status: response.statusCode!, retryAfter, code: error.code });
+    });
+    const parts = [...EDIT_FORM.texts].flatMap((name) => [
+      `--XX\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n`,
+      LONG_TEXT,
+      '\r\n',
+    ]);
+    for (const part of parts) call.write(part);
+    call.write('--XX', () => resolve(null));
+  });
+  return { answer, cut: () => call.destroy() };
+}
 
 const peakMebibytes = (pid: number): number =>
   Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024;
@@ -101,7 +130,8 @@ describe('large bodies', () => {
   let replica: ModelReplica;
   let front: FrontProcess;
   const chat = describeModel();
-  const picture = describeModel({ kind: 'Image', replicas: 0 }, { name: 'picture' });
+  const limits = { promptCharacters: 1_000_000 };
+  const picture = describeModel({ kind: 'Image', replicas: 0, limits }, { name: 'picture' });
   const { namespace } = chat;
 
   before(async () => {
@@ -130,7 +160,7 @@ describe('large bodies', () => {
     front = await startFrontProcess({
       redisURL: stack.server.url,
       replicaPort: 1,
-      env: { NODE_OPTIONS: FRONT_OPTIONS },
+      env: { NODE_OPTIONS: FRONT.nodeOptions },
     });
     for (const each of [replica, front])
       await pollUntil(async () => (await each.admin(ADMIN_PATHS.readyz)).ok, 'ready');
@@ -180,6 +210,23 @@ describe('large bodies', () => {
     for (const each of refused)
       expect(each).to.deep.equal({ status: 503, code: 'temporarily_unavailable', retryAfter: '5' });
     expect(peakMebibytes(replica.program.process.pid!)).to.be.below(MAX_RESIDENT_MIB);
+  });
+
+  it('holds the texts of as many unfinished forms as memory allows, and has the others try again', async () => {
+    const forms = [];
+    let refused: Sent | null = null;
+    while (refused === null && forms.length < 100) {
+      const form = openForm(`${front.origin}/v1/images/edits?async=true`);
+      forms.push(form);
+      refused = await form.answer;
+    }
+    expect(forms).to.have.length.above(3);
+    expect(refused).to.deep.equal({ status: 503, code: 'temporarily_unavailable', retryAfter: '5' });
+    expect(peakMebibytes(front.program.process.pid!)).to.be.below(MAX_RESIDENT_MIB);
+    for (const { cut } of forms) cut();
+    const small = Buffer.from(JSON.stringify({ model: picture.modelId, prompt: 'A ship' }));
+    const url = `${front.origin}/v1/images/generations?async=true`;
+    expect((await send(url, small, { host: HOST })).status).to.equal(202);
   });
 
   it('takes what real prompts hold: long images, many tools, a token array of the largest size', async () => {

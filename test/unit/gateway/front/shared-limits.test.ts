@@ -8,6 +8,7 @@ describe("a front's own limits", () => {
     jsonBodyBytes: 32 * MIB,
     fileBytes: 50 * MIB,
     multipartBodyBytes: 64 * MIB,
+    promptCharacters: 250_000,
     bodyTimeoutMs: 60_000,
     uploadTimeoutMs: 300_000,
   };
@@ -17,6 +18,7 @@ describe("a front's own limits", () => {
       jsonBody: '160Mi',
       file: '1Mi',
       multipartBody: '10Ti',
+      promptCharacters: 1_000_000,
       uploadTimeout: '24d',
       bodyTimeout: '5s',
     };

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { expect } from 'chai';
+import { BodyMemory } from '../../../../gateway/http/body-memory.ts';
 import { Exchange } from '../../../../gateway/http/exchange.ts';
 import { readForm } from '../../../../gateway/media/multipart.ts';
 import type { Spool } from '../../../../gateway/storage/spool.ts';
@@ -13,19 +14,28 @@ const limits = {
   uploadTimeoutMs: 60_000,
   promptCharacters: 10,
 };
+/** Takes what it is given nowhere. */
+const spool = {
+  hold: async (source: AsyncIterable<Buffer>) => {
+    for await (const _ of source);
+    return { path: '', bytes: 0, remove: async () => {} };
+  },
+} as unknown as Spool;
 const FIELDS = { texts: new Set(['prompt']), files: new Map([['image', 1]]) };
 
 describe('a form', () => {
-  const read = (...parts: string[]) => {
+  const open = (memory = new BodyMemory({ totalBytes: 3_000_000, waitMs: 0 })) => {
     const req = new PassThrough();
     Object.assign(req, { headers: { 'content-type': 'multipart/form-data; boundary=XX' } });
+    const res = new EventEmitter() as ServerResponse;
+    const exchange = new Exchange(req as unknown as IncomingMessage, res, 'id');
+    const form = readForm({ exchange, keyHash: 'key', tenant: 'team' }, FIELDS, { limits, spool, memory });
+    return { req, res, form };
+  };
+  const read = (...parts: string[]) => {
+    const { req, form } = open();
     req.end(`${parts.join('')}--XX--\r\n`);
-    const exchange = new Exchange(
-      req as unknown as IncomingMessage,
-      new EventEmitter() as ServerResponse,
-      'id',
-    );
-    return readForm(exchange, FIELDS, { limits, spool: {} as Spool, tenant: 'team' });
+    return form;
   };
   const part = (name: string, text: string, more = '') =>
     `--XX\r\n${more}content-disposition: form-data; name="${name}"\r\n\r\n${text}\r\n`;
@@ -48,5 +58,77 @@ describe('a form', () => {
     expect((await read(part('prompt', '😀'.repeat(10)))).texts.get('prompt')).to.equal('😀'.repeat(10));
     const error = await rejection(read(part('prompt', 'x'.repeat(50))));
     expect(error).to.include({ code: 'request_too_large', status: 413 });
+  });
+  describe('in memory', () => {
+    const TOTAL = 3_000_000;
+    const create = () => new BodyMemory({ totalBytes: TOTAL, waitMs: 0 });
+    const longest = 'x'.repeat(40);
+
+    it('takes room for its texts until it is answered', async () => {
+      const memory = create();
+      const { req, res, form } = open(memory);
+      req.end(`${part('prompt', longest.slice(0, 10))}--XX--\r\n`);
+      await form;
+      expect(memory.used).to.be.above(0);
+      res.emit('close');
+      expect(memory.used).to.equal(0);
+    });
+
+    it('takes no room once it was refused', async () => {
+      const memory = create();
+      const { req, form } = open(memory);
+      req.end('nothing of a form');
+      await rejection(form);
+      expect(memory.used).to.equal(0);
+    });
+
+    it('is to be sent again in 5 s where there is no room for its texts in time', async () => {
+      const memory = create();
+      memory.open('team').tryAdd((TOTAL * 2) / 3);
+      const { req, form } = open(memory);
+      req.end(`${part('prompt', 'A ship')}--XX--\r\n`);
+      const error = await rejection(form);
+      expect(error).to.include({ code: 'temporarily_unavailable', status: 503 });
+      expect(error).to.have.nested.property('details.retryAfter', 5);
+    });
+
+    it('is read on when there is room', async () => {
+      const memory = new BodyMemory({ totalBytes: TOTAL, waitMs: 60_000 });
+      const other = memory.open('team');
+      other.tryAdd((TOTAL * 2) / 3);
+      const { req, form } = open(memory);
+      req.end(`${part('prompt', 'A ship')}--XX--\r\n`);
+      setImmediate(() => other.release());
+      expect((await form).texts.get('prompt')).to.equal('A ship');
+    });
+
+    it('takes the room of no more than one text for texts that are dropped, and none for files', async () => {
+      const memory = create();
+      const { req, form } = open(memory);
+      const send = async (text: string) => {
+        if (!req.write(text)) await new Promise((resolve) => req.once('drain', resolve));
+      };
+      for (let count = 0; count < 50; count++) await send(part('other', 'x'.repeat(5_000)));
+      await send('--XX\r\ncontent-disposition: form-data; name="image"; filename="a.png"\r\n\r\n');
+      for (let count = 0; count < 50; count++) await send('x'.repeat(5_000));
+      req.end('\r\n--XX--\r\n');
+      await form;
+      // Chunks of up to 64 KiB, and texts of twice their length.
+      expect(memory.used).to.be.within(5_000, 2 * 80_000);
+    });
+
+    it('takes room for every piece of a text that arrives in many', async () => {
+      const memory = create();
+      const { req, form } = open(memory);
+      const ended = rejection(form);
+      const send = (text: string) =>
+        new Promise<void>((resolve) => req.write(text, () => setImmediate(resolve)));
+      await send('--XX\r\ncontent-disposition: form-data; name="prompt"\r\n\r\n');
+      const before = memory.used;
+      for (let count = 0; count < 30; count++) await send('x');
+      expect(memory.used - before).to.be.above(30 * 32);
+      req.end();
+      await ended;
+    });
   });
 });
