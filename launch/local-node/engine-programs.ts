@@ -72,9 +72,9 @@ export async function resolveProgram(
   const found = findOnPath(name, path);
   if (!found)
     return missing(`${name} is not on this machine${engine ? `; install it with: ${engine.install}` : ''}`);
-  // What a shell starts is known by its last words.
-  const wanted = ['bash', 'sh'].includes(name) ? own.at(-2) : undefined;
-  if (engine && wanted === 'sglang' && !findOnPath(wanted, path))
+  // A preset's shell is called as what it starts.
+  const wanted = ['bash', 'sh'].includes(name) ? (own[2] ?? '') : '';
+  if (engine && ['sglang', 'vllm'].includes(wanted) && !findOnPath(wanted, path))
     return missing(`${wanted} is not on this machine; install it with: ${engine.install}`);
   const module = /^python3?$/.test(name) && own[0] === '-m' ? own[1] : undefined;
   if (engine && module && !(await hasModule(found, module, env)))

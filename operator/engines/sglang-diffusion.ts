@@ -37,14 +37,14 @@ while sleep 5 && kill -0 $engine; do
   most=$now
 done`;
 
-/** A shell is its parent, and passes SIGTERM on. */
+/** A shell is its parent, and passes SIGTERM on; then its workers end before it does. */
 const SERVE = `exec 3>&2
 sglang "$@" & engine=$!
-trap "kill -TERM $engine" TERM
+trap 'kill -TERM $engine; kill $watch 2>/dev/null' TERM
 ${COUNT_WORKERS}
 { ${TIDY}; } 2>/dev/null &
 { ${WATCH}
-} 2>/dev/null &
+} 2>/dev/null & watch=$!
 wait $engine; wait $engine`;
 
 export const sglangDiffusion: EnginePresetDefinition = {

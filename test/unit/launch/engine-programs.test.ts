@@ -9,6 +9,8 @@ import {
   translateArgs,
   translateEnv,
 } from '../../../launch/local-node/engine-programs.ts';
+import type { Container } from '../../../launch/local-node/pod-spec.ts';
+import { build } from '../operator/resources/fixtures.ts';
 
 describe('the program that stands for an image', () => {
   let path: string;
@@ -64,6 +66,31 @@ describe('the program that stands for an image', () => {
       const program = await resolve(image, command && [...command]);
       expect(program).to.include({ kind: 'missing', reason: 'EngineNotInstalled' });
       expect((program as { message: string }).message).to.match(words);
+    });
+});
+
+describe('the program of an engine that a shell starts', () => {
+  let path: string;
+  before(() => {
+    path = mkdtempSync(join(tmpdir(), 'berth-shell-path-'));
+    writeFileSync(join(path, 'bash'), '#!/bin/sh\n', { mode: 0o755 });
+  });
+  after(() => rmSync(path, { recursive: true }));
+
+  for (const [preset, name] of [
+    ['sglang-diffusion', 'sglang'],
+    ['vllm-omni', 'vllm'],
+  ] as const)
+    it(`is missing where the engine is, and not where only the shell is there: ${preset}`, async () => {
+      const source = { huggingFace: { repo: 'org/model', revision: 'abc' } };
+      const { engine } = build({ kind: 'Image', engine: { preset }, model: { id: 'm', source } });
+      const resolve = () => resolveProgram(engine as Container, [], { path, env: {} });
+      expect(await resolve())
+        .to.include({ reason: 'EngineNotInstalled' })
+        .and.have.property('message')
+        .that.includes(`${name} is not on this machine`);
+      writeFileSync(join(path, name), '#!/bin/sh\n', { mode: 0o755 });
+      expect(await resolve()).to.include({ kind: 'command', command: join(path, 'bash') });
     });
 });
 

@@ -82,9 +82,14 @@ describe('the shell that starts', () => {
 
     it('passes SIGTERM on, and ends as the engine does', async () => {
       const child = await start();
+      let said = '';
+      child.stderr!.on('data', (chunk) => {
+        said += chunk;
+      });
       child.kill('SIGTERM');
       const [code] = await once(child, 'exit');
       expect(code).to.equal(128 + 15);
+      expect(said).to.equal('');
       expect(() => process.kill(readPid('engine'), 0)).to.throw(/ESRCH/);
     });
   });
