@@ -106,15 +106,19 @@ export function createLeaderLease(options: LeaderLeaseOptions) {
   }
 
   async function renewUntilLost(): Promise<void> {
+    let attemptedAt = renewedAt!;
     while (!stopping.signal.aborted) {
       const left = () => renewedAt! + renewDeadlineMs - clock.now();
-      await sleep(clock, Math.min(retryMs, Math.max(0, left())), stopping.signal);
+      const wait = attemptedAt + retryMs - clock.now();
+      await sleep(clock, Math.max(0, Math.min(wait, left())), stopping.signal);
       if (stopping.signal.aborted) return;
       const leftMs = left();
+      attemptedAt = clock.now();
       let reason = `not renewed within ${renewDeadlineMs} ms`;
       if (leftMs > 0) {
         try {
-          if (await attempt(leftMs, stopping.signal)) continue;
+          // One that gets no answer leaves time for another.
+          if (await attempt(Math.min(leftMs, renewDeadlineMs / 2), stopping.signal)) continue;
           const holder = observed?.spec?.holderIdentity;
           // A conflict with somebody who wrote our own record (an annotation) is no loss: read it again.
           if (!holder || holder === identity) continue;

@@ -59,12 +59,14 @@ export async function measureOperator(): Promise<OperatorFigures> {
   const models = listModels(MODELS);
   try {
     const first = startOperator(cluster, redis.url);
-    console.log(`making ${MODELS} deployments, which takes a while…`);
+    console.log(`creating ${MODELS} deployments, which takes a while…`);
     await createModels(cluster.client, models);
     await until(() => hasRunAll(models.length));
+    console.log('running their pods…');
     await inParallel(models, (model) => runPod(cluster.client, model));
     await until(isIdle);
     await first.stop();
+    console.log('restarting the operator…');
     return await measureRestarted(cluster, redis.url, models);
   } finally {
     await cluster.close();
@@ -137,7 +139,7 @@ function startOperator({ controlPlane }: BenchCluster, redisURL: string): ChildP
     OPERATOR_REDIS_URL: redisURL,
     OPERATOR_SECRET_PATH: folder,
     OPERATOR_PORT: String(PORT),
-    OPERATOR_LOG_LEVEL: 'error',
+    OPERATOR_LOG_LEVEL: 'warn',
   });
   program.process.once('exit', (code) => {
     if (code) throw new Error(`the operator ended:\n${program.output.slice(-2_000)}`);

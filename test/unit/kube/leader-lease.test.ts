@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { ApiError } from '../../../kube/api-error.ts';
+import type { CallOptions } from '../../../kube/call.ts';
 import { createLeaderLease, type LeaderLeaseOptions, type LeaseSpec } from '../../../kube/leader-lease.ts';
 import type { KubeObject } from '../../../kube/object.ts';
 import { broken } from './fake-api.ts';
@@ -11,6 +12,9 @@ type Lease = KubeObject & { spec: LeaseSpec };
 class FakeLease {
   lease: Lease | undefined;
   down = false;
+  /** Calls get no answer, and fail when their time is over. */
+  silent = false;
+  clock: FakeClock | undefined;
   calls = 0;
   #version = 0;
 
@@ -20,15 +24,16 @@ class FakeLease {
   }
 
   readonly client = {
-    find: async () => this.#answer(() => structuredClone(this.lease)),
-    create: async (_: unknown, object: KubeObject) =>
-      this.#answer(() => {
+    find: async (_: unknown, _at: unknown, call: CallOptions) =>
+      this.#answer(call, () => structuredClone(this.lease)),
+    create: async (_: unknown, object: KubeObject, call: CallOptions) =>
+      this.#answer(call, () => {
         if (this.lease) throw new ApiError({ code: 409, reason: 'AlreadyExists', call: 'create' }, 'exists');
         this.hold(object.spec as LeaseSpec);
         return structuredClone(this.lease);
       }),
-    update: async (_: unknown, object: KubeObject) =>
-      this.#answer(() => {
+    update: async (_: unknown, object: KubeObject, call: CallOptions) =>
+      this.#answer(call, () => {
         if (object.metadata.resourceVersion !== this.lease?.metadata.resourceVersion)
           throw new ApiError({ code: 409, reason: 'Conflict', call: 'update' }, 'changed');
         this.hold(object.spec as LeaseSpec);
@@ -36,9 +41,11 @@ class FakeLease {
       }),
   } as unknown as LeaderLeaseOptions['client'];
 
-  #answer<T>(answer: () => T): T {
+  async #answer<T>({ timeoutMs }: CallOptions, answer: () => T): Promise<T> {
     this.calls++;
-    if (this.down) throw broken();
+    const { silent } = this;
+    if (silent) await new Promise<void>((resolve) => this.clock!.after(timeoutMs!, resolve));
+    if (silent || this.down) throw broken();
     return answer();
   }
 }
@@ -50,6 +57,7 @@ describe('A leader lease', () => {
   beforeEach(() => {
     api = new FakeLease();
     clock = new FakeClock();
+    api.clock = clock;
     lost = [];
   });
 
@@ -121,6 +129,18 @@ describe('A leader lease', () => {
     api.down = true;
     await clock.advance(7_000);
     api.down = false;
+    await clock.advance(60_000);
+    expect(lost).to.deep.equal([]);
+    await lease.release();
+  });
+
+  it('survives a renewal that gets no answer: another is tried before the deadline', async () => {
+    const lease = contend('a');
+    await lease.acquire();
+    await clock.advance(1_000);
+    api.silent = true;
+    await clock.advance(2_000);
+    api.silent = false;
     await clock.advance(60_000);
     expect(lost).to.deep.equal([]);
     await lease.release();
