@@ -19,6 +19,12 @@ export const apiKeySpec = z.object({
     .datetime({ offset: true })
     .optional()
     .meta({ description: 'Refused from then on.', format: 'date-time' }),
+  priority: z
+    .int()
+    .min(-100)
+    .max(100)
+    .default(0)
+    .describe('Requests of keys with a higher priority get their place on an engine first.'),
   disabled: z.boolean().default(false).describe('Refuses the key at once.'),
   sha256: z
     .string()

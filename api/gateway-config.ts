@@ -3,6 +3,7 @@
  * so the two cannot drift. All of it can change live; none of it is part of the pod template.
  */
 import { z } from 'zod';
+import { ENGINE_PRIORITIES, enginePriorityOf } from './engine-priority.ts';
 import { listEngineRoutes } from './engine-routes.ts';
 import { deriveId } from './identity.ts';
 import { MODEL_KINDS, type ModelDeployment } from './model-deployment.ts';
@@ -36,6 +37,8 @@ export const gatewayConfig = z.object({
   enginePreset: z.string(),
   /** Text routes that the engine serves. */
   routes: z.array(z.string()),
+  /** Which numbers of a request's `priority` the engine serves first; absent: it takes none. */
+  enginePriority: z.enum(ENGINE_PRIORITIES).optional(),
   /** Absent: the gateway's own rule. */
   engineStalledMs: z.number().optional(),
   limits,
@@ -72,6 +75,7 @@ export function buildGatewayConfig(
 ): GatewayConfig {
   const { metadata, spec } = deployment;
   const isQueued = spec.kind === 'Image' || spec.kind === 'Video';
+  const enginePriority = enginePriorityOf(spec);
   return {
     v: 1,
     namespace: metadata.namespace,
@@ -89,6 +93,7 @@ export function buildGatewayConfig(
     deleting: metadata.deletionTimestamp !== undefined,
     enginePreset: spec.engine.preset,
     routes: [...(spec.engine.routes ?? listEngineRoutes(spec.engine.preset, spec.kind))],
+    ...(enginePriority && { enginePriority }),
     ...(spec.engine.stallTimeout !== undefined && {
       engineStalledMs: parseDuration(spec.engine.stallTimeout),
     }),

@@ -227,6 +227,8 @@ export interface PublishedKey {
   exp: number;
   /** 1 = disabled. */
   off: 0 | 1;
+  /** Priority, higher first; absent = 0. */
+  pri?: number;
 }
 
 /** A StorageCredential as gateways see it; the front alone can open `sealed`. */

@@ -27,9 +27,9 @@ export interface Admitted {
   headers: readonly string[];
   /** Stops counting the request against RPM, since the engine failed it. null: it was not counted. */
   uncount: (() => void) | null;
+  /** Of the key, higher first. */
+  priority: number;
 }
-
-const UNCOUNTED: Admitted = { headers: [], uncount: null };
 
 /** The last answer of Redis about a key. */
 interface Memory {
@@ -37,6 +37,7 @@ interface Memory {
   /** Unix seconds; 0 = never. */
   expiresAt: number;
   creditLeft: boolean;
+  priority: number;
 }
 
 const MEMORY_MS = 5 * 60_000;
@@ -71,13 +72,14 @@ export class Admissions {
     } catch (error) {
       if (!isRedisAway(error)) throw error;
       this.#setAway(true, error as Error);
-      this.#admitFromMemory(request);
-      return UNCOUNTED;
+      const { priority } = this.#admitFromMemory(request);
+      return { headers: [], uncount: null, priority };
     }
     if (this.#isAway) this.#setAway(false);
     this.#remember(request.sha256, admission);
     if (admission.verdict !== 'ok') throw buildRefusal(admission);
-    if (request.counted === 'no') return UNCOUNTED;
+    const { priority } = admission;
+    if (request.counted === 'no') return { headers: [], uncount: null, priority };
     const uncount = () => this.#uncount(request, admission.rpm.resetAt);
     if (watch && admission.tpd.used + watch.read() >= admission.tpd.limit) {
       uncount();
@@ -87,7 +89,7 @@ export class Admissions {
         retryAfter: this.#secondsUntil(admission.tpd.resetAt),
       });
     }
-    return { headers: buildLimitHeaders(admission), uncount };
+    return { headers: buildLimitHeaders(admission), uncount, priority };
   }
 
   /** Returns at once; a request that stays counted does no harm. */
@@ -102,16 +104,16 @@ export class Admissions {
     Math.max(1, unixSeconds - Math.floor(this.#clock() / 1000));
 
   #remember(sha256: string, admission: Admission): void {
-    const { verdict, expiresAt, creditLeft } = admission;
+    const { verdict, expiresAt, creditLeft, priority } = admission;
     if (verdict === 'unknown_key' || verdict === 'disabled') {
       this.#memories.delete(sha256);
       return;
     }
-    this.#memories.set(sha256, { seenAt: this.#clock(), expiresAt, creditLeft });
+    this.#memories.set(sha256, { seenAt: this.#clock(), expiresAt, creditLeft, priority });
   }
 
   /** Limits are suspended; expiry and the last known credit still apply. */
-  #admitFromMemory({ sha256, counted }: AdmissionRequest): void {
+  #admitFromMemory({ sha256, counted }: AdmissionRequest): Memory {
     const now = this.#clock();
     const memory = this.#memories.get(sha256);
     if (!memory || now - memory.seenAt > MEMORY_MS)
@@ -121,6 +123,7 @@ export class Admissions {
     if (memory.expiresAt > 0 && now >= memory.expiresAt * 1000) throw refuseKey('has expired');
     if (counted === 'all' && !memory.creditLeft) throw refuseCredit();
     this.#options.metrics.admittedWithoutRedis.inc();
+    return memory;
   }
 
   #setAway(isAway: boolean, error?: Error): void {

@@ -17,10 +17,18 @@ export type Refusal = 'replica_saturated' | 'no_pod_available';
 
 export type Acquisition = { target: EngineTarget } | { refusal: Refusal };
 
+/** Who wants a place. */
+export interface Caller {
+  /** Whose turn it is counts by this. */
+  id: string;
+  /** Higher first. */
+  priority: number;
+}
+
 export interface Capacity {
   /**
    * Answers at once while a local slot is free; otherwise asks the peers, least loaded first. Who has to wait does so in
-   * turn with other callers.
+   * turn with other callers, those of a higher priority first.
    */
-  acquire(signal: AbortSignal, caller?: string): Acquisition | Promise<Acquisition>;
+  acquire(signal: AbortSignal, caller?: Caller): Acquisition | Promise<Acquisition>;
 }

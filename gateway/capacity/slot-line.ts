@@ -1,5 +1,6 @@
-/** The queue for slots of an engine: fair among callers, short and bounded. */
-import type { Acquisition, Capacity, EngineTarget } from './capacity.ts';
+/** The queue for slots of an engine: by priority, fair among callers, short and bounded. */
+import type { Acquisition, Caller, Capacity, EngineTarget } from './capacity.ts';
+import { Turns } from './turns.ts';
 
 export interface SlotLineOptions {
   /** Asked first, and again for who is next while all wait: a peer may have a place by then. */
@@ -20,13 +21,13 @@ interface Waiter {
 export const MAX_WAITING = 100;
 const RETRY_INTERVAL_MS = 250;
 const YIELD_MS = 50;
+/** Of those that do not say who they are. */
+const NOBODY: Caller = { id: '', priority: 0 };
 const SATURATED: Acquisition = { refusal: 'replica_saturated' };
 
 export class SlotLine implements Capacity {
   readonly #options: SlotLineOptions;
-  /** By caller, in the order of their turns; each caller's own in the order of their coming. */
-  readonly #waiters = new Map<string, Set<Waiter>>();
-  #waiting = 0;
+  readonly #turns = new Turns<Waiter>();
   #retry: NodeJS.Timeout | null = null;
   #isTurnOfQueue = false;
   #isServing = false;
@@ -37,19 +38,19 @@ export class SlotLine implements Capacity {
   }
 
   get waiting(): number {
-    return this.#waiting;
+    return this.#turns.size;
   }
 
-  acquire(signal: AbortSignal, caller = ''): Acquisition | Promise<Acquisition> {
+  acquire(signal: AbortSignal, caller: Caller = NOBODY): Acquisition | Promise<Acquisition> {
     // Nobody overtakes those who wait.
-    if (this.#waiting > 0) return this.#wait(signal, caller);
+    if (this.waiting > 0) return this.#wait(signal, caller);
     const acquisition = this.#options.capacity.acquire(signal);
     return acquisition instanceof Promise ? this.#waitIfFull(acquisition, signal, caller) : acquisition;
   }
 
   /** A place of this replica has become free. */
   serve(): void {
-    if (this.#waiting === 0 || this.#isServing) return;
+    if (this.waiting === 0 || this.#isServing) return;
     if (this.#isTurnOfQueue && this.#options.isShared()) {
       this.#isTurnOfQueue = false;
       setTimeout(() => this.serve(), YIELD_MS);
@@ -58,27 +59,27 @@ export class SlotLine implements Capacity {
     // Taking a slot may report a crossing, which calls this again.
     this.#isServing = true;
     for (let target = this.#takeLocal(); target; target = this.#takeLocal()) {
-      this.#next()!.give({ target });
+      this.#turns.next()!.give({ target });
       this.#isTurnOfQueue = true;
     }
     this.#isServing = false;
   }
 
   #takeLocal(): EngineTarget | null {
-    return this.#waiting > 0 ? this.#options.takeLocal() : null;
+    return this.waiting > 0 ? this.#options.takeLocal() : null;
   }
 
   async #waitIfFull(
     acquisition: Promise<Acquisition>,
     signal: AbortSignal,
-    caller: string,
+    caller: Caller,
   ): Promise<Acquisition> {
     const first = await acquisition;
     const isFull = 'refusal' in first && first.refusal === 'replica_saturated';
     return isFull && !signal.aborted ? this.#wait(signal, caller) : first;
   }
 
-  #wait(signal: AbortSignal, caller: string): Acquisition | Promise<Acquisition> {
+  #wait(signal: AbortSignal, caller: Caller): Acquisition | Promise<Acquisition> {
     const waitMs = this.#options.waitMs();
     if (waitMs <= 0 || signal.aborted || !this.#makeRoom(caller)) return SATURATED;
     return new Promise((resolve) => {
@@ -97,40 +98,21 @@ export class SlotLine implements Capacity {
     });
   }
 
-  /** Whether one more may wait. In a full line, the caller with the most waiters loses its last one to a caller with fewer. */
-  #makeRoom(caller: string): boolean {
-    if (this.#waiting < MAX_WAITING) return true;
-    const [most] = [...this.#waiters.values()].sort((a, b) => b.size - a.size);
-    if (!most || most.size <= (this.#waiters.get(caller)?.size ?? 0) + 1) return false;
-    [...most].at(-1)!.give(SATURATED);
-    return true;
+  /** Whether one more may wait; in a full line another may have to leave for it. */
+  #makeRoom(caller: Caller): boolean {
+    if (this.waiting < MAX_WAITING) return true;
+    const least = this.#turns.findLeast(caller);
+    least?.give(SATURATED);
+    return least !== null;
   }
 
-  /** The first of the next caller in the round; the caller moves to its end. */
-  #next(): Waiter | null {
-    const [turn] = this.#waiters;
-    if (!turn) return null;
-    const [caller, own] = turn;
-    this.#waiters.delete(caller);
-    this.#waiters.set(caller, own);
-    const [waiter] = own;
-    return waiter ?? null;
-  }
-
-  #add(caller: string, waiter: Waiter): void {
-    const own = this.#waiters.get(caller);
-    if (own) own.add(waiter);
-    else this.#waiters.set(caller, new Set([waiter]));
-    this.#waiting++;
+  #add(caller: Caller, waiter: Waiter): void {
+    this.#turns.add(caller, waiter);
     this.#retry ??= setInterval(() => void this.#ask(), RETRY_INTERVAL_MS);
   }
 
-  #remove(caller: string, waiter: Waiter): void {
-    const own = this.#waiters.get(caller);
-    if (!own?.delete(waiter)) return;
-    if (own.size === 0) this.#waiters.delete(caller);
-    this.#waiting--;
-    if (this.#waiting > 0 || !this.#retry) return;
+  #remove(caller: Caller, waiter: Waiter): void {
+    if (!this.#turns.remove(caller, waiter) || this.waiting > 0 || !this.#retry) return;
     clearInterval(this.#retry);
     this.#retry = null;
   }
@@ -139,17 +121,17 @@ export class SlotLine implements Capacity {
   async #ask(): Promise<void> {
     if (this.#isAsking) return;
     this.#isAsking = true;
-    while (this.#waiting > 0) {
+    while (this.waiting > 0) {
       const acquisition = await this.#options.capacity.acquire(AbortSignal.timeout(RETRY_INTERVAL_MS));
       if ('target' in acquisition) {
-        const waiter = this.#next();
+        const waiter = this.#turns.next();
         if (waiter) waiter.give(acquisition);
         else acquisition.target.release();
         continue;
       }
       // Nobody is worth waiting for.
       if (acquisition.refusal === 'no_pod_available')
-        for (let waiter = this.#next(); waiter; waiter = this.#next()) waiter.give(acquisition);
+        for (let waiter = this.#turns.next(); waiter; waiter = this.#turns.next()) waiter.give(acquisition);
       break;
     }
     this.#isAsking = false;

@@ -11,6 +11,8 @@ export interface GatewayState {
   parameter: string;
   /** SHA-256 of the API key. */
   keyHash: string;
+  /** Of the API key, higher first; 0 where absent. */
+  priority?: number;
   /** Whose share of the process's memory and disk the request takes; its key's where absent. */
   tenant?: string;
 }

@@ -102,9 +102,10 @@ function describeDuration(milliseconds: number): string {
   return minutes === 1 ? '1 minute' : `${minutes} minutes`;
 }
 
-async function findPlace(capacity: Capacity, { exchange, keyHash }: GatewayState): Promise<EngineTarget> {
+async function findPlace(capacity: Capacity, state: GatewayState): Promise<EngineTarget> {
+  const { exchange, keyHash: id, priority = 0 } = state;
   exchange.check();
-  const acquisition = await capacity.acquire(exchange.signal, keyHash);
+  const acquisition = await capacity.acquire(exchange.signal, { id, priority });
   if (exchange.canceled && 'target' in acquisition) acquisition.target.release();
   exchange.check();
   if ('target' in acquisition) return acquisition.target;

@@ -25,10 +25,15 @@ export interface TextRequest {
   media: MediaReference[];
 }
 
-type Model = Pick<GatewayConfig, 'modelId' | 'servedModelName' | 'enginePreset'>;
+type Model = Pick<GatewayConfig, 'modelId' | 'servedModelName' | 'enginePreset' | 'enginePriority'>;
 
-/** Checks the documented fields and passes all others on as they are. Throws ApiError. */
-export function readTextRequest(body: JsonBody, route: TextRoute, model: Model): TextRequest {
+/** Checks the documented fields and passes all others on as they are. `keyPriority`: higher first. Throws ApiError. */
+export function readTextRequest(
+  body: JsonBody,
+  route: TextRoute,
+  model: Model,
+  keyPriority = 0,
+): TextRequest {
   const { value, raw } = body;
   checkFields(value, route.fields);
   checkModel(value.model, model);
@@ -44,6 +49,7 @@ export function readTextRequest(body: JsonBody, route: TextRoute, model: Model):
       ? Buffer.from(JSON.stringify({ model: model.servedModelName, ...translation.body }))
       : buildPayload(body, model, {
           fixed: route.fixed,
+          priority: decidePriority(model, keyPriority),
           needsUsage: isStream && route.stream!.needsUsageOption && !isUsageWanted,
         }),
     read: translation?.read,
@@ -67,16 +73,29 @@ function checkModel(given: unknown, { modelId }: Model): void {
 
 interface Changes {
   fixed: ReadonlyMap<string, string> | undefined;
+  /** As the engine counts; 0 is every engine's default. */
+  priority: number;
   needsUsage: boolean;
 }
 
-/** The body with the engine's own name of the model, what the route fixes, and usage asked for. */
-function buildPayload(body: JsonBody, { servedModelName }: Model, { fixed, needsUsage }: Changes): Buffer {
+/** The body with the engine's own name of the model, what the route fixes, the key's priority and usage asked for. */
+function buildPayload(
+  body: JsonBody,
+  { servedModelName }: Model,
+  { fixed, priority, needsUsage }: Changes,
+): Buffer {
   const { value, text, raw } = body;
   const changes = new Map(fixed);
   if (value.model !== servedModelName) changes.set('model', JSON.stringify(servedModelName));
+  // A client's own would let it jump the queue.
+  if (priority !== 0 || value.priority !== undefined) changes.set('priority', String(priority));
   if (needsUsage) changes.set('stream_options', addUsage(text, value));
   return changes.size === 0 ? raw : Buffer.from(setMembers(text, changes));
+}
+
+function decidePriority({ enginePriority }: Model, keyPriority: number): number {
+  if (enginePriority === undefined || keyPriority === 0) return 0;
+  return enginePriority === 'lower-first' ? -keyPriority : keyPriority;
 }
 
 const WITH_USAGE = new Map([['include_usage', 'true']]);

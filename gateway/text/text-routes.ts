@@ -57,7 +57,7 @@ async function serveText(route: TextRoute, services: TextServices, state: Gatewa
   const config = services.config();
   const request = await readJsonBody(state, {
     limits: config.limits,
-    interpret: (body) => readTextRequest(body, route, config),
+    interpret: (body) => readTextRequest(body, route, config, state.priority),
     isKept: true,
   });
   const deadline = startDeadline(exchange, config.limits.requestTimeoutMs);
@@ -89,8 +89,9 @@ function startDeadline(exchange: Exchange, timeoutMs: number): NodeJS.Timeout {
   }, left);
 }
 
-async function acquire(capacity: Capacity, { exchange, keyHash }: GatewayState): Promise<EngineTarget> {
-  let acquisition = capacity.acquire(exchange.signal, keyHash);
+async function acquire(capacity: Capacity, state: GatewayState): Promise<EngineTarget> {
+  const { exchange, keyHash: id, priority = 0 } = state;
+  let acquisition = capacity.acquire(exchange.signal, { id, priority });
   if (acquisition instanceof Promise) {
     acquisition = await acquisition;
     if (exchange.canceled && 'target' in acquisition) acquisition.target.release();

@@ -52,4 +52,5 @@ const toPublished = ({ metadata, spec }: APIKey): PublishedKey => ({
   tpd: spec.tpd,
   exp: spec.expiresAt === undefined ? 0 : Math.max(1, Math.floor(Date.parse(spec.expiresAt) / 1000)),
   off: spec.disabled ? 1 : 0,
+  ...(spec.priority !== 0 && { pri: spec.priority }),
 });

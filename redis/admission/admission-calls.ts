@@ -22,6 +22,8 @@ export interface Admission {
   tpd: { limit: number; used: number; resetAt: number };
   /** Whole seconds until the refused limit frees up; 0 unless the verdict is `rpm` or `tpd`. */
   retryAfter: number;
+  /** Of the key, higher first. */
+  priority: number;
 }
 
 /** `all`: credit, TPD and RPM are checked too, and the request counts; `requests`: RPM alone; `no`: the key alone is checked. */
@@ -48,6 +50,8 @@ export async function admit(redis: RedisClient, request: AdmissionRequest): Prom
     rpm: { limit: number(3), remaining: number(4), resetAt: number(5) },
     tpd: { limit: number(6), used: number(7), resetAt: number(8) },
     retryAfter: number(9),
+    // An unknown key has none.
+    priority: Number(fields[11] ?? 0),
   };
 }
 

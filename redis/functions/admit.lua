@@ -1,7 +1,7 @@
 -- Authenticates API keys and, where requested, checks credit and limits and counts one request of each.
 -- KEYS: the RPM counter of each request's key, at most 100. ARGV: namespace, then for each request its key's SHA-256 and
 -- '0' to authenticate alone, '1' to check all limits and count, '2' for RPM alone: it will spend nothing.
--- Answers a text for each request: verdict, numbers and the key's name with spaces between; `failed` and why.
+-- Answers a text for each request: verdict, numbers, the key's name and its priority with spaces between; `failed` and why.
 -- Configuration is read undeclared: a tenant may only read it, and declared keys must be writable.
 local MAX_BATCH = 100
 local SHA256_BYTES = 64
@@ -36,7 +36,7 @@ register_frugal('admit', bounds, function(keys, args)
       return table.concat({
         verdict, key.exp, credit_left and 1 or 0,
         key.rpm, math.max(0, key.rpm - taken), math.ceil((now + ttl) / SECOND_MS),
-        key.tpd, used, day_reset, retry_after, key.n,
+        key.tpd, used, day_reset, retry_after, key.n, key.pri or 0,
       }, ' ')
     end
     local function answer_uncounted(verdict, retry_after)

@@ -210,4 +210,5 @@ export async function completeEpoch(redis: RedisClient): Promise<void> {
   });
 }
 
-const encodeKey = ({ n, rpm, tpd, exp, off }: PublishedKey) => JSON.stringify({ n, rpm, tpd, exp, off });
+const encodeKey = ({ n, rpm, tpd, exp, off, pri }: PublishedKey) =>
+  JSON.stringify({ n, rpm, tpd, exp, off, pri });

@@ -30,3 +30,20 @@ describe('an engine that is stopped as vLLM is', () => {
     expect((await response).status).to.equal(502);
   });
 });
+
+describe('an engine that schedules by priority', () => {
+  let fixture: TextFixture;
+  before(async () => {
+    fixture = await startTextFixture({ settings: { enginePriority: 'lower-first' } });
+  });
+  after(() => fixture?.stop());
+
+  it('gets the priority of the key, whatever the request says', async () => {
+    const key = await fixture.endpoint.makeKey({ pri: 7 });
+    for (const body of [{}, { priority: -1_000 }]) {
+      await (await fixture.chat({ max_tokens: 1, ...body }, { key })).text();
+      const { last } = await fixture.simulator.readControl();
+      expect(last!.body).to.have.property('priority', -7);
+    }
+  });
+});

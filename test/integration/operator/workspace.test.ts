@@ -51,14 +51,21 @@ describe('keys and workspaces', () => {
     it('without a hash gets a key of its own in a Secret, and only the hash is kept elsewhere', async () => {
       const { cluster, startOperator, settle } = harness;
       const operator = startOperator();
-      await cluster.create(APIKey, { namespace, name: 'mine' }, { rpm: 7, tpd: 70 });
+      await cluster.create(APIKey, { namespace, name: 'mine' }, { rpm: 7, tpd: 70, priority: 5 });
       await pollUntil(async () => (await conditionOf(APIKey, 'mine', 'Ready'))?.status === 'True');
       const key = await secretText('mine-api-key', 'api-key');
       expect(key).to.match(/^sk-berth-[A-Za-z0-9_-]{43}$/);
       const { sha256, secretName } = await statusOf(APIKey, 'mine');
       expect([sha256, secretName]).to.deep.equal([hashApiKey(key!), 'mine-api-key']);
       await pollUntil(async () => (await published()).has(sha256!));
-      expect((await published()).get(sha256!)).to.deep.equal({ n: 'mine', rpm: 7, tpd: 70, exp: 0, off: 0 });
+      expect((await published()).get(sha256!)).to.deep.equal({
+        n: 'mine',
+        rpm: 7,
+        tpd: 70,
+        exp: 0,
+        off: 0,
+        pri: 5,
+      });
       await pollUntil(async () => (await cluster.events(namespace, 'mine')).includes('KeyCreated'));
       await settle(operator);
       expect(JSON.stringify(await cluster.list(RESOURCES.Event, namespace))).to.not.contain('sk-berth-');

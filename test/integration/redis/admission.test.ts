@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { configKeys, workKeys } from '../../../api/redis-keys.ts';
+import { configKeys, type PublishedKey, workKeys } from '../../../api/redis-keys.ts';
 import {
   type Admission,
   admit,
@@ -24,7 +24,7 @@ describe('admission', () => {
   const published = { n: 'my-key', rpm: 3, tpd: 100, exp: 0, off: 0 as 0 | 1 };
 
   /** A key that no other test uses. */
-  async function makeKey(fields: Partial<typeof published> = {}): Promise<string> {
+  async function makeKey(fields: Partial<PublishedKey> = {}): Promise<string> {
     const sha256 = String(++keys).padStart(64, '0').split('').reverse().join('');
     await publishApiKey(stack.redis, namespace, sha256, { ...published, ...fields });
     return sha256;
@@ -49,6 +49,13 @@ describe('admission', () => {
     const verdicts = [await ask(), await ask(), await ask(), await ask()].map(({ verdict }) => verdict);
     expect(verdicts).to.deep.equal(['ok', 'ok', 'ok', 'rpm']);
     expect((await count(sha256)).verdict).to.equal('tpd');
+  });
+
+  it('reports the priority of the key', async () => {
+    expect((await count(await makeKey({ pri: -7 }))).priority).to.equal(-7);
+    expect((await authenticate(await makeKey({ pri: 3 }))).priority).to.equal(3);
+    expect((await count(await makeKey())).priority).to.equal(0);
+    expect((await count('f'.repeat(64))).priority).to.equal(0);
   });
 
   it('takes a request out of its minute again, of another minute none', async () => {

@@ -1,11 +1,12 @@
 import { expect } from 'chai';
-import type { Acquisition, EngineTarget, Refusal } from '../../../../gateway/capacity/capacity.ts';
+import type { Acquisition, Caller, EngineTarget, Refusal } from '../../../../gateway/capacity/capacity.ts';
 import { MAX_WAITING, SlotLine } from '../../../../gateway/capacity/slot-line.ts';
 import { Slots } from '../../../../gateway/capacity/slots.ts';
 import { pollUntil } from '../../../support/poll.ts';
 
 describe('the line for a place on an engine', () => {
   const never = new AbortController().signal;
+  const caller = (id: string, priority = 0): Caller => ({ id, priority });
   const isTarget = (acquisition: Acquisition) => 'target' in acquisition;
 
   function build({ waitMs = 60_000, isShared = false, limit = 1 } = {}) {
@@ -45,8 +46,8 @@ describe('the line for a place on an engine', () => {
     const { slots, line } = build();
     const release = slots.take()!;
     const order: string[] = [];
-    const ask = async (caller: string, name: string) => {
-      const acquisition = await line.acquire(never, caller);
+    const ask = async (id: string, name: string) => {
+      const acquisition = await line.acquire(never, caller(id));
       order.push(name);
       if ('target' in acquisition) acquisition.target.release();
     };
@@ -83,17 +84,53 @@ describe('the line for a place on an engine', () => {
     const { slots, line } = build();
     const release = slots.take()!;
     const leaving = new AbortController();
-    const greedy = Array.from({ length: MAX_WAITING }, () => line.acquire(leaving.signal, 'greedy'));
+    const greedy = Array.from({ length: MAX_WAITING }, () => line.acquire(leaving.signal, caller('greedy')));
     await pollUntil(() => line.waiting === MAX_WAITING, 'all wait');
-    const other = line.acquire(never, 'other');
+    const other = line.acquire(never, caller('other'));
     expect(other).to.be.instanceOf(Promise);
     expect(await greedy.at(-1)).to.deep.equal({ refusal: 'replica_saturated' });
     expect(line.waiting).to.equal(MAX_WAITING);
-    expect(await line.acquire(never, 'greedy')).to.deep.equal({ refusal: 'replica_saturated' });
+    expect(await line.acquire(never, caller('greedy'))).to.deep.equal({ refusal: 'replica_saturated' });
     leaving.abort();
     await Promise.all(greedy);
     release();
     expect(isTarget(await other)).to.equal(true);
+  });
+
+  it('gives the place on to higher priorities first, and every fourth place to the others', async () => {
+    const { slots, line } = build();
+    const release = slots.take()!;
+    const order: string[] = [];
+    const ask = async (id: string, priority: number) => {
+      const acquisition = await line.acquire(never, caller(id, priority));
+      order.push(id);
+      if ('target' in acquisition) acquisition.target.release();
+    };
+    const all = [ask('low', -1)];
+    await pollUntil(() => line.waiting === 1, 'the first waits');
+    all.push(ask('low', -1), ask('normal', 0));
+    for (let count = 0; count < 5; count++) all.push(ask('high', 10));
+    release();
+    await Promise.all(all);
+    expect(order).to.deep.equal(['high', 'high', 'high', 'low', 'high', 'high', 'normal', 'low']);
+  });
+
+  it('makes room in a full line for a higher priority, for a lower one only by the share of each key', async () => {
+    const { slots, line } = build();
+    slots.take();
+    const leaving = new AbortController();
+    const fill = (id: string, priority: number, count: number) =>
+      Array.from({ length: count }, () => line.acquire(leaving.signal, caller(id, priority)));
+    const low = fill('low', -1, 1);
+    await pollUntil(() => line.waiting === 1, 'the first waits');
+    const normal = fill('normal', 0, MAX_WAITING - 1);
+    const high = fill('high', 1, 1);
+    expect(await low[0]).to.deep.equal({ refusal: 'replica_saturated' });
+    const later = fill('low', -1, 1);
+    expect(await normal.at(-1)).to.deep.equal({ refusal: 'replica_saturated' });
+    expect(line.waiting).to.equal(MAX_WAITING);
+    leaving.abort();
+    await Promise.all([...normal, ...high, ...later]);
   });
 
   it('takes a place that a peer has meanwhile', async () => {
@@ -118,7 +155,7 @@ describe('the line for a place on an engine', () => {
   it('says to who waits that no replica is ready any more', async () => {
     const { slots, line, refuse } = build();
     slots.take();
-    const asked = [line.acquire(never, 'a'), line.acquire(never, 'b')];
+    const asked = [line.acquire(never, caller('a')), line.acquire(never, caller('b'))];
     await pollUntil(() => line.waiting === 2, 'both wait');
     refuse('no_pod_available');
     const refused = { refusal: 'no_pod_available' };

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { EnginePriority } from '../../../../api/engine-priority.ts';
 import { ApiError } from '../../../../gateway/http/error-response.ts';
 import { CHAT, COMPLETIONS, EMBEDDINGS } from '../../../../gateway/text/openai-routes.ts';
 import { readTextRequest, type TextRequest } from '../../../../gateway/text/text-request.ts';
@@ -40,6 +41,42 @@ describe('a text request', () => {
       enginePreset: 'vllm',
     });
     expect(JSON.parse(sent.payload.toString()).model).to.equal('/weights');
+  });
+
+  describe('has the priority of its key', () => {
+    const sent = (body: object, enginePriority?: EnginePriority, keyPriority?: number): unknown => {
+      const text = JSON.stringify({ model: 'org/m', messages, ...body });
+      const request = { raw: Buffer.from(text), text, value: JSON.parse(text) };
+      const model = { ...MODEL, ...(enginePriority && { enginePriority }) };
+      return JSON.parse(readTextRequest(request, CHAT, model, keyPriority).payload.toString()).priority;
+    };
+    const cases: [
+      what: string,
+      body: object,
+      engine: EnginePriority | undefined,
+      key: number,
+      sent: unknown,
+    ][] = [
+      ['as vLLM counts', {}, 'lower-first', 5, -5],
+      ['as SGLang counts', {}, 'higher-first', 5, 5],
+      ['unless it is the usual one', {}, 'lower-first', 0, undefined],
+      ['unless the engine takes none', {}, undefined, 5, undefined],
+      ['in the place of the client’s own', { priority: -100 }, 'lower-first', 5, -5],
+      ['and never the client’s own', { priority: -100 }, 'lower-first', 0, 0],
+      ['and never the client’s own, whatever the engine', { priority: -100 }, undefined, 0, 0],
+      ['and never the client’s own null', { priority: null }, 'higher-first', 0, 0],
+    ];
+    for (const [what, body, engine, key, expected] of cases)
+      it(what, () => {
+        expect(sent(body, engine, key)).to.equal(expected);
+      });
+
+    it('however often and however the client writes it', () => {
+      const text = '{"model":"org/m","messages":[{"role":"user"}],"priority":1,"priorit\\u0079":-9}';
+      expect(readText(text).payload.toString()).to.equal(
+        '{"model":"org/m","messages":[{"role":"user"}],"priority":0,"priorit\\u0079":0}',
+      );
+    });
   });
 
   const options: [string, object, object | undefined, boolean][] = [
