@@ -1,5 +1,17 @@
 /** What the engines of images and videos read and refuse, by preset: told before a request is queued. */
-import type { MediaParameter } from './model-media.ts';
+
+/** Here and not with the schemas, which sidecars do not load. */
+export const MEDIA_PARAMETERS = [
+  'negative_prompt',
+  'seed',
+  'num_inference_steps',
+  'guidance_scale',
+  'true_cfg_scale',
+  'flow_shift',
+  'output_format',
+  'fps',
+] as const;
+export type MediaParameter = (typeof MEDIA_PARAMETERS)[number];
 
 export type MediaTask = 'txt2img' | 'img2img' | 't2v' | 'i2v';
 

@@ -1,6 +1,7 @@
 /** What an image or a video model takes (docs/api.md, "Model", "POST /v1/videos"). */
 import { z } from 'zod';
 import { cel } from './kubernetes-types.ts';
+import { MEDIA_PARAMETERS } from './media-engines.ts';
 
 const dimensions = z
   .string()
@@ -16,18 +17,6 @@ const steps = z
       message: 'steps must satisfy min <= default <= max',
     }),
   });
-
-export const MEDIA_PARAMETERS = [
-  'negative_prompt',
-  'seed',
-  'num_inference_steps',
-  'guidance_scale',
-  'true_cfg_scale',
-  'flow_shift',
-  'output_format',
-  'fps',
-] as const;
-export type MediaParameter = (typeof MEDIA_PARAMETERS)[number];
 
 const parameters = z
   .array(z.enum(MEDIA_PARAMETERS))

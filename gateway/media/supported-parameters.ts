@@ -1,13 +1,13 @@
 /** Which parameters a media model applies; all others are accepted and ignored (docs/api.md, "Model"). */
 import type { SupportedTask } from '../../api/api-objects.ts';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
-import { findMediaEngine, type MediaTask } from '../../api/media-engines.ts';
 import {
-  type ImageModel,
+  findMediaEngine,
   MEDIA_PARAMETERS,
   type MediaParameter,
-  type VideoModel,
-} from '../../api/model-media.ts';
+  type MediaTask,
+} from '../../api/media-engines.ts';
+import type { ImageModel, VideoModel } from '../../api/model-media.ts';
 
 export type Extra = MediaParameter | 'extra_params';
 

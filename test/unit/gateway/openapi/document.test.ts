@@ -1,7 +1,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
 import type { GatewayConfig } from '../../../../api/gateway-config.ts';
-import { imageModel, MEDIA_PARAMETERS, videoModel } from '../../../../api/model-media.ts';
+import { MEDIA_PARAMETERS } from '../../../../api/media-engines.ts';
+import { imageModel, videoModel } from '../../../../api/model-media.ts';
 import { EDIT_FORM } from '../../../../gateway/media/image-order.ts';
 import { describeSupportedParameters } from '../../../../gateway/media/supported-parameters.ts';
 import { buildDeploymentDocument } from '../../../../gateway/openapi/document.ts';
