@@ -29,6 +29,7 @@ import { KeyStore } from './key/key-store.ts';
 import type { OperatorMetrics } from './metrics.ts';
 import { ModelStore } from './model/model-store.ts';
 import { SecretKeys } from './model/secret-keys.ts';
+import { ConnectionGuard } from './publish/connection-guard.ts';
 import { MemoryGuard } from './publish/memory-guard.ts';
 import { Publisher } from './publish/publisher.ts';
 import { buildChildren } from './resources/children.ts';
@@ -90,6 +91,9 @@ export function createProgram(options: ProgramOptions) {
         onChange: (namespace) => reportShare(namespace),
       })
     : undefined;
+  // Elsewhere connections are somebody else's to judge, too.
+  const connections =
+    settings.redisUsers === 'managed' ? new ConnectionGuard({ redis: redis.redis, log }) : undefined;
   const publisher = new Publisher({
     guard,
     connection: redis,
@@ -274,6 +278,7 @@ export function createProgram(options: ProgramOptions) {
       if (!(await lease.acquire(stopping.signal))) return;
       publisher.start();
       guard?.start();
+      connections?.start();
       await Promise.all(controllers.all.map((controller) => controller.start(stopping.signal)));
       if (!stopping.signal.aborted) sidecars.start();
     },
@@ -283,6 +288,7 @@ export function createProgram(options: ProgramOptions) {
       await sidecars.stop();
       await Promise.all(controllers.all.map((controller) => controller.stop()));
       guard?.stop();
+      connections?.stop();
       await publisher.stop();
       await events.flush();
       await lease.release();

@@ -3,10 +3,14 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { expect } from 'chai';
 import { childNames, SIDECAR_SECRET_FILES } from '../../api/names.ts';
 import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
+import type { EndpointEntry } from '../../launch/endpoints-file.ts';
 import { RELEASE_NAMESPACE, WORKSPACES } from '../../launch/release.ts';
 import { connectRedis, type RedisConnection } from '../../redis/client.ts';
 import { claimRequest, renewClaim } from '../../redis/requests/request-calls.ts';
-import { endpoints, findEndpoint, listPods, type Pod, readObject } from './installation.ts';
+import { makePicture } from '../support/media-files.ts';
+import { deployAtFront, openUpload, removeAtFront } from './front-deployments.ts';
+import { endpoints, findEndpoint, listPods, type Pod, readObject, waitUntil } from './installation.ts';
+import { makeForm, send } from './media.ts';
 import { startTraffic } from './traffic.ts';
 
 const MIB = 1024 * 1024;
@@ -187,4 +191,77 @@ describe('attacks on what workspaces share', function () {
             () => {},
           );
       }));
+
+  it('connections to Redis without credentials', () =>
+    survive(async () => {
+      // As code in a model pod opens them: more than there are.
+      const sockets = Array.from({ length: 10_100 }, () =>
+        connectSocket(6379, address)
+          .on('error', () => {})
+          .resume(),
+      );
+      const login = { url: endpoints.redisURL, name: 'latecomer', role: 'operator' } as const;
+      const latecomer = connectRedis(login);
+      try {
+        // Well before Redis ends idle ones by itself.
+        await waitUntil('they are closed', 60, async () => {
+          const closed = sockets.filter((socket) => socket.closed);
+          return closed.length > sockets.length * 0.9;
+        });
+        await latecomer.untilUp(30_000);
+      } finally {
+        for (const socket of sockets) socket.destroy();
+        await latecomer.close();
+      }
+    }));
+
+  describe('of a front, by a deployment whose limits were raised', () => {
+    const limits = { jsonBody: '160Mi', file: '8Gi', multipartBody: '8Gi' };
+    let greedy: EndpointEntry;
+    let modest: EndpointEntry;
+    before(async () => {
+      greedy = await deployAtFront('greedy', WORKSPACES.other, { limits });
+      modest = await deployAtFront('modest', WORKSPACES.own);
+    });
+    after(() => Promise.all([greedy, modest].map((endpoint) => endpoint && removeAtFront(endpoint))));
+    const order = ({ modelId: model }: EndpointEntry) => ({ model, prompt: 'a cat', size: '256x256' });
+
+    it('bodies of 150 MiB', () =>
+      survive(async () => {
+        const prompt = 'x'.repeat(150 * MIB);
+        for (let i = 0; i < 3; i++) {
+          const body = { ...order(greedy), prompt };
+          const answer = await send(greedy, '/images/generations?async=true', { body }).catch(() => null);
+          // The front may have hung up before all was sent.
+          if (answer) expect(answer.status).to.equal(413);
+        }
+      }));
+
+    it('a spool that open uploads hold, one of them as large as all of it', () =>
+      survive(async () => {
+        const uploads = [2_048, ...Array<number>(8).fill(45)].map((mebibytes) =>
+          openUpload(greedy, mebibytes * MIB),
+        );
+        try {
+          await Promise.all(uploads.map(({ sent }) => sent));
+          const body = makeForm({ ...order(modest), image: await makePicture(64, 64) });
+          const answer = await send(modest, '/images/edits?async=true', { body });
+          expect(answer.status, JSON.stringify(answer.body)).to.equal(202);
+        } finally {
+          for (const { end } of uploads) end();
+        }
+      }));
+
+    it('URLs that take long to check', () =>
+      survive(async () => {
+        const url = `https:${'a'.repeat(8_180)}`;
+        for (let i = 0; i < 10; i++)
+          await Promise.all(
+            Array.from({ length: 20 }, async () => {
+              const body = { ...order(greedy), webhook_url: url };
+              expect((await send(greedy, '/images/generations?async=true', { body })).status).to.equal(422);
+            }),
+          );
+      }));
+  });
 });

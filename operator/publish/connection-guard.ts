@@ -1,0 +1,62 @@
+/** Keeps connections to Redis to be had: when they become few, those that never logged in are closed. */
+import type { Log } from '../../kube/log.ts';
+import { isRedisAway, type RedisClient } from '../../redis/client.ts';
+import { closeAnonymous, readConnectionUse } from '../../redis/connections.ts';
+
+export interface ConnectionGuardSettings {
+  redis: RedisClient;
+  log: Log;
+  intervalMs?: number;
+}
+
+/** Of maxclients. Thousands of pods may connect at once: as long as there is room, their handshakes may take their time. */
+const CROWDED_USE = 0.5;
+const FULL_USE = 0.9;
+/** A program of Berth gives up by then. */
+const CROWDED_AGE_SECONDS = 5;
+const FULL_AGE_SECONDS = 1;
+const CHECK_INTERVAL_MS = 1_000;
+
+export class ConnectionGuard {
+  readonly #settings: ConnectionGuardSettings;
+  #timer: NodeJS.Timeout | undefined;
+  #isStopped = true;
+  #hasFailed = false;
+
+  constructor(settings: ConnectionGuardSettings) {
+    this.#settings = settings;
+  }
+
+  start(): void {
+    this.#isStopped = false;
+    const round = async () => {
+      await this.look().catch((error: Error) => this.#report(error));
+      if (!this.#isStopped) this.#timer = setTimeout(round, this.#settings.intervalMs ?? CHECK_INTERVAL_MS);
+    };
+    void round();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+  }
+
+  /** Throws while Redis is unavailable, and where it cannot close connections by their age. */
+  async look(): Promise<void> {
+    const { redis, log } = this.#settings;
+    const { used, max } = await readConnectionUse(redis);
+    if (max === 0 || used < max * CROWDED_USE) return;
+    const closed = await closeAnonymous(
+      redis,
+      used < max * FULL_USE ? CROWDED_AGE_SECONDS : FULL_AGE_SECONDS,
+    );
+    if (closed > 0) log.warn({ closed, used, max }, 'closed connections to Redis that never logged in');
+  }
+
+  /** Once: what a server cannot do today, it cannot do in a second either. */
+  #report(error: Error): void {
+    if (isRedisAway(error) || this.#hasFailed) return;
+    this.#hasFailed = true;
+    this.#settings.log.error({ err: error }, 'Redis connection check failed');
+  }
+}

@@ -1,0 +1,25 @@
+/** How many connections Redis has, and the end of those that never logged in. */
+import type { RedisClient } from './client.ts';
+
+export interface ConnectionUse {
+  used: number;
+  /** 0 = unknown. */
+  max: number;
+}
+
+export async function readConnectionUse(redis: RedisClient): Promise<ConnectionUse> {
+  const info = await redis.info('clients');
+  const read = (field: string) => Number(new RegExp(`^${field}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
+  return { used: read('connected_clients'), max: read('maxclients') };
+}
+
+/**
+ * Closes connections that have been without a user for so many seconds; answers how many. None where the default user is on:
+ * there, they may be anybody's. Throws where the server knows no ages (before Redis 7.4 and Valkey 8.0).
+ */
+export async function closeAnonymous(redis: RedisClient, minAgeSeconds: number): Promise<number> {
+  const user = (await redis.acl('GETUSER', 'default')) as unknown[];
+  const flags = user[user.indexOf('flags') + 1] as string[];
+  if (!flags.includes('off')) return 0;
+  return Number(await redis.call('CLIENT', 'KILL', 'USER', 'default', 'MAXAGE', String(minAgeSeconds)));
+}
