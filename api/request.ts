@@ -39,6 +39,9 @@ export type EventType = (typeof EVENT_TYPES)[keyof typeof EVENT_TYPES];
 export const DEFAULT_LIST_LIMIT = 50;
 export const MAX_LIST_LIMIT = 200;
 
+/** Of a failed request's message. */
+export const MAX_MESSAGE_LENGTH = 2000;
+
 /** Longer parameters go to the bucket; Redis is no place for them. */
 export const MAX_PARAMS_BYTES = 4096;
 

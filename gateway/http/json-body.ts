@@ -1,10 +1,10 @@
 /** Reads a JSON body within its limits of size, time and memory. */
 import { isUtf8 } from 'node:buffer';
 import { setImmediate } from 'node:timers/promises';
+import { findJsonFault, MAX_JSON_DEPTH } from '../../kit/json-cost.ts';
 import { type BodyLease, type BodyMemory, MAX_PARSED_BYTES, processBodies } from './body-memory.ts';
 import { ApiError } from './error-response.ts';
 import type { Exchange } from './exchange.ts';
-import { findJsonFault, MAX_JSON_DEPTH } from './json-cost.ts';
 import type { GatewayState } from './request-id.ts';
 
 export interface JsonBody {

@@ -6,6 +6,7 @@
 import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
 import {
   type FailureCode,
+  MAX_MESSAGE_LENGTH,
   MAX_PARAMS_BYTES,
   type Modality,
   type RequestOutput,
@@ -186,7 +187,6 @@ export type Outcome =
 /** Only after `stale` does a worker remove what it has uploaded. */
 export type FinishAnswer = 'done' | 'already_done_by_you' | 'stale';
 
-const MAX_MESSAGE_LENGTH = 2000;
 /** Of a whole event: a larger payload would be replaced there, and be more than the function takes. */
 const MAX_PAYLOAD_BYTES = 64 * 1024;
 

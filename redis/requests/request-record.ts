@@ -4,15 +4,16 @@
  */
 
 import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
-import type {
-  FailureCode,
-  Modality,
-  RequestOutput,
-  RequestRecord,
-  RequestStatus,
+import {
+  type FailureCode,
+  MAX_MESSAGE_LENGTH,
+  type Modality,
+  type RequestRecord,
+  type RequestStatus,
 } from '../../api/request.ts';
 import { MAX_SEALED_PROMPT_LENGTH } from '../../api/sealed-prompt.ts';
 import type { RedisClient } from '../client.ts';
+import { readOutput } from './stored-output.ts';
 
 const ID_LENGTH = 36;
 /** Every documented field of a request and all of its files. */
@@ -39,9 +40,9 @@ export function decodeRecord(
     queuedAt: Number(fields.queued_at),
     startedAt: time(fields.started_at),
     completedAt: time(fields.completed_at),
-    output: fields.status === 'succeeded' && result ? (JSON.parse(result) as RequestOutput) : null,
+    output: fields.status === 'succeeded' && result ? readOutput(result) : null,
     errorCode: (fields.error_code || null) as FailureCode | null,
-    errorMessage: fields.status === 'failed' ? result : null,
+    errorMessage: fields.status === 'failed' && result.length <= MAX_MESSAGE_LENGTH ? result : null,
   };
 }
 
@@ -106,7 +107,13 @@ export interface RequestQuery {
 /** A list is shorter than its limit after so many steps that found missing records: a tenant forged them. */
 const MAX_LIST_STEPS = 10;
 
-/** A deployment's requests by age (docs/api.md, "GET /v1/requests"): as many as were requested, if there are enough. */
+/** Characters of a record as lists show it. Of ours it has some hundred, and a message of an error. */
+const MAX_LISTED_LENGTH = 16 * 1024;
+
+/**
+ * A deployment's requests by age (docs/api.md, "GET /v1/requests"): as many as were requested, if there are enough. Of each
+ * request's files only the first is named.
+ */
 export async function listRequests(redis: RedisClient, query: RequestQuery): Promise<RequestRecord[]> {
   const { limit } = query;
   const records: RequestRecord[] = [];
@@ -127,22 +134,26 @@ async function listIds(redis: RedisClient, query: RequestQuery): Promise<string[
   return (await redis.fcall(FUNCTIONS.list, 1, index, limit, order, after)) as string[];
 }
 
-/** Without those that have expired. */
+/** Without those that have expired, or that are not as the functions write them. */
 async function readListed(
   redis: RedisClient,
-  { namespace, status }: RequestQuery,
+  { namespace, deployment, status }: RequestQuery,
   ids: readonly string[],
 ): Promise<RequestRecord[]> {
-  // Not all in one call, which would hold up everybody else's.
-  const calls = [];
+  const listed: RequestRecord[] = [];
+  // Not all in one call, which would delay everybody else's; and one after the other, for each may be as long as a record may be.
   for (let at = 0; at < ids.length; at += READ_AT_ONCE)
-    calls.push(readRequests(redis, namespace, ids.slice(at, at + READ_AT_ONCE)));
-  const records = (await Promise.all(calls)).flat();
-  return records.filter(
-    // What has moved on between the two steps is no longer of that status.
-    (record): record is RequestRecord => record !== null && (!status || record.status === status),
-  );
+    for (const record of await readRequests(redis, namespace, ids.slice(at, at + READ_AT_ONCE))) {
+      // What has moved on between the two steps is no longer of that status.
+      if (record?.deployment !== deployment || (status && record.status !== status)) continue;
+      const short = shorten(record);
+      if (JSON.stringify(short).length <= MAX_LISTED_LENGTH) listed.push(short);
+    }
+  return listed;
 }
+
+const shorten = (record: RequestRecord): RequestRecord =>
+  record.output ? { ...record, output: { ...record.output, keys: record.output.keys.slice(0, 1) } } : record;
 
 /** How many requests of a deployment wait, those that lost their worker included. */
 export async function countWaiting(

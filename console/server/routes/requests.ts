@@ -8,6 +8,7 @@ import {
   REQUEST_ID,
   REQUEST_STATUSES,
   type RequestRecord,
+  type RequestStatus,
 } from '../../../api/request.ts';
 import { readDeploymentNames } from '../../../redis/console/console-reads.ts';
 import { listRequests, readRequest } from '../../../redis/requests/request-record.ts';
@@ -18,6 +19,7 @@ import { ConsoleError } from '../http/error.ts';
 import { type ConsoleState, sessionOf } from '../sessions/request-state.ts';
 import type { Session } from '../sessions/sessions.ts';
 import { toBaseURL } from '../views/deployment.ts';
+import { mergeNewest, type Source } from '../views/newest.ts';
 import { describeRecord, readEndpointError } from '../views/request.ts';
 import type { Services } from './services.ts';
 
@@ -78,17 +80,11 @@ export function addRequestRoutes(router: Router<ConsoleState>, services: Service
       return;
     }
     const begin = after === undefined ? {} : readCursor(after);
-    const lists = names.map((name) =>
-      listRequests(redis, {
-        namespace,
-        deployment: name,
-        limit,
-        ...(status && { status }),
-        ...(begin[name] && { after: begin[name] }),
-      }),
+    const sources = names.map((name) =>
+      readPages({ namespace, deployment: name, status, after: begin[name] }),
     );
-    const records = (await Promise.all(lists)).flat().sort((a, b) => b.queuedAt - a.queuedAt);
-    ctx.body = addCursors(records.slice(0, limit), begin);
+    const records = await mergeNewest(sources, { limit, timeOf: ({ queuedAt }) => queuedAt });
+    ctx.body = addCursors(records, begin);
   });
 
   router.get('/requests/:deployment/:id', async (ctx) => {
@@ -116,6 +112,25 @@ export function addRequestRoutes(router: Router<ConsoleState>, services: Service
     if (statusCode > 299) throw readEndpointError(statusCode, answer);
     ctx.body = describeRecord(await find({ namespace, deployment, id }));
   });
+
+  /** A deployment's requests, from page to page. */
+  const readPages = (query: {
+    namespace: string;
+    deployment: string;
+    status: RequestStatus | '' | undefined;
+    after: string | undefined;
+  }): Source<RequestRecord> => {
+    const { status, namespace, deployment } = query;
+    let { after } = query;
+    return {
+      read: async (limit) => {
+        const page = { namespace, deployment, limit, ...(status && { status }), ...(after && { after }) };
+        const records = await listRequests(redis, page);
+        after = records.at(-1)?.id ?? after;
+        return records;
+      },
+    };
+  };
 
   const find = async (which: {
     namespace: string;

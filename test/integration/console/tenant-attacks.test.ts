@@ -91,9 +91,27 @@ describe('a console with a malicious member', function () {
       await redis.hset(keys.request(id), { ...record, queued_at: i, note: long });
       await redis.zadd(keys.index('large-0', 'all'), i, id);
     }
+    await fillResults();
     for (let at = 0; at < 100_000; at += 10_000) {
       const names = Array.from({ length: 10_000 }, (_, i) => [0, `${at + i}`.padEnd(100, 'x')]);
       await redis.zadd(keys.deployments, ...names.flat());
+    }
+  }
+
+  /** Each as long as one is read, and dear to parse. */
+  async function fillResults(): Promise<void> {
+    const { redis } = harness.redis;
+    const keys = workKeys(spaces.evil);
+    const result = `[${Array(21_000).fill('{}')}]`;
+    for (const deployment of ['parsed-0', 'parsed-1']) {
+      await redis.zadd(keys.deployments, Number.MAX_SAFE_INTEGER, deployment);
+      for (let i = 0; i < 200; i++) {
+        const id = `req_${deployment.at(-1)}${String(i).padStart(31, '0')}`;
+        const record = { deployment, modality: 'image', registration_id: 1, model: 'm', status: 'succeeded' };
+        await redis.hset(keys.request(id), { ...record, queued_at: i });
+        await redis.set(keys.result(id), result);
+        await redis.zadd(keys.index(deployment, 'all'), i, id);
+      }
     }
   }
 
@@ -105,7 +123,14 @@ describe('a console with a malicious member', function () {
       if (status !== 200) throw new Error(`the list of another namespace: ${status}`);
     });
     const base = `/api/namespaces/${spaces.evil}`;
-    const asked = ['/deployments', '/requests?limit=100', '/usage?range=24h', '/deliveries', '/keys'];
+    const asked = [
+      '/deployments',
+      '/requests?limit=100',
+      '/requests?limit=200',
+      '/usage?range=24h',
+      '/deliveries',
+      '/keys',
+    ];
     const body = `{"name":"${'x'.repeat(8 * 1024 * KIB)}"}`;
     const calls = Array.from({ length: LISTS }, async () => {
       for (const path of asked) await evil.call('GET', base + path);

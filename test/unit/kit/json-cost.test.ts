@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { findJsonFault, MAX_JSON_DEPTH } from '../../../../gateway/http/json-cost.ts';
+import { findJsonFault, MAX_JSON_DEPTH } from '../../../kit/json-cost.ts';
 
 const MIB = 1024 * 1024;
 const judge = (text: string, maxCost = MIB) => findJsonFault(Buffer.from(text), maxCost);
