@@ -107,7 +107,7 @@ function describeResponse(body: Fields, chat: Chat, choice: ChatChoice): Respons
     model: chat.model,
     instructions: body.instructions ?? null,
     output: describeOutput(choice, isCut),
-    tools: body.tools ?? [],
+    tools: Array.isArray(body.tools) ? body.tools.map(echoTool) : [],
     tool_choice: body.tool_choice ?? 'auto',
     parallel_tool_calls: body.parallel_tool_calls ?? true,
     max_output_tokens: body.max_output_tokens ?? null,
@@ -136,6 +136,10 @@ function describeResponse(body: Fields, chat: Chat, choice: ChatChoice): Respons
     },
   };
 }
+
+/** With the defaults of what the request left out. */
+const echoTool = (tool: Fields): Fields =>
+  tool.type === 'function' ? { description: null, parameters: null, strict: false, ...tool } : tool;
 
 function describeOutput({ tokens, toolCalls }: ChatChoice, isCut: boolean): Fields[] {
   if (toolCalls.length > 0)

@@ -16,6 +16,7 @@ interface Route {
 const ROUTES: Route[] = [
   { path: /\/chat\/completions$/, whole: 'ChatCompletion', event: 'ChatCompletionChunk' },
   { path: /\/completions$/, whole: 'Completion', event: 'CompletionChunk' },
+  { path: /\/responses$/, whole: 'Response', event: 'ResponseStreamEvent' },
   { path: /\/embeddings$/, whole: 'CreateEmbeddingResponse' },
   {
     path: /\/images\/generations$/,

@@ -16,7 +16,9 @@ export type WireType =
   | 'VideoList'
   | 'Acknowledgement'
   | 'InferenceRequest'
-  | 'RequestList';
+  | 'RequestList'
+  | 'Response'
+  | 'ResponseStreamEvent';
 
 let generator: SchemaGenerator | undefined;
 const validators = new Map<WireType, ValidateFunction>();

@@ -10,6 +10,11 @@ import type {
   Model,
   Video as OpenAIVideo,
 } from 'openai/resources';
+import type {
+  Response as OpenAIResponse,
+  ResponseUsage as OpenAIResponseUsage,
+  ResponseStreamEvent as OpenAIStreamEvent,
+} from 'openai/resources/responses/responses';
 
 export type {
   ChatCompletion,
@@ -74,3 +79,24 @@ export type CompletionChunk = Omit<Completion, 'choices'> & {
     finish_reason: Completion['choices'][number]['finish_reason'] | null;
   })[];
 };
+
+/** Without what the SDK adds itself, and what OpenAI alone has. */
+export type Response = Omit<OpenAIResponse, 'output_text' | 'access_programs' | 'usage'> & {
+  usage: ResponseUsage | null;
+};
+type ResponseUsage = Omit<OpenAIResponseUsage, 'input_tokens_details'> & {
+  input_tokens_details: { cached_tokens: number };
+};
+
+export type ResponseStreamEvent =
+  | Exclude<OpenAIStreamEvent, { response: unknown }>
+  | {
+      type:
+        | 'response.created'
+        | 'response.in_progress'
+        | 'response.completed'
+        | 'response.incomplete'
+        | 'response.failed';
+      sequence_number: number;
+      response: Response;
+    };

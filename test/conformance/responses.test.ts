@@ -1,0 +1,254 @@
+/** OpenAI's Responses, by both majors of its SDK, and the cases by which Open Responses judges implementations. */
+import { expect } from 'chai';
+import OpenAI7 from 'openai';
+import OpenAI6 from 'openai-6';
+import { type LocalStack, startLocalStack } from '../support/local-stack.ts';
+import { pollUntil } from '../support/poll.ts';
+import { type CheckedFetch, createCheckedFetch } from './checked-fetch.ts';
+
+type Tool = OpenAI7.Responses.FunctionTool;
+
+const weather: Tool = {
+  type: 'function',
+  name: 'get_weather',
+  description: 'Weather of a city',
+  parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+  strict: false,
+};
+const input = 'Tell me about ships.';
+
+const SDKS: [string, typeof OpenAI7][] = [
+  ['openai 7.x', OpenAI7],
+  ['openai 6.x', OpenAI6 as unknown as typeof OpenAI7],
+];
+
+describe('responses', () => {
+  let stack: LocalStack;
+  let model: string;
+  before(async () => {
+    stack = await startLocalStack();
+    model = stack.find('LLM').modelId;
+  });
+  after(() => stack?.stop());
+
+  const control = (settings: object) =>
+    fetch(`${stack.find('LLM').simulatorURL}/control`, { method: 'PUT', body: JSON.stringify(settings) });
+  const readControl = async () =>
+    (await (await fetch(`${stack.find('LLM').simulatorURL}/control`)).json()) as { aborted: number };
+
+  for (const [name, OpenAI] of SDKS)
+    describe(`of ${name} for Node`, () => {
+      let wire: CheckedFetch;
+      let client: OpenAI7;
+      before(() => {
+        wire = createCheckedFetch();
+        const { baseURL, apiKey } = stack.find('LLM');
+        client = new OpenAI({ baseURL, apiKey, fetch: wire.fetch, maxRetries: 0 });
+      });
+      afterEach('every answer matches the published types', () => {
+        expect(wire.violations).to.deep.equal([]);
+      });
+
+      const rejection = (promise: Promise<unknown>) =>
+        promise.then(
+          () => undefined,
+          (thrown: InstanceType<typeof OpenAI7.APIError>) => thrown,
+        );
+
+      it('are answered with the deployment’s model id and usage, without any option of a store', async () => {
+        const response = await client.responses.create({ model, input });
+        expect(response.model).to.equal(model);
+        expect(response.output_text).to.not.equal('');
+        expect(response).to.include({ store: false });
+        expect(response.usage!.total_tokens).to.equal(
+          response.usage!.input_tokens + response.usage!.output_tokens,
+        );
+      });
+
+      it('say the same whole and streamed', async () => {
+        const whole = await client.responses.create({ model, input });
+        const stream = client.responses.stream({ model, input });
+        expect((await stream.finalResponse()).output_text).to.equal(whole.output_text);
+      });
+
+      it('call a function, and go on with its output', async () => {
+        const first = await client.responses.create({
+          model,
+          input,
+          tools: [weather],
+          tool_choice: 'required',
+        });
+        const call = first.output.find(
+          ({ type }) => type === 'function_call',
+        ) as OpenAI7.Responses.ResponseFunctionToolCall;
+        expect(JSON.parse(call.arguments)).to.have.property('city');
+        const second = await client.responses.create({
+          model,
+          tools: [weather],
+          input: [
+            { role: 'user', content: input },
+            call,
+            { type: 'function_call_output', call_id: call.call_id, output: 'sunny' },
+          ],
+        });
+        expect(second.output_text).to.not.equal('');
+      });
+
+      it('stream the arguments of a function', async () => {
+        let text = '';
+        for await (const event of await client.responses.create({
+          model,
+          input,
+          tools: [weather],
+          tool_choice: 'required',
+          stream: true,
+        }))
+          if (event.type === 'response.function_call_arguments.delta') text += event.delta;
+        expect(JSON.parse(text)).to.have.property('city');
+      });
+
+      it('follow a JSON schema', async () => {
+        const response = await client.responses.create({
+          model,
+          input,
+          text: {
+            format: {
+              type: 'json_schema',
+              name: 'ship',
+              schema: { type: 'object', properties: { masts: { type: 'integer' } }, required: ['masts'] },
+            },
+          },
+        });
+        expect(JSON.parse(response.output_text).masts).to.be.a('number');
+      });
+
+      const refused: [string, string, object][] = [
+        ['an earlier response', 'previous_response_id', { previous_response_id: 'resp_1' }],
+        ['a store', 'store', { store: true }],
+        ['work in the background', 'background', { background: true }],
+        ['a search of the web', 'tools[0].type', { tools: [{ type: 'web_search' }] }],
+        [
+          'an MCP server',
+          'tools[0].type',
+          { tools: [{ type: 'mcp', server_label: 'x', server_url: 'http://10.0.0.1' }] },
+        ],
+      ];
+      for (const [what, param, more] of refused)
+        it(`raise BadRequestError for ${what}`, async () => {
+          const error = await rejection(client.responses.create({ model, input, ...more }));
+          expect(error).to.be.instanceOf(OpenAI.BadRequestError);
+          expect(error!.param).to.equal(param);
+        });
+
+      it('raise NotFoundError where a stored one is asked for', async () => {
+        expect(await rejection(client.responses.retrieve('resp_1'))).to.be.instanceOf(OpenAI.NotFoundError);
+      });
+
+      it('raise the error event of a stream that breaks', async () => {
+        await control({ fault: { kind: 'drop', afterFrames: 6 } });
+        const read = async () => {
+          for await (const _ of await client.responses.create({ model, input, stream: true }));
+        };
+        const error = await rejection(read());
+        expect(error).to.be.instanceOf(OpenAI.APIError);
+        expect(error!.code).to.equal('upstream_error');
+      });
+
+      it('free the engine when the caller stops reading', async () => {
+        const before = (await readControl()).aborted;
+        await control({ itlMs: 20, tokens: 10_000 });
+        const plain = new OpenAI({ baseURL: stack.find('LLM').baseURL, apiKey: stack.find('LLM').apiKey });
+        for await (const event of await plain.responses.create({ model, input, stream: true }))
+          if (event.type === 'response.output_text.delta') break;
+        await pollUntil(
+          async () => (await readControl()).aborted > before,
+          'the end of the call at the engine',
+        );
+        await control({ itlMs: 0, tokens: null });
+      });
+    });
+
+  // openresponses/openresponses, bin/compliance-test.ts: what each case sends, and what has to come.
+  describe('as Open Responses has them', () => {
+    const user = (content: unknown) => ({ type: 'message', role: 'user', content });
+    const tools = [{ ...weather, strict: undefined }];
+    const ask = 'What is the weather like in San Francisco?';
+    const PIXEL =
+      'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+    const cases: [string, Record<string, unknown>, string][] = [
+      ['a text', { input: [user('Say hello in three words.')] }, 'message'],
+      [
+        'a system prompt',
+        { input: [{ type: 'message', role: 'system', content: 'Speak as a pirate.' }, user('Say hello.')] },
+        'message',
+      ],
+      ['a tool', { input: [user(ask)], tools }, 'function_call'],
+      [
+        'an image',
+        {
+          input: [
+            user([
+              { type: 'input_text', text: 'What is it?' },
+              { type: 'input_image', image_url: PIXEL },
+            ]),
+          ],
+        },
+        'message',
+      ],
+      [
+        'several turns',
+        {
+          input: [
+            user('My name is Alice.'),
+            { type: 'message', role: 'assistant', content: 'Hello Alice!' },
+            user('What is my name?'),
+          ],
+        },
+        'message',
+      ],
+    ];
+    const checked = createCheckedFetch();
+    afterEach('every answer matches the published types', () => {
+      expect(checked.violations).to.deep.equal([]);
+    });
+    const post = (body: object) => {
+      const { baseURL, apiKey } = stack.find('LLM');
+      return checked.fetch(`${baseURL}/responses`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model, ...body }),
+      });
+    };
+    const readEvents = async (response: Response) =>
+      (await response.text())
+        .split('\n')
+        .filter((line) => line.startsWith('data: '))
+        .map((line) => JSON.parse(line.slice('data: '.length)) as { type: string; item?: { type: string } });
+
+    for (const [what, body, type] of cases)
+      it(`answer ${what}, completed`, async () => {
+        const response = await post(body);
+        expect(response.status).to.equal(200);
+        const { status, output } = (await response.json()) as { status: string; output: { type: string }[] };
+        expect(status).to.equal('completed');
+        expect(output.map((item) => item.type)).to.include(type);
+      });
+
+    it('stream a text from its creation to its completion', async () => {
+      const events = await readEvents(await post({ input: [user('Count from 1 to 5.')], stream: true }));
+      expect(events[0]!.type).to.equal('response.created');
+      expect(events.at(-1)!.type).to.equal('response.completed');
+    });
+
+    it('stream a call of a tool as an item that is added, filled and done', async () => {
+      const events = await readEvents(await post({ input: [user(ask)], tools, stream: true }));
+      const ofCalls = events.filter(({ item }) => item?.type === 'function_call').map(({ type }) => type);
+      expect(ofCalls).to.deep.equal(['response.output_item.added', 'response.output_item.done']);
+      expect(events.map(({ type }) => type)).to.include.members([
+        'response.function_call_arguments.delta',
+        'response.function_call_arguments.done',
+      ]);
+    });
+  });
+});
