@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { pollUntil } from '../../support/poll.ts';
+import { startScriptedEngine, startTextEndpoint } from '../../support/text-endpoint.ts';
 import { startTextFixture, type TextFixture } from '../../support/text-fixture.ts';
 import { readStream } from '../../unit/simulator/running-simulator.ts';
 
@@ -46,4 +47,65 @@ describe('an engine that schedules by priority', () => {
       expect(last!.body).to.have.property('priority', -7);
     }
   });
+});
+
+describe('an engine that reports cached tokens', () => {
+  const usage = {
+    prompt_tokens: 100,
+    completion_tokens: 10,
+    total_tokens: 110,
+    prompt_tokens_details: { cached_tokens: 80 },
+  };
+  let fixture: TextFixture;
+  before(async () => {
+    fixture = await startTextFixture();
+  });
+  after(() => fixture?.stop());
+
+  for (const isStream of [false, true])
+    it(`shows them to the client, who pays their own price (${isStream ? 'streamed' : 'whole'})`, async () => {
+      const choice = {
+        index: 0,
+        finish_reason: 'stop',
+        delta: {},
+        message: { role: 'assistant', content: 'a' },
+      };
+      const frames = [{ choices: [choice] }, { choices: [], usage }].map(
+        (frame) => `data: ${JSON.stringify(frame)}\n\n`,
+      );
+      const engine = await startScriptedEngine((req, res) => {
+        req.resume();
+        res.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' });
+        res.end(
+          isStream ? `${frames.join('')}data: [DONE]\n\n` : JSON.stringify({ choices: [choice], usage }),
+        );
+      });
+      const namespace = `cached-${isStream}`;
+      const prices = {
+        perMillionInputTokens: 2_000_000,
+        perMillionCachedInputTokens: 500_000,
+        perMillionOutputTokens: 10_000_000,
+      };
+      const { connection } = fixture;
+      const pricing = { ...fixture.endpoint.config.pricing, ...prices };
+      const endpoint = await startTextEndpoint({
+        connection,
+        engineURL: engine.url,
+        settings: { namespace, pricing },
+      });
+      const response = await fetch(`${endpoint.origin}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${await endpoint.makeKey()}`, 'content-type': 'application/json' },
+        body: JSON.stringify({
+          messages: [{ role: 'user', content: 'Hi' }],
+          ...(isStream && { stream: true, stream_options: { include_usage: true } }),
+        }),
+      });
+      expect(await response.text()).to.include('"prompt_tokens_details":{"cached_tokens":80}');
+      // Millionths: 20 * 2 + 80 * 0.5 + 10 * 10.
+      const spent = () => connection.redis.get(`w:{${namespace}}:credit`);
+      await pollUntil(async () => (await spent()) === '180', 'the debit');
+      await endpoint.stop();
+      await engine.stop();
+    });
 });
