@@ -1,8 +1,9 @@
 import { expect } from 'chai';
+import { EngineHealth } from '../../../gateway/health/engine-health.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { startScriptedEngine, startTextEndpoint } from '../../support/text-endpoint.ts';
 import { startTextFixture, type TextFixture } from '../../support/text-fixture.ts';
-import { readStream } from '../../unit/simulator/running-simulator.ts';
+import { chatOf, RunningSimulator, readStream } from '../../unit/simulator/running-simulator.ts';
 
 describe('an engine that is stopped as vLLM is', () => {
   let fixture: TextFixture;
@@ -107,5 +108,37 @@ describe('an engine that reports cached tokens', () => {
       await pollUntil(async () => (await spent()) === '180', 'the debit');
       await endpoint.stop();
       await engine.stop();
+    });
+});
+
+describe('an engine whose health check waits for its work', () => {
+  for (const [like, work, path] of [
+    ['sglang', 'a long prompt', '/v1/chat/completions'],
+    ['tei', 'a large batch', '/v1/embeddings'],
+  ] as const)
+    it(`is busy with ${work} of ${like}, and takes requests`, async () => {
+      const isChat = like === 'sglang';
+      const simulator = await RunningSimulator.start({ kind: isChat ? 'LLM' : 'Embedding' });
+      const phases: string[] = [];
+      const health = new EngineHealth({
+        engineURL: simulator.url,
+        path: '/health',
+        stalledMs: () => 60_000,
+        timing: { healthyMs: 50, timeoutMs: 200, judgeMs: 20 },
+        onChange: ({ phase, isReady }) => phases.push(`${phase} ${isReady}`),
+      });
+      await pollUntil(() => health.isReady, 'ready');
+      await simulator.putControl({ like, ttftMs: 60_000 });
+      const leaving = new AbortController();
+      const body = isChat ? chatOf('Hello', { stream: true }) : { input: 'a' };
+      const asked = simulator.post(path, body, { signal: leaving.signal }).catch(() => null);
+      await pollUntil(() => health.verdict.phase === 'busy', 'busy');
+      leaving.abort();
+      await asked;
+      await simulator.putControl({ like: null });
+      await pollUntil(() => health.verdict.phase === 'healthy', 'healthy again');
+      expect(phases).to.deep.equal(['healthy true', 'busy true', 'healthy true']);
+      health.stop();
+      await simulator.stop();
     });
 });
