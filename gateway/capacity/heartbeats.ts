@@ -1,5 +1,6 @@
 /** Sends the heartbeats of this replica to its peers and receives theirs. */
 import type { Heartbeat } from '../../api/redis-keys.ts';
+import { type Clock, systemClock } from '../../kit/clock.ts';
 
 export type OwnHeartbeat = Omit<Heartbeat, 'at' | 'every'>;
 
@@ -10,6 +11,7 @@ export interface HeartbeatOptions {
   /** Called with the live peers after each heartbeat. */
   onPeers?: (peers: readonly Heartbeat[]) => void;
   onError: (error: unknown) => void;
+  clock?: Clock;
 }
 
 const INTERVAL_MS = 1_000;
@@ -22,9 +24,10 @@ const FRESH_BEATS = 3;
 
 export class Heartbeats {
   readonly #options: HeartbeatOptions;
-  readonly #interval: NodeJS.Timeout;
+  readonly #clock: Clock;
+  #cancelInterval = () => {};
   #peers: readonly Heartbeat[] = [];
-  #timer: NodeJS.Timeout | null = null;
+  #cancelNext: (() => void) | null = null;
   #sending: Promise<void> | null = null;
   #sentAt = Number.NEGATIVE_INFINITY;
   /** What was last said and heard. */
@@ -33,8 +36,8 @@ export class Heartbeats {
 
   constructor(options: HeartbeatOptions) {
     this.#options = options;
-    this.#interval = setInterval(() => this.#isDue() && this.poke(), INTERVAL_MS);
-    this.#interval.unref();
+    this.#clock = options.clock ?? systemClock;
+    this.#watch();
     this.poke();
   }
 
@@ -45,35 +48,41 @@ export class Heartbeats {
 
   /** Sends a heartbeat soon: calls within 50 ms are coalesced. */
   poke(): void {
-    if (this.#isClosed || this.#timer) return;
-    const wait = Math.max(0, this.#sentAt + COALESCE_MS - performance.now());
-    this.#timer = setTimeout(() => {
-      this.#timer = null;
+    if (this.#isClosed || this.#cancelNext) return;
+    const wait = Math.max(0, this.#sentAt + COALESCE_MS - this.#clock.now());
+    this.#cancelNext = this.#clock.after(wait, () => {
+      this.#cancelNext = null;
       void this.#send();
-    }, wait);
-    this.#timer.unref();
+    });
   }
 
   /** Sends nothing more; resolves when the last heartbeat was answered. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    clearInterval(this.#interval);
-    if (this.#timer) clearTimeout(this.#timer);
+    this.#cancelInterval();
+    this.#cancelNext?.();
     await this.#sending;
+  }
+
+  #watch(): void {
+    this.#cancelInterval = this.#clock.after(INTERVAL_MS, () => {
+      this.#watch();
+      if (this.#isDue()) this.poke();
+    });
   }
 
   /** Every second while busy or changed, else often enough to stay fresh for the peers. */
   #isDue(): boolean {
     const own = this.#options.describe();
     const isIdle = own.inflight === 0 && JSON.stringify(own) === this.#said;
-    return !isIdle || performance.now() - this.#sentAt >= IDLE_INTERVAL_MS - INTERVAL_MS / 2;
+    return !isIdle || this.#clock.now() - this.#sentAt >= IDLE_INTERVAL_MS - INTERVAL_MS / 2;
   }
 
   /** One at a time, so that an older word never overwrites a newer one. */
   async #send(): Promise<void> {
     await this.#sending;
     if (this.#isClosed) return;
-    this.#sentAt = performance.now();
+    this.#sentAt = this.#clock.now();
     const own = this.#options.describe();
     const every = own.inflight === 0 ? IDLE_INTERVAL_MS : INTERVAL_MS;
     this.#said = '';

@@ -26,20 +26,24 @@ describe('what a gateway loads', function () {
   this.timeout(20_000);
   const roles = ['sidecar', 'front'].map((role) => `gateway/${role}/${role}.ts`);
 
+  let loaded: string[];
+  before(() => {
+    loaded = listLoaded(roles);
+  });
+
   it('is never the Kubernetes client, in any role', () => {
-    const loaded = listLoaded(roles);
     expect(loaded.some((url) => url.endsWith('/gateway/sidecar/app.ts'))).to.equal(true);
     expect(loaded.filter((url) => url.includes('@kubernetes'))).to.deep.equal([]);
   });
 
   it('is its own, the api’s, the kit’s and Redis’ modules, no other program’s', () => {
-    const own = listLoaded(roles).filter((url) => url.endsWith('.ts'));
+    const own = loaded.filter((url) => url.endsWith('.ts'));
     const folders = new Set(own.map((url) => url.slice(pathToFileURL(ROOT).href.length + 1).split('/')[0]));
     expect([...folders]).to.have.members(['gateway', 'api', 'kit', 'redis']);
   });
 
   it('is no zod beside an engine, so that a pod starts soon', () => {
-    const loaded = listLoaded(['gateway/sidecar/sidecar.ts']);
-    expect(loaded.filter((url) => url.includes('/node_modules/zod/'))).to.deep.equal([]);
+    const besideEngine = listLoaded(['gateway/sidecar/sidecar.ts']);
+    expect(besideEngine.filter((url) => url.includes('/node_modules/zod/'))).to.deep.equal([]);
   });
 });

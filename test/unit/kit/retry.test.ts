@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { retry } from '../../../kit/retry.ts';
-import { FakeClock } from '../kube/fake-clock.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
 
 const BACKOFF = { baseMs: 100, maxMs: 250 };
 

@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { type Controller, createController, watchOf } from '../../../kube/controller.ts';
 import type { KubeObject } from '../../../kube/object.ts';
 import { createWatcher, type Watcher } from '../../../kube/watcher.ts';
+import { FakeClock, settle } from '../../support/fake-clock.ts';
 import { FakeApi, thing } from './fake-api.ts';
-import { FakeClock, settle } from './fake-clock.ts';
 
 const MINUTE = 60_000;
 

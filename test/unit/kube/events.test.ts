@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { ApiError } from '../../../kube/api-error.ts';
 import { createEventRecorder, type EventRecorderOptions } from '../../../kube/events.ts';
 import type { KubeObject } from '../../../kube/object.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
 import { broken } from './fake-api.ts';
-import { FakeClock } from './fake-clock.ts';
 import { recordLog } from './recording-log.ts';
 
 describe('An event recorder', () => {

@@ -3,8 +3,8 @@ import { ApiError } from '../../../kube/api-error.ts';
 import type { CallOptions } from '../../../kube/call.ts';
 import { createLeaderLease, type LeaderLeaseOptions, type LeaseSpec } from '../../../kube/leader-lease.ts';
 import type { KubeObject } from '../../../kube/object.ts';
+import { FakeClock, settle } from '../../support/fake-clock.ts';
 import { broken } from './fake-api.ts';
-import { FakeClock, settle } from './fake-clock.ts';
 
 type Lease = KubeObject & { spec: LeaseSpec };
 

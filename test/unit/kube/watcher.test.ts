@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { ApiError, TOO_LARGE } from '../../../kube/api-error.ts';
 import type { KubeObject } from '../../../kube/object.ts';
 import { createWatcher, type Watcher, type WatcherOptions } from '../../../kube/watcher.ts';
+import { FakeClock, settle } from '../../support/fake-clock.ts';
 import { broken, FakeApi, forbidden, gone, thing } from './fake-api.ts';
-import { FakeClock, settle } from './fake-clock.ts';
 import { recordLog } from './recording-log.ts';
 
 const THING = { apiVersion: 'v1', kind: 'Thing', plural: 'things', namespaced: true };

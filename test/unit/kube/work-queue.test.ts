@@ -6,7 +6,7 @@ import {
   type Requeue,
   type WorkQueueOptions,
 } from '../../../kube/work-queue.ts';
-import { FakeClock, settle } from './fake-clock.ts';
+import { FakeClock, settle } from '../../support/fake-clock.ts';
 import { recordLog } from './recording-log.ts';
 
 interface Run {

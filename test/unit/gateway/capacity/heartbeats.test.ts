@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Heartbeat } from '../../../../api/redis-keys.ts';
 import { Heartbeats } from '../../../../gateway/capacity/heartbeats.ts';
 import { rankPeers } from '../../../../gateway/capacity/peers.ts';
-import { pollUntil } from '../../../support/poll.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
 
 const beat = (fields: Partial<Heartbeat>): Heartbeat => ({
   v: 1,
@@ -21,14 +21,16 @@ const beat = (fields: Partial<Heartbeat>): Heartbeat => ({
 
 describe('heartbeats', () => {
   let heartbeats: Heartbeats | undefined;
+  let clock: FakeClock;
   afterEach(() => heartbeats?.close());
 
   let own: Partial<Heartbeat> = {};
   beforeEach(() => {
     own = {};
+    clock = new FakeClock();
   });
   const start = (send: (own: Omit<Heartbeat, 'at'>) => Promise<Heartbeat[]>, onError = () => {}) => {
-    heartbeats = new Heartbeats({ describe: () => beat(own), send, onError });
+    heartbeats = new Heartbeats({ describe: () => beat(own), send, onError, clock });
     return heartbeats;
   };
 
@@ -36,14 +38,14 @@ describe('heartbeats', () => {
     const sentAt: number[] = [];
     const { poke } = bind(
       start(async (own) => {
-        sentAt.push(performance.now());
+        sentAt.push(clock.now());
         return [beat(own)];
       }),
     );
-    await pollUntil(() => sentAt.length === 1, 'a heartbeat');
+    await clock.advance(0);
     for (let i = 0; i < 100; i++) poke();
-    await pollUntil(() => sentAt.length === 2, 'a heartbeat');
-    expect(sentAt[1]! - sentAt[0]!).to.be.greaterThan(45);
+    await clock.advance(500);
+    expect(sentAt).to.deep.equal([0, 50]);
   });
 
   it('go on by themselves every second while something runs, and say so', async () => {
@@ -53,24 +55,24 @@ describe('heartbeats', () => {
       said.push(sent.every);
       return [{ ...sent, at: 100_000 }];
     });
-    await pollUntil(() => said.length === 3, 'heartbeats');
+    await clock.advance(2_000);
     expect(said).to.deep.equal([1_000, 1_000, 1_000]);
   });
 
   it('are said seldom while nothing happens, and within a second once something does', async () => {
     const sent: { at: number; every: number; inflight: number }[] = [];
     start(async (word) => {
-      sent.push({ at: performance.now(), every: word.every, inflight: word.inflight });
+      sent.push({ at: clock.now(), every: word.every, inflight: word.inflight });
       return [{ ...word, at: 100_000 }];
     });
-    await pollUntil(() => sent.length === 2, 'the second heartbeat');
-    expect(sent[1]!.at - sent[0]!.at).to.be.greaterThan(7_000);
-    expect(sent[1]!.every).to.equal(8_000);
+    await clock.advance(8_500);
     own = { inflight: 1 };
-    const changedAt = performance.now();
-    await pollUntil(() => sent.length === 3, 'the third heartbeat');
-    expect(sent[2]).to.include({ inflight: 1, every: 1_000 });
-    expect(sent[2]!.at - changedAt).to.be.below(4_000);
+    await clock.advance(1_000);
+    expect(sent).to.deep.equal([
+      { at: 0, every: 8_000, inflight: 0 },
+      { at: 8_000, every: 8_000, inflight: 0 },
+      { at: 9_000, every: 1_000, inflight: 1 },
+    ]);
   });
 
   it('go on by themselves, also after a failure', async () => {
@@ -83,7 +85,8 @@ describe('heartbeats', () => {
       },
       () => failures++,
     );
-    await pollUntil(() => sent === 2, 'a heartbeat');
+    await clock.advance(1_000);
+    expect(sent).to.equal(2);
     expect(failures).to.equal(1);
   });
 
@@ -96,7 +99,7 @@ describe('heartbeats', () => {
       beat({ pod: 'lost', every: 6_000, at: 81_000 }),
       beat({ pod: 'newer', v: 2 as 1 }),
     ]);
-    await pollUntil(() => running.peers.length > 0, 'a heartbeat');
+    await clock.advance(0);
     expect(running.peers.map(({ pod }) => pod)).to.deep.equal(['fresh', 'idle']);
   });
 
@@ -106,9 +109,10 @@ describe('heartbeats', () => {
       if (++sent > 1) throw new Error('away');
       return [beat({}), beat({ pod: 'peer' })];
     });
-    await pollUntil(() => sent === 1, 'a heartbeat');
+    await clock.advance(0);
     running.poke();
-    await pollUntil(() => sent === 2, 'a heartbeat');
+    await clock.advance(50);
+    expect(sent).to.equal(2);
     expect(running.peers).to.have.length(1);
   });
 });
