@@ -93,6 +93,27 @@ describe('bad input of POST /v1/images/edits', () => {
       'invalid_image',
       'image',
     ],
+    [
+      'an image cut after its header',
+      () => edit({ image: makeImage(picture.subarray(0, 40)) }),
+      400,
+      'invalid_image',
+      'image',
+    ],
+    [
+      'an image without its end',
+      () => edit({ image: [makeImage(), makeImage(picture.subarray(0, -12))] }),
+      400,
+      'invalid_image',
+      'image',
+    ],
+    [
+      'a mask without its end',
+      () => edit({ mask: makeImage(picture.subarray(0, -12)) }),
+      400,
+      'invalid_image',
+      'mask',
+    ],
     ['a bomb', () => edit({ image: makeImage(claimPixels(65_000, 65_000)) }), 400, 'invalid_image', 'image'],
     [
       'nothing by nothing',
@@ -104,6 +125,11 @@ describe('bad input of POST /v1/images/edits', () => {
   ];
   for (const refusal of refused)
     it(`answers ${refusal[2]} ${refusal[3]} to ${refusal[0]}`, () => expectRefusal(refusal));
+
+  it('says of truncated images what to do', async () => {
+    const { message } = await edit({ image: makeImage(picture.subarray(0, -12)) });
+    expect(message).to.equal('`image` is truncated: send the complete file.');
+  });
 
   it('takes images however they are named, typed and ordered, numbers as texts', async () => {
     const { order } = await edit({

@@ -80,6 +80,15 @@ describe('bad input of video routes', () => {
         'invalid_image',
         'input_reference',
       ],
+      ...[40, -12].map(
+        (end): Refusal => [
+          `a reference that ends at byte ${end}`,
+          () => shoot({ input_reference: makeImage(picture.subarray(0, end)) }),
+          400,
+          'invalid_image',
+          'input_reference',
+        ],
+      ),
       [
         'a reference where none is taken',
         () => shoot({ input_reference: makeImage() }, 'pinned'),

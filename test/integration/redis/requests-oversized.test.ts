@@ -4,6 +4,7 @@ import { readPace } from '../../../gateway/jobs/pace.ts';
 import { finishRequest } from '../../../redis/requests/request-calls.ts';
 import { findSubmission, listRequests, readRequest } from '../../../redis/requests/request-record.ts';
 import { useMediaWorkspace } from '../../support/media-workspace.ts';
+import { rejection } from '../../support/redis-client.ts';
 import { success } from '../../support/request-fixture.ts';
 
 const HUGE = 'x'.repeat(1024 * 1024);
@@ -71,6 +72,18 @@ describe('values of requests that are longer than any function writes', () => {
       write: () => space.redis.set(keys().idempotency('digest'), HUGE),
       call: () => findSubmission(space.redis, space.namespace, 'digest'),
       answer: null,
+    },
+    {
+      what: 'the request of an idempotency key is unknown to who submits it again',
+      write: () => space.redis.hset(keys().request(id), 'status', HUGE),
+      call: async () => (await space.submit({ idempotency: 'digest' })).verdict,
+      answer: 'accepted',
+    },
+    {
+      what: 'a request that is submitted again is none',
+      write: () => space.redis.hset(keys().request(id), 'status', HUGE),
+      call: () => rejection(space.submit({ id })).then(String),
+      answer: 'ReplyError: ERR The record of this id is not one',
     },
     {
       what: 'a deployment’s pace is unknown',

@@ -49,4 +49,31 @@ describe('the media of a request that are given by URL', () => {
       expect(deadlineMs).to.be.within(seconds * 1_000 - 500, seconds * 1_000);
       expect(allowance.left).to.equal(mebibytes * 1024 * 1024);
     });
+
+  it('take memory twice over while they are put into the request, and get 503 where there is none', async () => {
+    const BYTES = 1_000;
+    const png = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(BYTES - 8)]);
+    const agent = {
+      request: async ({ allowance }: { allowance: Allowance }) => ({
+        ...{ status: 200, headers: {}, body: png },
+        isTruncated: !allowance.take(BYTES),
+      }),
+    };
+    const inline = (room: number) => {
+      let left = room;
+      const reserve = (bytes: number) => {
+        left -= bytes;
+        return left >= 0;
+      };
+      const exchange = { signal: new AbortController().signal, check: () => {} };
+      const media: MediaReference[] = [{ kind: 'image', path: ['url'], url: 'https://media.example.com/' }];
+      const options = { agent, exchange, maxBytes: 2 ** 40, reserve };
+      type Options = Parameters<typeof inlineMedia>[1];
+      return inlineMedia({ payload: Buffer.from('{"url":""}'), media }, options as unknown as Options);
+    };
+    expect(String(await inline(2 * BYTES))).to.contain('data:image/png;base64,');
+    const error = await rejection(inline(2 * BYTES - 1));
+    expect(error).to.include({ code: 'temporarily_unavailable', status: 503 });
+    expect(error).to.have.nested.property('details.retryAfter', 5);
+  });
 });
