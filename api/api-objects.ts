@@ -245,3 +245,9 @@ export const tokenList = z.object({
 });
 
 export const detokenizedText = z.object({ prompt: z.string() });
+
+/** Further members (`language`, `duration`, `segments` …) are there with `verbose_json`. */
+export const transcript = z.object({
+  text: z.string(),
+  usage: z.object({ type: z.string(), seconds: z.number().optional().describe('Of the audio.') }).optional(),
+});

@@ -16,6 +16,9 @@ export const ENGINE_ROUTES = [
   '/v1/score',
   '/tokenize',
   '/detokenize',
+  '/v1/audio/transcriptions',
+  '/v1/audio/translations',
+  '/v1/audio/speech',
 ] as const;
 export type EngineRoute = (typeof ENGINE_ROUTES)[number];
 
@@ -33,6 +36,9 @@ const ALL_DIALECTS: Routes = [
 const EMBEDDINGS: Routes = ['/v1/embeddings'];
 const RERANK: Routes = ['/v1/rerank', '/v1/score'];
 
+const AUDIO_TO_TEXT: Routes = ['/v1/audio/transcriptions', '/v1/audio/translations'];
+const SPEECH: Routes = ['/v1/audio/speech'];
+
 const ALL_TEXT = {
   LLM: ALL_DIALECTS,
   Embedding: [...EMBEDDINGS, ...TOKENS],
@@ -41,14 +47,20 @@ const ALL_TEXT = {
 
 /** By the versions that the presets pin (`operator/engines/`). */
 const SPOKEN: Record<EnginePreset, Partial<Record<ModelKind, Routes>>> = {
-  vllm: ALL_TEXT,
-  sglang: ALL_TEXT,
+  vllm: { ...ALL_TEXT, Transcription: AUDIO_TO_TEXT },
+  sglang: { ...ALL_TEXT, Transcription: ['/v1/audio/transcriptions'] },
   'llama-cpp': ALL_TEXT,
-  simulator: ALL_TEXT,
+  simulator: { ...ALL_TEXT, Transcription: AUDIO_TO_TEXT, Speech: SPEECH },
   tei: { Embedding: ALL_TEXT.Embedding, Rerank: ALL_TEXT.Rerank },
   // Unknown, so what nearly every engine speaks; `spec.engine.routes` tells of more.
-  custom: { LLM: OPENAI, Embedding: EMBEDDINGS, Rerank: ['/v1/rerank'] },
-  'vllm-omni': {},
+  custom: {
+    LLM: OPENAI,
+    Embedding: EMBEDDINGS,
+    Rerank: ['/v1/rerank'],
+    Transcription: ['/v1/audio/transcriptions'],
+    Speech: SPEECH,
+  },
+  'vllm-omni': { Speech: SPEECH },
   'sglang-diffusion': {},
 };
 

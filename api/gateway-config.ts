@@ -48,6 +48,9 @@ export const gatewayConfig = z.object({
   pricing: z.object({
     perImage: z.int().nullable(),
     perVideoSecond: z.int().nullable(),
+    /** Absent: of an older operator. */
+    perAudioMinute: z.int().nullable().optional(),
+    perMillionCharacters: z.int().nullable().optional(),
     perMillionInputTokens: z.int().nullable(),
     perMillionOutputTokens: z.int().nullable(),
     /** Absent or null: as other input tokens. */
@@ -103,6 +106,8 @@ export function buildGatewayConfig(
     pricing: {
       perImage: price(spec.pricing.perImage),
       perVideoSecond: price(spec.pricing.perVideoSecond),
+      perAudioMinute: price(spec.pricing.perAudioMinute),
+      perMillionCharacters: price(spec.pricing.perMillionCharacters),
       perMillionInputTokens: price(spec.pricing.perMillionInputTokens),
       perMillionOutputTokens: price(spec.pricing.perMillionOutputTokens),
       perMillionCachedInputTokens: price(spec.pricing.perMillionCachedInputTokens),

@@ -16,7 +16,15 @@ import { modelRollout, modelScaling } from './model-scaling.ts';
 import { modelSource } from './model-source.ts';
 import { amount } from './quantity.ts';
 
-export const MODEL_KINDS = ['LLM', 'Embedding', 'Rerank', 'Image', 'Video'] as const;
+export const MODEL_KINDS = [
+  'LLM',
+  'Embedding',
+  'Rerank',
+  'Image',
+  'Video',
+  'Transcription',
+  'Speech',
+] as const;
 export type ModelKind = (typeof MODEL_KINDS)[number];
 
 const MEDIA_PRESETS = ['vllm-omni', 'sglang-diffusion', 'simulator', 'custom'] as const;
@@ -27,6 +35,8 @@ const PRESETS_BY_KIND: Record<ModelKind, readonly EnginePreset[]> = {
   Rerank: ['vllm', 'sglang', 'tei', 'llama-cpp', 'simulator', 'custom'],
   Image: MEDIA_PRESETS,
   Video: MEDIA_PRESETS,
+  Transcription: ['vllm', 'sglang', 'simulator', 'custom'],
+  Speech: ['vllm-omni', 'simulator', 'custom'],
 };
 const PRESETS_IN_WORDS = MODEL_KINDS.map((kind) => `${kind}: ${PRESETS_BY_KIND[kind].join(', ')}`).join('; ');
 /** As a CEL map. */
@@ -51,6 +61,8 @@ const pricing = z
   .object({
     perImage: amount('Price of one image.').optional(),
     perVideoSecond: amount('Price of one second of video.').optional(),
+    perAudioMinute: amount('Price of one minute of transcribed or translated audio.').optional(),
+    perMillionCharacters: amount('Price of a million characters that are spoken.').optional(),
     perMillionInputTokens: amount('Price of a million prompt tokens.').optional(),
     perMillionOutputTokens: amount('Price of a million completion tokens.').optional(),
     perMillionCachedInputTokens: amount(

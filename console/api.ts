@@ -45,7 +45,7 @@ export interface AccessView {
 /** `GET ns/deployments`, `GET ns/deployments/{name}`. */
 export interface DeploymentView {
   name: string;
-  kind: 'LLM' | 'Embedding' | 'Rerank' | 'Image' | 'Video';
+  kind: 'LLM' | 'Embedding' | 'Rerank' | 'Image' | 'Video' | 'Transcription' | 'Speech';
   modelId: string;
   registrationId: number | null;
   /** The base URL for SDKs, with /v1; null while there is none. */
@@ -247,6 +247,8 @@ export interface UsagePoint {
   images: number;
   videos: number;
   videoSeconds: number;
+  audioSeconds: number;
+  characters: number;
   p50Ms: number | null;
   p95Ms: number | null;
   /** Maximum queue length of one deployment. */

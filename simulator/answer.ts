@@ -1,4 +1,5 @@
 /** What a route makes of a request, before anything is sent. */
+import type { Exchange } from './exchange.ts';
 import type { Fields } from './fields.ts';
 
 export interface Frame {
@@ -32,7 +33,7 @@ export interface PlanContext {
 }
 
 /** Makes the answer to a request's body; throws an EngineError to refuse it. */
-export type Planner = (body: Fields, context: PlanContext) => Answer;
+export type Planner = (body: Fields, context: PlanContext, exchange: Exchange) => Answer;
 
 let calls = 0;
 const run = Date.now().toString(16);

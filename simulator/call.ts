@@ -81,7 +81,7 @@ export class Call {
   }
 
   /** Sends a piece and waits while the client reads more slowly than we write. */
-  async write(piece: string): Promise<void> {
+  async write(piece: string | Buffer): Promise<void> {
     if (this.response.write(piece)) return;
     await this.#pause((resume) => {
       this.response.once('drain', resume);

@@ -5,7 +5,7 @@ import { type Settings, SettingsStore } from './settings.ts';
 import { Slots } from './slots.ts';
 import { VideoJobs } from './video-jobs.ts';
 
-export const KINDS = ['LLM', 'Embedding', 'Rerank', 'Image', 'Video'] as const;
+export const KINDS = ['LLM', 'Embedding', 'Rerank', 'Image', 'Video', 'Transcription', 'Speech'] as const;
 export type Kind = (typeof KINDS)[number];
 
 export interface EngineOptions {

@@ -57,20 +57,24 @@ export async function breakStream(call: Call, fault: BreakingFault, isNamed: boo
   }
 }
 
-/** Breaks an answer that would have been this text. */
-export async function breakBody(call: Call, fault: BreakingFault, text: string): Promise<void> {
-  const half = Buffer.from(text)
-    .subarray(0, text.length >> 1)
-    .toString();
+/** Breaks an answer that would have been this. */
+export async function breakBody(
+  call: Call,
+  fault: BreakingFault,
+  body: string | Buffer,
+  type = 'application/json',
+): Promise<void> {
+  const bytes = Buffer.from(body);
+  const half = bytes.subarray(0, bytes.length >> 1);
   switch (fault.kind) {
     case 'drop':
       call.response.writeHead(200, {
-        'content-type': 'application/json',
-        'content-length': Buffer.byteLength(text),
+        'content-type': type,
+        'content-length': bytes.length,
       });
       return call.cut(half);
     case 'end':
-      return call.sendText(200, half, 'application/json');
+      return call.sendBytes(half, type);
     case 'error-frame':
       return call.sendJSON(500, describeFailure(fault.shape));
     case 'hang':

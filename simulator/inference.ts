@@ -14,9 +14,11 @@ import { peekConversation } from './messages.ts';
 import { parseJSON, readBody } from './request-body.ts';
 import { planRerank, planScore } from './rerank.ts';
 import { peekInputItems, planResponse } from './responses.ts';
+import { serveSpeech } from './speech.ts';
 import { peekInput } from './text-input.ts';
 import { serveText } from './text-route.ts';
 import { planDetokenize, planTokenize } from './tokenizer.ts';
+import { planTranscription } from './transcriptions.ts';
 import { serveSubmission } from './videos.ts';
 
 const TOKENIZED = ['LLM', 'Embedding', 'Rerank'] as const;
@@ -112,6 +114,35 @@ export const INFERENCE_ROUTES: ReadonlyMap<string, InferenceRoute> = new Map<str
       name: 'Detokenize',
       peek: (body) => peekInput(body.tokens),
       serve: serveText(planDetokenize),
+    },
+  ],
+  [
+    '/v1/audio/transcriptions',
+    {
+      kinds: ['Transcription'],
+      name: 'Transcriptions',
+      takesForms: true,
+      peek: (body) => peekInput(body.prompt),
+      serve: serveText(planTranscription('transcribe')),
+    },
+  ],
+  [
+    '/v1/audio/translations',
+    {
+      kinds: ['Transcription'],
+      name: 'Translations',
+      takesForms: true,
+      peek: (body) => peekInput(body.prompt),
+      serve: serveText(planTranscription('translate')),
+    },
+  ],
+  [
+    '/v1/audio/speech',
+    {
+      kinds: ['Speech'],
+      name: 'Speech',
+      peek: (body) => peekInput(body.input),
+      serve: serveSpeech,
     },
   ],
   [

@@ -14,7 +14,7 @@ export const serveText =
 
     const fields = checkBody(exchange);
     const { ttftMs, itlMs, tokens } = engine.settings.current;
-    const answer = plan(fields, { model: engine.options.model, tokens });
+    const answer = plan(fields, { model: engine.options.model, tokens }, exchange);
     await call.waitForSlot(engine.slots);
     try {
       await deliver(exchange, { answer, ttftMs, itlMs, fault: breaking });

@@ -1,9 +1,12 @@
 /** What both ways to answer have in common: whole, or as a stream. */
+import type { IncomingHttpHeaders } from 'node:http';
 import type { ApiError } from '../http/error-response.ts';
 import { BYTES_PER_TOKEN } from './token-estimate.ts';
 
 /** Takes an engine's answer of status 200 and makes the client's of it. */
 export interface Answer {
+  /** The head of the engine's answer. */
+  begin?(headers: IncomingHttpHeaders): void;
   /** False: the client is slow, wait for `drain`. */
   write(chunk: Buffer): boolean;
   /** The engine's answer is complete. Null, or what is wrong with it; then nothing more may be written. */

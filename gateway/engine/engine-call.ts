@@ -1,5 +1,6 @@
 /** One request at an engine: dispatched, watched and ended, in every case exactly once. */
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -15,7 +16,8 @@ export interface EngineCallOptions {
   pool: EnginePool;
   path: string;
   headers: Record<string, string>;
-  body: Buffer;
+  /** Or a fresh one for each attempt. */
+  body: Buffer | (() => Readable);
   answer: Answer;
   /** Whether the client waits for an event stream. */
   isStream: boolean;
@@ -54,7 +56,7 @@ class EngineCall implements Dispatcher.DispatchHandler {
     const { exchange, pool, path, headers, body } = this.#options;
     if (this.#attempts++ === 0) this.#stopListening = exchange.onCancel((reason) => this.#cancel(reason));
     if (this.#isOver) return;
-    pool.dispatch({ path, method: 'POST', headers, body }, this);
+    pool.dispatch({ path, method: 'POST', headers, body: typeof body === 'function' ? body() : body }, this);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -65,6 +67,7 @@ class EngineCall implements Dispatcher.DispatchHandler {
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200) return;
     this.#status = status;
+    if (status === 200) this.#options.answer.begin?.(headers);
     if (status !== 200 || !this.#options.isStream) return;
     const type = headers['content-type'] ?? '';
     if (type.startsWith('text/event-stream')) return;

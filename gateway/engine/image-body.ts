@@ -1,17 +1,11 @@
 /** What an image engine is sent: JSON for an image from words, a form with files for an edit. */
-import { randomUUID } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { listExtraFields, writeFormValue } from './extra-fields.ts';
+import { buildForm, type FormFile } from './form.ts';
 import type { ImageParameters } from './job.ts';
 
-/** An image on disk. */
-export interface ImageFile {
-  path: string;
-  bytes: number;
-  /** image/png, image/jpeg or image/webp. */
-  contentType: string;
-}
+/** An image on disk: image/png, image/jpeg or image/webp. */
+export type ImageFile = FormFile;
 
 export interface EditFiles {
   images: readonly ImageFile[];
@@ -38,54 +32,20 @@ export function buildGenerationBody(servedModelName: string, parameters: ImagePa
   };
 }
 
-/** The files are read from disk while they are sent; the length is known before. */
 export function buildEditBody(
   servedModelName: string,
   parameters: ImageParameters,
   files: EditFiles,
 ): ImageBody {
-  const boundary = `berth-${randomUUID()}`;
-  const open = (name: string, more = '') =>
-    `--${boundary}\r\ncontent-disposition: form-data; name="${name}"${more}\r\n`;
-  const fields = Object.entries(listFields(servedModelName, parameters))
-    .map(([name, value]) => `${open(name)}\r\n${writeFormValue(value)}\r\n`)
-    .join('');
   const imageName = files.images.length === 1 ? 'image' : 'image[]';
   const parts = [
     ...files.images.map((file, index) => ({ file, name: imageName, fileName: `image-${index}` })),
     ...(files.mask ? [{ file: files.mask, name: files.maskField, fileName: 'mask' }] : []),
-  ].map(({ file, name, fileName }) => {
-    const [, extension] = file.contentType.split('/');
-    const head = `${open(name, `; filename="${fileName}.${extension}"`)}content-type: ${file.contentType}\r\n\r\n`;
-    return { file, head: Buffer.from(head) };
-  });
-  const start = Buffer.from(fields);
-  const lineEnd = Buffer.from('\r\n');
-  const end = Buffer.from(`--${boundary}--\r\n`);
-  const length = parts.reduce(
-    (sum, { file, head }) => sum + head.length + file.bytes + lineEnd.length,
-    start.length + end.length,
+  ].map((part) => ({ ...part, fileName: `${part.fileName}.${part.file.contentType.split('/')[1]}` }));
+  const fields = Object.entries(listFields(servedModelName, parameters)).map(
+    ([name, value]) => [name, writeFormValue(value)] as const,
   );
-  return {
-    path: '/v1/images/edits',
-    headers: {
-      'content-type': `multipart/form-data; boundary=${boundary}`,
-      'content-length': String(length),
-    },
-    open: () =>
-      Readable.from(
-        (async function* () {
-          yield start;
-          for (const { file, head } of parts) {
-            yield head;
-            yield* createReadStream(file.path);
-            yield lineEnd;
-          }
-          yield end;
-        })(),
-        { objectMode: false },
-      ),
-  };
+  return { path: '/v1/images/edits', ...buildForm(fields, parts) };
 }
 
 function listFields(servedModelName: string, parameters: ImageParameters): Record<string, unknown> {

@@ -1,15 +1,11 @@
 /** What a video engine is sent: a form, or JSON where an old engine takes no form without a file. */
-import { randomUUID } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { listExtraFields, writeFormValue } from './extra-fields.ts';
+import { buildForm, type FormFile } from './form.ts';
 import type { VideoParameters } from './job.ts';
 
 /** An image that a video begins with, or follows, on disk. */
-export interface ReferenceFile {
-  path: string;
-  bytes: number;
-  contentType: string;
+export interface ReferenceFile extends FormFile {
   fileName: string;
 }
 
@@ -19,47 +15,22 @@ export interface VideoBody {
   open(): Buffer | Readable;
 }
 
-/** References are read from disk while they are sent; the length is known before. `name`: the engine's, of several. */
+/** `name`: the engine's, of several references. */
 export function buildVideoForm(
   servedModelName: string,
   parameters: VideoParameters,
   references: { files: readonly ReferenceFile[]; name: string },
 ): VideoBody {
-  const boundary = `berth-${randomUUID()}`;
-  const begin = (name: string, more = '') =>
-    `--${boundary}\r\ncontent-disposition: form-data; name="${name}"${more}\r\n`;
-  const fields = Object.entries(listFields(servedModelName, parameters))
-    .map(([name, value]) => `${begin(name)}\r\n${writeFormValue(value)}\r\n`)
-    .join('');
-  const field = references.files.length > 1 ? references.name : 'input_reference';
-  const parts = references.files.map((file) => {
-    const name = file.fileName.replace(/[^\w.-]/g, '_').slice(-100);
-    const head = `${begin(field, `; filename="${name}"`)}content-type: ${file.contentType}\r\n\r\n`;
-    return { file, head: Buffer.from(head) };
-  });
-  const start = Buffer.from(fields);
-  const lineEnd = Buffer.from('\r\n');
-  const end = Buffer.from(`--${boundary}--\r\n`);
-  const length = parts.reduce(
-    (sum, { file, head }) => sum + head.length + file.bytes + lineEnd.length,
-    start.length + end.length,
+  const fields = Object.entries(listFields(servedModelName, parameters)).map(
+    ([name, value]) => [name, writeFormValue(value)] as const,
   );
-  async function* read() {
-    yield start;
-    for (const { file, head } of parts) {
-      yield head;
-      yield* createReadStream(file.path);
-      yield lineEnd;
-    }
-    yield end;
-  }
-  return {
-    headers: {
-      'content-type': `multipart/form-data; boundary=${boundary}`,
-      'content-length': String(length),
-    },
-    open: () => Readable.from(read(), { objectMode: false }),
-  };
+  const name = references.files.length > 1 ? references.name : 'input_reference';
+  const parts = references.files.map((file) => ({
+    name,
+    fileName: file.fileName.replace(/[^\w.-]/g, '_').slice(-100),
+    file,
+  }));
+  return buildForm(fields, parts);
 }
 
 export function buildVideoJSON(servedModelName: string, parameters: VideoParameters): VideoBody {

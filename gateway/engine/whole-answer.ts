@@ -22,6 +22,8 @@ export interface WholeAnswerOptions {
   read?: Reading | undefined;
   complete: Completion;
   readUsage: (usage: unknown) => Usage | null;
+  /** Absent: JSON. */
+  write?(answer: JSONObject): { text: string; type: string } | null;
   /** Asks for memory for a large answer's bytes; false where there is none left. */
   reserve?: (bytes: number) => boolean;
 }
@@ -73,16 +75,18 @@ export class WholeAnswer implements Answer {
       );
     this.usage = readUsage(answer.usage);
     const isChanged = complete(answer) || read !== undefined;
-    if (isChanged) this.#send(JSON.stringify(answer));
+    const written = this.#options.write?.(answer);
+    if (written) this.#send(written.text, Buffer.byteLength(written.text), written.type);
+    else if (isChanged) this.#send(JSON.stringify(answer));
     else this.#send(text, body.length);
     return null;
   }
 
   /** As text, which Node writes together with the head. */
-  #send(text: string, bytes = Buffer.byteLength(text)): void {
+  #send(text: string, bytes = Buffer.byteLength(text), type = JSON_TYPE): void {
     const { res, headers } = this.#exchange;
     this.#exchange.firstByteAt = performance.now();
-    res.writeHead(200, headers.concat('content-type', JSON_TYPE, 'content-length', String(bytes)));
+    res.writeHead(200, headers.concat('content-type', type, 'content-length', String(bytes)));
     res.end(text);
   }
 }

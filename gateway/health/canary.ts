@@ -47,7 +47,7 @@ export async function tryEngine(options: CanaryOptions): Promise<CanaryResult> {
   }
 }
 
-/** A base model has no template for chats. Of videos none is small enough. */
+/** A base model has no template for chats. Of videos and sounds none is small enough. */
 function listCanaries({ kind, servedModelName: model, image, enginePreset }: GatewayConfig): Canary[] {
   switch (kind) {
     case 'LLM':
@@ -71,7 +71,10 @@ function listCanaries({ kind, servedModelName: model, image, enginePreset }: Gat
       const { path, open } = buildGenerationBody(model, { task: 'txt2img', prompt: 'a', n: 1, size });
       return [{ path, body: open() as Buffer }];
     }
+    case 'Speech':
+      return [encode('/v1/audio/speech', { model, input: 'a' })];
     case 'Video':
+    case 'Transcription':
       return [];
   }
 }

@@ -38,6 +38,8 @@ const KIND_WORDS: Record<ModelKind, string> = {
   LLM: 'a language model',
   Embedding: 'an embedding model',
   Rerank: 'a reranking model',
+  Transcription: 'a transcription model',
+  Speech: 'a speech model',
   Image: 'an image model',
   Video: 'a video model',
 };

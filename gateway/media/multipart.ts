@@ -12,6 +12,8 @@ import { checkFormHeaders, describeFailure, malformed, refuseBody } from './form
 /** Names of the documented fields; all others are read over. */
 export interface FormFields {
   texts: ReadonlySet<string>;
+  /** Those of them that may be sent several times; their values are joined by commas. */
+  lists?: ReadonlySet<string>;
   /** With the most files that each may hold. */
   files: ReadonlyMap<string, number>;
 }
@@ -225,8 +227,10 @@ class FormIntake {
       });
     if (!this.#fields.texts.has(name)) return;
     if (isTruncated) throw new ApiError('request_too_large', `\`${name}\` is too long.`, { param: name });
-    if (this.#texts.has(name)) throw malformed(`\`${name}\` appears twice`, name);
-    this.#texts.set(name, text);
+    const before = this.#texts.get(name);
+    const isList = this.#fields.lists?.has(name) ?? false;
+    if (before !== undefined && !isList) throw malformed(`\`${name}\` appears twice`, name);
+    this.#texts.set(name, before === undefined ? text : `${before},${text}`);
     this.#memory.keep(text);
   }
 

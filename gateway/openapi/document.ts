@@ -7,6 +7,7 @@ import { anthropicStatus, type ErrorDialect } from '../http/error-dialect.ts';
 import { isSpoken, type Route } from '../http/route-table.ts';
 import { ALL_ROUTES, type RouteName } from '../http/routes.ts';
 import type { JsonSchema } from '../text/fields.ts';
+import { AUDIO_OPERATIONS } from './audio-operations.ts';
 import { IMAGE_OPERATIONS } from './image-operations.ts';
 import type { Answer, Body, Facts, Operation, SchemaName } from './operation.ts';
 import { RECORD_OPERATIONS } from './record-operations.ts';
@@ -19,6 +20,7 @@ const NOT_MADE = () => null;
 /** Every route has its documentation; null where the model does not serve it. */
 const OPERATIONS: Record<RouteName, (facts: Facts) => Operation | null> = {
   ...TEXT_OPERATIONS,
+  ...AUDIO_OPERATIONS,
   ...IMAGE_OPERATIONS,
   ...VIDEO_OPERATIONS,
   ...RECORD_OPERATIONS,
@@ -147,12 +149,13 @@ const describeBody = ({ required, properties, files }: Body): JsonSchema => ({
 const describeAnswers = (answers: Operation['answers']): JsonSchema =>
   Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, describeAnswer(answer)]));
 
-const describeAnswer = ({ description, schema, canStream, headers }: Answer): JsonSchema => ({
+const describeAnswer = ({ description, schema, types = [], canStream, headers }: Answer): JsonSchema => ({
   description,
   headers: { ...REQUEST_ID, ...headers },
-  ...(schema && {
+  ...((schema || types.length > 0) && {
     content: {
-      'application/json': { schema: refer(schema) },
+      ...(schema && { 'application/json': { schema: refer(schema) } }),
+      ...Object.fromEntries(types.map((type) => [type, {}])),
       ...(canStream && { 'text/event-stream': {} }),
     },
   }),

@@ -31,6 +31,8 @@ export interface Answer {
   description: string;
   /** JSON of this schema; without it the answer is a head alone. */
   schema?: SchemaName;
+  /** Of answers that are no JSON. */
+  types?: readonly string[];
   /** Also answered, to those who ask for a stream. */
   canStream?: boolean;
   headers?: Readonly<Record<string, { description: string; schema: JsonSchema; required?: boolean }>>;

@@ -19,6 +19,7 @@ import {
   scoreList,
   tokenCount,
   tokenList,
+  transcript,
   videoList,
   videoObject,
 } from '../../api/api-objects.ts';
@@ -39,6 +40,7 @@ export const RESPONSE_SCHEMAS = {
   ScoreList: scoreList,
   TokenList: tokenList,
   DetokenizedText: detokenizedText,
+  Transcript: transcript,
   ImageList: imageList,
   Acknowledgement: acknowledgement,
   Request: requestObject,

@@ -13,7 +13,7 @@ import { RERANK_FIELDS, SCORE_FIELDS } from '../text/rerank.ts';
 import { DETOKENIZE_FIELDS, TOKENIZE_FIELDS } from '../text/tokens.ts';
 import { type Answer, BODY_ERRORS, type Facts, jsonBody, type Operation } from './operation.ts';
 
-const TEXT_ERRORS = [
+export const TEXT_ERRORS = [
   ...BODY_ERRORS,
   'invalid_json',
   'model_mismatch',
@@ -25,7 +25,7 @@ const TEXT_ERRORS = [
   ['request_timeout', 504],
 ] as const;
 
-const LIMIT_HEADERS = {
+export const LIMIT_HEADERS = {
   'x-ratelimit-remaining': {
     description: 'Requests that the key has left in this minute; absent while limits are suspended.',
     schema: { type: 'integer' },
@@ -41,7 +41,7 @@ const answer = (
   description = 'What the engine answers, in OpenAI’s schema.',
 ): Record<number, Answer> => ({ 200: { description, headers: LIMIT_HEADERS, ...more } });
 
-function textBody(fields: Fields, { modelId }: Facts) {
+export function textBody(fields: Fields, { modelId }: Facts) {
   const required = Object.keys(fields).filter((name) => fields[name]!.isRequired);
   const properties = Object.entries(fields).map(([name, { schema }]): [string, JsonSchema] => [name, schema]);
   return jsonBody(

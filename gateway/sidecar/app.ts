@@ -3,6 +3,7 @@ import type { RequestListener } from 'node:http';
 import Koa from 'koa';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { RedisConnection } from '../../redis/client.ts';
+import { buildAudioHandlers } from '../audio/audio-routes.ts';
 import { Admissions } from '../auth/admission.ts';
 import { authenticate } from '../auth/authentication.ts';
 import { Settlements } from '../auth/settlements.ts';
@@ -72,8 +73,10 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
       local ? (options.enginePool ?? enginePools.get(origin)) : peerPools.get(origin),
     onEngineLost,
   };
+  const textServices = { config, ...engines, egress, settlements, metrics, usage };
   const handlers: Partial<Record<RouteName, Handler>> = {
-    ...buildTextHandlers({ config, ...engines, egress, settlements, metrics, usage }),
+    ...buildTextHandlers(textServices),
+    ...(options.storage && buildAudioHandlers({ ...textServices, spool: options.storage.spool })),
     ...buildModelHandlers({ config, engineReady }),
     ...buildDocumentHandlers(config),
     ...(options.storage &&

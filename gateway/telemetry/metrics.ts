@@ -13,6 +13,10 @@ export interface GatewayMetrics {
   /** Label: route. */
   duration: Histogram;
   firstByte: Histogram;
+  /** Of sounds that were transcribed or translated. */
+  audioSeconds: Counter;
+  /** That were spoken. */
+  speechCharacters: Counter;
   /** Label: direction (`input`, `output`). */
   tokens: Tally;
   inflight: { inc(): void; dec(): void };
@@ -93,6 +97,8 @@ export function createMetrics(): GatewayMetrics {
       help: 'Tokens counted against keys',
       labelNames: ['direction'],
     }),
+    audioSeconds: counter('audio_seconds_total', 'Seconds of audio that were transcribed or translated', []),
+    speechCharacters: counter('speech_characters_total', 'Characters that were spoken', []),
     engineErrors: counter('engine_errors_total', 'Requests that failed at the engine', ['reason']),
     aborted: counter('aborted_requests_total', 'Requests whose client disconnected before the end', [
       'phase',

@@ -40,16 +40,17 @@ export function readTextRequest(
   route.refuse?.(value);
   const { characters, media } = route.readMedia(value);
   const translation = route.translate?.(value, model.enginePreset);
+  const priority = decidePriority(model, keyPriority);
   const isStream = route.stream !== null && value.stream === true;
   const options = value.stream_options as { include_usage?: unknown } | null | undefined;
   const isUsageWanted = isStream && options?.include_usage === true;
   return {
     path: translation?.path ?? route.path,
     payload: translation?.body
-      ? Buffer.from(JSON.stringify({ model: model.servedModelName, ...translation.body }))
+      ? writeTranslation(translation.body, model.servedModelName, priority)
       : buildPayload(body, model, {
           fixed: route.fixed,
-          priority: decidePriority(model, keyPriority),
+          priority,
           needsUsage: isStream && route.stream!.needsUsageOption && !isUsageWanted,
         }),
     read: translation?.read,
@@ -62,7 +63,7 @@ export function readTextRequest(
 }
 
 /** `model` is optional; when given, it must be the deployment's model id (docs/api.md, "POST /v1/chat/completions"). */
-function checkModel(given: unknown, { modelId }: Model): void {
+export function checkModel(given: unknown, { modelId }: Pick<Model, 'modelId'>): void {
   if (given === undefined || given === null || given === modelId) return;
   throw new ApiError(
     'model_mismatch',
@@ -92,6 +93,10 @@ function buildPayload(
   if (needsUsage) changes.set('stream_options', addUsage(text, value));
   return changes.size === 0 ? raw : Buffer.from(setMembers(text, changes));
 }
+
+/** Without the client's own priority, too. */
+const writeTranslation = (body: object, model: string, priority: number): Buffer =>
+  Buffer.from(JSON.stringify({ ...body, model, priority: priority === 0 ? undefined : priority }));
 
 function decidePriority({ enginePriority }: Model, keyPriority: number): number {
   if (enginePriority === undefined || keyPriority === 0) return 0;

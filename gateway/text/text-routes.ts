@@ -80,16 +80,16 @@ async function serveText(route: TextRoute, services: TextServices, state: Gatewa
   }
 }
 
-/** docs/api.md, "Limits". Counts from the request's start; before the first byte it becomes a 504. */
-function startDeadline(exchange: Exchange, timeoutMs: number): NodeJS.Timeout {
-  const left = Math.max(1, timeoutMs - Math.floor(exchange.elapsed()));
+/** docs/api.md, "Limits". Counts from `from`, else from the request's start; before the first byte it becomes a 504. */
+export function startDeadline(exchange: Exchange, timeoutMs: number, from = 0): NodeJS.Timeout {
+  const left = Math.max(1, from + timeoutMs - Math.floor(exchange.elapsed()));
   return setTimeout(() => {
     const message = `The request took longer than ${timeoutMs / 1000} s.`;
     exchange.cancel(new ApiError('request_timeout', message, { status: 504 }));
   }, left);
 }
 
-async function acquire(capacity: Capacity, state: GatewayState): Promise<EngineTarget> {
+export async function acquire(capacity: Capacity, state: GatewayState): Promise<EngineTarget> {
   const { exchange, keyHash: id, priority = 0 } = state;
   let acquisition = capacity.acquire(exchange.signal, { id, priority });
   if (acquisition instanceof Promise) {
@@ -148,7 +148,7 @@ async function runAtEngine(run: EngineRun): Promise<void> {
 }
 
 /** Few answers are large: the others open no account. */
-function reserveLazily(state: GatewayState): (bytes: number) => boolean {
+export function reserveLazily(state: GatewayState): (bytes: number) => boolean {
   let lease: BodyLease | null = null;
   return (bytes) => {
     lease ??= openLease(state);
@@ -164,7 +164,10 @@ const buildHeaders = (exchange: Exchange, { isStream, payload }: TextRequest): R
   'x-request-id': exchange.requestId,
 });
 
-function noteFailure(error: ApiError, { metrics, onEngineLost }: TextServices): void {
+export function noteFailure(
+  error: ApiError,
+  { metrics, onEngineLost }: Pick<TextServices, 'metrics' | 'onEngineLost'>,
+): void {
   if (error.code === 'upstream_error') onEngineLost?.();
   if (error.status >= 500) metrics.engineErrors.inc({ reason: error.code });
 }

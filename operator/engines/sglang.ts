@@ -1,4 +1,4 @@
-/** SGLang: LLM, vision-language, embedding and reranking models. It has no switch against fetching media: the gateway holds those back. */
+/** SGLang: LLM, vision-language, embedding, reranking and transcription models. It has no switch against fetching media: the gateway holds those back. */
 import type { ModelDeploymentSpec, ModelKind } from '../../api/model-deployment.ts';
 import {
   ENGINE_HOST,

@@ -1,4 +1,4 @@
-/** vLLM-Omni: image and video models. */
+/** vLLM-Omni: image, video and speech models. */
 import { parseDuration } from '../../api/quantity.ts';
 import {
   ENGINE_HOST,
@@ -36,8 +36,8 @@ export const vllmOmni: EnginePresetDefinition = {
       `--served-model-name=${servedModelName}`,
       // Its own 10 and 5 minutes would end a start that the pod's probes still allow.
       ...listTimeouts(parseDuration(spec.engine.startupTimeout)),
-      // Diffusion is split by sequence; tensor parallelism is for the language models.
-      ...(gpus > 1 ? [`--usp=${gpus}`] : []),
+      // Diffusion is split by sequence; models of speech place their stages by a configuration of their own.
+      ...(gpus > 1 && spec.kind !== 'Speech' ? [`--usp=${gpus}`] : []),
       `--allowed-media-domains=${NO_MEDIA_HOST}`,
     ],
     env: VLLM_ENV,

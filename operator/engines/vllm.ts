@@ -1,4 +1,4 @@
-/** vLLM: LLM, vision-language, embedding and reranking models. */
+/** vLLM: LLM, vision-language, embedding, reranking and transcription models. */
 import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import {
   ENGINE_HOST,
@@ -18,6 +18,9 @@ export const NO_MEDIA_HOST = 'none.invalid';
 
 /** The image's own user `vllm`: torch looks its user up, and fails for one without a passwd entry. */
 export const VLLM_UID = 2000;
+
+/** Above what the gateway takes at most by default; its own 25 would refuse an hour of speech. */
+const MAX_AUDIO_MIB = '1024';
 
 export const VLLM_ENV = variables({
   VLLM_MEDIA_URL_ALLOW_REDIRECTS: '0',
@@ -58,7 +61,10 @@ export const vllm: EnginePresetDefinition = {
       `--shutdown-timeout=${Math.ceil(drainMs / 1000)}`,
       `--allowed-media-domains=${NO_MEDIA_HOST}`,
     ],
-    env: VLLM_ENV,
+    env:
+      spec.kind === 'Transcription'
+        ? [...VLLM_ENV, ...variables({ VLLM_MAX_AUDIO_CLIP_FILESIZE_MB: MAX_AUDIO_MIB })]
+        : VLLM_ENV,
   }),
 };
 

@@ -29,6 +29,7 @@ const GIBIBYTE = 1024 ** 3;
 const SPOOL_BYTES: Partial<Record<ModelDeployment['spec']['kind'], number>> = {
   Image: GIBIBYTE,
   Video: 4 * GIBIBYTE,
+  Transcription: GIBIBYTE,
 };
 
 /** A gateway on a node without a core to spare answers late. */

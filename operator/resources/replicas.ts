@@ -9,7 +9,15 @@ export function decideReplicas({ paused, replicas, scaling }: ModelDeploymentSpe
 }
 
 const MINUTE_MS = 60_000;
-const DRAIN_MS = { LLM: 3, Embedding: 3, Rerank: 3, Image: 5, Video: 35 } as const;
+const DRAIN_MS = {
+  LLM: 3,
+  Embedding: 3,
+  Rerank: 3,
+  Image: 5,
+  Video: 35,
+  Transcription: 3,
+  Speech: 3,
+} as const;
 /** After the drain the engine and then the gateway end. */
 const ENDING_MS = 30_000;
 

@@ -15,6 +15,10 @@ const COUNTERS = {
   videos: 'v',
   /** In thousandths, since counters are whole. */
   videoMilliseconds: 'd',
+  /** Of sounds that were transcribed or translated. */
+  audioMilliseconds: 'a',
+  /** That were spoken. */
+  characters: 'h',
   /** How often the queue depth was sampled. */
   queueLooks: 'n',
   /** The most requests that were seen to wait at once: not a sum. */
@@ -85,6 +89,8 @@ export interface UsageStep {
   images: number;
   videos: number;
   videoSeconds: number;
+  audioSeconds: number;
+  characters: number;
   p50Ms: number | null;
   p95Ms: number | null;
   /** The most requests of one deployment that waited at once. */
@@ -178,6 +184,8 @@ function decodeSums(sums: ReadonlyMap<string, number>): Omit<UsageStep, 'at'> {
     images: read('images'),
     videos: read('videos'),
     videoSeconds: read('videoMilliseconds') / 1000,
+    audioSeconds: read('audioMilliseconds') / 1000,
+    characters: read('characters'),
     p50Ms: estimateQuantile(buckets, 0.5),
     p95Ms: estimateQuantile(buckets, 0.95),
     queuePeak: read('queuePeak'),

@@ -29,7 +29,15 @@ describe('an endpoint and its OpenAPI document', function () {
     await stack?.stop();
   });
 
-  for (const name of ['tiny-chat', 'tiny-embed', 'tiny-rerank', 'tiny-image', 'free-video'])
+  for (const name of [
+    'tiny-chat',
+    'tiny-embed',
+    'tiny-rerank',
+    'tiny-transcription',
+    'tiny-speech',
+    'tiny-image',
+    'free-video',
+  ])
     it(`agree on what ${name} takes and answers`, async () => {
       const { baseURL, apiKey, simulatorURLs } = stack.endpoints.deployments.find(
         (each) => each.name === name,

@@ -1,10 +1,13 @@
 /** What tests of the request path share: a Redis, a simulator and an endpoint, and calls as a client makes them. */
 
+import type { ModelKind } from '../../api/model-deployment.ts';
 import type { RedisConnection } from '../../redis/client.ts';
 import { MODEL, RunningSimulator } from '../unit/simulator/running-simulator.ts';
 import type { RedisServer } from './redis-server.ts';
 import { TestStack } from './test-stack.ts';
 import { startTextEndpoint, type TextEndpoint, type TextEndpointOptions } from './text-endpoint.ts';
+
+type TextKind = Exclude<ModelKind, 'Image' | 'Video'>;
 
 export interface TextFixture {
   redis: RedisServer;
@@ -19,7 +22,7 @@ export interface TextFixture {
 }
 
 export async function startTextFixture(
-  options: Partial<TextEndpointOptions> & { kind?: 'LLM' | 'Embedding' | 'Rerank' } = {},
+  options: Partial<TextEndpointOptions> & { kind?: TextKind } = {},
 ): Promise<TextFixture> {
   const { kind = 'LLM', settings, ...more } = options;
   const stack = await TestStack.start({}, { commandTimeoutMs: 2_000 });

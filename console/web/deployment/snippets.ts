@@ -37,6 +37,9 @@ const node = (base: string, call: string): string => `import OpenAI from 'openai
 const client = new OpenAI({ baseURL: ${quote(base)}, apiKey: process.env.API_KEY });
 ${call}`;
 
+/** As curl names files. */
+const RECORDING = 'recording.wav';
+
 const quote = (text: string): string => `'${text.replaceAll("'", "\\'")}'`;
 
 const RERANK = {
@@ -106,6 +109,52 @@ print(answer["results"][0]["index"])`,
 });
 console.log(answer.results[0].index);`,
       ),
+  },
+  Transcription: {
+    curl: ({ base, model }) => `curl ${base}/audio/transcriptions \\
+  -H "Authorization: Bearer $API_KEY" \\
+  -F model=${model} -F file=@${RECORDING}`,
+    Python: ({ base, model }) =>
+      python(
+        base,
+        `with open("${RECORDING}", "rb") as file:
+    answer = client.audio.transcriptions.create(model=${JSON.stringify(model)}, file=file)
+print(answer.text)`,
+      ),
+    Node: ({ base, model }) =>
+      node(
+        base,
+        `const answer = await client.audio.transcriptions.create({
+  model: ${quote(model)},
+  file: createReadStream('${RECORDING}'),
+});
+console.log(answer.text);`,
+      ).replace('import OpenAI', "import { createReadStream } from 'node:fs';\nimport OpenAI"),
+  },
+  Speech: {
+    curl: ({ base, model }) =>
+      curlJSON(`${base}/audio/speech`, { model, voice: 'default', input: 'A ship leaves at dawn.' }).replace(
+        'curl ',
+        'curl -o speech.mp3 ',
+      ),
+    Python: ({ base, model }) =>
+      python(
+        base,
+        `with client.audio.speech.with_streaming_response.create(
+    model=${JSON.stringify(model)}, voice="default", input="A ship leaves at dawn.",
+) as answer:
+    answer.stream_to_file("speech.mp3")`,
+      ),
+    Node: ({ base, model }) =>
+      node(
+        base,
+        `const answer = await client.audio.speech.create({
+  model: ${quote(model)},
+  voice: 'default',
+  input: 'A ship leaves at dawn.',
+});
+await writeFile('speech.mp3', Buffer.from(await answer.arrayBuffer()));`,
+      ).replace('import OpenAI', "import { writeFile } from 'node:fs/promises';\nimport OpenAI"),
   },
   Image: {
     curl: ({ base, model, size }) =>

@@ -5,6 +5,7 @@ import type { DeploymentView } from '../../api.ts';
 import { useAccess, useBase } from '../client/session.ts';
 import { ChatPlayground } from './chat.tsx';
 import { EmbeddingPlayground } from './embedding.tsx';
+import { ExamplesPlayground } from './examples.tsx';
 import { ImagePlayground } from './image.tsx';
 import { RerankPlayground } from './rerank.tsx';
 import { VideoPlayground } from './video.tsx';
@@ -30,6 +31,8 @@ const BY_KIND: Record<DeploymentView['kind'], ComponentType<PlaygroundProps>> = 
   Rerank: RerankPlayground,
   Image: ImagePlayground,
   Video: VideoPlayground,
+  Transcription: ExamplesPlayground,
+  Speech: ExamplesPlayground,
 };
 
 export function Playground({ deployment, isShown }: Pick<PlaygroundProps, 'deployment' | 'isShown'>) {

@@ -27,6 +27,9 @@ const MEDIA: Series[] = [
   { name: 'videos', label: 'Videos', color: 'orange.7' },
 ];
 
+const AUDIO: Series[] = [{ name: 'audioSeconds', label: 'Seconds', color: 'blue.7' }];
+const SPEECH: Series[] = [{ name: 'characters', label: 'Characters', color: 'teal.7' }];
+
 /** The table has the same data for keyboard and screen readers. */
 const NOT_FOCUSABLE = { accessibilityLayer: false };
 
@@ -120,6 +123,26 @@ export function UsageCharts({ usage, range, isOneDeployment }: UsageChartsProps)
           summary={`${span}: ${countOf(totals.images, 'image')}, ${countOf(totals.videos, 'video')}.`}
         >
           <BarChart {...counts} barChartProps={NOT_FOCUSABLE} type="stacked" series={MEDIA} />
+        </ChartPanel>
+      )}
+      {totals.audioSeconds > 0 && (
+        <ChartPanel
+          title="Transcribed audio"
+          series={AUDIO}
+          data={data}
+          summary={`${span}: ${countOf(totals.audioSeconds, 'second')}.`}
+        >
+          <BarChart {...counts} barChartProps={NOT_FOCUSABLE} series={AUDIO} />
+        </ChartPanel>
+      )}
+      {totals.characters > 0 && (
+        <ChartPanel
+          title="Speech"
+          series={SPEECH}
+          data={data}
+          summary={`${span}: ${countOf(totals.characters, 'character')}.`}
+        >
+          <BarChart {...counts} barChartProps={NOT_FOCUSABLE} series={SPEECH} />
         </ChartPanel>
       )}
     </SimpleGrid>

@@ -78,7 +78,7 @@ export const BAD: [string, string, Spec, RegExp[]][] = [
     'an unknown kind',
     'ModelDeployment',
     { ...llm(), kind: 'Audio' },
-    [/spec\.kind/, /"LLM", "Embedding", "Rerank", "Image", "Video"/],
+    [/spec\.kind/, /"LLM", "Embedding", "Rerank", "Image", "Video", "Transcription", "Speech"/],
   ],
   [
     'a JSON body that no gateway can hold',

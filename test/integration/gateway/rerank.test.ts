@@ -40,6 +40,12 @@ describe('reranking', () => {
     expect(results.map(({ document }) => document)).to.deep.equal([undefined, undefined]);
   });
 
+  it('keeps a client’s own priority from the engine', async () => {
+    await rerank({ priority: -5, truncate_prompt_tokens: 9 });
+    const { last } = await fixture.simulator.readControl();
+    expect(last!.body).to.include({ truncate_prompt_tokens: 9 }).and.not.have.property('priority');
+  });
+
   it('scores pairs', async () => {
     const response = await fixture.post('/v1/score', { text_1: 'ships', text_2: documents });
     const { data } = (await response.json()) as { data: { index: number; score: number }[] };

@@ -69,7 +69,7 @@ describe("the simulator's environment", () => {
     [{ SIMULATOR_CONTROL_PORT: '70000' }, 'SIMULATOR_CONTROL_PORT must be a port'],
     [
       { SIMULATOR_KIND: 'Audio' },
-      'SIMULATOR_KIND must be one of LLM, Embedding, Rerank, Image, Video; got "Audio"',
+      'SIMULATOR_KIND must be one of LLM, Embedding, Rerank, Image, Video, Transcription, Speech; got "Audio"',
     ],
     [{ SIMULATOR_STARTUP_SECONDS: '-1' }, 'SIMULATOR_STARTUP_SECONDS must be a number of seconds'],
     [{ SIMULATOR_TTFT_MS: '20ms' }, 'SIMULATOR_TTFT_MS must be a number of milliseconds'],

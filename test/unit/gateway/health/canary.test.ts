@@ -71,9 +71,10 @@ describe('the smallest work that shows whether an engine works', () => {
   it('is an embedding, a pair of texts, or an image of the smallest size', async () => {
     expect(await attempt({ kind: 'Embedding' }, { '/v1/embeddings': 200 })).to.equal('good');
     expect(await attempt({ kind: 'Rerank', engine: { preset: 'tei' } }, { '/rerank': 200 })).to.equal('good');
+    expect(await attempt({ kind: 'Speech' }, { '/v1/audio/speech': 200 })).to.equal('good');
     const image = { kind: 'Image', image: { sizes: ['1024x1024', '512x768', '512x512'] } };
     expect(await attempt(image, { '/v1/images/generations': 200 })).to.equal('good');
-    expect(asked[2]![1]).to.include({ size: '512x512', n: 1 });
+    expect(asked[3]![1]).to.include({ size: '512x512', n: 1 });
   });
 
   it('is a fault where nobody listens', async () => {

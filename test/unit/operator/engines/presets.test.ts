@@ -102,6 +102,12 @@ describe('vLLM', () => {
     expect(argsOf('vllm', { kind: 'Embedding' })).to.include('--runner=pooling');
   });
 
+  it('takes sounds as large as the gateway does', () => {
+    const { env } = build(spec('vllm', { kind: 'Transcription' })).engine;
+    const found = env?.find(({ name }) => name === 'VLLM_MAX_AUDIO_CLIP_FILESIZE_MB');
+    expect(Number(found?.value)).to.be.greaterThan(50);
+  });
+
   it('pools for reranking, and is told what a reranker is that was published as a language model', () => {
     const argsFor = (repo: string) =>
       argsOf('vllm', { kind: 'Rerank', model: { id: 'm', source: { huggingFace: { repo } } } }).join(' ');
@@ -110,6 +116,13 @@ describe('vLLM', () => {
       .and.not.include('--hf-overrides');
     expect(argsFor('Qwen/Qwen3-Reranker-0.6B')).to.include('"Qwen3ForSequenceClassification"');
     expect(argsFor('tomaarsen/Qwen3-Reranker-0.6B-seq-cls')).not.to.include('--hf-overrides');
+  });
+});
+
+describe('vLLM-Omni for speech', () => {
+  it('is not split as diffusion is', () => {
+    const args = argsOf('vllm-omni', { kind: 'Speech', gpu: { count: 2 } }).join(' ');
+    expect(args).to.include('--omni').and.not.include('--usp');
   });
 });
 

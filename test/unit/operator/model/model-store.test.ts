@@ -29,7 +29,7 @@ describe('the index of ModelDeployments', () => {
     const parsed = index.get('team-a/bad');
     expect(parsed).to.have.property('ok', false);
     expect((parsed as { message: string }).message).to.equal(
-      'spec.kind: must be one of LLM, Embedding, Rerank, Image, Video, not "Teapot"',
+      'spec.kind: must be one of LLM, Embedding, Rerank, Image, Video, Transcription, Speech, not "Teapot"',
     );
     expect(index.hostOwner('a.example')).to.equal(undefined);
   });

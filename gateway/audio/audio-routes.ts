@@ -1,0 +1,165 @@
+/** The routes of audio: a sound becomes text, or a text becomes sound. */
+import type { GatewayConfig } from '../../api/gateway-config.ts';
+import type { Answer } from '../engine/answer.ts';
+import { BytesAnswer } from '../engine/bytes-answer.ts';
+import { callEngine, type EngineCallOptions } from '../engine/engine-call.ts';
+import { EventAnswer } from '../engine/event-answer.ts';
+import { WholeAnswer } from '../engine/whole-answer.ts';
+import { ApiError } from '../http/error-response.ts';
+import { readJsonBody } from '../http/json-body.ts';
+import type { GatewayState } from '../http/request-id.ts';
+import type { Spool } from '../storage/spool.ts';
+import {
+  acquire,
+  noteFailure,
+  reserveLazily,
+  startDeadline,
+  type TextServices,
+} from '../text/text-routes.ts';
+import { readSpeech } from './speech-request.ts';
+import { readTranscript, writeTranscript } from './transcript.ts';
+import { convertTranscript } from './transcript-events.ts';
+import { readTranscription } from './transcription-request.ts';
+
+export interface AudioServices extends TextServices {
+  /** For uploads. */
+  spool: Spool;
+}
+
+export const buildAudioHandlers = (services: AudioServices) => ({
+  transcriptions: (state: GatewayState) => transcribe('/v1/audio/transcriptions', services, state),
+  translations: (state: GatewayState) => transcribe('/v1/audio/translations', services, state),
+  speech: (state: GatewayState) => speak(services, state),
+});
+
+const SECONDS_PER_MINUTE = 60;
+const MILLION = 1_000_000;
+
+async function transcribe(path: string, services: AudioServices, state: GatewayState): Promise<void> {
+  const { exchange } = state;
+  const config = services.config();
+  const request = await readTranscription(state, config, services.spool);
+  try {
+    let seconds: number | null = null;
+    const answer = request.isStream
+      ? new EventAnswer(exchange, convertTranscript(request.seconds))
+      : new WholeAnswer(exchange, {
+          read: (said) => {
+            const transcript = readTranscript(said);
+            seconds = transcript ? (transcript.seconds ?? request.seconds) : null;
+            return transcript?.answer ?? null;
+          },
+          complete: (whole) => addUsage(whole, Math.ceil(seconds ?? 0)),
+          // Paid by its length.
+          readUsage: () => null,
+          write: (whole) => writeTranscript(whole, request.format),
+          reserve: reserveLazily(state),
+        });
+    const { form, isStream } = request;
+    await runAtEngine(services, state, {
+      path,
+      headers: { ...form.headers, accept: isStream ? 'text/event-stream' : 'application/json' },
+      body: form.open,
+      answer,
+      isStream,
+    }).finally(() => {
+      if (answer instanceof EventAnswer && answer.events > 0) seconds = request.seconds;
+      if (seconds !== null) settleAudio(services, state, seconds);
+    });
+  } finally {
+    await request.remove();
+  }
+}
+
+/** vLLM has none in translations, nor where it tells the words. */
+function addUsage(answer: Record<string, unknown>, seconds: number): boolean {
+  answer.usage ??= { type: 'duration', seconds };
+  return true;
+}
+
+async function speak(services: AudioServices, state: GatewayState): Promise<void> {
+  const { exchange } = state;
+  const { limits } = services.config();
+  const request = await readJsonBody(state, {
+    limits,
+    interpret: (body) => readSpeech(body, services.config()),
+    isKept: true,
+  });
+  const answer = request.isEventStream
+    ? new EventAnswer(exchange, SPEECH_EVENTS)
+    : new BytesAnswer(exchange, { types: /^audio\/[\w.+-]+\s*(;|$)/, fallbackType: request.contentType });
+  const { payload, isEventStream } = request;
+  await runAtEngine(services, state, {
+    path: '/v1/audio/speech',
+    headers: {
+      'content-type': 'application/json',
+      'content-length': String(payload.length),
+      accept: isEventStream ? 'text/event-stream' : '*/*',
+    },
+    body: payload,
+    answer,
+    isStream: isEventStream,
+  }).finally(() => {
+    const isHeard = answer instanceof EventAnswer ? answer.events > 0 : answer.bytes > 0;
+    if (isHeard) settleSpeech(services, state, request.characters);
+  });
+}
+
+/** As the engine sends them. */
+const SPEECH_EVENTS = {
+  convert: (event: object) => [event],
+  isLast: ({ type }: { type?: unknown }) => type === 'speech.audio.done',
+  finish: () => [],
+};
+
+type EngineQuestion = Pick<EngineCallOptions, 'path' | 'headers' | 'body' | 'isStream'> & { answer: Answer };
+
+async function runAtEngine(
+  services: AudioServices,
+  state: GatewayState,
+  question: EngineQuestion,
+): Promise<void> {
+  const { exchange } = state;
+  const { requestTimeoutMs } = services.config().limits;
+  // An upload has a time of its own.
+  const deadline = startDeadline(exchange, requestTimeoutMs, Math.floor(exchange.elapsed()));
+  try {
+    const target = await acquire(services.capacity, state);
+    if (!target.local) services.metrics.forwarded.inc();
+    await callEngine({
+      ...question,
+      exchange,
+      pool: services.findPool(target),
+      path: target.pathPrefix + question.path,
+      headers: { ...question.headers, 'x-request-id': exchange.requestId, ...target.headers },
+      onRelease: target.release,
+    });
+  } catch (error) {
+    if (error instanceof ApiError) noteFailure(error, services);
+    throw error;
+  } finally {
+    clearTimeout(deadline);
+  }
+}
+
+function settleAudio(services: AudioServices, state: GatewayState, seconds: number): void {
+  services.metrics.audioSeconds.inc(seconds);
+  services.usage.add('audioMilliseconds', Math.round(seconds * 1000));
+  settle(services, state, ({ perAudioMinute }) => ((perAudioMinute ?? 0) * seconds) / SECONDS_PER_MINUTE);
+}
+
+function settleSpeech(services: AudioServices, state: GatewayState, characters: number): void {
+  services.metrics.speechCharacters.inc(characters);
+  services.usage.add('characters', characters);
+  settle(services, state, ({ perMillionCharacters }) => ((perMillionCharacters ?? 0) * characters) / MILLION);
+}
+
+function settle(
+  { config, settlements }: AudioServices,
+  { keyHash: sha256 }: GatewayState,
+  price: (pricing: GatewayConfig['pricing']) => number,
+): void {
+  const { namespace, pricing } = config();
+  const micros = price(pricing);
+  if (micros > 0) settlements.add({ namespace, sha256, tokens: 0, micros });
+}

@@ -1,0 +1,123 @@
+/** Reads a form with a sound that is to be written down (docs/api.md, "POST /v1/audio/transcriptions"). */
+import type { GatewayConfig } from '../../api/gateway-config.ts';
+import { buildForm, type EngineForm } from '../engine/form.ts';
+import { ApiError } from '../http/error-response.ts';
+import type { GatewayState } from '../http/request-id.ts';
+import { FieldReader, requireField } from '../media/field-reader.ts';
+import { type Form, type FormFields, readForm, removeFiles } from '../media/multipart.ts';
+import type { Spool } from '../storage/spool.ts';
+import { checkModel } from '../text/text-request.ts';
+import { measureSound } from './audio-length.ts';
+import { TRANSCRIPT_FORMATS, type TranscriptFormat } from './transcript.ts';
+
+export interface TranscriptionRequest {
+  form: EngineForm;
+  format: TranscriptFormat;
+  isStream: boolean;
+  /** Estimate, for engines that do not tell. */
+  seconds: number;
+  /** Frees the disk. */
+  remove(): Promise<void>;
+}
+
+const GRANULARITIES = 'timestamp_granularities[]';
+/** Passed on as they are, where they are given. */
+const PASSED_ON = [
+  'language',
+  'to_language',
+  'prompt',
+  'hotwords',
+  'temperature',
+  'top_p',
+  'top_k',
+  'min_p',
+  'seed',
+  'frequency_penalty',
+  'presence_penalty',
+  'repetition_penalty',
+  'max_completion_tokens',
+] as const;
+
+export const TRANSCRIPTION_FORM: FormFields = {
+  texts: new Set([
+    'model',
+    'response_format',
+    'stream',
+    'timestamp_granularities',
+    GRANULARITIES,
+    ...PASSED_ON,
+  ]),
+  lists: new Set(['timestamp_granularities', GRANULARITIES]),
+  files: new Map([['file', 1]]),
+};
+
+const ALLOWED_FILE = 'a FLAC, MP3, MP4, M4A, OGG, WAV or WebM file';
+
+/** The request holds a file. Throws ApiError; ClientDisconnectedError when the client leaves before the end; no file is left then. */
+export async function readTranscription(
+  state: GatewayState,
+  config: GatewayConfig,
+  spool: Spool,
+): Promise<TranscriptionRequest> {
+  const form = await readForm(state, TRANSCRIPTION_FORM, { limits: config.limits, spool });
+  try {
+    return await interpret(form, config);
+  } catch (error) {
+    await removeFiles(form);
+    throw error;
+  }
+}
+
+async function interpret(form: Form, config: GatewayConfig): Promise<TranscriptionRequest> {
+  const fields = FieldReader.ofForm(form.texts);
+  checkModel(fields.text('model'), config);
+  const format = fields.choice('response_format', TRANSCRIPT_FORMATS) ?? 'json';
+  fields.number('temperature');
+  const isStream = fields.isTrue('stream');
+  if (isStream && format !== 'json' && format !== 'text')
+    throw new ApiError(
+      'invalid_request_error',
+      `\`response_format\` must be "json" or "text" with \`stream\`, not "${format}".`,
+      { param: 'response_format' },
+    );
+  const [upload] = form.files;
+  if (!upload) throw requireField('file', ALLOWED_FILE);
+  const sound = await measureSound(upload.file.path, upload.file.bytes);
+  if (!sound)
+    throw new ApiError('invalid_request_error', `\`file\` is not audio: it must be ${ALLOWED_FILE}.`, {
+      param: 'file',
+    });
+  const { contentType, seconds } = sound;
+  const file = { ...upload.file, contentType };
+  const fileName = `audio.${contentType.split('/')[1]}`;
+  return {
+    form: buildForm(listFields(form.texts, format, { isStream, model: config.servedModelName }), [
+      { name: 'file', fileName, file },
+    ]),
+    format,
+    isStream,
+    seconds,
+    remove: () => removeFiles(form),
+  };
+}
+
+/** Formats of text are made of the engine's JSON, which tells the duration, too. */
+function listFields(
+  texts: Form['texts'],
+  format: TranscriptFormat,
+  { isStream, model }: { isStream: boolean; model: string },
+): [string, string][] {
+  const granularities = (texts.get(GRANULARITIES) ?? texts.get('timestamp_granularities') ?? '')
+    .split(',')
+    .filter((each) => each !== '');
+  return [
+    ['model', model],
+    ['response_format', format === 'json' || format === 'text' ? 'json' : 'verbose_json'],
+    ...(isStream ? [['stream', 'true'] as [string, string]] : []),
+    ...granularities.map((each): [string, string] => [GRANULARITIES, each]),
+    ...PASSED_ON.flatMap((name): [string, string][] => {
+      const text = texts.get(name) ?? '';
+      return text === '' ? [] : [[name, text]];
+    }),
+  ];
+}

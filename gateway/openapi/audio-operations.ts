@@ -1,0 +1,62 @@
+/** Documents the audio routes. */
+import { SPEECH_FIELDS, SPEECH_TYPES } from '../audio/speech-request.ts';
+import { TRANSCRIPT_FORMATS } from '../audio/transcript.ts';
+import type { JsonSchema } from '../text/fields.ts';
+import type { Answer, Body, Facts, Operation } from './operation.ts';
+import { LIMIT_HEADERS, TEXT_ERRORS, textBody } from './text-operations.ts';
+
+const transcriptionBody = ({ modelId }: Facts): Body => ({
+  type: 'multipart/form-data',
+  required: ['file'],
+  properties: {
+    file: { type: 'string', format: 'binary' },
+    model: modelId === undefined ? { type: 'string' } : { const: modelId },
+    response_format: { enum: TRANSCRIPT_FORMATS, default: 'json' },
+    stream: { type: 'boolean', description: 'Answers with events; with `json` and `text` alone.' },
+    language: { type: 'string' },
+    prompt: { type: 'string' },
+    temperature: { type: 'number' },
+  } satisfies Record<string, JsonSchema>,
+  files: { file: 'audio/*, video/mp4, video/webm' },
+});
+
+const TRANSCRIPT: Record<number, Answer> = {
+  200: {
+    description: 'What was said, in OpenAI’s schema.',
+    schema: 'Transcript',
+    types: ['text/plain', 'application/x-subrip', 'text/vtt'],
+    canStream: true,
+    headers: LIMIT_HEADERS,
+  },
+};
+
+export const AUDIO_OPERATIONS = {
+  transcriptions: (facts: Facts): Operation => ({
+    summary: 'Write down what is said',
+    description: 'Further fields of OpenAI’s are passed on where engines know them.',
+    body: transcriptionBody(facts),
+    answers: TRANSCRIPT,
+    errors: TEXT_ERRORS,
+  }),
+  translations: (facts: Facts): Operation => ({
+    summary: 'Write down in English what is said',
+    body: transcriptionBody(facts),
+    answers: TRANSCRIPT,
+    errors: TEXT_ERRORS,
+  }),
+  speech: (facts: Facts): Operation => ({
+    summary: 'Speak a text',
+    description:
+      'Fields that are not listed go to the engine as they are. With `stream_format: sse` the answer is a stream of events with the audio in them.',
+    body: textBody(SPEECH_FIELDS, facts),
+    answers: {
+      200: {
+        description: 'The audio, as it is made.',
+        types: [...new Set(Object.values(SPEECH_TYPES)), 'application/octet-stream'],
+        canStream: true,
+        headers: LIMIT_HEADERS,
+      },
+    },
+    errors: TEXT_ERRORS,
+  }),
+};
