@@ -1,6 +1,6 @@
 /** What the engines of images and videos read and refuse, by preset: told before a request is queued. */
 
-/** Here and not with the schemas, which sidecars do not load. */
+/** In the order in which they are listed. Here and not with the schemas, which sidecars do not load. */
 export const MEDIA_PARAMETERS = [
   'negative_prompt',
   'seed',
