@@ -63,6 +63,10 @@ test: $(INSTALLED) ## Run every stage: lint types verify unit integration confor
 $(addprefix test-,$(STAGES)): test-%: $(INSTALLED)
 	@node tools/stages.ts $*
 
+.PHONY: test-engines
+test-engines: $(INSTALLED) ## Hold Berth to real engines with tiny models, on this machine's CPU (ENGINES=vllm,llama-cpp; 10 GB)
+	@ENGINES=$(ENGINES) node tools/stages.ts engines
+
 .PHONY: fuzz
 SEEDS ?= 20
 fuzz: $(INSTALLED) ## Play random histories against the models: new ones (SEEDS=20), or one again (SEED=1 STEPS=150)

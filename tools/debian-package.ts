@@ -37,19 +37,33 @@ export function unpackFromDebian({ release, name }: DebianPackage, folder: strin
   rmSync(apt, { recursive: true });
 }
 
+export interface StarterOptions {
+  /** Where a package keeps libraries of its own, below the machine's folder of libraries. */
+  ownLibraries?: string[];
+  /** Variables whose values are files in `folder`. */
+  files?: Record<string, string>;
+}
+
 /** A script in `folder` that starts a program with the C library that it was built for; its process id stays. */
-export function writeStarter(program: string, folder: string): void {
+export function writeStarter(
+  program: string,
+  folder: string,
+  { ownLibraries = [], files = {} }: StarterOptions = {},
+): void {
   // Before the release in which /lib became a link, packages brought files of both.
   const [loader] = ['lib', 'usr/lib'].flatMap((place) =>
     globSync(join(folder, `root/${place}/*-linux-gnu*/ld-linux-*.so.*`)),
   );
   if (loader === undefined) throw new Error(`the packages of ${program} brought no C library`);
   const machine = basename(dirname(loader));
-  const libraries = ['lib', 'usr/lib'].map((place) => `$here/root/${place}/${machine}`).join(':');
+  const libraries = ['lib', 'usr/lib']
+    .flatMap((place) => ['', ...ownLibraries].map((own) => `$here/root/${place}/${join(machine, own)}`))
+    .join(':');
   const text = [
     '#!/bin/sh',
     // Found beside itself, since the folder is made under another name.
     'here=$(dirname "$0")',
+    ...Object.entries(files).map(([name, file]) => `export ${name}="$here/${file}"`),
     `exec "$here/${loader.slice(folder.length + 1)}" --library-path "${libraries}" \\`,
     `  "$here/root/usr/bin/${program}" "$@"`,
   ];

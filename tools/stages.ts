@@ -87,6 +87,11 @@ const STAGES: Record<string, () => Stage> = {
     ...mocha('e2e', 300_000),
     command: ['node', 'test/e2e/main.ts', ...mocha('e2e', 300_000).command.slice(1)],
   }),
+  // It chooses the files by the engine, and is no part of `make test`: it downloads gigabytes.
+  engines: () => ({
+    ...mocha('engines', 120_000),
+    command: ['node', 'test/engines/main.ts', ...mocha('engines', 120_000, []).command.slice(1)],
+  }),
 };
 
 async function runStage(name: string): Promise<Outcome> {

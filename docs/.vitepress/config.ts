@@ -59,6 +59,7 @@ export default defineConfig({
           page('Decisions', '/decisions'),
           page('Requests', '/requests'),
           page('Simulator', '/simulator'),
+          page('Engines', '/engines'),
         ],
       },
     ],

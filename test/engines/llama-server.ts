@@ -1,0 +1,28 @@
+/** llama.cpp's server: the one on PATH, or Debian's, in the cache folder with the libraries that it needs. */
+import { globSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { unpackFromDebian, writeStarter } from '../../tools/debian-package.ts';
+import { findProgram } from '../../tools/system-package.ts';
+import { ensureFolder } from './cached-folder.ts';
+
+const PROGRAM = 'llama-server';
+const PACKAGE = { release: 'forky', name: 'llama.cpp-tools' };
+
+/** The folder that belongs on PATH. */
+export function ensureLlamaServer(): string {
+  const installed = findProgram(PROGRAM);
+  if (installed) return dirname(installed);
+  return ensureFolder({
+    name: PROGRAM,
+    madeFrom: JSON.stringify(PACKAGE),
+    make: (folder) => {
+      console.error(`fetching ${PROGRAM} from Debian…`);
+      unpackFromDebian(PACKAGE, folder);
+      const [backend] = globSync('root/usr/lib/*/ggml/backends*/libggml-cpu-x64.so', { cwd: folder });
+      if (!backend)
+        throw new Error(`${PACKAGE.name} of Debian ${PACKAGE.release} brought no backend for CPUs`);
+      // It looks for its backend below /usr.
+      writeStarter(PROGRAM, folder, { ownLibraries: ['llama'], files: { GGML_BACKEND_PATH: backend } });
+    },
+  });
+}

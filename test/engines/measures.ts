@@ -1,0 +1,33 @@
+/** Numbers that a run tells beside its tests; the stage puts them into the table of docs/engines.md. */
+import { ask, type Fields } from './answers.ts';
+import type { ServedModel } from './served-model.ts';
+
+const PREFIX = 'measured ';
+
+export function tellMeasure(what: string, value: string): void {
+  console.log(`      ${PREFIX}${what}: ${value}`);
+}
+
+/** Of what a run wrote. */
+export const readMeasures = (output: string): string[] =>
+  [...output.matchAll(new RegExp(`^ *${PREFIX}(.+)$`, 'gm'))].map(([, measure]) => measure!);
+
+const ROUNDS = 40;
+
+/** Medians in milliseconds, of the two in turn. */
+export async function addedLatency(
+  { engine, gateway }: Pick<ServedModel, 'engine' | 'gateway'>,
+  path: string,
+  body: Fields,
+): Promise<{ direct: number; gateway: number }> {
+  const times: Record<'direct' | 'gateway', number[]> = { direct: [], gateway: [] };
+  for (let round = 0; round < ROUNDS; round++)
+    for (const [name, target] of [['direct', engine] as const, ['gateway', gateway] as const]) {
+      const start = performance.now();
+      await ask(target, path, body);
+      times[name].push(performance.now() - start);
+    }
+  return { direct: median(times.direct), gateway: median(times.gateway) };
+}
+
+const median = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;

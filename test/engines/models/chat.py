@@ -1,0 +1,96 @@
+"""Writes a chat model of random weights: chat.py FOLDER. A Qwen3 of two layers, with a tokenizer of bytes."""
+
+import sys
+
+import torch
+from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
+
+CONTEXT = 4096
+SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
+MARKS = ["<think>", "</think>", "<tool_call>", "</tool_call>"]
+CORPUS = [
+    "the quick brown fox jumps over the lazy dog and then it says hello to the world of small models ",
+    '{"name": "weather", "arguments": {"city": "Paris", "unit": "celsius"}} true false null 0123456789',
+] * 50
+TEMPLATE = (
+    "{%- if tools %}{{ '<|im_start|>system\n# Tools\n' }}{% for tool in tools %}{{ tool | tojson }}{{ '\n' }}"
+    "{% endfor %}{{ '<|im_end|>\n' }}{% endif %}"
+    "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' }}"
+    "{% if m['content'] is string %}{{ m['content'] }}{% elif m['content'] %}{% for p in m['content'] %}"
+    "{{ p['text'] if p['type'] == 'text' else '' }}{% endfor %}{% endif %}{{ '<|im_end|>\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
+)
+
+
+def make_tokenizer():
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=500, special_tokens=SPECIAL, initial_alphabet=pre_tokenizers.ByteLevel.alphabet()
+    )
+    tokenizer.train_from_iterator(CORPUS, trainer)
+    tokenizer.add_tokens([AddedToken(mark, special=False) for mark in MARKS])
+    fast = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        eos_token="<|im_end|>",
+        pad_token="<|endoftext|>",
+        additional_special_tokens=["<|im_start|>"],
+    )
+    fast.chat_template = TEMPLATE
+    return fast
+
+
+def make_model(tokenizer):
+    vocabulary = ((len(tokenizer) + 63) // 64) * 64
+    torch.manual_seed(0)
+    model = Qwen3ForCausalLM(
+        Qwen3Config(
+            vocab_size=vocabulary,
+            hidden_size=128,
+            intermediate_size=256,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            num_key_value_heads=2,
+            head_dim=32,
+            max_position_embeddings=CONTEXT,
+            tie_word_embeddings=False,
+            bos_token_id=tokenizer.convert_tokens_to_ids("<|im_start|>"),
+            eos_token_id=tokenizer.eos_token_id,
+            pad_token_id=tokenizer.pad_token_id,
+            use_sliding_window=False,
+        )
+    )
+    with torch.no_grad():
+        favour_readable_text(model, tokenizer)
+    model.generation_config.eos_token_id = tokenizer.eos_token_id
+    model.generation_config.do_sample = True
+    model.generation_config.temperature = 1.0
+    return model.to(torch.bfloat16)
+
+
+def favour_readable_text(model, tokenizer):
+    """ASCII, and an end now and then: tool calls and JSON come to an end. The first dimension is a constant for that."""
+    for parameter in model.parameters():
+        if parameter.dim() == 2:
+            parameter.normal_(0, 0.08)
+    model.model.embed_tokens.weight[:, 0] = 1.0
+    for layer in model.model.layers:
+        layer.self_attn.o_proj.weight[0].zero_()
+        layer.mlp.down_proj.weight[0].zero_()
+    head = model.lm_head.weight
+    head[:, 0] = -20.0
+    for token, index in tokenizer.get_vocab().items():
+        if index in tokenizer.all_special_ids or token in MARKS:
+            continue
+        text = tokenizer.convert_tokens_to_string([token])
+        if text and all(32 <= ord(letter) < 127 or letter == "\n" for letter in text):
+            head[index, 0] = 0.6
+    head[tokenizer.eos_token_id, 0] = 0.5
+
+
+folder = sys.argv[1]
+tokenizer = make_tokenizer()
+make_model(tokenizer).save_pretrained(folder)
+tokenizer.save_pretrained(folder)

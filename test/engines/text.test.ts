@@ -1,0 +1,53 @@
+/** The gateway adds to an engine, and takes nothing away: a client gets the same answers from both. */
+import { expect } from 'chai';
+import { ask, strip } from './answers.ts';
+import { readEngine } from './catalog.ts';
+import { CHAT_KINDS, COMPLETION_KINDS, REFUSED, type RequestKind, TOO_LONG } from './request-kinds.ts';
+import { type ServedModel, serveModel } from './served-model.ts';
+
+const { name } = readEngine();
+const isFor = ({ only }: RequestKind): boolean => only?.includes(name) ?? true;
+const CHAT = '/chat/completions';
+
+describe(`text of ${name}`, () => {
+  let served: ServedModel;
+  before(async function () {
+    this.timeout(660_000);
+    served = await serveModel(name);
+  });
+  after(() => served?.stop());
+
+  for (const [path, kinds] of [
+    [CHAT, CHAT_KINDS],
+    ['/completions', COMPLETION_KINDS],
+  ] as const)
+    for (const { title, body } of kinds.filter(isFor))
+      for (const stream of [false, true])
+        it(`is as the engine itself answers ${path}, ${stream ? 'streamed' : 'whole'}: ${title}`, async () => {
+          const request = stream ? { ...body, stream, stream_options: { include_usage: true } } : body;
+          const direct = await ask(served.engine, path, request);
+          expect(direct.status, JSON.stringify(direct.body)).to.equal(200);
+          expect(strip(await ask(served.gateway, path, request))).to.deep.equal(strip(direct));
+        });
+
+  for (const { title, body } of REFUSED.filter(isFor))
+    it(`is refused as by the engine itself, in the endpoint's own form: ${title}`, async () => {
+      const direct = await ask(served.engine, CHAT, body);
+      const { status, body: answer } = await ask(served.gateway, CHAT, body);
+      expect([direct.status, status]).to.deep.equal([400, 400]);
+      const { error } = answer as { error: Record<string, unknown> };
+      expect(error).to.include({ type: 'invalid_request_error' });
+      expect(error).to.include.keys('message', 'type', 'param', 'code');
+      expect(error.message).to.be.a('string').that.is.not.empty;
+    });
+
+  it('tells that a prompt is longer than the context', async () => {
+    const { status, body } = await ask(served.gateway, CHAT, TOO_LONG);
+    expect([status, (body.error as { code: string }).code]).to.deep.equal([400, 'context_length_exceeded']);
+  });
+
+  it('streams without usage to a client that has not asked for it', async () => {
+    const { body, isWhole } = await ask(served.gateway, CHAT, { ...CHAT_KINDS[0]!.body, stream: true });
+    expect([body.usage ?? null, isWhole]).to.deep.equal([null, true]);
+  });
+});
