@@ -207,6 +207,21 @@ describe('the front', () => {
     expect(kind).to.include({ status: 400, code: 'wrong_modality' });
   });
 
+  it('says in Anthropic’s dialect that no replica is ready, to who sends its key as x-api-key', async () => {
+    await publish(config, []);
+    await awaitError('no_pod_available');
+    const send = (key: string) =>
+      fetchByHost(`${url()}/messages?beta=true`, HOST, { method: 'POST', headers: { 'x-api-key': key } });
+    const response = await send(API_KEY);
+    expect(response.status).to.equal(503);
+    expect(Number(response.headers.get('retry-after'))).to.be.greaterThan(0);
+    const body = (await response.json()) as { error: { type: string }; request_id: string };
+    expect(body.error.type).to.equal('overloaded_error');
+    expect(body.request_id).to.equal(response.headers.get('request-id'));
+    expect((await send('sk-unknown')).status).to.equal(401);
+    expect((await fetchByHost(front.origin, HOST, { method: 'HEAD' })).status).to.equal(200);
+  });
+
   it('knows within a moment when a deployment comes, moves and goes', async () => {
     await removeHost(stack.redis, HOST, { namespace, name });
     await awaitError('not_found');
