@@ -51,6 +51,7 @@ describe('the pages of deployments', () => {
       .and.to.include('1 of 1 replica ready');
     await serving.getByRole('link', { name }).click();
     await page.getByRole('heading', { name, level: 1 }).waitFor();
+    await page.getByText('Engine simulator').waitFor();
     await page.goBack();
     const paused = await page.getByRole('article', { name: 'paused-chat' }).textContent();
     expect(paused).to.include('Paused');
