@@ -263,6 +263,9 @@ describe('images, while their client waits', () => {
         const response = await (route === 'edits' ? brief.edit([['image', picture]]) : brief.generate());
         const envelope = await readEnvelope(response);
         expect(envelope).to.deep.include({ status: 504, code });
+        expect(envelope.message).to.contain(
+          'longer than 1 s: use async=true, which allows up to 30 minutes.',
+        );
         expect(envelope.headers.get('x-should-retry')).to.equal('false');
 
         expect(brief.slots.inflight).to.equal(1);

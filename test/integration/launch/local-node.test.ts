@@ -126,7 +126,13 @@ describe('a deployment of make run', () => {
     );
   });
 
-  it('is scaled, paused and taken up again', async () => {
+  it('is scaled to none, in whose place the front answers, to two, paused and taken up again', async () => {
+    await run('scale', 'md/chat', '--replicas=0');
+    await until('no pod', async () => (await listPods('chat')).length === 0);
+    const answer = await chat('chat');
+    const { error } = (await answer.json()) as { error: { code: string; message: string } };
+    expect([answer.status, error.code]).to.deep.equal([503, 'no_pod_available']);
+    expect(error.message).to.match(/chat is scaled to zero replicas/);
     await run('scale', 'md/chat', '--replicas=2');
     await until('two replicas', async () => (await readStatus('chat')).readyReplicas === 2);
     await run('patch', 'md', 'chat', '--type=merge', '-p', '{"spec":{"paused":true}}');

@@ -126,10 +126,15 @@ describe('webhooks of make run', () => {
   });
 
   it('are refused for other addresses inside, in the documented words', async () => {
-    for (const url of ['http://10.0.0.1/', 'http://127.0.0.3:4000/', 'http://93.184.216.34/']) {
+    for (const [url, why] of [
+      ['http://10.0.0.1/', 'does not lead to a public address'],
+      ['http://127.0.0.3:4000/', 'does not lead to a public address'],
+      ['http://93.184.216.34/', 'must begin with https://'],
+    ] as const) {
       const answer = await submit(url);
-      const { error } = (await answer.json()) as { error: { code: string } };
+      const { error } = (await answer.json()) as { error: { code: string; message: string } };
       expect([answer.status, error.code], url).to.deep.equal([422, 'invalid_webhook_url']);
+      expect(error.message, url).to.contain(`\`webhook_url\` ${why}`);
     }
   });
 
