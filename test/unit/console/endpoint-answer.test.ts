@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { expect } from 'chai';
-import { readEndpointJSON } from '../../../console/server/endpoints/answer.ts';
+import { callTimeout, readEndpointJSON } from '../../../console/server/endpoints/answer.ts';
 import type { EndpointAnswer } from '../../../console/server/endpoints/endpoints.ts';
 
 const MAX_BYTES = 256 * 1024;
@@ -32,5 +32,20 @@ describe('the answer of an endpoint that the console reads itself', () => {
     );
     expect(await read(endless)).to.deep.equal({});
     expect(sent).to.be.below(50);
+  });
+
+  it('is awaited for 30 s', () => {
+    const { timeout } = AbortSignal;
+    const asked: number[] = [];
+    AbortSignal.timeout = (milliseconds) => {
+      asked.push(milliseconds);
+      return new AbortController().signal;
+    };
+    try {
+      callTimeout();
+    } finally {
+      AbortSignal.timeout = timeout;
+    }
+    expect(asked).to.deep.equal([30_000]);
   });
 });

@@ -1,3 +1,4 @@
+import { getHeapStatistics } from 'node:v8';
 import { expect } from 'chai';
 import type { KubeObject } from '../../../../kube/object.ts';
 import { ObjectBudget } from '../../../../operator/framework/object-budget.ts';
@@ -91,5 +92,15 @@ describe("the operator's memory for what namespaces hold", () => {
     expect(isKept('evil', 'm0', 100_000), 'a smaller one').to.equal(true);
     budget.release(model('evil', 'm1', {}));
     expect(isKept('evil', 'm19', 200_000), 'after a deletion').to.equal(true);
+  });
+
+  it('is 60 % of the heap, of which a namespace has at most twice what it leaves', () => {
+    const budget = new ObjectBudget();
+    const bytes = 500_000;
+    const spec = text(bytes);
+    let kept = 0;
+    while (typeof budget.admit(model('evil', `m${kept}`, spec), keep).spec !== 'string') kept++;
+    const share = (0.6 * getHeapStatistics().heap_size_limit * 2) / 3;
+    expect((kept * bytes) / share).to.be.within(0.95, 1);
   });
 });
