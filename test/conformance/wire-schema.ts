@@ -17,6 +17,9 @@ export type WireType =
   | 'Acknowledgement'
   | 'InferenceRequest'
   | 'RequestList'
+  | 'Message'
+  | 'MessageEvent'
+  | 'MessageTokensCount'
   | 'Response'
   | 'ResponseStreamEvent';
 

@@ -1,5 +1,13 @@
 /** The types whose JSON every answer must match, taken from the OpenAI SDK's own published declarations. */
 import type {
+  RawMessageStreamEvent as AnthropicEvent,
+  Message as AnthropicMessage,
+  MessageTokensCount,
+  TextBlock,
+  ThinkingBlock,
+  ToolUseBlock,
+} from '@anthropic-ai/sdk/resources/messages';
+import type {
   ChatCompletion,
   ChatCompletionChunk,
   Completion,
@@ -99,4 +107,28 @@ export type ResponseStreamEvent =
         | 'response.failed';
       sequence_number: number;
       response: Response;
+    };
+
+export type { MessageTokensCount };
+
+/** Without what Anthropic alone has, such as citations, callers of tools and containers. */
+type Block = Omit<TextBlock, 'citations'> | Omit<ToolUseBlock, 'caller'> | Omit<ThinkingBlock, 'signature'>;
+
+export type Message = Pick<
+  AnthropicMessage,
+  'id' | 'type' | 'role' | 'model' | 'stop_reason' | 'stop_sequence'
+> & {
+  content: Block[];
+  usage: { input_tokens: number; output_tokens: number };
+};
+
+export type MessageEvent =
+  | Exclude<AnthropicEvent, { type: 'message_start' | 'message_delta' | 'content_block_start' }>
+  | { type: 'ping' }
+  | { type: 'message_start'; message: Message }
+  | { type: 'content_block_start'; index: number; content_block: Block }
+  | {
+      type: 'message_delta';
+      delta: Pick<AnthropicMessage, 'stop_reason' | 'stop_sequence'>;
+      usage: { output_tokens: number };
     };
