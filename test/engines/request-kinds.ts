@@ -65,7 +65,7 @@ const VLLM: EngineName[] = ['vllm'];
 export const CHAT_KINDS: RequestKind[] = [
   kind('a plain one', {}),
   kind('log probabilities', { logprobs: true, top_logprobs: 3, max_tokens: 4 }),
-  kind('three choices', { n: 3, max_tokens: 4 }, VLLM),
+  kind('three choices', { n: 3, temperature: 1, max_tokens: 4 }, VLLM),
   kind('a stop sequence', { stop: '2' }),
   kind('several stop sequences', { stop: ['1', '3'] }),
   kind('stop tokens', { stop_token_ids: [50] }, VLLM),
@@ -105,7 +105,7 @@ export const COMPLETION_KINDS: RequestKind[] = [
   { prompt: 'hello', echo: true, only: VLLM },
   { prompt: 'hello', logprobs: 2, only: VLLM },
   { prompt: ['hello', 'world'], only: VLLM },
-  { prompt: 'hello', n: 2, only: VLLM },
+  { prompt: 'hello', n: 2, temperature: 1, only: VLLM },
   { prompt: 'hello', stop: ['1', '3'] },
   { prompt: [50, 51, 52] },
 ].map(({ only, ...fields }) => ({
