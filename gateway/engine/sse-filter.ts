@@ -98,12 +98,11 @@ export class SseFilter implements StreamFilter {
     let usage = seekUsage(text, 0);
     let error = text.indexOf(ERROR);
     let abort = text.indexOf(ABORT);
-    const { separator } = this.#frames;
     const pieces: string[] = [];
     let kept = 0;
     let start = 0;
     while (start < end) {
-      const stop = text.indexOf(separator, start) + separator.length;
+      const stop = this.#frames.findStop(start, end);
       if (choices < start) choices = seek(text, CHOICES, start);
       if (usage !== -1 && usage < start) usage = seekUsage(text, start);
       if (error !== -1 && error < start) error = text.indexOf(ERROR, start);

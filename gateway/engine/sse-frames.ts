@@ -2,44 +2,83 @@
 
 const MAX_FRAME_BYTES = 16 * 1024 * 1024;
 
+/** Of what is held, all that a separator could begin in. */
+const TAIL = '\r\n\r\n'.length - 1;
+const EMPTY = Buffer.alloc(0);
+
 export class SseFrames {
-  /** Of the latest chunk, with what was kept of those before. */
-  data: Buffer = Buffer.alloc(0);
+  /** Of the latest chunk that ended a frame, with what was held of those before. */
+  data: Buffer = EMPTY;
   /** The same, one character a byte, so that places in the text are places in the buffer. */
   text = '';
   /** Unknown until the first line has ended. */
   separator = '';
-  #rest: Buffer | null = null;
+  /** Of the frame that has not ended, joined once it does: a frame of megabytes comes in hundreds of chunks. */
+  #parts: Buffer[] = [];
+  #bytes = 0;
+  #tail = '';
 
   /** Where the whole frames in `data` end; 0 when there is none yet. */
   push(chunk: Buffer): number {
-    this.data = this.#rest === null ? chunk : Buffer.concat([this.#rest, chunk]);
+    if (this.#bytes > 0 && !this.#endsFrame(chunk)) {
+      this.data = EMPTY;
+      this.text = '';
+      this.#hold(chunk);
+      return 0;
+    }
+    this.data = this.#bytes === 0 ? chunk : Buffer.concat([...this.#parts, chunk]);
     this.text = this.data.toString('latin1');
     const end = this.#findEnd();
-    this.#rest = end === this.data.length ? null : this.data.subarray(end);
+    if (this.#bytes > 0) this.#release();
+    if (end < this.data.length) this.#hold(this.data.subarray(end));
     return end;
+  }
+
+  /** Where the frame that begins at `start` stops; `end` as `push` told it. What a blank line too many leaves is one, too. */
+  findStop(start: number, end: number): number {
+    const place = this.text.indexOf(this.separator, start);
+    return place < 0 ? end : place + this.separator.length;
   }
 
   /** A frame that does not end. */
   get isTooLong(): boolean {
-    return this.#rest !== null && this.#rest.length > MAX_FRAME_BYTES;
+    return this.#bytes > MAX_FRAME_BYTES;
   }
 
   /** What came after the last whole frame. */
   get rest(): string | null {
-    return this.#rest === null ? null : this.#rest.toString('utf8');
+    return this.#bytes === 0 ? null : Buffer.concat(this.#parts).toString('utf8');
+  }
+
+  #hold(part: Buffer): void {
+    this.#parts.push(part);
+    this.#bytes += part.length;
+    this.#tail = (this.#tail + part.toString('latin1', Math.max(part.length - TAIL, 0))).slice(-TAIL);
+  }
+
+  #release(): void {
+    this.#parts = [];
+    this.#bytes = 0;
+    this.#tail = '';
+  }
+
+  /** Whether the frame that is held ends in the chunk: what is held itself has no separator. */
+  #endsFrame(chunk: Buffer): boolean {
+    const text = this.#tail + chunk.toString('latin1');
+    return this.#knowsSeparator(text) && text.includes(this.separator);
   }
 
   #findEnd(): number {
-    if (this.separator === '' && !this.#learnSeparator()) return 0;
+    if (!this.#knowsSeparator(this.text)) return 0;
     const last = this.text.lastIndexOf(this.separator);
     return last < 0 ? 0 : last + this.separator.length;
   }
 
-  #learnSeparator(): boolean {
-    const newline = this.text.indexOf('\n');
+  #knowsSeparator(text: string): boolean {
+    if (this.separator !== '') return true;
+    const newline = text.indexOf('\n');
     if (newline < 0) return false;
-    this.separator = this.text[newline - 1] === '\r' ? '\r\n\r\n' : '\n\n';
+    this.separator = text[newline - 1] === '\r' ? '\r\n\r\n' : '\n\n';
     return true;
   }
 }
