@@ -1,8 +1,10 @@
 /** What becomes of calls in flight when an engine gets SIGTERM and does not let them end: any of the ways that occur. */
+import type { Answer } from './answer.ts';
 import type { Call } from './call.ts';
 import type { Engine } from './engine.ts';
 import { EngineError } from './errors.ts';
-import { endFrames, formatFailure, formatFrame, LAST_FRAME } from './sse.ts';
+import type { Fields } from './fields.ts';
+import { endFrames, formatEvent, formatFailure, formatFrame, LAST_FRAME } from './sse.ts';
 
 const WAYS = ['finish', 'silence', 'error'] as const;
 const ABORTED = new EngineError(
@@ -15,13 +17,18 @@ const ABORTED = new EngineError(
 export async function abortStream(
   engine: Engine,
   call: Call,
-  { next, isNamed }: { next: object; isNamed: boolean },
+  { next, answer }: { next: object; answer: Answer },
 ): Promise<void> {
+  const isNamed = answer.isNamed ?? false;
   switch (WAYS[engine.countAbortion() % WAYS.length]!) {
     case 'finish':
-      // Named events have no word for it.
       if (!isNamed) return endFrames(call, formatFrame(markAborted(next)) + LAST_FRAME);
-      return endFrames(call, formatFailure({}, ABORTED, isNamed));
+      return endFrames(
+        call,
+        endEvents(answer.buildBody() as Fields, next as Fields)
+          .map(formatEvent)
+          .join(''),
+      );
     case 'error':
       return endFrames(call, formatFailure(ABORTED.toBody(), ABORTED, isNamed));
     case 'silence':
@@ -31,7 +38,18 @@ export async function abortStream(
 
 /** An answer, or a frame of one, that ends with what was said so far. */
 export function markAborted(body: object): object {
-  const { choices } = body as { choices?: object[] };
-  if (!choices) return body;
+  const { choices, object, type, stop_reason, ...rest } = body as Fields;
+  if (type === 'message') return { type, ...rest };
+  if (object === 'response') return { ...body, status: 'cancelled' };
+  if (!Array.isArray(choices)) return body;
   return { ...body, choices: choices.map((choice) => ({ ...choice, finish_reason: 'abort' })) };
 }
+
+/** The last events of an answer that is told in events. */
+const endEvents = (body: Fields, next: Fields): Fields[] =>
+  body.object === 'response'
+    ? [{ type: 'response.completed', sequence_number: next.sequence_number, response: markAborted(body) }]
+    : [
+        { type: 'message_delta', delta: { stop_reason: null }, usage: { output_tokens: 0 } },
+        { type: 'message_stop' },
+      ];

@@ -49,7 +49,7 @@ async function streamAnswer(
     const due = start + step * itlMs;
     // Frames that are due together still go out one by one, as an engine sends them.
     if (sent > 0 || due > performance.now()) await call.wait(due, signal);
-    if (signal.aborted) return abortStream(engine, call, { next: data, isNamed });
+    if (signal.aborted) return abortStream(engine, call, { next: data, answer });
     await sendFrame(call, data, isNamed);
     engine.activity.outputAt = performance.now();
     sent++;

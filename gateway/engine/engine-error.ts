@@ -1,5 +1,5 @@
 /** One shape for the errors of all engines: nested, flat, `{detail}`, `{error: "…"}` and plain text. */
-import { isObject } from '../../kit/json-object.ts';
+import { isObject, type JSONObject } from '../../kit/json-object.ts';
 import { ApiError } from '../http/error-response.ts';
 import { isNotConnected } from '../upstream/connection-error.ts';
 
@@ -18,6 +18,13 @@ const INPUT_OVERFLOW = /input.* is too large to process/i;
 export class EngineMemoryError extends ApiError {
   constructor(said: string) {
     super('upstream_error', `The engine ran out of memory: ${said}`);
+  }
+}
+
+/** The engine gave the request up, such as when it is stopped. */
+export class EngineAbortionError extends ApiError {
+  constructor() {
+    super('upstream_error', 'The engine aborted the request before its response was complete.');
   }
 }
 
@@ -75,13 +82,17 @@ export function findEngineError(value: unknown): ApiError | null {
   return buildEngineError(typeof status === 'number' ? status : 500, describeComplaint(value));
 }
 
-/** An engine that is stopped ends answers with the finish reason `abort`: what is there is not what was asked for. */
-export function findAbortion({ choices }: { choices?: unknown }): ApiError | null {
+/**
+ * An engine that is stopped ends chats with the finish reason `abort`, messages without a stop reason and responses as
+ * `cancelled`: what is there is not what was asked for.
+ */
+export function findAbortion({ choices, object, status, type, stop_reason }: JSONObject): ApiError | null {
   const isAborted =
-    Array.isArray(choices) && choices.some((choice) => isObject(choice) && choice.finish_reason === 'abort');
-  return isAborted
-    ? new ApiError('upstream_error', 'The engine aborted the request before its response was complete.')
-    : null;
+    (Array.isArray(choices) &&
+      choices.some((choice) => isObject(choice) && choice.finish_reason === 'abort')) ||
+    (object === 'response' && status === 'cancelled') ||
+    (type === 'message' && (stop_reason ?? null) === null);
+  return isAborted ? new EngineAbortionError() : null;
 }
 
 const isFlat = (value: Record<string, unknown>): boolean =>

@@ -2,6 +2,7 @@
  * Watches a stream of named events (OpenAI's Responses, Anthropic's Messages) on its way to the client. Events that
  * carry output go through by their names, unparsed; the few others tell the model, the usage, an error and the end.
  */
+import { isObject } from '../../kit/json-object.ts';
 import type { ApiError } from '../http/error-response.ts';
 import { toBytesText } from '../http/event-stream.ts';
 import type { Usage } from './answer.ts';
@@ -72,12 +73,12 @@ export class EventFilter implements StreamFilter {
   }
 
   #pass(end: number): string | null {
-    const { data, text, separator } = this.#frames;
+    const { data, text } = this.#frames;
     let output = '';
     let kept = 0;
     let start = 0;
     while (start < end && !this.isDone && !this.failure) {
-      const stop = text.indexOf(separator, start) + separator.length;
+      const stop = this.#frames.findStop(start, end);
       const name = readName(text, start);
       if (this.#dialect.isOutput(name) && this.#estimate.count(stop - start)) this.events++;
       else {
@@ -100,7 +101,8 @@ export class EventFilter implements StreamFilter {
     const payload = parseObject(text);
     // Such as `[DONE]`, which these dialects do not have.
     if (!payload) return '';
-    const name = typeof payload.type === 'string' ? payload.type : named;
+    // llama.cpp's error events have a type that is the error's own.
+    const name = named !== ERROR && typeof payload.type === 'string' ? payload.type : named;
     this.failure = this.#dialect.findFailure(name, payload);
     if (this.failure) return '';
     this.events++;
@@ -108,25 +110,23 @@ export class EventFilter implements StreamFilter {
     this.#addUsage(this.#dialect.findUsage(payload));
     this.isDone = this.#dialect.isEnd(name);
     const answer = this.#dialect.findAnswer(payload);
-    if (!isRecord(answer) || typeof answer.model !== 'string' || answer.model === this.#modelId) return null;
+    if (!isObject(answer) || typeof answer.model !== 'string' || answer.model === this.#modelId) return null;
     answer.model = this.#modelId;
     return toBytesText(`event: ${name}\ndata: ${JSON.stringify(payload)}${this.#frames.separator}`);
   }
 
   #addUsage(members: unknown): void {
-    if (!isRecord(members)) return;
+    if (!isObject(members)) return;
     for (const [name, value] of Object.entries(members))
       if (value !== null && value !== undefined) this.#usage[name] = value;
   }
 }
 
 const EVENT = 'event:';
+const ERROR = 'error';
 
 /** The event's name; '' where the frame does not begin with it. */
 function readName(text: string, start: number): string {
   if (!text.startsWith(EVENT, start)) return '';
   return text.slice(start + EVENT.length, text.indexOf('\n', start)).trim();
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

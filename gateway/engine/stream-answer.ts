@@ -39,7 +39,10 @@ export class StreamAnswer implements Answer {
     const output = this.#filter.end();
     if (output) this.#send(output);
     if (!this.#filter.isDone)
-      return new ApiError('upstream_error', 'The engine ended the stream before it was complete.');
+      return (
+        this.#filter.failure ??
+        new ApiError('upstream_error', 'The engine ended the stream before it was complete.')
+      );
     this.#exchange.stream!.end();
     return null;
   }

@@ -1,12 +1,11 @@
 /** Fills what OpenAI's schema requires and some engines leave out; each answers whether it changed anything. */
-
-type Answer = Record<string, unknown>;
+import { type JSONObject as Answer, isObject } from '../../kit/json-object.ts';
 
 export function completeChat(answer: Answer, modelId: string): boolean {
   let isChanged = completeModel(answer, modelId);
   for (const choice of listOf(answer.choices)) {
     isChanged = fillNull(choice, 'logprobs') || isChanged;
-    if (isRecord(choice.message)) {
+    if (isObject(choice.message)) {
       isChanged = fillNull(choice.message, 'refusal') || isChanged;
       isChanged = fillNull(choice.message, 'content') || isChanged;
     }
@@ -62,7 +61,5 @@ function fillNull(object: Record<string, unknown>, name: string): boolean {
   return true;
 }
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null;
 const listOf = (value: unknown): Record<string, unknown>[] =>
-  Array.isArray(value) ? value.filter(isRecord) : [];
+  Array.isArray(value) ? value.filter(isObject) : [];

@@ -1,9 +1,15 @@
 import { expect } from 'chai';
 import { EngineHealth } from '../../../gateway/health/engine-health.ts';
+import { readEvents } from '../../support/event-stream.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { startScriptedEngine, startTextEndpoint } from '../../support/text-endpoint.ts';
 import { startTextFixture, type TextFixture } from '../../support/text-fixture.ts';
 import { chatOf, RunningSimulator, readStream } from '../../unit/simulator/running-simulator.ts';
+
+const NAMED: readonly (readonly [path: string, body: object])[] = [
+  ['/v1/responses', { input: 'Hello.' }],
+  ['/v1/messages', { messages: [{ role: 'user', content: 'Hello.' }], max_tokens: 100 }],
+];
 
 describe('an engine that is stopped as vLLM is', () => {
   let fixture: TextFixture;
@@ -24,13 +30,25 @@ describe('an engine that is stopped as vLLM is', () => {
     }
   });
 
-  it('ends no whole answer as if it were complete', async () => {
-    await fixture.simulator.putControl({ like: 'vllm', ttftMs: 60_000 });
-    const response = fixture.chat();
-    await pollUntil(async () => (await fixture.simulator.readControl()).inflight === 1, 'the request');
+  it('ends no message and no response as if it were complete', async () => {
+    await fixture.simulator.putControl({ like: 'vllm', itlMs: 60_000, tokens: 100 });
+    const responses: Response[] = [];
+    // As many as there are ways to abort.
+    for (const [path, body] of [...NAMED, ...NAMED, ...NAMED])
+      responses.push(await fixture.post(path, { ...body, stream: true }));
     stop();
-    expect((await response).status).to.equal(502);
+    for (const events of await Promise.all(responses.map(readEvents)))
+      expect(events.at(-1)!.name).to.equal('error');
   });
+
+  for (const [path, body] of [['/v1/chat/completions', chatOf('Hello.')], ...NAMED] as const)
+    it(`ends no whole answer of ${path} as if it were complete`, async () => {
+      await fixture.simulator.putControl({ like: 'vllm', ttftMs: 60_000 });
+      const response = fixture.post(path, body);
+      await pollUntil(async () => (await fixture.simulator.readControl()).inflight === 1, 'the request');
+      stop();
+      expect((await response).status).to.equal(502);
+    });
 });
 
 describe('an engine that schedules by priority', () => {

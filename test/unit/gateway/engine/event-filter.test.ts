@@ -18,6 +18,16 @@ function pass(text: string, dialect: EventDialect, size = 1_000_000) {
   return { text: Buffer.from(output, 'latin1').toString(), filter };
 }
 
+/** As llama.cpp and others have them within a stream, whatever its dialect. */
+const UNNAMED_FAILURES: [what: string, text: string][] = [
+  [
+    'an error event whose type is the error’s',
+    'event: error\ndata: {"code":500,"message":"boom","type":"server_error"}\n\n',
+  ],
+  ['an error without a name', unnamed({ error: { code: 500, message: 'boom', type: 'server_error' } })],
+  ['a flat error without a name', unnamed({ object: 'error', message: 'boom', code: 500 })],
+];
+
 const SIZES = [1, 3, 50, 1_000_000];
 
 describe('the filter of a streamed response', () => {
@@ -98,12 +108,35 @@ describe('the filter of a streamed response', () => {
       }),
     ],
   ];
+  failures.push(...UNNAMED_FAILURES);
   for (const [what, text] of failures)
     it(`stops at ${what}`, () => {
       const { text: passed, filter } = pass(created + delta + text + completed, RESPONSES);
       expect(passed).to.equal(created + delta);
       expect(filter.failure).to.include({ code: 'upstream_error' });
       expect(filter.failure!.message).to.include('boom');
+    });
+
+  it('fails where the engine canceled it', () => {
+    const canceled = event({
+      type: 'response.completed',
+      response: { ...response, object: 'response', status: 'cancelled' },
+    });
+    const { text, filter } = pass(created + delta + canceled, RESPONSES);
+    expect(text).to.equal(created + delta);
+    expect(filter.failure!.message).to.include('aborted');
+  });
+
+  it('keeps a failure that ends without a blank line', () => {
+    const { filter } = pass(created + event({ type: 'error', message: 'boom' }).trimEnd(), RESPONSES);
+    expect(filter.failure!.message).to.include('boom');
+  });
+
+  for (const size of SIZES)
+    it(`does not mind a blank line too many, in chunks of ${size} bytes`, () => {
+      const text = `${created}\n${delta}\n\n${completed}`;
+      expect(pass(text, RESPONSES, size).filter.isDone).to.equal(true);
+      expect(pass(`${delta}\n`, RESPONSES, size).filter.events).to.equal(1);
     });
 
   it('refuses an event that does not end', () => {
@@ -162,6 +195,24 @@ describe('the filter of a streamed message', () => {
       message: { model: MODEL, usage: { input_tokens: 0, output_tokens: 0 } },
     });
     expect(pass(told + delta, MESSAGES).filter).to.include({ usage: null, estimatedTokens: 1 });
+  });
+
+  for (const [what, error] of UNNAMED_FAILURES)
+    it(`stops at ${what}`, () => {
+      const { text, filter } = pass(start + delta + error + stop, MESSAGES);
+      expect(text).to.equal(start + delta);
+      expect(filter.failure!.message).to.include('boom');
+    });
+
+  it('fails where the engine aborted it, which has no reason to stop', () => {
+    const aborted = event({
+      type: 'message_delta',
+      delta: { stop_reason: null },
+      usage: { output_tokens: 3 },
+    });
+    const { text, filter } = pass(start + delta + aborted + stop, MESSAGES);
+    expect(text).to.equal(start + delta);
+    expect(filter.failure!.message).to.include('aborted');
   });
 
   it('stops at an error', () => {

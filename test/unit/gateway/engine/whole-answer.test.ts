@@ -33,6 +33,17 @@ describe('a whole answer', () => {
     expect(answer.end()).to.include({ code: 'upstream_error', status: 502 });
   });
 
+  for (const aborted of [
+    { type: 'message', role: 'assistant', content: [{ type: 'text', text: 'a' }] },
+    { type: 'message', content: [], stop_reason: null },
+    { object: 'response', status: 'cancelled', error: null, output: [] },
+  ])
+    it(`is an error where the engine aborted it: ${JSON.stringify(aborted)}`, () => {
+      const answer = open(() => true);
+      answer.write(Buffer.from(JSON.stringify(aborted)));
+      expect(answer.end()).to.include({ code: 'upstream_error', status: 502 });
+    });
+
   it('is refused beyond 256 MiB, whatever memory there is', () => {
     const answer = open(() => true);
     const part = Buffer.alloc(64 * MIB);
