@@ -26,11 +26,13 @@ const both = (tools?: string, reasoning?: string): Parsers => ({
 });
 
 const FAMILIES: Record<Exclude<ModelFamily, 'none'>, Family> = {
+  // Several of vLLM's parsers raise for each chat if their token is not in the model's vocabulary: the patterns of those
+  // families leave older and base models out.
   // Quantised and fine-tuned models carry the names of two families: the more particular comes first.
   hermes: { pattern: /\bhermes-[2-9]/, vllm: both('hermes'), sglang: both('hermes') },
   xlam: { pattern: /xlam/, vllm: both('xlam') },
   'deepseek-r1-distill': {
-    pattern: /deepseek-r1-(0528-)?(distill|qwen)/,
+    pattern: /deepseek-r1\b.*(distill|qwen|llama|\b(1\.5|7|8|14|32|70)b\b)/,
     vllm: both(undefined, 'deepseek_r1'),
     sglang: both(undefined, 'deepseek-r1'),
   },
@@ -51,10 +53,14 @@ const FAMILIES: Record<Exclude<ModelFamily, 'none'>, Family> = {
     sglang: both('qwen3_coder', 'qwen3'),
   },
   // These do not reason: a parser would take their whole answer for reasoning.
-  'qwen3-instruct': { pattern: /qwen3-.*instruct/, vllm: both('hermes'), sglang: both('qwen') },
-  qwen3: { pattern: /qwen3/, vllm: both('hermes', 'qwen3'), sglang: both('qwen', 'auto') },
+  'qwen3-instruct': {
+    pattern: /qwen3-.*(instruct|base)\b/,
+    vllm: both('hermes'),
+    sglang: both('qwen'),
+  },
+  qwen3: { pattern: /qwen3(?!guard)/, vllm: both('hermes', 'qwen3'), sglang: both('qwen', 'auto') },
   'qwen2.5': { pattern: /qwen2\.5/, vllm: both('hermes'), sglang: both('qwen25') },
-  qwq: { pattern: /\bqwq/, vllm: both('hermes', 'deepseek_r1'), sglang: both('qwen25', 'auto') },
+  qwq: { pattern: /\bqwq(?!.*preview)/, vllm: both('hermes', 'deepseek_r1'), sglang: both('qwen25', 'auto') },
   'deepseek-r1': {
     pattern: /deepseek-r1/,
     vllm: both('deepseek_v3', 'deepseek_r1'),
@@ -102,17 +108,19 @@ const FAMILIES: Record<Exclude<ModelFamily, 'none'>, Family> = {
     sglang: both('mistral', 'mistral'),
   },
   mistral: {
-    pattern: /mistral|ministral|mixtral|magistral|devstral|pixtral/,
+    pattern:
+      /mistral-(small|medium|large|nemo)|mistral-7b-(instruct-)?v0\.3|ministral|mixtral-8x22b-instruct|magistral|devstral|pixtral/,
     vllm: both('mistral'),
     sglang: both('mistral'),
   },
+  // vLLM's parser of the JSON that the model's own chat template asks for wants a token of Llama 3.
+  'llama-4': { pattern: /llama-?4/, vllm: both('llama4_pythonic'), sglang: both('llama3') },
   // With the models' own chat templates, which ask for JSON.
-  'llama-4': { pattern: /llama-?4/, vllm: both('llama4_json'), sglang: both('llama3') },
   'llama-3': { pattern: /llama-?3\.[1-3]/, vllm: both('llama3_json'), sglang: both('llama3') },
   'gemma-4': { pattern: /gemma-?4/, vllm: both('gemma4', 'gemma4'), sglang: both('gemma4', 'gemma4') },
   functiongemma: { pattern: /functiongemma/, vllm: both('functiongemma') },
   'phi-4-mini': { pattern: /phi-4-mini-instruct/, vllm: both('phi4_mini_json') },
-  'phi-4-reasoning': { pattern: /phi-4-.*reasoning/, vllm: both(undefined, 'deepseek_r1') },
+  'phi-4-reasoning': { pattern: /phi-4-reasoning/, vllm: both(undefined, 'deepseek_r1') },
   'granite-4': { pattern: /granite-4/, vllm: both('granite4') },
   'granite-3': { pattern: /granite-3/, vllm: both('granite', 'granite') },
   'seed-oss': { pattern: /seed-oss/, vllm: both('seed_oss', 'seed_oss') },
@@ -128,7 +136,7 @@ const FAMILIES: Record<Exclude<ModelFamily, 'none'>, Family> = {
   'olmo-3-think': { pattern: /olmo-?3.*think/, vllm: both('olmo3', 'olmo3') },
   'olmo-3': { pattern: /olmo-?3/, vllm: both('olmo3') },
   lfm2: { pattern: /\blfm2/, vllm: both('lfm2'), sglang: both('lfm2', 'auto') },
-  jamba: { pattern: /jamba/, vllm: both('jamba') },
+  jamba: { pattern: /jamba-((mini|large)-)?1\.[5-9]/, vllm: both('jamba') },
   'internlm-2.5': { pattern: /internlm2_5/, vllm: both('internlm') },
   longcat: { pattern: /longcat/, vllm: both('longcat') },
   mimo: { pattern: /\bmimo/, vllm: both('mimo', 'mimo'), sglang: both('mimo', 'mimo') },
@@ -149,8 +157,8 @@ export function decideFamily({ kind, engine, model }: ModelDeploymentSpec): Mode
   return 'none';
 }
 
-/** What weights are called, the most reliable name first. */
-function listNames({ huggingFace, s3, pvc, image }: ModelSource, modelId: string): string[] {
+/** What weights are called, the most reliable name first, in lower case. */
+export function listNames({ huggingFace, s3, pvc, image }: ModelSource, modelId: string): string[] {
   const names = [
     huggingFace?.repo,
     s3?.uri,

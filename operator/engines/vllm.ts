@@ -1,17 +1,17 @@
 /** vLLM: LLM, vision-language, embedding, reranking and transcription models. */
 import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
+import { readArgument } from './arguments.ts';
 import {
   ENGINE_HOST,
   type EngineInput,
   type EnginePresetDefinition,
   type EngineRun,
   imagePair,
-  type ModelLocation,
   modelReference,
   revisionFlag,
   variables,
 } from './engine.ts';
-import { decideFamily, decideParsers } from './model-families.ts';
+import { decideFamily, decideParsers, listNames } from './model-families.ts';
 
 /** The only host that vLLM may fetch media from: none, since `.invalid` never resolves. `data:` URLs still work. */
 export const NO_MEDIA_HOST = 'none.invalid';
@@ -31,8 +31,10 @@ export const VLLM_ENV = variables({
 /** Without a parser the engine refuses `tools` that the model may call as it likes. */
 function listParserFlags(spec: ModelDeploymentSpec): string[] {
   const { tools, reasoning } = decideParsers('vllm', decideFamily(spec));
+  const hasOwn = readArgument(spec.engine.args, 'tool-call-parser') !== undefined;
   return [
-    ...(tools ? ['--enable-auto-tool-choice', `--tool-call-parser=${tools}`] : []),
+    ...(tools || hasOwn ? ['--enable-auto-tool-choice'] : []),
+    ...(tools ? [`--tool-call-parser=${tools}`] : []),
     ...(reasoning ? [`--reasoning-parser=${reasoning}`] : []),
   ];
 }
@@ -54,7 +56,7 @@ export const vllm: EnginePresetDefinition = {
       ...revisionFlag(location),
       ...(gpus > 1 ? [`--tensor-parallel-size=${gpus}`] : []),
       ...(spec.kind === 'Embedding' || spec.kind === 'Rerank' ? ['--runner=pooling'] : []),
-      ...(spec.kind === 'Rerank' ? listRerankArgs(location) : []),
+      ...(spec.kind === 'Rerank' ? listRerankArgs(spec) : []),
       ...(spec.kind === 'LLM' ? [...listParserFlags(spec), '--enable-prompt-tokens-details'] : []),
       '--scheduling-policy=priority',
       // It would abort what is in flight at once, as if the answers were complete.
@@ -69,12 +71,15 @@ export const vllm: EnginePresetDefinition = {
 };
 
 /** Published as a language model, which says by the tokens "no" and "yes" how well a text fits: vLLM has to be told so. */
-const ORIGINAL_QWEN3_RERANKER = /qwen3-(vl-)?reranker(?!.*seq-?cls)/i;
+const QWEN3_RERANKER = /qwen3-(vl-)?reranker(.*seq-?cls)?/;
 
 /** Of all others vLLM sees by their architecture what they are. */
-function listRerankArgs(location: ModelLocation): string[] {
-  const [, isVision] = ORIGINAL_QWEN3_RERANKER.exec(modelReference(location)[0] ?? '') ?? [null, null];
-  if (isVision === null) return [];
+function listRerankArgs({ model }: ModelDeploymentSpec): string[] {
+  const found = listNames(model.source, model.id)
+    .map((name) => QWEN3_RERANKER.exec(name))
+    .find((match) => match !== null);
+  const [, isVision, isConverted] = found ?? [];
+  if (!found || isConverted) return [];
   const overrides = {
     architectures: [isVision ? 'Qwen3VLForSequenceClassification' : 'Qwen3ForSequenceClassification'],
     classifier_from_token: ['no', 'yes'],

@@ -69,9 +69,34 @@ describe('the family of a model', () => {
     'ByteDance-Seed/Seed-OSS-36B-Instruct': 'seed-oss',
     'stepfun-ai/Step-3.5-Flash': 'step-3.5',
     'LiquidAI/LFM2-8B-A1B': 'lfm2',
+    'ai21labs/AI21-Jamba-Mini-1.7': 'jamba',
+    'ai21labs/AI21-Jamba-1.5-Large': 'jamba',
+    'mistralai/Mistral-7B-Instruct-v0.3': 'mistral',
+    'mistralai/Mistral-Nemo-Instruct-2407': 'mistral',
+    'mistralai/Ministral-3-8B-Instruct-2512': 'mistral',
+    'mistralai/Mixtral-8x22B-Instruct-v0.1': 'mistral',
+    'mistral-community/pixtral-12b': 'mistral',
+    'mobiuslabsgmbh/DeepSeek-R1-ReDistill-Qwen-7B-v1.1': 'deepseek-r1-distill',
+    'acme/deepseek-r1:8b': 'deepseek-r1-distill',
+    'acme/deepseek-r1:671b': 'deepseek-r1',
+    'Qwen/Qwen3-8B-Base': 'qwen3-instruct',
     gpt2: 'none',
     'meta-llama/Llama-2-7b-chat-hf': 'none',
     'google/gemma-3-27b-it': 'none',
+    // Their vocabularies lack a token without which vLLM's parser raises for each chat.
+    'mistralai/Mistral-7B-Instruct-v0.1': 'none',
+    'mistralai/Mistral-7B-Instruct-v0.2': 'none',
+    'mistral-community/Mistral-7B-v0.2': 'none',
+    'mistralai/Mixtral-8x7B-Instruct-v0.1': 'none',
+    'mistralai/Mixtral-8x22B-v0.1': 'none',
+    'llava-hf/llava-v1.6-mistral-7b-hf': 'none',
+    'teknium/OpenHermes-2.5-Mistral-7B': 'none',
+    'Qwen/QwQ-32B-Preview': 'none',
+    'microsoft/Phi-4-mini-reasoning': 'none',
+    'ai21labs/Jamba-v0.1': 'none',
+    'ai21labs/AI21-Jamba-Reasoning-3B': 'none',
+    // It answers with a verdict of its own form.
+    'Qwen/Qwen3Guard-Gen-8B': 'none',
   };
   for (const [repo, family] of Object.entries(repositories))
     it(`${repo} is ${family}`, () => {
@@ -117,6 +142,10 @@ describe('the parsers of a family', () => {
       }
     });
 
+  it('of Llama 4 for vLLM wants no token of Llama 3', () => {
+    expect(decideParsers('vllm', 'llama-4')).to.deep.equal({ tools: 'llama4_pythonic' });
+  });
+
   it('are left to SGLang where nothing is known, and left out for vLLM', () => {
     expect(decideParsers('sglang', 'none')).to.deep.equal({ tools: 'auto', reasoning: 'auto' });
     expect(decideParsers('vllm', 'none')).to.deep.equal({});
@@ -160,6 +189,11 @@ describe('an engine', () => {
     const { engine, engineStatus } = built('vllm', { family: 'none' });
     expect(engine.args!.join(' ')).not.to.match(/parser|auto-tool/);
     expect(engineStatus).to.equal(undefined);
+  });
+
+  it('without a family calls tools by the parser of the spec', () => {
+    const { engine } = built('vllm', { family: 'none', args: ['--tool-call-parser=own'] });
+    expect(engine.args).to.include.members(['--enable-auto-tool-choice', '--tool-call-parser=own']);
   });
 
   it('reports cached tokens', () => {

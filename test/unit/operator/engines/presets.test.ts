@@ -117,6 +117,16 @@ describe('vLLM', () => {
     expect(argsFor('Qwen/Qwen3-Reranker-0.6B')).to.include('"Qwen3ForSequenceClassification"');
     expect(argsFor('tomaarsen/Qwen3-Reranker-0.6B-seq-cls')).not.to.include('--hf-overrides');
   });
+
+  it('knows such a reranker by the name of any source', () => {
+    const argsFor = (source: object, id = 'm') =>
+      argsOf('vllm', { kind: 'Rerank', model: { id, source } }).join(' ');
+    const pvc = { claimName: 'models', path: 'Qwen3-VL-Reranker-2B' };
+    expect(argsFor({ pvc })).to.include('"Qwen3VLForSequenceClassification"');
+    expect(argsFor({ s3: { uri: 's3://models/Qwen3-Reranker-8B' } })).to.include('"Qwen3ForSequence');
+    const huggingFace = { repo: 'tomaarsen/Qwen3-Reranker-0.6B-seq-cls' };
+    expect(argsFor({ huggingFace }, 'qwen3-reranker')).not.to.include('--hf-overrides');
+  });
 });
 
 describe('vLLM-Omni for speech', () => {
