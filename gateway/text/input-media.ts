@@ -5,24 +5,32 @@ import { type MessageMedia, readPart } from './message-media.ts';
 
 type Path = MediaReference['path'];
 type Visit = (value: Record<string, unknown>, path: Path, media: MessageMedia) => void;
+/** Whether a member holds what a tool was called with: it may look like anything, and is text to the model. */
+type IsArguments = (value: Record<string, unknown>, member: string) => boolean;
 
 /** Deeper than any engine looks for media. */
 const MAX_DEPTH = 12;
 
 /** Of Responses: parts of messages, and of what tools gave back. Throws ApiError. */
 export const readInputMedia = (input: unknown): MessageMedia =>
-  visitAll(input, ['input'], (part, path, media) => {
-    if ('file_id' in part && part.file_id !== null && String(part.type).startsWith('input_'))
-      throw refuseFile([...path, 'file_id']);
-    readPart(part, path, media);
-  });
+  visitAll(input, ['input'], readItem, isAction);
+
+const isAction: IsArguments = ({ type }, member) => member === 'action' && String(type).endsWith('_call');
+
+function readItem(part: Record<string, unknown>, path: Path, media: MessageMedia): void {
+  if ('file_id' in part && part.file_id !== null && String(part.type).startsWith('input_'))
+    throw refuseFile([...path, 'file_id']);
+  readPart(part, path, media);
+}
 
 /** Of Anthropic's messages and system prompt: `source` of blocks, within results of tools, too. Throws ApiError. */
 export function readBlockMedia(body: { messages: unknown; system: unknown }): MessageMedia {
-  const media = visitAll(body.messages, ['messages'], readBlock);
-  const system = visitAll(body.system, ['system'], readBlock);
+  const media = visitAll(body.messages, ['messages'], readBlock, isInput);
+  const system = visitAll(body.system, ['system'], readBlock, isInput);
   return { characters: media.characters + system.characters, media: [...media.media, ...system.media] };
 }
+
+const isInput: IsArguments = ({ type }, member) => member === 'input' && type === 'tool_use';
 
 function readBlock(block: Record<string, unknown>, place: Path, media: MessageMedia): void {
   const { source } = block;
@@ -45,8 +53,8 @@ function refuse(path: Path, why: string): ApiError {
   return new ApiError('invalid_request_error', `\`${param}\` ${why}`, { param });
 }
 
-/** Calls `visit` for every object within, and for the value itself. */
-function visitAll(value: unknown, path: Path, visit: Visit): MessageMedia {
+/** Calls `visit` for every object within, other than arguments, and for the value itself. */
+function visitAll(value: unknown, path: Path, visit: Visit, isArguments: IsArguments): MessageMedia {
   const media: MessageMedia = { characters: 0, media: [] };
   const walk = (within: unknown, place: Path) => {
     if (typeof within !== 'object' || within === null || place.length > MAX_DEPTH) return;
@@ -54,9 +62,10 @@ function visitAll(value: unknown, path: Path, visit: Visit): MessageMedia {
       for (let index = 0; index < within.length; index++) walk(within[index], [...place, index]);
       return;
     }
-    visit(within as Record<string, unknown>, place, media);
-    for (const [name, member] of Object.entries(within))
-      if (typeof member === 'object') walk(member, [...place, name]);
+    const object = within as Record<string, unknown>;
+    visit(object, place, media);
+    for (const [name, member] of Object.entries(object))
+      if (typeof member === 'object' && !isArguments(object, name)) walk(member, [...place, name]);
   };
   walk(value, path);
   return media;

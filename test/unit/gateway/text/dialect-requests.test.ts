@@ -119,6 +119,13 @@ describe('a request for a response', () => {
     expect(request.promptBytes).to.be.below(300);
   });
 
+  it('has nothing fetched of what a tool was called with', () => {
+    const action = { type: 'open_page', page: { file_url: 'https://example.com/a.pdf' } };
+    expect(read({ input: [{ type: 'web_search_call', id: 'w', action }] }, RESPONSES).media).to.deep.equal(
+      [],
+    );
+  });
+
   it('is refused with a file by URL, or by an id of a store', () => {
     const file = (part: object) => ({
       input: [{ role: 'user', content: [{ type: 'input_file', ...part }] }],
@@ -185,6 +192,13 @@ describe('a request for a message', () => {
     const request = read({ ...base, messages: [{ role: 'user', content: [inline] }] }, MESSAGES);
     expect(request.media).to.deep.equal([]);
     expect(request.promptBytes).to.be.below(300);
+  });
+
+  it('has nothing fetched of what a tool was called with', () => {
+    for (const input of [image, { type: 'document', source }, { source: { type: 'file' } }]) {
+      const content = [{ type: 'tool_use', id: 't', name: 'show', input }];
+      expect(read({ ...base, messages: [{ role: 'assistant', content }] }, MESSAGES).media).to.deep.equal([]);
+    }
   });
 
   it('is refused with a document by URL, or a file of a store', () => {
