@@ -21,8 +21,8 @@ const isListOf = (value: unknown, isItem: (item: unknown) => boolean): boolean =
 const isFilledListOf = (value: unknown, isItem: (item: unknown) => boolean): boolean =>
   isListOf(value, isItem) && (value as unknown[]).length > 0;
 
-const text: Field = { allowed: 'a string', isValid: isText, schema: { type: 'string' } };
-const flag: Field = {
+export const TEXT: Field = { allowed: 'a string', isValid: isText, schema: { type: 'string' } };
+export const FLAG: Field = {
   allowed: 'true or false',
   isValid: (value) => typeof value === 'boolean',
   schema: { type: 'boolean' },
@@ -45,6 +45,11 @@ const stop: Field = {
   schema: { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }] },
 };
 const filledListOf = (items: JsonSchema): JsonSchema => ({ type: 'array', items, minItems: 1 });
+export const CONVERSATION: Field = {
+  allowed: 'a non-empty array of objects',
+  isValid: (value) => isFilledListOf(value, isObject),
+  schema: filledListOf({ type: 'object' }),
+};
 /** Token ids are OpenAI's, too. */
 const prompt: Field = {
   isRequired: true,
@@ -65,8 +70,8 @@ const prompt: Field = {
 };
 
 const generation: Fields = {
-  model: text,
-  stream: flag,
+  model: TEXT,
+  stream: FLAG,
   stream_options: object,
   temperature: number,
   top_p: number,
@@ -80,12 +85,7 @@ const generation: Fields = {
 
 /** docs/api.md, "POST /v1/chat/completions". */
 export const CHAT_FIELDS: Fields = {
-  messages: {
-    isRequired: true,
-    allowed: 'a non-empty array of objects',
-    isValid: (value) => isFilledListOf(value, isObject),
-    schema: filledListOf({ type: 'object' }),
-  },
+  messages: { ...CONVERSATION, isRequired: true },
   ...generation,
 };
 
@@ -95,7 +95,7 @@ export const COMPLETION_FIELDS: Fields = { prompt, ...generation };
 /** docs/api.md, "POST /v1/embeddings". */
 export const EMBEDDING_FIELDS: Fields = {
   input: prompt,
-  model: text,
+  model: TEXT,
   encoding_format: {
     allowed: '"float" or "base64"',
     isValid: (value) => value === 'float' || value === 'base64',
@@ -127,25 +127,25 @@ export const RESPONSES_FIELDS: Fields = {
     isValid: (value) => isText(value) || isFilledListOf(value, isObject),
     schema: { anyOf: [{ type: 'string' }, filledListOf({ type: 'object' })] },
   },
-  model: text,
-  instructions: text,
-  stream: flag,
+  model: TEXT,
+  instructions: TEXT,
+  stream: FLAG,
   temperature: number,
   top_p: number,
   max_output_tokens: integer,
   tools: listOfObjects,
   tool_choice: textOrObject,
-  parallel_tool_calls: flag,
+  parallel_tool_calls: FLAG,
   text: object,
   reasoning: object,
   metadata: object,
-  store: flag,
-  background: flag,
+  store: FLAG,
+  background: FLAG,
 };
 
 const counted: Fields = {
   messages: CHAT_FIELDS.messages!,
-  model: text,
+  model: TEXT,
   system: textOrObjects,
   tools: listOfObjects,
   tool_choice: object,
@@ -155,7 +155,7 @@ const counted: Fields = {
 export const MESSAGES_FIELDS: Fields = {
   ...counted,
   max_tokens: { ...positive, isRequired: true },
-  stream: flag,
+  stream: FLAG,
   temperature: number,
   top_p: number,
   top_k: integer,

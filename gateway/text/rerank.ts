@@ -2,44 +2,38 @@
 import { isObject, type JSONObject } from '../../kit/json-object.ts';
 import { readUsage } from '../engine/answer.ts';
 import { dialectOf, type RerankQuestion } from '../engine/rerank-dialects.ts';
+import { BYTES_PER_TOKEN } from '../engine/token-estimate.ts';
 import { ApiError } from '../http/error-response.ts';
-import { checkFields, type Fields } from './fields.ts';
+import { checkFields, type Fields, FLAG, TEXT } from './fields.ts';
 import type { Translation } from './translation.ts';
 
 /** As many as the engines take in one request. */
 const MAX_TEXTS = 2048;
-const BYTES_PER_TOKEN = 4;
 
 const isText = (value: unknown): value is string => typeof value === 'string';
 const isDocument = (value: unknown): boolean => isText(value) || (isObject(value) && isText(value.text));
 const isListOf = (value: unknown, isItem: (item: unknown) => boolean): boolean =>
   Array.isArray(value) && value.length > 0 && value.length <= MAX_TEXTS && value.every(isItem);
 
-const text = { type: 'string' } as const;
 const listOf = (items: object) => ({ type: 'array', items, minItems: 1, maxItems: MAX_TEXTS });
-const flag = {
-  allowed: 'true or false',
-  isValid: (value: unknown) => typeof value === 'boolean',
-  schema: { type: 'boolean' },
-};
-const model = { allowed: 'a string', isValid: isText, schema: text };
+const text = TEXT.schema;
 
 /** docs/api.md, "POST /v1/rerank". */
 export const RERANK_FIELDS: Fields = {
-  query: { isRequired: true, allowed: 'a string', isValid: isText, schema: text },
+  query: { ...TEXT, isRequired: true },
   documents: {
     isRequired: true,
     allowed: `an array of 1 to ${MAX_TEXTS} strings, or of objects with a \`text\``,
     isValid: (value) => isListOf(value, isDocument),
     schema: listOf({ anyOf: [text, { type: 'object', properties: { text }, required: ['text'] }] }),
   },
-  model,
+  model: TEXT,
   top_n: {
     allowed: 'an integer of at least 1',
     isValid: (value) => Number.isSafeInteger(value) && (value as number) >= 1,
     schema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
   },
-  return_documents: flag,
+  return_documents: FLAG,
 };
 
 const oneOrMore = {
@@ -50,7 +44,7 @@ const oneOrMore = {
 } as const;
 
 /** docs/api.md, "POST /v1/score". */
-export const SCORE_FIELDS: Fields = { text_1: oneOrMore, text_2: oneOrMore, model };
+export const SCORE_FIELDS: Fields = { text_1: oneOrMore, text_2: oneOrMore, model: TEXT };
 
 /** Throws ApiError. */
 export function translateRerank(value: JSONObject, preset: string): Translation {

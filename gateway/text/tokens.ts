@@ -1,27 +1,20 @@
 /** A text's tokens and back, in the words of vLLM; other engines have their own. */
 import { isObject, type JSONObject } from '../../kit/json-object.ts';
 import { ApiError } from '../http/error-response.ts';
-import type { Fields } from './fields.ts';
+import { CONVERSATION, type Fields, FLAG, TEXT } from './fields.ts';
 import type { Translation } from './translation.ts';
 
 const isText = (value: unknown): value is string => typeof value === 'string';
 const isFlag = (value: unknown): value is boolean => typeof value === 'boolean';
 const isToken = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
 
-const model = { allowed: 'a string', isValid: isText, schema: { type: 'string' } };
-const flag = { allowed: 'true or false', isValid: isFlag, schema: { type: 'boolean' } };
-
 /** docs/api.md, "POST /tokenize". Either `prompt` or `messages`. */
 export const TOKENIZE_FIELDS: Fields = {
-  prompt: { allowed: 'a string', isValid: isText, schema: { type: 'string' } },
-  messages: {
-    allowed: 'a non-empty array of objects',
-    isValid: (value) => Array.isArray(value) && value.length > 0 && value.every(isObject),
-    schema: { type: 'array', items: { type: 'object' }, minItems: 1 },
-  },
-  model,
-  add_special_tokens: flag,
-  return_token_strs: flag,
+  prompt: TEXT,
+  messages: CONVERSATION,
+  model: TEXT,
+  add_special_tokens: FLAG,
+  return_token_strs: FLAG,
 };
 
 /** docs/api.md, "POST /detokenize". */
@@ -32,7 +25,7 @@ export const DETOKENIZE_FIELDS: Fields = {
     isValid: (value) => Array.isArray(value) && value.every(isToken),
     schema: { type: 'array', items: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER } },
   },
-  model,
+  model: TEXT,
 };
 
 interface Text {
