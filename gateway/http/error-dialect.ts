@@ -1,6 +1,7 @@
 /** In which words an error is told: OpenAI's envelope, or Anthropic's to clients of `/v1/messages`. */
 import type { IncomingMessage } from 'node:http';
 import type { ApiError } from './error-response.ts';
+import { readRoutePath } from './request-path.ts';
 
 export type ErrorDialect = 'openai' | 'anthropic';
 
@@ -8,7 +9,9 @@ const ANTHROPIC_PATH = '/v1/messages';
 
 /** By the path, or by the header that Anthropic's SDKs send everywhere, so that errors before any route have it, too. */
 export const readErrorDialect = ({ url, headers }: Pick<IncomingMessage, 'url' | 'headers'>): ErrorDialect =>
-  url?.startsWith(ANTHROPIC_PATH) || headers['anthropic-version'] !== undefined ? 'anthropic' : 'openai';
+  readRoutePath(url).startsWith(ANTHROPIC_PATH) || headers['anthropic-version'] !== undefined
+    ? 'anthropic'
+    : 'openai';
 
 export interface AnthropicError {
   type: 'error';

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { buildAnthropicError, readErrorDialect } from './error-dialect.ts';
 import { type ApiError, buildEnvelope } from './error-response.ts';
+import { readRoutePath } from './request-path.ts';
 
 const RESPONSES_PATH = '/v1/responses';
 
@@ -16,7 +17,7 @@ export function formatErrorEvent(error: ApiError, { req, requestId, events }: Br
   if (readErrorDialect(req) === 'anthropic')
     return formatNamed('error', buildAnthropicError(error, requestId));
   const envelope = buildEnvelope(error);
-  if (!req.url?.startsWith(RESPONSES_PATH)) return `data: ${JSON.stringify(envelope)}\n\n`;
+  if (!readRoutePath(req.url).startsWith(RESPONSES_PATH)) return `data: ${JSON.stringify(envelope)}\n\n`;
   const { code, message, param } = envelope.error;
   // Flat as OpenAI has it, and with the envelope, by which its SDKs know to throw.
   const event = { type: 'error', sequence_number: events, code, message, param, ...envelope };

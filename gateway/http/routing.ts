@@ -1,11 +1,11 @@
 /** Finds the route: an unknown path is 404, a known one with another method 405. */
 import { ApiError } from './error-response.ts';
 import type { GatewayMiddleware, GatewayState, Handler } from './request-id.ts';
+import { normalizePath, readPath } from './request-path.ts';
 import type { RouteTable, ServedModel } from './route-table.ts';
 import type { RouteName } from './routes.ts';
 
 const MAX_SHOWN_CHARACTERS = 200;
-const DOUBLED = '/v1/v1/';
 
 /** `model`, where it is known, tells what a wrong path could have been. */
 export const findRoute =
@@ -41,21 +41,6 @@ const refuseMethod = (path: string, method: string, allowed: string) =>
 
 const listMethods = (methods: ReadonlyMap<string, unknown>): string =>
   [...methods.keys()].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
-
-/** As base URLs with a slash too many make it, or with a `/v1` that the client adds, too, as Anthropic's SDKs do. */
-function normalizePath(path: string): string {
-  if (!path.includes('//') && !path.endsWith('/') && !path.startsWith(DOUBLED)) return path;
-  const slashes = path.replace(/\/{2,}/g, '/');
-  const single = slashes.startsWith(DOUBLED) ? slashes.slice('/v1'.length) : slashes;
-  return single.length > 1 && single.endsWith('/') ? single.slice(0, -1) : single;
-}
-
-/** The path without query; proxies may also send a whole URL. */
-function readPath(url: string): string {
-  if (!url.startsWith('/')) return URL.parse(url)?.pathname ?? url;
-  const query = url.indexOf('?');
-  return query < 0 ? url : url.slice(0, query);
-}
 
 /** The last step of a chain, for a state whose route was found. */
 export const runHandler =

@@ -6,6 +6,8 @@ import { addUsage, type UsageCounter } from '../../redis/usage/usage.ts';
 import type { Logger } from './log.ts';
 
 const ACCEPTED = 202;
+/** Anthropic's word for the 429 of a full deployment. */
+const OVERLOADED = 529;
 
 export interface UsageMeterOptions {
   redis: RedisClient;
@@ -23,7 +25,7 @@ export class DeploymentUsage {
   /** A request that was answered: `status` is HTTP's, 499 when the client left. */
   countRequest(status: number, milliseconds: number): void {
     this.add('requests');
-    if (status === 429) this.add('rateLimited');
+    if (status === 429 || status === OVERLOADED) this.add('rateLimited');
     else if (status >= 500) this.add('serverErrors');
     else if (status >= 400) this.add('clientErrors');
     // What was only queued has its time observed when a worker ends it.

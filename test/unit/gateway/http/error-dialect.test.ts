@@ -14,6 +14,8 @@ describe('the dialect of an error', () => {
   it('is Anthropic’s on its routes, and to its SDKs on all others', () => {
     expect(read('/v1/messages?beta=true')).to.equal('anthropic');
     expect(read('/v1/messages/batches')).to.equal('anthropic');
+    for (const url of ['/v1/v1/messages', '//v1/messages/', 'http://host/v1/messages'])
+      expect(read(url)).to.equal('anthropic');
     expect(read('/v1/models', { 'anthropic-version': '2023-06-01' })).to.equal('anthropic');
   });
 
@@ -61,6 +63,7 @@ describe('the last event of a stream that breaks', () => {
   });
 
   it('is a numbered error event for a response, with the envelope by which SDKs throw', () => {
+    expect(format('/v1//responses', 5)).to.equal(format('/v1/responses', 5));
     const text = format('/v1/responses', 5);
     expect(text).to.match(/^event: error\n/);
     expect(parse(text)).to.include({

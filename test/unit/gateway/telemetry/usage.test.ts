@@ -8,6 +8,7 @@ describe('the sums of one deployment', () => {
     [202, { requests: 1 }],
     [400, { requests: 1, clientErrors: 1 }],
     [429, { requests: 1, rateLimited: 1 }],
+    [529, { requests: 1, rateLimited: 1 }],
     [499, { requests: 1, clientErrors: 1 }],
     [503, { requests: 1, serverErrors: 1 }],
   ];

@@ -1,0 +1,20 @@
+/** The path of a request: as the client sent it, and as routes are found by it. */
+const DOUBLED = '/v1/v1/';
+
+/** As base URLs with a slash too many make it, or with a `/v1` that the client adds, too, as Anthropic's SDKs do. */
+export function normalizePath(path: string): string {
+  if (!path.includes('//') && !path.endsWith('/') && !path.startsWith(DOUBLED)) return path;
+  const slashes = path.replace(/\/{2,}/g, '/');
+  const single = slashes.startsWith(DOUBLED) ? slashes.slice('/v1'.length) : slashes;
+  return single.length > 1 && single.endsWith('/') ? single.slice(0, -1) : single;
+}
+
+/** The path without query; proxies may also send a whole URL. */
+export function readPath(url: string): string {
+  if (!url.startsWith('/')) return URL.parse(url)?.pathname ?? url;
+  const query = url.indexOf('?');
+  return query < 0 ? url : url.slice(0, query);
+}
+
+/** By which its route is found. */
+export const readRoutePath = (url: string | undefined): string => normalizePath(readPath(url ?? '/'));
