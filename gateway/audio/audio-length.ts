@@ -47,10 +47,36 @@ function readRate(start: Buffer, contentType: string, bytes: number): number | n
   }
 }
 
+const CHUNK_HEADER_BYTES = 8;
+const FORMAT_BYTES = 16;
+/** PCM, floating point, and either of them with more details. */
+const PLAIN_SAMPLES: ReadonlySet<number> = new Set([1, 3, 0xfffe]);
+
+/** By the fields that decoders go by, which the bytes of a second that it tells as well are not. */
 function readWAV(start: Buffer): number | null {
-  const format = start.indexOf('fmt ', 12, 'latin1');
-  if (format < 0 || format + 20 > start.length) return null;
-  return start.readUInt32LE(format + 16) || null;
+  const format = findFormat(start);
+  if (!format) return null;
+  const channels = format.readUInt16LE(2);
+  const samplesPerSecond = format.readUInt32LE(4);
+  if (PLAIN_SAMPLES.has(format.readUInt16LE(0))) {
+    const sampleBytes = Math.ceil(format.readUInt16LE(14) / 8);
+    // One field or the other, as decoders have it: a file that is not forged has the same in both.
+    return samplesPerSecond * Math.min(format.readUInt16LE(12), channels * sampleBytes) || null;
+  }
+  // Other codecs compress: to a byte for each sample at most.
+  return Math.min(format.readUInt32LE(8), samplesPerSecond * channels) || null;
+}
+
+/** The chunks one after the other: the name of one may also be in the content of another. */
+function findFormat(start: Buffer): Buffer | null {
+  for (let at = 12; at + CHUNK_HEADER_BYTES + FORMAT_BYTES <= start.length; ) {
+    const content = at + CHUNK_HEADER_BYTES;
+    if (start.toString('latin1', at, at + 4) === 'fmt ')
+      return start.subarray(content, content + FORMAT_BYTES);
+    const bytes = start.readUInt32LE(at + 4);
+    at = content + bytes + (bytes % 2);
+  }
+  return null;
 }
 
 /** Its first block has the samples of a second and of the whole. */

@@ -52,6 +52,29 @@ describe('the length of a sound', () => {
       expect((await measure(Buffer.from(start, 'latin1')))!.seconds).to.be.lessThan(1);
   });
 
+  it('is that of the samples of a WAV, whatever rate its header tells', async () => {
+    const wav = wrapWAV(makeSamples(['a', 'b'], 1));
+    wav.writeUInt32LE(0xff_ff_ff_ff, 28);
+    expect((await measure(wav))!.seconds).to.be.closeTo(2, 0.01);
+    const decoy = Buffer.alloc(8 + 24);
+    decoy.write('LIST', 'latin1');
+    decoy.writeUInt32LE(24, 4);
+    decoy.write('fmt ', 8, 'latin1');
+    decoy.fill(0xff, 16);
+    const behind = Buffer.concat([wav.subarray(0, 12), decoy, wav.subarray(12)]);
+    expect((await measure(behind))!.seconds).to.be.closeTo(2, 0.01);
+  });
+
+  it('is by at most a byte a sample of a WAV that is compressed', async () => {
+    const wav = wrapWAV(makeSamples(['a', 'b'], 1));
+    wav.writeUInt16LE(0x11, 20);
+    const samplesPerSecond = wav.readUInt32LE(24);
+    wav.writeUInt32LE(samplesPerSecond / 2, 28);
+    expect((await measure(wav))!.seconds).to.be.closeTo(8, 0.1);
+    wav.writeUInt32LE(0xff_ff_ff_ff, 28);
+    expect((await measure(wav))!.seconds).to.be.closeTo(4, 0.1);
+  });
+
   it('is none of what is no sound', async () => {
     expect(await measure(Buffer.from('<html>'))).to.equal(null);
     expect(await measure(Buffer.alloc(0))).to.equal(null);
