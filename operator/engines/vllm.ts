@@ -19,8 +19,12 @@ export const NO_MEDIA_HOST = 'none.invalid';
 /** The image's own user `vllm`: torch looks its user up, and fails for one without a passwd entry. */
 export const VLLM_UID = 2000;
 
-/** Above what the gateway takes at most by default; its own 25 would refuse an hour of speech. */
-const MAX_AUDIO_MIB = '1024';
+/** Above what the gateway takes at most by default; its own 25 MiB, 10 minutes and 256 MiB would refuse an hour of speech. */
+const AUDIO_ENV = variables({
+  VLLM_MAX_AUDIO_CLIP_FILESIZE_MB: '1024',
+  VLLM_MAX_AUDIO_DECODE_DURATION_S: '14400',
+  VLLM_MAX_AUDIO_DECODE_BYTES: String(2 * 1024 ** 3),
+});
 
 export const VLLM_ENV = variables({
   VLLM_MEDIA_URL_ALLOW_REDIRECTS: '0',
@@ -63,10 +67,7 @@ export const vllm: EnginePresetDefinition = {
       `--shutdown-timeout=${Math.ceil(drainMs / 1000)}`,
       `--allowed-media-domains=${NO_MEDIA_HOST}`,
     ],
-    env:
-      spec.kind === 'Transcription'
-        ? [...VLLM_ENV, ...variables({ VLLM_MAX_AUDIO_CLIP_FILESIZE_MB: MAX_AUDIO_MIB })]
-        : VLLM_ENV,
+    env: spec.kind === 'Transcription' ? [...VLLM_ENV, ...AUDIO_ENV] : VLLM_ENV,
   }),
 };
 

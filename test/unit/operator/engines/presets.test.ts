@@ -104,8 +104,12 @@ describe('vLLM', () => {
 
   it('takes sounds as large as the gateway does', () => {
     const { env } = build(spec('vllm', { kind: 'Transcription' })).engine;
-    const found = env?.find(({ name }) => name === 'VLLM_MAX_AUDIO_CLIP_FILESIZE_MB');
-    expect(Number(found?.value)).to.be.greaterThan(50);
+    const find = (limit: string) =>
+      Number(env?.find(({ name }) => name === `VLLM_MAX_AUDIO_${limit}`)?.value);
+    expect(find('CLIP_FILESIZE_MB')).to.be.greaterThan(50);
+    // An hour at 48 kHz, as 32-bit samples.
+    expect(find('DECODE_DURATION_S')).to.be.at.least(3_600);
+    expect(find('DECODE_BYTES')).to.be.at.least(3_600 * 48_000 * 4);
   });
 
   it('pools for reranking, and is told what a reranker is that was published as a language model', () => {
