@@ -4,7 +4,7 @@ import { ApiError } from '../http/error-response.ts';
 import { EventStream, toBytesText } from '../http/event-stream.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Answer } from './answer.ts';
-import { findEngineError } from './engine-error.ts';
+import { findAbortion, findEngineError } from './engine-error.ts';
 
 export interface EventConversion {
   /** The events that go out for one of the engine's. Throws ApiError for one that cannot. */
@@ -69,7 +69,7 @@ export class EventAnswer implements Answer {
     if (text === DONE) return this.#finish();
     const event = parse(text);
     if (!event) return true;
-    this.failure = findEngineError(event);
+    this.failure = findEngineError(event) ?? findAbortion(event);
     if (this.failure) return true;
     const events = this.#convert(event);
     if (!events) return true;
