@@ -29,6 +29,8 @@ const PRICED: [field: keyof ModelDeployment['spec']['pricing'], of: string][] = 
   ['perMillionInputTokens', 'million input tokens'],
   ['perMillionCachedInputTokens', 'million cached input tokens'],
   ['perMillionOutputTokens', 'million output tokens'],
+  ['perAudioMinute', 'minute of audio'],
+  ['perMillionCharacters', 'million characters'],
 ];
 
 const describePrices = (pricing: ModelDeployment['spec']['pricing']): DeploymentView['prices'] =>

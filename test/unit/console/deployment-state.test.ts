@@ -180,6 +180,13 @@ describe('the view of a deployment', () => {
       { of: 'million input tokens', amount: '0.20' },
       { of: 'million cached input tokens', amount: '0.05' },
     ]);
+    const audio = describeDeployment(
+      make({ spec: { pricing: { perAudioMinute: '0.01', perMillionCharacters: '15' } } }),
+    );
+    expect(audio.prices).to.deep.equal([
+      { of: 'minute of audio', amount: '0.01' },
+      { of: 'million characters', amount: '15' },
+    ]);
     expect(describeDeployment(make({})).prices).to.deep.equal([]);
   });
 
