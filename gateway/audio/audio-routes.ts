@@ -1,21 +1,13 @@
 /** The routes of audio: a sound becomes text, or a text becomes sound. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
-import type { Answer } from '../engine/answer.ts';
 import { BytesAnswer } from '../engine/bytes-answer.ts';
-import { callEngine, type EngineCallOptions } from '../engine/engine-call.ts';
 import { EventAnswer } from '../engine/event-answer.ts';
 import { WholeAnswer } from '../engine/whole-answer.ts';
-import { ApiError } from '../http/error-response.ts';
 import { readJsonBody } from '../http/json-body.ts';
 import type { GatewayState } from '../http/request-id.ts';
 import type { Spool } from '../storage/spool.ts';
-import {
-  acquire,
-  noteFailure,
-  reserveLazily,
-  startDeadline,
-  type TextServices,
-} from '../text/text-routes.ts';
+import { askEngine, type EngineQuestion, startDeadline } from '../text/engine-question.ts';
+import { reserveLazily, type TextServices } from '../text/text-routes.ts';
 import { readSpeech } from './speech-request.ts';
 import { readTranscript, writeTranscript } from './transcript.ts';
 import { convertTranscript } from './transcript-events.ts';
@@ -112,8 +104,7 @@ const SPEECH_EVENTS = {
   finish: () => [],
 };
 
-type EngineQuestion = Pick<EngineCallOptions, 'path' | 'headers' | 'body' | 'isStream'> & { answer: Answer };
-
+/** An upload has a time of its own: the engine's begins behind it. */
 async function runAtEngine(
   services: AudioServices,
   state: GatewayState,
@@ -121,25 +112,8 @@ async function runAtEngine(
 ): Promise<void> {
   const { exchange } = state;
   const { requestTimeoutMs } = services.config().limits;
-  // An upload has a time of its own.
   const deadline = startDeadline(exchange, requestTimeoutMs, Math.floor(exchange.elapsed()));
-  try {
-    const target = await acquire(services.capacity, state);
-    if (!target.local) services.metrics.forwarded.inc();
-    await callEngine({
-      ...question,
-      exchange,
-      pool: services.findPool(target),
-      path: target.pathPrefix + question.path,
-      headers: { ...question.headers, 'x-request-id': exchange.requestId, ...target.headers },
-      onRelease: target.release,
-    });
-  } catch (error) {
-    if (error instanceof ApiError) noteFailure(error, services);
-    throw error;
-  } finally {
-    clearTimeout(deadline);
-  }
+  await askEngine(services, state, question).finally(() => clearTimeout(deadline));
 }
 
 function settleAudio(services: AudioServices, state: GatewayState, seconds: number): void {

@@ -21,6 +21,7 @@ export interface TranscriptionRequest {
 }
 
 const GRANULARITIES = 'timestamp_granularities[]';
+const MAX_GRANULARITIES_LENGTH = 100;
 /** Passed on as they are, where they are given. */
 const PASSED_ON = [
   'language',
@@ -73,6 +74,7 @@ async function interpret(form: Form, config: GatewayConfig): Promise<Transcripti
   checkModel(fields.text('model'), config);
   const format = fields.choice('response_format', TRANSCRIPT_FORMATS) ?? 'json';
   fields.number('temperature');
+  const granularities = readGranularities(form.texts);
   const isStream = fields.isTrue('stream');
   if (isStream && format !== 'json' && format !== 'text')
     throw new ApiError(
@@ -91,9 +93,10 @@ async function interpret(form: Form, config: GatewayConfig): Promise<Transcripti
   const file = { ...upload.file, contentType };
   const fileName = `audio.${contentType.split('/')[1]}`;
   return {
-    form: buildForm(listFields(form.texts, format, { isStream, model: config.servedModelName }), [
-      { name: 'file', fileName, file },
-    ]),
+    form: buildForm(
+      listFields(form.texts, format, { granularities, isStream, model: config.servedModelName }),
+      [{ name: 'file', fileName, file }],
+    ),
     format,
     isStream,
     seconds,
@@ -101,20 +104,28 @@ async function interpret(form: Form, config: GatewayConfig): Promise<Transcripti
   };
 }
 
+/** The text may be as long as a prompt, so its length is checked before it is taken apart. */
+function readGranularities(texts: Form['texts']): Set<string> {
+  const given = texts.get(GRANULARITIES) ?? texts.get('timestamp_granularities') ?? '';
+  const items =
+    given.length > MAX_GRANULARITIES_LENGTH ? null : given.split(',').filter((each) => each !== '');
+  if (items?.every((each) => each === 'word' || each === 'segment')) return new Set(items);
+  throw new ApiError('invalid_request_error', `\`${GRANULARITIES}\` must be "word" or "segment".`, {
+    param: GRANULARITIES,
+  });
+}
+
 /** Formats of text are made of the engine's JSON, which tells the duration, too. */
 function listFields(
   texts: Form['texts'],
   format: TranscriptFormat,
-  { isStream, model }: { isStream: boolean; model: string },
+  { granularities, isStream, model }: { granularities: Set<string>; isStream: boolean; model: string },
 ): [string, string][] {
-  const granularities = (texts.get(GRANULARITIES) ?? texts.get('timestamp_granularities') ?? '')
-    .split(',')
-    .filter((each) => each !== '');
   return [
     ['model', model],
     ['response_format', format === 'json' || format === 'text' ? 'json' : 'verbose_json'],
     ...(isStream ? [['stream', 'true'] as [string, string]] : []),
-    ...granularities.map((each): [string, string] => [GRANULARITIES, each]),
+    ...[...granularities].map((each): [string, string] => [GRANULARITIES, each]),
     ...PASSED_ON.flatMap((name): [string, string][] => {
       const text = texts.get(name) ?? '';
       return text === '' ? [] : [[name, text]];

@@ -1,21 +1,15 @@
 /** The text routes: from a JSON body to the engine's answer, whole or streamed, with its usage settled. */
-import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { Settlements } from '../auth/settlements.ts';
-import type { Capacity, EngineTarget } from '../capacity/capacity.ts';
 import type { EgressAgent } from '../egress/agent.ts';
 import type { Answer } from '../engine/answer.ts';
 import { estimateUsage } from '../engine/answer.ts';
-import { callEngine, type EnginePool } from '../engine/engine-call.ts';
-import { hideEngineName } from '../engine/engine-error.ts';
 import { StreamAnswer } from '../engine/stream-answer.ts';
 import { WholeAnswer } from '../engine/whole-answer.ts';
 import type { BodyLease } from '../http/body-memory.ts';
-import { ApiError } from '../http/error-response.ts';
-import type { Exchange } from '../http/exchange.ts';
 import { openLease, readJsonBody } from '../http/json-body.ts';
 import type { GatewayState } from '../http/request-id.ts';
-import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import type { DeploymentUsage } from '../telemetry/usage.ts';
+import { askEngine, type EngineServices, startDeadline } from './engine-question.ts';
 import { inlineMedia } from './media-inlining.ts';
 import { COUNT_TOKENS, MESSAGES } from './messages-route.ts';
 import { CHAT, COMPLETIONS, EMBEDDINGS } from './openai-routes.ts';
@@ -25,16 +19,10 @@ import type { TextRoute } from './text-route.ts';
 import { priceTokens } from './token-price.ts';
 import { DETOKENIZE, RERANK, SCORE, TOKENIZE } from './translated-routes.ts';
 
-export interface TextServices {
-  config: () => GatewayConfig;
-  capacity: Capacity;
-  findPool: (target: EngineTarget) => EnginePool;
+export interface TextServices extends EngineServices {
   egress: EgressAgent;
   settlements: Settlements;
-  metrics: GatewayMetrics;
   usage: DeploymentUsage;
-  /** The engine failed a request: its health should be probed. */
-  onEngineLost?: () => void;
 }
 
 export const buildTextHandlers = (services: TextServices) => ({
@@ -49,8 +37,6 @@ export const buildTextHandlers = (services: TextServices) => ({
   tokenize: (state: GatewayState) => serveText(TOKENIZE, services, state),
   detokenize: (state: GatewayState) => serveText(DETOKENIZE, services, state),
 });
-
-const SATURATED_RETRY_SECONDS = 5;
 
 async function serveText(route: TextRoute, services: TextServices, state: GatewayState): Promise<void> {
   const { exchange } = state;
@@ -72,36 +58,10 @@ async function serveText(route: TextRoute, services: TextServices, state: Gatewa
         reserve: (bytes) => lease.tryAdd(bytes),
       });
     }
-    const target = await acquire(services.capacity, state);
-    if (!target.local) services.metrics.forwarded.inc();
-    await runAtEngine({ route, services, state, request, target });
+    await runAtEngine({ route, services, state, request });
   } finally {
     clearTimeout(deadline);
   }
-}
-
-/** docs/api.md, "Limits". Counts from `from`, else from the request's start; before the first byte it becomes a 504. */
-export function startDeadline(exchange: Exchange, timeoutMs: number, from = 0): NodeJS.Timeout {
-  const left = Math.max(1, from + timeoutMs - Math.floor(exchange.elapsed()));
-  return setTimeout(() => {
-    const message = `The request took longer than ${timeoutMs / 1000} s.`;
-    exchange.cancel(new ApiError('request_timeout', message, { status: 504 }));
-  }, left);
-}
-
-export async function acquire(capacity: Capacity, state: GatewayState): Promise<EngineTarget> {
-  const { exchange, keyHash: id, priority = 0 } = state;
-  let acquisition = capacity.acquire(exchange.signal, { id, priority });
-  if (acquisition instanceof Promise) {
-    acquisition = await acquisition;
-    if (exchange.canceled && 'target' in acquisition) acquisition.target.release();
-    exchange.check();
-  }
-  if ('target' in acquisition) return acquisition.target;
-  const { refusal } = acquisition;
-  const why =
-    refusal === 'replica_saturated' ? 'Every replica is at its concurrency limit.' : 'No replica is ready.';
-  throw new ApiError(refusal, why, { retryAfter: SATURATED_RETRY_SECONDS });
 }
 
 interface EngineRun {
@@ -109,42 +69,29 @@ interface EngineRun {
   services: TextServices;
   state: GatewayState;
   request: TextRequest;
-  target: EngineTarget;
 }
 
 async function runAtEngine(run: EngineRun): Promise<void> {
-  const { route, services, request, target } = run;
-  const { exchange } = run.state;
-  const config = services.config();
-  const { modelId } = config;
-  const answer: Answer = request.isStream
+  const { route, services, state, request } = run;
+  const { exchange } = state;
+  const { path, payload, isStream } = request;
+  const { modelId } = services.config();
+  const answer: Answer = isStream
     ? new StreamAnswer(exchange, route.stream!.watch(modelId, request))
     : new WholeAnswer(exchange, {
         read: request.read,
         complete: (whole) => route.complete(whole, modelId, request),
         readUsage: route.readUsage,
-        reserve: reserveLazily(run.state),
+        reserve: reserveLazily(state),
       });
-  try {
-    await callEngine({
-      exchange,
-      pool: services.findPool(target),
-      path: target.pathPrefix + request.path,
-      headers: { ...buildHeaders(exchange, request), ...target.headers },
-      body: request.payload,
-      answer,
-      isStream: request.isStream,
-      onRelease: target.release,
-    });
-  } catch (error) {
-    if (error instanceof ApiError) {
-      hideEngineName(error, config);
-      noteFailure(error, services);
-    }
-    throw error;
-  } finally {
-    settleUsage(answer, run);
-  }
+  const headers = {
+    'content-type': 'application/json',
+    'content-length': String(payload.length),
+    accept: isStream ? 'text/event-stream' : 'application/json',
+  };
+  await askEngine(services, state, { path, headers, body: payload, answer, isStream }).finally(() =>
+    settleUsage(answer, run),
+  );
 }
 
 /** Few answers are large: the others open no account. */
@@ -154,22 +101,6 @@ export function reserveLazily(state: GatewayState): (bytes: number) => boolean {
     lease ??= openLease(state);
     return lease.tryAdd(bytes);
   };
-}
-
-/** All that an engine is told; nothing of the client's own headers goes on. */
-const buildHeaders = (exchange: Exchange, { isStream, payload }: TextRequest): Record<string, string> => ({
-  'content-type': 'application/json',
-  'content-length': String(payload.length),
-  accept: isStream ? 'text/event-stream' : 'application/json',
-  'x-request-id': exchange.requestId,
-});
-
-export function noteFailure(
-  error: ApiError,
-  { metrics, onEngineLost }: Pick<TextServices, 'metrics' | 'onEngineLost'>,
-): void {
-  if (error.code === 'upstream_error') onEngineLost?.();
-  if (error.status >= 500) metrics.engineErrors.inc({ reason: error.code });
 }
 
 function settleUsage(answer: Answer, { services, state, request }: EngineRun): void {

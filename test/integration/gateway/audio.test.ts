@@ -7,6 +7,7 @@ import { Spool } from '../../../gateway/storage/spool.ts';
 import { readSpentMicros } from '../../../redis/admission/admission-calls.ts';
 import { makeSamples, wrapWAV } from '../../../simulator/sounds.ts';
 import { pollUntil } from '../../support/poll.ts';
+import { startTextEndpoint } from '../../support/text-endpoint.ts';
 import { readEnvelope, startTextFixture, type TextFixture } from '../../support/text-fixture.ts';
 
 const WAV = wrapWAV(makeSamples(['a', 'ship', 'leaves', 'at', 'dawn'], 0.5));
@@ -125,6 +126,12 @@ describe('transcription', () => {
     ['an unknown format', { response_format: 'docx' }, {}, 'response_format'],
     ['subtitles as a stream', { response_format: 'srt', stream: 'true' }, {}, 'response_format'],
     ['another model', { model: 'other' }, {}, 'model'],
+    [
+      'granularities that are no words',
+      { 'timestamp_granularities[]': 'a,'.repeat(1_000) },
+      {},
+      'timestamp_granularities[]',
+    ],
     ['a temperature that is none', { temperature: 'hot' }, {}, 'temperature'],
   ] as const)
     it(`refuses ${name} before the engine hears of it`, async () => {
@@ -134,6 +141,16 @@ describe('transcription', () => {
       expect((await fixture.simulator.readControl()).requests).to.equal(0);
       await pollUntil(async () => readdirSync(fixture.folder).length === 0);
     });
+
+  it('answers the engine’s complaint with the model’s id, not the engine’s own name of it', async () => {
+    const { config } = fixture.endpoint;
+    const ownName = config.servedModelName;
+    config.servedModelName = '/mnt/models/own';
+    const error = await readEnvelope(await send()).finally(() => {
+      config.servedModelName = ownName;
+    });
+    expect(error.message).to.include(config.modelId).and.not.include('/mnt/models/own');
+  });
 
   it('refuses a file over the limit', async () => {
     fixture.endpoint.config.limits.fileBytes = 1_000;
@@ -246,6 +263,24 @@ describe('speech', () => {
     client.abort();
     await pollUntil(async () => (await fixture.simulator.readControl()).inflight === 0);
     expect(fixture.endpoint.slots.inflight).to.equal(0);
+  });
+
+  it('counts no error of the engine where none has a place', async () => {
+    const endpoint = await startTextEndpoint({
+      connection: fixture.connection,
+      engineURL: fixture.simulator.url,
+      settings: { kind: 'Speech' },
+      storage: { spool: {} } as StorageServices,
+      capacity: { acquire: () => ({ refusal: 'no_pod_available' }) },
+    });
+    const response = await fetch(`${endpoint.origin}/v1/audio/speech`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${await endpoint.makeKey()}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ input }),
+    });
+    const { values } = await endpoint.metrics.engineErrors.get();
+    await endpoint.stop();
+    expect([response.status, values]).to.deep.equal([503, []]);
   });
 
   it('is bounded in time', async () => {

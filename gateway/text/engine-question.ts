@@ -1,0 +1,79 @@
+/** What text and audio ask an engine: a place on one is taken, then the answer read, within the request's time. */
+import type { GatewayConfig } from '../../api/gateway-config.ts';
+import type { Capacity, EngineTarget } from '../capacity/capacity.ts';
+import { callEngine, type EngineCallOptions, type EnginePool } from '../engine/engine-call.ts';
+import { hideEngineName } from '../engine/engine-error.ts';
+import { ApiError } from '../http/error-response.ts';
+import type { Exchange } from '../http/exchange.ts';
+import type { GatewayState } from '../http/request-id.ts';
+import type { GatewayMetrics } from '../telemetry/metrics.ts';
+
+export interface EngineServices {
+  config: () => GatewayConfig;
+  capacity: Capacity;
+  findPool: (target: EngineTarget) => EnginePool;
+  metrics: GatewayMetrics;
+  /** The engine failed a request: its health should be probed. */
+  onEngineLost?: () => void;
+}
+
+/** `headers`: all that an engine is told but the request's id; nothing of the client's own headers goes on. */
+export type EngineQuestion = Pick<EngineCallOptions, 'path' | 'headers' | 'body' | 'answer' | 'isStream'>;
+
+const SATURATED_RETRY_SECONDS = 5;
+
+/** Rejects as `callEngine`, with the engine's errors counted; and with ApiError where no engine has a place. */
+export async function askEngine(
+  services: EngineServices,
+  state: GatewayState,
+  question: EngineQuestion,
+): Promise<void> {
+  const { exchange } = state;
+  const target = await acquire(services.capacity, state);
+  if (!target.local) services.metrics.forwarded.inc();
+  try {
+    await callEngine({
+      ...question,
+      exchange,
+      pool: services.findPool(target),
+      path: target.pathPrefix + question.path,
+      headers: { ...question.headers, 'x-request-id': exchange.requestId, ...target.headers },
+      onRelease: target.release,
+    });
+  } catch (error) {
+    if (error instanceof ApiError) {
+      hideEngineName(error, services.config());
+      noteFailure(error, services);
+    }
+    throw error;
+  }
+}
+
+/** docs/api.md, "Limits". Counts from `from`, else from the request's start; before the first byte it becomes a 504. */
+export function startDeadline(exchange: Exchange, timeoutMs: number, from = 0): NodeJS.Timeout {
+  const left = Math.max(1, from + timeoutMs - Math.floor(exchange.elapsed()));
+  return setTimeout(() => {
+    const message = `The request took longer than ${timeoutMs / 1000} s.`;
+    exchange.cancel(new ApiError('request_timeout', message, { status: 504 }));
+  }, left);
+}
+
+async function acquire(capacity: Capacity, state: GatewayState): Promise<EngineTarget> {
+  const { exchange, keyHash: id, priority = 0 } = state;
+  let acquisition = capacity.acquire(exchange.signal, { id, priority });
+  if (acquisition instanceof Promise) {
+    acquisition = await acquisition;
+    if (exchange.canceled && 'target' in acquisition) acquisition.target.release();
+    exchange.check();
+  }
+  if ('target' in acquisition) return acquisition.target;
+  const { refusal } = acquisition;
+  const why =
+    refusal === 'replica_saturated' ? 'Every replica is at its concurrency limit.' : 'No replica is ready.';
+  throw new ApiError(refusal, why, { retryAfter: SATURATED_RETRY_SECONDS });
+}
+
+function noteFailure(error: ApiError, { metrics, onEngineLost }: EngineServices): void {
+  if (error.code === 'upstream_error') onEngineLost?.();
+  if (error.status >= 500) metrics.engineErrors.inc({ reason: error.code });
+}
