@@ -219,7 +219,7 @@ describe('an engine that caches prompts', () => {
     [
       '/v1/messages',
       MESSAGE,
-      { id: 'msg_1', type: 'message', content: [], usage: messagesUsage },
+      { id: 'msg_1', type: 'message', content: [], stop_reason: 'end_turn', usage: messagesUsage },
       `event: message_start\ndata: ${JSON.stringify({ type: 'message_start', message: { usage: messagesUsage } })}\n\n` +
         'event: message_stop\ndata: {"type":"message_stop"}\n\n',
     ],
