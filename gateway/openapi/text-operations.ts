@@ -97,7 +97,7 @@ export const TEXT_OPERATIONS = {
   }),
   embeddings: (facts: Facts): Operation => ({
     summary: 'Embed texts',
-    description: PASSED_ON,
+    description: `Either \`input\` or, with vLLM, \`messages\`. ${PASSED_ON}`,
     body: textBody(EMBEDDING_FIELDS, facts),
     answers: answer({ schema: 'EmbeddingList' }),
     errors: TEXT_ERRORS,

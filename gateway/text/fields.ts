@@ -52,7 +52,6 @@ export const CONVERSATION: Field = {
 };
 /** Token ids are OpenAI's, too. */
 const prompt: Field = {
-  isRequired: true,
   allowed: 'a string, or a non-empty array of strings or of token ids',
   isValid: (value) =>
     isText(value) ||
@@ -90,11 +89,12 @@ export const CHAT_FIELDS: Fields = {
 };
 
 /** docs/api.md, "POST /v1/completions". */
-export const COMPLETION_FIELDS: Fields = { prompt, ...generation };
+export const COMPLETION_FIELDS: Fields = { prompt: { ...prompt, isRequired: true }, ...generation };
 
-/** docs/api.md, "POST /v1/embeddings". */
+/** docs/api.md, "POST /v1/embeddings". Either `input` or `messages`. */
 export const EMBEDDING_FIELDS: Fields = {
   input: prompt,
+  messages: CONVERSATION,
   model: TEXT,
   encoding_format: {
     allowed: '"float" or "base64"',

@@ -127,6 +127,8 @@ describe('a text request', () => {
     ['no prompt', {}, COMPLETIONS, 'prompt', /required/],
     ['a prompt of objects', { prompt: [{}] }, COMPLETIONS, 'prompt', /strings or of token ids/],
     ['no input', {}, EMBEDDINGS, 'input', /required/],
+    ['input and messages', { input: 'x', messages }, EMBEDDINGS, 'messages', /exclude each other/],
+    ['messages as a text', { messages: 'x' }, EMBEDDINGS, 'messages', /array of objects/],
     ['an empty input', { input: [] }, EMBEDDINGS, 'input', /non-empty/],
     [
       'an unknown encoding',
@@ -146,6 +148,24 @@ describe('a text request', () => {
       ]);
       expect(error.message).to.match(message);
     });
+
+  it('embeds messages, with their images, where the engine is vLLM', () => {
+    const url = 'https://example.com/a.png';
+    const body = {
+      messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }],
+      input: null,
+    };
+    const { path, payload, media } = read(body, EMBEDDINGS);
+    expect([path, JSON.parse(payload.toString())]).to.deep.equal([
+      '/v1/embeddings',
+      { ...body, model: 'org/m' },
+    ]);
+    expect(media.map((each) => each.url)).to.deep.equal([url]);
+    expect(() => read(body, EMBEDDINGS, { ...MODEL, enginePreset: 'tei' })).to.throw(
+      ApiError,
+      'embedded by the engine',
+    );
+  });
 
   it('is rejected for another model, with the right one named', () => {
     const error = refusal({ messages, model: 'gpt-4' });
