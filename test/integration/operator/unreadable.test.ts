@@ -30,7 +30,9 @@ describe('objects that the API server took and the operator cannot read', () => 
   async function installNewer(): Promise<void> {
     const { client } = harness.cluster;
     const definition = await client.get(CRD, { name: `${BERTH_RESOURCES.ModelDeployment.plural}.berth.dev` });
-    const schema = JSON.stringify(definition.spec).replaceAll('["LLM",', '["Teapot","LLM",');
+    const schema = JSON.stringify(definition.spec)
+      .replaceAll('["LLM",', '["Teapot","LLM",')
+      .replaceAll("{'LLM':", "{'Teapot':['simulator'],'LLM':");
     await client.update(CRD, { ...definition, spec: JSON.parse(schema) });
   }
 
