@@ -37,17 +37,22 @@ export async function tryEngine(options: CanaryOptions): Promise<CanaryResult> {
   const release = options.slots.take();
   if (!release) return 'busy';
   try {
+    let isRejected = false;
     for (const canary of canaries) {
       const result = await ask(canary, options);
-      if (result !== 'unknown') return result;
+      if (result !== 'unknown' && result !== 'rejected') return result;
+      isRejected ||= result === 'rejected';
     }
-    return 'unknown';
+    return isRejected ? 'fault' : 'unknown';
   } finally {
     release();
   }
 }
 
-/** A base model has no template for chats. Of videos and sounds none is small enough. */
+/**
+ * A base model has no template for chats, and a parser or template that fails each chat is no broken engine: no restart
+ * would mend it. Of videos and sounds none is small enough.
+ */
 function listCanaries({ kind, servedModelName: model, image, enginePreset }: GatewayConfig): Canary[] {
   switch (kind) {
     case 'LLM':
@@ -84,10 +89,11 @@ const encode = (path: string, body: object): Canary => ({ path, body: Buffer.fro
 const countPixels = (size: string): number =>
   size.split('x').reduce((product, side) => product * Number(side), 1);
 
+/** `rejected`: it answers that it failed, to this request at least. */
 async function ask(
   { path, body }: Canary,
   { pool, slots, timeoutMs = TIMEOUT_MS }: CanaryOptions,
-): Promise<CanaryResult> {
+): Promise<CanaryResult | 'rejected'> {
   const signal = AbortSignal.timeout(timeoutMs);
   const isAlone = () => slots.inflight <= 1;
   const wasAlone = isAlone();
@@ -102,7 +108,7 @@ async function ask(
     if (BUSY_STATUSES.has(statusCode)) return 'busy';
     if (statusCode < 500) return 'unknown';
     // What others have been given may leave no room for it.
-    return OUT_OF_MEMORY.test(start) ? 'busy' : 'fault';
+    return OUT_OF_MEMORY.test(start) ? 'busy' : 'rejected';
   } catch {
     // Behind other works it may only have waited.
     return signal.aborted && !(wasAlone && isAlone()) ? 'busy' : 'fault';

@@ -54,13 +54,19 @@ describe('the smallest work that shows whether an engine works', () => {
   ] as const)
     it(`is ${result} where the engine answers ${status}`, async () => {
       expect(await attempt(LLM, { [chat]: status })).to.equal(result);
-      expect(asked).to.have.length(1);
       expect(asked[0]![1]).to.include({ max_tokens: 1 });
     });
 
   it('is a completion where the model knows no chats', async () => {
     expect(await attempt(LLM, { [chat]: 400, [completions]: 200 })).to.equal('good');
     expect(asked.map(([path]) => path)).to.deep.equal([chat, completions]);
+  });
+
+  it('is a completion, too, where the engine fails each chat: its parser may be at fault', async () => {
+    expect(await attempt(LLM, { [chat]: 500, [completions]: 200 })).to.equal('good');
+    expect(await attempt(LLM, { [chat]: 500, [completions]: 503 })).to.equal('busy');
+    expect(await attempt(LLM, { [chat]: 500, [completions]: 500 })).to.equal('fault');
+    expect(await attempt(LLM, { [chat]: 400, [completions]: 500 })).to.equal('fault');
   });
 
   it('is unknown where the engine refuses all of it, and of videos', async () => {
