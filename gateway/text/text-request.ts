@@ -13,6 +13,8 @@ export interface TextRequest {
   /** At the engine. */
   path: string;
   payload: Buffer;
+  /** Of the key, as the engine counts; 0 is every engine's default. */
+  priority: number;
   /** Of an engine with words of its own. */
   read: Reading | undefined;
   isStream: boolean;
@@ -53,6 +55,7 @@ export function readTextRequest(
           priority,
           needsUsage: isStream && route.stream!.needsUsageOption && !isUsageWanted,
         }),
+    priority,
     read: translation?.read,
     isStream,
     isUsageWanted,
@@ -74,7 +77,6 @@ export function checkModel(given: unknown, { modelId }: Pick<Model, 'modelId'>):
 
 interface Changes {
   fixed: ReadonlyMap<string, string> | undefined;
-  /** As the engine counts; 0 is every engine's default. */
   priority: number;
   needsUsage: boolean;
 }

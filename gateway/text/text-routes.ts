@@ -74,8 +74,8 @@ interface EngineRun {
 async function runAtEngine(run: EngineRun): Promise<void> {
   const { route, services, state, request } = run;
   const { exchange } = state;
-  const { path, payload, isStream } = request;
-  const { modelId } = services.config();
+  const { path, payload, isStream, priority } = request;
+  const { modelId, enginePreset } = services.config();
   const answer: Answer = isStream
     ? new StreamAnswer(exchange, route.stream!.watch(modelId, request))
     : new WholeAnswer(exchange, {
@@ -88,6 +88,8 @@ async function runAtEngine(run: EngineRun): Promise<void> {
     'content-type': 'application/json',
     'content-length': String(payload.length),
     accept: isStream ? 'text/event-stream' : 'application/json',
+    // In the body of messages vLLM does not read it.
+    ...(priority !== 0 && enginePreset === 'vllm' && { 'x-vllm-priority': String(priority) }),
   };
   await askEngine(services, state, { path, headers, body: payload, answer, isStream }).finally(() =>
     settleUsage(answer, run),

@@ -54,7 +54,9 @@ describe('an engine that is stopped as vLLM is', () => {
 describe('an engine that schedules by priority', () => {
   let fixture: TextFixture;
   before(async () => {
-    fixture = await startTextFixture({ settings: { enginePriority: 'lower-first' } });
+    fixture = await startTextFixture({
+      settings: { enginePreset: 'vllm', enginePriority: 'lower-first' },
+    });
   });
   after(() => fixture?.stop());
 
@@ -65,6 +67,17 @@ describe('an engine that schedules by priority', () => {
       const { last } = await fixture.simulator.readControl();
       expect(last!.body).to.have.property('priority', -7);
     }
+  });
+
+  it('gets it in the header of vLLM too, which alone it reads of messages', async () => {
+    const body = { messages: [{ role: 'user', content: 'Hi' }], max_tokens: 1 };
+    const key = await fixture.endpoint.makeKey({ pri: 7 });
+    const readHeader = async (init?: { key: string }) => {
+      await (await fixture.post('/v1/messages', body, init)).text();
+      return (await fixture.simulator.readControl()).last!.headers['x-vllm-priority'];
+    };
+    expect(await readHeader({ key })).to.equal('-7');
+    expect(await readHeader()).to.equal(undefined);
   });
 });
 
