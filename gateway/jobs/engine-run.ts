@@ -124,8 +124,8 @@ async function makeImages({ parameters }: ImageJob, run: EngineRun): Promise<Eng
     maskField: 'mask',
     signal: cut.signal,
   });
-  const images = await untilAborted(answer, signal);
-  signal.removeEventListener('abort', letGo);
+  // Of an answer that has ended, also by failing, nothing is to be let go.
+  const images = await untilAborted(answer, signal).finally(() => signal.removeEventListener('abort', letGo));
 
   const files: ResultFile[] = [];
   try {
