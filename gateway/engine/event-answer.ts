@@ -5,6 +5,8 @@ import { EventStream, toBytesText } from '../http/event-stream.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Answer } from './answer.ts';
 import { findAbortion, findEngineError } from './engine-error.ts';
+import { parseJSON, readData, SseFrames } from './sse-frames.ts';
+import { FRAME_TOO_LONG } from './stream-filter.ts';
 
 export interface EventConversion {
   /** The events that go out for one of the engine's. Throws ApiError for one that cannot. */
@@ -15,9 +17,7 @@ export interface EventConversion {
   finish(): object[];
 }
 
-const MAX_EVENT_BYTES = 16 * 1024 * 1024;
 const DONE = '[DONE]';
-const SEPARATOR = /\r?\n\r?\n/;
 
 export class EventAnswer implements Answer {
   failure: ApiError | null = null;
@@ -28,7 +28,7 @@ export class EventAnswer implements Answer {
   events = 0;
   readonly #exchange: Exchange;
   readonly #conversion: EventConversion;
-  #carry = Buffer.alloc(0);
+  readonly #frames = new SseFrames();
 
   constructor(exchange: Exchange, conversion: EventConversion) {
     this.#exchange = exchange;
@@ -37,22 +37,21 @@ export class EventAnswer implements Answer {
 
   write(chunk: Buffer): boolean {
     if (this.isComplete || this.failure) return true;
-    const data = this.#carry.length === 0 ? chunk : Buffer.concat([this.#carry, chunk]);
-    // One character a byte, so that a character that is cut in two waits for its other half.
-    const frames = data.toString('latin1').split(SEPARATOR);
-    this.#carry = Buffer.from(frames.pop()!, 'latin1');
-    if (this.#carry.length > MAX_EVENT_BYTES)
-      this.failure = new ApiError('upstream_error', 'The engine sent an event that is too long.');
+    const frames = this.#frames;
+    const end = frames.push(chunk);
+    if (frames.isTooLong) this.failure = FRAME_TOO_LONG;
     let canTakeMore = true;
-    for (const frame of frames) {
-      if (this.failure || this.isComplete) break;
-      canTakeMore = this.#take(Buffer.from(frame, 'latin1').toString('utf8'));
+    for (let start = 0; start < end && !this.failure && !this.isComplete; ) {
+      const stop = frames.findStop(start, end);
+      canTakeMore = this.#take(frames.data.toString('utf8', start, stop));
+      start = stop;
     }
     return canTakeMore;
   }
 
   end(): ApiError | null {
-    if (!this.isComplete && !this.failure && this.#carry.length > 0) this.#take(this.#carry.toString('utf8'));
+    const { rest } = this.#frames;
+    if (!this.isComplete && !this.failure && rest !== null) this.#take(rest);
     if (this.failure) return this.failure;
     if (!this.isComplete)
       return new ApiError('upstream_error', 'The engine ended the stream before it was complete.');
@@ -61,14 +60,11 @@ export class EventAnswer implements Answer {
   }
 
   #take(frame: string): boolean {
-    const text = frame
-      .split(/\r?\n/)
-      .flatMap((line) => (line.startsWith('data:') ? [line.slice(line[5] === ' ' ? 6 : 5)] : []))
-      .join('\n');
-    if (text === '') return true;
+    const text = readData(frame);
+    if (text === null || text === '') return true;
     if (text === DONE) return this.#finish();
-    const event = parse(text);
-    if (!event) return true;
+    const event = parseJSON(text);
+    if (!isObject(event)) return true;
     this.failure = findEngineError(event) ?? findAbortion(event);
     if (this.failure) return true;
     const events = this.#convert(event);
@@ -103,14 +99,5 @@ export class EventAnswer implements Answer {
     }
     this.events += events.length;
     return exchange.stream.write(toBytesText(text));
-  }
-}
-
-function parse(text: string): JSONObject | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
   }
 }
