@@ -1,5 +1,6 @@
 /** How many connections Redis has, and the end of those that never logged in. */
 import type { RedisClient } from './client.ts';
+import { readInfo } from './server-info.ts';
 
 export interface ConnectionUse {
   used: number;
@@ -8,9 +9,8 @@ export interface ConnectionUse {
 }
 
 export async function readConnectionUse(redis: RedisClient): Promise<ConnectionUse> {
-  const info = await redis.info('clients');
-  const read = (field: string) => Number(new RegExp(`^${field}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
-  return { used: read('connected_clients'), max: read('maxclients') };
+  const { connected_clients: used = 0, maxclients: max = 0 } = await readInfo(redis, 'clients');
+  return { used: Number(used), max: Number(max) };
 }
 
 /**

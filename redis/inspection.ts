@@ -1,6 +1,7 @@
 /** Checks whether a Redis keeps its data, and what its clients may do to it: persistence, eviction, limits, version. */
 import type { RedisClient } from './client.ts';
 import { mayReload } from './reload-rights.ts';
+import { readInfo } from './server-info.ts';
 
 export interface RedisInspection {
   version: string;
@@ -32,7 +33,7 @@ export const REMEDIES = {
 } as const;
 
 export async function inspectRedis(redis: RedisClient): Promise<RedisInspection> {
-  const info = parseInfo(await redis.info());
+  const info = await readInfo(redis);
   const [configuration, isReloadable] = await Promise.all([readConfiguration(redis), mayReload(redis)]);
   return judge(info, { configuration, mayReload: isReloadable });
 }
@@ -111,16 +112,6 @@ function judgePersistence(info: Record<string, string>, configuration: Configura
   // Without CONFIG, a finished save is the only sign that snapshots are made.
   const saves = configuration === null ? Number(info.rdb_saves ?? 0) > 0 : (configuration.save ?? '') !== '';
   return saves ? 'rdb' : 'none';
-}
-
-function parseInfo(text: string): Record<string, string> {
-  const lines = text.split(/\r?\n/).filter((line) => line.includes(':'));
-  return Object.fromEntries(
-    lines.map((line) => {
-      const colon = line.indexOf(':');
-      return [line.slice(0, colon), line.slice(colon + 1)];
-    }),
-  );
 }
 
 const CONFIGURATION = [

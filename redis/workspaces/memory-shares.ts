@@ -1,6 +1,7 @@
 /** How much of Redis' memory each workspace's own keys take, for the operator, which limits it. */
 import { FUNCTIONS } from '../../api/redis-keys.ts';
 import { type RedisClient, sendSlowCommand } from '../client.ts';
+import { readInfo } from '../server-info.ts';
 
 export interface MemoryUse {
   used: number;
@@ -16,9 +17,8 @@ export interface Weighing {
 }
 
 export async function readMemoryUse(redis: RedisClient): Promise<MemoryUse> {
-  const info = await redis.info('memory');
-  const read = (field: string) => Number(new RegExp(`^${field}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
-  return { used: read('used_memory'), max: read('maxmemory') };
+  const { used_memory: used = 0, maxmemory: max = 0 } = await readInfo(redis, 'memory');
+  return { used: Number(used), max: Number(max) };
 }
 
 /** Bytes by namespace, some keys a step so that Redis serves others between. */
