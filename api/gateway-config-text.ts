@@ -46,7 +46,15 @@ export function parseGatewayConfig(text: string): GatewayConfig {
     throw new Error('the configuration lacks concurrency');
   // An older operator publishes none.
   config.routes ??= [...listEngineRoutes(config.enginePreset as EnginePreset, config.kind!)];
+  if (!Array.isArray(config.cordoned)) config.cordoned = [];
+  if (config.scaling !== undefined) checkScaling(config.scaling);
   // Only what is there: an older operator publishes fewer of them, and NaN would be no limit at all.
   for (const timer of TIMERS) if (config.limits[timer] > MAX_TIMER_MS) config.limits[timer] = MAX_TIMER_MS;
   return config as GatewayConfig;
+}
+
+function checkScaling(scaling: NonNullable<GatewayConfig['scaling']>): void {
+  if (!Number.isFinite(scaling.holdForMs)) throw new Error('the configuration lacks scaling.holdForMs');
+  scaling.holdForMs = Math.min(scaling.holdForMs, MAX_TIMER_MS);
+  if (!Number.isFinite(scaling.loadTimeMs)) scaling.loadTimeMs = null;
 }

@@ -32,6 +32,18 @@ export const gatewayConfig = z.object({
   paused: z.boolean(),
   /** Pods wanted; absent while `scaling` decides. */
   replicas: z.int().optional(),
+  /** Absent: `replicas` are. */
+  scaling: z
+    .object({
+      coldStart: z.enum(['Reject', 'Hold']),
+      /** The longest hold. */
+      holdForMs: z.number(),
+      /** From the creation of a pod to its readiness, as last measured; null before the first. */
+      loadTimeMs: z.number().nullable(),
+    })
+    .optional(),
+  /** Names of pods that are to become idle: they stay ready, and leave new work to their peers. */
+  cordoned: z.array(z.string()).default([]),
   /** True while the object has a deletion timestamp: new work gets 503. */
   deleting: z.boolean(),
   enginePreset: z.string(),
@@ -92,7 +104,10 @@ export function buildGatewayConfig(
     kind: spec.kind,
     concurrency: spec.concurrency ?? (isQueued ? 1 : null),
     paused: spec.paused,
-    ...(spec.scaling === undefined && { replicas: spec.replicas ?? 1 }),
+    ...(spec.scaling === undefined
+      ? { replicas: spec.replicas ?? 1 }
+      : { scaling: { ...describeColdStart(spec.scaling.coldStart), loadTimeMs: null } }),
+    cordoned: [],
     deleting: metadata.deletionTimestamp !== undefined,
     enginePreset: spec.engine.preset,
     routes: [...(spec.engine.routes ?? listEngineRoutes(spec.engine.preset, spec.kind))],
@@ -117,6 +132,11 @@ export function buildGatewayConfig(
     ...(documentationURL && { documentationURL }),
   };
 }
+
+const describeColdStart = ({ mode, holdFor }: { mode: 'Reject' | 'Hold'; holdFor: string }) => ({
+  coldStart: mode,
+  holdForMs: parseDuration(holdFor),
+});
 
 const toUnixSeconds = (time: string | Date | undefined): number =>
   time === undefined ? 0 : Math.floor(new Date(time).getTime() / 1000);

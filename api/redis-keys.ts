@@ -21,6 +21,8 @@ export const FUNCTIONS = {
   heartbeat: `${FUNCTIONS_LIBRARY}_heartbeat`,
   /** Reads all live heartbeats. */
   heartbeats: `${FUNCTIONS_LIBRARY}_heartbeats`,
+  /** Reads what several deployments of a workspace have to do. */
+  demand: `${FUNCTIONS_LIBRARY}_demand`,
   /** Removes a replica's heartbeat when it shuts down. */
   leave: `${FUNCTIONS_LIBRARY}_leave`,
   /** Accepts a request, or returns why not. */
@@ -107,6 +109,8 @@ export const workKeys = (namespace: string) => ({
   charged: (token: string) => tagged('w', namespace, `charged:${token}`),
   /** Hash: pod name → Heartbeat as JSON without `at`; `@` and the pod name → `at`. */
   heartbeats: (deployment: string) => tagged('w', namespace, `replicas:${deployment}`),
+  /** Hash, as that of heartbeats: pod name of a front → FrontShare as JSON without `at`; `@` and the pod name → `at`. */
+  fronts: (deployment: string) => tagged('w', namespace, `fronts:${deployment}`),
   /** Hash: the record of a request, as redis/requests/request-record.ts reads it. */
   request: (id: string) => tagged('w', namespace, `request:${id}`),
   /** String: what the worker needs; gone when the request ends. */
@@ -213,6 +217,8 @@ export const channels = {
   allEvents: 'n:{*}:events',
   /** Notifies the front that hosts, replicas or configuration changed. */
   front: 'n:front',
+  /** Tells the operator that a front wants a replica of a deployment: `namespace/name`. */
+  wake: 'n:wake',
   /** Sends each console the SHA-256 of a session that ended. */
   consoleSessions: 'n:console:sessions',
 } as const;
@@ -261,8 +267,23 @@ export interface PublishedReplicas {
   addresses: string[];
 }
 
-/** A replica's report about itself. */
-export interface Heartbeat {
+/** What a process has had to do since it started: the difference of two readings is exact, however many were lost between. */
+export interface WorkCounters {
+  /** Random id of the process: with another one, the counters begin anew. */
+  boot: string;
+  /**
+   * Integral over time of the requests that are served or wait for a slot, jobs included, in whole milliseconds: their average
+   * number over any time is its difference by the time.
+   */
+  busyMs: number;
+  /** Requests and jobs so far. */
+  arrivals: number;
+  /** Unix milliseconds by its own clock: when it last had something to do; at first, when it started. */
+  activeAt: number;
+}
+
+/** A replica's report about itself. Of one that is idle no word changes. */
+export interface Heartbeat extends WorkCounters {
   v: 1;
   pod: string;
   address: string;
@@ -274,6 +295,27 @@ export interface Heartbeat {
   draining: boolean;
   version: string;
   /** Milliseconds until its next one, at the latest. */
+  every: number;
+  /** Unix milliseconds by Redis' clock; set by the function. */
+  at: number;
+}
+
+/** What one front has to say about the demand for a deployment. */
+export interface FrontShare {
+  v: 1;
+  /** Its pod. */
+  front: string;
+  /** Random id of the process: with another one, the counters begin anew. */
+  boot: string;
+  /** Requests that wait for a replica now. */
+  held: number;
+  /** Integral over time of those, in whole milliseconds. */
+  heldMs: number;
+  /** Requests so far that were refused for want of a replica, and would have been served. */
+  refused: number;
+  /** Unix milliseconds by its own clock: when a request last found no replica. */
+  wantedAt: number;
+  /** Milliseconds until it says so again, at the latest. */
   every: number;
   /** Unix milliseconds by Redis' clock; set by the function. */
   at: number;

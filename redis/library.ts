@@ -6,7 +6,7 @@ import type { RedisClient } from './client.ts';
 
 const FOLDER = join(import.meta.dirname, 'functions');
 /** What functions share; everything else is local to its file. */
-const HEADERS = ['header.lua', 'header-requests.lua', 'header-deliveries.lua'];
+const HEADERS = ['header.lua', 'header-requests.lua', 'header-deliveries.lua', 'header-heartbeats.lua'];
 
 /** The library's text: the headers, then each function's file with its own locals. */
 function assembleLibrary(): string {

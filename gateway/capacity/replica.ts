@@ -54,6 +54,7 @@ export function startReplica(options: ReplicaOptions): Replica {
       ready: isEngineReady(),
       draining: isDraining(),
       version: VERSION,
+      ...slots.busy.read(),
     }),
     send: options.sendHeartbeat,
     onPeers: (peers) => {
@@ -73,6 +74,7 @@ export function startReplica(options: ReplicaOptions): Replica {
     takeLocal: () => capacity.takeLocal(),
     waitMs: () => options.readConfig().limits.waitForSlotMs,
     isShared,
+    busy: slots.busy,
   });
   slots.onCrossing(() => line.serve());
   return {

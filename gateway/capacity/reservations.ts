@@ -18,13 +18,19 @@ export class Reservations {
 
   /** The reservation's id, or null when no place is free. */
   make(): string | null {
-    const release = this.#slots.take();
+    const release = this.#slots.hold();
     if (!release) return null;
     const id = randomUUID();
-    const timer = setTimeout(() => this.redeem(id)?.(), this.#lifetimeMs);
+    const timer = setTimeout(() => this.#expire(id), this.#lifetimeMs);
     timer.unref();
     this.#held.set(id, { release, timer });
     return id;
+  }
+
+  #expire(id: string): void {
+    const reservation = this.#held.get(id);
+    this.#held.delete(id);
+    reservation?.release();
   }
 
   /** Hands over the place, to be released by the caller; null when unknown, used or expired. */
@@ -33,6 +39,6 @@ export class Reservations {
     if (!reservation) return null;
     this.#held.delete(id);
     clearTimeout(reservation.timer);
-    return reservation.release;
+    return this.#slots.countBusy(reservation.release);
   }
 }

@@ -1,4 +1,5 @@
 /** The queue for slots of an engine: by priority, fair among callers, short and bounded. */
+import type { BusyTime } from './busy-time.ts';
 import type { Acquisition, Caller, Capacity, EngineTarget } from './capacity.ts';
 import { Turns } from './turns.ts';
 
@@ -11,6 +12,8 @@ export interface SlotLineOptions {
   waitMs: () => number;
   /** Whether jobs of the queue want the places, too: every other one is left to them for a moment. */
   isShared: () => boolean;
+  /** Counts those that wait. */
+  busy?: BusyTime;
 }
 
 interface Waiter {
@@ -42,6 +45,13 @@ export class SlotLine implements Capacity {
   }
 
   acquire(signal: AbortSignal, caller: Caller = NOBODY): Acquisition | Promise<Acquisition> {
+    const acquisition = this.#acquire(signal, caller);
+    if (!(acquisition instanceof Promise)) return acquisition;
+    const leave = this.#options.busy?.enter({ isWaiting: true });
+    return acquisition.finally(leave);
+  }
+
+  #acquire(signal: AbortSignal, caller: Caller): Acquisition | Promise<Acquisition> {
     // Nobody overtakes those who wait.
     if (this.waiting > 0) return this.#wait(signal, caller);
     const acquisition = this.#options.capacity.acquire(signal);

@@ -34,7 +34,7 @@ export interface CanaryOptions {
 export async function tryEngine(options: CanaryOptions): Promise<CanaryResult> {
   const canaries = listCanaries(options.config);
   if (canaries.length === 0) return 'unknown';
-  const release = options.slots.take();
+  const release = options.slots.hold();
   if (!release) return 'busy';
   try {
     let isRejected = false;

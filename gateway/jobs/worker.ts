@@ -162,7 +162,7 @@ class QueueWorker implements Worker {
   async #claimOne(): Promise<boolean> {
     const { slots, redis, config, pod } = this.#options;
     const { namespace, name: deployment } = config();
-    const release = slots.take();
+    const release = slots.hold();
     if (!release) return false;
     let job: ClaimedJob | null = null;
     try {
@@ -177,7 +177,7 @@ class QueueWorker implements Worker {
         this.#isProbing = false;
       }
     }
-    if (job) this.#start(job, release);
+    if (job) this.#start(job, slots.countBusy(release));
     return job !== null;
   }
 

@@ -35,6 +35,7 @@ import { createMetrics, type GatewayMetrics } from '../../../gateway/telemetry/m
 import { Pools } from '../../../gateway/upstream/pools.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { publishCredentials, publishDeployment } from '../../../redis/publication/publication.ts';
+import { describeReplica } from '../../support/heartbeat.ts';
 import { describeModel, PEER_TOKEN } from '../../support/model-replica.ts';
 import type { RedisServer } from '../../support/redis-server.ts';
 import { type S3Server, startS3 } from '../../support/s3-server.ts';
@@ -195,16 +196,8 @@ async function startEndpoint(
   const egress = new EgressAgent({ ...EGRESS, policy: createAddressPolicy(EGRESS) });
   const describePeer = ({ origin, slots: { inflight, limit } }: ImagesEndpoint): Heartbeat => {
     const { hostname, port } = new URL(origin);
-    const pod = {
-      v: 1 as const,
-      pod: origin,
-      address: hostname,
-      port: Number(port),
-      every: 1_000,
-      version: '1',
-      at: 0,
-    };
-    return { ...pod, inflight, limit, ready: true, draining: false };
+    const self = { pod: origin, address: hostname, port: Number(port), inflight, limit };
+    return { ...describeReplica(self), at: 0 };
   };
   const peers = new Peers({
     token: PEER_TOKEN,

@@ -1,23 +1,13 @@
 import { expect } from 'chai';
 import { type Heartbeat, workKeys } from '../../../api/redis-keys.ts';
 import { heartbeat, leave, readHeartbeats } from '../../../redis/admission/admission-calls.ts';
+import { describeReplica } from '../../support/heartbeat.ts';
 import { TestStack } from '../../support/test-stack.ts';
 
 describe('heartbeats', () => {
   let stack: TestStack;
   const replica = { namespace: 'one', name: 'chat' };
-  const word = (pod: string): Omit<Heartbeat, 'at'> => ({
-    v: 1,
-    pod,
-    address: '10.0.0.1',
-    port: 8080,
-    inflight: 2,
-    limit: null,
-    ready: true,
-    draining: false,
-    version: '0.1.0',
-    every: 1_000,
-  });
+  const word = (pod: string) => describeReplica({ pod, inflight: 2 });
   const beat = (pod: string) => heartbeat(stack.redis, { ...replica, heartbeat: word(pod) });
   const read = () => readHeartbeats(stack.redis, replica.namespace, replica.name);
   const podsOf = (heartbeats: Heartbeat[]) => heartbeats.map(({ pod }) => pod).sort();

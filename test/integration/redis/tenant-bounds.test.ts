@@ -17,6 +17,7 @@ import { claimRequest, renewClaim, submitRequest } from '../../../redis/requests
 import { sweepRequests } from '../../../redis/requests/request-sweep.ts';
 import { addUsage, readUsage } from '../../../redis/usage/usage.ts';
 import { ensureWorkspaceUser } from '../../../redis/workspaces/users.ts';
+import { describeReplica } from '../../support/heartbeat.ts';
 import { connectTo, rejection } from '../../support/redis-client.ts';
 import { newRequestId, newToken, publishMedia, submissionOf } from '../../support/request-fixture.ts';
 import { TestStack } from '../../support/test-stack.ts';
@@ -269,8 +270,7 @@ describe('a malicious Redis user of a workspace', () => {
         keys.heartbeats(deployment),
         ...Array.from({ length: 1_000 }, (_, i) => [`pod-${at + i}`, `{"x":"${'x'.repeat(100)}"}`]).flat(),
       );
-    const own = { v: 1 as const, pod: 'p', address: 'a', port: 1, inflight: 0, limit: 1, ready: true };
-    const beat = { ...own, draining: false, version: '1', every: 1_000 };
+    const beat = describeReplica({ pod: 'p' });
     const beats = await heartbeat(tenant.redis, { namespace, name: deployment, heartbeat: beat });
     expect(beats.map(({ pod }) => pod)).to.deep.equal(['p']);
     expect(await stack.redis.hlen(keys.heartbeats(deployment))).to.equal(2);
@@ -284,8 +284,7 @@ describe('a malicious Redis user of a workspace', () => {
       const fields = Object.keys(await tenant.redis.hgetall(key));
       for (const field of fields.slice(-20)) await tenant.redis.hset(key, field, 'x'.repeat(900_000));
     };
-    const own = { v: 1 as const, pod: 'p', address: 'a', port: 1, inflight: 0, limit: 1, ready: true };
-    const beat = { ...own, draining: false, version: '1', every: 1_000 };
+    const beat = describeReplica({ pod: 'p' });
     await heartbeat(tenant.redis, { namespace, name: deployment, heartbeat: beat });
     await stuff(keys.heartbeats(deployment), 9_000);
     expect(await readHeartbeats(stack.redis, namespace, deployment)).to.deep.equal([]);

@@ -9,6 +9,7 @@ import {
   listWorkspaceUsers,
   removeWorkspaceUser,
 } from '../../../redis/workspaces/users.ts';
+import { describeReplica } from '../../support/heartbeat.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { publishApiKey } from '../../support/publication.ts';
 import { connectTo, rejection } from '../../support/redis-client.ts';
@@ -42,12 +43,11 @@ describe('a workspace’s Redis user', () => {
   it('calls every function on its own keys and reads its own configuration', async () => {
     const key = { namespace: 'one', sha256: SHA256 };
     const replica = { namespace: 'one', name: 'chat' };
-    const word = { v: 1 as const, pod: 'p', address: 'a', port: 1, inflight: 0, limit: 1, ready: true };
     expect((await admit(tenant.redis, { ...key, counted: 'all' })).verdict).to.equal('ok');
     expect((await admit(tenant.redis, { ...key, counted: 'no' })).verdict).to.equal('ok');
     expect(await settle(tenant.redis, { ...key, tokens: 1, micros: 1, token: 't' })).to.equal(true);
-    const heartbeats = { ...replica, heartbeat: { ...word, draining: false, version: '1', every: 1_000 } };
-    expect(await heartbeat(tenant.redis, heartbeats)).to.have.length(1);
+    const word = describeReplica({ pod: 'p' });
+    expect(await heartbeat(tenant.redis, { ...replica, heartbeat: word })).to.have.length(1);
     await leave(tenant.redis, { ...replica, pod: 'p' });
     expect(await readDeployment(tenant.redis, 'one', 'chat')).to.equal(null);
     expect(await isKnownPrefix(tenant.redis, '0a1b2c3d')).to.equal(true);

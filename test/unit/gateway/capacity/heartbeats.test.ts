@@ -3,18 +3,10 @@ import type { Heartbeat } from '../../../../api/redis-keys.ts';
 import { Heartbeats } from '../../../../gateway/capacity/heartbeats.ts';
 import { rankPeers } from '../../../../gateway/capacity/peers.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
+import { describeReplica } from '../../../support/heartbeat.ts';
 
 const beat = (fields: Partial<Heartbeat>): Heartbeat => ({
-  v: 1,
-  pod: 'own',
-  address: '10.0.0.1',
-  port: 8080,
-  inflight: 0,
-  limit: 4,
-  ready: true,
-  draining: false,
-  version: '0.1.0',
-  every: 1_000,
+  ...describeReplica({ pod: 'own', limit: 4 }),
   at: 100_000,
   ...fields,
 });

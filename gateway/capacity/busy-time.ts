@@ -1,0 +1,57 @@
+/** How much there was to do: an integral over time, from which any two readings give the exact average between them. */
+import { randomBytes } from 'node:crypto';
+import type { WorkCounters } from '../../api/redis-keys.ts';
+import { type Clock, systemClock } from '../../kit/clock.ts';
+
+const BOOT_BYTES = 8;
+
+export class BusyTime {
+  readonly #clock: Clock;
+  /** Of this process, so that whoever reads the counters notices that they began anew. */
+  readonly boot = randomBytes(BOOT_BYTES).toString('hex');
+  #level = 0;
+  #sumMs = 0;
+  #changedAt: number;
+  #arrivals = 0;
+  #activeAt: number;
+
+  constructor(clock: Clock = systemClock) {
+    this.#clock = clock;
+    this.#changedAt = clock.now();
+    this.#activeAt = clock.date().getTime();
+  }
+
+  /** Something to do has come: it counts until what is returned is called, once. `isWaiting`: as the same, it comes again. */
+  enter({ isWaiting = false }: { isWaiting?: boolean } = {}): () => void {
+    if (!isWaiting) this.#arrivals++;
+    this.#change(1);
+    let isIn = true;
+    return () => {
+      if (isIn) this.#change(-1);
+      isIn = false;
+    };
+  }
+
+  /** What is to do now. */
+  get level(): number {
+    return this.#level;
+  }
+
+  read(): WorkCounters {
+    this.#change(0);
+    return {
+      boot: this.boot,
+      busyMs: Math.floor(this.#sumMs),
+      arrivals: this.#arrivals,
+      activeAt: this.#level > 0 ? this.#clock.date().getTime() : this.#activeAt,
+    };
+  }
+
+  #change(by: number): void {
+    const now = this.#clock.now();
+    this.#sumMs += this.#level * (now - this.#changedAt);
+    this.#changedAt = now;
+    this.#level += by;
+    if (by !== 0) this.#activeAt = this.#clock.date().getTime();
+  }
+}

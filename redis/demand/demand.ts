@@ -1,0 +1,110 @@
+/** What deployments have to do, as the operator scales them by it: read in one call for each workspace. */
+import { type FrontShare, FUNCTIONS, type Heartbeat, workKeys } from '../../api/redis-keys.ts';
+import type { RedisClient } from '../client.ts';
+
+export interface DeploymentSample {
+  replicas: {
+    pod: string;
+    boot: string;
+    busyMs: number;
+    arrivals: number;
+    inflight: number;
+    /** Slots; null = unlimited. */
+    limit: number | null;
+    ready: boolean;
+    draining: boolean;
+    activeAt: number;
+    at: number;
+  }[];
+  fronts: {
+    front: string;
+    boot: string;
+    held: number;
+    heldMs: number;
+    refused: number;
+    wantedAt: number;
+    at: number;
+  }[];
+  /** `paceMs`: the average of a job; null before the first has ended. */
+  jobs: { queued: number; running: number; paceMs: number | null };
+  /** Unix milliseconds by Redis' clock; so `at` above. */
+  at: number;
+}
+
+const MAX_NAMES = 100;
+/** Names of one call, with the namespace. */
+const MAX_NAMES_BYTES = 12 * 1024;
+
+type Reply = [string, ...[string[], string[], number, number, string][]];
+
+/**
+ * Samples of a workspace's deployments by name. The words are the workspace's own to write, so what is no sane word is left
+ * out. Throws while Redis is away.
+ */
+export async function readDemand(
+  redis: RedisClient,
+  namespace: string,
+  names: readonly string[],
+): Promise<Map<string, DeploymentSample>> {
+  const samples = new Map<string, DeploymentSample>();
+  for (let left = [...names]; left.length > 0; ) {
+    const asked = left.slice(0, countTogether(left));
+    const key = workKeys(namespace).heartbeats(asked[0]!);
+    const [time, ...found] = (await redis.fcall(FUNCTIONS.demand, 1, key, namespace, ...asked)) as Reply;
+    const at = Number(time);
+    for (const [index, [beats, shares, queued, running, pace]] of found.entries())
+      samples.set(asked[index]!, {
+        replicas: beats.flatMap((text) => decodeReplica(text, at) ?? []),
+        fronts: shares.flatMap((text) => decodeShare(text, at) ?? []),
+        jobs: { queued, running, paceMs: Number(pace) > 0 ? Number(pace) : null },
+        at,
+      });
+    // A call ends early where there is much to read; at least one name is answered each time.
+    left = left.slice(Math.max(1, found.length));
+  }
+  return samples;
+}
+
+function countTogether(names: readonly string[]): number {
+  let bytes = 0;
+  const end = names.slice(0, MAX_NAMES).findIndex((name) => {
+    bytes += name.length;
+    return bytes > MAX_NAMES_BYTES;
+  });
+  return end < 0 ? MAX_NAMES : Math.max(1, end);
+}
+
+function decodeReplica(text: string, now: number): DeploymentSample['replicas'][number] | null {
+  const beat = decode<Heartbeat>(text);
+  if (!beat) return null;
+  const { pod, boot, busyMs, arrivals, inflight, limit, ready, draining, activeAt, at } = beat;
+  if (![pod, boot].every(isShortText) || ![ready, draining].every((flag) => typeof flag === 'boolean'))
+    return null;
+  if (![busyMs, arrivals, inflight, activeAt, at].every(isCount)) return null;
+  if (limit !== null && !isCount(limit)) return null;
+  const past = Math.min(activeAt, now);
+  return { pod, boot, busyMs, arrivals, inflight, limit, ready, draining, activeAt: past, at };
+}
+
+function decodeShare(text: string, now: number): DeploymentSample['fronts'][number] | null {
+  const share = decode<FrontShare>(text);
+  if (!share) return null;
+  const { front, boot, held, heldMs, refused, wantedAt, at } = share;
+  if (![front, boot].every(isShortText)) return null;
+  if (![held, heldMs, refused, wantedAt, at].every(isCount)) return null;
+  return { front, boot, held, heldMs, refused, wantedAt: Math.min(wantedAt, now), at };
+}
+
+/** null for what no program of ours wrote. */
+function decode<T extends { v: 1 }>(text: string): T | null {
+  try {
+    const value = JSON.parse(text) as T | null;
+    return typeof value === 'object' && value?.v === 1 ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+const MAX_TEXT_LENGTH = 253;
+const isShortText = (text: unknown): boolean => typeof text === 'string' && text.length <= MAX_TEXT_LENGTH;
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;

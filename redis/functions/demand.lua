@@ -1,0 +1,52 @@
+-- What deployments of a workspace have to do, for the operator: live heartbeats, fronts' shares, and the queue of each.
+-- KEYS: the heartbeats of the first. ARGV: namespace, names. Answers Redis' time, then for as many of them as the work of one
+-- call allows, in their order: heartbeats, shares, waiting requests, running ones, and the average milliseconds of a job or ''.
+local MAX_NAMES = 100
+-- Twice as many as the replicas that a deployment may have, since each has two.
+local MAX_FIELDS = 2 * 1000 + 200
+-- Of all hashes in one call.
+local MAX_READ_BYTES = 4 * 1024 * 1024
+local MAX_DIGITS = 20
+
+-- The live words of a hash, and the bytes that it took to look. What a tenant made of the key instead counts as none.
+local function read_hash(key, now)
+  local length = redis.pcall('HLEN', key)
+  if type(length) ~= 'number' or length > MAX_FIELDS then
+    return {}, 0
+  end
+  local bytes = redis.call('MEMORY', 'USAGE', key, 'SAMPLES', 0) or 0
+  if bytes > MAX_WORDS_BYTES then
+    return {}, MAX_WORDS_BYTES
+  end
+  return list_live(read_words(key), now), bytes
+end
+
+local function count(key)
+  local members = redis.pcall('ZCARD', key)
+  return type(members) == 'number' and members or 0
+end
+
+-- Those that lost their worker wait, although they stay running to the outside.
+local function read_jobs(namespace, name)
+  local again = count(work_key(namespace, 'again:', name))
+  local running = count(index_key(namespace, name, 'running'))
+  local average = redis.pcall('HGET', work_key(namespace, 'pace:', name), 'average_ms')
+  local is_short_text = type(average) == 'string' and #average <= MAX_DIGITS
+  return count(index_key(namespace, name, 'queued')) + again, math.max(0, running - again), is_short_text and average or ''
+end
+
+register_reader('demand', { least = 2, most = 1 + MAX_NAMES, bytes = 16384 }, function(_, args)
+  local namespace, now = args[1], now_ms()
+  local reply, left = { string.format('%.0f', now) }, MAX_READ_BYTES
+  for i = 2, #args do
+    if left <= 0 then
+      break
+    end
+    local beats, beats_bytes = read_hash(work_key(namespace, 'replicas:', args[i]), now)
+    local shares, shares_bytes = read_hash(work_key(namespace, 'fronts:', args[i]), now)
+    local waiting, running, average = read_jobs(namespace, args[i])
+    reply[i] = { beats, shares, waiting, running, average }
+    left = left - beats_bytes - shares_bytes
+  end
+  return reply
+end)

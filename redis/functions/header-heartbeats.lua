@@ -1,0 +1,44 @@
+-- What is said again and again of a deployment, by its replicas about themselves and by fronts about the demand for it: hashes
+-- that have each speaker's word, and by `@` and the speaker when it was last heard. Words are JSON objects without `at`.
+local MIN_AGE_MS = 10 * SECOND_MS
+local MISSED = 4
+local MAX_WORD_BYTES = 1024
+-- Of all speakers together: what takes more is a tenant's own making.
+local MAX_WORDS_BYTES = 1024 * 1024
+
+-- The fields of a hash by name; nothing where a tenant wrote too much.
+local function read_words(key)
+  local fields = {}
+  if is_short(key, MAX_WORDS_BYTES) then
+    local entries = redis.call('HGETALL', key)
+    for i = 1, #entries, 2 do
+      fields[entries[i]] = entries[i + 1]
+    end
+  end
+  return fields
+end
+
+-- A speaker's word with its time, or nil where it is too old or no word.
+local function read_live(fields, speaker, now)
+  local word, at = fields[speaker], tonumber(fields['@' .. speaker])
+  if not at or #word > MAX_WORD_BYTES then
+    return nil
+  end
+  local every = tonumber(string.match(word, '"every":(%d+)') or 0)
+  if at <= now - math.min(math.max(MIN_AGE_MS, MISSED * every), MINUTE_MS) then
+    return nil
+  end
+  -- Spliced as text: decoding would cost more and turn an empty list into an object.
+  return string.sub(word, 1, -2) .. ',"at":' .. string.format('%.0f', at) .. '}'
+end
+
+-- All live words.
+local function list_live(fields, now)
+  local live = {}
+  for field in pairs(fields) do
+    if string.sub(field, 1, 1) ~= '@' then
+      live[#live + 1] = read_live(fields, field, now)
+    end
+  end
+  return live
+end

@@ -1,0 +1,171 @@
+import { expect } from 'chai';
+import { type FrontShare, FUNCTIONS, workKeys } from '../../../api/redis-keys.ts';
+import { heartbeat } from '../../../redis/admission/admission-calls.ts';
+import type { RedisConnection } from '../../../redis/client.ts';
+import { readDemand } from '../../../redis/demand/demand.ts';
+import { claimRequest, submitRequest } from '../../../redis/requests/request-calls.ts';
+import { ensureWorkspaceUser } from '../../../redis/workspaces/users.ts';
+import { describeReplica } from '../../support/heartbeat.ts';
+import { connectTo } from '../../support/redis-client.ts';
+import { newToken, publishMedia, submissionOf } from '../../support/request-fixture.ts';
+import { TestStack } from '../../support/test-stack.ts';
+
+const NAMESPACE = 'one';
+
+describe('the demand for deployments', () => {
+  let stack: TestStack;
+  const keys = workKeys(NAMESPACE);
+  const share: Omit<FrontShare, 'at'> = {
+    v: 1,
+    front: 'front-a',
+    boot: 'b1',
+    held: 3,
+    heldMs: 4_500,
+    refused: 7,
+    wantedAt: 1_790_000_000_000,
+    every: 1_000,
+  };
+  const say = (name: string, fields: Parameters<typeof describeReplica>[0]) =>
+    heartbeat(stack.redis, { namespace: NAMESPACE, name, heartbeat: describeReplica(fields) });
+  const sayShare = (name: string, fields: Partial<FrontShare> = {}) => {
+    const word = { ...share, ...fields };
+    return stack.redis.fcall(FUNCTIONS.heartbeat, 1, keys.fronts(name), word.front, JSON.stringify(word));
+  };
+  const read = async (name: string) => (await readDemand(stack.redis, NAMESPACE, [name])).get(name)!;
+  const EMPTY = { replicas: [], fronts: [], jobs: { queued: 0, running: 0, paceMs: null } };
+
+  before(async () => {
+    stack = await TestStack.start();
+  });
+  beforeEach(() => stack.redis.flushdb());
+  after(async () => {
+    await stack?.stop();
+  });
+
+  it('is what replicas, fronts and the queue have to say, by the clock of Redis', async () => {
+    await publishMedia(stack.redis, { namespace: NAMESPACE, name: 'film' });
+    await say('film', { pod: 'a', inflight: 2, limit: 4, busyMs: 900, arrivals: 12, boot: 'x' });
+    await sayShare('film');
+    for (let i = 0; i < 3; i++)
+      await submitRequest(stack.redis, submissionOf({ namespace: NAMESPACE, deployment: 'film' }));
+    await claimRequest(stack.redis, {
+      namespace: NAMESPACE,
+      deployment: 'film',
+      token: newToken(),
+      pod: 'a',
+    });
+    await stack.redis.hset(keys.pace('film'), 'average_ms', '60000');
+    const samples = await readDemand(stack.redis, NAMESPACE, ['film', 'idle']);
+    const { replicas, fronts, jobs, at } = samples.get('film')!;
+    const [seconds] = await stack.redis.time();
+    expect(at / 1_000).to.be.within(Number(seconds) - 5, Number(seconds) + 1);
+    expect(jobs).to.deep.equal({ queued: 2, running: 1, paceMs: 60_000 });
+    expect(replicas).to.have.length(1);
+    expect(replicas[0]).to.include({ pod: 'a', boot: 'x', busyMs: 900, arrivals: 12, inflight: 2, limit: 4 });
+    expect(replicas[0]).to.include({ ready: true, draining: false });
+    expect(fronts).to.have.length(1);
+    expect(fronts[0]).to.include({ front: 'front-a', boot: 'b1', held: 3, heldMs: 4_500, refused: 7 });
+    expect(replicas[0]!.at).to.be.within(at - 5_000, at);
+    expect(samples.get('idle')).to.deep.include({ ...EMPTY, at });
+  });
+
+  it('counts a job that lost its worker as one that waits', async () => {
+    await stack.redis.zadd(keys.index('film', 'running'), 1, 'req_1', 2, 'req_2');
+    await stack.redis.zadd(keys.again('film'), 1, 'req_1');
+    expect((await read('film')).jobs).to.include({ queued: 1, running: 1 });
+  });
+
+  it('forgets replicas and fronts that are heard no more', async () => {
+    const [seconds] = await stack.redis.time();
+    const long = String((Number(seconds) - 70) * 1_000);
+    await say('chat', { pod: 'a' });
+    await sayShare('chat');
+    await stack.redis.hset(keys.heartbeats('chat'), '@pod', long, 'b', '{}', '@b', long, '@a', long);
+    await stack.redis.hset(keys.fronts('chat'), '@front-a', long);
+    expect(await read('chat')).to.deep.include(EMPTY);
+  });
+
+  it('is read of any number of deployments, 100 in a call', async () => {
+    const names = Array.from({ length: 250 }, (_, index) => `chat-${index}`);
+    for (const name of names) await say(name, { pod: `pod-of-${name}` });
+    const calls = async () =>
+      Number(/cmdstat_fcall:calls=(\d+)/.exec(await stack.redis.info('commandstats'))![1]);
+    const before = await calls();
+    const samples = await readDemand(stack.redis, NAMESPACE, names);
+    expect((await calls()) - before).to.equal(3);
+    for (const name of names) expect(samples.get(name)!.replicas[0]!.pod).to.equal(`pod-of-${name}`);
+  });
+
+  it('of 1,000 replicas is complete', async () => {
+    for (let index = 0; index < 1_000; index++)
+      await say('wide', { pod: `an-ordinary-deployment-7d9f8b6c5d-${index}`, inflight: 1, busyMs: index });
+    expect((await read('wide')).replicas).to.have.length(1_000);
+  });
+
+  describe('with a malicious Redis user of the workspace', () => {
+    let tenant: RedisConnection;
+    beforeEach(async () => {
+      const user = { namespace: NAMESPACE, username: 'ws:one', password: 'secret' };
+      await ensureWorkspaceUser(stack.redis, user);
+      tenant = await connectTo(stack.server, { ...user, role: 'sidecar' });
+    });
+    afterEach(() => tenant.close());
+
+    it('is without what no replica or front would say, whose own deployment alone it spoils', async () => {
+      await say('good', { pod: 'a', busyMs: 5 });
+      const now = Date.now();
+      const words = [
+        'x',
+        '{}',
+        '[1]',
+        JSON.stringify(describeReplica({ busyMs: -1 })),
+        JSON.stringify(describeReplica({ busyMs: 1e300 })),
+        JSON.stringify(describeReplica({ boot: 'x'.repeat(300) })),
+        JSON.stringify(describeReplica({ arrivals: '9' as unknown as number })),
+        JSON.stringify(describeReplica({ limit: {} as unknown as number })),
+        JSON.stringify({ ...describeReplica(), v: 2 }),
+        JSON.stringify({ ...share, held: null }),
+        'x'.repeat(800_000),
+      ];
+      for (const [index, word] of words.entries())
+        for (const key of [keys.heartbeats('spoilt'), keys.fronts('spoilt')])
+          await tenant.redis.hset(key, { [`p${index}`]: word, [`@p${index}`]: String(now) });
+      for (const key of [keys.heartbeats('typed'), keys.fronts('typed'), keys.again('typed')])
+        await tenant.redis.set(key, 'no hash');
+      await tenant.redis.hset(keys.pace('typed'), 'average_ms', 'x'.repeat(900_000));
+      const samples = await readDemand(stack.redis, NAMESPACE, ['spoilt', 'typed', 'good']);
+      expect(samples.get('spoilt')).to.deep.include(EMPTY);
+      expect(samples.get('typed')).to.deep.include(EMPTY);
+      expect(samples.get('good')!.replicas[0]).to.include({ pod: 'a', busyMs: 5 });
+    });
+
+    it('has no activity in the future', async () => {
+      await tenant.redis.hset(keys.heartbeats('chat'), {
+        a: JSON.stringify(describeReplica({ pod: 'a', activeAt: 9e15 })),
+        '@a': String(Date.now()),
+      });
+      const { replicas, at } = await read('chat');
+      expect(replicas[0]!.activeAt).to.equal(at);
+    });
+
+    it('is read in bounded steps, whatever was written', async () => {
+      const names = Array.from({ length: 30 }, (_, index) => `chat-${index}`);
+      const fields = Array.from({ length: 2_000 }, (_, index) => [`f${index}`, 'x'.repeat(100)]).flat();
+      for (const name of names)
+        for (const key of [keys.heartbeats(name), keys.fronts(name)]) await tenant.redis.hset(key, ...fields);
+      const answered = (await stack.redis.fcall(
+        FUNCTIONS.demand,
+        1,
+        keys.heartbeats('chat-0'),
+        NAMESPACE,
+        ...names,
+      )) as unknown[];
+      expect(answered.length - 1).to.be.within(5, 15);
+      expect([...(await readDemand(stack.redis, NAMESPACE, names)).keys()]).to.deep.equal(names);
+      const more = Array.from({ length: 60_000 }, (_, index) => [`g${index}`, '']).flat();
+      for (let at = 0; at < more.length; at += 10_000)
+        await tenant.redis.hset(keys.heartbeats('chat-0'), ...more.slice(at, at + 10_000));
+      expect((await read('chat-0')).replicas).to.deep.equal([]);
+    });
+  });
+});
