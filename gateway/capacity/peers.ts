@@ -15,6 +15,10 @@ export interface PeersOptions {
   token: string;
   list: () => readonly Heartbeat[];
   pools: Pools;
+  /** Pods that are to become idle: they are asked last. Read each time. */
+  cordoned?: () => readonly string[];
+  /** Name of this replica's pod. */
+  pod?: string;
 }
 
 export type PeerAnswer = { target: EngineTarget } | { refusal: 'full' | 'unavailable' };
@@ -34,13 +38,24 @@ export class Peers {
   /** The first place that a peer gives, least loaded first; `full` if at least one is ready and none has a place. */
   async acquire(signal: AbortSignal): Promise<PeerAnswer> {
     let refusal: 'full' | 'unavailable' = 'unavailable';
-    for (const peer of rankPeers(this.#options.list()).slice(0, MAX_ASKED)) {
+    for (const peer of this.#rank().slice(0, MAX_ASKED)) {
       if (signal.aborted) break;
       const answer = await this.#ask(formatOrigin(peer.address, peer.port), signal);
       if ('target' in answer) return answer;
       if (answer.refusal === 'full') refusal = 'full';
     }
     return { refusal };
+  }
+
+  /** Two cordoned replicas do not hand each other their requests. */
+  #rank(): Heartbeat[] {
+    const { list, cordoned = () => [], pod } = this.#options;
+    const names = new Set(cordoned());
+    const ranked = rankPeers(list());
+    const open = ranked.filter((peer) => !names.has(peer.pod));
+    return pod !== undefined && names.has(pod)
+      ? open
+      : [...open, ...ranked.filter((peer) => names.has(peer.pod))];
   }
 
   async #ask(origin: string, signal: AbortSignal): Promise<PeerAnswer> {

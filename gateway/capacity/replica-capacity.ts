@@ -1,4 +1,4 @@
-/** Where this replica's requests run: here while there is a place, else at a peer. */
+/** Where this replica's requests run: here while there is a place, else at a peer; the other way round while it is cordoned. */
 import type { Acquisition, Capacity, EngineTarget } from './capacity.ts';
 import type { Peers } from './peers.ts';
 import type { Slots } from './slots.ts';
@@ -7,6 +7,8 @@ export interface ReplicaCapacityOptions {
   slots: Slots;
   engineURL: string;
   isEngineReady: () => boolean;
+  /** Whether it is to become idle. */
+  isCordoned?: () => boolean;
   peers: Pick<Peers, 'acquire'>;
 }
 
@@ -18,7 +20,7 @@ export class ReplicaCapacity implements Capacity {
   }
 
   acquire(signal: AbortSignal): Acquisition | Promise<Acquisition> {
-    const target = this.takeLocal();
+    const target = this.#options.isCordoned?.() ? null : this.takeLocal();
     return target ? { target } : this.#acquireFromPeers(signal);
   }
 
@@ -33,7 +35,7 @@ export class ReplicaCapacity implements Capacity {
     const { isEngineReady, peers } = this.#options;
     const answer = await peers.acquire(signal);
     if ('target' in answer) return answer;
-    // A place may have become free here while the peers were asked.
+    // A place may have become free here while the peers were asked; and the last resort is a replica that is cordoned.
     const target = this.takeLocal();
     if (target) return { target };
     return {

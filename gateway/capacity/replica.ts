@@ -67,8 +67,16 @@ export function startReplica(options: ReplicaOptions): Replica {
   slots.onCrossing(() => heartbeats.poke());
 
   const isShared = () => options.readConfig().kind === 'Image';
-  const peers = new Peers({ token: options.peerToken, list: () => heartbeats.peers, pools: peerPools });
-  const capacity = new ReplicaCapacity({ slots, engineURL, isEngineReady, peers });
+  const cordoned = () => options.readConfig().cordoned;
+  const peers = new Peers({
+    token: options.peerToken,
+    list: () => heartbeats.peers,
+    pools: peerPools,
+    cordoned,
+    pod: self.pod,
+  });
+  const isCordoned = () => cordoned().includes(self.pod);
+  const capacity = new ReplicaCapacity({ slots, engineURL, isEngineReady, isCordoned, peers });
   const line = new SlotLine({
     capacity,
     takeLocal: () => capacity.takeLocal(),

@@ -102,13 +102,14 @@ class QueueWorker implements Worker {
   }
 
   get #mayClaim(): boolean {
-    const { slots, config, isEngineReady, storage } = this.#options;
+    const { slots, config, isEngineReady, storage, pod } = this.#options;
     return (
       !this.#isWindingDown &&
       !this.#rest &&
       !slots.isFull &&
       isEngineReady() &&
       !config().paused &&
+      !config().cordoned.includes(pod) &&
       countBlockingRuns(this.#runs, () => storage.spool) <
         (slots.limit ?? Number.POSITIVE_INFINITY) + MAX_EXTRA_DELIVERIES
     );

@@ -123,7 +123,11 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
   });
   setDocumentationSite(live.current.documentationURL);
   live.onChange(({ documentationURL }) => setDocumentationSite(documentationURL));
-  live.onChange(() => replica.announce());
+  live.onChange(() => {
+    replica.announce();
+    // It may be cordoned or paused no more.
+    worker?.wake();
+  });
   const meter = new UsageMeter({ redis: connection.redis, log });
   const usage = meter.of(namespace, name, isQueued(options.initialConfig));
   const worker = buildWorker(options, {

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { Peers } from '../../../../gateway/capacity/peers.ts';
 import { Pools } from '../../../../gateway/upstream/pools.ts';
 import { closeServer, listen, readServerPort } from '../../../../kit/http-server.ts';
+import { describeReplica } from '../../../support/heartbeat.ts';
 
 describe('asking the peers for a place', () => {
   let server: Server;
@@ -11,16 +12,7 @@ describe('asking the peers for a place', () => {
     server = createServer(listener);
     await listen(server, 0, '127.0.0.1');
     const heartbeat = {
-      v: 1 as const,
-      pod: 'other',
-      address: '127.0.0.1',
-      port: readServerPort(server),
-      inflight: 0,
-      limit: null,
-      ready: true,
-      draining: false,
-      every: 1_000,
-      version: '0',
+      ...describeReplica({ pod: 'other', address: '127.0.0.1', port: readServerPort(server) }),
       at: 0,
     };
     const peers = new Peers({ token: 'token', list: () => [heartbeat], pools });
@@ -41,5 +33,27 @@ describe('asking the peers for a place', () => {
 
   it('takes one whose engine is not ready for absent', async () => {
     expect(await ask((_, res) => res.writeHead(503).end())).to.deep.equal({ refusal: 'unavailable' });
+  });
+
+  it('asks cordoned ones last, and another replica that is cordoned hands them nothing', async () => {
+    const asked: string[] = [];
+    server = createServer((_, res) => res.writeHead(429).end());
+    await listen(server, 0, '127.0.0.1');
+    const list = ['first', 'second', 'third'].map((pod, index) => ({
+      ...describeReplica({ pod, inflight: index, limit: 9, address: '127.0.0.1' }),
+      at: 0,
+      get port() {
+        asked.push(pod);
+        return readServerPort(server);
+      },
+    }));
+    const ask = async (pod: string, cordoned: string[]) => {
+      asked.length = 0;
+      const peers = new Peers({ token: 'token', list: () => list, pools, cordoned: () => cordoned, pod });
+      await peers.acquire(new AbortController().signal);
+      return [...asked];
+    };
+    expect(await ask('own', ['first'])).to.deep.equal(['second', 'third', 'first']);
+    expect(await ask('own', ['first', 'own'])).to.deep.equal(['second', 'third']);
   });
 });

@@ -1,0 +1,121 @@
+import { expect } from 'chai';
+import { hashApiKey } from '../../../api/identity.ts';
+import { readHeartbeats } from '../../../redis/admission/admission-calls.ts';
+import { publishApiKeys, publishDeployment } from '../../../redis/publication/publication.ts';
+import { callChat, readError, streamChat } from '../../support/chat.ts';
+import { findFreePort } from '../../support/child-program.ts';
+import {
+  API_KEY,
+  describeModel,
+  type Engine,
+  type ModelReplica,
+  startEngine,
+  startReplica,
+} from '../../support/model-replica.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { TestStack } from '../../support/test-stack.ts';
+
+const ADDRESSES = ['127.0.0.2', '127.0.0.3'];
+const PODS = ADDRESSES.map((address) => `pod-${address}`);
+
+describe('a cordoned replica', () => {
+  let stack: TestStack;
+  let engines: Engine[];
+  let replicas: ModelReplica[];
+  const config = describeModel({ concurrency: 2 });
+  const { namespace, name } = config;
+
+  before(async () => {
+    stack = await TestStack.start();
+    await publishDeployment(stack.redis, config);
+    const key = { n: 'test', rpm: 100_000, tpd: 1_000_000_000, exp: 0, off: 0 as const };
+    await publishApiKeys(stack.redis, namespace, new Map([[hashApiKey(API_KEY), key]]));
+    engines = await Promise.all(ADDRESSES.map(() => startEngine()));
+    const port = await findFreePort(ADDRESSES);
+    replicas = await Promise.all(
+      ADDRESSES.map((address, index) =>
+        startReplica({ redisURL: stack.server.url, engineURL: engines[index]!.url, config, address, port }),
+      ),
+    );
+    for (const replica of replicas) await pollUntil(async () => (await replica.admin('/readyz')).ok, 'ready');
+    await pollUntil(async () => (await readBeats()).length === 2, 'both are known');
+  });
+  after(async () => {
+    await Promise.all([...(replicas ?? []), ...(engines ?? [])].map((part) => part.stop('SIGKILL')));
+    await stack?.stop();
+  });
+  afterEach(async () => {
+    await Promise.all(engines.map((engine) => engine.control({ ttftMs: 0, itlMs: 0, tokens: 5 })));
+    await pollUntil(async () => (await readBeats()).every(({ inflight }) => inflight === 0), 'idle');
+    await cordon([]);
+    await servesItself(true);
+  });
+
+  const readBeats = () => readHeartbeats(stack.redis, namespace, name);
+  const cordon = (cordoned: string[]) => publishDeployment(stack.redis, { ...config, cordoned });
+  const countRequests = async () =>
+    (await Promise.all(engines.map((engine) => engine.read()))).map(({ requests }) => requests);
+  /** Where a request to the first replica runs. */
+  const servesItself = (expected: boolean) =>
+    pollUntil(
+      async () => {
+        const [before] = await countRequests();
+        await (await callChat(replicas[0]!.url)).text();
+        return ((await countRequests())[0] === before! + 1) === expected;
+      },
+      `the first replica ${expected ? 'serves' : 'does not serve'} itself`,
+    );
+
+  it('stays ready and hands new requests to its peer, while what it runs goes on', async () => {
+    await Promise.all(engines.map((engine) => engine.control({ ttftMs: 20, itlMs: 30, tokens: 100 })));
+    const running = await streamChat(replicas[0]!.url);
+    await pollUntil(() => running.frames() > 1, 'the stream to run');
+    await cordon([PODS[0]!]);
+    await servesItself(false);
+    expect((await replicas[0]!.admin('/readyz')).ok).to.equal(true);
+    const before = await countRequests();
+    const streams = await Promise.all([streamChat(replicas[0]!.url), streamChat(replicas[0]!.url)]);
+    for (const { ended } of [running, ...streams]) expect((await ended).isWhole).to.equal(true);
+    const after = await countRequests();
+    expect(
+      after.map((count, index) => count - before[index]!),
+      'no second attempts',
+    ).to.deep.equal([0, 2]);
+  });
+
+  it('serves itself what its peer has no slot for, and refuses only when both are full', async () => {
+    await cordon([PODS[0]!]);
+    await servesItself(false);
+    await Promise.all(engines.map((engine) => engine.control({ ttftMs: 20, itlMs: 30, tokens: 60 })));
+    const before = await countRequests();
+    const streams = [];
+    for (let index = 0; index < 4; index++) streams.push(await streamChat(replicas[0]!.url));
+    expect(streams.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200]);
+    expect((await readError(await callChat(replicas[0]!.url))).code).to.equal('replica_saturated');
+    for (const { ended } of streams) expect((await ended).isWhole).to.equal(true);
+    const after = await countRequests();
+    expect(after.map((count, index) => count - before[index]!)).to.deep.equal([2, 2]);
+  });
+
+  it('is the last that a full peer asks, and serves when all are cordoned', async () => {
+    await cordon([PODS[0]!]);
+    await servesItself(false);
+    await Promise.all(engines.map((engine) => engine.control({ ttftMs: 20, itlMs: 30, tokens: 60 })));
+    const before = await countRequests();
+    const streams = [];
+    for (let index = 0; index < 3; index++) streams.push(await streamChat(replicas[1]!.url));
+    for (const { ended } of streams) expect((await ended).isWhole).to.equal(true);
+    const after = await countRequests();
+    expect(after.map((count, index) => count - before[index]!)).to.deep.equal([1, 2]);
+    await cordon(PODS);
+    await servesItself(true);
+    expect((await callChat(replicas[1]!.url)).status).to.equal(200);
+  });
+
+  it('serves itself at once when the cordon is lifted', async () => {
+    await cordon([PODS[0]!]);
+    await servesItself(false);
+    await cordon([]);
+    await servesItself(true);
+  });
+});
