@@ -147,6 +147,7 @@ describe('a workspace’s Redis user', () => {
     'PUBLISH to its own channel': ['PUBLISH', channels.workspace('one'), 'x'],
     'SUBSCRIBE to another workspace’s channel': ['SUBSCRIBE', channels.workspace('two')],
     'SUBSCRIBE to the front’s channel': ['SUBSCRIBE', channels.front],
+    'PUBLISH a wake': ['PUBLISH', channels.wake, 'two/chat'],
     PSUBSCRIBE: ['PSUBSCRIBE', '*'],
     'PUBSUB CHANNELS': ['PUBSUB', 'CHANNELS'],
   };
