@@ -189,7 +189,7 @@ export const globalKeys = {
   hosts: 'g:hosts',
   /** String; its absence means that Redis lost everything. */
   epoch: 'g:epoch',
-  /** Hash: shows whether a restart keeps what functions write, as redis/durability-canary.ts has it. */
+  /** Hash: shows whether a restart keeps what functions write, as redis/durability.ts has it. */
   canary: 'g:canary',
   /** String: the epoch that a publication under way will give; gone with whatever else was written meanwhile. */
   epochToBe: 'g:epoch-to-be',

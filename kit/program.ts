@@ -1,7 +1,7 @@
 /** The life of a program: it starts, serves until a signal, and shuts down in order. */
 
 import { EnvironmentError } from './environment.ts';
-import { exitFatally, exitOnFatalErrors } from './fatal-error.ts';
+import { openLog } from './log.ts';
 import { redactText } from './log-redaction.ts';
 
 export interface RunningProgram {
@@ -50,5 +50,19 @@ function exitAfterFailedStart(name: string, error: unknown): never {
   if (!isPlain) exitFatally(name, error);
   // Line by line, since each text is cut at some length.
   console.error(error.message.split('\n').map(redactText).join('\n'));
+  process.exit(1);
+}
+
+/** Before anything else that a program does. */
+export function exitOnFatalErrors(program: string): void {
+  const exit = (error: unknown) => exitFatally(program, error);
+  process.on('uncaughtException', exit);
+  // Else Node makes an exception of it, whose message repeats a reason that is no Error.
+  process.on('unhandledRejection', exit);
+}
+
+/** Writes one redacted line to the log and exits 1: Node would print the error with all that libraries hang on errors. */
+export function exitFatally(program: string, error: unknown): never {
+  openLog({ level: 'fatal', base: { program } }).fatal({ err: error }, 'uncaught error, exiting');
   process.exit(1);
 }

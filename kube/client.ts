@@ -2,9 +2,15 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import { ApiError, isNotFound, isUnauthorized, parseApiError } from './api-error.ts';
 import { MAX_ANSWER_BYTES, MAX_OBJECT_BYTES, readText } from './bounded-text.ts';
-import { type Call, type CallOptions, describeCall, formatTarget } from './call.ts';
+import {
+  type Call,
+  type CallOptions,
+  type Deadline,
+  describeCall,
+  formatTarget,
+  startDeadline,
+} from './call.ts';
 import { Connection } from './connection.ts';
-import { type Deadline, startDeadline } from './deadline.ts';
 import type { KubeObject } from './object.ts';
 import type { Resource } from './resource.ts';
 import { readWatchEvents, type WatchEvent } from './watch-stream.ts';

@@ -1,10 +1,12 @@
 /** The parts of `make run`, started in the order in which they need each other, and stopped in the reverse. */
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { startApiServer } from '../kube/memory/api-server.ts';
 import { startGarbageCollector } from '../kube/memory/garbage-collector.ts';
 import { MemoryApi } from '../kube/memory/memory-api.ts';
 import { connectRedis } from '../redis/client.ts';
+import { prepareRedis } from '../tools/redis-files.ts';
+import { ensureValkey } from '../tools/valkey.ts';
 import type { Closers } from './closers.ts';
 import { listDeployments } from './local-endpoints.ts';
 import { describeInstallation, startFront } from './local-front.ts';
@@ -12,12 +14,17 @@ import { startDeploymentController } from './local-node/deployment-controller.ts
 import { EndpointPorts } from './local-node/endpoint-ports.ts';
 import { LocalNode } from './local-node/local-node.ts';
 import { applyLocalObjects, describeLocalKey } from './local-objects.ts';
-import { deriveLocalKey, LOOPBACK, type LocalPorts, localRedisURL } from './local-plan.ts';
-import { startLocalRedis } from './local-redis.ts';
+import {
+  deriveLocalKey,
+  deriveRedisPasswords,
+  LOOPBACK,
+  type LocalPorts,
+  localRedisURL,
+} from './local-plan.ts';
 import { readLocalTypes, validateObject } from './local-resources.ts';
 import type { ManifestObject } from './manifests.ts';
 import { keepObjects } from './object-file.ts';
-import { type Child, readLogTail, stopChild, waitForURL } from './processes/child-process.ts';
+import { type Child, readLogTail, startChild, stopChild, waitForURL } from './processes/child-process.ts';
 
 export interface LocalStackOptions {
   ports: LocalPorts;
@@ -163,3 +170,14 @@ const formatKubeconfig = (server: string): string =>
     null,
     2,
   );
+
+/** The Redis of `make run`: a real server on loopback, as the chart configures it, its data in .berth/redis. */
+export function startLocalRedis(port: number, folder: string, masterKey: string): Child {
+  return startChild({
+    name: 'redis',
+    command: ensureValkey(),
+    args: prepareRedis({ port, folder: resolve(folder), passwords: deriveRedisPasswords(masterKey) }),
+    env: {},
+    logPath: `${folder}/../logs/redis.log`,
+  });
+}

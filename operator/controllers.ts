@@ -1,18 +1,24 @@
-/** Which change of which object makes which key due. */
+/** Which change of which object makes which key due, and what it changes in the stores. */
 import { isDeepStrictEqual } from 'node:util';
 import { SIGNING_SECRET_NAME } from '../api/names.ts';
 import { type Controller, createController, watchOf } from '../kube/controller.ts';
-import type { KubeObject } from '../kube/object.ts';
-import { controllerOf, objectKey } from '../kube/object.ts';
+import { controllerOf, type KubeObject, objectKey } from '../kube/object.ts';
+import type { Watcher } from '../kube/watcher.ts';
 import type { QueueSample } from '../kube/work-queue.ts';
 import { type CredentialContext, CredentialReconciler } from './credential/credential-reconciler.ts';
-import { BERTH_RESOURCES, modelKeyOf } from './framework/cluster-view.ts';
+import type { CredentialStore } from './credential/credential-store.ts';
+import { BERTH_RESOURCES, type ClusterView, modelKeyOf } from './framework/cluster-view.ts';
+import type { ParsedStore, RawObject } from './framework/parsed-store.ts';
 import { type KeyContext, KeyReconciler } from './key/key-reconciler.ts';
+import type { KeyStore } from './key/key-store.ts';
 import type { ModelContext } from './model/context.ts';
 import { ModelReconciler } from './model/model-reconciler.ts';
+import type { ModelStore } from './model/model-store.ts';
 import { listOutdated } from './model/outdated-slices.ts';
+import type { Target } from './publish/desired-state.ts';
 import { collectFronts } from './resources/front-slices.ts';
 import { type EndpointContext, EndpointReconciler } from './webhook/endpoint-reconciler.ts';
+import type { EndpointStore } from './webhook/endpoint-store.ts';
 import { type WorkspaceContext, WorkspaceReconciler } from './workspace/workspace-reconciler.ts';
 
 export interface ControllersOptions {
@@ -130,4 +136,45 @@ function changedBeyondStatus(old: KubeObject, current: KubeObject): boolean {
 function withoutStatus({ status, metadata, ...rest }: KubeObject): object {
   const { resourceVersion, managedFields, ...kept } = metadata;
   return { ...rest, metadata: kept };
+}
+
+export interface Stores {
+  models: ModelStore;
+  keys: KeyStore;
+  credentials: CredentialStore;
+  endpoints: EndpointStore;
+}
+
+export interface StoreListeners {
+  enqueue: (kind: keyof Stores, key: string) => void;
+  mark: (target: Target) => void;
+}
+
+/**
+ * Keeps the stores in sync with the watches, and enqueues objects that are affected by another's change. Call before any
+ * controller listens, so that a reconcile finds the stores as new as the caches.
+ */
+export function keepStores(view: ClusterView, stores: Stores, { enqueue, mark }: StoreListeners): void {
+  for (const kind of Object.keys(stores) as (keyof Stores)[])
+    keepStore(view[kind], stores[kind], (key) => enqueue(kind, key));
+  view.keys.onChange((old, current) =>
+    mark({ what: 'apikeys', namespace: (current ?? old!).metadata.namespace! }),
+  );
+  // Entries of those that are there are marked when they were reconciled.
+  for (const what of ['credentials', 'endpoints'] as const)
+    view[what].onChange((old, current) => {
+      if (!current) mark({ what, namespace: old!.metadata.namespace! });
+    });
+}
+
+function keepStore(
+  watcher: Watcher<KubeObject>,
+  store: ParsedStore<unknown>,
+  onAffected: (key: string) => void,
+): void {
+  watcher.onChange((old, current) => {
+    const key = objectKey((current ?? old)!);
+    const affected = current ? store.put(key, current as unknown as RawObject) : store.remove(key);
+    for (const other of affected) onAffected(other);
+  });
 }

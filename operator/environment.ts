@@ -9,10 +9,21 @@ import { isObject } from '../kit/json-object.ts';
 import { LOG_LEVELS } from '../kit/log.ts';
 import { POD_FIELD_GROUPS, type PodFieldGroup } from './resources/pod-fields.ts';
 import { SECURITY_PLATFORMS } from './resources/security.ts';
-import { type GatewayReference, REDIS_USER_MODES } from './resources/settings.ts';
+import { type BuildSettings, type GatewayReference, REDIS_USER_MODES } from './resources/settings.ts';
 import { S3_COPY_IMAGE } from './resources/weights-copy.ts';
-import type { OperatorSettings } from './settings.ts';
-import { parseSidecarRollout } from './sidecar/settings.ts';
+import { parseSidecarRollout, type SidecarRolloutSettings } from './sidecar/settings.ts';
+
+/** What an installation of Berth decides for all deployments. */
+export interface OperatorSettings extends BuildSettings {
+  /** Of maxmemory, that one workspace's keys may take before its user is suspended; 100: no limit. */
+  redisWorkspaceShare: number;
+  /** Let requests be queued on a Redis that may lose them. */
+  allowVolatileQueue: boolean;
+  /** How new sidecars are rolled out without a change of specs; undefined: they are not. */
+  sidecarRollout: SidecarRolloutSettings | undefined;
+  /** Namespaces to watch; all if empty. */
+  watchNamespaces: readonly string[];
+}
 
 /** What concerns this process alone. */
 export interface OperatorProcess {

@@ -1,5 +1,5 @@
 /** The operator's program: it shuts down on SIGTERM, and exits at once when its lease is lost. */
-import { createAdminServer, serveMetrics } from '../kit/admin-server.ts';
+import { type AdminRoutes, createAdminServer, OK, serveMetrics, unavailable } from '../kit/admin-server.ts';
 import { closeServer, listen } from '../kit/http-server.ts';
 import { openLog } from '../kit/log.ts';
 import { type RunningProgram, runProgram } from '../kit/program.ts';
@@ -7,7 +7,6 @@ import { createKubeClient } from '../kube/client.ts';
 import { loadKubeConfig } from '../kube/connection.ts';
 import { connectRedis } from '../redis/client.ts';
 import { readEnvironment } from './environment.ts';
-import { buildHealthRoutes } from './health.ts';
 import { createMetrics } from './metrics.ts';
 import { createProgram } from './program.ts';
 import { watchRedisCA } from './redis-ca.ts';
@@ -77,5 +76,21 @@ async function startOperator(): Promise<RunningProgram> {
     },
   };
 }
+
+interface HealthSources {
+  /** Why the process should be restarted; undefined while it is healthy. */
+  healthError: () => string | undefined;
+  /** Whether its view of the cluster is complete. */
+  isReady: () => boolean;
+}
+
+/** What the operator answers on its port, beside its metrics. */
+const buildHealthRoutes = ({ healthError, isReady }: HealthSources): AdminRoutes => ({
+  '/healthz': () => {
+    const reason = healthError();
+    return reason === undefined ? OK : { status: 500, body: reason };
+  },
+  '/readyz': () => (isReady() ? OK : unavailable('caches are not synced yet')),
+});
 
 runProgram('operator', startOperator, { stopTimeoutMs: STOP_TIMEOUT_MS });

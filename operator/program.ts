@@ -20,10 +20,11 @@ import {
 } from '../redis/deliveries/delivery-log.ts';
 import { inspectRedis } from '../redis/inspection.ts';
 import { readCredentials } from '../redis/publication/published.ts';
-import { createControllers } from './controllers.ts';
+import { createControllers, keepStores } from './controllers.ts';
 import { createBucketChecker } from './credential/bucket-check.ts';
 import { CredentialStore, countVerified } from './credential/credential-store.ts';
 import { createDesiredState } from './desired-state.ts';
+import type { OperatorSettings } from './environment.ts';
 import { createClusterView } from './framework/cluster-view.ts';
 import { KeyStore } from './key/key-store.ts';
 import type { OperatorMetrics } from './metrics.ts';
@@ -33,12 +34,10 @@ import { ConnectionGuard } from './publish/connection-guard.ts';
 import { MemoryGuard } from './publish/memory-guard.ts';
 import { Publisher } from './publish/publisher.ts';
 import { buildChildren } from './resources/children.ts';
-import { isHostAllowed } from './resources/route-host.ts';
+import { isHostAllowed } from './resources/route.ts';
 import { sidecarImage, sidecarRevision } from './resources/sidecar-revision.ts';
-import type { OperatorSettings } from './settings.ts';
 import { createErrorReader } from './sidecar/error-counts.ts';
 import { SidecarRollout } from './sidecar/rollout.ts';
-import { keepStores } from './stores.ts';
 import { EndpointStore } from './webhook/endpoint-store.ts';
 import { createURLChecker } from './webhook/url-check.ts';
 

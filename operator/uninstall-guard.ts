@@ -1,7 +1,7 @@
 /** The chart's pre-delete hook: fails, and so stops the uninstall, while ModelDeployments exist. */
 import { API_VERSION } from '../api/kubernetes-types.ts';
 import { modelDeploymentResource } from '../api/model-deployment.ts';
-import { exitOnFatalErrors } from '../kit/fatal-error.ts';
+import { exitOnFatalErrors } from '../kit/program.ts';
 import { createKubeClient } from '../kube/client.ts';
 import { loadKubeConfig } from '../kube/connection.ts';
 import { readWatchNamespaces } from './environment.ts';

@@ -1,6 +1,6 @@
 /** How many connections Redis has, and the end of those that never logged in. */
 import type { RedisClient } from './client.ts';
-import { readInfo } from './server-info.ts';
+import { readInfo } from './inspection.ts';
 
 export interface ConnectionUse {
   used: number;

@@ -1,6 +1,7 @@
 /** Whether Redis keeps what is written to it: checked before work is queued. */
+
+import { FUNCTIONS, globalKeys } from '../api/redis-keys.ts';
 import type { RedisClient } from './client.ts';
-import { keepsFunctionWrites } from './durability-canary.ts';
 import { inspectRedis, REMEDIES, type RedisInspection } from './inspection.ts';
 
 export interface DurabilitySettings {
@@ -50,4 +51,29 @@ export async function readServerHealth(
   const inspection = await inspectRedis(redis);
   const keptWrites = await keepsFunctionWrites(redis, inspection.runId);
   return judgeServer({ ...inspection, keptWrites }, settings);
+}
+
+/**
+ * Checks what was written last time and rewrites it. False from the start of a server that had lost it
+ * until the next start of one that had not; true where nothing was ever written, or the functions are not loaded.
+ */
+export async function keepsFunctionWrites(redis: RedisClient, runId: string): Promise<boolean> {
+  const [confirmed, forgetfulRun] = await redis.hmget(globalKeys.canary, 'confirmed', 'forgetful-run');
+  const reply = await callCanary(redis, confirmed ?? '0');
+  if (reply === null) return true;
+  const [before, next] = reply;
+  // A command of its own, which every reload keeps, and later than the function: what it confirms was written.
+  await redis.hset(globalKeys.canary, 'confirmed', String(next));
+  if (before >= Number(confirmed ?? 0)) return forgetfulRun !== runId;
+  await redis.hset(globalKeys.canary, 'forgetful-run', runId);
+  return false;
+}
+
+async function callCanary(redis: RedisClient, confirmed: string): Promise<[number, number] | null> {
+  try {
+    return (await redis.fcall(FUNCTIONS.canary, 1, globalKeys.canary, confirmed)) as [number, number];
+  } catch (error) {
+    if (/Function not found/.test(String(error))) return null;
+    throw error;
+  }
 }

@@ -1,7 +1,6 @@
 /** Checks whether a Redis keeps its data, and what its clients may do to it: persistence, eviction, limits, version. */
 import type { RedisClient } from './client.ts';
 import { mayReload } from './reload-rights.ts';
-import { readInfo } from './server-info.ts';
 
 export interface RedisInspection {
   version: string;
@@ -131,4 +130,16 @@ async function readConfiguration(redis: RedisClient): Promise<Configuration | nu
   } catch {
     return null;
   }
+}
+
+/** Fields of INFO by name; of one section, or of those that the server shows by itself. */
+export async function readInfo(redis: RedisClient, section?: string): Promise<Record<string, string>> {
+  const text = await (section === undefined ? redis.info() : redis.info(section));
+  const lines = text.split(/\r?\n/).filter((line) => line.includes(':'));
+  return Object.fromEntries(
+    lines.map((line) => {
+      const colon = line.indexOf(':');
+      return [line.slice(0, colon), line.slice(colon + 1)];
+    }),
+  );
 }

@@ -22,8 +22,13 @@ import { addSigningSecretRoutes } from './routes/signing-secret.ts';
 import { addStorageCredentialRoutes } from './routes/storage-credentials.ts';
 import { addUsageRoutes } from './routes/usage.ts';
 import { addWebhookRoutes } from './routes/webhooks.ts';
-import { refuseForgeries, refuseOtherHosts, requireSession } from './sessions/request-guards.ts';
-import { type ConsoleState, sessionOf } from './sessions/request-state.ts';
+import {
+  type ConsoleState,
+  refuseForgeries,
+  refuseOtherHosts,
+  requireSession,
+  sessionOf,
+} from './sessions/request-guards.ts';
 
 export interface AppOptions {
   services: Services;

@@ -9,7 +9,7 @@ import type { ConsoleMetrics } from './http/metrics.ts';
 import { describeOrigin, type OriginSettings } from './http/request-origin.ts';
 import { formatSessionCookie } from './http/session-cookie.ts';
 import { KubernetesError, translateKubernetesError } from './kubernetes/error.ts';
-import type { ConsoleState } from './sessions/request-state.ts';
+import type { ConsoleState } from './sessions/request-guards.ts';
 import type { Sessions } from './sessions/sessions.ts';
 
 const AREAS = [

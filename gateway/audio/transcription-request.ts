@@ -2,7 +2,7 @@
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { buildForm, type EngineForm } from '../engine/form.ts';
 import { ApiError } from '../http/error-response.ts';
-import type { GatewayState } from '../http/request-id.ts';
+import type { GatewayState } from '../http/exchange.ts';
 import { FieldReader, requireField } from '../media/field-reader.ts';
 import { type Form, type FormFields, readForm, removeFiles } from '../media/multipart.ts';
 import type { Spool } from '../storage/spool.ts';

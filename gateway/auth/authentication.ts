@@ -1,12 +1,12 @@
 /** Every route wants a key of the deployment's workspace (docs/api.md, "Authentication"). */
 import { hash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { Counted } from '../../redis/admission/admission-calls.ts';
 import { ApiError } from '../http/error-response.ts';
-import type { GatewayMiddleware } from '../http/request-id.ts';
-import { isSpoken, type Route } from '../http/route-table.ts';
+import type { GatewayMiddleware } from '../http/exchange.ts';
+import { isSpoken, type Route } from '../http/routes.ts';
 import type { Admissions, Admitted } from './admission.ts';
-import { readApiKey } from './api-key.ts';
 
 export const authenticate =
   (admissions: Admissions, config: () => GatewayConfig): GatewayMiddleware =>
@@ -46,3 +46,17 @@ const isServed = (route: Route, config: GatewayConfig): boolean =>
   !config.deleting &&
   (route.kinds === null || route.kinds.includes(config.kind)) &&
   isSpoken(route, config);
+
+const BEARER = /^bearer +(.*)$/i;
+
+/** The key as OpenAI's SDKs send it, or as Anthropic's do. Throws ApiError 401 without one (docs/api.md, "Authentication"). */
+export function readApiKey(headers: IncomingHttpHeaders): string {
+  const { authorization, 'x-api-key': own } = headers;
+  const key = authorization === undefined ? String(own ?? '') : BEARER.exec(authorization)?.[1];
+  const trimmed = key?.trim();
+  if (trimmed) return trimmed;
+  throw new ApiError(
+    'invalid_api_key',
+    'Send the header "Authorization: Bearer <API_KEY>", or "x-api-key: <API_KEY>".',
+  );
+}

@@ -7,8 +7,16 @@ import type { EnginePool } from './engine-call.ts';
 import { describeConnectionLoss } from './engine-error.ts';
 import { EngineConnectionError } from './engine-request.ts';
 import type { VideoParameters } from './job.ts';
-import { buildVideoForm, buildVideoJSON, type ReferenceFile } from './video-body.ts';
-import { deleteVideo, type EngineVideo, openContent, pollVideo, submitVideo } from './video-client.ts';
+import {
+  buildVideoForm,
+  buildVideoJSON,
+  deleteVideo,
+  type EngineVideo,
+  openContent,
+  pollVideo,
+  type ReferenceFile,
+  submitVideo,
+} from './video-client.ts';
 
 /** What any run at an engine needs and tells. */
 export interface EngineCalls {

@@ -1,10 +1,12 @@
-/** The video routes of an engine, one call each (OpenAI's videos API as SGLang Diffusion and vLLM-Omni serve it). */
+/** The video routes of an engine, one call each, with what it is sent (OpenAI's videos API as SGLang Diffusion and vLLM-Omni serve it). */
 import type { Readable } from 'node:stream';
 import { ApiError } from '../http/error-response.ts';
 import type { EnginePool } from './engine-call.ts';
 import { findEngineError, readEngineError } from './engine-error.ts';
 import { type EngineRequest, readResponse, requestEngine } from './engine-request.ts';
-import type { VideoBody } from './video-body.ts';
+import { listExtraFields, writeFormValue } from './extra-fields.ts';
+import { buildForm, type FormFile } from './form.ts';
+import type { VideoParameters } from './job.ts';
 
 export interface EngineVideo {
   id: string;
@@ -134,4 +136,55 @@ function parse(body: Buffer): Record<string, unknown> {
     if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
   } catch {}
   throw new ApiError('upstream_error', 'The engine returned something other than a JSON object.');
+}
+
+/** An image that a video begins with, or follows, on disk. */
+export interface ReferenceFile extends FormFile {
+  fileName: string;
+}
+
+/** A form, or JSON where an old engine takes no form without a file. */
+export interface VideoBody {
+  headers: Record<string, string>;
+  /** A fresh body each time, for one that was not sent may be sent once more. */
+  open(): Buffer | Readable;
+}
+
+/** `name`: the engine's, of several references. */
+export function buildVideoForm(
+  servedModelName: string,
+  parameters: VideoParameters,
+  references: { files: readonly ReferenceFile[]; name: string },
+): VideoBody {
+  const fields = Object.entries(listFields(servedModelName, parameters)).map(
+    ([name, value]) => [name, writeFormValue(value)] as const,
+  );
+  const name = references.files.length > 1 ? references.name : 'input_reference';
+  const parts = references.files.map((file) => ({
+    name,
+    fileName: file.fileName.replace(/[^\w.-]/g, '_').slice(-100),
+    file,
+  }));
+  return buildForm(fields, parts);
+}
+
+export function buildVideoJSON(servedModelName: string, parameters: VideoParameters): VideoBody {
+  const body = Buffer.from(JSON.stringify(listFields(servedModelName, parameters)));
+  return {
+    headers: { 'content-type': 'application/json', 'content-length': String(body.length) },
+    open: () => body,
+  };
+}
+
+/** Never `seconds`: engines disagree about its type, and frames say it exactly. */
+function listFields(servedModelName: string, parameters: VideoParameters): Record<string, unknown> {
+  const { prompt, size, frames, fps } = parameters;
+  return {
+    model: servedModelName,
+    prompt,
+    size,
+    num_frames: frames,
+    fps,
+    ...listExtraFields(parameters),
+  };
 }

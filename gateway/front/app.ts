@@ -1,4 +1,5 @@
 /** The front's composition: it answers whenever no gateway beside an engine can. */
+
 import type { RequestListener } from 'node:http';
 import Koa from 'koa';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
@@ -7,11 +8,9 @@ import { describeUnavailability, requireAvailability } from '../http/availabilit
 import { allowOrigins } from '../http/cross-origin.ts';
 import { ApiError } from '../http/error-response.ts';
 import { answerErrors } from '../http/errors.ts';
-import { type GatewayState, identifyRequest } from '../http/request-id.ts';
-import { answerRootProbe } from '../http/root-probe.ts';
-import type { Route } from '../http/route-table.ts';
-import { ROUTES } from '../http/routes.ts';
-import { findRoute, runHandler } from '../http/routing.ts';
+import { type GatewayState, identifyRequest } from '../http/exchange.ts';
+import { ROUTES, type Route } from '../http/routes.ts';
+import { answerRootProbe, findRoute, runHandler } from '../http/routing.ts';
 import { countSlots, type MediaServices, type StorageServices } from '../jobs/services.ts';
 import { buildMediaHandlers } from '../media/media-routes.ts';
 import { buildDocumentHandlers } from '../openapi/handler.ts';

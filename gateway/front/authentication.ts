@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { hashApiKey } from '../../api/identity.ts';
 import { admit, type Verdict } from '../../redis/admission/admission-calls.ts';
 import type { RedisClient } from '../../redis/client.ts';
-import { readApiKey } from '../auth/api-key.ts';
+import { readApiKey } from '../auth/authentication.ts';
 import { ApiError } from '../http/error-response.ts';
 
 const REFUSALS: Partial<Record<Verdict, string>> = {

@@ -2,8 +2,8 @@
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { ModelKind } from '../../api/model-deployment.ts';
 import { ApiError } from './error-response.ts';
-import type { GatewayMiddleware } from './request-id.ts';
-import { isSpoken, type RouteTable } from './route-table.ts';
+import type { GatewayMiddleware } from './exchange.ts';
+import { isSpoken, type RouteTable } from './routes.ts';
 
 const RETRY_SECONDS = 30;
 

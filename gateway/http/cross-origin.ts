@@ -1,6 +1,6 @@
 /** Lets pages of other origins call an endpoint (`route.cors`); a preflight carries no key, so none is asked for. */
 import type { Middleware } from 'koa';
-import type { GatewayState } from './request-id.ts';
+import type { GatewayState } from './exchange.ts';
 
 const EXPOSED = [
   'x-request-id',

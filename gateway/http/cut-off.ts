@@ -1,8 +1,7 @@
 /** Refuses new requests and ends those in flight when a gateway must stop: with the envelope, not a broken connection. */
 import type { ServerResponse } from 'node:http';
 import type { ApiError } from './error-response.ts';
-import type { Exchange } from './exchange.ts';
-import type { GatewayMiddleware } from './request-id.ts';
+import type { Exchange, GatewayMiddleware } from './exchange.ts';
 
 export class CutOff {
   readonly #exchanges = new WeakMap<ServerResponse, Exchange>();

@@ -7,8 +7,7 @@ import type { DeploymentUsage } from '../telemetry/usage.ts';
 import { formatErrorEvent } from './error-event.ts';
 import { ApiError, endAfterRequestBody, explainRedisOutage, sendError } from './error-response.ts';
 import { toBytesText } from './event-stream.ts';
-import { ClientDisconnectedError, type Exchange } from './exchange.ts';
-import type { GatewayState } from './request-id.ts';
+import { ClientDisconnectedError, type Exchange, type GatewayState } from './exchange.ts';
 
 const SLOW_MS = 60_000;
 const CLIENT_LEFT = 499;

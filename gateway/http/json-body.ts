@@ -4,8 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { findJsonFault, MAX_JSON_DEPTH } from '../../kit/json-cost.ts';
 import { type BodyLease, type BodyMemory, MAX_PARSED_BYTES, processBodies } from './body-memory.ts';
 import { ApiError } from './error-response.ts';
-import type { Exchange } from './exchange.ts';
-import type { GatewayState } from './request-id.ts';
+import type { Exchange, GatewayState } from './exchange.ts';
 
 export interface JsonBody {
   raw: Buffer;

@@ -1,5 +1,6 @@
-/** All routes of an endpoint (docs/api.md). */
-import { type Route, RouteTable } from './route-table.ts';
+/** All routes of an endpoint (docs/api.md): the table that routing, authentication and modality checks read. */
+import type { GatewayConfig } from '../../api/gateway-config.ts';
+import type { ModelKind } from '../../api/model-deployment.ts';
 
 /** Exactly where the engine serves them, too. */
 const text = { method: 'POST', isEngines: true, isCounted: true, served: 'ready' } as const;
@@ -45,5 +46,104 @@ export const ALL_ROUTES = [
 ] as const satisfies readonly Route[];
 
 export type RouteName = (typeof ALL_ROUTES)[number]['name'];
+
+export interface Route {
+  /** Label of metrics. */
+  name: string;
+  method: 'GET' | 'POST' | 'DELETE';
+  /** May hold one `{name}`, which stands for one segment; `{model}` for several, as ids of models have them. */
+  path: string;
+  /** Kinds of deployment that serve it; null = all. */
+  kinds: readonly ModelKind[] | null;
+  /** Kinds to whose callers messages name it, where those are fewer. */
+  namedTo?: readonly ModelKind[];
+  /** Whether it is there only on deployments whose engine serves it (`GatewayConfig.routes`). */
+  isEngines?: true;
+  /** Whether it counts against RPM, TPD and credit (docs/api.md, "Limits"). */
+  isCounted: boolean;
+  /** Then against RPM alone. */
+  spendsNothing?: true;
+  /**
+   * When it is served: `ready` by a replica alone, `accepting` also while none is ready unless the deployment is paused or
+   * being deleted, `always` even then.
+   */
+  served: 'ready' | 'accepting' | 'always';
+}
+
+/** What decides which routes a deployment serves. */
+export type ServedModel = Pick<GatewayConfig, 'kind' | 'routes'>;
+
+/** Whether the engine of a deployment of the right kind serves it. */
+export const isSpoken = ({ isEngines, path }: Route, { routes }: { routes: readonly string[] }): boolean =>
+  !isEngines || routes.includes(path);
+
+export interface RouteMatch {
+  methods: ReadonlyMap<string, Route>;
+  /** What stood for `{name}`, not decoded; '' without one. */
+  parameter: string;
+}
+
+interface Pattern {
+  before: string;
+  after: string;
+  hasSlashes: boolean;
+  methods: Map<string, Route>;
+}
+
+export class RouteTable {
+  readonly #fixed = new Map<string, RouteMatch & { methods: Map<string, Route> }>();
+  readonly #patterns: Pattern[] = [];
+  readonly #routes: readonly Route[];
+
+  constructor(routes: readonly Route[]) {
+    this.#routes = routes;
+    for (const route of routes) this.#methodsOf(route.path).set(route.method, route);
+  }
+
+  match(path: string): RouteMatch | null {
+    const fixed = this.#fixed.get(path);
+    if (fixed) return fixed;
+    for (const { before, after, hasSlashes, methods } of this.#patterns) {
+      if (!path.startsWith(before) || !path.endsWith(after)) continue;
+      const parameter = path.slice(before.length, path.length - after.length);
+      if (parameter === '' || (!hasSlashes && parameter.includes('/'))) continue;
+      return { methods, parameter };
+    }
+    return null;
+  }
+
+  /** The paths that this deployment serves, for messages. */
+  listFor(model: ServedModel): string {
+    return [...new Set(this.#listServed(model).map(({ path }) => path))].join(', ');
+  }
+
+  /** The paths of the routes by which this deployment's model is used. */
+  listInference(model: ServedModel): string[] {
+    return this.#listServed(model).flatMap(({ method, served, path }) =>
+      method === 'POST' && served !== 'always' ? [path] : [],
+    );
+  }
+
+  #listServed(model: ServedModel): Route[] {
+    return this.#routes.filter((route) => {
+      const { kinds, namedTo = kinds } = route;
+      return (namedTo === null || namedTo.includes(model.kind)) && isSpoken(route, model);
+    });
+  }
+
+  #methodsOf(path: string): Map<string, Route> {
+    const [before, after] = path.split(/\{\w+\}/);
+    if (after === undefined) {
+      const found = this.#fixed.get(path) ?? { methods: new Map<string, Route>(), parameter: '' };
+      this.#fixed.set(path, found);
+      return found.methods;
+    }
+    const pattern = this.#patterns.find((known) => known.before === before && known.after === after);
+    if (pattern) return pattern.methods;
+    const methods = new Map<string, Route>();
+    this.#patterns.push({ before: before!, after, hasSlashes: path.includes('{model}'), methods });
+    return methods;
+  }
+}
 
 export const ROUTES = new RouteTable(ALL_ROUTES);

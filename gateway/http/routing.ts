@@ -1,9 +1,9 @@
 /** Finds the route: an unknown path is 404, a known one with another method 405. */
 import { ApiError } from './error-response.ts';
-import type { GatewayMiddleware, GatewayState, Handler } from './request-id.ts';
+import type { GatewayMiddleware, GatewayState, Handler } from './exchange.ts';
+import { sendEmpty } from './json-answer.ts';
 import { normalizePath, readPath } from './request-path.ts';
-import type { RouteTable, ServedModel } from './route-table.ts';
-import type { RouteName } from './routes.ts';
+import type { RouteName, RouteTable, ServedModel } from './routes.ts';
 
 const MAX_SHOWN_CHARACTERS = 200;
 
@@ -50,3 +50,14 @@ export const runHandler =
     if (!handler) throw new ApiError('not_found', `${state.route.path} is not available on this deployment.`);
     return handler(state);
   };
+
+/**
+ * Answers `HEAD /`, by which some clients, Claude Code among them, open a connection first. Without a key: it tells only that
+ * somebody is here, as a 401 would.
+ */
+export const answerRootProbe = (): GatewayMiddleware => (ctx, next) => {
+  const { method, url } = ctx.req;
+  if (method !== 'HEAD' || !/^\/(\?|$)/.test(url ?? '')) return next();
+  sendEmpty(ctx.state.exchange, 200);
+  return Promise.resolve();
+};

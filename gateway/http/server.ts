@@ -1,10 +1,11 @@
 /** The HTTP server of an endpoint: its deadlines, the envelope for what Node answers by itself, and how middleware runs. */
+
 import { randomUUID } from 'node:crypto';
 import { createServer as createHttpServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type Koa from 'koa';
 import { ApiError, buildEnvelope, buildErrorHeaders, JSON_TYPE } from './error-response.ts';
-import type { GatewayMiddleware, GatewayState } from './request-id.ts';
+import type { GatewayMiddleware, GatewayState } from './exchange.ts';
 
 export interface ServerLimits {
   headersTimeoutMs: number;

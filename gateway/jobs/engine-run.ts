@@ -8,7 +8,7 @@ import { type AbandonedEnd, type EngineCalls, generateVideo } from '../engine/vi
 import type { WorkWitness } from '../health/watched-dispatcher.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Spool, SpooledFile } from '../storage/spool.ts';
-import { JobError } from './failure.ts';
+import { JobError } from './outcome.ts';
 
 export interface InputFile extends SpooledFile, Pick<JobInput, 'contentType' | 'fileName'> {}
 

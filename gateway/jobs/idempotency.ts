@@ -9,7 +9,7 @@ import { pipeline } from 'node:stream/promises';
 import { digestIdempotencyKey, type Modality } from '../../api/request.ts';
 import { findSubmission } from '../../redis/requests/request-record.ts';
 import { ApiError } from '../http/error-response.ts';
-import type { GatewayState } from '../http/request-id.ts';
+import type { GatewayState } from '../http/exchange.ts';
 import type { IdempotentRepeat } from './order.ts';
 import { estimateRepeat } from './pace.ts';
 import type { MediaServices } from './services.ts';

@@ -11,14 +11,12 @@ import {
 } from '../../redis/requests/request-calls.ts';
 import { readRequest } from '../../redis/requests/request-record.ts';
 import { EngineUnreachableError } from '../engine/engine-error.ts';
-import type { Job } from '../engine/job.ts';
-import { parseJob } from '../engine/job.ts';
+import { type Job, parseJob } from '../engine/job.ts';
 import type { AbandonedEnd } from '../engine/video-call.ts';
 import { type EngineResult, type InputFile, runEngine } from './engine-run.ts';
-import { describeFailure, JobError, OWN_FAULT } from './failure.ts';
 import { fetchObject, isStoreAway, type JobStorage, signResults, storeResults } from './job-storage.ts';
 import { keepLease } from './lease.ts';
-import { buildSuccess, countJob } from './outcome.ts';
+import { buildSuccess, countJob, describeFailure, JobError, OWN_FAULT } from './outcome.ts';
 import { expectJobMs, readPace } from './pace.ts';
 import { Progress } from './progress.ts';
 import { retryWhileRedisDown } from './retry.ts';

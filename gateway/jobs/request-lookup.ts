@@ -5,7 +5,7 @@ import { isRedisAway } from '../../redis/client.ts';
 import { isKnownPrefix } from '../../redis/publication/published.ts';
 import { readRequest, readSealedPrompt } from '../../redis/requests/request-record.ts';
 import { ApiError } from '../http/error-response.ts';
-import type { GatewayState } from '../http/request-id.ts';
+import type { GatewayState } from '../http/exchange.ts';
 import { isExpired } from './request-object.ts';
 import type { MediaServices } from './services.ts';
 

@@ -11,8 +11,8 @@ import {
 import { type Cancellation, cancelRequest } from '../../redis/requests/request-calls.ts';
 import { listRequests } from '../../redis/requests/request-record.ts';
 import { ApiError } from '../http/error-response.ts';
+import type { GatewayState } from '../http/exchange.ts';
 import { sendJSON } from '../http/json-answer.ts';
-import type { GatewayState } from '../http/request-id.ts';
 import { findRequest, refuse, refuseForeign, signOutputs } from './request-lookup.ts';
 import { describeRequest } from './request-object.ts';
 import { retryWhileRedisDown } from './retry.ts';

@@ -5,7 +5,7 @@ import type { EgressAgent } from '../egress/agent.ts';
 import type { EnginePool } from '../engine/engine-call.ts';
 import type { VideoTiming } from '../engine/video-call.ts';
 import type { WorkWitness } from '../health/watched-dispatcher.ts';
-import type { GatewayState } from '../http/request-id.ts';
+import type { GatewayState } from '../http/exchange.ts';
 import type { Spool } from '../storage/spool.ts';
 import type { Uploader } from '../storage/uploads.ts';
 import type { UrlSigner } from '../storage/url-signer.ts';

@@ -12,7 +12,7 @@ import { registerObjects } from '../../redis/requests/object-cleanup.ts';
 import { type SubmissionAnswer, submitRequest } from '../../redis/requests/request-calls.ts';
 import type { Job, StoredJob } from '../engine/job.ts';
 import { ApiError } from '../http/error-response.ts';
-import type { GatewayState } from '../http/request-id.ts';
+import type { GatewayState } from '../http/exchange.ts';
 import { inputKey } from '../storage/object-keys.ts';
 import { refuseUploads, UploadError } from '../storage/upload-error.ts';
 import { storeFiles } from '../storage/uploads.ts';

@@ -1,16 +1,15 @@
 /** Reads the requests of the image routes (docs/api.md, "POST /v1/images/generations", "POST /v1/images/edits"). */
 import { findMediaEngine } from '../../api/media-engines.ts';
 import { ApiError } from '../http/error-response.ts';
+import type { GatewayState } from '../http/exchange.ts';
 import { readJsonBody } from '../http/json-body.ts';
-import type { GatewayState } from '../http/request-id.ts';
 import { findRepeat } from '../jobs/idempotency.ts';
 import type { IdempotentRepeat, ImageOrder } from '../jobs/order.ts';
 import type { MediaServices } from '../jobs/services.ts';
-import { checkDestination, parseDestination } from './destination.ts';
 import { FieldReader, requireField } from './field-reader.ts';
 import { type ImageConfig, readImageParameters } from './image-parameters.ts';
 import { type FormFields, readForm, removeFiles } from './multipart.ts';
-import { readAsync, readIdempotencyKey } from './order-fields.ts';
+import { checkDestination, parseDestination, readAsync, readIdempotencyKey } from './order-fields.ts';
 import { takesMask } from './supported-parameters.ts';
 import { readUploadedImages } from './uploaded-images.ts';
 

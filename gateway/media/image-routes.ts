@@ -2,9 +2,8 @@
 import type { Acknowledgement } from '../../api/api-objects.ts';
 import { describeUnavailability } from '../http/availability.ts';
 import { ApiError } from '../http/error-response.ts';
-import { ClientDisconnectedError } from '../http/exchange.ts';
+import { ClientDisconnectedError, type GatewayState } from '../http/exchange.ts';
 import { sendJSON } from '../http/json-answer.ts';
-import type { GatewayState } from '../http/request-id.ts';
 import { type IdempotentRepeat, type ImageOrder, listFiles } from '../jobs/order.ts';
 import type { MediaServices } from '../jobs/services.ts';
 import { type Accepted, describeRepeat, submitOrder } from '../jobs/submission.ts';

@@ -1,7 +1,11 @@
-/** What all media routes read alike: prompt, model, steps, `async`, the idempotency key. */
+/** What all media routes read alike: prompt, model, steps, `async`, the idempotency key, and where results go and who is told. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
+import { normalizeURL } from '../../redis/deliveries/delivery-calls.ts';
+import { readCredential } from '../../redis/publication/published.ts';
+import { EgressError } from '../egress/egress-error.ts';
 import type { ExtraParameters } from '../engine/job.ts';
 import { ApiError } from '../http/error-response.ts';
+import type { MediaServices } from '../jobs/services.ts';
 import type { FieldReader } from './field-reader.ts';
 import type { Extra } from './supported-parameters.ts';
 
@@ -103,3 +107,75 @@ export const listSizes = (sizes: readonly string[]): string => sizes.toSorted(by
 /** The documented default, or the model's first where it has not that: an omitted field never fails. */
 export const chooseDefault = (sizes: readonly string[], usual: string): string =>
   sizes.includes(usual) ? usual : sizes[0]!;
+
+const WEBHOOK_URL = 'a public HTTPS address, such as https://example.com/hook';
+
+/** As the request says it, types checked. */
+export interface DestinationFields {
+  webhookUrl: string | undefined;
+  credentialId: number | undefined;
+}
+
+/** Throws ApiError. */
+export const parseDestination = (fields: FieldReader): DestinationFields => ({
+  webhookUrl: fields.text('webhook_url', WEBHOOK_URL, 'invalid_webhook_url'),
+  credentialId: fields.integer('storage_credential_id'),
+});
+
+export interface Destination {
+  webhookUrl: string | null;
+  credential: string | null;
+}
+
+/** Throws ApiError: 422 for a URL that is not public HTTPS, and for a credential that is unknown or not verified. */
+export async function checkDestination(
+  { webhookUrl, credentialId }: DestinationFields,
+  config: GatewayConfig,
+  { redis, egress }: Pick<MediaServices, 'redis' | 'egress'>,
+): Promise<Destination> {
+  const checked = webhookUrl === undefined ? null : await checkWebhookUrl(webhookUrl, egress);
+  const credential = await findCredential(credentialId, config, redis);
+  return { webhookUrl: checked, credential };
+}
+
+/** Answers the URL as it is parsed: line breaks, which parsers drop, would not survive the event's row. */
+async function checkWebhookUrl(url: string, egress: MediaServices['egress']): Promise<string | null> {
+  try {
+    await egress.check(url);
+    return normalizeURL(url);
+  } catch (error) {
+    if (!(error instanceof EgressError)) throw error;
+    throw new ApiError(
+      'invalid_webhook_url',
+      `\`webhook_url\` ${error.message}; it must be ${WEBHOOK_URL}.`,
+      { param: 'webhook_url' },
+    );
+  }
+}
+
+/** The request's own or the deployment's: a job whose result nobody takes would be a GPU's time for nothing. */
+async function findCredential(
+  id: number | undefined,
+  { namespace, storageCredential: usual }: GatewayConfig,
+  redis: MediaServices['redis'],
+): Promise<string | null> {
+  if (id === undefined && usual === null) return null;
+  const which = id === undefined ? { name: usual! } : { id };
+  const credential = await readCredential(redis, namespace, which);
+  const param = 'storage_credential_id';
+  if (!credential)
+    throw new ApiError(
+      'storage_credential_not_found',
+      id === undefined
+        ? `This deployment's StorageCredential "${usual}" does not exist: specify another with \`${param}\`.`
+        : `\`${param}\` ${id} does not identify a StorageCredential of this workspace: send the ID from the status of one, or omit it.`,
+      { param },
+    );
+  if (!credential.verified)
+    throw new ApiError(
+      'storage_credential_not_verified',
+      `The StorageCredential "${credential.name}" (\`${param}\` ${credential.id}) is not verified: see its Verified condition.`,
+      { param },
+    );
+  return credential.name;
+}

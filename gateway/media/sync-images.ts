@@ -7,8 +7,7 @@ import { EngineMemoryError } from '../engine/engine-error.ts';
 import { type GeneratedImage, generateImages } from '../engine/image-call.ts';
 import { type BodyMemory, processBodies } from '../http/body-memory.ts';
 import { ApiError } from '../http/error-response.ts';
-import type { Exchange } from '../http/exchange.ts';
-import type { GatewayState } from '../http/request-id.ts';
+import type { Exchange, GatewayState } from '../http/exchange.ts';
 import type { ImageOrder } from '../jobs/order.ts';
 import type { MediaServices } from '../jobs/services.ts';
 

@@ -1,14 +1,13 @@
 /** Reads the requests of the video routes (docs/api.md, "POST /v1/videos", "POST /v1/videos/generations"). */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
+import type { GatewayState } from '../http/exchange.ts';
 import { readJsonBody } from '../http/json-body.ts';
-import type { GatewayState } from '../http/request-id.ts';
 import { findRepeat } from '../jobs/idempotency.ts';
 import type { IdempotentRepeat, VideoOrder } from '../jobs/order.ts';
 import type { MediaServices } from '../jobs/services.ts';
-import { checkDestination, parseDestination } from './destination.ts';
 import { FieldReader } from './field-reader.ts';
 import { type FormFields, readForm, removeFiles } from './multipart.ts';
-import { readIdempotencyKey } from './order-fields.ts';
+import { checkDestination, parseDestination, readIdempotencyKey } from './order-fields.ts';
 import { readUploadedImages } from './uploaded-images.ts';
 import { readVideoFormParameters, readVideoGenerationParameters } from './video-parameters.ts';
 

@@ -1,7 +1,7 @@
 /** Serves the OpenAPI document of a deployment (docs/api.md, "GET /openapi.json"). */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
+import type { GatewayState, Handler } from '../http/exchange.ts';
 import { sendJSON } from '../http/json-answer.ts';
-import type { GatewayState, Handler } from '../http/request-id.ts';
 
 export function buildDocumentHandlers(
   config: (state: GatewayState) => GatewayConfig,

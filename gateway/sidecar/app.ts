@@ -1,4 +1,5 @@
 /** A deployment's endpoint as one visible chain. */
+
 import type { RequestListener } from 'node:http';
 import Koa from 'koa';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
@@ -14,10 +15,9 @@ import { requireAvailability } from '../http/availability.ts';
 import { allowOrigins } from '../http/cross-origin.ts';
 import { CutOff } from '../http/cut-off.ts';
 import { answerErrors } from '../http/errors.ts';
-import { type GatewayState, type Handler, identifyRequest } from '../http/request-id.ts';
-import { answerRootProbe } from '../http/root-probe.ts';
+import { type GatewayState, type Handler, identifyRequest } from '../http/exchange.ts';
 import { ROUTES, type RouteName } from '../http/routes.ts';
-import { findRoute, runHandler } from '../http/routing.ts';
+import { answerRootProbe, findRoute, runHandler } from '../http/routing.ts';
 import { createListener } from '../http/server.ts';
 import { countSlots, type StorageServices } from '../jobs/services.ts';
 import { buildMediaHandlers } from '../media/media-routes.ts';

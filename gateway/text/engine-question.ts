@@ -4,8 +4,7 @@ import type { Capacity, EngineTarget } from '../capacity/capacity.ts';
 import { callEngine, type EngineCallOptions, type EnginePool } from '../engine/engine-call.ts';
 import { hideEngineName } from '../engine/engine-error.ts';
 import { ApiError } from '../http/error-response.ts';
-import type { Exchange } from '../http/exchange.ts';
-import type { GatewayState } from '../http/request-id.ts';
+import type { Exchange, GatewayState } from '../http/exchange.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
 
 export interface EngineServices {

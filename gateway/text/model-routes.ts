@@ -2,8 +2,8 @@
 import type { ModelList, ModelObject } from '../../api/api-objects.ts';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { ApiError } from '../http/error-response.ts';
+import type { GatewayState } from '../http/exchange.ts';
 import { sendJSON } from '../http/json-answer.ts';
-import type { GatewayState } from '../http/request-id.ts';
 import { ROUTES } from '../http/routes.ts';
 import { describeSupportedParameters } from '../media/supported-parameters.ts';
 

@@ -5,7 +5,7 @@ import { dialectOf, type RerankQuestion } from '../engine/rerank-dialects.ts';
 import { BYTES_PER_TOKEN } from '../engine/token-estimate.ts';
 import { ApiError } from '../http/error-response.ts';
 import { checkFields, type Fields, FLAG, TEXT } from './fields.ts';
-import type { Translation } from './translation.ts';
+import type { Translation } from './text-route.ts';
 
 /** As many as the engines take in one request. */
 const MAX_TEXTS = 2048;

@@ -5,7 +5,6 @@ import type { StreamFilter } from '../engine/stream-filter.ts';
 import type { Fields } from './fields.ts';
 import type { MessageMedia } from './message-media.ts';
 import type { TextRequest } from './text-request.ts';
-import type { Translation } from './translation.ts';
 
 export interface TextRoute {
   /** At the endpoint, and at an engine that speaks as it does. */
@@ -24,4 +23,14 @@ export interface TextRoute {
   /** Makes a whole answer that of the route; answers whether it changed anything. */
   complete(answer: JSONObject, modelId: string, request: TextRequest): boolean;
   readUsage(usage: unknown): Usage | null;
+}
+
+/** A request in the words of an engine that says them otherwise than the endpoint. */
+export interface Translation {
+  /** At the engine. */
+  path: string;
+  /** Beside the name of the model. Absent: the client's body goes on, with all that is not documented. */
+  body?: object;
+  /** The endpoint's answer, made of the engine's; null where that is none. */
+  read?(answer: unknown): JSONObject | null;
 }

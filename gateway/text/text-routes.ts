@@ -1,13 +1,12 @@
 /** The text routes: from a JSON body to the engine's answer, whole or streamed, with its usage settled. */
 import type { Settlements } from '../auth/settlements.ts';
 import type { EgressAgent } from '../egress/agent.ts';
-import type { Answer } from '../engine/answer.ts';
-import { estimateUsage } from '../engine/answer.ts';
+import { type Answer, estimateUsage } from '../engine/answer.ts';
 import { StreamAnswer } from '../engine/stream-answer.ts';
 import { WholeAnswer } from '../engine/whole-answer.ts';
 import type { BodyLease } from '../http/body-memory.ts';
+import type { GatewayState } from '../http/exchange.ts';
 import { openLease, readJsonBody } from '../http/json-body.ts';
-import type { GatewayState } from '../http/request-id.ts';
 import type { DeploymentUsage } from '../telemetry/usage.ts';
 import { askEngine, type EngineServices, startDeadline } from './engine-question.ts';
 import { inlineMedia } from './media-inlining.ts';

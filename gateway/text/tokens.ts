@@ -2,7 +2,7 @@
 import { isObject, type JSONObject } from '../../kit/json-object.ts';
 import { ApiError } from '../http/error-response.ts';
 import { CONVERSATION, type Fields, FLAG, TEXT } from './fields.ts';
-import type { Translation } from './translation.ts';
+import type { Translation } from './text-route.ts';
 
 const isText = (value: unknown): value is string => typeof value === 'string';
 const isFlag = (value: unknown): value is boolean => typeof value === 'boolean';

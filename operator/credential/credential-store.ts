@@ -6,8 +6,7 @@ import { type StorageCredential, storageCredential } from '../../api/storage-cre
 import type { KubeObject } from '../../kube/object.ts';
 import { toMillis } from '../../kube/time.ts';
 import { ClaimIndex } from '../framework/claim-index.ts';
-import { EntryStore } from '../framework/parsed-store.ts';
-import type { Parsed, RawObject } from '../framework/parsing.ts';
+import { EntryStore, type Parsed, type RawObject } from '../framework/parsed-store.ts';
 import { findCondition } from '../status/condition-list.ts';
 
 /** Entries are determined by reconciling, since the keys are in a Secret. */

@@ -2,13 +2,47 @@
 import type { ConditionType } from '../../api/conditions.ts';
 import type { Condition } from '../../api/kubernetes-types.ts';
 import { isNamespaceTerminating } from '../../kube/api-error.ts';
+import type { Applier, StatusWriter } from '../../kube/apply.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import type { EventNote } from '../../kube/events.ts';
+import type { Log } from '../../kube/log.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import type { Resource } from '../../kube/resource.ts';
 import type { Requeue } from '../../kube/work-queue.ts';
+import type { Publisher } from '../publish/publisher.ts';
+import type { BuildSettings } from '../resources/settings.ts';
 import { findCondition, mergeConditions, type Verdict } from '../status/condition-list.ts';
 import type { Problem } from '../status/problem.ts';
-import type { ReconcileContext } from './context.ts';
-import type { Parsed } from './parsing.ts';
+import type { ClusterView } from './cluster-view.ts';
+import type { Parsed } from './parsed-store.ts';
+
+/** What reconciling needs to know of the settings. */
+export type ReconcileSettings = Pick<
+  BuildSettings,
+  | 'version'
+  | 'namespace'
+  | 'ingressClass'
+  | 'gateway'
+  | 'redisUsers'
+  | 'externalRedisSecret'
+  | 'masterKey'
+  | 'egress'
+  | 'readRedisCA'
+>;
+
+/** What every reconciler works with. */
+export interface ReconcileContext {
+  client: KubeClient;
+  view: ClusterView;
+  applier: Applier;
+  statusWriter: StatusWriter;
+  record: (object: KubeObject, event: EventNote) => void;
+  publisher: Publisher;
+  settings: ReconcileSettings;
+  /** Unix milliseconds. */
+  now: () => number;
+  log: Log;
+}
 
 export interface ReconciledKind<T> {
   resource: Resource;

@@ -3,8 +3,7 @@ import { type APIKey, apiKey } from '../../api/api-key.ts';
 import type { PublishedKey } from '../../api/redis-keys.ts';
 import { toMillis } from '../../kube/time.ts';
 import { ClaimIndex } from '../framework/claim-index.ts';
-import { ParsedStore } from '../framework/parsed-store.ts';
-import type { Parsed, RawObject } from '../framework/parsing.ts';
+import { type Parsed, ParsedStore, type RawObject } from '../framework/parsed-store.ts';
 
 export class KeyStore extends ParsedStore<APIKey> {
   readonly #hashes = new ClaimIndex();

@@ -10,7 +10,7 @@ import {
 import { NotOwnedError } from '../../kube/apply.ts';
 import { controllerOf, type KubeObject, objectKey } from '../../kube/object.ts';
 import { RESOURCES } from '../../kube/resource.ts';
-import type { BuiltChildren } from '../resources/built-children.ts';
+import type { BuiltChildren } from '../resources/children.ts';
 import type { Problem } from '../status/problem.ts';
 import type { ModelContext } from './context.ts';
 import { FrontRoutes, mayHaveHTTPRoute } from './front-route.ts';

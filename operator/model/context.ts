@@ -1,7 +1,7 @@
 /** What reconciling a ModelDeployment works with. */
 import type { ModelDeployment } from '../../api/model-deployment.ts';
-import type { ReconcileContext } from '../framework/context.ts';
-import type { BuildContext, BuiltChildren } from '../resources/built-children.ts';
+import type { ReconcileContext } from '../framework/reconciler.ts';
+import type { BuildContext, BuiltChildren } from '../resources/children.ts';
 import type { SidecarRollout } from '../sidecar/rollout.ts';
 import type { ModelStore } from './model-store.ts';
 import type { SecretKeys } from './secret-keys.ts';

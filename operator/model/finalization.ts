@@ -8,7 +8,7 @@ import { RESOURCES } from '../../kube/resource.ts';
 import { toMillis } from '../../kube/time.ts';
 import type { Requeue } from '../../kube/work-queue.ts';
 import { BERTH_RESOURCES, BY_MODEL } from '../framework/cluster-view.ts';
-import { deploymentTarget } from '../publish/targets.ts';
+import { deploymentTarget } from '../publish/desired-state.ts';
 import type { ModelContext } from './context.ts';
 import { attachFront } from './front-attachment.ts';
 import { removeFrontRoute } from './front-route.ts';

@@ -5,7 +5,7 @@ import { NotOwnedError } from '../../kube/apply.ts';
 import { isAsApplied, ownedFields } from '../../kube/managed-fields.ts';
 import { isLaterVersion, type KubeObject, objectKey } from '../../kube/object.ts';
 import { RESOURCES, type Resource } from '../../kube/resource.ts';
-import { frontRouteName } from '../resources/route-target.ts';
+import { frontRouteName } from '../resources/route.ts';
 import type { ModelContext } from './context.ts';
 
 type Writers = Pick<ModelContext, 'client' | 'settings' | 'log'>;

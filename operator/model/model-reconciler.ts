@@ -8,8 +8,8 @@ import { formatSelector, type KubeObject, objectKey, type Wire } from '../../kub
 import type { Requeue } from '../../kube/work-queue.ts';
 import { BERTH_RESOURCES, BY_MODEL } from '../framework/cluster-view.ts';
 import { type Leaving, Reconciler } from '../framework/reconciler.ts';
-import { deploymentTarget } from '../publish/targets.ts';
-import type { BuiltChildren } from '../resources/built-children.ts';
+import { deploymentTarget } from '../publish/desired-state.ts';
+import type { BuiltChildren } from '../resources/children.ts';
 import { judgeFront } from '../resources/front-slices.ts';
 import { findCondition, type Verdict } from '../status/condition-list.ts';
 import { deriveRefusal, deriveStatus } from '../status/model-deployment.ts';

@@ -5,8 +5,7 @@ import { defaultHost } from '../../api/names.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import { toMillis } from '../../kube/time.ts';
 import { type Claim, ClaimIndex } from '../framework/claim-index.ts';
-import { ParsedStore } from '../framework/parsed-store.ts';
-import type { Parsed, RawObject } from '../framework/parsing.ts';
+import { type Parsed, ParsedStore, type RawObject } from '../framework/parsed-store.ts';
 
 type IsHostAllowed = (model: ModelDeployment, host: string) => boolean;
 

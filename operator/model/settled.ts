@@ -4,7 +4,7 @@ import type { ModelDeployment } from '../../api/model-deployment.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import { BY_MODEL } from '../framework/cluster-view.ts';
 import type { FrontRole } from '../resources/front-slices.ts';
-import { frontRouteName } from '../resources/route-target.ts';
+import { frontRouteName } from '../resources/route.ts';
 import type { ModelContext } from './context.ts';
 import { registrationIdOf } from './model-store.ts';
 

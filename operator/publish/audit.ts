@@ -2,8 +2,7 @@
 import { configKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { readHosts } from '../../redis/publication/published.ts';
-import type { DesiredState } from './desired-state.ts';
-import { type Target, targetKey } from './targets.ts';
+import { type DesiredState, type Target, targetKey } from './desired-state.ts';
 
 interface Held {
   /** Host → `deployment/namespace/name`. */

@@ -1,5 +1,5 @@
 /** Carries targets out, one batch after the other: of two that overlap the older could end later and undo the newer. */
-import type { Target } from './targets.ts';
+import type { Target } from './desired-state.ts';
 import type { Writer } from './writing.ts';
 
 export class Batches {

@@ -1,4 +1,4 @@
-/** What should be in Redis, as the operator sees the cluster now. */
+/** What should be in Redis, as the operator sees the cluster now, and the units in which it is published. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { PublishedCredential, PublishedEndpoint, PublishedKey } from '../../api/redis-keys.ts';
 
@@ -51,3 +51,22 @@ export interface DesiredState {
   /** Whether pods of this namespace need a Redis user of their own. */
   needsUser(namespace: string): boolean;
 }
+
+/** The units of publishing: each is written whole, from what the desired state holds at that moment. */
+export type Target =
+  | { what: 'deployment'; namespace: string; name: string }
+  | { what: 'apikeys'; namespace: string }
+  | { what: 'credentials'; namespace: string }
+  | { what: 'endpoints'; namespace: string }
+  | { what: 'workspace'; namespace: string };
+
+export const targetKey = (target: Target): string =>
+  target.what === 'deployment'
+    ? `deployment/${target.namespace}/${target.name}`
+    : `${target.what}/${target.namespace}`;
+
+export const deploymentTarget = ({ namespace, name }: DeploymentName): Target => ({
+  what: 'deployment',
+  namespace,
+  name,
+});

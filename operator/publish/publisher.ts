@@ -4,9 +4,14 @@ import type { Log } from '../../kube/log.ts';
 import { isRedisAway, type RedisConnection } from '../../redis/client.ts';
 import { findDifferences } from './audit.ts';
 import { Batches } from './batches.ts';
-import type { DeploymentName, DesiredState } from './desired-state.ts';
+import {
+  type DeploymentName,
+  type DesiredState,
+  deploymentTarget,
+  type Target,
+  targetKey,
+} from './desired-state.ts';
 import { Retries } from './retries.ts';
-import { deploymentTarget, type Target, targetKey } from './targets.ts';
 import { Writer, type WriterSettings } from './writing.ts';
 
 export interface PublisherSettings extends Omit<WriterSettings, 'redis'> {

@@ -1,5 +1,5 @@
 /** When each of some targets is tried again: later after each attempt, so that those that never succeed cost little. */
-import { type Target, targetKey } from './targets.ts';
+import { type Target, targetKey } from './desired-state.ts';
 
 export interface RetryDelays {
   firstMs: number;

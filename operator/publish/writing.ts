@@ -31,10 +31,9 @@ import {
   listWorkspaceUsers,
   removeWorkspaceUser,
 } from '../../redis/workspaces/users.ts';
-import type { DeploymentName, DesiredState } from './desired-state.ts';
+import type { DeploymentName, DesiredState, Target } from './desired-state.ts';
 import { writeCredentials, writeEndpoints } from './known-entries.ts';
 import type { MemoryGuard } from './memory-guard.ts';
-import type { Target } from './targets.ts';
 
 export interface WriterSettings {
   redis: RedisClient;

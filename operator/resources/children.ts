@@ -1,25 +1,59 @@
 /** Builds all that a ModelDeployment is made of. */
-import type { ModelDeployment } from '../../api/model-deployment.ts';
+
+import type { V1Deployment } from '@kubernetes/client-node';
+import type { ModelDeployment, ModelDeploymentStatus } from '../../api/model-deployment.ts';
 import type { RouteVia } from '../../api/model-route.ts';
 import type { KubeObject } from '../../kube/object.ts';
-import { isRouteProblem } from '../status/problem.ts';
+import { isRouteProblem, type Problem } from '../status/problem.ts';
 import { decideAccelerators } from './accelerators.ts';
-import type { BuildContext, BuiltChildren } from './built-children.ts';
 import { buildDeployment, buildPodTemplate } from './deployment.ts';
 import { buildDisruptionBudget } from './disruption-budget.ts';
 import { describeEngine } from './engine-description.ts';
+import { buildSidecarSecret } from './gateway-container.ts';
 import { buildHTTPRoute } from './http-route.ts';
 import { buildIngress } from './ingress.ts';
 import { buildNetworkPolicy } from './network-policy.ts';
 import { decideGrace, decideReplicas } from './replicas.ts';
-import { decideURL } from './route-host.ts';
-import { decideRouteType } from './route-type.ts';
+import { decideRouteType, decideURL } from './route.ts';
 import { buildService } from './service.ts';
 import type { BuildSettings } from './settings.ts';
-import { buildSidecarSecret } from './sidecar-secret.ts';
 import { findSpecProblems } from './spec-problems.ts';
-import { pinTemplate } from './template-pin.ts';
-import { buildWeightsClaim } from './weights-claim.ts';
+import { pinTemplate, type SidecarGrant } from './template-pin.ts';
+import { buildWeightsClaim } from './weights.ts';
+
+export interface BuildContext {
+  /** The Deployment as it is in the cluster: its pod template is kept while the spec's pod is the same. */
+  deployment?: (Pick<KubeObject, 'metadata'> & Pick<V1Deployment, 'spec'>) | undefined;
+  /** Problems found before: a route problem withholds the route. */
+  problems?: readonly Problem[];
+  /** Has the kept pod template take the current sidecar. */
+  sidecarGrant?: SidecarGrant | undefined;
+}
+
+export interface BuiltChildren {
+  /** All in the deployment's namespace, owned by it. */
+  objects: KubeObject[];
+  /** With `via: Front`: the route, which lives in Berth's namespace and so cannot be owned by the deployment. */
+  frontRoute: KubeObject | undefined;
+  /** What the spec alone shows to be wrong. */
+  problems: Problem[];
+  /** Version of the sidecar in the pod template. */
+  sidecarVersion: string;
+  /** The operator would give the pods another sidecar by now. */
+  isSidecarOutdated: boolean;
+  /** Settings of the installation that are others than in the pod template, by name. */
+  staleSettings: readonly string[];
+  /** Replicas wanted now, after pause and scaling. */
+  desiredReplicas: number;
+  url: string | undefined;
+  /** How the engine of the pod template reads the model's answers. */
+  engineStatus: ModelDeploymentStatus['engine'];
+  /** Resource name of the GPUs; empty for none. */
+  gpuResource: string;
+  /** Milliseconds that a leaving pod may take, the grace period. */
+  drainTimeoutMs: number;
+  via: RouteVia;
+}
 
 /** In the order in which they are to be applied; the same arguments always give the same objects. */
 export function buildChildren(

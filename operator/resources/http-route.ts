@@ -2,10 +2,8 @@
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import type { RouteVia } from '../../api/model-route.ts';
 import type { KubeObject } from '../../kube/object.ts';
-import { decideHost } from './route-host.ts';
+import { decideGateway, decideHost, decideTarget } from './route.ts';
 import { decidePreset, presetTimeouts } from './route-presets.ts';
-import { decideTarget } from './route-target.ts';
-import { decideGateway } from './route-type.ts';
 import type { BuildSettings } from './settings.ts';
 
 export function buildHTTPRoute(model: ModelDeployment, settings: BuildSettings, via: RouteVia): KubeObject {

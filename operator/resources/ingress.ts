@@ -4,9 +4,8 @@ import type { ModelDeployment } from '../../api/model-deployment.ts';
 import { resolveLimits } from '../../api/model-limits.ts';
 import type { RouteVia } from '../../api/model-route.ts';
 import type { KubeObject } from '../../kube/object.ts';
-import { decideHost } from './route-host.ts';
+import { decideHost, decideTarget } from './route.ts';
 import { decidePreset, presetAnnotations } from './route-presets.ts';
-import { decideTarget } from './route-target.ts';
 import type { BuildSettings } from './settings.ts';
 
 export function buildIngress(model: ModelDeployment, settings: BuildSettings, via: RouteVia): KubeObject {

@@ -10,9 +10,12 @@ import { engineInput } from './engine-container.ts';
 import { engineImage } from './images.ts';
 import { findMediaProblems } from './media-problems.ts';
 import { findPodFieldProblems } from './pod-fields.ts';
-import { findHostProblem } from './route-host.ts';
-import { findAnnotationProblem, findCertificateProblem } from './route-target.ts';
-import { findGatewayProblem } from './route-type.ts';
+import {
+  findAnnotationProblem,
+  findCertificateProblem,
+  findGatewayProblem,
+  findHostProblem,
+} from './route.ts';
 import type { BuildSettings } from './settings.ts';
 import { buildWeights } from './weights.ts';
 

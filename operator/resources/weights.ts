@@ -1,9 +1,11 @@
-/** Provides the weights of each kind of source to the pod. */
+/** Provides the weights of each kind of source to the pod, and the claim that keeps downloads between pods. */
 import type { V1Container, V1EnvVar, V1Volume, V1VolumeMount } from '@kubernetes/client-node';
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import type { ModelSource } from '../../api/model-source.ts';
 import { childNames } from '../../api/names.ts';
+import type { KubeObject } from '../../kube/object.ts';
 import { ENGINE_HOME, type ModelLocation } from '../engines/engine.ts';
+import { childMetadata } from './metadata.ts';
 import {
   buildImageCopy,
   buildS3Copy,
@@ -112,5 +114,21 @@ function buildHuggingFace(
         : []),
       ...downloadEnv,
     ],
+  };
+}
+
+/** The claim that keeps downloads between pods, where the spec asks for one of its own. */
+export function buildWeightsClaim(model: ModelDeployment): KubeObject | undefined {
+  const cache = model.spec.model.source.huggingFace?.cache;
+  if (!cache?.size) return undefined;
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: childMetadata(model, childNames(model.metadata.name).cacheClaim),
+    spec: {
+      accessModes: [cache.accessMode],
+      ...(cache.storageClassName ? { storageClassName: cache.storageClassName } : {}),
+      resources: { requests: { storage: cache.size } },
+    },
   };
 }

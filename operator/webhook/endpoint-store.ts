@@ -2,8 +2,7 @@
 import type { PublishedEndpoint } from '../../api/redis-keys.ts';
 import { type WebhookEndpoint, webhookEndpoint } from '../../api/webhook-endpoint.ts';
 import { toMillis } from '../../kube/time.ts';
-import { EntryStore } from '../framework/parsed-store.ts';
-import type { RawObject } from '../framework/parsing.ts';
+import { EntryStore, type RawObject } from '../framework/parsed-store.ts';
 
 /** Of one workspace; the oldest win. */
 export const MAX_ENDPOINTS = 50;

@@ -6,10 +6,9 @@ import { WORKSPACE_NAME, type Workspace, workspace } from '../../api/workspace.t
 import { type KubeObject, splitKey } from '../../kube/object.ts';
 import type { Requeue } from '../../kube/work-queue.ts';
 import { BERTH_RESOURCES } from '../framework/cluster-view.ts';
-import type { ReconcileContext } from '../framework/context.ts';
 import { ReadSecrets } from '../framework/ensure-secret.ts';
-import { parseObject } from '../framework/parsing.ts';
-import { Reconciler } from '../framework/reconciler.ts';
+import { parseObject } from '../framework/parsed-store.ts';
+import { type ReconcileContext, Reconciler } from '../framework/reconciler.ts';
 import type { ModelStore } from '../model/model-store.ts';
 import { ACCEPTED, type Verdict, verdict } from '../status/condition-list.ts';
 import type { Problem } from '../status/problem.ts';

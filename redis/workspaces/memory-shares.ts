@@ -1,7 +1,7 @@
 /** How much of Redis' memory each workspace's own keys take, for the operator, which limits it. */
 import { FUNCTIONS } from '../../api/redis-keys.ts';
 import { type RedisClient, sendSlowCommand } from '../client.ts';
-import { readInfo } from '../server-info.ts';
+import { readInfo } from '../inspection.ts';
 
 export interface MemoryUse {
   used: number;

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Middleware } from 'koa';
 import { ERRORS } from '../../../api/errors.ts';
-import type { ConsoleState } from '../sessions/request-state.ts';
+import type { ConsoleState } from '../sessions/request-guards.ts';
 
 export const ERROR_PAGE_PATH = '/docs/errors';
 

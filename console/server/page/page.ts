@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Middleware } from 'koa';
 import { ConsoleError } from '../http/error.ts';
 import { buildContentPolicy } from '../http/security-headers.ts';
-import type { ConsoleState } from '../sessions/request-state.ts';
+import type { ConsoleState } from '../sessions/request-guards.ts';
 import { HASHED, readPageFiles, sendPageFile } from './files.ts';
 
 const NONCE_PLACE = '__CSP_NONCE__';

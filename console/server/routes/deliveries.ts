@@ -16,7 +16,7 @@ import {
 import type { DeliveryDetail, ResendView } from '../../api.ts';
 import { check, readBody, resendBody } from '../http/bodies.ts';
 import { ConsoleError } from '../http/error.ts';
-import { type ConsoleState, sessionOf } from '../sessions/request-state.ts';
+import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
 import type { Session } from '../sessions/sessions.ts';
 import { describeDelivery } from '../views/webhook.ts';
 import type { Services } from './services.ts';

@@ -8,7 +8,7 @@ import { readKeyUsage } from '../../../redis/console/console-reads.ts';
 import type { KeyUsage, KeyView, NewKeyView } from '../../api.ts';
 import { keyChangeBody, newKeyBody, readBody } from '../http/bodies.ts';
 import { viewAs } from '../kubernetes/client.ts';
-import { type ConsoleState, sessionOf } from '../sessions/request-state.ts';
+import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
 import type { Services } from './services.ts';
 
 const { plural, kind } = apiKeyResource;

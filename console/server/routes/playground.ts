@@ -1,11 +1,12 @@
 /** The playground: relays calls to a deployment's endpoint, streaming both ways. */
+
 import type { IncomingHttpHeaders } from 'node:http';
 import type Router from '@koa/router';
 import { modelDeployment, modelDeploymentResource } from '../../../api/model-deployment.ts';
 import type { EndpointAnswer } from '../endpoints/endpoints.ts';
 import { ConsoleError } from '../http/error.ts';
 import { endWith } from '../http/stream-end.ts';
-import { type ApiContext, type ConsoleState, sessionOf } from '../sessions/request-state.ts';
+import { type ApiContext, type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
 import type { Session } from '../sessions/sessions.ts';
 import { describeDeployment } from '../views/deployment.ts';
 import type { Services } from './services.ts';

@@ -16,7 +16,7 @@ import type { RequestDetail, RequestView } from '../../api.ts';
 import { callTimeout, readEndpointJSON } from '../endpoints/answer.ts';
 import { check } from '../http/bodies.ts';
 import { ConsoleError } from '../http/error.ts';
-import { type ConsoleState, sessionOf } from '../sessions/request-state.ts';
+import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
 import type { Session } from '../sessions/sessions.ts';
 import { toBaseURL } from '../views/deployment.ts';
 import { mergeNewest, type Source } from '../views/newest.ts';

@@ -1,4 +1,5 @@
 /** Signing in and out. */
+
 import type { IncomingMessage } from 'node:http';
 import type Router from '@koa/router';
 import { GROUP, VERSION } from '../../../api/names.ts';
@@ -8,8 +9,7 @@ import { ConsoleError } from '../http/error.ts';
 import { formatSessionCookie } from '../http/session-cookie.ts';
 import type { Kubernetes } from '../kubernetes/client.ts';
 import { KubernetesError } from '../kubernetes/error.ts';
-import { requireSession } from '../sessions/request-guards.ts';
-import { type ConsoleState, sessionOf } from '../sessions/request-state.ts';
+import { type ConsoleState, requireSession, sessionOf } from '../sessions/request-guards.ts';
 import type { Session } from '../sessions/sessions.ts';
 import { SignInAttempts } from '../sessions/sign-in-attempts.ts';
 import { readTokenClaims } from '../sessions/token-claims.ts';

@@ -10,7 +10,7 @@ import { readBody, rollBody } from '../http/bodies.ts';
 import { ConsoleError } from '../http/error.ts';
 import type { Kubernetes } from '../kubernetes/client.ts';
 import { KubernetesError } from '../kubernetes/error.ts';
-import { type ConsoleState, sessionOf } from '../sessions/request-state.ts';
+import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
 import { pollUntil } from './poll.ts';
 import type { Services } from './services.ts';
 

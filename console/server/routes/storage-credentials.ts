@@ -1,4 +1,5 @@
 /** Customer buckets. The console writes their keys to a Secret, since members have no permissions on Secrets. */
+
 import { randomBytes } from 'node:crypto';
 import type Router from '@koa/router';
 import { API_VERSION } from '../../../api/kubernetes-types.ts';
@@ -12,7 +13,7 @@ import type { StorageCredentialView } from '../../api.ts';
 import { newStorageCredentialBody, readBody } from '../http/bodies.ts';
 import { ConsoleError } from '../http/error.ts';
 import { viewAs } from '../kubernetes/client.ts';
-import { type ConsoleState, sessionOf } from '../sessions/request-state.ts';
+import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
 import { pollUntil } from './poll.ts';
 import type { Services } from './services.ts';
 

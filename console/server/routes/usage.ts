@@ -8,7 +8,7 @@ import { readDeploymentNames, readGrantedMicros } from '../../../redis/console/c
 import { readUsage } from '../../../redis/usage/usage.ts';
 import { type CreditView, USAGE_RANGES, type UsageRange, type UsageView } from '../../api.ts';
 import { check } from '../http/bodies.ts';
-import { type ConsoleState, sessionOf } from '../sessions/request-state.ts';
+import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
 import type { Services } from './services.ts';
 
 const HOUR = 3_600;

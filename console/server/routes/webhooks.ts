@@ -1,4 +1,5 @@
 /** Webhook endpoints: written as the user, validated by the operator. */
+
 import { randomBytes } from 'node:crypto';
 import type Router from '@koa/router';
 import { API_VERSION } from '../../../api/kubernetes-types.ts';
@@ -13,7 +14,7 @@ import { readDelivery } from '../../../redis/deliveries/delivery-log.ts';
 import type { TestView } from '../../api.ts';
 import { newWebhookBody, readBody, webhookChangeBody } from '../http/bodies.ts';
 import { viewAs } from '../kubernetes/client.ts';
-import { type ConsoleState, sessionOf } from '../sessions/request-state.ts';
+import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
 import {
   describeDelivery,
   describeWebhook,
@@ -23,7 +24,6 @@ import {
 } from '../views/webhook.ts';
 import { pollUntil } from './poll.ts';
 import type { Services } from './services.ts';
-import { buildTestEvent } from './test-event.ts';
 import { readTarget } from './webhook-target.ts';
 
 const { plural, kind } = webhookEndpointResource;
@@ -120,3 +120,26 @@ const wasRemoved = (removal: Promise<void>): Promise<boolean> =>
     () => true,
     () => false,
   );
+
+/** All fields of a real event (docs/api.md, "Webhook event"), to test the receiver's parsing, and a marker for test events. */
+const buildTestEvent = (event: { id: string; namespace: string; nowSeconds: number }): string =>
+  JSON.stringify({
+    id: event.id,
+    type: 'webhook.test',
+    created_at: event.nowSeconds,
+    data: {
+      id: event.id.replace(/^evt_/, 'req_'),
+      status: 'succeeded',
+      modality: 'image',
+      namespace_name: event.namespace,
+      registration_id: 0,
+      created_at: event.nowSeconds,
+      completed_at: event.nowSeconds,
+      output_object_key: null,
+      output_bucket: null,
+      result_payload: {},
+      error_code: null,
+      error_message: null,
+    },
+    _service_test: true,
+  });

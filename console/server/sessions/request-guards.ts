@@ -1,11 +1,12 @@
 /** Checks of host, CSRF and session. */
-import type { Middleware } from 'koa';
+
+import type { RouterContext } from '@koa/router';
+import type { DefaultContext, Middleware } from 'koa';
 import { CSRF_HEADER } from '../../api.ts';
 import { ConsoleError } from '../http/error.ts';
-import { type HostSettings, isOwnHost } from '../http/request-origin.ts';
+import { type HostSettings, isOwnHost, type RequestOrigin } from '../http/request-origin.ts';
 import { readSessionCookie } from '../http/session-cookie.ts';
-import type { ConsoleState } from './request-state.ts';
-import type { Sessions } from './sessions.ts';
+import type { Session, Sessions } from './sessions.ts';
 
 const READS = ['GET', 'HEAD', 'OPTIONS'];
 
@@ -47,3 +48,16 @@ export const requireSession =
     ctx.state.session = session;
     await next();
   };
+
+/** The state of a request in the middleware chain. */
+export interface ConsoleState {
+  requestId: string;
+  origin: RequestOrigin;
+  /** Behind `requireSession`, and after a sign-in. */
+  session?: Session;
+}
+
+export type ApiContext = RouterContext<ConsoleState, DefaultContext>;
+
+/** For routes behind `requireSession`. */
+export const sessionOf = (ctx: { state: ConsoleState }): Session => ctx.state.session!;

@@ -1,11 +1,10 @@
 /** The playground for each kind of deployment. */
-import { Box } from '@mantine/core';
+import { Box, Text } from '@mantine/core';
 import type { ComponentType } from 'react';
 import type { DeploymentView } from '../../api.ts';
 import { useAccess, useBase } from '../client/session.ts';
 import { ChatPlayground } from './chat.tsx';
 import { EmbeddingPlayground } from './embedding.tsx';
-import { ExamplesPlayground } from './examples.tsx';
 import { ImagePlayground } from './image.tsx';
 import { RerankPlayground } from './rerank.tsx';
 import { VideoPlayground } from './video.tsx';
@@ -52,4 +51,9 @@ export function Playground({ deployment, isShown }: Pick<PlaygroundProps, 'deplo
       />
     </Box>
   );
+}
+
+/** For kinds without a playground: where the code examples are. */
+function ExamplesPlayground() {
+  return <Text>Audio has no playground. The overview has examples for curl, Python and Node.</Text>;
 }

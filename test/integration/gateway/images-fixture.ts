@@ -23,7 +23,7 @@ import type { BodyMemory } from '../../../gateway/http/body-memory.ts';
 import { CutOff } from '../../../gateway/http/cut-off.ts';
 import type { ApiError } from '../../../gateway/http/error-response.ts';
 import { answerErrors } from '../../../gateway/http/errors.ts';
-import { type GatewayState, identifyRequest } from '../../../gateway/http/request-id.ts';
+import { type GatewayState, identifyRequest } from '../../../gateway/http/exchange.ts';
 import { ROUTES } from '../../../gateway/http/routes.ts';
 import { findRoute } from '../../../gateway/http/routing.ts';
 import { createListener, createServer } from '../../../gateway/http/server.ts';

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 
-const KIT = new URL('../../../kit/fatal-error.ts', import.meta.url).href;
+const KIT = new URL('../../../kit/program.ts', import.meta.url).href;
 const PROMPT = 'a castle in the rain';
 const KEY = 'sk-live-0123456789abcdef';
 const SECRETS = `{ prompt: '${PROMPT}', command: { args: ['${PROMPT}', '${KEY}'] } }`;

@@ -1,4 +1,5 @@
 /** A gateway's listener with only the readers of media requests behind it: an accepted order is answered as JSON. */
+
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -8,7 +9,7 @@ import type { GatewayConfig } from '../../../api/gateway-config.ts';
 import { EgressAgent, PUBLIC_ONLY } from '../../../gateway/egress/agent.ts';
 import { requireAvailability } from '../../../gateway/http/availability.ts';
 import { answerErrors } from '../../../gateway/http/errors.ts';
-import { type GatewayState, identifyRequest } from '../../../gateway/http/request-id.ts';
+import { type GatewayState, identifyRequest } from '../../../gateway/http/exchange.ts';
 import { ROUTES } from '../../../gateway/http/routes.ts';
 import { findRoute } from '../../../gateway/http/routing.ts';
 import { createListener, createServer } from '../../../gateway/http/server.ts';

@@ -1,6 +1,5 @@
 /** An installation as the tests have it. */
-import { parseSettings } from '../../../operator/environment.ts';
-import type { OperatorSettings } from '../../../operator/settings.ts';
+import { type OperatorSettings, parseSettings } from '../../../operator/environment.ts';
 
 export const SYSTEM_NAMESPACE = 'berth-system';
 export const FRONT_SERVICE = 'berth-front';

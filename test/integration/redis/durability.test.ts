@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import { globalKeys } from '../../../api/redis-keys.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
-import { readServerHealth } from '../../../redis/durability.ts';
-import { keepsFunctionWrites } from '../../../redis/durability-canary.ts';
+import { keepsFunctionWrites, readServerHealth } from '../../../redis/durability.ts';
 import { loadLibrary } from '../../../redis/library.ts';
 import { submitRequest } from '../../../redis/requests/request-calls.ts';
 import { readRequest } from '../../../redis/requests/request-record.ts';

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import Koa from 'koa';
 import { ERRORS, errorDocumentation } from '../../../api/errors.ts';
 import { serveErrorPage } from '../../../console/server/page/error-page.ts';
-import type { ConsoleState } from '../../../console/server/sessions/request-state.ts';
+import type { ConsoleState } from '../../../console/server/sessions/request-guards.ts';
 
 describe('the page about errors', () => {
   it('has an anchor for each code, where errors lead to', async () => {

@@ -1,4 +1,5 @@
 /** The built page as the console serves it. */
+
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -8,7 +9,7 @@ import { expect } from 'chai';
 import Koa from 'koa';
 import { answerErrors } from '../../../console/server/error-responses.ts';
 import { servePage } from '../../../console/server/page/page.ts';
-import type { ConsoleState } from '../../../console/server/sessions/request-state.ts';
+import type { ConsoleState } from '../../../console/server/sessions/request-guards.ts';
 
 describe("the console's built files", () => {
   const SCRIPT = '/assets/index-abc.js';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { shareEqualParts } from '../../../../operator/framework/parsing.ts';
+import { shareEqualParts } from '../../../../operator/framework/parsed-store.ts';
 
 describe('What was parsed from an object', () => {
   it('uses the parts of the object that are equal, and keeps what it differs in', () => {

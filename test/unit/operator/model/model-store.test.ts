@@ -2,8 +2,7 @@ import { expect } from 'chai';
 import { deriveId } from '../../../../api/identity.ts';
 import { KeyStore } from '../../../../operator/key/key-store.ts';
 import { ModelStore } from '../../../../operator/model/model-store.ts';
-import { findConflicts } from '../../../../operator/model/problems.ts';
-import { listSecretReferences } from '../../../../operator/model/references.ts';
+import { findConflicts, listSecretReferences } from '../../../../operator/model/problems.ts';
 
 const model = (
   name: string,

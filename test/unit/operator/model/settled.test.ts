@@ -4,7 +4,7 @@ import type { KubeObject } from '../../../../kube/object.ts';
 import { type Indexes, WritableCache } from '../../../../kube/object-cache.ts';
 import { BY_MODEL, modelKeyOf } from '../../../../operator/framework/cluster-view.ts';
 import { describeInputs, SettledModels } from '../../../../operator/model/settled.ts';
-import { frontRouteName } from '../../../../operator/resources/route-target.ts';
+import { frontRouteName } from '../../../../operator/resources/route.ts';
 
 type Sources = Parameters<typeof describeInputs>[0];
 

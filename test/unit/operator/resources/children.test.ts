@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { gatewayConfig } from '../../../../api/gateway-config.ts';
 import { storageToken, workspacePrefix, workspaceRedisPassword } from '../../../../api/identity.ts';
 import type { KubeObject } from '../../../../kube/object.ts';
-import type { OperatorSettings } from '../../../../operator/settings.ts';
+import type { OperatorSettings } from '../../../../operator/environment.ts';
 import { build, makeModel, SETTINGS } from './fixtures.ts';
 
 describe("a deployment's children", () => {

@@ -9,10 +9,13 @@ import type {
 } from '@kubernetes/client-node';
 import { type ModelDeployment, modelDeployment } from '../../../../api/model-deployment.ts';
 import type { KubeObject } from '../../../../kube/object.ts';
-import type { BuildContext, BuiltChildren } from '../../../../operator/resources/built-children.ts';
-import { buildChildren } from '../../../../operator/resources/children.ts';
+import type { OperatorSettings } from '../../../../operator/environment.ts';
+import {
+  type BuildContext,
+  type BuiltChildren,
+  buildChildren,
+} from '../../../../operator/resources/children.ts';
 import { POD_FIELD_GROUPS } from '../../../../operator/resources/pod-fields.ts';
-import type { OperatorSettings } from '../../../../operator/settings.ts';
 
 export const SETTINGS: OperatorSettings = {
   namespace: 'berth-system',
