@@ -57,16 +57,16 @@ export type VideoJob = JobBase & { kind: 'video'; parameters: VideoParameters };
 export type Job = ImageJob | VideoJob;
 
 /** Stands in the record for a job of more than MAX_PARAMS_BYTES, which then lies as JSON below `inputs/`. */
-export interface StoredJob {
+export interface JobReference {
   v: 1;
   kind: 'stored';
   object: StoredObject;
 }
 
 /** null for what this version does not know. */
-export function parseJob(text: string): Job | StoredJob | null {
+export function parseJob(text: string): Job | JobReference | null {
   try {
-    const job = JSON.parse(text) as Job | StoredJob | null;
+    const job = JSON.parse(text) as Job | JobReference | null;
     if (job?.v !== 1) return null;
     if (job.kind === 'stored') return job.object ? job : null;
     const isWhole = Array.isArray(job.inputs) && typeof job.parameters?.prompt === 'string';

@@ -20,7 +20,7 @@ export interface ResultFile {
   contentType: string;
 }
 
-export interface EngineRun extends EngineCalls {
+export interface EngineRunOptions extends EngineCalls {
   /** By which its habits are known. */
   enginePreset: string;
   inputs: readonly InputFile[];
@@ -40,7 +40,7 @@ const MAX_RESULT_BYTES = 5 * 1024 ** 3;
 const RELEASE_TIMEOUT_MS = 10 * 60_000;
 
 /** Throws ApiError, UploadError, JobError or the signal's reason; then nothing is left on disk. */
-export async function runEngine(job: Job, run: EngineRun): Promise<EngineResult> {
+export async function runEngine(job: Job, run: EngineRunOptions): Promise<EngineResult> {
   if (run.signal.aborted) {
     run.onRelease();
     throw run.signal.reason;
@@ -56,7 +56,7 @@ export async function runEngine(job: Job, run: EngineRun): Promise<EngineResult>
 const isEngineFault = (error: unknown): boolean =>
   error instanceof ApiError && error.status >= 500 && !(error instanceof EngineMemoryError);
 
-async function makeVideo({ parameters }: VideoJob, run: EngineRun): Promise<EngineResult> {
+async function makeVideo({ parameters }: VideoJob, run: EngineRunOptions): Promise<EngineResult> {
   const { inputs: references } = run;
   if (parameters.task === 'i2v' && references.length === 0) {
     run.onRelease();
@@ -103,7 +103,7 @@ async function makeVideo({ parameters }: VideoJob, run: EngineRun): Promise<Engi
 
 const END_OUTCOMES = { finished: 'good', gone: 'neutral', stuck: 'stuck' } as const;
 
-async function makeImages({ parameters }: ImageJob, run: EngineRun): Promise<EngineResult> {
+async function makeImages({ parameters }: ImageJob, run: EngineRunOptions): Promise<EngineResult> {
   const { signal, spool } = run;
   // The engine would work on behind a cut connection, and the next job would wait for it there.
   const cut = new AbortController();

@@ -7,10 +7,10 @@ import { createHash, createHmac } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { digestIdempotencyKey, type Modality } from '../../api/request.ts';
-import { findSubmission } from '../../redis/requests/request-record.ts';
+import { findEarlierRequest } from '../../redis/requests/request-record.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/exchange.ts';
-import type { IdempotentRepeat } from './order.ts';
+import type { IdempotentRepeat } from './media-request.ts';
 import { estimateRepeat } from './pace.ts';
 import type { MediaServices } from './services.ts';
 
@@ -40,7 +40,7 @@ export async function findRepeat(
     header,
   });
   const digest = digestIdempotencyKey({ sha256: state.keyHash, deployment: config.name, modality, header });
-  const earlier = await findSubmission(services.redis, config.namespace, digest);
+  const earlier = await findEarlierRequest(services.redis, config.namespace, digest);
   if (!earlier) return { kind: 'new', fingerprint };
   requireSame(earlier.fingerprint, fingerprint);
   const { record } = earlier;

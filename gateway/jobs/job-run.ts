@@ -30,7 +30,7 @@ type GiveUp = 'stale' | 'deadline' | 'given_back';
 const MAX_PARAMETERS_BYTES = 16 * 1024 * 1024;
 const FINAL_CALL_TIMEOUT_MS = 4_000;
 
-export interface RunPlace {
+export interface RunOptions {
   /** Releases the slot: the engine has finished. */
   release: () => void;
   /** This replica is shutting down: failures of its engine are left to others to retry. */
@@ -58,7 +58,7 @@ export class JobRun {
   #isFinishing = false;
   #deliveringSince: number | null = null;
 
-  constructor(services: WorkerServices, job: ClaimedJob, { release, isShuttingDown }: RunPlace) {
+  constructor(services: WorkerServices, job: ClaimedJob, { release, isShuttingDown }: RunOptions) {
     this.#services = services;
     this.#job = job;
     this.#deadline = performance.now() + job.remainingMs;

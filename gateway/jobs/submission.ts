@@ -10,7 +10,7 @@ import {
 import { sealPrompt } from '../../api/sealed-prompt.ts';
 import { registerObjects } from '../../redis/requests/object-cleanup.ts';
 import { type SubmissionAnswer, submitRequest } from '../../redis/requests/request-calls.ts';
-import type { Job, StoredJob } from '../engine/job.ts';
+import type { Job, JobReference } from '../engine/job.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import { inputKey } from '../storage/object-keys.ts';
@@ -20,23 +20,26 @@ import { requireSame } from './idempotency.ts';
 import {
   type IdempotentRepeat,
   listFiles,
-  type MediaOrder,
-  priceOrder,
+  type MediaRequest,
+  priceRequest,
   type UploadedFile,
-  type VideoOrder,
-} from './order.ts';
+  type VideoRequest,
+} from './media-request.ts';
 import { expectJobMs } from './pace.ts';
 import { retryWhileRedisDown } from './retry.ts';
 import type { MediaServices } from './services.ts';
 
-export interface Accepted {
+export interface AcceptedRequest {
   id: string;
   /** The present one, where an idempotency key named an earlier request. */
   status: RequestStatus;
   estimatedSeconds: number;
 }
 
-export const describeRepeat = ({ record: { id, status }, estimatedSeconds }: IdempotentRepeat): Accepted => ({
+export const describeRepeat = ({
+  record: { id, status },
+  estimatedSeconds,
+}: IdempotentRepeat): AcceptedRequest => ({
   id,
   status,
   estimatedSeconds,
@@ -47,40 +50,44 @@ const RETRY_TIMEOUT_MS = 5_000;
 const LATER_RETRY_SECONDS = 30;
 const PAYMENT_REQUIRED = 402;
 
-/** Removes the order's files in every case. Throws ApiError, or the error of Redis while it is down. */
-export async function submitOrder(
+/** Removes the request's files in every case. Throws ApiError, or the error of Redis while it is down. */
+export async function enqueueRequest(
   services: MediaServices,
   state: GatewayState,
-  order: MediaOrder,
-): Promise<Accepted> {
+  request: MediaRequest,
+): Promise<AcceptedRequest> {
   try {
-    return await submit(services, state, order);
+    return await submit(services, state, request);
   } finally {
-    await Promise.all(listFiles(order).map((file) => file.remove()));
+    await Promise.all(listFiles(request).map((file) => file.remove()));
   }
 }
 
-async function submit(services: MediaServices, state: GatewayState, order: MediaOrder): Promise<Accepted> {
+async function submit(
+  services: MediaServices,
+  state: GatewayState,
+  request: MediaRequest,
+): Promise<AcceptedRequest> {
   const config = services.config(state);
   const { namespace, name: deployment } = config;
   const id = generateRequestId(services.storage.requestPrefix(namespace));
-  const { params, inputs } = await storeJob(services, { namespace, id, order, state });
+  const { params, inputs } = await storeJob(services, { namespace, id, request, state });
   const submission = {
     namespace,
     deployment,
     id,
-    modality: order.kind,
+    modality: request.kind,
     sha256: state.keyHash,
-    idempotency: digestOrder(order, state.keyHash, deployment),
-    ...(order.fingerprint !== null && { fingerprint: order.fingerprint }),
-    priceMicros: priceOrder(order, config),
+    idempotency: digestRequest(request, state.keyHash, deployment),
+    ...(request.fingerprint !== null && { fingerprint: request.fingerprint }),
+    priceMicros: priceRequest(request, config),
     slots: services.countSlots(state),
-    expectedMs: expectJobMs(order),
+    expectedMs: expectJobMs(request),
     model: config.modelId,
-    ...(order.kind === 'video'
-      ? describeVideo(services, { namespace, id }, order)
-      : { size: order.parameters.size }),
-    ...(order.webhookUrl !== null && { webhookUrl: order.webhookUrl }),
+    ...(request.kind === 'video'
+      ? describeVideo(services, { namespace, id }, request)
+      : { size: request.parameters.size }),
+    ...(request.webhookUrl !== null && { webhookUrl: request.webhookUrl }),
     inputs,
     params,
   };
@@ -93,7 +100,7 @@ async function submit(services: MediaServices, state: GatewayState, order: Media
   if (inputs.length > 0) await registerObjects(services.redis, namespace, { objects: inputs, removeInMs: 0 });
   if (answer.verdict === 'duplicate') {
     // Both were on their way at once.
-    requireSame(answer.fingerprint, order.fingerprint ?? '');
+    requireSame(answer.fingerprint, request.fingerprint ?? '');
     return answer;
   }
   throw describeRefusal(answer, config);
@@ -103,16 +110,16 @@ async function submit(services: MediaServices, state: GatewayState, order: Media
 function describeVideo(
   { storage }: MediaServices,
   place: { namespace: string; id: string },
-  { parameters: { size, prompt }, seconds }: VideoOrder,
+  { parameters: { size, prompt }, seconds }: VideoRequest,
 ) {
   const key = storage.promptKey(place.namespace);
   return { size, seconds, ...(key && { sealedPrompt: sealPrompt(prompt, place, key) }) };
 }
 
-const digestOrder = (order: MediaOrder, sha256: string, deployment: string): string | null =>
-  order.idempotencyKey === null
+const digestRequest = (request: MediaRequest, sha256: string, deployment: string): string | null =>
+  request.idempotencyKey === null
     ? null
-    : digestIdempotencyKey({ sha256, deployment, modality: order.kind, header: order.idempotencyKey });
+    : digestIdempotencyKey({ sha256, deployment, modality: request.kind, header: request.idempotencyKey });
 
 function describeRefusal(refusal: SubmissionAnswer, { name, limits }: GatewayConfig): ApiError {
   switch (refusal.verdict) {
@@ -138,15 +145,15 @@ function describeRefusal(refusal: SubmissionAnswer, { name, limits }: GatewayCon
   }
 }
 
-export interface JobPlace {
+export interface RequestPlace {
   namespace: string;
   /** Of the request that is about to be submitted. */
   id: string;
-  order: MediaOrder;
+  request: MediaRequest;
   state: GatewayState;
 }
 
-export interface SubmittedJob {
+export interface JobFields {
   /** At most MAX_PARAMS_BYTES. */
   params: string;
   /** All that was stored, for the record to own. */
@@ -159,11 +166,11 @@ const ORPHANED_MS = 15 * 60_000;
 const EXTENSIONS: Record<string, string> = { 'image/png': 'png', 'image/jpeg': 'jpg', 'image/webp': 'webp' };
 
 /** Throws ApiError, or ClientDisconnectedError where the client leaves before all is stored. */
-export async function storeJob(services: MediaServices, place: JobPlace): Promise<SubmittedJob> {
-  const files = listFiles(place.order);
+export async function storeJob(services: MediaServices, place: RequestPlace): Promise<JobFields> {
+  const files = listFiles(place.request);
   const names = files.map((file, index) => `${index}.${EXTENSIONS[file.contentType] ?? 'bin'}`);
   const objects = files.length === 0 ? [] : await storeInputs(services, place, { files, names });
-  const job = buildJob(place.order, objects, files);
+  const job = buildJob(place.request, objects, files);
   const params = JSON.stringify(job);
   if (Buffer.byteLength(params) <= MAX_PARAMS_BYTES) return { params, inputs: objects };
 
@@ -174,7 +181,7 @@ export async function storeJob(services: MediaServices, place: JobPlace): Promis
   try {
     const parameters = { ...file, contentType: 'application/json', fileName: 'job.json' };
     const [object] = await storeInputs(services, place, { files: [parameters], names: ['job.json'] });
-    const stored: StoredJob = { v: 1, kind: 'stored', object: object! };
+    const stored: JobReference = { v: 1, kind: 'stored', object: object! };
     return { params: JSON.stringify(stored), inputs: [...objects, object!] };
   } finally {
     await file.remove();
@@ -187,7 +194,7 @@ async function* asSource(text: string): AsyncGenerator<Buffer> {
 
 async function storeInputs(
   { storage, redis }: MediaServices,
-  { namespace, id, state }: JobPlace,
+  { namespace, id, state }: RequestPlace,
   { files, names }: { files: readonly UploadedFile[]; names: readonly string[] },
 ): Promise<StoredObject[]> {
   const { objects } = await storeFiles(
@@ -211,15 +218,19 @@ async function storeInputs(
   return objects;
 }
 
-function buildJob(order: MediaOrder, objects: readonly StoredObject[], files: readonly UploadedFile[]): Job {
+function buildJob(
+  request: MediaRequest,
+  objects: readonly StoredObject[],
+  files: readonly UploadedFile[],
+): Job {
   const inputs = files.map(({ contentType, fileName, bytes }, index) => ({
     object: objects[index]!,
     contentType,
     fileName,
     bytes,
   }));
-  const base = { v: 1, credential: order.credential, inputs } as const;
-  return order.kind === 'image'
-    ? { ...base, kind: 'image', parameters: order.parameters }
-    : { ...base, kind: 'video', parameters: order.parameters };
+  const base = { v: 1, credential: request.credential, inputs } as const;
+  return request.kind === 'image'
+    ? { ...base, kind: 'image', parameters: request.parameters }
+    : { ...base, kind: 'video', parameters: request.parameters };
 }

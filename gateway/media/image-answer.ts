@@ -6,7 +6,7 @@ import type { GeneratedImage } from '../engine/image-call.ts';
 import { JSON_TYPE } from '../http/error-response.ts';
 import { EventStream } from '../http/event-stream.ts';
 import type { Exchange } from '../http/exchange.ts';
-import type { ImageOrder } from '../jobs/order.ts';
+import type { ImageRequest } from '../jobs/media-request.ts';
 
 const readUnixSeconds = (): number => Math.floor(Date.now() / 1000);
 
@@ -53,7 +53,7 @@ function sendHead(exchange: Exchange, length: number): void {
 export function answerEvents(
   exchange: Exchange,
   images: readonly GeneratedImage[],
-  { parameters }: ImageOrder,
+  { parameters }: ImageRequest,
 ): void {
   const type = parameters.task === 'txt2img' ? 'image_generation.completed' : 'image_edit.completed';
   const stream = new EventStream(exchange.res, exchange.headers);

@@ -4,8 +4,7 @@ import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { type Charge, chargeWorkspace, refundWorkspace } from '../../redis/admission/credit.ts';
 import { isRedisAway } from '../../redis/client.ts';
 import { ApiError } from '../http/error-response.ts';
-import type { ImageOrder } from '../jobs/order.ts';
-import { priceOrder } from '../jobs/order.ts';
+import { type ImageRequest, priceRequest } from '../jobs/media-request.ts';
 import { retryWhileRedisDown } from '../jobs/retry.ts';
 import type { MediaServices } from '../jobs/services.ts';
 import { ORPHAN_TIMEOUT_MS } from './sync-images.ts';
@@ -21,13 +20,13 @@ export class ImageCharge {
   readonly #bill: Charge;
   #isTaken = false;
 
-  constructor(order: ImageOrder, config: GatewayConfig, services: MediaServices) {
+  constructor(request: ImageRequest, config: GatewayConfig, services: MediaServices) {
     this.#services = services;
     const maxMs = config.limits.imageTimeoutMs + ORPHAN_TIMEOUT_MS + REFUND_TIMEOUT_MS + MARGIN_MS;
     this.#bill = {
       namespace: config.namespace,
       token: randomUUID(),
-      micros: priceOrder(order, config),
+      micros: priceRequest(request, config),
       rememberSeconds: Math.ceil(maxMs / 1_000),
     };
   }

@@ -11,7 +11,7 @@ import {
   readExtraParameters,
   readModel,
   readPrompt,
-} from './order-fields.ts';
+} from './request-fields.ts';
 import { listExtras } from './supported-parameters.ts';
 
 export const DEFAULT_SIZE = '1024x1024';
@@ -20,7 +20,7 @@ export const OUTPUT_FORMATS = ['png', 'jpeg', 'webp'] as const;
 
 export type ImageConfig = Pick<GatewayConfig, 'modelId' | 'limits' | 'image' | 'video' | 'enginePreset'>;
 
-export interface ImageRequest {
+export interface ImageFields {
   parameters: ImageParameters;
   responseFormat: (typeof RESPONSE_FORMATS)[number];
 }
@@ -30,7 +30,7 @@ export function readImageParameters(
   fields: FieldReader,
   task: ImageParameters['task'],
   config: ImageConfig,
-): ImageRequest {
+): ImageFields {
   const model = config.image!;
   const { promptCharacters, imagesPerRequest } = config.limits;
   const extras = listExtras(config, task);

@@ -1,15 +1,15 @@
-/** The image routes: an order is read, then queued, or served while its client waits. */
+/** The image routes: a request is read, then queued, or served while its client waits. */
 import type { Acknowledgement } from '../../api/api-objects.ts';
 import { describeUnavailability } from '../http/availability.ts';
 import { ApiError } from '../http/error-response.ts';
 import { ClientDisconnectedError, type GatewayState } from '../http/exchange.ts';
 import { sendJSON } from '../http/json-answer.ts';
-import { type IdempotentRepeat, type ImageOrder, listFiles } from '../jobs/order.ts';
+import { type IdempotentRepeat, type ImageRequest, listFiles } from '../jobs/media-request.ts';
 import type { MediaServices } from '../jobs/services.ts';
-import { type Accepted, describeRepeat, submitOrder } from '../jobs/submission.ts';
+import { type AcceptedRequest, describeRepeat, enqueueRequest } from '../jobs/submission.ts';
 import { answerEvents, answerInline, answerLinks } from './image-answer.ts';
 import { ImageCharge } from './image-charge.ts';
-import { readImageEdit, readImageGeneration } from './image-order.ts';
+import { readImageEdit, readImageGeneration } from './image-request.ts';
 import { storeImages } from './image-results.ts';
 import { type ImageEngines, makeImages } from './sync-images.ts';
 
@@ -18,7 +18,7 @@ export type ImageServices = MediaServices & Partial<ImageEngines>;
 
 const TIMED_OUT = 504;
 
-type ReadOrder = (state: GatewayState, services: MediaServices) => Promise<ImageOrder | IdempotentRepeat>;
+type ReadRequest = (state: GatewayState, services: MediaServices) => Promise<ImageRequest | IdempotentRepeat>;
 
 /** docs/api.md, "POST /v1/images/generations", "POST /v1/images/edits". */
 export const buildImageHandlers = (services: ImageServices) => ({
@@ -33,23 +33,23 @@ export const buildImageHandlers = (services: ImageServices) => ({
   },
 });
 
-async function serveImages(read: ReadOrder, services: ImageServices, state: GatewayState): Promise<void> {
-  const order = await read(state, services);
-  if (order.kind === 'repeat') return acknowledge(state, describeRepeat(order));
+async function serveImages(read: ReadRequest, services: ImageServices, state: GatewayState): Promise<void> {
+  const request = await read(state, services);
+  if (request.kind === 'repeat') return acknowledge(state, describeRepeat(request));
   try {
-    if (order.isAsync) await queue(order, services, state);
-    else await serveNow(order, services, state);
+    if (request.isAsync) await queue(request, services, state);
+    else await serveNow(request, services, state);
   } finally {
-    await Promise.all(listFiles(order).map((file) => file.remove()));
+    await Promise.all(listFiles(request).map((file) => file.remove()));
   }
 }
 
-async function queue(order: ImageOrder, services: ImageServices, state: GatewayState): Promise<void> {
-  acknowledge(state, await submitOrder(services, state, order));
+async function queue(request: ImageRequest, services: ImageServices, state: GatewayState): Promise<void> {
+  acknowledge(state, await enqueueRequest(services, state, request));
 }
 
 /** docs/api.md, "Acknowledgement". */
-function acknowledge({ exchange }: GatewayState, { id, status, estimatedSeconds }: Accepted): void {
+function acknowledge({ exchange }: GatewayState, { id, status, estimatedSeconds }: AcceptedRequest): void {
   const answer: Acknowledgement = {
     id,
     object: 'inference.request',
@@ -60,7 +60,7 @@ function acknowledge({ exchange }: GatewayState, { id, status, estimatedSeconds 
   sendJSON(exchange, answer, { status: 202 });
 }
 
-async function serveNow(order: ImageOrder, services: ImageServices, state: GatewayState): Promise<void> {
+async function serveNow(request: ImageRequest, services: ImageServices, state: GatewayState): Promise<void> {
   const { exchange } = state;
   const config = services.config(state);
   const { capacity, findPool } = services;
@@ -71,10 +71,10 @@ async function serveNow(order: ImageOrder, services: ImageServices, state: Gatew
       isFinal,
     });
   }
-  const charge = new ImageCharge(order, config, services);
+  const charge = new ImageCharge(request, config, services);
   let work: Promise<unknown> | null = null;
   try {
-    const images = await makeImages(order, state, {
+    const images = await makeImages(request, state, {
       services,
       engines: { ...services, capacity, findPool },
       charge: () => charge.take(),
@@ -82,20 +82,20 @@ async function serveNow(order: ImageOrder, services: ImageServices, state: Gatew
         work = begun;
       },
     });
-    const isInline = order.isStream || order.responseFormat === 'b64_json';
+    const isInline = request.isStream || request.responseFormat === 'b64_json';
     const urls =
-      isInline && order.credential === null
+      isInline && request.credential === null
         ? []
         : await storeImages(images, exchange, {
             destination: {
               namespace: config.namespace,
-              credential: order.credential,
+              credential: request.credential,
               budgetMs: config.limits.imageTimeoutMs,
             },
             services,
           });
     exchange.check();
-    if (order.isStream) answerEvents(exchange, images, order);
+    if (request.isStream) answerEvents(exchange, images, request);
     else if (isInline) await answerInline(exchange, images);
     else answerLinks(exchange, urls);
   } catch (error) {

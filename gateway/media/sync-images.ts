@@ -8,7 +8,7 @@ import { type GeneratedImage, generateImages } from '../engine/image-call.ts';
 import { type BodyMemory, processBodies } from '../http/body-memory.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange, GatewayState } from '../http/exchange.ts';
-import type { ImageOrder } from '../jobs/order.ts';
+import type { ImageRequest } from '../jobs/media-request.ts';
 import type { MediaServices } from '../jobs/services.ts';
 
 /** The way to engines, this replica's or a peer's. */
@@ -37,7 +37,7 @@ const TIMEOUTS = { txt2img: 'image_generation_timeout', img2img: 'image_edit_tim
  * cannot be told to stop, and a second request would only wait behind the first.
  */
 export async function makeImages(
-  order: ImageOrder,
+  request: ImageRequest,
   state: GatewayState,
   {
     services,
@@ -48,7 +48,7 @@ export async function makeImages(
 ): Promise<GeneratedImage[]> {
   const { exchange } = state;
   const { limits, servedModelName, enginePreset } = services.config(state);
-  const budget = startBudget(order, exchange, limits);
+  const budget = startBudget(request, exchange, limits);
   try {
     const target = await findPlace(engines.capacity, state);
     try {
@@ -60,7 +60,7 @@ export async function makeImages(
     }
     if (!target.local) services.metrics.forwarded.inc();
     const made = await runAtEngine({
-      order,
+      request,
       exchange,
       services,
       engines,
@@ -80,7 +80,7 @@ export async function makeImages(
 
 /** Counts from the request's start, its upload included. */
 function startBudget(
-  { parameters }: ImageOrder,
+  { parameters }: ImageRequest,
   exchange: Exchange,
   { imageTimeoutMs: budgetMs, imageJobTimeoutMs }: ResolvedLimits,
 ): NodeJS.Timeout {
@@ -116,8 +116,8 @@ async function findPlace(capacity: Capacity, state: GatewayState): Promise<Engin
   throw new ApiError(refusal, why, { retryAfter: SATURATED_RETRY_SECONDS });
 }
 
-interface EngineRun {
-  order: ImageOrder;
+interface ImageRun {
+  request: ImageRequest;
   exchange: Exchange;
   services: MediaServices;
   engines: ImageEngines;
@@ -129,9 +129,9 @@ interface EngineRun {
   memory: BodyMemory;
 }
 
-async function runAtEngine(run: EngineRun): Promise<GeneratedImage[]> {
-  const { order, exchange, engines, target, servedModelName, maskField } = run;
-  const { parameters, images, mask } = order;
+async function runAtEngine(run: ImageRun): Promise<GeneratedImage[]> {
+  const { request, exchange, engines, target, servedModelName, maskField } = run;
+  const { parameters, images, mask } = request;
   const startedAt = performance.now();
   const linger = new AbortController();
   const lease = run.memory.open(run.tenant);
@@ -175,7 +175,7 @@ function untilCancelled<T>(exchange: Exchange, work: Promise<T>): Promise<T> {
   });
 }
 
-function noteFailure(error: unknown, { services, engines }: EngineRun): unknown {
+function noteFailure(error: unknown, { services, engines }: ImageRun): unknown {
   if (!(error instanceof ApiError) || error.status < 500) return error;
   // The engine has done its work: no repeat would find more room for what it answers.
   if (error.code === 'temporarily_unavailable') return error.withoutRetry();

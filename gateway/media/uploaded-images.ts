@@ -2,7 +2,7 @@
 import { open } from 'node:fs/promises';
 import { sniffMediaType } from '../egress/media-type.ts';
 import { ApiError } from '../http/error-response.ts';
-import type { UploadedFile } from '../jobs/order.ts';
+import type { UploadedFile } from '../jobs/media-request.ts';
 import { readImageFacts } from './image-facts.ts';
 import type { FormFile } from './multipart.ts';
 

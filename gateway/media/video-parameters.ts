@@ -12,7 +12,7 @@ import {
   readExtraParameters,
   readModel,
   readPrompt,
-} from './order-fields.ts';
+} from './request-fields.ts';
 import { listExtras } from './supported-parameters.ts';
 
 export const DEFAULT_RESOLUTION = '720x1280';
@@ -26,7 +26,7 @@ const GRID = 32;
 
 export type VideoConfig = Pick<GatewayConfig, 'modelId' | 'limits' | 'image' | 'video' | 'enginePreset'>;
 
-export interface VideoRequest {
+export interface VideoFields {
   parameters: VideoParameters;
   /** Of the clip that is made, as a Video object shows it, such as `5` or `5.042`. */
   seconds: string;
@@ -49,7 +49,7 @@ export const readVideoFormParameters = (
   fields: FieldReader,
   hasReference: boolean,
   config: VideoConfig,
-): VideoRequest =>
+): VideoFields =>
   read(fields, config, {
     size: 'size',
     seconds: 'seconds',
@@ -59,7 +59,7 @@ export const readVideoFormParameters = (
   });
 
 /** Of POST /v1/videos/generations. Throws ApiError. */
-export const readVideoGenerationParameters = (fields: FieldReader, config: VideoConfig): VideoRequest =>
+export const readVideoGenerationParameters = (fields: FieldReader, config: VideoConfig): VideoFields =>
   read(fields, config, {
     size: 'resolution',
     seconds: 'duration',
@@ -69,7 +69,7 @@ export const readVideoGenerationParameters = (fields: FieldReader, config: Video
   });
 
 /** Types come first, then the model and its mode, then values. */
-function read(fields: FieldReader, config: VideoConfig, source: Source): VideoRequest {
+function read(fields: FieldReader, config: VideoConfig, source: Source): VideoFields {
   const model = config.video!;
   const { resolutions, native } = model;
   const extras = listExtras(config, source.task);

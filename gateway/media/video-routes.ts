@@ -7,30 +7,30 @@ import { readRequest } from '../../redis/requests/request-record.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import { sendEmpty, sendJSON } from '../http/json-answer.ts';
-import type { VideoOrder } from '../jobs/order.ts';
+import type { VideoRequest } from '../jobs/media-request.ts';
 import { findRequest, readPrompt, signOutputs } from '../jobs/request-lookup.ts';
 import { describeVideo } from '../jobs/request-object.ts';
 import { cancel } from '../jobs/request-routes.ts';
 import type { MediaServices } from '../jobs/services.ts';
-import { type Accepted, describeRepeat, submitOrder } from '../jobs/submission.ts';
+import { type AcceptedRequest, describeRepeat, enqueueRequest } from '../jobs/submission.ts';
 import { listVideos } from '../jobs/video-list.ts';
-import { readVideoForm, readVideoGeneration } from './video-order.ts';
+import { readVideoForm, readVideoGeneration } from './video-request.ts';
 
 /** When it is worth asking again; openai's `poll` obeys it. */
 const POLL_AFTER_MS = '1000';
 
 export const buildVideoHandlers = (services: MediaServices) => ({
   videos: async (state: GatewayState) => {
-    const order = await readVideoForm(state, services);
-    if (order.kind === 'repeat') return sendVideo(services, state, { record: order.record, status: 202 });
-    const accepted = await submitOrder(services, state, order);
-    const record = await readAccepted(services.redis, services.config(state), { accepted, order });
+    const request = await readVideoForm(state, services);
+    if (request.kind === 'repeat') return sendVideo(services, state, { record: request.record, status: 202 });
+    const accepted = await enqueueRequest(services, state, request);
+    const record = await readAccepted(services.redis, services.config(state), { accepted, request });
     await sendVideo(services, state, { record, status: 202 });
   },
   video_generations: async (state: GatewayState) => {
-    const order = await readVideoGeneration(state, services);
+    const request = await readVideoGeneration(state, services);
     const { id, status, estimatedSeconds } =
-      order.kind === 'repeat' ? describeRepeat(order) : await submitOrder(services, state, order);
+      request.kind === 'repeat' ? describeRepeat(request) : await enqueueRequest(services, state, request);
     const answer: Acknowledgement = {
       id,
       object: 'inference.request',
@@ -98,26 +98,30 @@ async function sendVideo(
 export async function readAccepted(
   redis: RedisClient,
   { namespace, modelId }: Pick<GatewayConfig, 'namespace' | 'modelId'>,
-  { accepted, order }: { accepted: Accepted; order: VideoOrder },
+  { accepted, request }: { accepted: AcceptedRequest; request: VideoRequest },
 ): Promise<RequestRecord> {
   const record = await readRequest(redis, namespace, accepted.id).catch((error) => {
     if (!isRedisAway(error)) throw error;
     return null;
   });
   const asAccepted = accepted.status === 'queued' ? { status: accepted.status } : {};
-  return { ...(record ?? describeAccepted(accepted, order, modelId)), ...asAccepted };
+  return { ...(record ?? describeAccepted(accepted, request, modelId)), ...asAccepted };
 }
 
 /** For the rare cases that the record is gone already, and that Redis is. */
-const describeAccepted = ({ id, status }: Accepted, order: VideoOrder, model: string): RequestRecord => ({
+const describeAccepted = (
+  { id, status }: AcceptedRequest,
+  request: VideoRequest,
+  model: string,
+): RequestRecord => ({
   id,
   deployment: '',
   registrationId: 0,
   modality: 'video',
   status,
   model,
-  size: order.parameters.size,
-  seconds: order.seconds,
+  size: request.parameters.size,
+  seconds: request.seconds,
   progress: 0,
   queuedAt: Date.now(),
   startedAt: null,

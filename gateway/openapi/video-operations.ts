@@ -2,7 +2,6 @@
 import type { VideoModel } from '../../api/model-media.ts';
 import { DEFAULT_VIDEO_LIMIT, MAX_VIDEO_LIMIT, VIDEO_ORDERS } from '../jobs/video-list.ts';
 import { listExtras } from '../media/supported-parameters.ts';
-import { VIDEO_FORM, VIDEO_JSON_FIELDS } from '../media/video-order.ts';
 import {
   DEFAULT_FPS,
   DEFAULT_RESOLUTION,
@@ -11,6 +10,7 @@ import {
   MAX_SECONDS,
   TOLERANCE_SECONDS,
 } from '../media/video-parameters.ts';
+import { VIDEO_FORM, VIDEO_JSON_FIELDS } from '../media/video-request.ts';
 import type { JsonSchema } from '../text/fields.ts';
 import {
   describeCommonFields,

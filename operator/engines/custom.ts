@@ -1,9 +1,9 @@
 /** Any engine that speaks the routes: its image, command and arguments come from the spec. */
 import {
   ENGINE_HOST,
+  type EngineCommand,
   type EngineInput,
   type EnginePresetDefinition,
-  type EngineRun,
   modelReference,
   variables,
 } from './engine.ts';
@@ -15,7 +15,7 @@ export const custom: EnginePresetDefinition = {
   requests: { cpu: '100m', memory: '256Mi' },
   needsModel: false,
   // `spec.engine.args` may name these as $(ENGINE_PORT), $(MODEL_PATH) …
-  run: ({ spec, location, servedModelName }: EngineInput): EngineRun => ({
+  run: ({ spec, location, servedModelName }: EngineInput): EngineCommand => ({
     args: [],
     env: variables({
       ENGINE_HOST,

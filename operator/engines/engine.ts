@@ -22,7 +22,7 @@ export interface EngineInput {
   drainMs: number;
 }
 
-export interface EngineRun {
+export interface EngineCommand {
   /** Absent: the image's own. */
   command?: string[];
   args: string[];
@@ -46,7 +46,7 @@ export interface EnginePresetDefinition {
   metricsPath?: string;
   /** Whether it can run without a model source. */
   needsModel: boolean;
-  run: (input: EngineInput) => EngineRun;
+  run: (input: EngineInput) => EngineCommand;
   /** Says what the engine cannot do of this spec. */
   refuse?: (input: EngineInput) => string | undefined;
 }

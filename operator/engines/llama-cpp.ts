@@ -2,9 +2,9 @@
 import type { ModelKind } from '../../api/model-deployment.ts';
 import {
   ENGINE_HOST,
+  type EngineCommand,
   type EngineInput,
   type EnginePresetDefinition,
-  type EngineRun,
   type ImageVendor,
   type ModelLocation,
 } from './engine.ts';
@@ -31,7 +31,7 @@ export const llamaCpp: EnginePresetDefinition = {
   requests: { cpu: '100m', memory: '256Mi' },
   metricsPath: '/metrics',
   needsModel: true,
-  run: ({ spec, location, servedModelName, gpus }: EngineInput): EngineRun => ({
+  run: ({ spec, location, servedModelName, gpus }: EngineInput): EngineCommand => ({
     args: [
       ...nameModel(location),
       '--host',

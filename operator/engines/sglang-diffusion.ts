@@ -2,9 +2,9 @@
 import {
   ENGINE_HOME,
   ENGINE_HOST,
+  type EngineCommand,
   type EngineInput,
   type EnginePresetDefinition,
-  type EngineRun,
   modelFlag,
   revisionFlag,
 } from './engine.ts';
@@ -53,7 +53,7 @@ export const sglangDiffusion: EnginePresetDefinition = {
   uid: SGLANG_UID,
   requests: { cpu: '1', memory: '4Gi' },
   needsModel: true,
-  run: ({ spec, location, gpus }: EngineInput): EngineRun => ({
+  run: ({ spec, location, gpus }: EngineInput): EngineCommand => ({
     command: ['bash', '-c', SERVE, 'sglang', 'serve'],
     args: [
       ...modelFlag('--model-path', location),

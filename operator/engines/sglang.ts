@@ -2,9 +2,9 @@
 import type { ModelDeploymentSpec, ModelKind } from '../../api/model-deployment.ts';
 import {
   ENGINE_HOST,
+  type EngineCommand,
   type EngineInput,
   type EnginePresetDefinition,
-  type EngineRun,
   imagePair,
   modelFlag,
   revisionFlag,
@@ -50,7 +50,7 @@ export const sglang: EnginePresetDefinition = {
   requests: { cpu: '1', memory: '4Gi' },
   metricsPath: '/metrics',
   needsModel: true,
-  run: ({ spec, location, servedModelName, gpus }: EngineInput): EngineRun => ({
+  run: ({ spec, location, servedModelName, gpus }: EngineInput): EngineCommand => ({
     command: ['python3', '-m', 'sglang.launch_server'],
     args: [
       ...modelFlag('--model-path', location),

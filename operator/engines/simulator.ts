@@ -1,9 +1,9 @@
 /** Berth's own engine without a model or a GPU. */
 import {
   ENGINE_HOST,
+  type EngineCommand,
   type EngineInput,
   type EnginePresetDefinition,
-  type EngineRun,
   variables,
 } from './engine.ts';
 
@@ -16,7 +16,7 @@ export const simulator: EnginePresetDefinition = {
   requests: { cpu: '10m', memory: '64Mi' },
   metricsPath: '/metrics',
   needsModel: false,
-  run: ({ spec, servedModelName }: EngineInput): EngineRun => ({
+  run: ({ spec, servedModelName }: EngineInput): EngineCommand => ({
     args: ['simulator/main.ts'],
     env: variables({
       SIMULATOR_HOST: ENGINE_HOST,

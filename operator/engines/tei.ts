@@ -1,9 +1,9 @@
 /** Text Embeddings Inference: embedding and reranking models, also without a GPU. */
 import {
   ENGINE_HOST,
+  type EngineCommand,
   type EngineInput,
   type EnginePresetDefinition,
-  type EngineRun,
   modelFlag,
   revisionFlag,
   variables,
@@ -31,7 +31,7 @@ export const tei: EnginePresetDefinition = {
   metricsPath: '/metrics',
   needsModel: true,
   // The image's own entry point picks the build that fits the GPU.
-  run: ({ spec, location, servedModelName, gpus }: EngineInput): EngineRun => ({
+  run: ({ spec, location, servedModelName, gpus }: EngineInput): EngineCommand => ({
     args: [
       ...modelFlag('--model-id', location),
       ...revisionFlag(location),

@@ -2,9 +2,9 @@
 import { parseDuration } from '../../api/quantity.ts';
 import {
   ENGINE_HOST,
+  type EngineCommand,
   type EngineInput,
   type EnginePresetDefinition,
-  type EngineRun,
   imagePair,
   type ModelLocation,
   modelReference,
@@ -26,7 +26,7 @@ export const vllmOmni: EnginePresetDefinition = {
   requests: { cpu: '1', memory: '4Gi' },
   metricsPath: '/metrics',
   needsModel: true,
-  run: ({ spec, location, servedModelName, gpus }: EngineInput): EngineRun => ({
+  run: ({ spec, location, servedModelName, gpus }: EngineInput): EngineCommand => ({
     command: buildCommand(location),
     args: [
       ...(isPinned(location) ? [] : modelReference(location)),

@@ -3,9 +3,9 @@ import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import { readArgument } from './arguments.ts';
 import {
   ENGINE_HOST,
+  type EngineCommand,
   type EngineInput,
   type EnginePresetDefinition,
-  type EngineRun,
   imagePair,
   modelReference,
   revisionFlag,
@@ -50,7 +50,7 @@ export const vllm: EnginePresetDefinition = {
   requests: { cpu: '1', memory: '4Gi' },
   metricsPath: '/metrics',
   needsModel: true,
-  run: ({ spec, location, servedModelName, gpus, drainMs }: EngineInput): EngineRun => ({
+  run: ({ spec, location, servedModelName, gpus, drainMs }: EngineInput): EngineCommand => ({
     command: ['vllm', 'serve'],
     args: [
       ...modelReference(location),

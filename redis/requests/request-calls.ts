@@ -18,7 +18,7 @@ import type { RedisClient } from '../client.ts';
 import { encodeObject } from './object-cleanup.ts';
 import { decodeShown, type ShownRequest } from './request-record.ts';
 
-export interface Submission {
+export interface NewRequest {
   namespace: string;
   deployment: string;
   /** `generateRequestId`; the token of this call. */
@@ -65,7 +65,7 @@ export type SubmissionAnswer =
   | { verdict: 'refused'; reason: string };
 
 /** Adds a request to its deployment's queue (docs/api.md, "Acknowledgement"). */
-export async function submitRequest(redis: RedisClient, submission: Submission): Promise<SubmissionAnswer> {
+export async function submitRequest(redis: RedisClient, submission: NewRequest): Promise<SubmissionAnswer> {
   const { namespace, id, params, inputs = [] } = submission;
   if (Buffer.byteLength(params) > MAX_PARAMS_BYTES) {
     throw new RangeError(`Parameters over ${MAX_PARAMS_BYTES} bytes belong into storage`);
@@ -125,7 +125,7 @@ export interface ClaimedJob {
 export const LEASE_MS = 15_000;
 export const RENEWAL_MS = 3_000;
 
-export interface ClaimRequest {
+export interface ClaimOptions {
   namespace: string;
   deployment: string;
   token: string;
@@ -134,7 +134,7 @@ export interface ClaimRequest {
 }
 
 /** The next request of a deployment for a free slot, or null. With slots left, claim again until null. */
-export async function claimRequest(redis: RedisClient, request: ClaimRequest): Promise<ClaimedJob | null> {
+export async function claimRequest(redis: RedisClient, request: ClaimOptions): Promise<ClaimedJob | null> {
   const { namespace, deployment, token, pod, leaseMs = LEASE_MS } = request;
   const turns = workKeys(namespace).turns(deployment);
   const reply = (await redis.fcall(FUNCTIONS.claim, 1, turns, namespace, deployment, token, leaseMs, pod)) as

@@ -169,18 +169,18 @@ export async function countWaiting(
   return queued + again;
 }
 
-export interface EarlierSubmission {
+export interface EarlierRequest {
   record: RequestRecord;
   /** As it was submitted. */
   fingerprint: string;
 }
 
 /** The request that an idempotency digest made within 24 hours, checked before inputs are uploaded; else null. */
-export async function findSubmission(
+export async function findEarlierRequest(
   redis: RedisClient,
   namespace: string,
   digest: string,
-): Promise<EarlierSubmission | null> {
+): Promise<EarlierRequest | null> {
   const marker = await redis.getrange(workKeys(namespace).idempotency(digest), 0, MAX_MARKER_LENGTH - 1);
   if (marker === '') return null;
   const record = await readRequest(redis, namespace, marker.slice(0, ID_LENGTH));

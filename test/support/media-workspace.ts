@@ -10,7 +10,7 @@ import {
   type ClaimedJob,
   cancelRequest,
   claimRequest,
-  type Submission,
+  type NewRequest,
   type SubmissionAnswer,
   submitRequest,
 } from '../../redis/requests/request-calls.ts';
@@ -26,9 +26,9 @@ export interface MediaWorkspace {
   readonly deployment: string;
   /** Changes the deployment's limits. */
   publish(limits: Partial<ResolvedLimits>): Promise<void>;
-  submit(fields?: Partial<Submission>): Promise<SubmissionAnswer>;
+  submit(fields?: Partial<NewRequest>): Promise<SubmissionAnswer>;
   /** The id of a submission that must be accepted. */
-  submitted(fields?: Partial<Submission>): Promise<string>;
+  submitted(fields?: Partial<NewRequest>): Promise<string>;
   claim(token?: string, leaseMs?: number): Promise<ClaimedJob | null>;
   cancel(id: string, token?: string): Promise<Cancellation>;
   /** A record that must be there. */

@@ -6,7 +6,7 @@ import type { ResolvedLimits } from '../../api/model-limits.ts';
 import { generateRequestId, type RequestOutput, type StoredObject } from '../../api/request.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { publishDeployment } from '../../redis/publication/publication.ts';
-import type { Outcome, Submission } from '../../redis/requests/request-calls.ts';
+import type { NewRequest, Outcome } from '../../redis/requests/request-calls.ts';
 
 export const PREFIX = '0a1b2c3d';
 export const newToken = (): string => randomBytes(16).toString('hex');
@@ -39,8 +39,8 @@ export async function publishMedia(redis: RedisClient, choice: DeploymentChoice)
 }
 
 export const submissionOf = (
-  fields: Pick<Submission, 'namespace' | 'deployment'> & Partial<Submission>,
-): Submission => ({
+  fields: Pick<NewRequest, 'namespace' | 'deployment'> & Partial<NewRequest>,
+): NewRequest => ({
   id: newRequestId(),
   modality: 'video',
   sha256: 'a'.repeat(64),

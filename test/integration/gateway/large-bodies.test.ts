@@ -4,7 +4,7 @@ import { json } from 'node:stream/consumers';
 import { expect } from 'chai';
 import { ADMIN_PATHS, GATEWAY_NODE_FLAGS } from '../../../api/gateway-environment.ts';
 import { hashApiKey } from '../../../api/identity.ts';
-import { EDIT_FORM } from '../../../gateway/media/image-order.ts';
+import { EDIT_FORM } from '../../../gateway/media/image-request.ts';
 import { publishApiKeys, publishDeployment, publishHost } from '../../../redis/publication/publication.ts';
 import { readChartLimits } from '../../support/chart-limits.ts';
 import { streamChat } from '../../support/chat.ts';

@@ -12,7 +12,7 @@ import type { Job } from '../../../gateway/engine/job.ts';
 import { isRedisAway, type RedisConnection } from '../../../redis/client.ts';
 import { inspectRedis } from '../../../redis/inspection.ts';
 import { publishDeployment } from '../../../redis/publication/publication.ts';
-import { type Submission, submitRequest } from '../../../redis/requests/request-calls.ts';
+import { type NewRequest, submitRequest } from '../../../redis/requests/request-calls.ts';
 import { readRequest } from '../../../redis/requests/request-record.ts';
 import { createExpiryGate, sweepRequests } from '../../../redis/requests/request-sweep.ts';
 import { ensureWorkspaceUser } from '../../../redis/workspaces/users.ts';
@@ -70,8 +70,8 @@ export interface JobStack {
   storage: StorageService;
   pods: Pod[];
   publish(changes: Partial<GatewayConfig>): Promise<unknown>;
-  submit(parameters?: object, more?: Partial<Job>, submission?: Partial<Submission>): Promise<string>;
-  send(submission: Partial<Submission>): Promise<string>;
+  submit(parameters?: object, more?: Partial<Job>, submission?: Partial<NewRequest>): Promise<string>;
+  send(submission: Partial<NewRequest>): Promise<string>;
   read(id: string): Promise<RequestRecord>;
   untilIs(id: string, status: RequestStatus | RequestStatus[], timeoutMs?: number): Promise<RequestRecord>;
   /** The rows of the outbox, by request. */
@@ -153,7 +153,7 @@ export async function startJobStack(options: StackOptions): Promise<JobStack> {
   for (const { replica } of pods)
     await pollUntil(async () => (await replica.admin('/readyz')).ok, 'a ready replica', 30_000);
 
-  const send = async (submission: Partial<Submission>): Promise<string> => {
+  const send = async (submission: Partial<NewRequest>): Promise<string> => {
     const whole = submissionOf({ namespace: NAMESPACE, deployment: config.name, ...submission });
     const answer = await submitRequest(redis, whole);
     if (answer.verdict !== 'accepted') throw new Error(`submission: ${answer.verdict}`);

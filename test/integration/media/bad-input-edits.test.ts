@@ -132,7 +132,7 @@ describe('bad input of POST /v1/images/edits', () => {
   });
 
   it('takes images however they are named, typed and ordered, numbers as texts', async () => {
-    const { order } = await edit({
+    const { request } = await edit({
       'image[]': [makeImage(), makeImage(picture, 'text/plain')],
       mask: makeImage(),
       n: '2',
@@ -143,13 +143,13 @@ describe('bad input of POST /v1/images/edits', () => {
       quality: 'high',
       extra: makeImage(),
     });
-    expect(order.images.map(({ contentType, fileName }) => [contentType, fileName])).to.deep.equal([
+    expect(request.images.map(({ contentType, fileName }) => [contentType, fileName])).to.deep.equal([
       ['image/png', 'image.png'],
       ['image/png', 'image-2.png'],
       ['image/png', 'image-3.png'],
     ]);
-    expect(order.images[0]!.bytes).to.equal(picture.length);
-    expect(order).to.deep.include({
+    expect(request.images[0]!.bytes).to.equal(picture.length);
+    expect(request).to.deep.include({
       parameters: {
         task: 'img2img',
         prompt: 'A ship',
@@ -161,7 +161,7 @@ describe('bad input of POST /v1/images/edits', () => {
       },
       isStream: true,
     });
-    expect(order.mask!.fileName).to.equal('mask.png');
+    expect(request.mask!.fileName).to.equal('mask.png');
   });
 
   it('answers 415 to JSON', async () => {

@@ -87,9 +87,9 @@ describe('bad input of POST /v1/images/generations', () => {
       __proto__: 1,
       partial_images: -1,
     };
-    const { status, order } = await generate({ ...nothing, ...unknown });
+    const { status, request } = await generate({ ...nothing, ...unknown });
     expect(status).to.equal(200);
-    expect(order).to.deep.equal({
+    expect(request).to.deep.equal({
       kind: 'image',
       parameters: { task: 'txt2img', prompt: 'A ship', n: 1, size: '1024x1024', steps: 20 },
       images: [],
@@ -106,19 +106,19 @@ describe('bad input of POST /v1/images/generations', () => {
 
   it('reads over the parameters that the model does not apply, whatever their type', async () => {
     const change = { seed: {}, steps: 'many', guidance_scale: [], negative_prompt: 5 };
-    const { status, order } = await sendJSON(intakes.endpoints.words, '/v1/images/generations', change);
-    expect([status, order.parameters]).to.deep.equal([
+    const { status, request } = await sendJSON(intakes.endpoints.words, '/v1/images/generations', change);
+    expect([status, request.parameters]).to.deep.equal([
       200,
       { task: 'txt2img', prompt: 'A ship', n: 1, size: '1024x1024' },
     ]);
   });
 
   it('takes the size `auto` for the model’s default', async () => {
-    expect((await generate({ size: 'auto' })).order.parameters).to.include({ size: '1024x1024' });
+    expect((await generate({ size: 'auto' })).request.parameters).to.include({ size: '1024x1024' });
   });
 
   it('takes a verified credential by its id', async () => {
-    expect((await generate({ storage_credential_id: 7 })).order.credential).to.equal('mine');
+    expect((await generate({ storage_credential_id: 7 })).request.credential).to.equal('mine');
   });
 
   const asked: [string, boolean | number][] = [
@@ -134,8 +134,8 @@ describe('bad input of POST /v1/images/generations', () => {
   ];
   for (const [query, expected] of asked)
     it(`reads ${query} as ${expected}`, async () => {
-      const { status, order } = await generate({}, query);
-      expect(status === 200 ? order.isAsync : status).to.equal(expected);
+      const { status, request } = await generate({}, query);
+      expect(status === 200 ? request.isAsync : status).to.equal(expected);
     });
 
   it('answers 400 to an idempotency key of over 255 characters', async () => {
@@ -143,6 +143,6 @@ describe('bad input of POST /v1/images/generations', () => {
     const long = await sendJSON(intakes.endpoints.image, path, {}, { 'idempotency-key': 'a'.repeat(256) });
     expect(long).to.include({ status: 400, param: 'Idempotency-Key' });
     const most = await sendJSON(intakes.endpoints.image, path, {}, { 'idempotency-key': 'a'.repeat(255) });
-    expect(most.order.idempotencyKey).to.have.length(255);
+    expect(most.request.idempotencyKey).to.have.length(255);
   });
 });

@@ -107,8 +107,8 @@ describe('bad input of video routes', () => {
 
     it('takes several references where the model does, in their order', async () => {
       const three = [makeImage(), makeImage(), makeImage()];
-      const { order } = await shoot({ input_reference: three }, 'several');
-      expect(order.references.map(({ fileName }) => fileName)).to.deep.equal([
+      const { request } = await shoot({ input_reference: three }, 'several');
+      expect(request.references.map(({ fileName }) => fileName)).to.deep.equal([
         'input_reference.png',
         'input_reference-2.png',
         'input_reference-3.png',
@@ -124,15 +124,15 @@ describe('bad input of video routes', () => {
     });
 
     it('takes a reference, and makes 4n+1 frames of free models, all of pinned ones', async () => {
-      const { order } = await shoot({ seconds: '4.0', fps: '8', input_reference: makeImage() });
-      expect(order).to.deep.include({
+      const { request } = await shoot({ seconds: '4.0', fps: '8', input_reference: makeImage() });
+      expect(request).to.deep.include({
         parameters: { task: 'i2v', prompt: 'A ship', size: '480x832', frames: 33, fps: 8, steps: 20 },
         seconds: '4.125',
         askedSeconds: 4,
       });
-      expect(order.references[0]).to.include({ contentType: 'image/png', fileName: 'input_reference.png' });
+      expect(request.references[0]).to.include({ contentType: 'image/png', fileName: 'input_reference.png' });
       const own = await shoot({ seconds: '5.5' }, 'pinned');
-      expect(own.order).to.deep.include({
+      expect(own.request).to.deep.include({
         parameters: { task: 't2v', prompt: 'A ship', size: '480x832', frames: 80, fps: 16 },
         seconds: '5',
       });
@@ -183,13 +183,13 @@ describe('bad input of video routes', () => {
     });
 
     it('fills in what is left out, and lets the resolution fall to multiples of 32', async () => {
-      const { order } = await animate();
-      expect(order).to.deep.include({
+      const { request } = await animate();
+      expect(request).to.deep.include({
         parameters: { task: 't2v', prompt: 'A ship', size: '704x1280', frames: 121, fps: 24, steps: 20 },
         seconds: '5.042',
       });
       const own = await animate({}, 'pinned');
-      expect(own.order.parameters).to.include({ size: '720x1280', frames: 80, fps: 16 });
+      expect(own.request.parameters).to.include({ size: '720x1280', frames: 80, fps: 16 });
     });
 
     it('sends models that need an image to the other route', async () => {

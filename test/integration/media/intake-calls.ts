@@ -1,6 +1,6 @@
 /** Intakes of some models beside one Redis with storage credentials, and calls as clients make them. */
 import { expect } from 'chai';
-import type { ImageOrder, VideoOrder } from '../../../gateway/jobs/order.ts';
+import type { ImageRequest, VideoRequest } from '../../../gateway/jobs/media-request.ts';
 import { publishCredentials } from '../../../redis/publication/publication.ts';
 import { describeModel } from '../../support/model-replica.ts';
 import { connectTo } from '../../support/redis-client.ts';
@@ -56,25 +56,25 @@ export async function startIntakes<Name extends string>(
   };
 }
 
-type AnyOrder = Omit<ImageOrder, 'kind' | 'parameters'> &
-  Omit<VideoOrder, 'kind' | 'parameters'> & { parameters: object };
+type AnyRequest = Omit<ImageRequest, 'kind' | 'parameters'> &
+  Omit<VideoRequest, 'kind' | 'parameters'> & { parameters: object };
 
 export interface Outcome {
   status: number;
   code: string | null;
   param: string | null;
   message: string;
-  order: AnyOrder;
+  request: AnyRequest;
 }
 
 async function send(endpoint: IntakeEndpoint, path: string, init: RequestInit): Promise<Outcome> {
   const response = await fetch(endpoint.origin + path, { method: 'POST', ...init });
   const body = (await response.json()) as {
-    order: AnyOrder;
+    request: AnyRequest;
     error?: { code: string; param: string | null; message: string };
   };
   const { code = null, param = null, message = '' } = body.error ?? {};
-  return { status: response.status, code, param, message, order: body.order };
+  return { status: response.status, code, param, message, request: body.request };
 }
 
 export const sendJSON = (endpoint: IntakeEndpoint, path: string, change: object = {}, headers = {}) =>

@@ -1,4 +1,4 @@
-/** A gateway's listener with only the readers of media requests behind it: an accepted order is answered as JSON. */
+/** A gateway's listener with only the readers of media requests behind it: an accepted request is answered as JSON. */
 
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
@@ -13,10 +13,10 @@ import { type GatewayState, identifyRequest } from '../../../gateway/http/exchan
 import { ROUTES } from '../../../gateway/http/routes.ts';
 import { findRoute } from '../../../gateway/http/routing.ts';
 import { createListener, createServer } from '../../../gateway/http/server.ts';
-import { type IdempotentRepeat, listFiles, type MediaOrder } from '../../../gateway/jobs/order.ts';
+import { type IdempotentRepeat, listFiles, type MediaRequest } from '../../../gateway/jobs/media-request.ts';
 import type { MediaServices } from '../../../gateway/jobs/services.ts';
-import { readImageEdit, readImageGeneration } from '../../../gateway/media/image-order.ts';
-import { readVideoForm, readVideoGeneration } from '../../../gateway/media/video-order.ts';
+import { readImageEdit, readImageGeneration } from '../../../gateway/media/image-request.ts';
+import { readVideoForm, readVideoGeneration } from '../../../gateway/media/video-request.ts';
 import { Spool } from '../../../gateway/storage/spool.ts';
 import { createLog } from '../../../gateway/telemetry/log.ts';
 import { createMetrics } from '../../../gateway/telemetry/metrics.ts';
@@ -24,7 +24,7 @@ import type { RedisClient } from '../../../redis/client.ts';
 
 const READERS: Record<
   string,
-  (state: GatewayState, services: MediaServices) => Promise<MediaOrder | IdempotentRepeat>
+  (state: GatewayState, services: MediaServices) => Promise<MediaRequest | IdempotentRepeat>
 > = {
   image_generations: readImageGeneration,
   image_edits: readImageEdit,
@@ -58,10 +58,10 @@ export async function startIntake(config: GatewayConfig, redis: RedisClient): Pr
   app.use(findRoute(ROUTES, () => config));
   app.use(requireAvailability(ROUTES, () => config));
   app.use(async ({ state }) => {
-    const order = await READERS[state.route.name]!(state as GatewayState, services);
-    if (order.kind === 'repeat') throw new Error('nothing was submitted before');
-    const files = listFiles(order);
-    const text = JSON.stringify({ order, spooled: spool.used });
+    const request = await READERS[state.route.name]!(state as GatewayState, services);
+    if (request.kind === 'repeat') throw new Error('nothing was submitted before');
+    const files = listFiles(request);
+    const text = JSON.stringify({ request, spooled: spool.used });
     for (const file of files) await file.remove();
     state.exchange.res
       .writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) })

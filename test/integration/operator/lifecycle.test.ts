@@ -4,7 +4,7 @@ import type { KubeObject, Wire } from '../../../kube/object.ts';
 import { RESOURCES } from '../../../kube/resource.ts';
 import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
 import { readDeployment, readEpoch, readHost, readReplicas } from '../../../redis/publication/published.ts';
-import { claimRequest, type Submission, submitRequest } from '../../../redis/requests/request-calls.ts';
+import { claimRequest, type NewRequest, submitRequest } from '../../../redis/requests/request-calls.ts';
 import { readRequest } from '../../../redis/requests/request-record.ts';
 import { sweepRequests } from '../../../redis/requests/request-sweep.ts';
 import { pollUntil } from '../../support/poll.ts';
@@ -66,8 +66,8 @@ describe('the life of the operator and of what it runs', function () {
       await pollUntil(async () => (await readDeployment(redis.redis, namespace, 'film')) !== null);
       await pollUntil(async () => (await readEpoch(redis.redis)) !== null);
       const [runs, waits] = [1, 2].map(() => submissionOf({ namespace, deployment: 'film' })) as [
-        Submission,
-        Submission,
+        NewRequest,
+        NewRequest,
       ];
       for (const submission of [runs, waits])
         expect(await submitRequest(redis.redis, submission)).to.include({ verdict: 'accepted' });
@@ -77,7 +77,7 @@ describe('the life of the operator and of what it runs', function () {
       await cluster.delete(MODEL, namespace, 'film');
       await pollUntil(async () => (await readDeployment(redis.redis, namespace, 'film'))?.deleting === true);
       await sweepRequests(redis.redis, namespace, { expireUntil: 0 });
-      const statusOf = async ({ id }: Submission) => (await readRequest(redis.redis, namespace, id))?.status;
+      const statusOf = async ({ id }: NewRequest) => (await readRequest(redis.redis, namespace, id))?.status;
       expect([await statusOf(runs), await statusOf(waits)]).to.deep.equal(['running', 'canceled']);
       expect(await isGone('film')).to.equal(false);
       await cluster.removePod(namespace, pod);

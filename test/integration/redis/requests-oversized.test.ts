@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { workKeys } from '../../../api/redis-keys.ts';
 import { readPace } from '../../../gateway/jobs/pace.ts';
 import { finishRequest } from '../../../redis/requests/request-calls.ts';
-import { findSubmission, listRequests, readRequest } from '../../../redis/requests/request-record.ts';
+import { findEarlierRequest, listRequests, readRequest } from '../../../redis/requests/request-record.ts';
 import { useMediaWorkspace } from '../../support/media-workspace.ts';
 import { rejection } from '../../support/redis-client.ts';
 import { success } from '../../support/request-fixture.ts';
@@ -70,7 +70,7 @@ describe('values of requests that are longer than any function writes', () => {
     {
       what: 'the request of an idempotency key is unknown',
       write: () => space.redis.set(keys().idempotency('digest'), HUGE),
-      call: () => findSubmission(space.redis, space.namespace, 'digest'),
+      call: () => findEarlierRequest(space.redis, space.namespace, 'digest'),
       answer: null,
     },
     {

@@ -8,12 +8,12 @@ import {
   cancelRequest,
   claimRequest,
   finishRequest,
-  type Submission,
+  type NewRequest,
   submitRequest,
 } from '../../../redis/requests/request-calls.ts';
 import {
   countWaiting,
-  findSubmission,
+  findEarlierRequest,
   listRequests,
   readRequest,
 } from '../../../redis/requests/request-record.ts';
@@ -79,14 +79,14 @@ describe('submission of a request', () => {
   it('answers a repeated idempotency key with the first id and its present status', async () => {
     const scope = { sha256: keyA, deployment, modality: 'video' as const, header: 'order 7' };
     const idempotency = digestIdempotencyKey(scope);
-    expect(await findSubmission(space.redis, space.namespace, idempotency)).to.equal(null);
+    expect(await findEarlierRequest(space.redis, space.namespace, idempotency)).to.equal(null);
     const id = await submitted({ idempotency });
     expect(await submit({ idempotency })).to.include({ verdict: 'duplicate', id, status: 'queued' });
     const job = (await claim())!;
     expect(await submit({ idempotency })).to.include({ verdict: 'duplicate', id, status: 'running' });
     await finishRequest(space.redis, job.claim, failure());
     expect(await submit({ idempotency })).to.include({ verdict: 'duplicate', id, status: 'failed' });
-    expect((await findSubmission(space.redis, space.namespace, idempotency))?.record.id).to.equal(id);
+    expect((await findEarlierRequest(space.redis, space.namespace, idempotency))?.record.id).to.equal(id);
     expect(
       await listRequests(space.redis, { namespace: space.namespace, deployment, limit: 10 }),
     ).to.have.length(1);
@@ -163,7 +163,7 @@ describe('submission of a request', () => {
   });
 
   it('estimates by what waits, the slots and the measured pace', async () => {
-    const estimate = async (fields: Partial<Submission>) => {
+    const estimate = async (fields: Partial<NewRequest>) => {
       const answer = await submit(fields);
       return 'estimatedSeconds' in answer ? answer.estimatedSeconds : answer.verdict;
     };

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { findExpiry, findFirstDate } from '../../../console/web/keys/expiry.ts';
 import { describeSpan } from '../../../console/web/parts/time-format.ts';
-import { readEvents } from '../../../console/web/playground/chat-call.ts';
+import { readEvents } from '../../../console/web/playground/event-stream.ts';
 
 describe("the console's page", () => {
   const now = Date.parse('2026-02-27T12:00:00Z');

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { VideoOrder } from '../../../../gateway/jobs/order.ts';
+import type { VideoRequest } from '../../../../gateway/jobs/media-request.ts';
 import { readAccepted } from '../../../../gateway/media/video-routes.ts';
 import type { RedisClient } from '../../../../redis/client.ts';
 import { rejection } from '../../../support/redis-client.ts';
@@ -10,11 +10,11 @@ describe('a video that was accepted', () => {
     new Proxy({}, { get: () => () => Promise.reject(error) }) as unknown as RedisClient;
   const config = { namespace: 'team', modelId: 'm/film' };
   const accepted = { id: 'req_1', status: 'queued' as const, estimatedSeconds: 1 };
-  const order = { parameters: { size: '64x96' }, seconds: '5' } as VideoOrder;
+  const request = { parameters: { size: '64x96' }, seconds: '5' } as VideoRequest;
 
   it('is shown as it was accepted if Redis becomes unavailable right afterwards', async () => {
     const redis = failing(Object.assign(new Error('gone'), { code: 'ECONNRESET' }));
-    const record = await readAccepted(redis, config, { accepted, order });
+    const record = await readAccepted(redis, config, { accepted, request });
     expect(record).to.include({
       id: 'req_1',
       status: 'queued',
@@ -26,6 +26,6 @@ describe('a video that was accepted', () => {
 
   it('hides no fault of its own', async () => {
     const redis = failing(new TypeError('a fault'));
-    expect(await rejection(readAccepted(redis, config, { accepted, order }))).to.be.instanceOf(TypeError);
+    expect(await rejection(readAccepted(redis, config, { accepted, request }))).to.be.instanceOf(TypeError);
   });
 });

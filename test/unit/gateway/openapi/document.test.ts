@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { GatewayConfig } from '../../../../api/gateway-config.ts';
 import { MEDIA_PARAMETERS } from '../../../../api/media-engines.ts';
 import { imageModel, videoModel } from '../../../../api/model-media.ts';
-import { EDIT_FORM } from '../../../../gateway/media/image-order.ts';
+import { EDIT_FORM } from '../../../../gateway/media/image-request.ts';
 import { describeSupportedParameters } from '../../../../gateway/media/supported-parameters.ts';
 import { buildDeploymentDocument } from '../../../../gateway/openapi/document.ts';
 import { CHAT_FIELDS, COMPLETION_FIELDS, EMBEDDING_FIELDS } from '../../../../gateway/text/fields.ts';

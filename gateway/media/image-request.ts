@@ -4,12 +4,12 @@ import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import { readJsonBody } from '../http/json-body.ts';
 import { findRepeat } from '../jobs/idempotency.ts';
-import type { IdempotentRepeat, ImageOrder } from '../jobs/order.ts';
+import type { IdempotentRepeat, ImageRequest } from '../jobs/media-request.ts';
 import type { MediaServices } from '../jobs/services.ts';
 import { FieldReader, requireField } from './field-reader.ts';
 import { type ImageConfig, readImageParameters } from './image-parameters.ts';
 import { type FormFields, readForm, removeFiles } from './multipart.ts';
-import { checkDestination, parseDestination, readAsync, readIdempotencyKey } from './order-fields.ts';
+import { checkDestination, parseDestination, readAsync, readIdempotencyKey } from './request-fields.ts';
 import { takesMask } from './supported-parameters.ts';
 import { readUploadedImages } from './uploaded-images.ts';
 
@@ -17,7 +17,7 @@ import { readUploadedImages } from './uploaded-images.ts';
 export async function readImageGeneration(
   state: GatewayState,
   services: MediaServices,
-): Promise<ImageOrder | IdempotentRepeat> {
+): Promise<ImageRequest | IdempotentRepeat> {
   const { req } = state.exchange;
   const config = services.config(state);
   const isAsyncByQuery = readAsync(req.url!);
@@ -83,11 +83,11 @@ export const EDIT_FORM: FormFields = {
   ]),
 };
 
-/** The order holds files. Throws ApiError; ClientDisconnectedError when the client leaves before the end; no file is left then. */
+/** The request holds files. Throws ApiError; ClientDisconnectedError when the client leaves before the end; no file is left then. */
 export async function readImageEdit(
   state: GatewayState,
   services: MediaServices,
-): Promise<ImageOrder | IdempotentRepeat> {
+): Promise<ImageRequest | IdempotentRepeat> {
   const { exchange } = state;
   const config = services.config(state);
   const isAsyncByQuery = readAsync(exchange.req.url!);

@@ -3,11 +3,11 @@ import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import { readJsonBody } from '../http/json-body.ts';
 import { findRepeat } from '../jobs/idempotency.ts';
-import type { IdempotentRepeat, VideoOrder } from '../jobs/order.ts';
+import type { IdempotentRepeat, VideoRequest } from '../jobs/media-request.ts';
 import type { MediaServices } from '../jobs/services.ts';
 import { FieldReader } from './field-reader.ts';
 import { type FormFields, readForm, removeFiles } from './multipart.ts';
-import { checkDestination, parseDestination, readIdempotencyKey } from './order-fields.ts';
+import { checkDestination, parseDestination, readIdempotencyKey } from './request-fields.ts';
 import { readUploadedImages } from './uploaded-images.ts';
 import { readVideoFormParameters, readVideoGenerationParameters } from './video-parameters.ts';
 
@@ -15,7 +15,7 @@ import { readVideoFormParameters, readVideoGenerationParameters } from './video-
 export async function readVideoGeneration(
   state: GatewayState,
   services: MediaServices,
-): Promise<VideoOrder | IdempotentRepeat> {
+): Promise<VideoRequest | IdempotentRepeat> {
   const { req } = state.exchange;
   const config = services.config(state);
   const idempotencyKey = readIdempotencyKey(req.headers['idempotency-key']);
@@ -80,11 +80,11 @@ export const VIDEO_JSON_FIELDS: ReadonlySet<string> = new Set([
   'duration',
 ]);
 
-/** The order may hold a file. Throws ApiError; ClientDisconnectedError when the client leaves before the end; no file is left then. */
+/** The request may hold a file. Throws ApiError; ClientDisconnectedError when the client leaves before the end; no file is left then. */
 export async function readVideoForm(
   state: GatewayState,
   services: MediaServices,
-): Promise<VideoOrder | IdempotentRepeat> {
+): Promise<VideoRequest | IdempotentRepeat> {
   const { exchange } = state;
   const config = services.config(state);
   const idempotencyKey = readIdempotencyKey(exchange.req.headers['idempotency-key']);

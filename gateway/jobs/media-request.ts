@@ -13,7 +13,7 @@ export interface UploadedFile extends SpooledFile {
   fileName: string;
 }
 
-interface OrderBase {
+interface RequestBase {
   webhookUrl: string | null;
   /** Name of the StorageCredential that results go to, the deployment's default included; null = managed. */
   credential: string | null;
@@ -23,7 +23,7 @@ interface OrderBase {
   fingerprint: string | null;
 }
 
-export interface ImageOrder extends OrderBase {
+export interface ImageRequest extends RequestBase {
   kind: 'image';
   parameters: ImageParameters;
   images: UploadedFile[];
@@ -34,7 +34,7 @@ export interface ImageOrder extends OrderBase {
   isStream: boolean;
 }
 
-export interface VideoOrder extends OrderBase {
+export interface VideoRequest extends RequestBase {
   kind: 'video';
   parameters: VideoParameters;
   /** Of the clip that is made, as a Video object shows it, such as `5` or `5.042`. */
@@ -51,15 +51,17 @@ export interface IdempotentRepeat {
   estimatedSeconds: number;
 }
 
-export type MediaOrder = ImageOrder | VideoOrder;
+export type MediaRequest = ImageRequest | VideoRequest;
 
-/** The files that an order holds on disk. */
-export const listFiles = (order: MediaOrder): UploadedFile[] =>
-  order.kind === 'image' ? [...order.images, ...(order.mask ? [order.mask] : [])] : order.references;
+/** The files that a request holds on disk. */
+export const listFiles = (request: MediaRequest): UploadedFile[] =>
+  request.kind === 'image'
+    ? [...request.images, ...(request.mask ? [request.mask] : [])]
+    : request.references;
 
 /** Millionths. A video is as long as it was asked for, but not shorter than the shortest that is made. */
-export function priceOrder(order: MediaOrder, { pricing }: Pick<GatewayConfig, 'pricing'>): number {
-  if (order.kind === 'image') return (pricing.perImage ?? 0) * order.parameters.n;
-  const seconds = Math.max(order.askedSeconds, MIN_VIDEO_FRAMES / order.parameters.fps);
+export function priceRequest(request: MediaRequest, { pricing }: Pick<GatewayConfig, 'pricing'>): number {
+  if (request.kind === 'image') return (pricing.perImage ?? 0) * request.parameters.n;
+  const seconds = Math.max(request.askedSeconds, MIN_VIDEO_FRAMES / request.parameters.fps);
   return Math.round((pricing.perVideoSecond ?? 0) * seconds);
 }
