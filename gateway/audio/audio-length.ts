@@ -1,6 +1,7 @@
-/** How long an uploaded sound is, where the engine does not tell: by its header, else by its size. */
+/** How long an uploaded sound is, where the engine does not tell: by its headers, else by its size. */
 import { open } from 'node:fs/promises';
 import { sniffMediaType } from '../egress/media-type.ts';
+import { measureMP3 } from './mp3-length.ts';
 
 export interface Sound {
   /** By its first bytes. */
@@ -14,7 +15,7 @@ const START_BYTES = 64 * 1024;
 const TYPICAL_BYTES_PER_SECOND = 8_000;
 const MIN_BYTES_PER_SECOND = 500;
 
-/** Null for what is no audio. Reads the start of the file alone. */
+/** Null for what is no audio. Reads the start of the file alone, but for MP3, which has a header for each of its frames. */
 export async function measureSound(path: string, bytes: number): Promise<Sound | null> {
   const file = await open(path);
   try {
@@ -22,6 +23,10 @@ export async function measureSound(path: string, bytes: number): Promise<Sound |
     const start = buffer.subarray(0, bytesRead);
     const contentType = sniffMediaType(start, 'audio');
     if (!contentType) return null;
+    if (contentType === 'audio/mpeg') {
+      const { seconds, otherBytes } = await measureMP3(file, bytes);
+      return { contentType, seconds: seconds + otherBytes / TYPICAL_BYTES_PER_SECOND };
+    }
     // What a header says cheaper than this is not believed.
     const rate = Math.max(
       MIN_BYTES_PER_SECOND,
@@ -40,8 +45,6 @@ function readRate(start: Buffer, contentType: string, bytes: number): number | n
       return readWAV(start);
     case 'audio/flac':
       return readFLAC(start, bytes);
-    case 'audio/mpeg':
-      return readMP3(start);
     default:
       return null;
   }
@@ -84,25 +87,9 @@ function readFLAC(start: Buffer, bytes: number): number | null {
   if (start.length < 26) return null;
   const samplesPerSecond = start.readUIntBE(18, 3) >> 4;
   const samples = (start[21]! & 0x0f) * 2 ** 32 + start.readUInt32BE(22);
-  return samples > 0 && samplesPerSecond > 0 ? (bytes * samplesPerSecond) / samples : null;
-}
-
-const MPEG1_KBITS = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
-const MPEG2_KBITS = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
-const ID3_HEADER_BYTES = 10;
-
-/** By the bit rate of the first frame behind the tags. */
-function readMP3(start: Buffer): number | null {
-  let at = 0;
-  if (start.toString('latin1', 0, 3) === 'ID3' && start.length > ID3_HEADER_BYTES) {
-    const [a, b, c, d] = start.subarray(6, ID3_HEADER_BYTES);
-    at = ID3_HEADER_BYTES + (((a! & 0x7f) << 21) | ((b! & 0x7f) << 14) | ((c! & 0x7f) << 7) | (d! & 0x7f));
-  }
-  for (; at + 3 < start.length; at++) {
-    if (start[at] !== 0xff || (start[at + 1]! & 0xe6) !== 0xe2) continue;
-    const isFirstVersion = (start[at + 1]! & 0x18) === 0x18;
-    const kbits = (isFirstVersion ? MPEG1_KBITS : MPEG2_KBITS)[start[at + 2]! >> 4];
-    if (kbits) return (kbits * 1000) / 8;
-  }
-  return null;
+  if (samples === 0 || samplesPerSecond === 0) return null;
+  // Compressed it is smaller than its samples: fewer of them than there is room for are not believed.
+  const channels = ((start[20]! >> 1) & 7) + 1;
+  const sampleBits = (((start[20]! & 1) << 4) | (start[21]! >> 4)) + 1;
+  return Math.min((bytes * samplesPerSecond) / samples, (samplesPerSecond * channels * sampleBits) / 8);
 }

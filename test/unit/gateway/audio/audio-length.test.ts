@@ -17,11 +17,12 @@ describe('the length of a sound', () => {
     writeFileSync(path, bytes);
     return measureSound(path, bytes.length);
   };
-  /** Its header alone tells 10 s at 16 kHz. */
+  /** Its header alone tells 10 s at 16 kHz, of 16 bits each. */
   const makeFLAC = () => {
     const bytes = Buffer.alloc(40_000);
     bytes.write('fLaC', 'latin1');
-    bytes.writeUIntBE((16_000 << 4) | 0, 18, 3);
+    bytes.writeUIntBE(16_000 << 4, 18, 3);
+    bytes[21] = 0xf0;
     bytes.writeUInt32BE(160_000, 22);
     return bytes;
   };
@@ -34,6 +35,46 @@ describe('the length of a sound', () => {
     expect((await measure(makeSilentMP3(3)))!.seconds).to.be.closeTo(3, 0.1);
     const tag = Buffer.concat([Buffer.from('ID3\x04\0\0\0\0\0\x05hello', 'latin1'), makeSilentMP3(3)]);
     expect((await measure(tag))!.seconds).to.be.closeTo(3, 0.1);
+  });
+
+  /** MPEG-2 layer III at 24 kHz, 8 kbit/s by the index 1 and 160 by 14: 0.024 s each. */
+  const makeFrames = (index: number, count: number) => {
+    const frame = Buffer.alloc([0, 24, 48][index] ?? 480);
+    frame.set([0xff, 0xf3, (index << 4) | 0x04, 0xc4]);
+    return Buffer.concat(Array.from({ length: count }, () => frame));
+  };
+
+  it('is that of all frames of an MP3, whatever the bit rate of the first ones', async () => {
+    const slow = makeFrames(1, 25_000);
+    expect((await measure(slow))!.seconds).to.be.closeTo(600, 0.1);
+    expect((await measure(Buffer.concat([makeFrames(14, 1), slow])))!.seconds).to.be.closeTo(600, 0.1);
+    const decoys = makeFrames(14, 200);
+    expect((await measure(Buffer.concat([decoys, slow])))!.seconds).to.be.closeTo(604.8, 0.1);
+    const mixed = Buffer.concat([slow, decoys, slow, decoys]);
+    expect((await measure(mixed))!.seconds).to.be.closeTo(1_209.6, 0.1);
+  });
+
+  it('of an MP3 does not depend on headers that no frame follows, nor on a tag that is longer than the file', async () => {
+    const slow = makeFrames(1, 25_000);
+    // Of another sample rate, and 1,440 bytes long by itself.
+    const decoy = Buffer.from([0xff, 0xfb, 0xe8, 0xc4]);
+    const pieces = Array.from({ length: 250 }, () => [decoy, makeFrames(1, 100)]).flat();
+    expect((await measure(Buffer.concat(pieces)))!.seconds).to.be.closeTo(600, 1);
+    const tag = Buffer.from('ID3\x04\0\0\x7f\x7f\x7f\x7f', 'latin1');
+    expect((await measure(Buffer.concat([tag, slow])))!.seconds).to.be.closeTo(600, 0.1);
+    const cover = Buffer.concat([Buffer.from('ID3\x04\0\0\0\x40\0\0', 'latin1'), Buffer.alloc(1024 ** 2)]);
+    expect((await measure(Buffer.concat([cover, slow])))!.seconds).to.be.closeTo(600, 0.1);
+  });
+
+  it('of an MP3 whose frames are of no kind that is known is estimated by its size', async () => {
+    const free = Buffer.alloc(80_000, Buffer.from([0xff, 0xf3, 0x04, 0xc4, 0, 0, 0, 0]));
+    expect((await measure(free))!.seconds).to.be.closeTo(10, 0.1);
+  });
+
+  it('of a FLAC is not shorter than its samples could make it', async () => {
+    const flac = makeFLAC();
+    flac.writeUInt32BE(1, 22);
+    expect((await measure(flac))!.seconds).to.be.closeTo(1.25, 0.01);
   });
 
   it('is estimated by the size of others', async () => {
