@@ -24,7 +24,7 @@ cluster-logs: $(INSTALLED) ## Show a component's log (COMPONENT=kubelet)
 	@exec node launch/cluster.ts logs $(COMPONENT)
 
 .PHONY: key
-key: $(INSTALLED) ## Make an API key for what runs: make -s key RPM=60 TPD=1000 EXPIRES=2030-01-01T00:00:00Z NAMESPACE=default
+key: $(INSTALLED) ## Make an API key for what runs: make -s key RPM=60 TPD=1000 PRIORITY=0 EXPIRES=2030-01-01T00:00:00Z NAMESPACE=default
 	@node launch/key.ts
 
 ##@ Develop

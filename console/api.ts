@@ -86,6 +86,8 @@ export interface KeyView {
   name: string;
   rpm: number;
   tpd: number;
+  /** Higher ones get their place on an engine first. */
+  priority: number;
   expiresAt: string | null;
   disabled: boolean;
   isReady: boolean;
@@ -103,6 +105,8 @@ export interface NewKey {
   rpm?: number;
   /** 1,000,000 by default. */
   tpd?: number;
+  /** From -100 to 100; 0 by default. */
+  priority?: number;
   /** ISO with an offset; never if absent. */
   expiresAt?: string;
 }

@@ -6,8 +6,7 @@ import { applyObjects, runKubectl } from './kubectl.ts';
 
 /** Applies the key and waits until the gateways know it. */
 export async function applyKey(endpoints: EndpointsFile, request: KeyRequest): Promise<void> {
-  const { namespace, name, sha256, rpm, tpd, expiresAt } = request;
-  const spec = { sha256, rpm, tpd, ...(expiresAt ? { expiresAt } : {}) };
+  const { namespace, name, ...spec } = request;
   await applyObjects(endpoints.cluster!, [
     { apiVersion: API_VERSION, kind: 'APIKey', metadata: { name, namespace }, spec },
   ]);

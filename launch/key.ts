@@ -12,23 +12,30 @@ export interface KeyRequest {
   sha256: string;
   rpm: number;
   tpd: number;
+  priority: number;
   expiresAt?: string;
 }
 
-/** Reads RPM, TPD, EXPIRES and NAMESPACE; throws with the field and what is allowed. */
+/** Reads RPM, TPD, PRIORITY, EXPIRES and NAMESPACE; throws with the field and what is allowed. */
 function readRequest(env: NodeJS.ProcessEnv, key: string): KeyRequest {
   const given = {
     ...(env.RPM ? { rpm: Number(env.RPM) } : {}),
     ...(env.TPD ? { tpd: Number(env.TPD) } : {}),
+    ...(env.PRIORITY ? { priority: Number(env.PRIORITY) } : {}),
     ...(env.EXPIRES ? { expiresAt: env.EXPIRES } : {}),
   };
   const spec = apiKeySpec.safeParse(given, FIELD_WORDS);
   if (!spec.success) {
     const issue = spec.error.issues[0]!;
-    const names: Record<string, string> = { rpm: 'RPM', tpd: 'TPD', expiresAt: 'EXPIRES' };
+    const names: Record<string, string> = {
+      rpm: 'RPM',
+      tpd: 'TPD',
+      priority: 'PRIORITY',
+      expiresAt: 'EXPIRES',
+    };
     throw new Error(`${names[String(issue.path[0])] ?? 'argument'}: ${issue.message}`);
   }
-  const { rpm, tpd, expiresAt } = spec.data;
+  const { rpm, tpd, priority, expiresAt } = spec.data;
   if (expiresAt && Date.parse(expiresAt) <= Date.now())
     throw new Error(`EXPIRES: ${expiresAt} is in the past; give a future time, such as 2030-01-01T00:00:00Z`);
   const sha256 = hashApiKey(key);
@@ -38,6 +45,7 @@ function readRequest(env: NodeJS.ProcessEnv, key: string): KeyRequest {
     sha256,
     rpm,
     tpd,
+    priority,
     ...(expiresAt ? { expiresAt } : {}),
   };
 }

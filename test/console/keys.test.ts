@@ -15,6 +15,7 @@ describe('the page of API keys', () => {
     await opener.click();
     await page.getByRole('textbox', { name: 'Name' }).fill('for-a-test');
     await page.getByLabel('Requests per minute').fill('7');
+    await page.getByLabel('Priority').fill('-20');
     await page.getByRole('combobox', { name: 'Expires' }).click();
     await page.getByRole('option', { name: 'In 30 days' }).click();
     await page.getByRole('button', { name: 'Create' }).click();
@@ -31,6 +32,7 @@ describe('the page of API keys', () => {
 
     const row = page.getByRole('row', { name: /for-a-test/ });
     await row.getByText('0 of 7').waitFor();
+    await row.getByText('-20', { exact: true }).waitFor();
     expect(await row.textContent()).to.match(/in (29|30) days/);
     await untilAnswered(baseURL, secret, 200);
     await row.getByText(/^[1-9]\d* of 7$/).waitFor();

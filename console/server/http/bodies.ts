@@ -32,7 +32,7 @@ export const namespaceName = z
   );
 
 /** Without defaults, which the API server sets. */
-const { rpm, tpd, expiresAt } = apiKeySpec.shape;
+const { rpm, tpd, priority, expiresAt } = apiKeySpec.shape;
 const { url, eventTypes } = webhookEndpointSpec.shape;
 const { endpoint, region, bucket, prefix } = storageCredentialSpec.shape;
 
@@ -50,6 +50,7 @@ export const newKeyBody = z.strictObject({
   name,
   rpm: rpm.unwrap().optional(),
   tpd: tpd.unwrap().optional(),
+  priority: priority.unwrap().optional(),
   expiresAt: expiresAt.refine(
     (time) => time === undefined || Date.parse(time) > Date.now(),
     'must be in the future',

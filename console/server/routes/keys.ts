@@ -86,6 +86,7 @@ function describeKey({ metadata, spec, status }: APIKey): KeyView {
     name: metadata.name,
     rpm: spec.rpm,
     tpd: spec.tpd,
+    priority: spec.priority,
     expiresAt: spec.expiresAt ?? null,
     disabled: spec.disabled,
     isReady: ready?.status === 'True' && !isStale,

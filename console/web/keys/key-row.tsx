@@ -16,7 +16,7 @@ interface KeyRowProps {
 const REASON = "You don't have permission to change API keys in this namespace.";
 
 export function KeyRow({ apiKey, mayManage, isPending, onToggle, onRevoke }: KeyRowProps) {
-  const { name, rpm, tpd, expiresAt, disabled, message, createdAt, usage } = apiKey;
+  const { name, rpm, tpd, priority, expiresAt, disabled, message, createdAt, usage } = apiKey;
   const state = findState(apiKey);
   const limit = findReachedLimit(apiKey);
   return (
@@ -38,6 +38,7 @@ export function KeyRow({ apiKey, mayManage, isPending, onToggle, onRevoke }: Key
       <Table.Td>
         <Used label={`Tokens today: ${name}`} used={usage?.tokensToday} limit={tpd} />
       </Table.Td>
+      <Table.Td>{priority}</Table.Td>
       <Table.Td style={{ whiteSpace: 'nowrap' }}>
         {expiresAt === null ? 'never' : <Moment at={expiresAt} />}
       </Table.Td>

@@ -14,6 +14,7 @@ import { EXPIRIES, findExpiry, findFirstDate } from './expiry.ts';
 
 const DEFAULT_RPM = 60;
 const DEFAULT_TPD = 1_000_000;
+const DEFAULT_PRIORITY = 0;
 
 export function NewKeyDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
   const base = useBase();
@@ -48,6 +49,7 @@ function KeyForm({ create }: { create: UseMutationResult<NewKeyView, Error, NewK
   const [name, setName] = useState('');
   const [rpm, setRPM] = useState<number | string>(DEFAULT_RPM);
   const [tpd, setTPD] = useState<number | string>(DEFAULT_TPD);
+  const [priority, setPriority] = useState<number | string>(DEFAULT_PRIORITY);
   const [expiry, setExpiry] = useState('never');
   const [date, setDate] = useState('');
   const submit = (event: FormEvent) => {
@@ -56,10 +58,11 @@ function KeyForm({ create }: { create: UseMutationResult<NewKeyView, Error, NewK
       name,
       rpm: Number(rpm),
       tpd: Number(tpd),
+      priority: Number(priority),
       expiresAt: findExpiry(expiry, date, Date.now()),
     });
   };
-  const wrong = splitError(create.error, ['name', 'rpm', 'tpd', 'expiresAt']);
+  const wrong = splitError(create.error, ['name', 'rpm', 'tpd', 'priority', 'expiresAt']);
   return (
     <form onSubmit={submit}>
       <Stack>
@@ -119,6 +122,16 @@ function KeyForm({ create }: { create: UseMutationResult<NewKeyView, Error, NewK
             />
           )}
         </Group>
+        <NumberInput
+          label="Priority"
+          description="From -100 to 100: requests of keys with a higher one get their place on an engine first"
+          value={priority}
+          onChange={setPriority}
+          error={wrong.fields.priority}
+          allowDecimal={false}
+          clampBehavior="none"
+          required
+        />
         {wrong.rest && <ErrorAlert error={wrong.rest} />}
         <Group justify="flex-end">
           <Button type="submit" loading={create.isPending}>

@@ -18,6 +18,7 @@ const COLUMNS = [
   'State',
   'Requests this minute',
   'Tokens today (UTC)',
+  'Priority',
   'Expires',
   'Created',
   'Actions',

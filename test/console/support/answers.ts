@@ -29,6 +29,7 @@ export const makeKey = (name: string) => ({
   name,
   rpm: 60,
   tpd: 1000,
+  priority: 0,
   expiresAt: null,
   disabled: false,
   isReady: true,

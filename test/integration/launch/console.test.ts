@@ -51,11 +51,12 @@ describe('the console of make run', () => {
   it('takes the token of endpoints.json, and shows the keys that make key makes', async () => {
     const cookie = await signIn();
     const sha256 = hashApiKey('sk-berth-of-make-key');
-    await createLocalKey(stack.endpoints, { namespace: 'default', name: 'made', sha256, rpm: 7, tpd: 1000 });
+    const limits = { rpm: 7, tpd: 1000, priority: 20 };
+    await createLocalKey(stack.endpoints, { namespace: 'default', name: 'made', sha256, ...limits });
     const keys = (await (
       await call('/api/namespaces/default/keys', { headers: { cookie } })
     ).json()) as KeyView[];
-    expect(keys.find(({ name }) => name === 'made')).to.include({ rpm: 7, isReady: true });
+    expect(keys.find(({ name }) => name === 'made')).to.include({ rpm: 7, priority: 20, isReady: true });
     const { baseURL } = stack.find('LLM');
     const headers = { authorization: 'Bearer sk-berth-of-make-key' };
     expect((await fetch(`${baseURL}/models`, { headers })).status).to.equal(200);

@@ -44,6 +44,7 @@ describe('make run, started again', () => {
     write('two', describeModel('two'));
     stack = await start();
     await createLocalKey(stack.endpoints, {
+      priority: 0,
       namespace: 'default',
       name: 'made',
       sha256: hashApiKey(KEY),

@@ -29,4 +29,14 @@ describe('make key', function () {
       expect([status, stdout]).to.deep.equal([1, '']);
       expect(stderr).to.match(/^EXPIRES: 2020-01-01T00:00:00Z is in the past; give a future time/);
     });
+
+  it('says which priorities there are', () => {
+    const file = join(folder, LOCAL_ENDPOINTS);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, JSON.stringify({ mode: 'local', endpoints: [] }));
+    const env = { ...process.env, PRIORITY: '101' };
+    const { status, stderr } = spawnSync(process.execPath, [PROGRAM], { cwd: folder, env, encoding: 'utf8' });
+    expect(status).to.equal(1);
+    expect(stderr).to.match(/^PRIORITY: .*-100 to 100/);
+  });
 });
