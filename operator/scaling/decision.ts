@@ -1,0 +1,251 @@
+/** How many replicas a deployment should have now, and why. Pure: the same question gives the same answer. */
+import type { DemandReading } from './demand-trend.ts';
+
+/** What holds now: of the spec, and of a schedule. Times in milliseconds. */
+export interface ScalingRules {
+  min: number;
+  max: number;
+  /** Slots of demand per replica. */
+  target: number;
+  stableMs: number;
+  panicMs: number;
+  idleMs: number;
+  /** How long a queued job may wait. */
+  targetWaitMs: number;
+}
+
+export interface PodCounts {
+  /** As the Deployment says now. */
+  wanted: number;
+  ready: number;
+  /** On a node, and not ready yet. */
+  starting: number;
+  /** Without a node. */
+  unscheduled: number;
+  /** For how long the oldest of these has found no node; 0 while none is refused. */
+  unschedulableMs: number;
+}
+
+/** What a decision leaves for the next one. */
+export interface ScaleMemory {
+  /** Unix milliseconds since which more replicas are needed than are wanted. */
+  lackSince?: number | undefined;
+  /** Unix milliseconds since which the load is a burst. */
+  burstSince?: number | undefined;
+  /** There are more replicas for this burst already. */
+  isBurstAnswered?: boolean | undefined;
+  /** Unix milliseconds since which fewer replicas would do. */
+  surplusSince?: number | undefined;
+  /** The cluster lacks room: one more pod at a time is tried. */
+  isShort?: boolean;
+}
+
+export interface ScaleQuestion {
+  rules: ScalingRules;
+  demand: DemandReading;
+  pods: PodCounts;
+  /** Measured time from creation to readiness; null while unknown. */
+  loadTimeMs: number | null;
+  /** What forbids fewer replicas now, such as a rollout; undefined where nothing does. */
+  holdDown?: string | undefined;
+  /** Whether this deployment may keep a pod that finds no room, while others wait for room, too. */
+  mayProbe: boolean;
+  memory: ScaleMemory;
+  /** Unix milliseconds. */
+  now: number;
+}
+
+export interface ScaleDecision {
+  wanted: number;
+  /** One sentence with the numbers: why so many. */
+  reason: string;
+  /** What would be right if there were room. */
+  needed: number;
+  /** The cluster has no room for all that are needed. */
+  isShort: boolean;
+  memory: ScaleMemory;
+  /** Decide again after this time at the latest; undefined: with the next sample. */
+  recheckAfterMs: number | undefined;
+}
+
+const MIN_PATIENCE_MS = 2_000;
+const MAX_PATIENCE_MS = 60_000;
+/** Before a pod without a node is taken for one that finds none. */
+const SHORT_AFTER_MS = 120_000;
+/** Less of a slot than this in the queue is worth no replica while one is ready. */
+const MIN_BACKLOG = 0.5;
+/** Of the standard deviation of a Poisson load: what exceeds the average by more is no chance. */
+const SURGE_DEVIATIONS = 3;
+/** Steps down, and those of a burst, leave so much room, or chance would soon undo them. */
+const MARGIN = 1.1;
+/** Rounding must not add a replica. */
+const EPSILON = 1e-6;
+
+interface Need {
+  replicas: number;
+  reason: string;
+}
+
+export function decideScale(asked: ScaleQuestion): ScaleDecision {
+  const { memory, now } = asked;
+  const burstSince = isBursting(asked) ? (memory.burstSince ?? now) : undefined;
+  const isBurstAnswered = burstSince !== undefined && memory.isBurstAnswered === true;
+  const question = { ...asked, memory: { ...memory, burstSince, isBurstAnswered } };
+  const up = decideUp(question);
+  if (up.replicas > asked.pods.wanted) return admit(question, up);
+  const { need, surplusSince } = delayFall(question, decideDown(question, up));
+  const { memory: kept, ...decision } = admit(question, need);
+  return { ...decision, memory: { ...kept, surplusSince } };
+}
+
+const replicasFor = (slots: number, { target }: ScalingRules): number => Math.ceil(slots / target - EPSILON);
+
+const clampTo = ({ min, max }: ScalingRules, replicas: number): number =>
+  Math.min(max, Math.max(min, replicas));
+
+/** What the load asks for, whether or not it may be had at once. */
+function decideUp(question: ScaleQuestion): Need {
+  const { rules, demand, memory } = question;
+  const backlog = backlogOf(question);
+  const stable = demand.average(rules.stableMs) ?? 0;
+  const burst = memory.burstSince === undefined ? 0 : averageOfBurst(question, memory.burstSince);
+  const slots = Math.max(stable, burst) + backlog;
+  const load = Math.max(replicasFor(slots, rules), demand.isWanted ? 1 : 0);
+  const isBurst = burst > stable;
+  return {
+    replicas: clampTo(rules, load),
+    reason: describeLoad({ question, slots, backlog, isBurst, load }),
+  };
+}
+
+/** The short average shows a burst: it asks for twice what is ready, or it is more than chance explains. */
+function isBursting({ rules, demand, pods }: ScaleQuestion): boolean {
+  const short = demand.average(rules.panicMs);
+  const usual = demand.average(rules.stableMs);
+  if (short === undefined || short <= (usual ?? 0)) return false;
+  if (replicasFor(short, rules) >= 2 * Math.max(1, pods.ready)) return true;
+  return usual !== undefined && short - usual > SURGE_DEVIATIONS * Math.sqrt(Math.max(usual, 1));
+}
+
+/** Since it began and no longer: exact the longer it lasts, so that one burst makes one step. */
+function averageOfBurst({ rules, demand, memory, now }: ScaleQuestion, since: number): number {
+  const lastedMs = Math.min(rules.stableMs, now - since);
+  const margin = memory.isBurstAnswered ? 1 : MARGIN;
+  return margin * (demand.average(lastedMs > 0 ? lastedMs : rules.panicMs) ?? 0);
+}
+
+/** Slots by which the queue would be gone in time, and before another replica could come. */
+function backlogOf({ demand, rules, pods, loadTimeMs }: ScaleQuestion): number {
+  const { queued, paceMs } = demand.jobs;
+  if (queued === 0) return 0;
+  if (paceMs === null) return pods.ready > 0 ? 0 : 1;
+  const backlog = (queued * paceMs) / Math.max(rules.targetWaitMs, loadTimeMs ?? 0);
+  return backlog < MIN_BACKLOG && pods.ready > 0 ? 0 : Math.ceil(backlog);
+}
+
+/** What may go: the peak of the whole window needs no more, and nothing else forbids it. */
+function decideDown(question: ScaleQuestion, up: Need): Need {
+  const { rules, demand, pods, loadTimeMs, holdDown } = question;
+  const stay = { replicas: pods.wanted, reason: up.reason };
+  if (holdDown !== undefined || pods.wanted <= rules.min) return stay;
+  if (pods.wanted > rules.max) return { replicas: rules.max, reason: `at most ${count(rules.max)} allowed` };
+  const idleForMs = Math.max(rules.idleMs, loadTimeMs ?? 0);
+  const windowMs = Math.max(rules.stableMs, loadTimeMs ?? 0);
+  const peak = demand.peak(windowMs);
+  if (peak === undefined || pods.starting > 0) return stay;
+  if (rules.min === 0 && !demand.isWanted && demand.idleMs >= idleForMs)
+    return { replicas: 0, reason: `idle for ${describeSpan(demand.idleMs)}` };
+  const replicas = Math.max(up.replicas, needAt(peak, rules));
+  if (replicas >= pods.wanted || isRising(question)) return stay;
+  const reason = `peak demand ${round(peak)} of the last ${describeSpan(windowMs)} needs ${count(replicas)} at ${round(rules.target)} each`;
+  return { replicas, reason };
+}
+
+/** With the margin; the last replica goes by idleness alone. */
+const needAt = (slots: number, rules: ScalingRules): number =>
+  clampTo(rules, Math.max(1, replicasFor(slots * MARGIN, rules)));
+
+/** A fall that is still under way takes one step, at its end; one that goes on and on takes one each window. */
+function delayFall(question: ScaleQuestion, down: Need): { need: Need; surplusSince: number | undefined } {
+  const { rules, demand, pods, memory, loadTimeMs, now } = question;
+  if (down.replicas >= pods.wanted) return { need: down, surplusSince: undefined };
+  const surplusSince = memory.surplusSince ?? now;
+  const current = demand.peak(rules.panicMs + MIN_PATIENCE_MS) ?? 0;
+  const isOver = needAt(current, rules) >= down.replicas || pods.wanted > rules.max;
+  const isDue = now - surplusSince >= Math.max(rules.stableMs, loadTimeMs ?? 0);
+  const need = isOver || isDue ? down : { ...down, replicas: pods.wanted };
+  return { need, surplusSince };
+}
+
+function isRising({ rules, demand }: ScaleQuestion): boolean {
+  const [short, stable] = [demand.average(rules.panicMs), demand.average(rules.stableMs)];
+  return short !== undefined && stable !== undefined && short > stable;
+}
+
+/** Asks for no more pods than there may be room for. */
+function admit(question: ScaleQuestion, need: Need): ScaleDecision {
+  const { pods, memory, mayProbe } = question;
+  const { replicas, lackSince, recheckAfterMs } = stepTo(question, need);
+  const loaded = pods.ready + pods.starting;
+  const isRefused = pods.unscheduled > 0 && pods.unschedulableMs >= SHORT_AFTER_MS;
+  const isShort = need.replicas > loaded && (isRefused || memory.isShort === true || !mayProbe);
+  // Only pods without a node are withdrawn; one stays, for a cluster autoscaler to see and a freed GPU to take.
+  const room = isShort ? loaded + (mayProbe ? 1 : 0) : Number.POSITIVE_INFINITY;
+  const wanted = Math.min(replicas, room);
+  return {
+    wanted,
+    needed: need.replicas,
+    isShort,
+    reason: isShort && wanted < need.replicas ? describeShortage(need, loaded) : need.reason,
+    memory: {
+      burstSince: memory.burstSince,
+      isBurstAnswered: memory.burstSince !== undefined && (memory.isBurstAnswered || wanted > pods.wanted),
+      isShort,
+      lackSince: wanted < need.replicas ? lackSince : undefined,
+    },
+    recheckAfterMs,
+  };
+}
+
+/** Down at once; up as soon as a lack has lasted, from zero and below the minimum before that. */
+function stepTo({ rules, pods, memory, loadTimeMs, now }: ScaleQuestion, { replicas }: Need) {
+  if (replicas <= pods.wanted) return { replicas };
+  const lackSince = memory.lackSince ?? now;
+  const leastMs = memory.isBurstAnswered ? rules.panicMs : MIN_PATIENCE_MS;
+  const patienceMs = Math.min(MAX_PATIENCE_MS, Math.max(leastMs, (loadTimeMs ?? 0) / 10));
+  const leftMs = lackSince + patienceMs - now;
+  if (leftMs <= 0) return { replicas, lackSince };
+  const atOnce = Math.max(rules.min, pods.wanted === 0 ? 1 : pods.wanted);
+  return { replicas: Math.min(replicas, atOnce), lackSince, recheckAfterMs: leftMs };
+}
+
+const describeShortage = ({ replicas }: Need, loaded: number): string =>
+  `wants ${replicas}, has ${loaded}: the cluster has no room for more`;
+
+function describeLoad(load: {
+  question: ScaleQuestion;
+  slots: number;
+  backlog: number;
+  isBurst: boolean;
+  load: number;
+}): string {
+  const { rules, demand } = load.question;
+  const { queued, paceMs } = demand.jobs;
+  if (load.load < rules.min) return `at least ${count(rules.min)} configured`;
+  const cap = load.load > rules.max ? `, at most ${rules.max} allowed` : '';
+  if (load.backlog > 0) {
+    const work = paceMs === null ? '' : ` (${describeSpan(queued * paceMs)} of work)`;
+    return `demand ${round(load.slots)} with ${queued} queued${work} needs ${count(load.load)} at ${round(rules.target)} each${cap}`;
+  }
+  if (load.slots <= 0) return demand.isWanted ? 'a request waits for the first replica' : 'no demand';
+  return `demand ${round(load.slots)} (${load.isBurst ? 'in a burst' : `average of ${describeSpan(rules.stableMs)}`}) needs ${count(load.load)} at ${round(rules.target)} each${cap}`;
+}
+
+const count = (replicas: number): string => `${replicas} ${replicas === 1 ? 'replica' : 'replicas'}`;
+const round = (value: number): string => String(Math.round(value * 10) / 10);
+
+/** `40 s`, `4 min`, `2 h`: as exact as a sentence needs. */
+export function describeSpan(ms: number): string {
+  if (ms < 120_000) return `${Math.round(ms / 1_000)} s`;
+  return ms < 7_200_000 ? `${Math.round(ms / 60_000)} min` : `${Math.round(ms / 3_600_000)} h`;
+}
