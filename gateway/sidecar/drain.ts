@@ -30,6 +30,7 @@ export class Drain {
   readonly #timing: DrainTiming;
   #startedAt: number | null = null;
   #running: Promise<DrainResult> | null = null;
+  #result: DrainResult | null = null;
 
   constructor(options: DrainOptions) {
     this.#options = options;
@@ -58,10 +59,26 @@ export class Drain {
       this.#options.activity.setClosing(true);
       this.#options.onChange?.(true);
     }
-    this.#running ??= this.#wait().finally(() => {
+    this.#running ??= this.#wait().then((result) => {
       this.#running = null;
+      this.#result = result;
+      return result;
     });
     return this.#running;
+  }
+
+  /**
+   * Waits until the endpoint no longer routes here, where the engine was lost before that, with a drain or without one:
+   * peers and queues still serve what comes. In all other cases it resolves at once.
+   */
+  async settle(): Promise<void> {
+    const isLeft = this.#startedAt === null ? this.#options.isEngineLost() : this.#result === 'lost';
+    if (!isLeft) return;
+    // Without a drain nobody told when the pod's end began: the requests alone show whether it is still routed to.
+    const since = this.#startedAt ?? Number.NEGATIVE_INFINITY;
+    const limit = performance.now() + this.#timing.quietAtMostMs;
+    while (performance.now() < limit && this.remainingMs > 0 && !this.#isQuietSince(since))
+      await new Promise((resolve) => setTimeout(resolve, this.#timing.stepMs));
   }
 
   /**
@@ -77,17 +94,20 @@ export class Drain {
 
   async #wait(): Promise<DrainResult> {
     const { activity, countWork = () => 0, isEngineLost } = this.#options;
-    const { quietMs, quietAtMostMs, stepMs } = this.#timing;
+    const { quietAtMostMs, stepMs } = this.#timing;
     const startedAt = performance.now();
     for (;;) {
       if (this.#startedAt === null) return 'canceled';
       if (isEngineLost()) return 'lost';
       if (this.remainingMs === 0) return 'timeout';
-      const now = performance.now();
-      const isQuiet =
-        now - startedAt >= quietAtMostMs || now - Math.max(startedAt, activity.lastRequestAt) >= quietMs;
+      const isQuiet = performance.now() - startedAt >= quietAtMostMs || this.#isQuietSince(startedAt);
       if (isQuiet && activity.inflight + countWork() === 0) return 'drained';
       await new Promise((resolve) => setTimeout(resolve, stepMs));
     }
+  }
+
+  #isQuietSince(time: number): boolean {
+    const lastAt = Math.max(time, this.#options.activity.lastRequestAt);
+    return performance.now() - lastAt >= this.#timing.quietMs;
   }
 }

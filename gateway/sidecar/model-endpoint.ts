@@ -182,10 +182,9 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
         .retire()
         .then(() => leave(connection.redis, { namespace, name, pod: self.pod }))
         .catch(() => {});
-      // The kubelet's hook still waits for the drain: the pod's time is over, and the kill follows in 2 s.
-      if (drain.isAwaited) await Promise.all([endWithinGrace(server, activity, app), worker?.stop(0)]);
+      if (isKillNear(drain)) await Promise.all([endWithinGrace(server, activity, app), worker?.stop(0)]);
       else {
-        await retired;
+        await Promise.all([retired, drain.settle()]);
         const withinMs = Math.max(MIN_CLOSE_MS, drain.remainingMs);
         await Promise.all([closeServer(server, withinMs), worker?.stop(withinMs)]);
       }
@@ -219,11 +218,16 @@ function buildWorker(
 const MIN_CLOSE_MS = 1_000;
 
 /** The kubelet kills 2 s after its signal, however little grace there was. */
+const KILL_MS = 2_000;
 const IN_FLIGHT_MS = 800;
 /** kube-proxy may route here for this long. */
 const LISTENING_MS = 700;
 const FLUSH_MS = 200;
 const ENDING = new ApiError('no_pod_available', 'The replica is shutting down.', { retryAfter: 2 });
+
+/** The kubelet's hook still waits for the drain, or the drain took all of its time: the pod's time is over. */
+const isKillNear = (drain: Drain): boolean =>
+  drain.isAwaited || (drain.isDraining && drain.remainingMs < KILL_MS);
 
 /** Refuses what still comes, gives what is in flight a moment, and answers all in the envelope before the kill. */
 async function endWithinGrace(

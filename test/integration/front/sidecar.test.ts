@@ -18,6 +18,7 @@ import { pollUntil } from '../../support/poll.ts';
 import { TestStack } from '../../support/test-stack.ts';
 
 const ADDRESS = '127.0.0.5';
+const PEER_ADDRESS = '127.0.0.7';
 const SLOW = { ttftMs: 50, itlMs: 40, tokens: 50 };
 
 describe('a sidecar', () => {
@@ -227,6 +228,36 @@ describe('a sidecar', () => {
     await stopped;
     expect(replica.program.ended).to.equal(0);
     await hook;
+  });
+
+  it('on SIGTERM after a drain that its lost engine ended still serves through its peers, streams to their end', async () => {
+    const peerEngine = await startEngine({});
+    const peer = await startReplica({
+      redisURL: stack.server.url,
+      engineURL: peerEngine.url,
+      config,
+      address: PEER_ADDRESS,
+      port: Number(new URL(replica.origin).port),
+    });
+    try {
+      await engine.stop('SIGKILL');
+      await pollUntil(async () => (await replica.admin('/readyz')).status === 503, 'unready');
+      await pollUntil(async () => (await callChat(replica.url)).status === 200, 'served by the peer');
+      expect((await (await drain()).text()).trim()).to.equal('lost');
+      await peerEngine.control({ ...SLOW, tokens: 200 });
+      const stream = await streamChat(replica.url);
+      await pollUntil(() => stream.frames() > 0, 'the stream');
+      const stopped = replica.stop('SIGTERM');
+      const countReplicas = async () => (await readHeartbeats(stack.redis, namespace, name)).length;
+      await pollUntil(async () => (await countReplicas()) === 1, 'leaving');
+      // The Service may lead here for a moment longer.
+      expect((await callChat(replica.url, { body: { max_tokens: 1 } })).status).to.equal(200);
+      expect((await stream.ended).isWhole).to.equal(true);
+      await stopped;
+      expect(replica.program.ended).to.equal(0);
+    } finally {
+      await Promise.all([peer.stop('SIGKILL'), peerEngine.stop('SIGKILL')]);
+    }
   });
 
   it('exits on a SIGTERM that comes before it has started', async () => {

@@ -119,4 +119,41 @@ describe('a drain', () => {
     const closing = [waiting, begun, later, afterwards].map(({ shouldKeepAlive }) => !shouldKeepAlive);
     expect(closing).to.deep.equal([true, false, true, false]);
   });
+
+  it('that the loss of its engine ended is settled once no new request has come for a while', async () => {
+    const drain = make({ isEngineLost: () => true });
+    const begun = performance.now();
+    await drain.begin();
+    request().emit('close');
+    await drain.settle();
+    expect(performance.now() - begun).to.be.at.least(TIMING.quietMs);
+  });
+
+  it('settles without a drain, too, if its engine is lost and requests have just come', async () => {
+    const lost = make({ isEngineLost: () => true });
+    await lost.settle();
+    request().emit('close');
+    const begun = activity.lastRequestAt;
+    await lost.settle();
+    expect(performance.now() - begun).to.be.at.least(TIMING.quietMs);
+  });
+
+  it('does not settle for ever, nor beyond the time of the drain', async () => {
+    const begun = performance.now();
+    const busy = make({ activity: new NeverQuiet(), isEngineLost: () => true });
+    await busy.begin();
+    await busy.settle();
+    expect(performance.now() - begun).to.be.at.least(TIMING.quietAtMostMs);
+    const late = make({ activity: new NeverQuiet(), isEngineLost: () => true, timeoutMs: 0 });
+    await late.begin();
+    await late.settle();
+  });
+
+  it('has nothing to settle when it ended otherwise, or the engine works', async () => {
+    const drain = make();
+    await drain.begin();
+    request();
+    await drain.settle();
+    await make().settle();
+  });
 });
