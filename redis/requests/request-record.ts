@@ -100,7 +100,7 @@ export interface RequestQuery {
   limit: number;
   /** Newest first if absent. */
   order?: 'asc' | 'desc';
-  /** The id after which to begin. */
+  /** The id after which to begin, whatever its status is by now. */
   after?: string;
 }
 
@@ -130,8 +130,9 @@ export async function listRequests(redis: RedisClient, query: RequestQuery): Pro
 
 async function listIds(redis: RedisClient, query: RequestQuery): Promise<string[]> {
   const { namespace, deployment, status, limit, order = 'desc', after = '' } = query;
-  const index = workKeys(namespace).index(deployment, status ?? 'all');
-  return (await redis.fcall(FUNCTIONS.list, 1, index, limit, order, after)) as string[];
+  const keys = workKeys(namespace);
+  const indexes = [keys.index(deployment, status ?? 'all'), keys.index(deployment, 'all')];
+  return (await redis.fcall(FUNCTIONS.list, indexes.length, ...indexes, limit, order, after)) as string[];
 }
 
 /** Without those that have expired, or that are not as the functions write them. */

@@ -86,8 +86,6 @@ export function addRequestRoutes(router: Router<ConsoleState>, services: Service
     const records = await mergeNewest(sources, {
       limit,
       timeOf: ({ queuedAt }) => queuedAt,
-      // All at once: the list of a status ends where the request left it that a second page would begin after.
-      pageSize: status ? limit : undefined,
     });
     ctx.body = addCursors(records, begin);
   });

@@ -18,16 +18,14 @@ interface Page<T> {
 export interface MergeOptions<T> {
   limit: number;
   timeOf: (item: T) => number;
-  /** How many are read of a list at a time; absent = a share of the limit. */
-  pageSize?: number;
 }
 
 /** The newest `limit` of all sources. */
 export async function mergeNewest<T>(
   sources: readonly Source<T>[],
-  { limit, pageSize, timeOf }: MergeOptions<T>,
+  { limit, timeOf }: MergeOptions<T>,
 ): Promise<T[]> {
-  const size = pageSize ?? Math.min(limit, Math.max(MIN_PAGE, Math.ceil(limit / sources.length)));
+  const size = Math.min(limit, Math.max(MIN_PAGE, Math.ceil(limit / sources.length)));
   const pages = sources.map((source): Page<T> => ({ source, items: [], isEnd: false }));
   const newest: T[] = [];
   while (newest.length < limit) {

@@ -238,6 +238,29 @@ describe('submission of a request', () => {
     }
   });
 
+  it('goes on where it was when the last request of a page has left its status meanwhile', async () => {
+    const { namespace } = space;
+    await publishMedia(space.redis, { namespace, name: deployment, limits: { maxQueued: 20 } });
+    const ids: string[] = [];
+    for (let i = 0; i < 6; i++) ids.push(await submitted());
+    const list = async (order: 'asc' | 'desc', after: string) =>
+      (
+        await listRequests(space.redis, {
+          namespace,
+          deployment,
+          status: 'queued',
+          limit: 2,
+          order,
+          after,
+        })
+      ).map(({ id }) => id);
+    await cancelRequest(space.redis, { namespace, id: ids[3]!, token: newToken() });
+    expect(await list('desc', ids[3]!)).to.deep.equal([ids[2], ids[1]]);
+    expect(await list('asc', ids[3]!)).to.deep.equal([ids[4], ids[5]]);
+    expect(await list('desc', ids[0]!)).to.deep.equal([]);
+    expect(await list('desc', newRequestId())).to.deep.equal([]);
+  });
+
   it('knows nothing of an unknown id', async () => {
     expect(await readRequest(space.redis, space.namespace, newRequestId())).to.equal(null);
   });

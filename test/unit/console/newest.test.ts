@@ -32,18 +32,6 @@ describe('the newest of several lists', () => {
     expect(await merge(3, [])).to.deep.equal([]);
   });
 
-  it('are read in pages of the size that is told', async () => {
-    const sizes: number[] = [];
-    const source = {
-      read: async (limit: number) => {
-        sizes.push(limit);
-        return [];
-      },
-    };
-    await mergeNewest([source, source], { limit: 50, pageSize: 50, timeOf: () => 0 });
-    expect(sizes).to.deep.equal([50, 50]);
-  });
-
   it('are found without reading much more than is shown', async () => {
     const sources = Array.from({ length: 200 }, () => list(...count(1_000, 1)));
     expect(await merge(50, sources)).to.have.length(50);
