@@ -12,11 +12,11 @@ run: $(INSTALLED) ## Serve the example models on this machine: no cluster, no GP
 	@exec node launch/local.ts
 
 .PHONY: cluster
-cluster: $(INSTALLED) ## Bring up a real Kubernetes with Berth and an example of each kind
+cluster: $(INSTALLED) ## Start a real Kubernetes cluster with Berth and an example of each kind
 	@exec node launch/cluster.ts up
 
 .PHONY: cluster-down cluster-status cluster-logs
-cluster-down: $(INSTALLED) ## Stop the cluster of `make cluster` and remove what it left
+cluster-down: $(INSTALLED) ## Stop the cluster of `make cluster` and remove its data
 	@exec node launch/cluster.ts down
 cluster-status: $(INSTALLED) ## Show the cluster's components, nodes and deployments
 	@exec node launch/cluster.ts status
@@ -24,7 +24,7 @@ cluster-logs: $(INSTALLED) ## Show a component's log (COMPONENT=kubelet)
 	@exec node launch/cluster.ts logs $(COMPONENT)
 
 .PHONY: key
-key: $(INSTALLED) ## Make an API key for what runs: make -s key RPM=60 TPD=1000 PRIORITY=0 EXPIRES=2030-01-01T00:00:00Z NAMESPACE=default
+key: $(INSTALLED) ## Create an API key for the running models: make -s key RPM=60 TPD=1000 PRIORITY=0 EXPIRES=2030-01-01T00:00:00Z NAMESPACE=default
 	@node launch/key.ts
 
 ##@ Develop
@@ -34,13 +34,13 @@ build: $(INSTALLED) ## Compile to dist/ (for the images)
 	@rm -rf dist && tsc -p tsconfig.build.json && node build-assets.ts
 
 .PHONY: generate verify
-generate: $(INSTALLED) ## Write all that is generated: crds/, docs/errors.md, docs/conditions.md, docs/openapi.json
+generate: $(INSTALLED) ## Regenerate crds/, docs/errors.md, docs/conditions.md, docs/openapi.json
 	@node tools/generate/main.ts
-verify: $(INSTALLED) ## Tell whether anything generated is stale
+verify: $(INSTALLED) ## Check that the generated files are up to date
 	@node tools/generate/main.ts --verify
 
 .PHONY: format lint types
-format: $(INSTALLED) ## Format and fix what can be fixed
+format: $(INSTALLED) ## Format the code and apply safe fixes
 	@biome check --write .
 lint: $(INSTALLED) ## Check format, lint rules and import directions
 	@biome check --error-on-warnings . && node tools/import-directions.ts
@@ -64,20 +64,20 @@ $(addprefix test-,$(STAGES)): test-%: $(INSTALLED)
 	@node tools/stages.ts $*
 
 .PHONY: test-engines
-test-engines: $(INSTALLED) ## Hold Berth to real engines with tiny models, on this machine's CPU (ENGINES=vllm,llama-cpp; 10 GB)
+test-engines: $(INSTALLED) ## Test against real engines with tiny models on this machine's CPU (ENGINES=vllm,llama-cpp; 10 GB)
 	@ENGINES=$(ENGINES) node tools/stages.ts engines
 
 .PHONY: fuzz
 SEEDS ?= 20
-fuzz: $(INSTALLED) ## Play random histories against the models: new ones (SEEDS=20), or one again (SEED=1 STEPS=150)
+fuzz: $(INSTALLED) ## Run the model-based tests with new seeds (SEEDS=20), or with one seed again (SEED=1 STEPS=150)
 	@SEEDS=$(SEEDS) mocha --exit --timeout 120000 test/integration/*/*-model.test.ts
 
 .PHONY: test-redis-versions
-test-redis-versions: $(INSTALLED) ## Run what touches Redis alone on Redis 7.0 to 8 and Valkey 8 and 9 (FILES=…)
+test-redis-versions: $(INSTALLED) ## Run the Redis tests on Redis 7.0 to 8 and Valkey 8 and 9 (FILES=…)
 	@node tools/redis-versions.ts $(FILES)
 
 .PHONY: bench
-bench: $(INSTALLED) ## Measure speed beside the baselines (ONLY=berth,wait… a part; operator: MODELS=5000)
+bench: $(INSTALLED) ## Run the benchmarks against their baselines (ONLY=berth,wait… for some; operator: MODELS=5000)
 	@node test/bench/main.ts
 
 ##@ Help

@@ -145,7 +145,7 @@ export const ERRORS = {
     status: 503,
     type: 'service_unavailable',
     retry: true,
-    when: 'No replica is ready: starting, paused or scaled away.',
+    when: 'No replica is ready: starting, paused or scaled to zero.',
     remedy: 'Wait for Retry-After seconds; see the status of the ModelDeployment.',
   },
   temporarily_unavailable: {

@@ -8,6 +8,48 @@ export interface CallOptions {
   timeoutMs?: number;
 }
 
+/** What a list or a watch selects. */
+export interface Selection {
+  namespace?: string;
+  labelSelector?: string;
+  fieldSelector?: string;
+}
+
+export interface ListOptions extends Selection, CallOptions {
+  limit?: number;
+  continue?: string;
+}
+
+export interface ListPage<T> {
+  items: T[];
+  metadata: { resourceVersion: string; continue?: string; remainingItemCount?: number };
+}
+
+export interface WatchOptions extends Selection {
+  resourceVersion: string;
+  timeoutSeconds: number;
+  signal: AbortSignal;
+}
+
+export interface ObjectName {
+  name: string;
+  namespace?: string;
+  subresource?: string;
+}
+
+export interface ApplyOptions extends CallOptions {
+  fieldManager: string;
+  /** Take fields from other managers instead of failing with a conflict. */
+  force?: boolean;
+  subresource?: string;
+}
+
+export interface DeleteOptions extends CallOptions {
+  /** Only this very object, not one made again under its name. */
+  uid?: string;
+  propagation?: 'Background' | 'Foreground' | 'Orphan';
+}
+
 export interface Call extends CallOptions {
   verb: string;
   resource: Resource;

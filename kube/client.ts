@@ -3,12 +3,18 @@ import type { KubeConfig } from '@kubernetes/client-node';
 import { ApiError, isNotFound, isUnauthorized, parseApiError } from './api-error.ts';
 import { MAX_ANSWER_BYTES, MAX_OBJECT_BYTES, readText } from './bounded-text.ts';
 import {
+  type ApplyOptions,
   type Call,
   type CallOptions,
   type Deadline,
+  type DeleteOptions,
   describeCall,
   formatTarget,
+  type ListOptions,
+  type ListPage,
+  type ObjectName,
   startDeadline,
+  type WatchOptions,
 } from './call.ts';
 import { Connection } from './connection.ts';
 import type { KubeObject } from './object.ts';
@@ -32,48 +38,6 @@ export interface ClientOptions {
   /** Connections for calls (10); each open watch has one more. */
   maxConnections?: number;
   onRequest?: (sample: RequestSample) => void;
-}
-
-/** What a list or a watch selects. */
-export interface Selection {
-  namespace?: string;
-  labelSelector?: string;
-  fieldSelector?: string;
-}
-
-export interface ListOptions extends Selection, CallOptions {
-  limit?: number;
-  continue?: string;
-}
-
-export interface ListPage<T> {
-  items: T[];
-  metadata: { resourceVersion: string; continue?: string; remainingItemCount?: number };
-}
-
-export interface WatchOptions extends Selection {
-  resourceVersion: string;
-  timeoutSeconds: number;
-  signal: AbortSignal;
-}
-
-export interface ObjectName {
-  name: string;
-  namespace?: string;
-  subresource?: string;
-}
-
-export interface ApplyOptions extends CallOptions {
-  fieldManager: string;
-  /** Take fields from other managers instead of failing with a conflict. */
-  force?: boolean;
-  subresource?: string;
-}
-
-export interface DeleteOptions extends CallOptions {
-  /** Only this very object, not one made again under its name. */
-  uid?: string;
-  propagation?: 'Background' | 'Foreground' | 'Orphan';
 }
 
 /** Without a second choice: an API server that cannot leave the contents out is not asked for them. */

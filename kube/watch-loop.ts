@@ -3,10 +3,12 @@
 import { type Clock, sleep } from '../kit/clock.ts';
 import { backoffDelay } from '../kit/retry.ts';
 import { type ApiError, isForbidden, isGone, isTooLarge } from './api-error.ts';
-import type { KubeClient, ListPage, Selection } from './client.ts';
+import type { ListPage, Selection } from './call.ts';
+import type { KubeClient } from './client.ts';
 import { SilenceError } from './connection.ts';
+import { ListComparison, type Listing, type WatchTarget } from './list-comparison.ts';
 import type { Log } from './log.ts';
-import { isLaterVersion, isStub, type KubeObject, objectKey } from './object.ts';
+import { isStub, type KubeObject, objectKey } from './object.ts';
 import type { Resource } from './resource.ts';
 
 export interface WatchTiming {
@@ -18,19 +20,6 @@ export interface WatchTiming {
   backoff: { baseMs: number; maxMs: number };
   /** How long a watch may lag behind a list before what it lacks counts as missed (5 s). */
   settleMs: number;
-}
-
-/** Where the loop puts what it sees. */
-export interface WatchTarget<T extends KubeObject> {
-  /** The objects that this loop has put there. */
-  current(): T[];
-  get(key: string): T | undefined;
-  /** What is kept of an object. */
-  trim(object: T): T;
-  put(object: T): void;
-  remove(key: string): void;
-  /** Everything has been listed for the first time, or the namespace was set aside. */
-  synced(): void;
 }
 
 /** Between two tries of a namespace that may not be read; each costs the API server next to nothing. */
@@ -51,17 +40,6 @@ export interface WatchLoopOptions<T extends KubeObject> {
 /** A page that is too large is asked for again in so many parts. */
 const PAGE_DIVISOR = 8;
 
-/** An object of a list, in full if the watch has not delivered it. */
-interface Listed<T> {
-  version: string | undefined;
-  object?: T;
-}
-
-interface Listing<T> {
-  objects: Map<string, T>;
-  resourceVersion: string;
-}
-
 export class WatchLoop<T extends KubeObject> {
   readonly #options: WatchLoopOptions<T>;
   readonly #stop = new AbortController();
@@ -69,8 +47,8 @@ export class WatchLoop<T extends KubeObject> {
   #resourceVersion: string | undefined;
   #running: Promise<void> | undefined;
   #resyncing: Promise<void> | undefined;
-  /** Keys that the watch saw deleted while a resync was listing. */
-  #deletedMeanwhile: Set<string> | undefined;
+  /** Of the resync that is under way. */
+  #comparison: ListComparison<T> | undefined;
   #seenAt: number;
 
   hasSynced = false;
@@ -107,7 +85,7 @@ export class WatchLoop<T extends KubeObject> {
       .catch((error) => this.#warn('resync failed', error))
       .finally(() => {
         this.#resyncing = undefined;
-        this.#deletedMeanwhile = undefined;
+        this.#comparison = undefined;
       });
     return this.#resyncing;
   }
@@ -204,7 +182,7 @@ export class WatchLoop<T extends KubeObject> {
     this.#heard();
     if (type === 'DELETED') {
       target.remove(objectKey(object));
-      this.#deletedMeanwhile?.add(objectKey(object));
+      this.#comparison?.noteDeletion(objectKey(object));
     } else if (type !== 'BOOKMARK') target.put(target.trim(object));
     this.#resourceVersion = object.metadata.resourceVersion ?? this.#resourceVersion;
   }
@@ -226,57 +204,18 @@ export class WatchLoop<T extends KubeObject> {
   async #compare(): Promise<void> {
     if (!this.hasSynced || this.isSetAside) return;
     const { target, clock, timing, log, resource } = this.#options;
-    this.#deletedMeanwhile = new Set();
-    // Of what is as it was, nothing but the version is kept: the whole cluster would be in memory twice.
-    const listing = await this.#list((object): Listed<T> => {
-      const version = object.metadata.resourceVersion;
-      const known = target.get(objectKey(object));
-      return this.#missed(objectKey(object), { version }) || (known && isStub(known))
-        ? { version, object: target.trim(object) }
-        : { version };
-    });
-    this.#complete(listing);
-    if (this.#differences(listing) > 0) await sleep(clock, timing.settleMs, this.#stop.signal);
-    const missed = this.#differences(listing);
+    const comparison = new ListComparison(target);
+    this.#comparison = comparison;
+    const listing = await this.#list((object) => comparison.keep(object));
+    comparison.complete(listing);
+    if (comparison.countMissed(listing) > 0) await sleep(clock, timing.settleMs, this.#stop.signal);
+    const missed = comparison.countMissed(listing);
     if (missed === 0 || this.#stopped) return;
     this.missed += missed;
     log.warn({ resource: resource.plural, missed }, 'watch missed changes, reopening');
-    // What is missed now was missed when it was listed.
-    for (const [key, listed] of listing.objects) if (this.#missed(key, listed)) target.put(listed.object!);
-    for (const old of this.#vanished(listing)) target.remove(objectKey(old));
+    comparison.repair(listing);
     this.#resourceVersion = listing.resourceVersion;
     this.#current?.abort(new SilenceError('watch missed changes'));
-  }
-
-  /** Stores objects in full that were stubs before and now have room: they were not missed. */
-  #complete({ objects }: Listing<Listed<T>>): void {
-    const { target } = this.#options;
-    for (const [key, { version, object }] of objects) {
-      const known = target.get(key);
-      const isOutlined = known && isStub(known) && known.metadata.resourceVersion === version;
-      if (isOutlined && object && !isStub(object)) target.put(object);
-    }
-  }
-
-  #differences(listing: Listing<Listed<T>>): number {
-    const changed = [...listing.objects].filter(([key, listed]) => this.#missed(key, listed)).length;
-    return changed + this.#vanished(listing).length;
-  }
-
-  /** Whether the list shows a later state than the watch delivered. */
-  #missed(key: string, { version }: Listed<T>): boolean {
-    const known = this.#options.target.get(key);
-    if (!known) return !this.#deletedMeanwhile?.has(key);
-    return isLaterVersion(version, known.metadata.resourceVersion);
-  }
-
-  #vanished({ objects, resourceVersion }: Listing<unknown>): T[] {
-    return this.#options.target
-      .current()
-      .filter(
-        (known) =>
-          !objects.has(objectKey(known)) && !isLaterVersion(known.metadata.resourceVersion, resourceVersion),
-      );
   }
 
   /** Lists page by page; a continue token that expired on the way means once more, in one piece. */

@@ -1,7 +1,8 @@
 /** A supervised, cached view of one resource: in the whole cluster, or in some namespaces. */
 
 import { type Clock, systemClock } from '../kit/clock.ts';
-import type { KubeClient, Selection } from './client.ts';
+import type { Selection } from './call.ts';
+import type { KubeClient } from './client.ts';
 import { type Log, silentLog } from './log.ts';
 import type { KubeObject } from './object.ts';
 import { type Indexes, type ObjectCache, WritableCache } from './object-cache.ts';

@@ -5,7 +5,7 @@ import { FIELD_MANAGER, GROUP, STATUS_FIELD_MANAGER } from '../api/names.ts';
 import { WORKSPACE_NAME } from '../api/workspace.ts';
 import { createApplier, createStatusWriter } from '../kube/apply.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { createEventRecorder, type EventNote } from '../kube/events.ts';
+import { createEventRecorder } from '../kube/events.ts';
 import { createLeaderLease } from '../kube/leader-lease.ts';
 import type { Log } from '../kube/log.ts';
 import { RESOURCES } from '../kube/resource.ts';
@@ -18,7 +18,6 @@ import {
   resetEndpointHealth,
   restoreEndpointHealth,
 } from '../redis/deliveries/delivery-log.ts';
-import { inspectRedis } from '../redis/inspection.ts';
 import { readCredentials } from '../redis/publication/published.ts';
 import { createControllers, keepStores } from './controllers.ts';
 import { createBucketChecker } from './credential/bucket-check.ts';
@@ -33,6 +32,7 @@ import { SecretKeys } from './model/secret-keys.ts';
 import { ConnectionGuard } from './publish/connection-guard.ts';
 import { MemoryGuard } from './publish/memory-guard.ts';
 import { Publisher } from './publish/publisher.ts';
+import { RedisReports } from './redis-reports.ts';
 import { buildChildren } from './resources/children.ts';
 import { isHostAllowed } from './resources/route.ts';
 import { sidecarImage, sidecarRevision } from './resources/sidecar-revision.ts';
@@ -80,6 +80,13 @@ export function createProgram(options: ProgramOptions) {
   const endpoints = new EndpointStore();
   const signingSecrets = new Map<string, string | null>();
   const events = createEventRecorder({ client, controller: `${GROUP}/operator`, instance: podName, log });
+  const reports = new RedisReports({
+    client,
+    redis,
+    pod: { name: podName, namespace },
+    record: events.record,
+    log,
+  });
   const hasShares = settings.redisUsers === 'managed' && settings.redisWorkspaceShare < 100;
   const guard = hasShares
     ? new MemoryGuard({
@@ -104,9 +111,9 @@ export function createProgram(options: ProgramOptions) {
     checkIntervalMs: options.checkIntervalMs,
     onDeploymentChange: (name, { isFull }) =>
       controllers.models.queue.add(`${name.namespace}/${name.name}`, isFull ? 'slow' : 'fast'),
-    onStateChange: (state, reason) => void reportRedis(state, reason),
+    onStateChange: (state, reason) => reports.reportState(state, reason),
     onRefusalChange: (refusal) => {
-      void reportRefusal(refusal);
+      reports.reportRefusal(refusal);
       for (const { metadata } of view.workspaces.list())
         controllers.workspaces.queue.add(metadata.namespace!);
     },
@@ -143,7 +150,7 @@ export function createProgram(options: ProgramOptions) {
     readErrors: createErrorReader(redis.redis),
     enqueue: (key) => controllers.models.queue.add(key, 'slow'),
     record: events.record,
-    recordOnPod: (event) => void recordOnPod(event),
+    recordOnPod: (event) => reports.recordOnPod(event),
     now: options.now ?? Date.now,
     log,
     intervalMs: options.sidecarCheckIntervalMs,
@@ -209,45 +216,6 @@ export function createProgram(options: ProgramOptions) {
     droppedEvents: () => events.dropped(),
   });
 
-  /** A Redis that may lose data still serves text, but its administrator should know. */
-  const warnOfRedis = () =>
-    inspectRedis(redis.redis).then(
-      ({ warnings }) => {
-        for (const warning of warnings) {
-          log.warn({}, warning);
-          void recordOnPod({ type: 'Warning', reason: 'RedisSettings', note: warning });
-        }
-      },
-      () => {},
-    );
-  redis.onStateChange((state) => {
-    if (state === 'up') void warnOfRedis();
-  });
-
-  async function reportRedis(state: 'up' | 'away', reason: string): Promise<void> {
-    if (state === 'up') log.info({}, 'Redis recovered');
-    else log.warn({ reason }, 'Redis is unavailable: objects are reconciled, but nothing is published');
-    await recordOnPod(
-      state === 'away'
-        ? {
-            type: 'Warning',
-            reason: 'RedisUnavailable',
-            note: `Redis is unavailable, nothing is published: ${reason}`,
-          }
-        : { type: 'Normal', reason: 'RedisRecovered', note: 'Redis is available again, publishing resumed' },
-    );
-  }
-
-  async function reportRefusal(refusal: string | null): Promise<void> {
-    if (refusal === null) log.info({}, 'queueing allowed');
-    else log.warn({ reason: refusal }, 'queueing refused: asynchronous requests are answered with 503');
-    await recordOnPod(
-      refusal === null
-        ? { type: 'Normal', reason: 'QueueOpen', note: 'requests can be queued' }
-        : { type: 'Warning', reason: 'QueueRefused', note: `requests cannot be queued: ${refusal}` },
-    );
-  }
-
   function reportShare(namespace: string): void {
     publisher.mark({ what: 'workspace', namespace });
     controllers.workspaces.queue.add(namespace);
@@ -259,12 +227,6 @@ export function createProgram(options: ProgramOptions) {
         reason: guard!.isSuspended(namespace) ? 'RedisUserSuspended' : 'RedisShareUsed',
         note: refusal,
       });
-  }
-
-  /** On the operator's own pod, where administrators look. */
-  async function recordOnPod(event: EventNote): Promise<void> {
-    const pod = await client.find(RESOURCES.Pod, { name: podName, namespace }).catch(() => undefined);
-    if (pod) events.record(pod, event);
   }
 
   return {

@@ -2,7 +2,6 @@
 import { Command, Redis, type RedisOptions } from 'ioredis';
 import { backoffDelay } from '../kit/retry.ts';
 import { parseRedisAddress } from './address.ts';
-import { createFloodGauge, FLOOD_LIMITS, type FloodLimits } from './flood.ts';
 import { buildTLSOptions, explainTLSError } from './tls.ts';
 
 /** What every function of this folder takes; other folders name the type, never ioredis. */
@@ -124,100 +123,6 @@ export function connectRedis(settings: RedisSettings): RedisConnection {
       clearInterval(ping);
       if (redis.status === 'ready') await redis.quit().catch(() => {});
       redis.disconnect();
-    },
-  };
-}
-
-export interface Subscription {
-  readonly state: RedisState;
-  close(): Promise<void>;
-}
-
-export interface SubscriptionListener {
-  onMessage: (message: string, channel: string) => void;
-  /** After every subscription, the first included: messages may have been lost before it, so reload. */
-  onResume: () => void;
-}
-
-const SUBSCRIBER_PING_MS = 5000;
-const RESUBSCRIBE_MS = 1000;
-
-/**
- * Listens on channels (patterns with `*`), again after every reconnect, and after a pause where it was flooded: over a
- * connection of its own where settings are given, else over one that sends commands, too, which RESP3 allows.
- */
-export function subscribe(
-  place: RedisSettings | RedisConnection,
-  channels: readonly string[],
-  listener: SubscriptionListener,
-  limits: FloodLimits = FLOOD_LIMITS,
-): Subscription {
-  const isShared = 'redis' in place;
-  const connection = isShared ? place : connectRedis({ ...place, name: `${place.name}-subscriber` });
-  const { redis } = connection;
-  const patterns = channels.filter((channel) => channel.includes('*'));
-  const exact = channels.filter((channel) => !channel.includes('*'));
-  let retry: NodeJS.Timeout | undefined;
-  let pause: NodeJS.Timeout | undefined;
-  const exceedsLimits = createFloodGauge(limits);
-  let isPaused = false;
-  const receive = (message: string, channel: string) => {
-    // What arrived with the last chunk is still emitted after the disconnect.
-    if (isPaused) return;
-    if (!exceedsLimits(message)) return listener.onMessage(message, channel);
-    isPaused = true;
-    if (isShared) return void pauseFor(limits.pauseMs);
-    redis.once('end', () => {
-      pause = setTimeout(() => {
-        isPaused = false;
-        redis.connect().catch(() => {});
-      }, limits.pauseMs);
-    });
-    redis.disconnect();
-  };
-  /** Commands of a shared connection continue. */
-  const pauseFor = async (pauseMs: number) => {
-    await Promise.all([
-      exact.length > 0 && redis.unsubscribe(...exact),
-      patterns.length > 0 && redis.punsubscribe(...patterns),
-    ]).catch(() => {});
-    pause = setTimeout(() => {
-      isPaused = false;
-      if (redis.status === 'ready') start();
-    }, pauseMs);
-  };
-  const start = () => {
-    clearTimeout(retry);
-    Promise.all([
-      exact.length > 0 && redis.subscribe(...exact),
-      patterns.length > 0 && redis.psubscribe(...patterns),
-    ]).then(
-      () => listener.onResume(),
-      () => {
-        // A refusal leaves the connection open, so nothing else would try again.
-        retry = setTimeout(() => redis.status === 'ready' && start(), RESUBSCRIBE_MS);
-      },
-    );
-  };
-  redis.on('message', (channel: string, message: string) => receive(message, channel));
-  redis.on('pmessage', (_: string, channel: string, message: string) => receive(message, channel));
-  const stopListening = connection.onStateChange((state) => {
-    if (state === 'up') start();
-  });
-  if (connection.state === 'up') start();
-  // A listening socket never writes, so it would not notice a peer that vanished silently.
-  const ping = setInterval(() => redis.ping().catch(() => {}), SUBSCRIBER_PING_MS);
-  ping.unref();
-  return {
-    get state() {
-      return connection.state;
-    },
-    close: () => {
-      clearInterval(ping);
-      clearTimeout(retry);
-      clearTimeout(pause);
-      stopListening();
-      return isShared ? Promise.resolve() : connection.close();
     },
   };
 }

@@ -6,9 +6,8 @@ import { isObject } from '../../kit/json-object.ts';
 import type { ApiError } from '../http/error-response.ts';
 import { toBytesText } from '../http/event-stream.ts';
 import type { Usage } from './answer.ts';
-import { parseObject, readData, SseFrames } from './sse-frames.ts';
-import { FRAME_TOO_LONG, type StreamFilter } from './stream-filter.ts';
-import { TokenEstimate } from './token-estimate.ts';
+import { parseObject, readData } from './sse-frames.ts';
+import { StreamFilter } from './stream-filter.ts';
 
 export type EventPayload = Record<string, unknown>;
 
@@ -27,23 +26,16 @@ export interface EventDialect {
   readUsage(members: EventPayload): Usage | null;
 }
 
-export class EventFilter implements StreamFilter {
-  events = 0;
-  isDone = false;
-  failure: ApiError | null = null;
+export class EventFilter extends StreamFilter {
+  override events = 0;
   readonly #dialect: EventDialect;
   readonly #modelId: string;
-  readonly #frames = new SseFrames();
-  readonly #estimate = new TokenEstimate();
   #usage: EventPayload = {};
 
   constructor(dialect: EventDialect, modelId: string) {
+    super();
     this.#dialect = dialect;
     this.#modelId = modelId;
-  }
-
-  get estimatedTokens(): number {
-    return this.#estimate.tokens;
   }
 
   /** Of a stream that broke off, output counts by its events, since its usage comes last. */
@@ -54,35 +46,25 @@ export class EventFilter implements StreamFilter {
     return { ...told, outputTokens, totalTokens: told.inputTokens + outputTokens };
   }
 
-  push(chunk: Buffer): string | null {
-    if (this.isDone || this.failure) return null;
-    const end = this.#frames.push(chunk);
-    if (end === 0) {
-      if (this.#frames.isTooLong) this.failure = FRAME_TOO_LONG;
-      return null;
-    }
-    return this.#pass(end);
-  }
-
   end(): string | null {
-    const { rest, separator } = this.#frames;
+    const { rest, separator } = this.frames;
     if (this.isDone || this.failure || rest === null) return null;
     const frame = Buffer.from(rest + (separator || '\n\n'));
-    const output = this.#look(frame, readName(frame.toString('latin1'), 0)) ?? frame.toString('latin1');
+    const output = this.#inspect(frame, readName(frame.toString('latin1'), 0)) ?? frame.toString('latin1');
     return this.isDone && output !== '' ? output : null;
   }
 
-  #pass(end: number): string | null {
-    const { data, text } = this.#frames;
+  protected pass(end: number): string | null {
+    const { data, text } = this.frames;
     let output = '';
     let kept = 0;
     let start = 0;
     while (start < end && !this.isDone && !this.failure) {
-      const stop = this.#frames.findStop(start, end);
+      const stop = this.frames.findStop(start, end);
       const name = readName(text, start);
-      if (this.#dialect.isOutput(name) && this.#estimate.count(stop - start)) this.events++;
+      if (this.#dialect.isOutput(name) && this.estimate.count(stop - start)) this.events++;
       else {
-        const replacement = this.#look(data.subarray(start, stop), name);
+        const replacement = this.#inspect(data.subarray(start, stop), name);
         if (replacement !== null) {
           output += text.slice(kept, start) + replacement;
           kept = stop;
@@ -94,8 +76,8 @@ export class EventFilter implements StreamFilter {
     return output === '' ? null : output;
   }
 
-  /** Looks into one frame. Null leaves it as it is; a text, one character a byte, takes its place. */
-  #look(frame: Buffer, named: string): string | null {
+  /** Inspects one frame. Null leaves it as it is; a text, one character a byte, takes its place. */
+  #inspect(frame: Buffer, named: string): string | null {
     const text = readData(frame.toString('utf8'));
     if (text === null || text === '') return null;
     const payload = parseObject(text);
@@ -106,13 +88,13 @@ export class EventFilter implements StreamFilter {
     this.failure = this.#dialect.findFailure(name, payload);
     if (this.failure) return '';
     this.events++;
-    if (this.#dialect.isOutput(name)) this.#estimate.weigh(frame.length, [payload]);
+    if (this.#dialect.isOutput(name)) this.estimate.weigh(frame.length, [payload]);
     this.#addUsage(this.#dialect.findUsage(payload));
     this.isDone = this.#dialect.isEnd(name);
     const answer = this.#dialect.findAnswer(payload);
     if (!isObject(answer) || typeof answer.model !== 'string' || answer.model === this.#modelId) return null;
     answer.model = this.#modelId;
-    return toBytesText(`event: ${name}\ndata: ${JSON.stringify(payload)}${this.#frames.separator}`);
+    return toBytesText(`event: ${name}\ndata: ${JSON.stringify(payload)}${this.frames.separator}`);
   }
 
   #addUsage(members: unknown): void {

@@ -100,7 +100,7 @@ function explain(error: ApiError, body: Buffer): ApiError {
   if (!BARE_FAILURE.test(body.toString('latin1', 0, 100))) return error;
   return new ApiError(
     'upstream_error',
-    'The engine failed without a reason. It may lack GPU memory: try a smaller `size`, or fewer images. Its log has the cause.',
+    'The engine failed without a reason. It may lack GPU memory: try a smaller `size`, or fewer images. See its log for the cause.',
   );
 }
 

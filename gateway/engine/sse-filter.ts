@@ -3,13 +3,11 @@
  * only those that carry usage, no choices, an abortion or unusually much are looked into. What is cut across chunks waits for its rest, so that
  * half a frame never reaches the client.
  */
-import type { ApiError } from '../http/error-response.ts';
 import { toBytesText } from '../http/event-stream.ts';
 import { readUsage, type Usage } from './answer.ts';
 import { findAbortion, findEngineError } from './engine-error.ts';
-import { parseJSON, parseObject, readData, SseFrames } from './sse-frames.ts';
-import { FRAME_TOO_LONG, type StreamFilter } from './stream-filter.ts';
-import { TokenEstimate } from './token-estimate.ts';
+import { parseJSON, parseObject, readData } from './sse-frames.ts';
+import { StreamFilter } from './stream-filter.ts';
 
 export interface SseFilterOptions {
   /** Put in the place of the engine's own name of the model. */
@@ -32,16 +30,10 @@ const NULL = /^:\s*null/;
 
 type Payload = { choices?: unknown; usage?: unknown; model?: unknown };
 
-export class SseFilter implements StreamFilter {
+export class SseFilter extends StreamFilter {
   usage: Usage | null = null;
-  /** Whether `[DONE]` has passed. */
-  isDone = false;
-  /** The engine's complaint; nothing goes through after it. */
-  failure: ApiError | null = null;
   readonly #modelId: string;
   readonly #isUsageWanted: boolean;
-  readonly #estimate = new TokenEstimate();
-  readonly #frames = new SseFrames();
   /** The engine's `"model":"…"` as it is written, when it must be replaced; unknown until the first frame. */
   #model: { isKnown: boolean; found: string; replacement: string } = {
     isKnown: false,
@@ -50,32 +42,14 @@ export class SseFilter implements StreamFilter {
   };
 
   constructor(options: SseFilterOptions) {
+    super();
     this.#modelId = options.modelId;
     this.#isUsageWanted = options.isUsageWanted;
   }
 
-  /** Of the output that went through, about. */
-  get estimatedTokens(): number {
-    return this.#estimate.tokens;
-  }
-
-  /** What may go to the client now, one character a byte; null for nothing. */
-  push(chunk: Buffer): string | null {
-    if (this.isDone || this.failure) return null;
-    const end = this.#frames.push(chunk);
-    if (end === 0) {
-      if (this.#frames.isTooLong) this.failure = FRAME_TOO_LONG;
-      return null;
-    }
-    const { data, text } = this.#frames;
-    if (!this.#model.isKnown) this.#learnModel(text);
-    return this.#pass(data, text, end);
-  }
-
-  /** The last words of a stream that ended without a blank line; half a frame is dropped. */
   end(): string | null {
     if (this.isDone || this.failure) return null;
-    const { rest } = this.#frames;
+    const { rest } = this.frames;
     if (rest === null || readData(rest) !== DONE) return null;
     this.isDone = true;
     return `data: ${DONE}\n\n`;
@@ -93,7 +67,10 @@ export class SseFilter implements StreamFilter {
   }
 
   /** Goes frame by frame by position; each needle is sought once and again only when its place is behind. */
-  #pass(data: Buffer, text: string, end: number): string | null {
+  protected pass(whole: number): string | null {
+    const { data, text } = this.frames;
+    if (!this.#model.isKnown) this.#learnModel(text);
+    let end = whole;
     let choices = -1;
     let usage = seekUsage(text, 0);
     let error = text.indexOf(ERROR);
@@ -102,14 +79,14 @@ export class SseFilter implements StreamFilter {
     let kept = 0;
     let start = 0;
     while (start < end) {
-      const stop = this.#frames.findStop(start, end);
+      const stop = this.frames.findStop(start, end);
       if (choices < start) choices = seek(text, CHOICES, start);
       if (usage !== -1 && usage < start) usage = seekUsage(text, start);
       if (error !== -1 && error < start) error = text.indexOf(ERROR, start);
       if (abort !== -1 && abort < start) abort = text.indexOf(ABORT, start);
       const isPlain =
         choices < stop && !isWithin(usage, stop) && !isWithin(error, stop) && !isWithin(abort, stop);
-      if (!isPlain || !this.#estimate.count(stop - start)) {
+      if (!isPlain || !this.estimate.count(stop - start)) {
         const replacement = this.#inspect(data.subarray(start, stop));
         if (replacement !== null) {
           pieces.push(text.slice(kept, start), replacement);
@@ -135,7 +112,7 @@ export class SseFilter implements StreamFilter {
     return output === '' ? null : output;
   }
 
-  /** Looks into one frame. Null leaves it as it is; a text, one character a byte, takes its place. */
+  /** Inspects one frame. Null leaves it as it is; a text, one character a byte, takes its place. */
   #inspect(frame: Buffer): string | null {
     const text = readData(frame.toString('utf8'));
     if (text === null || text === '') return null;
@@ -147,14 +124,14 @@ export class SseFilter implements StreamFilter {
     if (!payload) return null;
     this.failure = findEngineError(payload) ?? findAbortion(payload);
     if (this.failure) return '';
-    if (Array.isArray(payload.choices)) this.#estimate.weigh(frame.length, payload.choices);
+    if (Array.isArray(payload.choices)) this.estimate.weigh(frame.length, payload.choices);
     if (!payload.usage) return null;
     this.usage = readUsage(payload.usage) ?? this.usage;
     if (this.#isUsageWanted) return null;
     if (Array.isArray(payload.choices) && payload.choices.length === 0) return '';
     delete payload.usage;
     if (payload.model !== undefined) payload.model = this.#modelId;
-    return `data: ${toBytesText(JSON.stringify(payload))}${this.#frames.separator}`;
+    return `data: ${toBytesText(JSON.stringify(payload))}${this.frames.separator}`;
   }
 }
 

@@ -1,5 +1,4 @@
 /** One claimed job from its parameters to the end of its request. */
-import { readFile } from 'node:fs/promises';
 import type { FailureCode, StoredObject } from '../../api/request.ts';
 import { registerObjects } from '../../redis/requests/object-cleanup.ts';
 import {
@@ -11,10 +10,17 @@ import {
 } from '../../redis/requests/request-calls.ts';
 import { readRequest } from '../../redis/requests/request-record.ts';
 import { EngineUnreachableError } from '../engine/engine-error.ts';
-import { type Job, parseJob } from '../engine/job.ts';
+import type { Job } from '../engine/job.ts';
 import type { AbandonedEnd } from '../engine/video-call.ts';
 import { type EngineResult, type InputFile, runEngine } from './engine-run.ts';
-import { fetchObject, isStoreAway, type JobStorage, signResults, storeResults } from './job-storage.ts';
+import {
+  fetchObject,
+  isStoreAway,
+  type JobStorage,
+  readJob,
+  signResults,
+  storeResults,
+} from './job-storage.ts';
 import { keepLease } from './lease.ts';
 import { buildSuccess, countJob, describeFailure, JobError, OWN_FAULT } from './outcome.ts';
 import { expectJobMs, readPace } from './pace.ts';
@@ -27,7 +33,6 @@ export type RunEnd = 'succeeded' | FailureCode | 'stale' | 'given_back';
 
 type GiveUp = 'stale' | 'deadline' | 'given_back';
 
-const MAX_PARAMETERS_BYTES = 16 * 1024 * 1024;
 const FINAL_CALL_TIMEOUT_MS = 4_000;
 
 export interface RunOptions {
@@ -141,7 +146,7 @@ export class JobRun {
   async #make(): Promise<Outcome> {
     let job: Job;
     try {
-      job = await this.#readJob();
+      job = this.#check(await readJob(this.#storage, this.#job.params));
       this.#spec = job;
       void this.#watchProgress(job);
       await this.#fetchInputs(job);
@@ -188,18 +193,6 @@ export class JobRun {
     metrics.abandonedJobs.dec();
     if (end === 'stuck')
       log.warn({ job_id: this.#job.claim.id }, 'the engine has not ended a job that was given up long ago');
-  }
-
-  async #readJob(): Promise<Job> {
-    const text = parseJob(this.#job.params);
-    if (text?.kind !== 'stored') return this.#check(text);
-    const file = await fetchObject(this.#storage, text.object, MAX_PARAMETERS_BYTES);
-    try {
-      const stored = parseJob(await readFile(file.path, 'utf8'));
-      return this.#check(stored?.kind === 'stored' ? null : stored);
-    } finally {
-      await file.remove();
-    }
   }
 
   #check(job: Job | null): Job {

@@ -1,9 +1,11 @@
 /** A job's files on their way: inputs from storage to disk, results from disk to storage. */
 
+import { readFile } from 'node:fs/promises';
 import type { StoredObject } from '../../api/request.ts';
 import { retry } from '../../kit/retry.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
 import type { Claim } from '../../redis/requests/request-calls.ts';
+import { type Job, parseJob } from '../engine/job.ts';
 import { ApiError } from '../http/error-response.ts';
 import { DownloadError, holdObject } from '../storage/download.ts';
 import { resultKey } from '../storage/object-keys.ts';
@@ -60,6 +62,21 @@ export const fetchObject = (job: JobStorage, object: StoredObject, maxBytes: num
       }),
     () => true,
   );
+
+const MAX_PARAMETERS_BYTES = 16 * 1024 * 1024;
+
+/** The job in a record's parameters, or in the object that they refer to; null for what this version does not know. */
+export async function readJob(storage: JobStorage, params: string): Promise<Job | null> {
+  const job = parseJob(params);
+  if (job?.kind !== 'stored') return job;
+  const file = await fetchObject(storage, job.object, MAX_PARAMETERS_BYTES);
+  try {
+    const stored = parseJob(await readFile(file.path, 'utf8'));
+    return stored?.kind === 'stored' ? null : stored;
+  } finally {
+    await file.remove();
+  }
+}
 
 /**
  * Uploads all files under the claim's own keys. A customer's bucket that has refused connections for a minute ends it; Berth's

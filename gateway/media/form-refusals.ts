@@ -36,7 +36,7 @@ export function describeFailure(
   { fileBytes }: { fileBytes: number },
 ): unknown {
   if (error instanceof UploadError && error.reason === 'tooLarge')
-    return new ApiError('request_too_large', `\`${field}\` is over the limit of ${fileBytes} bytes.`, {
+    return new ApiError('request_too_large', `\`${field}\` exceeds the limit of ${fileBytes} bytes.`, {
       param: field,
     });
   return error instanceof UploadError ? refuseUploads() : error;

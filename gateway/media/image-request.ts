@@ -144,10 +144,10 @@ export async function readImageEdit(
 /** Ignored, it would cost the price of an edit of the whole image. */
 function refuseMask({ modelId, enginePreset }: ImageConfig): ApiError {
   const { maskField, name } = findMediaEngine(enginePreset);
-  const why = maskField === null ? `: ${name} reads no masks` : '';
+  const why = maskField === null ? `: ${name} does not support masks` : '';
   return new ApiError(
     'invalid_request_error',
-    `${modelId} cannot edit a part of an image${why}. Omit \`mask\`, and describe the part in the prompt.`,
+    `${modelId} cannot edit part of an image${why}. Omit \`mask\`, and describe the part in the prompt.`,
     { param: 'mask' },
   );
 }

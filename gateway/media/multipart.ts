@@ -6,6 +6,7 @@ import { ApiError } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { openLease, type Parties, untilRoom } from '../http/json-body.ts';
 import type { Spool, SpooledFile } from '../storage/spool.ts';
+import { type NumberedField, normalizeField, readNumber, sortByNumber } from './form-field-names.ts';
 import { FormMemory } from './form-memory.ts';
 import { checkFormHeaders, describeFailure, malformed, refuseBody } from './form-refusals.ts';
 
@@ -188,7 +189,7 @@ class FormIntake {
         isPartAFile: (name, type, fileName) =>
           fileName !== undefined ||
           (type === 'application/octet-stream' && !texts.has(name ?? '')) ||
-          (type !== 'text/plain' && files.has(normalize(name ?? ''))),
+          (type !== 'text/plain' && files.has(normalizeField(name ?? ''))),
       });
     } catch (error) {
       throw malformed((error as Error).message.replace(/^Multipart: /, ''));
@@ -221,9 +222,9 @@ class FormIntake {
   }
 
   #takeText(name: string, text: string, isTruncated: boolean): void {
-    if (this.#fields.files.has(normalize(name)))
+    if (this.#fields.files.has(normalizeField(name)))
       throw new ApiError('invalid_request_error', `\`${name}\` must be a file, not a text field.`, {
-        param: normalize(name),
+        param: normalizeField(name),
       });
     if (!this.#fields.texts.has(name)) return;
     if (isTruncated) throw new ApiError('request_too_large', `\`${name}\` is too long.`, { param: name });
@@ -235,7 +236,7 @@ class FormIntake {
   }
 
   #takeFile(name: string, stream: Readable): void {
-    const field = normalize(name);
+    const field = normalizeField(name);
     if (this.#fields.texts.has(name))
       throw new ApiError('invalid_request_error', `\`${name}\` must be a text field, not a file.`, {
         param: name,
@@ -259,30 +260,6 @@ class FormIntake {
     held.catch((error: Error) => this.#abort.abort(error));
     this.#files.push({ field, number: readNumber(name), held });
   }
-}
-
-/** `image[]`, `image[0]` and `image` are one field. */
-const normalize = (name: string): string => name.replace(/\[[^\]]*\]$/, '');
-
-interface NumberedField {
-  field: string;
-  /** Of `image[0]`; null where the name has none. */
-  number: number | null;
-}
-
-const readNumber = (name: string): number | null => {
-  const [, digits] = /\[(\d{1,3})\]$/.exec(name) ?? [];
-  return digits === undefined ? null : Number(digits);
-};
-
-/** Numbers say the order where all files of a field have one: clients may send such parts in any. */
-export function sortByNumber<T extends NumberedField>(files: readonly T[]): T[] {
-  const isNumbered = (field: string) => files.every((file) => file.field !== field || file.number !== null);
-  const fields = [...new Set(files.map(({ field }) => field))];
-  return fields.flatMap((field) => {
-    const own = files.filter((file) => file.field === field);
-    return isNumbered(field) ? own.sort((a, b) => a.number! - b.number!) : own;
-  });
 }
 
 const ignore = () => {};

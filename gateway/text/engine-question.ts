@@ -3,8 +3,10 @@ import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { Capacity, EngineTarget } from '../capacity/capacity.ts';
 import { callEngine, type EngineCallOptions, type EnginePool } from '../engine/engine-call.ts';
 import { hideEngineName } from '../engine/engine-error.ts';
+import type { BodyLease } from '../http/body-memory.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange, GatewayState } from '../http/exchange.ts';
+import { openLease } from '../http/json-body.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
 
 export interface EngineServices {
@@ -55,6 +57,15 @@ export function startDeadline(exchange: Exchange, timeoutMs: number, from = 0): 
     const message = `The request took longer than ${timeoutMs / 1000} s.`;
     exchange.cancel(new ApiError('request_timeout', message, { status: 504 }));
   }, left);
+}
+
+/** Few answers are large: the others open no account. */
+export function reserveLazily(state: GatewayState): (bytes: number) => boolean {
+  let lease: BodyLease | null = null;
+  return (bytes) => {
+    lease ??= openLease(state);
+    return lease.tryAdd(bytes);
+  };
 }
 
 async function acquire(capacity: Capacity, state: GatewayState): Promise<EngineTarget> {

@@ -4,11 +4,10 @@ import type { EgressAgent } from '../egress/agent.ts';
 import { type Answer, estimateUsage } from '../engine/answer.ts';
 import { StreamAnswer } from '../engine/stream-answer.ts';
 import { WholeAnswer } from '../engine/whole-answer.ts';
-import type { BodyLease } from '../http/body-memory.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import { openLease, readJsonBody } from '../http/json-body.ts';
 import type { DeploymentUsage } from '../telemetry/usage.ts';
-import { askEngine, type EngineServices, startDeadline } from './engine-question.ts';
+import { askEngine, type EngineServices, reserveLazily, startDeadline } from './engine-question.ts';
 import { inlineMedia } from './media-inlining.ts';
 import { COUNT_TOKENS, MESSAGES } from './messages-route.ts';
 import { CHAT, COMPLETIONS, EMBEDDINGS } from './openai-routes.ts';
@@ -93,15 +92,6 @@ async function runAtEngine(run: EngineRun): Promise<void> {
   await askEngine(services, state, { path, headers, body: payload, answer, isStream }).finally(() =>
     settleUsage(answer, run),
   );
-}
-
-/** Few answers are large: the others open no account. */
-export function reserveLazily(state: GatewayState): (bytes: number) => boolean {
-  let lease: BodyLease | null = null;
-  return (bytes) => {
-    lease ??= openLease(state);
-    return lease.tryAdd(bytes);
-  };
 }
 
 function settleUsage(answer: Answer, { services, state, request }: EngineRun): void {

@@ -2,12 +2,13 @@
 
 import { channels, deliveryKeys, workKeys } from '../../api/redis-keys.ts';
 import { openSigningSecret, splitSigningSecrets } from '../../api/signing-secret.ts';
-import { isRedisAway, type RedisClient, type RedisSettings, subscribe } from '../../redis/client.ts';
+import { isRedisAway, type RedisClient, type RedisSettings } from '../../redis/client.ts';
 import {
   readEndpoints,
   readOwnerEmail,
   readSigningSecret,
 } from '../../redis/publication/webhook-settings.ts';
+import { subscribe } from '../../redis/subscription.ts';
 import type { EgressAgent } from '../egress/agent.ts';
 import { FreshCache } from '../http/fresh-cache.ts';
 import type { Logger } from '../telemetry/log.ts';

@@ -3,7 +3,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { isObject } from '../../kit/json-object.ts';
-import type { Fields, KubeObject, ObjectMeta } from '../object.ts';
+import type { KubeObject, ObjectMeta } from '../object.ts';
 import { formatTime } from '../time.ts';
 import { ObjectStore } from './object-store.ts';
 import { jsonPatch, mergePatch, strategicMergePatch } from './patches.ts';
@@ -11,6 +11,7 @@ import { groupVersion, listTypesOf, type ResourceType, typeKey } from './resourc
 import { fillDefaults, prune } from './schema.ts';
 import { applyObject, recordUpdate, type Writer } from './server-side-apply.ts';
 import { badRequest, conflict, invalid, notFound, type StatusCause, StatusError } from './status-error.ts';
+import { completeSecret, contentOf, isSame, judgeName, requirePlace, takePart } from './write-rules.ts';
 
 export interface Place {
   namespace?: string | undefined;
@@ -53,8 +54,6 @@ export interface MemoryApiOptions {
   now?: () => Date;
 }
 
-const NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
-const MAX_NAME = 253;
 const DEFAULT_GRACE_SECONDS = 30;
 
 export class MemoryApi {
@@ -272,89 +271,3 @@ export class MemoryApi {
 
 const storeKey = (type: ResourceType): string => type.view?.of ?? typeKey(type);
 const read = (type: ResourceType, stored: KubeObject): KubeObject => type.view?.read(stored) ?? stored;
-
-function requirePlace(type: ResourceType, wanted: KubeObject, before: KubeObject | undefined): void {
-  const { apiVersion = groupVersion(type), kind = type.kind, metadata } = wanted as Partial<KubeObject>;
-  if (apiVersion !== groupVersion(type) || kind !== type.kind)
-    throw badRequest(
-      `the object provided is unrecognized: it must be a ${type.kind} of ${groupVersion(type)}`,
-    );
-  if (!before) return;
-  const { uid, resourceVersion } = before.metadata;
-  if (metadata?.uid && metadata.uid !== uid)
-    throw conflict(`Precondition failed: UID in precondition: ${metadata.uid}, UID in object meta: ${uid}`);
-  if (metadata?.resourceVersion && metadata.resourceVersion !== resourceVersion)
-    throw conflict(
-      `Operation cannot be fulfilled on ${typeKey(type)} "${before.metadata.name}": the object has been modified; please apply your changes to the latest version and try again`,
-    );
-}
-
-/** What may be written where: a status through its subresource, and everything else but that way. */
-function takePart(
-  type: ResourceType,
-  before: KubeObject | undefined,
-  wanted: KubeObject,
-  subresource: string | undefined,
-): KubeObject {
-  if (subresource === 'status') {
-    const { managedFields } = wanted.metadata;
-    return {
-      ...before!,
-      status: wanted.status,
-      metadata: { ...before!.metadata, managedFields: managedFields! },
-    };
-  }
-  if (!type.hasStatus || !before) return wanted;
-  const { status: _, ...rest } = wanted;
-  return before.status === undefined
-    ? (rest as KubeObject)
-    : { ...(rest as KubeObject), status: before.status };
-}
-
-/** What a rise of the generation stands for. */
-function contentOf({ metadata: _, status: __, ...rest }: KubeObject): Fields {
-  return rest;
-}
-
-/** Whatever the writer and the time of the books. */
-function isSame(before: KubeObject, after: KubeObject): boolean {
-  const plain = ({ metadata, ...rest }: KubeObject) => ({
-    ...rest,
-    metadata: {
-      ...metadata,
-      resourceVersion: undefined,
-      managedFields: metadata.managedFields?.map(({ time: _, ...entry }) => entry),
-    },
-  });
-  return isDeepStrictEqual(
-    JSON.parse(JSON.stringify(plain(before))),
-    JSON.parse(JSON.stringify(plain(after))),
-  );
-}
-
-function judgeName(name: unknown): StatusCause[] {
-  const refuse = (message: string) => [{ reason: 'FieldValueInvalid', field: 'metadata.name', message }];
-  if (typeof name !== 'string' || name === '')
-    return refuse('Required value: name or generateName is required');
-  if (name.length > MAX_NAME) return refuse(`must have at most ${MAX_NAME} characters`);
-  return NAME.test(name) ? [] : refuse('must be lower-case letters, digits, "-" and ".", such as my-name');
-}
-
-/** `stringData` is joined to `data`. */
-function completeSecret(type: ResourceType, object: KubeObject): KubeObject {
-  if (typeKey(type) !== 'secrets') return object;
-  const {
-    stringData = {},
-    data = {},
-    type: kind = 'Opaque',
-    ...rest
-  } = object as KubeObject & {
-    stringData?: Record<string, string>;
-    data?: Record<string, string>;
-  };
-  const added = Object.entries(stringData).map(([name, text]) => [
-    name,
-    Buffer.from(text).toString('base64'),
-  ]);
-  return { ...rest, type: kind, data: { ...data, ...Object.fromEntries(added) } };
-}

@@ -3,6 +3,52 @@ import { configKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { readHosts } from '../../redis/publication/published.ts';
 import { type DesiredState, type Target, targetKey } from './desired-state.ts';
+import { Retries } from './retries.ts';
+
+const INTERVAL_MS = 10_000;
+const MAX_REPAIR_INTERVAL_MS = 600_000;
+
+/** What an audit found to differ. */
+export interface Findings {
+  /** To be written again now: each time after a longer while. */
+  due: Target[];
+  /**
+   * Keys of those of them that were written again before. What still differs then is something that no target owns, such as
+   * a host of a deployment that is gone.
+   */
+  again: string[];
+}
+
+/** Compares every 10 s; see `findDifferences`. */
+export class Audits {
+  readonly #redis: RedisClient;
+  readonly #desired: DesiredState;
+  readonly #intervalMs: number;
+  /** What the last audit found to differ although its writing succeeded. */
+  readonly #repairs: Retries;
+  #last = 0;
+
+  constructor(redis: RedisClient, desired: DesiredState, intervalMs = INTERVAL_MS) {
+    this.#redis = redis;
+    this.#desired = desired;
+    this.#intervalMs = intervalMs;
+    this.#repairs = new Retries({ firstMs: intervalMs, lastMs: MAX_REPAIR_INTERVAL_MS });
+  }
+
+  get isDue(): boolean {
+    return Date.now() - this.#last >= this.#intervalMs;
+  }
+
+  /** `isWritten`: whether the last attempt to write a target succeeded. Throws while Redis is unavailable. */
+  async run(isWritten: (target: Target) => boolean): Promise<Findings> {
+    this.#last = Date.now();
+    const written = (await findDifferences(this.#redis, this.#desired)).filter(isWritten);
+    this.#repairs.retain(new Set(written.map(targetKey)));
+    const due = written.filter((target) => this.#repairs.isDue(targetKey(target)));
+    const again = due.filter((target) => this.#repairs.note(target) > 1);
+    return { due, again: again.map(targetKey) };
+  }
+}
 
 interface Held {
   /** Host → `deployment/namespace/name`. */

@@ -1,7 +1,7 @@
 /** Keeps connections to Redis to be had: when they become few, those that never logged in are closed. */
 import type { Log } from '../../kube/log.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
-import { closeAnonymous, readConnectionUse } from '../../redis/connections.ts';
+import { closeAnonymous, readConnectionUse } from '../../redis/workspaces/connections.ts';
 
 export interface ConnectionGuardSettings {
   redis: RedisClient;
@@ -30,7 +30,7 @@ export class ConnectionGuard {
   start(): void {
     this.#isStopped = false;
     const round = async () => {
-      await this.look().catch((error: Error) => this.#report(error));
+      await this.check().catch((error: Error) => this.#report(error));
       if (!this.#isStopped) this.#timer = setTimeout(round, this.#settings.intervalMs ?? CHECK_INTERVAL_MS);
     };
     void round();
@@ -42,7 +42,7 @@ export class ConnectionGuard {
   }
 
   /** Throws while Redis is unavailable, and where it cannot close connections by their age. */
-  async look(): Promise<void> {
+  async check(): Promise<void> {
     const { redis, log } = this.#settings;
     const { used, max } = await readConnectionUse(redis);
     if (max === 0 || used < max * CROWDED_USE) return;

@@ -70,3 +70,14 @@ export const deploymentTarget = ({ namespace, name }: DeploymentName): Target =>
   namespace,
   name,
 });
+
+/** Everything that is to be published. */
+export function* listTargets(desired: DesiredState): Iterable<Target> {
+  for (const namespace of desired.namespaces()) {
+    yield { what: 'workspace', namespace };
+    yield { what: 'apikeys', namespace };
+    yield { what: 'credentials', namespace };
+    yield { what: 'endpoints', namespace };
+    for (const name of desired.names(namespace)) yield { what: 'deployment', namespace, name };
+  }
+}

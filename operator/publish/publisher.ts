@@ -2,15 +2,18 @@
 
 import type { Log } from '../../kube/log.ts';
 import { isRedisAway, type RedisConnection } from '../../redis/client.ts';
-import { findDifferences } from './audit.ts';
+import { Audits } from './audit.ts';
 import { Batches } from './batches.ts';
 import {
   type DeploymentName,
   type DesiredState,
   deploymentTarget,
+  listTargets,
   type Target,
   targetKey,
 } from './desired-state.ts';
+import { FullPublication } from './full-publication.ts';
+import { Outage } from './outage.ts';
 import { Retries } from './retries.ts';
 import { Writer, type WriterSettings } from './writing.ts';
 
@@ -34,35 +37,31 @@ const CONCURRENCY = 32;
 const FIRST_RETRY_MS = 200;
 const MAX_RETRY_MS = 5_000;
 const CHECK_INTERVAL_MS = 5_000;
-const AUDIT_INTERVAL_MS = 10_000;
 const RESYNC_INTERVAL_MS = 600_000;
 /** Of one target that fails while Redis is there. */
 const TARGET_RETRY = { firstMs: 200, lastMs: 30_000 };
-const MAX_REPAIR_INTERVAL_MS = 600_000;
 
 export class Publisher {
   readonly #settings: PublisherSettings;
   readonly #desired: DesiredState;
   readonly #writer: Writer;
+  readonly #full: FullPublication;
   readonly #batches: Batches;
   readonly #dirty = new Map<string, Target>();
   readonly #failed = new Map<string, string>();
   #everything = false;
   /** A publication of everything is under way: what it finds changed, nobody has just changed. */
   #isFull = false;
-  #outage: string | undefined;
-  #isOutageReported = false;
+  readonly #outage: Outage;
   #stopped = false;
   #wake: () => void = () => {};
   #loop: Promise<void> | undefined;
   #lastFull = 0;
   #writing = false;
   #lastCheck = 0;
-  #lastAudit = 0;
   /** What failed while Redis was there. */
   readonly #retries = new Retries(TARGET_RETRY);
-  /** What the last comparison found to differ although its writing succeeded. */
-  readonly #repairs: Retries;
+  readonly #audits: Audits;
   #unlisten: () => void = () => {};
 
   constructor(settings: PublisherSettings) {
@@ -73,8 +72,10 @@ export class Publisher {
       redis: settings.connection.redis,
       onHostChange: (name) => settings.onDeploymentChange?.(name, { isFull: this.#isFull }),
     });
+    this.#full = new FullPublication({ ...settings, redis: settings.connection.redis }, this.#writer);
     this.#batches = new Batches(this.#writer);
-    this.#repairs = new Retries({ firstMs: this.#auditIntervalMs, lastMs: MAX_REPAIR_INTERVAL_MS });
+    this.#outage = new Outage(settings.connection, settings.onStateChange);
+    this.#audits = new Audits(settings.connection.redis, settings.desired, settings.auditIntervalMs);
   }
 
   /** Starts with a full publication. Call once the desired state is complete, and as the leader only. */
@@ -83,7 +84,7 @@ export class Publisher {
     this.#unlisten = this.#settings.connection.onStateChange((state, reason) => {
       // A server that recovers may be another one, or the same one, empty.
       if (state === 'up') this.#everything = true;
-      else this.#noteOutage(reason);
+      else this.#outage.begin(reason);
       this.#wake();
     });
     this.#loop = this.#run();
@@ -108,7 +109,7 @@ export class Publisher {
 
   /** What keeps a deployment from being written; undefined where nothing is known that does. */
   explain(name: DeploymentName): string | undefined {
-    if (this.#outage !== undefined) return `Redis is unavailable: ${this.#outage}`;
+    if (this.outage !== undefined) return `Redis is unavailable: ${this.outage}`;
     const key = targetKey(deploymentTarget(name));
     const failure = this.#failed.get(key);
     if (failure !== undefined) return `the last attempt failed: ${failure}`;
@@ -121,7 +122,7 @@ export class Publisher {
 
   /** Why Redis is unavailable; undefined while it is available. */
   get outage(): string | undefined {
-    return this.#outage;
+    return this.#outage.reason;
   }
 
   /** Why requests cannot be queued on this Redis; null = they can. */
@@ -168,10 +169,10 @@ export class Publisher {
       this.#writing = true;
       if (this.#everything) await this.#publishEverything();
       else await this.#publishDirty();
-      this.#noteRecovery();
+      this.#outage.end();
       return 'done';
     } catch (error) {
-      this.#noteOutage(describe(error));
+      this.#outage.begin(describe(error));
       return 'failed';
     } finally {
       this.#writing = false;
@@ -185,38 +186,20 @@ export class Publisher {
       for (const namespace of this.#desired.namespaces()) this.mark({ what: 'workspace', namespace });
     }
     // Never reset here: Redis may have recovered during the check.
-    if (!this.#everything && (this.#isResyncDue() || !(await this.#writer.isIntact())))
-      this.#everything = true;
-    if (!this.#everything && Date.now() - this.#lastAudit >= this.#auditIntervalMs) await this.#audit();
+    if (!this.#everything && (this.#isResyncDue() || !(await this.#full.isIntact()))) this.#everything = true;
+    if (!this.#everything && this.#audits.isDue) await this.#audit();
   }
 
-  get #auditIntervalMs(): number {
-    return this.#settings.auditIntervalMs ?? AUDIT_INTERVAL_MS;
-  }
-
-  /**
-   * Writes again what differs, each time after a longer while. What still differs afterwards is something that no target
-   * owns, such as a host of a deployment that is gone: that is pruned.
-   */
   async #audit(): Promise<void> {
-    this.#lastAudit = Date.now();
-    const differences = await findDifferences(this.#settings.connection.redis, this.#desired);
     // What fails has its retries.
-    const written = differences.filter((target) => !this.#retries.has(targetKey(target)));
-    this.#repairs.retain(new Set(written.map(targetKey)));
-    const again: string[] = [];
-    for (const target of written) {
-      const key = targetKey(target);
-      if (!this.#repairs.isDue(key)) continue;
-      if (this.#repairs.note(target) > 1) again.push(key);
-      this.mark(target);
-    }
-    if (again.length === 0) return;
+    const found = await this.#audits.run((target) => !this.#retries.has(targetKey(target)));
+    for (const target of found.due) this.mark(target);
+    if (found.again.length === 0) return;
     this.#settings.log.warn(
-      { targets: again.slice(0, 10), count: again.length },
+      { targets: found.again.slice(0, 10), count: found.again.length },
       'Redis differs from the desired state after publishing, repairing',
     );
-    await this.#batches.alone(() => this.#writer.prune());
+    await this.#batches.alone(() => this.#full.prune());
   }
 
   #isCheckDue(): boolean {
@@ -231,11 +214,11 @@ export class Publisher {
     this.#everything = false;
     this.#isFull = true;
     try {
-      await this.#writer.begin();
-      for (const target of this.#listTargets()) this.#dirty.set(targetKey(target), target);
-      await this.#batches.alone(() => this.#writer.prune());
+      await this.#full.begin();
+      for (const target of listTargets(this.#desired)) this.#dirty.set(targetKey(target), target);
+      await this.#batches.alone(() => this.#full.prune());
       await this.#publishDirty();
-      await this.#writer.finish();
+      await this.#full.finish();
       this.#lastFull = Date.now();
     } catch (error) {
       this.#everything = true;
@@ -276,33 +259,6 @@ export class Publisher {
     }
     if (before !== this.#failed.has(key) && target.what === 'deployment')
       this.#settings.onDeploymentChange?.(target, { isFull: this.#isFull });
-  }
-
-  *#listTargets(): Iterable<Target> {
-    for (const namespace of this.#desired.namespaces()) {
-      yield { what: 'workspace', namespace };
-      yield { what: 'apikeys', namespace };
-      yield { what: 'credentials', namespace };
-      yield { what: 'endpoints', namespace };
-      for (const name of this.#desired.names(namespace)) yield { what: 'deployment', namespace, name };
-    }
-  }
-
-  #noteOutage(failure: string): void {
-    const { connection, onStateChange } = this.#settings;
-    // A command that found no connection does not know why there is none.
-    this.#outage = connection.reason ?? failure;
-    const isKnown = connection.state === 'up' || connection.reason !== undefined;
-    if (this.#isOutageReported || !isKnown) return;
-    this.#isOutageReported = true;
-    onStateChange?.('away', this.#outage);
-  }
-
-  #noteRecovery(): void {
-    if (this.#outage === undefined) return;
-    this.#outage = undefined;
-    if (this.#isOutageReported) this.#settings.onStateChange?.('up', '');
-    this.#isOutageReported = false;
   }
 
   #sleep(ms: number): Promise<void> {

@@ -1,22 +1,16 @@
-/** Writes one target, or everything, into Redis. Whatever fails throws; the publisher tries again. */
-import { randomUUID } from 'node:crypto';
+/** Writes one target into Redis. Whatever fails throws; the publisher tries again. */
 import {
   workspaceDataKey,
   workspacePrefix,
   workspaceRedisPassword,
   workspaceRedisUser,
 } from '../../api/identity.ts';
-import { configKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { readServerHealth } from '../../redis/durability.ts';
-import { libraryIsLoaded, loadLibrary } from '../../redis/library.ts';
 import {
-  beginEpoch,
-  completeEpoch,
   publishApiKeys,
   publishDeployment,
   publishHost,
-  publishHosts,
   publishReplicas,
   publishRequestPrefix,
   publishWorkspace,
@@ -25,12 +19,8 @@ import {
   removeRequestPrefix,
   removeWorkspace,
 } from '../../redis/publication/publication.ts';
-import { isKnownPrefix, readEpoch, readHosts, readWorkspaces } from '../../redis/publication/published.ts';
-import {
-  ensureWorkspaceUser,
-  listWorkspaceUsers,
-  removeWorkspaceUser,
-} from '../../redis/workspaces/users.ts';
+import { isKnownPrefix } from '../../redis/publication/published.ts';
+import { ensureWorkspaceUser, removeWorkspaceUser } from '../../redis/workspaces/users.ts';
 import type { DeploymentName, DesiredState, Target } from './desired-state.ts';
 import { writeCredentials, writeEndpoints } from './known-entries.ts';
 import type { MemoryGuard } from './memory-guard.ts';
@@ -66,8 +56,6 @@ export class Writer {
   /** Hosts whose write got no answer: Redis may hold them. */
   readonly #begun = new Map<string, Set<string>>();
   #asyncRefusal: string | null = null;
-  /** As of the last full publication. */
-  #unseen: ReadonlySet<string> = new Set();
 
   constructor(settings: WriterSettings) {
     this.#settings = settings;
@@ -110,57 +98,6 @@ export class Writer {
     return { ...NOTHING, write: () => this.#writeHash(target) };
   }
 
-  /** What the cluster no longer has goes; what was missed while nobody watched with it. */
-  async prune(): Promise<void> {
-    const { redis, desired, users } = this.#settings;
-    const unseen = desired.unseen();
-    this.#unseen = unseen;
-    const wanted = new Set([...desired.namespaces()].filter((namespace) => !unseen.has(namespace)));
-    for (const namespace of await readWorkspaces(redis)) {
-      if (!wanted.has(namespace) && !unseen.has(namespace)) await this.#removeWorkspace(namespace);
-    }
-    for (const namespace of wanted) {
-      const names = new Set(desired.names(namespace));
-      const published = await redis.hkeys(configKeys(namespace).deployments);
-      for (const name of published.filter((name) => !names.has(name)))
-        await removeDeployment(redis, namespace, name);
-    }
-    const hosts = await this.#collectHosts();
-    await publishHosts(redis, hosts);
-    for (const [host, name] of hosts) this.#noteHost(name, host);
-    if (users !== 'managed') return;
-    const needing = [...wanted].filter((name) => desired.needsUser(name));
-    const needed = new Set([...needing, ...unseen].map(workspaceRedisUser));
-    for (const user of await listWorkspaceUsers(redis)) {
-      if (!needed.has(user)) await removeWorkspaceUser(redis, user);
-    }
-  }
-
-  /** Called before everything is written, so that `finish` sees whether Redis lost any of it. */
-  async begin(): Promise<void> {
-    const { redis } = this.#settings;
-    if ((await readEpoch(redis)) === null) await beginEpoch(redis, randomUUID());
-  }
-
-  /** Called once everything is written: gateways treat Redis as unavailable until the functions are loaded. Throws if some of it was lost. */
-  async finish(): Promise<void> {
-    const { redis } = this.#settings;
-    await loadLibrary(redis);
-    if ((await readEpoch(redis)) === null) await completeEpoch(redis);
-  }
-
-  /** Whether Redis still holds what only a full publication restores, for all namespaces that are readable now. */
-  async isIntact(): Promise<boolean> {
-    const { redis, desired, users } = this.#settings;
-    const unseen = desired.unseen();
-    if ([...this.#unseen].some((namespace) => !unseen.has(namespace))) return false;
-    if ((await readEpoch(redis)) === null || !(await libraryIsLoaded(redis))) return false;
-    if (users !== 'managed') return true;
-    const present = new Set(await listWorkspaceUsers(redis));
-    const needed = [...desired.namespaces()].filter((name) => desired.needsUser(name) && !unseen.has(name));
-    return needed.every((namespace) => present.has(workspaceRedisUser(namespace)));
-  }
-
   #planDeployment({ namespace, name }: DeploymentName): Plan {
     const { redis, desired } = this.#settings;
     const wanted = desired.deployment({ namespace, name });
@@ -182,7 +119,7 @@ export class Writer {
         await publishDeployment(redis, config);
         await writeReplicas();
         if (host !== undefined) await this.#writeHost({ namespace, name }, host);
-        this.#noteHost({ namespace, name }, host);
+        this.noteHost({ namespace, name }, host);
       },
     };
   }
@@ -205,7 +142,7 @@ export class Writer {
     }
     // One that is kept stays until its writing is answered: that may fail again, and the deployment go.
     if (unanswered.size === 0) this.#begun.delete(keyOf(owner));
-    if (before !== undefined && before !== kept) this.#noteHost(owner, undefined);
+    if (before !== undefined && before !== kept) this.noteHost(owner, undefined);
   }
 
   #planWorkspace(namespace: string): Plan {
@@ -216,7 +153,7 @@ export class Writer {
       retract: async () => {
         if (users === 'managed' && !needsUser)
           await removeWorkspaceUser(this.#settings.redis, workspaceRedisUser(namespace));
-        if (!isKnown) await this.#removeWorkspace(namespace);
+        if (!isKnown) await this.removeWorkspace(namespace);
       },
       write: async () => {
         if (users === 'managed' && needsUser) await this.#writeUser(namespace);
@@ -244,7 +181,8 @@ export class Writer {
     else await writeEndpoints(redis, namespace, desired.endpoints(namespace));
   }
 
-  #noteHost({ namespace, name }: DeploymentName, host: string | undefined): void {
+  /** What Redis holds for a deployment, whoever wrote it; undefined = no host. */
+  noteHost({ namespace, name }: DeploymentName, host: string | undefined): void {
     const key = keyOf({ namespace, name });
     const before = this.#hosts.get(key);
     if (host === undefined) this.#hosts.delete(key);
@@ -252,7 +190,8 @@ export class Writer {
     if (before !== host) this.#settings.onHostChange?.({ namespace, name });
   }
 
-  async #removeWorkspace(namespace: string): Promise<void> {
+  /** With all that was published of it. */
+  async removeWorkspace(namespace: string): Promise<void> {
     const { redis } = this.#settings;
     await removeWorkspace(redis, namespace);
     await removeRequestPrefix(redis, this.#prefixOf(namespace));
@@ -276,26 +215,6 @@ export class Writer {
       username: workspaceRedisUser(namespace),
       password: workspaceRedisPassword(masterKey, namespace),
     });
-  }
-
-  async #collectHosts(): Promise<Map<string, DeploymentName>> {
-    const { redis, desired } = this.#settings;
-    const hosts = new Map<string, DeploymentName>();
-    const unreadable = new Set<string>();
-    for (const namespace of desired.namespaces()) {
-      for (const name of desired.names(namespace)) {
-        const wanted = desired.deployment({ namespace, name });
-        if (wanted && wanted.config === undefined) unreadable.add(`${namespace}/${name}`);
-        if (wanted?.host !== undefined) hosts.set(wanted.host, { namespace, name });
-      }
-    }
-    const unseen = desired.unseen();
-    if (unreadable.size + unseen.size === 0) return hosts;
-    for (const [host, owner] of await readHosts(redis)) {
-      const isUnknown = unseen.has(owner.namespace) || unreadable.has(`${owner.namespace}/${owner.name}`);
-      if (isUnknown && !hosts.has(host)) hosts.set(host, owner);
-    }
-    return hosts;
   }
 }
 

@@ -15,19 +15,23 @@ export function findMediaProblems({ spec }: ModelDeployment): Problem[] {
   const odd = sizes.filter((size) => size.split('x').some((side) => Number(side) % sideStep !== 0));
   if (odd.length > 0)
     problems.push(
-      `spec.${path}.${path === 'image' ? 'sizes' : 'resolutions'}: ${name} makes sides that are multiples of ${sideStep} only, not ${odd.slice(0, MAX_SHOWN).join(', ')}`,
+      `spec.${path}.${path === 'image' ? 'sizes' : 'resolutions'}: ${name} supports only sides that are multiples of ${sideStep}, not ${odd.slice(0, MAX_SHOWN).join(', ')}`,
     );
   if (model.steps && model.steps.max > maxSteps)
-    problems.push(`spec.${path}.steps.max ${model.steps.max}: ${name} makes at most ${maxSteps} steps`);
+    problems.push(`spec.${path}.steps.max ${model.steps.max}: ${name} supports at most ${maxSteps} steps`);
   if (model.extraParams && !model.tasks.some((task) => extraParams.includes(task)))
-    problems.push(`spec.${path}.extraParams: ${name} takes no extra_params for these tasks: remove it`);
+    problems.push(
+      `spec.${path}.extraParams: ${name} does not accept extra_params for these tasks: remove it`,
+    );
   if ('mask' in model && model.mask === true && maskField === null)
-    problems.push(`spec.image.mask: ${name} reads no masks: set it to false, or use another engine`);
+    problems.push(`spec.image.mask: ${name} does not support masks: set it to false, or use another engine`);
   if ('references' in model && model.references! > engine.maxReferences)
-    problems.push(`spec.video.references ${model.references}: ${name} takes at most ${engine.maxReferences}`);
+    problems.push(
+      `spec.video.references ${model.references}: ${name} accepts at most ${engine.maxReferences}`,
+    );
   if (path === 'image' && spec.limits.imagesPerRequest > engine.maxImages)
     problems.push(
-      `spec.limits.imagesPerRequest ${spec.limits.imagesPerRequest}: ${name} makes at most ${engine.maxImages} images a request`,
+      `spec.limits.imagesPerRequest ${spec.limits.imagesPerRequest}: ${name} generates at most ${engine.maxImages} images per request`,
     );
   return problems.map((message) => ({ reason: 'MediaNotSupported', message }));
 }

@@ -2,7 +2,8 @@
  * What a rolled deployment answered before and since, from the usage counters that every gateway writes to Redis each 10 s:
  * they hold what replicas that are gone counted, and what the fronts answered in their place.
  */
-import type { RedisClient } from '../../redis/client.ts';
+import type { Log } from '../../kube/log.ts';
+import { isRedisAway, type RedisClient } from '../../redis/client.ts';
 import { readUsage } from '../../redis/usage/usage.ts';
 import type { Candidate, ErrorCount } from './decision.ts';
 
@@ -39,3 +40,45 @@ export const createErrorReader =
     ]);
     return { before, after };
   };
+
+const NO_REQUESTS: ErrorCount = { requests: 0, errors: 0 };
+
+export interface ErrorCounting {
+  readErrors: ErrorReader;
+  /** How long a deployment's errors count after its rollout. */
+  observeMs: number;
+  /** Unix milliseconds. */
+  now: number;
+  log: Log;
+}
+
+/** Notes the errors of rolled candidates. What is not known stays so: such a deployment counts as under way. */
+export async function countErrors(
+  rolled: readonly Candidate[],
+  { readErrors, observeMs, now, log }: ErrorCounting,
+): Promise<void> {
+  const read = async (candidate: Candidate) => {
+    const [namespace = '', name = ''] = candidate.key.split('/');
+    const { startedAt } = candidate.progress.rolled!;
+    const completedAt = Math.max(startedAt, candidate.progress.progressedAt);
+    const until = Math.min(now, completedAt + observeMs);
+    candidate.errors = await readErrors({ namespace, name, startedAt, completedAt, until }).catch(
+      (error: unknown) => {
+        // Its workspace's own Redis user may write there what cannot be read: to wait for that would hold up all.
+        if (isRedisAway(error)) throw error;
+        const { message: reason } = error as Error;
+        log.warn(
+          { key: candidate.key, reason },
+          'could not read usage of an updated deployment, assuming no requests',
+        );
+        return { before: NO_REQUESTS, after: NO_REQUESTS };
+      },
+    );
+  };
+  // Each by itself: what is known of the others still stops the rollout.
+  const results = await Promise.allSettled(rolled.map(read));
+  const failure = results.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined;
+  if (!failure) return;
+  const { message: reason } = failure.reason as Error;
+  log.warn({ reason }, 'could not read error ratios of updated deployments');
+}

@@ -1,20 +1,14 @@
 /** Rolls new sidecars out without a change of specs: asks every few seconds what may start, and has the reconciler take it. */
 import { ANNOTATIONS } from '../../api/names.ts';
-import type { KubeClient, ObjectName } from '../../kube/client.ts';
+import type { ObjectName } from '../../kube/call.ts';
+import type { KubeClient } from '../../kube/client.ts';
 import type { EventNote } from '../../kube/events.ts';
 import type { Log } from '../../kube/log.ts';
 import type { KubeObject } from '../../kube/object.ts';
-import { isRedisAway } from '../../redis/client.ts';
 import type { ClusterView } from '../framework/cluster-view.ts';
 import type { SidecarGrant } from '../resources/template-pin.ts';
-import {
-  type Candidate,
-  type Decision,
-  decideRollout,
-  type ErrorCount,
-  type StopRecord,
-} from './decision.ts';
-import type { ErrorReader } from './error-counts.ts';
+import { type Candidate, type Decision, decideRollout, type StopRecord } from './decision.ts';
+import { countErrors, type ErrorReader } from './error-counts.ts';
 import { type RolloutProgress, readProgress } from './progress.ts';
 import type { SidecarRolloutSettings } from './settings.ts';
 import { readStopFile, type StopFile, writeStopFile } from './stop-file.ts';
@@ -23,7 +17,6 @@ const CHECK_INTERVAL_MS = 5_000;
 /** What was started and shows in no Deployment after this will not: its spec cannot be acted on. */
 const GRANT_TIMEOUT_MS = 120_000;
 const CHECK_TIMEOUT_MS = 30_000;
-const NO_REQUESTS: ErrorCount = { requests: 0, errors: 0 };
 
 export interface SidecarRolloutOptions {
   client: Pick<KubeClient, 'find' | 'mergePatch'>;
@@ -132,14 +125,18 @@ export class SidecarRollout {
 
   /** One round: decides by what the cluster and Redis show, starts what may start, and writes down a stop. */
   async check(): Promise<void> {
-    const { settings, sidecar, now } = this.#options;
+    const { settings, sidecar, readErrors, now, log } = this.#options;
     if (!settings) return;
     const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(CHECK_TIMEOUT_MS)]);
     const candidates = this.#listCandidates();
     if (!candidates.some(({ isOutdated, progress }) => isOutdated || this.#isRecent(progress)))
       return this.#settle({ rolling: [], failed: [], stop: undefined });
     const file = await this.#readFile(signal);
-    await this.#readErrors(candidates);
+    const watched = candidates.filter(
+      ({ progress }) =>
+        progress.isComplete && progress.rolled?.revision === sidecar.revision && this.#isRecent(progress),
+    );
+    await countErrors(watched, { readErrors, observeMs: settings.stop.observeMs, now: now(), log });
     const decision = decideRollout({
       candidates,
       record: file?.record,
@@ -185,42 +182,6 @@ export class SidecarRollout {
     if (rolled === undefined) return false;
     const { periodMs, observeMs } = settings!.stop;
     return !isComplete || now() - Math.max(rolled.startedAt, progressedAt) < periodMs + observeMs;
-  }
-
-  /** What is not known stays so: such a deployment counts as under way. */
-  async #readErrors(candidates: Candidate[]): Promise<void> {
-    const { settings, sidecar, readErrors, now, log } = this.#options;
-    const { observeMs } = settings!.stop;
-    const watched = candidates.filter(
-      ({ progress }) =>
-        progress.isComplete && progress.rolled?.revision === sidecar.revision && this.#isRecent(progress),
-    );
-    const read = async (candidate: Candidate) => {
-      const [namespace = '', name = ''] = candidate.key.split('/');
-      const { rolled, progressedAt } = candidate.progress;
-      const { startedAt } = rolled!;
-      const completedAt = Math.max(startedAt, progressedAt);
-      const until = Math.min(now(), completedAt + observeMs);
-      candidate.errors = await readErrors({ namespace, name, startedAt, completedAt, until }).catch(
-        (error: unknown) => {
-          // Its workspace's own Redis user may write there what cannot be read: to wait for that would hold up all.
-          if (isRedisAway(error)) throw error;
-          const { message: reason } = error as Error;
-          log.warn(
-            { key: candidate.key, reason },
-            'could not read usage of an updated deployment, assuming no requests',
-          );
-          return { before: NO_REQUESTS, after: NO_REQUESTS };
-        },
-      );
-    };
-    // Each by itself: what is known of the others still stops the rollout.
-    const results = await Promise.allSettled(watched.map(read));
-    const failure = results.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined;
-    if (failure) {
-      const { message: reason } = failure.reason as Error;
-      log.warn({ reason }, 'could not read error ratios of updated deployments');
-    }
   }
 
   /** With what somebody asked for, or what became void, written back. */

@@ -1,6 +1,7 @@
 /** The ConfigMap that holds why a rollout stopped, and whose annotation resumes it. Written only on changes. */
 import { ANNOTATIONS } from '../../api/names.ts';
-import type { KubeClient, ObjectName } from '../../kube/client.ts';
+import type { ObjectName } from '../../kube/call.ts';
+import type { KubeClient } from '../../kube/client.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import { RESOURCES } from '../../kube/resource.ts';
 import type { StopRecord } from './decision.ts';

@@ -132,7 +132,8 @@ function buildUser({ namespace, password, isSuspended = false }: WorkspaceUser):
   };
 }
 
-async function readUser(redis: RedisClient, username: string): Promise<UserRules | null> {
+/** The rules of a user as the server has them; null where there is none. */
+export async function readUser(redis: RedisClient, username: string): Promise<UserRules | null> {
   const reply = (await redis.acl('GETUSER', username)) as unknown[] | null;
   if (!reply) return null;
   const read = (field: string): string[] => {

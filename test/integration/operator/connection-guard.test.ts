@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { silentLog } from '../../../kube/log.ts';
 import { ConnectionGuard } from '../../../operator/publish/connection-guard.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
-import { readConnectionUse } from '../../../redis/connections.ts';
+import { readConnectionUse } from '../../../redis/workspaces/connections.ts';
 import { ensureWorkspaceUser } from '../../../redis/workspaces/users.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { connectTo, rejection } from '../../support/redis-client.ts';
@@ -80,7 +80,7 @@ describe('connections to Redis that never log in', function () {
       async () => / age=[2-9] .*user=default/.test(String(await operator.redis.call('CLIENT', 'LIST'))),
       'they are old enough',
     );
-    await guard.look();
+    await guard.check();
     expect(sockets.every(({ closed }) => !closed)).to.equal(true);
   });
 });

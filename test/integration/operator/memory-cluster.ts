@@ -1,7 +1,8 @@
 /** A cluster in memory, whose watches lag behind at random, so that one process can play thousands of histories. */
 import { isDeepStrictEqual } from 'node:util';
 import { ApiError } from '../../../kube/api-error.ts';
-import type { KubeClient, ListOptions, ObjectName, WatchOptions } from '../../../kube/client.ts';
+import type { ListOptions, ObjectName, WatchOptions } from '../../../kube/call.ts';
+import type { KubeClient } from '../../../kube/client.ts';
 import { type KubeObject, objectKey } from '../../../kube/object.ts';
 import type { Resource } from '../../../kube/resource.ts';
 import type { WatchEvent } from '../../../kube/watch-stream.ts';

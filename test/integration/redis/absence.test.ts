@@ -1,16 +1,11 @@
 import { expect } from 'chai';
 import { globalKeys } from '../../../api/redis-keys.ts';
 import { admit, settle } from '../../../redis/admission/admission-calls.ts';
-import {
-  connectRedis,
-  isRedisAway,
-  type RedisConnection,
-  type RedisState,
-  subscribe,
-} from '../../../redis/client.ts';
+import { connectRedis, isRedisAway, type RedisConnection, type RedisState } from '../../../redis/client.ts';
 import { libraryIsLoaded, loadLibrary } from '../../../redis/library.ts';
 import { beginEpoch, completeEpoch } from '../../../redis/publication/publication.ts';
 import { readEpoch } from '../../../redis/publication/published.ts';
+import { subscribe } from '../../../redis/subscription.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { publishApiKey } from '../../support/publication.ts';
 import { connectTo, fillMemory, rejection } from '../../support/redis-client.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { channels } from '../../../api/redis-keys.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
-import { subscribe } from '../../../redis/client.ts';
+import { subscribe } from '../../../redis/subscription.ts';
 import { ensureWorkspaceUser } from '../../../redis/workspaces/users.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { connectTo } from '../../support/redis-client.ts';

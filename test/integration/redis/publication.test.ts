@@ -12,7 +12,7 @@ import {
   workKeys,
 } from '../../../api/redis-keys.ts';
 import { openSigningSecret } from '../../../api/signing-secret.ts';
-import { type RedisConnection, subscribe } from '../../../redis/client.ts';
+import type { RedisConnection } from '../../../redis/client.ts';
 import { type Change, decodeChange } from '../../../redis/publication/changes.ts';
 import * as publication from '../../../redis/publication/publication.ts';
 import * as published from '../../../redis/publication/published.ts';
@@ -21,6 +21,7 @@ import {
   readOwnerEmail,
   readSigningSecret,
 } from '../../../redis/publication/webhook-settings.ts';
+import { subscribe } from '../../../redis/subscription.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { publishApiKey, readApiKeys } from '../../support/publication.ts';
 import { connectTo } from '../../support/redis-client.ts';

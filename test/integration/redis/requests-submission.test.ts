@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { channels, workKeys } from '../../../api/redis-keys.ts';
 import { digestIdempotencyKey, type REQUEST_STATUSES } from '../../../api/request.ts';
-import { subscribe } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
 import { publishWorkspace } from '../../../redis/publication/publication.ts';
 import {
@@ -17,6 +16,7 @@ import {
   listRequests,
   readRequest,
 } from '../../../redis/requests/request-record.ts';
+import { subscribe } from '../../../redis/subscription.ts';
 import { useMediaWorkspace } from '../../support/media-workspace.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { connectTo, fillMemory, rejection } from '../../support/redis-client.ts';

@@ -1,5 +1,5 @@
 import { ApiError } from '../../../kube/api-error.ts';
-import type { ListOptions, ListPage, WatchOptions } from '../../../kube/client.ts';
+import type { ListOptions, ListPage, WatchOptions } from '../../../kube/call.ts';
 import type { KubeObject } from '../../../kube/object.ts';
 import type { Resource } from '../../../kube/resource.ts';
 import type { WatchEvent } from '../../../kube/watch-stream.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createFloodGauge, FLOOD_LIMITS } from '../../../redis/flood.ts';
+import { createFloodGauge, FLOOD_LIMITS } from '../../../redis/subscription.ts';
 
 const KIB = 1024;
 

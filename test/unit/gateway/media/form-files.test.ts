@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { sortByNumber } from '../../../../gateway/media/multipart.ts';
+import { sortByNumber } from '../../../../gateway/media/form-field-names.ts';
 
 describe('files of a form', () => {
   const file = (field: string, number: number | null, name: string) => ({ field, number, name });

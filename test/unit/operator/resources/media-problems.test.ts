@@ -15,7 +15,7 @@ describe('a spec of images or videos', () => {
 
   it('is refused for sizes that vLLM-Omni cannot make', () => {
     expect(list('vllm-omni', 'Image', { sizes: ['512x512', '500x512', '512x1000'] })).to.deep.equal([
-      'MediaNotSupported: spec.image.sizes: vLLM-Omni makes sides that are multiples of 16 only, not 500x512, 512x1000',
+      'MediaNotSupported: spec.image.sizes: vLLM-Omni supports only sides that are multiples of 16, not 500x512, 512x1000',
     ]);
     expect(list('vllm-omni', 'Video', { resolutions: ['854x480'] })[0]).to.match(
       /spec.video.resolutions: .*854x480/,
@@ -25,14 +25,14 @@ describe('a spec of images or videos', () => {
 
   it('is refused for more steps than vLLM-Omni makes', () => {
     expect(list('vllm-omni', 'Image', { steps })).to.deep.equal([
-      'MediaNotSupported: spec.image.steps.max 201: vLLM-Omni makes at most 200 steps',
+      'MediaNotSupported: spec.image.steps.max 201: vLLM-Omni supports at most 200 steps',
     ]);
     expect(list('sglang-diffusion', 'Video', { steps })).to.deep.equal([]);
   });
 
   it('is refused for more references, or images a request, than the engine takes', () => {
     expect(list('sglang-diffusion', 'Video', { references: 2 })).to.deep.equal([
-      'MediaNotSupported: spec.video.references 2: SGLang Diffusion takes at most 1',
+      'MediaNotSupported: spec.video.references 2: SGLang Diffusion accepts at most 1',
     ]);
     expect(list('vllm-omni', 'Video', { references: 9 })).to.deep.equal([]);
     const { problems } = build({
@@ -41,7 +41,7 @@ describe('a spec of images or videos', () => {
       limits: { imagesPerRequest: 11 },
     });
     expect(problems.map(({ message }) => message)).to.deep.equal([
-      'spec.limits.imagesPerRequest 11: SGLang Diffusion makes at most 10 images a request',
+      'spec.limits.imagesPerRequest 11: SGLang Diffusion generates at most 10 images per request',
     ]);
   });
 

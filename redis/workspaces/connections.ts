@@ -1,6 +1,7 @@
 /** How many connections Redis has, and the end of those that never logged in. */
-import type { RedisClient } from './client.ts';
-import { readInfo } from './inspection.ts';
+import type { RedisClient } from '../client.ts';
+import { readInfo } from '../inspection.ts';
+import { readUser } from './users.ts';
 
 export interface ConnectionUse {
   used: number;
@@ -18,8 +19,7 @@ export async function readConnectionUse(redis: RedisClient): Promise<ConnectionU
  * there, they may be anybody's. Throws where the server knows no ages (before Redis 7.4 and Valkey 8.0).
  */
 export async function closeAnonymous(redis: RedisClient, minAgeSeconds: number): Promise<number> {
-  const user = (await redis.acl('GETUSER', 'default')) as unknown[];
-  const flags = user[user.indexOf('flags') + 1] as string[];
-  if (!flags.includes('off')) return 0;
+  const user = await readUser(redis, 'default');
+  if (!user?.flags.includes('off')) return 0;
   return Number(await redis.call('CLIENT', 'KILL', 'USER', 'default', 'MAXAGE', String(minAgeSeconds)));
 }

@@ -1,0 +1,26 @@
+/** The names under which clients send several files of one field. Pure. */
+
+/** `image[]`, `image[0]` and `image` are one field. */
+export const normalizeField = (name: string): string => name.replace(/\[[^\]]*\]$/, '');
+
+export interface NumberedField {
+  field: string;
+  /** Of `image[0]`; null where the name has none. */
+  number: number | null;
+}
+
+/** Of `image[0]` 0; null where the name has none. */
+export const readNumber = (name: string): number | null => {
+  const [, digits] = /\[(\d{1,3})\]$/.exec(name) ?? [];
+  return digits === undefined ? null : Number(digits);
+};
+
+/** Numbers say the order where all files of a field have one: clients may send such parts in any. */
+export function sortByNumber<T extends NumberedField>(files: readonly T[]): T[] {
+  const isNumbered = (field: string) => files.every((file) => file.field !== field || file.number !== null);
+  const fields = [...new Set(files.map(({ field }) => field))];
+  return fields.flatMap((field) => {
+    const own = files.filter((file) => file.field === field);
+    return isNumbered(field) ? own.sort((a, b) => a.number! - b.number!) : own;
+  });
+}

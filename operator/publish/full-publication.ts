@@ -1,0 +1,104 @@
+/** What a publication of everything does beside writing each target: an epoch around it, and the end of what is no longer wanted. */
+import { randomUUID } from 'node:crypto';
+import { workspaceRedisUser } from '../../api/identity.ts';
+import { configKeys } from '../../api/redis-keys.ts';
+import { libraryIsLoaded, loadLibrary } from '../../redis/library.ts';
+import {
+  beginEpoch,
+  completeEpoch,
+  publishHosts,
+  removeDeployment,
+} from '../../redis/publication/publication.ts';
+import { readEpoch, readHosts, readWorkspaces } from '../../redis/publication/published.ts';
+import { listWorkspaceUsers, removeWorkspaceUser } from '../../redis/workspaces/users.ts';
+import type { DeploymentName } from './desired-state.ts';
+import type { Writer, WriterSettings } from './writing.ts';
+
+export class FullPublication {
+  readonly #settings: Pick<WriterSettings, 'redis' | 'desired' | 'users'>;
+  readonly #writer: Pick<Writer, 'noteHost' | 'removeWorkspace'>;
+  /** Namespaces that could not be read at the last one. */
+  #unseen: ReadonlySet<string> = new Set();
+
+  constructor(
+    settings: Pick<WriterSettings, 'redis' | 'desired' | 'users'>,
+    writer: Pick<Writer, 'noteHost' | 'removeWorkspace'>,
+  ) {
+    this.#settings = settings;
+    this.#writer = writer;
+  }
+
+  /** What the cluster no longer has goes; what was missed while nobody watched with it. */
+  async prune(): Promise<void> {
+    const { redis, desired, users } = this.#settings;
+    const unseen = desired.unseen();
+    this.#unseen = unseen;
+    const wanted = new Set([...desired.namespaces()].filter((namespace) => !unseen.has(namespace)));
+    for (const namespace of await readWorkspaces(redis)) {
+      if (!wanted.has(namespace) && !unseen.has(namespace)) await this.#writer.removeWorkspace(namespace);
+    }
+    for (const namespace of wanted) {
+      const names = new Set(desired.names(namespace));
+      const published = await redis.hkeys(configKeys(namespace).deployments);
+      for (const name of published.filter((name) => !names.has(name)))
+        await removeDeployment(redis, namespace, name);
+    }
+    const hosts = await collectHosts(this.#settings);
+    await publishHosts(redis, hosts);
+    for (const [host, name] of hosts) this.#writer.noteHost(name, host);
+    if (users !== 'managed') return;
+    const needing = [...wanted].filter((name) => desired.needsUser(name));
+    const needed = new Set([...needing, ...unseen].map(workspaceRedisUser));
+    for (const user of await listWorkspaceUsers(redis)) {
+      if (!needed.has(user)) await removeWorkspaceUser(redis, user);
+    }
+  }
+
+  /** Called before everything is written, so that `finish` sees whether Redis lost any of it. */
+  async begin(): Promise<void> {
+    const { redis } = this.#settings;
+    if ((await readEpoch(redis)) === null) await beginEpoch(redis, randomUUID());
+  }
+
+  /** Called once everything is written: gateways treat Redis as unavailable until the functions are loaded. Throws if some of it was lost. */
+  async finish(): Promise<void> {
+    const { redis } = this.#settings;
+    await loadLibrary(redis);
+    if ((await readEpoch(redis)) === null) await completeEpoch(redis);
+  }
+
+  /** Whether Redis still holds what only a full publication restores, for all namespaces that are readable now. */
+  async isIntact(): Promise<boolean> {
+    const { redis, desired, users } = this.#settings;
+    const unseen = desired.unseen();
+    if ([...this.#unseen].some((namespace) => !unseen.has(namespace))) return false;
+    if ((await readEpoch(redis)) === null || !(await libraryIsLoaded(redis))) return false;
+    if (users !== 'managed') return true;
+    const present = new Set(await listWorkspaceUsers(redis));
+    const needed = [...desired.namespaces()].filter((name) => desired.needsUser(name) && !unseen.has(name));
+    return needed.every((namespace) => present.has(workspaceRedisUser(namespace)));
+  }
+}
+
+/** Those that are to be published, and those in Redis whose deployments are not known now. */
+async function collectHosts({
+  redis,
+  desired,
+}: Pick<WriterSettings, 'redis' | 'desired'>): Promise<Map<string, DeploymentName>> {
+  const hosts = new Map<string, DeploymentName>();
+  const unreadable = new Set<string>();
+  for (const namespace of desired.namespaces()) {
+    for (const name of desired.names(namespace)) {
+      const wanted = desired.deployment({ namespace, name });
+      if (wanted && wanted.config === undefined) unreadable.add(`${namespace}/${name}`);
+      if (wanted?.host !== undefined) hosts.set(wanted.host, { namespace, name });
+    }
+  }
+  const unseen = desired.unseen();
+  if (unreadable.size + unseen.size === 0) return hosts;
+  for (const [host, owner] of await readHosts(redis)) {
+    const isUnknown = unseen.has(owner.namespace) || unreadable.has(`${owner.namespace}/${owner.name}`);
+    if (isUnknown && !hosts.has(host)) hosts.set(host, owner);
+  }
+  return hosts;
+}
