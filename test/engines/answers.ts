@@ -89,8 +89,22 @@ function joinLists(before: unknown[], after: unknown[]): unknown[] {
   return whole.sort((a, b) => Number((a as Fields)?.index ?? 0) - Number((b as Fields)?.index ?? 0));
 }
 
-/** They differ from one call to the next: names of the call, and what the engine still knew of the one before. */
-const OWN = new Set(['id', 'created', 'system_fingerprint', 'prompt_tokens_details', 'timings']);
+/** They differ from one call to the next: names and times of the call, and what the engine still knew of the one before. */
+const OWN = new Set([
+  'id',
+  'item_id',
+  'call_id',
+  'created',
+  'created_at',
+  'completed_at',
+  'sequence_number',
+  'system_fingerprint',
+  'timings',
+  'prompt_tokens_details',
+  'input_tokens_details',
+  'cache_creation_input_tokens',
+  'cache_read_input_tokens',
+]);
 
 /** An answer without what is each call's own. A field that an engine leaves out is null in the endpoint's answers. */
 export function strip(value: unknown): unknown {

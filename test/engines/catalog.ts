@@ -4,10 +4,12 @@ import { join } from 'node:path';
 import { formatTinyModel } from '../cluster/tiny-gguf.ts';
 import { ensureFolder } from './cached-folder.ts';
 import { ensureLlamaServer } from './llama-server.ts';
-import { ensureModel, ensurePythonEngine } from './python-engine.ts';
+import { ensureModel, ensurePythonEngine, type PythonEngine } from './python-engine.ts';
 
 export const ENGINE_NAMES = ['vllm', 'llama-cpp'] as const;
 export type EngineName = (typeof ENGINE_NAMES)[number];
+
+export type ServedKind = 'LLM' | 'Embedding' | 'Rerank';
 
 /** Of a deployment's spec. */
 export interface TinyModel {
@@ -29,15 +31,17 @@ export interface RealEngine {
   parsers?(): Record<'tools' | 'reasoning', Set<string>>;
   /** Installs it; the folder that belongs on PATH. */
   install(): string;
-  tinyModel(kind: 'LLM' | 'Embedding'): TinyModel;
-  /** Of its metrics, the number of requests that it works on. */
-  running: RegExp;
+  tinyModel(kind: ServedKind): TinyModel;
+  /** Of its metrics, the number of requests that it works on; none: it does not tell. */
+  running?: RegExp;
+  /** And of those that wait in it; none: it knows no priorities. */
+  waiting?: RegExp;
   /** Children of its first process that do the work; none: it has no other. */
   worker?: RegExp;
 }
 
 const VLLM_PACKAGE = 'lib/python3.11/site-packages/vllm';
-const VLLM = {
+const VLLM: PythonEngine = {
   name: 'vllm',
   python: '3.11',
   gigabytes: 10,
@@ -53,7 +57,7 @@ function readParsers(folder: string): Set<string> {
 
 const vllm: RealEngine = {
   version: '0.28.0',
-  tests: ['flags', 'text', 'failures', 'embeddings'],
+  tests: ['flags', 'text', 'routes', 'failures', 'embeddings', 'rerank'],
   help: ['vllm', 'serve', '--help=all'],
   parsers: () => ({ tools: readParsers('tool_parsers'), reasoning: readParsers('reasoning') }),
   install: () => join(ensurePythonEngine(VLLM), 'bin'),
@@ -64,12 +68,13 @@ const vllm: RealEngine = {
     env: { VLLM_CPU_KVCACHE_SPACE: '1', HF_HUB_OFFLINE: '1' },
   }),
   running: /^vllm:num_requests_running\{[^}]*\} ([\d.]+)/m,
+  waiting: /^vllm:num_requests_waiting\{[^}]*\} ([\d.]+)/m,
   worker: /EngineCore/,
 };
 
 const llamaCpp: RealEngine = {
   version: 'Debian forky',
-  tests: ['flags', 'text', 'failures', 'embeddings'],
+  tests: ['flags', 'text', 'routes', 'failures', 'embeddings'],
   help: ['llama-server', '--help'],
   install: ensureLlamaServer,
   tinyModel: (kind) => ({

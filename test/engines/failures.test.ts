@@ -65,12 +65,6 @@ describe(`a fault with ${name}`, function () {
   });
   after(() => served?.stop());
 
-  const kill = (signal: NodeJS.Signals, pattern?: RegExp) => {
-    const processes = served.processes();
-    const chosen = pattern ? processes.filter(({ command }) => pattern.test(command)) : processes.slice(0, 1);
-    expect(chosen, JSON.stringify(processes)).to.not.be.empty;
-    for (const { id } of chosen) process.kill(id, signal);
-  };
   const untilRestarted = async (before: number) => {
     await pollUntil(async () => (await served.restarts()) > before, 'a restart', RESTART_TIMEOUT_MS);
     await pollUntil(
@@ -145,7 +139,7 @@ describe(`a fault with ${name}`, function () {
     const before = await served.restarts();
     const stream = await open(served, LONG_TOKENS);
     await untilFrames(stream, 3);
-    kill('SIGKILL', engine.worker);
+    served.signal('SIGKILL', engine.worker);
     const start = performance.now();
     await stream.ended;
     tellMeasure(
@@ -160,7 +154,7 @@ describe(`a fault with ${name}`, function () {
     const before = await served.restarts();
     const streams = await Promise.all(Array.from({ length: 4 }, () => open(served, LONG_TOKENS)));
     for (const stream of streams) await untilFrames(stream, 3);
-    kill('SIGTERM');
+    served.signal('SIGTERM');
     for (const stream of streams) {
       await stream.ended;
       if (stream.frames.at(-1) !== '[DONE]') {

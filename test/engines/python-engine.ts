@@ -1,6 +1,6 @@
 /** Engines of PyPI, in the exact versions of a file of requirements, each in an environment of its own outside the checkout. */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, statfsSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findProgram } from '../../tools/system-package.ts';
 import { CACHE_FOLDER } from '../../tools/valkey.ts';
@@ -14,22 +14,38 @@ export interface PythonEngine {
   gigabytes: number;
   /** Distributions that the engine looks up by a name that its wheel does not have. */
   aliases?: { name: string; version: string }[];
+  /** What it lacks to run on a CPU. */
+  plugIn?: PlugIn;
+}
+
+/** Modules of `platforms/` that an engine finds by an entry point. */
+interface PlugIn {
+  modules: string[];
+  /** As in `entry_points.txt`. */
+  entryPoints: string;
 }
 
 const FOLDER = import.meta.dirname;
+const PLATFORMS = join(FOLDER, 'platforms');
 const GIGABYTE = 1e9;
 /** It takes a tenth of pip's time, and links files from its cache instead of copying them. */
 const UV = 'uv==0.13.8';
 const DOWNLOAD_TIMEOUT_SECONDS = '180';
 
-export const requirementsOf = (name: string): string => join(FOLDER, 'requirements', `${name}.txt`);
+const requirementsOf = (name: string): string => join(FOLDER, 'requirements', `${name}.txt`);
+
+/** With those of other files that it names. */
+const readRequirements = (name: string): string =>
+  readFileSync(requirementsOf(name), 'utf8').replace(/^-r (.+)\.txt$/gm, (_, other) =>
+    readRequirements(other),
+  );
 
 /** Its environment; the first time it downloads gigabytes, and goes on where an earlier try was stopped. Throws with the remedy. */
 export function ensurePythonEngine(engine: PythonEngine): string {
   const requirements = requirementsOf(engine.name);
   return ensureFolder({
     name: `engine-${engine.name}`,
-    madeFrom: readFileSync(requirements, 'utf8') + JSON.stringify(engine.aliases ?? []),
+    madeFrom: JSON.stringify([readRequirements(engine.name), engine, listModules(engine)]),
     isResumable: true,
     make: (folder) => {
       const python = findPython(engine.python);
@@ -43,7 +59,9 @@ export function ensurePythonEngine(engine: PythonEngine): string {
       // Nothing is resolved: the file names every package. What was downloaded before an interruption is in uv's cache.
       const options = ['--no-deps', '--python', join(folder, 'bin/python'), '--requirement', requirements];
       run('nice', ['-n', '15', join(folder, 'bin/uv'), 'pip', 'install', ...options]);
-      for (const alias of engine.aliases ?? []) writeAlias(folder, engine.python, alias);
+      const packages = join(folder, `lib/python${engine.python}/site-packages`);
+      for (const alias of engine.aliases ?? []) describeDistribution(packages, alias);
+      if (engine.plugIn) addPlugIn(packages, engine.plugIn);
     },
   });
 }
@@ -82,15 +100,24 @@ function checkDisk({ name, gigabytes }: PythonEngine): void {
     );
 }
 
-function writeAlias(
-  folder: string,
-  python: string,
+function describeDistribution(
+  packages: string,
   { name, version }: { name: string; version: string },
-): void {
-  const info = join(folder, `lib/python${python}/site-packages/${name}-${version}.dist-info`);
+): string {
+  const info = join(packages, `${name}-${version}.dist-info`);
   mkdirSync(info, { recursive: true });
   writeFileSync(join(info, 'METADATA'), `Metadata-Version: 2.1\nName: ${name}\nVersion: ${version}\n`);
+  return info;
 }
+
+function addPlugIn(packages: string, { modules, entryPoints }: PlugIn): void {
+  for (const module of modules) copyFileSync(join(PLATFORMS, module), join(packages, module));
+  const info = describeDistribution(packages, { name: 'berth_test_platform', version: '1' });
+  writeFileSync(join(info, 'entry_points.txt'), entryPoints);
+}
+
+const listModules = ({ plugIn }: PythonEngine): string[] =>
+  (plugIn?.modules ?? []).map((module) => readFileSync(join(PLATFORMS, module), 'utf8'));
 
 /** Its output is the progress that a person sees. */
 function run(command: string, args: string[]): void {

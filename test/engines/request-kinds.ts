@@ -8,6 +8,8 @@ export interface RequestKind {
   body: Fields;
   /** If absent, all engines. */
   only?: EngineName[];
+  /** Engines refuse to stream it. */
+  isWholeOnly?: true;
 }
 
 const HELLO = [{ role: 'user', content: 'hello world' }];
@@ -86,7 +88,10 @@ export const CHAT_KINDS: RequestKind[] = [
   ),
   kind('a choice of words', { structured_outputs: { choice: ['red', 'blue'] } }, VLLM),
   kind('max_completion_tokens', { max_completion_tokens: 3, max_tokens: undefined }),
-  kind('log probabilities of the prompt', { prompt_logprobs: 1, max_tokens: 1 }, VLLM),
+  {
+    ...kind('log probabilities of the prompt', { prompt_logprobs: 1, max_tokens: 1 }, VLLM),
+    isWholeOnly: true,
+  },
   kind('token ids', { return_token_ids: true, max_tokens: 2 }, VLLM),
   kind('a bias of tokens', { logit_bias: { '50': 100 }, max_tokens: 3 }, VLLM),
   kind('min_p, top_k and a repetition penalty', { min_p: 0.1, top_k: 5, repetition_penalty: 1.1 }, VLLM),

@@ -2,17 +2,26 @@
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { hashApiKey } from '../../api/identity.ts';
+import { PORTS } from '../../api/names.ts';
+import { workKeys } from '../../api/redis-keys.ts';
+import { generateApiKey } from '../../api/token-format.ts';
+import { createLocalKey } from '../../launch/local-key.ts';
 import { type LocalStack, startLocalStack } from '../support/local-stack.ts';
 import { pollUntil } from '../support/poll.ts';
+import { connectTo } from '../support/redis-client.ts';
 import type { Target } from './answers.ts';
-import { type EngineName, REAL_ENGINES } from './catalog.ts';
-import { listEngineProcesses, type ProcessEntry } from './engine-processes.ts';
+import { type EngineName, REAL_ENGINES, type RealEngine, type ServedKind } from './catalog.ts';
+import { listEngineProcesses } from './engine-processes.ts';
 
 export interface ServedModel {
+  /** The state of its `make run`. */
+  folder: string;
   /** The endpoint, and the engine itself, past it. */
   gateway: Target;
   engine: Target;
-  processes(): ProcessEntry[];
+  /** To those of the engine's processes that match, or to its first one. Throws where there is none. */
+  signal(signal: NodeJS.Signals, pattern?: RegExp): void;
   /** How often the engine's container was started again. */
   restarts(): Promise<number>;
   /** Changes the spec of the deployment. */
@@ -22,13 +31,21 @@ export interface ServedModel {
   untilReady(): Promise<void>;
   /** What the engine works on, by its own metrics. */
   countRunning(): Promise<number>;
+  /** Requests that the gateway is answering. */
+  countInFlight(): Promise<number>;
+  /** What waits in it, by its own metrics. */
+  countWaiting(): Promise<number>;
+  /** What the workspace has spent since the start, in millionths. */
+  spent(): Promise<number>;
+  createKey(spec: { priority: number }): Promise<string>;
   stop(): Promise<void>;
 }
 
 const NAME = 'real';
 const CLAIM = 'weights';
-/** Its family, which its name tells, is one whose tool calls are as the tiny model's template has them. */
-const MODEL_ID = 'org/qwen3-tiny-instruct';
+/** Its family, which its name tells, is one whose tool calls are as the tiny model's template has them, or whose words of a fit. */
+const modelIdOf = (kind: ServedKind): string =>
+  kind === 'Rerank' ? 'org/qwen3-reranker-tiny' : 'org/qwen3-tiny-instruct';
 /** On a busy machine its libraries alone take minutes to load. */
 const START_TIMEOUT_MS = 600_000;
 const PODS = '/api/v1/namespaces/default/pods';
@@ -40,14 +57,19 @@ interface Pod {
 }
 
 export interface ServeOptions {
-  kind?: 'LLM' | 'Embedding';
+  kind?: ServedKind;
   /** Over the spec that the engine's tiny model needs. */
   spec?: object;
+  /** Over its engine. */
+  engine?: { args?: string[]; family?: string };
+  modelId?: string;
+  /** Objects beside it, as YAML. */
+  beside?: string;
 }
 
 export async function serveModel(
   name: EngineName,
-  { kind = 'LLM', spec }: ServeOptions = {},
+  { kind = 'LLM', spec, engine, modelId = modelIdOf(kind), beside }: ServeOptions = {},
 ): Promise<ServedModel> {
   const real = REAL_ENGINES[name];
   const programs = real.install();
@@ -64,22 +86,24 @@ export async function serveModel(
     metadata: { name: NAME, namespace: 'default' },
     spec: {
       kind,
-      model: { id: MODEL_ID, source: { pvc: { claimName: CLAIM, path } } },
+      model: { id: modelId, source: { pvc: { claimName: CLAIM, path } } },
       engine: {
         preset: name,
-        args,
+        ...engine,
+        args: [...args, ...(engine?.args ?? [])],
         env: Object.entries(env).map(([variable, value]) => ({ name: variable, value })),
       },
       ...spec,
     },
   };
   writeFileSync(join(models, 'real.yaml'), JSON.stringify(object));
+  if (beside !== undefined) writeFileSync(join(models, 'beside.yaml'), beside);
   const stack = await startLocalStack({
     BERTH_STATE: folder,
     MODELS: models,
     PATH: `${programs}${delimiter}${process.env.PATH}`,
   });
-  const served = describeServed(stack, real.running, folder);
+  const served = describeServed(stack, real, folder);
   try {
     await served.untilReady();
     return served;
@@ -96,7 +120,7 @@ const isHealthy = (address: string): Promise<boolean> =>
     () => false,
   );
 
-function describeServed(stack: LocalStack, running: RegExp, folder: string) {
+function describeServed(stack: LocalStack, { running, waiting }: RealEngine, folder: string) {
   const { url, token } = stack.endpoints.objects!;
   const call = async (method: string, path: string, body?: object): Promise<unknown> => {
     const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
@@ -116,12 +140,22 @@ function describeServed(stack: LocalStack, running: RegExp, folder: string) {
   };
   const entry = stack.endpoints.deployments.find(({ name }) => name === NAME)!;
   let address = '';
+  const readMetric = async (port: number, pattern: RegExp | undefined) => {
+    const text = await (await fetch(`http://${address}:${port}/metrics`)).text();
+    return Number(pattern?.exec(text)?.[1] ?? Number.NaN);
+  };
   const served = {
-    gateway: { baseURL: entry.baseURL, model: MODEL_ID, key: entry.apiKey },
+    folder,
+    gateway: { baseURL: entry.baseURL, model: entry.modelId, key: entry.apiKey },
     get engine() {
-      return { baseURL: `http://${address}:8000/v1`, model: MODEL_ID };
+      return { baseURL: `http://${address}:8000/v1`, model: entry.modelId };
     },
-    processes: () => listEngineProcesses(address),
+    signal: (signal: NodeJS.Signals, pattern?: RegExp) => {
+      const all = listEngineProcesses(address);
+      const chosen = pattern ? all.filter(({ command }) => pattern.test(command)) : all.slice(0, 1);
+      if (chosen.length === 0) throw new Error(`no process to end among ${JSON.stringify(all)}`);
+      for (const { id } of chosen) process.kill(id, signal);
+    },
     restarts: async () => {
       const pod = await findPod();
       return pod?.status?.containerStatuses?.find(({ name }) => name === 'engine')?.restartCount ?? 0;
@@ -144,9 +178,23 @@ function describeServed(stack: LocalStack, running: RegExp, folder: string) {
         'the engine to serve',
         START_TIMEOUT_MS,
       ),
-    countRunning: async () => {
-      const text = await (await fetch(`http://${address}:8000/metrics`)).text();
-      return Number(running.exec(text)?.[1] ?? Number.NaN);
+    countRunning: () => readMetric(8000, running),
+    countWaiting: () => readMetric(8000, waiting),
+    countInFlight: () => readMetric(PORTS.metrics, /^berth_gateway_requests_inflight ([\d.]+)/m),
+    spent: async () => {
+      const connection = await connectTo({ url: stack.endpoints.redisURL });
+      try {
+        return Number((await connection.redis.get(workKeys('default').credit)) ?? 0);
+      } finally {
+        await connection.close();
+      }
+    },
+    createKey: async ({ priority }: { priority: number }) => {
+      const key = generateApiKey();
+      const limits = { rpm: 600, tpd: 1_000_000, priority };
+      const request = { namespace: 'default', name: `key-${priority}`, sha256: hashApiKey(key), ...limits };
+      await createLocalKey(stack.endpoints, request);
+      return key;
     },
     readLog: async () => {
       const pod = await findPod();

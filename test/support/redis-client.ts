@@ -14,7 +14,7 @@ export const COMMAND_TIMEOUT_MS = 20_000;
 
 /** Connects as the operator unless told otherwise, and waits until connected. */
 export async function connectTo(
-  server: RedisServer,
+  server: Pick<RedisServer, 'url'>,
   settings: Partial<RedisSettings> = {},
   timeoutMs = WAIT_MS,
 ): Promise<RedisConnection> {

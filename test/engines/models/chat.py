@@ -9,6 +9,8 @@ from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 CONTEXT = 4096
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 MARKS = ["<think>", "</think>", "<tool_call>", "</tool_call>"]
+# As a reranker it says by these how well a text fits.
+VERDICTS = ["yes", "no"]
 CORPUS = [
     "the quick brown fox jumps over the lazy dog and then it says hello to the world of small models ",
     '{"name": "weather", "arguments": {"city": "Paris", "unit": "celsius"}} true false null 0123456789',
@@ -31,7 +33,7 @@ def make_tokenizer():
         vocab_size=500, special_tokens=SPECIAL, initial_alphabet=pre_tokenizers.ByteLevel.alphabet()
     )
     tokenizer.train_from_iterator(CORPUS, trainer)
-    tokenizer.add_tokens([AddedToken(mark, special=False) for mark in MARKS])
+    tokenizer.add_tokens([AddedToken(mark, special=False) for mark in [*MARKS, *VERDICTS]])
     fast = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         eos_token="<|im_end|>",

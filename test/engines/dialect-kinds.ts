@@ -1,0 +1,88 @@
+/** What clients send to the routes beside chat and completions. */
+import type { Fields } from './answers.ts';
+import type { EngineName } from './catalog.ts';
+import type { RequestKind } from './request-kinds.ts';
+
+export interface DialectKind extends RequestKind {
+  path: string;
+}
+
+const VLLM: EngineName[] = ['vllm'];
+const HELLO = [{ role: 'user', content: 'hello world' }];
+const CITY = {
+  type: 'object',
+  properties: { city: { type: 'string', enum: ['Paris', 'Rome'] } },
+  required: ['city'],
+  additionalProperties: false,
+};
+
+const kindsOf =
+  (path: string, base: Fields) =>
+  (title: string, fields: Fields, only?: EngineName[]): DialectKind => ({
+    path,
+    title,
+    body: { ...base, ...fields },
+    ...(only ? { only } : {}),
+  });
+
+/** The same answer each time. */
+const response = kindsOf('/responses', { input: 'hello world', temperature: 0, max_output_tokens: 80 });
+const message = kindsOf('/messages', { messages: HELLO, temperature: 0, max_tokens: 80 });
+const count = kindsOf('/messages/count_tokens', { messages: HELLO });
+
+export const DIALECT_KINDS: DialectKind[] = [
+  response('a text', {}),
+  response('instructions and turns', {
+    instructions: 'be nice',
+    input: [
+      { role: 'user', content: 'hello' },
+      { role: 'assistant', content: 'hi' },
+      { role: 'user', content: [{ type: 'input_text', text: 'the quick fox' }] },
+    ],
+  }),
+  response(
+    'a JSON schema',
+    { text: { format: { type: 'json_schema', name: 'answer', strict: true, schema: CITY } } },
+    VLLM,
+  ),
+  response(
+    'a required tool',
+    { tools: [{ type: 'function', name: 'weather', parameters: CITY }], tool_choice: 'required' },
+    VLLM,
+  ),
+  message('a text', {}),
+  message('a system prompt and turns', {
+    system: 'be nice',
+    messages: [
+      ...HELLO,
+      { role: 'assistant', content: 'hi' },
+      { role: 'user', content: [{ type: 'text', text: 'the quick fox' }] },
+    ],
+  }),
+  message('a stop sequence', { stop_sequences: ['e'] }),
+  message(
+    'a tool that has to be used',
+    { tools: [{ name: 'weather', description: 'w', input_schema: CITY }], tool_choice: { type: 'any' } },
+    VLLM,
+  ),
+  count('a text', {}),
+  count('a system prompt and tools', {
+    system: 'be nice',
+    tools: [{ name: 'weather', description: 'w', input_schema: CITY }],
+  }),
+];
+
+const tokens = (path: string, title: string, body: Fields, only?: EngineName[]): DialectKind => ({
+  path,
+  title,
+  body,
+  ...(only ? { only } : {}),
+});
+
+/** vLLM's words are the endpoint's own. */
+export const TOKEN_KINDS: DialectKind[] = [
+  tokens('/tokenize', 'a text', { prompt: 'hello world' }, VLLM),
+  tokens('/tokenize', 'a text with its pieces', { prompt: 'hello world', return_token_strs: true }, VLLM),
+  tokens('/tokenize', 'a conversation', { messages: HELLO }, VLLM),
+  tokens('/detokenize', 'tokens', { tokens: [50, 51, 52] }, VLLM),
+];

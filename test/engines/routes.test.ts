@@ -1,0 +1,158 @@
+/** The routes beside chat and completions: the engine's own answers, in the words that each of them has. */
+import { expect } from 'chai';
+import { pollUntil } from '../support/poll.ts';
+import { ask, type Fields, send, strip } from './answers.ts';
+import { readEngine } from './catalog.ts';
+import { DIALECT_KINDS, TOKEN_KINDS } from './dialect-kinds.ts';
+import { askEvents } from './event-answers.ts';
+import type { RequestKind } from './request-kinds.ts';
+import { type ServedModel, serveModel } from './served-model.ts';
+
+const { name, engine } = readEngine();
+const isFor = ({ only }: RequestKind): boolean => only?.includes(name) ?? true;
+const CHAT = '/chat/completions';
+/** Of the engine: its own number of places, which the gateway does not know of here. */
+const PLACES = 8;
+
+const PRICES = { perMillionInputTokens: 200, perMillionCachedInputTokens: 20, perMillionOutputTokens: 1000 };
+
+/** Longer than a block of any engine's cache; each route's own, for a route must not find what another has left. */
+const LONG_PROMPT = 'the quick fox and the lazy dog '.repeat(30);
+interface Counted {
+  input: number;
+  cached: number;
+  output: number;
+}
+const inDetails = (usage: Fields, input: string, output: string): Counted => ({
+  input: usage[`${input}_tokens`] as number,
+  cached: (usage[`${input}_tokens_details`] as { cached_tokens?: number } | null)?.cached_tokens ?? 0,
+  output: usage[`${output}_tokens`] as number,
+});
+/** Of the input, what was neither in the cache nor put there, what was put there, and what was in it. */
+const MESSAGES_USAGE = [
+  'input_tokens',
+  'cache_creation_input_tokens',
+  'cache_read_input_tokens',
+  'output_tokens',
+];
+const CACHED: { path: string; body: Fields; read: (usage: Fields) => Counted }[] = [
+  {
+    path: CHAT,
+    body: { messages: [{ role: 'user', content: `chats ${LONG_PROMPT}` }], max_tokens: 4 },
+    read: (usage) => inDetails(usage, 'prompt', 'completion'),
+  },
+  {
+    path: '/responses',
+    body: { input: `responses ${LONG_PROMPT}`, max_output_tokens: 4 },
+    read: (usage) => inDetails(usage, 'input', 'output'),
+  },
+  {
+    path: '/messages',
+    body: { messages: [{ role: 'user', content: `messages ${LONG_PROMPT}` }], max_tokens: 4 },
+    read: (usage) => {
+      const [read, written, cached, output] = MESSAGES_USAGE.map((field) => Number(usage[field] ?? 0));
+      return { input: read! + written! + cached!, cached: cached!, output: output! };
+    },
+  },
+];
+
+const priceOf = ({ input, cached, output }: Counted): number =>
+  (input - cached) * PRICES.perMillionInputTokens +
+  cached * PRICES.perMillionCachedInputTokens +
+  output * PRICES.perMillionOutputTokens;
+
+const talk = (max_tokens: number): Fields => ({
+  messages: [{ role: 'user', content: 'hello' }],
+  max_tokens,
+  ignore_eos: true,
+});
+
+/** Takes one of the engine's places until told to leave. */
+function occupy({ gateway }: ServedModel): { leave: () => void } {
+  const leaving = new AbortController();
+  send(gateway, CHAT, { ...talk(1_800), stream: true }, leaving.signal)
+    .then((response) => response.text())
+    .catch(() => {});
+  return { leave: () => leaving.abort() };
+}
+
+describe(`routes of ${name}`, () => {
+  let served: ServedModel;
+  before(async function () {
+    this.timeout(660_000);
+    served = await serveModel(name, {
+      spec: {
+        concurrency: 4 * PLACES,
+        pricing: Object.fromEntries(Object.entries(PRICES).map(([price, value]) => [price, String(value)])),
+      },
+    });
+  });
+  after(() => served?.stop());
+
+  const askUsage = async (path: string, body: Fields, read: (usage: Fields) => Counted) => {
+    const answer = await ask(served.gateway, path, body);
+    expect(answer.status, JSON.stringify(answer.body)).to.equal(200);
+    return read(answer.body.usage as Fields);
+  };
+
+  /** In millionths: what the answers so far have cost. The first tests, for all others cost something, too. */
+  let due = 0;
+  for (const { path, body, read } of CACHED)
+    it(`tells and prices tokens of ${path} that the engine had in its cache`, async () => {
+      const first = await askUsage(path, body, read);
+      const second = await askUsage(path, body, read);
+      expect(second.cached).to.be.greaterThan(100);
+      due += priceOf(first) + priceOf(second);
+      await pollUntil(async () => (await served.spent()) >= due, 'the answers to be paid for');
+      expect(await served.spent()).to.equal(due);
+    });
+
+  for (const { path, title, body } of DIALECT_KINDS.filter(isFor)) {
+    it(`is as the engine itself answers ${path}, whole: ${title}`, async () => {
+      const direct = await ask(served.engine, path, body);
+      expect(direct.status, JSON.stringify(direct.body)).to.equal(200);
+      expect(strip(await ask(served.gateway, path, body))).to.deep.equal(strip(direct));
+    });
+    if (path.endsWith('count_tokens')) continue;
+    it(`is as the engine itself answers ${path}, streamed: ${title}`, async () => {
+      const direct = await askEvents(served.engine, path, body);
+      expect(direct.status, direct.text).to.equal(200);
+      expect(direct.types.at(-1)).to.match(/^(response\.completed|response\.incomplete|message_stop)$/);
+      expect(strip(await askEvents(served.gateway, path, body))).to.deep.equal(strip(direct));
+    });
+  }
+
+  for (const { path, title, body } of TOKEN_KINDS.filter(isFor))
+    it(`is as the engine itself answers ${path}: ${title}`, async () => {
+      const direct = await ask(served.engine, `/..${path}`, body);
+      expect(direct.status, JSON.stringify(direct.body)).to.equal(200);
+      expect(strip(await ask(served.gateway, `/..${path}`, body))).to.deep.equal(strip(direct));
+    });
+
+  it('passes a client’s own priority on to no engine', async () => {
+    const { status } = await ask(served.gateway, CHAT, {
+      messages: [{ role: 'user', content: 'hello' }],
+      max_tokens: 2,
+      priority: -1_000_000,
+    });
+    expect(status).to.equal(200);
+  });
+
+  if (engine.waiting)
+    it('gives a place first to who has a key of a higher priority', async () => {
+      const key = await served.createKey({ priority: 10 });
+      const [one, ...others] = Array.from({ length: PLACES }, () => occupy(served));
+      await pollUntil(async () => (await served.countRunning()) === PLACES, 'all places to be taken');
+      const order: string[] = [];
+      const ordinary = ask(served.gateway, CHAT, talk(40)).then(() => order.push('ordinary'));
+      await pollUntil(async () => (await served.countWaiting()) === 1, 'a request to wait');
+      const preferred = ask({ ...served.gateway, key }, CHAT, talk(40)).then(() => order.push('preferred'));
+      await pollUntil(async () => (await served.countWaiting()) === 2, 'another one to wait');
+      // The others keep theirs.
+      one!.leave();
+      await preferred;
+      expect(order).to.deep.equal(['preferred']);
+      for (const other of others) other.leave();
+      await ordinary;
+    });
+});
