@@ -5,6 +5,7 @@
  */
 import type { Condition } from '../api/kubernetes-types.ts';
 import type { PublishedKey } from '../api/redis-keys.ts';
+import type { UsageCounts } from '../api/usage.ts';
 
 /** Pages of other origins cannot send it without a preflight request. */
 export const CSRF_HEADER = 'x-berth-console';
@@ -237,26 +238,11 @@ export interface UsageView {
   stepSeconds: number;
   points: UsagePoint[];
   /** Of the whole range. */
-  total: Omit<UsagePoint, 'at'>;
+  total: UsageCounts;
   credit: CreditView;
 }
-export interface UsagePoint {
+export interface UsagePoint extends UsageCounts {
   at: string;
-  requests: number;
-  clientErrors: number;
-  rateLimited: number;
-  serverErrors: number;
-  inputTokens: number;
-  outputTokens: number;
-  images: number;
-  videos: number;
-  videoSeconds: number;
-  audioSeconds: number;
-  characters: number;
-  p50Ms: number | null;
-  p95Ms: number | null;
-  /** Maximum queue length of one deployment. */
-  queuePeak: number;
 }
 /** In the currency of the prices; null = unlimited. */
 export interface CreditView {

@@ -2,14 +2,18 @@
 import { findMediaEngine } from '../../api/media-engines.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/exchange.ts';
-import { readJsonBody } from '../http/json-body.ts';
-import { findRepeat } from '../jobs/idempotency.ts';
 import type { IdempotentRepeat, ImageRequest } from '../jobs/media-request.ts';
 import type { MediaServices } from '../jobs/services.ts';
-import { FieldReader, requireField } from './field-reader.ts';
+import { type FieldReader, requireField } from './field-reader.ts';
 import { type ImageConfig, readImageParameters } from './image-parameters.ts';
-import { type FormFields, readForm, removeFiles } from './multipart.ts';
-import { checkDestination, parseDestination, readAsync, readIdempotencyKey } from './request-fields.ts';
+import type { FormFields } from './multipart.ts';
+import {
+  checkDestination,
+  parseDestination,
+  readAsync,
+  readFormRequest,
+  readJsonFields,
+} from './request-fields.ts';
 import { takesMask } from './supported-parameters.ts';
 import { readUploadedImages } from './uploaded-images.ts';
 
@@ -18,23 +22,17 @@ export async function readImageGeneration(
   state: GatewayState,
   services: MediaServices,
 ): Promise<ImageRequest | IdempotentRepeat> {
-  const { req } = state.exchange;
-  const config = services.config(state);
-  const isAsyncByQuery = readAsync(req.url!);
-  const idempotencyKey = readIdempotencyKey(req.headers['idempotency-key']);
-  const fields = await readJsonBody(state, {
-    limits: config.limits,
-    interpret: ({ value }) => FieldReader.ofJSON(value, EDIT_FORM.texts),
-    isKept: true,
-  });
+  const isAsyncByQuery = readAsync(state.exchange.req.url!);
   // SDKs put what they do not know into the body.
-  const isAsync = isAsyncByQuery || fields.isTrue('async');
-  const known = await findRepeat(services, state, {
+  const isQueued = (fields: FieldReader) => isAsyncByQuery || fields.isTrue('async');
+  const known = await readJsonFields(state, services, {
     modality: 'image',
-    idempotencyKey: isAsync ? idempotencyKey : null,
-    listTexts: () => fields.list(EDIT_FORM.texts),
+    names: EDIT_FORM.texts,
+    mayRepeat: isQueued,
   });
   if (known.kind === 'repeat') return known;
+  const config = services.config(state);
+  const { fields, idempotencyKey, fingerprint } = known;
   const destinationFields = parseDestination(fields);
   const { parameters, responseFormat } = readImageParameters(fields, 'txt2img', config);
   const destination = await checkDestination(destinationFields, config, services);
@@ -45,10 +43,10 @@ export async function readImageGeneration(
     images: [],
     mask: null,
     responseFormat,
-    isAsync,
+    isAsync: isQueued(fields),
     isStream: fields.isTrue('stream'),
     idempotencyKey,
-    fingerprint: known.fingerprint,
+    fingerprint,
     ...destination,
   };
 }
@@ -88,25 +86,12 @@ export async function readImageEdit(
   state: GatewayState,
   services: MediaServices,
 ): Promise<ImageRequest | IdempotentRepeat> {
-  const { exchange } = state;
   const config = services.config(state);
-  const isAsyncByQuery = readAsync(exchange.req.url!);
-  const idempotencyKey = readIdempotencyKey(exchange.req.headers['idempotency-key']);
-  const { spool } = services.storage;
-  const form = await readForm(state, EDIT_FORM, { limits: config.limits, spool });
-  try {
-    const fields = FieldReader.ofForm(form.texts);
-    const isAsync = isAsyncByQuery || fields.isTrue('async');
-    const known = await findRepeat(services, state, {
-      modality: 'image',
-      idempotencyKey: isAsync ? idempotencyKey : null,
-      listTexts: () => fields.list(EDIT_FORM.texts),
-      files: form.files,
-    });
-    if (known.kind === 'repeat') {
-      await removeFiles(form);
-      return known;
-    }
+  const isAsyncByQuery = readAsync(state.exchange.req.url!);
+  const isQueued = (fields: FieldReader) => isAsyncByQuery || fields.isTrue('async');
+  const source = { modality: 'image', form: EDIT_FORM, mayRepeat: isQueued } as const;
+  return readFormRequest(state, services, source, async ({ fields, idempotencyKey, fingerprint }, form) => {
+    const isAsync = isQueued(fields);
     const destinationFields = parseDestination(fields);
     const hasMask = form.files.some(({ field }) => field === 'mask');
     if (hasMask && !takesMask(config)) throw refuseMask(config);
@@ -122,7 +107,7 @@ export async function readImageEdit(
     const images = await readUploadedImages(form.files, 'image');
     const [mask = null] = await readUploadedImages(form.files, 'mask');
     const destination = await checkDestination(destinationFields, config, services);
-    exchange.check();
+    state.exchange.check();
     return {
       kind: 'image',
       parameters,
@@ -132,13 +117,10 @@ export async function readImageEdit(
       isAsync,
       isStream: fields.isTrue('stream'),
       idempotencyKey,
-      fingerprint: known.fingerprint,
+      fingerprint,
       ...destination,
     };
-  } catch (error) {
-    await removeFiles(form);
-    throw error;
-  }
+  });
 }
 
 /** Ignored, it would cost the price of an edit of the whole image. */

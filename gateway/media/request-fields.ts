@@ -1,12 +1,18 @@
-/** What all media routes read alike: prompt, model, steps, `async`, the idempotency key, and where results go and who is told. */
+/** What all media routes read alike: the body, unless it repeats an earlier request; prompt, model, steps, `async`, the idempotency key, and where results go and who is told. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
+import type { Modality } from '../../api/request.ts';
 import { normalizeURL } from '../../redis/deliveries/delivery-calls.ts';
 import { readCredential } from '../../redis/publication/published.ts';
 import { EgressError } from '../egress/egress-error.ts';
 import type { ExtraParameters } from '../engine/job.ts';
 import { ApiError } from '../http/error-response.ts';
+import type { GatewayState } from '../http/exchange.ts';
+import { readJsonBody } from '../http/json-body.ts';
+import { findRepeat } from '../jobs/idempotency.ts';
+import type { IdempotentRepeat } from '../jobs/media-request.ts';
 import type { MediaServices } from '../jobs/services.ts';
-import type { FieldReader } from './field-reader.ts';
+import { FieldReader } from './field-reader.ts';
+import { type Form, type FormFields, readForm, removeFiles } from './multipart.ts';
 import type { Extra } from './supported-parameters.ts';
 
 export const readModel = (fields: FieldReader, { modelId }: Pick<GatewayConfig, 'modelId'>): string =>
@@ -84,7 +90,7 @@ export function readAsync(url: string): boolean {
 export const MAX_KEY_LENGTH = 255;
 
 /** Null without one. Throws ApiError for one that is too long. */
-export function readIdempotencyKey(header: string | string[] | undefined): string | null {
+function readIdempotencyKey(header: string | string[] | undefined): string | null {
   const key = String(header ?? '').trim();
   if (key.length > MAX_KEY_LENGTH)
     throw new ApiError(
@@ -111,7 +117,7 @@ export const chooseDefault = (sizes: readonly string[], usual: string): string =
 const WEBHOOK_URL = 'a public HTTPS address, such as https://example.com/hook';
 
 /** As the request says it, types checked. */
-export interface DestinationFields {
+interface DestinationFields {
   webhookUrl: string | undefined;
   credentialId: number | undefined;
 }
@@ -178,4 +184,69 @@ async function findCredential(
       { param },
     );
   return credential.name;
+}
+
+/** What identifies a repeat of a request. */
+interface FieldSource {
+  modality: Modality;
+  /** Whether a request with these fields may be a repeat at all; all may if absent. */
+  mayRepeat?: (fields: FieldReader) => boolean;
+}
+
+/** The fields of a request that is no repeat of an earlier one. */
+export interface NewFields {
+  kind: 'new';
+  fields: FieldReader;
+  idempotencyKey: string | null;
+  fingerprint: string | null;
+}
+
+/** Throws ApiError; ClientDisconnectedError when the client leaves before the end. */
+export async function readJsonFields(
+  state: GatewayState,
+  services: MediaServices,
+  { names, modality, mayRepeat = () => true }: FieldSource & { names: ReadonlySet<string> },
+): Promise<NewFields | IdempotentRepeat> {
+  const idempotencyKey = readIdempotencyKey(state.exchange.req.headers['idempotency-key']);
+  const fields = await readJsonBody(state, {
+    limits: services.config(state).limits,
+    interpret: ({ value }) => FieldReader.ofJSON(value, names),
+    isKept: true,
+  });
+  const known = await findRepeat(services, state, {
+    modality,
+    idempotencyKey: mayRepeat(fields) ? idempotencyKey : null,
+    listTexts: () => fields.list(names),
+  });
+  return known.kind === 'repeat' ? known : { ...known, fields, idempotencyKey };
+}
+
+/**
+ * The request that `read` makes of a form that is no repeat; it may hold the form's files. Throws what `read` throws, and as
+ * `readJsonFields`; no file is left then.
+ */
+export async function readFormRequest<R>(
+  state: GatewayState,
+  services: MediaServices,
+  { form: documented, modality, mayRepeat = () => true }: FieldSource & { form: FormFields },
+  read: (known: NewFields, form: Form) => Promise<R>,
+): Promise<R | IdempotentRepeat> {
+  const idempotencyKey = readIdempotencyKey(state.exchange.req.headers['idempotency-key']);
+  const { limits } = services.config(state);
+  const form = await readForm(state, documented, { limits, spool: services.storage.spool });
+  try {
+    const fields = FieldReader.ofForm(form.texts);
+    const known = await findRepeat(services, state, {
+      modality,
+      idempotencyKey: mayRepeat(fields) ? idempotencyKey : null,
+      listTexts: () => fields.list(documented.texts),
+      files: form.files,
+    });
+    if (known.kind === 'new') return await read({ ...known, fields, idempotencyKey }, form);
+    await removeFiles(form);
+    return known;
+  } catch (error) {
+    await removeFiles(form);
+    throw error;
+  }
 }

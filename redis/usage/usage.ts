@@ -1,5 +1,6 @@
 /** What deployments served over time: counters by minute for a day, by hour for a month. */
 import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
+import type { UsageCounts } from '../../api/usage.ts';
 import type { RedisClient } from '../client.ts';
 import { estimateQuantile, LATENCY_BOUNDS_MS } from './latency-buckets.ts';
 
@@ -77,24 +78,9 @@ const readPeak = async (redis: RedisClient, key: string, field: string): Promise
 const fieldOf = (counter: UsageCounter | number): string =>
   typeof counter === 'number' ? `b${counter}` : COUNTERS[counter];
 
-export interface UsageStep {
+export interface UsageStep extends UsageCounts {
   /** When it began, Unix milliseconds. */
   at: number;
-  requests: number;
-  clientErrors: number;
-  rateLimited: number;
-  serverErrors: number;
-  inputTokens: number;
-  outputTokens: number;
-  images: number;
-  videos: number;
-  videoSeconds: number;
-  audioSeconds: number;
-  characters: number;
-  p50Ms: number | null;
-  p95Ms: number | null;
-  /** The most requests of one deployment that waited at once. */
-  queuePeak: number;
 }
 
 export interface UsageReport {

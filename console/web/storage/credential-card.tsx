@@ -1,5 +1,5 @@
 /** One bucket: location, verification, ID for requests. */
-import { Group, Paper, Stack, Text, Title } from '@mantine/core';
+import { Group, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import type { StorageCredentialView } from '../../api.ts';
 import { call } from '../client/call.ts';
@@ -8,8 +8,8 @@ import { useAction } from '../parts/action.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { announce } from '../parts/announcer.tsx';
 import { Copyable } from '../parts/copyable.tsx';
+import { ObjectCard } from '../parts/object-card.tsx';
 import { ErrorAlert } from '../parts/page-states.tsx';
-import { StateBadge } from '../parts/state-badge.tsx';
 
 export function CredentialCard(props: { credential: StorageCredentialView; onDelete: () => void }) {
   const { name, id, state, message } = props.credential;
@@ -28,54 +28,46 @@ export function CredentialCard(props: { credential: StorageCredentialView; onDel
     size: 'compact-sm',
   } as const;
   return (
-    <Paper component="article" withBorder p="md" radius="md" aria-label={name}>
-      <Stack gap="sm">
-        <Group justify="space-between" align="flex-start" wrap="nowrap">
-          <Title order={2} size="h4" style={{ overflowWrap: 'anywhere' }}>
-            {name}
-          </Title>
-          <StateBadge state={state} />
-        </Group>
-        <div aria-live="polite">
-          <Where credential={props.credential} />
-          {state !== 'verified' && message && (
-            <Text size="sm" mt="xs" style={{ overflowWrap: 'anywhere' }}>
-              {message}
-            </Text>
-          )}
-        </div>
-        {id !== null && (
-          <div>
-            <Text size="sm" c="dimmed" mb={4}>
-              Use in requests
-            </Text>
-            <Copyable text={`"storage_credential_id": ${id}`} label={`request field for ${name}`} />
-          </div>
+    <ObjectCard name={name} state={state}>
+      <div aria-live="polite">
+        <Where credential={props.credential} />
+        {state !== 'verified' && message && (
+          <Text size="sm" mt="xs" style={{ overflowWrap: 'anywhere' }}>
+            {message}
+          </Text>
         )}
-        {verify.data && !verify.isPending && <Outcome credential={verify.data} />}
-        {verify.error && <ErrorAlert error={verify.error} />}
-        <Group gap="xs">
-          <AllowedButton
-            {...manage}
-            variant="light"
-            loading={verify.isPending}
-            onClick={() => verify.mutate()}
-            aria-label={`Verify again: ${name}`}
-          >
-            Verify again
-          </AllowedButton>
-          <AllowedButton
-            {...manage}
-            variant="light"
-            color="red"
-            onClick={props.onDelete}
-            aria-label={`Delete ${name}`}
-          >
-            Delete
-          </AllowedButton>
-        </Group>
-      </Stack>
-    </Paper>
+      </div>
+      {id !== null && (
+        <div>
+          <Text size="sm" c="dimmed" mb={4}>
+            Use in requests
+          </Text>
+          <Copyable text={`"storage_credential_id": ${id}`} label={`request field for ${name}`} />
+        </div>
+      )}
+      {verify.data && !verify.isPending && <Outcome credential={verify.data} />}
+      {verify.error && <ErrorAlert error={verify.error} />}
+      <Group gap="xs">
+        <AllowedButton
+          {...manage}
+          variant="light"
+          loading={verify.isPending}
+          onClick={() => verify.mutate()}
+          aria-label={`Verify again: ${name}`}
+        >
+          Verify again
+        </AllowedButton>
+        <AllowedButton
+          {...manage}
+          variant="light"
+          color="red"
+          onClick={props.onDelete}
+          aria-label={`Delete ${name}`}
+        >
+          Delete
+        </AllowedButton>
+      </Group>
+    </ObjectCard>
   );
 }
 

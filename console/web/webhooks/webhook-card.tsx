@@ -1,5 +1,5 @@
 /** One endpoint: URL, state, actions. */
-import { Badge, Button, Group, Paper, Stack, Text, Title } from '@mantine/core';
+import { Badge, Button, Group, Text } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import type { Resend, ResendView, TestView, WebhookChange, WebhookView } from '../../api.ts';
@@ -8,8 +8,8 @@ import { useAccess, useBase, useNamespace } from '../client/session.ts';
 import { useAction } from '../parts/action.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { announce } from '../parts/announcer.tsx';
+import { ObjectCard } from '../parts/object-card.tsx';
 import { ErrorAlert } from '../parts/page-states.tsx';
-import { StateBadge } from '../parts/state-badge.tsx';
 import { TestResult } from './test-result.tsx';
 
 interface WebhookCardProps {
@@ -65,103 +65,95 @@ export function WebhookCard({ webhook, onChange, onDelete }: WebhookCardProps) {
     variant: 'default',
   } as const;
   return (
-    <Paper component="article" withBorder p="md" radius="md" aria-label={name}>
-      <Stack gap="sm">
-        <Group justify="space-between" align="flex-start" wrap="nowrap">
-          <Title order={2} size="h4" style={{ overflowWrap: 'anywhere' }}>
-            {name}
-          </Title>
-          <StateBadge state={state} />
-        </Group>
-        <Text ff="monospace" size="sm" style={{ overflowWrap: 'anywhere' }}>
-          {url}
+    <ObjectCard name={name} state={state}>
+      <Text ff="monospace" size="sm" style={{ overflowWrap: 'anywhere' }}>
+        {url}
+      </Text>
+      <Group gap="xs">
+        {eventTypes.map((type) => (
+          <Badge key={type} variant="default" tt="none">
+            {type}
+          </Badge>
+        ))}
+      </Group>
+      {state !== 'active' && message && <Text size="sm">{message}</Text>}
+      {state !== 'auto-disabled' && consecutiveFailures > 0 && (
+        <Text size="sm" c="dimmed">
+          {consecutiveFailures} consecutive {consecutiveFailures === 1 ? 'delivery' : 'deliveries'} failed;
+          the endpoint is disabled at 20.
         </Text>
-        <Group gap="xs">
-          {eventTypes.map((type) => (
-            <Badge key={type} variant="default" tt="none">
-              {type}
-            </Badge>
-          ))}
-        </Group>
-        {state !== 'active' && message && <Text size="sm">{message}</Text>}
-        {state !== 'auto-disabled' && consecutiveFailures > 0 && (
-          <Text size="sm" c="dimmed">
-            {consecutiveFailures} consecutive {consecutiveFailures === 1 ? 'delivery' : 'deliveries'} failed;
-            the endpoint is disabled at 20.
-          </Text>
-        )}
-        {change.error && <ErrorAlert error={change.error} />}
-        {test.error && <ErrorAlert error={test.error} />}
-        {test.data && <TestResult result={test.data} />}
-        {resend.error && <ErrorAlert error={resend.error} />}
-        {resend.data && <Text size="sm">{describeResend(resend.data)}</Text>}
-        <Group gap="xs">
-          <AllowedButton
-            isAllowed={sendTests}
-            reason="You don't have permission to send test events in this namespace."
-            size="compact-sm"
-            variant="light"
-            loading={test.isPending}
-            onClick={() => test.mutate()}
-            aria-label={`Send test event to ${name}`}
-          >
-            Send test event
-          </AllowedButton>
-          {state === 'auto-disabled' && (
-            <AllowedButton
-              {...manage}
-              variant="light"
-              loading={change.isPending}
-              onClick={() => change.mutate({ reEnable: true })}
-              aria-label={`Re-enable ${name}`}
-            >
-              Re-enable
-            </AllowedButton>
-          )}
-          {state === 'active' && (
-            <AllowedButton
-              isAllowed={resendDeliveries}
-              reason="You don't have permission to resend deliveries in this namespace."
-              size="compact-sm"
-              variant="default"
-              loading={resend.isPending}
-              onClick={() => resend.mutate()}
-              aria-label={`Resend failed deliveries to ${name}`}
-            >
-              Resend failed
-            </AllowedButton>
-          )}
-          <AllowedButton {...manage} onClick={onChange} aria-label={`Edit ${name}`}>
-            Edit
-          </AllowedButton>
+      )}
+      {change.error && <ErrorAlert error={change.error} />}
+      {test.error && <ErrorAlert error={test.error} />}
+      {test.data && <TestResult result={test.data} />}
+      {resend.error && <ErrorAlert error={resend.error} />}
+      {resend.data && <Text size="sm">{describeResend(resend.data)}</Text>}
+      <Group gap="xs">
+        <AllowedButton
+          isAllowed={sendTests}
+          reason="You don't have permission to send test events in this namespace."
+          size="compact-sm"
+          variant="light"
+          loading={test.isPending}
+          onClick={() => test.mutate()}
+          aria-label={`Send test event to ${name}`}
+        >
+          Send test event
+        </AllowedButton>
+        {state === 'auto-disabled' && (
           <AllowedButton
             {...manage}
+            variant="light"
             loading={change.isPending}
-            onClick={() => change.mutate({ enabled: !enabled })}
-            aria-label={`${enabled ? 'Disable' : 'Enable'} ${name}`}
+            onClick={() => change.mutate({ reEnable: true })}
+            aria-label={`Re-enable ${name}`}
           >
-            {enabled ? 'Disable' : 'Enable'}
+            Re-enable
           </AllowedButton>
+        )}
+        {state === 'active' && (
           <AllowedButton
-            {...manage}
-            variant="light"
-            color="red"
-            onClick={onDelete}
-            aria-label={`Delete ${name}`}
-          >
-            Delete
-          </AllowedButton>
-          <Button
-            component={Link}
-            to={`/${namespace}/deliveries?endpoint=${encodeURIComponent(name)}`}
+            isAllowed={resendDeliveries}
+            reason="You don't have permission to resend deliveries in this namespace."
             size="compact-sm"
-            variant="subtle"
-            aria-label={`Deliveries to ${name}`}
+            variant="default"
+            loading={resend.isPending}
+            onClick={() => resend.mutate()}
+            aria-label={`Resend failed deliveries to ${name}`}
           >
-            Deliveries
-          </Button>
-        </Group>
-      </Stack>
-    </Paper>
+            Resend failed
+          </AllowedButton>
+        )}
+        <AllowedButton {...manage} onClick={onChange} aria-label={`Edit ${name}`}>
+          Edit
+        </AllowedButton>
+        <AllowedButton
+          {...manage}
+          loading={change.isPending}
+          onClick={() => change.mutate({ enabled: !enabled })}
+          aria-label={`${enabled ? 'Disable' : 'Enable'} ${name}`}
+        >
+          {enabled ? 'Disable' : 'Enable'}
+        </AllowedButton>
+        <AllowedButton
+          {...manage}
+          variant="light"
+          color="red"
+          onClick={onDelete}
+          aria-label={`Delete ${name}`}
+        >
+          Delete
+        </AllowedButton>
+        <Button
+          component={Link}
+          to={`/${namespace}/deliveries?endpoint=${encodeURIComponent(name)}`}
+          size="compact-sm"
+          variant="subtle"
+          aria-label={`Deliveries to ${name}`}
+        >
+          Deliveries
+        </Button>
+      </Group>
+    </ObjectCard>
   );
 }

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { hashApiKey } from '../../../api/identity.ts';
 import { workKeys } from '../../../api/redis-keys.ts';
-import { readHeartbeats } from '../../../redis/admission/admission-calls.ts';
 import { publishApiKeys, publishDeployment } from '../../../redis/publication/publication.ts';
 import { callChat, readError, streamChat } from '../../support/chat.ts';
 import { findFreePort } from '../../support/child-program.ts';
+import { readHeartbeats } from '../../support/heartbeats.ts';
 import {
   API_KEY,
   describeModel,

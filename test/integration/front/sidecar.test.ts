@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { DRAIN_TOKEN_HEADER } from '../../../api/gateway-environment.ts';
 import { hashApiKey } from '../../../api/identity.ts';
-import { readHeartbeats } from '../../../redis/admission/admission-calls.ts';
 import { publishApiKeys, publishDeployment } from '../../../redis/publication/publication.ts';
 import { callChat, readError, streamChat } from '../../support/chat.ts';
 import { findFreePort, startProgram } from '../../support/child-program.ts';
+import { readHeartbeats } from '../../support/heartbeats.ts';
 import {
   API_KEY,
   DRAIN_TOKEN,

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { readHeartbeats } from '../../../redis/admission/admission-calls.ts';
+import { readHeartbeats } from '../../support/heartbeats.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { type JobStack, startJobStack } from './job-stack.ts';
 

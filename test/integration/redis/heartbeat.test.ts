@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { type Heartbeat, workKeys } from '../../../api/redis-keys.ts';
-import { heartbeat, leave, readHeartbeats } from '../../../redis/admission/admission-calls.ts';
+import { heartbeat, leave } from '../../../redis/admission/admission-calls.ts';
 import { describeReplica } from '../../support/heartbeat.ts';
+import { readHeartbeats } from '../../support/heartbeats.ts';
 import { TestStack } from '../../support/test-stack.ts';
 
 describe('heartbeats', () => {

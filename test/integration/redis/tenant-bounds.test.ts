@@ -1,12 +1,7 @@
 import { expect } from 'chai';
 import { deliveryKeys, FUNCTIONS, workKeys } from '../../../api/redis-keys.ts';
 import { listTargets } from '../../../gateway/webhooks/dispatcher.ts';
-import {
-  heartbeat,
-  readHeartbeats,
-  readSpentMicros,
-  settle,
-} from '../../../redis/admission/admission-calls.ts';
+import { heartbeat, readSpentMicros, settle } from '../../../redis/admission/admission-calls.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { readDeploymentNames, readKeyUsage } from '../../../redis/console/console-reads.ts';
 import { expandEvent } from '../../../redis/deliveries/delivery-calls.ts';
@@ -18,6 +13,7 @@ import { sweepRequests } from '../../../redis/requests/request-sweep.ts';
 import { addUsage, readUsage } from '../../../redis/usage/usage.ts';
 import { ensureWorkspaceUser } from '../../../redis/workspaces/users.ts';
 import { describeReplica } from '../../support/heartbeat.ts';
+import { readHeartbeats } from '../../support/heartbeats.ts';
 import { connectTo, rejection } from '../../support/redis-client.ts';
 import { newRequestId, newToken, publishMedia, submissionOf } from '../../support/request-fixture.ts';
 import { TestStack } from '../../support/test-stack.ts';

@@ -1,0 +1,18 @@
+/** What a deployment, or several, served in some time, as charts show it. */
+export interface UsageCounts {
+  requests: number;
+  clientErrors: number;
+  rateLimited: number;
+  serverErrors: number;
+  inputTokens: number;
+  outputTokens: number;
+  images: number;
+  videos: number;
+  videoSeconds: number;
+  audioSeconds: number;
+  characters: number;
+  p50Ms: number | null;
+  p95Ms: number | null;
+  /** The most requests of one deployment that waited at once. */
+  queuePeak: number;
+}
