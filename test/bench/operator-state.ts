@@ -16,6 +16,8 @@ export const FRONT_SERVICE = 'berth-front';
 const MODELS_PER_NAMESPACE = 25;
 /** Calls of the bench at a time, so that populating leaves the API server some room. */
 const CONCURRENCY = 16;
+/** Objects of a list at a time: their answer stays within what the client reads. */
+const PAGE_SIZE = 500;
 const CRD: Resource = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
@@ -73,7 +75,18 @@ export async function setFront(client: KubeClient, address: string): Promise<voi
 /** The slices by which deployments' Services lead to the front. */
 export async function listFrontSlices(client: KubeClient): Promise<Wire<V1EndpointSlice>[]> {
   const labelSelector = `${LABELS.managedBy}=${MANAGED_BY},${LABELS.deployment}`;
-  return (await client.list<Wire<V1EndpointSlice>>(RESOURCES.EndpointSlice, { labelSelector })).items;
+  const slices: Wire<V1EndpointSlice>[] = [];
+  let next: string | undefined;
+  do {
+    const page = await client.list<Wire<V1EndpointSlice>>(RESOURCES.EndpointSlice, {
+      labelSelector,
+      limit: PAGE_SIZE,
+      continue: next,
+    });
+    slices.push(...page.items);
+    next = page.metadata.continue;
+  } while (next);
+  return slices;
 }
 
 export const listModels = (count: number): ModelName[] =>
