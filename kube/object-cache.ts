@@ -19,12 +19,11 @@ export interface ObjectCache<T extends KubeObject = KubeObject> {
 export class WritableCache<T extends KubeObject> implements ObjectCache<T> {
   readonly #objects = new Map<string, T>();
   readonly #indexes: Indexes<T>;
-  /** index → value → keys */
-  readonly #keys = new Map<string, Map<string, Set<string>>>();
+  readonly #keys = new Map<string, KeyIndex>();
 
   constructor(indexes: Indexes<T> = {}) {
     this.#indexes = { [BY_CONTROLLER]: (object) => [controllerOf(object)?.uid ?? []].flat(), ...indexes };
-    for (const index of Object.keys(this.#indexes)) this.#keys.set(index, new Map());
+    for (const index of Object.keys(this.#indexes)) this.#keys.set(index, new KeyIndex());
   }
 
   get size(): number {
@@ -42,7 +41,7 @@ export class WritableCache<T extends KubeObject> implements ObjectCache<T> {
   byIndex(index: string, value: string): T[] {
     const keys = this.#keys.get(index);
     if (!keys) throw new Error(`no index "${index}"`);
-    return [...(keys.get(value) ?? [])].map((key) => this.#objects.get(key)!);
+    return keys.list(value).map((key) => this.#objects.get(key)!);
   }
 
   /** Keeps an object and returns the one that it replaces. */
@@ -52,11 +51,7 @@ export class WritableCache<T extends KubeObject> implements ObjectCache<T> {
     if (old) this.#unindex(key, old);
     this.#objects.set(key, freeze(object));
     for (const [index, values] of Object.entries(this.#indexes))
-      for (const value of values(object)) {
-        const keys = this.#keys.get(index)!;
-        if (!keys.has(value)) keys.set(value, new Set());
-        keys.get(value)!.add(key);
-      }
+      for (const value of values(object)) this.#keys.get(index)!.add(value, key);
     return old;
   }
 
@@ -69,11 +64,30 @@ export class WritableCache<T extends KubeObject> implements ObjectCache<T> {
 
   #unindex(key: string, object: T): void {
     for (const [index, values] of Object.entries(this.#indexes))
-      for (const value of values(object)) {
-        const keys = this.#keys.get(index)!;
-        keys.get(value)?.delete(key);
-        if (keys.get(value)?.size === 0) keys.delete(value);
-      }
+      for (const value of values(object)) this.#keys.get(index)!.delete(value, key);
+  }
+}
+
+/** Keys by the values they are found under. Most values have one key, and thousands of sets of one would take much memory. */
+class KeyIndex {
+  readonly #keys = new Map<string, string | Set<string>>();
+
+  list(value: string): string[] {
+    const keys = this.#keys.get(value) ?? [];
+    return typeof keys === 'string' ? [keys] : [...keys];
+  }
+
+  add(value: string, key: string): void {
+    const keys = this.#keys.get(value);
+    if (keys === undefined || keys === key) this.#keys.set(value, key);
+    else if (typeof keys === 'string') this.#keys.set(value, new Set([keys, key]));
+    else keys.add(key);
+  }
+
+  delete(value: string, key: string): void {
+    const keys = this.#keys.get(value);
+    if (keys instanceof Set) keys.delete(key);
+    if (keys === key || (keys instanceof Set && keys.size === 0)) this.#keys.delete(value);
   }
 }
 

@@ -9,7 +9,7 @@ import type {
 import { apiKeyResource } from '../../api/api-key.ts';
 import { API_VERSION, type ResourceDefinition } from '../../api/kubernetes-types.ts';
 import { modelDeploymentResource } from '../../api/model-deployment.ts';
-import { FIELD_MANAGER, LABELS, MANAGED_BY, STATUS_FIELD_MANAGER } from '../../api/names.ts';
+import { ANNOTATIONS, FIELD_MANAGER, LABELS, MANAGED_BY, STATUS_FIELD_MANAGER } from '../../api/names.ts';
 import { storageCredentialResource } from '../../api/storage-credential.ts';
 import { webhookEndpointResource } from '../../api/webhook-endpoint.ts';
 import { workspaceResource } from '../../api/workspace.ts';
@@ -20,6 +20,7 @@ import { RESOURCES, type Resource } from '../../kube/resource.ts';
 import { SharedFields } from '../../kube/shared-fields.ts';
 import { createWatcher, type Watcher, type WatcherOptions } from '../../kube/watcher.ts';
 import { SERVICE_NAME_LABEL } from '../resources/front-slices.ts';
+import { packTemplate } from '../resources/packed-template.ts';
 import { ObjectBudget } from './object-budget.ts';
 
 const custom = ({ kind, plural }: ResourceDefinition): Resource => ({
@@ -164,10 +165,13 @@ export function trimToMetadata<T extends KubeObject>(object: T): T {
   return fields.trim({ apiVersion, kind, metadata } as T);
 }
 
-/** The pods' template is kept as an annotation already. */
+/** The pods' template is kept as an annotation already, which is most of what a Deployment takes. */
 export function trimDeployment(deployment: Wire<V1Deployment>): Wire<V1Deployment> {
   const { replicas, strategy } = deployment.spec ?? {};
-  return fields.trim({ ...deployment, spec: { replicas, strategy } as V1Deployment['spec'] });
+  const { [ANNOTATIONS.template]: template, ...annotations } = deployment.metadata.annotations ?? {};
+  if (template !== undefined) annotations[ANNOTATIONS.template] = packTemplate(template);
+  const metadata = { ...deployment.metadata, annotations };
+  return fields.trim({ ...deployment, metadata, spec: { replicas, strategy } as V1Deployment['spec'] });
 }
 
 export function trimService(service: Wire<V1Service>): Wire<V1Service> {

@@ -5,6 +5,7 @@ import { type ModelDeploymentSpec, modelDeploymentSpec } from '../../api/model-d
 import { ANNOTATIONS } from '../../api/names.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import { stableStringify } from '../../kube/object.ts';
+import { unpackTemplate } from './packed-template.ts';
 import { graftSidecar } from './sidecar-graft.ts';
 import { stripDefaults } from './strip-defaults.ts';
 import { findStaleSettings } from './template-settings.ts';
@@ -85,7 +86,7 @@ function readKept(live: TemplateBuild['live'], inputs: string): KeptTemplate | u
     }),
   );
   try {
-    return { template: JSON.parse(text) as V1PodTemplateSpec, sidecarVersion, rollout };
+    return { template: JSON.parse(unpackTemplate(text)) as V1PodTemplateSpec, sidecarVersion, rollout };
   } catch {
     return undefined;
   }

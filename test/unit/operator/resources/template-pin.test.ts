@@ -1,6 +1,9 @@
+import type { V1Deployment } from '@kubernetes/client-node';
 import { expect } from 'chai';
 import { GATEWAY_ENV } from '../../../../api/gateway-environment.ts';
 import { ANNOTATIONS } from '../../../../api/names.ts';
+import type { KubeObject, Wire } from '../../../../kube/object.ts';
+import { trimDeployment } from '../../../../operator/framework/cluster-view.ts';
 import { build, makeModel } from './fixtures.ts';
 
 const LATER = { version: '2.0.0', gatewayImage: 'berth/berth:2.0.0', engineImages: { vllm: 'vllm:new' } };
@@ -131,6 +134,23 @@ describe('a remembered template', () => {
     first.deploymentObject.metadata.annotations![ANNOTATIONS.template] = '{broken';
     const second = build({}, {}, { deployment: first.deploymentObject as never });
     expect(second.template).to.deep.equal(first.template);
+  });
+
+  it('takes a third of the memory in the cache, and keeps the pods all the same', () => {
+    const first = build();
+    const live = first.deploymentObject as never as Wire<V1Deployment>;
+    const cached = trimDeployment(live);
+    const lengthOf = ({ metadata }: KubeObject) => metadata.annotations![ANNOTATIONS.template]!.length;
+    expect(lengthOf(cached)).to.be.below(lengthOf(live) / 2);
+    expect(build({}, LATER, { deployment: cached as never }).template).to.deep.equal(first.template);
+    expect(trimDeployment(cached)).to.deep.equal(cached);
+  });
+
+  it('is rebuilt if what somebody wrote there claims to be packed', () => {
+    const first = build();
+    first.deploymentObject.metadata.annotations![ANNOTATIONS.template] = 'packed:rubbish';
+    const deployment = trimDeployment(first.deploymentObject as never) as never;
+    expect(build({}, {}, { deployment }).template).to.deep.equal(first.template);
   });
 });
 
