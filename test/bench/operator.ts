@@ -1,6 +1,6 @@
 /** The operator at scale, on a real API server and a real Redis: what a restart, a change, and doing nothing cost. */
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { V1Deployment, V1EndpointSlice } from '@kubernetes/client-node';
 import type { KubeClient } from '../../kube/client.ts';
@@ -122,13 +122,25 @@ async function measureRestarted(
   }
 }
 
-/** With the heap that the chart gives at a memory limit of 512 MiB. */
+/** What the chart gives the operator, at its memory limit of 512 MiB. */
+function readMemorySettings(): Record<string, string> {
+  const chart = readFileSync('charts/berth/templates/operator/deployment.yaml', 'utf8');
+  const read = (name: string) => new RegExp(`name: ${name}, value: "([^"]+)"`).exec(chart)![1]!;
+  const percent = /--max-old-space-size-percentage=(\d+)/;
+  const toMiB = (_: string, share: string) => `--max-old-space-size=${(512 * Number(share)) / 100}`;
+  return {
+    NODE_OPTIONS: read('NODE_OPTIONS').replace(percent, toMiB),
+    MALLOC_ARENA_MAX: read('MALLOC_ARENA_MAX'),
+    MALLOC_MMAP_THRESHOLD_: read('MALLOC_MMAP_THRESHOLD_'),
+  };
+}
+
 function startOperator({ controlPlane }: BenchCluster, redisURL: string): ChildProgram {
   const folder = makeFolder();
   writeFileSync(join(folder, 'master-key'), 'bench');
   const program = startProgram('dist/operator/main.js', {
     NODE_ENV: 'production',
-    NODE_OPTIONS: '--max-semi-space-size=8 --max-old-space-size=384',
+    ...readMemorySettings(),
     KUBECONFIG: controlPlane.kubeconfig,
     OPERATOR_POD_NAME: 'operator-1',
     OPERATOR_NAMESPACE: SYSTEM_NAMESPACE,
