@@ -3,11 +3,19 @@
  * field manager of its own.
  */
 import { hash as digest } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { isNotFound } from './api-error.ts';
 import type { KubeClient } from './client.ts';
 import { type Log, silentLog } from './log.ts';
 import { isAsApplied, ownedFields, ownsAll } from './managed-fields.ts';
-import { controllerOf, controllerReference, type KubeObject, objectKey, stableStringify } from './object.ts';
+import {
+  controllerOf,
+  controllerReference,
+  isStub,
+  type KubeObject,
+  objectKey,
+  stableStringify,
+} from './object.ts';
 import { BY_CONTROLLER, type ObjectCache } from './object-cache.ts';
 import type { Resource } from './resource.ts';
 
@@ -200,7 +208,10 @@ export type StatusWriter = ReturnType<typeof createStatusWriter>;
  */
 export function createStatusWriter({ client, fieldManager }: StatusWriterOptions) {
   return {
-    /** Writes `status` onto the object and returns whether that was needed; `live` is its cached state. */
+    /**
+     * Writes `status` onto the object and returns whether that was needed; `live` is its cached state, of which a stub does
+     * not show who owns what.
+     */
     async write(
       resource: Resource,
       live: KubeObject,
@@ -208,7 +219,8 @@ export function createStatusWriter({ client, fieldManager }: StatusWriterOptions
     ): Promise<boolean> {
       const wanted = JSON.parse(JSON.stringify(status)) as object;
       const owned = ownedFields(live, fieldManager, 'status')?.['f:status'];
-      if (isAsApplied(wanted, live.status, owned)) return false;
+      if (isStub(live) ? isDeepStrictEqual(wanted, live.status) : isAsApplied(wanted, live.status, owned))
+        return false;
       const { apiVersion, kind, metadata } = live;
       const { name, namespace, uid } = metadata;
       const patch: KubeObject = { apiVersion, kind, metadata: { name, namespace, uid }, status: wanted };

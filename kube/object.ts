@@ -91,8 +91,18 @@ export function formatSelector(labels: Record<string, string>): string {
 export function isLaterVersion(a: string | undefined, b: string | undefined): boolean {
   if (a === b || a === undefined) return false;
   if (b === undefined) return true;
-  return /^\d+$/.test(a) && /^\d+$/.test(b) ? BigInt(a) > BigInt(b) : true;
+  return isNumber(a) && isNumber(b) ? BigInt(a) > BigInt(b) : true;
 }
+
+/** Whether `a` is certainly an older state of the same object as `b` than `b` is; versions must be numbers to be compared. */
+export function isOlderState(a: KubeObject, b: KubeObject): boolean {
+  const [first = '', second = ''] = [a, b].map(({ metadata }) => metadata.resourceVersion);
+  return (
+    a.metadata.uid === b.metadata.uid && [first, second].every(isNumber) && BigInt(first) < BigInt(second)
+  );
+}
+
+const isNumber = (version: string) => /^\d+$/.test(version);
 
 /** JSON with sorted keys: equal for values that are equal, however they were made. */
 export const stableStringify = (value: unknown): string => JSON.stringify(sortKeys(value)) ?? '';

@@ -8,7 +8,7 @@ import type { KubeClient } from './client.ts';
 import { SilenceError } from './connection.ts';
 import { ListComparison, type Listing, type WatchTarget } from './list-comparison.ts';
 import type { Log } from './log.ts';
-import { isStub, type KubeObject, objectKey } from './object.ts';
+import { isOlderState, isStub, type KubeObject, objectKey } from './object.ts';
 import type { Resource } from './resource.ts';
 
 export interface WatchTiming {
@@ -183,8 +183,18 @@ export class WatchLoop<T extends KubeObject> {
     if (type === 'DELETED') {
       target.remove(objectKey(object));
       this.#comparison?.noteDeletion(objectKey(object));
-    } else if (type !== 'BOOKMARK') target.put(target.trim(object));
+    } else if (type !== 'BOOKMARK' && !this.#isShown(object)) target.put(target.trim(object));
     this.#resourceVersion = object.metadata.resourceVersion ?? this.#resourceVersion;
+  }
+
+  /** A write of ours, or what came before it, whose result is there already. */
+  #isShown(object: T): boolean {
+    const known = this.#options.target.get(objectKey(object));
+    if (!known || isStub(known)) return known !== undefined && isOlderState(object, known);
+    const isSame =
+      known.metadata.uid === object.metadata.uid &&
+      known.metadata.resourceVersion === object.metadata.resourceVersion;
+    return isSame || isOlderState(object, known);
   }
 
   #replaceAll({ objects, resourceVersion }: Listing<T>): void {

@@ -4,7 +4,7 @@ import { type Clock, systemClock } from '../kit/clock.ts';
 import type { Selection } from './call.ts';
 import type { KubeClient } from './client.ts';
 import { type Log, silentLog } from './log.ts';
-import type { KubeObject } from './object.ts';
+import { isOlderState, type KubeObject, objectKey } from './object.ts';
 import { type Indexes, type ObjectCache, WritableCache } from './object-cache.ts';
 import type { Resource } from './resource.ts';
 import { WatchLoop, type WatchTiming } from './watch-loop.ts';
@@ -39,6 +39,11 @@ export interface Watcher<T extends KubeObject = KubeObject> extends ObjectCache<
   stop(): Promise<void>;
   /** Calls the handler on every later change; returns the way to end that. Handlers must be quick. */
   onChange(handler: ChangeHandler<T>): () => void;
+  /**
+   * Shows what a write made of an object before the watch delivers it, and calls the handlers. Only of one that is known:
+   * another may be gone again by now.
+   */
+  absorb(written: KubeObject): void;
   /** Whether everything has been listed at least once, but for namespaces that may not be read. */
   hasSynced(): boolean;
   /** Namespaces that were never listed, since they may not be read. */
@@ -81,6 +86,17 @@ export function createWatcher<T extends KubeObject = KubeObject>(options: Watche
       } catch (err) {
         log.error({ resource: resource.plural, err }, 'a watch handler threw');
       }
+  }
+
+  function absorb(written: KubeObject): void {
+    const { apiVersion, kind, metadata } = written;
+    const known = cache.get(objectKey(written));
+    // The last finalizer's removal answers with an object that is gone.
+    const isGone = metadata.deletionTimestamp !== undefined && !metadata.finalizers?.length;
+    if (!known || isGone || !isOlderState(known, written)) return;
+    const listed = resource.isListedByMetadata ? { apiVersion, kind, metadata } : written;
+    const object = trim(listed as T);
+    notify(cache.put(object), object);
   }
 
   const loops = scopes.map((namespace) => {
@@ -146,6 +162,7 @@ export function createWatcher<T extends KubeObject = KubeObject>(options: Watche
       handlers.add(handler);
       return () => handlers.delete(handler);
     },
+    absorb,
     hasSynced,
     unseen: () =>
       scopes.flatMap((namespace, index) =>

@@ -9,6 +9,7 @@ import { createEventRecorder } from '../kube/events.ts';
 import { createLeaderLease } from '../kube/leader-lease.ts';
 import type { Log } from '../kube/log.ts';
 import { RESOURCES } from '../kube/resource.ts';
+import { writeThrough } from '../kube/write-through.ts';
 import { readSpentMicros } from '../redis/admission/admission-calls.ts';
 import type { RedisConnection } from '../redis/client.ts';
 import {
@@ -65,15 +66,16 @@ export type Program = ReturnType<typeof createProgram>;
 const STALE_MS = 10 * 60_000;
 
 export function createProgram(options: ProgramOptions) {
-  const { client, redis, settings, log, metrics, podName } = options;
+  const { redis, settings, log, metrics, podName } = options;
   const { namespace } = settings;
   const stopping = new AbortController();
   const view = createClusterView({
-    client,
+    client: options.client,
     namespaces: settings.watchNamespaces,
     front: { namespace, service: settings.frontService },
     log,
   });
+  const client = writeThrough(options.client, view.all);
   const models = new ModelStore(settings.domain, (model, host) => isHostAllowed(model, host, settings));
   const keys = new KeyStore();
   const credentials = new CredentialStore();

@@ -56,7 +56,8 @@ export class Finalization {
     if (!(await this.#leaveRedis(key, live))) return { requeueAfterMs: REDIS_RECHECK_MS };
     await removeFinalizer(this.#context.client, {
       resource: BERTH_RESOURCES.ModelDeployment,
-      object: live,
+      // It may have changed while all of the above was awaited.
+      object: this.#context.view.models.get(key) ?? live,
       finalizer: FINALIZER,
       signal,
     });

@@ -4,7 +4,7 @@ import type { ModelDeployment, ModelDeploymentStatus } from '../../api/model-dep
 import { FINALIZER, podSelector } from '../../api/names.ts';
 import { parseDuration } from '../../api/quantity.ts';
 import { addFinalizer } from '../../kube/finalizer.ts';
-import { formatSelector, type KubeObject, objectKey, type Wire } from '../../kube/object.ts';
+import { formatSelector, type KubeObject, type Wire } from '../../kube/object.ts';
 import type { Requeue } from '../../kube/work-queue.ts';
 import { BERTH_RESOURCES, BY_MODEL } from '../framework/cluster-view.ts';
 import { type Leaving, Reconciler } from '../framework/reconciler.ts';
@@ -35,8 +35,6 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
   readonly #children: Children;
   readonly #unpublished: UnpublishedHosts;
   readonly #settled = new SettledModels();
-  /** Statuses as last written, by key: the cache shows them a moment later. */
-  readonly #written = new Map<string, { uid: string; status: ModelDeploymentStatus }>();
 
   constructor(context: ModelContext) {
     const { view, models } = context;
@@ -148,34 +146,30 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
     const { view, settings, sidecars, now } = this.context;
     const { name, namespace } = model.metadata;
     const key = `${namespace}/${name}`;
-    const before = this.#lastStatus(live) ?? model.status;
     const unpublished = this.#unpublished.judge(model);
-    const { status, recheckAfterMs } = deriveStatus(
-      { ...model, status: before },
-      {
-        deployment: view.deployments.get(key) as V1Deployment | undefined,
-        pods: view.pods.byIndex(BY_MODEL, key) as unknown as Parameters<typeof deriveStatus>[1]['pods'],
-        problems,
-        desiredReplicas: built.desiredReplicas,
-        gpuResource: built.gpuResource,
-        engineDownloads: model.spec.model.source.huggingFace !== undefined,
-        startupTimeoutMs: parseDuration(model.spec.engine.startupTimeout),
-        unpublished: unpublished.reason,
-        acceptance: work.acceptance,
-        storage: judgeStorage(this.context, model),
-        selector: formatSelector(podSelector(name)),
-        url: built.url,
-        registrationId: registrationIdOf(model),
-        engineStatus: built.engineStatus,
-        sidecarVersion: built.sidecarVersion,
-        isSidecarOutdated: built.isSidecarOutdated,
-        isSidecarRolled: sidecars.includes(live),
-        staleSettings: built.staleSettings,
-        operatorVersion: settings.version,
-        now: now(),
-      },
-    );
-    await this.#write(live, before, status, signal);
+    const { status, recheckAfterMs } = deriveStatus(model, {
+      deployment: view.deployments.get(key) as V1Deployment | undefined,
+      pods: view.pods.byIndex(BY_MODEL, key) as unknown as Parameters<typeof deriveStatus>[1]['pods'],
+      problems,
+      desiredReplicas: built.desiredReplicas,
+      gpuResource: built.gpuResource,
+      engineDownloads: model.spec.model.source.huggingFace !== undefined,
+      startupTimeoutMs: parseDuration(model.spec.engine.startupTimeout),
+      unpublished: unpublished.reason,
+      acceptance: work.acceptance,
+      storage: judgeStorage(this.context, model),
+      selector: formatSelector(podSelector(name)),
+      url: built.url,
+      registrationId: registrationIdOf(model),
+      engineStatus: built.engineStatus,
+      sidecarVersion: built.sidecarVersion,
+      isSidecarOutdated: built.isSidecarOutdated,
+      isSidecarRolled: sidecars.includes(live),
+      staleSettings: built.staleSettings,
+      operatorVersion: settings.version,
+      now: now(),
+    });
+    await this.#write(live, model.status, status, signal);
     const isPublished = unpublished.reason === undefined;
     return { ...earliest(recheckAfterMs, unpublished.recheckAfterMs), isPublished };
   }
@@ -184,7 +178,7 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
     const { publisher, now } = this.context;
     const metadata = live.metadata as ModelDeployment['metadata'];
     publisher.mark(deploymentTarget(metadata));
-    const last = this.#lastStatus(live) ?? (live.status as ModelDeploymentStatus | undefined);
+    const last = live.status as ModelDeploymentStatus | undefined;
     const before = { ...last, conditions: last?.conditions ?? [] };
     const status = deriveRefusal(metadata, before, { ...problem, now: now() });
     await this.#write(live, before, status, signal);
@@ -198,17 +192,9 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
     signal: AbortSignal,
   ): Promise<void> {
     const { statusWriter } = this.context;
-    const isWritten = await statusWriter.write(BERTH_RESOURCES.ModelDeployment, live, { status, signal });
-    if (isWritten) this.#written.set(objectKey(live), { uid: live.metadata.uid!, status });
-    // The cache shows it by now.
-    else this.#written.delete(objectKey(live));
+    await statusWriter.write(BERTH_RESOURCES.ModelDeployment, live, { status, signal });
     for (const { type, reason, message } of describeTransitions(before, status))
       this.context.record(live, { type, reason, note: message });
-  }
-
-  #lastStatus(live: KubeObject): ModelDeploymentStatus | undefined {
-    const last = this.#written.get(objectKey(live));
-    return last && last.uid === live.metadata.uid ? last.status : undefined;
   }
 
   protected async handleRemoval(key: string): Promise<Requeue> {
@@ -219,7 +205,6 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
     this.context.sidecars.delete(key);
     this.#settled.delete(key);
     this.#unpublished.delete(key);
-    this.#written.delete(key);
     return {};
   }
 }

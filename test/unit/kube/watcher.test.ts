@@ -397,4 +397,70 @@ describe('A watcher', () => {
     expect([found('color', 'red'), found('color', 'blue')]).to.deep.equal([['b'], []]);
     expect(() => watcher.byIndex('shape', 'x')).to.throw('no index "shape"');
   });
+
+  describe('told of a write', () => {
+    const written = (version: number, more: Partial<KubeObject['metadata']> = {}, uid = 'u1') => {
+      const object = thing('a', version);
+      return { ...object, metadata: { ...object.metadata, uid, ...more } };
+    };
+    beforeEach(async () => {
+      api.objects = [written(3)];
+      await start({ trim: ({ spec: _, ...object }) => object });
+      changes.length = 0;
+    });
+
+    it('shows it at once, trimmed, and once only', async () => {
+      watcher.absorb({ ...written(5), spec: 'long' });
+      expect(changes).to.deep.equal(['a@3 a@5']);
+      expect(watcher.get('ns/a')).not.to.have.property('spec');
+      api.lastWatch.send('MODIFIED', written(4));
+      api.lastWatch.send('MODIFIED', written(5));
+      await settle();
+      expect(changes).to.deep.equal(['a@3 a@5']);
+      api.lastWatch.send('MODIFIED', written(6));
+      api.lastWatch.send('DELETED', written(7));
+      await settle();
+      expect(changes.slice(1)).to.deep.equal(['a@5 a@6', 'a@6 -']);
+    });
+
+    it('keeps what it knows where that is later, or where versions cannot be compared', () => {
+      watcher.absorb(written(3));
+      watcher.absorb(written(2));
+      watcher.absorb(written(0, { resourceVersion: 'opaque' }));
+      expect(changes).to.deep.equal([]);
+    });
+
+    it('brings back nothing that is gone, and nothing that has taken its place', async () => {
+      watcher.absorb(written(5, { deletionTimestamp: '2026-11-23T00:00:00Z' }));
+      watcher.absorb(written(5, {}, 'u2'));
+      expect(changes).to.deep.equal([]);
+      watcher.absorb(written(5, { deletionTimestamp: '2026-11-23T00:00:00Z', finalizers: ['x'] }));
+      api.lastWatch.send('DELETED', written(6));
+      await settle();
+      watcher.absorb(written(5));
+      expect(changes).to.deep.equal(['a@3 a@5', 'a@5 -']);
+    });
+
+    it('follows a list that shows less, as after a restored backup of the cluster', async () => {
+      watcher.absorb(written(9));
+      api.objects = [written(4)];
+      api.version = 4;
+      api.lastWatch.fail(gone());
+      await clock.advance(1_000);
+      expect(changes).to.deep.equal(['a@3 a@9', 'a@9 a@4']);
+    });
+  });
+
+  it('keeps nothing but the metadata of a written object that it lists by its metadata', async () => {
+    const metadata = { ...thing('a', 1).metadata, uid: 'u1' };
+    api.objects = [{ ...thing('a', 1), metadata }];
+    await start({ resource: { ...THING, isListedByMetadata: true } });
+    watcher.absorb({
+      ...thing('a', 2),
+      metadata: { ...metadata, resourceVersion: '2' },
+      data: { key: 'secret' },
+    });
+    expect(watcher.get('ns/a')?.metadata.resourceVersion).to.equal('2');
+    expect(watcher.get('ns/a')).not.to.have.property('data');
+  });
 });
