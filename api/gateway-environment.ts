@@ -47,6 +47,9 @@ export const GATEWAY_ENV = {
   maxFile: 'GATEWAY_MAX_FILE',
   maxMultipartBody: 'GATEWAY_MAX_MULTIPART_BODY',
   maxPromptCharacters: 'GATEWAY_MAX_PROMPT_CHARACTERS',
+  /** Front: most requests that wait for a replica, of all deployments and of each. */
+  maxHeld: 'GATEWAY_MAX_HELD',
+  maxHeldPerDeployment: 'GATEWAY_MAX_HELD_PER_DEPLOYMENT',
   /** Front: port of the storage service. */
   internalPort: 'GATEWAY_INTERNAL_PORT',
   /** Front: the managed bucket; none without a name. Its keys are in the mounted Secret. */

@@ -23,6 +23,8 @@ export const FUNCTIONS = {
   heartbeats: `${FUNCTIONS_LIBRARY}_heartbeats`,
   /** Reads what several deployments of a workspace have to do. */
   demand: `${FUNCTIONS_LIBRARY}_demand`,
+  /** Writes one front's share of the demand for a deployment. */
+  share: `${FUNCTIONS_LIBRARY}_share`,
   /** Removes a replica's heartbeat when it shuts down. */
   leave: `${FUNCTIONS_LIBRARY}_leave`,
   /** Accepts a request, or returns why not. */

@@ -150,7 +150,8 @@ const formatLimitHeaders = (remaining: number, resetAt: number): string[] => [
   String(resetAt),
 ];
 
-function buildRefusal(admission: Admission): ApiError {
+/** Of a verdict other than `ok`. */
+export function buildRefusal(admission: Admission): ApiError {
   const { verdict, rpm, tpd, retryAfter } = admission;
   switch (verdict) {
     case 'expired':

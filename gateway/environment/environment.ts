@@ -79,6 +79,8 @@ export interface FrontEnvironment extends CommonEnvironment {
   internalPort: number;
   /** Above them no deployment's own limits count. */
   limits: SharedLimits;
+  /** How many requests it holds until a replica is ready, and how many bytes of them. */
+  holds: { total: number; perDeployment: number; bytesPerDeployment: number };
   documentationURL: string | undefined;
   storage: FrontStorageEnvironment;
   /** null: nobody is written to. */
@@ -126,6 +128,11 @@ export const readFrontEnvironment = (variables: Variables): FrontEnvironment =>
     replicaPort: env.port(GATEWAY_ENV.replicaPort, PORTS.http),
     internalPort: env.port(GATEWAY_ENV.internalPort, PORTS.internal),
     limits: readSharedLimits(env),
+    holds: {
+      total: env.integer(GATEWAY_ENV.maxHeld, { fallback: 1_000, max: MAX_HELD }),
+      perDeployment: env.integer(GATEWAY_ENV.maxHeldPerDeployment, { fallback: 250, max: MAX_HELD }),
+      bytesPerDeployment: HELD_BYTES_PER_DEPLOYMENT,
+    },
     documentationURL: env.text(GATEWAY_ENV.documentationURL),
     storage: readFrontStorage(env),
     mail: readMail(env),
@@ -134,6 +141,8 @@ export const readFrontEnvironment = (variables: Variables): FrontEnvironment =>
 const MIB = 1024 * 1024;
 const MAX_BYTES = 2 ** 50;
 const MAX_CHARACTERS = 1_000_000;
+const MAX_HELD = 100_000;
+const HELD_BYTES_PER_DEPLOYMENT = 32 * MIB;
 /** A deployment's own defaults, longer prompts aside: its sidecars serve those that raise them. */
 const readSharedLimits = (env: Environment): SharedLimits => ({
   jsonBodyBytes: env.integer(GATEWAY_ENV.maxJsonBody, { fallback: 32 * MIB, max: MAX_BYTES }),

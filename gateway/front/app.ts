@@ -17,13 +17,15 @@ import { buildDocumentHandlers } from '../openapi/handler.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import type { UsageMeter } from '../telemetry/usage.ts';
-import { authenticate } from './authentication.ts';
+import { authenticate, type Caller, requireAdmissible } from './authentication.ts';
+import type { ColdStarts } from './cold-starts.ts';
 import { type Directory, type KnownDeployment, parseHost, parseServiceHost } from './directory.ts';
+import { type HoldingServices, holdRequest } from './holding.ts';
 import { type ProxyOptions, proxyRequest } from './proxy.ts';
-import { StartTimes } from './start-times.ts';
 
 export interface FrontAppOptions {
   directory: Directory;
+  coldStarts: ColdStarts;
   proxy: ProxyOptions;
   redis: RedisClient;
   log: Logger;
@@ -35,8 +37,7 @@ export interface FrontAppOptions {
 
 interface FrontState extends GatewayState {
   deployment: KnownDeployment;
-  /** What is left of its start; absent while it has replicas. */
-  startSeconds?: number;
+  caller: Caller;
 }
 type FrontMiddleware = Koa.Middleware<FrontState>;
 
@@ -46,17 +47,20 @@ type FrontMiddleware = Koa.Middleware<FrontState>;
  */
 export function createFrontApp(options: FrontAppOptions): RequestListener {
   const app = new Koa<FrontState>();
+  const holding = { ...options.coldStarts, ...options };
   app.use(identifyRequest());
   app.use(answerErrors<FrontState>({ ...options, findUsage: (state) => findUsage(options, state) }));
-  app.use(findDeployment(options, new StartTimes()));
+  app.use(findDeployment(options));
   app.use(allowOrigins<FrontState>(({ deployment }) => deployment.config.corsOrigins));
   app.use(answerRootProbe());
   app.use(findRoute(ROUTES));
   app.use(sendContinue(options.redis));
-  app.use(proxyToReplica(options.proxy));
+  app.use(proxyToReplica(options));
   app.use(authenticateCaller(options.redis));
   app.use(requireServable);
-  app.use(refuseWithoutReplica);
+  app.use(wakeOrHold(holding));
+  app.use(refuseWithoutReplica(options.coldStarts));
+  app.use(wakeForMedia(options.coldStarts));
   const services = buildServices(options);
   const serve = runHandler({ ...buildMediaHandlers(services), ...buildDocumentHandlers(services.config) });
   app.use(({ state }) => serve({ state }));
@@ -65,14 +69,14 @@ export function createFrontApp(options: FrontAppOptions): RequestListener {
 }
 
 const findDeployment =
-  (options: FrontAppOptions, starts: StartTimes): FrontMiddleware =>
+  (options: FrontAppOptions): FrontMiddleware =>
   async (ctx, next) => {
     const host = parseHost(ctx.req.headers.host);
     const deployment = await findByHostHeader(options, host);
     if (!deployment)
       throw new ApiError('not_found', `There is no deployment at this address${host ? `, ${host}` : ''}.`);
     ctx.state.deployment = deployment;
-    ctx.state.startSeconds = starts.observe(deployment);
+    options.coldStarts.starts.observe(deployment);
     return next();
   };
 
@@ -86,12 +90,14 @@ async function findByHostHeader(
 }
 
 const proxyToReplica =
-  (proxy: ProxyOptions): FrontMiddleware =>
+  ({ proxy, coldStarts: { lines } }: FrontAppOptions): FrontMiddleware =>
   async (ctx, next) => {
     const { deployment, exchange, route } = ctx.state;
     const { config, addresses } = deployment;
     const { req, res } = ctx;
-    const isOpen = !config.paused && !config.deleting && addresses.length > 0;
+    // Nobody overtakes those who wait for a slot.
+    const isBehind = isWaking(route, deployment) && config.concurrency !== null && lines.hasWaiting(config);
+    const isOpen = !config.paused && !config.deleting && addresses.length > 0 && !isBehind;
     const outcome = isOpen
       ? await proxyRequest(proxy, { req, res, addresses, requestId: exchange.requestId })
       : 'none';
@@ -121,8 +127,8 @@ const authenticateCaller =
   (redis: RedisClient): FrontMiddleware =>
   async (ctx, next) => {
     const { namespace } = ctx.state.deployment.config;
-    const sha256 = await authenticate(redis, namespace, ctx.req.headers);
-    ctx.state.keyHash = sha256;
+    ctx.state.caller = await authenticate(redis, namespace, ctx.req.headers);
+    ctx.state.keyHash = ctx.state.caller.sha256;
     ctx.state.tenant = namespace;
     return next();
   };
@@ -131,13 +137,57 @@ const authenticateCaller =
 const requireServable: FrontMiddleware = (ctx, next) =>
   requireAvailability(ROUTES, () => ctx.state.deployment.config)(ctx, next);
 
-const refuseWithoutReplica: FrontMiddleware = (ctx, next) => {
-  if (ctx.state.route.served !== 'ready') return next();
-  // A connection that is kept would lead here when a pod is ready again.
-  ctx.res.shouldKeepAlive = false;
-  const { message, ...details } = describeUnavailability(ctx.state.deployment.config, ctx.state.startSeconds);
-  throw new ApiError('no_pod_available', message, details);
-};
+/** Whether a request of the route is work for a replica that is started for it: others only look. */
+const isWaking = ({ method, served }: Route, { config }: KnownDeployment): boolean =>
+  config.scaling !== undefined && method === 'POST' && served === 'ready';
+
+/** Who would be admitted wants a replica, and waits for it where the deployment says so. */
+const wakeOrHold =
+  (services: HoldingServices): FrontMiddleware =>
+  async (ctx, next) => {
+    const { deployment, route, caller } = ctx.state;
+    const { config } = deployment;
+    if (!isWaking(route, deployment)) return next();
+    requireAdmissible(caller.admission, route);
+    services.starts.begin(config);
+    if (config.scaling?.coldStart === 'Hold') {
+      services.wants.ask(config);
+      return holdRequest(services, ctx.state);
+    }
+    services.wants.refuse(config);
+    return next();
+  };
+
+const refuseWithoutReplica =
+  ({ starts }: ColdStarts): FrontMiddleware =>
+  (ctx, next) => {
+    if (ctx.state.route.served !== 'ready') return next();
+    const { config } = ctx.state.deployment;
+    // A connection that is kept would lead here when a pod is ready again.
+    ctx.res.shouldKeepAlive = false;
+    const { message, ...details } = describeUnavailability(config, starts.estimateSeconds(config));
+    throw new ApiError('no_pod_available', message, details);
+  };
+
+/** What is queued here waits for a replica, as do images whose client waits: those are refused, and come again. */
+const wakeForMedia =
+  ({ wants, starts }: ColdStarts): FrontMiddleware =>
+  async (ctx, next) => {
+    const { route, caller, deployment } = ctx.state;
+    const { config, addresses } = deployment;
+    if (!config.scaling || route.method !== 'POST' || route.served !== 'accepting') return next();
+    try {
+      await next();
+    } catch (error) {
+      const isRefused = error instanceof ApiError && error.code === 'no_pod_available';
+      if (!isRefused || !caller.admission.creditLeft) throw error;
+      starts.begin(config);
+      wants.refuse(config);
+      const retryAfter = describeUnavailability(config, starts.estimateSeconds(config)).retryAfter;
+      throw new ApiError(error.code, error.message, { ...error.details, retryAfter });
+    }
+    if (addresses.length === 0) wants.hint(config);
+  };
 
 const findUsage = ({ usage }: FrontAppOptions, { deployment }: FrontState) =>
   deployment ? usage.of(deployment.config.namespace, deployment.config.name) : null;

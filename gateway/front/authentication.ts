@@ -1,10 +1,12 @@
 /** Authenticates callers of the front; nothing is counted, since nothing is served. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { hashApiKey } from '../../api/identity.ts';
-import { admit, type Verdict } from '../../redis/admission/admission-calls.ts';
+import { type Admission, admit, type Verdict } from '../../redis/admission/admission-calls.ts';
 import type { RedisClient } from '../../redis/client.ts';
+import { buildRefusal } from '../auth/admission.ts';
 import { readApiKey } from '../auth/authentication.ts';
 import { ApiError } from '../http/error-response.ts';
+import type { Route } from '../http/route-table.ts';
 
 const REFUSALS: Partial<Record<Verdict, string>> = {
   expired: 'has expired',
@@ -12,15 +14,35 @@ const REFUSALS: Partial<Record<Verdict, string>> = {
   unknown_key: 'is not valid for this endpoint',
 };
 
-/** The key's hash. Throws ApiError 401, or Redis' own error while it is away (docs/api.md, "Authentication"). */
+export interface Caller {
+  /** Of its key. */
+  sha256: string;
+  admission: Admission;
+}
+
+/** Throws ApiError 401, or Redis' own error while it is away (docs/api.md, "Authentication"). */
 export async function authenticate(
   redis: RedisClient,
   namespace: string,
   headers: IncomingHttpHeaders,
-): Promise<string> {
+): Promise<Caller> {
   const sha256 = hashApiKey(readApiKey(headers));
-  const { verdict } = await admit(redis, { namespace, sha256, counted: 'no' });
-  const refusal = REFUSALS[verdict];
+  const admission = await admit(redis, { namespace, sha256, counted: 'no' });
+  const refusal = REFUSALS[admission.verdict];
   if (refusal) throw new ApiError('invalid_api_key', `The API key ${refusal}.`);
-  return sha256;
+  return { sha256, admission };
+}
+
+/** Throws what a replica would: who is over a limit starts none. Nothing is counted here, since the replica will. */
+export function requireAdmissible(
+  admission: Admission,
+  { spendsNothing }: Pick<Route, 'spendsNothing'>,
+): void {
+  const { creditLeft, rpm, tpd } = admission;
+  const secondsUntil = (resetAt: number) => Math.max(1, resetAt - Math.floor(Date.now() / 1_000));
+  if (!spendsNothing && !creditLeft) throw buildRefusal({ ...admission, verdict: 'credit' });
+  if (!spendsNothing && tpd.used >= tpd.limit)
+    throw buildRefusal({ ...admission, verdict: 'tpd', retryAfter: secondsUntil(tpd.resetAt) });
+  if (rpm.remaining === 0)
+    throw buildRefusal({ ...admission, verdict: 'rpm', retryAfter: secondsUntil(rpm.resetAt) });
 }

@@ -19,6 +19,7 @@ import { createMetrics } from '../telemetry/metrics.ts';
 import { UsageMeter } from '../telemetry/usage.ts';
 import { Pools } from '../upstream/pools.ts';
 import { createFrontApp } from './app.ts';
+import { openColdStarts } from './cold-starts.ts';
 import { applySharedLimits, Directory } from './directory.ts';
 import { openFrontStorage } from './front-storage.ts';
 import { startHousekeeping } from './housekeeping/housekeeping.ts';
@@ -46,9 +47,20 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
   logRedisState(connection, log);
   const limits = resolveLimits(modelLimits.parse({}));
   const directory = openDirectory(connection, environment.limits);
+  const coldStarts = openColdStarts({
+    podName: environment.podName,
+    redis: connection.redis,
+    directory,
+    limits: environment.holds,
+    log,
+  });
+  const onPublication = () => {
+    directory.expire();
+    coldStarts.lines.look();
+  };
   const subscription = subscribe(settings, [channels.front], {
-    onMessage: () => directory.expire(),
-    onResume: () => directory.expire(),
+    onMessage: onPublication,
+    onResume: onPublication,
   });
   // Once is enough: what it knows it goes on serving while Redis is away.
   let hasSeenRedis = false;
@@ -74,6 +86,7 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
   const usage = new UsageMeter({ redis, log });
   const app = createFrontApp({
     directory,
+    coldStarts,
     proxy,
     redis,
     storage: storage.services,
@@ -123,6 +136,7 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
     stop: async () => {
       log.info('shutting down');
       activity.setClosing(true);
+      coldStarts.close();
       await closeServer(server, environment.drainTimeoutMs);
       await Promise.all(
         [admin, internal, metricsServer].map((each) => closeServer(each, ADMIN_CLOSE_TIMEOUT_MS)),

@@ -5,7 +5,7 @@ import { formatErrorEvent } from '../http/error-event.ts';
 import { ApiError } from '../http/error-response.ts';
 import { type RelayedHeaders, selectRequestHeaders } from '../upstream/headers.ts';
 import type { Pools } from '../upstream/pools.ts';
-import { relay } from '../upstream/relay.ts';
+import { type RelayAnswer, relay } from '../upstream/relay.ts';
 import type { ReplicaPicker } from './replica-picker.ts';
 
 export interface ProxyOptions {
@@ -20,6 +20,10 @@ export interface ProxiedRequest {
   res: ServerResponse;
   addresses: readonly string[];
   requestId: string;
+  /** The body, where it was read before. */
+  body?: Buffer | undefined;
+  /** Where the answer goes; as it is to the client if absent. */
+  answer?: RelayAnswer | undefined;
 }
 
 /** `none`: no replica took the connection, and nothing has been answered. `lost`: one took it and broke off. */
@@ -27,13 +31,13 @@ export type ProxyOutcome = 'answered' | 'broken' | 'none' | 'lost';
 
 /** An address without a gateway, such as a pod that has just gone, is passed over: nothing had been sent to it. */
 export async function proxyRequest(options: ProxyOptions, request: ProxiedRequest): Promise<ProxyOutcome> {
-  const { req, res, addresses } = request;
-  const headers = buildHeaders(req, request.requestId);
+  const { req, res, addresses, body, answer } = request;
+  const headers = buildHeaders(request);
   const describeBreak = (received: IncomingHttpHeaders) => formatBreak(received, request);
   for (const address of options.picker.rank(addresses)) {
     const leave = options.picker.enter(address);
     const pool = options.pools.get(formatOrigin(address, options.replicaPort));
-    const outcome = await relay({ req, res, pool, path: req.url!, headers, describeBreak });
+    const outcome = await relay({ req, res, pool, path: req.url!, headers, body, describeBreak, answer });
     leave();
     if (outcome.result !== 'failed') return outcome.result;
     if (!outcome.canRetry) return 'lost';
@@ -41,18 +45,27 @@ export async function proxyRequest(options: ProxyOptions, request: ProxiedReques
   return 'none';
 }
 
-function buildHeaders(req: IncomingMessage, requestId: string): RelayedHeaders {
+function buildHeaders({ req, requestId, body }: ProxiedRequest): RelayedHeaders {
   const headers = selectRequestHeaders(req.headers);
   const client = req.socket.remoteAddress?.replace(/^::ffff:/, '') ?? 'unknown';
   const before = req.headers['x-forwarded-for'];
   headers['x-forwarded-for'] = before ? `${before}, ${client}` : client;
   headers['x-request-id'] = requestId;
+  // It may be shorter than it was sent, without its byte order mark.
+  if (body) headers['content-length'] = String(body.length);
   return headers;
 }
 
 /** A stream never ends in silence (docs/api.md, "Streaming"). The blank line closes an event that was cut. */
-function formatBreak(headers: IncomingHttpHeaders, request: ProxiedRequest): string | null {
+export function formatBreak(
+  headers: IncomingHttpHeaders,
+  request: Pick<ProxiedRequest, 'req' | 'requestId'>,
+): string | null {
   if (!headers['content-type']?.startsWith('text/event-stream')) return null;
-  const error = new ApiError('upstream_error', 'The replica was lost before its response was complete.');
+  const error = describeLoss();
   return `\n\n${formatErrorEvent(error, request)}`;
 }
+
+/** Of a replica whose answer had begun. */
+export const describeLoss = () =>
+  new ApiError('upstream_error', 'The replica was lost before its response was complete.');

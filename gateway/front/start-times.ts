@@ -1,16 +1,18 @@
-/** Estimates how long deployments take to start, from the last start that a front observed. */
+/** Estimates how long deployments take to start: as the operator measured it, else from the last start that a front observed. */
 import { LRUCache } from 'lru-cache';
+import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { KnownDeployment } from './directory.ts';
 
 interface Start {
-  /** By performance.now(); null while there are replicas. */
+  /** By performance.now(); null while there are replicas, or none is wanted. */
   since: number | null;
   /** Of the last start; null before the first. */
   lastMs: number | null;
 }
 
 const MAX_REMEMBERED = 10_000;
-const MIN_RETRY_SECONDS = 5;
+/** Of a start that takes longer than expected. */
+const LATE_RETRY_SECONDS = 5;
 /** Longer waits no SDK makes by itself. */
 const MAX_RETRY_SECONDS = 60;
 
@@ -22,20 +24,48 @@ export class StartTimes {
     this.#clock = clock;
   }
 
-  /** Whole seconds until its replicas are likely to be ready; undefined while some are, or nothing is known. */
+  /**
+   * Learns from what is published now. Whole seconds until its replicas are likely to be ready; undefined while some are, or
+   * nothing is known.
+   */
   observe({ config, addresses }: Pick<KnownDeployment, 'config' | 'addresses'>): number | undefined {
-    const isStarting = addresses.length === 0 && !config.paused && !config.deleting && config.replicas !== 0;
-    const key = `${config.namespace}/${config.name}`;
-    const known = this.#starts.get(key);
-    if (!isStarting) {
+    const isAway = addresses.length === 0 && !config.paused && !config.deleting;
+    const known = this.#starts.get(keyOf(config));
+    if (!isAway || (!config.scaling && config.replicas === 0)) {
       if (known && known.since !== null) this.#end(known, addresses.length > 0);
       return undefined;
     }
-    const start = known ?? this.#remember(key);
+    // With scaling nothing starts before a request wants it.
+    if (!config.scaling) this.begin(config);
+    return this.estimateSeconds(config);
+  }
+
+  /** From now on it starts, unless it does already. */
+  begin(config: GatewayConfig): void {
+    const start = this.#find(config);
     start.since ??= this.#clock();
-    if (start.lastMs === null) return undefined;
-    const leftSeconds = Math.ceil((start.lastMs - (this.#clock() - start.since)) / 1_000);
-    return Math.min(MAX_RETRY_SECONDS, Math.max(MIN_RETRY_SECONDS, leftSeconds));
+  }
+
+  /** It was not started after all. */
+  lapse(deployment: Pick<GatewayConfig, 'namespace' | 'name'>): void {
+    const start = this.#starts.get(keyOf(deployment));
+    if (start) start.since = null;
+  }
+
+  /** What is left of its start, as `Retry-After` says it; undefined where nothing is known. */
+  estimateSeconds(config: GatewayConfig): number | undefined {
+    const left = this.leftSeconds(config);
+    if (left === undefined) return undefined;
+    return left > 0 ? Math.min(MAX_RETRY_SECONDS, left) : LATE_RETRY_SECONDS;
+  }
+
+  /** Whole seconds; 0 and less where it takes longer than expected. */
+  leftSeconds(config: GatewayConfig): number | undefined {
+    const start = this.#starts.get(keyOf(config));
+    const expectedMs = config.scaling?.loadTimeMs ?? start?.lastMs;
+    if (expectedMs === undefined || expectedMs === null) return undefined;
+    const elapsedMs = start && start.since !== null ? this.#clock() - start.since : 0;
+    return Math.ceil((expectedMs - elapsedMs) / 1_000);
   }
 
   #end(start: Start, isReady: boolean): void {
@@ -43,9 +73,14 @@ export class StartTimes {
     start.since = null;
   }
 
-  #remember(key: string): Start {
+  #find(config: GatewayConfig): Start {
+    const known = this.#starts.get(keyOf(config));
+    if (known) return known;
     const start = { since: null, lastMs: null };
-    this.#starts.set(key, start);
+    this.#starts.set(keyOf(config), start);
     return start;
   }
 }
+
+const keyOf = ({ namespace, name }: Pick<GatewayConfig, 'namespace' | 'name'>): string =>
+  `${namespace}/${name}`;

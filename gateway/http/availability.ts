@@ -56,13 +56,15 @@ const SOON = 5;
 const LATER = 30;
 
 /** `startSeconds`: what is left of the start, as far as it is known. */
-export function describeUnavailability(config: GatewayConfig, startSeconds = SOON): Unavailability {
+export function describeUnavailability(config: GatewayConfig, startSeconds?: number): Unavailability {
   const who = `The deployment ${config.namespace}/${config.name}`;
-  if (config.replicas === 0)
+  const isScaled = config.scaling !== undefined;
+  if (config.replicas === 0 && !isScaled)
     return { message: `${who} is scaled to zero replicas.`, retryAfter: LATER, isFinal: true };
   return {
     message: `${who} has no ready replica: it is starting.`,
-    retryAfter: startSeconds,
+    // A start from zero loads the model.
+    retryAfter: startSeconds ?? (isScaled ? LATER : SOON),
     isFinal: false,
   };
 }

@@ -20,6 +20,10 @@ export interface GatewayMetrics {
   /** Label: direction (`input`, `output`). */
   tokens: Tally;
   inflight: { inc(): void; dec(): void };
+  /** Requests that wait for a replica now. */
+  held: { inc(): void; dec(): void };
+  /** Label: outcome (`served`, or why the wait ended). */
+  holdTime: Histogram;
   /** Label: reason. */
   engineErrors: Counter<'reason'>;
   /** Label: phase (`before_first_byte`, `mid_stream`). */
@@ -75,6 +79,13 @@ export function createMetrics(): GatewayMetrics {
     contentType: register.contentType,
     render: () => register.metrics(),
     inflight: level('requests_inflight', 'Requests being answered now'),
+    held: level('requests_held', 'Requests that wait for a replica now'),
+    holdTime: createHistogram(register, {
+      name: 'berth_gateway_hold_seconds',
+      help: 'From the request head to the end of the wait for a replica',
+      label: 'outcome',
+      bounds: SECONDS,
+    }),
     requests: createTally(register, {
       name: 'berth_gateway_requests_total',
       help: 'Requests answered',

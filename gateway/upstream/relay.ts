@@ -12,8 +12,22 @@ export interface RelayRequest {
   /** With the query. */
   path: string;
   headers: RelayedHeaders;
+  /** In place of the request's own body, where that was read before. */
+  body?: Buffer | undefined;
   /** Last words for a client whose answer broke off; null closes the connection at once, which says it too. */
   describeBreak?: (headers: IncomingHttpHeaders) => string | null;
+  /** Where the answer goes; as it is to the client if absent. */
+  answer?: RelayAnswer | undefined;
+}
+
+/** Takes an answer, and is the one to write to the client. */
+export interface RelayAnswer {
+  begin(status: number, headers: IncomingHttpHeaders): void;
+  /** False: the client is slow, `drain` of the response follows. */
+  write(chunk: Buffer): boolean;
+  end(): void;
+  /** It broke off after it had begun. */
+  break(): void;
 }
 
 /**
@@ -30,11 +44,11 @@ const NOT_SENT = new Set(['ENOTFOUND', 'ETIMEDOUT', 'UND_ERR_DESTROYED', 'UND_ER
 
 /** Never throws. */
 export function relay(request: RelayRequest): Promise<RelayOutcome> {
-  const { req, res, pool, path, headers } = request;
+  const { req, res, pool, path, headers, answer = new PlainAnswer(request) } = request;
   return new Promise((resolve) => {
     let controller: Dispatcher.DispatchController | null = null;
-    let responseHeaders: IncomingHttpHeaders | null = null;
-    const body = readBody(req);
+    let hasBegun = false;
+    const body = readBody(req, request.body);
     const onClientClose = () => {
       if (!res.writableFinished) controller?.abort(new Error('the client has left'));
     };
@@ -56,28 +70,23 @@ export function relay(request: RelayRequest): Promise<RelayOutcome> {
         },
         onResponseStart(_, status, received) {
           if (status < 200) return;
-          responseHeaders = received;
-          res.writeHead(status, selectResponseHeaders(received));
-          // An answer of unknown length may be a stream whose first byte is far away.
-          if (received['content-length'] === undefined) res.flushHeaders();
+          hasBegun = true;
+          answer.begin(status, received);
         },
         onResponseData(_, chunk) {
-          if (!res.write(chunk)) controller?.pause();
+          if (!answer.write(chunk)) controller?.pause();
         },
         onResponseEnd() {
-          if (req.complete || res.shouldKeepAlive) res.end();
-          else endAfterRequestBody(req, res);
+          answer.end();
           finish({ result: 'answered' });
         },
         onResponseError(_, error) {
-          if (!responseHeaders && !res.destroyed) {
+          if (!hasBegun && !res.destroyed) {
             const isUnsent = isNotConnected(error) || NOT_SENT.has(readErrorCode(error));
             finish({ result: 'failed', canRetry: isUnsent && !body.isTouched(), error });
             return;
           }
-          const lastWords = res.destroyed ? null : request.describeBreak?.(responseHeaders!);
-          if (lastWords) res.end(lastWords);
-          else res.destroy();
+          answer.break();
           finish({ result: 'broken' });
         },
       },
@@ -85,8 +94,46 @@ export function relay(request: RelayRequest): Promise<RelayOutcome> {
   });
 }
 
+/** Passes an answer on as it is. */
+export class PlainAnswer implements RelayAnswer {
+  readonly #request: Pick<RelayRequest, 'req' | 'res' | 'describeBreak'>;
+  #headers: IncomingHttpHeaders = {};
+
+  constructor(request: Pick<RelayRequest, 'req' | 'res' | 'describeBreak'>) {
+    this.#request = request;
+  }
+
+  begin(status: number, received: IncomingHttpHeaders): void {
+    const { res } = this.#request;
+    this.#headers = received;
+    res.writeHead(status, selectResponseHeaders(received));
+    // An answer of unknown length may be a stream whose first byte is far away.
+    if (received['content-length'] === undefined) res.flushHeaders();
+  }
+
+  write(chunk: Buffer): boolean {
+    return this.#request.res.write(chunk);
+  }
+
+  end(): void {
+    const { req, res } = this.#request;
+    if (req.complete || res.shouldKeepAlive) res.end();
+    else endAfterRequestBody(req, res);
+  }
+
+  break(): void {
+    const { res, describeBreak } = this.#request;
+    const lastWords = res.destroyed ? null : describeBreak?.(this.#headers);
+    if (lastWords) res.end(lastWords);
+    else res.destroy();
+  }
+}
+
 /** The request's body, read only once the other side is connected, so that another can be tried before. */
-function readBody(req: IncomingMessage): {
+function readBody(
+  req: IncomingMessage,
+  given: Buffer | undefined,
+): {
   source: Dispatcher.DispatchOptions['body'];
   isTouched: () => boolean;
 } {
@@ -96,7 +143,8 @@ function readBody(req: IncomingMessage): {
   let isTouched = false;
   const source = (async function* () {
     isTouched = true;
-    yield* req.iterator({ destroyOnReturn: false });
+    if (given) yield given;
+    else yield* req.iterator({ destroyOnReturn: false });
   })();
   return { source: source as unknown as Dispatcher.DispatchOptions['body'], isTouched: () => isTouched };
 }

@@ -1,5 +1,5 @@
-/** What deployments have to do, as the operator scales them by it: read in one call for each workspace. */
-import { type FrontShare, FUNCTIONS, type Heartbeat, workKeys } from '../../api/redis-keys.ts';
+/** What deployments have to do, as fronts say and the operator reads it: in one call for each workspace. */
+import { channels, type FrontShare, FUNCTIONS, type Heartbeat, workKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
 
 export interface DeploymentSample {
@@ -108,3 +108,17 @@ function decode<T extends { v: 1 }>(text: string): T | null {
 const MAX_TEXT_LENGTH = 253;
 const isShortText = (text: unknown): boolean => typeof text === 'string' && text.length <= MAX_TEXT_LENGTH;
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
+
+/** Writes a front's share of the demand for a deployment; answers how many requests all other fronts hold for it. */
+export async function sayShare(
+  redis: RedisClient,
+  deployment: { namespace: string; name: string },
+  share: Omit<FrontShare, 'at'>,
+): Promise<number> {
+  const key = workKeys(deployment.namespace).fronts(deployment.name);
+  return Number(await redis.fcall(FUNCTIONS.share, 1, key, share.front, JSON.stringify(share)));
+}
+
+/** Hints to the operator that a replica of a deployment is wanted: the truth is in the shares and queues. */
+export const publishWake = (redis: RedisClient, { namespace, name }: { namespace: string; name: string }) =>
+  redis.publish(channels.wake, `${namespace}/${name}`);

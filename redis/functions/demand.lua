@@ -18,7 +18,7 @@ local function read_hash(key, now)
   if bytes > MAX_WORDS_BYTES then
     return {}, MAX_WORDS_BYTES
   end
-  return list_live(read_words(key), now), bytes
+  return list_live(read_words(key, MAX_WORDS_BYTES), now), bytes
 end
 
 local function count(key)

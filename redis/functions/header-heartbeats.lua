@@ -6,10 +6,10 @@ local MAX_WORD_BYTES = 1024
 -- Of all speakers together: what takes more is a tenant's own making.
 local MAX_WORDS_BYTES = 1024 * 1024
 
--- The fields of a hash by name; nothing where a tenant wrote too much.
-local function read_words(key)
+-- The fields of a hash by name; nothing where a tenant wrote more than `most` bytes.
+local function read_words(key, most)
   local fields = {}
-  if is_short(key, MAX_WORDS_BYTES) then
+  if is_short(key, most) then
     local entries = redis.call('HGETALL', key)
     for i = 1, #entries, 2 do
       fields[entries[i]] = entries[i + 1]
@@ -38,6 +38,40 @@ local function list_live(fields, now)
   for field in pairs(fields) do
     if string.sub(field, 1, 1) ~= '@' then
       live[#live + 1] = read_live(fields, field, now)
+    end
+  end
+  return live
+end
+
+-- Writes a speaker's word, and answers all live ones by speaker; those too old are dropped.
+-- What did not change is not written again: that is most of what the append-only file would hold.
+local function speak(key, most, speaker, word)
+  local now = now_ms()
+  if not is_short(key, most) then
+    redis.call('UNLINK', key)
+  end
+  local fields = read_words(key, most)
+  if fields[speaker] ~= word then
+    redis.call('HSET', key, speaker, word)
+    fields[speaker] = word
+  end
+  fields['@' .. speaker] = string.format('%.0f', now)
+  redis.call('HSET', key, '@' .. speaker, fields['@' .. speaker])
+  if redis.call('PTTL', key) < MINUTE_MS then
+    redis.call('PEXPIRE', key, 3 * MINUTE_MS)
+  end
+
+  local live = {}
+  for field in pairs(fields) do
+    if string.sub(field, 1, 1) == '@' then
+      if not fields[string.sub(field, 2)] then
+        redis.call('HDEL', key, field)
+      end
+    else
+      live[field] = read_live(fields, field, now)
+      if not live[field] then
+        redis.call('HDEL', key, field, '@' .. field)
+      end
     end
   end
   return live

@@ -1,0 +1,236 @@
+/** Requests that wait for a replica: by deployment, oldest first, bounded, let go only as many at a time as there are slots. */
+import type { GatewayConfig } from '../../../api/gateway-config.ts';
+import { type Clock, systemClock } from '../../../kit/clock.ts';
+import type { DeploymentName } from '../../../redis/publication/publication.ts';
+import { BodyMemory } from '../../http/body-memory.ts';
+import type { Wants } from './wants.ts';
+
+export interface HoldLimits {
+  /** Of all deployments together; a workspace may have twice as many as are still free. */
+  total: number;
+  perDeployment: number;
+  /** Of bodies that were read, and of what sockets hold of others. */
+  bytesPerDeployment: number;
+}
+
+export interface Replicas {
+  config: Pick<GatewayConfig, 'concurrency' | 'paused' | 'deleting'>;
+  addresses: readonly string[];
+}
+
+export interface HoldLinesOptions {
+  limits: HoldLimits;
+  /** What is published now; null: the deployment is gone. */
+  find: (deployment: DeploymentName) => Promise<Replicas | null>;
+  wants: Pick<Wants, 'hold' | 'shareOf'>;
+  clock?: Clock;
+}
+
+/** Why a wait ended without a replica. */
+export type HoldEnd = 'expired' | 'gone' | 'closing' | 'left';
+
+/** A request's turn at these replicas; `leave` once it is over, `isRefused` where they had no place for it after all. */
+export interface Turn {
+  addresses: readonly string[];
+  leave(outcome?: { isRefused?: boolean }): void;
+}
+
+/** A request's place in its line. */
+export interface Hold {
+  /** Waits for the next turn: again, where the last one led to nothing. */
+  wait(): Promise<Turn | HoldEnd>;
+  /** Gives the place back: the client has left, or the request will not wait any more. May be called more than once. */
+  end(): void;
+}
+
+interface Waiter {
+  order: number;
+  give(result: Turn | HoldEnd): void;
+}
+
+interface Line extends DeploymentName {
+  /** Those with a place: they wait, or have their turn and may have to wait again. */
+  holds: number;
+  bytes: number;
+  waiting: Set<Waiter>;
+  /** Requests that have their turn. */
+  running: number;
+  /** By the clock: replicas that refused are left alone until then. */
+  pausedUntil: number;
+  isLooking: boolean;
+  mustLookAgain: boolean;
+}
+
+const PAUSE_MS = 1_000;
+
+export class HoldLines {
+  readonly #options: HoldLinesOptions;
+  readonly #clock: Clock;
+  readonly #lines = new Map<string, Line>();
+  /** Places of all lines, shared between workspaces as memory is. */
+  readonly #places: BodyMemory;
+  #last = 0;
+  #isClosed = false;
+
+  constructor(options: HoldLinesOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#places = new BodyMemory({ totalBytes: options.limits.total, waitMs: 0 });
+  }
+
+  /** Whether requests of the deployment wait, so that others have to come after them. */
+  hasWaiting({ namespace, name }: DeploymentName): boolean {
+    return (this.#lines.get(`${namespace}/${name}`)?.waiting.size ?? 0) > 0;
+  }
+
+  /** A place that ends by itself after `patienceMs`; null where there is none. */
+  enter(deployment: DeploymentName, request: { bytes: number; patienceMs: number }): Hold | null {
+    const { perDeployment, bytesPerDeployment } = this.#options.limits;
+    const line = this.#find(deployment);
+    const place = this.#places.open(deployment.namespace);
+    const isFull = line.holds >= perDeployment || line.bytes + request.bytes > bytesPerDeployment;
+    if (this.#isClosed || isFull || !place.tryAdd(1)) {
+      this.#forget(line);
+      return null;
+    }
+    line.holds++;
+    line.bytes += request.bytes;
+    const order = ++this.#last;
+    let ended: HoldEnd | null = null;
+    let waiter: Waiter | null = null;
+    let hasPlace = true;
+    const finish = (reason: HoldEnd) => {
+      ended ??= reason;
+      waiter?.give(reason);
+    };
+    const cancelTimer = this.#clock.after(request.patienceMs, () => finish('expired'));
+    return {
+      wait: async () => {
+        if (ended) return ended;
+        const result = await new Promise<Turn | HoldEnd>((resolve) => {
+          waiter = this.#add(line, order, resolve);
+        });
+        waiter = null;
+        return result;
+      },
+      end: () => {
+        if (!hasPlace) return;
+        hasPlace = false;
+        cancelTimer();
+        finish('left');
+        place.release();
+        line.holds--;
+        line.bytes -= request.bytes;
+        this.#forget(line);
+      },
+    };
+  }
+
+  /** Something was published: replicas may be ready. */
+  look(): void {
+    for (const line of this.#lines.values()) void this.#serve(line);
+  }
+
+  /** Ends all waits; nobody has to wait any more. */
+  close(): void {
+    this.#isClosed = true;
+    for (const line of this.#lines.values()) this.#endAll(line, 'closing');
+  }
+
+  #find({ namespace, name }: DeploymentName): Line {
+    const key = `${namespace}/${name}`;
+    const known = this.#lines.get(key);
+    if (known) return known;
+    const line: Line = {
+      namespace,
+      name,
+      holds: 0,
+      bytes: 0,
+      waiting: new Set(),
+      running: 0,
+      pausedUntil: 0,
+      isLooking: false,
+      mustLookAgain: false,
+    };
+    this.#lines.set(key, line);
+    return line;
+  }
+
+  #forget(line: Line): void {
+    if (line.holds + line.running === 0) this.#lines.delete(`${line.namespace}/${line.name}`);
+  }
+
+  #add(line: Line, order: number, resolve: (result: Turn | HoldEnd) => void): Waiter {
+    const leave = this.#options.wants.hold(line);
+    const waiter: Waiter = {
+      order,
+      give: (result) => {
+        if (!line.waiting.delete(waiter)) return;
+        leave();
+        resolve(result);
+      },
+    };
+    line.waiting.add(waiter);
+    if (this.#isClosed) waiter.give('closing');
+    else void this.#serve(line);
+    return waiter;
+  }
+
+  /** Gives turns to the oldest, as far as there are slots. One at a time, and again if asked meanwhile. */
+  async #serve(line: Line): Promise<void> {
+    if (line.isLooking) {
+      line.mustLookAgain = true;
+      return;
+    }
+    line.isLooking = true;
+    do {
+      line.mustLookAgain = false;
+      if (line.waiting.size === 0 || this.#clock.now() < line.pausedUntil) continue;
+      // While Redis is away and nothing is known, all wait on.
+      const found = await this.#options.find(line).catch(() => undefined);
+      if (found !== undefined) this.#giveTurns(line, found);
+    } while (line.mustLookAgain);
+    line.isLooking = false;
+  }
+
+  #giveTurns(line: Line, found: Replicas | null): void {
+    if (!found || found.config.paused || found.config.deleting) {
+      this.#endAll(line, 'gone');
+      return;
+    }
+    const { addresses, config } = found;
+    const slots =
+      config.concurrency === null ? Number.POSITIVE_INFINITY : addresses.length * config.concurrency;
+    if (addresses.length === 0) return;
+    // Other fronts hold requests for the same slots.
+    const own = Math.max(1, Math.floor(slots * this.#options.wants.shareOf(line)));
+    const oldest = [...line.waiting].sort((a, b) => a.order - b.order);
+    for (const waiter of oldest.slice(0, Math.max(0, own - line.running)))
+      waiter.give(this.#begin(line, addresses));
+  }
+
+  #begin(line: Line, addresses: readonly string[]): Turn {
+    line.running++;
+    let isOver = false;
+    return {
+      addresses,
+      leave: ({ isRefused = false } = {}) => {
+        if (isOver) return;
+        isOver = true;
+        line.running--;
+        this.#forget(line);
+        if (isRefused) this.#pause(line);
+        else void this.#serve(line);
+      },
+    };
+  }
+
+  #pause(line: Line): void {
+    line.pausedUntil = this.#clock.now() + PAUSE_MS;
+    this.#clock.after(PAUSE_MS, () => void this.#serve(line));
+  }
+
+  #endAll(line: Line, reason: HoldEnd): void {
+    for (const waiter of [...line.waiting]) waiter.give(reason);
+  }
+}

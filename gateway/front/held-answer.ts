@@ -1,0 +1,131 @@
+/** A replica's answer to a request that was held: passed on, also into a stream that has begun, unless it has to wait again. */
+import type { IncomingHttpHeaders } from 'node:http';
+import { ERRORS, type ErrorCode } from '../../api/errors.ts';
+import { ApiError } from '../http/error-response.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { PlainAnswer, type RelayAnswer } from '../upstream/relay.ts';
+import { describeLoss } from './proxy.ts';
+
+export interface HeldAnswerOptions {
+  exchange: Exchange;
+  /** Whether the request can be sent once more, its body being kept. */
+  isRepeatable: boolean;
+  /** The client gets this answer. */
+  onPass: () => void;
+  /** Last words where it breaks off before a stream has begun. */
+  describeBreak: (headers: IncomingHttpHeaders) => string | null;
+}
+
+const MAX_ERROR_BYTES = 64 * 1024;
+/** Of a replica without a free slot, in both dialects. */
+const FULL_STATUSES = new Set([429, 529]);
+
+export class HeldAnswer implements RelayAnswer {
+  readonly #options: HeldAnswerOptions;
+  readonly #plain: PlainAnswer;
+  #status = 0;
+  #headers: IncomingHttpHeaders = {};
+  #isPassing = false;
+  readonly #collected: Buffer[] = [];
+  #collectedBytes = 0;
+  /** The replica had no place: nothing was passed on. */
+  saturation: ApiError | null = null;
+  /** To be told to the client, whose stream has begun. */
+  failure: ApiError | null = null;
+
+  constructor(options: HeldAnswerOptions) {
+    const { req, res } = options.exchange;
+    this.#options = options;
+    this.#plain = new PlainAnswer({ req, res, describeBreak: options.describeBreak });
+  }
+
+  begin(status: number, headers: IncomingHttpHeaders): void {
+    const { exchange, isRepeatable, onPass } = this.#options;
+    this.#status = status;
+    this.#headers = headers;
+    this.#isPassing = exchange.stream
+      ? status === 200 && headers['content-type']?.startsWith('text/event-stream') === true
+      : !isRepeatable || !FULL_STATUSES.has(status);
+    if (!this.#isPassing) return;
+    onPass();
+    if (!exchange.stream) this.#plain.begin(status, headers);
+  }
+
+  write(chunk: Buffer): boolean {
+    const { stream } = this.#options.exchange;
+    if (!this.#isPassing) {
+      this.#collectedBytes += chunk.length;
+      if (this.#collectedBytes <= MAX_ERROR_BYTES) this.#collected.push(chunk);
+      return true;
+    }
+    if (!stream) return this.#plain.write(chunk);
+    return chunk.length === 0 || stream.write(chunk.toString('latin1'));
+  }
+
+  end(): void {
+    const { exchange, isRepeatable, onPass } = this.#options;
+    if (this.#isPassing) {
+      if (exchange.stream) exchange.stream.end();
+      else this.#plain.end();
+      return;
+    }
+    const error = this.#readError();
+    if (error.code === 'replica_saturated' && isRepeatable) this.saturation = error;
+    else if (exchange.stream) this.failure = error;
+    else {
+      onPass();
+      this.#plain.begin(this.#status, this.#headers);
+      this.#plain.write(Buffer.concat(this.#collected));
+      this.#plain.end();
+    }
+  }
+
+  break(): void {
+    const { exchange } = this.#options;
+    if (this.#isPassing && !exchange.stream) {
+      this.#plain.break();
+      return;
+    }
+    // The blank line closes an event that was cut.
+    if (this.#isPassing && !exchange.res.destroyed) exchange.stream?.write('\n\n');
+    this.failure = describeLoss();
+  }
+
+  #readError(): ApiError {
+    const { error } = parseObject(Buffer.concat(this.#collected).toString('utf8'));
+    const { code, message, param } = (error ?? {}) as Record<string, unknown>;
+    const known = typeof code === 'string' && Object.hasOwn(ERRORS, code) ? (code as ErrorCode) : null;
+    const retryAfter = Number(this.#headers['retry-after']);
+    return new ApiError(
+      known ?? CODES[this.#status] ?? 'upstream_error',
+      typeof message === 'string' ? message : `The replica answered ${this.#status}.`,
+      {
+        param: typeof param === 'string' ? param : null,
+        ...(Number.isFinite(retryAfter) && { retryAfter }),
+        ...(!known && typeof code === 'string' && { detailCode: code }),
+      },
+    );
+  }
+}
+
+/** Of errors without a code of ours, as Anthropic's dialect has them. */
+const CODES: Readonly<Record<number, ErrorCode>> = {
+  400: 'invalid_request_error',
+  401: 'invalid_api_key',
+  402: 'insufficient_quota',
+  404: 'not_found',
+  413: 'request_too_large',
+  429: 'rate_limit_exceeded',
+  503: 'no_pod_available',
+  504: 'request_timeout',
+  529: 'replica_saturated',
+};
+
+function parseObject(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
