@@ -6,7 +6,7 @@ import type { RedisClient } from '../../redis/client.ts';
 import { buildRefusal } from '../auth/admission.ts';
 import { readApiKey } from '../auth/authentication.ts';
 import { ApiError } from '../http/error-response.ts';
-import type { Route } from '../http/route-table.ts';
+import type { Route } from '../http/routes.ts';
 
 const REFUSALS: Partial<Record<Verdict, string>> = {
   expired: 'has expired',

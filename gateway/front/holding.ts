@@ -1,8 +1,8 @@
 /** Holds one request until a replica has answered it (docs/api.md, "Cold starts"). */
 import { describeUnavailability } from '../http/availability.ts';
 import { ApiError } from '../http/error-response.ts';
+import type { GatewayState } from '../http/exchange.ts';
 import { openLease, readJsonBody } from '../http/json-body.ts';
-import type { GatewayState } from '../http/request-id.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import type { ColdStarts } from './cold-starts.ts';
 import type { Hold, HoldEnd, Turn } from './demand/hold-lines.ts';

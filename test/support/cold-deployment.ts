@@ -1,5 +1,6 @@
 /** A deployment that scales to zero, a front before it, and a replica that starts when the test says so. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
+import { GATEWAY_ENV } from '../../api/gateway-environment.ts';
 import { hashApiKey } from '../../api/identity.ts';
 import { channels } from '../../api/redis-keys.ts';
 import { type Subscription, subscribe } from '../../redis/client.ts';
@@ -61,7 +62,12 @@ export async function startColdDeployment(spec: Record<string, unknown> = {}): P
   await pollUntil(async () => (await replica.admin('/readyz')).ok, 'ready');
   const fronts: FrontProcess[] = [];
   const startFront = async (env: Record<string, string> = {}) => {
-    const front = await startFrontProcess({ redisURL: stack.server.url, replicaPort: port, env });
+    const pod = { [GATEWAY_ENV.podName]: `front-${fronts.length}` };
+    const front = await startFrontProcess({
+      redisURL: stack.server.url,
+      replicaPort: port,
+      env: { ...pod, ...env },
+    });
     fronts.push(front);
     await pollUntil(async () => (await front.admin('/readyz')).ok, 'the front to be ready');
     return front;
