@@ -11,7 +11,7 @@ interface Start {
 }
 
 const MAX_REMEMBERED = 10_000;
-/** Of a start that takes longer than expected. */
+/** Of a start that takes longer than expected, and of one that is not measured, only observed. */
 const LATE_RETRY_SECONDS = 5;
 /** Longer waits no SDK makes by itself. */
 const MAX_RETRY_SECONDS = 60;
@@ -56,7 +56,8 @@ export class StartTimes {
   estimateSeconds(config: GatewayConfig): number | undefined {
     const left = this.leftSeconds(config);
     if (left === undefined) return undefined;
-    return left > 0 ? Math.min(MAX_RETRY_SECONDS, left) : LATE_RETRY_SECONDS;
+    if (left > 0 && config.scaling) return Math.min(MAX_RETRY_SECONDS, left);
+    return Math.min(MAX_RETRY_SECONDS, Math.max(LATE_RETRY_SECONDS, left));
   }
 
   /** Whole seconds; 0 and less where it takes longer than expected. */
