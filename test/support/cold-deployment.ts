@@ -3,9 +3,9 @@ import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { GATEWAY_ENV } from '../../api/gateway-environment.ts';
 import { hashApiKey } from '../../api/identity.ts';
 import { channels } from '../../api/redis-keys.ts';
-import { type Subscription, subscribe } from '../../redis/client.ts';
 import { type DeploymentSample, readDemand } from '../../redis/demand/demand.ts';
 import { publishDeployment, publishHost, publishReplicas } from '../../redis/publication/publication.ts';
+import { type Subscription, subscribe } from '../../redis/subscription.ts';
 import { findFreePort } from './child-program.ts';
 import { type FrontProcess, startFrontProcess } from './front-process.ts';
 import {
