@@ -64,11 +64,9 @@ describe('the playground', () => {
     await page.getByLabel('Query').fill('Where do ships lie?');
     await page.getByLabel('Texts, one a line').fill('Bread is baked at night.\nShips lie at a berth.');
     await page.getByRole('button', { name: 'Rerank' }).click();
-    const [first] = await page
-      .getByRole('table')
-      .getByRole('cell', { name: /ships|bread/i })
-      .allTextContents();
-    expect(first).to.equal('Ships lie at a berth.');
+    // Waits for the answer, as `allTextContents` would not.
+    const texts = page.getByRole('table').getByRole('cell', { name: /ships|bread/i });
+    expect(await texts.first().textContent()).to.equal('Ships lie at a berth.');
     await page.context().close();
   });
 
