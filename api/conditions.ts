@@ -25,6 +25,12 @@ export const CONDITIONS = {
     meaning: 'A rollout or a change of scale is in progress; False when it is complete or stuck.',
   },
   available: { kind: 'ModelDeployment', type: 'Available', meaning: 'At least one replica is ready.' },
+  fits: {
+    kind: 'ModelDeployment',
+    type: 'Fits',
+    meaning:
+      'By its config and the size of its weights, the model fits into the memory of its GPUs, with the KV cache for spec.concurrency requests (1 if absent) of the whole context; absent for engines other than vllm and sglang on GPUs. False: WeightsTooLarge, ContextTooLong, ConcurrencyTooHigh, SmallerGPUs (the message has the numbers, and what would fit). Unknown: SourceNotRead, LookupDisabled, ModelNotRead, NotLookedUp, GPUMemoryUnknown, NotEstimated. An estimate: the deployment is started in any case.',
+  },
   gpusAvailable: {
     kind: 'ModelDeployment',
     type: 'GPUsAvailable',

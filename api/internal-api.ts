@@ -9,6 +9,8 @@ export const INTERNAL_PATHS = {
   verify: '/internal/storage/verify',
   /** For the operator: whether a tenant's URL may be called, by the rules for tenants' addresses. */
   checkURL: '/internal/egress/check',
+  /** For the operator: what a repository of a model hub says of the memory that its model takes. */
+  lookUpModel: '/internal/models/look-up',
 } as const;
 
 /** Beside `Authorization: Bearer <storageToken>`: the namespace that the token belongs to. */
@@ -36,4 +38,37 @@ export interface CheckURLAnswer {
   ok: boolean;
   /** For people; goes on after the name of what holds the URL. Empty when all is well. */
   message: string;
+}
+
+export interface LookUpModelQuestion {
+  /** Origin of the hub, with a path if it has one: the installation's setting. */
+  hub: string;
+  /** Of a tenant's spec; so the revision, a branch, tag or commit. */
+  repo: string;
+  revision: string;
+}
+
+/** `found: false`: the message, for people, goes on after the repository's name. */
+export type LookUpModelAnswer =
+  | { found: true; shape: ModelShape | null; weightBytes: number | null }
+  | { found: false; isFinal: boolean; message: string };
+
+/** What of a language model decides the size of its KV cache. */
+export interface ModelShape {
+  /** Layers whose keys and values of each token of the context are kept. */
+  fullLayers: number;
+  /** Layers that keep those of the last `window` tokens only. */
+  windowLayers: number;
+  /** Tokens; 0 without such layers. */
+  window: number;
+  attentionHeads: number;
+  keyValueHeads: number;
+  /** Elements of a token in a layer that every GPU keeps of a compressed cache (MLA); null: by heads. */
+  latentElements: number | null;
+  /** Elements of a token, a layer and a head, keys and values together. */
+  headElements: number;
+  /** Of an element of the cache, where the engine is not told otherwise. */
+  cacheBytes: number;
+  /** Tokens; null where the config does not say. */
+  maxContext: number | null;
 }

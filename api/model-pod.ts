@@ -95,6 +95,13 @@ export const modelGPU = z
         'must be a resource name such as nvidia.com/gpu or nvidia.com/mig-1g.10gb',
       )
       .default('nvidia.com/gpu'),
+    memory: z
+      .string()
+      .regex(/^[1-9][0-9]{0,3}Gi$/, 'must be whole GiB such as 24Gi')
+      .optional()
+      .describe(
+        "Memory of one GPU, such as 80Gi, for the condition Fits and warnings. If absent: that of the MIG slice, or by the nodes' labels nvidia.com/gpu.memory and amd.com/gpu.vram.",
+      ),
     runtimeClassName: objectName('Runtime class of the pod, such as nvidia.').optional(),
     sharedMemory: quantity(
       'Size of /dev/shm. If absent 2Gi; with more than one GPU half the memory limit, or 8Gi.',

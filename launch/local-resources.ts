@@ -4,12 +4,13 @@ import type { z } from 'zod';
 import { apiKey } from '../api/api-key.ts';
 import { FIELD_WORDS } from '../api/field-words.ts';
 import { modelDeployment } from '../api/model-deployment.ts';
+import { findModelWarnings } from '../api/model-warnings.ts';
 import { storageCredential } from '../api/storage-credential.ts';
 import { webhookEndpoint } from '../api/webhook-endpoint.ts';
 import { WORKSPACE_NAME, workspace } from '../api/workspace.ts';
 import { BUILTIN_TYPES } from '../kube/memory/builtin-types.ts';
 import { readCustomTypes } from '../kube/memory/custom-types.ts';
-import type { Validator } from '../kube/memory/memory-api.ts';
+import type { Validator, Warner } from '../kube/memory/memory-api.ts';
 import type { ResourceType } from '../kube/memory/resource-type.ts';
 import type { StatusCause } from '../kube/memory/status-error.ts';
 import type { KubeObject } from '../kube/object.ts';
@@ -47,6 +48,12 @@ export const validateObject: Validator = ({ group, kind, schema }, object, befor
     ...issues.map(({ path, message }) => refuse(path.join('.'), message)),
     ...(before && idOf(before) !== idOf(object) ? [refuse('spec.id', 'id is immutable')] : []),
   ];
+};
+
+/** As the chart's admission policy does. */
+export const warnOfObject: Warner = ({ kind, schema }, object) => {
+  const parsed = schema && kind === 'ModelDeployment' ? modelDeployment.safeParse(object) : undefined;
+  return parsed?.success ? findModelWarnings(parsed.data.spec) : [];
 };
 
 /** As much as the local node reads without looking. */

@@ -21,7 +21,7 @@ import {
   type LocalPorts,
   localRedisURL,
 } from './local-plan.ts';
-import { readLocalTypes, validateObject } from './local-resources.ts';
+import { readLocalTypes, validateObject, warnOfObject } from './local-resources.ts';
 import type { ManifestObject } from './manifests.ts';
 import { keepObjects } from './object-file.ts';
 import { type Child, readLogTail, startChild, stopChild, waitForURL } from './processes/child-process.ts';
@@ -67,7 +67,7 @@ export async function startLocalStack({
     return child;
   };
   const redis = add(startLocalRedis(ports.redis, join(folder, 'redis'), masterKey));
-  const api = new MemoryApi({ types: readLocalTypes(), validate: validateObject });
+  const api = new MemoryApi({ types: readLocalTypes(), validate: validateObject, warn: warnOfObject });
   const node = new LocalNode({ api, folder, logFolder, basePort: ports.front });
   closers.add(() => node.close());
   const front = add(startFront(ports, folder, masterKey));

@@ -21,6 +21,8 @@ export interface OperatorSettings extends BuildSettings {
   allowVolatileQueue: boolean;
   /** How new sidecars are rolled out without a change of specs; undefined: they are not. */
   sidecarRollout: SidecarRolloutSettings | undefined;
+  /** URL of the hub whose models are looked up to judge whether they fit; undefined: none is. */
+  modelHub: string | undefined;
   /** Namespaces to watch; all if empty. */
   watchNamespaces: readonly string[];
 }
@@ -147,6 +149,7 @@ function readSettings(env: Environment, secrets: OperatorSecrets): OperatorSetti
     externalRedisSecret: env.text('OPERATOR_EXTERNAL_REDIS_SECRET') ?? 'berth-redis',
     redisWorkspaceShare: env.integer('OPERATOR_REDIS_WORKSPACE_SHARE', { fallback: 50, min: 1, max: 100 }),
     allowVolatileQueue: env.flag('OPERATOR_ALLOW_VOLATILE_QUEUE'),
+    modelHub: env.text('OPERATOR_MODEL_HUB'),
     watchNamespaces: env.list('OPERATOR_WATCH_NAMESPACES'),
     sidecarRollout: readSidecarRollout(env),
     ...secrets,

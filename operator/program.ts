@@ -20,11 +20,12 @@ import {
   restoreEndpointHealth,
 } from '../redis/deliveries/delivery-log.ts';
 import { readCredentials } from '../redis/publication/published.ts';
-import { createControllers, keepStores } from './controllers.ts';
+import { type Controllers, createControllers, keepStores } from './controllers.ts';
 import { createBucketChecker } from './credential/bucket-check.ts';
 import { CredentialStore, countVerified } from './credential/credential-store.ts';
 import { createDesiredState } from './desired-state.ts';
 import type { OperatorSettings } from './environment.ts';
+import { createModelLookup, Fits } from './fit/fits.ts';
 import { createClusterView } from './framework/cluster-view.ts';
 import { KeyStore } from './key/key-store.ts';
 import type { OperatorMetrics } from './metrics.ts';
@@ -158,7 +159,16 @@ export function createProgram(options: ProgramOptions) {
     intervalMs: options.sidecarCheckIntervalMs,
   });
   const front = { storageURL: settings.storageURL, token: operatorToken(settings.masterKey) };
-  const controllers = createControllers(
+  const fits = new Fits({
+    lookUp: createModelLookup(front),
+    client,
+    hub: settings.modelHub,
+    mayReadNodes: settings.watchNamespaces.length === 0,
+    onChange: (key) => controllers.models.queue.add(key, 'slow'),
+    now: options.now ?? Date.now,
+    signal: stopping.signal,
+  });
+  const controllers: Controllers = createControllers(
     {
       client,
       view,
@@ -168,6 +178,7 @@ export function createProgram(options: ProgramOptions) {
       endpoints,
       signingSecrets,
       secretKeys: new SecretKeys(client),
+      fits,
       applier,
       statusWriter: createStatusWriter({ client, fieldManager: STATUS_FIELD_MANAGER }),
       record: events.record,

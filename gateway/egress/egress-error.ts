@@ -16,6 +16,7 @@ const WORDS = {
   tls: 'has no valid TLS certificate',
   timeout: 'did not respond in time',
   broken: 'closed the connection or did not respond with HTTP',
+  redirects: 'redirects more than 5 times',
   aborted: 'was aborted',
 } as const;
 

@@ -2,9 +2,9 @@
 
 import type { EgressAgent } from '../egress/agent.ts';
 import { Allowance } from '../egress/allowance.ts';
-import type { EgressAnswer } from '../egress/egress-call.ts';
 import { EgressError } from '../egress/egress-error.ts';
 import { type MediaKind, sniffMediaType } from '../egress/media-type.ts';
+import { requestFollowing } from '../egress/redirects.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { type Changes, replaceValues } from './request-body.ts';
@@ -43,8 +43,6 @@ export const MEDIA_BOUNDS: Record<MediaKind, MediaBounds> = {
   audio: { count: 4, bytes: 50 * MIB, deadlineMs: 10_000 },
   video: { count: 2, bytes: 100 * MIB, deadlineMs: 20_000 },
 };
-const MAX_REDIRECTS = 5;
-const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 const BUSY_RETRY_SECONDS = 5;
 /** All but the data itself: names, quotes, media type and padding, at most. */
@@ -93,13 +91,24 @@ async function fetchMedium(
   medium: MediaReference,
   options: MediaInliningOptions & { shared: Allowance; signal: AbortSignal },
 ): Promise<string> {
-  const { kind } = medium;
-  const { status, body, isTruncated } = await followRedirects(medium, options);
+  const { kind, url } = medium;
+  const { agent, shared, signal } = options;
+  const { bytes, deadlineMs } = MEDIA_BOUNDS[kind];
+  const { status, body, isTruncated } = await requestFollowing(agent, {
+    url,
+    method: 'GET',
+    headers: { accept: `${kind}/*` },
+    deadlineMs,
+    allowance: () => new Allowance(bytes, shared),
+    signal,
+  }).catch((error) => {
+    throw error instanceof EgressError ? describeFailure(medium, error) : error;
+  });
   if (status !== 200) throw refuse(medium, `returned status ${status}`);
   if (isTruncated)
     throw refuse(
       medium,
-      `is larger than ${MEDIA_BOUNDS[kind].bytes / MIB} MiB, or makes the whole request exceed its limit of ${options.maxBytes} bytes`,
+      `is larger than ${bytes / MIB} MiB, or makes the whole request exceed its limit of ${options.maxBytes} bytes`,
     );
   const type = sniffMediaType(body, kind);
   if (!type) throw refuse(medium, `is not ${NOUNS[kind]} in a supported format`);
@@ -107,39 +116,6 @@ async function fetchMedium(
   return medium.form === undefined
     ? `"data:${type};base64,${data}"`
     : `{"type":"base64","media_type":"${type}","data":"${data}"}`;
-}
-
-/** Each hop is judged as the first. */
-async function followRedirects(
-  medium: MediaReference,
-  { agent, shared, signal }: { agent: EgressAgent; shared: Allowance; signal: AbortSignal },
-): Promise<EgressAnswer> {
-  const { bytes, deadlineMs } = MEDIA_BOUNDS[medium.kind];
-  const end = performance.now() + deadlineMs;
-  let { url } = medium;
-  for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
-    const answer = await agent
-      .request({
-        url,
-        method: 'GET',
-        headers: { accept: `${medium.kind}/*` },
-        deadlineMs: Math.max(1, Math.ceil(end - performance.now())),
-        allowance: new Allowance(bytes, shared),
-        signal,
-      })
-      .catch((error) => {
-        throw error instanceof EgressError ? describeFailure(medium, error) : error;
-      });
-    const next = findRedirect(answer, url);
-    if (next === null) return answer;
-    url = next;
-  }
-  throw refuse(medium, `redirects more than ${MAX_REDIRECTS} times`);
-}
-
-function findRedirect({ status, headers: { location } }: EgressAnswer, base: string): string | null {
-  if (!REDIRECTS.has(status) || !location) return null;
-  return URL.parse(location, base)?.href ?? location;
 }
 
 function describeFailure(medium: MediaReference, error: EgressError): ApiError {

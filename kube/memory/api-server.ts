@@ -80,6 +80,7 @@ async function answer(options: ApiServerOptions, req: IncomingMessage, res: Serv
     if (req.method === 'GET') serveRead(context);
     else {
       const [status, object] = await write(context);
+      sendWarnings(context, object);
       send(res, status, show(context, object));
     }
   }
@@ -105,6 +106,13 @@ async function review({ user }: ApiServerOptions, req: IncomingMessage, path: st
     ? { userInfo: { username: user, groups: [] } }
     : { allowed: true };
   return { ...body, status };
+}
+
+/** As the API server sends those of admission policies: kubectl prints them. */
+function sendWarnings({ api, req, res, request: { key, subresource } }: Context, object: object): void {
+  if (req.method === 'DELETE' || subresource !== undefined || !('metadata' in object)) return;
+  for (const text of api.warn(api.type(key), object as KubeObject))
+    res.appendHeader('warning', `299 - "${text.replaceAll(/["\\\\]/g, "'")}"`);
 }
 
 interface Context extends ApiServerOptions {

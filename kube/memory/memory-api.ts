@@ -48,9 +48,13 @@ export type Validator = (
   before: KubeObject | undefined,
 ) => StatusCause[];
 
+/** What its author is to know of an object that may be written; ASCII. */
+export type Warner = (type: ResourceType, object: KubeObject) => string[];
+
 export interface MemoryApiOptions {
   types: readonly ResourceType[];
   validate?: Validator;
+  warn?: Warner;
   now?: () => Date;
 }
 
@@ -62,11 +66,13 @@ export class MemoryApi {
   readonly #byKey: ReadonlyMap<string, ResourceType>;
   readonly #validate: Validator;
   readonly now: () => Date;
+  readonly warn: Warner;
 
-  constructor({ types, validate = () => [], now = () => new Date() }: MemoryApiOptions) {
+  constructor({ types, validate = () => [], warn = () => [], now = () => new Date() }: MemoryApiOptions) {
     this.types = types;
     this.#byKey = new Map(types.map((type) => [typeKey(type), type]));
     this.#validate = validate;
+    this.warn = warn;
     this.now = now;
   }
 

@@ -1,5 +1,6 @@
 /** What reconciling a ModelDeployment works with. */
 import type { ModelDeployment } from '../../api/model-deployment.ts';
+import type { Fits } from '../fit/fits.ts';
 import type { ReconcileContext } from '../framework/reconciler.ts';
 import type { BuildContext, BuiltChildren } from '../resources/children.ts';
 import type { SidecarRollout } from '../sidecar/rollout.ts';
@@ -9,6 +10,7 @@ import type { SecretKeys } from './secret-keys.ts';
 export interface ModelContext extends ReconcileContext {
   models: ModelStore;
   secretKeys: SecretKeys;
+  fits: Pick<Fits, 'judge'>;
   build: (model: ModelDeployment, context?: BuildContext) => BuiltChildren;
   sidecars: Pick<SidecarRollout, 'grantOf' | 'note' | 'delete' | 'includes'>;
 }

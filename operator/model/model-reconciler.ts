@@ -6,6 +6,7 @@ import { parseDuration } from '../../api/quantity.ts';
 import { addFinalizer } from '../../kube/finalizer.ts';
 import { formatSelector, type KubeObject, type Wire } from '../../kube/object.ts';
 import type { Requeue } from '../../kube/work-queue.ts';
+import { FRONT_RETRY_MS, NOT_LOOKED_UP } from '../fit/fits.ts';
 import { BERTH_RESOURCES, BY_MODEL } from '../framework/cluster-view.ts';
 import { type Leaving, Reconciler } from '../framework/reconciler.ts';
 import { deploymentTarget } from '../publish/desired-state.ts';
@@ -143,10 +144,12 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
     signal: AbortSignal;
   }): Promise<Requeue & { isPublished: boolean }> {
     const { live, model, built, problems, signal } = work;
-    const { view, settings, sidecars, now } = this.context;
+    const { view, settings, sidecars, fits, now } = this.context;
     const { name, namespace } = model.metadata;
     const key = `${namespace}/${name}`;
     const unpublished = this.#unpublished.judge(model);
+    const fit = fits.judge(model);
+    const isFitOpen = fit === 'Pending' || fit?.reason === NOT_LOOKED_UP;
     const { status, recheckAfterMs } = deriveStatus(model, {
       deployment: view.deployments.get(key) as V1Deployment | undefined,
       pods: view.pods.byIndex(BY_MODEL, key) as unknown as Parameters<typeof deriveStatus>[1]['pods'],
@@ -158,6 +161,7 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
       unpublished: unpublished.reason,
       acceptance: work.acceptance,
       storage: judgeStorage(this.context, model),
+      fit,
       selector: formatSelector(podSelector(name)),
       url: built.url,
       registrationId: registrationIdOf(model),
@@ -171,7 +175,8 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
     });
     await this.#write(live, model.status, status, signal);
     const isPublished = unpublished.reason === undefined;
-    return { ...earliest(recheckAfterMs, unpublished.recheckAfterMs), isPublished };
+    const fitRecheckMs = isFitOpen ? FRONT_RETRY_MS : undefined;
+    return { ...earliest(recheckAfterMs, unpublished.recheckAfterMs, fitRecheckMs), isPublished };
   }
 
   protected async refuse(live: KubeObject, problem: Problem, signal: AbortSignal): Promise<Requeue> {

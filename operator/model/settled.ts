@@ -40,14 +40,14 @@ export class SettledModels {
   }
 }
 
-type Sources = Pick<ModelContext, 'view' | 'models' | 'publisher' | 'sidecars' | 'settings'>;
+type Sources = Pick<ModelContext, 'view' | 'models' | 'publisher' | 'sidecars' | 'settings' | 'fits'>;
 
 /**
  * Everything that a deployment's state depends on but for the front's slices, which are compared each time: the versions of
  * the watched objects, and what the operator has decided elsewhere. Whoever changes or removes one of these changes this text.
  */
 export function describeInputs(
-  { view, models, publisher, sidecars, settings }: Sources,
+  { view, models, publisher, sidecars, settings, fits }: Sources,
   live: KubeObject,
   model: ModelDeployment,
 ): string {
@@ -68,6 +68,7 @@ export function describeInputs(
     idOwner: models.idOwner(registrationIdOf(model)),
     publishedHost: publisher.publishedHost(model.metadata),
     sidecarGrant: sidecars.grantOf(key),
+    fit: fits.judge(model),
     // Sidecars read it from their Secret, which the resync after a rotation updates.
     redisCA: settings.readRedisCA(),
   };

@@ -24,6 +24,8 @@ export interface StatusFacts {
   acceptance: Verdict | undefined;
   /** Of the StorageCredential that the spec names; undefined where it names none. */
   storage: Verdict | undefined;
+  /** Whether the model fits into its GPUs; undefined where nothing is said, `Pending` while that is looked up. */
+  fit?: Verdict | 'Pending' | undefined;
   selector: string;
   url: string | undefined;
   registrationId: number;
@@ -88,6 +90,7 @@ export function deriveStatus(deployment: ModelDeployment, facts: StatusFacts): D
         EngineHealthy: pods.engine,
         RouteReady: route,
         ...(facts.storage && { StorageReady: facts.storage }),
+        ...keepFit(deployment, facts),
         UpdateAvailable: judgeUpdate(facts),
       },
       stamp,
@@ -97,6 +100,13 @@ export function deriveStatus(deployment: ModelDeployment, facts: StatusFacts): D
   if (facts.engineStatus !== undefined) status.engine = facts.engineStatus;
   if (facts.sidecarVersion !== undefined) status.sidecarVersion = facts.sidecarVersion;
   return { status, recheckAfterMs: pods.elapsed ? ELAPSED_RECHECK_MS : undefined };
+}
+
+/** What was said of the same spec stands while it is looked up anew, as after a restart. */
+function keepFit({ metadata, status }: ModelDeployment, { fit }: StatusFacts): { Fits?: Verdict } {
+  if (fit !== 'Pending') return fit ? { Fits: fit } : {};
+  const before = findCondition(status.conditions, 'Fits');
+  return before?.observedGeneration === metadata.generation ? { Fits: before! } : {};
 }
 
 /** Evicted pods stay behind after they were replaced; they matter only while there is no other. */

@@ -26,6 +26,7 @@ const familyOf = (reason: string): string => SAME[reason] ?? reason;
 
 const WATCHED = [
   'Accepted',
+  'Fits',
   'GPUsAvailable',
   'ImagePulled',
   'WeightsLoaded',

@@ -34,6 +34,18 @@ export const getUrlsRequest = z.object({
   isInternal: z.boolean().optional(),
 });
 
+/** As Hugging Face names them: none leads to another path. */
+const repository = z
+  .string()
+  .max(200)
+  .regex(/^[A-Za-z0-9][\w.-]*(\/[A-Za-z0-9][\w.-]*)?$/);
+
+export const lookUpModelRequest = z.object({
+  hub: z.url().max(1_024),
+  repo: repository,
+  revision: z.string().min(1).max(200),
+});
+
 /** Longer ones are refused in the words that any bad URL gets. */
 export const checkUrlRequest = z.object({ url: z.string() });
 

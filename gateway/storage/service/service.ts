@@ -1,4 +1,4 @@
-/** The front's internal service: signs links for workspaces' gateways, tries buckets and URLs for the operator. */
+/** The front's internal service: signs links for workspaces' gateways; for the operator it tries buckets and URLs, and asks model hubs. */
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { ZodType } from 'zod';
@@ -6,6 +6,7 @@ import { operatorToken, storageToken } from '../../../api/identity.ts';
 import {
   type CheckURLAnswer,
   INTERNAL_PATHS,
+  type LookUpModelAnswer,
   type VerifyAnswer,
   WORKSPACE_HEADER,
 } from '../../../api/internal-api.ts';
@@ -14,10 +15,17 @@ import { BodyTooLargeError, readBody } from '../../../kit/bounded-body.ts';
 import type { EgressAgent } from '../../egress/agent.ts';
 import { EgressError } from '../../egress/egress-error.ts';
 import { ApiError, explainRedisOutage, JSON_TYPE, sendError } from '../../http/error-response.ts';
+import { lookUpModel } from '../../hub/model-lookup.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { Stores } from '../stores.ts';
 import type { UrlSigner } from '../url-signer.ts';
-import { checkUrlRequest, getUrlsRequest, putUrlsRequest, verifyRequest } from './request-schemas.ts';
+import {
+  checkUrlRequest,
+  getUrlsRequest,
+  lookUpModelRequest,
+  putUrlsRequest,
+  verifyRequest,
+} from './request-schemas.ts';
 import { verifyCredential } from './verification.ts';
 
 export interface InternalServiceOptions {
@@ -25,7 +33,7 @@ export interface InternalServiceOptions {
   urlSigner: UrlSigner;
   stores: Pick<Stores, 'openCredential'>;
   readCredential: (namespace: string, id: number) => Promise<PublishedCredential | null>;
-  egress: Pick<EgressAgent, 'check'>;
+  egress: Pick<EgressAgent, 'check' | 'request'>;
   log: Logger;
 }
 
@@ -42,6 +50,7 @@ export function createInternalServer(options: InternalServiceOptions): Server {
     [INTERNAL_PATHS.signGets]: (req) => signGets(options, req),
     [INTERNAL_PATHS.verify]: (req) => verify(options, req),
     [INTERNAL_PATHS.checkURL]: (req) => checkURL(options, req),
+    [INTERNAL_PATHS.lookUpModel]: (req) => lookUp(options, req),
   };
   return createServer({ requestTimeout: BODY_TIMEOUT_MS, headersTimeout: BODY_TIMEOUT_MS }, (req, res) => {
     const route = Object.hasOwn(routes, req.url ?? '') ? routes[req.url!] : undefined;
@@ -99,6 +108,14 @@ async function checkURL(
     if (!(error instanceof EgressError)) throw error;
     return { ok: false, message: error.message };
   }
+}
+
+async function lookUp(
+  { masterKey, egress }: InternalServiceOptions,
+  req: IncomingMessage,
+): Promise<LookUpModelAnswer> {
+  requireToken(req, operatorToken(masterKey));
+  return lookUpModel(egress, await readRequest(req, lookUpModelRequest));
 }
 
 /** The one that the token belongs to: what the question says of it counts for nothing. */

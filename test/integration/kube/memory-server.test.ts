@@ -8,7 +8,7 @@ import { expect } from 'chai';
 import { type ApiServer, startApiServer } from '../../../kube/memory/api-server.ts';
 import { startGarbageCollector } from '../../../kube/memory/garbage-collector.ts';
 import { MemoryApi } from '../../../kube/memory/memory-api.ts';
-import { readLocalTypes, validateObject } from '../../../launch/local-resources.ts';
+import { readLocalTypes, validateObject, warnOfObject } from '../../../launch/local-resources.ts';
 import { ensureBinary } from '../../cluster/binaries.ts';
 import { pollUntil } from '../../support/poll.ts';
 
@@ -30,7 +30,7 @@ describe('the memory API server', () => {
     folder = mkdtempSync(join(tmpdir(), 'berth-kubectl-'));
   });
   beforeEach(async () => {
-    api = new MemoryApi({ types: readLocalTypes(), validate: validateObject });
+    api = new MemoryApi({ types: readLocalTypes(), validate: validateObject, warn: warnOfObject });
     api.create('namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default' } });
     startGarbageCollector(api);
     server = await startApiServer({ api, token: TOKEN, user: 'somebody', host: '127.0.0.1', port: 0 });
@@ -54,6 +54,17 @@ describe('the memory API server', () => {
     return path;
   };
   const find = () => api.get('modeldeployments.berth.dev', { namespace: 'default', name: 'chat' });
+
+  it('warns of a model that cannot fit, and takes it', async () => {
+    const engine = { preset: 'vllm', args: ['--tensor-parallel-size=4'] };
+    const spec = { ...CHAT.spec, model: { id: 'meta/Llama-3.1-70B-Instruct' }, engine };
+    const { code, output } = await run('apply', '-f', write({ ...CHAT, spec }));
+    expect(code).to.equal(0);
+    expect(output).to.match(/^Warning: spec\.engine\.args: --tensor-parallel-size=4 needs more GPUs than the 1/m);
+    expect(output).to.match(/^Warning: spec\.gpu: .* take about 130 GiB, more than 1 x 80 GiB of GPU memory/m);
+    expect(output).to.match(/created/);
+    expect((await run('label', 'md/chat', 'a=b')).output).to.match(/labeled/);
+  });
 
   it('takes what kubectl applies, changes and scales, and shows it in the columns of its definition', async () => {
     const file = write(CHAT);

@@ -278,6 +278,27 @@ describe('the internal service of a front', () => {
     });
   });
 
+  describe('when the operator asks what a model takes', () => {
+    const hub = NOWHERE;
+    const look = (question: object, headers: Record<string, string>) =>
+      ask(INTERNAL_PATHS.lookUpModel, { hub, repo: 'org/model', revision: 'main', ...question }, headers);
+    const asOwner = { authorization: `Bearer ${operatorToken(MASTER_KEY)}` };
+
+    it('answers why the hub does not say', async () => {
+      expect(await (await look({}, asOwner)).json()).to.deep.equal({
+        found: false,
+        isFinal: false,
+        message: 'could not be read: the hub does not accept connections',
+      });
+    });
+
+    it('answers a workspace’s token 401, and names that lead elsewhere 400', async () => {
+      expect((await look({}, asWorkspace('team'))).status).to.equal(401);
+      for (const repo of ['../../admin', 'a/b/c', 'a/../b', 'a?b', '/a', 'a/.b'])
+        expect((await look({ repo }, asOwner)).status, repo).to.equal(400);
+    });
+  });
+
   describe('when the operator asks whether a URL may be called', () => {
     const check = async (
       url: unknown,

@@ -37,6 +37,7 @@ function makeSources() {
   const granted: { revision?: string } = {};
   const owners = { host: 'team/chat', id: 'team/chat', published: 'chat.example.test' };
   const authority = { text: 'PEM' };
+  const fit = { status: 'True', reason: 'Fits', message: '' };
   const live = object('ModelDeployment', 'chat');
   const model = {
     ...live,
@@ -53,6 +54,7 @@ function makeSources() {
     models: { hostOf: () => 'chat.example.test', hostOwner: () => owners.host, idOwner: () => owners.id },
     publisher: { publishedHost: () => owners.published },
     sidecars: { grantOf: () => granted },
+    fits: { judge: () => fit },
     settings: { namespace: 'berth-system', readRedisCA: () => authority.text },
   } as unknown as Sources;
   return {
@@ -62,6 +64,7 @@ function makeSources() {
     granted,
     owners,
     authority,
+    fit,
     live,
     model,
   };
@@ -86,6 +89,7 @@ describe('The inputs from which a deployment was reconciled', () => {
     ['the owner of its id', ({ owners }) => (owners.id = 'other/chat')],
     ['a sidecar that it may take', ({ granted }) => (granted.revision = 'b')],
     ["the authority of Redis' certificate", ({ authority }) => (authority.text = 'rotated PEM')],
+    ['what is known of whether it fits', ({ fit }) => (fit.status = 'False')],
     ['the host that is published', ({ owners }) => (owners.published = 'old.example.test')],
   ];
   for (const [what, change] of changes)

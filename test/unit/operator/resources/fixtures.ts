@@ -60,6 +60,7 @@ export const SETTINGS: OperatorSettings = {
   externalRedisSecret: 'berth-redis',
   allowVolatileQueue: false,
   sidecarRollout: undefined,
+  modelHub: undefined,
   watchNamespaces: [],
   masterKey: 'master',
 };

@@ -1,0 +1,57 @@
+/** What `kubectl apply` is warned of, by the object alone: also written in CEL, in charts/berth/templates/model-warnings-policy.yaml. Pure. */
+import type { ModelDeploymentSpec } from './model-deployment.ts';
+
+const GIBIBYTE = 1024 ** 3;
+/** The largest that most clusters have; `spec.gpu.memory` says if others are meant. */
+const USUAL_GIB = 80;
+const SLICE_GIB = 0.95;
+const UTILIZATION = 0.9;
+
+/** Of what can be known without a look at the model itself; the condition `Fits` says the rest. ASCII, for a header. */
+export function findModelWarnings({ kind, engine, gpu, model }: ModelDeploymentSpec): string[] {
+  const count = gpu?.count ?? 1;
+  if ((engine.preset !== 'vllm' && engine.preset !== 'sglang') || count === 0) return [];
+  return [...warnOfSplit(engine.args, count), ...warnOfSize({ kind, engine, gpu, model }, count)];
+}
+
+function warnOfSplit(args: readonly string[], count: number): string[] {
+  const split = args.filter((arg) => /^--(tensor[-_]parallel|tp)[-_]size=[0-9]{1,4}$/.test(arg)).at(-1);
+  if (!split || Number(/[0-9]+$/.exec(split)![0]) <= count) return [];
+  return [`spec.engine.args: ${split} needs more GPUs than the ${count} of spec.gpu.count`];
+}
+
+type Sized = Pick<ModelDeploymentSpec, 'kind' | 'engine' | 'gpu' | 'model'>;
+
+function warnOfSize({ engine, gpu, model }: Sized, count: number): string[] {
+  const name = (model.source.huggingFace?.repo ?? model.id).toLowerCase();
+  const bytes = bytesOfParameter(name);
+  const [size] = /(^|[-_/])[0-9]{1,4}([.][0-9]{1,3})?b($|[-_.:])/.exec(name) ?? [];
+  if (
+    !size ||
+    bytes === 0 ||
+    engine.args.some((arg) => /^--(quantization|load[-_]format|cpu[-_]offload)/.test(arg))
+  )
+    return [];
+  const billions = Number(/[0-9]+([.][0-9]+)?/.exec(size)![0]);
+  const weights = (billions * bytes * 1e9) / GIBIBYTE;
+  const { gib, isKnown } = findMemory(gpu);
+  if (weights <= gib * count * UTILIZATION) return [];
+  const remedy = isKnown ? '' : '; set spec.gpu.memory if the GPUs are larger';
+  return [
+    `spec.gpu: by the name of ${name} its weights take about ${Math.trunc(weights)} GiB, more than ${count} x ${Math.trunc(gib)} GiB of GPU memory${remedy}`,
+  ];
+}
+
+/** 0: the name does not say. */
+function bytesOfParameter(name: string): number {
+  if (name.includes('gguf')) return 0;
+  if (/awq|gptq|int4|4bit|w4a16|nvfp4|mxfp4|bnb|gpt-oss/.test(name)) return 0.55;
+  return /fp8|int8|8bit|w8a8/.test(name) ? 1 : 2;
+}
+
+function findMemory(gpu: ModelDeploymentSpec['gpu']): { gib: number; isKnown: boolean } {
+  if (gpu?.memory) return { gib: Number(gpu.memory.replace('Gi', '')), isKnown: true };
+  const [slice] = /[0-9]+gb/.exec(gpu?.resourceName ?? '') ?? [];
+  if (slice) return { gib: Number(slice.replace('gb', '')) * SLICE_GIB, isKnown: true };
+  return { gib: USUAL_GIB, isKnown: false };
+}

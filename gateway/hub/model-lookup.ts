@@ -1,0 +1,92 @@
+/** Reads what a repository of a model hub says of its model: config.json, and how large the weights are. */
+import type { LookUpModelAnswer, LookUpModelQuestion } from '../../api/internal-api.ts';
+import { findJsonFault } from '../../kit/json-cost.ts';
+import type { EgressAgent } from '../egress/agent.ts';
+import { Allowance } from '../egress/allowance.ts';
+import type { EgressAnswer } from '../egress/egress-call.ts';
+import { EgressError } from '../egress/egress-error.ts';
+import { requestFollowing } from '../egress/redirects.ts';
+import { readModelShape } from './model-shape.ts';
+
+const MAX_BYTES = 1024 * 1024;
+/** Of heap, once it is parsed. */
+const MAX_COST = 16 * 1024 * 1024;
+const DEADLINE_MS = 5_000;
+/** The sum of all files is at the beginning of the index, which names each tensor and has many megabytes for some. */
+const START_OF_INDEX = 256 * 1024;
+
+/** Anonymously: a tenant's token is not sent. Never throws. */
+export async function lookUpModel(
+  egress: Pick<EgressAgent, 'request'>,
+  question: LookUpModelQuestion,
+): Promise<LookUpModelAnswer> {
+  try {
+    const config = await fetchFile(egress, question, 'config.json');
+    if (config.status !== 200 || config.isTruncated) return explainStatus(config);
+    const shape = parseShape(config.body);
+    return { found: true, shape, weightBytes: await findWeightBytes(egress, question) };
+  } catch (error) {
+    if (!(error instanceof EgressError)) throw error;
+    return { found: false, isFinal: false, message: `could not be read: the hub ${error.message}` };
+  }
+}
+
+function explainStatus({ status, isTruncated }: EgressAnswer): LookUpModelAnswer {
+  if (status === 401 || status === 403)
+    return {
+      found: false,
+      isFinal: true,
+      message: 'does not exist, or is gated or private: it is read without a token',
+    };
+  if (status === 404) return { found: false, isFinal: true, message: 'has no config.json' };
+  if (isTruncated) return { found: false, isFinal: true, message: 'has a config.json of more than 1 MiB' };
+  return { found: false, isFinal: false, message: `could not be read: the hub answered ${status}` };
+}
+
+function parseShape(body: Buffer) {
+  if (findJsonFault(body, MAX_COST) !== null) return null;
+  try {
+    return readModelShape(JSON.parse(body.toString())) ?? null;
+  } catch {
+    return null;
+  }
+}
+
+async function findWeightBytes(
+  egress: Pick<EgressAgent, 'request'>,
+  question: LookUpModelQuestion,
+): Promise<number | null> {
+  const index = await fetchFile(egress, question, 'model.safetensors.index.json', START_OF_INDEX);
+  if (index.status === 200 || index.status === 206) return readTotalSize(index.body);
+  const file = await fetchFile(egress, question, 'model.safetensors', 1);
+  if (file.status !== 200 && file.status !== 206) return null;
+  const [, whole] = /\/(\d+)$/.exec(String(file.headers['content-range'] ?? '')) ?? [];
+  return readSize(whole ?? file.headers['content-length']);
+}
+
+function readTotalSize(body: Buffer): number | null {
+  const [, digits] = /"total_size"\s*:\s*(\d{1,15})\b/.exec(body.toString('latin1')) ?? [];
+  return readSize(digits);
+}
+
+function readSize(value: unknown): number | null {
+  const size = Number(value ?? 0);
+  return Number.isSafeInteger(size) && size > 0 ? size : null;
+}
+
+/** `start`: no more than so many bytes of it are wanted. Throws EgressError. */
+function fetchFile(
+  egress: Pick<EgressAgent, 'request'>,
+  { hub, repo, revision }: LookUpModelQuestion,
+  name: string,
+  start?: number,
+): Promise<EgressAnswer> {
+  const path = `${repo}/resolve/${encodeURIComponent(revision)}/${name}`;
+  return requestFollowing(egress, {
+    url: `${hub.replace(/\/+$/, '')}/${path}`,
+    method: 'GET',
+    headers: start ? { range: `bytes=0-${start - 1}` } : {},
+    deadlineMs: DEADLINE_MS,
+    allowance: () => new Allowance(MAX_BYTES),
+  });
+}

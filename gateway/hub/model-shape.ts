@@ -1,0 +1,97 @@
+/** What a model's config.json says of the memory that it takes: of its KV cache, by layers and heads. Pure. */
+import type { ModelShape } from '../../api/internal-api.ts';
+import { isObject } from '../../kit/json-object.ts';
+
+type Config = Readonly<Record<string, unknown>>;
+
+/** Undefined where it lacks what the size of a cache depends on, as of models that are no transformers. */
+export function readModelShape(whole: unknown): ModelShape | undefined {
+  if (!isObject(whole)) return undefined;
+  const config = findTextConfig(whole as Config);
+  const layers = readCount(config, ['num_hidden_layers', 'n_layer', 'num_layers', 'n_layers']);
+  const attentionHeads = readCount(config, ['num_attention_heads', 'n_head', 'n_heads']);
+  const hidden = readCount(config, ['hidden_size', 'n_embd', 'd_model']);
+  if (!layers || !attentionHeads || !hidden || layers > MAX_LAYERS) return undefined;
+  const headDim = readCount(config, ['head_dim']) ?? Math.floor(hidden / attentionHeads);
+  const rank = readCount(config, ['kv_lora_rank']);
+  const attending = findAttendingLayers(config, layers);
+  return {
+    ...attending,
+    attentionHeads,
+    keyValueHeads: config.multi_query === true ? 1 : readKeyValueHeads(config, attentionHeads),
+    latentElements: rank ? rank + (readCount(config, ['qk_rope_head_dim']) ?? 0) : null,
+    headElements: 2 * headDim,
+    cacheBytes: readCacheBytes(whole as Config, config),
+    maxContext: readCount(config, CONTEXT_NAMES) ?? null,
+  };
+}
+
+/** More is no model, but an attempt. */
+const MAX_LAYERS = 10_000;
+const CONTEXT_NAMES = [
+  'max_position_embeddings',
+  'n_positions',
+  'max_seq_len',
+  'seq_length',
+  'model_max_length',
+];
+const NESTED = ['text_config', 'llm_config', 'language_config', 'thinker_config'];
+
+const MAX_DEPTH = 3;
+
+/** Models of several media keep that of the language model within theirs. */
+function findTextConfig(config: Config, depth = 0): Config {
+  const name = depth < MAX_DEPTH ? NESTED.find((each) => isObject(config[each])) : undefined;
+  return name ? findTextConfig(config[name] as Config, depth + 1) : config;
+}
+
+function readCount(config: Config, names: readonly string[]): number | undefined {
+  for (const name of names) {
+    const value = config[name];
+    if (Number.isSafeInteger(value) && (value as number) > 0) return value as number;
+  }
+  return undefined;
+}
+
+const readKeyValueHeads = (config: Config, attentionHeads: number): number =>
+  readCount(config, ['num_key_value_heads', 'n_head_kv', 'num_kv_heads']) ?? attentionHeads;
+
+type Attending = Pick<ModelShape, 'fullLayers' | 'windowLayers' | 'window'>;
+
+/** Layers of linear attention and of state spaces keep a state of one size, which is left out. */
+function findAttendingLayers(config: Config, layers: number): Attending {
+  const window = config.use_sliding_window === false ? 0 : (readCount(config, ['sliding_window']) ?? 0);
+  const split = (windowLayers: number): Attending =>
+    window > 0 && windowLayers > 0
+      ? { fullLayers: layers - windowLayers, windowLayers, window }
+      : { fullLayers: layers, windowLayers: 0, window: 0 };
+  if (Array.isArray(config.layer_types)) {
+    const count = (...types: string[]) =>
+      (config.layer_types as unknown[]).filter((type) => types.includes(type as string)).length;
+    const windowLayers = window > 0 ? count('sliding_attention', 'chunked_attention') : 0;
+    const fullLayers = count('full_attention', 'attention', ...(window > 0 ? [] : ['sliding_attention']));
+    return { fullLayers, windowLayers, window: windowLayers > 0 ? window : 0 };
+  }
+  const everyNth = readCount(config, ['full_attention_interval', 'attn_layer_period']);
+  if (everyNth) return { fullLayers: Math.max(1, Math.floor(layers / everyNth)), windowLayers: 0, window: 0 };
+  // Gemma says by a pattern, or by its name alone, which of its layers see everything.
+  const pattern =
+    readCount(config, ['sliding_window_pattern', '_sliding_window_pattern']) ??
+    FULL_OF_EACH[String(config.model_type)];
+  return split(pattern ? layers - Math.floor(layers / pattern) : layers);
+}
+
+/** One layer of so many sees the whole context. */
+const FULL_OF_EACH: Readonly<Record<string, number>> = { gemma2: 2, gemma3: 6, gemma3_text: 6, cohere2: 4 };
+
+const BYTES: Readonly<Record<string, number>> = { float8_e4m3fn: 1, float8_e5m2: 1 };
+const DEFAULT_BYTES = 2;
+
+/** Engines hold models of 32 bits in 16. */
+function readCacheBytes(whole: Config, config: Config): number {
+  const quantization = whole.quantization_config ?? config.quantization_config;
+  const scheme = isObject(quantization) ? (quantization as Config).kv_cache_scheme : undefined;
+  if (isObject(scheme) && (scheme as Config).num_bits === 8) return 1;
+  const type = config.torch_dtype ?? config.dtype ?? whole.torch_dtype ?? whole.dtype;
+  return BYTES[String(type)] ?? DEFAULT_BYTES;
+}

@@ -1,0 +1,131 @@
+/** The verdicts on what fits, by what the model hub and the nodes say. */
+import { INTERNAL_PATHS, type LookUpModelAnswer, type LookUpModelQuestion } from '../../api/internal-api.ts';
+import type { ModelDeployment, ModelDeploymentSpec } from '../../api/model-deployment.ts';
+import { isForbidden } from '../../kube/api-error.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import { RESOURCES, type Resource } from '../../kube/resource.ts';
+import {
+  createFrontCheck,
+  type FrontAddress,
+  type FrontCheck,
+  type Unanswered,
+} from '../framework/front-client.ts';
+import type { Verdict } from '../status/condition-list.ts';
+import { isEstimated, judgeFit, type ModelSize } from './fit-verdict.ts';
+import { findGPUMemory, GPU_MEMORY_LABELS, type GPUNode } from './gpu-memory.ts';
+import { LookupCache } from './lookup-cache.ts';
+
+export type ModelLookup = FrontCheck<LookUpModelQuestion, LookUpModelAnswer>;
+
+export const NOT_LOOKED_UP = 'NotLookedUp';
+
+export const createModelLookup = (front: FrontAddress): ModelLookup =>
+  createFrontCheck(front, { path: INTERNAL_PATHS.lookUpModel, isAnswer });
+
+function isAnswer(body: unknown): body is LookUpModelAnswer {
+  const { found, message } = (body ?? {}) as { found?: unknown; message?: unknown };
+  return found === true || (found === false && typeof message === 'string');
+}
+
+export interface FitsOptions {
+  lookUp: ModelLookup;
+  client: Pick<KubeClient, 'list'>;
+  /** URL of the hub; undefined: nothing is looked up. */
+  hub: string | undefined;
+  /** Nodes are the cluster's, which an operator that is confined to namespaces may not read. */
+  mayReadNodes: boolean;
+  /** `namespace/name` of a deployment whose verdict may be another now. */
+  onChange: (key: string) => void;
+  now: () => number;
+  signal: AbortSignal;
+}
+
+type Answer = LookUpModelAnswer | Unanswered;
+
+const DAY_MS = 86_400_000;
+const RETRY_MS = 10 * 60_000;
+/** A front may be there any moment: whoever waits for one asks again after this. */
+export const FRONT_RETRY_MS = 60_000;
+const NODES_INTERVAL_MS = 10 * 60_000;
+const MAX_NODES = 2_000;
+/** By their metadata: of a node only its labels are read. */
+const NODE: Resource = { ...RESOURCES.Node, isListedByMetadata: true };
+
+export class Fits {
+  readonly #options: FitsOptions;
+  readonly #models: LookupCache<Answer>;
+  readonly #nodes: LookupCache<GPUNode[]>;
+
+  constructor(options: FitsOptions) {
+    const { lookUp, hub, now, onChange, signal } = options;
+    this.#options = options;
+    this.#models = new LookupCache<Answer>({
+      read: (key) => {
+        const [repo, revision] = JSON.parse(key) as [string, string];
+        return lookUp({ hub: hub!, repo, revision }, signal);
+      },
+      maxAgeMs: decideMaxAge,
+      onChange,
+      now,
+    });
+    this.#nodes = new LookupCache<GPUNode[]>({
+      read: (label) => this.#listNodes(label),
+      maxAgeMs: () => NODES_INTERVAL_MS,
+      onChange,
+      now,
+    });
+  }
+
+  /** Undefined where nothing is said. */
+  judge({ metadata, spec }: Pick<ModelDeployment, 'metadata' | 'spec'>): Verdict | 'Pending' | undefined {
+    if (!isEstimated(spec)) return undefined;
+    const key = `${metadata.namespace}/${metadata.name}`;
+    const size = this.#findSize(spec, key);
+    const nodes = this.#findNodes(spec, key);
+    if (size === undefined || nodes === undefined) return 'Pending';
+    return judgeFit(spec, size, findGPUMemory(spec, nodes));
+  }
+
+  #findSize({ model }: ModelDeploymentSpec, key: string): ModelSize | undefined {
+    const { huggingFace } = model.source;
+    if (!huggingFace)
+      return unknown('SourceNotRead', 'only models of a hub are looked up, not those of this source');
+    if (this.#options.hub === undefined)
+      return unknown(
+        'LookupDisabled',
+        'the installation looks up no models (operator.modelHub in the chart)',
+      );
+    const { repo, revision = 'main' } = huggingFace;
+    const answer = this.#models.find(JSON.stringify([repo, revision]), key);
+    if (!answer) return undefined;
+    if ('unanswered' in answer)
+      return unknown(NOT_LOOKED_UP, `${repo} was not looked up yet: ${answer.unanswered}`);
+    if (!answer.found) return unknown('ModelNotRead', `${repo} ${answer.message}`);
+    const { shape, weightBytes } = answer;
+    if (weightBytes === null) return unknown('ModelNotRead', `${repo} has no safetensors whose size is told`);
+    return { shape, weightBytes };
+  }
+
+  #findNodes({ gpu }: ModelDeploymentSpec, key: string): readonly GPUNode[] | undefined {
+    if (!this.#options.mayReadNodes || gpu?.memory) return [];
+    const label = gpu?.resourceName.startsWith('amd.com/') ? GPU_MEMORY_LABELS.amd : GPU_MEMORY_LABELS.nvidia;
+    return this.#nodes.find(label, key);
+  }
+
+  /** Of a larger cluster only the first ones; none where they may not be read. */
+  async #listNodes(labelSelector: string): Promise<GPUNode[]> {
+    const { client, signal } = this.#options;
+    const page = await client.list(NODE, { labelSelector, limit: MAX_NODES, signal }).catch((error) => {
+      if (isForbidden(error)) return undefined;
+      throw error;
+    });
+    return (page?.items ?? []).map(({ metadata }) => metadata.labels ?? {});
+  }
+}
+
+function decideMaxAge(answer: Answer | undefined): number {
+  if (!answer || 'unanswered' in answer) return FRONT_RETRY_MS;
+  return answer.found || answer.isFinal ? DAY_MS : RETRY_MS;
+}
+
+const unknown = (reason: string, message: string): ModelSize => ({ reason, message });

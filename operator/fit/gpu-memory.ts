@@ -1,0 +1,46 @@
+/** How much memory the GPUs have that a deployment asks for. Pure. */
+import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
+import { parseQuantity } from '../../api/quantity.ts';
+import { decideAccelerators } from '../resources/accelerators.ts';
+import { GIBIBYTE } from './memory-need.ts';
+
+/** A node with GPUs: its labels, by which pods choose it. */
+export type GPUNode = Readonly<Record<string, string>>;
+
+/** The labels that the vendors' own discovery sets; of NVIDIA in MiB. */
+export const GPU_MEMORY_LABELS = { nvidia: 'nvidia.com/gpu.memory', amd: 'amd.com/gpu.vram' } as const;
+
+export interface GPUMemory {
+  /** Bytes of one GPU: the least and the most of those that the pods may get. */
+  least: number;
+  most: number;
+}
+
+/** Of a slice that is called `10gb`, this much of a GiB for each. */
+const SLICE_GIB = 0.95;
+
+/** Undefined where it is unknown. `nodes`: undefined where they may not be read. */
+export function findGPUMemory(
+  spec: ModelDeploymentSpec,
+  nodes: readonly GPUNode[] | undefined,
+): GPUMemory | undefined {
+  if (spec.gpu?.memory) return same(parseQuantity(spec.gpu.memory));
+  const { resourceName } = decideAccelerators(spec);
+  const [, slice] = /\/mig-.*\.(\d+)gb/.exec(resourceName) ?? [];
+  if (slice) return same(Number(slice) * SLICE_GIB * GIBIBYTE);
+  const wanted = Object.entries(spec.template.nodeSelector ?? {});
+  const sizes = (nodes ?? [])
+    .filter((labels) => wanted.every(([name, value]) => labels[name] === value))
+    .map((labels) => readMemory(labels, resourceName))
+    .filter((bytes) => bytes > 0);
+  if (sizes.length === 0) return undefined;
+  return { least: Math.min(...sizes), most: Math.max(...sizes) };
+}
+
+const same = (bytes: number): GPUMemory => ({ least: bytes, most: bytes });
+
+/** 0 where the labels do not say. */
+function readMemory(labels: GPUNode, resourceName: string): number {
+  if (resourceName.startsWith('amd.com/')) return parseQuantity(`${labels[GPU_MEMORY_LABELS.amd]}i`) || 0;
+  return parseQuantity(`${labels[GPU_MEMORY_LABELS.nvidia]}Mi`) || 0;
+}

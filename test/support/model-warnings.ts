@@ -1,0 +1,70 @@
+/** What kubectl is to warn of: held to the function of `make run` and to the chart's policy alike. */
+
+interface WarningCase {
+  what: string;
+  spec: object;
+  /** Undefined: nothing. */
+  warning: RegExp | undefined;
+}
+
+const vllm = (more: object = {}, args: string[] = []) => ({
+  kind: 'LLM',
+  model: { id: 'm' },
+  engine: { preset: 'vllm', args },
+  ...more,
+});
+const hub = (repo: string) => ({ model: { id: 'm', source: { huggingFace: { repo } } } });
+
+const LARGE = hub('meta-llama/Llama-3.1-70B-Instruct');
+
+export const WARNING_CASES: WarningCase[] = [
+  {
+    what: 'a large model on one GPU',
+    spec: vllm(LARGE),
+    warning:
+      /spec\.gpu: by the name of meta-llama\/llama-3\.1-70b-instruct its weights take about 130 GiB, more than 1 x 80 GiB of GPU memory; set spec\.gpu\.memory/,
+  },
+  { what: 'it on two', spec: vllm({ ...LARGE, gpu: { count: 2 } }), warning: undefined },
+  { what: 'it on a larger one', spec: vllm({ ...LARGE, gpu: { memory: '180Gi' } }), warning: undefined },
+  {
+    what: 'a model on a GPU whose memory is told',
+    spec: vllm({ ...hub('Qwen/Qwen3-14B'), gpu: { memory: '24Gi' } }),
+    warning: /take about 26 GiB, more than 1 x 24 GiB of GPU memory$/,
+  },
+  {
+    what: 'a model on a slice of a GPU',
+    spec: vllm({ ...hub('Qwen/Qwen3-8B'), gpu: { resourceName: 'nvidia.com/mig-1g.10gb' } }),
+    warning: /take about 14 GiB, more than 1 x 9 GiB of GPU memory$/,
+  },
+  { what: 'all experts of a model', spec: vllm(hub('Qwen/Qwen3-235B-A22B')), warning: /about 437 GiB/ },
+  { what: 'a quantised model', spec: vllm(hub('Qwen/Qwen2.5-72B-Instruct-AWQ')), warning: undefined },
+  { what: 'one of 8 bits', spec: vllm(hub('RedHatAI/Llama-3.3-70B-Instruct-FP8')), warning: undefined },
+  {
+    what: 'one that is quantised as it is loaded',
+    spec: vllm(LARGE, ['--quantization=fp8']),
+    warning: undefined,
+  },
+  { what: 'a name without a size', spec: vllm(hub('deepseek-ai/DeepSeek-V3')), warning: undefined },
+  { what: 'a small model', spec: vllm(hub('Qwen/Qwen3-0.6B')), warning: undefined },
+  {
+    what: 'the id of a model without a source',
+    spec: vllm({ model: { id: 'llama-405b' } }),
+    warning: /754 GiB/,
+  },
+  {
+    what: 'more shards than GPUs',
+    spec: vllm({}, ['--tensor-parallel-size=4']),
+    warning: /^spec\.engine\.args: --tensor-parallel-size=4 needs more GPUs than the 1 of spec\.gpu\.count$/,
+  },
+  {
+    what: 'as many shards as GPUs',
+    spec: vllm({ gpu: { count: 4 } }, ['--tensor-parallel-size=4']),
+    warning: undefined,
+  },
+  {
+    what: 'another engine',
+    spec: vllm({ ...LARGE, engine: { preset: 'llama-cpp', args: [] } }),
+    warning: undefined,
+  },
+  { what: 'no GPU', spec: vllm({ ...LARGE, gpu: { count: 0 } }), warning: undefined },
+];

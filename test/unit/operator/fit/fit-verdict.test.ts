@@ -1,0 +1,160 @@
+import { expect } from 'chai';
+import { modelDeployment } from '../../../../api/model-deployment.ts';
+import { readModelShape } from '../../../../gateway/hub/model-shape.ts';
+import { judgeFit, type ModelSize } from '../../../../operator/fit/fit-verdict.ts';
+import { findGPUMemory, type GPUNode } from '../../../../operator/fit/gpu-memory.ts';
+import { LLAMA_8B, LLAMA_70B, MODEL_CONFIGS } from './model-configs.ts';
+
+interface Change {
+  args?: string[];
+  gpu?: object;
+  kind?: string;
+  preset?: string;
+  concurrency?: number;
+  nodeSelector?: Record<string, string>;
+}
+
+const makeSpec = ({
+  args = [],
+  gpu = { count: 1, memory: '24Gi' },
+  kind = 'LLM',
+  preset = 'vllm',
+  ...more
+}: Change) => {
+  const { nodeSelector, ...rest } = more;
+  return modelDeployment.parse({
+    apiVersion: 'berth.dev/v1alpha1',
+    kind: 'ModelDeployment',
+    metadata: { name: 'chat', namespace: 'team' },
+    spec: {
+      kind,
+      model: { id: 'm', source: { huggingFace: { repo: 'a/b' } } },
+      engine: { preset, args },
+      gpu,
+      template: nodeSelector ? { nodeSelector } : {},
+      ...rest,
+    },
+  }).spec;
+};
+const sizeOf = (config: object, weightBytes: number): ModelSize => ({
+  shape: readModelShape(config)!,
+  weightBytes,
+});
+/** As their indexes tell. */
+const SMALL = sizeOf(LLAMA_8B, 16_060_522_496);
+const LARGE = sizeOf(LLAMA_70B, 141_107_412_992);
+
+const judge = (change: Change, size: ModelSize = SMALL, nodes: readonly GPUNode[] = []) => {
+  const spec = makeSpec(change);
+  return judgeFit(spec, size, findGPUMemory(spec, nodes));
+};
+
+describe('whether a model fits', () => {
+  it('is true with the numbers, and how many requests there is room for', () => {
+    const args = ['--max-model-len=8192'];
+    expect(judge({ args })).to.deep.equal({
+      status: 'True',
+      reason: 'Fits',
+      message:
+        'weights 15.0 GiB + KV cache 1.0 GiB for 1 × 8192 tokens + overhead 1.5 GiB fit into 24.0 GiB × 0.9; room for 5 such requests',
+    });
+  });
+
+  it('is false where not one request of the whole context fits, with the context and the GPUs that would', () => {
+    expect(judge({})).to.deep.equal({
+      status: 'False',
+      reason: 'ContextTooLong',
+      message:
+        'weights 15.0 GiB + KV cache 16.0 GiB for 1 × 131072 tokens + overhead 1.5 GiB exceed 24.0 GiB × 0.9; a context of 41984 would fit, or 2 GPUs',
+    });
+    expect(judge({ args: ['--max-model-len=41984'] })!.status).to.equal('True');
+    expect(judge({ args: ['--max-model-len=43008'] })!.status).to.equal('False');
+  });
+
+  it('is false where the weights alone do not', () => {
+    const verdict = judge({ gpu: { count: 1, memory: '80Gi' } }, LARGE)!;
+    expect(verdict).to.include({ status: 'False', reason: 'WeightsTooLarge' });
+    expect(verdict.message).to.match(/^weights 131.4 GiB .* exceed 80.0 GiB × 0.9; 4 GPUs$/);
+    expect(judge({ gpu: { count: 4, memory: '80Gi' } }, LARGE)!.message).to.match(
+      /^weights 32.9 GiB .* fit into 80.0 GiB × 0.9 of each GPU/,
+    );
+  });
+
+  it('is false where the requests of spec.concurrency do not, though the engine starts', () => {
+    const verdict = judge({ args: ['--max-model-len=32768'], concurrency: 8 })!;
+    expect(verdict).to.include({ status: 'False', reason: 'ConcurrencyTooHigh' });
+    expect(verdict.message).to.match(
+      /KV cache 32.0 GiB for 8 × 32768 tokens .*; a context of 5120 would fit, or a concurrency of 1, or 4 GPUs; the engine starts/,
+    );
+  });
+
+  it('goes by the arguments of the engine', () => {
+    const fitting: [string, Change][] = [
+      ['8 bits', { args: ['--max-model-len=81920', '--kv-cache-dtype=fp8'] }],
+      ['utilization', { args: ['--max-model-len', '45056', '--gpu-memory-utilization', '0.95'] }],
+      ['thousands', { args: ['--max-model-len=40k'] }],
+      ['SGLang', { preset: 'sglang', args: ['--context-length=40960'] }],
+      ['what fits', { args: ['--max-model-len=auto'] }],
+      [
+        'pipelines',
+        {
+          args: ['--tensor-parallel-size=1', '--pipeline-parallel-size=2'],
+          gpu: { count: 2, memory: '24Gi' },
+        },
+      ],
+    ];
+    for (const [what, change] of fitting) expect(judge(change)?.status, what).to.equal('True');
+    expect(judge({ args: ['--max-model-len=auto'] })!.message).to.match(/for 1 × 41984 tokens/);
+    expect(judge({ args: ['--max-model-len=40K', '--gpu-memory-utilization=0.8'] })!.status).to.equal(
+      'False',
+    );
+  });
+
+  it('is by the weights alone for models that keep no cache', () => {
+    const verdict = judge({ kind: 'Embedding' })!;
+    expect(verdict).to.include({ status: 'True' });
+    expect(verdict.message).not.to.include('KV cache');
+  });
+
+  it('is by the size of a MIG slice, or by the labels of the nodes that may be chosen', () => {
+    const slice = { count: 1, resourceName: 'nvidia.com/mig-1g.10gb' };
+    expect(judge({ gpu: slice })).to.include({ reason: 'WeightsTooLarge' });
+    const args = ['--max-model-len=8192'];
+    const node = (memory: string, product: string) => ({ 'nvidia.com/gpu.memory': memory, product });
+    const nodes = [node('81559', 'h100'), node('15360', 't4')];
+    const gpu = { count: 1 };
+    expect(judge({ args, gpu, nodeSelector: { product: 'h100' } }, SMALL, nodes)!.status).to.equal('True');
+    expect(judge({ args, gpu, nodeSelector: { product: 't4' } }, SMALL, nodes)!.reason).to.equal(
+      'WeightsTooLarge',
+    );
+    const mixed = judge({ args, gpu }, SMALL, nodes)!;
+    expect(mixed).to.include({ status: 'False', reason: 'SmallerGPUs' });
+    expect(mixed.message).to.match(/^fits GPUs of 79.6 GiB, but those of 15.0 GiB may be chosen, too/);
+    const amd = { count: 1, resourceName: 'amd.com/gpu' };
+    expect(judge({ gpu: amd }, SMALL, [{ 'amd.com/gpu.vram': '192G' }])!.message).to.match(/192.0 GiB × 0.9/);
+  });
+
+  it('is unknown without the memory of a GPU, and says what the model takes', () => {
+    const verdict = judge({ gpu: { count: 1 } })!;
+    expect(verdict).to.include({ status: 'Unknown', reason: 'GPUMemoryUnknown' });
+    expect(verdict.message).to.match(/^weights 15.0 GiB .*set spec.gpu.memory$/);
+  });
+
+  it('is unknown where arguments or the config leave it open', () => {
+    const open: [string, ReturnType<typeof judge>][] = [
+      ['a flag', judge({ args: ['--quantization=fp8'] })],
+      ['no shape', judge({}, { shape: null, weightBytes: 1 })],
+      ['no context', judge({}, sizeOf(MODEL_CONFIGS['Gemma 3 27B']!.config, 1))],
+    ];
+    for (const [what, verdict] of open)
+      expect(verdict, what).to.include({ status: 'Unknown', reason: 'NotEstimated' });
+    const reason = { reason: 'ModelNotRead', message: 'a/b has no config.json' };
+    expect(judge({}, reason)).to.deep.equal({ status: 'Unknown', ...reason });
+  });
+
+  it('is not said of engines that run without GPUs, or hold their models otherwise', () => {
+    expect(judge({ gpu: { count: 0 } })).to.equal(undefined);
+    expect(judge({ preset: 'llama-cpp' })).to.equal(undefined);
+    expect(judge({ preset: 'simulator', gpu: { count: 0 } })).to.equal(undefined);
+  });
+});
