@@ -40,6 +40,9 @@ export interface CheckURLAnswer {
   message: string;
 }
 
+/** As model hubs name repositories: none leads to another path. */
+export const HUB_REPOSITORY = /^[A-Za-z0-9][\w.-]*(\/[A-Za-z0-9][\w.-]*)?$/;
+
 export interface LookUpModelQuestion {
   /** Origin of the hub, with a path if it has one: the installation's setting. */
   hub: string;

@@ -104,7 +104,8 @@ function compare(demand: Demand, budget: number, isAuto: boolean): Verdict {
 
 function describeRoom(demand: Demand, budget: number): string {
   if (demand.requests === 0) return '';
-  return `; room for ${countRequests(demand, budget)} such requests`;
+  const requests = countRequests(demand, budget);
+  return `; room for ${requests} such ${requests === 1 ? 'request' : 'requests'}`;
 }
 
 function listRemedies(demand: Demand, budget: number): string[] {

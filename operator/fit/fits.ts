@@ -1,5 +1,10 @@
 /** The verdicts on what fits, by what the model hub and the nodes say. */
-import { INTERNAL_PATHS, type LookUpModelAnswer, type LookUpModelQuestion } from '../../api/internal-api.ts';
+import {
+  HUB_REPOSITORY,
+  INTERNAL_PATHS,
+  type LookUpModelAnswer,
+  type LookUpModelQuestion,
+} from '../../api/internal-api.ts';
 import type { ModelDeployment, ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import { isForbidden } from '../../kube/api-error.ts';
 import type { KubeClient } from '../../kube/client.ts';
@@ -96,6 +101,7 @@ export class Fits {
         'the installation looks up no models (operator.modelHub in the chart)',
       );
     const { repo, revision = 'main' } = huggingFace;
+    if (!HUB_REPOSITORY.test(repo)) return unknown('ModelNotRead', `${repo} is not the name of a repository`);
     const answer = this.#models.find(JSON.stringify([repo, revision]), key);
     if (!answer) return undefined;
     if ('unanswered' in answer)

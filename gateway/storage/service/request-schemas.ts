@@ -1,5 +1,6 @@
 /** What the internal service is asked, checked field by field: a sidecar is a tenant's. */
 import { z } from 'zod';
+import { HUB_REPOSITORY } from '../../../api/internal-api.ts';
 import { MAX_LINK_SECONDS } from '../object-store.ts';
 
 const MAX_OBJECTS = 100;
@@ -34,15 +35,9 @@ export const getUrlsRequest = z.object({
   isInternal: z.boolean().optional(),
 });
 
-/** As Hugging Face names them: none leads to another path. */
-const repository = z
-  .string()
-  .max(200)
-  .regex(/^[A-Za-z0-9][\w.-]*(\/[A-Za-z0-9][\w.-]*)?$/);
-
 export const lookUpModelRequest = z.object({
   hub: z.url().max(1_024),
-  repo: repository,
+  repo: z.string().max(200).regex(HUB_REPOSITORY),
   revision: z.string().min(1).max(200),
 });
 

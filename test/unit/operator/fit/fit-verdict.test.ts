@@ -56,7 +56,7 @@ describe('whether a model fits', () => {
       status: 'True',
       reason: 'Fits',
       message:
-        'weights 15.0 GiB + KV cache 1.0 GiB for 1 × 8192 tokens + overhead 1.5 GiB fit into 24.0 GiB × 0.9; room for 5 such requests',
+        'weights 15.0 GiB + KV cache 1.0 GiB for 1 × 8192 tokens + overhead 1.5 GiB fit into 24.0 GiB × 0.92; room for 5 such requests',
     });
   });
 
@@ -65,18 +65,18 @@ describe('whether a model fits', () => {
       status: 'False',
       reason: 'ContextTooLong',
       message:
-        'weights 15.0 GiB + KV cache 16.0 GiB for 1 × 131072 tokens + overhead 1.5 GiB exceed 24.0 GiB × 0.9; a context of 41984 would fit, or 2 GPUs',
+        'weights 15.0 GiB + KV cache 16.0 GiB for 1 × 131072 tokens + overhead 1.5 GiB exceed 24.0 GiB × 0.92; a context of 45056 would fit, or 2 GPUs',
     });
-    expect(judge({ args: ['--max-model-len=41984'] })!.status).to.equal('True');
-    expect(judge({ args: ['--max-model-len=43008'] })!.status).to.equal('False');
+    expect(judge({ args: ['--max-model-len=45056'] })!.status).to.equal('True');
+    expect(judge({ args: ['--max-model-len=46080'] })!.status).to.equal('False');
   });
 
   it('is false where the weights alone do not', () => {
     const verdict = judge({ gpu: { count: 1, memory: '80Gi' } }, LARGE)!;
     expect(verdict).to.include({ status: 'False', reason: 'WeightsTooLarge' });
-    expect(verdict.message).to.match(/^weights 131.4 GiB .* exceed 80.0 GiB × 0.9; 4 GPUs$/);
+    expect(verdict.message).to.match(/^weights 131.4 GiB .* exceed 80.0 GiB × 0.92; 4 GPUs$/);
     expect(judge({ gpu: { count: 4, memory: '80Gi' } }, LARGE)!.message).to.match(
-      /^weights 32.9 GiB .* fit into 80.0 GiB × 0.9 of each GPU/,
+      /^weights 32.9 GiB .* fit into 80.0 GiB × 0.92 of each GPU/,
     );
   });
 
@@ -93,7 +93,7 @@ describe('whether a model fits', () => {
       ['8 bits', { args: ['--max-model-len=81920', '--kv-cache-dtype=fp8'] }],
       ['utilization', { args: ['--max-model-len', '45056', '--gpu-memory-utilization', '0.95'] }],
       ['thousands', { args: ['--max-model-len=40k'] }],
-      ['SGLang', { preset: 'sglang', args: ['--context-length=40960'] }],
+      ['SGLang', { preset: 'sglang', args: ['--context-length=32768'] }],
       ['what fits', { args: ['--max-model-len=auto'] }],
       [
         'pipelines',
@@ -104,7 +104,7 @@ describe('whether a model fits', () => {
       ],
     ];
     for (const [what, change] of fitting) expect(judge(change)?.status, what).to.equal('True');
-    expect(judge({ args: ['--max-model-len=auto'] })!.message).to.match(/for 1 × 41984 tokens/);
+    expect(judge({ args: ['--max-model-len=auto'] })!.message).to.match(/for 1 × 45056 tokens/);
     expect(judge({ args: ['--max-model-len=40K', '--gpu-memory-utilization=0.8'] })!.status).to.equal(
       'False',
     );
@@ -131,7 +131,9 @@ describe('whether a model fits', () => {
     expect(mixed).to.include({ status: 'False', reason: 'SmallerGPUs' });
     expect(mixed.message).to.match(/^fits GPUs of 79.6 GiB, but those of 15.0 GiB may be chosen, too/);
     const amd = { count: 1, resourceName: 'amd.com/gpu' };
-    expect(judge({ gpu: amd }, SMALL, [{ 'amd.com/gpu.vram': '192G' }])!.message).to.match(/192.0 GiB × 0.9/);
+    expect(judge({ gpu: amd }, SMALL, [{ 'amd.com/gpu.vram': '192G' }])!.message).to.match(
+      /192.0 GiB × 0.92/,
+    );
   });
 
   it('is unknown without the memory of a GPU, and says what the model takes', () => {
