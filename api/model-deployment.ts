@@ -153,6 +153,10 @@ export const modelDeploymentStatus = z.object({
       family: z.string().optional().describe('Family of the language model; absent where it is unknown.'),
       toolCallParser: z.string().optional().describe('How the engine reads tool calls.'),
       reasoningParser: z.string().optional().describe('How the engine tells reasoning from the answer.'),
+      chatTemplate: z
+        .string()
+        .optional()
+        .describe("File of the chat template; absent where it is the model's own."),
     })
     .optional()
     .describe('What the engine was started with.'),

@@ -68,7 +68,13 @@ export interface DeploymentView {
   queue: { waiting: number; running: number } | null;
   createdAt: string;
   /** What the engine was started with. */
-  engine: { preset: string; family?: string; toolCallParser?: string; reasoningParser?: string };
+  engine: {
+    preset: string;
+    family?: string;
+    toolCallParser?: string;
+    reasoningParser?: string;
+    chatTemplate?: string;
+  };
   /** As the spec has them; empty where all is free. */
   prices: { of: string; amount: string }[];
   /** For forms: supported parameters of images and videos. */

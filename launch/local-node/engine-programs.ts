@@ -150,12 +150,17 @@ export function translate(text: string, { paths, ip, port, ports }: Translation)
 const OWN_ADDRESS = /(^|\/\/)127\.0\.0\.1:(\d+)(?=\/|$)/g;
 
 /** A command line: also flags whose port is the next word. */
-export const translateArgs = (args: readonly string[], translation: Translation): string[] =>
-  args.map((word, index) =>
-    /^--?port$/.test(args[index - 1] ?? '') && translation.ports.includes(Number(word))
+export function translateArgs(args: readonly string[], translation: Translation): string[] {
+  const kept = args.filter((word) => !IMAGE_FILE.test(word));
+  return kept.map((word, index) =>
+    /^--?port$/.test(kept[index - 1] ?? '') && translation.ports.includes(Number(word))
       ? String(translation.port(Number(word)))
       : translate(word, translation),
   );
+}
+
+/** Chat templates of vLLM's images, which its Python package lacks: with them it would not start. */
+const IMAGE_FILE = /^--chat-template=\/(vllm-workspace|app\/vllm)\/examples\//;
 
 /** Variables; those whose name says port are ports. */
 export const translateEnv = (

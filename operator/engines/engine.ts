@@ -20,6 +20,8 @@ export interface EngineInput {
   gpus: number;
   /** Longest wait for requests in flight when the pod ends. */
   drainMs: number;
+  /** Whose image of the preset's own it is; undefined: another one, whose files are unknown. */
+  imageOf?: ImageVendor | undefined;
 }
 
 export interface EngineCommand {

@@ -1,6 +1,7 @@
 /**
- * The parsers of tool calls and reasoning that each family of models needs, as vLLM 0.28 and SGLang 0.5.18 call them. Context
- * length and number formats are not here: engines read them from the model's own configuration.
+ * The parsers of tool calls and reasoning that each family of models needs, as vLLM 0.28 and SGLang 0.5.18 call them, and the chat
+ * templates where the model's own does not write tools as the parser reads them. Context length and number formats are not here:
+ * engines read them from the model's own configuration.
  */
 import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import type { ModelFamily } from '../../api/model-families.ts';
@@ -17,6 +18,8 @@ interface Family {
   vllm: Parsers;
   /** Absent: by the model's chat template, which SGLang can look into. */
   sglang?: Parsers;
+  /** Of those that vLLM's images hold: for models whose name matches, the first one. */
+  templates?: readonly (readonly [name: RegExp, file: string])[];
 }
 
 const AUTO: Parsers = { tools: 'auto', reasoning: 'auto' };
@@ -30,7 +33,14 @@ const FAMILIES: Record<Exclude<ModelFamily, 'none'>, Family> = {
   // families leave older and base models out.
   // Quantised and fine-tuned models carry the names of two families: the more particular comes first.
   hermes: { pattern: /\bhermes-[2-9]/, vllm: both('hermes'), sglang: both('hermes') },
-  xlam: { pattern: /xlam/, vllm: both('xlam') },
+  xlam: {
+    pattern: /xlam/,
+    vllm: both('xlam'),
+    templates: [
+      [/llama/, 'tool_chat_template_xlam_llama.jinja'],
+      [/./, 'tool_chat_template_xlam_qwen.jinja'],
+    ],
+  },
   'deepseek-r1-distill': {
     pattern: /deepseek-r1\b.*(distill|qwen|llama|\b(1\.5|7|8|14|32|70)b\b)/,
     vllm: both(undefined, 'deepseek_r1'),
@@ -65,6 +75,8 @@ const FAMILIES: Record<Exclude<ModelFamily, 'none'>, Family> = {
     pattern: /deepseek-r1/,
     vllm: both('deepseek_v3', 'deepseek_r1'),
     sglang: both('deepseekv3', 'deepseek-r1'),
+    // Earlier ones begin their reasoning by their own template.
+    templates: [[/0528/, 'tool_chat_template_deepseekr1.jinja']],
   },
   'deepseek-v4': {
     pattern: /deepseek-v4/,
@@ -80,8 +92,14 @@ const FAMILIES: Record<Exclude<ModelFamily, 'none'>, Family> = {
     pattern: /deepseek-v3\.1/,
     vllm: both('deepseek_v31', 'deepseek_v3'),
     sglang: both('deepseekv31', 'deepseek-v3'),
+    templates: [[/./, 'tool_chat_template_deepseekv31.jinja']],
   },
-  'deepseek-v3': { pattern: /deepseek-v3/, vllm: both('deepseek_v3'), sglang: both('deepseekv3') },
+  'deepseek-v3': {
+    pattern: /deepseek-v3/,
+    vllm: both('deepseek_v3'),
+    sglang: both('deepseekv3'),
+    templates: [[/./, 'tool_chat_template_deepseekv3.jinja']],
+  },
   'glm-4.7': { pattern: /glm-(4\.[7-9]|5)/, vllm: both('glm47', 'glm47'), sglang: both('glm47', 'glm45') },
   'glm-4.5': { pattern: /glm-4\.[56]/, vllm: both('glm45', 'glm45'), sglang: both('glm45', 'glm45') },
   'kimi-k3': { pattern: /kimi-k3/, vllm: both('kimi_k3', 'kimi_k3'), sglang: both('kimi_k3', 'kimi_k3') },
@@ -114,15 +132,33 @@ const FAMILIES: Record<Exclude<ModelFamily, 'none'>, Family> = {
     sglang: both('mistral'),
   },
   // vLLM's parser of the JSON that the model's own chat template asks for wants a token of Llama 3.
-  'llama-4': { pattern: /llama-?4/, vllm: both('llama4_pythonic'), sglang: both('llama3') },
+  'llama-4': {
+    pattern: /llama-?4/,
+    vllm: both('llama4_pythonic'),
+    sglang: both('llama3'),
+    templates: [[/./, 'tool_chat_template_llama4_pythonic.jinja']],
+  },
   // With the models' own chat templates, which ask for JSON.
   'llama-3': { pattern: /llama-?3\.[1-3]/, vllm: both('llama3_json'), sglang: both('llama3') },
   'gemma-4': { pattern: /gemma-?4/, vllm: both('gemma4', 'gemma4'), sglang: both('gemma4', 'gemma4') },
-  functiongemma: { pattern: /functiongemma/, vllm: both('functiongemma') },
-  'phi-4-mini': { pattern: /phi-4-mini-instruct/, vllm: both('phi4_mini_json') },
+  functiongemma: {
+    pattern: /functiongemma/,
+    vllm: both('functiongemma'),
+    templates: [[/./, 'tool_chat_template_functiongemma.jinja']],
+  },
+  // Its own takes tools from a message alone, not those of the request.
+  'phi-4-mini': {
+    pattern: /phi-4-mini-instruct/,
+    vllm: both('phi4_mini_json'),
+    templates: [[/./, 'tool_chat_template_phi4_mini.jinja']],
+  },
   'phi-4-reasoning': { pattern: /phi-4-reasoning/, vllm: both(undefined, 'deepseek_r1') },
   'granite-4': { pattern: /granite-4/, vllm: both('granite4') },
-  'granite-3': { pattern: /granite-3/, vllm: both('granite', 'granite') },
+  'granite-3': {
+    pattern: /granite-3/,
+    vllm: both('granite', 'granite'),
+    templates: [[/granite-3\.0/, 'tool_chat_template_granite.jinja']],
+  },
   'seed-oss': { pattern: /seed-oss/, vllm: both('seed_oss', 'seed_oss') },
   'step-3.5': { pattern: /step-?3\.5/, vllm: both('step3p5', 'step3p5'), sglang: both('step3p5', 'step3p5') },
   'step-3': { pattern: /step-?3/, vllm: both('step3', 'step3'), sglang: both('step3', 'step3') },
@@ -137,10 +173,19 @@ const FAMILIES: Record<Exclude<ModelFamily, 'none'>, Family> = {
   'olmo-3': { pattern: /olmo-?3/, vllm: both('olmo3') },
   lfm2: { pattern: /\blfm2/, vllm: both('lfm2'), sglang: both('lfm2', 'auto') },
   jamba: { pattern: /jamba-((mini|large)-)?1\.[5-9]/, vllm: both('jamba') },
-  'internlm-2.5': { pattern: /internlm2_5/, vllm: both('internlm') },
+  'internlm-2.5': {
+    pattern: /internlm2_5/,
+    vllm: both('internlm'),
+    templates: [[/./, 'tool_chat_template_internlm2_tool.jinja']],
+  },
   longcat: { pattern: /longcat/, vllm: both('longcat') },
   mimo: { pattern: /\bmimo/, vllm: both('mimo', 'mimo'), sglang: both('mimo', 'mimo') },
-  apertus: { pattern: /apertus/, vllm: both('apertus'), sglang: both('apertus2509', 'apertus2509') },
+  apertus: {
+    pattern: /apertus/,
+    vllm: both('apertus'),
+    sglang: both('apertus2509', 'apertus2509'),
+    templates: [[/./, 'tool_chat_template_apertus.jinja']],
+  },
   'gigachat-3': { pattern: /gigachat-?3/, vllm: both('gigachat3'), sglang: both('gigachat3') },
 };
 
@@ -169,6 +214,14 @@ export function listNames({ huggingFace, s3, pvc, image }: ModelSource, modelId:
     modelId,
   ];
   return names.filter((name) => name !== undefined).map((name) => name.toLowerCase());
+}
+
+/** A file of vLLM's examples; undefined where the model's own template will do. */
+export function decideChatTemplate(spec: ModelDeploymentSpec): string | undefined {
+  const family = decideFamily(spec);
+  const templates = family === 'none' ? [] : (FAMILIES[family].templates ?? []);
+  const names = listNames(spec.model.source, spec.model.id);
+  return templates.find(([pattern]) => names.some((name) => pattern.test(name)))?.[1];
 }
 
 export function decideParsers(engine: 'vllm' | 'sglang', family: ModelFamily): Parsers {

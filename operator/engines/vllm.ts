@@ -6,12 +6,13 @@ import {
   type EngineCommand,
   type EngineInput,
   type EnginePresetDefinition,
+  type ImageVendor,
   imagePair,
   modelReference,
   revisionFlag,
   variables,
 } from './engine.ts';
-import { decideFamily, decideParsers, listNames } from './model-families.ts';
+import { decideChatTemplate, decideFamily, decideParsers, listNames } from './model-families.ts';
 
 /** The only host that vLLM may fetch media from: none, since `.invalid` never resolves. `data:` URLs still work. */
 export const NO_MEDIA_HOST = 'none.invalid';
@@ -43,6 +44,18 @@ function listParserFlags(spec: ModelDeploymentSpec): string[] {
   ];
 }
 
+/** Where its images have the examples. */
+const EXAMPLES: Record<ImageVendor, string> = {
+  nvidia: '/vllm-workspace/examples',
+  none: '/vllm-workspace/examples',
+  amd: '/app/vllm/examples',
+};
+
+function listTemplateFlags(spec: ModelDeploymentSpec, imageOf: ImageVendor | undefined): string[] {
+  const template = imageOf && decideChatTemplate(spec);
+  return template ? [`--chat-template=${EXAMPLES[imageOf]}/${template}`] : [];
+}
+
 export const vllm: EnginePresetDefinition = {
   image: imagePair('docker.io/vllm/vllm-openai:v0.28.0', 'docker.io/vllm/vllm-openai-rocm:v0.28.0'),
   gpus: 1,
@@ -50,7 +63,7 @@ export const vllm: EnginePresetDefinition = {
   requests: { cpu: '1', memory: '4Gi' },
   metricsPath: '/metrics',
   needsModel: true,
-  run: ({ spec, location, servedModelName, gpus, drainMs }: EngineInput): EngineCommand => ({
+  run: ({ spec, location, servedModelName, gpus, drainMs, imageOf }: EngineInput): EngineCommand => ({
     command: ['vllm', 'serve'],
     args: [
       ...modelReference(location),
@@ -61,7 +74,9 @@ export const vllm: EnginePresetDefinition = {
       ...(gpus > 1 ? [`--tensor-parallel-size=${gpus}`] : []),
       ...(spec.kind === 'Embedding' || spec.kind === 'Rerank' ? ['--runner=pooling'] : []),
       ...(spec.kind === 'Rerank' ? listRerankArgs(spec) : []),
-      ...(spec.kind === 'LLM' ? [...listParserFlags(spec), '--enable-prompt-tokens-details'] : []),
+      ...(spec.kind === 'LLM'
+        ? [...listParserFlags(spec), ...listTemplateFlags(spec, imageOf), '--enable-prompt-tokens-details']
+        : []),
       '--scheduling-policy=priority',
       // It would abort what is in flight at once, as if the answers were complete.
       `--shutdown-timeout=${Math.ceil(drainMs / 1000)}`,

@@ -17,7 +17,7 @@ import { ENGINE_HOME, type EngineInput, variables } from '../engines/engine.ts';
 import { PRESETS } from '../engines/presets.ts';
 import { type Accelerators, decideAccelerators, gpuLimits } from './accelerators.ts';
 import { adminProbe, PROBE_TIMEOUT_SECONDS } from './gateway-container.ts';
-import { engineImage } from './images.ts';
+import { engineImage, findPresetImageVendor } from './images.ts';
 import { decideGrace } from './replicas.ts';
 import { engineSecurity } from './security.ts';
 import type { BuildSettings } from './settings.ts';
@@ -55,7 +55,7 @@ export function buildEngineContainer(model: ModelDeployment, parts: EngineParts)
   const { weights, mounts, settings } = parts;
   const preset = PRESETS[spec.engine.preset];
   const accelerators = decideAccelerators(spec);
-  const run = preset.run(engineInput(model, weights));
+  const run = preset.run({ ...engineInput(model, weights), imageOf: findPresetImageVendor(spec, settings) });
   const command = spec.engine.command ?? run.command;
   const pullPolicy = spec.engine.imagePullPolicy ?? ownPullPolicy(model, settings);
   return {

@@ -1,9 +1,12 @@
 /** What a deployment's status says about its engine. */
+import { basename } from 'node:path';
 import type { V1PodTemplateSpec } from '@kubernetes/client-node';
 import type { ModelDeploymentSpec, ModelDeploymentStatus } from '../../api/model-deployment.ts';
 import { CONTAINERS } from '../../api/names.ts';
 import { readArgument } from '../engines/arguments.ts';
 import { decideFamily } from '../engines/model-families.ts';
+
+const TEMPLATE_FILE = /^[\w./-]{1,200}$/;
 
 /** By the arguments of the template, which may be those of an earlier version. Undefined where there is nothing to say. */
 export function describeEngine(
@@ -14,10 +17,13 @@ export function describeEngine(
   const family = decideFamily(spec);
   const toolCallParser = readArgument(args, 'tool-call-parser');
   const reasoningParser = readArgument(args, 'reasoning-parser');
+  const chatTemplate = readArgument(args, 'chat-template');
   const engine = {
     ...(family !== 'none' && { family }),
     ...(toolCallParser && { toolCallParser }),
     ...(reasoningParser && { reasoningParser }),
+    // It may also be the template itself.
+    ...(chatTemplate && TEMPLATE_FILE.test(chatTemplate) && { chatTemplate: basename(chatTemplate) }),
   };
   return Object.keys(engine).length === 0 ? undefined : engine;
 }

@@ -21,6 +21,17 @@ export function engineImage(spec: ModelDeploymentSpec, settings: ImageSettings):
   return found && prefixImage(found, settings.imageRegistry);
 }
 
+/** Whose image of a preset's own is used; undefined: the spec or the installation name another, or another command. */
+export function findPresetImageVendor(
+  spec: ModelDeploymentSpec,
+  { engineImages }: Pick<ImageSettings, 'engineImages'>,
+): ImageVendor | undefined {
+  const { image, command, preset } = spec.engine;
+  const vendor = vendorOf(spec);
+  const isReplaced = image ?? command ?? engineImages[vendor === 'amd' ? `${preset}-rocm` : preset];
+  return isReplaced ? undefined : vendor;
+}
+
 function findPresetImage(
   preset: EnginePreset,
   vendor: ImageVendor | undefined,

@@ -48,12 +48,13 @@ export function EngineAndPrices({
 }: {
   deployment: Pick<DeploymentView, 'engine' | 'prices'>;
 }) {
-  const { preset, family, toolCallParser, reasoningParser } = engine;
+  const { preset, family, toolCallParser, reasoningParser, chatTemplate } = engine;
   const facts = [
     `Engine ${preset}`,
     family && `model family ${family}`,
     toolCallParser && `tool calls by ${toolCallParser}`,
     reasoningParser && `reasoning by ${reasoningParser}`,
+    chatTemplate && `chat template ${chatTemplate}`,
     ...prices.map(({ of, amount }) => `${amount} per ${of}`),
   ];
   return (

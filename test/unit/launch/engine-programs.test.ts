@@ -171,6 +171,11 @@ describe('a container’s words on this machine', () => {
     expect(translateArgs(args, translation)).to.deep.equal(args);
   });
 
+  it('are without the files that only an image has', () => {
+    const args = ['a', '--chat-template=/vllm-workspace/examples/a.jinja', '--chat-template=/mine.jinja'];
+    expect(translateArgs(args, translation)).to.deep.equal(['a', '--chat-template=/mine.jinja']);
+  });
+
   it('are translated in variables too', () => {
     const env = { ENGINE_PORT: '8000', URL: 'http://127.0.0.1:8000/v1', TOKENS: '8000', HOST: '127.0.0.1' };
     expect(translateEnv(env, translation)).to.deep.equal({

@@ -175,6 +175,54 @@ describe('an engine', () => {
     ]);
   });
 
+  const templateOf = (repo: string, engine: object = {}, more: object = {}) =>
+    build({
+      engine: { preset: 'vllm', ...engine },
+      model: { id: 'a/b', source: { huggingFace: { repo } } },
+      ...more,
+    });
+  const TEMPLATES: Record<string, string | undefined> = {
+    'deepseek-ai/DeepSeek-V3-0324': 'deepseekv3',
+    'deepseek-ai/DeepSeek-V3.1': 'deepseekv31',
+    'deepseek-ai/DeepSeek-R1-0528': 'deepseekr1',
+    'deepseek-ai/DeepSeek-R1': undefined,
+    'meta-llama/Llama-4-Scout-17B-16E-Instruct': 'llama4_pythonic',
+    'meta-llama/Llama-3.1-8B-Instruct': undefined,
+    'Salesforce/Llama-xLAM-2-8b-fc-r': 'xlam_llama',
+    'Salesforce/xLAM-2-1b-fc-r': 'xlam_qwen',
+    'swiss-ai/Apertus-8B-Instruct-2509': 'apertus',
+    'google/functiongemma-270m-it': 'functiongemma',
+    'microsoft/Phi-4-mini-instruct': 'phi4_mini',
+    'internlm/internlm2_5-7b-chat': 'internlm2_tool',
+    'ibm-granite/granite-3.0-8b-instruct': 'granite',
+    'ibm-granite/granite-3.3-8b-instruct': undefined,
+    'Qwen/Qwen3-8B': undefined,
+  };
+  for (const [repo, template] of Object.entries(TEMPLATES))
+    it(`of ${repo} is started with ${template ? `the chat template ${template}` : "the model's own chat template"}`, () => {
+      const { engine, engineStatus } = templateOf(repo);
+      const file = template && `tool_chat_template_${template}.jinja`;
+      expect(engine.args!.filter((arg) => arg.startsWith('--chat-template'))).to.deep.equal(
+        file ? [`--chat-template=/vllm-workspace/examples/${file}`] : [],
+      );
+      expect(engineStatus?.chatTemplate).to.equal(file);
+    });
+
+  it('gets a chat template only where its image has that, and none but that of the spec', () => {
+    const repo = 'swiss-ai/Apertus-8B-Instruct-2509';
+    const find = (engine: object, more: object = {}) =>
+      templateOf(repo, engine, more).engine.args!.filter((arg) => arg.includes('chat-template'));
+    expect(find({ image: 'own/vllm:1' })).to.deep.equal([]);
+    expect(find({ command: ['own'] })).to.deep.equal([]);
+    expect(find({ family: 'none' })).to.deep.equal([]);
+    expect(find({}, { gpu: { count: 1, resourceName: 'amd.com/gpu' } })).to.deep.equal([
+      '--chat-template=/app/vllm/examples/tool_chat_template_apertus.jinja',
+    ]);
+    expect(find({ args: ['--chat-template=/mine.jinja'] })).to.deep.equal(['--chat-template=/mine.jinja']);
+    const inline = templateOf(repo, { args: ['--chat-template={{ messages }}'] });
+    expect(inline.engineStatus).not.to.have.property('chatTemplate');
+  });
+
   it('gets those of the spec instead, each flag once', () => {
     const { engine, engineStatus } = built('vllm', {
       args: ['--tool_call_parser', 'own', '--no-enable-prompt-tokens-details'],
