@@ -81,7 +81,7 @@ describe('the condition Fits', () => {
     const { status, message } = await waitFor('chat', 'ContextTooLong');
     expect(status).to.equal('False');
     expect(message).to.match(
-      /KV cache 16\.0 GiB for 1 × 131072 tokens .* exceed 24\.0 GiB × 0\.9; a context of \d+ would fit/,
+      /KV cache 16\.0 GiB for 1 × 131072 tokens .* exceed 24\.0 GiB × 0\.92; a context of \d+ would fit/,
     );
     await harness.cluster.change(namespace, 'chat', { engine: { args: ['--max-model-len=16384'] } });
     expect((await waitFor('chat', 'Fits')).status).to.equal('True');
