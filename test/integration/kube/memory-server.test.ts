@@ -60,8 +60,12 @@ describe('the memory API server', () => {
     const spec = { ...CHAT.spec, model: { id: 'meta/Llama-3.1-70B-Instruct' }, engine };
     const { code, output } = await run('apply', '-f', write({ ...CHAT, spec }));
     expect(code).to.equal(0);
-    expect(output).to.match(/^Warning: spec\.engine\.args: --tensor-parallel-size=4 needs more GPUs than the 1/m);
-    expect(output).to.match(/^Warning: spec\.gpu: .* take about 130 GiB, more than 1 x 80 GiB of GPU memory/m);
+    expect(output).to.match(
+      /^Warning: spec\.engine\.args: --tensor-parallel-size=4 needs more GPUs than the 1/m,
+    );
+    expect(output).to.match(
+      /^Warning: spec\.gpu: .* take about 130 GiB, more than 1 x 80 GiB of GPU memory/m,
+    );
     expect(output).to.match(/created/);
     expect((await run('label', 'md/chat', 'a=b')).output).to.match(/labeled/);
   });
