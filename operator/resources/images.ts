@@ -28,8 +28,7 @@ export function findPresetImageVendor(
 ): ImageVendor | undefined {
   const { image, command, preset } = spec.engine;
   const vendor = vendorOf(spec);
-  const isReplaced = image ?? command ?? engineImages[vendor === 'amd' ? `${preset}-rocm` : preset];
-  return isReplaced ? undefined : vendor;
+  return image || command || findInstalledImage(preset, vendor, engineImages) ? undefined : vendor;
 }
 
 function findPresetImage(
@@ -39,6 +38,11 @@ function findPresetImage(
 ): string | undefined {
   if (preset === 'simulator') return engineImages.simulator ?? simulatorImage;
   if (vendor === undefined) return undefined;
-  const own = engineImages[vendor === 'amd' ? (`${preset}-rocm` as const) : preset];
-  return own ?? PRESETS[preset].image(vendor);
+  return findInstalledImage(preset, vendor, engineImages) ?? PRESETS[preset].image(vendor);
 }
+
+const findInstalledImage = (
+  preset: EnginePreset,
+  vendor: ImageVendor | undefined,
+  engineImages: ImageSettings['engineImages'],
+): string | undefined => engineImages[vendor === 'amd' ? (`${preset}-rocm` as const) : preset];
