@@ -33,7 +33,10 @@ export function openColdStarts({ podName, redis, directory, limits, log }: ColdS
     isServed: async ({ namespace, name }) => {
       const known = await directory.find(namespace, name);
       if (known) starts.observe(known);
-      return known !== null && known.addresses.length > 0;
+      const isServed = known !== null && known.addresses.length > 0;
+      // The publication of the replica may not have been heard.
+      if (isServed) lines.look();
+      return isServed;
     },
     onLapse: (deployment) => starts.lapse(deployment),
     onError: (error) => {

@@ -27,6 +27,7 @@ interface Want extends DeploymentName {
   /** By the clock; a request that was refused wants a replica until then. */
   wantedUntil: number;
   saidAt: number;
+  wokenAt: number;
   /** The share that was last written. */
   said: string;
   /** What all other fronts hold. */
@@ -60,7 +61,7 @@ export class Wants {
     const now = this.#clock.now();
     want.wantedAt = this.#clock.date().getTime();
     want.wantedUntil = now + WANT_MS;
-    if (now - want.saidAt >= INTERVAL_MS) this.#speak(want);
+    if (now - want.wokenAt >= INTERVAL_MS) this.#speak(want);
     this.#schedule();
   }
 
@@ -105,6 +106,7 @@ export class Wants {
       wantedAt: 0,
       wantedUntil: 0,
       saidAt: Number.NEGATIVE_INFINITY,
+      wokenAt: Number.NEGATIVE_INFINITY,
       said: '',
       heldByOthers: 0,
     };
@@ -148,7 +150,9 @@ export class Wants {
         want.said = words;
         want.heldByOthers = held;
       }, onError);
-    if (isWanted) wake(want).catch(onError);
+    if (!isWanted) return;
+    want.wokenAt = want.saidAt;
+    wake(want).catch(onError);
   }
 
   #describe({ held, refused, wantedAt }: Want): Omit<FrontShare, 'at'> {

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { hashApiKey } from '../../../api/identity.ts';
+import { readDemand } from '../../../redis/demand/demand.ts';
 import { publishApiKeys, publishDeployment } from '../../../redis/publication/publication.ts';
 import { callChat, readError, streamChat } from '../../support/chat.ts';
 import { findFreePort } from '../../support/child-program.ts';
@@ -110,6 +111,35 @@ describe('a cordoned replica', () => {
     await cordon(PODS);
     await servesItself(true);
     expect((await callChat(replicas[1]!.url)).status).to.equal(200);
+  });
+
+  it('counts no work of requests that it hands on: they count where they run, for as long as they do', async () => {
+    await cordon([PODS[0]!]);
+    await servesItself(false);
+    await Promise.all(engines.map((engine) => engine.control({ ttftMs: 200, itlMs: 0, tokens: 5 })));
+    const readCounters = async () => {
+      const { replicas: all } = (await readDemand(stack.redis, namespace, [name])).get(name)!;
+      return PODS.map((pod) => all.find((each) => each.pod === pod)!);
+    };
+    // Its counter is that of its engine, as soon as it is idle and has said so.
+    const readSaid = async () => {
+      let counters = await readCounters();
+      await pollUntil(async () => {
+        const [, requests] = await countRequests();
+        counters = await readCounters();
+        return counters[1]!.arrivals === requests && counters[1]!.inflight === 0;
+      }, 'the peer to say what it had to do');
+      return counters;
+    };
+    const before = await readSaid();
+    const begun = performance.now();
+    for (let index = 0; index < 3; index++) await (await callChat(replicas[0]!.url)).text();
+    const elapsed = performance.now() - begun;
+    const after = await readSaid();
+    expect(after[1]!.arrivals - before[1]!.arrivals).to.equal(3);
+    expect(after[1]!.busyMs - before[1]!.busyMs).to.be.within(600, elapsed);
+    expect(after[0]!.arrivals).to.equal(before[0]!.arrivals);
+    expect(after.map(({ boot }) => boot)).to.deep.equal(before.map(({ boot }) => boot));
   });
 
   it('serves itself at once when the cordon is lifted', async () => {

@@ -75,6 +75,19 @@ describe('what a front wants', () => {
     expect(woken).to.have.length(3);
   });
 
+  it('is told at once when one is wanted again, right after another was served', async () => {
+    const leave = wants.hold(CHAT);
+    await clock.advance(1_000);
+    isServed = true;
+    leave();
+    await clock.advance(1_000);
+    isServed = false;
+    await clock.advance(10);
+    const { length } = woken;
+    wants.ask(CHAT);
+    expect(woken.slice(length)).to.deep.equal([2_010]);
+  });
+
   it('lasts as long as a request waits, whose time is counted exactly', async () => {
     const leave = wants.hold(CHAT);
     await clock.advance(200);
