@@ -1,5 +1,5 @@
-/** Integers and secrets derived from names and from one master key, the same after a restore or a re-creation. */
-import { createHash, createHmac, hkdfSync } from 'node:crypto';
+/** Integers and secrets derived from names and from one master key, the same after a restore or a re-creation; and random tokens. */
+import { createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 
 /** The first 48 bits of SHA-256(kind/namespace/name): safe as a JSON number. Never 0. */
 export function deriveId(kind: string, namespace: string, name: string): number {
@@ -34,3 +34,10 @@ export const drainToken = (masterKey: string, namespace: string, name: string) =
 /** The first 8 hex digits of a workspace's request ids: tells "another workspace's" from "unknown". */
 export const workspacePrefix = (masterKey: string, namespace: string): string =>
   createHmac('sha256', deriveSecret(masterKey, 'request-prefix')).update(namespace).digest('hex').slice(0, 8);
+
+/** The tokens that Berth issues: a prefix that shows what each one is, and 256 random bits. */
+export const formatApiKey = (bits: Buffer): string => `sk-berth-${bits.toString('base64url')}`;
+export const generateApiKey = (): string => formatApiKey(randomBytes(32));
+
+export const formatSigningSecret = (bits: Buffer): string => `whsec_${bits.toString('base64url')}`;
+export const generateSigningSecret = (): string => formatSigningSecret(randomBytes(32));

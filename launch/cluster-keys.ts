@@ -1,9 +1,8 @@
 /** The API keys of `make cluster`: one a workspace, kept beside the cluster's state; the cluster sees hashes only. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { hashApiKey } from '../api/identity.ts';
+import { generateApiKey, hashApiKey } from '../api/identity.ts';
 import { API_VERSION } from '../api/kubernetes-types.ts';
-import { generateApiKey } from '../api/token-format.ts';
 import type { Cluster } from '../test/cluster/layout.ts';
 
 export type WorkspaceKeys = Record<string, string>;

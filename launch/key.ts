@@ -1,8 +1,7 @@
 /** `make key`: creates an API key with the given limits for what runs here, and prints only the key. */
 import { apiKeySpec } from '../api/api-key.ts';
 import { FIELD_WORDS } from '../api/field-words.ts';
-import { hashApiKey } from '../api/identity.ts';
-import { generateApiKey } from '../api/token-format.ts';
+import { generateApiKey, hashApiKey } from '../api/identity.ts';
 import { LOCAL_ENDPOINTS, readEndpoints } from './endpoints-file.ts';
 import { DEFAULT_NAMESPACE } from './local-plan.ts';
 

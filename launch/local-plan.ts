@@ -1,6 +1,5 @@
 /** The ports, keys and passwords of `make run`. Pure. */
-import { deriveSecret } from '../api/identity.ts';
-import { formatApiKey } from '../api/token-format.ts';
+import { deriveSecret, formatApiKey } from '../api/identity.ts';
 import type { RedisPasswords, RedisUser } from '../tools/redis-files.ts';
 import { OUTSIDE_ADDRESS } from './local-buckets.ts';
 

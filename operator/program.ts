@@ -9,7 +9,7 @@ import { createEventRecorder } from '../kube/events.ts';
 import { createLeaderLease } from '../kube/leader-lease.ts';
 import type { Log } from '../kube/log.ts';
 import { RESOURCES } from '../kube/resource.ts';
-import { writeThrough } from '../kube/write-through.ts';
+import { writeThrough } from '../kube/watcher.ts';
 import { readSpentMicros } from '../redis/admission/admission-calls.ts';
 import type { RedisConnection } from '../redis/client.ts';
 import {

@@ -1,8 +1,7 @@
 /** Reconciles one APIKey: creates a key if none was given, publishes its hash, and reports its state. */
 import type { APIKey } from '../../api/api-key.ts';
-import { hashApiKey } from '../../api/identity.ts';
+import { generateApiKey, hashApiKey } from '../../api/identity.ts';
 import { API_KEY_SECRET_FIELD, apiKeySecretName } from '../../api/names.ts';
-import { generateApiKey } from '../../api/token-format.ts';
 import { controllerOf, type KubeObject, splitKey } from '../../kube/object.ts';
 import { RESOURCES } from '../../kube/resource.ts';
 import type { Requeue } from '../../kube/work-queue.ts';

@@ -1,7 +1,8 @@
 /** Where the secret comes from that signs a namespace's webhooks: a Secret that is named, or one that is made here. */
+
+import { generateSigningSecret } from '../../api/identity.ts';
 import { LABELS, MANAGED_BY, SIGNING_SECRET_FIELD, SIGNING_SECRET_NAME } from '../../api/names.ts';
 import { joinSigningSecrets, readSigningSecrets } from '../../api/signing-secret.ts';
-import { generateSigningSecret } from '../../api/token-format.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import { RESOURCES } from '../../kube/resource.ts';

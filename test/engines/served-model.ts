@@ -2,10 +2,9 @@
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { hashApiKey } from '../../api/identity.ts';
+import { generateApiKey, hashApiKey } from '../../api/identity.ts';
 import { PORTS } from '../../api/names.ts';
 import { workKeys } from '../../api/redis-keys.ts';
-import { generateApiKey } from '../../api/token-format.ts';
 import { createLocalKey } from '../../launch/local-key.ts';
 import { type LocalStack, startLocalStack } from '../support/local-stack.ts';
 import { pollUntil } from '../support/poll.ts';

@@ -1,8 +1,7 @@
 /** Calls deployments' endpoints for a signed-in user, with a temporary key that is never shown. */
 import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher } from 'undici';
-import { hashApiKey } from '../../../api/identity.ts';
-import { generateApiKey } from '../../../api/token-format.ts';
+import { generateApiKey, hashApiKey } from '../../../api/identity.ts';
 import type { RedisClient } from '../../../redis/client.ts';
 import { publishSessionKey } from '../../../redis/console/session-keys.ts';
 import { PLAYGROUND_KEY_SECONDS, PLAYGROUND_LIMITS } from '../../api.ts';

@@ -1,9 +1,8 @@
 /** API keys: generated here and shown once; only the hash is stored. */
 import type Router from '@koa/router';
 import { type APIKey, apiKey, apiKeyResource } from '../../../api/api-key.ts';
-import { hashApiKey } from '../../../api/identity.ts';
+import { generateApiKey, hashApiKey } from '../../../api/identity.ts';
 import { API_VERSION } from '../../../api/kubernetes-types.ts';
-import { generateApiKey } from '../../../api/token-format.ts';
 import { readKeyUsage } from '../../../redis/console/console-reads.ts';
 import type { KeyUsage, KeyView, NewKeyView } from '../../api.ts';
 import { keyChangeBody, newKeyBody, readBody } from '../http/bodies.ts';

@@ -1,7 +1,7 @@
 /** Rolls the secret that signs a namespace's webhooks. */
 import type Router from '@koa/router';
+import { generateSigningSecret } from '../../../api/identity.ts';
 import { SIGNING_SECRET_NAME } from '../../../api/names.ts';
-import { generateSigningSecret } from '../../../api/token-format.ts';
 import { WORKSPACE_NAME, workspace, workspaceResource } from '../../../api/workspace.ts';
 import type { RedisClient } from '../../../redis/client.ts';
 import { readSigningSecret } from '../../../redis/publication/webhook-settings.ts';
