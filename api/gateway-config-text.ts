@@ -26,6 +26,8 @@ const TIMERS = [
   'uploadTimeoutMs',
 ] as const satisfies readonly (keyof ResolvedLimits)[];
 const MAX_TIMER_MS = 24 * 86_400_000;
+/** As the schema of `limits.jsonBody` has it, which older objects may exceed, too. */
+const MAX_JSON_BODY_BYTES = 160 * 1024 * 1024;
 
 /**
  * The operator alone writes it, by the schema; this refuses only what this version cannot serve by. Fields of a newer
@@ -50,6 +52,7 @@ export function parseGatewayConfig(text: string): GatewayConfig {
   if (config.scaling !== undefined) checkScaling(config.scaling);
   // Only what is there: an older operator publishes fewer of them, and NaN would be no limit at all.
   for (const timer of TIMERS) if (config.limits[timer] > MAX_TIMER_MS) config.limits[timer] = MAX_TIMER_MS;
+  config.limits.jsonBodyBytes = Math.min(config.limits.jsonBodyBytes, MAX_JSON_BODY_BYTES);
   return config as GatewayConfig;
 }
 

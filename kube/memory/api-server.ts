@@ -267,6 +267,7 @@ function remove({ api, query, request, ...rest }: Context, body: unknown): objec
   const options = {
     ...given.preconditions,
     graceSeconds: grace === undefined || grace === null ? undefined : Number(grace),
+    propagation: query.get('propagationPolicy') ?? given.propagationPolicy,
     dryRun: query.has('dryRun') || 'dryRun' in given,
   };
   if (name !== undefined) return api.delete(key, { namespace, name }, options) ?? SUCCESS;

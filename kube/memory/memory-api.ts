@@ -175,6 +175,7 @@ export class MemoryApi {
     if (options.resourceVersion !== undefined && options.resourceVersion !== resourceVersion)
       throw conflict(`Precondition failed: ResourceVersion in object meta: ${resourceVersion}`);
     if (options.dryRun) return undefined;
+    if (options.propagation === 'Orphan') this.#orphan(uid!);
     const graceSeconds = this.#decideGrace(type, live, options.graceSeconds);
     const { deletionTimestamp, finalizers = [], deletionGracePeriodSeconds } = live.metadata;
     const isShorter = deletionGracePeriodSeconds !== undefined && graceSeconds < deletionGracePeriodSeconds;
@@ -193,6 +194,17 @@ export class MemoryApi {
       return undefined;
     }
     return read(type, this.store.put(storeKey(type), marked));
+  }
+
+  /** Its children belong to nobody any more, so that nothing deletes them. */
+  #orphan(uid: string): void {
+    for (const { key, object } of [...this.store.all()]) {
+      const { ownerReferences = [], ...metadata } = object.metadata;
+      const others = ownerReferences.filter((reference) => reference.uid !== uid);
+      if (others.length === ownerReferences.length) continue;
+      const kept = others.length > 0 ? { ownerReferences: others } : {};
+      this.store.put(key, { ...object, metadata: { ...metadata, ...kept } });
+    }
   }
 
   /** Only pods that a node runs take their time. */

@@ -1,6 +1,6 @@
 /**
  * Where a pod's ports are on this machine. On Linux every address of 127.0.0.0/8 is the machine's own: each pod has one, and
- * its ports are what they are in a cluster. Elsewhere there is 127.0.0.1 alone, and each port of a pod becomes a free one.
+ * its ports are what they are in a cluster, but for those that another program holds on all addresses. Elsewhere there is 127.0.0.1 alone, and each port of a pod becomes a free one.
  */
 import { createServer } from 'node:net';
 
@@ -32,30 +32,42 @@ export class PodNetwork {
 
   /** `ports`: those that the pod listens on. Throws where there is no address left. */
   async attach(uid: string, ports: readonly number[]): Promise<PodAddress> {
-    if (this.#mode === 'ports') {
-      const found = new Map<number, number>();
-      for (const port of ports) found.set(port, await findFreePort());
-      return { ip: '127.0.0.1', port: (port) => found.get(port) ?? port };
+    const ip = this.#mode === 'ports' ? '127.0.0.1' : this.#takeAddress(uid);
+    const found = new Map<number, number>();
+    for (const port of ports) {
+      const isFree = this.#mode === 'addresses' && (await listenOnce(ip, port)) !== undefined;
+      found.set(port, isFree ? port : await findFreePort(ip));
     }
+    return { ip, port: (port) => found.get(port) ?? port };
+  }
+
+  release(uid: string): void {
+    this.#taken.delete(uid);
+  }
+
+  #takeAddress(uid: string): string {
     const used = new Set(this.#taken.values());
     if (used.size > LAST - FIRST) throw new Error(`more than ${LAST - FIRST + 1} pods at a time`);
     // In turn, so that an address that was in use a moment ago is not given to another pod.
     do this.#last = this.#last >= LAST ? FIRST : this.#last + 1;
     while (used.has(this.#last));
     this.#taken.set(uid, this.#last);
-    return { ip: `${this.#prefix}.${this.#last}`, port: (port) => port };
-  }
-
-  release(uid: string): void {
-    this.#taken.delete(uid);
+    return `${this.#prefix}.${this.#last}`;
   }
 }
 
-const findFreePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
+async function findFreePort(ip: string): Promise<number> {
+  const port = await listenOnce(ip, 0);
+  if (port === undefined) throw new Error(`no port of ${ip} is free`);
+  return port;
+}
+
+/** The port, if it is free. */
+const listenOnce = (ip: string, wanted: number): Promise<number | undefined> =>
+  new Promise((resolve) => {
     const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
+    server.once('error', () => resolve(undefined));
+    server.listen(wanted, ip, () => {
       const { port } = server.address() as { port: number };
       server.close(() => resolve(port));
     });

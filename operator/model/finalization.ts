@@ -46,7 +46,8 @@ export class Finalization {
     if (!live.metadata.finalizers?.includes(FINALIZER)) return {};
     // First, so that no worker starts another request, and the sweeper cancels queued ones.
     this.#context.publisher.mark(deploymentTarget(nameOf(key)));
-    const waiting = (await this.#isNamespaceLeaving(live, signal)) ? 0 : await this.#removePods(leaving);
+    const isLeftAlone = isOrphaning(live) || (await this.#isNamespaceLeaving(live, signal));
+    const waiting = isLeftAlone ? 0 : await this.#removePods(leaving);
     if (waiting > 0) {
       await leaving.report();
       return { requeueAfterMs: Math.min(waiting, RECHECK_MS) };
@@ -70,7 +71,7 @@ export class Finalization {
 
   /** Starts the pods' end and answers for how long to wait for it yet; 0 when they are gone or the time is up. */
   async #removePods({ key, live, model, signal }: Leaving): Promise<number> {
-    const { view, applier, record, now } = this.#context;
+    const { client, view, applier, record, now } = this.#context;
     try {
       await attachFront(this.#context, key, 'Serving', signal);
     } catch (error) {
@@ -78,8 +79,12 @@ export class Finalization {
       return 0;
     }
     const deployment = view.deployments.get(key);
-    if (deployment && deployment.metadata.deletionTimestamp === undefined && isChildOf(deployment, live))
-      await applier.remove(deployment, live, { signal });
+    if (deployment && deployment.metadata.deletionTimestamp === undefined) {
+      // The cache may show an owner that it has lost a moment ago: `--cascade=orphan` keeps it.
+      const current = await client.find(RESOURCES.Deployment, deployment.metadata, { signal });
+      if (current && !isChildOf(current, live)) return 0;
+      if (current) await applier.remove(current, live, { signal });
+    }
     const pods = view.pods.byIndex(BY_MODEL, key);
     if (pods.length === 0 && !view.deployments.get(key)) return 0;
     const drainMs = model ? this.#context.build(model).drainTimeoutMs : MAX_DRAIN_MS;
@@ -126,6 +131,9 @@ const nameOf = (key: string) => {
   const [namespace, name] = key.split('/') as [string, string];
   return { namespace, name };
 };
+
+/** Deleted with `--cascade=orphan`: what it made stays, and is nobody's. */
+const isOrphaning = ({ metadata }: KubeObject): boolean => metadata.finalizers?.includes('orphan') ?? false;
 
 const isChildOf = (child: KubeObject, owner: KubeObject): boolean =>
   child.metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid) ?? false;

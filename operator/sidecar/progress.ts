@@ -26,10 +26,12 @@ export function readProgress(deployment: Wire<V1Deployment>): RolloutProgress {
   const replicas = spec?.replicas ?? 0;
   const isObserved = (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0);
   const progressing = status?.conditions?.find(({ type }) => type === 'Progressing');
+  // Where a rollback finds an old ReplicaSet, the condition is that of the last rollout until the first pod is there.
+  const isUpdated = (status?.updatedReplicas ?? 0) >= (status?.replicas ?? 0);
   return {
     rolled: readGrant(deployment),
     isObserved,
-    isComplete: isObserved && progressing?.reason === 'NewReplicaSetAvailable',
+    isComplete: isObserved && isUpdated && progressing?.reason === 'NewReplicaSetAvailable',
     progressedAt: isObserved ? toMillis(progressing?.lastUpdateTime) : 0,
     isStuck: isObserved && progressing?.status === 'False',
     isAvailable: (status?.availableReplicas ?? 0) >= replicas,

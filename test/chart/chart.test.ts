@@ -122,14 +122,21 @@ describe('the chart', () => {
     });
 
   it("sizes each program's heap by its memory limit", async () => {
+    // As docs/security.md says, "Resource limits".
+    const heaps: Record<string, [percent: number, limit: string]> = {
+      operator: [75, '512Mi'],
+      front: [62, '1Gi'],
+      console: [75, '512Mi'],
+    };
     for (const component of Object.keys(components)) {
       const deployment = (await render()).find(
         ({ kind, metadata }) => kind === 'Deployment' && metadata.name === `berth-${component}`,
       );
       const [{ env, resources }] = deployment.spec.template.spec.containers;
       const { value } = env.find(({ name }: { name: string }) => name === 'NODE_OPTIONS');
-      expect(value).to.match(/--max-old-space-size-percentage=\d\d$/);
-      expect(resources.limits).to.have.property('memory');
+      const [percent, limit] = heaps[component]!;
+      expect(value).to.match(new RegExp(`--max-old-space-size-percentage=${percent}$`));
+      expect(resources.limits.memory).to.equal(limit);
     }
   });
 

@@ -84,6 +84,19 @@ describe('the life of the operator and of what it runs', function () {
       await pollUntil(() => isGone('film'));
     });
 
+    it('leaves the pods alone where they are to be orphaned', async () => {
+      const { cluster, startOperator } = harness;
+      startOperator();
+      await makeReady('orphaning');
+      await cluster.client.delete(MODEL, { namespace, name: 'orphaning' }, { propagation: 'Orphan' });
+      await pollUntil(async () => {
+        // The garbage collector, which no test runs, removes the last.
+        const left = (await cluster.find(MODEL, namespace, 'orphaning'))?.metadata.finalizers;
+        return left === undefined || JSON.stringify(left) === '["orphan"]';
+      });
+      expect((await deploymentOf('orphaning'))?.metadata).not.to.have.property('deletionTimestamp');
+    });
+
     it('waits no longer than the drain time and two minutes', async () => {
       const { cluster, startOperator } = harness;
       const clock = { offset: 0 };

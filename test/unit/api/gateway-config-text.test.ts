@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { parseGatewayConfig } from '../../../api/gateway-config-text.ts';
+import { modelDeployment } from '../../../api/model-deployment.ts';
 import { describeModel } from '../../support/model-replica.ts';
 
 describe('a published configuration', () => {
@@ -23,6 +24,24 @@ describe('a published configuration', () => {
     const read = parseGatewayConfig(JSON.stringify({ ...config, limits }));
     expect(read.limits).to.include({ uploadTimeoutMs: 24 * 86_400_000, queueTTLMs: 36_000_000_000 });
     expect(read.limits.requestTimeoutMs).to.equal(config.limits.requestTimeoutMs);
+  });
+
+  it('has no JSON body that is larger than the schema allows, as an object stored before that bound may', () => {
+    const model = { kind: 'LLM', model: { id: 'm' }, engine: { preset: 'simulator' } };
+    const parse = (jsonBody: string) =>
+      modelDeployment.safeParse({
+        ...{ apiVersion: 'berth.dev/v1alpha1', kind: 'ModelDeployment' },
+        metadata: { namespace: 'team', name: 'chat' },
+        spec: { ...model, limits: { jsonBody } },
+      });
+    expect(parse('160Mi').success).to.equal(true);
+    // What the object's status says.
+    expect(
+      parse('161Mi').error!.issues.map(({ path, message }) => `${path.join('.')}: ${message}`),
+    ).to.deep.equal(['spec.limits.jsonBody: must be at most 160Mi']);
+    const limits = { ...config.limits, jsonBodyBytes: 200 * 2 ** 30 };
+    const read = parseGatewayConfig(JSON.stringify({ ...config, limits }));
+    expect(read.limits.jsonBodyBytes).to.equal(160 * 2 ** 20);
   });
 
   it('may lack a timer that its operator does not know', () => {

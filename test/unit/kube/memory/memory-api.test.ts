@@ -116,6 +116,25 @@ describe('objects in the memory API server', () => {
     stop();
   });
 
+  it('leave their children behind, without an owner, where they are orphaned', async () => {
+    const stop = startGarbageCollector(api);
+    const [owner, keeper] = ['owner', 'keeper'].map((name) => api.create('configmaps', config(name)));
+    const refer = ({ apiVersion, kind, metadata }: KubeObject) => ({
+      ...{ apiVersion, kind, name: metadata.name, uid: metadata.uid! },
+    });
+    const ownerReferences = [refer(owner!), refer(keeper!)];
+    api.create('configmaps', config('child', { ownerReferences }));
+    const at = { namespace: NAMESPACE, name: 'owner' };
+    api.delete('configmaps', at, { propagation: 'Orphan', dryRun: true });
+    expect(api.get('configmaps', { ...at, name: 'child' }).metadata.ownerReferences).to.have.length(2);
+    api.delete('configmaps', at, { propagation: 'Orphan' });
+    api.delete('configmaps', { ...at, name: 'keeper' }, { propagation: 'Orphan' });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(api.list('configmaps').map(({ metadata }) => metadata.name)).to.deep.equal(['child']);
+    expect(api.get('configmaps', { ...at, name: 'child' }).metadata).not.to.have.property('ownerReferences');
+    stop();
+  });
+
   it('that are pods of a node stay until the node has ended them', () => {
     const at = { namespace: NAMESPACE, name: 'one' };
     const spec = { nodeName: 'local', terminationGracePeriodSeconds: 5, containers: [{ name: 'one' }] };
