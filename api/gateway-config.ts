@@ -83,10 +83,19 @@ export interface InstallationSettings {
   documentationURL?: string | undefined;
 }
 
+/** What the autoscaler tells the gateways. */
+export interface LiveScaling {
+  /** null before the first measurement. */
+  loadTimeMs: number | null;
+  /** Names of pods. */
+  cordoned: string[];
+}
+
 /** The configuration that a deployment's gateways serve by. */
 export function buildGatewayConfig(
   deployment: ModelDeployment,
   { documentationURL }: InstallationSettings = {},
+  { loadTimeMs, cordoned }: LiveScaling = { loadTimeMs: null, cordoned: [] },
 ): GatewayConfig {
   const { metadata, spec } = deployment;
   const isQueued = spec.kind === 'Image' || spec.kind === 'Video';
@@ -106,8 +115,8 @@ export function buildGatewayConfig(
     paused: spec.paused,
     ...(spec.scaling === undefined
       ? { replicas: spec.replicas ?? 1 }
-      : { scaling: { ...describeColdStart(spec.scaling.coldStart), loadTimeMs: null } }),
-    cordoned: [],
+      : { scaling: { ...describeColdStart(spec.scaling.coldStart), loadTimeMs } }),
+    cordoned,
     deleting: metadata.deletionTimestamp !== undefined,
     enginePreset: spec.engine.preset,
     routes: [...(spec.engine.routes ?? listEngineRoutes(spec.engine.preset, spec.kind))],

@@ -160,6 +160,30 @@ export const modelDeploymentStatus = z.object({
     })
     .optional()
     .describe('What the engine was started with.'),
+  scaling: z
+    .object({
+      demand: z
+        .number()
+        .describe('Requests under way, waiting and held, on average; renewed each minute at most.'),
+      wanted: z.int().describe('Replicas that the autoscaler wants now.'),
+      needed: z
+        .int()
+        .describe('Replicas that the demand needs; more than wanted where the cluster lacks room.'),
+      reason: z.string().describe('Why so many.'),
+      short: z.boolean().optional().describe('The cluster has no room for all that are needed.'),
+      loadTime: z
+        .string()
+        .optional()
+        .describe(
+          'From the placing of a pod on a node to its readiness, as measured; absent before the first.',
+        ),
+      lastChange: z
+        .object({ at: z.string(), from: z.int(), to: z.int(), reason: z.string() })
+        .optional()
+        .describe('The last time that the replicas wanted were others.'),
+    })
+    .optional()
+    .describe('What the autoscaler sees and does; absent without spec.scaling.'),
   conditions,
 });
 export type ModelDeploymentStatus = z.infer<typeof modelDeploymentStatus>;
@@ -206,6 +230,7 @@ export const modelDeploymentResource: ResourceDefinition = {
     { name: 'Model', type: 'string', jsonPath: '.spec.model.id' },
     { name: 'Kind', type: 'string', jsonPath: '.spec.kind' },
     { name: 'Status', type: 'string', jsonPath: '.status.phase' },
+    { name: 'Wanted', type: 'integer', jsonPath: '.status.desiredReplicas' },
     { name: 'Ready', type: 'integer', jsonPath: '.status.readyReplicas' },
     { name: 'URL', type: 'string', jsonPath: '.status.url' },
     {

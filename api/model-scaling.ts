@@ -3,6 +3,36 @@ import { z } from 'zod';
 import { cel } from './kubernetes-types.ts';
 import { duration } from './quantity.ts';
 
+const CRON_FIELD = '[0-9A-Za-z*?/,#L+-]{1,40}';
+
+const schedule = z
+  .object({
+    cron: z
+      .string()
+      .max(100)
+      .regex(
+        new RegExp(`^${CRON_FIELD}( +${CRON_FIELD}){4}$`),
+        'must be five fields: minute, hour, day of month, month, day of week',
+      )
+      .describe('When it begins: minute, hour, day of month, month, day of week.'),
+    timezone: z
+      .string()
+      .max(64)
+      .default('UTC')
+      .describe('Of the IANA database, such as Europe/Zurich; days of 23 and 25 hours are followed.'),
+    min: z.int().min(0).max(1000).optional().describe('In place of scaling.min.'),
+    max: z.int().min(1).max(1000).optional().describe('In place of scaling.max.'),
+  })
+  .meta(
+    cel(
+      { rule: 'has(self.min) || has(self.max)', message: 'a schedule must give min, max or both' },
+      {
+        rule: '!has(self.min) || !has(self.max) || self.min <= self.max',
+        message: 'min of a schedule must not exceed its max',
+      },
+    ),
+  );
+
 export const modelScaling = z
   .object({
     min: z.int().min(0).max(1000).default(1).describe('0 lets the deployment scale to zero.'),
@@ -12,10 +42,24 @@ export const modelScaling = z
       .gt(0)
       .lte(10_000)
       .optional()
-      .describe('Requests in flight and queued per replica; the concurrency if absent.'),
-    stableWindow: duration('Averaging window.').default('60s'),
+      .describe(
+        'Requests that a replica is to have at once; the concurrency if absent, 16 where that is unlimited.',
+      ),
+    stableWindow: duration('Averaging window; replicas go when its peak needs them no more.').default('60s'),
     panicWindow: duration('Short window that reacts to bursts.').default('6s'),
-    idleTimeout: duration('Quiet time before the last replica goes.').default('10m'),
+    idleTimeout: duration(
+      'Quiet time before the last replica goes; the measured load time where that is longer.',
+    ).default('10m'),
+    targetWait: duration(
+      'How long a queued image or video may wait; the load time where that is longer.',
+    ).default('1m'),
+    schedules: z
+      .array(schedule)
+      .max(20)
+      .default([])
+      .describe(
+        'Bounds by the clock: each holds from its times on until another one begins. Replicas are started a load time early.',
+      ),
     coldStart: z
       .object({
         mode: z
@@ -34,6 +78,8 @@ export const modelScaling = z
       fieldPath: '.min',
     }),
   });
+
+export type ModelScaling = z.infer<typeof modelScaling>;
 
 export const modelRollout = z
   .object({

@@ -9,6 +9,8 @@ export const VERSION = '0.1.0';
 export const FINALIZER = `${GROUP}/cleanup`;
 export const FIELD_MANAGER = 'berth-operator';
 export const STATUS_FIELD_MANAGER = 'berth-operator-status';
+/** Of `spec.replicas` alone, where a deployment is scaled. */
+export const SCALER_FIELD_MANAGER = 'berth-scaler';
 export const MANAGED_BY = 'berth';
 
 export const LABELS = {
@@ -38,6 +40,8 @@ export const ANNOTATIONS = {
   resume: `${GROUP}/resume`,
   /** Of the pods: `rollout.revision`, any change of which rolls them. */
   revision: `${GROUP}/revision`,
+  /** Kubernetes' own: which pods of a Deployment go first. */
+  deletionCost: 'controller.kubernetes.io/pod-deletion-cost',
   reEnable: `${GROUP}/re-enable`,
   /** Of a StorageCredential: a new value has its bucket tried at once. */
   verify: `${GROUP}/verify`,

@@ -1,6 +1,6 @@
 /** What should be in Redis, read from the watched objects on demand. */
 import type { V1Pod } from '@kubernetes/client-node';
-import { buildGatewayConfig, type InstallationSettings } from '../api/gateway-config.ts';
+import { buildGatewayConfig, type InstallationSettings, type LiveScaling } from '../api/gateway-config.ts';
 import type { ModelDeployment } from '../api/model-deployment.ts';
 import { parseAmount } from '../api/quantity.ts';
 import { WORKSPACE_NAME, type Workspace, workspaceSpec } from '../api/workspace.ts';
@@ -19,6 +19,8 @@ export interface DesiredStateSources {
   keys: KeyStore;
   credentials: CredentialStore;
   endpoints: EndpointStore;
+  /** What the autoscaler tells gateways. */
+  liveScaling: (model: ModelDeployment) => LiveScaling;
   /** By namespace; null = none to be had. */
   signingSecrets: ReadonlyMap<string, string | null>;
 }
@@ -42,6 +44,7 @@ export function createDesiredState(sources: DesiredStateSources): DesiredState {
   };
   const listNames = (namespace: string): string[] =>
     [...models.names(namespace)].filter((name) => !models.isWithdrawn(`${namespace}/${name}`));
+  const scalingOf = (model: ModelDeployment) => (model.spec.scaling ? sources.liveScaling(model) : undefined);
   return {
     namespaces: () =>
       new Set([
@@ -73,7 +76,7 @@ export function createDesiredState(sources: DesiredStateSources): DesiredState {
       const pods = view.pods.byIndex(BY_MODEL, key) as unknown as V1Pod[];
       const addresses = pods.filter(isServing).map(({ status }) => status?.podIP);
       return {
-        config: parsed.ok ? buildGatewayConfig(parsed.value, settings) : undefined,
+        config: parsed.ok ? buildGatewayConfig(parsed.value, settings, scalingOf(parsed.value)) : undefined,
         host: parsed.ok ? hostOf(parsed.value, key) : undefined,
         addresses: addresses.filter((address) => address !== undefined).sort(),
       };

@@ -38,6 +38,7 @@ import { RedisReports } from './redis-reports.ts';
 import { buildChildren } from './resources/children.ts';
 import { isHostAllowed } from './resources/route.ts';
 import { sidecarImage, sidecarRevision } from './resources/sidecar-revision.ts';
+import { Scaler } from './scaling/scaler.ts';
 import { createErrorReader } from './sidecar/error-counts.ts';
 import { SidecarRollout } from './sidecar/rollout.ts';
 import { EndpointStore } from './webhook/endpoint-store.ts';
@@ -59,6 +60,7 @@ export interface ProgramOptions {
   now?: () => number;
   checkIntervalMs?: number;
   sidecarCheckIntervalMs?: number;
+  scalingIntervalMs?: number;
 }
 
 export type Program = ReturnType<typeof createProgram>;
@@ -106,7 +108,16 @@ export function createProgram(options: ProgramOptions) {
   const publisher = new Publisher({
     guard,
     connection: redis,
-    desired: createDesiredState({ settings, view, models, keys, credentials, endpoints, signingSecrets }),
+    desired: createDesiredState({
+      settings,
+      view,
+      models,
+      keys,
+      credentials,
+      endpoints,
+      signingSecrets,
+      liveScaling: (model) => scaler.liveOf(model),
+    }),
     users: settings.redisUsers,
     masterKey: settings.masterKey,
     allowVolatileQueue: settings.allowVolatileQueue,
@@ -158,6 +169,17 @@ export function createProgram(options: ProgramOptions) {
     log,
     intervalMs: options.sidecarCheckIntervalMs,
   });
+  const scaler = new Scaler({
+    client,
+    view,
+    models,
+    connection: redis,
+    publisher,
+    enqueue: (key, lane) => controllers.models.queue.add(key, lane),
+    now: options.now ?? Date.now,
+    log,
+    intervalMs: options.scalingIntervalMs,
+  });
   const front = { storageURL: settings.storageURL, token: operatorToken(settings.masterKey) };
   const fits = new Fits({
     lookUp: createModelLookup(front),
@@ -185,6 +207,7 @@ export function createProgram(options: ProgramOptions) {
       publisher,
       build: (model, context) => buildChildren(model, settings, context),
       sidecars,
+      scaler,
       settings,
       now: options.now ?? Date.now,
       log,
@@ -254,11 +277,14 @@ export function createProgram(options: ProgramOptions) {
       guard?.start();
       connections?.start();
       await Promise.all(controllers.all.map((controller) => controller.start(stopping.signal)));
-      if (!stopping.signal.aborted) sidecars.start();
+      if (stopping.signal.aborted) return;
+      sidecars.start();
+      scaler.start();
     },
     /** Ends what runs and hands the lease over. */
     async stop(): Promise<void> {
       stopping.abort();
+      await scaler.stop();
       await sidecars.stop();
       await Promise.all(controllers.all.map((controller) => controller.stop()));
       guard?.stop();

@@ -1,8 +1,6 @@
 /** Attaches the front to a deployment's Service: in place of its pods, or for when there are none. */
-import type { V1Deployment } from '@kubernetes/client-node';
-import { ANNOTATIONS } from '../../api/names.ts';
 import { isNotFound } from '../../kube/api-error.ts';
-import { controllerOf, type KubeObject, objectKey, type Wire } from '../../kube/object.ts';
+import { controllerOf, type KubeObject, objectKey } from '../../kube/object.ts';
 import { RESOURCES } from '../../kube/resource.ts';
 import { BY_MODEL } from '../framework/cluster-view.ts';
 import {
@@ -81,22 +79,3 @@ export const listReadySince = ({ view }: Pick<ModelContext, 'view'>, key: string
     .byIndex(BY_MODEL, key)
     .map((pod) => readySince(pod as Parameters<typeof readySince>[0]))
     .filter((since) => since !== undefined);
-
-/** Ready pods that a rollout in progress, or about to start with `wanted`, may remove at once. */
-export function countRollingAway(
-  live: Wire<V1Deployment> | undefined,
-  wanted: Wire<V1Deployment> | undefined,
-): number {
-  if (!live) return 0;
-  const { observedGeneration = 0, updatedReplicas = 0, replicas = 0 } = live.status ?? {};
-  const isObserved = observedGeneration >= (live.metadata.generation ?? 0);
-  const isRolling = !isObserved || updatedReplicas < Math.min(live.spec?.replicas ?? 0, replicas);
-  const begins = wanted !== undefined && templateMark(wanted) !== templateMark(live);
-  if (!isRolling && !begins) return 0;
-  const unavailable = (wanted ?? live).spec?.strategy?.rollingUpdate?.maxUnavailable ?? 1;
-  return typeof unavailable === 'number' ? unavailable : 1;
-}
-
-/** Changes exactly when the pods are rolled: by another spec, or by a sidecar that the operator rolls out by itself. */
-const templateMark = ({ metadata: { annotations = {} } }: Wire<V1Deployment>) =>
-  [annotations[ANNOTATIONS.templateInputs], annotations[ANNOTATIONS.sidecarRolledAt]].join();

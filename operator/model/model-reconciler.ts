@@ -12,6 +12,7 @@ import { type Leaving, Reconciler } from '../framework/reconciler.ts';
 import { deploymentTarget } from '../publish/desired-state.ts';
 import type { BuiltChildren } from '../resources/children.ts';
 import { judgeFront } from '../resources/front-slices.ts';
+import { countRollingAway } from '../resources/rolling.ts';
 import { findCondition, type Verdict } from '../status/condition-list.ts';
 import { deriveRefusal, deriveStatus } from '../status/model-deployment.ts';
 import { isBlocking, type Problem } from '../status/problem.ts';
@@ -20,7 +21,7 @@ import { describeTransitions } from '../status/transitions.ts';
 import { Children } from './children.ts';
 import type { ModelContext } from './context.ts';
 import { Finalization } from './finalization.ts';
-import { attachFront, countRollingAway, detachFront, listReadySince } from './front-attachment.ts';
+import { attachFront, detachFront, listReadySince } from './front-attachment.ts';
 import { findLiveDeployment } from './live-deployment.ts';
 import { registrationIdOf } from './model-store.ts';
 import { findProblems } from './problems.ts';
@@ -72,7 +73,9 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
     this.#settled.delete(key);
     const deployment = await findLiveDeployment(context, key, signal);
     const sidecarGrant = context.sidecars.grantOf(key);
-    const built = context.build(model, { deployment, problems: found, sidecarGrant });
+    const isScaled = model.spec.scaling !== undefined;
+    const scaledReplicas = isScaled ? context.scaler.wantedOf(model, deployment) : undefined;
+    const built = context.build(model, { deployment, problems: found, sidecarGrant, scaledReplicas });
     const problems = [...found, ...built.problems];
     context.sidecars.note(key, built.isSidecarOutdated && !problems.some(isBlocking));
     const front = judgeFront({
@@ -89,7 +92,9 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
     let acceptance: Verdict | undefined;
     if (problems.some(isBlocking)) await beforePods();
     else {
+      if (isScaled && deployment) await context.scaler.adopt(deployment, signal);
       const applied = await this.#children.apply({ live, built, beforePods, signal });
+      if (isScaled && deployment) await context.scaler.settle(model, deployment, signal);
       problems.push(...applied.problems);
       acceptance = applied.httpRoute && judgeHTTPRoute(applied.httpRoute);
     }
@@ -144,7 +149,7 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
     signal: AbortSignal;
   }): Promise<Requeue & { isPublished: boolean }> {
     const { live, model, built, problems, signal } = work;
-    const { view, settings, sidecars, fits, now } = this.context;
+    const { view, settings, sidecars, scaler, fits, now } = this.context;
     const { name, namespace } = model.metadata;
     const key = `${namespace}/${name}`;
     const unpublished = this.#unpublished.judge(model);
@@ -161,6 +166,7 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
       unpublished: unpublished.reason,
       acceptance: work.acceptance,
       storage: judgeStorage(this.context, model),
+      scaling: model.spec.scaling && scaler.statusOf(model),
       fit,
       selector: formatSelector(podSelector(name)),
       url: built.url,
@@ -208,6 +214,7 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
     this.context.publisher.mark(deploymentTarget({ namespace, name }));
     this.#children.delete(key);
     this.context.sidecars.delete(key);
+    this.context.scaler.delete(key);
     this.#settled.delete(key);
     this.#unpublished.delete(key);
     return {};

@@ -3,6 +3,7 @@ import type { V1PersistentVolumeClaim } from '@kubernetes/client-node';
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import type { Wire } from '../../kube/object.ts';
 import { RESOURCES } from '../../kube/resource.ts';
+import { maxReplicas } from '../resources/replicas.ts';
 import { decideRouteType } from '../resources/route.ts';
 import type { Problem } from '../status/problem.ts';
 import type { ModelContext } from './context.ts';
@@ -110,7 +111,7 @@ async function findClaimProblems(
   model: ModelDeployment,
   signal: AbortSignal,
 ): Promise<Problem[]> {
-  if (maxReplicas(model) <= 1 || sharesNode(model)) return [];
+  if (maxReplicas(model.spec) <= 1 || sharesNode(model)) return [];
   const { namespace } = model.metadata;
   const problems = await Promise.all(
     listClaims(model).map(async ({ name, path }): Promise<Problem[]> => {
@@ -193,7 +194,3 @@ export function listClaims({ spec }: ModelDeployment): { name: string; path: str
   if (pvc) claims.push({ name: pvc.claimName, path: 'spec.model.source.pvc.claimName' });
   return claims;
 }
-
-/** The most replicas that may run at once. */
-export const maxReplicas = ({ spec }: ModelDeployment): number =>
-  spec.scaling ? spec.scaling.max : (spec.replicas ?? 1);

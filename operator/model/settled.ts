@@ -40,14 +40,17 @@ export class SettledModels {
   }
 }
 
-type Sources = Pick<ModelContext, 'view' | 'models' | 'publisher' | 'sidecars' | 'settings' | 'fits'>;
+type Sources = Pick<
+  ModelContext,
+  'view' | 'models' | 'publisher' | 'sidecars' | 'scaler' | 'settings' | 'fits'
+>;
 
 /**
  * Everything that a deployment's state depends on but for the front's slices, which are compared each time: the versions of
  * the watched objects, and what the operator has decided elsewhere. Whoever changes or removes one of these changes this text.
  */
 export function describeInputs(
-  { view, models, publisher, sidecars, settings, fits }: Sources,
+  { view, models, publisher, sidecars, scaler, settings, fits }: Sources,
   live: KubeObject,
   model: ModelDeployment,
 ): string {
@@ -69,6 +72,10 @@ export function describeInputs(
     publishedHost: publisher.publishedHost(model.metadata),
     sidecarGrant: sidecars.grantOf(key),
     fit: fits.judge(model),
+    scaling: model.spec.scaling && [
+      scaler.wantedOf(model, view.deployments.get(key)),
+      scaler.statusOf(model),
+    ],
     // Sidecars read it from their Secret, which the resync after a rotation updates.
     redisCA: settings.readRedisCA(),
   };

@@ -26,6 +26,8 @@ export interface BuildContext {
   deployment?: (Pick<KubeObject, 'metadata'> & Pick<V1Deployment, 'spec'>) | undefined;
   /** Problems found before: a route problem withholds the route. */
   problems?: readonly Problem[];
+  /** Replicas that the autoscaler wants; undefined where the spec alone decides. */
+  scaledReplicas?: number | undefined;
   /** Has the kept pod template take the current sidecar. */
   sidecarGrant?: SidecarGrant | undefined;
 }
@@ -59,7 +61,7 @@ export interface BuiltChildren {
 export function buildChildren(
   model: ModelDeployment,
   settings: BuildSettings,
-  { deployment, problems: found = [], sidecarGrant }: BuildContext = {},
+  { deployment, problems: found = [], sidecarGrant, scaledReplicas }: BuildContext = {},
 ): BuiltChildren {
   const { spec } = model;
   const problems = findSpecProblems(model, settings);
@@ -79,7 +81,7 @@ export function buildChildren(
     buildService(model, settings),
     settings.networkPolicies ? buildNetworkPolicy(model) : undefined,
     buildDisruptionBudget(model),
-    buildDeployment(model, pinned),
+    buildDeployment(model, pinned, spec.scaling !== undefined && deployment !== undefined),
     via === 'Direct' ? route : undefined,
   ];
   return {
@@ -89,7 +91,7 @@ export function buildChildren(
     sidecarVersion: pinned.sidecarVersion,
     isSidecarOutdated: pinned.isSidecarOutdated,
     staleSettings: pinned.staleSettings,
-    desiredReplicas: decideReplicas(spec),
+    desiredReplicas: scaledReplicas ?? decideReplicas(spec),
     url: spec.route.enabled && !isRouted ? undefined : decideURL(model, settings),
     engineStatus: describeEngine(spec, pinned.template),
     gpuResource: decideAccelerators(spec).resourceName,

@@ -26,12 +26,17 @@ import { buildWeights } from './weights.ts';
 /** Scheduling and image pulls, beside the engine's own start. */
 const MARGIN_MS = 600_000;
 
-export function buildDeployment(model: ModelDeployment, pinned: PinnedTemplate): KubeObject {
+/** `isScaled`: its replicas are the autoscaler's to write. */
+export function buildDeployment(
+  model: ModelDeployment,
+  pinned: PinnedTemplate,
+  isScaled = false,
+): KubeObject {
   const { metadata, spec } = model;
   const { maxSurge } = spec.rollout;
   const startMs = parseDuration(spec.engine.startupTimeout);
   const deployment: V1DeploymentSpec = {
-    replicas: decideReplicas(spec),
+    ...(isScaled ? {} : { replicas: decideReplicas(spec) }),
     revisionHistoryLimit: 2,
     // With a replacement to spare, no pod goes before it is ready; without one, one goes at a time.
     strategy: {

@@ -2,11 +2,15 @@
 import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import { parseDuration } from '../../api/quantity.ts';
 
-/** With `scaling` the minimum is run, and one pod where that is 0: nothing wakes a deployment from zero yet. */
+/** With `scaling`: those to begin with, before the autoscaler decides. */
 export function decideReplicas({ paused, replicas, scaling }: ModelDeploymentSpec): number {
   if (paused) return 0;
-  return scaling ? Math.max(scaling.min, 1) : (replicas ?? 1);
+  return scaling ? scaling.min : (replicas ?? 1);
 }
+
+/** The most that it may have at a time. */
+export const maxReplicas = ({ replicas, scaling }: ModelDeploymentSpec): number =>
+  scaling ? Math.max(scaling.max, ...scaling.schedules.map(({ max = 0 }) => max)) : (replicas ?? 1);
 
 const MINUTE_MS = 60_000;
 const DRAIN_MS = {

@@ -10,12 +10,14 @@ import { engineInput } from './engine-container.ts';
 import { engineImage } from './images.ts';
 import { findMediaProblems } from './media-problems.ts';
 import { findPodFieldProblems } from './pod-fields.ts';
+import { maxReplicas } from './replicas.ts';
 import {
   findAnnotationProblem,
   findCertificateProblem,
   findGatewayProblem,
   findHostProblem,
 } from './route.ts';
+import { findScheduleError } from './schedules.ts';
 import type { BuildSettings } from './settings.ts';
 import { buildWeights } from './weights.ts';
 
@@ -27,6 +29,7 @@ export function findSpecProblems(model: ModelDeployment, settings: BuildSettings
     ...findSourceProblems(model, settings),
     ...findClaimProblem(model),
     ...findDrainProblem(model),
+    ...findScheduleProblems(model),
     ...findMediaProblems(model),
     ...(model.spec.route.enabled
       ? [
@@ -109,10 +112,19 @@ function findDrainProblem({ spec }: ModelDeployment): Problem[] {
   return [{ reason: 'DrainTimeoutTooLong', message }];
 }
 
+function findScheduleProblems({ spec }: ModelDeployment): Problem[] {
+  return (spec.scaling?.schedules ?? []).flatMap((schedule, index) => {
+    const error = findScheduleError(schedule);
+    if (error === undefined) return [];
+    const message = `spec.scaling.schedules[${index}] ${schedule.cron} in ${schedule.timezone}: ${error}`;
+    return [{ reason: 'ScheduleInvalid', message }];
+  });
+}
+
 /** A claim that the operator makes is mounted by every replica. */
 function findClaimProblem({ spec }: ModelDeployment): Problem[] {
   const cache = spec.model.source.huggingFace?.cache;
-  const most = spec.scaling ? spec.scaling.max : (spec.replicas ?? 1);
+  const most = maxReplicas(spec);
   const sharesNode = spec.template.nodeSelector?.['kubernetes.io/hostname'] !== undefined;
   if (!cache?.size || cache.accessMode === 'ReadWriteMany' || most <= 1 || sharesNode) return [];
   const message =

@@ -20,6 +20,8 @@ export interface PodCounts {
   ready: number;
   /** On a node, and not ready yet. */
   starting: number;
+  /** On a node, and not ready for longer than a start may take. */
+  broken: number;
   /** Without a node. */
   unscheduled: number;
   /** For how long the oldest of these has found no node; 0 while none is refused. */
@@ -63,6 +65,8 @@ export interface ScaleDecision {
   needed: number;
   /** The cluster has no room for all that are needed. */
   isShort: boolean;
+  /** Fewer would do, but not now: what was prepared for that may stay. */
+  isHeld: boolean;
   memory: ScaleMemory;
   /** Decide again after this time at the latest; undefined: with the next sample. */
   recheckAfterMs: number | undefined;
@@ -84,6 +88,8 @@ const EPSILON = 1e-6;
 interface Need {
   replicas: number;
   reason: string;
+  /** Fewer would do, but not now. */
+  isHeld?: boolean;
 }
 
 export function decideScale(asked: ScaleQuestion): ScaleDecision {
@@ -147,16 +153,21 @@ function backlogOf({ demand, rules, pods, loadTimeMs }: ScaleQuestion): number {
 function decideDown(question: ScaleQuestion, up: Need): Need {
   const { rules, demand, pods, loadTimeMs, holdDown } = question;
   const stay = { replicas: pods.wanted, reason: up.reason };
-  if (holdDown !== undefined || pods.wanted <= rules.min) return stay;
-  if (pods.wanted > rules.max) return { replicas: rules.max, reason: `at most ${count(rules.max)} allowed` };
+  if (pods.wanted <= rules.min) return stay;
   const idleForMs = Math.max(rules.idleMs, loadTimeMs ?? 0);
   const windowMs = Math.max(rules.stableMs, loadTimeMs ?? 0);
   const peak = demand.peak(windowMs);
-  if (peak === undefined || pods.starting > 0) return stay;
-  if (rules.min === 0 && !demand.isWanted && demand.idleMs >= idleForMs)
+  const isHeld = holdDown !== undefined || pods.starting > 0;
+  if (pods.wanted > rules.max)
+    return isHeld
+      ? { ...stay, isHeld }
+      : { replicas: rules.max, reason: `at most ${count(rules.max)} allowed` };
+  if (peak === undefined) return stay;
+  if (rules.min === 0 && !demand.isWanted && demand.idleMs >= idleForMs && !isHeld)
     return { replicas: 0, reason: `idle for ${describeSpan(demand.idleMs)}` };
   const replicas = Math.max(up.replicas, needAt(peak, rules));
-  if (replicas >= pods.wanted || isRising(question)) return stay;
+  if (replicas >= pods.wanted) return stay;
+  if (isHeld || isRising(question)) return { ...stay, isHeld: true };
   const reason = `peak demand ${round(peak)} of the last ${describeSpan(windowMs)} needs ${count(replicas)} at ${round(rules.target)} each`;
   return { replicas, reason };
 }
@@ -173,7 +184,7 @@ function delayFall(question: ScaleQuestion, down: Need): { need: Need; surplusSi
   const current = demand.peak(rules.panicMs + MIN_PATIENCE_MS) ?? 0;
   const isOver = needAt(current, rules) >= down.replicas || pods.wanted > rules.max;
   const isDue = now - surplusSince >= Math.max(rules.stableMs, loadTimeMs ?? 0);
-  const need = isOver || isDue ? down : { ...down, replicas: pods.wanted };
+  const need = isOver || isDue ? down : { ...down, replicas: pods.wanted, isHeld: true };
   return { need, surplusSince };
 }
 
@@ -186,7 +197,7 @@ function isRising({ rules, demand }: ScaleQuestion): boolean {
 function admit(question: ScaleQuestion, need: Need): ScaleDecision {
   const { pods, memory, mayProbe } = question;
   const { replicas, lackSince, recheckAfterMs } = stepTo(question, need);
-  const loaded = pods.ready + pods.starting;
+  const loaded = pods.ready + pods.starting + pods.broken;
   const isRefused = pods.unscheduled > 0 && pods.unschedulableMs >= SHORT_AFTER_MS;
   const isShort = need.replicas > loaded && (isRefused || memory.isShort === true || !mayProbe);
   // Only pods without a node are withdrawn; one stays, for a cluster autoscaler to see and a freed GPU to take.
@@ -196,6 +207,7 @@ function admit(question: ScaleQuestion, need: Need): ScaleDecision {
     wanted,
     needed: need.replicas,
     isShort,
+    isHeld: need.isHeld === true,
     reason: isShort && wanted < need.replicas ? describeShortage(need, loaded) : need.reason,
     memory: {
       burstSince: memory.burstSince,

@@ -26,6 +26,8 @@ export interface StatusFacts {
   storage: Verdict | undefined;
   /** Whether the model fits into its GPUs; undefined where nothing is said, `Pending` while that is looked up. */
   fit?: Verdict | 'Pending' | undefined;
+  /** What the autoscaler says; undefined where the spec gives the replicas. */
+  scaling?: ModelDeploymentStatus['scaling'];
   selector: string;
   url: string | undefined;
   registrationId: number;
@@ -84,7 +86,7 @@ export function deriveStatus(deployment: ModelDeployment, facts: StatusFacts): D
         Accepted: accepted,
         Progressing: progressing,
         Available: available,
-        GPUsAvailable: pods.gpus,
+        GPUsAvailable: judgeShortage(facts, live.filter(({ scheduled }) => scheduled).length) ?? pods.gpus,
         ImagePulled: pods.images,
         WeightsLoaded: pods.weights,
         EngineHealthy: pods.engine,
@@ -97,6 +99,7 @@ export function deriveStatus(deployment: ModelDeployment, facts: StatusFacts): D
     ),
   };
   if (facts.url !== undefined) status.url = facts.url;
+  if (facts.scaling !== undefined) status.scaling = facts.scaling;
   if (facts.engineStatus !== undefined) status.engine = facts.engineStatus;
   if (facts.sidecarVersion !== undefined) status.sidecarVersion = facts.sidecarVersion;
   return { status, recheckAfterMs: pods.elapsed ? ELAPSED_RECHECK_MS : undefined };
@@ -107,6 +110,12 @@ function keepFit({ metadata, status }: ModelDeployment, { fit }: StatusFacts): {
   if (fit !== 'Pending') return fit ? { Fits: fit } : {};
   const before = findCondition(status.conditions, 'Fits');
   return before?.observedGeneration === metadata.generation ? { Fits: before! } : {};
+}
+
+/** Pods are held back: what those that are there say is not all. */
+function judgeShortage({ scaling }: StatusFacts, placed: number): Verdict | undefined {
+  if (!scaling?.short) return undefined;
+  return verdict('False', 'GPUsShort', `wants ${scaling.needed}, has ${placed}`);
 }
 
 /** Evicted pods stay behind after they were replaced; they matter only while there is no other. */

@@ -69,7 +69,9 @@ function describeReadiness(before: ModelDeploymentStatus, after: ModelDeployment
 function describeScale(before: ModelDeploymentStatus, after: ModelDeploymentStatus): Transition[] {
   const [old, now] = [before.desiredReplicas, after.desiredReplicas];
   if (old === undefined || now === undefined || old === now) return [];
-  return [{ type: 'Normal', reason: 'Scaled', message: `scaled from ${old} to ${now} replicas` }];
+  const change = after.scaling?.lastChange;
+  const why = change?.to === now && change.at !== before.scaling?.lastChange?.at ? `: ${change.reason}` : '';
+  return [{ type: 'Normal', reason: 'Scaled', message: `scaled from ${old} to ${now} replicas${why}` }];
 }
 
 function describeRollout(before: ModelDeploymentStatus, after: ModelDeploymentStatus): Transition[] {

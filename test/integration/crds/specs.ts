@@ -45,6 +45,13 @@ export const GOOD: [string, string, Spec][] = [
   ['the largest JSON body', 'ModelDeployment', llm({ limits: { jsonBody: '160Mi' } })],
   ['scaling to zero', 'ModelDeployment', llm({ scaling: { min: 0, max: 3 } })],
   [
+    'scaling by schedules',
+    'ModelDeployment',
+    llm({
+      scaling: { max: 3, schedules: [{ cron: '*/5 8 1,15 JAN-MAR MON', timezone: 'Europe/Zurich', min: 1 }] },
+    }),
+  ],
+  [
     'a video model with a native spec',
     'ModelDeployment',
     {
@@ -122,6 +129,18 @@ export const BAD: [string, string, Spec, RegExp[]][] = [
     'ModelDeployment',
     llm({ scaling: { min: 4, max: 3 } }),
     [/scaling\.min must not exceed scaling\.max/],
+  ],
+  [
+    'a schedule without bounds',
+    'ModelDeployment',
+    llm({ scaling: { max: 3, schedules: [{ cron: '0 8 * * 1-5' }] } }),
+    [/a schedule must give min, max or both/],
+  ],
+  [
+    'a schedule with seconds',
+    'ModelDeployment',
+    llm({ scaling: { max: 3, schedules: [{ cron: '0 0 8 * * 1-5', min: 1 }] } }),
+    [/spec\.scaling\.schedules\[0\]\.cron/],
   ],
   [
     'negative replicas',

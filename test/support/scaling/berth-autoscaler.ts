@@ -47,6 +47,7 @@ export function createBerthAutoscaler(rules: ScalingRules, loadTimeMs: number): 
         wanted: seen.wanted,
         ready: seen.ready,
         starting: seen.starting,
+        broken: 0,
         unscheduled: 0,
         unschedulableMs: 0,
       },

@@ -28,6 +28,10 @@
 - apiGroups: [""]
   resources: [pods]
   verbs: [get, list, watch]
+# The autoscaler says which pods go first.
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [patch]
 - apiGroups: [""]
   resources: [namespaces]
   verbs: [get]

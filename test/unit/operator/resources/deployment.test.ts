@@ -195,7 +195,7 @@ describe('the number of pods', () => {
     ['none by hand', { replicas: 0 }, 0],
     ['none while paused', { replicas: 3, paused: true }, 0],
     ['the minimum with scaling', { scaling: { min: 2, max: 5 } }, 2],
-    ['one with scaling from zero, which nothing wakes yet', { scaling: { min: 0, max: 5 } }, 1],
+    ['none with scaling from zero', { scaling: { min: 0, max: 5 } }, 0],
   ];
   for (const [name, spec, replicas] of cases)
     it(`is ${name}`, () => {

@@ -1,7 +1,6 @@
 import type { V1EndpointSlice, V1Service } from '@kubernetes/client-node';
 import { expect } from 'chai';
 import type { Wire } from '../../../../kube/object.ts';
-import { countRollingAway } from '../../../../operator/model/front-attachment.ts';
 import {
   buildFrontSlices,
   collectFronts,
@@ -9,6 +8,7 @@ import {
   readySince,
   type Standing,
 } from '../../../../operator/resources/front-slices.ts';
+import { countRollingAway } from '../../../../operator/resources/rolling.ts';
 
 const NOW = 1_000_000;
 

@@ -46,7 +46,15 @@ function decide(given: Case) {
     jobs: given.jobs ?? { queued: 0, running: 0, paceMs: null },
   };
   const ready = given.pods?.ready ?? given.pods?.wanted ?? 1;
-  const pods = { wanted: ready, ready, starting: 0, unscheduled: 0, unschedulableMs: 0, ...given.pods };
+  const pods = {
+    wanted: ready,
+    ready,
+    starting: 0,
+    broken: 0,
+    unscheduled: 0,
+    unschedulableMs: 0,
+    ...given.pods,
+  };
   return decideScale({
     rules: { ...RULES, ...given.rules },
     demand,

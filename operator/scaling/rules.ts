@@ -1,0 +1,35 @@
+/** What holds for a deployment's scaling at a time: its spec, and its schedules. */
+import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
+import type { ModelScaling } from '../../api/model-scaling.ts';
+import { parseDuration } from '../../api/quantity.ts';
+import type { Calendar } from '../resources/schedules.ts';
+import type { ScalingRules } from './decision.ts';
+
+/** Of text, whose concurrency is unlimited unless it is given. */
+const DEFAULT_TARGET = 16;
+
+export function decideTarget({ kind, concurrency, scaling }: ModelDeploymentSpec): number {
+  const isMedia = kind === 'Image' || kind === 'Video';
+  return scaling?.targetConcurrency ?? concurrency ?? (isMedia ? 1 : DEFAULT_TARGET);
+}
+
+/** Schedules raise the minimum a load time early. `now`: Unix milliseconds. */
+export function resolveRules(
+  spec: ModelDeploymentSpec & { scaling: ModelScaling },
+  { calendar, loadTimeMs, now }: { calendar: Calendar; loadTimeMs: number | null; now: number },
+): ScalingRules {
+  const { scaling } = spec;
+  const current = calendar.at(now);
+  const soon = calendar.at(now + (loadTimeMs ?? 0));
+  const min = Math.max(current?.min ?? scaling.min, soon?.min ?? scaling.min);
+  const max = Math.max(current?.max ?? scaling.max, soon?.max ?? scaling.max);
+  return {
+    min: Math.min(min, max),
+    max,
+    target: decideTarget(spec),
+    stableMs: parseDuration(scaling.stableWindow),
+    panicMs: Math.min(parseDuration(scaling.panicWindow), parseDuration(scaling.stableWindow)),
+    idleMs: parseDuration(scaling.idleTimeout),
+    targetWaitMs: parseDuration(scaling.targetWait),
+  };
+}

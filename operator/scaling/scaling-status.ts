@@ -1,0 +1,73 @@
+/** What a deployment's status says of its scaling: each change at once, the demand now and then. */
+import type { ModelDeploymentStatus } from '../../api/model-deployment.ts';
+import { parseDuration } from '../../api/quantity.ts';
+import { formatTime } from '../../kube/time.ts';
+
+export type ScalingStatus = NonNullable<ModelDeploymentStatus['scaling']>;
+
+/** A status that traffic feeds is written once a minute at most. */
+const DEMAND_INTERVAL_MS = 60_000;
+/** Changes of the demand below this share are not worth a write. */
+const DEMAND_SHARE = 0.25;
+
+export interface ScalingFacts {
+  demand: number;
+  wanted: number;
+  needed: number;
+  isShort: boolean;
+  reason: string;
+  loadTimeMs: number | null;
+}
+
+export class StatusReport {
+  #status: ScalingStatus | undefined;
+  #demandAt = 0;
+
+  /** As an earlier operator left it. */
+  constructor(status: ScalingStatus | undefined) {
+    this.#status = status;
+  }
+
+  get current(): ScalingStatus | undefined {
+    return this.#status;
+  }
+
+  /** Takes what was decided; whether the status is another now. `now`: Unix milliseconds. */
+  update(facts: ScalingFacts, now: number): boolean {
+    const before = this.#status;
+    const { wanted, needed, isShort, reason } = facts;
+    const isChanged = before?.wanted !== wanted;
+    const isRenewed = isChanged || before.needed !== needed || (before.short ?? false) !== isShort;
+    const isDue = now - this.#demandAt >= DEMAND_INTERVAL_MS;
+    const demand = Math.round(facts.demand * 10) / 10;
+    const takesDemand = isRenewed || (isDue && isWorthwhile(before.demand, demand));
+    if (takesDemand) this.#demandAt = now;
+    const from = before?.wanted;
+    const lastChange =
+      isChanged && from !== undefined
+        ? { at: formatTime(new Date(now)), from, to: wanted, reason }
+        : before?.lastChange;
+    const loadTime = facts.loadTimeMs === null ? undefined : formatLoadTime(facts.loadTimeMs);
+    this.#status = {
+      demand: takesDemand ? demand : (before?.demand ?? demand),
+      wanted,
+      needed,
+      reason: isRenewed ? reason : (before?.reason ?? reason),
+      ...(isShort && { short: true }),
+      ...(loadTime !== undefined && { loadTime }),
+      ...(lastChange && { lastChange }),
+    };
+    return takesDemand || before?.loadTime !== loadTime;
+  }
+}
+
+const isWorthwhile = (before: number, now: number): boolean =>
+  Math.abs(now - before) > DEMAND_SHARE * Math.max(before, now, 0.4);
+
+/** As a duration of the API: whole seconds, or milliseconds where that would be too coarse. */
+const formatLoadTime = (ms: number): string =>
+  ms >= 10_000 ? `${Math.round(ms / 1_000)}s` : `${Math.round(ms)}ms`;
+
+/** null where none is written yet. */
+export const readLoadTime = (status: ScalingStatus | undefined): number | null =>
+  status?.loadTime === undefined ? null : parseDuration(status.loadTime) || null;
