@@ -1,5 +1,6 @@
 /** Keeps the pods of Deployments, as kube-controller-manager does: rollouts, scaling, status. */
 import { createHash, randomBytes } from 'node:crypto';
+import { ANNOTATIONS } from '../../api/names.ts';
 import type { MemoryApi } from '../../kube/memory/memory-api.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import { formatTime } from '../../kube/time.ts';
@@ -79,6 +80,7 @@ const describePod = (pod: KubeObject, hash: string): RolloutPod => ({
   name: pod.metadata.name,
   isUpdated: pod.metadata.labels?.[TEMPLATE_HASH_LABEL] === hash,
   isReady: isPodReady(pod),
+  cost: Number(pod.metadata.annotations?.[ANNOTATIONS.deletionCost] ?? 0),
   createdAt: Date.parse(pod.metadata.creationTimestamp!),
 });
 

@@ -5,6 +5,8 @@ export interface RolloutPod {
   /** Made from the template as it is now. */
   isUpdated: boolean;
   isReady: boolean;
+  /** Its deletion cost: lower ones go first. */
+  cost?: number;
   createdAt: number;
 }
 
@@ -42,9 +44,9 @@ function scale(pods: readonly RolloutPod[], replicas: number): RolloutStep {
   return { create: Math.max(0, replicas - pods.length), remove: surplus.map(({ name }) => name) };
 }
 
-/** Not ready ones, then the youngest. */
+/** Not ready ones, then the cheapest, then the youngest. */
 const worstFirst = (a: RolloutPod, b: RolloutPod): number =>
-  Number(a.isReady) - Number(b.isReady) || b.createdAt - a.createdAt;
+  Number(a.isReady) - Number(b.isReady) || (a.cost ?? 0) - (b.cost ?? 0) || b.createdAt - a.createdAt;
 
 /** Old pods that may go while enough stay ready; those that are not ready cost nothing. */
 function chooseOld(

@@ -176,14 +176,14 @@ function decideDown(question: ScaleQuestion, up: Need): Need {
 const needAt = (slots: number, rules: ScalingRules): number =>
   clampTo(rules, Math.max(1, replicasFor(slots * MARGIN, rules)));
 
-/** A fall that is still under way takes one step, at its end; one that goes on and on takes one each window. */
+/** A fall that is still under way takes one step, at its end; one that goes on and on takes one each half window. */
 function delayFall(question: ScaleQuestion, down: Need): { need: Need; surplusSince: number | undefined } {
   const { rules, demand, pods, memory, loadTimeMs, now } = question;
   if (down.replicas >= pods.wanted) return { need: down, surplusSince: undefined };
   const surplusSince = memory.surplusSince ?? now;
   const current = demand.peak(rules.panicMs + MIN_PATIENCE_MS) ?? 0;
   const isOver = needAt(current, rules) >= down.replicas || pods.wanted > rules.max;
-  const isDue = now - surplusSince >= Math.max(rules.stableMs, loadTimeMs ?? 0);
+  const isDue = now - surplusSince >= Math.max(rules.stableMs, loadTimeMs ?? 0) / 2;
   const need = isOver || isDue ? down : { ...down, replicas: pods.wanted, isHeld: true };
   return { need, surplusSince };
 }

@@ -59,6 +59,11 @@ export class DemandTrend implements DemandReading {
     this.#peaks = new PeakSeries(windows.retentionMs);
   }
 
+  /** Of the averages whose peaks count: long enough that chance does not make most of them. */
+  get #peakMs(): number {
+    return Math.min(this.#windows.stableMs, 1.5 * this.#windows.panicMs);
+  }
+
   /** Whether it was made for these windows; if not, another one is to be started. */
   fits({ stableMs, panicMs, retentionMs }: TrendWindows): boolean {
     const { stableMs: stable, panicMs: panic, retentionMs: retention } = this.#windows;
@@ -87,7 +92,7 @@ export class DemandTrend implements DemandReading {
       sample.replicas.some(({ inflight }) => inflight > 0);
     const served = sample.replicas.map(({ activeAt }) => Math.min(at, activeAt));
     this.#activeAt = isBusy ? at : Math.max(this.#activeAt, wantedAt, ...served);
-    const short = this.average(this.#windows.panicMs);
+    const short = this.average(this.#peakMs);
     if (short !== undefined) this.#peaks.push(at, short);
   }
 

@@ -17,9 +17,9 @@ import type { ParsedStore } from '../framework/parsed-store.ts';
 import { deploymentTarget } from '../publish/desired-state.ts';
 import type { Publisher } from '../publish/publisher.ts';
 import { decideAccelerators } from '../resources/accelerators.ts';
-import { orderFairly, type Waiting } from './fairness.ts';
 import { unschedulableMs } from './pods.ts';
 import { type LiveDeployment, ReplicaWriter } from './replica-writer.ts';
+import { type Placement, Room } from './room.ts';
 import { ScaledDeployment, type ScaledModel, type Step } from './scaled-deployment.ts';
 import { readLoadTime, type ScalingStatus } from './scaling-status.ts';
 
@@ -27,8 +27,6 @@ const INTERVAL_MS = 2_000;
 /** Workspaces in which nothing runs or waits are read less often, so that all together cost no more calls than this. */
 const MAX_IDLE_CALLS_PER_SECOND = 100;
 const CONCURRENT_CALLS = 16;
-/** Pods that may wait for room at a time, of one kind of GPU; each other deployment waits for its turn. */
-const MAX_PROBES = 8;
 /** The scheduler may need a moment although there is room. */
 const SCARCE_AFTER_MS = 10_000;
 /** Lower than that of pods nobody chose, so that these go first. */
@@ -50,23 +48,13 @@ export interface ScalerOptions {
   intervalMs?: number | undefined;
 }
 
-/** Deployments on one kind of GPU. */
-interface Group {
-  waiting: Waiting[];
-  /** Replicas on nodes, by workspace. */
-  held: Map<string, number>;
-  isScarce: boolean;
-}
-
 export class Scaler {
   readonly #options: ScalerOptions;
   readonly #writer: ReplicaWriter;
   readonly #deployments = new Map<string, ScaledDeployment>();
   /** When each workspace in which nothing happens is read next, in Unix milliseconds. */
   readonly #idleUntil = new Map<string, number>();
-  /** Kinds of GPUs of which there are too few, and who may try to get one all the same. */
-  #scarce: ReadonlySet<string> = new Set();
-  #admitted: ReadonlySet<string> = new Set();
+  readonly #room = new Room();
   readonly #stopping = new AbortController();
   #subscription: Subscription | undefined;
   #cancelTimer = () => {};
@@ -158,7 +146,7 @@ export class Scaler {
     // Without samples nothing is decided: all stays as it is.
     if (connection.state === 'away') return;
     const due = this.#listDue(now());
-    this.#shareRoom(now());
+    this.#room.update([...this.#deployments].flatMap((each) => this.#placementOf(...each, now())));
     for (let start = 0; start < due.length; start += CONCURRENT_CALLS)
       await Promise.all(due.slice(start, start + CONCURRENT_CALLS).map((work) => this.#lookAt(work)));
     if (this.#isAway && connection.state === 'up') log.info({}, 'demand is read again');
@@ -258,38 +246,24 @@ export class Scaler {
       });
   }
 
-  /** Decides which deployments may keep a pod that waits for room, where there is none for all. */
-  #shareRoom(now: number): void {
-    const { view } = this.#options;
-    const groups = new Map<string, Group>();
-    for (const [key, deployment] of this.#deployments) {
-      const model = this.#scaledModel(key);
-      if (!model) continue;
-      const { namespace } = model.metadata;
-      const { resourceName } = decideAccelerators(model.spec);
-      const group: Group = groups.get(resourceName) ?? { waiting: [], held: new Map(), isScarce: false };
-      groups.set(resourceName, group);
-      const pods = view.pods.byIndex(BY_MODEL, key) as unknown as V1Pod[];
-      const placed = pods.filter(({ spec }) => spec?.nodeName !== undefined).length;
-      group.held.set(namespace, (group.held.get(namespace) ?? 0) + placed);
-      group.isScarce ||= pods.some((pod) => unschedulableMs(pod, now) > SCARCE_AFTER_MS);
-      if (deployment.waitingSince !== undefined)
-        group.waiting.push({ key, namespace, since: deployment.waitingSince });
-    }
-    const scarce = new Set<string>();
-    const admitted = new Set<string>();
-    for (const [resource, { waiting, held, isScarce }] of groups) {
-      // It stays so until nobody is left who had to wait.
-      if (!isScarce && !(this.#scarce.has(resource) && waiting.length > MAX_PROBES)) continue;
-      scarce.add(resource);
-      for (const { key } of orderFairly(waiting, held).slice(0, MAX_PROBES)) admitted.add(key);
-    }
-    this.#scarce = scarce;
-    this.#admitted = admitted;
+  #placementOf(key: string, { waitingSince }: ScaledDeployment, now: number): Placement[] {
+    const model = this.#scaledModel(key);
+    if (!model) return [];
+    const pods = this.#options.view.pods.byIndex(BY_MODEL, key) as unknown as V1Pod[];
+    return [
+      {
+        key,
+        namespace: model.metadata.namespace,
+        resource: decideAccelerators(model.spec).resourceName,
+        placed: pods.filter(({ spec }) => spec?.nodeName !== undefined).length,
+        isRefused: pods.some((pod) => unschedulableMs(pod, now) > SCARCE_AFTER_MS),
+        waitingSince,
+      },
+    ];
   }
 
   #mayProbe = (key: string, { spec }: ScaledModel): boolean =>
-    !this.#scarce.has(decideAccelerators(spec).resourceName) || this.#admitted.has(key);
+    this.#room.mayProbe(key, decideAccelerators(spec).resourceName);
 
   #note(key: string, { from, to, reason }: { from: number; to: number; reason: string }): void {
     this.#options.log.info({ key, from, to, reason }, 'scaled');

@@ -11,6 +11,7 @@ import { formatQueueWait, listQueueWaitGoals, measureQueueWait } from './queue-w
 import { connectBench, startBenchRedis } from './redis.ts';
 import { formatGoals, formatTable, type Goal, listGoals, summarise } from './report.ts';
 import { measureSystem, type Round } from './rounds.ts';
+import { formatScaling, listScalingGoals, measureScaling } from './scaling/replay.ts';
 import { listSystems, publishBench } from './systems.ts';
 import { formatWebhooks, listWebhookGoals, measureWebhooks } from './webhooks.ts';
 
@@ -58,6 +59,13 @@ const PARTS: Part[] = [
     measure: async () => {
       const figures = await measureOperator();
       return [formatOperator(figures), listOperatorGoals(figures)];
+    },
+  },
+  {
+    name: 'scaling',
+    measure: async () => {
+      const figures = measureScaling();
+      return [formatScaling(figures), listScalingGoals(figures)];
     },
   },
 ];

@@ -68,6 +68,13 @@ describe('a rollout of the local node', () => {
       ['a'],
     ],
     [
+      'takes the one with the lowest deletion cost first',
+      [{ ...pod('a', true, true), cost: -1000 }, pod('b', true, true)],
+      spec({ replicas: 1 }),
+      0,
+      ['a'],
+    ],
+    [
       'takes all where none is wanted',
       [pod('a', true, true), pod('b', false, true)],
       spec({ replicas: 0 }),
