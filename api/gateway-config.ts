@@ -53,6 +53,8 @@ export const gatewayConfig = z.object({
   enginePriority: z.enum(ENGINE_PRIORITIES).optional(),
   /** Absent: the gateway's own rule. */
   engineStalledMs: z.number().optional(),
+  /** Whether streams that their engine broke go on elsewhere; absent = no. */
+  continueStreams: z.boolean().optional(),
   limits,
   image: imageModel.nullable(),
   video: videoModel.nullable(),
@@ -124,6 +126,7 @@ export function buildGatewayConfig(
     ...(spec.engine.stallTimeout !== undefined && {
       engineStalledMs: parseDuration(spec.engine.stallTimeout),
     }),
+    ...(spec.resilience.continueStreams && { continueStreams: true }),
     limits: resolveLimits(spec.limits),
     image: spec.kind === 'Image' ? imageModel.parse(spec.image ?? {}) : null,
     video: spec.kind === 'Video' ? videoModel.parse(spec.video ?? {}) : null,

@@ -108,6 +108,17 @@ export const modelDeploymentSpec = z
     route: modelRoute,
     pricing,
     limits: modelLimits,
+    resilience: z
+      .object({
+        continueStreams: z
+          .boolean()
+          .default(false)
+          .describe(
+            'A streamed plain chat whose engine dies goes on from another replica, or from its own engine once it is back. The engine must know continue_final_message.',
+          ),
+      })
+      .prefault({})
+      .describe('What answers survive.'),
     template: modelTemplate,
   })
   .meta({
@@ -126,6 +137,11 @@ export const modelDeploymentSpec = z
         rule: "!has(self.video) || self.kind == 'Video'",
         message: 'spec.video is allowed with kind Video only',
         fieldPath: '.video',
+      },
+      {
+        rule: "!has(self.resilience) || !self.resilience.continueStreams || self.kind == 'LLM'",
+        message: 'resilience.continueStreams is allowed with kind LLM only',
+        fieldPath: '.resilience.continueStreams',
       },
       { rule: 'has(self.id) == has(oldSelf.id)', message: 'id is immutable', fieldPath: '.id' },
       {

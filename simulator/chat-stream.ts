@@ -1,5 +1,5 @@
 /** The chunks of a streamed chat: role, tokens or tool calls, finish reason, usage. */
-import type { Frame } from './answer.ts';
+import { type Frame, sumUsage } from './answer.ts';
 import type { Chat, ChatChoice } from './chat.ts';
 import { describeChatTokens } from './logprobs.ts';
 import { splitTokens } from './text.ts';
@@ -10,8 +10,22 @@ interface Part {
   token?: string;
 }
 
+export function streamChat(chat: Chat): Iterable<Frame> {
+  return chat.withContinuousUsage ? addUsage(chat, listFrames(chat)) : listFrames(chat);
+}
+
+/** Tells with each frame what has been said by then; every token has a frame of its own. */
+function* addUsage({ usage }: Chat, frames: Iterable<Frame>): Generator<Frame> {
+  let said = 0;
+  for (const frame of frames) {
+    const { choices } = frame.data as { choices: { delta: object; finish_reason: unknown }[] };
+    said += choices.filter(({ delta }) => Object.keys(delta).length > 0 && !('role' in delta)).length;
+    yield { ...frame, data: { ...frame.data, usage: sumUsage(usage.prompt_tokens, said) } };
+  }
+}
+
 /** Choices take turns, a token each, as an engine decodes them together. */
-export function* streamChat(chat: Chat): Generator<Frame> {
+function* listFrames(chat: Chat): Generator<Frame> {
   const parts = chat.choices.map(listParts);
   for (const index of parts.keys())
     yield frame(chat, 0, {

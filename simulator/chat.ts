@@ -12,11 +12,12 @@ import { refuse, refuseField } from './errors.ts';
 import { type Fields, isObject, readBoolean, readChoice, readInteger, readObject } from './fields.ts';
 import { generateValue } from './json-schema.ts';
 import { describeChatTokens } from './logprobs.ts';
-import { readConversation } from './messages.ts';
+import { readConversation, readSaid } from './messages.ts';
 import { hashText, type Random } from './random.ts';
 import {
   boundSampling,
   type Choice,
+  continueProse,
   createChoiceRandom,
   generateFixed,
   generateProse,
@@ -41,6 +42,8 @@ export interface Chat {
   topLogprobs: number | null;
   usage: Usage;
   withUsage: boolean;
+  /** In every frame of a stream. */
+  withContinuousUsage: boolean;
 }
 
 export function planChat(body: Fields, context: PlanContext): Answer {
@@ -62,12 +65,19 @@ export function makeChat(body: Fields, context: PlanContext): Chat {
   const sampling = boundSampling(requested, requested.n, topLogprobs !== null);
   const writeContent = planContent(body, sampling, context.tokens);
   const promptHash = hashText(conversation.prompt);
+  const continued = readContinued(body);
 
   const choices = Array.from({ length: sampling.n }, (_, index): ChatChoice => {
     const random = createChoiceRandom(promptHash, sampling.seed, index);
     if (tools.tools.length > 0)
       return { tokens: [], toolCalls: makeToolCalls(tools.tools, random), finish: 'tool_calls' };
-    return { ...writeContent(random), toolCalls: [] };
+    const rest =
+      continued &&
+      continueProse(createChoiceRandom(continued.promptHash, sampling.seed, index), sampling, {
+        said: continued.said,
+        length: context.tokens,
+      });
+    return { ...(rest ?? writeContent(random)), toolCalls: [] };
   });
 
   const promptTokens = conversation.promptTokens + countTokens(tools.promptText);
@@ -82,7 +92,16 @@ export function makeChat(body: Fields, context: PlanContext): Chat {
       choices.reduce((sum, choice) => sum + countChoice(choice), 0),
     ),
     withUsage: sampling.withUsage,
+    withContinuousUsage: sampling.withContinuousUsage,
   };
+}
+
+/** The answer that the final message begins: it goes on as it would have without a break. */
+function readContinued(body: Fields): { said: string; promptHash: number } | null {
+  const said = readSaid(body);
+  if (said === null) return null;
+  const messages = (body.messages as unknown[]).slice(0, -1);
+  return { said, promptHash: hashText(messages.length > 0 ? readConversation({ messages }).prompt : '') };
 }
 
 export const countChoice = ({ tokens, toolCalls }: ChatChoice): number =>

@@ -2,6 +2,7 @@
 import type { Frame } from './answer.ts';
 
 interface Chunk {
+  usage?: object;
   choices: [{ index: number; delta?: { content?: string }; text?: string; [field: string]: unknown }];
 }
 
@@ -36,5 +37,6 @@ function join(a: Chunk, b: Chunk): object {
   const text = one.delta
     ? { delta: { content: `${one.delta.content}${next.delta!.content}` } }
     : { text: `${one.text}${next.text}` };
-  return { ...a, choices: [{ ...one, ...text }] };
+  // What was said by then is told by the last of them.
+  return { ...a, ...(b.usage && { usage: b.usage }), choices: [{ ...one, ...text }] };
 }

@@ -1,6 +1,6 @@
 /** A chat's messages, read into one prompt. */
 import { refuse, refuseField } from './errors.ts';
-import { type Fields, isObject, readList } from './fields.ts';
+import { type Fields, isObject, readBoolean, readList } from './fields.ts';
 import { countTokens } from './text.ts';
 
 export interface Conversation {
@@ -59,6 +59,20 @@ function readMedia(part: Fields, index: number): string {
   if (part.type === 'image_url' && typeof url !== 'string')
     throw refuseField(['messages', index, 'content', 'image_url', 'url'], 'Field required');
   return typeof url === 'string' ? url : '';
+}
+
+/** What the assistant has said already, where `continue_final_message` asks to go on with it; null elsewhere. */
+export function readSaid(body: Fields): string | null {
+  const isContinuing = readBoolean(body, 'continue_final_message');
+  // Its default is true, which the other one excludes.
+  const addsPrompt = body.add_generation_prompt !== false;
+  if (!isContinuing) return null;
+  if (addsPrompt)
+    throw refuse('Cannot set both `continue_final_message` and `add_generation_prompt` to True.');
+  const last = readList(body, 'messages')?.at(-1);
+  if (!isObject(last) || last.role !== 'assistant')
+    throw refuse('`continue_final_message` needs a final message of the assistant.', 'messages');
+  return readContent(last.content, 0).text;
 }
 
 /** The text of the latest user message, as the control port shows it. */

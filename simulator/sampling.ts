@@ -13,6 +13,8 @@ export interface Sampling {
   stops: string[];
   isStreamed: boolean;
   withUsage: boolean;
+  /** In every frame of a stream. */
+  withContinuousUsage: boolean;
 }
 
 export interface Choice {
@@ -49,6 +51,7 @@ export function readSampling(fields: Fields, minLength: 0 | 1): Sampling {
     stops: readStops(fields.stop),
     isStreamed,
     withUsage: options ? readBoolean(options, 'include_usage') : false,
+    withContinuousUsage: options ? readBoolean(options, 'continuous_usage_stats') : false,
   };
 }
 
@@ -77,6 +80,33 @@ export function generateProse(random: Random, sampling: Sampling, length: number
   const made = Math.min(wanted, sampling.maxTokens);
   const tokens = generateTokens(random, Math.min(wanted, made + 1)).slice(0, made);
   return cutAtStop(tokens, wanted > made ? 'length' : 'stop', sampling.stops);
+}
+
+/**
+ * What follows `said` in the answer that `generateProse` gives with the same chance and no bound; null where `said` is not how
+ * it begins.
+ */
+export function continueProse(
+  random: Random,
+  sampling: Sampling,
+  { said, length }: { said: string; length: number | null },
+): Choice | null {
+  // A token has a character at least.
+  const maxTokens = Math.min(MAX_TOKENS, said.length + sampling.maxTokens);
+  const whole = generateProse(random, { ...sampling, maxTokens, stops: [] }, length);
+  if (!whole.tokens.join('').startsWith(said)) return null;
+  const rest = dropCharacters(whole.tokens, said.length);
+  const tokens = rest.slice(0, sampling.maxTokens);
+  return cutAtStop(tokens, tokens.length < rest.length ? 'length' : whole.finish, sampling.stops);
+}
+
+function dropCharacters(tokens: readonly string[], count: number): string[] {
+  let left = count;
+  return tokens.flatMap((token) => {
+    const rest = token.slice(left);
+    left = Math.max(0, left - token.length);
+    return rest === '' ? [] : [rest];
+  });
 }
 
 /** A given answer (JSON), bounded by the request as any other. */

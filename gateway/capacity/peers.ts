@@ -35,12 +35,16 @@ export class Peers {
     this.#options = options;
   }
 
-  /** The first place that a peer gives, least loaded first; `full` if at least one is ready and none has a place. */
-  async acquire(signal: AbortSignal): Promise<PeerAnswer> {
+  /**
+   * The first place that a peer gives, least loaded first; `full` if at least one is ready and none has a place. `lost`: the
+   * origin of a peer that is not asked.
+   */
+  async acquire(signal: AbortSignal, lost?: string): Promise<PeerAnswer> {
     let refusal: 'full' | 'unavailable' = 'unavailable';
-    for (const peer of this.#rank().slice(0, MAX_ASKED)) {
+    const origins = this.#rank().map(({ address, port }) => formatOrigin(address, port));
+    for (const origin of origins.filter((each) => each !== lost).slice(0, MAX_ASKED)) {
       if (signal.aborted) break;
-      const answer = await this.#ask(formatOrigin(peer.address, peer.port), signal);
+      const answer = await this.#ask(origin, signal);
       if ('target' in answer) return answer;
       if (answer.refusal === 'full') refusal = 'full';
     }

@@ -24,6 +24,12 @@ export class ReplicaCapacity implements Capacity {
     return target ? { target } : this.#acquireFromPeers(signal);
   }
 
+  /** The failed engine may not be known to have failed yet. */
+  acquireElsewhere(lost: string, signal: AbortSignal): Acquisition | Promise<Acquisition> {
+    const target = lost === this.#options.engineURL ? null : this.takeLocal();
+    return target ? { target } : this.#acquireFromPeers(signal, lost);
+  }
+
   /** A place of this replica, if one is free and its engine is ready. */
   takeLocal(): EngineTarget | null {
     const { slots, isEngineReady, engineURL: origin } = this.#options;
@@ -31,12 +37,12 @@ export class ReplicaCapacity implements Capacity {
     return release && { origin, pathPrefix: '', headers: {}, local: true, release };
   }
 
-  async #acquireFromPeers(signal: AbortSignal): Promise<Acquisition> {
-    const { isEngineReady, peers } = this.#options;
-    const answer = await peers.acquire(signal);
+  async #acquireFromPeers(signal: AbortSignal, lost?: string): Promise<Acquisition> {
+    const { isEngineReady, peers, engineURL } = this.#options;
+    const answer = await peers.acquire(signal, lost);
     if ('target' in answer) return answer;
     // A place may have become free here while the peers were asked; and the last resort is a replica that is cordoned.
-    const target = this.takeLocal();
+    const target = lost === engineURL ? null : this.takeLocal();
     if (target) return { target };
     return {
       refusal: isEngineReady() || answer.refusal === 'full' ? 'replica_saturated' : 'no_pod_available',

@@ -58,6 +58,11 @@ export class SlotLine implements Capacity {
     return acquisition instanceof Promise ? this.#waitIfFull(acquisition, signal, caller) : acquisition;
   }
 
+  /** Past those who wait: the client of a broken answer has had its turn. */
+  acquireElsewhere(lost: string, signal: AbortSignal): Acquisition | Promise<Acquisition> {
+    return this.#options.capacity.acquireElsewhere(lost, signal);
+  }
+
   /** A place of this replica has become free. */
   serve(): void {
     if (this.waiting === 0 || this.#isServing) return;

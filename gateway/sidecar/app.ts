@@ -73,7 +73,7 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
       local ? (options.enginePool ?? enginePools.get(origin)) : peerPools.get(origin),
     onEngineLost,
   };
-  const textServices = { config, ...engines, egress, settlements, metrics, usage };
+  const textServices = { config, ...engines, egress, settlements, metrics, usage, log };
   const handlers: Partial<Record<RouteName, Handler>> = {
     ...buildTextHandlers(textServices),
     ...(options.storage && buildAudioHandlers({ ...textServices, spool: options.storage.spool })),

@@ -33,6 +33,8 @@ export interface GatewayMetrics {
   /** Label: task. Of the engine. */
   imageSeconds: Histogram;
   forwarded: Counter;
+  /** Streams that their engine broke, where they are to be continued. Label: outcome (`completed`, `failed`, `impossible`). */
+  continuedStreams: Counter<'outcome'>;
   /** Label: phase (`starting`, `healthy`, `busy`, `unhealthy`). */
   engines: Gauge<'phase'>;
   redisAway: Gauge;
@@ -122,6 +124,11 @@ export function createMetrics(): GatewayMetrics {
       bounds: SECONDS,
     }),
     forwarded: counter('forwarded_requests_total', 'Requests forwarded to a peer'),
+    continuedStreams: counter(
+      'continued_streams_total',
+      'Streams broken by their engine that were to be continued',
+      ['outcome'],
+    ),
     engines: new Gauge({
       name: 'berth_gateway_engines',
       help: 'Engines of this gateway by health',

@@ -29,8 +29,26 @@ export async function askEngine(
   state: GatewayState,
   question: EngineQuestion,
 ): Promise<void> {
-  const { exchange } = state;
-  const target = await acquire(services.capacity, state);
+  const target = await acquireTarget(services.capacity, state);
+  try {
+    await askTarget(target, { services, exchange: state.exchange, question });
+  } catch (error) {
+    noteFailure(error, services);
+    throw error;
+  }
+}
+
+export interface TargetedQuestion {
+  services: EngineServices;
+  exchange: Exchange;
+  question: EngineQuestion;
+}
+
+/** Rejects as `callEngine`; the target is released. */
+export async function askTarget(
+  target: EngineTarget,
+  { services, exchange, question }: TargetedQuestion,
+): Promise<void> {
   if (!target.local) services.metrics.forwarded.inc();
   try {
     await callEngine({
@@ -42,10 +60,7 @@ export async function askEngine(
       onRelease: target.release,
     });
   } catch (error) {
-    if (error instanceof ApiError) {
-      hideEngineName(error, services.config());
-      noteFailure(error, services);
-    }
+    if (error instanceof ApiError) hideEngineName(error, services.config());
     throw error;
   }
 }
@@ -68,7 +83,8 @@ export function reserveLazily(state: GatewayState): (bytes: number) => boolean {
   };
 }
 
-async function acquire(capacity: Capacity, state: GatewayState): Promise<EngineTarget> {
+/** Waits in line where all are taken. Rejects with ApiError where no engine has a place. */
+export async function acquireTarget(capacity: Capacity, state: GatewayState): Promise<EngineTarget> {
   const { exchange, keyHash: id, priority = 0 } = state;
   let acquisition = capacity.acquire(exchange.signal, { id, priority });
   if (acquisition instanceof Promise) {
@@ -83,7 +99,9 @@ async function acquire(capacity: Capacity, state: GatewayState): Promise<EngineT
   throw new ApiError(refusal, why, { retryAfter: SATURATED_RETRY_SECONDS });
 }
 
-function noteFailure(error: ApiError, { metrics, onEngineLost }: EngineServices): void {
+/** Counts an engine's error, and has its health probed where it may be lost. */
+export function noteFailure(error: unknown, { metrics, onEngineLost }: EngineServices): void {
+  if (!(error instanceof ApiError)) return;
   if (error.code === 'upstream_error') onEngineLost?.();
   if (error.status >= 500) metrics.engineErrors.inc({ reason: error.code });
 }

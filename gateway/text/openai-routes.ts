@@ -4,6 +4,7 @@ import { readUsage } from '../engine/answer.ts';
 import { SseFilter } from '../engine/sse-filter.ts';
 import { ApiError } from '../http/error-response.ts';
 import { completeChat, completeCompletion, completeEmbedding } from './answer-schema.ts';
+import { readContinuable } from './continuation.ts';
 import { CHAT_FIELDS, COMPLETION_FIELDS, EMBEDDING_FIELDS } from './fields.ts';
 import { readBodyMedia as readMedia } from './message-media.ts';
 import type { TextRoute } from './text-route.ts';
@@ -18,6 +19,7 @@ export const CHAT: TextRoute = {
   fields: CHAT_FIELDS,
   readMedia,
   stream: chunks,
+  readContinuable,
   complete: completeChat,
   readUsage,
 };

@@ -4,6 +4,7 @@ import type { Reading } from '../engine/whole-answer.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { JsonBody } from '../http/json-body.ts';
 import type { EmbeddingEncoding } from './answer-schema.ts';
+import type { Continuable } from './continuation.ts';
 import { checkFields } from './fields.ts';
 import type { MediaReference } from './media-inlining.ts';
 import { getMember, setMembers } from './request-body.ts';
@@ -20,6 +21,8 @@ export interface TextRequest {
   isStream: boolean;
   /** Whether the client asked for usage in the stream. */
   isUsageWanted: boolean;
+  /** Null: a broken stream of it ends with an error. */
+  continuable: Continuable | null;
   encoding: EmbeddingEncoding;
   /** For an estimate of tokens where the engine gives no usage. */
   promptBytes: number;
@@ -27,7 +30,10 @@ export interface TextRequest {
   media: MediaReference[];
 }
 
-type Model = Pick<GatewayConfig, 'modelId' | 'servedModelName' | 'enginePreset' | 'enginePriority'>;
+type Model = Pick<
+  GatewayConfig,
+  'modelId' | 'servedModelName' | 'enginePreset' | 'enginePriority' | 'continueStreams'
+>;
 
 /** Checks the documented fields and passes all others on as they are. `keyPriority`: higher first. Throws ApiError. */
 export function readTextRequest(
@@ -45,6 +51,7 @@ export function readTextRequest(
   const priority = decidePriority(model, keyPriority);
   const isStream = route.stream !== null && value.stream === true;
   const options = value.stream_options as { include_usage?: unknown } | null | undefined;
+  const continuable = (model.continueStreams && route.readContinuable?.(value)) || null;
   const isUsageWanted = isStream && options?.include_usage === true;
   return {
     path: translation?.path ?? route.path,
@@ -53,12 +60,16 @@ export function readTextRequest(
       : buildPayload(body, model, {
           fixed: route.fixed,
           priority,
-          needsUsage: isStream && route.stream!.needsUsageOption && !isUsageWanted,
+          usage: {
+            include_usage: isStream && route.stream!.needsUsageOption && !isUsageWanted,
+            continuous_usage_stats: continuable !== null && tellsUsageContinuously(model.enginePreset),
+          },
         }),
     priority,
     read: translation?.read,
     isStream,
     isUsageWanted,
+    continuable,
     encoding: value.encoding_format === 'base64' ? 'base64' : 'float',
     promptBytes: raw.length - characters,
     media,
@@ -78,21 +89,25 @@ export function checkModel(given: unknown, { modelId }: Pick<Model, 'modelId'>):
 interface Changes {
   fixed: ReadonlyMap<string, string> | undefined;
   priority: number;
-  needsUsage: boolean;
+  usage: UsageOptions;
 }
+
+/** Stream options that the gateway sets. */
+type UsageOptions = Readonly<Record<'include_usage' | 'continuous_usage_stats', boolean>>;
 
 /** The body with the engine's own name of the model, what the route fixes, the key's priority and usage asked for. */
 function buildPayload(
   body: JsonBody,
   { servedModelName }: Model,
-  { fixed, priority, needsUsage }: Changes,
+  { fixed, priority, usage }: Changes,
 ): Buffer {
   const { value, text, raw } = body;
   const changes = new Map(fixed);
   if (value.model !== servedModelName) changes.set('model', JSON.stringify(servedModelName));
   // A client's own would let it jump the queue.
   if (priority !== 0 || value.priority !== undefined) changes.set('priority', String(priority));
-  if (needsUsage) changes.set('stream_options', addUsage(text, value));
+  const options = writeUsageOptions(text, value, usage);
+  if (options !== null) changes.set('stream_options', options);
   return changes.size === 0 ? raw : Buffer.from(setMembers(text, changes));
 }
 
@@ -105,10 +120,16 @@ function decidePriority({ enginePriority }: Model, keyPriority: number): number 
   return enginePriority === 'lower-first' ? -keyPriority : keyPriority;
 }
 
-const WITH_USAGE = new Map([['include_usage', 'true']]);
+/** Engines that tell usage in every frame where asked to. */
+const CONTINUOUS_PRESETS = new Set(['vllm', 'sglang', 'simulator']);
+export const tellsUsageContinuously = (preset: string): boolean => CONTINUOUS_PRESETS.has(preset);
 
-/** The client's other stream options stay. */
-function addUsage(text: string, value: Record<string, unknown>): string {
+/** The client's other stream options stay. Null: nothing is to be set. */
+function writeUsageOptions(text: string, value: Record<string, unknown>, usage: UsageOptions): string | null {
+  const wanted = Object.entries(usage).flatMap(([name, isWanted]) =>
+    isWanted ? [[name, 'true'] as const] : [],
+  );
+  if (wanted.length === 0) return null;
   const options = value.stream_options ? getMember(text, 'stream_options') : null;
-  return options === null ? '{"include_usage":true}' : setMembers(options, WITH_USAGE);
+  return setMembers(options ?? '{}', new Map(wanted));
 }

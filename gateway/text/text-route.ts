@@ -2,6 +2,7 @@
 import type { JSONObject } from '../../kit/json-object.ts';
 import type { Usage } from '../engine/answer.ts';
 import type { StreamFilter } from '../engine/stream-filter.ts';
+import type { Continuable } from './continuation.ts';
 import type { Fields } from './fields.ts';
 import type { MessageMedia } from './message-media.ts';
 import type { TextRequest } from './text-request.ts';
@@ -20,6 +21,8 @@ export interface TextRoute {
   fixed?: ReadonlyMap<string, string>;
   /** Null: it never streams. `needsUsageOption`: usage comes only to those who ask for it by `stream_options`. */
   stream: { needsUsageOption: boolean; watch(modelId: string, request: TextRequest): StreamFilter } | null;
+  /** Whether its broken stream can go on at another engine; absent: never. */
+  readContinuable?(body: JSONObject): Continuable | null;
   /** Makes a whole answer that of the route; answers whether it changed anything. */
   complete(answer: JSONObject, modelId: string, request: TextRequest): boolean;
   readUsage(usage: unknown): Usage | null;

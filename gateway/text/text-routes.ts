@@ -2,22 +2,24 @@
 import type { Settlements } from '../auth/settlements.ts';
 import type { EgressAgent } from '../egress/agent.ts';
 import { type Answer, estimateUsage } from '../engine/answer.ts';
+import { ContinuedFilter } from '../engine/continued-filter.ts';
 import { StreamAnswer } from '../engine/stream-answer.ts';
 import { WholeAnswer } from '../engine/whole-answer.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import { openLease, readJsonBody } from '../http/json-body.ts';
 import type { DeploymentUsage } from '../telemetry/usage.ts';
-import { askEngine, type EngineServices, reserveLazily, startDeadline } from './engine-question.ts';
+import { askContinued, type ContinuationServices } from './continued-answer.ts';
+import { askEngine, reserveLazily, startDeadline } from './engine-question.ts';
 import { inlineMedia } from './media-inlining.ts';
 import { COUNT_TOKENS, MESSAGES } from './messages-route.ts';
 import { CHAT, COMPLETIONS, EMBEDDINGS } from './openai-routes.ts';
 import { RESPONSES } from './responses-route.ts';
-import { readTextRequest, type TextRequest } from './text-request.ts';
+import { readTextRequest, type TextRequest, tellsUsageContinuously } from './text-request.ts';
 import type { TextRoute } from './text-route.ts';
 import { priceTokens } from './token-price.ts';
 import { DETOKENIZE, RERANK, SCORE, TOKENIZE } from './translated-routes.ts';
 
-export interface TextServices extends EngineServices {
+export interface TextServices extends ContinuationServices {
   egress: EgressAgent;
   settlements: Settlements;
   usage: DeploymentUsage;
@@ -71,25 +73,32 @@ interface EngineRun {
 
 async function runAtEngine(run: EngineRun): Promise<void> {
   const { route, services, state, request } = run;
-  const { exchange } = state;
-  const { path, payload, isStream, priority } = request;
+  const { path, payload: body, isStream, continuable, priority } = request;
   const { modelId, enginePreset } = services.config();
-  const answer: Answer = isStream
-    ? new StreamAnswer(exchange, route.stream!.watch(modelId, request))
-    : new WholeAnswer(exchange, {
-        read: request.read,
-        complete: (whole) => route.complete(whole, modelId, request),
-        readUsage: route.readUsage,
-        reserve: reserveLazily(state),
-      });
+  const reserve = reserveLazily(state);
   const headers = {
     'content-type': 'application/json',
-    'content-length': String(payload.length),
+    'content-length': String(body.length),
     accept: isStream ? 'text/event-stream' : 'application/json',
     // In the body of messages vLLM does not read it.
     ...(priority !== 0 && enginePreset === 'vllm' && { 'x-vllm-priority': String(priority) }),
   };
-  await askEngine(services, state, { path, headers, body: payload, answer, isStream }).finally(() =>
+  if (continuable) {
+    const isUsageContinuous = tellsUsageContinuously(enginePreset);
+    const filter = new ContinuedFilter({ ...request, ...continuable, modelId, isUsageContinuous, reserve });
+    const answer = new StreamAnswer(state.exchange, filter);
+    const question = { path, headers, body, answer, isStream, filter, continuable, reserve };
+    return askContinued(services, state, question).finally(() => settleUsage(answer, run));
+  }
+  const answer = isStream
+    ? new StreamAnswer(state.exchange, route.stream!.watch(modelId, request))
+    : new WholeAnswer(state.exchange, {
+        read: request.read,
+        complete: (whole) => route.complete(whole, modelId, request),
+        readUsage: route.readUsage,
+        reserve,
+      });
+  await askEngine(services, state, { path, headers, body, answer, isStream }).finally(() =>
     settleUsage(answer, run),
   );
 }

@@ -106,8 +106,8 @@ export function readGrant({ metadata }: Pick<KubeObject, 'metadata'>): SidecarGr
 }
 
 /**
- * Hash of the fields that make the pods. The stall time, limits, sizes, prices, concurrency, names for display, replicas, pausing and
- * routes are taken live. Defaults are left out: a field that a later version adds must not roll anything.
+ * Hash of the fields that make the pods. The stall time, limits, sizes, prices, concurrency, resilience, names for display, replicas,
+ * pausing and routes are taken live. Defaults are left out: a field that a later version adds must not roll anything.
  */
 export function hashInputs(spec: ModelDeploymentSpec): string {
   const { kind, model, engine, gpu, resources, rollout, template } = stripDefaults(

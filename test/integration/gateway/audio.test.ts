@@ -271,7 +271,10 @@ describe('speech', () => {
       engineURL: fixture.simulator.url,
       settings: { kind: 'Speech' },
       storage: { spool: {} } as StorageServices,
-      capacity: { acquire: () => ({ refusal: 'no_pod_available' }) },
+      capacity: {
+        acquire: () => ({ refusal: 'no_pod_available' }),
+        acquireElsewhere: () => ({ refusal: 'no_pod_available' }),
+      },
     });
     const response = await fetch(`${endpoint.origin}/v1/audio/speech`, {
       method: 'POST',

@@ -84,6 +84,7 @@ describe('a client that leaves', () => {
             resolve({ target });
           });
         }),
+      acquireElsewhere: () => ({ refusal: 'no_pod_available' }),
     };
     const endpoint = await startTextEndpoint({
       connection: fixture.connection,

@@ -26,6 +26,7 @@ describe('the line for a place on an engine', () => {
         if (--places <= 0) peer = null;
         return Promise.resolve(given ? { target: given } : { refusal });
       },
+      acquireElsewhere: () => ({ refusal }),
     };
     const line = new SlotLine({ capacity, takeLocal, waitMs: () => waitMs, isShared: () => isShared });
     slots.onCrossing(() => line.serve());

@@ -1,0 +1,228 @@
+/**
+ * Watches the stream of a chat that several engines answer one after the other, and makes one answer of their parts: one id,
+ * one role, one end, the usage of all. Keeps what was said, for the next engine to continue.
+ */
+import { isObject, type JSONObject } from '../../kit/json-object.ts';
+import { ApiError } from '../http/error-response.ts';
+import { toBytesText } from '../http/event-stream.ts';
+import { estimateUsage, type Usage } from './answer.ts';
+import { SaidText } from './said-text.ts';
+import { Seam } from './seam.ts';
+import { SseFilter } from './sse-filter.ts';
+import { parseObject, readData } from './sse-frames.ts';
+import type { StreamFilter } from './stream-filter.ts';
+
+export interface ContinuedFilterOptions {
+  modelId: string;
+  /** Whether the client asked for usage. */
+  isUsageWanted: boolean;
+  /** Whether the gateway asked the engine for usage in every frame. */
+  isUsageContinuous: boolean;
+  /** For an estimate of the tokens that no engine told. */
+  promptBytes: number;
+  stops: readonly string[];
+  withStop: boolean;
+  /** Asks for memory for what was said; false where there is none left. */
+  reserve(bytes: number): boolean;
+}
+
+type InputUsage = Pick<Usage, 'inputTokens' | 'cachedInputTokens'>;
+
+/** Give up an engine that goes on: it does not see the stop string across the seam, or answers anew. */
+const PAST_STOP = new ApiError('upstream_error', 'The answer has ended before the engine did.');
+const ANEW = new ApiError('upstream_error', 'The engine began to reason anew instead of continuing.');
+
+const DROPPED = '';
+
+export class ContinuedFilter implements StreamFilter {
+  readonly said: SaidText;
+  readonly #options: ContinuedFilterOptions;
+  #part: SseFilter;
+  /** Between this part and the ones before; null in the first. */
+  #seam: Seam | null = null;
+  #failure: ApiError | null = null;
+  /** Whether this part has said anything. */
+  hasProgress = false;
+  /** Why the answer ended; null while it has not. */
+  finish: unknown = null;
+  #isFinishTold = false;
+  /** What all frames have in common. */
+  #head: JSONObject = {};
+  /** Output of the parts before this one. */
+  #earlierTokens = 0;
+  /** As the first part told it. */
+  #input: InputUsage | null = null;
+
+  constructor(options: ContinuedFilterOptions) {
+    this.#options = options;
+    this.said = new SaidText(options);
+    this.#part = this.#openPart();
+  }
+
+  get isDone(): boolean {
+    return this.#part.isDone && this.#failure === null;
+  }
+
+  get failure(): ApiError | null {
+    return this.#failure ?? this.#part.failure;
+  }
+
+  get estimatedTokens(): number {
+    return this.#earlierTokens + (this.#part.usage?.outputTokens ?? this.#part.estimatedTokens);
+  }
+
+  /** Of all parts, with the prompt once: that the next engine reads it again, and what was said, costs the client nothing. */
+  get usage(): Usage | null {
+    const own = this.#part.usage;
+    const input = this.#input ?? (own && deriveInput(own, this.#earlierTokens));
+    if (!input) return null;
+    const { inputTokens, cachedInputTokens } = input;
+    const outputTokens = this.estimatedTokens;
+    return { inputTokens, cachedInputTokens, outputTokens, totalTokens: inputTokens + outputTokens };
+  }
+
+  push(chunk: Buffer): string | null {
+    if (this.isDone || this.failure) return null;
+    const passed = this.#part.push(chunk);
+    const output = passed === null ? '' : this.#passFrames(passed);
+    return output === '' ? null : output;
+  }
+
+  end(): string | null {
+    return this.failure ? null : this.#part.end();
+  }
+
+  /** From now on another engine answers. */
+  beginPart(): void {
+    this.#input ??= this.#part.usage && this.usage;
+    this.#earlierTokens = this.estimatedTokens;
+    this.#part = this.#openPart();
+    this.#failure = null;
+    this.hasProgress = false;
+    this.#seam = new Seam({ ...this.#options, said: this.said.content });
+  }
+
+  /** The last frames of an answer that has ended, where no engine is left to send them. */
+  complete(): string {
+    const { isUsageWanted, promptBytes } = this.#options;
+    const end = { index: 0, delta: {}, logprobs: null, finish_reason: this.finish };
+    const usage = this.usage ?? estimateUsage(promptBytes, this.estimatedTokens);
+    return [
+      ...(this.#isFinishTold ? [] : [formatFrame({ ...this.#head, choices: [end] })]),
+      ...(isUsageWanted ? [formatFrame({ ...this.#head, choices: [], usage: describeUsage(usage) })] : []),
+      'data: [DONE]\n\n',
+    ].join('');
+  }
+
+  /** Usage goes through, for the sum of all parts. */
+  #openPart(): SseFilter {
+    return new SseFilter({ modelId: this.#options.modelId, isUsageWanted: true });
+  }
+
+  /** `text`: whole frames, one character a byte. */
+  #passFrames(text: string): string {
+    let output = '';
+    for (const [frame] of text.matchAll(FRAME)) {
+      output += this.#passFrame(frame);
+      if (this.#failure) break;
+    }
+    return output;
+  }
+
+  #passFrame(frame: string): string {
+    const data = readData(Buffer.from(frame, 'latin1').toString('utf8'));
+    const payload = data === null ? undefined : parseObject(data);
+    if (!payload || !Array.isArray(payload.choices)) return frame;
+    if (this.#seam === null) this.#noteHead(payload);
+    else if (!this.#join(payload, payload.choices)) return DROPPED;
+    this.#note(payload.choices);
+    const usage = this.#passUsage(payload, payload.choices.length > 0);
+    if (usage === 'alone') return DROPPED;
+    return this.#seam === null && usage === 'as it was' ? frame : formatFrame(payload);
+  }
+
+  #noteHead({ id, object, created, model }: JSONObject): void {
+    this.#head = { id, object, created, model };
+  }
+
+  /** Makes a frame of a later part one of the first part's stream; false where nothing is left of it. */
+  #join(payload: JSONObject, choices: readonly unknown[]): boolean {
+    Object.assign(payload, this.#head);
+    let isEmpty = choices.length > 0;
+    for (const choice of choices.filter(isObject)) {
+      const { delta } = choice;
+      if (isObject(delta)) this.#joinDelta(delta);
+      if (this.#failure === ANEW) return false;
+      isEmpty &&=
+        isNothing(choice.finish_reason) && (!isObject(delta) || Object.values(delta).every(isNothing));
+    }
+    return !isEmpty;
+  }
+
+  #joinDelta(delta: JSONObject): void {
+    delete delta.role;
+    if (this.said.hasContent && !isNothing(readReasoning(delta))) this.#failure = ANEW;
+    if (typeof delta.content !== 'string') return;
+    delta.content = this.#seam!.join(delta.content);
+    if (!this.#seam!.isStopped) return;
+    this.#failure = PAST_STOP;
+    this.finish = 'stop';
+  }
+
+  #note(choices: readonly unknown[]): void {
+    for (const choice of choices) {
+      if (!isObject(choice)) continue;
+      if ((choice.index ?? 0) !== 0) this.said.giveUp('it has several choices');
+      if (isObject(choice.delta)) this.#noteDelta(choice.delta);
+      if (isNothing(choice.finish_reason)) continue;
+      this.finish = choice.finish_reason;
+      this.#isFinishTold = true;
+    }
+  }
+
+  #noteDelta(delta: JSONObject): void {
+    const { role: _, content, reasoning, reasoning_content, ...rest } = delta;
+    if (!Object.values(rest).every(isNothing)) this.said.giveUp('it is more than text');
+    const thought = readReasoning(delta);
+    if (typeof thought === 'string' && thought !== '') this.said.addReasoning(thought);
+    if (typeof content === 'string' && content !== '') this.said.addContent(content);
+    this.hasProgress ||= !isNothing(content) || !isNothing(thought);
+  }
+
+  /** `alone`: the frame has nothing but usage that the client did not ask for. */
+  #passUsage(payload: JSONObject, hasChoices: boolean): 'as it was' | 'changed' | 'alone' {
+    if (!isObject(payload.usage)) return 'as it was';
+    const { isUsageWanted, isUsageContinuous } = this.#options;
+    if (isUsageWanted && !(isUsageContinuous && hasChoices)) {
+      const sum = this.#seam && this.usage;
+      if (sum) payload.usage = { ...payload.usage, ...describeUsage(sum) };
+      return sum ? 'changed' : 'as it was';
+    }
+    delete payload.usage;
+    return hasChoices ? 'changed' : 'alone';
+  }
+}
+
+/** Each with its blank line. */
+const FRAME = /[\s\S]*?\r?\n\r?\n|[\s\S]+$/g;
+
+const formatFrame = (payload: JSONObject): string => `data: ${toBytesText(JSON.stringify(payload))}\n\n`;
+
+const readReasoning = ({ reasoning, reasoning_content }: JSONObject): unknown =>
+  reasoning ?? reasoning_content;
+
+const isNothing = (value: unknown): boolean =>
+  value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0);
+
+/** Of the prompt, which is followed by what earlier parts said. */
+function deriveInput({ inputTokens, cachedInputTokens }: Usage, earlierTokens: number): InputUsage {
+  const own = Math.max(0, inputTokens - earlierTokens);
+  return { inputTokens: own, cachedInputTokens: Math.min(cachedInputTokens, own) };
+}
+
+const describeUsage = ({ inputTokens, outputTokens, totalTokens, cachedInputTokens }: Usage): JSONObject => ({
+  prompt_tokens: inputTokens,
+  completion_tokens: outputTokens,
+  total_tokens: totalTokens,
+  prompt_tokens_details: { cached_tokens: cachedInputTokens },
+});

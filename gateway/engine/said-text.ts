@@ -1,0 +1,103 @@
+/** What the model has said of an answer so far, kept within bounds for the engine that is to continue it. */
+
+export interface SaidTextOptions {
+  /** Asks for memory; false where there is none left. */
+  reserve(bytes: number): boolean;
+}
+
+/** Beyond it an answer is not continued: what is kept of it would cost more than it is worth. */
+export const MAX_SAID_BYTES = 256 * 1024;
+/** Less needs no account. */
+const SMALL_BYTES = 16 * 1024;
+
+export class SaidText {
+  readonly #options: SaidTextOptions;
+  readonly #content = new GrowingText();
+  readonly #reasoning = new GrowingText();
+  #reserved = SMALL_BYTES;
+  /** Why it cannot be continued; null where it can. */
+  obstacle: string | null = null;
+  hasContent = false;
+
+  constructor(options: SaidTextOptions) {
+    this.#options = options;
+  }
+
+  get content(): string {
+    return this.#content.toString();
+  }
+
+  get reasoning(): string {
+    return this.#reasoning.toString();
+  }
+
+  /** The model has not come to its answer. */
+  get isReasoning(): boolean {
+    return this.#reasoning.length > 0 && !this.hasContent;
+  }
+
+  addContent(piece: string): void {
+    this.hasContent = true;
+    this.#add(this.#content, piece);
+  }
+
+  addReasoning(piece: string): void {
+    this.#add(this.#reasoning, piece);
+  }
+
+  /** It cannot be continued, so nothing of it is kept. */
+  giveUp(obstacle: string): void {
+    this.obstacle ??= obstacle;
+    this.#content.clear();
+    this.#reasoning.clear();
+  }
+
+  #add(text: GrowingText, piece: string): void {
+    if (this.obstacle !== null) return;
+    text.add(piece);
+    if (this.#content.length + this.#reasoning.length > MAX_SAID_BYTES) {
+      this.giveUp(`it is longer than ${MAX_SAID_BYTES} bytes`);
+      return;
+    }
+    const missing = this.#content.capacity + this.#reasoning.capacity - this.#reserved;
+    if (missing <= 0) return;
+    if (this.#options.reserve(missing)) this.#reserved += missing;
+    else this.giveUp('there is no memory to keep it');
+  }
+}
+
+const FIRST_BYTES = 1_024;
+/** Of a character of UTF-16. */
+const MAX_CHARACTER_BYTES = 3;
+
+/** A string for each of thousands of pieces would take ten times the memory of what they say. */
+class GrowingText {
+  #buffer = Buffer.alloc(0);
+  /** In bytes. */
+  length = 0;
+
+  get capacity(): number {
+    return this.#buffer.length;
+  }
+
+  add(piece: string): void {
+    const needed = this.length + piece.length * MAX_CHARACTER_BYTES;
+    if (needed > this.#buffer.length) this.#grow(needed);
+    this.length += this.#buffer.write(piece, this.length, 'utf8');
+  }
+
+  clear(): void {
+    this.#buffer = Buffer.alloc(0);
+    this.length = 0;
+  }
+
+  toString(): string {
+    return this.#buffer.toString('utf8', 0, this.length);
+  }
+
+  #grow(needed: number): void {
+    const larger = Buffer.alloc(Math.max(needed, 2 * this.#buffer.length, FIRST_BYTES));
+    this.#buffer.copy(larger, 0, 0, this.length);
+    this.#buffer = larger;
+  }
+}

@@ -1,0 +1,114 @@
+/** Which chats go on when their engine dies in the middle of the answer, and what the next engine is asked. */
+import { isObject, type JSONObject } from '../../kit/json-object.ts';
+import { getMember, setMembers } from './request-body.ts';
+
+/** Of a request whose answer can be continued. */
+export interface Continuable {
+  /** Bounds of the answer's tokens that the client set, by their names. */
+  limits: Readonly<Record<string, number>>;
+  /** Where the answer ends, also where one spans the seam. */
+  stops: readonly string[];
+  /** Whether the text that stopped it belongs to the answer. */
+  withStop: boolean;
+}
+
+/** What was answered before the engine died. */
+export interface SaidSoFar {
+  /** Without white space at its end, which many templates cut off. */
+  content: string;
+  reasoning: string;
+  tokens: number;
+}
+
+/**
+ * Members that mean the same to an engine that goes on in the middle of an answer. Whatever is not here may not: a schema, a
+ * grammar, tools and choices hold for an answer as a whole.
+ */
+const PLAIN = new Set([
+  'messages',
+  'model',
+  'stream',
+  'temperature',
+  'top_p',
+  'top_k',
+  'min_p',
+  'max_tokens',
+  'max_completion_tokens',
+  'frequency_penalty',
+  'presence_penalty',
+  'repetition_penalty',
+  'stop',
+  'stop_token_ids',
+  'include_stop_str_in_output',
+  'ignore_eos',
+  'seed',
+  'logit_bias',
+  'user',
+  'safety_identifier',
+  'prompt_cache_key',
+  'metadata',
+  'service_tier',
+  'priority',
+  'reasoning_effort',
+  'chat_template_kwargs',
+  'parallel_tool_calls',
+]);
+
+/** Further members with the values that ask for nothing. */
+const NEUTRAL: Readonly<Record<string, (value: unknown) => boolean>> = {
+  n: (value) => value === 1,
+  logprobs: (value) => value === false,
+  top_logprobs: (value) => value === 0,
+  store: (value) => value === false,
+  tools: (value) => Array.isArray(value) && value.length === 0,
+  tool_choice: (value) => value === 'none',
+  response_format: (value) => isObject(value) && value.type === 'text',
+  modalities: (value) => Array.isArray(value) && value.every((each) => each === 'text'),
+  stream_options: (value) => isObject(value) && Object.keys(value).every((name) => name === 'include_usage'),
+};
+
+/** Each is searched for in the text around the seam. */
+const MAX_STOPS = 64;
+const MAX_STOP_CHARACTERS = 1_024;
+
+/** Null for a chat that is not plain: its broken stream ends with an error. `body` has the types of its documented fields. */
+export function readContinuable(body: JSONObject): Continuable | null {
+  if (body.stream !== true) return null;
+  for (const [name, value] of Object.entries(body))
+    if (value !== null && !PLAIN.has(name) && !NEUTRAL[name]?.(value)) return null;
+  // The client continues an answer itself.
+  if ((body.messages as JSONObject[]).at(-1)?.role === 'assistant') return null;
+  const stops = [body.stop ?? []].flat().filter((stop) => stop !== '') as string[];
+  if (stops.length > MAX_STOPS || stops.some(({ length }) => length > MAX_STOP_CHARACTERS)) return null;
+  return {
+    limits: Object.fromEntries(
+      ['max_tokens', 'max_completion_tokens'].flatMap((name) =>
+        typeof body[name] === 'number' ? [[name, body[name]]] : [],
+      ),
+    ),
+    stops,
+    withStop: body.include_stop_str_in_output === true,
+  };
+}
+
+/** Tokens that the answer may still have; Infinity where the client set no bound. */
+export const countLeft = ({ limits }: Continuable, saidTokens: number): number =>
+  Math.min(Infinity, ...Object.values(limits)) - saidTokens;
+
+/** The request that goes on where the answer broke off; the same again where nothing was said. `payload`: what the first engine was sent. */
+export function writeContinuation(payload: Buffer, { limits }: Continuable, said: SaidSoFar): Buffer {
+  const text = payload.toString('utf8');
+  const changes = new Map<string, string>();
+  for (const [name, limit] of Object.entries(limits)) changes.set(name, String(limit - said.tokens));
+  if (said.content !== '') {
+    const { content, reasoning } = said;
+    // Templates read either name.
+    const thought = reasoning !== '' && { reasoning, reasoning_content: reasoning };
+    const message = JSON.stringify({ role: 'assistant', content, ...thought });
+    const list = getMember(text, 'messages')!;
+    changes.set('messages', `${list.slice(0, list.lastIndexOf(']'))},${message}]`);
+    changes.set('continue_final_message', 'true');
+    changes.set('add_generation_prompt', 'false');
+  }
+  return Buffer.from(setMembers(text, changes));
+}
