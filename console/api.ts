@@ -75,6 +75,8 @@ export interface DeploymentView {
     reasoningParser?: string;
     chatTemplate?: string;
   };
+  /** Whether streams go on when their engine dies. */
+  continuesStreams: boolean;
   /** As the spec has them; empty where all is free. */
   prices: { of: string; amount: string }[];
   /** For forms: supported parameters of images and videos. */

@@ -31,6 +31,6 @@ export interface Capacity {
    * turn with other callers, those of a higher priority first.
    */
   acquire(signal: AbortSignal, caller?: Caller): Acquisition | Promise<Acquisition>;
-  /** A place that is free now and not at `lost`, the origin of a target whose engine has just failed. */
-  acquireElsewhere(lost: string, signal: AbortSignal): Acquisition | Promise<Acquisition>;
+  /** A place that is free now and at none of `lost`, the origins of targets whose engines have just failed. */
+  acquireElsewhere(lost: ReadonlySet<string>, signal: AbortSignal): Acquisition | Promise<Acquisition>;
 }

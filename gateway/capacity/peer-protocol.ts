@@ -9,6 +9,9 @@ export const PEER_ENGINE_PREFIX = '/internal/engine';
 export const PEER_TOKEN_HEADER = 'x-berth-peer-token';
 export const RESERVATION_HEADER = 'x-berth-reservation';
 
+/** Of an answer to a request that the peer's engine has never heard of. */
+export const UNSENT_HEADER = 'x-berth-unsent';
+
 /** Compares in constant time, whatever the lengths. */
 export function buildTokenCheck(token: string): (given: string | string[] | undefined) => boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();

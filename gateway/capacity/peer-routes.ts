@@ -10,6 +10,7 @@ import {
   PEER_TOKEN_HEADER,
   RESERVATION_HEADER,
   RESERVATIONS_PATH,
+  UNSENT_HEADER,
 } from './peer-protocol.ts';
 import type { Reservations } from './reservations.ts';
 
@@ -66,7 +67,10 @@ async function pipeToEngine(
     const headers = selectEngineHeaders(req);
     const outcome = await relay({ req, res, pool: options.enginePool, path, headers });
     if (outcome.result !== 'failed') return;
-    if (outcome.canRetry) options.onEngineLost();
+    if (outcome.canRetry) {
+      options.onEngineLost();
+      res.setHeader(UNSENT_HEADER, '1');
+    }
     answer(res, 502);
   } finally {
     release();

@@ -36,13 +36,13 @@ export class Peers {
   }
 
   /**
-   * The first place that a peer gives, least loaded first; `full` if at least one is ready and none has a place. `lost`: the
-   * origin of a peer that is not asked.
+   * The first place that a peer gives, least loaded first; `full` if at least one is ready and none has a place. `lost`:
+   * origins of peers that are not asked.
    */
-  async acquire(signal: AbortSignal, lost?: string): Promise<PeerAnswer> {
+  async acquire(signal: AbortSignal, lost?: ReadonlySet<string>): Promise<PeerAnswer> {
     let refusal: 'full' | 'unavailable' = 'unavailable';
     const origins = this.#rank().map(({ address, port }) => formatOrigin(address, port));
-    for (const origin of origins.filter((each) => each !== lost).slice(0, MAX_ASKED)) {
+    for (const origin of origins.filter((each) => !lost?.has(each)).slice(0, MAX_ASKED)) {
       if (signal.aborted) break;
       const answer = await this.#ask(origin, signal);
       if ('target' in answer) return answer;

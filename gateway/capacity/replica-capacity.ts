@@ -25,8 +25,9 @@ export class ReplicaCapacity implements Capacity {
   }
 
   /** The failed engine may not be known to have failed yet. */
-  acquireElsewhere(lost: string, signal: AbortSignal): Acquisition | Promise<Acquisition> {
-    const target = lost === this.#options.engineURL ? null : this.takeLocal();
+  acquireElsewhere(lost: ReadonlySet<string>, signal: AbortSignal): Acquisition | Promise<Acquisition> {
+    const { engineURL, isCordoned } = this.#options;
+    const target = lost.has(engineURL) || isCordoned?.() ? null : this.takeLocal();
     return target ? { target } : this.#acquireFromPeers(signal, lost);
   }
 
@@ -37,12 +38,12 @@ export class ReplicaCapacity implements Capacity {
     return release && { origin, pathPrefix: '', headers: {}, local: true, release };
   }
 
-  async #acquireFromPeers(signal: AbortSignal, lost?: string): Promise<Acquisition> {
+  async #acquireFromPeers(signal: AbortSignal, lost?: ReadonlySet<string>): Promise<Acquisition> {
     const { isEngineReady, peers, engineURL } = this.#options;
     const answer = await peers.acquire(signal, lost);
     if ('target' in answer) return answer;
     // A place may have become free here while the peers were asked; and the last resort is a replica that is cordoned.
-    const target = lost === engineURL ? null : this.takeLocal();
+    const target = lost?.has(engineURL) ? null : this.takeLocal();
     if (target) return { target };
     return {
       refusal: isEngineReady() || answer.refusal === 'full' ? 'replica_saturated' : 'no_pod_available',

@@ -59,7 +59,7 @@ export class SlotLine implements Capacity {
   }
 
   /** Past those who wait: the client of a broken answer has had its turn. */
-  acquireElsewhere(lost: string, signal: AbortSignal): Acquisition | Promise<Acquisition> {
+  acquireElsewhere(lost: ReadonlySet<string>, signal: AbortSignal): Acquisition | Promise<Acquisition> {
     return this.#options.capacity.acquireElsewhere(lost, signal);
   }
 

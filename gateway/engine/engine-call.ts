@@ -2,11 +2,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
+import { UNSENT_HEADER } from '../capacity/peer-protocol.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { isNotConnected } from '../upstream/connection-error.ts';
 import type { Answer } from './answer.ts';
-import { describeConnectionLoss, readEngineError } from './engine-error.ts';
+import { describeConnectionLoss, EngineUnreachableError, readEngineError } from './engine-error.ts';
 
 /** Connections to one engine or peer. */
 export type EnginePool = Dispatcher;
@@ -39,6 +40,8 @@ class EngineCall implements Dispatcher.DispatchHandler {
   readonly #onEnd: (error: Error | null) => void;
   #controller: Dispatcher.DispatchController | null = null;
   #status = 0;
+  /** A peer answers for its engine, which it could not connect to. */
+  #isUnsent = false;
   /** Collects an answer that is an error. */
   #errorBody: Buffer[] = [];
   #errorBytes = 0;
@@ -67,6 +70,7 @@ class EngineCall implements Dispatcher.DispatchHandler {
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200) return;
     this.#status = status;
+    this.#isUnsent = headers[UNSENT_HEADER] !== undefined;
     if (status === 200) this.#options.answer.begin?.(headers);
     if (status !== 200 || !this.#options.isStream) return;
     const type = headers['content-type'] ?? '';
@@ -113,6 +117,7 @@ class EngineCall implements Dispatcher.DispatchHandler {
   }
 
   #readError(): ApiError {
+    if (this.#isUnsent) return new EngineUnreachableError();
     if (this.#status === 0) {
       const said = readEngineError(500, Buffer.concat(this.#errorBody));
       return new ApiError(

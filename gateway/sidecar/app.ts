@@ -3,6 +3,7 @@
 import type { RequestListener } from 'node:http';
 import Koa from 'koa';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
+import type { Clock } from '../../kit/clock.ts';
 import type { RedisConnection } from '../../redis/client.ts';
 import { buildAudioHandlers } from '../audio/audio-routes.ts';
 import { Admissions } from '../auth/admission.ts';
@@ -48,6 +49,8 @@ export interface SidecarAppOptions {
   storage?: StorageServices;
   /** Unix milliseconds. */
   clock?: () => number;
+  /** Of the pauses of broken streams. */
+  waits?: Clock;
 }
 
 export interface SidecarApp {
@@ -73,7 +76,7 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
       local ? (options.enginePool ?? enginePools.get(origin)) : peerPools.get(origin),
     onEngineLost,
   };
-  const textServices = { config, ...engines, egress, settlements, metrics, usage, log };
+  const textServices = { config, ...engines, egress, settlements, metrics, usage, log, clock: options.waits };
   const handlers: Partial<Record<RouteName, Handler>> = {
     ...buildTextHandlers(textServices),
     ...(options.storage && buildAudioHandlers({ ...textServices, spool: options.storage.spool })),

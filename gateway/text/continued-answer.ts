@@ -2,7 +2,7 @@
 import { type Clock, sleep, systemClock } from '../../kit/clock.ts';
 import type { EngineTarget } from '../capacity/capacity.ts';
 import type { ContinuedFilter } from '../engine/continued-filter.ts';
-import { EngineMemoryError } from '../engine/engine-error.ts';
+import { EngineMemoryError, EngineUnreachableError } from '../engine/engine-error.ts';
 import { ApiError } from '../http/error-response.ts';
 import { openLease } from '../http/json-body.ts';
 import type { GatewayState } from '../http/exchange.ts';
@@ -18,7 +18,8 @@ import {
 
 export interface ContinuationServices extends EngineServices {
   log: Pick<Logger, 'info' | 'warn'>;
-  clock?: Clock;
+  /** Of the pauses; absent: the system's. */
+  clock?: Clock | undefined;
 }
 
 export interface ContinuedQuestion extends EngineQuestion {
@@ -49,14 +50,23 @@ export const askContinued = (
   question: ContinuedQuestion,
 ): Promise<void> => new ContinuedAnswer(services, state, question).run();
 
+interface Loss {
+  error: ApiError;
+  since: number;
+  /** Of the engines that are known to be lost. */
+  origins: Set<string>;
+  /** To find another one. */
+  tries: number;
+}
+
 class ContinuedAnswer {
   readonly #services: ContinuationServices;
   readonly #state: GatewayState;
   readonly #question: ContinuedQuestion;
   readonly #clock: Clock;
   #continuations = 0;
-  /** What broke the stream first: what its client is told if it cannot go on. */
-  #breach: ApiError | null = null;
+  /** What broke the stream at last. */
+  #loss: Loss | null = null;
 
   constructor(services: ContinuationServices, state: GatewayState, question: ContinuedQuestion) {
     this.#services = services;
@@ -75,13 +85,13 @@ class ContinuedAnswer {
         this.#state.exchange.stream!.end(this.#question.filter.complete());
         break;
       }
-      this.#breach ??= error;
+      this.#noteLoss(error, target);
       const obstacle = this.#findObstacle(error);
-      if (obstacle !== null) throw this.#giveUp(obstacle);
-      target = await this.#findTarget(target.origin);
+      if (obstacle !== null) throw this.#giveUp(obstacle, this.#continuations > 0 ? 'failed' : 'impossible');
+      target = await this.#findTarget();
       body = this.#continueBody(target);
     }
-    if (this.#breach !== null) this.#services.metrics.continuedStreams.inc({ outcome: 'completed' });
+    if (this.#loss !== null) this.#services.metrics.continuedStreams.inc({ outcome: 'completed' });
   }
 
   /** Null: the answer is complete. Rejects where nothing can go on: nothing has been sent, or the request is canceled. */
@@ -108,8 +118,19 @@ class ContinuedAnswer {
     return filter.finish !== null;
   }
 
+  #noteLoss(error: ApiError, { origin }: EngineTarget): void {
+    const { hasProgress } = this.#question.filter;
+    // The client is told what broke what it has seen, not what went wrong with the mending.
+    if (this.#loss === null || hasProgress)
+      this.#loss = { error, since: this.#clock.now(), origins: new Set(), tries: 0 };
+    this.#loss.origins.add(origin);
+    // An engine that has not heard of it does not count.
+    if (error instanceof EngineUnreachableError) this.#continuations--;
+  }
+
   #findObstacle(error: ApiError): string | null {
     const { said, hasProgress } = this.#question.filter;
+    if (error instanceof EngineUnreachableError) return null;
     if (error.code !== 'upstream_error' || error instanceof EngineMemoryError)
       return `the engine refused it with ${error.code}`;
     if (said.obstacle !== null) return said.obstacle;
@@ -119,36 +140,43 @@ class ContinuedAnswer {
     return this.#continuations > 0 && !hasProgress ? 'the next engine added nothing to it' : null;
   }
 
-  #giveUp(reason: string): ApiError {
+  #giveUp(reason: string, outcome: 'failed' | 'impossible'): ApiError {
     const { log, metrics } = this.#services;
-    metrics.continuedStreams.inc({ outcome: this.#continuations > 0 ? 'failed' : 'impossible' });
+    metrics.continuedStreams.inc({ outcome });
     log.warn({ request_id: this.#state.exchange.requestId, reason }, 'a broken stream cannot be continued');
-    return this.#breach!;
+    return this.#loss!.error;
   }
 
-  /** A place on another engine, or on the same one once it is back. Rejects where there is none in time. */
-  async #findTarget(lost: string): Promise<EngineTarget> {
+  /** A place on another engine, or on one that is back. Rejects where there is none in time. */
+  async #findTarget(): Promise<EngineTarget> {
     const { exchange } = this.#state;
-    const lostAt = this.#clock.now();
-    for (let retryMs = FIRST_RETRY_MS; ; retryMs = Math.min(2 * retryMs, MAX_RETRY_MS)) {
-      const target = await this.#tryTarget(lost, this.#clock.now() - lostAt);
+    const loss = this.#loss!;
+    for (;;) {
+      if (loss.tries++ > 0) await this.#pause(loss);
+      const target = await this.#tryTarget(loss);
       if (exchange.canceled) target?.release();
       exchange.check();
       if (target) return target;
-      if (this.#clock.now() - lostAt + retryMs > MAX_PAUSE_MS)
-        throw this.#giveUp(`no engine had a place within ${MAX_PAUSE_MS / 1000} s`);
-      // Many streams break at once: they must not ask the peers at once, too.
-      await sleep(this.#clock, retryMs * (0.5 + Math.random() / 2), exchange.signal);
-      exchange.check();
     }
   }
 
-  async #tryTarget(lost: string, pausedMs: number): Promise<EngineTarget | null> {
+  async #pause({ since, tries }: Loss): Promise<void> {
+    const ms = Math.min(FIRST_RETRY_MS * 2 ** (tries - 2), MAX_RETRY_MS);
+    if (this.#clock.now() - since + ms > MAX_PAUSE_MS)
+      throw this.#giveUp(`no engine took it within ${MAX_PAUSE_MS / 1000} s`, 'failed');
+    const { exchange } = this.#state;
+    // Many streams break at once: they must not ask the peers at once, too.
+    await sleep(this.#clock, ms * (0.5 + Math.random() / 2), exchange.signal);
+    exchange.check();
+  }
+
+  async #tryTarget({ since, origins }: Loss): Promise<EngineTarget | null> {
     const { capacity } = this.#services;
     const { exchange, keyHash: id, priority = 0 } = this.#state;
-    const acquisition = await (pausedMs < NOTICED_MS
-      ? capacity.acquireElsewhere(lost, exchange.signal)
-      : capacity.acquire(exchange.signal, { id, priority }));
+    const isNoticed = this.#clock.now() - since >= NOTICED_MS;
+    const acquisition = await (isNoticed
+      ? capacity.acquire(exchange.signal, { id, priority })
+      : capacity.acquireElsewhere(origins, exchange.signal));
     return 'target' in acquisition ? acquisition.target : null;
   }
 
@@ -161,7 +189,7 @@ class ContinuedAnswer {
       const next = this.#writeWithin(body.length, () =>
         writeContinuation(body, continuable, { content: content.trimEnd(), reasoning, tokens }),
       );
-      if (!next) throw this.#giveUp('there is no memory for another request');
+      if (!next) throw this.#giveUp('there is no memory for another request', 'failed');
       filter.beginPart();
       this.#continuations++;
       const { requestId: request_id } = this.#state.exchange;

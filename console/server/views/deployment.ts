@@ -18,6 +18,7 @@ export function describeDeployment(deployment: ModelDeployment): DeploymentView 
     queue: null,
     createdAt: String(metadata.creationTimestamp ?? ''),
     engine: { preset: spec.engine.preset, ...status.engine },
+    continuesStreams: spec.resilience.continueStreams,
     prices: describePrices(spec.pricing),
     media: describeMedia(spec),
   };

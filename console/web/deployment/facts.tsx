@@ -44,9 +44,9 @@ export function ReplicasAndQueue({
 
 /** The engine with what it was started with, and prices. */
 export function EngineAndPrices({
-  deployment: { engine, prices },
+  deployment: { engine, continuesStreams, prices },
 }: {
-  deployment: Pick<DeploymentView, 'engine' | 'prices'>;
+  deployment: Pick<DeploymentView, 'engine' | 'continuesStreams' | 'prices'>;
 }) {
   const { preset, family, toolCallParser, reasoningParser, chatTemplate } = engine;
   const facts = [
@@ -55,6 +55,7 @@ export function EngineAndPrices({
     toolCallParser && `tool calls by ${toolCallParser}`,
     reasoningParser && `reasoning by ${reasoningParser}`,
     chatTemplate && `chat template ${chatTemplate}`,
+    continuesStreams && 'plain chats go on when it dies',
     ...prices.map(({ of, amount }) => `${amount} per ${of}`),
   ];
   return (

@@ -191,6 +191,17 @@ export const BAD: [string, string, Spec, RegExp[]][] = [
     [/spec\.image is allowed with kind Image only/],
   ],
   [
+    'continued streams of embeddings',
+    'ModelDeployment',
+    {
+      kind: 'Embedding',
+      model: { id: 'e' },
+      engine: { preset: 'simulator' },
+      resilience: { continueStreams: true },
+    },
+    [/resilience\.continueStreams is allowed with kind LLM only/],
+  ],
+  [
     'steps out of order',
     'ModelDeployment',
     {

@@ -1,4 +1,4 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import { Peers } from '../../../../gateway/capacity/peers.ts';
 import { Pools } from '../../../../gateway/upstream/pools.ts';
@@ -8,7 +8,7 @@ import { describeReplica } from '../../../support/heartbeat.ts';
 describe('asking the peers for a place', () => {
   let server: Server;
   let pools: Pools;
-  const ask = async (listener: RequestListener) => {
+  const ask = async (listener: RequestListener, isLost = false) => {
     server = createServer(listener);
     await listen(server, 0, '127.0.0.1');
     const heartbeat = {
@@ -16,7 +16,8 @@ describe('asking the peers for a place', () => {
       at: 0,
     };
     const peers = new Peers({ token: 'token', list: () => [heartbeat], pools });
-    return peers.acquire(new AbortController().signal);
+    const lost = new Set(isLost ? [`http://127.0.0.1:${heartbeat.port}`] : []);
+    return peers.acquire(new AbortController().signal, lost);
   };
   beforeEach(() => {
     pools = new Pools();
@@ -29,6 +30,14 @@ describe('asking the peers for a place', () => {
 
   it('takes one that does not answer in time for full, not for absent', async () => {
     expect(await ask(() => {})).to.deep.equal({ refusal: 'full' });
+  });
+
+  it('asks none whose engine was seen to fail', async () => {
+    const place = (_: unknown, res: ServerResponse) =>
+      res.writeHead(201, { 'x-berth-reservation': 'id' }).end();
+    expect(await ask(place)).to.have.property('target');
+    await closeServer(server, 0);
+    expect(await ask(place, true)).to.deep.equal({ refusal: 'unavailable' });
   });
 
   it('takes one whose engine is not ready for absent', async () => {

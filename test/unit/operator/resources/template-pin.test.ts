@@ -91,6 +91,7 @@ describe('a change of the spec', () => {
     ['limits', { limits: { requestTimeout: '60s' } }],
     ['prices', { pricing: { perImage: '1' } }],
     ['concurrency', { concurrency: 5 }],
+    ['resilience', { resilience: { continueStreams: true } }],
     ['pausing', { paused: true }],
     ['replicas', { replicas: 4 }],
     ['the route', { route: { host: 'llm.example.com' } }],
