@@ -10,7 +10,7 @@ import { SaidText } from './said-text.ts';
 import { Seam } from './seam.ts';
 import { SseFilter } from './sse-filter.ts';
 import { parseObject, readData } from './sse-frames.ts';
-import type { StreamFilter } from './stream-filter.ts';
+import type { StreamWatch } from './stream-filter.ts';
 
 export interface ContinuedFilterOptions {
   modelId: string;
@@ -34,7 +34,7 @@ const ANEW = new ApiError('upstream_error', 'The engine began to reason anew ins
 
 const DROPPED = '';
 
-export class ContinuedFilter implements StreamFilter {
+export class ContinuedFilter implements StreamWatch {
   readonly said: SaidText;
   readonly #options: ContinuedFilterOptions;
   #part: SseFilter;

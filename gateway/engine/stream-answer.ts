@@ -3,13 +3,13 @@ import { ApiError } from '../http/error-response.ts';
 import { EventStream } from '../http/event-stream.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Answer, Usage } from './answer.ts';
-import type { StreamFilter } from './stream-filter.ts';
+import type { StreamWatch } from './stream-filter.ts';
 
 export class StreamAnswer implements Answer {
   readonly #exchange: Exchange;
-  readonly #filter: StreamFilter;
+  readonly #filter: StreamWatch;
 
-  constructor(exchange: Exchange, filter: StreamFilter) {
+  constructor(exchange: Exchange, filter: StreamWatch) {
     this.#exchange = exchange;
     this.#filter = filter;
   }

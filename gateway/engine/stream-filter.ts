@@ -36,4 +36,7 @@ export abstract class StreamFilter {
   abstract end(): string | null;
 }
 
+/** What the answer of a stream needs of it. */
+export type StreamWatch = Pick<StreamFilter, keyof StreamFilter>;
+
 export const FRAME_TOO_LONG = new ApiError('upstream_error', 'The engine sent an event that is too long.');

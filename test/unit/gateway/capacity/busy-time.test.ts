@@ -77,7 +77,7 @@ describe('what a replica counts of its work', () => {
       return target ? { target } : Promise.resolve({ refusal: 'replica_saturated' as const });
     };
     const line = new SlotLine({
-      capacity: { acquire },
+      capacity: { acquire, acquireElsewhere: acquire },
       takeLocal,
       waitMs: () => 60_000,
       isShared: () => false,
