@@ -4,8 +4,8 @@ import type { EngineTarget } from '../capacity/capacity.ts';
 import type { ContinuedFilter } from '../engine/continued-filter.ts';
 import { EngineMemoryError, EngineUnreachableError } from '../engine/engine-error.ts';
 import { ApiError } from '../http/error-response.ts';
-import { openLease } from '../http/json-body.ts';
 import type { GatewayState } from '../http/exchange.ts';
+import { openLease } from '../http/json-body.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { type Continuable, countLeft, writeContinuation } from './continuation.ts';
 import {
