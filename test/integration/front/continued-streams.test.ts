@@ -1,7 +1,7 @@
 import { expect } from 'chai';
+import { readHeartbeats } from '../../../';
 import { hashApiKey } from '../../../api/identity.ts';
 import { workKeys } from '../../../api/redis-keys.ts';
-import { readHeartbeats } from '../../../redis/admission/admission-calls.ts';
 import { publishApiKeys, publishDeployment } from '../../../redis/publication/publication.ts';
 import { callChat, type StreamedChat, streamChat } from '../../support/chat.ts';
 import { findFreePort } from '../../support/child-program.ts';
