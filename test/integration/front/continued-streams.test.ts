@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { readHeartbeats } from '../../../';
 import { hashApiKey } from '../../../api/identity.ts';
 import { workKeys } from '../../../api/redis-keys.ts';
 import { publishApiKeys, publishDeployment } from '../../../redis/publication/publication.ts';
 import { callChat, type StreamedChat, streamChat } from '../../support/chat.ts';
 import { findFreePort } from '../../support/child-program.ts';
+import { readHeartbeats } from '../../support/heartbeats.ts';
 import {
   API_KEY,
   describeModel,
