@@ -38,6 +38,12 @@ export const modelObject = z.object({
   display_name: z.string(),
   permission: z.array(z.unknown()),
   routes: z.array(z.string()).describe('Paths of the inference routes that this deployment serves.'),
+  max_model_len: z
+    .int()
+    .optional()
+    .describe(
+      'Most tokens of a request, prompt and answer together; absent while the engine has not told it.',
+    ),
   supported_parameters: z
     .record(z.string(), supportedTask)
     .optional()

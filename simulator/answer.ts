@@ -22,6 +22,8 @@ export interface Answer {
   isNamed?: true;
   /** The whole answer of a call that is not streamed. */
   buildBody: () => object;
+  /** An answer that is no JSON. */
+  bytes?: { content: Buffer; headers: Record<string, string> };
   /** Null: the call is not streamed. */
   frames: (() => Iterable<Frame>) | null;
 }

@@ -26,12 +26,29 @@ export async function deliver({ engine, call }: Exchange, delivery: Delivery): P
   const { signal } = engine.stopping;
   const duration = ttftMs + itlMs * Math.max(answer.steps - 1, 0);
   if (duration > 0) await call.wait(performance.now() + duration, signal);
+  if (answer.bytes) return sendBytes(engine, call, { bytes: answer.bytes, fault });
   const body = answer.buildBody();
   const text = JSON.stringify(signal.aborted ? markAborted(body) : body);
   engine.activity.outputAt = performance.now();
   if (fault) return breakBody(call, fault, text);
   call.sendText(200, text, 'application/json');
 }
+
+async function sendBytes(
+  engine: Engine,
+  call: Call,
+  {
+    bytes: { content, headers },
+    fault,
+  }: { bytes: NonNullable<Answer['bytes']>; fault: BreakingFault | null },
+): Promise<void> {
+  engine.activity.outputAt = performance.now();
+  for (const [name, value] of Object.entries(headers)) call.response.setHeader(name, value);
+  if (fault) return breakBody(call, fault, content, BYTES_TYPE);
+  call.sendBytes(content, BYTES_TYPE);
+}
+
+const BYTES_TYPE = 'application/octet-stream';
 
 async function streamAnswer(
   engine: Engine,

@@ -1,10 +1,19 @@
 /** POST /v1/embeddings: unit vectors in which texts that share words lie near each other. */
-import { type Answer, type PlanContext, sumUsage } from './answer.ts';
+import {
+  type Answer,
+  makeAnswerId,
+  type PlanContext,
+  readUnixSeconds,
+  sumUsage,
+  type Usage,
+} from './answer.ts';
 import { refuse } from './errors.ts';
+import type { Exchange } from './exchange.ts';
 import { type Fields, readChoice, readInteger } from './fields.ts';
 import { createRandom, hashText } from './random.ts';
 import { readInputs } from './text-input.ts';
 
+const JSON_ENCODINGS = ['float', 'base64'] as const;
 const DEFAULT_DIMENSIONS = 384;
 const MAX_DIMENSIONS = 4096;
 /** Numbers in one answer, so that no request can exhaust the memory. */
@@ -17,10 +26,15 @@ const PLACES_PER_WORD = 16;
 const WHOLE_WEIGHT = 0.1;
 const PRECISION = 1e7;
 
-export function planEmbedding(body: Fields, context: PlanContext): Answer {
+export function planEmbedding(body: Fields, context: PlanContext, { engine }: Exchange): Answer {
   const inputs = readInputs(body, 'input');
   const dimensions = readInteger(body, 'dimensions', { min: 1, max: MAX_DIMENSIONS }) ?? DEFAULT_DIMENSIONS;
-  const encoding = readChoice(body, 'encoding_format', ['float', 'base64']) ?? 'float';
+  const encoding =
+    readChoice(
+      body,
+      'encoding_format',
+      engine.personality.embedsBytes ? [...JSON_ENCODINGS, 'bytes', 'bytes_only'] : JSON_ENCODINGS,
+    ) ?? 'float';
   if (inputs.length * dimensions > MAX_NUMBERS)
     throw refuse(`inputs times dimensions must be at most ${MAX_NUMBERS}.`, 'input');
   const usage = sumUsage(
@@ -43,7 +57,40 @@ export function planEmbedding(body: Fields, context: PlanContext): Answer {
       model: context.model,
       usage: { prompt_tokens: usage.prompt_tokens, total_tokens: usage.total_tokens },
     }),
+    ...((encoding === 'bytes' || encoding === 'bytes_only') && {
+      bytes: writeBytes(
+        inputs.map(({ text }) => embedText(text, dimensions)),
+        encoding === 'bytes' && { model: context.model, usage },
+      ),
+    }),
     frames: null,
+  };
+}
+
+/** As vLLM: little-endian 32-bit floats one after the other; the header says where each begins. */
+function writeBytes(
+  vectors: number[][],
+  described: false | { model: string; usage: Usage },
+): NonNullable<Answer['bytes']> {
+  const parts = vectors.map(writeVector);
+  // All are equally long.
+  const length = parts[0]!.length;
+  const data = parts.map((_, index) => ({
+    index,
+    embed_dtype: 'float32',
+    endianness: 'native',
+    start: index * length,
+    end: (index + 1) * length,
+    shape: [length / 4],
+  }));
+  const content = Buffer.concat(parts);
+  if (!described) return { content, headers: {} };
+  const { model, usage } = described;
+  const { prompt_tokens, total_tokens } = usage;
+  const metadata = { id: makeAnswerId('embd'), created: readUnixSeconds(), model, data };
+  return {
+    content,
+    headers: { metadata: JSON.stringify({ ...metadata, usage: { prompt_tokens, total_tokens } }) },
   };
 }
 
@@ -65,8 +112,10 @@ function addFeature(sums: Float64Array, feature: string, weight: number): void {
   }
 }
 
-function encodeVector(vector: number[]): string {
+const encodeVector = (vector: number[]): string => writeVector(vector).toString('base64');
+
+function writeVector(vector: number[]): Buffer {
   const bytes = Buffer.allocUnsafe(vector.length * 4);
   for (const [index, value] of vector.entries()) bytes.writeFloatLE(value, index * 4);
-  return bytes.toString('base64');
+  return bytes;
 }

@@ -15,6 +15,8 @@ export interface Personality {
   health: 'at-once' | 'behind-work' | 'after-output';
   /** Tokens that one frame of a stream carries, as where an engine's server lags behind its model. */
   tokensPerFrame: number;
+  /** Vectors as bytes, which a header describes. */
+  embedsBytes: boolean;
   /** Calls in flight at SIGTERM: they end, or are aborted in one of the ways that occur. */
   atSIGTERM: 'finish' | 'abort';
   media: MediaHabits;
@@ -24,12 +26,13 @@ const PLAIN: Personality = {
   describeError: (error) => error.toBody(),
   health: 'at-once',
   tokensPerFrame: 1,
+  embedsBytes: false,
   atSIGTERM: 'finish',
   media: PLAIN_MEDIA,
 };
 
 const PERSONALITIES: Record<EngineName, Personality> = {
-  vllm: { ...PLAIN, tokensPerFrame: 14, atSIGTERM: 'abort' },
+  vllm: { ...PLAIN, tokensPerFrame: 14, embedsBytes: true, atSIGTERM: 'abort' },
   sglang: {
     ...PLAIN,
     describeError: ({ message, type, param, status }) => ({

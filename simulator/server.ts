@@ -9,6 +9,7 @@ import { checkFilms } from './films.ts';
 import { checkHealth } from './health.ts';
 import { answerFailure, INFERENCE_ROUTES, serveInference } from './inference.ts';
 import { writeMetrics } from './metrics.ts';
+import { MAX_MODEL_LENGTH } from './tokenizer.ts';
 import { readVideoPath, serveVideo } from './videos.ts';
 
 export interface Listener {
@@ -104,12 +105,22 @@ const READS = new Map<string, (engine: Engine, call: Call) => void>([
   ],
 ]);
 
-const listModels = ({ options, created }: Engine): object => ({
+const listModels = ({ options: { model, kind }, created }: Engine): object => ({
   object: 'list',
   data: [
-    { id: options.model, object: 'model', created, owned_by: 'simulator', root: options.model, parent: null },
+    {
+      id: model,
+      object: 'model',
+      created,
+      owned_by: 'simulator',
+      root: model,
+      parent: null,
+      ...(TOKENIZED.has(kind) && { max_model_len: MAX_MODEL_LENGTH }),
+    },
   ],
 });
+
+const TOKENIZED: ReadonlySet<string> = new Set(['LLM', 'Embedding', 'Rerank']);
 
 function listen(listener: RequestListener, { host, port }: Listener): Promise<Server> {
   const server = createServer({ noDelay: true, keepAliveTimeout: KEEP_ALIVE_MS }, listener);

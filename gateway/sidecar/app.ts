@@ -36,6 +36,8 @@ export interface SidecarAppOptions {
   capacity: Capacity;
   connection: Pick<RedisConnection, 'redis'>;
   engineReady: () => boolean;
+  /** Most tokens of a request; null while that is unknown. */
+  contextLength?: () => number | null;
   log: Logger;
   metrics: GatewayMetrics;
   usage: DeploymentUsage;
@@ -80,7 +82,7 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
   const handlers: Partial<Record<RouteName, Handler>> = {
     ...buildTextHandlers(textServices),
     ...(options.storage && buildAudioHandlers({ ...textServices, spool: options.storage.spool })),
-    ...buildModelHandlers({ config, engineReady }),
+    ...buildModelHandlers({ config, engineReady, contextLength: options.contextLength ?? (() => null) }),
     ...buildDocumentHandlers(config),
     ...(options.storage &&
       buildMediaHandlers({

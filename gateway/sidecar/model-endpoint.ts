@@ -19,6 +19,7 @@ import { startWorker, type Worker, type WorkerOptions } from '../jobs/worker.ts'
 import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import { UsageMeter } from '../telemetry/usage.ts';
+import { ContextLength } from '../text/context-length.ts';
 import { ENGINE_CONNECT_TIMEOUT_MS, Pools } from '../upstream/pools.ts';
 import { createSidecarApp, type SidecarApp } from './app.ts';
 import { Drain } from './drain.ts';
@@ -87,12 +88,19 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
       );
       metrics.engines.dec({ phase: before.phase });
       metrics.engines.inc({ phase });
-      if (isReady && !before.isReady) drain.cancel({ isRestarted: before.phase === 'starting' });
+      if (isReady && !before.isReady) {
+        drain.cancel({ isRestarted: before.phase === 'starting' });
+        contextLength.refresh();
+      }
       // Kept-alive connections would stay here, where the Service leads new ones to who can answer.
       activity.setClosing(!isReady || drain.isDraining);
       replica.announce();
       worker?.wake();
     },
+  });
+  const contextLength = new ContextLength({
+    pool: () => enginePools.get(options.engineURL),
+    config: () => live.current,
   });
   metrics.engines.inc({ phase: health.verdict.phase });
   const drain = new Drain({
@@ -150,6 +158,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     capacity: replica.capacity,
     connection,
     engineReady: () => health.isReady,
+    contextLength: () => contextLength.value,
     enginePool,
     metrics,
     usage,

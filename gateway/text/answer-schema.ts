@@ -19,7 +19,11 @@ export function completeCompletion(answer: Answer, modelId: string): boolean {
   return isChanged;
 }
 
-export type EmbeddingEncoding = 'float' | 'base64';
+export type EmbeddingEncoding = 'float' | 'base64' | 'bytes' | 'bytes_only';
+
+/** An answer that is no JSON. */
+export const isBytes = (encoding: unknown): encoding is 'bytes' | 'bytes_only' =>
+  encoding === 'bytes' || encoding === 'bytes_only';
 
 /** Engines may ignore `encoding_format`, or answer only one of both. */
 export function completeEmbedding(answer: Answer, modelId: string, encoding: EmbeddingEncoding): boolean {

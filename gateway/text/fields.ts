@@ -91,15 +91,17 @@ export const CHAT_FIELDS: Fields = {
 /** docs/api.md, "POST /v1/completions". */
 export const COMPLETION_FIELDS: Fields = { prompt: { ...prompt, isRequired: true }, ...generation };
 
+const ENCODINGS: readonly unknown[] = ['float', 'base64', 'bytes', 'bytes_only'];
+
 /** docs/api.md, "POST /v1/embeddings". Either `input` or `messages`. */
 export const EMBEDDING_FIELDS: Fields = {
   input: prompt,
   messages: CONVERSATION,
   model: TEXT,
   encoding_format: {
-    allowed: '"float" or "base64"',
-    isValid: (value) => value === 'float' || value === 'base64',
-    schema: { enum: ['float', 'base64'] },
+    allowed: '"float" or "base64", or with vLLM "bytes" or "bytes_only"',
+    isValid: (value) => ENCODINGS.includes(value),
+    schema: { enum: ENCODINGS, description: '`bytes` and `bytes_only` with vLLM only.' },
   },
 };
 

@@ -10,11 +10,13 @@ import { describeSupportedParameters } from '../media/supported-parameters.ts';
 export interface ModelServices {
   config: () => GatewayConfig;
   engineReady: () => boolean;
+  /** Most tokens of a request; null while that is unknown. */
+  contextLength: () => number | null;
 }
 
 const RETRY_SECONDS = 5;
 
-export function buildModelHandlers({ config, engineReady }: ModelServices) {
+export function buildModelHandlers({ config, engineReady, contextLength }: ModelServices) {
   const requireReady = () => {
     if (engineReady()) return;
     throw new ApiError('no_pod_available', 'No replica is ready: the engine is starting or has failed.', {
@@ -24,12 +26,12 @@ export function buildModelHandlers({ config, engineReady }: ModelServices) {
   return {
     models: ({ exchange }: GatewayState) => {
       requireReady();
-      const list: ModelList = { object: 'list', data: [describeModel(config())] };
+      const list: ModelList = { object: 'list', data: [describeModel(config(), contextLength())] };
       sendJSON(exchange, list);
     },
     model: ({ exchange, parameter }: GatewayState) => {
       requireReady();
-      const model = describeModel(config());
+      const model = describeModel(config(), contextLength());
       if (decode(parameter) !== model.id)
         throw new ApiError('model_not_found', `This deployment serves the model "${model.id}" only.`, {
           param: 'model',
@@ -39,7 +41,7 @@ export function buildModelHandlers({ config, engineReady }: ModelServices) {
   };
 }
 
-const describeModel = (config: GatewayConfig): ModelObject => {
+const describeModel = (config: GatewayConfig, contextLength: number | null): ModelObject => {
   const supported = describeSupportedParameters(config);
   return {
     id: config.modelId,
@@ -49,6 +51,7 @@ const describeModel = (config: GatewayConfig): ModelObject => {
     display_name: config.displayName,
     permission: [],
     routes: ROUTES.listInference(config),
+    ...(contextLength !== null && { max_model_len: contextLength }),
     ...(supported && { supported_parameters: supported }),
   };
 };

@@ -3,7 +3,7 @@ import type { JSONObject } from '../../kit/json-object.ts';
 import { readUsage } from '../engine/answer.ts';
 import { SseFilter } from '../engine/sse-filter.ts';
 import { ApiError } from '../http/error-response.ts';
-import { completeChat, completeCompletion, completeEmbedding } from './answer-schema.ts';
+import { completeChat, completeCompletion, completeEmbedding, isBytes } from './answer-schema.ts';
 import { readContinuable } from './continuation.ts';
 import { CHAT_FIELDS, COMPLETION_FIELDS, EMBEDDING_FIELDS } from './fields.ts';
 import { readBodyMedia as readMedia } from './message-media.ts';
@@ -39,7 +39,10 @@ export const EMBEDDINGS: TextRoute = {
   readMedia,
   translate: (body, preset) => {
     checkEmbedded(body, preset);
-    return { path: '/v1/embeddings' };
+    checkEncoding(body, preset);
+    // Its answer tells the usage in a header, which an answer of bytes alone lacks.
+    const fixed = body.encoding_format === 'bytes_only' && BYTES;
+    return { path: '/v1/embeddings', ...(fixed && { fixed }) };
   },
   stream: null,
   complete: (answer, modelId, { encoding }) => completeEmbedding(answer, modelId, encoding),
@@ -59,6 +62,26 @@ function checkEmbedded({ input, messages }: JSONObject, preset: string): void {
     );
   }
   if (hasMessages) throw refuse('messages', '`messages` and `input` exclude each other: send one of them.');
+}
+
+const BYTES = new Map([['encoding_format', '"bytes"']]);
+/** Inputs that a header describes: proxies take headers of 4 KiB in all. */
+const MAX_DESCRIBED = 32;
+const MAX_IN_BYTES = 2_048;
+
+/** Vectors as bytes are vLLM's alone. */
+function checkEncoding({ encoding_format: encoding, input }: JSONObject, preset: string): void {
+  if (!isBytes(encoding)) return;
+  if (preset !== 'vllm')
+    throw refuse(
+      'encoding_format',
+      `\`encoding_format\` "${encoding}" is not known to the engine of this deployment (${preset}): use "float" or "base64".`,
+    );
+  const count = Array.isArray(input) && typeof input[0] !== 'number' ? input.length : 1;
+  const most = encoding === 'bytes' ? MAX_DESCRIBED : MAX_IN_BYTES;
+  if (count <= most) return;
+  const way = encoding === 'bytes' ? 'send fewer, or use "bytes_only"' : 'send fewer';
+  throw refuse('input', `\`input\` may have at most ${most} items with "${encoding}", not ${count}: ${way}.`);
 }
 
 const refuse = (param: string, message: string) => new ApiError('invalid_request_error', message, { param });

@@ -58,7 +58,7 @@ export function readTextRequest(
     payload: translation?.body
       ? writeTranslation(translation.body, model.servedModelName, priority)
       : buildPayload(body, model, {
-          fixed: route.fixed,
+          fixed: translation?.fixed ?? route.fixed,
           priority,
           usage: {
             include_usage: isStream && route.stream!.needsUsageOption && !isUsageWanted,
@@ -70,7 +70,7 @@ export function readTextRequest(
     isStream,
     isUsageWanted,
     continuable,
-    encoding: value.encoding_format === 'base64' ? 'base64' : 'float',
+    encoding: (route.fields.encoding_format && (value.encoding_format as EmbeddingEncoding)) || 'float',
     promptBytes: raw.length - characters,
     media,
   };

@@ -34,6 +34,8 @@ export interface Translation {
   path: string;
   /** Beside the name of the model. Absent: the client's body goes on, with all that is not documented. */
   body?: object;
+  /** Members that it is sent whatever the client sends, as JSON texts; not together with `body`. */
+  fixed?: ReadonlyMap<string, string>;
   /** The endpoint's answer, made of the engine's; null where that is none. */
   read?(answer: unknown): JSONObject | null;
 }

@@ -4,10 +4,12 @@ import type { EgressAgent } from '../egress/agent.ts';
 import { type Answer, estimateUsage } from '../engine/answer.ts';
 import { ContinuedFilter } from '../engine/continued-filter.ts';
 import { StreamAnswer } from '../engine/stream-answer.ts';
+import { VectorsAnswer } from '../engine/vectors-answer.ts';
 import { WholeAnswer } from '../engine/whole-answer.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import { openLease, readJsonBody } from '../http/json-body.ts';
 import type { DeploymentUsage } from '../telemetry/usage.ts';
+import { isBytes } from './answer-schema.ts';
 import { askContinued, type ContinuationServices } from './continued-answer.ts';
 import { askEngine, reserveLazily, startDeadline } from './engine-question.ts';
 import { inlineMedia } from './media-inlining.ts';
@@ -72,14 +74,14 @@ interface EngineRun {
 }
 
 async function runAtEngine(run: EngineRun): Promise<void> {
-  const { route, services, state, request } = run;
+  const { services, state, request } = run;
   const { path, payload: body, isStream, continuable, priority } = request;
   const { modelId, enginePreset } = services.config();
   const reserve = reserveLazily(state);
   const headers = {
     'content-type': 'application/json',
     'content-length': String(body.length),
-    accept: isStream ? 'text/event-stream' : 'application/json',
+    accept: isStream ? 'text/event-stream' : isBytes(request.encoding) ? '*/*' : 'application/json',
     // In the body of messages vLLM does not read it.
     ...(priority !== 0 && enginePreset === 'vllm' && { 'x-vllm-priority': String(priority) }),
   };
@@ -90,18 +92,27 @@ async function runAtEngine(run: EngineRun): Promise<void> {
     const question = { path, headers, body, answer, isStream, filter, continuable, reserve };
     return askContinued(services, state, question).finally(() => settleUsage(answer, run));
   }
-  const answer = isStream
-    ? new StreamAnswer(state.exchange, route.stream!.watch(modelId, request))
-    : new WholeAnswer(state.exchange, {
-        read: request.read,
-        complete: (whole) => route.complete(whole, modelId, request),
-        readUsage: route.readUsage,
-        reserve,
-      });
+  const answer = openAnswer(run, modelId, reserve);
   await askEngine(services, state, { path, headers, body, answer, isStream }).finally(() =>
     settleUsage(answer, run),
   );
 }
+
+function openAnswer({ route, state, request }: EngineRun, modelId: string, reserve: Reserve): Answer {
+  const { exchange } = state;
+  if (request.isStream) return new StreamAnswer(exchange, route.stream!.watch(modelId, request));
+  if (isBytes(request.encoding))
+    return new VectorsAnswer(exchange, { modelId, isDescribed: request.encoding === 'bytes' });
+  return new WholeAnswer(exchange, {
+    read: request.read,
+    complete: (whole) => route.complete(whole, modelId, request),
+    readUsage: route.readUsage,
+    reserve,
+  });
+}
+
+/** Asks for memory; false where there is none left. */
+type Reserve = (bytes: number) => boolean;
 
 function settleUsage(answer: Answer, { services, state, request }: EngineRun): void {
   const usage =

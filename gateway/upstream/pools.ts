@@ -6,6 +6,9 @@ const CONNECT_TIMEOUT_MS = 2_000;
 /** To the engine, which may be slow to accept and has no stand-in. */
 export const ENGINE_CONNECT_TIMEOUT_MS = 10_000;
 
+/** vLLM describes each of up to 2,048 vectors that it sends as bytes in a header. */
+const MAX_HEADER_BYTES = 512 * 1024;
+
 export class Pools {
   readonly #entries = new Map<string, { pool: Pool; usedAt: number }>();
   readonly #connectTimeoutMs: number;
@@ -43,6 +46,7 @@ export class Pools {
       pipelining: 1,
       headersTimeout: 0,
       bodyTimeout: 0,
+      maxHeaderSize: MAX_HEADER_BYTES,
       connect: { timeout: this.#connectTimeoutMs, noDelay: true },
     });
     const entry = { pool, usedAt: 0 };

@@ -1,0 +1,90 @@
+/** The most tokens of a request, as the engine tells them: a fact for `GET /v1/models`, whose answer never waits for it. */
+import type { Dispatcher } from 'undici';
+import type { GatewayConfig } from '../../api/gateway-config.ts';
+import type { ModelKind } from '../../api/model-deployment.ts';
+import { type Clock, systemClock } from '../../kit/clock.ts';
+import { isObject } from '../../kit/json-object.ts';
+import { readResponse, requestEngine } from '../engine/engine-request.ts';
+
+export interface ContextLengthOptions {
+  /** Connections to the engine. */
+  pool: () => Dispatcher;
+  config: () => Pick<GatewayConfig, 'kind' | 'enginePreset'>;
+  clock?: Clock;
+}
+
+/** Where an engine tells it, and how. */
+interface Source {
+  path: string;
+  read(answer: unknown): unknown;
+}
+
+const MODEL_LIST: Source = {
+  path: '/v1/models',
+  read: (answer) => {
+    const first: unknown = isObject(answer) && Array.isArray(answer.data) ? answer.data[0] : null;
+    return isObject(first) ? first.max_model_len : null;
+  },
+};
+/** All others list it with the model; those that do not tell it leave it unknown. */
+const SOURCES: Readonly<Record<string, Source>> = {
+  // Of one place: the context is shared between those that are served at once.
+  'llama-cpp': {
+    path: '/props',
+    read: (answer) => {
+      const settings = isObject(answer) ? answer.default_generation_settings : null;
+      return isObject(settings) ? settings.n_ctx : null;
+    },
+  },
+  tei: { path: '/info', read: (answer) => (isObject(answer) ? answer.max_input_length : null) },
+};
+
+/** Models whose requests are counted in tokens. */
+const TOKENIZED: ReadonlySet<ModelKind> = new Set<ModelKind>(['LLM', 'Embedding', 'Rerank']);
+
+const TIMEOUT_MS = 5_000;
+const MAX_ANSWER_BYTES = 1024 * 1024;
+/** Engines that do not tell it are not asked at every request. */
+const RETRY_MS = 30_000;
+
+export class ContextLength {
+  readonly #options: ContextLengthOptions;
+  readonly #clock: Clock;
+  #value: number | null = null;
+  #askedAt = Number.NEGATIVE_INFINITY;
+  #isAsking = false;
+
+  constructor(options: ContextLengthOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+  }
+
+  /** Null while it is unknown; then the engine is asked, for the next time. */
+  get value(): number | null {
+    if (this.#value === null && this.#clock.now() - this.#askedAt >= RETRY_MS) this.refresh();
+    return this.#value;
+  }
+
+  /** Asks the engine, which may be another process now. What was known holds until it answers. */
+  refresh(): void {
+    if (this.#isAsking || !TOKENIZED.has(this.#options.config().kind)) return;
+    this.#isAsking = true;
+    this.#askedAt = this.#clock.now();
+    void this.#ask().finally(() => {
+      this.#isAsking = false;
+    });
+  }
+
+  async #ask(): Promise<void> {
+    const { path, read } = SOURCES[this.#options.config().enginePreset] ?? MODEL_LIST;
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    try {
+      const { statusCode, body } = await requestEngine(this.#options.pool(), { path, method: 'GET', signal });
+      const text = await readResponse(body, { maxBytes: MAX_ANSWER_BYTES, signal });
+      const length = statusCode === 200 ? read(JSON.parse(text.toString('utf8'))) : null;
+      if (Number.isSafeInteger(length) && (length as number) > 0) this.#value = length as number;
+    } catch {
+      // An engine that does not tell is no fault: the member is absent.
+    }
+  }
+}

@@ -1,0 +1,92 @@
+import { expect } from 'chai';
+import type { ModelKind } from '../../../../api/model-deployment.ts';
+import { ContextLength } from '../../../../gateway/text/context-length.ts';
+import { Pools } from '../../../../gateway/upstream/pools.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+import { pollUntil } from '../../../support/poll.ts';
+import { startScriptedEngine } from '../../../support/text-endpoint.ts';
+
+describe('the context length of an engine', () => {
+  let engine: Awaited<ReturnType<typeof startScriptedEngine>>;
+  let pools: Pools;
+  let clock: FakeClock;
+  /** By path; all else is 404. */
+  let answers: Record<string, string>;
+  let asked: string[];
+
+  before(async () => {
+    engine = await startScriptedEngine((req, res) => {
+      asked.push(req.url!);
+      const answer = answers[req.url!];
+      res.writeHead(answer === undefined ? 404 : 200).end(answer ?? '{}');
+    });
+    pools = new Pools();
+  });
+  after(async () => {
+    await pools.destroy();
+    await engine.stop();
+  });
+  beforeEach(() => {
+    answers = {};
+    asked = [];
+    clock = new FakeClock();
+  });
+  const open = (enginePreset: string, kind: ModelKind = 'LLM') =>
+    new ContextLength({ pool: () => pools.get(engine.url), config: () => ({ kind, enginePreset }), clock });
+  const listing = (length: number) => JSON.stringify({ data: [{ id: 'm', max_model_len: length }] });
+
+  const told: [preset: string, path: string, answer: string][] = [
+    ['vllm', '/v1/models', listing(4_096)],
+    ['sglang', '/v1/models', listing(4_096)],
+    ['custom', '/v1/models', listing(4_096)],
+    ['llama-cpp', '/props', '{"default_generation_settings":{"n_ctx":4096}}'],
+    ['tei', '/info', '{"max_input_length":4096}'],
+  ];
+  for (const [preset, path, answer] of told)
+    it(`is what ${preset} tells`, async () => {
+      answers[path] = answer;
+      const length = open(preset);
+      length.refresh();
+      await pollUntil(() => length.value === 4_096, 'the length');
+      expect(asked).to.deep.equal([path]);
+    });
+
+  const silent: [string, string | undefined][] = [
+    ['that has no such route', undefined],
+    ['that does not tell it', '{"data":[{"id":"m"}]}'],
+    ['that answers no JSON', 'hello'],
+    ['that answers something else', '[null]'],
+    ['that tells nonsense', listing(-1)],
+    ['that answers without end', `"${'x'.repeat(2_000_000)}"`],
+  ];
+  for (const [name, answer] of silent)
+    it(`is unknown of an engine ${name}, which is asked again later`, async () => {
+      if (answer !== undefined) answers['/v1/models'] = answer;
+      const length = open('custom');
+      expect(length.value).to.equal(null);
+      await pollUntil(() => asked.length === 1, 'the question');
+      expect(length.value).to.equal(null);
+      answers['/v1/models'] = listing(8);
+      await clock.advance(31_000);
+      await pollUntil(() => length.value === 8, 'the length');
+      expect(asked).to.have.length(2);
+    });
+
+  it('is nothing that models of other kinds have', () => {
+    const length = open('simulator', 'Image');
+    length.refresh();
+    expect(length.value).to.equal(null);
+    expect(asked).to.deep.equal([]);
+  });
+
+  it('is that of the process that runs now', async () => {
+    answers['/v1/models'] = listing(8);
+    const length = open('vllm');
+    length.refresh();
+    await pollUntil(() => length.value === 8, 'the length');
+    answers['/v1/models'] = listing(16);
+    length.refresh();
+    expect(length.value).to.equal(8);
+    await pollUntil(() => length.value === 16, 'the new length');
+  });
+});
