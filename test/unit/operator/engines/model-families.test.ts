@@ -219,6 +219,9 @@ describe('an engine', () => {
       '--chat-template=/app/vllm/examples/tool_chat_template_apertus.jinja',
     ]);
     expect(find({ args: ['--chat-template=/mine.jinja'] })).to.deep.equal(['--chat-template=/mine.jinja']);
+    const model = { id: 'a/b', source: { huggingFace: { repo } } };
+    const { engine } = build({ engine: { preset: 'vllm' }, model }, { engineImages: { vllm: 'own/vllm:1' } });
+    expect(engine.args!.join(' ')).not.to.include('chat-template');
     const inline = templateOf(repo, { args: ['--chat-template={{ messages }}'] });
     expect(inline.engineStatus).not.to.have.property('chatTemplate');
   });
