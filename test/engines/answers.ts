@@ -111,8 +111,16 @@ export function strip(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(strip);
   if (value === null || typeof value !== 'object') return value;
   return Object.fromEntries(
-    Object.entries(value)
+    Object.entries(addCached(value as Fields))
       .filter(([key, item]) => item !== null && !OWN.has(key))
       .map(([key, item]) => [key, strip(item)]),
   );
 }
+
+/** The input of messages is what was not in the engine's cache. */
+const addCached = (value: Fields): Fields =>
+  'cache_read_input_tokens' in value
+    ? { ...value, input_tokens: INPUT.reduce((sum, name) => sum + Number(value[name] ?? 0), 0) }
+    : value;
+
+const INPUT = ['input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'];

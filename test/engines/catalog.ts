@@ -6,10 +6,10 @@ import { ensureFolder } from './cached-folder.ts';
 import { ensureLlamaServer } from './llama-server.ts';
 import { ensureModel, ensurePythonEngine, type PythonEngine } from './python-engine.ts';
 
-export const ENGINE_NAMES = ['vllm', 'llama-cpp'] as const;
+export const ENGINE_NAMES = ['vllm', 'llama-cpp', 'vllm-omni'] as const;
 export type EngineName = (typeof ENGINE_NAMES)[number];
 
-export type ServedKind = 'LLM' | 'Embedding' | 'Rerank';
+export type ServedKind = 'LLM' | 'Embedding' | 'Rerank' | 'Image' | 'Video';
 
 /** Of a deployment's spec. */
 export interface TinyModel {
@@ -21,6 +21,8 @@ export interface TinyModel {
 }
 
 export interface RealEngine {
+  /** Tokens that a request may hold with the tiny model. */
+  context?: number;
   /** What is installed, such as `0.28.0`. */
   version: string;
   /** Of test/engines/, in order. */
@@ -40,6 +42,9 @@ export interface RealEngine {
   worker?: RegExp;
 }
 
+/** Models so small are slower with several threads. */
+const CPU_MEDIA_ENV = { OMP_NUM_THREADS: '1', HF_HUB_OFFLINE: '1' };
+
 const VLLM_PACKAGE = 'lib/python3.11/site-packages/vllm';
 const VLLM: PythonEngine = {
   name: 'vllm',
@@ -55,7 +60,10 @@ function readParsers(folder: string): Set<string> {
   return new Set([...source.matchAll(/^ {4}"([\w-]+)": \(/gm)].map(([, parser]) => parser!));
 }
 
+const VLLM_CONTEXT = 8192;
+
 const vllm: RealEngine = {
+  context: VLLM_CONTEXT,
   version: '0.28.0',
   tests: ['flags', 'text', 'routes', 'failures', 'embeddings', 'rerank'],
   help: ['vllm', 'serve', '--help=all'],
@@ -64,7 +72,7 @@ const vllm: RealEngine = {
   tinyModel: () => ({
     folder: ensureModel(ensurePythonEngine(VLLM), 'chat'),
     path: '',
-    args: ['--max-model-len=2048', '--max-num-seqs=8', '--enforce-eager'],
+    args: [`--max-model-len=${VLLM_CONTEXT}`, '--max-num-seqs=8', '--enforce-eager'],
     env: { VLLM_CPU_KVCACHE_SPACE: '1', HF_HUB_OFFLINE: '1' },
   }),
   running: /^vllm:num_requests_running\{[^}]*\} ([\d.]+)/m,
@@ -72,7 +80,12 @@ const vllm: RealEngine = {
   worker: /EngineCore/,
 };
 
+/** Of the tiny model. */
+const LLAMA_CONTEXT = 2048;
+const LLAMA_PLACES = 8;
+
 const llamaCpp: RealEngine = {
+  context: LLAMA_CONTEXT,
   version: 'Debian forky',
   tests: ['flags', 'text', 'routes', 'failures', 'embeddings'],
   help: ['llama-server', '--help'],
@@ -85,13 +98,43 @@ const llamaCpp: RealEngine = {
     }),
     path: 'tiny.gguf',
     // As many places as the tests use, each with the whole context.
-    args: ['--parallel', '8', '--ctx-size', '16384', ...(kind === 'Embedding' ? ['--pooling', 'mean'] : [])],
+    args: [
+      ...['--parallel', String(LLAMA_PLACES), '--ctx-size', String(LLAMA_PLACES * LLAMA_CONTEXT)],
+      ...(kind === 'Embedding' ? ['--pooling', 'mean'] : []),
+    ],
     env: {},
   }),
   running: /^llamacpp:requests_processing ([\d.]+)/m,
 };
 
-export const REAL_ENGINES: Record<EngineName, RealEngine> = { vllm, 'llama-cpp': llamaCpp };
+const OMNI: PythonEngine = {
+  ...VLLM,
+  name: 'vllm-omni',
+  plugIn: {
+    modules: ['omni_cpu.py', 'omni_cpu_attention.py'],
+    entryPoints: '[vllm_omni.platform_plugins]\ncpu = omni_cpu:register\n',
+  },
+};
+
+const vllmOmni: RealEngine = {
+  version: '0.28.0',
+  tests: ['flags', 'images', 'videos'],
+  help: ['vllm', 'serve', '--omni', '--help=all'],
+  install: () => join(ensurePythonEngine(OMNI), 'bin'),
+  tinyModel: (kind) => ({
+    folder: ensureModel(ensurePythonEngine(OMNI), kind === 'Video' ? 'wan' : 'flux'),
+    path: '',
+    args: [],
+    env: CPU_MEDIA_ENV,
+  }),
+  worker: /DiffusionWorker|EngineCore|StageDiffusion/,
+};
+
+export const REAL_ENGINES: Record<EngineName, RealEngine> = {
+  vllm,
+  'llama-cpp': llamaCpp,
+  'vllm-omni': vllmOmni,
+};
 
 /** The engine that this run is for: `ENGINE=vllm mocha test/engines/text.test.ts`. */
 export function readEngine(): { name: EngineName; engine: RealEngine } {

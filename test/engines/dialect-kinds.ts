@@ -32,14 +32,18 @@ const count = kindsOf('/messages/count_tokens', { messages: HELLO });
 
 export const DIALECT_KINDS: DialectKind[] = [
   response('a text', {}),
-  response('instructions and turns', {
-    instructions: 'be nice',
-    input: [
-      { role: 'user', content: 'hello' },
-      { role: 'assistant', content: 'hi' },
-      { role: 'user', content: [{ type: 'input_text', text: 'the quick fox' }] },
-    ],
-  }),
+  response(
+    'instructions and turns',
+    {
+      instructions: 'be nice',
+      input: [
+        { role: 'user', content: 'hello' },
+        { role: 'assistant', content: 'hi' },
+        { role: 'user', content: [{ type: 'input_text', text: 'the quick fox' }] },
+      ],
+    },
+    VLLM,
+  ),
   response(
     'a JSON schema',
     { text: { format: { type: 'json_schema', name: 'answer', strict: true, schema: CITY } } },

@@ -1,5 +1,5 @@
 /** The processes of a pod's engine, found by the address that it listens on. */
-import { globSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync, readlinkSync } from 'node:fs';
 
 export interface ProcessEntry {
   id: number;
@@ -11,13 +11,39 @@ export interface ProcessEntry {
 /** The engine's first process, then all that came from it. */
 export function listEngineProcesses(address: string): ProcessEntry[] {
   const all = listProcesses();
-  const roots = all.filter(({ command }) => new RegExp(`--host[= ]${address}( |$)`).test(command));
+  const listeners = listListeners(address);
+  const isRoot = ({ id, command }: ProcessEntry): boolean =>
+    new RegExp(`--host[= ]${address}( |$)`).test(command) || listeners.has(id);
+  const roots = all.filter(isRoot);
   const ids = new Set(roots.map(({ id }) => id));
   const [first] = roots.filter(({ parent }) => !ids.has(parent));
   if (!first) return [];
   const found = [first];
   for (const { id } of found) found.push(...all.filter(({ parent }) => parent === id));
   return found;
+}
+
+const ENGINE_PORT = 8000;
+const LISTENING = '0A';
+
+/** Those that listen there: some call themselves by a name that has no address in it. */
+function listListeners(address: string): Set<number> {
+  const port = ENGINE_PORT.toString(16).padStart(4, '0');
+  const place = `${Buffer.from(address.split('.').map(Number).toReversed()).toString('hex')}:${port}`;
+  const inodes = readFileSync('/proc/net/tcp', 'utf8')
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, local, , state]) => local?.toLowerCase() === place && state === LISTENING)
+    .map((fields) => `socket:[${fields[9]}]`);
+  const open = globSync('/proc/[0-9]*/fd/*').filter((file) => {
+    try {
+      return inodes.includes(readlinkSync(file));
+    } catch {
+      // Closed meanwhile.
+      return false;
+    }
+  });
+  return new Set(open.map((file) => Number(file.split('/')[2])));
 }
 
 const listProcesses = (): ProcessEntry[] =>

@@ -6,21 +6,29 @@ import { MODEL_FAMILIES } from '../../api/model-families.ts';
 import { decideParsers } from '../../operator/engines/model-families.ts';
 import { PRESETS } from '../../operator/engines/presets.ts';
 import { build } from '../unit/operator/resources/fixtures.ts';
-import { readEngine } from './catalog.ts';
+import { type EngineName, readEngine } from './catalog.ts';
 
 const { name, engine } = readEngine();
 
-const KINDS = name === 'vllm' ? ['LLM', 'Embedding', 'Rerank'] : ['LLM', 'Embedding'];
+const IMAGE = { image: { sizes: ['64x64'], tasks: ['txt2img'] } };
+const VIDEO = { video: { resolutions: ['64x64'], tasks: ['t2v'] } };
+/** With what a spec of the kind needs. */
+const KINDS: Record<EngineName, [string, object?][]> = {
+  vllm: [['LLM'], ['Embedding'], ['Rerank'], ['Transcription']],
+  'llama-cpp': [['LLM'], ['Embedding'], ['Rerank']],
+  'vllm-omni': [['Image', IMAGE], ['Video', VIDEO], ['Speech']],
+};
 const HUB = { huggingFace: { repo: 'org/model', revision: 'main' } };
 const CLAIM = { pvc: { claimName: 'weights', path: 'model.gguf' } };
 /** Of the specs of which a preset makes different commands. */
-const SPECS = KINDS.flatMap((kind) =>
+const SPECS = KINDS[name].flatMap(([kind, more]) =>
   [HUB, { huggingFace: { repo: 'org/model' } }, CLAIM].flatMap((source) =>
     [1, 2].map((count) => ({
       kind,
       model: { id: 'org/model', source },
       engine: { preset: name, ...(kind === 'LLM' && name === 'vllm' ? { family: 'qwen3' } : {}) },
       gpu: { count },
+      ...more,
     })),
   ),
 );

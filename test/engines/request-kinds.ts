@@ -137,4 +137,4 @@ export const REFUSED: RequestKind[] = [
   kind('a bias of no token', { logit_bias: { '99999999': 1 } }, VLLM),
 ];
 
-export const TOO_LONG = kind('', { messages: [{ role: 'user', content: 'q'.repeat(9000) }] }).body;
+export const TOO_LONG = kind('', { messages: [{ role: 'user', content: 'q'.repeat(40_000) }] }).body;

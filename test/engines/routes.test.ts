@@ -70,7 +70,7 @@ const talk = (max_tokens: number): Fields => ({
 /** Takes one of the engine's places until told to leave. */
 function occupy({ gateway }: ServedModel): { leave: () => void } {
   const leaving = new AbortController();
-  send(gateway, CHAT, { ...talk(1_800), stream: true }, leaving.signal)
+  send(gateway, CHAT, { ...talk(engine.context! - 250), stream: true }, leaving.signal)
     .then((response) => response.text())
     .catch(() => {});
   return { leave: () => leaving.abort() };

@@ -48,4 +48,9 @@ describe('the frames of a stream', () => {
       choices: [{ text: 'c' }],
     });
   });
+
+  it('have the same input wherever the engine found it', () => {
+    const usage = { input_tokens: 1, cache_read_input_tokens: 70, cache_creation_input_tokens: 7 };
+    expect(strip(usage)).to.deep.equal({ input_tokens: 78 });
+  });
 });

@@ -1,0 +1,162 @@
+/** Images of the real engine, behind the gateway and past it. */
+import { expect } from 'chai';
+import { findMediaEngine } from '../../api/media-engines.ts';
+import { describePicture, makePicture } from '../support/media-files.ts';
+import { pollUntil } from '../support/poll.ts';
+import { ask, type Fields, send } from './answers.ts';
+import { readEngine } from './catalog.ts';
+import { addedLatency, tellMeasure } from './measures.ts';
+import { type Files, readPictures, sendForm } from './media-calls.ts';
+import { type ServedModel, serveModel } from './served-model.ts';
+
+const { name, engine } = readEngine();
+const { maskField, maxSteps } = findMediaEngine(name);
+const GENERATIONS = '/images/generations';
+const EDITS = '/images/edits';
+const SIZE = '64x64';
+/** Takes a CPU seconds. */
+const LARGE = '512x512';
+const RESTART_TIMEOUT_MS = 240_000;
+
+const order = (fields: Fields = {}): Fields => ({
+  prompt: 'a harbour at dawn',
+  size: SIZE,
+  n: 1,
+  seed: 7,
+  num_inference_steps: 2,
+  response_format: 'b64_json',
+  ...fields,
+});
+
+const LONG = { size: LARGE, num_inference_steps: maxSteps };
+
+describe(`images of ${name}`, function () {
+  this.timeout(660_000);
+  let served: ServedModel;
+  let picture: Buffer;
+  before(async () => {
+    picture = await makePicture(64, 64);
+    served = await serveModel(name, {
+      kind: 'Image',
+      spec: {
+        concurrency: 1,
+        image: {
+          sizes: [SIZE, LARGE],
+          tasks: ['txt2img', 'img2img'],
+          parameters: ['seed', 'num_inference_steps', 'guidance_scale', 'negative_prompt'],
+          steps: { min: 1, max: maxSteps, default: 2 },
+        },
+        limits: { waitForSlot: '120s' },
+      },
+    });
+  });
+  after(() => served?.stop());
+
+  it('are those that the engine itself makes with the same seed', async () => {
+    const direct = readPictures(await ask(served.engine, GENERATIONS, order()));
+    const behind = readPictures(await ask(served.gateway, GENERATIONS, order()));
+    expect(await describePicture(behind[0]!)).to.equal(`png ${SIZE}`);
+    expect(behind[0]!.equals(direct[0]!)).to.equal(true);
+    const [other] = readPictures(await ask(served.gateway, GENERATIONS, order({ seed: 8 })));
+    expect(other!.equals(behind[0]!)).to.equal(false);
+  });
+
+  it('come as many as were asked for', async () => {
+    expect(readPictures(await ask(served.gateway, GENERATIONS, order({ n: 2 })))).to.have.length(2);
+  });
+
+  it('are behind links where no other form was asked for', async () => {
+    const { status, body } = await ask(served.gateway, GENERATIONS, order({ response_format: undefined }));
+    expect(status, JSON.stringify(body)).to.equal(200);
+    const response = await fetch((body.data as { url: string }[])[0]!.url);
+    expect(await describePicture(await response.arrayBuffer())).to.equal(`png ${SIZE}`);
+  });
+
+  it('are made of other images as the engine itself does', async () => {
+    const files: Files = [['image', picture]];
+    const direct = readPictures(await sendForm(served.engine, EDITS, order(), files));
+    const behind = readPictures(await sendForm(served.gateway, EDITS, order(), files));
+    expect(behind[0]!.equals(direct[0]!)).to.equal(true);
+  });
+
+  it(
+    maskField ? 'are made within a mask' : 'are refused with a mask, which the engine does not read',
+    async () => {
+      const mask = await makeMask();
+      const answer = await sendForm(served.gateway, EDITS, order(), [
+        ['image', picture],
+        ['mask', mask],
+      ]);
+      if (maskField === null) {
+        expect(answer.status).to.equal(400);
+        expect(answer.body.error).to.include({ param: 'mask' });
+        return;
+      }
+      const [masked] = readPictures(answer);
+      const [direct] = readPictures(
+        await sendForm(served.engine, EDITS, order(), [
+          ['image', picture],
+          [maskField, mask],
+        ]),
+      );
+      const [plain] = readPictures(await sendForm(served.gateway, EDITS, order(), [['image', picture]]));
+      expect(masked!.equals(direct!)).to.equal(true);
+      expect(masked!.equals(plain!)).to.equal(false);
+    },
+  );
+
+  const refused: [string, Fields, string][] = [
+    ['a size that it does not have', { size: '65x65' }, 'size'],
+    ['guidance beyond its bounds', { guidance_scale: 1000 }, 'guidance_scale'],
+  ];
+  for (const [title, fields, param] of refused)
+    it(`are refused before the engine is asked: ${title}`, async () => {
+      const { status, body } = await ask(served.gateway, GENERATIONS, order(fields));
+      expect(status).to.be.within(400, 422);
+      expect(body.error).to.include({ param });
+    });
+
+  it('leave the next client a free engine when one leaves', async () => {
+    const leaving = new AbortController();
+    const left = send(served.gateway, GENERATIONS, order(LONG), leaving.signal).catch(() => {});
+    await pollUntil(async () => (await served.countInFlight()) === 1, 'the engine to be asked');
+    leaving.abort();
+    await left;
+    const start = performance.now();
+    readPictures(await ask(served.gateway, GENERATIONS, order()));
+    tellMeasure('an image after a client left', `${((performance.now() - start) / 1000).toFixed(1)} s`);
+  });
+
+  it('adds little to the time that the engine takes', async () => {
+    const { direct, gateway } = await addedLatency(served, GENERATIONS, order());
+    tellMeasure('added latency', `${(gateway - direct).toFixed(1)} ms to ${direct.toFixed(1)} ms`);
+    expect(gateway / direct).to.be.below(2);
+  });
+
+  const untilServes = async (before: number) => {
+    await pollUntil(async () => (await served.restarts()) > before, 'a restart', RESTART_TIMEOUT_MS);
+    await served.untilReady();
+    readPictures(await ask(served.gateway, GENERATIONS, order()));
+  };
+  for (const [title, signal, pattern] of [
+    ['killed', 'SIGKILL', engine.worker],
+    ['told to stop', 'SIGTERM', undefined],
+  ] as const)
+    it(`fail with an error when the engine is ${title}, which is then started again`, async () => {
+      const before = await served.restarts();
+      const asked = ask(served.gateway, GENERATIONS, order(LONG));
+      await pollUntil(async () => (await served.countInFlight()) === 1, 'the engine to be asked');
+      served.signal(signal, pattern);
+      const { status, body } = await asked;
+      // What was nearly done may be completed by an engine that is told to stop; or it is silent until its time is up.
+      if (status === 200) expect(signal).to.equal('SIGTERM');
+      else {
+        expect(status, JSON.stringify(body)).to.be.oneOf(signal === 'SIGTERM' ? [502, 503, 504] : [502, 503]);
+        expect(body.error).to.include.keys('message', 'type', 'param', 'code');
+      }
+      await untilServes(before);
+    });
+});
+
+/** White where the image may change, and nothing elsewhere. */
+const makeMask = (): Promise<Buffer> => makePicture(64, 64, 1);

@@ -1,0 +1,131 @@
+/** Videos of the real engine: jobs of the queue, from their submission to their file. */
+import { expect } from 'chai';
+import { findMediaEngine } from '../../api/media-engines.ts';
+import { probeFilm } from '../support/media-files.ts';
+import { pollUntil } from '../support/poll.ts';
+import type { Fields } from './answers.ts';
+import { readEngine } from './catalog.ts';
+import { download, finishVideo, get, sendForm } from './media-calls.ts';
+import { type ServedModel, serveModel } from './served-model.ts';
+
+const { name, engine } = readEngine();
+const { maxSteps, seed: seeds } = findMediaEngine(name);
+const SIZE = '64x64';
+const FRAMES = 9;
+const RESTART_TIMEOUT_MS = 240_000;
+
+/** 9 frames of the form 4n+1, which every model makes. */
+const order = (fields: Fields = {}): Fields => ({
+  prompt: 'a ship leaves the harbour',
+  size: SIZE,
+  seconds: '1',
+  fps: 9,
+  steps: 2,
+  seed: 7,
+  ...fields,
+});
+/** Long enough to be seen at work. */
+const LONG = { steps: maxSteps, seconds: '5' };
+
+describe(`videos of ${name}`, function () {
+  this.timeout(660_000);
+  let served: ServedModel;
+  before(async () => {
+    served = await serveModel(name, {
+      kind: 'Video',
+      spec: {
+        concurrency: 1,
+        video: {
+          resolutions: [SIZE],
+          tasks: ['t2v'],
+          parameters: ['seed', 'num_inference_steps', 'fps', 'negative_prompt'],
+          steps: { min: 1, max: maxSteps, default: 2 },
+        },
+      },
+    });
+  });
+  after(() => served?.stop());
+
+  const submit = async (fields: Fields = {}): Promise<string> => {
+    const { status, body } = await sendForm(served.gateway, '/videos', order(fields));
+    expect(status, JSON.stringify(body)).to.equal(202);
+    return body.id as string;
+  };
+  const make = async (fields: Fields = {}): Promise<Fields> =>
+    finishVideo(served.gateway, await submit(fields));
+  const untilRuns = (id: string) =>
+    pollUntil(
+      async () => (await get(served.gateway, `/videos/${id}`)).body.status === 'in_progress',
+      'the video to be worked on',
+    );
+
+  it('are queued, made, and downloaded with the size, length and rate that were asked for', async () => {
+    const video = await make();
+    expect(video, JSON.stringify(video)).to.include({ status: 'completed', progress: 100 });
+    const film = await probeFilm(await download(served.gateway, `/videos/${video.id}/content`));
+    expect(film).to.deep.equal({ codec: 'h264', size: SIZE, frames: FRAMES, fps: 9 });
+  });
+
+  it('are those that the engine itself makes with the same seed', async () => {
+    const { id } = await make();
+    const { seconds: _, ...fields } = order();
+    const direct = await sendForm(served.engine, '/videos', {
+      ...fields,
+      num_frames: FRAMES,
+      num_inference_steps: 2,
+    });
+    expect(direct.status, JSON.stringify(direct.body)).to.be.below(300);
+    const video = await finishVideo(served.engine, direct.body.id as string);
+    expect(video.status, JSON.stringify(video)).to.equal('completed');
+    const films = await Promise.all([
+      download(served.gateway, `/videos/${id}/content`),
+      download(served.engine, `/videos/${direct.body.id}/content`),
+    ]);
+    const [behind, own] = films.map((film) => Buffer.from(film));
+    expect(behind!.equals(own!)).to.equal(true);
+  });
+
+  const refused: [string, Fields, string][] = [
+    ['a size that it does not have', { size: '63x63' }, 'size'],
+    ...(seeds.min === 0 ? [['a negative seed', { seed: -1 }, 'seed'] as [string, Fields, string]] : []),
+  ];
+  for (const [title, fields, param] of refused)
+    it(`are refused before they are queued: ${title}`, async () => {
+      const { status, body } = await sendForm(served.gateway, '/videos', order(fields));
+      expect(status).to.be.within(400, 422);
+      expect(body.error).to.include({ param });
+    });
+
+  it('wait for each other, and are cancelled while they wait', async () => {
+    const first = await submit(LONG);
+    await untilRuns(first);
+    const second = await submit();
+    expect((await get(served.gateway, `/videos/${second}`)).body.status).to.equal('queued');
+    const response = await fetch(`${served.gateway.baseURL}/videos/${second}`, {
+      method: 'DELETE',
+      headers: { authorization: `Bearer ${served.gateway.key}` },
+    });
+    expect(response.status).to.equal(204);
+    expect((await get(served.gateway, `/videos/${second}`)).body.status).to.equal('canceled');
+    expect((await finishVideo(served.gateway, first)).status).to.equal('completed');
+  });
+
+  for (const [title, signal, pattern] of [
+    ['killed', 'SIGKILL', engine.worker],
+    ['told to stop', 'SIGTERM', undefined],
+  ] as const)
+    it(`end, and the next ones are made, when the engine is ${title}`, async () => {
+      const before = await served.restarts();
+      const id = await submit(LONG);
+      await untilRuns(id);
+      served.signal(signal, pattern);
+      await pollUntil(async () => (await served.restarts()) > before, 'a restart', RESTART_TIMEOUT_MS);
+      const ended = await finishVideo(served.gateway, id);
+      if (ended.status !== 'completed') {
+        expect(ended.status).to.equal('failed');
+        expect((ended.error as Fields).code).to.equal('upstream_error');
+      }
+      await served.untilReady();
+      expect((await make()).status).to.equal('completed');
+    });
+});
