@@ -7,17 +7,26 @@ import { NAMESPACE, useConsole } from './support/console.ts';
 import { isFocused } from './support/page-facts.ts';
 
 const COMPLETIONS = '**/chat/completions';
+const START = Date.parse('2026-03-04T12:00:00Z');
 const SLOW = 'The console is responding slowly.';
 
 describe('feedback', () => {
   const use = useConsole();
 
   describe('of a server that is slow or away', () => {
-    it('says within seconds that it is waited for, for as long as it is', async () => {
+    it('says after three seconds that it is waited for, for as long as it is', async () => {
       const page = await use().open('deployments');
+      await page.getByRole('heading', { name: 'Deployments', level: 1 }).waitFor();
+      await page.clock.install({ time: START });
+      await page.clock.pauseAt(START + 1_000);
       const { letGo } = await hold(page, '**/keys', 'GET', { json: [] });
+      const asked = page.waitForRequest('**/keys');
       await page.getByRole('link', { name: 'API keys' }).click();
-      await page.getByText(SLOW).waitFor({ timeout: 12_000 });
+      await asked;
+      await page.clock.runFor(2_999);
+      expect(await page.getByText(SLOW).count()).to.equal(0);
+      await page.clock.runFor(1);
+      await page.getByText(SLOW).waitFor();
       letGo();
       await page.getByText(SLOW).waitFor({ state: 'detached' });
       await page.context().close();
