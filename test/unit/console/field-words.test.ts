@@ -37,7 +37,11 @@ describe("a field that the console's API does not take", () => {
     [newKeyBody, { ...key, tpd: -1 }, 'tpd: must be a whole number from 1 to 1,000,000,000,000, not -1.'],
     [newKeyBody, { ...key, expiresAt: 'soon' }, `expiresAt: must be ${TIME}, not "soon".`],
     [newKeyBody, { ...key, expiresAt: '2001-01-01T00:00:00Z' }, 'expiresAt: must be in the future.'],
-    [newKeyBody, { ...key, admin: 1 }, 'admin: is not a known field; allowed: name, rpm, tpd, priority, expiresAt.'],
+    [
+      newKeyBody,
+      { ...key, admin: 1 },
+      'admin: is not a known field; allowed: name, rpm, tpd, priority, expiresAt.',
+    ],
     [newKeyBody, [], 'The body must be an object, not a list.'],
     [keyChangeBody, {}, 'disabled: must be given, as true or false.'],
     [keyChangeBody, { disabled: 'yes' }, 'disabled: must be true or false, not "yes".'],
