@@ -23,9 +23,9 @@ function warnOfSplit(args: readonly string[], count: number): string[] {
 type Sized = Pick<ModelDeploymentSpec, 'kind' | 'engine' | 'gpu' | 'model'>;
 
 function warnOfSize({ engine, gpu, model }: Sized, count: number): string[] {
-  const name = (model.source.huggingFace?.repo ?? model.id).toLowerCase();
+  const name = nameOf(model).toLowerCase();
   const bytes = bytesOfParameter(name);
-  const [size] = /(^|[-_/])[0-9]{1,4}([.][0-9]{1,3})?b($|[-_.:])/.exec(name) ?? [];
+  const [size] = /(^|[-_/])[0-9]{1,4}([.][0-9]{1,3})?b($|[-_.:/])/.exec(name) ?? [];
   if (
     !size ||
     bytes === 0 ||
@@ -38,14 +38,20 @@ function warnOfSize({ engine, gpu, model }: Sized, count: number): string[] {
   if (weights <= gib * count * UTILIZATION) return [];
   const remedy = isKnown ? '' : '; set spec.gpu.memory if the GPUs are larger';
   return [
-    `spec.gpu: by the name of ${name} its weights take about ${Math.trunc(weights)} GiB, more than ${count} x ${Math.trunc(gib)} GiB of GPU memory${remedy}`,
+    `spec.gpu: by the name of ${name.replaceAll(/[^\x20-\x7e]/g, '?')} its weights take about ${Math.trunc(weights)} GiB, more than ${count} x ${Math.trunc(gib)} GiB of GPU memory${remedy}`,
   ];
+}
+
+/** An id may be any name that clients use: it says something only where nothing else does. */
+function nameOf({ id, source: { huggingFace, s3, pvc, image } }: ModelDeploymentSpec['model']): string {
+  const path = s3?.uri ?? pvc?.path ?? (image && (image.path || image.reference));
+  return huggingFace?.repo ?? path ?? id;
 }
 
 /** 0: the name does not say. */
 function bytesOfParameter(name: string): number {
   if (name.includes('gguf')) return 0;
-  if (/awq|gptq|int4|4bit|w4a16|nvfp4|mxfp4|bnb|gpt-oss/.test(name)) return 0.55;
+  if (/awq|gptq|int4|4bit|w4a16|fp4|bnb|gpt-oss|autoround|exl[23]|bpw|hqq|-q[2-8]/.test(name)) return 0.55;
   return /fp8|int8|8bit|w8a8/.test(name) ? 1 : 2;
 }
 

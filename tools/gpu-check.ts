@@ -50,7 +50,7 @@ const post = (path: string, body: object, signal?: AbortSignal): Promise<Respons
 async function requireOk(response: Response): Promise<Response> {
   if (response.ok) return response;
   const text = (await response.text()).slice(0, MAX_REASON);
-  const isLimited = response.status === 429 && text.includes('rate_limit_exceeded');
+  const isLimited = response.status === 429 && text.includes('requests per minute');
   throw new Error(`${response.status} ${text}${isLimited ? `; use a key with rpm ≥ ${MIN_RPM}` : ''}`);
 }
 

@@ -53,8 +53,10 @@ export async function measureMP3(file: FileHandle, bytes: number): Promise<MP3Le
 async function findEndOfTag(file: FileHandle, buffer: Buffer): Promise<number> {
   const { bytesRead } = await file.read(buffer, 0, ID3_HEADER_BYTES, 0);
   if (bytesRead < ID3_HEADER_BYTES || buffer.toString('latin1', 0, 3) !== 'ID3') return 0;
-  const [a, b, c, d] = buffer.subarray(6, ID3_HEADER_BYTES);
-  return ID3_HEADER_BYTES + (((a! & 0x7f) << 21) | ((b! & 0x7f) << 14) | ((c! & 0x7f) << 7) | (d! & 0x7f));
+  const [major, revision, , a, b, c, d] = buffer.subarray(3, ID3_HEADER_BYTES);
+  // Decoders play the bytes behind a header that is none.
+  if (major === 0xff || revision === 0xff || [a, b, c, d].some((byte) => byte! >= 0x80)) return 0;
+  return ID3_HEADER_BYTES + ((a! << 21) | (b! << 14) | (c! << 7) | d!);
 }
 
 /** Adds what the piece holds to the walk; answers how much of it is done with. */

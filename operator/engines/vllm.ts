@@ -52,7 +52,9 @@ const EXAMPLES: Record<ImageVendor, string> = {
 };
 
 function listTemplateFlags(spec: ModelDeploymentSpec, imageOf: ImageVendor | undefined): string[] {
-  const template = imageOf && decideChatTemplate(spec);
+  // It is written for the preset's own parser.
+  const hasOwn = readArgument(spec.engine.args, 'tool-call-parser') !== undefined;
+  const template = imageOf && !hasOwn && decideChatTemplate(spec);
   return template ? [`--chat-template=${EXAMPLES[imageOf]}/${template}`] : [];
 }
 

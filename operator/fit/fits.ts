@@ -70,12 +70,14 @@ export class Fits {
         return lookUp({ hub: hub!, repo, revision }, signal);
       },
       maxAgeMs: decideMaxAge,
+      // A hub or a front that is down for a while takes no verdict away.
+      isKnown: (answer) => !('unanswered' in answer) && (answer.found || answer.isFinal),
       onChange,
       now,
     });
     this.#nodes = new LookupCache<GPUNode[]>({
       read: (label) => this.#listNodes(label),
-      maxAgeMs: () => NODES_INTERVAL_MS,
+      maxAgeMs: (nodes) => (nodes ? NODES_INTERVAL_MS : FRONT_RETRY_MS),
       onChange,
       now,
     });
@@ -83,25 +85,31 @@ export class Fits {
 
   /** Undefined where nothing is said. */
   judge({ metadata, spec }: Pick<ModelDeployment, 'metadata' | 'spec'>): Verdict | 'Pending' | undefined {
-    if (!isEstimated(spec)) return undefined;
     const key = `${metadata.namespace}/${metadata.name}`;
+    if (!isEstimated(spec)) {
+      this.delete(key);
+      return undefined;
+    }
     const size = this.#findSize(spec, key);
     const nodes = this.#findNodes(spec, key);
     if (size === undefined || nodes === undefined) return 'Pending';
     return judgeFit(spec, size, findGPUMemory(spec, nodes));
   }
 
+  /** The deployment `namespace/name` is gone: nothing is looked up for it any more. */
+  delete(key: string): void {
+    this.#models.forget(key);
+    this.#nodes.forget(key);
+  }
+
+  /** Undefined while it is looked up. */
   #findSize({ model }: ModelDeploymentSpec, key: string): ModelSize | undefined {
-    const { huggingFace } = model.source;
-    if (!huggingFace)
-      return unknown('SourceNotRead', 'only models of a hub are looked up, not those of this source');
-    if (this.#options.hub === undefined)
-      return unknown(
-        'LookupDisabled',
-        'the installation looks up no models (operator.modelHub in the chart)',
-      );
-    const { repo, revision = 'main' } = huggingFace;
-    if (!HUB_REPOSITORY.test(repo)) return unknown('ModelNotRead', `${repo} is not the name of a repository`);
+    const question = this.#decideQuestion(model);
+    if ('reason' in question) {
+      this.#models.forget(key);
+      return question;
+    }
+    const { repo, revision } = question;
     const answer = this.#models.find(JSON.stringify([repo, revision]), key);
     if (!answer) return undefined;
     if ('unanswered' in answer)
@@ -112,8 +120,27 @@ export class Fits {
     return { shape, weightBytes };
   }
 
+  /** What to look up, or why nothing is. */
+  #decideQuestion({
+    source: { huggingFace },
+  }: ModelDeploymentSpec['model']): { repo: string; revision: string } | { reason: string; message: string } {
+    if (!huggingFace)
+      return unknown('SourceNotRead', 'only models of a hub are looked up, not those of this source');
+    if (this.#options.hub === undefined)
+      return unknown(
+        'LookupDisabled',
+        'the installation looks up no models (operator.modelHub in the chart)',
+      );
+    const { repo, revision = 'main' } = huggingFace;
+    if (!HUB_REPOSITORY.test(repo)) return unknown('ModelNotRead', `${repo} is not the name of a repository`);
+    return { repo, revision };
+  }
+
   #findNodes({ gpu }: ModelDeploymentSpec, key: string): readonly GPUNode[] | undefined {
-    if (!this.#options.mayReadNodes || gpu?.memory) return [];
+    if (!this.#options.mayReadNodes || gpu?.memory) {
+      this.#nodes.forget(key);
+      return [];
+    }
     const label = gpu?.resourceName.startsWith('amd.com/') ? GPU_MEMORY_LABELS.amd : GPU_MEMORY_LABELS.nvidia;
     return this.#nodes.find(label, key);
   }
@@ -134,4 +161,4 @@ function decideMaxAge(answer: Answer | undefined): number {
   return answer.found || answer.isFinal ? DAY_MS : RETRY_MS;
 }
 
-const unknown = (reason: string, message: string): ModelSize => ({ reason, message });
+const unknown = (reason: string, message: string) => ({ reason, message });

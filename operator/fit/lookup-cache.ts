@@ -1,12 +1,11 @@
 /** What is read outside of a reconciliation, in the background: whoever asked is told when it is there, or changed. */
-import { LRUCache } from 'lru-cache';
 
 interface Entry<V> {
   value: V | undefined;
   /** Unix milliseconds; from then on it is read again. */
   dueAt: number;
   isReading: boolean;
-  /** Whoever asked since the last change. */
+  /** Whoever's last question this was. */
   owners: Set<string>;
 }
 
@@ -14,17 +13,21 @@ export interface LookupOptions<V> {
   /** Says what went wrong by its value; what it throws is as if nothing was read. */
   read: (key: string) => Promise<V>;
   maxAgeMs: (value: V | undefined) => number;
+  /** Whether a value is worth keeping when a later one is not. */
+  isKnown?: (value: V) => boolean;
   onChange: (owner: string) => void;
   /** Unix milliseconds. */
   now: () => number;
 }
 
-const MAX_ENTRIES = 2_000;
 const MAX_READS = 4;
 
+/** Holds one answer for each owner at most: that of its last question, until the owner is forgotten. */
 export class LookupCache<V> {
   readonly #options: LookupOptions<V>;
-  readonly #entries = new LRUCache<string, Entry<V>>({ max: MAX_ENTRIES });
+  readonly #entries = new Map<string, Entry<V>>();
+  /** By owner. */
+  readonly #keys = new Map<string, string>();
   readonly #waiting: (() => void)[] = [];
   #reads = 0;
 
@@ -34,6 +37,8 @@ export class LookupCache<V> {
 
   /** As last read; undefined while that is under way for the first time. */
   find(key: string, owner: string): V | undefined {
+    if (this.#keys.get(owner) !== key) this.forget(owner);
+    this.#keys.set(owner, key);
     const entry = this.#entries.get(key) ?? {
       value: undefined,
       dueAt: 0,
@@ -46,21 +51,36 @@ export class LookupCache<V> {
     return entry.value;
   }
 
+  /** The owner asks no more; what nobody asks for is dropped. */
+  forget(owner: string): void {
+    const key = this.#keys.get(owner);
+    if (key === undefined) return;
+    this.#keys.delete(owner);
+    const entry = this.#entries.get(key)!;
+    entry.owners.delete(owner);
+    if (entry.owners.size === 0) this.#entries.delete(key);
+  }
+
   async #refresh(key: string, entry: Entry<V>): Promise<void> {
-    const { read, maxAgeMs, onChange, now } = this.#options;
     entry.isReading = true;
     if (this.#reads >= MAX_READS) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     this.#reads++;
-    const value = await read(key).catch(() => entry.value);
+    // It may have been dropped while it waited.
+    if (this.#entries.get(key) === entry) await this.#read(key, entry);
     this.#reads--;
     this.#waiting.shift()?.();
-    const isChanged = JSON.stringify(value) !== JSON.stringify(entry.value);
-    entry.value = value;
-    entry.dueAt = now() + maxAgeMs(value);
+  }
+
+  async #read(key: string, entry: Entry<V>): Promise<void> {
+    const { read, maxAgeMs, isKnown = () => true, onChange, now } = this.#options;
+    const { value: before, dueAt } = entry;
+    const after = await read(key).catch(() => undefined);
+    const isKept = before !== undefined && (after === undefined || (isKnown(before) && !isKnown(after)));
+    entry.value = isKept ? before : after;
+    entry.dueAt = now() + maxAgeMs(after);
     entry.isReading = false;
-    if (!isChanged) return;
-    const owners = [...entry.owners];
-    entry.owners.clear();
-    for (const owner of owners) onChange(owner);
+    if (this.#entries.get(key) !== entry) return;
+    const isChanged = dueAt === 0 || JSON.stringify(entry.value) !== JSON.stringify(before);
+    if (isChanged) for (const owner of [...entry.owners]) onChange(owner);
   }
 }

@@ -215,6 +215,7 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
     this.#children.delete(key);
     this.context.sidecars.delete(key);
     this.context.scaler.delete(key);
+    this.context.fits.delete(key);
     this.#settled.delete(key);
     this.#unpublished.delete(key);
     return {};

@@ -5,6 +5,7 @@ import { type ModelDeploymentSpec, modelDeploymentSpec } from '../../api/model-d
 import { ANNOTATIONS } from '../../api/names.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import { stableStringify } from '../../kube/object.ts';
+import { decideAccelerators } from './accelerators.ts';
 import { unpackTemplate } from './packed-template.ts';
 import { graftSidecar } from './sidecar-graft.ts';
 import { stripDefaults } from './strip-defaults.ts';
@@ -105,8 +106,15 @@ export function readGrant({ metadata }: Pick<KubeObject, 'metadata'>): SidecarGr
   return revision === undefined || Number.isNaN(startedAt) ? undefined : { revision, startedAt };
 }
 
+/** The memory is for estimates alone, and to write no more than it asks for the GPU that the preset has without. */
+function selectGPU(spec: ModelDeploymentSpec, gpu: ModelDeploymentSpec['gpu']): object | undefined {
+  const { memory: _, ...written } = gpu ?? {};
+  const isUsual = decideAccelerators(spec).count === decideAccelerators({ ...spec, gpu: undefined }).count;
+  return gpu && !(isUsual && Object.keys(written).length === 0) ? written : undefined;
+}
+
 /**
- * Hash of the fields that make the pods. The stall time, limits, sizes, prices, concurrency, resilience, names for display, replicas,
+ * Hash of the fields that make the pods. The stall time, limits, sizes, prices, concurrency, resilience, the GPUs' memory, names for display, replicas,
  * pausing and routes are taken live. Defaults are left out: a field that a later version adds must not roll anything.
  */
 export function hashInputs(spec: ModelDeploymentSpec): string {
@@ -119,7 +127,7 @@ export function hashInputs(spec: ModelDeploymentSpec): string {
     model: { id: model.id, source: model.source },
     // Undefined members are no part of the text.
     engine: { ...engine, stallTimeout: undefined, routes: undefined },
-    gpu,
+    gpu: selectGPU(spec, gpu),
     resources,
     rollout: { drainTimeout: rollout?.drainTimeout, revision: rollout?.revision },
     template,

@@ -44,6 +44,37 @@ export const WARNING_CASES: WarningCase[] = [
     spec: vllm(LARGE, ['--quantization=fp8']),
     warning: undefined,
   },
+  ...['AutoRound', '4.0bpw-exl2', 'HQQ', 'NVFP4A16', 'q4f16_1'].map((suffix) => ({
+    what: `a model with ${suffix} in its name`,
+    spec: vllm(hub(`org/Llama-3.3-70B-Instruct-${suffix}`)),
+    warning: undefined,
+  })),
+  { what: 'a name in another script', spec: vllm(hub('org/模型-405B')), warning: /754 GiB/ },
+  {
+    what: 'the path on a volume',
+    spec: vllm({ model: { id: 'm', source: { pvc: { claimName: 'weights', path: 'llama-70b/main' } } } }),
+    warning: /130 GiB/,
+  },
+  {
+    what: 'a prefix in S3',
+    spec: vllm({ model: { id: 'm', source: { s3: { uri: 's3://models/llama-70b/' } } } }),
+    warning: /130 GiB/,
+  },
+  {
+    what: 'the path in an image',
+    spec: vllm({ model: { id: 'm', source: { image: { reference: 'r/models:1', path: '/llama-70b' } } } }),
+    warning: /130 GiB/,
+  },
+  {
+    what: 'the reference of an image',
+    spec: vllm({ model: { id: 'm', source: { image: { reference: 'r/models:llama-70b-v1' } } } }),
+    warning: /130 GiB/,
+  },
+  {
+    what: 'the id of a model whose files are elsewhere',
+    spec: vllm({ model: { id: 'llama-405b', source: { pvc: { claimName: 'weights' } } } }),
+    warning: undefined,
+  },
   { what: 'a name without a size', spec: vllm(hub('deepseek-ai/DeepSeek-V3')), warning: undefined },
   { what: 'a small model', spec: vllm(hub('Qwen/Qwen3-0.6B')), warning: undefined },
   {

@@ -66,6 +66,14 @@ describe('the length of a sound', () => {
     expect((await measure(Buffer.concat([cover, slow])))!.seconds).to.be.closeTo(600, 0.1);
   });
 
+  it('of an MP3 does not end with the header of a tag that decoders take for none', async () => {
+    const slow = makeFrames(1, 25_000);
+    for (const header of ['\xff\0\0\0\x09\x13\x44', '\x04\xff\0\0\x09\x13\x44', '\x04\0\0\x80\x09\x13\x44']) {
+      const tag = Buffer.from(`ID3${header}`, 'latin1');
+      expect((await measure(Buffer.concat([tag, slow, makeFrames(14, 1)])))!.seconds).to.be.closeTo(600, 0.1);
+    }
+  });
+
   it('of an MP3 whose frames are of no kind that is known is estimated by its size', async () => {
     const free = Buffer.alloc(80_000, Buffer.from([0xff, 0xf3, 0x04, 0xc4, 0, 0, 0, 0]));
     expect((await measure(free))!.seconds).to.be.closeTo(10, 0.1);

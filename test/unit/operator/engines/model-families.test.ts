@@ -215,6 +215,7 @@ describe('an engine', () => {
     expect(find({ image: 'own/vllm:1' })).to.deep.equal([]);
     expect(find({ command: ['own'] })).to.deep.equal([]);
     expect(find({ family: 'none' })).to.deep.equal([]);
+    expect(find({ args: ['--tool-call-parser', 'pythonic'] })).to.deep.equal([]);
     expect(find({}, { gpu: { count: 1, resourceName: 'amd.com/gpu' } })).to.deep.equal([
       '--chat-template=/app/vllm/examples/tool_chat_template_apertus.jinja',
     ]);

@@ -347,4 +347,13 @@ describe('the hash of what makes the pods', () => {
   it('is what it was: a change here would restart every GPU pod at the next upgrade', () => {
     expect(hashInputs(makeModel().spec)).to.equal('2235a34f1296a346a05d81c74a823b54');
   });
+
+  it('is the same with the memory of the GPUs, which no pod depends on', () => {
+    const hashOf = (preset: string, gpu?: object) =>
+      hashInputs(makeModel({ ...spec(preset), ...(gpu && { gpu }) }).spec);
+    expect(hashOf('vllm', { memory: '80Gi' })).to.equal(hashOf('vllm'));
+    expect(hashOf('vllm', { count: 2, memory: '80Gi' })).to.equal(hashOf('vllm', { count: 2 }));
+    expect(hashOf('vllm', { count: 2 })).not.to.equal(hashOf('vllm'));
+    expect(hashOf('llama-cpp', { count: 1 })).not.to.equal(hashOf('llama-cpp'));
+  });
 });

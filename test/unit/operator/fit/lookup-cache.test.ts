@@ -14,6 +14,7 @@ describe('what is looked up in the background', () => {
         return promise;
       },
       maxAgeMs: () => 100,
+      isKnown: (value) => value !== 'unknown',
       onChange: (owner) => told.push(owner),
       now: () => clock.now,
     });
@@ -60,9 +61,63 @@ describe('what is looked up in the background', () => {
     expect(cache.find('a', 'one')).to.equal('value');
   });
 
+  it('stays as it was when nothing is known for a while', async () => {
+    const { reads, told, clock, cache } = open();
+    cache.find('a', 'one');
+    for (const [value, found] of [
+      ['unknown', 'unknown'],
+      ['value', 'value'],
+      ['unknown', 'value'],
+      ['other', 'other'],
+    ]) {
+      reads.at(-1)!.finish(value!);
+      await settle();
+      expect(cache.find('a', 'one')).to.equal(found);
+      clock.now += 100;
+      cache.find('a', 'one');
+    }
+    expect(told).to.have.length(3);
+  });
+
+  it('tells of the first read even if it failed', async () => {
+    const { reads, told, cache } = open();
+    cache.find('a', 'one');
+    reads[0]!.fail();
+    await settle();
+    expect(told).to.deep.equal(['one']);
+  });
+
+  it('is read once of each, however many there are', async () => {
+    const { reads, told, cache } = open();
+    const keys = Array.from({ length: 25_000 }, (_, index) => String(index));
+    for (const key of keys) cache.find(key, key);
+    for (let index = 0; index < keys.length; index++) {
+      if (!reads[index]) await settle();
+      reads[index]!.finish('value');
+    }
+    await settle();
+    expect(told).to.have.length(keys.length);
+    expect(keys.every((key) => cache.find(key, key) === 'value')).to.equal(true);
+    expect(reads).to.have.length(keys.length);
+  });
+
+  it('is dropped with the last who asked, who is told nothing any more', async () => {
+    const { reads, told, cache } = open();
+    for (const key of ['a', 'b', 'c', 'd', 'e']) cache.find(key, key);
+    cache.find('a', 'two');
+    cache.find('b', 'a');
+    for (const owner of ['two', 'e']) cache.forget(owner);
+    for (const { finish } of reads) finish('value');
+    await settle();
+    expect(reads).to.have.length(4);
+    expect(told).to.deep.equal(['b', 'a', 'c', 'd']);
+    expect(cache.find('a', 'two')).to.equal(undefined);
+    expect(reads).to.have.length(5);
+  });
+
   it('is read of four at a time', async () => {
     const { reads, cache } = open();
-    for (const key of ['a', 'b', 'c', 'd', 'e', 'f']) cache.find(key, 'one');
+    for (const key of ['a', 'b', 'c', 'd', 'e', 'f']) cache.find(key, key);
     await settle();
     expect(reads).to.have.length(4);
     reads[0]!.finish('value');
