@@ -88,7 +88,7 @@ describe('an unmodified SDK through the ingress', () => {
     const table = await kubectl('get', 'md');
     for (const name of ['tiny-chat', 'tiny-embed', 'llama-chat']) {
       const row = table.split('\n').find((line) => line.startsWith(`${name} `));
-      expect(row, table).to.match(/ Ready +\d +http:\/\//);
+      expect(row, table).to.match(/ Ready +\d+ +\d+ +http:\/\//);
       expect(row).to.include(new URL(findEndpoint(name).baseURL).host);
     }
   });

@@ -80,7 +80,7 @@ describe('the memory API server', () => {
     expect((await run('scale', 'md/chat', '--replicas=3')).output).to.match(/scaled/);
     expect((find().spec as { replicas: number }).replicas).to.equal(3);
     expect((await run('get', 'md')).output).to.match(
-      /^NAME +MODEL +KIND +STATUS +READY +URL +AGE\nchat +chat +LLM/,
+      /^NAME +MODEL +KIND +STATUS +WANTED +READY +URL +AGE\nchat +chat +LLM/,
     );
     expect((await run('apply', '--server-side', '-f', file)).output).to.match(/serverside-applied/);
     expect((await run('explain', 'md.spec.kind')).output).to.match(/Vision-language models are LLM/);
