@@ -29,7 +29,7 @@ export const CONDITIONS = {
     kind: 'ModelDeployment',
     type: 'Fits',
     meaning:
-      'By its config and the size of its weights, the model fits into the memory of its GPUs, with the KV cache for spec.concurrency requests (1 if absent) of the whole context; absent for engines other than vllm and sglang on GPUs. False: WeightsTooLarge, ContextTooLong, ConcurrencyTooHigh, SmallerGPUs (the message has the numbers, and what would fit). Unknown: SourceNotRead, LookupDisabled, ModelNotRead, NotLookedUp, GPUMemoryUnknown, NotEstimated. An estimate: the deployment is started in any case.',
+      'By its config and the size of its weights, the model fits into the memory of its GPUs, with the KV cache for spec.concurrency requests (1 if absent) of the whole context; absent for engines other than vllm and sglang on GPUs. False: WeightsTooLarge, ContextTooLong, ConcurrencyTooHigh, SmallerGPUs, TooFewGPUs (the message has the numbers, and what would fit). Unknown: SourceNotRead, LookupDisabled, ModelNotRead, NotLookedUp, GPUMemoryUnknown, NotEstimated. An estimate: the deployment is started in any case.',
   },
   gpusAvailable: {
     kind: 'ModelDeployment',

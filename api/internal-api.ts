@@ -43,6 +43,9 @@ export interface CheckURLAnswer {
 /** As model hubs name repositories: none leads to another path. */
 export const HUB_REPOSITORY = /^[A-Za-z0-9][\w.-]*(\/[A-Za-z0-9][\w.-]*)?$/;
 
+/** As a part of a URL's path these would lead to another. */
+export const HUB_REVISION = /^(?!\.{1,2}$)/;
+
 export interface LookUpModelQuestion {
   /** Origin of the hub, with a path if it has one: the installation's setting. */
   hub: string;
@@ -72,6 +75,8 @@ export interface ModelShape {
   headElements: number;
   /** Of an element of the cache, where the engine is not told otherwise. */
   cacheBytes: number;
+  /** Of an element of the weights in their files; null where they are quantised, or the config does not say. */
+  weightElementBytes: number | null;
   /** Tokens; null where the config does not say. */
   maxContext: number | null;
 }

@@ -24,7 +24,9 @@ export async function lookUpModel(
     const config = await fetchFile(egress, question, 'config.json');
     if (config.status !== 200 || config.isTruncated) return explainStatus(config);
     const shape = parseShape(config.body);
-    return { found: true, shape, weightBytes: await findWeightBytes(egress, question) };
+    const weights = await findWeights(egress, question);
+    if ('status' in weights) return explainOutage(weights.status);
+    return { found: true, shape, ...weights };
   } catch (error) {
     if (!(error instanceof EgressError)) throw error;
     return { found: false, isFinal: false, message: `could not be read: the hub ${error.message}` };
@@ -40,8 +42,14 @@ function explainStatus({ status, isTruncated }: EgressAnswer): LookUpModelAnswer
     };
   if (status === 404) return { found: false, isFinal: true, message: 'has no config.json' };
   if (isTruncated) return { found: false, isFinal: true, message: 'has a config.json of more than 1 MiB' };
-  return { found: false, isFinal: false, message: `could not be read: the hub answered ${status}` };
+  return explainOutage(status);
 }
+
+const explainOutage = (status: number): LookUpModelAnswer => ({
+  found: false,
+  isFinal: false,
+  message: `could not be read: the hub answered ${status}`,
+});
 
 function parseShape(body: Buffer) {
   if (findJsonFault(body, MAX_COST) !== null) return null;
@@ -52,17 +60,22 @@ function parseShape(body: Buffer) {
   }
 }
 
-async function findWeightBytes(
+/** The status of a hub that neither has the file nor says that it does not, such as 429. */
+async function findWeights(
   egress: Pick<EgressAgent, 'request'>,
   question: LookUpModelQuestion,
-): Promise<number | null> {
+): Promise<{ weightBytes: number | null } | { status: number }> {
   const index = await fetchFile(egress, question, 'model.safetensors.index.json', START_OF_INDEX);
-  if (index.status === 200 || index.status === 206) return readTotalSize(index.body);
+  if (isContent(index)) return { weightBytes: readTotalSize(index.body) };
+  if (index.status !== 404) return { status: index.status };
   const file = await fetchFile(egress, question, 'model.safetensors', 1);
-  if (file.status !== 200 && file.status !== 206) return null;
+  if (file.status === 404) return { weightBytes: null };
+  if (!isContent(file)) return { status: file.status };
   const [, whole] = /\/(\d+)$/.exec(String(file.headers['content-range'] ?? '')) ?? [];
-  return readSize(whole ?? file.headers['content-length']);
+  return { weightBytes: readSize(whole ?? file.headers['content-length']) };
 }
+
+const isContent = ({ status }: EgressAnswer): boolean => status === 200 || status === 206;
 
 function readTotalSize(body: Buffer): number | null {
   const [, digits] = /"total_size"\s*:\s*(\d{1,15})\b/.exec(body.toString('latin1')) ?? [];

@@ -15,6 +15,7 @@ export function readModelShape(whole: unknown): ModelShape | undefined {
   const headDim = readCount(config, ['head_dim']) ?? Math.floor(hidden / attentionHeads);
   const rank = readCount(config, ['kv_lora_rank']);
   const attending = findAttendingLayers(config, layers);
+  if (!attending) return undefined;
   return {
     ...attending,
     attentionHeads,
@@ -22,6 +23,7 @@ export function readModelShape(whole: unknown): ModelShape | undefined {
     latentElements: rank ? rank + (readCount(config, ['qk_rope_head_dim']) ?? 0) : null,
     headElements: 2 * headDim,
     cacheBytes: readCacheBytes(whole as Config, config),
+    weightElementBytes: readWeightElementBytes(whole as Config, config),
     maxContext: readCount(config, CONTEXT_NAMES) ?? null,
   };
 }
@@ -58,20 +60,41 @@ const readKeyValueHeads = (config: Config, attentionHeads: number): number =>
 
 type Attending = Pick<ModelShape, 'fullLayers' | 'windowLayers' | 'window'>;
 
-/** Layers of linear attention and of state spaces keep a state of one size, which is left out. */
-function findAttendingLayers(config: Config, layers: number): Attending {
-  const window = config.use_sliding_window === false ? 0 : (readCount(config, ['sliding_window']) ?? 0);
+const FULL_TYPES = ['full_attention', 'attention'];
+const WINDOW_TYPES = ['sliding_attention', 'chunked_attention'];
+const STATE_TYPES = ['linear_attention', 'mamba', 'mamba2', 'conv', 'recurrent'];
+const KNOWN_TYPES = new Set<unknown>([...FULL_TYPES, ...WINDOW_TYPES, ...STATE_TYPES]);
+
+/** By these some families say in ways of their own which of their layers attend. */
+const OWN_WAYS = ['hybrid_override_pattern', 'attn_layer_indices', 'linear_attn_config', 'layers_block_type'];
+
+const saysOtherwise = (config: Config): boolean =>
+  OWN_WAYS.some((name) => (config[name] ?? null) !== null) ||
+  // MiniMax; 1 attends to everything.
+  (Array.isArray(config.attn_type_list) && config.attn_type_list.some((type) => type !== 1));
+
+/**
+ * Layers of linear attention and of state spaces keep a state of one size, which is left out. Undefined where the config says in a
+ * way that is not known here which layers attend.
+ */
+function findAttendingLayers(config: Config, layers: number): Attending | undefined {
+  if (saysOtherwise(config)) return undefined;
+  const chunk = readCount(config, ['attention_chunk_size']);
+  const sliding = config.use_sliding_window === false ? 0 : (readCount(config, ['sliding_window']) ?? 0);
+  const window = sliding || (chunk ?? 0);
   const split = (windowLayers: number): Attending =>
     window > 0 && windowLayers > 0
       ? { fullLayers: layers - windowLayers, windowLayers, window }
       : { fullLayers: layers, windowLayers: 0, window: 0 };
   if (Array.isArray(config.layer_types)) {
-    const count = (...types: string[]) =>
-      (config.layer_types as unknown[]).filter((type) => types.includes(type as string)).length;
-    const windowLayers = window > 0 ? count('sliding_attention', 'chunked_attention') : 0;
-    const fullLayers = count('full_attention', 'attention', ...(window > 0 ? [] : ['sliding_attention']));
+    const types = config.layer_types as unknown[];
+    if (!types.every((type) => KNOWN_TYPES.has(type))) return undefined;
+    const count = (counted: string[]) => types.filter((type) => counted.includes(type as string)).length;
+    const windowLayers = window > 0 ? count(WINDOW_TYPES) : 0;
+    const fullLayers = count(FULL_TYPES) + (window > 0 ? 0 : count(WINDOW_TYPES));
     return { fullLayers, windowLayers, window: windowLayers > 0 ? window : 0 };
   }
+  if (chunk) return undefined;
   const everyNth = readCount(config, ['full_attention_interval', 'attn_layer_period']);
   if (everyNth) return { fullLayers: Math.max(1, Math.floor(layers / everyNth)), windowLayers: 0, window: 0 };
   // Gemma says by a pattern, or by its name alone, which of its layers see everything.
@@ -89,9 +112,22 @@ const DEFAULT_BYTES = 2;
 
 /** Engines hold models of 32 bits in 16. */
 function readCacheBytes(whole: Config, config: Config): number {
-  const quantization = whole.quantization_config ?? config.quantization_config;
+  const quantization = findQuantization(whole, config);
   const scheme = isObject(quantization) ? (quantization as Config).kv_cache_scheme : undefined;
   if (isObject(scheme) && (scheme as Config).num_bits === 8) return 1;
-  const type = config.torch_dtype ?? config.dtype ?? whole.torch_dtype ?? whole.dtype;
-  return BYTES[String(type)] ?? DEFAULT_BYTES;
+  return BYTES[findType(whole, config)] ?? DEFAULT_BYTES;
 }
+
+const WEIGHT_BYTES: Readonly<Record<string, number>> = { float32: 4, float16: 2, bfloat16: 2 };
+
+const readWeightElementBytes = (whole: Config, config: Config): number | null =>
+  findQuantization(whole, config) ? null : (WEIGHT_BYTES[findType(whole, config)] ?? null);
+
+const findQuantization = (whole: Config, config: Config): unknown =>
+  whole.quantization_config ??
+  config.quantization_config ??
+  whole.compression_config ??
+  config.compression_config;
+
+const findType = (whole: Config, config: Config): string =>
+  String(config.torch_dtype ?? config.dtype ?? whole.torch_dtype ?? whole.dtype);

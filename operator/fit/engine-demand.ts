@@ -9,6 +9,8 @@ export interface EngineDemand {
   pipelineParallel: number;
   /** Of a GPU's memory, from 0 to 1. */
   utilization: number;
+  /** With `--dtype=float32`; engines hold in 16 bits what is neither quantised nor told to be of 32. */
+  isFloat32: boolean;
   /** Of an element of the KV cache; undefined: as the model's config says. */
   cacheBytes: number | undefined;
 }
@@ -72,6 +74,7 @@ export function readEngineDemand(
     tensorParallel: tensorParallel ?? gpus,
     pipelineParallel: readCount(read(...flags.pipelineParallel)) ?? 1,
     utilization: utilization > 0 && utilization <= 1 ? utilization : DEFAULT_UTILIZATION[preset],
+    isFloat32: /^float(32)?$/.test(read('dtype') ?? ''),
     cacheBytes: readCacheBytes(read('kv-cache-dtype')),
   };
 }

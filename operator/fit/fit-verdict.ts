@@ -40,6 +40,8 @@ export function judgeFit(
   if (flag)
     return verdict('Unknown', 'NotEstimated', `with ${flag} the model's memory is not what its files say`);
   const asked = readEngineDemand(spec.engine.preset, spec, decideAccelerators(spec).count);
+  const lack = describeLack(spec, asked);
+  if (lack) return verdict('False', 'TooFewGPUs', lack);
   const demand = describeDemand(spec, size, asked);
   if (typeof demand === 'string') return verdict('Unknown', 'NotEstimated', demand);
   if (!memory)
@@ -62,6 +64,16 @@ export function judgeFit(
   );
 }
 
+/** In words; undefined where the engine has as many GPUs as its arguments divide the model over, or they are not counted. */
+function describeLack(
+  spec: ModelDeploymentSpec,
+  { tensorParallel, pipelineParallel }: ReturnType<typeof readEngineDemand>,
+): string | undefined {
+  const { count } = decideAccelerators(spec);
+  if (tensorParallel * pipelineParallel <= count || spec.template.resourceClaims?.length) return undefined;
+  return `${tensorParallel} tensor-parallel × ${pipelineParallel} pipeline-parallel shards need more GPUs than the ${count} of spec.gpu.count`;
+}
+
 /** In words why it cannot be said. */
 function describeDemand(
   { kind, concurrency }: ModelDeploymentSpec,
@@ -74,8 +86,10 @@ function describeDemand(
   if (!context) return 'config.json does not say how long its context is: set it in spec.engine.args';
   // Models that embed and rank keep nothing of one request for the next token.
   const requests = kind === 'LLM' ? (concurrency ?? 1) : 0;
-  const cacheBytes = asked.cacheBytes ?? shape.cacheBytes;
-  return { shape, weightBytes, cacheBytes, context, requests, tensorParallel, pipelineParallel };
+  const elementBytes = asked.isFloat32 ? 4 : 2;
+  const cacheBytes = asked.cacheBytes ?? (shape.cacheBytes === 1 ? 1 : elementBytes);
+  const loadedBytes = weightBytes * (shape.weightElementBytes ? elementBytes / shape.weightElementBytes : 1);
+  return { shape, weightBytes: loadedBytes, cacheBytes, context, requests, tensorParallel, pipelineParallel };
 }
 
 /** Without the numbers of the GPU. */

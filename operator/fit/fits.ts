@@ -1,6 +1,7 @@
 /** The verdicts on what fits, by what the model hub and the nodes say. */
 import {
   HUB_REPOSITORY,
+  HUB_REVISION,
   INTERNAL_PATHS,
   type LookUpModelAnswer,
   type LookUpModelQuestion,
@@ -103,8 +104,8 @@ export class Fits {
   }
 
   /** Undefined while it is looked up. */
-  #findSize({ model }: ModelDeploymentSpec, key: string): ModelSize | undefined {
-    const question = this.#decideQuestion(model);
+  #findSize({ model, engine }: ModelDeploymentSpec, key: string): ModelSize | undefined {
+    const question = this.#decideQuestion({ model, engine });
     if ('reason' in question) {
       this.#models.forget(key);
       return question;
@@ -122,10 +123,16 @@ export class Fits {
 
   /** What to look up, or why nothing is. */
   #decideQuestion({
-    source: { huggingFace },
-  }: ModelDeploymentSpec['model']): { repo: string; revision: string } | { reason: string; message: string } {
+    model,
+    engine,
+  }: Pick<ModelDeploymentSpec, 'model' | 'engine'>):
+    | { repo: string; revision: string }
+    | { reason: string; message: string } {
+    const { huggingFace } = model.source;
     if (!huggingFace)
       return unknown('SourceNotRead', 'only models of a hub are looked up, not those of this source');
+    if (engine.env.some(({ name }) => name === 'HF_ENDPOINT'))
+      return unknown('SourceNotRead', 'the hub that HF_ENDPOINT in spec.engine.env names is not asked');
     if (this.#options.hub === undefined)
       return unknown(
         'LookupDisabled',
@@ -133,6 +140,7 @@ export class Fits {
       );
     const { repo, revision = 'main' } = huggingFace;
     if (!HUB_REPOSITORY.test(repo)) return unknown('ModelNotRead', `${repo} is not the name of a repository`);
+    if (!HUB_REVISION.test(revision)) return unknown('ModelNotRead', `${repo} has no revision ${revision}`);
     return { repo, revision };
   }
 

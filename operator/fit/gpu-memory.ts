@@ -1,4 +1,5 @@
 /** How much memory the GPUs have that a deployment asks for. Pure. */
+import type { V1Affinity } from '@kubernetes/client-node';
 import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import { parseQuantity } from '../../api/quantity.ts';
 import { decideAccelerators } from '../resources/accelerators.ts';
@@ -28,6 +29,8 @@ export function findGPUMemory(
   const { resourceName } = decideAccelerators(spec);
   const [, slice] = /\/mig-.*\.(\d+)gb/.exec(resourceName) ?? [];
   if (slice) return same(Number(slice) * SLICE_GIB * GIBIBYTE);
+  // Nodes are filtered by labels alone, and have no labels that tell the memory of other vendors.
+  if (!/^(nvidia|amd)\.com\//.test(resourceName) || isAffine(spec)) return undefined;
   const wanted = Object.entries(spec.template.nodeSelector ?? {});
   const sizes = (nodes ?? [])
     .filter((labels) => wanted.every(([name, value]) => labels[name] === value))
@@ -36,6 +39,11 @@ export function findGPUMemory(
   if (sizes.length === 0) return undefined;
   return { least: Math.min(...sizes), most: Math.max(...sizes) };
 }
+
+const isAffine = ({ template }: ModelDeploymentSpec): boolean => {
+  const { nodeAffinity } = (template.affinity ?? {}) as V1Affinity;
+  return nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution !== undefined;
+};
 
 const same = (bytes: number): GPUMemory => ({ least: bytes, most: bytes });
 

@@ -138,3 +138,14 @@ topologySpreadConstraints:
   sectionName: {{ . }}
   {{- end }}
 {{- end }}
+
+{{/* The hub that engines download from is asked, unless another one is set; none where only containers know its URL. */}}
+{{- define "berth.modelHub" -}}
+{{- $hub := .Values.operator.modelHub -}}
+{{- if eq $hub "https://huggingface.co" -}}
+{{- range .Values.downloads.env -}}
+{{- if eq .name "HF_ENDPOINT" -}}{{- $hub = .value | default "" -}}{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- $hub -}}
+{{- end -}}

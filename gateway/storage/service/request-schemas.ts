@@ -1,6 +1,6 @@
 /** What the internal service is asked, checked field by field: a sidecar is a tenant's. */
 import { z } from 'zod';
-import { HUB_REPOSITORY } from '../../../api/internal-api.ts';
+import { HUB_REPOSITORY, HUB_REVISION } from '../../../api/internal-api.ts';
 import { MAX_LINK_SECONDS } from '../object-store.ts';
 
 const MAX_OBJECTS = 100;
@@ -38,7 +38,7 @@ export const getUrlsRequest = z.object({
 export const lookUpModelRequest = z.object({
   hub: z.url().max(1_024),
   repo: z.string().max(200).regex(HUB_REPOSITORY),
-  revision: z.string().min(1).max(200),
+  revision: z.string().min(1).max(200).regex(HUB_REVISION),
 });
 
 /** Longer ones are refused in the words that any bad URL gets. */

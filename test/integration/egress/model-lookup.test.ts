@@ -96,6 +96,17 @@ describe('the look-up of a model', () => {
       expect(said).to.have.property('message').that.matches(words);
     });
 
+  for (const name of ['model.safetensors.index.json', 'model.safetensors'])
+    it(`is not at its end while the hub does not say how large ${name} is`, async () => {
+      files.set(`${PLACE}/config.json`, sendConfig);
+      files.set(`${PLACE}/${name}`, (_, res) => void res.writeHead(429).end());
+      expect(await ask()).to.deep.equal({
+        found: false,
+        isFinal: false,
+        message: 'could not be read: the hub answered 429',
+      });
+    });
+
   for (const [what, text] of [
     ['is no JSON', '<html>'],
     ['is nested without end', '['.repeat(100_000)],

@@ -99,6 +99,14 @@ describe('the condition Fits', () => {
     await create('gated', 'meta/gated');
     await create('volume', '', { model: { id: 'm', source: { pvc: { claimName: 'weights' } } } });
     await create('simulated', '', { model: { id: 'm' }, engine: { preset: 'simulator' } });
+    const engine = { preset: 'vllm', env: [{ name: 'HF_ENDPOINT', value: 'https://hub.example' }] };
+    await create('mirrored', 'meta/llama-8b', { engine });
+    await create('parent', '', {
+      model: { id: 'm', source: { huggingFace: { repo: 'meta/llama-8b', revision: '..' } } },
+      engine: { preset: 'vllm' },
+    });
+    expect(await waitFor('mirrored', 'SourceNotRead')).to.include({ status: 'Unknown' });
+    expect(await waitFor('parent', 'ModelNotRead')).to.include({ status: 'Unknown' });
     expect(await waitFor('gated', 'ModelNotRead')).to.include({ status: 'Unknown' });
     expect(await waitFor('volume', 'SourceNotRead')).to.include({ status: 'Unknown' });
     await harness.settle(operator);

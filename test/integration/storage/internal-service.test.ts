@@ -296,6 +296,8 @@ describe('the internal service of a front', () => {
       expect((await look({}, asWorkspace('team'))).status).to.equal(401);
       for (const repo of ['../../admin', 'a/b/c', 'a/../b', 'a?b', '/a', 'a/.b'])
         expect((await look({ repo }, asOwner)).status, repo).to.equal(400);
+      for (const revision of ['.', '..'])
+        expect((await look({ revision }, asOwner)).status, revision).to.equal(400);
     });
   });
 

@@ -110,6 +110,45 @@ describe('whether a model fits', () => {
     );
   });
 
+  it('counts weights and cache in the bits that the engine holds them in', () => {
+    const float32 = sizeOf({ ...LLAMA_8B, torch_dtype: 'float32' }, 32_121_044_992);
+    const large = { count: 1, memory: '80Gi' };
+    const inWhole = /^weights 29.9 GiB \+ KV cache 2.0 GiB for 1 × 8192 tokens/;
+    const inHalf = /^weights 15.0 GiB \+ KV cache 1.0 GiB for 1 × 8192 tokens/;
+    const args = ['--max-model-len=8192'];
+    expect(judge({ args, gpu: large }, float32)!.message).to.match(inHalf);
+    expect(judge({ args: [...args, '--dtype=bfloat16'], gpu: large })!.message).to.match(inHalf);
+    for (const size of [SMALL, float32])
+      expect(judge({ args: [...args, '--dtype=float32'], gpu: large }, size)!.message).to.match(inWhole);
+    const quantized = { ...LLAMA_8B, torch_dtype: 'float32', quantization_config: { quant_method: 'awq' } };
+    expect(judge({ args, gpu: large }, sizeOf(quantized, 16_060_522_496))!.message).to.match(inHalf);
+  });
+
+  it('is false where the arguments divide the model over more GPUs than there are', () => {
+    const gpu = { count: 2, memory: '80Gi' };
+    expect(judge({ args: ['--pipeline-parallel-size=2'], gpu })).to.deep.equal({
+      status: 'False',
+      reason: 'TooFewGPUs',
+      message: '2 tensor-parallel × 2 pipeline-parallel shards need more GPUs than the 2 of spec.gpu.count',
+    });
+    const args = ['--pipeline-parallel-size=2', '--tensor-parallel-size=1'];
+    expect(judge({ args, gpu })!.reason).not.to.equal('TooFewGPUs');
+  });
+
+  it('is unknown where the nodes do not tell the memory, or are chosen by more than labels', () => {
+    const nodes = [{ 'nvidia.com/gpu.memory': '81559' }];
+    const intel = { count: 1, resourceName: 'gpu.intel.com/i915' };
+    expect(judge({ gpu: intel }, SMALL, nodes)).to.include({ reason: 'GPUMemoryUnknown' });
+    const terms = [{ matchExpressions: [{ key: 'product', operator: 'In', values: ['t4'] }] }];
+    const nodeAffinity = {
+      requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: terms },
+    };
+    const spec = makeSpec({ gpu: { count: 1 } });
+    expect(findGPUMemory(spec, nodes)).not.to.equal(undefined);
+    const affine = { ...spec, template: { ...spec.template, affinity: { nodeAffinity } } };
+    expect(findGPUMemory(affine, nodes)).to.equal(undefined);
+  });
+
   it('is by the weights alone for models that keep no cache', () => {
     const verdict = judge({ kind: 'Embedding' })!;
     expect(verdict).to.include({ status: 'True' });

@@ -39,6 +39,12 @@ describe('the KV cache of a token', () => {
     ['a state space model', { model_type: 'mamba', hidden_size: 768, num_hidden_layers: 24 }],
     ['numbers that are none', { ...LLAMA_8B, num_hidden_layers: 'many' }],
     ['more layers than there are', { ...LLAMA_8B, num_hidden_layers: 1e9 }],
+    ['layers of an unknown type', { ...LLAMA_8B, layer_types: ['full_attention', 'hybrid'] }],
+    ['chunks of unnamed layers', { ...LLAMA_8B, attention_chunk_size: 8_192 }],
+    ['a pattern', { ...LLAMA_8B, hybrid_override_pattern: 'M-M*' }],
+    ['a list of numbered types', { ...LLAMA_8B, attn_type_list: [0, 1] }],
+    ['the indices of layers', { ...LLAMA_8B, attn_layer_indices: [3, 7] }],
+    ['a part for linear attention', { ...LLAMA_8B, linear_attn_config: { kda_layers: [1] } }],
   ];
   for (const [what, config] of OTHERS)
     it(`is not told by ${what}`, () => {

@@ -200,6 +200,22 @@ export const MODEL_CONFIGS: Record<string, { config: object; first: number; furt
     first: 65_536,
     further: 65_536,
   },
+  'a model whose layers see chunks': {
+    config: {
+      ...LLAMA_8B,
+      attention_chunk_size: 8_192,
+      layer_types: Array.from({ length: 32 }, (_, layer) =>
+        layer % 4 === 3 ? 'full_attention' : 'chunked_attention',
+      ),
+    },
+    first: 131_072,
+    further: 32_768,
+  },
+  'a model that lists full attention for each layer': {
+    config: { ...LLAMA_8B, attn_type_list: Array(32).fill(1) },
+    first: 131_072,
+    further: 131_072,
+  },
   'a model of 32 bits, which engines hold in 16': {
     config: { ...LLAMA_8B, torch_dtype: 'float32' },
     first: 131_072,
