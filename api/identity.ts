@@ -21,6 +21,8 @@ export const workspaceDataKey = (masterKey: string, namespace: string) =>
   deriveSecret(masterKey, `data/${namespace}`);
 export const peerToken = (masterKey: string, namespace: string, name: string) =>
   deriveSecret(masterKey, `peer/${namespace}/${name}`).toString('base64url');
+/** By which a replica knows requests that a front holds and sends again; of its peer token, which stays inside. */
+export const heldToken = (peer: string) => deriveSecret(peer, 'held').toString('base64url');
 export const storageToken = (masterKey: string, namespace: string) =>
   deriveSecret(masterKey, `storage/${namespace}`).toString('base64url');
 /** Of the prompts that a workspace's records show; beside an engine, where no data key is, the token alone gives it. */

@@ -1,4 +1,4 @@
-/** What replicas of one deployment say to each other. */
+/** What replicas of one deployment say to each other, and a front to them. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 
 export const PEER_PREFIX = '/internal/';
@@ -8,6 +8,9 @@ export const PEER_ENGINE_PREFIX = '/internal/engine';
 
 export const PEER_TOKEN_HEADER = 'x-berth-peer-token';
 export const RESERVATION_HEADER = 'x-berth-reservation';
+
+/** Of a request that a front holds, and sends again where there is no place for it. */
+export const HELD_HEADER = 'x-berth-held';
 
 /** Of an answer to a request that the peer's engine has never heard of. */
 export const UNSENT_HEADER = 'x-berth-unsent';

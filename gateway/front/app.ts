@@ -19,7 +19,13 @@ import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import type { UsageMeter } from '../telemetry/usage.ts';
 import { authenticate, type Caller, requireAdmissible } from './authentication.ts';
 import type { ColdStarts } from './cold-starts.ts';
-import { type Directory, type KnownDeployment, parseHost, parseServiceHost } from './directory.ts';
+import {
+  type DeploymentName,
+  type Directory,
+  type KnownDeployment,
+  parseHost,
+  parseServiceHost,
+} from './directory.ts';
 import { type HoldingServices, holdRequest } from './holding.ts';
 import { type ProxyOptions, proxyRequest } from './proxy.ts';
 
@@ -33,6 +39,8 @@ export interface FrontAppOptions {
   usage: UsageMeter;
   storage: StorageServices;
   egress: EgressAgent;
+  /** Of a deployment's replicas. */
+  peerToken: (deployment: DeploymentName) => string;
 }
 
 interface FrontState extends GatewayState {
@@ -95,9 +103,17 @@ const proxyToReplica =
     const { deployment, exchange, route } = ctx.state;
     const { config, addresses } = deployment;
     const { req, res } = ctx;
+    const isOpen = !config.paused && !config.deleting && addresses.length > 0;
     // Nobody overtakes those who wait for a slot.
-    const isBehind = isWaking(route, deployment) && config.concurrency !== null && lines.hasWaiting(config);
-    const isOpen = !config.paused && !config.deleting && addresses.length > 0 && !isBehind;
+    const isBehind = isHolding(route, deployment) && config.concurrency !== null && lines.hasWaiting(config);
+    if (isOpen && isBehind) {
+      try {
+        return await next();
+      } catch (error) {
+        // Who asks is not known, so it cannot wait; a replica may remember the key.
+        if (!isRedisAway(error) || ctx.state.caller) throw error;
+      }
+    }
     const outcome = isOpen
       ? await proxyRequest(proxy, { req, res, addresses, requestId: exchange.requestId })
       : 'none';
@@ -141,18 +157,21 @@ const requireServable: FrontMiddleware = (ctx, next) =>
 const isWaking = ({ method, served }: Route, { config }: KnownDeployment): boolean =>
   config.scaling !== undefined && method === 'POST' && served === 'ready';
 
+const isHolding = (route: Route, deployment: KnownDeployment): boolean =>
+  isWaking(route, deployment) && deployment.config.scaling?.coldStart === 'Hold';
+
 /** Who would be admitted wants a replica, and waits for it where the deployment says so. */
 const wakeOrHold =
   (services: HoldingServices): FrontMiddleware =>
   async (ctx, next) => {
     const { deployment, route, caller } = ctx.state;
-    const { config } = deployment;
+    const { config, addresses } = deployment;
     if (!isWaking(route, deployment)) return next();
-    requireAdmissible(caller.admission, route);
-    services.starts.begin(config);
-    if (config.scaling?.coldStart === 'Hold') {
+    const uncount = requireAdmissible(caller, route, services.callers);
+    if (addresses.length === 0) services.starts.begin(config);
+    if (isHolding(route, deployment)) {
       services.wants.ask(config);
-      return holdRequest(services, ctx.state);
+      return holdRequest(services, ctx.state, uncount);
     }
     services.wants.refuse(config);
     return next();
@@ -171,7 +190,7 @@ const refuseWithoutReplica =
 
 /** What is queued here waits for a replica, as do images whose client waits: those are refused, and come again. */
 const wakeForMedia =
-  ({ wants, starts }: ColdStarts): FrontMiddleware =>
+  ({ wants, starts, callers }: ColdStarts): FrontMiddleware =>
   async (ctx, next) => {
     const { route, caller, deployment } = ctx.state;
     const { config, addresses } = deployment;
@@ -181,8 +200,10 @@ const wakeForMedia =
     } catch (error) {
       const isRefused = error instanceof ApiError && error.code === 'no_pod_available';
       if (!isRefused || !caller.admission.creditLeft) throw error;
-      starts.begin(config);
-      wants.refuse(config);
+      if (addresses.length === 0) starts.begin(config);
+      // Its RPM does not limit media, but what one key can have refused.
+      if ('uncount' in callers.count(caller.sha256, caller.admission.rpm.limit)) wants.refuse(config);
+      else wants.ask(config);
       const retryAfter = describeUnavailability(config, starts.estimateSeconds(config)).retryAfter;
       throw new ApiError(error.code, error.message, { ...error.details, retryAfter });
     }

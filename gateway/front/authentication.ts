@@ -1,4 +1,4 @@
-/** Authenticates callers of the front; nothing is counted, since nothing is served. */
+/** Authenticates callers of the front; Redis counts nothing, since nothing is served. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { hashApiKey } from '../../api/identity.ts';
 import { type Admission, admit, type Verdict } from '../../redis/admission/admission-calls.ts';
@@ -7,6 +7,7 @@ import { buildRefusal } from '../auth/admission.ts';
 import { readApiKey } from '../auth/authentication.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Route } from '../http/routes.ts';
+import type { CallerMinutes } from './demand/caller-minutes.ts';
 
 const REFUSALS: Partial<Record<Verdict, string>> = {
   expired: 'has expired',
@@ -33,11 +34,15 @@ export async function authenticate(
   return { sha256, admission };
 }
 
-/** Throws what a replica would: who is over a limit starts none. Nothing is counted here, since the replica will. */
+/**
+ * Throws what a replica would: who is over a limit starts none. What is refused or held counts against RPM at this front,
+ * until what is returned is called because a replica counts it.
+ */
 export function requireAdmissible(
-  admission: Admission,
+  { sha256, admission }: Caller,
   { spendsNothing }: Pick<Route, 'spendsNothing'>,
-): void {
+  callers: CallerMinutes,
+): () => void {
   const { creditLeft, rpm, tpd } = admission;
   const secondsUntil = (resetAt: number) => Math.max(1, resetAt - Math.floor(Date.now() / 1_000));
   if (!spendsNothing && !creditLeft) throw buildRefusal({ ...admission, verdict: 'credit' });
@@ -45,4 +50,7 @@ export function requireAdmissible(
     throw buildRefusal({ ...admission, verdict: 'tpd', retryAfter: secondsUntil(tpd.resetAt) });
   if (rpm.remaining === 0)
     throw buildRefusal({ ...admission, verdict: 'rpm', retryAfter: secondsUntil(rpm.resetAt) });
+  const counting = callers.count(sha256, rpm.remaining);
+  if ('uncount' in counting) return counting.uncount;
+  throw buildRefusal({ ...admission, verdict: 'rpm', retryAfter: counting.retryAfter });
 }

@@ -3,6 +3,7 @@
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
 import { publishWake, sayShare } from '../../redis/demand/demand.ts';
 import type { Logger } from '../telemetry/log.ts';
+import { CallerMinutes } from './demand/caller-minutes.ts';
 import { type HoldLimits, HoldLines } from './demand/hold-lines.ts';
 import { Wants } from './demand/wants.ts';
 import type { Directory } from './directory.ts';
@@ -12,6 +13,7 @@ export interface ColdStarts {
   wants: Wants;
   lines: HoldLines;
   starts: StartTimes;
+  callers: CallerMinutes;
   /** Ends all holds, and holds no more. */
   close(): void;
 }
@@ -33,10 +35,9 @@ export function openColdStarts({ podName, redis, directory, limits, log }: ColdS
     isServed: async ({ namespace, name }) => {
       const known = await directory.find(namespace, name);
       if (known) starts.observe(known);
-      const isServed = known !== null && known.addresses.length > 0;
-      // The publication of the replica may not have been heard.
-      if (isServed) lines.look();
-      return isServed;
+      // What was published, a replica or a pause, may not have been heard.
+      lines.look({ namespace, name });
+      return known !== null && known.addresses.length > 0;
     },
     onLapse: (deployment) => starts.lapse(deployment),
     onError: (error) => {
@@ -52,6 +53,7 @@ export function openColdStarts({ podName, redis, directory, limits, log }: ColdS
     wants,
     lines,
     starts,
+    callers: new CallerMinutes(),
     close: () => {
       lines.close();
       wants.close();

@@ -1,6 +1,7 @@
 /** The shared front: answers by host name for all deployments of the cluster. */
 import type { RequestListener } from 'node:http';
 import { ADMIN_PATHS } from '../../api/gateway-environment.ts';
+import { peerToken } from '../../api/identity.ts';
 import { modelLimits, resolveLimits } from '../../api/model-limits.ts';
 import { channels } from '../../api/redis-keys.ts';
 import { createAdminServer, OK, serveMetrics, unavailable } from '../../kit/admin-server.ts';
@@ -94,6 +95,7 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
     log,
     metrics,
     usage,
+    peerToken: ({ namespace, name }) => peerToken(environment.storage.masterKey, namespace, name),
   });
   const listener: RequestListener = (req, res) => {
     activity.track(res);

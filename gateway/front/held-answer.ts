@@ -17,8 +17,9 @@ export interface HeldAnswerOptions {
 }
 
 const MAX_ERROR_BYTES = 64 * 1024;
-/** Of a replica without a free slot, in both dialects. */
-const FULL_STATUSES = new Set([429, 529]);
+/** Of a replica without a free slot in both dialects, and of one that has lost its engine or ends. */
+const FULL_STATUSES = new Set([429, 529, 503]);
+const REPEATED: ReadonlySet<string> = new Set(['replica_saturated', 'no_pod_available']);
 
 export class HeldAnswer implements RelayAnswer {
   readonly #options: HeldAnswerOptions;
@@ -48,6 +49,8 @@ export class HeldAnswer implements RelayAnswer {
       : !isRepeatable || !FULL_STATUSES.has(status);
     if (!this.#isPassing) return;
     onPass();
+    // The replica's events are its own.
+    exchange.countEvents = null;
     if (!exchange.stream) this.#plain.begin(status, headers);
   }
 
@@ -70,10 +73,14 @@ export class HeldAnswer implements RelayAnswer {
       return;
     }
     const error = this.#readError();
-    if (error.code === 'replica_saturated' && isRepeatable) this.saturation = error;
-    else if (exchange.stream) this.failure = error;
+    const isFinal = this.#headers['x-should-retry'] === 'false';
+    if (REPEATED.has(error.code) && !isFinal && isRepeatable) {
+      this.saturation = error;
+      return;
+    }
+    onPass();
+    if (exchange.stream) this.failure = error;
     else {
-      onPass();
       this.#plain.begin(this.#status, this.#headers);
       this.#plain.write(Buffer.concat(this.#collected));
       this.#plain.end();

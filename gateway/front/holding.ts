@@ -1,4 +1,6 @@
 /** Holds one request until a replica has answered it (docs/api.md, "Cold starts"). */
+import { heldToken } from '../../api/identity.ts';
+import { HELD_HEADER } from '../capacity/peer-protocol.ts';
 import { describeUnavailability } from '../http/availability.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/exchange.ts';
@@ -8,12 +10,15 @@ import type { ColdStarts } from './cold-starts.ts';
 import type { Hold, HoldEnd, Turn } from './demand/hold-lines.ts';
 import { HoldNotices } from './demand/hold-notices.ts';
 import { readPreferredWait } from './demand/prefer.ts';
-import type { KnownDeployment } from './directory.ts';
+import type { DeploymentName, Directory, KnownDeployment } from './directory.ts';
 import { HeldAnswer } from './held-answer.ts';
 import { formatBreak, type ProxyOptions, proxyRequest } from './proxy.ts';
 
 export interface HoldingServices extends ColdStarts {
   proxy: ProxyOptions;
+  directory: Pick<Directory, 'find'>;
+  /** Of a deployment's replicas. */
+  peerToken: (deployment: DeploymentName) => string;
   metrics: Pick<GatewayMetrics, 'held' | 'holdTime'>;
 }
 
@@ -28,6 +33,7 @@ const SOCKET_BYTES = 64 * 1024;
 const STREAMED = new Set(['chat_completions', 'completions', 'responses', 'messages']);
 const CLOSING_RETRY_SECONDS = 1;
 const GONE_RETRY_SECONDS = 30;
+const FULL_RETRY_SECONDS = 5;
 
 interface HeldBody {
   /** null: it was not read. */
@@ -35,27 +41,45 @@ interface HeldBody {
   isStream: boolean;
 }
 
-/** Throws ApiError where no replica came in time, or there is no room to wait. */
-export async function holdRequest(services: HoldingServices, state: HeldState): Promise<void> {
+/**
+ * Throws ApiError where no replica came in time, or there is no room to wait. `uncount`: called when a replica counts the
+ * request.
+ */
+export async function holdRequest(
+  services: HoldingServices,
+  state: HeldState,
+  uncount: () => void,
+): Promise<void> {
   const { exchange, deployment } = state;
   const { lines, wants, metrics } = services;
   const { config } = deployment;
   exchange.res.shouldKeepAlive = false;
   const limitMs = decideHold(state);
-  const body = limitMs > 0 ? await readBody(state) : { raw: null, isStream: false };
-  const hold =
-    body &&
-    lines.enter(config, {
-      bytes: body.raw?.length ?? SOCKET_BYTES,
-      patienceMs: limitMs - exchange.elapsed(),
-    });
-  if (!hold) {
+  // Room for it first, so that no body is read that has no place.
+  const hold = lines.enter(config, {
+    caller: state.keyHash,
+    bytes: readKeptLength(state) ?? SOCKET_BYTES,
+    patienceMs: limitMs - exchange.elapsed(),
+  });
+  const body = hold && (limitMs > 0 ? await readBodyOf(hold, state) : { raw: null, isStream: false });
+  if (!hold || !body) {
+    hold?.end();
     metrics.holdTime.observe('overflow', 0);
     wants.refuse(config);
-    throw refuse(services, state);
+    throw await refuse(services, state);
   }
-  const run = new HeldRequest(services, state, { body, hold });
+  const run = new HeldRequest(services, state, { body, hold, uncount });
   await run.serve();
+}
+
+/** Gives the place back where the body cannot be read. */
+async function readBodyOf(hold: Hold, state: HeldState): Promise<HeldBody | null> {
+  try {
+    return await readBody(state);
+  } catch (error) {
+    hold.end();
+    throw error;
+  }
 }
 
 /** Milliseconds from the request's arrival; 0 and less: it does not wait. */
@@ -72,10 +96,7 @@ function decideHold({ exchange, deployment }: HeldState): number {
 
 /** null where there is no memory for it. */
 async function readBody(state: HeldState): Promise<HeldBody | null> {
-  const { headers } = state.exchange.req;
-  const isForm = /^\s*multipart\//i.test(headers['content-type'] ?? '');
-  const length = Number(headers['content-length'] ?? Number.NaN);
-  if (!isForm && length <= MAX_READ_BODY_BYTES)
+  if (readKeptLength(state) !== null)
     return readJsonBody(state, {
       limits: state.deployment.config.limits,
       interpret: ({ raw, value }) => ({
@@ -87,11 +108,22 @@ async function readBody(state: HeldState): Promise<HeldBody | null> {
   return openLease(state).tryAdd(SOCKET_BYTES) ? { raw: null, isStream: false } : null;
 }
 
-function refuse({ starts }: HoldingServices, { deployment }: HeldState): ApiError {
-  const { message, ...details } = describeUnavailability(
-    deployment.config,
-    starts.estimateSeconds(deployment.config),
-  );
+/** Of a body that is read and kept; null of others. */
+function readKeptLength({ exchange: { req } }: HeldState): number | null {
+  const isForm = /^\s*multipart\//i.test(req.headers['content-type'] ?? '');
+  const length = Number(req.headers['content-length'] ?? Number.NaN);
+  return !isForm && length <= MAX_READ_BODY_BYTES ? length : null;
+}
+
+async function refuse({ starts, directory }: HoldingServices, { deployment }: HeldState): Promise<ApiError> {
+  const { config } = deployment;
+  // It may have waited for long.
+  const known = await Promise.resolve(directory.find(config.namespace, config.name)).catch(() => null);
+  if ((known ?? deployment).addresses.length > 0)
+    return new ApiError('replica_saturated', 'Every replica is at its concurrency limit.', {
+      retryAfter: FULL_RETRY_SECONDS,
+    });
+  const { message, ...details } = describeUnavailability(config, starts.estimateSeconds(config));
   return new ApiError('no_pod_available', message, details);
 }
 
@@ -100,16 +132,24 @@ class HeldRequest {
   readonly #state: HeldState;
   readonly #body: HeldBody;
   readonly #hold: Hold;
+  readonly #uncount: () => void;
   readonly #notices: HoldNotices | null;
   /** What the last replica said that had no place. */
   #saturation: ApiError | null = null;
 
-  constructor(services: HoldingServices, state: HeldState, { body, hold }: { body: HeldBody; hold: Hold }) {
+  constructor(
+    services: HoldingServices,
+    state: HeldState,
+    { body, hold, uncount }: { body: HeldBody; hold: Hold; uncount: () => void },
+  ) {
     const { exchange, deployment } = state;
     this.#services = services;
     this.#state = state;
     this.#body = body;
     this.#hold = hold;
+    this.#uncount = uncount;
+    // Comments are no events.
+    if (body.isStream) exchange.countEvents = () => 0;
     const leftSeconds = () => services.starts.leftSeconds(deployment.config);
     this.#notices = body.isStream ? new HoldNotices({ exchange, leftSeconds }) : null;
   }
@@ -137,7 +177,7 @@ class HeldRequest {
     metrics.holdTime.observe(isTurn ? 'served' : turn, exchange.elapsed() / 1_000);
     if (!isTurn) {
       exchange.check();
-      throw this.#explainEnd(turn);
+      throw await this.#explainEnd(turn);
     }
     if (this.#notices) this.#notices.isServed = true;
     return turn;
@@ -147,7 +187,9 @@ class HeldRequest {
   async #serveTurn(turn: Turn): Promise<boolean> {
     const { exchange } = this.#state;
     const { req, res, requestId } = exchange;
-    const request = { req, res, addresses: turn.addresses, requestId, body: this.#body.raw ?? undefined };
+    const { addresses } = turn;
+    const body = this.#body.raw ?? undefined;
+    const request = { req, res, addresses, requestId, body, ownHeaders: body && this.#buildOwnHeaders() };
     const answer = new HeldAnswer({
       exchange,
       isRepeatable: this.#body.raw !== null,
@@ -169,14 +211,21 @@ class HeldRequest {
     }
   }
 
+  /** What the replica has no place for will be sent again: it is not to count it. */
+  #buildOwnHeaders(): Record<string, string> {
+    const { config } = this.#state.deployment;
+    return { [HELD_HEADER]: heldToken(this.#services.peerToken(config)) };
+  }
+
   /** The answer is on its way: nothing is waited for any more, and the replica counts the request. */
   #settle(): void {
+    this.#uncount();
     this.#notices?.stop();
     this.#hold.end();
     (this.#state as Partial<HeldState>).keyHash = undefined;
   }
 
-  #explainEnd(reason: HoldEnd): ApiError {
+  async #explainEnd(reason: HoldEnd): Promise<ApiError> {
     if (reason === 'closing')
       return new ApiError('no_pod_available', 'The gateway is shutting down: send the request again.', {
         retryAfter: CLOSING_RETRY_SECONDS,
@@ -186,7 +235,7 @@ class HeldRequest {
         retryAfter: GONE_RETRY_SECONDS,
         isFinal: true,
       });
-    if (this.#saturation) return this.#saturation;
+    if (this.#saturation?.code === 'replica_saturated') return this.#saturation;
     this.#services.wants.refuse(this.#state.deployment.config);
     return refuse(this.#services, this.#state);
   }

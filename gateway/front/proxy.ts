@@ -22,6 +22,8 @@ export interface ProxiedRequest {
   requestId: string;
   /** The body, where it was read before. */
   body?: Buffer | undefined;
+  /** For the replica alone. */
+  ownHeaders?: Record<string, string> | undefined;
   /** Where the answer goes; as it is to the client if absent. */
   answer?: RelayAnswer | undefined;
 }
@@ -45,8 +47,8 @@ export async function proxyRequest(options: ProxyOptions, request: ProxiedReques
   return 'none';
 }
 
-function buildHeaders({ req, requestId, body }: ProxiedRequest): RelayedHeaders {
-  const headers = selectRequestHeaders(req.headers);
+function buildHeaders({ req, requestId, body, ownHeaders }: ProxiedRequest): RelayedHeaders {
+  const headers = { ...selectRequestHeaders(req.headers), ...ownHeaders };
   const client = req.socket.remoteAddress?.replace(/^::ffff:/, '') ?? 'unknown';
   const before = req.headers['x-forwarded-for'];
   headers['x-forwarded-for'] = before ? `${before}, ${client}` : client;

@@ -8,6 +8,8 @@ interface Start {
   since: number | null;
   /** Of the last start; null before the first. */
   lastMs: number | null;
+  /** Nobody wants it any more, but it may come. */
+  hasLapsed: boolean;
 }
 
 const MAX_REMEMBERED = 10_000;
@@ -43,13 +45,15 @@ export class StartTimes {
   /** From now on it starts, unless it does already. */
   begin(config: GatewayConfig): void {
     const start = this.#find(config);
+    if (start.hasLapsed && (this.leftSeconds(config) ?? 0) <= 0) start.since = null;
+    start.hasLapsed = false;
     start.since ??= this.#clock();
   }
 
-  /** It was not started after all. */
+  /** Nobody waits any more: a start goes on meanwhile, but if it is overdue when one is wanted again, that is another one. */
   lapse(deployment: Pick<GatewayConfig, 'namespace' | 'name'>): void {
     const start = this.#starts.get(keyOf(deployment));
-    if (start) start.since = null;
+    if (start) start.hasLapsed = true;
   }
 
   /** What is left of its start, as `Retry-After` says it; undefined where nothing is known. */
@@ -63,6 +67,7 @@ export class StartTimes {
   /** Whole seconds; 0 and less where it takes longer than expected. */
   leftSeconds(config: GatewayConfig): number | undefined {
     const start = this.#starts.get(keyOf(config));
+    if (!config.scaling && (start?.since ?? null) === null) return undefined;
     const expectedMs = config.scaling?.loadTimeMs ?? start?.lastMs;
     if (expectedMs === undefined || expectedMs === null) return undefined;
     const elapsedMs = start && start.since !== null ? this.#clock() - start.since : 0;
@@ -72,12 +77,13 @@ export class StartTimes {
   #end(start: Start, isReady: boolean): void {
     if (isReady) start.lastMs = this.#clock() - start.since!;
     start.since = null;
+    start.hasLapsed = false;
   }
 
   #find(config: GatewayConfig): Start {
     const known = this.#starts.get(keyOf(config));
     if (known) return known;
-    const start = { since: null, lastMs: null };
+    const start = { since: null, lastMs: null, hasLapsed: false };
     this.#starts.set(keyOf(config), start);
     return start;
   }

@@ -35,13 +35,18 @@ export const answerErrors =
       const status = record(exchange, ctx.state.route?.name ?? UNROUTED, { log, metrics });
       // A stream that breaks had its 200 long before.
       const outcome = exchange.errorCode !== null && status < 400 ? BROKEN : status;
-      if (isCountedRequest(ctx.state)) findUsage(ctx.state)?.countRequest(outcome, exchange.elapsed());
+      if (isCountedRequest(ctx.state) && !isSentAgain(exchange))
+        findUsage(ctx.state)?.countRequest(outcome, exchange.elapsed());
     }
   };
 
 /** Requests without a valid key do not count, nor do reads of models and requests. */
 const isCountedRequest = ({ keyHash, route }: GatewayState): boolean =>
   keyHash !== undefined && route?.method === 'POST' && route.served !== 'always';
+
+/** What a front sends again counts at its last attempt, or at the front. */
+const isSentAgain = ({ isHeldByFront, errorCode }: Exchange): boolean =>
+  isHeldByFront && (errorCode === 'replica_saturated' || errorCode === 'no_pod_available');
 
 function answerError(exchange: Exchange, thrown: unknown, log: Logger): void {
   if (thrown instanceof ClientDisconnectedError) return;
@@ -52,7 +57,7 @@ function answerError(exchange: Exchange, thrown: unknown, log: Logger): void {
   const isOurs = error.status >= 500;
   if (isOurs) exchange.errorMessage = error.message;
   // Server errors do not count against the key, except timeouts, which the caller can influence.
-  const isCounted = !isOurs || error.code === 'request_timeout';
+  const isCounted = (!isOurs && !isSentAgain(exchange)) || error.code === 'request_timeout';
   if (!isCounted) exchange.uncount?.();
   if (exchange.stream) {
     const events = exchange.countEvents?.();

@@ -27,6 +27,8 @@ export class Exchange {
   originHeaders: string[] = [];
   /** Takes the request out of its key's minute; null where it is not counted. */
   uncount: (() => void) | null = null;
+  /** A front holds it, and sends it again if there is no place for it. */
+  isHeldByFront = false;
   /** The answer, once it has started as a stream. */
   stream: EventStream | null = null;
   /** How many events it has had, where its dialect numbers them. */

@@ -3,6 +3,7 @@
 import type { RequestListener } from 'node:http';
 import Koa from 'koa';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
+import { heldToken } from '../../api/identity.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { RedisConnection } from '../../redis/client.ts';
 import { buildAudioHandlers } from '../audio/audio-routes.ts';
@@ -10,13 +11,19 @@ import { Admissions } from '../auth/admission.ts';
 import { authenticate } from '../auth/authentication.ts';
 import { Settlements } from '../auth/settlements.ts';
 import type { Capacity, EngineTarget } from '../capacity/capacity.ts';
+import { buildTokenCheck, HELD_HEADER } from '../capacity/peer-protocol.ts';
 import { EgressAgent, type EgressAgentOptions, PUBLIC_ONLY } from '../egress/agent.ts';
 import type { EnginePool } from '../engine/engine-call.ts';
 import { requireAvailability } from '../http/availability.ts';
 import { allowOrigins } from '../http/cross-origin.ts';
 import { CutOff } from '../http/cut-off.ts';
 import { answerErrors } from '../http/errors.ts';
-import { type GatewayState, type Handler, identifyRequest } from '../http/exchange.ts';
+import {
+  type GatewayMiddleware,
+  type GatewayState,
+  type Handler,
+  identifyRequest,
+} from '../http/exchange.ts';
 import { ROUTES, type RouteName } from '../http/routes.ts';
 import { answerRootProbe, findRoute, runHandler } from '../http/routing.ts';
 import { createListener } from '../http/server.ts';
@@ -49,6 +56,8 @@ export interface SidecarAppOptions {
   egress?: EgressAgentOptions;
   /** The media routes need it; text models have none. */
   storage?: StorageServices;
+  /** Of the deployment; absent where no front holds requests. */
+  peerToken?: string;
   /** Unix milliseconds. */
   clock?: () => number;
   /** Of the pauses of broken streams. */
@@ -103,6 +112,7 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
   app.use(identifyRequest());
   // 2. Whatever is thrown below becomes the envelope; Koa's own error page is never seen.
   app.use(answerErrors({ log, metrics, findUsage: () => usage }));
+  if (options.peerToken !== undefined) app.use(recognizeHeld(options.peerToken));
   const cutOff = new CutOff();
   app.use(cutOff.middleware);
   // 3. Pages of other origins, whose preflights carry no key.
@@ -125,5 +135,14 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
       await settlements.close();
       await Promise.all([enginePools.destroy(), peerPools.destroy(), egress.close()]);
     },
+  };
+}
+
+function recognizeHeld(peerToken: string): GatewayMiddleware {
+  const isFronts = buildTokenCheck(heldToken(peerToken));
+  return ({ req, state }, next) => {
+    const given = req.headers[HELD_HEADER];
+    state.exchange.isHeldByFront = given !== undefined && isFronts(given);
+    return next();
   };
 }

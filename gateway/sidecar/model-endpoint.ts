@@ -166,6 +166,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     onEngineLost: () => health.suspect(),
     egress: options.egress,
     storage: options.storage,
+    peerToken: options.peerToken,
   });
 
   const server = createServer(

@@ -1,13 +1,13 @@
 /** A deployment that scales to zero, a front before it, and a replica that starts when the test says so. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { GATEWAY_ENV } from '../../api/gateway-environment.ts';
-import { hashApiKey } from '../../api/identity.ts';
+import { hashApiKey, peerToken } from '../../api/identity.ts';
 import { channels } from '../../api/redis-keys.ts';
 import { type DeploymentSample, readDemand } from '../../redis/demand/demand.ts';
 import { publishDeployment, publishHost, publishReplicas } from '../../redis/publication/publication.ts';
 import { type Subscription, subscribe } from '../../redis/subscription.ts';
 import { findFreePort } from './child-program.ts';
-import { type FrontProcess, startFrontProcess } from './front-process.ts';
+import { type FrontProcess, MASTER_KEY, startFrontProcess } from './front-process.ts';
 import {
   API_KEY,
   describeModel,
@@ -26,6 +26,7 @@ const ADDRESS = '127.0.0.9';
 export interface ColdDeployment {
   stack: TestStack;
   front: FrontProcess;
+  replica: ModelReplica;
   engine: Engine;
   config: GatewayConfig;
   /** Messages of `channels.wake` so far. */
@@ -58,6 +59,7 @@ export async function startColdDeployment(spec: Record<string, unknown> = {}): P
     config,
     address: ADDRESS,
     port,
+    peerToken: peerToken(MASTER_KEY, namespace, name),
   });
   await pollUntil(async () => (await replica.admin('/readyz')).ok, 'ready');
   const fronts: FrontProcess[] = [];
@@ -78,6 +80,7 @@ export async function startColdDeployment(spec: Record<string, unknown> = {}): P
   return {
     stack,
     front,
+    replica,
     engine,
     config,
     woken,

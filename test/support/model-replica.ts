@@ -86,6 +86,8 @@ export interface ReplicaSettings {
   port: number;
   /** Of the fronts' storage service, with the workspace's token for it. */
   storage?: { url: string; token: string; requestPrefix: string };
+  /** As a front derives it, where its requests are to be known. */
+  peerToken?: string;
   env?: Record<string, string>;
 }
 
@@ -106,7 +108,7 @@ export async function startReplica(settings: ReplicaSettings): Promise<ModelRepl
   const folder = mkdtempSync(join(tmpdir(), 'berth-secret-'));
   const files = {
     [SIDECAR_SECRET_FILES.config]: JSON.stringify(settings.config ?? describeModel()),
-    [SIDECAR_SECRET_FILES.peerToken]: PEER_TOKEN,
+    [SIDECAR_SECRET_FILES.peerToken]: settings.peerToken ?? PEER_TOKEN,
     ...(settings.storage && {
       [SIDECAR_SECRET_FILES.storageToken]: settings.storage.token,
       [SIDECAR_SECRET_FILES.requestPrefix]: settings.storage.requestPrefix,

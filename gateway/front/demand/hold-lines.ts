@@ -9,7 +9,7 @@ export interface HoldLimits {
   /** Of all deployments together; a workspace may have twice as many as are still free. */
   total: number;
   perDeployment: number;
-  /** Of bodies that were read, and of what sockets hold of others. */
+  /** Of bodies that are read, and of what sockets hold of others. */
   bytesPerDeployment: number;
 }
 
@@ -48,10 +48,17 @@ interface Waiter {
   give(result: Turn | HoldEnd): void;
 }
 
-interface Line extends DeploymentName {
-  /** Those with a place: they wait, or have their turn and may have to wait again. */
+/** What waits with a place: of a line, or of one caller in it. */
+interface Load {
   holds: number;
   bytes: number;
+}
+
+interface Line extends DeploymentName, Load {
+  /** Those with a place: they wait, or have their turn and may have to wait again. */
+  holds: number;
+  /** By caller. */
+  loads: Map<string, Load>;
   waiting: Set<Waiter>;
   /** Requests that have their turn. */
   running: number;
@@ -61,7 +68,16 @@ interface Line extends DeploymentName {
   mustLookAgain: boolean;
 }
 
+export interface HeldRequest {
+  /** Whose share of the line it takes: its API key. */
+  caller: string;
+  bytes: number;
+  patienceMs: number;
+}
+
 const PAUSE_MS = 1_000;
+/** Of a line's places and bytes that one caller may have; a single request always fits. */
+const CALLER_SHARE = 0.5;
 
 export class HoldLines {
   readonly #options: HoldLinesOptions;
@@ -84,17 +100,14 @@ export class HoldLines {
   }
 
   /** A place that ends by itself after `patienceMs`; null where there is none. */
-  enter(deployment: DeploymentName, request: { bytes: number; patienceMs: number }): Hold | null {
-    const { perDeployment, bytesPerDeployment } = this.#options.limits;
+  enter(deployment: DeploymentName, request: HeldRequest): Hold | null {
     const line = this.#find(deployment);
     const place = this.#places.open(deployment.namespace);
-    const isFull = line.holds >= perDeployment || line.bytes + request.bytes > bytesPerDeployment;
-    if (this.#isClosed || isFull || !place.tryAdd(1)) {
+    if (this.#isClosed || this.#isFull(line, request) || !place.tryAdd(1)) {
       this.#forget(line);
       return null;
     }
-    line.holds++;
-    line.bytes += request.bytes;
+    addLoad(line, request, 1);
     const order = ++this.#last;
     let ended: HoldEnd | null = null;
     let waiter: Waiter | null = null;
@@ -119,15 +132,19 @@ export class HoldLines {
         cancelTimer();
         finish('left');
         place.release();
-        line.holds--;
-        line.bytes -= request.bytes;
+        addLoad(line, request, -1);
         this.#forget(line);
       },
     };
   }
 
-  /** Something was published: replicas may be ready. */
-  look(): void {
+  /** Something was published, or may have been: replicas may be ready, of one deployment or of all. */
+  look(deployment?: DeploymentName): void {
+    if (deployment) {
+      const line = this.#lines.get(`${deployment.namespace}/${deployment.name}`);
+      if (line) void this.#serve(line);
+      return;
+    }
     for (const line of this.#lines.values()) void this.#serve(line);
   }
 
@@ -135,6 +152,16 @@ export class HoldLines {
   close(): void {
     this.#isClosed = true;
     for (const line of this.#lines.values()) this.#endAll(line, 'closing');
+  }
+
+  #isFull(line: Line, { caller, bytes }: HeldRequest): boolean {
+    const { perDeployment, bytesPerDeployment } = this.#options.limits;
+    if (line.holds >= perDeployment || line.bytes + bytes > bytesPerDeployment) return true;
+    const own = line.loads.get(caller);
+    if (!own) return false;
+    return (
+      own.holds + 1 > perDeployment * CALLER_SHARE || own.bytes + bytes > bytesPerDeployment * CALLER_SHARE
+    );
   }
 
   #find({ namespace, name }: DeploymentName): Line {
@@ -146,6 +173,7 @@ export class HoldLines {
       name,
       holds: 0,
       bytes: 0,
+      loads: new Map(),
       waiting: new Set(),
       running: 0,
       pausedUntil: 0,
@@ -233,4 +261,14 @@ export class HoldLines {
   #endAll(line: Line, reason: HoldEnd): void {
     for (const waiter of [...line.waiting]) waiter.give(reason);
   }
+}
+
+function addLoad(line: Line, { caller, bytes }: HeldRequest, sign: 1 | -1): void {
+  const own = line.loads.get(caller) ?? { holds: 0, bytes: 0 };
+  for (const load of [line, own]) {
+    load.holds += sign;
+    load.bytes += sign * bytes;
+  }
+  if (own.holds === 0) line.loads.delete(caller);
+  else line.loads.set(caller, own);
 }

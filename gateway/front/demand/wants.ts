@@ -35,10 +35,10 @@ interface Want extends DeploymentName {
 }
 
 const INTERVAL_MS = 1_000;
-/** As long as SDKs wait before they try again. */
-const WANT_MS = 60_000;
-/** What holds nothing any more stays readable for a minute, for a reader that was away. */
-const QUIET_MS = 15_000;
+/** Longer than any Retry-After, with which an SDK comes again. */
+const WANT_MS = 90_000;
+/** What holds nothing any more stays readable for two minutes: as long as it is wanted, and for a reader that was away. */
+const QUIET_MS = 30_000;
 /** Longer than a share lives in Redis: one that comes back later begins anew. */
 const FORGET_MS = 300_000;
 
@@ -55,7 +55,7 @@ export class Wants {
     this.#clock = options.clock ?? systemClock;
   }
 
-  /** A request found no replica: one is wanted now, and for a minute from now. */
+  /** A request found no replica: one is wanted now, and for a minute and a half. */
   ask(deployment: DeploymentName): void {
     const want = this.#find(deployment);
     const now = this.#clock.now();
@@ -89,9 +89,11 @@ export class Wants {
     return Math.max(1, held.level) / (Math.max(1, held.level) + heldByOthers);
   }
 
+  /** Says once more what each holds: nothing, once all holds have ended. */
   close(): void {
     this.#isClosed = true;
     this.#cancelTick?.();
+    for (const want of this.#wants.values()) this.#speak(want, false);
   }
 
   #find({ namespace, name }: DeploymentName): Want {

@@ -63,6 +63,23 @@ describe('a deployment that scales to zero', () => {
       await pollUntil(async () => (await call()).status === 200, 'served');
     });
 
+    it('is wanted by no more requests of a key than its limit, however many it sends', async () => {
+      const key = { n: 'tight', rpm: 2, tpd: 1_000, exp: 0, off: 0 as const };
+      await publishApiKey(cold.stack.redis, 'team', hashApiKey('sk-two'), key);
+      await sleep(reject());
+      const countRefused = async () => (await cold.readDemand()).fronts[0]?.refused ?? 0;
+      await call();
+      await pollUntil(async () => (await countRefused()) > 0, 'the front to say it');
+      const before = await countRefused();
+      const answers = [];
+      for (let index = 0; index < 6; index++) answers.push(await readError(await call({ key: 'sk-two' })));
+      expect(answers.map(({ status }) => status)).to.deep.equal([503, 503, 429, 429, 429, 429]);
+      expect(answers.at(-1)!.code).to.equal('rate_limit_exceeded');
+      expect(Number(answers.at(-1)!.retryAfter)).to.be.within(1, 60);
+      await call();
+      await pollUntil(async () => (await countRefused()) === before + 3, 'three more');
+    });
+
     it('is woken even where its configuration says 0 replicas', async () => {
       await sleep({ ...reject(50_000), replicas: 0 });
       const response = await call();
@@ -184,7 +201,7 @@ describe('a deployment that scales to zero', () => {
       [
         '/v1/responses',
         { input: 'Hi' },
-        /\n\nevent: error\ndata: \{"type":"error",[^\n]*"code":"no_pod_available"[^\n]*\n\n$/,
+        /\n\nevent: error\ndata: \{"type":"error","sequence_number":0,[^\n]*"code":"no_pod_available"[^\n]*\n\n$/,
       ],
       [
         '/v1/messages',
@@ -229,6 +246,26 @@ describe('a deployment that scales to zero', () => {
       expect(await readError(response)).to.include({ status: 400, code: 'invalid_json' });
     });
 
+    it('counts a request once, however often it was sent until a replica had a place for it', async () => {
+      const key = { n: 'once', rpm: 1, tpd: 1_000_000, exp: 0, off: 0 as const };
+      await publishApiKey(cold.stack.redis, 'team', hashApiKey('sk-once'), key);
+      await sleep(hold());
+      await cold.engine.control({ ttftMs: 2_500, itlMs: 1, tokens: 5 });
+      const calls = cold.engine.read;
+      const { requests: before } = await calls();
+      const held = call({ key: 'sk-once' });
+      await untilHeld(1);
+      const busy = [callChat(cold.replica.url), callChat(cold.replica.url)];
+      await pollUntil(async () => (await calls()).requests === before + 2, 'the replica to be full');
+      await cold.awaken();
+      expect((await held).status).to.equal(200);
+      expect((await Promise.all(busy)).map(({ status }) => status)).to.deep.equal([200, 200]);
+      expect((await readError(await call({ key: 'sk-once' }))).code).to.equal('rate_limit_exceeded');
+      const text = await cold.replica.metrics();
+      expect(text).to.match(/berth_gateway_requests_total\{[^}]*code="429"/);
+      await cold.engine.control({ ttftMs: 50, itlMs: 1, tokens: 5 });
+    });
+
     it('frees the place of a client that leaves', async () => {
       await sleep(hold());
       const leaving = new AbortController();
@@ -263,9 +300,10 @@ describe('a deployment that scales to zero', () => {
 
     it('refuses what is beyond its bounds, and on SIGTERM ends what it holds', async () => {
       await sleep(hold());
-      const front = await cold.startFront({ [GATEWAY_ENV.maxHeldPerDeployment]: '2' });
+      const front = await cold.startFront({ [GATEWAY_ENV.maxHeldPerDeployment]: '4' });
       const held = [call({}, front.origin), call({}, front.origin)];
       await untilHeld(2);
+      // One key has half of the places.
       const refused = await readError(await call({}, front.origin));
       expect(refused).to.include({ status: 503, code: 'no_pod_available' });
       const stopped = front.stop('SIGTERM');

@@ -153,6 +153,19 @@ describe('the demand for deployments', () => {
       expect(replicas[0]!.activeAt).to.equal(at);
     });
 
+    it('is heard of nobody from the future, who would never be forgotten', async () => {
+      const [seconds] = await stack.redis.time();
+      for (const [pod, ahead] of [
+        ['a', 5],
+        ['b', 60],
+      ] as const)
+        await tenant.redis.hset(keys.heartbeats('chat'), {
+          [pod]: JSON.stringify(describeReplica({ pod })),
+          [`@${pod}`]: String((Number(seconds) + ahead) * 1_000),
+        });
+      expect((await read('chat')).replicas.map(({ pod }) => pod)).to.deep.equal(['a']);
+    });
+
     it('is read in bounded steps, whatever was written', async () => {
       const names = Array.from({ length: 30 }, (_, index) => `chat-${index}`);
       const fields = Array.from({ length: 2_000 }, (_, index) => [`f${index}`, 'x'.repeat(100)]).flat();

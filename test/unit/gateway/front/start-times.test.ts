@@ -37,6 +37,33 @@ describe('how long a deployment takes to start', () => {
     expect(see(starts, [])).to.equal(60);
   });
 
+  it('is not known while nothing starts, of a deployment that does not scale by itself', () => {
+    now = 0;
+    const starts = new StartTimes(() => now);
+    see(starts, []);
+    now = 40_000;
+    see(starts, ['10.0.0.1']);
+    expect(starts.estimateSeconds(config)).to.equal(undefined);
+  });
+
+  it('goes on where nobody asks for a while, and is another one where that was long ago', () => {
+    const scaled = describeModel({ scaling: { min: 0, max: 1 } });
+    const measured = { ...scaled, scaling: { ...scaled.scaling!, loadTimeMs: 50_000 } };
+    now = 0;
+    const starts = new StartTimes(() => now);
+    starts.begin(measured);
+    starts.lapse(measured);
+    now = 30_000;
+    starts.begin(measured);
+    expect(starts.estimateSeconds(measured)).to.equal(20);
+    now = 60_000;
+    starts.begin(measured);
+    expect(starts.estimateSeconds(measured), 'it is late').to.equal(5);
+    starts.lapse(measured);
+    starts.begin(measured);
+    expect(starts.estimateSeconds(measured)).to.equal(50);
+  });
+
   it('does not apply to a deployment scaled to zero: SDKs are not to wait', () => {
     expect(describeUnavailability({ ...config, replicas: 0 })).to.include({ retryAfter: 30, isFinal: true });
     expect(describeUnavailability(config, 40)).to.include({ retryAfter: 40, isFinal: false });

@@ -18,6 +18,7 @@ describe('the line of requests that wait for a replica', () => {
   let found: Replicas | null;
   let share: number;
   let held: number;
+  let callers = 0;
   beforeEach(() => {
     clock = new FakeClock();
     found = { config: CONFIG, addresses: [] };
@@ -41,8 +42,8 @@ describe('the line of requests that wait for a replica', () => {
     });
   const enter = (
     lines: HoldLines,
-    { namespace = 'team', name = 'chat', bytes = 1, patienceMs = 60_000 } = {},
-  ) => lines.enter({ namespace, name }, { bytes, patienceMs });
+    { namespace = 'team', name = 'chat', caller = `key-${callers++}`, bytes = 1, patienceMs = 60_000 } = {},
+  ) => lines.enter({ namespace, name }, { caller, bytes, patienceMs });
   const results: { id: string; result: Turn | HoldEnd }[] = [];
   const wait = (hold: Hold, id: string) => void hold.wait().then((result) => results.push({ id, result }));
   const ids = () => results.map(({ id }) => id);
@@ -125,6 +126,30 @@ describe('the line of requests that wait for a replica', () => {
     expect(enter(lines, { name: 'other', bytes: 100 })).not.to.equal(null);
     last.end();
     expect(enter(lines)).not.to.equal(null);
+  });
+
+  it('leaves half of its places and bytes to other callers, and takes a single request of any size', () => {
+    const lines = build({ perDeployment: 4, bytesPerDeployment: 100 });
+    const first = enter(lines, { caller: 'a' })!;
+    expect(enter(lines, { caller: 'a' })).not.to.equal(null);
+    expect(enter(lines, { caller: 'a' })).to.equal(null);
+    first.end();
+    expect(enter(lines, { caller: 'a' })).not.to.equal(null);
+    expect(enter(lines, { caller: 'b', bytes: 60 })).not.to.equal(null);
+    expect(enter(lines, { caller: 'b' }), 'bytes').to.equal(null);
+    expect(enter(lines, { caller: 'c' })).not.to.equal(null);
+    expect(enter(lines, { caller: 'd' }), 'all').to.equal(null);
+  });
+
+  it('is looked after for one deployment, too', async () => {
+    const lines = build();
+    wait(enter(lines)!, 'a');
+    wait(enter(lines, { name: 'other' })!, 'b');
+    await settle();
+    found = null;
+    lines.look({ namespace: 'team', name: 'other' });
+    await settle();
+    expect(results).to.deep.equal([{ id: 'b', result: 'gone' }]);
   });
 
   it('is bounded in requests of all, and no workspace takes all of them', () => {

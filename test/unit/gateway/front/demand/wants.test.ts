@@ -39,7 +39,7 @@ describe('what a front wants', () => {
   afterEach(() => wants.close());
   const brief = () => said.map(({ held, heldMs, refused }) => ({ held, heldMs, refused }));
 
-  it('is told at the first request and each second from then on, for a minute', async () => {
+  it('is told at the first request and each second from then on, for longer than any Retry-After', async () => {
     await clock.advance(500);
     wants.refuse(CHAT);
     await clock.advance(0);
@@ -49,7 +49,7 @@ describe('what a front wants', () => {
     expect(woken).to.deep.equal([500, 1_500, 2_500, 3_500]);
     expect(said, 'nothing new to write').to.have.length(1);
     await clock.advance(300_000);
-    expect(woken.at(-1)).to.equal(59_500);
+    expect(woken.at(-1)).to.equal(89_500);
     expect(lapsed).to.deep.equal(['chat']);
   });
 
@@ -112,6 +112,16 @@ describe('what a front wants', () => {
     isAway = false;
     await clock.advance(1_000);
     expect(brief()).to.deep.equal([{ held: 0, heldMs: 0, refused: 1 }]);
+  });
+
+  it('says at the end that it holds nothing any more', async () => {
+    const leave = wants.hold(CHAT);
+    await clock.advance(1_000);
+    expect(said.at(-1)!.held).to.equal(1);
+    leave();
+    wants.close();
+    expect(said.at(-1)!.held).to.equal(0);
+    expect(clock.pending).to.equal(0);
   });
 
   it('has a share of the slots, as far as other fronts hold requests', async () => {
