@@ -63,23 +63,6 @@ describe('a deployment that scales to zero', () => {
       await pollUntil(async () => (await call()).status === 200, 'served');
     });
 
-    it('is wanted by no more requests of a key than its limit, however many it sends', async () => {
-      const key = { n: 'tight', rpm: 2, tpd: 1_000, exp: 0, off: 0 as const };
-      await publishApiKey(cold.stack.redis, 'team', hashApiKey('sk-two'), key);
-      await sleep(reject());
-      const countRefused = async () => (await cold.readDemand()).fronts[0]?.refused ?? 0;
-      await call();
-      await pollUntil(async () => (await countRefused()) > 0, 'the front to say it');
-      const before = await countRefused();
-      const answers = [];
-      for (let index = 0; index < 6; index++) answers.push(await readError(await call({ key: 'sk-two' })));
-      expect(answers.map(({ status }) => status)).to.deep.equal([503, 503, 429, 429, 429, 429]);
-      expect(answers.at(-1)!.code).to.equal('rate_limit_exceeded');
-      expect(Number(answers.at(-1)!.retryAfter)).to.be.within(1, 60);
-      await call();
-      await pollUntil(async () => (await countRefused()) === before + 3, 'three more');
-    });
-
     it('is woken even where its configuration says 0 replicas', async () => {
       await sleep({ ...reject(50_000), replicas: 0 });
       const response = await call();
@@ -116,6 +99,24 @@ describe('a deployment that scales to zero', () => {
       expect((await cold.readDemand()).fronts[0]?.refused).to.equal(before[0]?.refused);
       expect((await call()).status).to.equal(503);
       await pollUntil(() => cold.woken.length > 0, 'woken by a good request');
+    });
+
+    it('is wanted by no more requests of a key than its limit, however many it sends', async () => {
+      const key = { n: 'tight', rpm: 2, tpd: 1_000, exp: 0, off: 0 as const };
+      await publishApiKey(cold.stack.redis, 'team', hashApiKey('sk-two'), key);
+      await sleep(reject());
+      const countRefused = async () => (await cold.readDemand()).fronts[0]?.refused ?? 0;
+      const before = await countRefused();
+      const answers = [];
+      for (let index = 0; index < 40; index++) answers.push(await readError(await call({ key: 'sk-two' })));
+      const statuses = answers.map(({ status }) => status);
+      expect(statuses).to.deep.equal([503, 503, ...Array.from({ length: 38 }, () => 429)]);
+      expect(answers.at(-1)!.code).to.equal('rate_limit_exceeded');
+      expect(Number(answers.at(-1)!.retryAfter)).to.be.within(1, 60);
+      await call();
+      await pollUntil(async () => (await countRefused()) > before, 'the front to say it');
+      // What was refused before may not have been said.
+      expect((await countRefused()) - before).to.be.at.most(5);
     });
   });
 
