@@ -19,8 +19,6 @@ export const FUNCTIONS = {
   refund: `${FUNCTIONS_LIBRARY}_refund`,
   /** Writes one replica's heartbeat and reads its peers'. */
   heartbeat: `${FUNCTIONS_LIBRARY}_heartbeat`,
-  /** Reads all live heartbeats. */
-  heartbeats: `${FUNCTIONS_LIBRARY}_heartbeats`,
   /** Reads what several deployments of a workspace have to do. */
   demand: `${FUNCTIONS_LIBRARY}_demand`,
   /** Writes one front's share of the demand for a deployment. */

@@ -1,7 +1,9 @@
 /** Typed calls of the functions library; all are safe to repeat after a time-out. */
+import { isIP } from 'node:net';
 import { FUNCTIONS, type Heartbeat, workKeys } from '../../api/redis-keys.ts';
 import { type RedisClient, sendNow } from '../client.ts';
 import { readCounter } from '../counters.ts';
+import { decodeWord, isCount, isShortText } from '../words.ts';
 import { admitTogether } from './admission-batch.ts';
 
 const VERDICTS = ['ok', 'unknown_key', 'disabled', 'expired', 'credit', 'tpd', 'rpm'] as const;
@@ -85,7 +87,7 @@ export async function settle(redis: RedisClient, settlement: Settlement): Promis
   return counted === 1;
 }
 
-/** Writes a replica's heartbeat and answers those of all live replicas, its own included. */
+/** Writes a replica's heartbeat and answers those of all live replicas, its own included; what no replica would write is left out. */
 export async function heartbeat(
   redis: RedisClient,
   replica: { namespace: string; name: string; heartbeat: Omit<Heartbeat, 'at'> },
@@ -97,7 +99,18 @@ export async function heartbeat(
     replica.heartbeat.pod,
     JSON.stringify(replica.heartbeat),
   );
-  return JSON.parse(reply as string) as Heartbeat[];
+  return (reply as string[]).flatMap((text) => decodeHeartbeat(text) ?? []);
+}
+
+const MAX_PORT = 65_535;
+
+function decodeHeartbeat(text: string): Heartbeat | null {
+  const beat = decodeWord<Heartbeat>(text);
+  if (!beat) return null;
+  const { pod, boot, version, address, port, inflight, limit, ready, draining, every, at } = beat;
+  if (![pod, boot, version].every(isShortText) || typeof address !== 'string' || !isIP(address)) return null;
+  if (![port, inflight, limit ?? 0, every, at].every(isCount) || port > MAX_PORT) return null;
+  return [ready, draining].every((flag) => typeof flag === 'boolean') ? beat : null;
 }
 
 /** Takes a replica out of the registry at once, on a clean shutdown. */

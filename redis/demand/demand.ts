@@ -1,6 +1,7 @@
 /** What deployments have to do, as fronts say and the operator reads it: in one call for each workspace. */
 import { channels, type FrontShare, FUNCTIONS, type Heartbeat, workKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
+import { decodeWord, isCount, isShortText } from '../words.ts';
 
 export interface DeploymentSample {
   replicas: {
@@ -75,7 +76,7 @@ function countTogether(names: readonly string[]): number {
 }
 
 function decodeReplica(text: string, now: number): DeploymentSample['replicas'][number] | null {
-  const beat = decode<Heartbeat>(text);
+  const beat = decodeWord<Heartbeat>(text);
   if (!beat) return null;
   const { pod, boot, busyMs, arrivals, inflight, limit, ready, draining, activeAt, at } = beat;
   if (![pod, boot].every(isShortText) || ![ready, draining].every((flag) => typeof flag === 'boolean'))
@@ -87,27 +88,13 @@ function decodeReplica(text: string, now: number): DeploymentSample['replicas'][
 }
 
 function decodeShare(text: string, now: number): DeploymentSample['fronts'][number] | null {
-  const share = decode<FrontShare>(text);
+  const share = decodeWord<FrontShare>(text);
   if (!share) return null;
   const { front, boot, held, heldMs, refused, wantedAt, at } = share;
   if (![front, boot].every(isShortText)) return null;
   if (![held, heldMs, refused, wantedAt, at].every(isCount)) return null;
   return { front, boot, held, heldMs, refused, wantedAt: Math.min(wantedAt, now), at };
 }
-
-/** null for what no program of ours wrote. */
-function decode<T extends { v: 1 }>(text: string): T | null {
-  try {
-    const value = JSON.parse(text) as T | null;
-    return typeof value === 'object' && value?.v === 1 ? value : null;
-  } catch {
-    return null;
-  }
-}
-
-const MAX_TEXT_LENGTH = 253;
-const isShortText = (text: unknown): boolean => typeof text === 'string' && text.length <= MAX_TEXT_LENGTH;
-const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
 
 /** Writes a front's share of the demand for a deployment; answers how many requests all other fronts hold for it. */
 export async function sayShare(

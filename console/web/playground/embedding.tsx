@@ -9,7 +9,7 @@ import { QuestionForm } from './question-form.tsx';
 const SHOWN_NUMBERS = 8;
 
 interface EmbeddingAnswer {
-  data: { embedding: number[] }[];
+  data?: { embedding: number[] }[];
   usage?: { prompt_tokens: number };
 }
 
@@ -42,7 +42,7 @@ export function EmbeddingPlayground({ deployment, path, permission }: Playground
 }
 
 function Embedding({ answer: { data, usage } }: { answer: EmbeddingAnswer }) {
-  const [first] = data;
+  const [first] = data ?? [];
   if (!first) return null;
   return (
     <Paper withBorder p="md" radius="md" w="100%" role="status">

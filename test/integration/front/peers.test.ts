@@ -58,7 +58,7 @@ describe('replicas of one deployment', () => {
     (await Promise.all(engines.map((engine) => engine.read()))).map(({ requests }) => requests);
   const readInflight = async () => {
     const beats = await readHeartbeats(stack.redis, namespace, name);
-    return Object.fromEntries(beats.map(({ address, inflight }) => [address, inflight]));
+    return Object.fromEntries(beats.map(({ pod, inflight }) => [pod, inflight]));
   };
   const readTokens = async () => {
     const key = workKeys(namespace).tpd(hashApiKey(API_KEY), Math.floor(Date.now() / 86_400_000));

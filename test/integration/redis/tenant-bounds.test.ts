@@ -13,7 +13,6 @@ import { sweepRequests } from '../../../redis/requests/request-sweep.ts';
 import { addUsage, readUsage } from '../../../redis/usage/usage.ts';
 import { ensureWorkspaceUser } from '../../../redis/workspaces/users.ts';
 import { describeReplica } from '../../support/heartbeat.ts';
-import { readHeartbeats } from '../../support/heartbeats.ts';
 import { connectTo, rejection } from '../../support/redis-client.ts';
 import { newRequestId, newToken, publishMedia, submissionOf } from '../../support/request-fixture.ts';
 import { TestStack } from '../../support/test-stack.ts';
@@ -52,6 +51,12 @@ describe('a malicious Redis user of a workspace', () => {
       const error = await rejection(tenant.redis.set(`${keys.prefix}fill:${i}`, value));
       if (error) return expect(String(error)).to.include('OOM') && undefined;
     }
+  }
+
+  /** Pods of which a replica learns by its own heartbeat. */
+  async function readPeers(name: string): Promise<string[]> {
+    const own = { namespace, name, heartbeat: describeReplica({ pod: 'own' }) };
+    return (await heartbeat(tenant.redis, own)).map(({ pod }) => pod);
   }
 
   async function fillSet(key: string, size: number, score: number): Promise<void> {
@@ -230,6 +235,10 @@ describe('a malicious Redis user of a workspace', () => {
       `{"at":${now}}`,
       'x',
       `{"v":1,"pod":{},"at":${now}}`,
+      '@pod',
+      now,
+      '@x',
+      now,
     );
     for (const period of [Math.floor(now / 3_600_000) - 1, Math.floor(now / 3_600_000)])
       await tenant.redis.hset(keys.usage(deployment, 'minute', period), '1:r', huge, '1:c', huge);
@@ -239,8 +248,7 @@ describe('a malicious Redis user of a workspace', () => {
     expect((await readKeyUsage(stack.redis, { namespace, sha256: SHA256, now })).requestsThisMinute).to.equal(
       0,
     );
-    expect(await readHeartbeats(stack.redis, namespace, deployment)).to.deep.equal([]);
-    expect(await readHeartbeats(stack.redis, namespace, 'chat')).to.deep.equal([]);
+    for (const name of [deployment, 'chat']) expect(await readPeers(name)).to.deep.equal(['own']);
     const question = {
       namespace,
       deployments: [deployment],
@@ -258,6 +266,26 @@ describe('a malicious Redis user of a workspace', () => {
     );
     await addUsage(stack.redis, { namespace, deployment: 'chat', at: now, sums });
     expect((await sent()) - before).to.be.below(100_000);
+  });
+
+  it('breaks no heartbeat of its replicas by words that none of them would say', async () => {
+    const word = describeReplica({ pod: 'x' });
+    const words = [
+      '',
+      '{}',
+      '[]',
+      'null',
+      '{"pod":',
+      JSON.stringify({ ...word, pod: {} }),
+      JSON.stringify({ ...word, address: 'a/../b' }),
+      JSON.stringify({ ...word, port: 1e9 }),
+      JSON.stringify({ ...word, limit: 'x' }),
+      JSON.stringify({ ...word, ready: 1 }),
+      JSON.stringify({ ...word, version: ['x'] }),
+    ];
+    for (const [index, text] of words.entries())
+      await tenant.redis.hset(keys.heartbeats('chat'), `w${index}`, text, `@w${index}`, Date.now());
+    expect(await readPeers('chat')).to.deep.equal(['own']);
   });
 
   it('loses the heartbeats that it bloated, and its replicas go on', async () => {
@@ -283,8 +311,7 @@ describe('a malicious Redis user of a workspace', () => {
     const beat = describeReplica({ pod: 'p' });
     await heartbeat(tenant.redis, { namespace, name: deployment, heartbeat: beat });
     await stuff(keys.heartbeats(deployment), 9_000);
-    expect(await readHeartbeats(stack.redis, namespace, deployment)).to.deep.equal([]);
-    await tenant.redis.unlink(keys.heartbeats(deployment));
+    expect(await readPeers(deployment)).to.deep.equal(['own']);
     const usage = keys.usage(deployment, 'minute', 1);
     await stuff(usage, 6_000);
     expect(await stack.redis.fcall(FUNCTIONS.usage, 1, usage)).to.have.lengthOf(0);
