@@ -41,9 +41,7 @@ export const modelObject = z.object({
   max_model_len: z
     .int()
     .optional()
-    .describe(
-      'Most tokens of a request, prompt and answer together; absent while the engine has not told it.',
-    ),
+    .describe('Most tokens of a request, prompt and answer together; absent until the engine reports it.'),
   supported_parameters: z
     .record(z.string(), supportedTask)
     .optional()

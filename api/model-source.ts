@@ -23,7 +23,7 @@ const huggingFace = z
         accessMode: z.enum(['ReadWriteOnce', 'ReadWriteMany']).default('ReadWriteOnce'),
       })
       .meta({
-        description: 'Volume that keeps downloads between pods; without one each pod downloads anew.',
+        description: 'Volume that keeps downloads between pods; without one each pod downloads again.',
         ...cel({
           rule: 'has(self.claimName) != has(self.size)',
           message:
@@ -54,7 +54,7 @@ const s3 = z
     size: quantity('Size limit of the pod-local copy.').optional(),
   })
   .meta({
-    description: 'Weights copied from S3 by an init container, anew for each pod.',
+    description: 'Weights copied from S3 by an init container, again for each pod.',
     ...cel({
       rule: '!(has(self.secret) && has(self.workloadIdentity) && self.workloadIdentity)',
       message: 'secret and workloadIdentity cannot be given together',
@@ -92,7 +92,7 @@ export const modelSource = z
     s3: s3.optional(),
     pvc: pvc.optional(),
     image: image.optional(),
-    none: z.object({}).optional().describe('The engine brings its own weights, or needs none.'),
+    none: z.object({}).optional().describe('The engine has its own weights, or needs none.'),
   })
   .meta({
     description: 'Where the weights come from: exactly one of huggingFace, s3, pvc, image, none.',

@@ -269,7 +269,7 @@ export interface PublishedReplicas {
 
 /** What a process has had to do since it started: the difference of two readings is exact, however many were lost between. */
 export interface WorkCounters {
-  /** Random id of the process: with another one, the counters begin anew. */
+  /** Random id of the process: with another one, the counters restart. */
   boot: string;
   /**
    * Integral over time of the requests that are served or wait for a slot, jobs included, in whole milliseconds: their average
@@ -305,7 +305,7 @@ export interface FrontShare {
   v: 1;
   /** Its pod. */
   front: string;
-  /** Random id of the process: with another one, the counters begin anew. */
+  /** Random id of the process: with another one, the counters restart. */
   boot: string;
   /** Requests that wait for a replica now. */
   held: number;

@@ -58,7 +58,7 @@ export const storageCredentialStatus = z.object({
   lastHandledVerify: z
     .string()
     .optional()
-    .describe('The value of the annotation berth.dev/verify whose check the condition Verified tells of.'),
+    .describe('The value of the annotation berth.dev/verify whose check the condition Verified reports.'),
   conditions,
 });
 

@@ -25,7 +25,7 @@ export const webhookEndpointStatus = z.object({
     .string()
     .optional()
     .describe(
-      'Digest of url, enabled and the annotation berth.dev/re-enable: another one begins the count anew.',
+      'Digest of url, enabled and the annotation berth.dev/re-enable: another one restarts the count.',
     ),
   conditions,
 });

@@ -12,7 +12,7 @@ export const workspaceSpec = z.object({
     .max(254)
     .regex(/^[^@\s,;<>]+@[^@\s,;<>]+$/, 'must be one e-mail address')
     .optional()
-    .describe('Who is told when an inline callback fails for good.'),
+    .describe('Address that is notified when an inline callback fails permanently.'),
   credit: amount('Credit granted in all; unlimited if absent.').optional(),
   signingSecret: objectName(
     'Secret (key `secret`) that signs webhooks; the operator makes one if absent. Delete it to roll it.',

@@ -24,7 +24,7 @@ const READY_TIMEOUT_MS = 300_000;
 const VERDICT_TIMEOUT_MS = 60_000;
 
 /** Takes seconds where all of it runs already. Throws with the reasons of what is not ready. */
-export async function bringUp(name: string): Promise<ClusterInstallation> {
+export async function installCluster(name: string): Promise<ClusterInstallation> {
   const images = [redisImage, s3Image, llamaCppImage, ...projectImages()];
   const cluster = await startCluster({ name, images });
   const progress = startProgress(4);

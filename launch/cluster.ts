@@ -5,7 +5,7 @@ import { COMPONENT_NAMES } from '../test/cluster/components.ts';
 import { hasCluster, readCluster } from '../test/cluster/layout.ts';
 import { logPath } from '../test/cluster/processes.ts';
 import { describeWebhooks } from './cluster-endpoints.ts';
-import { bringUp } from './cluster-up.ts';
+import { installCluster } from './cluster-up.ts';
 import { readEndpoints, removeEndpoints, writeEndpoints } from './endpoints-file.ts';
 import { CLUSTER_NAME } from './environment.ts';
 import { writeGuide } from './guide.ts';
@@ -16,7 +16,7 @@ const COMMANDS: Record<string, () => Promise<void>> = { up, down, status, logs }
 
 async function up(): Promise<void> {
   await refuseBesideRun();
-  const { endpoints } = await bringUp(CLUSTER_NAME);
+  const { endpoints } = await installCluster(CLUSTER_NAME);
   writeEndpoints(endpoints);
   console.log(`\n${writeGuide(endpoints)}\n\nmake cluster-status shows it, make cluster-down stops it.`);
 }

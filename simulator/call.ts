@@ -4,7 +4,7 @@ import type { EngineError } from './errors.ts';
 import type { Slots } from './slots.ts';
 
 /** The client has closed its connection: the work is given up. */
-export class ClientGone extends Error {}
+export class ClientDisconnectedError extends Error {}
 
 export interface CallOptions {
   /** The body of a refusal. */
@@ -97,17 +97,17 @@ export class Call {
     else this.response.write(last, destroy);
   }
 
-  /** `begin` starts a wait and returns how to stop it; the wait throws ClientGone when the client leaves. */
+  /** `begin` starts a wait and returns how to stop it; the wait throws ClientDisconnectedError when the client leaves. */
   #pause(begin: (resume: () => void) => () => void): Promise<void> {
     return new Promise((resolve, reject) => {
-      if (this.#isClosed) return reject(new ClientGone());
+      if (this.#isClosed) return reject(new ClientDisconnectedError());
       const stop = begin(() => {
         this.#giveUp = null;
         resolve();
       });
       this.#giveUp = () => {
         stop();
-        reject(new ClientGone());
+        reject(new ClientDisconnectedError());
       };
     });
   }

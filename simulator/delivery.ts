@@ -16,7 +16,7 @@ export interface Delivery {
   fault: BreakingFault | null;
 }
 
-/** Throws ClientGone when the client leaves before the end. */
+/** Throws ClientDisconnectedError when the client leaves before the end. */
 export async function deliver({ engine, call }: Exchange, delivery: Delivery): Promise<void> {
   const { answer, ttftMs, itlMs, fault } = delivery;
   if (answer.frames) {

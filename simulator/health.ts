@@ -4,11 +4,11 @@ import type { Engine } from './engine.ts';
 import type { Personality } from './personality.ts';
 
 const POLL_MS = 10;
-/** An engine that waits for its own output looks once a second, and gives up. */
-const FIRST_LOOK_MS = 1000;
-const LAST_LOOK_MS = 20_000;
+/** An engine that waits for its own output checks once a second, and gives up. */
+const CHECK_INTERVAL_MS = 1000;
+const CHECK_TIMEOUT_MS = 20_000;
 
-/** Throws ClientGone when the client leaves before. */
+/** Throws ClientDisconnectedError when the client leaves before. */
 export async function checkHealth(engine: Engine, call: Call): Promise<void> {
   const { healthDelayMs } = engine.settings.current;
   if (healthDelayMs > 0) await call.wait(performance.now() + healthDelayMs);
@@ -26,8 +26,8 @@ const WAITS: Record<Personality['health'], (engine: Engine, call: Call) => Promi
   },
   'after-output': async ({ slots, activity }, call) => {
     const start = performance.now();
-    for (let look = FIRST_LOOK_MS; look <= LAST_LOOK_MS; look += FIRST_LOOK_MS) {
-      await call.wait(start + look);
+    for (let checkMs = CHECK_INTERVAL_MS; checkMs <= CHECK_TIMEOUT_MS; checkMs += CHECK_INTERVAL_MS) {
+      await call.wait(start + checkMs);
       // An idle engine gives output for the check itself.
       if (slots.running === 0 || activity.outputAt > start) return true;
     }

@@ -1,6 +1,6 @@
 /** The inference routes, and what each call of theirs goes through: received, recorded, served. */
 import { describeAnthropicError, planCount, planMessage } from './anthropic.ts';
-import { type Call, ClientGone } from './call.ts';
+import { type Call, ClientDisconnectedError } from './call.ts';
 import { planChat } from './chat.ts';
 import { planCompletion } from './completions.ts';
 import { planEmbedding } from './embeddings.ts';
@@ -209,7 +209,7 @@ function showBody(body: Exchange['body']): unknown {
 
 /** Turns what a call threw into its answer. */
 export function answerFailure(call: Call, error: unknown): void {
-  if (error instanceof ClientGone || call.response.headersSent || call.response.destroyed) {
+  if (error instanceof ClientDisconnectedError || call.response.headersSent || call.response.destroyed) {
     if (!call.response.writableEnded) call.response.destroy();
     return;
   }

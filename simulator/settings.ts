@@ -136,7 +136,7 @@ export class SettingsStore {
     return this.#current;
   }
 
-  /** Naming the fault or its times arms it anew. */
+  /** Naming the fault or its times arms it again. */
   merge(patch: Partial<Settings>): void {
     this.#current = { ...this.#current, ...patch };
     if ('fault' in patch || 'faultTimes' in patch) this.#faultsLeft = this.#current.faultTimes;

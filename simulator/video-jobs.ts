@@ -11,7 +11,7 @@ import type { Size } from './pictures.ts';
 import type { Fault } from './settings.ts';
 import type { Slots } from './slots.ts';
 
-export interface VideoOrder {
+export interface VideoParameters {
   prompt: string;
   size: Size;
   frames: number;
@@ -30,7 +30,7 @@ export type VideoStatus = 'queued' | 'in_progress' | 'completed' | 'failed';
 export class VideoJob {
   readonly id = `video_gen_${randomUUID().replaceAll('-', '')}`;
   readonly createdAt = readUnixSeconds();
-  readonly order: VideoOrder;
+  readonly parameters: VideoParameters;
   readonly stopping = new AbortController();
   status: VideoStatus = 'queued';
   /** Unix seconds. */
@@ -41,8 +41,8 @@ export class VideoJob {
   #startedAt = 0;
   #lastProgress = 0;
 
-  constructor(order: VideoOrder) {
-    this.order = order;
+  constructor(parameters: VideoParameters) {
+    this.parameters = parameters;
   }
 
   get isEnded(): boolean {
@@ -51,15 +51,15 @@ export class VideoJob {
 
   /** What the job keeps in memory. */
   get bytes(): number {
-    const { prompt, picture } = this.order;
+    const { prompt, picture } = this.parameters;
     return prompt.length * 2 + picture.length + (this.film?.length ?? 0);
   }
 
   /** Percent. */
   get progress(): number {
     if (this.status !== 'in_progress') return this.#lastProgress;
-    const share = (performance.now() - this.#startedAt) / 1000 / Math.max(this.order.seconds, 0.001);
-    return Math.floor(100 * Math.min(share, this.order.fault?.kind === 'hang' ? 0.5 : 0.99));
+    const share = (performance.now() - this.#startedAt) / 1000 / Math.max(this.parameters.seconds, 0.001);
+    return Math.floor(100 * Math.min(share, this.parameters.fault?.kind === 'hang' ? 0.5 : 0.99));
   }
 
   start(): void {
@@ -69,7 +69,7 @@ export class VideoJob {
 
   end(outcome: Buffer | EngineError): void {
     this.endedAt = readUnixSeconds();
-    this.order.picture = Buffer.alloc(0);
+    this.parameters.picture = Buffer.alloc(0);
     if (Buffer.isBuffer(outcome)) {
       this.film = outcome;
       this.#lastProgress = 100;
@@ -110,12 +110,12 @@ export class VideoJobs {
   }
 
   /** Throws an EngineError when too much waits already. */
-  add(order: VideoOrder): VideoJob {
+  add(parameters: VideoParameters): VideoJob {
     const { slots, activity } = this.#surroundings;
     this.#trim();
     if (this.#leaving.size >= MAX_UNENDED || this.#countBytes() >= MAX_BYTES)
       throw new EngineError(503, 'ServiceUnavailableError', 'Too many videos are waiting.');
-    const job = new VideoJob(order);
+    const job = new VideoJob(parameters);
     this.#jobs.set(job.id, job);
     const release = activity.enter();
     const leave = slots.enter(() => {
@@ -174,13 +174,13 @@ export class VideoJobs {
     }
   }
 
-  async #produce({ order, stopping: { signal } }: VideoJob): Promise<Buffer> {
-    const due = order.seconds * 1000;
-    if (order.failure) {
+  async #produce({ parameters, stopping: { signal } }: VideoJob): Promise<Buffer> {
+    const due = parameters.seconds * 1000;
+    if (parameters.failure) {
       await setTimeout(due / 2, undefined, { signal });
-      throw order.failure;
+      throw parameters.failure;
     }
-    switch (order.fault?.kind) {
+    switch (parameters.fault?.kind) {
       case 'hang':
         await once(signal, 'abort');
         throw new Error('given up');
@@ -195,7 +195,7 @@ export class VideoJobs {
         await setTimeout(due / 2, undefined, { signal });
         throw BROKEN;
       default:
-        return (await Promise.all([makeFilm(order, signal), setTimeout(due, undefined, { signal })]))[0];
+        return (await Promise.all([makeFilm(parameters, signal), setTimeout(due, undefined, { signal })]))[0];
     }
   }
 

@@ -17,7 +17,7 @@ import { drawOver, drawPattern, measurePicture, type Size } from './pictures.ts'
 import { hashText } from './random.ts';
 import { createChoiceRandom } from './sampling.ts';
 import type { Fault } from './settings.ts';
-import type { VideoJob, VideoOrder } from './video-jobs.ts';
+import type { VideoJob, VideoParameters } from './video-jobs.ts';
 
 const DEFAULT_SIZE: Size = { width: 832, height: 480 };
 const DEFAULT_FPS = 24;
@@ -52,7 +52,7 @@ export async function serveSubmission(exchange: Exchange): Promise<void> {
 const breaksAnswer = (fault: Fault | null): fault is BreakingFault =>
   fault?.kind === 'drop' || fault?.kind === 'end';
 
-function readShape(fields: Fields): Pick<VideoOrder, 'size' | 'frames' | 'fps'> {
+function readShape(fields: Fields): Pick<VideoParameters, 'size' | 'frames' | 'fps'> {
   const size = readSize(fields, MAX_SIDE) ?? DEFAULT_SIZE;
   if (size.width % 2 !== 0 || size.height % 2 !== 0) throw refuse('Each side of size must be even.', 'size');
   const fps = readInteger(fields, 'fps', { min: 1, max: MAX_FPS }) ?? DEFAULT_FPS;
@@ -114,15 +114,15 @@ const readStatus = ({ personality }: Engine, { error }: VideoJob): number =>
 const refuseVideo = (message: string): EngineError => new EngineError(404, 'NotFoundError', message);
 
 function sendFilm(call: Call, job: VideoJob): void {
-  const { id, status, film, order } = job;
+  const { id, status, film, parameters } = job;
   if (!film) call.sendRefusal(refuseVideo(`Video ${id} is not ready: it is ${status}.`));
-  else if (breaksAnswer(order.fault) && order.fault.afterFrames > 0)
-    breakFilm(call, order, order.fault, film);
+  else if (breaksAnswer(parameters.fault) && parameters.fault.afterFrames > 0)
+    breakFilm(call, parameters, parameters.fault, film);
   else call.sendBytes(film, 'video/mp4');
 }
 
 /** Sends the share of the bytes that the fault's frames are of all. */
-function breakFilm(call: Call, { frames }: VideoOrder, fault: BreakingFault, film: Buffer): void {
+function breakFilm(call: Call, { frames }: VideoParameters, fault: BreakingFault, film: Buffer): void {
   const part = film.subarray(0, Math.floor(film.length * Math.min(fault.afterFrames / frames, 0.99)));
   if (fault.kind === 'end') call.sendBytes(part, 'video/mp4');
   else {
@@ -135,16 +135,16 @@ const describeVideo = ({ options, personality: { media } }: Engine, job: VideoJo
   id: job.id,
   object: 'video',
   model: options.model,
-  prompt: job.order.prompt,
+  prompt: job.parameters.prompt,
   status: job.status === 'queued' || job.status === 'in_progress' ? media.states[job.status] : job.status,
   progress: job.isEnded || media.tellsProgress ? job.progress : 0,
   created_at: job.createdAt,
   completed_at: job.status === 'completed' ? job.endedAt : null,
   expires_at: null,
-  size: `${job.order.size.width}x${job.order.size.height}`,
-  seconds: `${Number((job.order.frames / job.order.fps).toFixed(3))}`,
-  fps: job.order.fps,
-  num_frames: job.order.frames,
+  size: `${job.parameters.size.width}x${job.parameters.size.height}`,
+  seconds: `${Number((job.parameters.frames / job.parameters.fps).toFixed(3))}`,
+  fps: job.parameters.fps,
+  num_frames: job.parameters.frames,
   remixed_from_video_id: null,
   error: job.error && media.describeFailure(job.error),
 });

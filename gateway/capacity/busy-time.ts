@@ -7,7 +7,7 @@ const BOOT_BYTES = 8;
 
 export class BusyTime {
   readonly #clock: Clock;
-  /** Of this process, so that whoever reads the counters notices that they began anew. */
+  /** Of this process, so that whoever reads the counters notices that they restarted. */
   readonly boot = randomBytes(BOOT_BYTES).toString('hex');
   #level = 0;
   #sumMs = 0;

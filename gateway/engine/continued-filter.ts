@@ -28,9 +28,9 @@ export interface ContinuedFilterOptions {
 
 type InputUsage = Pick<Usage, 'inputTokens' | 'cachedInputTokens'>;
 
-/** Give up an engine that goes on: it does not see the stop string across the seam, or answers anew. */
+/** Give up an engine that goes on: it does not see the stop string across the seam, or starts its answer again. */
 const PAST_STOP = new ApiError('upstream_error', 'The answer has ended before the engine did.');
-const ANEW = new ApiError('upstream_error', 'The engine began to reason anew instead of continuing.');
+const RESTARTED = new ApiError('upstream_error', 'The engine started reasoning again instead of continuing.');
 
 const DROPPED = '';
 
@@ -152,7 +152,7 @@ export class ContinuedFilter implements StreamWatch {
     for (const choice of choices.filter(isObject)) {
       const { delta } = choice;
       if (isObject(delta)) this.#joinDelta(delta);
-      if (this.#failure === ANEW) return false;
+      if (this.#failure === RESTARTED) return false;
       isEmpty &&=
         isNothing(choice.finish_reason) && (!isObject(delta) || Object.values(delta).every(isNothing));
     }
@@ -161,7 +161,7 @@ export class ContinuedFilter implements StreamWatch {
 
   #joinDelta(delta: JSONObject): void {
     delete delta.role;
-    if (this.said.hasContent && !isNothing(readReasoning(delta))) this.#failure = ANEW;
+    if (this.said.hasContent && !isNothing(readReasoning(delta))) this.#failure = RESTARTED;
     if (typeof delta.content !== 'string') return;
     delta.content = this.#seam!.join(delta.content);
     if (!this.#seam!.isStopped) return;

@@ -41,7 +41,7 @@ export function openColdStarts({ podName, redis, directory, limits, log }: ColdS
     },
     onLapse: (deployment) => starts.lapse(deployment),
     onError: (error) => {
-      if (!isRedisAway(error)) log.warn({ err: error }, 'the demand for a deployment could not be told');
+      if (!isRedisAway(error)) log.warn({ err: error }, 'the demand for a deployment could not be written');
     },
   });
   const lines = new HoldLines({

@@ -59,7 +59,7 @@ export async function holdRequest(
   const hold = lines.enter(config, {
     caller: state.keyHash,
     bytes: readKeptLength(state) ?? SOCKET_BYTES,
-    patienceMs: limitMs - exchange.elapsed(),
+    timeoutMs: limitMs - exchange.elapsed(),
   });
   const body = hold && (limitMs > 0 ? await readBodyOf(hold, state) : { raw: null, isStream: false });
   if (!hold || !body) {

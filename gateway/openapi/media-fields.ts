@@ -66,7 +66,7 @@ export function describeCommonFields(
     webhook_url: {
       type: 'string',
       format: 'uri',
-      description: 'Public HTTPS address that is told of the request’s end.',
+      description: 'Public HTTPS address that is notified when the request ends.',
     },
     storage_credential_id: {
       ...SAFE_INTEGER,

@@ -1,4 +1,4 @@
-/** Documents the text routes; the fields are those that `routes/fields.ts` checks. */
+/** Documents the text routes; the fields are those that `gateway/text/fields.ts` checks. */
 import {
   CHAT_FIELDS,
   COMPLETION_FIELDS,

@@ -117,7 +117,7 @@ export class Fits {
       return unknown(NOT_LOOKED_UP, `${repo} was not looked up yet: ${answer.unanswered}`);
     if (!answer.found) return unknown('ModelNotRead', `${repo} ${answer.message}`);
     const { shape, weightBytes } = answer;
-    if (weightBytes === null) return unknown('ModelNotRead', `${repo} has no safetensors whose size is told`);
+    if (weightBytes === null) return unknown('ModelNotRead', `${repo} has no safetensors with a known size`);
     return { shape, weightBytes };
   }
 

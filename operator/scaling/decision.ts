@@ -72,8 +72,8 @@ export interface ScaleDecision {
   recheckAfterMs: number | undefined;
 }
 
-const MIN_PATIENCE_MS = 2_000;
-const MAX_PATIENCE_MS = 60_000;
+const MIN_LACK_TIMEOUT_MS = 2_000;
+const MAX_LACK_TIMEOUT_MS = 60_000;
 /** Before a pod without a node is taken for one that finds none. */
 const SHORT_AFTER_MS = 120_000;
 /** Less of a slot than this in the queue is worth no replica while one is ready. */
@@ -181,7 +181,7 @@ function delayFall(question: ScaleQuestion, down: Need): { need: Need; surplusSi
   const { rules, demand, pods, memory, loadTimeMs, now } = question;
   if (down.replicas >= pods.wanted) return { need: down, surplusSince: undefined };
   const surplusSince = memory.surplusSince ?? now;
-  const current = demand.peak(rules.panicMs + MIN_PATIENCE_MS) ?? 0;
+  const current = demand.peak(rules.panicMs + MIN_LACK_TIMEOUT_MS) ?? 0;
   const isOver = needAt(current, rules) >= down.replicas || pods.wanted > rules.max;
   const isDue = now - surplusSince >= Math.max(rules.stableMs, loadTimeMs ?? 0) / 2;
   const need = isOver || isDue ? down : { ...down, replicas: pods.wanted, isHeld: true };
@@ -223,9 +223,9 @@ function admit(question: ScaleQuestion, need: Need): ScaleDecision {
 function stepTo({ rules, pods, memory, loadTimeMs, now }: ScaleQuestion, { replicas }: Need) {
   if (replicas <= pods.wanted) return { replicas };
   const lackSince = memory.lackSince ?? now;
-  const leastMs = memory.isBurstAnswered ? rules.panicMs : MIN_PATIENCE_MS;
-  const patienceMs = Math.min(MAX_PATIENCE_MS, Math.max(leastMs, (loadTimeMs ?? 0) / 10));
-  const leftMs = lackSince + patienceMs - now;
+  const leastMs = memory.isBurstAnswered ? rules.panicMs : MIN_LACK_TIMEOUT_MS;
+  const timeoutMs = Math.min(MAX_LACK_TIMEOUT_MS, Math.max(leastMs, (loadTimeMs ?? 0) / 10));
+  const leftMs = lackSince + timeoutMs - now;
   if (leftMs <= 0) return { replicas, lackSince };
   const atOnce = Math.max(rules.min, pods.wanted === 0 ? 1 : pods.wanted);
   return { replicas: Math.min(replicas, atOnce), lackSince, recheckAfterMs: leftMs };

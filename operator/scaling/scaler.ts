@@ -148,7 +148,7 @@ export class Scaler {
     const due = this.#listDue(now());
     this.#room.update([...this.#deployments].flatMap((each) => this.#placementOf(...each, now())));
     for (let start = 0; start < due.length; start += CONCURRENT_CALLS)
-      await Promise.all(due.slice(start, start + CONCURRENT_CALLS).map((work) => this.#lookAt(work)));
+      await Promise.all(due.slice(start, start + CONCURRENT_CALLS).map((work) => this.#scaleWorkspace(work)));
     if (this.#isAway && connection.state === 'up') log.info({}, 'demand is read again');
     this.#isAway = false;
   }
@@ -162,12 +162,12 @@ export class Scaler {
       for (const key of keys) known.add(key);
       if (keys.length > 0 && now >= (this.#idleUntil.get(namespace) ?? 0)) due.push({ namespace, keys });
     }
-    // One that is paused or not scaled any more begins anew.
+    // One that is paused or not scaled any more starts from zero.
     for (const [key, deployment] of this.#deployments) if (!known.has(key)) deployment.forget();
     return due;
   }
 
-  async #lookAt({ namespace, keys }: { namespace: string; keys: string[] }): Promise<void> {
+  async #scaleWorkspace({ namespace, keys }: { namespace: string; keys: string[] }): Promise<void> {
     const { connection, read = readDemand, now, log } = this.#options;
     const names = keys.map((key) => key.slice(namespace.length + 1));
     try {

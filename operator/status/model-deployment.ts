@@ -105,7 +105,7 @@ export function deriveStatus(deployment: ModelDeployment, facts: StatusFacts): D
   return { status, recheckAfterMs: pods.elapsed ? ELAPSED_RECHECK_MS : undefined };
 }
 
-/** What was said of the same spec stands while it is looked up anew, as after a restart. */
+/** What was said of the same spec stands while it is looked up again, as after a restart. */
 function keepFit({ metadata, status }: ModelDeployment, { fit }: StatusFacts): { Fits?: Verdict } {
   if (fit !== 'Pending') return fit ? { Fits: fit } : {};
   const before = findCondition(status.conditions, 'Fits');

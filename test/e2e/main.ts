@@ -5,7 +5,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { bringUp } from '../../launch/cluster-up.ts';
+import { installCluster } from '../../launch/cluster-up.ts';
 import { writeEndpoints } from '../../launch/endpoints-file.ts';
 import { ensureProgram } from '../../tools/system-package.ts';
 import { stopCluster } from '../cluster/cluster.ts';
@@ -32,7 +32,7 @@ async function runTests(): Promise<number> {
   ensureProgram('stress-ng', 'stress-ng');
   // What a killed run left is not to be trusted.
   if (!isKept) await stopCluster(CLUSTER);
-  const { cluster, endpoints } = await bringUp(CLUSTER);
+  const { cluster, endpoints } = await installCluster(CLUSTER);
   writeEndpoints(endpoints, join(cluster.stateFolder, ENDPOINTS_FILE));
   if (isInterrupted) return 130;
   const [program, ...args] = [...cluster.exec, process.execPath, 'node_modules/.bin/mocha'];

@@ -72,7 +72,7 @@ export interface HeldRequest {
   /** Whose share of the line it takes: its API key. */
   caller: string;
   bytes: number;
-  patienceMs: number;
+  timeoutMs: number;
 }
 
 const PAUSE_MS = 1_000;
@@ -99,7 +99,7 @@ export class HoldLines {
     return (this.#lines.get(`${namespace}/${name}`)?.waiting.size ?? 0) > 0;
   }
 
-  /** A place that ends by itself after `patienceMs`; null where there is none. */
+  /** A place that ends by itself after `timeoutMs`; null where there is none. */
   enter(deployment: DeploymentName, request: HeldRequest): Hold | null {
     const line = this.#find(deployment);
     const place = this.#places.open(deployment.namespace);
@@ -116,7 +116,7 @@ export class HoldLines {
       ended ??= reason;
       waiter?.give(reason);
     };
-    const cancelTimer = this.#clock.after(request.patienceMs, () => finish('expired'));
+    const cancelTimer = this.#clock.after(request.timeoutMs, () => finish('expired'));
     return {
       wait: async () => {
         if (ended) return ended;

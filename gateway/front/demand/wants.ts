@@ -39,7 +39,7 @@ const INTERVAL_MS = 1_000;
 const WANT_MS = 90_000;
 /** What holds nothing any more stays readable for two minutes: as long as it is wanted, and for a reader that was away. */
 const QUIET_MS = 30_000;
-/** Longer than a share lives in Redis: one that comes back later begins anew. */
+/** Longer than a share lives in Redis: one that comes back later starts from zero. */
 const FORGET_MS = 300_000;
 
 export class Wants {

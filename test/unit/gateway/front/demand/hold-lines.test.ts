@@ -42,8 +42,8 @@ describe('the line of requests that wait for a replica', () => {
     });
   const enter = (
     lines: HoldLines,
-    { namespace = 'team', name = 'chat', caller = `key-${callers++}`, bytes = 1, patienceMs = 60_000 } = {},
-  ) => lines.enter({ namespace, name }, { caller, bytes, patienceMs });
+    { namespace = 'team', name = 'chat', caller = `key-${callers++}`, bytes = 1, timeoutMs = 60_000 } = {},
+  ) => lines.enter({ namespace, name }, { caller, bytes, timeoutMs });
   const results: { id: string; result: Turn | HoldEnd }[] = [];
   const wait = (hold: Hold, id: string) => void hold.wait().then((result) => results.push({ id, result }));
   const ids = () => results.map(({ id }) => id);
@@ -87,9 +87,9 @@ describe('the line of requests that wait for a replica', () => {
     expect(ids()).to.deep.equal(['a', 'b', 'c', 'd']);
   });
 
-  it('ends a wait after its patience, and a request’s place with it', async () => {
+  it('ends a wait after its timeout, and a request’s place with it', async () => {
     const lines = build({ perDeployment: 1 });
-    const hold = enter(lines, { patienceMs: 5_000 })!;
+    const hold = enter(lines, { timeoutMs: 5_000 })!;
     wait(hold, 'a');
     await clock.advance(4_999);
     expect(results).to.deep.equal([]);
