@@ -34,8 +34,11 @@ interface Seen {
   tookMs: number;
   /** `200`, `503 no_pod_available` …; or the foreign page, or the error of the connection. */
   what: string;
-  isForeign: boolean;
+  verdict: Verdict;
 }
+
+/** `cut`: the connection ended without a whole answer. `foreign`: a page of somebody else's, or no connection, or no end. */
+type Verdict = 'documented' | 'cut' | 'foreign';
 
 const INTERVAL_MS = 40;
 /** Of one way; more would only pile up before a pod that does not answer. */
@@ -116,14 +119,15 @@ describe('while the last pod of a deployment goes, on a busy machine, clients ge
     return seen;
   }
 
-  /** Of a pod that was killed without any grace, proxies may answer what was in flight in it: a few, which began while it was there. */
+  /** What was in flight in a pod that was killed without any grace may be cut: a few, which began while it was there. */
   function expectContract(seen: Seen[], goneBy?: ReadonlyMap<string, number>): void {
     const counts: Record<string, number> = {};
     for (const { way, what } of seen) counts[`${way}: ${what}`] = (counts[`${way}: ${what}`] ?? 0) + 1;
     console.log(`      ${JSON.stringify(counts)}`);
     const describe = ({ way, at, tookMs, what }: Seen) => `${at} +${tookMs} ms ${way}: ${what}`;
-    const isCut = ({ way, what, beganAt }: Seen) => what === CUT && beganAt < (goneBy?.get(way) ?? 0);
-    expect(seen.filter((answer) => answer.isForeign && !isCut(answer)).map(describe)).to.deep.equal([]);
+    const isCut = ({ way, verdict, beganAt }: Seen) => verdict === 'cut' && beganAt < (goneBy?.get(way) ?? 0);
+    const wrong = seen.filter((answer) => answer.verdict !== 'documented' && !isCut(answer));
+    expect(wrong.map(describe)).to.deep.equal([]);
     for (const { title } of ways) {
       const ofWay = seen.filter(({ way }) => way === title);
       expect(ofWay.filter(isCut).map(describe)).to.have.length.at.most(MAX_IN_FLIGHT);
@@ -179,15 +183,18 @@ const wayOf = (title: string, { name, baseURL, apiKey }: EndpointEntry): Way => 
 
 const agent = new Agent({ keepAlive: true, maxSockets: 50 });
 
-/** One chat. An answer that is cut off belongs to what was under way in the pod, and is no page of anybody's. */
+/** Of connections that end under a request or under its answer. */
+const CUT_CODES = ['ECONNRESET', 'EPIPE'];
+
+/** One chat. */
 function ask({ title, url, host, apiKey }: Way): Promise<Seen> {
   const beganAt = performance.now();
   const seen = { way: title, beganAt, at: new Date().toISOString().slice(11, 23) };
-  const finish = (what: string, isForeign = false): Seen => ({
+  const finish = (what: string, verdict: Verdict): Seen => ({
     ...seen,
     tookMs: Math.round(performance.now() - beganAt),
     what,
-    isForeign,
+    verdict,
   });
   return new Promise((resolve) => {
     const call = request(url, {
@@ -195,28 +202,34 @@ function ask({ title, url, host, apiKey }: Way): Promise<Seen> {
       method: 'POST',
       headers: { host, authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
     });
-    call.setTimeout(60_000, () => call.destroy(new Error('nothing for 60 s')));
-    call.on('error', (error: NodeJS.ErrnoException) => resolve(finish(error.code ?? error.message)));
+    const fail = ({ code, message }: NodeJS.ErrnoException) =>
+      resolve(finish(code ?? message, CUT_CODES.includes(code!) ? 'cut' : 'foreign'));
+    call.setTimeout(60_000, () => {
+      // An answer that has begun ends as one that was cut.
+      resolve(finish('nothing for 60 s', 'foreign'));
+      call.destroy();
+    });
+    call.on('error', fail);
     call.on('response', async (response) => {
       let text = '';
       try {
         for await (const chunk of response.setEncoding('utf8')) text += chunk;
       } catch (error) {
-        return resolve(finish((error as Error).message));
+        return fail(error as Error);
       }
-      const status = response.statusCode!;
-      const { what, isForeign } = judgeAnswer(status, text);
-      resolve(finish(what, isForeign));
+      const { what, verdict } = judgeAnswer(response.statusCode!, text);
+      resolve(finish(what, verdict));
     });
     call.end(JSON.stringify({ messages: [{ role: 'user', content: 'Hello' }], max_tokens: 4 }));
   });
 }
 
-function judgeAnswer(status: number, text: string): Pick<Seen, 'what' | 'isForeign'> {
+function judgeAnswer(status: number, text: string): Pick<Seen, 'what' | 'verdict'> {
   try {
     const body = JSON.parse(text) as { choices?: unknown[]; error?: { code: string } };
-    if (status === 200 && body.choices) return { what: '200', isForeign: false };
-    if (body.error?.code) return { what: `${status} ${body.error.code}`, isForeign: false };
+    if (status === 200 && body.choices) return { what: '200', verdict: 'documented' };
+    if (body.error?.code) return { what: `${status} ${body.error.code}`, verdict: 'documented' };
   } catch {}
-  return { what: `${status} ${text.slice(0, 80)}`, isForeign: true };
+  const what = `${status} ${text.slice(0, 80)}`;
+  return { what, verdict: what === CUT ? 'cut' : 'foreign' };
 }

@@ -13,6 +13,7 @@ import {
   isPodReady,
   kubectl,
   listPods,
+  patchModel,
   waitUntil,
 } from './installation.ts';
 import { send, steer } from './media.ts';
@@ -23,6 +24,8 @@ const NAMESPACE = 'default';
 const BEFORE = 12;
 const MEANWHILE = 20;
 const image = findEndpoint('tiny-image');
+const PRICE = '0.01';
+const PRICE_MICROS = 10_000;
 
 describe('a restart of the bundled Redis while it is busy', function () {
   this.timeout(600_000);
@@ -48,8 +51,15 @@ describe('a restart of the bundled Redis while it is busy', function () {
     await kubectl('wait', 'apikey/e2e-storm', '--for=condition=Ready', '--timeout=60s');
     await waitUntil('the gateways to know the key', 60, async () => (await postChat(chat)).status === 200);
     await steer(image, { jobSeconds: 1 });
+    await patchModel(image.name, { pricing: { perImage: PRICE } });
+    const { credit } = await readCounters();
+    await waitUntil('images to have their price', 120, async () => {
+      await submit();
+      return (await readCounters()).credit > credit;
+    });
   });
   after(async () => {
+    await patchModel(image.name, { pricing: null });
     await steer(image, null);
     await kubectl('delete', 'apikey', 'e2e-storm', '--ignore-not-found');
     await connection?.close();
@@ -75,11 +85,13 @@ describe('a restart of the bundled Redis while it is busy', function () {
     expect(status, JSON.stringify(answer)).to.be.oneOf([202, 503]);
     return status === 202 ? answer.id! : undefined;
   }
-  const readCounters = async () => {
+  /** Tokens of the day on which a test began, millionths spent, and the requests that were made. */
+  const readCounters = async (day = today()) => {
     const keys = workKeys(NAMESPACE);
-    const day = Math.floor(Date.now() / 86_400_000);
-    const [tokens, credit] = await connection.redis.mget(keys.tpd(hashApiKey(apiKey), day), keys.credit);
-    return { tokens: Number(tokens), credit: Number(credit) };
+    const { redis } = connection;
+    const [tokens, credit] = await redis.mget(keys.tpd(hashApiKey(apiKey), day), keys.credit);
+    const requests = await redis.zcard(keys.index(image.name, 'all'));
+    return { tokens: Number(tokens), credit: Number(credit), requests };
   };
   const readStatus = async (id: string): Promise<string> => {
     const { status, body } = await send(image, `/requests/${id}`);
@@ -92,6 +104,8 @@ describe('a restart of the bundled Redis while it is busy', function () {
   for (const [how, end] of ENDS)
     it(`loses nothing when ${how}`, async () => {
       isHealed = false;
+      const day = today();
+      const begin = await readCounters(day);
       const ids: string[] = [];
       const take = async () => {
         const id = await submit();
@@ -101,13 +115,15 @@ describe('a restart of the bundled Redis while it is busy', function () {
       while (ids.length < BEFORE) await take();
       await waitUntil('some have ended', 60, async () => (await readStatus(ids[1]!)) === 'succeeded');
       // What a request used is settled soon after its answer, and on the disk within a second.
-      let counters = await readCounters();
+      let counters = await readCounters(day);
       await waitUntil('the counters to stand', 30, async () => {
         const before = counters;
         await new Promise((resolve) => setTimeout(resolve, 1_500));
-        counters = await readCounters();
+        counters = await readCounters(day);
         return counters.tokens > 0 && counters.tokens === before.tokens;
       });
+      expect(counters.requests - begin.requests).to.be.at.least(BEFORE);
+      expect(counters.credit - begin.credit).to.equal((counters.requests - begin.requests) * PRICE_MICROS);
       const runId = await readRunId();
 
       await end();
@@ -123,9 +139,12 @@ describe('a restart of the bundled Redis while it is busy', function () {
         return ids.length > before;
       });
 
-      const after = await readCounters();
+      const after = await readCounters(day);
       expect(after.tokens).to.equal(counters.tokens);
-      expect(after.credit).to.be.at.least(counters.credit);
+      // One whose answer was lost is a request, too.
+      const made = after.requests - begin.requests;
+      expect(made).to.be.at.least(ids.length);
+      expect(after.credit - begin.credit).to.equal(made * PRICE_MICROS);
       isHealed = true;
       for (const id of ids)
         await waitUntil(`${id} to succeed`, 180, async () => {
@@ -144,3 +163,6 @@ describe('a restart of the bundled Redis while it is busy', function () {
       expect(ids.filter((id) => eventsOf(id) !== 1)).to.deep.equal([]);
     });
 });
+
+/** The UTC day, as counters have it. */
+const today = () => Math.floor(Date.now() / 86_400_000);
