@@ -16,14 +16,12 @@ import {
   type FrontCheck,
   type Unanswered,
 } from '../framework/front-client.ts';
-import type { Verdict } from '../status/condition-list.ts';
+import { NOT_LOOKED_UP, type Verdict } from '../status/condition-list.ts';
 import { isEstimated, judgeFit, type ModelSize } from './fit-verdict.ts';
 import { findGPUMemory, GPU_MEMORY_LABELS, type GPUNode } from './gpu-memory.ts';
 import { LookupCache } from './lookup-cache.ts';
 
 export type ModelLookup = FrontCheck<LookUpModelQuestion, LookUpModelAnswer>;
-
-export const NOT_LOOKED_UP = 'NotLookedUp';
 
 export const createModelLookup = (front: FrontAddress): ModelLookup =>
   createFrontCheck(front, { path: INTERNAL_PATHS.lookUpModel, isAnswer });

@@ -19,6 +19,9 @@ export const verdict = (status: Condition['status'], reason: string, message = '
 /** Of every spec that is acted on. */
 export const ACCEPTED = verdict('True', 'Accepted', 'spec accepted');
 
+/** Reason of `Fits` while neither hub nor front answers. */
+export const NOT_LOOKED_UP = 'NotLookedUp';
+
 const MAX_MESSAGE = 2_000;
 
 export interface Stamp {

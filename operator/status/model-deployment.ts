@@ -1,7 +1,14 @@
 /** The status of a ModelDeployment, derived from what is in the cluster. */
 import type { V1Deployment, V1Pod } from '@kubernetes/client-node';
 import type { ModelDeployment, ModelDeploymentStatus } from '../../api/model-deployment.ts';
-import { ACCEPTED, findCondition, mergeConditions, type Verdict, verdict } from './condition-list.ts';
+import {
+  ACCEPTED,
+  findCondition,
+  mergeConditions,
+  NOT_LOOKED_UP,
+  type Verdict,
+  verdict,
+} from './condition-list.ts';
 import { inspectPod, type PodFindings } from './pod-findings.ts';
 import { judgePods, type PodVerdicts } from './pod-verdicts.ts';
 import { isRefusal, isRouteProblem, joinMessages, type Problem } from './problem.ts';
@@ -105,11 +112,13 @@ export function deriveStatus(deployment: ModelDeployment, facts: StatusFacts): D
   return { status, recheckAfterMs: pods.elapsed ? ELAPSED_RECHECK_MS : undefined };
 }
 
-/** What was said of the same spec stands while it is looked up again, as after a restart. */
+/** What was said of the same spec stands while it is looked up again, or cannot be, as after a restart. */
 function keepFit({ metadata, status }: ModelDeployment, { fit }: StatusFacts): { Fits?: Verdict } {
-  if (fit !== 'Pending') return fit ? { Fits: fit } : {};
-  const before = findCondition(status.conditions, 'Fits');
-  return before?.observedGeneration === metadata.generation ? { Fits: before! } : {};
+  if (!fit) return {};
+  const isOpen = fit === 'Pending' || fit.reason === NOT_LOOKED_UP;
+  const before = isOpen ? findCondition(status.conditions, 'Fits') : undefined;
+  if (before && before.observedGeneration === metadata.generation) return { Fits: before };
+  return fit === 'Pending' ? {} : { Fits: fit };
 }
 
 /** Pods are held back: what those that are there say is not all. */

@@ -386,6 +386,21 @@ describe('the status of a ModelDeployment', () => {
     expect(after.status.phase).to.equal('Ready');
   });
 
+  it('keeps what was said of what fits while that cannot be looked up, for the same spec only', () => {
+    const fitOf = (fit: StatusFacts['fit'], before?: object, generation = 3) => {
+      const model = makeModel({ status: before, metadata: { generation } });
+      const { status } = deriveStatus(model, makeFacts({ fit }));
+      return { status, reason: findCondition(status.conditions, 'Fits')?.reason };
+    };
+    const away = { status: 'Unknown', reason: 'NotLookedUp', message: 'the front answered 503' } as const;
+    const known = fitOf({ status: 'False', reason: 'WeightsTooLarge', message: '' });
+    expect(fitOf(away).reason).to.equal('NotLookedUp');
+    for (const fit of [away, 'Pending'] as const)
+      expect(fitOf(fit, known.status).reason).to.equal('WeightsTooLarge');
+    expect(fitOf(away, known.status, 4).reason).to.equal('NotLookedUp');
+    expect(fitOf('Pending', known.status, 4).reason).to.equal(undefined);
+  });
+
   it('reports a newer sidecar', () => {
     const { status } = deriveStatus(makeModel(), makeFacts({ sidecarVersion: '0.9.0' }));
     const update = findCondition(status.conditions, 'UpdateAvailable');
