@@ -240,12 +240,9 @@ export const tokenList = z.object({
   max_model_len: z
     .int()
     .nullable()
-    .describe('Most tokens of a request; null where the engine does not tell.'),
+    .describe('Most tokens of a request; null if the engine does not report it.'),
   tokens: z.array(z.int()),
-  token_strs: z
-    .array(z.string())
-    .nullish()
-    .describe('With `return_token_strs`, where the engine tells them.'),
+  token_strs: z.array(z.string()).nullish().describe('With `return_token_strs`, if the engine reports them.'),
 });
 
 export const detokenizedText = z.object({ prompt: z.string() });

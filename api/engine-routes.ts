@@ -52,7 +52,7 @@ const SPOKEN: Record<EnginePreset, Partial<Record<ModelKind, Routes>>> = {
   'llama-cpp': ALL_TEXT,
   simulator: { ...ALL_TEXT, Transcription: AUDIO_TO_TEXT, Speech: SPEECH },
   tei: { Embedding: ALL_TEXT.Embedding, Rerank: ALL_TEXT.Rerank },
-  // Unknown, so what nearly every engine speaks; `spec.engine.routes` tells of more.
+  // Unknown, so what nearly every engine speaks; `spec.engine.routes` adds more.
   custom: {
     LLM: OPENAI,
     Embedding: EMBEDDINGS,

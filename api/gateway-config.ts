@@ -1,5 +1,5 @@
 /**
- * What a gateway is told about one deployment. One pure function makes it, in the cluster and in `make run`,
+ * The configuration of a gateway for one deployment. One pure function makes it, in the cluster and in `make run`,
  * so the two cannot drift. All of it can change live; none of it is part of the pod template.
  */
 import { z } from 'zod';
@@ -85,7 +85,7 @@ export interface InstallationSettings {
   documentationURL?: string | undefined;
 }
 
-/** What the autoscaler tells the gateways. */
+/** What the autoscaler reports to the gateways. */
 export interface LiveScaling {
   /** null before the first measurement. */
   loadTimeMs: number | null;

@@ -73,7 +73,7 @@ export interface ModelShape {
   latentElements: number | null;
   /** Elements of a token, a layer and a head, keys and values together. */
   headElements: number;
-  /** Of an element of the cache, where the engine is not told otherwise. */
+  /** Of an element of the cache, unless the engine is configured otherwise. */
   cacheBytes: number;
   /** Of an element of the weights in their files; null where they are quantised, or the config does not say. */
   weightElementBytes: number | null;

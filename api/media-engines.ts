@@ -1,4 +1,4 @@
-/** What the engines of images and videos read and refuse, by preset: told before a request is queued. */
+/** What the engines of images and videos read and refuse, by preset: refused before a request is queued. */
 
 /** In the order in which they are listed. Here and not with the schemas, which sidecars do not load. */
 export const MEDIA_PARAMETERS = [

@@ -42,7 +42,7 @@ const extraParams = z
     "Members of the request's extra_params that are passed to the model, of engines that take any (vllm-omni, custom). Without it none is.",
   );
 
-/** A model that listed it without a range would not take it, since the range is told with it. */
+/** A model that listed it without a range would not take it, since the range is documented with it. */
 const rangedSteps = cel({
   rule: "!has(self.parameters) || !('num_inference_steps' in self.parameters) || has(self.steps)",
   message: 'the parameter num_inference_steps needs steps: {min, max, default}',

@@ -36,7 +36,7 @@ export const ANNOTATIONS = {
   sidecarRolledAt: `${GROUP}/sidecar-rolled-at`,
   /** Of a ModelDeployment: `disabled` keeps it from the installation's sidecar rollout. */
   sidecarRollout: `${GROUP}/sidecar-rollout`,
-  /** Of the ConfigMap that tells of a stopped sidecar rollout: `true` resumes it. */
+  /** Of the ConfigMap that reports a stopped sidecar rollout: `true` resumes it. */
   resume: `${GROUP}/resume`,
   /** Of the pods: `rollout.revision`, any change of which rolls them. */
   revision: `${GROUP}/revision`,

@@ -1,5 +1,7 @@
 /** Usage on its way to Redis: added up for a moment, settled once, and never in a request's way. */
 import { randomUUID } from 'node:crypto';
+import { sleep, systemClock } from '../../kit/clock.ts';
+import { type Backoff, backoffDelay } from '../../kit/retry.ts';
 import { type Settlement, settle } from '../../redis/admission/admission-calls.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
 import type { Logger } from '../telemetry/log.ts';
@@ -14,12 +16,16 @@ export interface SettlementsOptions {
 
 export interface SettlementTiming {
   collectMs: number;
-  retryMs: number;
+  backoff: Backoff;
   /** Repeats are recognised for 10 minutes; after that, counting twice would be possible. */
   giveUpMs: number;
 }
 
-const TIMING: SettlementTiming = { collectMs: 100, retryMs: 1_000, giveUpMs: 9 * 60_000 };
+const TIMING: SettlementTiming = {
+  collectMs: 100,
+  backoff: { baseMs: 1_000, maxMs: 5_000 },
+  giveUpMs: 9 * 60_000,
+};
 
 interface Open {
   namespace: string;
@@ -53,7 +59,7 @@ export class Settlements {
   readonly #sending = new Map<string, Promise<void>>();
   readonly #ledgers = new Map<string, Ledger>();
   #timer: NodeJS.Timeout | null = null;
-  #isClosed = false;
+  readonly #closing = new AbortController();
 
   constructor(options: SettlementsOptions) {
     this.#options = options;
@@ -89,9 +95,9 @@ export class Settlements {
     this.#schedule();
   }
 
-  /** Settles what is left, without retries. */
+  /** Settles what is left; what waits for a retry gets it now, and no other. */
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.#closing.abort();
     while (this.#open.size > 0 || this.#sending.size > 0) {
       this.#flush();
       await Promise.all(this.#sending.values());
@@ -135,21 +141,22 @@ export class Settlements {
     const { sha256, tokens } = settlement;
     const ledger = this.#ledgerOf(sha256);
     const giveUpAt = performance.now() + this.#timing.giveUpMs;
-    for (;;) {
+    for (let attempt = 1; ; attempt++) {
       ledger.sent += tokens;
       try {
         await settle(redis, settlement);
         return;
       } catch (error) {
         ledger.sent -= tokens;
-        if (!isRedisAway(error) || this.#isClosed || performance.now() > giveUpAt) {
+        if (!isRedisAway(error) || this.#closing.signal.aborted || performance.now() > giveUpAt) {
           ledger.added -= tokens;
           metrics.settlementsLost.inc();
           log.error({ tokens: settlement.tokens, reason: (error as Error).message }, 'settling usage failed');
           return;
         }
       }
-      await new Promise((resolve) => setTimeout(resolve, this.#timing.retryMs));
+      const delayMs = backoffDelay(this.#timing.backoff, attempt);
+      await sleep(systemClock, delayMs, this.#closing.signal);
     }
   }
 }

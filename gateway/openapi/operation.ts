@@ -5,7 +5,7 @@ import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { ErrorDialect } from '../http/error-dialect.ts';
 import type { JsonSchema } from '../text/fields.ts';
 
-/** What the document tells of a deployment; without `modelId` it tells of any deployment of these kinds. */
+/** What the document states about a deployment; without `modelId`, about any deployment of these kinds. */
 export type Facts = Partial<Pick<GatewayConfig, 'modelId'>> &
   Pick<GatewayConfig, 'limits' | 'image' | 'video' | 'enginePreset'>;
 

@@ -6,6 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { ErrorEnvelope } from '../../api/api-objects.ts';
 import { ERRORS, type ErrorCode } from '../../api/errors.ts';
 import { INTERNAL_PATHS, WORKSPACE_HEADER } from '../../api/internal-api.ts';
+import { backoffDelay } from '../../kit/retry.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GetUrlsRequest, PutUrlsRequest, SignedPuts, UrlSigner } from './url-signer.ts';
 
@@ -26,7 +27,7 @@ interface Reply {
 
 const TIMEOUT_MS = 5_000;
 const ATTEMPTS = 3;
-const RETRY_DELAY_MS = 150;
+const BACKOFF = { baseMs: 300, maxMs: 1_000 };
 const RETRY_SECONDS = 2;
 /** Passed on to callers; anything else is a fault between the two programs. */
 const PASSED_ON: readonly ErrorCode[] = [
@@ -79,7 +80,7 @@ export class RemoteUrlSigner implements UrlSigner {
   async #send(url: URL, body: string): Promise<Reply | Error> {
     let cause = new Error('not attempted');
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      if (attempt > 1) await wait(RETRY_DELAY_MS * attempt);
+      if (attempt > 1) await wait(backoffDelay(BACKOFF, attempt - 1));
       try {
         const reply = await this.#sendOnce(url, body);
         if (reply.status < 500 || reply.body.includes('"code":"temporarily_unavailable"')) return reply;

@@ -1,11 +1,12 @@
 import type { V1Deployment, V1Pod } from '@kubernetes/client-node';
 import { expect } from 'chai';
 import { ANNOTATIONS, FIELD_MANAGER, SCALER_FIELD_MANAGER } from '../../../api/names.ts';
-import { channels } from '../../../api/redis-keys.ts';
+import { channels, FUNCTIONS } from '../../../api/redis-keys.ts';
 import { ownedFields } from '../../../kube/managed-fields.ts';
 import type { KubeObject, Wire } from '../../../kube/object.ts';
 import { RESOURCES } from '../../../kube/resource.ts';
 import { heartbeat } from '../../../redis/admission/admission-calls.ts';
+import type { RedisClient } from '../../../redis/client.ts';
 import { readDeployment } from '../../../redis/publication/published.ts';
 import { describeReplica } from '../../support/heartbeat.ts';
 import { pollUntil } from '../../support/poll.ts';
@@ -21,6 +22,17 @@ const SCALING = {
   panicWindow: '1s',
   idleTimeout: '3s',
 };
+
+/** How often an operator has read the demand since. */
+function countReadings(redis: RedisClient): () => number {
+  let count = 0;
+  const fcall = redis.fcall.bind(redis);
+  redis.fcall = ((name: string, ...args: [number, ...string[]]) => {
+    if (name === FUNCTIONS.demand) count++;
+    return fcall(name, ...args);
+  }) as typeof redis.fcall;
+  return () => count;
+}
 
 describe('the autoscaler in the operator', function () {
   this.timeout(120_000);
@@ -175,10 +187,8 @@ describe('the autoscaler in the operator', function () {
     const generation = (await deploymentOf('kept'))?.metadata.generation;
     const second = start();
     await harness.settle(second);
-    // Many looks at an idle deployment, of which no window is full.
-    await pollUntil(async () => (await second.redis.redis.ping()) === 'PONG');
-    const looks = Date.now() + 30 * LOOK_MS;
-    await pollUntil(() => Date.now() > looks);
+    const readings = countReadings(second.redis.redis);
+    await pollUntil(() => readings() >= 30, 'the demand to be read often, while no window is full');
     expect((await deploymentOf('kept'))?.metadata.generation).to.equal(generation);
     expect(await replicasOf('kept')).to.equal(1);
   });

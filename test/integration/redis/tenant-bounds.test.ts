@@ -304,7 +304,7 @@ describe('a malicious Redis user of a workspace', () => {
     const stuff = async (key: string, count: number) => {
       for (let at = 0; at < count; at += 1_000)
         await tenant.redis.hset(key, ...Array.from({ length: 1_000 }, (_, i) => [`f${at + i}`, '']).flat());
-      // It is told in the order in which its size is estimated.
+      // It is listed in the order in which its size is estimated.
       const fields = Object.keys(await tenant.redis.hgetall(key));
       for (const field of fields.slice(-20)) await tenant.redis.hset(key, field, 'x'.repeat(900_000));
     };
