@@ -31,7 +31,7 @@ export interface Pod {
   spec: { containers: { name: string; image: string }[] };
   status: {
     podIP?: string;
-    conditions?: { type: string; status: string }[];
+    conditions?: { type: string; status: string; lastTransitionTime?: string }[];
     containerStatuses?: ContainerStatus[];
     initContainerStatuses?: ContainerStatus[];
   };

@@ -121,14 +121,16 @@ describe('a cordoned replica', () => {
       const { replicas: all } = (await readDemand(stack.redis, namespace, [name])).get(name)!;
       return PODS.map((pod) => all.find((each) => each.pod === pod)!);
     };
-    // Its counter is that of its engine, as soon as it is idle and has said so.
+    // Each one's counter is that of its engine, as soon as it is idle and has said so.
     const readSaid = async () => {
       let counters = await readCounters();
       await pollUntil(async () => {
-        const [, requests] = await countRequests();
+        const requests = await countRequests();
         counters = await readCounters();
-        return counters[1]!.arrivals === requests && counters[1]!.inflight === 0;
-      }, 'the peer to say what it had to do');
+        return counters.every(
+          ({ arrivals, inflight }, index) => arrivals === requests[index] && inflight === 0,
+        );
+      }, 'both to say what they had to do');
       return counters;
     };
     const before = await readSaid();

@@ -1,0 +1,124 @@
+import { expect } from 'chai';
+import type { EndpointEntry } from '../../launch/endpoints-file.ts';
+import { expectError, postChat } from './envelope.ts';
+import {
+  connect,
+  deploySimulator,
+  isPodReady,
+  kubectl,
+  listModelPods,
+  patchModel,
+  readModel,
+  removeModel,
+  waitUntil,
+} from './installation.ts';
+import { startTraffic } from './traffic.ts';
+
+const STARTUP_SECONDS = 8;
+/** Short, so that the tests see replicas come and go. */
+const SCALING = { min: 0, max: 3, targetConcurrency: 2, stableWindow: '15s', idleTimeout: '15s' };
+const HOLD = { mode: 'Hold', holdFor: '120s' };
+
+const countReady = async (name: string): Promise<number> =>
+  (await listModelPods(name)).filter(isPodReady).length;
+const waitForZero = (name: string) =>
+  waitUntil(`${name} to have no pod`, 240, async () => (await listModelPods(name)).length === 0);
+
+describe('a model that scales to zero', function () {
+  this.timeout(600_000);
+  const name = 'sleepy';
+  let endpoint: EndpointEntry;
+  before(async () => {
+    const env = { SIMULATOR_STARTUP_SECONDS: String(STARTUP_SECONDS) };
+    endpoint = await deploySimulator(name, { env, scaling: { ...SCALING, coldStart: HOLD } });
+    await waitUntil(
+      'its address to be known',
+      60,
+      async () => (await readModel(name)).status.url !== undefined,
+    );
+  });
+  after(() => removeModel(name));
+
+  it('has no pod until somebody asks', async () => {
+    expect(await listModelPods(name)).to.deep.equal([]);
+    expect((await readModel(name)).status.replicas ?? 0).to.equal(0);
+  });
+
+  it('holds the first request until its replica is ready, and answers it', async () => {
+    const answer = await postChat(endpoint);
+    const answeredAt = Date.now();
+    expect(answer.status, JSON.stringify(answer.body)).to.equal(200);
+    const [pod] = await listModelPods(name);
+    const ready = pod!.status.conditions!.find(({ type }) => type === 'Ready')!;
+    // Conditions have whole seconds.
+    const afterReadyMs = answeredAt - Date.parse(ready.lastTransitionTime!);
+    console.log(`        answered ${afterReadyMs} ms after the second in which the pod was ready`);
+    expect(await kubectl('describe', 'md', name)).to.match(/Scaled.*0 to 1|from 0 to 1/);
+  });
+
+  it('goes back to zero once it is idle', () => waitForZero(name));
+
+  it('answers each of 105 requests that find it cold', async () => {
+    await waitForZero(name);
+    const answers = await Promise.all(Array.from({ length: 105 }, () => postChat(endpoint)));
+    const statuses = answers.map(({ status, body }) => (status === 200 ? 200 : JSON.stringify(body)));
+    expect(statuses.filter((status) => status !== 200)).to.deep.equal([]);
+  });
+
+  it('says how long the start will take where requests are not held', async () => {
+    await patchModel(name, { scaling: { coldStart: { mode: 'Reject' } } });
+    await waitForZero(name);
+    const refused = await postChat(endpoint);
+    expectError(refused, 503, 'no_pod_available');
+    expect(Number(refused.headers.get('retry-after'))).to.be.within(5, 60);
+    await waitUntil('an answer', 120, async () => (await postChat(endpoint)).status === 200);
+  });
+});
+
+describe('replicas that come and go with the load', function () {
+  this.timeout(900_000);
+  const name = 'tidal';
+  let endpoint: EndpointEntry;
+  before(async () => {
+    const env = { SIMULATOR_TOKENS: '80', SIMULATOR_ITL_MS: '25' };
+    endpoint = await deploySimulator(name, { env, scaling: { ...SCALING, min: 1 } });
+    await waitUntil('the first replica', 180, async () => (await countReady(name)) === 1);
+  });
+  after(() => removeModel(name));
+
+  it('are added under load and removed after it, while nobody is cut off', async () => {
+    // Ten streams of two seconds at any time: more than the first replica is to have.
+    const traffic = startTraffic(endpoint);
+    await waitUntil('more replicas', 180, async () => (await countReady(name)) >= 2);
+    await traffic.more(20);
+    const burst = await traffic.stop();
+    // One user goes on while the others have left.
+    const client = connect(endpoint);
+    const failures: string[] = [];
+    let isOver = false;
+    const user = (async () => {
+      while (!isOver) {
+        const messages = [{ role: 'user' as const, content: 'Go on.' }];
+        let reason: string | null = null;
+        try {
+          const chunks = await client.chat.completions.create({
+            model: endpoint.modelId,
+            messages,
+            stream: true,
+          });
+          for await (const chunk of chunks) reason = chunk.choices[0]?.finish_reason ?? reason;
+          if (!reason) failures.push('a stream without an end');
+        } catch (error) {
+          failures.push(String(error));
+        }
+      }
+    })();
+    await waitUntil('one replica', 300, async () => {
+      const pods = await listModelPods(name);
+      return pods.filter(({ metadata }) => !metadata.deletionTimestamp).length === 1;
+    });
+    isOver = true;
+    await user;
+    expect([...burst.failures, ...failures]).to.deep.equal([]);
+  });
+});
