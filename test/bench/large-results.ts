@@ -26,7 +26,7 @@ export async function measureLargeResults(redis: RedisClient): Promise<LargeResu
   try {
     await pod.run('small');
     const idleMiB = readMemory(pod.pid);
-    // From here on the kernel's high-water mark is counted anew.
+    // From here on the kernel's high-water mark is measured from zero.
     writeFileSync(`/proc/${pod.pid}/clear_refs`, '5');
     const speeds: number[] = [];
     const curlSpeeds: number[] = [];

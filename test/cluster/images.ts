@@ -26,7 +26,7 @@ export interface Image {
   base?: Image;
   /** Of the project's own images: what Docker can build as well. */
   dockerfile?: string;
-  /** Changes when the image must be built anew. The base's key need not be in it. */
+  /** Changes when the image must be rebuilt. The base's key need not be in it. */
   readInputs: () => Promise<string>;
   build: (key: string) => Promise<void>;
 }

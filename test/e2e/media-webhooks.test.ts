@@ -62,7 +62,7 @@ describe('webhooks', function () {
     mailServer = await startMailServer(cluster.nodeIP);
     connection = connectRedis({ url: endpoints.redisURL!, name: 'e2e', role: 'operator' });
     await connection.untilUp(10_000);
-    // A kubelet takes its time to hand a change on: with another name the fronts start anew.
+    // A kubelet takes its time to hand a change on: with another name the fronts restart.
     const smtpSecretName = `e2e-mail-${mailServer.port}`;
     await apply({
       apiVersion: 'v1',

@@ -148,7 +148,7 @@ export function createStepSource(random: () => number, deployments: readonly str
   };
   return (model: RequestModel): Operation => {
     const late = random() < 0.12 ? pick([...history.slice(-3), ...history]) : undefined;
-    // What was forgotten would be made anew; a week later nobody repeats a call.
+    // What was forgotten would be created again; a week later nobody repeats a call.
     if (late && (late.do !== 'submit' || model.requests.has(late.id))) return late;
     const operation = draw(model);
     if (!['configure', 'list', 'sweep'].includes(operation.do)) history.push(operation);

@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import type { ConsoleHarness, Person } from './console-harness.ts';
 
 export interface EndpointFixture {
-  /** Set anew by a test; `{}` before that. */
+  /** Set by each test; `{}` before that. */
   answer: (request: IncomingMessage, response: ServerResponse) => void;
   /** What was asked of the endpoint since the test began. */
   seen: IncomingMessage[];
@@ -19,7 +19,7 @@ export interface EndpointFixture {
   makeDeployment(name: string, url: string): Promise<void>;
 }
 
-/** Made anew before each test of the surrounding `describe`. */
+/** Made again before each test of the surrounding `describe`. */
 export function useEndpoint(console: ConsoleHarness): EndpointFixture {
   const fixture = { makeDeployment } as EndpointFixture;
   let endpoint: Server;

@@ -180,7 +180,7 @@ export class MemoryCluster {
       apply: (resource: Resource, object: KubeObject, { subresource }: { subresource?: string }) =>
         call(() => {
           const exists = this.store(resource).has(objectKey(object));
-          // An apply with the uid of one that is gone never makes it anew.
+          // An apply with the uid of one that is gone never creates it again.
           if (!exists && object.metadata.uid !== undefined) throw refuse(409, 'Conflict');
           if (exists) return this.#patch(resource, object.metadata, object);
           if (subresource) throw refuse(404, 'NotFound');

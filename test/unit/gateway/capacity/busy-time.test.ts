@@ -53,7 +53,7 @@ describe('what a replica counts of its work', () => {
     expect(after.activeAt).to.equal(clock.date().getTime() - 300);
   });
 
-  it('does not change while nothing happens, and begins anew under another name', async () => {
+  it('does not change while nothing happens, and restarts under another name', async () => {
     const words = JSON.stringify(busy.read());
     await clock.advance(3_600_000);
     expect(JSON.stringify(busy.read())).to.equal(words);

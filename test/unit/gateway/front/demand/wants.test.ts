@@ -134,7 +134,7 @@ describe('what a front wants', () => {
     expect(wants.shareOf(CHAT)).to.equal(1);
   });
 
-  it('begins anew under another name after a long time, and has no timer until then', async () => {
+  it('restarts under another name after a long time, and has no timer until then', async () => {
     wants.refuse(CHAT);
     await clock.advance(1_000_000);
     expect(clock.pending).to.equal(0);
