@@ -2,7 +2,6 @@
 -- that have each speaker's word, and by `@` and the speaker when it was last heard. Words are JSON objects without `at`.
 local MIN_AGE_MS = 10 * SECOND_MS
 local MISSED = 4
-local MAX_AGE_MS = 2 * MINUTE_MS
 -- Words from further in the future are no program's of ours, and would live for ever.
 local MAX_AHEAD_MS = 10 * SECOND_MS
 local MAX_WORD_BYTES = 1024
@@ -28,7 +27,7 @@ local function read_live(fields, speaker, now)
     return nil
   end
   local every = tonumber(string.match(word, '"every":(%d+)') or 0)
-  if at <= now - math.min(math.max(MIN_AGE_MS, MISSED * every), MAX_AGE_MS) then
+  if at <= now - math.min(math.max(MIN_AGE_MS, MISSED * every), MINUTE_MS) then
     return nil
   end
   -- Spliced as text: decoding would cost more and turn an empty list into an object.
@@ -60,7 +59,7 @@ local function speak(key, most, speaker, word)
   end
   fields['@' .. speaker] = string.format('%.0f', now)
   redis.call('HSET', key, '@' .. speaker, fields['@' .. speaker])
-  if redis.call('PTTL', key) < MAX_AGE_MS then
+  if redis.call('PTTL', key) < MINUTE_MS then
     redis.call('PEXPIRE', key, 3 * MINUTE_MS)
   end
 

@@ -27,6 +27,7 @@ interface Want extends DeploymentName {
   /** By the clock; a request that was refused wants a replica until then. */
   wantedUntil: number;
   saidAt: number;
+  writtenAt: number;
   wokenAt: number;
   /** The share that was last written. */
   said: string;
@@ -37,8 +38,10 @@ interface Want extends DeploymentName {
 const INTERVAL_MS = 1_000;
 /** Longer than any Retry-After, with which an SDK comes again. */
 const WANT_MS = 90_000;
-/** What holds nothing any more stays readable for two minutes: as long as it is wanted, and for a reader that was away. */
-const QUIET_MS = 30_000;
+/** What holds nothing any more stays readable for a minute, for a reader that was away. */
+const QUIET_MS = 15_000;
+/** What has not changed is written again while a replica is wanted, so that it stays readable. */
+const RENEW_MS = 30_000;
 /** Longer than a share lives in Redis: one that comes back later starts from zero. */
 const FORGET_MS = 300_000;
 
@@ -108,6 +111,7 @@ export class Wants {
       wantedAt: 0,
       wantedUntil: 0,
       saidAt: Number.NEGATIVE_INFINITY,
+      writtenAt: Number.NEGATIVE_INFINITY,
       wokenAt: Number.NEGATIVE_INFINITY,
       said: '',
       heldByOthers: 0,
@@ -147,9 +151,12 @@ export class Wants {
     const share = this.#describe(want);
     const words = JSON.stringify(share);
     want.saidAt = this.#clock.now();
-    if (words !== want.said)
+    const { saidAt } = want;
+    const isStale = isWanted && saidAt - want.writtenAt >= RENEW_MS;
+    if (words !== want.said || isStale)
       say(want, share).then((held) => {
         want.said = words;
+        want.writtenAt = saidAt;
         want.heldByOthers = held;
       }, onError);
     if (!isWanted) return;
