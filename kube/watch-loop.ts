@@ -47,7 +47,7 @@ export class WatchLoop<T extends KubeObject> {
   #resourceVersion: string | undefined;
   #running: Promise<void> | undefined;
   #resyncing: Promise<void> | undefined;
-  /** Of the resync that is under way. */
+  /** Of the resync that is under way; none once a new list has replaced what it compares. */
   #comparison: ListComparison<T> | undefined;
   #seenAt: number;
 
@@ -100,7 +100,7 @@ export class WatchLoop<T extends KubeObject> {
     while (!this.#stopped) {
       const mustList = this.#resourceVersion === undefined;
       try {
-        if (mustList) this.#replaceAll(await this.#list((object) => this.#options.target.trim(object)));
+        if (mustList) await this.#relist();
         attempt = (await this.#watch()) ? 0 : attempt + 1;
       } catch (error) {
         if (this.#stopped) return;
@@ -197,11 +197,20 @@ export class WatchLoop<T extends KubeObject> {
     return isSame || isOlderState(object, known);
   }
 
-  #replaceAll({ objects, resourceVersion }: Listing<T>): void {
+  async #relist(): Promise<void> {
     const { target } = this.#options;
+    const before = new Set(target.current());
+    this.#replaceAll(await this.#list((object) => target.trim(object)), before);
+  }
+
+  /** `before`: what was known when the list began. A write of ours after that is kept; a restored backup is followed. */
+  #replaceAll({ objects, resourceVersion }: Listing<T>, before: ReadonlySet<T>): void {
+    const { target } = this.#options;
+    this.#comparison = undefined;
     for (const old of target.current()) if (!objects.has(objectKey(old))) target.remove(objectKey(old));
     for (const [key, object] of objects) {
       const known = target.get(key);
+      if (known && !before.has(known) && isOlderState(object, known)) continue;
       const isSame = known?.metadata.resourceVersion === object.metadata.resourceVersion;
       if (!known || !isSame || (isStub(known) && !isStub(object))) target.put(object);
     }
@@ -217,8 +226,10 @@ export class WatchLoop<T extends KubeObject> {
     const comparison = new ListComparison(target);
     this.#comparison = comparison;
     const listing = await this.#list((object) => comparison.keep(object));
+    if (this.#comparison !== comparison) return;
     comparison.complete(listing);
     if (comparison.countMissed(listing) > 0) await sleep(clock, timing.settleMs, this.#stop.signal);
+    if (this.#comparison !== comparison) return;
     const missed = comparison.countMissed(listing);
     if (missed === 0 || this.#stopped) return;
     this.missed += missed;

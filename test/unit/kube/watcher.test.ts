@@ -254,6 +254,24 @@ describe('A watcher', () => {
     expect(api.watches).to.have.length(1);
   });
 
+  it('leaves to a new list what a resync found before it', async () => {
+    api.objects = [thing('brief', 1), thing('old', 1)];
+    await start();
+    api.objects = [thing('brief', 1), thing('old', 1), thing('missed', 6)];
+    const resync = watcher.resync();
+    await settle();
+    api.objects = [thing('old', 1)];
+    api.version = 10;
+    api.lastWatch.fail(gone());
+    await settle();
+    await clock.advance(2_000);
+    await resync;
+    expect(log.lines).to.deep.equal(['warn watch failed, reopening']);
+    expect(names()).to.deep.equal(['old']);
+    expect(watcher.missed()).to.equal(0);
+    expect(api.open).to.have.length(1);
+  });
+
   it('survives a resync that fails', async () => {
     await start();
     api.onList = () => {
@@ -439,6 +457,19 @@ describe('A watcher', () => {
       await settle();
       watcher.absorb(written(5));
       expect(changes).to.deep.equal(['a@3 a@5', 'a@5 -']);
+    });
+
+    it('keeps it over a list that began before it', async () => {
+      const list = api.onList;
+      api.onList = () => {
+        queueMicrotask(() => watcher.absorb(written(5)));
+        return undefined;
+      };
+      api.version = 4;
+      api.lastWatch.fail(gone());
+      await clock.advance(1_000);
+      api.onList = list;
+      expect(changes).to.deep.equal(['a@3 a@5']);
     });
 
     it('follows a list that shows less, as after a restored backup of the cluster', async () => {
