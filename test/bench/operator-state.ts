@@ -119,7 +119,7 @@ export async function createModel(client: KubeClient, { namespace, name }: Model
     engine: { preset: 'vllm', args, env: [{ name: 'VLLM_LOGGING_LEVEL', value: 'INFO' }] },
     gpu: { count: 1 },
     resources: { requests: { cpu: '4', memory: '32Gi' } },
-    pricing: { inputPerMillion: '0.20', outputPerMillion: '0.60' },
+    pricing: { perMillionInputTokens: '0.20', perMillionOutputTokens: '0.60' },
   };
   await create(client, BERTH_RESOURCES.ModelDeployment, { name, namespace }, { spec });
 }
