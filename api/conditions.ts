@@ -72,7 +72,7 @@ export const CONDITIONS = {
     kind: 'Workspace',
     type: 'QueueOpen',
     meaning:
-      "Images and videos can be queued. False, QueueRefused: Redis could lose them (the message says why), its memory or the workspace's share of it is nearly full, or the workspace's Redis user is suspended; requests are answered with 503.",
+      "Images and videos can be queued. False, QueueRefused: Redis could lose them (the message says why), its memory or the workspace's share of it is nearly full, or the workspace's Redis user is suspended; requests are answered with 503. True, RedisSettings: requests are queued, but settings of Redis are wrong (the message names what to change).",
   },
   active: {
     kind: 'WebhookEndpoint',

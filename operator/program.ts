@@ -87,7 +87,6 @@ export function createProgram(options: ProgramOptions) {
   const events = createEventRecorder({ client, controller: `${GROUP}/operator`, instance: podName, log });
   const reports = new RedisReports({
     client,
-    redis,
     pod: { name: podName, namespace },
     record: events.record,
     log,
@@ -128,8 +127,11 @@ export function createProgram(options: ProgramOptions) {
     onStateChange: (state, reason) => reports.reportState(state, reason),
     onRefusalChange: (refusal) => {
       reports.reportRefusal(refusal);
-      for (const { metadata } of view.workspaces.list())
-        controllers.workspaces.queue.add(metadata.namespace!);
+      enqueueWorkspaces();
+    },
+    onWarningsChange: (warnings) => {
+      reports.reportWarnings(warnings);
+      enqueueWorkspaces();
     },
   });
   const stores = { models, keys, credentials, endpoints };
@@ -251,6 +253,10 @@ export function createProgram(options: ProgramOptions) {
     sidecars: () => sidecars.counts(),
     droppedEvents: () => events.dropped(),
   });
+
+  function enqueueWorkspaces(): void {
+    for (const { metadata } of view.workspaces.list()) controllers.workspaces.queue.add(metadata.namespace!);
+  }
 
   function reportShare(namespace: string): void {
     publisher.mark({ what: 'workspace', namespace });

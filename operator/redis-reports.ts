@@ -4,12 +4,9 @@ import type { EventNote } from '../kube/events.ts';
 import type { Log } from '../kube/log.ts';
 import type { KubeObject } from '../kube/object.ts';
 import { RESOURCES } from '../kube/resource.ts';
-import type { RedisConnection } from '../redis/client.ts';
-import { inspectRedis } from '../redis/inspection.ts';
 
 export interface RedisReportsOptions {
   client: Pick<KubeClient, 'find'>;
-  redis: Pick<RedisConnection, 'redis' | 'onStateChange'>;
   /** The operator's own. */
   pod: { name: string; namespace: string };
   record: (object: KubeObject, event: EventNote) => void;
@@ -19,12 +16,8 @@ export interface RedisReportsOptions {
 export class RedisReports {
   readonly #options: RedisReportsOptions;
 
-  /** Also warns, whenever Redis comes up, of settings by which it may lose data: it serves text all the same. */
   constructor(options: RedisReportsOptions) {
     this.#options = options;
-    options.redis.onStateChange((state) => {
-      if (state === 'up') void this.#warnOfSettings();
-    });
   }
 
   reportState(state: 'up' | 'away', reason: string): void {
@@ -53,20 +46,19 @@ export class RedisReports {
     }
   }
 
+  /** Settings by which Redis may lose data, or be filled: it serves text all the same. */
+  reportWarnings(warnings: readonly string[]): void {
+    for (const warning of warnings) {
+      this.#options.log.warn({}, warning);
+      this.recordOnPod({ type: 'Warning', reason: 'RedisSettings', note: warning });
+    }
+  }
+
   recordOnPod(event: EventNote): void {
     const { client, pod, record } = this.#options;
     client.find(RESOURCES.Pod, pod).then(
       (found) => found && record(found, event),
       () => {},
     );
-  }
-
-  async #warnOfSettings(): Promise<void> {
-    const { redis, log } = this.#options;
-    const inspection = await inspectRedis(redis.redis).catch(() => null);
-    for (const warning of inspection?.warnings ?? []) {
-      log.warn({}, warning);
-      this.recordOnPod({ type: 'Warning', reason: 'RedisSettings', note: warning });
-    }
   }
 }

@@ -43,14 +43,21 @@ function judgeLoss({ persistence, reloads, keptWrites, evictionSafe }: ServerFac
   return evictionSafe ? null : 'Redis evicts keys when its memory is full: set maxmemory-policy noeviction.';
 }
 
+export interface ServerHealth {
+  /** Why nothing may be queued; null = it may. */
+  refusal: string | null;
+  /** Settings by which it may lose data, or be filled: it serves all the same. */
+  warnings: string[];
+}
+
 /** Inspects the server; the operator does so every few seconds. Throws while Redis is down. */
 export async function readServerHealth(
   redis: RedisClient,
   settings?: DurabilitySettings,
-): Promise<string | null> {
+): Promise<ServerHealth> {
   const inspection = await inspectRedis(redis);
   const keptWrites = await keepsFunctionWrites(redis, inspection.runId);
-  return judgeServer({ ...inspection, keptWrites }, settings);
+  return { refusal: judgeServer({ ...inspection, keptWrites }, settings), warnings: inspection.warnings };
 }
 
 /**

@@ -24,6 +24,8 @@ export interface PublisherSettings extends Omit<WriterSettings, 'redis'> {
   onDeploymentChange?: (name: DeploymentName, publication: { isFull: boolean }) => void;
   /** Requests can no longer be queued on this Redis, for a reason; null = they can again. */
   onRefusalChange?: (refusal: string | null) => void;
+  /** Settings of this Redis are wrong, or no longer are: all that are wrong now. */
+  onWarningsChange?: (warnings: readonly string[]) => void;
   onStateChange?: (state: 'up' | 'away', reason: string) => void;
   /** Between two checks of whether Redis lost something; 5000. */
   checkIntervalMs?: number;
@@ -130,7 +132,12 @@ export class Publisher {
     return this.#writer.asyncRefusal;
   }
 
-  /** The same for one workspace, which may have used up its share of the memory. */
+  /** Settings of this Redis by which it may lose data, or be filled. */
+  get warnings(): readonly string[] {
+    return this.#writer.warnings;
+  }
+
+  /** Why one workspace's requests cannot be queued, which may have used up its share of the memory. */
   refusalOf(namespace: string): string | null {
     return this.#writer.refusalOf(namespace);
   }
@@ -181,7 +188,9 @@ export class Publisher {
 
   async #check(): Promise<void> {
     this.#lastCheck = Date.now();
-    if (await this.#writer.judgeServer()) {
+    const { isRefusalNew, areWarningsNew } = await this.#writer.judgeServer();
+    if (areWarningsNew) this.#settings.onWarningsChange?.(this.#writer.warnings);
+    if (isRefusalNew) {
       this.#settings.onRefusalChange?.(this.#writer.asyncRefusal);
       for (const namespace of this.#desired.namespaces()) this.mark({ what: 'workspace', namespace });
     }

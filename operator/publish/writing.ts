@@ -56,6 +56,7 @@ export class Writer {
   /** Hosts whose write got no answer: Redis may hold them. */
   readonly #begun = new Map<string, Set<string>>();
   #asyncRefusal: string | null = null;
+  #warnings: readonly string[] = [];
 
   constructor(settings: WriterSettings) {
     this.#settings = settings;
@@ -66,19 +67,26 @@ export class Writer {
     return this.#asyncRefusal;
   }
 
+  /** What is wrong with this Redis' settings, as last judged. */
+  get warnings(): readonly string[] {
+    return this.#warnings;
+  }
+
   /** Why nothing of a workspace may be queued; null = it may. */
   refusalOf(namespace: string): string | null {
     return this.#asyncRefusal ?? this.#settings.guard?.refusalOf(namespace) ?? null;
   }
 
-  /** Checks the server again; true when the refusal must be republished. Numbers within the reason change all the time. */
-  async judgeServer(): Promise<boolean> {
+  /** Checks the server again and tells what became another. Numbers within the refusal's reason change all the time. */
+  async judgeServer(): Promise<{ isRefusalNew: boolean; areWarningsNew: boolean }> {
     const { redis, allowVolatileQueue } = this.#settings;
-    const refusal = await readServerHealth(redis, { allowLoss: allowVolatileQueue });
+    const { refusal, warnings } = await readServerHealth(redis, { allowLoss: allowVolatileQueue });
     const withoutFigures = (reason: string | null) => reason?.replace(/\d+/g, '') ?? null;
-    if (withoutFigures(refusal) === withoutFigures(this.#asyncRefusal)) return false;
-    this.#asyncRefusal = refusal;
-    return true;
+    const areWarningsNew = warnings.join() !== this.#warnings.join();
+    this.#warnings = warnings;
+    const isRefusalNew = withoutFigures(refusal) !== withoutFigures(this.#asyncRefusal);
+    if (isRefusalNew) this.#asyncRefusal = refusal;
+    return { isRefusalNew, areWarningsNew };
   }
 
   /** The host under which the front knows a deployment, as last written. */

@@ -126,10 +126,12 @@ export class WorkspaceReconciler extends Reconciler<Workspace, WorkspaceContext>
   }
 
   #judgeQueue(namespace: string): Verdict {
-    const refusal = this.context.publisher.refusalOf(namespace);
-    return refusal === null
-      ? verdict('True', 'QueueOpen', 'images and videos can be queued')
-      : verdict('False', 'QueueRefused', refusal);
+    const { publisher } = this.context;
+    const refusal = publisher.refusalOf(namespace);
+    if (refusal !== null) return verdict('False', 'QueueRefused', refusal);
+    return publisher.warnings.length > 0
+      ? verdict('True', 'RedisSettings', publisher.warnings.join(' '))
+      : verdict('True', 'QueueOpen', 'images and videos can be queued');
   }
 
   #accept(): Verdict {

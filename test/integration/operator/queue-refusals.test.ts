@@ -112,10 +112,18 @@ describe('a queue that is refused', function () {
     await untilOpen();
   });
 
-  it('is not for settings that only bound what workspaces write, of which the operator warns', async () => {
-    await harness.redis.redis.config('SET', 'proto-max-bulk-len', String(512 * MIB));
+  it('is not for settings that only bound what workspaces write, of which the operator and each workspace warn', async () => {
+    const { redis } = harness.redis;
     harness.startOperator();
+    await untilOpen();
+    await redis.config('SET', 'proto-max-bulk-len', String(512 * MIB));
+    await pollUntil(async () => {
+      const condition = await queueOpen();
+      const isWarned = condition?.status === 'True' && condition.reason === 'RedisSettings';
+      return isWarned && /set proto-max-bulk-len 1mb/.test(condition.message ?? '');
+    }, 'the workspace shows the warning');
     await untilEvent('RedisSettings', SYSTEM_NAMESPACE, OPERATOR_POD);
+    await redis.config('SET', 'proto-max-bulk-len', String(MIB));
     await untilOpen();
   });
 });

@@ -9,6 +9,9 @@ import { connectTo } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
 import { publishMedia, submissionOf } from '../../support/request-fixture.ts';
 
+const readRefusal = async (...args: Parameters<typeof readServerHealth>) =>
+  (await readServerHealth(...args)).refusal;
+
 describe('durability', () => {
   let server: RedisServer;
   let admin: RedisConnection;
@@ -29,23 +32,23 @@ describe('durability', () => {
   });
 
   it('of the server is judged by what it says of persistence and memory', async () => {
-    expect(await readServerHealth(admin.redis)).to.equal(null);
+    expect(await readRefusal(admin.redis)).to.equal(null);
     await admin.redis.config('SET', 'maxmemory', '10');
-    expect(await readServerHealth(admin.redis)).to.match(/of its memory or more/);
+    expect(await readRefusal(admin.redis)).to.match(/of its memory or more/);
     await admin.redis.config('SET', 'maxmemory', '0');
-    expect(await readServerHealth(admin.redis)).to.equal(null);
+    expect(await readRefusal(admin.redis)).to.equal(null);
   });
 
   it('of a server that forgets is refused unless that is allowed', async () => {
     const { redis } = forgetful;
-    expect(await readServerHealth(redis)).to.match(/does not persist/);
-    expect(await readServerHealth(redis, { allowLoss: true })).to.equal(null);
+    expect(await readRefusal(redis)).to.match(/does not persist/);
+    expect(await readRefusal(redis, { allowLoss: true })).to.equal(null);
   });
 
   describe('of a server that drops what functions wrote when it loads its file', () => {
     let amnesiac: RedisServer;
     let operator: RedisConnection;
-    const check = () => readServerHealth(operator.redis);
+    const check = () => readRefusal(operator.redis);
     async function restart(): Promise<void> {
       await amnesiac.restart();
       await operator.untilUp(60_000);
@@ -67,7 +70,7 @@ describe('durability', () => {
       expect(await check()).to.equal(null);
       await operator.redis.acl('SETUSER', 'default', 'resetkeys', '-@all');
       expect(await check()).to.match(/default user lacks permissions/);
-      expect(await readServerHealth(operator.redis, { allowLoss: true })).to.equal(null);
+      expect(await readRefusal(operator.redis, { allowLoss: true })).to.equal(null);
     });
 
     it('is judged by what its default user may do, in whatever words', async () => {
