@@ -93,6 +93,11 @@ export interface LiveScaling {
   cordoned: string[];
 }
 
+/** vLLM does not take up a message of gpt-oss, which it writes by other means than a chat template. */
+const speaksHarmony = ({ engine, model: { id, source } }: ModelDeployment['spec']): boolean =>
+  engine.preset === 'vllm' &&
+  (engine.family === undefined ? /gpt-oss/i.test(JSON.stringify([id, source])) : engine.family === 'gpt-oss');
+
 /** The configuration that a deployment's gateways serve by. */
 export function buildGatewayConfig(
   deployment: ModelDeployment,
@@ -126,7 +131,7 @@ export function buildGatewayConfig(
     ...(spec.engine.stallTimeout !== undefined && {
       engineStalledMs: parseDuration(spec.engine.stallTimeout),
     }),
-    ...(spec.resilience.continueStreams && { continueStreams: true }),
+    ...(spec.resilience.continueStreams && !speaksHarmony(spec) && { continueStreams: true }),
     limits: resolveLimits(spec.limits),
     image: spec.kind === 'Image' ? imageModel.parse(spec.image ?? {}) : null,
     video: spec.kind === 'Video' ? videoModel.parse(spec.video ?? {}) : null,

@@ -1,8 +1,8 @@
 /** What a replica does for its peers: it reserves a place and pipes the peer's request to its engine. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { type RelayedHeaders, selectRequestHeaders } from '../upstream/headers.ts';
-import { relay } from '../upstream/relay.ts';
+import { PlainAnswer, relay } from '../upstream/relay.ts';
 import {
   buildTokenCheck,
   PEER_ENGINE_PREFIX,
@@ -59,13 +59,21 @@ async function pipeToEngine(
 ): Promise<void> {
   const release = options.reservations.redeem(String(req.headers[RESERVATION_HEADER]));
   if (!release) {
+    res.setHeader(UNSENT_HEADER, '1');
     answer(res, 409);
     return;
   }
   try {
     const path = req.url!.slice(PEER_ENGINE_PREFIX.length);
     const headers = selectEngineHeaders(req);
-    const outcome = await relay({ req, res, pool: options.enginePool, path, headers });
+    const outcome = await relay({
+      req,
+      res,
+      pool: options.enginePool,
+      path,
+      headers,
+      answer: new EngineAnswer({ req, res }),
+    });
     if (outcome.result !== 'failed') return;
     if (outcome.canRetry) {
       options.onEngineLost();
@@ -74,6 +82,13 @@ async function pipeToEngine(
     answer(res, 502);
   } finally {
     release();
+  }
+}
+
+/** That nothing was sent is for this replica to say, not for its engine. */
+class EngineAnswer extends PlainAnswer {
+  override begin(status: number, { [UNSENT_HEADER]: _, ...received }: IncomingHttpHeaders): void {
+    super.begin(status, received);
   }
 }
 

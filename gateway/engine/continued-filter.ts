@@ -50,6 +50,9 @@ export class ContinuedFilter implements StreamWatch {
   #head: JSONObject = {};
   /** Output of the parts before this one. */
   #earlierTokens = 0;
+  /** Whether an engine left out to tell it. */
+  #isEarlierEstimate = false;
+  #isUsageTold = false;
   /** As the first part told it. */
   #input: InputUsage | null = null;
 
@@ -69,6 +72,12 @@ export class ContinuedFilter implements StreamWatch {
 
   get estimatedTokens(): number {
     return this.#earlierTokens + (this.#part.usage?.outputTokens ?? this.#part.estimatedTokens);
+  }
+
+  /** Whether `estimatedTokens` are not as the engines told. */
+  get isEstimate(): boolean {
+    const { usage, estimatedTokens } = this.#part;
+    return this.#isEarlierEstimate || (usage === null && estimatedTokens > 0);
   }
 
   /** Of all parts, with the prompt once: that the next engine reads it again, and what was said, costs the client nothing. */
@@ -95,6 +104,7 @@ export class ContinuedFilter implements StreamWatch {
   /** From now on another engine answers. */
   beginPart(): void {
     this.#input ??= this.#part.usage && this.usage;
+    this.#isEarlierEstimate = this.isEstimate;
     this.#earlierTokens = this.estimatedTokens;
     this.#part = this.#openPart();
     this.#failure = null;
@@ -109,7 +119,9 @@ export class ContinuedFilter implements StreamWatch {
     const usage = this.usage ?? estimateUsage(promptBytes, this.estimatedTokens);
     return [
       ...(this.#isFinishTold ? [] : [formatFrame({ ...this.#head, choices: [end] })]),
-      ...(isUsageWanted ? [formatFrame({ ...this.#head, choices: [], usage: describeUsage(usage) })] : []),
+      ...(isUsageWanted && !this.#isUsageTold
+        ? [formatFrame({ ...this.#head, choices: [], usage: describeUsage(usage) })]
+        : []),
       'data: [DONE]\n\n',
     ].join('');
   }
@@ -194,6 +206,7 @@ export class ContinuedFilter implements StreamWatch {
     if (!isObject(payload.usage)) return 'as it was';
     const { isUsageWanted, isUsageContinuous } = this.#options;
     if (isUsageWanted && !(isUsageContinuous && hasChoices)) {
+      this.#isUsageTold = true;
       const sum = this.#seam && this.usage;
       if (sum) payload.usage = { ...payload.usage, ...describeUsage(sum) };
       return sum ? 'changed' : 'as it was';

@@ -22,6 +22,8 @@ export interface EngineCallOptions {
   answer: Answer;
   /** Whether the client waits for an event stream. */
   isStream: boolean;
+  /** Whether another replica answers for its engine. */
+  isPeer?: boolean;
   /** The engine has finished or was aborted: its slot is free. Called before the client sees the end. */
   onRelease: () => void;
 }
@@ -70,7 +72,7 @@ class EngineCall implements Dispatcher.DispatchHandler {
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200) return;
     this.#status = status;
-    this.#isUnsent = headers[UNSENT_HEADER] !== undefined;
+    this.#isUnsent = this.#options.isPeer === true && headers[UNSENT_HEADER] !== undefined;
     if (status === 200) this.#options.answer.begin?.(headers);
     if (status !== 200 || !this.#options.isStream) return;
     const type = headers['content-type'] ?? '';

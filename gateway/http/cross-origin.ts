@@ -10,6 +10,7 @@ const EXPOSED = [
   'retry-after',
   'x-should-retry',
   'openai-poll-after-ms',
+  'metadata',
 ].join(', ');
 const METHODS = 'GET, HEAD, POST, DELETE';
 const DEFAULT_HEADERS =

@@ -14,6 +14,10 @@ export class CutOff {
     return next();
   };
 
+  get isRefusing(): boolean {
+    return this.#reason !== null;
+  }
+
   /** From now on this is the answer to every request. */
   refuse(reason: ApiError): void {
     this.#reason = reason;

@@ -62,6 +62,8 @@ export interface SidecarAppOptions {
   clock?: () => number;
   /** Of the pauses of broken streams. */
   waits?: Clock;
+  /** Whether this pod is about to be killed: no broken stream goes on here. */
+  isEnding?: () => boolean;
 }
 
 export interface SidecarApp {
@@ -87,7 +89,18 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
       local ? (options.enginePool ?? enginePools.get(origin)) : peerPools.get(origin),
     onEngineLost,
   };
-  const textServices = { config, ...engines, egress, settlements, metrics, usage, log, clock: options.waits };
+  const cutOff = new CutOff();
+  const textServices = {
+    config,
+    ...engines,
+    egress,
+    settlements,
+    metrics,
+    usage,
+    log,
+    clock: options.waits,
+    isEnding: () => cutOff.isRefusing || options.isEnding?.() === true,
+  };
   const handlers: Partial<Record<RouteName, Handler>> = {
     ...buildTextHandlers(textServices),
     ...(options.storage && buildAudioHandlers({ ...textServices, spool: options.storage.spool })),
@@ -113,7 +126,6 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
   // 2. Whatever is thrown below becomes the envelope; Koa's own error page is never seen.
   app.use(answerErrors({ log, metrics, findUsage: () => usage }));
   if (options.peerToken !== undefined) app.use(recognizeHeld(options.peerToken));
-  const cutOff = new CutOff();
   app.use(cutOff.middleware);
   // 3. Pages of other origins, whose preflights carry no key.
   app.use(allowOrigins(() => config().corsOrigins));

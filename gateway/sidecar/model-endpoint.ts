@@ -164,6 +164,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     usage,
     log,
     onEngineLost: () => health.suspect(),
+    isEnding: () => drain.isDraining && drain.remainingMs < KILL_MS,
     egress: options.egress,
     storage: options.storage,
     peerToken: options.peerToken,

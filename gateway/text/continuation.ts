@@ -6,6 +6,8 @@ import { getMember, setMembers } from './request-body.ts';
 export interface Continuable {
   /** Bounds of the answer's tokens that the client set, by their names. */
   limits: Readonly<Record<string, number>>;
+  /** That the engine holds to; Infinity where the client set none. */
+  most: number;
   /** Where the answer ends, also where one spans the seam. */
   stops: readonly string[];
   /** Whether the text that stopped it belongs to the answer. */
@@ -72,34 +74,48 @@ const MAX_STOPS = 64;
 const MAX_STOP_CHARACTERS = 1_024;
 
 /** Null for a chat that is not plain: its broken stream ends with an error. `body` has the types of its documented fields. */
-export function readContinuable(body: JSONObject): Continuable | null {
+export function readContinuable(body: JSONObject, preset: string): Continuable | null {
   if (body.stream !== true) return null;
   for (const [name, value] of Object.entries(body))
-    if (value !== null && !PLAIN.has(name) && !NEUTRAL[name]?.(value)) return null;
+    if (value !== null && !PLAIN.has(name) && !(Object.hasOwn(NEUTRAL, name) && NEUTRAL[name]!(value)))
+      return null;
   // The client continues an answer itself.
   if ((body.messages as JSONObject[]).at(-1)?.role === 'assistant') return null;
   const stops = [body.stop ?? []].flat().filter((stop) => stop !== '') as string[];
   if (stops.length > MAX_STOPS || stops.some(({ length }) => length > MAX_STOP_CHARACTERS)) return null;
-  return {
-    limits: Object.fromEntries(
-      ['max_tokens', 'max_completion_tokens'].flatMap((name) =>
-        typeof body[name] === 'number' ? [[name, body[name]]] : [],
-      ),
+  const limits: Record<string, number> = Object.fromEntries(
+    ['max_tokens', 'max_completion_tokens'].flatMap((name) =>
+      typeof body[name] === 'number' ? [[name, body[name]]] : [],
     ),
+  );
+  return {
+    limits,
+    most: decideMost(limits, preset),
     stops,
     withStop: body.include_stop_str_in_output === true,
   };
 }
 
-/** Tokens that the answer may still have; Infinity where the client set no bound. */
-export const countLeft = ({ limits }: Continuable, saidTokens: number): number =>
-  Math.min(Infinity, ...Object.values(limits)) - saidTokens;
+/** vLLM knows the newer name only, where both are set; of others the larger bound, so that no answer is cut short here. */
+function decideMost(limits: Readonly<Record<string, number>>, preset: string): number {
+  const newer = preset === 'vllm' ? limits.max_completion_tokens : undefined;
+  const given = Object.values(limits);
+  return newer ?? (given.length === 0 ? Infinity : Math.max(...given));
+}
+
+/** Of tokens that no engine told. */
+const ESTIMATE_MARGIN = 1.25;
+
+/** Whether the answer has all tokens that the client wanted: in doubt it has not, and the engine says so after one more. */
+export const isUsedUp = ({ most }: Continuable, saidTokens: number, isEstimate: boolean): boolean =>
+  saidTokens >= (isEstimate ? most * ESTIMATE_MARGIN : most);
 
 /** The request that goes on where the answer broke off; the same again where nothing was said. `payload`: what the first engine was sent. */
 export function writeContinuation(payload: Buffer, { limits }: Continuable, said: SaidSoFar): Buffer {
   const text = payload.toString('utf8');
   const changes = new Map<string, string>();
-  for (const [name, limit] of Object.entries(limits)) changes.set(name, String(limit - said.tokens));
+  for (const [name, limit] of Object.entries(limits))
+    changes.set(name, String(Math.max(1, limit - said.tokens)));
   if (said.content !== '') {
     const { content, reasoning } = said;
     // Templates read either name.

@@ -1,13 +1,13 @@
 /** Answers that survive their engine: a broken stream of a plain chat goes on at another one; its client sees a pause. */
 import { type Clock, sleep, systemClock } from '../../kit/clock.ts';
-import type { EngineTarget } from '../capacity/capacity.ts';
+import type { Acquisition, EngineTarget } from '../capacity/capacity.ts';
 import type { ContinuedFilter } from '../engine/continued-filter.ts';
 import { EngineMemoryError, EngineUnreachableError } from '../engine/engine-error.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import { openLease } from '../http/json-body.ts';
 import type { Logger } from '../telemetry/log.ts';
-import { type Continuable, countLeft, writeContinuation } from './continuation.ts';
+import { type Continuable, isUsedUp, writeContinuation } from './continuation.ts';
 import {
   acquireTarget,
   askTarget,
@@ -20,6 +20,8 @@ export interface ContinuationServices extends EngineServices {
   log: Pick<Logger, 'info' | 'warn'>;
   /** Of the pauses; absent: the system's. */
   clock?: Clock | undefined;
+  /** Whether this replica is about to be killed. */
+  isEnding?: () => boolean;
 }
 
 export interface ContinuedQuestion extends EngineQuestion {
@@ -38,6 +40,8 @@ const MAX_PAUSE_MS = 30_000;
 const NOTICED_MS = 2_000;
 const FIRST_RETRY_MS = 250;
 const MAX_RETRY_MS = 2_000;
+/** Before the first try. */
+const MAX_JITTER_MS = 100;
 /** A smaller body needs no account. */
 const SMALL_BYTES = 16 * 1024;
 /** Of a body while it is changed: its text, the changed text, and what lies between. */
@@ -67,6 +71,9 @@ class ContinuedAnswer {
   #continuations = 0;
   /** What broke the stream at last. */
   #loss: Loss | null = null;
+  /** The last continuation that was asked for. */
+  #next: Buffer | null = null;
+  #isReserved = false;
 
   constructor(services: ContinuationServices, state: GatewayState, question: ContinuedQuestion) {
     this.#services = services;
@@ -103,8 +110,8 @@ class ContinuedAnswer {
       await askTarget(target, { services, exchange, question: { ...this.#question, headers, body } });
       return null;
     } catch (error) {
-      if (exchange.canceled || !(error instanceof ApiError)) throw error;
       if (this.#question.filter.finish === null) noteFailure(error, services);
+      if (exchange.canceled || !(error instanceof ApiError)) throw error;
       // The client's own retry is as good.
       if (exchange.stream === null) throw error;
       return error;
@@ -114,7 +121,7 @@ class ContinuedAnswer {
   /** Whether nothing is missing but the last words. */
   #hasEnded(): boolean {
     const { filter, continuable } = this.#question;
-    if (countLeft(continuable, filter.estimatedTokens) <= 0) filter.finish ??= 'length';
+    if (isUsedUp(continuable, filter.estimatedTokens, filter.isEstimate)) filter.finish ??= 'length';
     return filter.finish !== null;
   }
 
@@ -125,12 +132,18 @@ class ContinuedAnswer {
       this.#loss = { error, since: this.#clock.now(), origins: new Set(), tries: 0 };
     this.#loss.origins.add(origin);
     // An engine that has not heard of it does not count.
-    if (error instanceof EngineUnreachableError) this.#continuations--;
+    if (this.#isUntouched(error)) this.#continuations--;
+  }
+
+  /** Whether the engine has not heard of the request, or says that it has no place for it. */
+  #isUntouched(error: ApiError): boolean {
+    if (error instanceof EngineUnreachableError) return true;
+    return error.code === 'replica_saturated' && this.#next !== null && !this.#question.filter.hasProgress;
   }
 
   #findObstacle(error: ApiError): string | null {
     const { said, hasProgress } = this.#question.filter;
-    if (error instanceof EngineUnreachableError) return null;
+    if (this.#isUntouched(error)) return null;
     if (error.code !== 'upstream_error' || error instanceof EngineMemoryError)
       return `the engine refused it with ${error.code}`;
     if (said.obstacle !== null) return said.obstacle;
@@ -153,6 +166,10 @@ class ContinuedAnswer {
     const loss = this.#loss!;
     for (;;) {
       if (loss.tries++ > 0) await this.#pause(loss);
+      // Many streams break at once: they must not ask the peers at once, too.
+      else await sleep(this.#clock, Math.random() * MAX_JITTER_MS, exchange.signal);
+      exchange.check();
+      if (this.#services.isEnding?.()) throw this.#giveUp('the replica is shutting down', 'failed');
       const target = await this.#tryTarget(loss);
       if (exchange.canceled) target?.release();
       exchange.check();
@@ -164,20 +181,22 @@ class ContinuedAnswer {
     const ms = Math.min(FIRST_RETRY_MS * 2 ** (tries - 2), MAX_RETRY_MS);
     if (this.#clock.now() - since + ms > MAX_PAUSE_MS)
       throw this.#giveUp(`no engine took it within ${MAX_PAUSE_MS / 1000} s`, 'failed');
-    const { exchange } = this.#state;
-    // Many streams break at once: they must not ask the peers at once, too.
-    await sleep(this.#clock, ms * (0.5 + Math.random() / 2), exchange.signal);
-    exchange.check();
+    await sleep(this.#clock, ms * (0.5 + Math.random() / 2), this.#state.exchange.signal);
   }
 
   async #tryTarget({ since, origins }: Loss): Promise<EngineTarget | null> {
     const { capacity } = this.#services;
     const { exchange, keyHash: id, priority = 0 } = this.#state;
-    const isNoticed = this.#clock.now() - since >= NOTICED_MS;
-    const acquisition = await (isNoticed
-      ? capacity.acquire(exchange.signal, { id, priority })
-      : capacity.acquireElsewhere(origins, exchange.signal));
-    return 'target' in acquisition ? acquisition.target : null;
+    const elapsedMs = this.#clock.now() - since;
+    if (elapsedMs < NOTICED_MS) return findTarget(await capacity.acquireElsewhere(origins, exchange.signal));
+    const late = new AbortController();
+    const cancelTimer = this.#clock.after(Math.max(0, MAX_PAUSE_MS - elapsedMs), () => late.abort());
+    try {
+      const signal = AbortSignal.any([exchange.signal, late.signal]);
+      return findTarget(await capacity.acquire(signal, { id, priority }));
+    } finally {
+      cancelTimer();
+    }
   }
 
   /** The request for what is missing; its answer is the next part. */
@@ -186,10 +205,15 @@ class ContinuedAnswer {
     const { content, reasoning } = filter.said;
     const tokens = filter.estimatedTokens;
     try {
-      const next = this.#writeWithin(body.length, () =>
-        writeContinuation(body, continuable, { content: content.trimEnd(), reasoning, tokens }),
-      );
+      // An engine that has not heard of it is followed by another that is asked the same.
+      const isSame = this.#next !== null && !filter.hasProgress;
+      const next = isSame
+        ? this.#next
+        : this.#writeWithin(body.length, () =>
+            writeContinuation(body, continuable, { content: content.trimEnd(), reasoning, tokens }),
+          );
       if (!next) throw this.#giveUp('there is no memory for another request', 'failed');
+      this.#next = next;
       filter.beginPart();
       this.#continuations++;
       const { requestId: request_id } = this.#state.exchange;
@@ -208,9 +232,14 @@ class ContinuedAnswer {
     if (bytes <= SMALL_BYTES) return write();
     const lease = openLease(this.#state);
     try {
-      return lease.tryAdd(COPIES * bytes) && this.#question.reserve(bytes) ? write() : null;
+      // The one before is gone by then.
+      this.#isReserved ||= this.#question.reserve(bytes);
+      return this.#isReserved && lease.tryAdd(COPIES * bytes) ? write() : null;
     } finally {
       lease.release();
     }
   }
 }
+
+const findTarget = (acquisition: Acquisition): EngineTarget | null =>
+  'target' in acquisition ? acquisition.target : null;

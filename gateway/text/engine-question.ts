@@ -54,6 +54,7 @@ export async function askTarget(
     await callEngine({
       ...question,
       exchange,
+      isPeer: !target.local,
       pool: services.findPool(target),
       path: target.pathPrefix + question.path,
       headers: { ...question.headers, 'x-request-id': exchange.requestId, ...target.headers },

@@ -51,7 +51,7 @@ export function readTextRequest(
   const priority = decidePriority(model, keyPriority);
   const isStream = route.stream !== null && value.stream === true;
   const options = value.stream_options as { include_usage?: unknown } | null | undefined;
-  const continuable = (model.continueStreams && route.readContinuable?.(value)) || null;
+  const continuable = (model.continueStreams && route.readContinuable?.(value, model.enginePreset)) || null;
   const isUsageWanted = isStream && options?.include_usage === true;
   return {
     path: translation?.path ?? route.path,

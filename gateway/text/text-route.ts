@@ -22,7 +22,7 @@ export interface TextRoute {
   /** Null: it never streams. `needsUsageOption`: usage comes only to those who ask for it by `stream_options`. */
   stream: { needsUsageOption: boolean; watch(modelId: string, request: TextRequest): StreamFilter } | null;
   /** Whether its broken stream can go on at another engine; absent: never. */
-  readContinuable?(body: JSONObject): Continuable | null;
+  readContinuable?(body: JSONObject, preset: string): Continuable | null;
   /** Makes a whole answer that of the route; answers whether it changed anything. */
   complete(answer: JSONObject, modelId: string, request: TextRequest): boolean;
   readUsage(usage: unknown): Usage | null;

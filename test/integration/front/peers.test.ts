@@ -162,7 +162,9 @@ describe('replicas of one deployment', () => {
         headers: { ...headers, 'x-berth-reservation': id! },
       });
     expect((await use()).status).to.equal(200);
-    expect((await use()).status).to.equal(409);
+    const late = await use();
+    expect(late.status).to.equal(409);
+    expect(late.headers.get('x-berth-unsent')).to.equal('1');
   });
 
   const strangers: [string, Record<string, string>][] = [

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { hashApiKey } from '../../../api/identity.ts';
 import { workKeys } from '../../../api/redis-keys.ts';
 import type { Acquisition, EngineTarget } from '../../../gateway/capacity/capacity.ts';
+import type { Clock } from '../../../kit/clock.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { TestStack } from '../../support/test-stack.ts';
@@ -45,6 +46,17 @@ const answer =
     res.end();
   };
 
+/** The first pause, of random length, is over at once. */
+const withoutJitter = (clock: FakeClock): Clock => ({
+  now: clock.now,
+  date: clock.date,
+  after: (ms, callback) => {
+    if (ms > 100) return clock.after(ms, callback);
+    const immediate = setImmediate(callback);
+    return () => clearImmediate(immediate);
+  },
+});
+
 interface Outcome {
   status: number;
   text: string;
@@ -77,7 +89,7 @@ describe('a stream that its engine breaks', () => {
   let scripts: Script[];
   let requests: Body[];
   /** Places for the next parts. */
-  let findPlace: () => Acquisition;
+  let findPlace: (signal: AbortSignal) => Acquisition | Promise<Acquisition>;
   let taken: number;
   let clock: FakeClock;
 
@@ -90,16 +102,17 @@ describe('a stream that its engine breaks', () => {
     };
     return { origin: engine.url, pathPrefix: '', headers: {}, local: true, release };
   };
-  const start = (settings: object = { continueStreams: true }) =>
+  const start = (settings: object = { continueStreams: true }, more: object = {}) =>
     startTextEndpoint({
       connection: stack.connection,
       engineURL: engine.url,
       settings: { modelId: MODEL, servedModelName: MODEL, enginePreset: 'vllm', ...settings },
       capacity: {
-        acquire: () => (requests.length === 0 ? { target: makeTarget() } : findPlace()),
-        acquireElsewhere: () => findPlace(),
+        acquire: (signal) => (requests.length === 0 ? { target: makeTarget() } : findPlace(signal)),
+        acquireElsewhere: (_, signal) => findPlace(signal),
       },
-      waits: clock,
+      waits: withoutJitter(clock),
+      ...more,
     });
   const ask = (body: object = {}, init: RequestInit = {}) =>
     fetch(`${endpoint.origin}/v1/chat/completions`, {
@@ -214,13 +227,19 @@ describe('a stream that its engine breaks', () => {
   });
 
   it('asks nobody when all tokens that the client wanted are there', async () => {
-    scripts = [breakAfter(say({ content: 'One' }), say({ content: ' two' }))];
+    scripts = [breakAfter(say({ content: 'One' }), say({ content: ' two' }), tell(12, 2))];
     expect(await chat({ max_tokens: 2 })).to.deep.include({
       text: 'One two',
       finishes: ['length'],
       isWhole: true,
     });
     expect(requests).to.have.length(1);
+  });
+
+  it('tells usage once', async () => {
+    scripts = [breakAfter(say({ content: 'One' }), say({}, 'stop'), tell(12, 1))];
+    const response = await ask({ stream_options: { include_usage: true } });
+    expect((await response.text()).match(/"usage":\{/g)).to.have.length(1);
   });
 
   it('begins again when nothing but its head has been sent', async () => {
@@ -272,6 +291,28 @@ describe('a stream that its engine breaks', () => {
         await expectError(body);
         expect(requests).to.have.length(1);
       });
+
+    it('where the pod is about to be killed', async () => {
+      await endpoint.stop();
+      endpoint = await start(undefined, { isEnding: () => true });
+      scripts = [broken];
+      await expectError();
+      expect(requests).to.have.length(1);
+    });
+
+    it('when the wait for a place lasts half a minute', async () => {
+      findPlace = (signal) =>
+        signal.aborted || clock.now() < 2_000
+          ? { refusal: 'replica_saturated' }
+          : new Promise((resolve) => {
+              signal.addEventListener('abort', () => resolve({ refusal: 'replica_saturated' }));
+            });
+      scripts = [broken];
+      const outcome = read(await ask());
+      await pollUntil(() => clock.pending > 0, 'the pause');
+      await clock.advance(30_000);
+      expect(await outcome).to.deep.include({ text: 'One', isWhole: false });
+    });
 
     it('in the middle of a thought', async () => {
       scripts = [breakAfter(say({ reasoning_content: 'Hm' }))];
@@ -335,6 +376,37 @@ describe('a stream that its engine breaks', () => {
     await pollUntil(() => clock.pending > 0, 'the pause');
     await clock.advance(250);
     expect(await outcome).to.deep.include({ text: 'One two', isWhole: true });
+  });
+
+  it('looks for another engine when the next one has no place', async () => {
+    scripts = [
+      breakAfter(say({ content: 'One' })),
+      (res) => res.writeHead(429).end(),
+      answer(say({ content: ' two' })),
+    ];
+    const outcome = read(await ask());
+    await pollUntil(() => clock.pending > 0, 'the pause');
+    await clock.advance(250);
+    expect(await outcome).to.deep.include({ text: 'One two', isWhole: true });
+  });
+
+  it('counts a request that took too long', async () => {
+    await endpoint.stop();
+    endpoint = await start(undefined, { limits: { requestTimeoutMs: 300 } });
+    key = await endpoint.makeKey();
+    scripts = [(res) => begin(res, say({ content: 'One' }))];
+    await chat();
+    const { values } = await endpoint.metrics.engineErrors.get();
+    expect(values.map(({ labels, value }) => [labels.reason, value])).to.deep.equal([['request_timeout', 1]]);
+  });
+
+  it('does not believe an engine that says that it was sent nothing', async () => {
+    scripts = [
+      breakAfter(say({ content: 'One' })),
+      (res) => res.writeHead(400, { 'x-berth-unsent': '1' }).end(),
+    ];
+    expect(await chat()).to.deep.include({ text: 'One', isWhole: false });
+    expect(requests).to.have.length(2);
   });
 
   it('waits for a place', async () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import {
-  countLeft,
+  isUsedUp,
   readContinuable,
   type SaidSoFar,
   writeContinuation,
@@ -8,7 +8,7 @@ import {
 
 const messages = [{ role: 'user', content: 'hi' }];
 const CHAT = { messages, stream: true };
-const read = (more: object) => readContinuable({ ...CHAT, ...more });
+const read = (more: object, preset = 'sglang') => readContinuable({ ...CHAT, ...more }, preset);
 
 describe('a chat can be continued', () => {
   const plain: [string, object][] = [
@@ -48,6 +48,8 @@ describe('a chat is not continued', () => {
     ['with a least length', { min_tokens: 5 }],
     ['with usage in every frame', { stream_options: { include_usage: true, continuous_usage_stats: true } }],
     ['with members that nobody knows', { beam_width: 3 }],
+    ['with a member like a prototype', JSON.parse('{"__proto__": 1}')],
+    ['with a member like a constructor', { constructor: 1 }],
     ['with endless stop strings', { stop: ['x'.repeat(1_025)] }],
     ['with too many stop strings', { stop: Array(65).fill('x') }],
   ];
@@ -57,7 +59,7 @@ describe('a chat is not continued', () => {
 describe('the request for what is missing', () => {
   const SAID: SaidSoFar = { content: 'One "two"', reasoning: '', tokens: 4 };
   const write = (body: object, said: Partial<SaidSoFar> = {}): Record<string, unknown> => {
-    const continuable = readContinuable({ ...CHAT, ...body })!;
+    const continuable = read(body)!;
     const payload = Buffer.from(JSON.stringify({ ...CHAT, ...body }));
     return JSON.parse(writeContinuation(payload, continuable, { ...SAID, ...said }).toString());
   };
@@ -83,8 +85,17 @@ describe('the request for what is missing', () => {
       max_tokens: 6,
       max_completion_tokens: 4,
     });
-    expect(countLeft(readContinuable({ ...CHAT, max_tokens: 4 })!, 4)).to.equal(0);
-    expect(countLeft(readContinuable(CHAT)!, 4)).to.equal(Infinity);
+    expect(write({ max_tokens: 3 }).max_tokens).to.equal(1);
+  });
+
+  it('is not needed once all tokens are there by the bound that the engine holds to, or safely by an estimate', () => {
+    const both = { max_tokens: 10, max_completion_tokens: 4 };
+    expect(isUsedUp(read(both, 'vllm')!, 4, false)).to.equal(true);
+    expect(isUsedUp(read(both, 'sglang')!, 4, false)).to.equal(false);
+    expect(isUsedUp(read(both, 'sglang')!, 10, false)).to.equal(true);
+    expect(isUsedUp(read({ max_tokens: 4 })!, 4, true)).to.equal(false);
+    expect(isUsedUp(read({ max_tokens: 4 })!, 5, true)).to.equal(true);
+    expect(isUsedUp(read({})!, 1e9, false)).to.equal(false);
   });
 
   it('is the same again where nothing was said', () => {
@@ -94,7 +105,11 @@ describe('the request for what is missing', () => {
   it('leaves large numbers and the order of members as they are', () => {
     const text =
       '{ "seed":12345678901234567890, "messages":[ {"role":"user","content":"ü ]"} ] ,"stream":true}';
-    const sent = writeContinuation(Buffer.from(text), readContinuable(JSON.parse(text))!, SAID).toString();
+    const sent = writeContinuation(
+      Buffer.from(text),
+      readContinuable(JSON.parse(text), 'vllm')!,
+      SAID,
+    ).toString();
     expect(sent).to.include('"seed":12345678901234567890');
     expect(JSON.parse(sent).messages).to.deep.equal([
       { role: 'user', content: 'ü ]' },
