@@ -25,10 +25,11 @@ export class Cordon {
     return [...this.#pods.keys()].sort();
   }
 
-  /** Cordons `count` of the ready pods: those that are cordoned already, then the least busy. */
+  /** Cordons `count` of the ready pods beside those that are about to be removed: those cordoned already, then the least busy. */
   choose(ready: readonly V1Pod[], replicas: Replicas, { count, now }: { count: number; now: number }): void {
     const chosen = new Set(
-      [...ready]
+      ready
+        .filter((pod) => this.#pods.get(nameOf(pod))?.leavingSince === undefined)
         .sort((a, b) => this.#rank(b) - this.#rank(a) || loadOf(a, replicas) - loadOf(b, replicas))
         .slice(0, count)
         .map(nameOf),

@@ -24,13 +24,15 @@ export interface TrendWindows {
   retentionMs: number;
 }
 
-/** A front that wants a replica says so each second. */
-const WANTED_FOR_MS = 5_000;
+/** How long a want holds. A front that holds requests says so each second; one that refuses them, only when the next one comes. */
+const WANTED_FOR_MS = { served: 5_000, unserved: 60_000 };
 /** Longer without a sample, and what was between is not known. */
 const MAX_GAP_MS = 30_000;
 const SERVICE_MS = { fallback: 1_000, min: 100, max: 60_000 };
-/** Of replicas that left, in case they only missed a heartbeat. */
-const MAX_COUNTERS = 2_000;
+/** Time of Redis that goes back by more is another clock's. */
+const MAX_SETBACK_MS = 2_000;
+/** Four for each replica or so; of those that left, in case they only missed a heartbeat. */
+const MAX_COUNTERS = 5_000;
 
 interface Counter {
   boot: string;
@@ -38,15 +40,17 @@ interface Counter {
 }
 
 export class DemandTrend implements DemandReading {
-  readonly #windows: TrendWindows;
+  #windows: TrendWindows;
   readonly #stable: AreaSeries;
   readonly #panic: AreaSeries;
   readonly #peaks: PeakSeries;
-  /** Counters as last seen, by what counts and who: a restart is known by its boot id. */
+  /** Counters as last seen, by what counts and who, those seen last at the end: a restart is known by its boot id. */
   readonly #counters = new Map<string, Counter>();
   #served = { busyMs: 0, arrivals: 0 };
   #area = 0;
   #firstAt = Number.NaN;
+  /** Since when all peaks are remembered, as far as they are retained. */
+  #peaksFrom = Number.NaN;
   #lastAt = Number.NaN;
   #activeAt = 0;
   jobs: DeploymentSample['jobs'] = { queued: 0, running: 0, paceMs: null };
@@ -65,16 +69,29 @@ export class DemandTrend implements DemandReading {
   }
 
   /** Whether it was made for these windows; if not, another one is to be started. */
-  fits({ stableMs, panicMs, retentionMs }: TrendWindows): boolean {
-    const { stableMs: stable, panicMs: panic, retentionMs: retention } = this.#windows;
-    return stable === stableMs && panic === panicMs && retention >= retentionMs;
+  fits({ stableMs, panicMs }: Omit<TrendWindows, 'retentionMs'>): boolean {
+    return this.#windows.stableMs === stableMs && this.#windows.panicMs === panicMs;
   }
 
-  /** Takes the next sample; one that is not newer is ignored, after a long gap all begins again. */
+  /** Keeps peaks for longer from here on; those that were forgotten stay unknown. */
+  retain(retentionMs: number): void {
+    const { retentionMs: before } = this.#windows;
+    if (retentionMs <= before) return;
+    this.#peaksFrom = Math.max(this.#peaksFrom, this.#lastAt - before);
+    this.#windows = { ...this.#windows, retentionMs };
+    this.#peaks.widen(retentionMs);
+  }
+
+  /** Whether a sample of this time tells something new. */
+  takes(at: number): boolean {
+    return !(at <= this.#lastAt && at >= this.#lastAt - MAX_SETBACK_MS);
+  }
+
+  /** Takes the next sample; one that is not newer is ignored, after a long gap or with another clock all begins again. */
   add(sample: DeploymentSample): void {
     const { at } = sample;
-    if (at <= this.#lastAt) return;
-    if (!(at - this.#lastAt <= MAX_GAP_MS)) this.#begin(at);
+    if (!this.takes(at)) return;
+    if (!(at > this.#lastAt && at - this.#lastAt <= MAX_GAP_MS)) this.#begin(at);
     const elapsedMs = at - this.#lastAt;
     const added = this.#measure(sample, elapsedMs);
     this.#area += added;
@@ -84,10 +101,14 @@ export class DemandTrend implements DemandReading {
     this.jobs = sample.jobs;
     const wantedAt = Math.max(0, ...sample.fronts.map((front) => Math.min(at, front.wantedAt)));
     const isQueued = sample.jobs.queued > 0;
-    this.isWanted = isQueued || sample.fronts.some(({ held }) => held > 0) || at - wantedAt < WANTED_FOR_MS;
+    const isHeld = sample.fronts.some(({ held }) => held > 0);
+    const isServed = sample.replicas.some(({ ready }) => ready);
+    const wantedForMs = isServed ? WANTED_FOR_MS.served : WANTED_FOR_MS.unserved;
+    this.isWanted = isQueued || isHeld || at - wantedAt < wantedForMs;
     const isBusy =
       added > 0 ||
-      this.isWanted ||
+      isQueued ||
+      isHeld ||
       sample.jobs.running > 0 ||
       sample.replicas.some(({ inflight }) => inflight > 0);
     const served = sample.replicas.map(({ activeAt }) => Math.min(at, activeAt));
@@ -103,7 +124,9 @@ export class DemandTrend implements DemandReading {
   }
 
   peak(windowMs: number): number | undefined {
-    return this.spanMs < windowMs ? undefined : this.#peaks.highestSince(this.#lastAt - windowMs);
+    return !(this.#lastAt - this.#peaksFrom >= windowMs)
+      ? undefined
+      : this.#peaks.highestSince(this.#lastAt - windowMs);
   }
 
   get spanMs(): number {
@@ -116,6 +139,7 @@ export class DemandTrend implements DemandReading {
 
   #begin(at: number): void {
     this.#firstAt = at;
+    this.#peaksFrom = at;
     this.#lastAt = at;
     this.#activeAt = 0;
     this.#counters.clear();
@@ -124,7 +148,6 @@ export class DemandTrend implements DemandReading {
 
   /** Slot-milliseconds since the last sample: busy, held, and what the refused would have taken. */
   #measure(sample: DeploymentSample, elapsedMs: number): number {
-    if (this.#counters.size > MAX_COUNTERS) this.#counters.clear();
     const isFirst = elapsedMs === 0;
     let area = 0;
     let refused = 0;
@@ -141,16 +164,26 @@ export class DemandTrend implements DemandReading {
       area += this.#advance(`held ${front}`, { boot, value: heldMs }, most);
       refused += this.#advance(`refused ${front}`, { boot, value: count }, isFirst ? 0 : count);
     }
+    this.#forgetGone();
     return area + refused * this.#serviceMs();
   }
 
   /** By how much a counter grew; one of an unknown boot counts from zero, up to `most`. */
   #advance(name: string, current: Counter, most: number): number {
     const known = this.#counters.get(name);
+    this.#counters.delete(name);
     this.#counters.set(name, current);
     const growth = known?.boot === current.boot ? current.value - known.value : Math.min(current.value, most);
     // It is a tenant's own to write.
     return growth > 0 && Number.isFinite(growth) ? growth : 0;
+  }
+
+  /** Those that were not seen for longest. */
+  #forgetGone(): void {
+    for (const name of this.#counters.keys()) {
+      if (this.#counters.size <= MAX_COUNTERS) return;
+      this.#counters.delete(name);
+    }
   }
 
   #learn(busyMs: number, arrivals: number): void {

@@ -6,6 +6,7 @@ import { parseDuration } from '../../api/quantity.ts';
 import type { DeploymentSample } from '../../redis/demand/demand.ts';
 import { isRolling } from '../resources/rolling.ts';
 import { Calendar } from '../resources/schedules.ts';
+import { isReady } from '../status/pod-findings.ts';
 import { Cordon } from './cordon.ts';
 import { decideScale, type PodCounts, type ScaleDecision, type ScaleMemory } from './decision.ts';
 import { DemandTrend } from './demand-trend.ts';
@@ -46,6 +47,8 @@ export interface Looked {
 
 /** Of a start beside the engine's own: images, weights. */
 const START_MARGIN_MS = 600_000;
+/** Less than a decision stays fresh. */
+const LEAVE_INTERVAL_MS = 8_000;
 /** How much the last start counts, the rest being those before. */
 const LOAD_WEIGHT = 0.5;
 
@@ -56,13 +59,16 @@ export class ScaledDeployment {
   loadTimeMs: number | null;
   /** Replicas that are wanted; undefined until the first decision. */
   wanted: number | undefined;
+  /** Unix milliseconds of the last decision. */
+  decidedAt = 0;
   /** Unix milliseconds since when it needs more than has a node; undefined while it does not. */
   waitingSince: number | undefined;
   #trend: DemandTrend | undefined;
   #memory: ScaleMemory = {};
+  #leaveAskedAt = 0;
   #calendar: { text: string; calendar: Calendar } | undefined;
-  /** Pods that were seen before they were ready, by uid: theirs is a whole start. */
-  readonly #starting = new Set<string>();
+  /** By uid of a pod: a start is measured where it was seen before its end, and once. */
+  readonly #starts = new Map<string, 'seen' | 'ended'>();
 
   constructor({ metadata, status }: ModelDeployment) {
     this.uid = metadata.uid;
@@ -70,12 +76,14 @@ export class ScaledDeployment {
     this.loadTimeMs = readLoadTime(status.scaling);
   }
 
-  /** Takes a sample and decides; `look.current` is not changed yet. */
-  decide(look: Look): Looked {
+  /** Takes a sample and decides; `look.current` is not changed yet. Undefined where the sample is not newer than the last one. */
+  decide(look: Look): Looked | undefined {
     const { model, live, sample, current, mayProbe, now } = look;
+    if (this.#trend?.takes(sample.at) === false) return undefined;
     const staying = listStaying(look.pods);
     const before = { loadTimeMs: this.loadTimeMs, cordoned: this.cordon.names().join() };
-    this.#learnLoadTime(staying);
+    const startMs = parseDuration(model.spec.engine.startupTimeout) + START_MARGIN_MS;
+    this.#learnLoadTime(staying, startMs);
     this.cordon.prune(staying, now);
     const rules = resolveRules(model.spec, {
       calendar: this.#calendarOf(model.spec.scaling),
@@ -84,7 +92,6 @@ export class ScaledDeployment {
     });
     const trend = this.#trendOf(rules);
     trend.add(sample);
-    const startMs = parseDuration(model.spec.engine.startupTimeout) + START_MARGIN_MS;
     const counts = countPods(staying, { wanted: current, startMs, now });
     const decision = decideScale({
       rules,
@@ -101,6 +108,7 @@ export class ScaledDeployment {
     this.waitingSince = decision.needed > loaded ? (this.waitingSince ?? now) : undefined;
     const step = this.#plan(look, { decision, counts, staying });
     this.wanted = step.what === 'keep' ? current : step.replicas;
+    this.decidedAt = now;
     const isStatusChanged = this.report.update(
       {
         demand: trend.average(rules.stableMs) ?? trend.average(rules.panicMs) ?? 0,
@@ -125,11 +133,19 @@ export class ScaledDeployment {
       now,
     });
     this.wanted = Math.max(1, rules.min);
+    this.decidedAt = now;
     this.waitingSince ??= now;
     const reason = 'a request waits for the first replica';
     const { loadTimeMs, wanted } = this;
     this.report.update({ demand: 0, wanted, needed: wanted, isShort: false, reason, loadTimeMs }, now);
     return wanted;
+  }
+
+  /** Whether a reconciliation is to be asked for the step to zero: at once, then now and then until it is taken. */
+  isLeaveDue(now: number): boolean {
+    if (now - this.#leaveAskedAt < LEAVE_INTERVAL_MS) return false;
+    this.#leaveAskedAt = now;
+    return true;
   }
 
   /** Nothing is known from here on, as while it is paused. */
@@ -149,24 +165,30 @@ export class ScaledDeployment {
     if (wanted > current || (wanted === current && !decision.isHeld)) this.cordon.lift();
     if (wanted === current) return { what: 'keep' };
     if (wanted > current) return { what: 'write', replicas: wanted };
-    if (wanted === 0) return { what: 'leave', replicas: 0 };
-    // Those without a node are the first that Kubernetes removes.
+    if (wanted === 0) {
+      const serving = staying.filter(isReady);
+      this.cordon.choose(serving, sample.replicas, { count: serving.length, now });
+      return this.cordon.isIdle(sample.replicas, now) ? { what: 'leave', replicas: 0 } : { what: 'keep' };
+    }
+    const ready = staying.filter(({ spec }) => spec?.nodeName !== undefined);
+    // Those without a node are the first that Kubernetes removes, and those about to be removed are none of the current ones.
     const surplus = current - wanted - counts.unscheduled;
     if (surplus <= 0) return { what: 'write', replicas: wanted };
-    const ready = staying.filter(({ spec }) => spec?.nodeName !== undefined);
     this.cordon.choose(ready, sample.replicas, { count: surplus, now });
     if (!this.cordon.isIdle(sample.replicas, now)) return { what: 'keep' };
     return { what: 'drain', replicas: wanted, pods: this.cordon.waiting() };
   }
 
-  #learnLoadTime(staying: readonly V1Pod[]): void {
+  /** `mostMs`: what takes longer was no start, as of a pod that was first seen while it was not ready for a moment. */
+  #learnLoadTime(staying: readonly V1Pod[], mostMs: number): void {
     const uids = new Set(staying.map(({ metadata }) => metadata!.uid!));
-    for (const uid of this.#starting) if (!uids.has(uid)) this.#starting.delete(uid);
+    for (const uid of this.#starts.keys()) if (!uids.has(uid)) this.#starts.delete(uid);
     for (const pod of staying) {
       const uid = pod.metadata!.uid!;
+      const start = this.#starts.get(uid);
       const loadMs = measureLoad(pod);
-      if (loadMs === undefined) this.#starting.add(uid);
-      else if (this.#starting.delete(uid) && loadMs > 0)
+      this.#starts.set(uid, loadMs !== undefined || start === 'ended' ? 'ended' : 'seen');
+      if (start === 'seen' && loadMs !== undefined && loadMs > 0 && loadMs <= mostMs)
         this.loadTimeMs =
           this.loadTimeMs === null
             ? loadMs
@@ -177,6 +199,7 @@ export class ScaledDeployment {
   #trendOf({ stableMs, panicMs }: { stableMs: number; panicMs: number }): DemandTrend {
     const windows = { stableMs, panicMs, retentionMs: Math.max(stableMs, this.loadTimeMs ?? 0) };
     if (!this.#trend?.fits(windows)) this.#trend = new DemandTrend(windows);
+    this.#trend.retain(windows.retentionMs);
     return this.#trend;
   }
 

@@ -29,6 +29,8 @@ const MAX_IDLE_CALLS_PER_SECOND = 100;
 const CONCURRENT_CALLS = 16;
 /** The scheduler may need a moment although there is room. */
 const SCARCE_AFTER_MS = 10_000;
+/** The step to zero is taken by the next reconciliation, or decided anew. */
+const FRESH_MS = 10_000;
 /** Lower than that of pods nobody chose, so that these go first. */
 const DELETION_COST = '-1000';
 
@@ -115,8 +117,15 @@ export class Scaler {
 
   /** Removes the last pods once the front stands in; nothing where they are wanted again. */
   async settle(model: ModelDeployment, live: LiveDeployment, signal: AbortSignal): Promise<void> {
-    const choose = () => (this.wantedOf(model, live) === 0 ? 0 : undefined);
+    const choose = () =>
+      this.wantedOf(model, live) === 0 && (model.spec.paused || this.#isFresh(model)) ? 0 : undefined;
     await this.#writer.write(live, choose, signal);
+  }
+
+  /** What was decided longer ago, as before Redis went away, may hold no more. */
+  #isFresh(model: ModelDeployment): boolean {
+    const decidedAt = this.#find(model)?.decidedAt ?? 0;
+    return this.#options.now() - decidedAt <= FRESH_MS;
   }
 
   delete(key: string): void {
@@ -198,7 +207,12 @@ export class Scaler {
     if (!model || !live) return true;
     const current = this.#writer.current(live);
     const pods = view.pods.byIndex(BY_MODEL, key) as unknown as V1Pod[];
-    if (current === 0 && pods.length === 0 && isAsleep(model, sample)) return true;
+    if (current === 0 && pods.length === 0 && isAsleep(model, sample)) {
+      // A want that nobody has any more must not wait in line for others' room.
+      const asleep = this.#find(model);
+      if (asleep) asleep.waitingSince = undefined;
+      return true;
+    }
     const deployment = this.#ensure(key, model);
     const looked = deployment.decide({
       model,
@@ -209,12 +223,14 @@ export class Scaler {
       mayProbe: this.#mayProbe(key, model),
       now: now(),
     });
+    if (!looked) return false;
     const { step, decision } = looked;
     if (looked.isConfigChanged) publisher.mark(deploymentTarget(model.metadata));
     if (step.what === 'write' || step.what === 'leave' || step.what === 'drain')
       this.#note(key, { from: current, to: step.replicas, reason: decision.reason });
     await this.#carryOut(key, live, step);
-    if (looked.isStatusChanged) enqueue(key, step.what === 'leave' ? 'fast' : 'slow');
+    if (step.what === 'leave' && deployment.isLeaveDue(now())) enqueue(key, 'fast');
+    else if (looked.isStatusChanged) enqueue(key, 'slow');
     return false;
   }
 

@@ -8,12 +8,18 @@ interface Point {
 }
 
 abstract class Series {
-  protected readonly windowMs: number;
-  protected readonly spacingMs: number;
+  protected windowMs: number;
+  protected spacingMs: number;
   protected points: Point[] = [];
 
   /** Remembers `windowMs` milliseconds. */
   constructor(windowMs: number) {
+    this.windowMs = windowMs;
+    this.spacingMs = windowMs / POINTS;
+  }
+
+  /** Remembers this many milliseconds from here on. */
+  widen(windowMs: number): void {
     this.windowMs = windowMs;
     this.spacingMs = windowMs / POINTS;
   }

@@ -59,4 +59,13 @@ describe('the cordon', () => {
     cordon.prune([pod('p2'), pod('p3')], NOW);
     expect(cordon.names()).to.deep.equal([]);
   });
+
+  it('chooses only among pods that are not leaving already', () => {
+    const cordon = new Cordon();
+    cordon.choose(pods, busy({ p1: 5, p2: 0, p3: 5 }), { count: 1, now: NOW });
+    cordon.leave(NOW);
+    cordon.choose(pods, busy({ p1: 5, p2: 0, p3: 1 }), { count: 1, now: NOW });
+    expect(cordon.waiting()).to.deep.equal(['p3']);
+    expect(cordon.names()).to.deep.equal(['p2', 'p3']);
+  });
 });

@@ -112,4 +112,52 @@ describe('demand from counters', () => {
     expect(trend.average(3_600_000)).to.be.closeTo(2, 1e-9);
     expect(trend.average(600_000)).to.be.closeTo(2, 1e-9);
   });
+
+  it("begins again when Redis' clock goes back, and tells nothing of a sample that is not newer", () => {
+    const trend = makeTrend();
+    for (let second = 600; second <= 700; second += 2) trend.add(sample(second));
+    expect(trend.takes(START + 699_000)).to.equal(false);
+    trend.add(sample(699));
+    expect(trend.spanMs).to.equal(100_000);
+    expect(trend.takes(START)).to.equal(true);
+    trend.add(sample(0));
+    expect(trend.spanMs).to.equal(0);
+    trend.add(sample(2, { inflight: 3 }));
+    expect(trend.idleMs).to.equal(0);
+  });
+
+  it('keeps what it knows when peaks are needed for longer, and says so once they are known', () => {
+    const trend = makeTrend();
+    for (let second = 0; second <= 100; second += 2) trend.add(sample(second, { busyMs: second * 2_000 }));
+    trend.retain(90_000);
+    expect(trend.average(60_000)).to.be.closeTo(2, 1e-9);
+    expect(trend.peak(60_000)).to.be.closeTo(2, 1e-9);
+    expect(trend.peak(90_000), 'of 60 s only').to.equal(undefined);
+    for (let second = 102; second <= 130; second += 2) trend.add(sample(second, { busyMs: 200_000 }));
+    expect(trend.peak(90_000)).to.be.closeTo(2, 1e-9);
+  });
+
+  it('keeps the counters of replicas that are there when many others have been', () => {
+    const trend = makeTrend();
+    const [replica] = sample(0).replicas;
+    const gone = (second: number) =>
+      Array.from({ length: 400 }, (_, index) => ({ ...replica!, pod: `gone-${second}-${index}` }));
+    for (let second = 0; second <= 40; second += 2)
+      trend.add(
+        sample(second, { replicas: [{ ...replica!, busyMs: 9e9 + second * 1_000 }, ...gone(second)] }),
+      );
+    expect(trend.average(6_000)).to.be.closeTo(1, 1e-9);
+  });
+
+  it('keeps a want for a minute while no replica is ready', () => {
+    const trend = makeTrend();
+    const front = { wantedAt: START + 100_000 };
+    trend.add(sample(140, { front, replicas: [] }));
+    expect(trend.isWanted).to.equal(true);
+    trend.add(sample(142, { front }));
+    expect(trend.isWanted, 'with a ready replica').to.equal(false);
+    trend.add(sample(162, { front, replicas: [] }));
+    expect(trend.isWanted).to.equal(false);
+    expect(trend.idleMs, 'since it was wanted').to.equal(62_000);
+  });
 });

@@ -1,0 +1,96 @@
+import type { V1Pod } from '@kubernetes/client-node';
+import { expect } from 'chai';
+import {
+  type Look,
+  ScaledDeployment,
+  type ScaledModel,
+} from '../../../../operator/scaling/scaled-deployment.ts';
+import type { DeploymentSample } from '../../../../redis/demand/demand.ts';
+import { makeModel } from '../resources/fixtures.ts';
+
+const START = 1_800_000_000_000;
+const SCALING = { min: 0, max: 3, stableWindow: '6s', panicWindow: '2s', idleTimeout: '10s' };
+
+const iso = (seconds: number) => new Date(START + seconds * 1_000) as unknown as Date;
+
+/** Scheduled at second 0; ready since `readySince`, if at all. */
+function makePod(name: string, readySince?: number): V1Pod {
+  const conditions = [{ type: 'PodScheduled', status: 'True', lastTransitionTime: iso(0) }];
+  if (readySince !== undefined)
+    conditions.push({ type: 'Ready', status: 'True', lastTransitionTime: iso(readySince) });
+  return {
+    metadata: { name, uid: `uid-${name}`, creationTimestamp: iso(0) },
+    spec: { nodeName: 'n1', containers: [] },
+    status: { phase: 'Running', conditions },
+  };
+}
+
+function makeSample(seconds: number, loads: Record<string, number>): DeploymentSample {
+  const at = START + seconds * 1_000;
+  const common = { boot: 'b', busyMs: 0, arrivals: 0, limit: 4, ready: true, draining: false };
+  const replicas = Object.entries(loads).map(([pod, inflight]) => ({
+    ...common,
+    pod,
+    inflight,
+    activeAt: START,
+    at,
+  }));
+  return { replicas, fronts: [], jobs: { queued: 0, running: 0, paceMs: null }, at };
+}
+
+describe('a scaled deployment', () => {
+  let deployment: ScaledDeployment;
+  const model = makeModel({ scaling: SCALING }) as ScaledModel;
+  beforeEach(() => {
+    deployment = new ScaledDeployment(model);
+  });
+
+  const look = (seconds: number, seen: { pods: V1Pod[]; loads?: Record<string, number> } & Partial<Look>) => {
+    const { pods, loads = Object.fromEntries(pods.map(({ metadata }) => [metadata!.name!, 0])) } = seen;
+    return deployment.decide({
+      model,
+      live: {
+        metadata: { name: 'qwen', namespace: 'team-a' },
+        spec: { replicas: pods.length },
+      } as Look['live'],
+      sample: makeSample(seconds, loads),
+      current: pods.length,
+      mayProbe: true,
+      now: START + seconds * 1_000,
+      ...seen,
+    });
+  };
+
+  it('measures a load once, and not again after a pod was not ready for a moment', () => {
+    look(10, { pods: [makePod('p1')] });
+    look(30, { pods: [makePod('p1', 30)] });
+    expect(deployment.loadTimeMs).to.equal(30_000);
+    look(500, { pods: [makePod('p1')] });
+    look(502, { pods: [makePod('p1', 501)] });
+    expect(deployment.loadTimeMs).to.equal(30_000);
+  });
+
+  it('takes no longer time for a load than a start may take', () => {
+    look(90_000, { pods: [makePod('p1')] });
+    look(90_002, { pods: [makePod('p1', 90_001)] });
+    expect(deployment.loadTimeMs).to.equal(null);
+  });
+
+  it('goes to zero once its pods are cordoned and idle for as long as gateways take to know', () => {
+    const pods = [makePod('p1', 1), makePod('p2', 1)];
+    const looks = [20, 22, 24, 26, 28, 30, 32, 34, 36].map((second) => look(second, { pods })!);
+    const from = looks.findIndex(({ decision }) => decision.wanted === 0);
+    expect(looks.slice(from, from + 3).map(({ step }) => step.what)).to.deep.equal(['keep', 'keep', 'leave']);
+    expect(looks[from]!.isConfigChanged).to.equal(true);
+    expect(deployment.cordon.names()).to.deep.equal(['p1', 'p2']);
+    look(38, { pods, loads: { p1: 1, p2: 0 } });
+    expect(deployment.wanted).to.not.equal(0);
+  });
+
+  it('decides nothing by a sample that is not newer', () => {
+    const pods = [makePod('p1', 1)];
+    expect(look(10, { pods })).to.not.equal(undefined);
+    expect(look(10, { pods })).to.equal(undefined);
+    expect(look(9, { pods })).to.equal(undefined);
+  });
+});
