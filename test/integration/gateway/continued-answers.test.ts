@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { hashApiKey } from '../../../api/identity.ts';
 import { workKeys } from '../../../api/redis-keys.ts';
 import type { Acquisition, EngineTarget } from '../../../gateway/capacity/capacity.ts';
+import { processBodies } from '../../../gateway/http/body-memory.ts';
 import type { Clock } from '../../../kit/clock.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { pollUntil } from '../../support/poll.ts';
@@ -376,6 +377,25 @@ describe('a stream that its engine breaks', () => {
     await pollUntil(() => clock.pending > 0, 'the pause');
     await clock.advance(250);
     expect(await outcome).to.deep.include({ text: 'One two', isWhole: true });
+  });
+
+  it('reserves memory for the next request once, however many engines cannot be connected to', async () => {
+    const used: number[] = [];
+    findPlace = () => {
+      used.push(processBodies.used);
+      const target = makeTarget();
+      if (used.length < 6) target.origin = 'http://127.0.0.1:1';
+      return { target };
+    };
+    scripts = [breakAfter(say({ content: 'One' })), answer(say({ content: ' two' }))];
+    const outcome = read(await ask({ messages: [{ role: 'user', content: 'x'.repeat(50_000) }] }));
+    await pollUntil(() => clock.pending > 0, 'the pause');
+    while (used.length < 6) {
+      await clock.advance(2_000);
+      await pollUntil(() => clock.pending > 0 || used.length === 6, 'the next pause');
+    }
+    expect(await outcome).to.deep.include({ text: 'One two', isWhole: true });
+    expect(used[5]).to.equal(used[1]);
   });
 
   it('looks for another engine when the next one has no place', async () => {

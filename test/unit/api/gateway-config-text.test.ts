@@ -10,6 +10,21 @@ describe('a published configuration', () => {
     expect(parseGatewayConfig(JSON.stringify(config))).to.deep.equal(config);
   });
 
+  it('has no streams that survive where vLLM does not continue the messages of a family', () => {
+    const resilience = { continueStreams: true };
+    const read = (id: string, preset: 'vllm' | 'sglang', family?: 'gpt-oss' | 'none') =>
+      describeModel({
+        resilience,
+        model: { id, source: { huggingFace: { repo: id } } },
+        engine: { preset, family },
+      }).continueStreams;
+    expect(read('openai/gpt-oss-20b', 'vllm')).to.equal(undefined);
+    expect(read('team/own', 'vllm', 'gpt-oss')).to.equal(undefined);
+    expect(read('openai/gpt-oss-20b', 'vllm', 'none')).to.equal(true);
+    expect(read('openai/gpt-oss-20b', 'sglang')).to.equal(true);
+    expect(read('Qwen/Qwen3-8B', 'vllm')).to.equal(true);
+  });
+
   it('may have fields of a newer operator', () => {
     expect(() => parseGatewayConfig(JSON.stringify({ ...config, later: true }))).to.not.throw();
   });
