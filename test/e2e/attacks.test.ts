@@ -2,6 +2,7 @@ import { connect as connectSocket, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect } from 'chai';
 import { childNames, SIDECAR_SECRET_FILES } from '../../api/names.ts';
+import { parseQuantity } from '../../api/quantity.ts';
 import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
 import type { EndpointEntry } from '../../launch/endpoints-file.ts';
 import { RELEASE_NAMESPACE, WORKSPACES } from '../../launch/release.ts';
@@ -19,6 +20,10 @@ const deployment = 'tiny-image';
 const keys = workKeys(namespace);
 /** A look at queues, and many rounds of all else. */
 const ROUNDS_MS = 15_000;
+/** Of another workspace's answers. */
+const SLOWEST_MS = 5_000;
+/** Of `maxmemory`: clients' buffers may take a quarter more (`maxmemory-clients`). */
+const MOST_REDIS_MEMORY = 1.25;
 
 interface Login {
   username: string;
@@ -80,12 +85,31 @@ describe('attacks on what workspaces share', function () {
       await attack();
       await wait(ROUNDS_MS);
     } finally {
-      const { answers, failures } = await traffic.stop();
+      const { answers, failures, slowestMs } = await traffic.stop();
       expect(failures, 'requests of another workspace').to.deep.equal([]);
       expect(answers).to.be.greaterThan(20);
+      expect(slowestMs, 'the slowest answer of another workspace, ms').to.be.below(SLOWEST_MS);
     }
     const pods = await listPods('', RELEASE_NAMESPACE);
     expect(pods.map(describePod).sort(), 'pods and restarts').to.deep.equal(podsBefore);
+    await expectBoundedMemory();
+  }
+
+  async function expectBoundedMemory(): Promise<void> {
+    for (const component of ['operator', 'front', 'console'])
+      for (const { metadata, spec, status } of await listPods(
+        `app.kubernetes.io/component=${component}`,
+        RELEASE_NAMESPACE,
+      )) {
+        const [container] = spec.containers;
+        const metrics = await (await fetch(`http://${status.podIP}:9090/metrics`)).text();
+        const resident = Number(/^process_resident_memory_bytes (\S+)$/m.exec(metrics)![1]);
+        expect(resident, metadata.name).to.be.below(parseQuantity(container!.resources!.limits!.memory!));
+      }
+    const memory = await cleaner.redis.info('memory');
+    const read = (field: string) => Number(new RegExp(`^${field}:(\\d+)`, 'm').exec(memory)![1]);
+    const most = MOST_REDIS_MEMORY * read('maxmemory');
+    expect(read('used_memory_peak'), 'memory of Redis at its peak').to.be.within(1, most);
   }
 
   async function fillSet(key: string, size: number): Promise<void> {

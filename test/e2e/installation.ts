@@ -28,7 +28,7 @@ export interface Pod {
     deletionTimestamp?: string;
     annotations?: Record<string, string>;
   };
-  spec: { containers: { name: string; image: string }[] };
+  spec: { containers: { name: string; image: string; resources?: { limits?: { memory?: string } } }[] };
   status: {
     podIP?: string;
     conditions?: { type: string; status: string; lastTransitionTime?: string }[];

@@ -7,7 +7,7 @@ const INTERVAL_MS = 200;
 
 export interface Traffic {
   /** Ends it, waits for what is under way, and tells what was seen. */
-  stop(): Promise<{ answers: number; failures: string[] }>;
+  stop(): Promise<{ answers: number; failures: string[]; slowestMs: number }>;
   /** Resolves when so many more answers have come to their end. */
   more(count: number): Promise<void>;
 }
@@ -19,13 +19,16 @@ export function startTraffic(endpoint: EndpointEntry): Traffic {
   const failures: string[] = [];
   let answers = 0;
   let started = 0;
+  let slowestMs = 0;
   const send = () => {
     const at = new Date().toISOString().slice(11, 23);
     const isStream = started++ % 2 === 0;
+    const startedAt = performance.now();
     const chat = (isStream ? readStream : readAnswer)(client, endpoint.modelId)
       .then(
         () => {
           answers++;
+          slowestMs = Math.max(slowestMs, performance.now() - startedAt);
         },
         (error: Error) => {
           failures.push(`${at} ${isStream ? 'stream' : 'answer'}: ${describeError(error)}`);
@@ -39,7 +42,7 @@ export function startTraffic(endpoint: EndpointEntry): Traffic {
     stop: async () => {
       clearInterval(timer);
       await Promise.all(running);
-      return { answers, failures };
+      return { answers, failures, slowestMs };
     },
     more: async (count) => {
       const goal = answers + failures.length + count;
