@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { cel } from './kubernetes-types.ts';
 import { duration } from './quantity.ts';
 
-const CRON_FIELD = '[0-9A-Za-z*?/,#L+-]{1,40}';
+/** Letters only as names of three: `#`, `W`, `L` and `+` of some dialects can take long to look up. */
+const CRON_FIELD = '([0-9*?/,-]|[A-Za-z]{3}){1,40}';
 
 const schedule = z
   .object({

@@ -4,8 +4,25 @@ import type { ModelScaling } from '../../api/model-scaling.ts';
 
 export type Schedule = ModelScaling['schedules'][number];
 
+/** Beside names, `L` in JUL and `W` in WED: what one dialect of cron has, and takes up to seconds to look up. */
+const DIALECT = /[#+]|(?<!ju)l|w(?!ed)/i;
+const MAX_VERDICTS = 2_000;
+/** By expression and time zone: judged once, since that costs milliseconds. The oldest is first. */
+const verdicts = new Map<string, string | undefined>();
+
 /** Why a schedule can never be followed; undefined where it can. */
-export function findScheduleError({ cron, timezone }: Schedule): string | undefined {
+export function findScheduleError(schedule: Schedule): string | undefined {
+  const key = `${schedule.cron} ${schedule.timezone}`;
+  if (!verdicts.has(key)) {
+    const [oldest] = verdicts.keys();
+    if (verdicts.size >= MAX_VERDICTS) verdicts.delete(oldest!);
+    verdicts.set(key, judge(schedule));
+  }
+  return verdicts.get(key);
+}
+
+function judge({ cron, timezone }: Schedule): string | undefined {
+  if (DIALECT.test(cron)) return 'only numbers, names, *, ?, /, - and commas are allowed';
   try {
     return parse({ cron, timezone }).nextRun() === null ? 'it names no time' : undefined;
   } catch (error) {

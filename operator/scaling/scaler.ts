@@ -34,6 +34,8 @@ const FRESH_MS = 10_000;
 /** Lower than that of pods nobody chose, so that these go first. */
 const DELETION_COST = '-1000';
 
+type Drain = Extract<Step, { what: 'drain' }>;
+
 export interface ScalerOptions {
   client: Pick<KubeClient, 'apply' | 'mergePatch'>;
   view: Pick<ClusterView, 'deployments' | 'pods'>;
@@ -56,6 +58,8 @@ export class Scaler {
   readonly #deployments = new Map<string, ScaledDeployment>();
   /** When each workspace in which nothing happens is read next, in Unix milliseconds. */
   readonly #idleUntil = new Map<string, number>();
+  /** Whose pods to remove are being marked. */
+  readonly #draining = new Set<string>();
   readonly #room = new Room();
   readonly #stopping = new AbortController();
   #subscription: Subscription | undefined;
@@ -184,7 +188,7 @@ export class Scaler {
       let isIdle = true;
       for (const [index, key] of keys.entries()) {
         const sample = samples.get(names[index]!);
-        if (sample && !(await this.#decide(key, sample))) isIdle = false;
+        if (sample && !this.#decideSafely(key, sample)) isIdle = false;
       }
       const idleMs = (1_000 * this.#idleUntil.size) / MAX_IDLE_CALLS_PER_SECOND;
       if (isIdle) this.#idleUntil.set(namespace, now() + idleMs);
@@ -199,8 +203,18 @@ export class Scaler {
     }
   }
 
+  /** One that cannot be judged must not keep its workspace's others from being. */
+  #decideSafely(key: string, sample: DeploymentSample): boolean {
+    try {
+      return this.#decide(key, sample);
+    } catch (error) {
+      this.#options.log.warn({ key, err: error as Error }, 'could not scale a deployment');
+      return false;
+    }
+  }
+
   /** Whether nothing runs there, and nothing is wanted. */
-  async #decide(key: string, sample: DeploymentSample): Promise<boolean> {
+  #decide(key: string, sample: DeploymentSample): boolean {
     const { view, now, publisher, enqueue } = this.#options;
     const model = this.#scaledModel(key);
     const live = this.#liveOf(key);
@@ -228,27 +242,42 @@ export class Scaler {
     if (looked.isConfigChanged) publisher.mark(deploymentTarget(model.metadata));
     if (step.what === 'write' || step.what === 'leave' || step.what === 'drain')
       this.#note(key, { from: current, to: step.replicas, reason: decision.reason });
-    await this.#carryOut(key, live, step);
+    this.#carryOut(key, live, step);
     if (step.what === 'leave' && deployment.isLeaveDue(now())) enqueue(key, 'fast');
     else if (looked.isStatusChanged) enqueue(key, 'slow');
     return false;
   }
 
-  async #carryOut(key: string, live: LiveDeployment, step: Step): Promise<void> {
+  #carryOut(key: string, live: LiveDeployment, step: Step): void {
+    const { log } = this.#options;
     if (step.what === 'write') this.#write(key, live, step.replicas);
-    else if (step.what === 'drain') {
-      const { client, now } = this.#options;
-      const { namespace } = live.metadata;
-      const patch = { metadata: { annotations: { [ANNOTATIONS.deletionCost]: DELETION_COST } } };
-      for (const name of step.pods)
-        await client
-          .mergePatch(RESOURCES.Pod, { at: { namespace, name }, patch, signal: this.#stopping.signal })
-          .catch((error) => {
-            if (!isNotFound(error)) throw error;
-          });
-      this.#deployments.get(key)?.cordon.leave(now());
-      this.#write(key, live, step.replicas);
+    else if (step.what === 'drain' && !this.#draining.has(key)) {
+      this.#draining.add(key);
+      this.#drain(key, live, step)
+        .catch((error: Error) => {
+          if (!this.#stopping.signal.aborted)
+            log.warn({ key, err: error }, 'could not choose pods to remove');
+        })
+        .finally(() => this.#draining.delete(key));
     }
+  }
+
+  /** In the background, like the write. */
+  async #drain(key: string, live: LiveDeployment, { pods, replicas }: Drain): Promise<void> {
+    const { client, now } = this.#options;
+    const { namespace } = live.metadata;
+    const patch = { metadata: { annotations: { [ANNOTATIONS.deletionCost]: DELETION_COST } } };
+    for (const name of pods)
+      await client
+        .mergePatch(RESOURCES.Pod, { at: { namespace, name }, patch, signal: this.#stopping.signal })
+        .catch((error) => {
+          if (!isNotFound(error)) throw error;
+        });
+    const deployment = this.#deployments.get(key);
+    // Others may have been chosen meanwhile.
+    if (deployment?.wanted !== replicas || deployment.cordon.waiting().join() !== pods.join()) return;
+    deployment.cordon.leave(now());
+    this.#write(key, live, replicas);
   }
 
   /** In the background: what fails shows in the next look. */

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { modelScaling } from '../../../../api/model-scaling.ts';
 import { Calendar, findScheduleError, type Schedule } from '../../../../operator/resources/schedules.ts';
 
 const make = (cron: string, more: Partial<Schedule> = {}): Schedule => ({ cron, timezone: 'UTC', ...more });
@@ -36,6 +37,25 @@ describe('schedules', () => {
 
   it('leave the bounds of the spec where there are none', () => {
     expect(new Calendar([]).at(at('2026-11-23T12:00:00Z'))).to.equal(undefined);
+  });
+
+  it('are refused with what takes long to look up', () => {
+    for (const cron of [
+      '0 0 * 2 1#5',
+      '0 0 31W * *',
+      '0 0 L * *',
+      '0 0 * * 5L',
+      '0 0 30 2 +1',
+      '0 0 1 LLL 1',
+    ]) {
+      expect(findScheduleError(make(cron)), cron).to.match(/^only numbers/);
+      const spec = modelScaling.safeParse({ schedules: [{ cron, min: 1 }] });
+      if (cron !== '0 0 1 LLL 1') expect(spec.success, cron).to.equal(false);
+    }
+    for (const cron of ['0 0 1 JUL *', '0 0 * jul-aug wed,FRI', '*/5 8-18 ? * 1-5']) {
+      expect(findScheduleError(make(cron)), cron).to.equal(undefined);
+      expect(modelScaling.safeParse({ schedules: [{ cron, min: 1 }] }).success, cron).to.equal(true);
+    }
   });
 
   it('are refused if they can never be followed', () => {
