@@ -86,7 +86,7 @@ describe('the scaler', () => {
       ['a', 0],
       ['b', 0],
     ]);
-    samples = new Map([
+    samples = new Map<string, Partial<DeploymentSample>>([
       ['a', { ...queued, replicas: null as never }],
       ['b', queued],
     ]);
