@@ -1,50 +1,89 @@
 /** Who may try to find room, where GPUs of a kind are short: a few at a time, chosen fairly. No I/O. */
+import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
+import { decideAccelerators } from '../resources/accelerators.ts';
 import { orderFairly, type Waiting } from './fairness.ts';
 
 /** Pods that may wait for room at a time, of one kind of GPU; each other deployment waits for its turn. */
 const MAX_PROBES = 8;
+/** Of these, of one workspace: its pods may fit no node at all. */
+const MAX_WORKSPACE_PROBES = 2;
+/** One that found no node for as long lets others try. */
+const TURN_MS = 30_000;
 
 /** A deployment as it stands. */
 export interface Placement {
   /** `namespace/name`. */
   key: string;
   namespace: string;
-  /** Resource name of its GPUs; empty where it takes none. */
-  resource: string;
+  /** What its pods need of a node, as `describeRoom` says: those that need the same wait for the same. */
+  room: string;
   /** Pods on nodes. */
   placed: number;
-  /** One of its pods found no node. */
-  isRefused: boolean;
+  /** For how long one of its pods has found no node, in milliseconds. */
+  refusedMs: number;
   /** Unix milliseconds since when it needs more than it has on nodes; undefined while it does not. */
   waitingSince: number | undefined;
 }
 
+/** The scheduler may need a moment although there is room. */
+const SCARCE_AFTER_MS = 10_000;
+
+/** GPUs of a kind, so many on one node, and which nodes: there may be room for one of these and none for another. */
+export function describeRoom(spec: ModelDeploymentSpec): string {
+  const { resourceName, count } = decideAccelerators(spec);
+  return JSON.stringify([resourceName, count, Object.entries(spec.template.nodeSelector ?? {}).sort()]);
+}
+
 export class Room {
+  /** When those that wait had their last turn, in Unix milliseconds. */
+  readonly #triedAt = new Map<string, number>();
   #scarce: ReadonlySet<string> = new Set();
   #admitted: ReadonlySet<string> = new Set();
 
-  /** Whether a deployment on these GPUs may keep a pod that has no node. */
-  mayProbe(key: string, resource: string): boolean {
-    return !this.#scarce.has(resource) || this.#admitted.has(key);
+  /** Whether a deployment that needs this room may keep a pod that has no node. */
+  mayProbe(key: string, room: string): boolean {
+    return !this.#scarce.has(room) || this.#admitted.has(key);
   }
 
-  /** Takes how all deployments stand. */
-  update(placements: readonly Placement[]): void {
+  /** Takes how all deployments stand. `now`: Unix milliseconds. */
+  update(placements: readonly Placement[], now: number): void {
+    this.#endTurns(placements, now);
     const scarce = new Set<string>();
     const admitted = new Set<string>();
-    for (const [resource, group] of Map.groupBy(placements, (placement) => placement.resource)) {
+    for (const [room, group] of Map.groupBy(placements, (placement) => placement.room)) {
       const held = new Map<string, number>();
       for (const { namespace, placed } of group) held.set(namespace, (held.get(namespace) ?? 0) + placed);
       const waiting = group.flatMap(({ key, namespace, waitingSince: since }): Waiting[] =>
-        since === undefined ? [] : [{ key, namespace, since }],
+        since === undefined ? [] : [{ key, namespace, since: this.#triedAt.get(key) ?? since }],
       );
-      const isRefused = group.some((placement) => placement.isRefused);
+      const isRefused = group.some(({ refusedMs }) => refusedMs > SCARCE_AFTER_MS);
       // Short until nobody is left who had to wait.
-      if (!isRefused && !(this.#scarce.has(resource) && waiting.length > MAX_PROBES)) continue;
-      scarce.add(resource);
-      for (const { key } of orderFairly(waiting, held).slice(0, MAX_PROBES)) admitted.add(key);
+      if (!isRefused && !(this.#scarce.has(room) && waiting.length > MAX_PROBES)) continue;
+      scarce.add(room);
+      for (const { key } of chooseProbes(orderFairly(waiting, held))) admitted.add(key);
     }
     this.#scarce = scarce;
     this.#admitted = admitted;
   }
+
+  /** To the back of its line. */
+  #endTurns(placements: readonly Placement[], now: number): void {
+    const waiting = new Set<string>();
+    for (const { key, refusedMs, waitingSince } of placements) {
+      if (waitingSince !== undefined) waiting.add(key);
+      if (refusedMs > TURN_MS) this.#triedAt.set(key, now);
+    }
+    for (const key of this.#triedAt.keys()) if (!waiting.has(key)) this.#triedAt.delete(key);
+  }
+}
+
+function chooseProbes(ordered: readonly Waiting[]): Waiting[] {
+  const probes = new Map<string, number>();
+  return ordered
+    .filter(({ namespace }) => {
+      const count = (probes.get(namespace) ?? 0) + 1;
+      probes.set(namespace, count);
+      return count <= MAX_WORKSPACE_PROBES;
+    })
+    .slice(0, MAX_PROBES);
 }

@@ -16,10 +16,9 @@ import { BY_MODEL, type ClusterView } from '../framework/cluster-view.ts';
 import type { ParsedStore } from '../framework/parsed-store.ts';
 import { deploymentTarget } from '../publish/desired-state.ts';
 import type { Publisher } from '../publish/publisher.ts';
-import { decideAccelerators } from '../resources/accelerators.ts';
 import { unschedulableMs } from './pods.ts';
 import { type LiveDeployment, ReplicaWriter } from './replica-writer.ts';
-import { type Placement, Room } from './room.ts';
+import { describeRoom, type Placement, Room } from './room.ts';
 import { ScaledDeployment, type ScaledModel, type Step } from './scaled-deployment.ts';
 import { readLoadTime, type ScalingStatus } from './scaling-status.ts';
 
@@ -27,8 +26,6 @@ const INTERVAL_MS = 2_000;
 /** Workspaces in which nothing runs or waits are read less often, so that all together cost no more calls than this. */
 const MAX_IDLE_CALLS_PER_SECOND = 100;
 const CONCURRENT_CALLS = 16;
-/** The scheduler may need a moment although there is room. */
-const SCARCE_AFTER_MS = 10_000;
 /** The step to zero is taken by the next reconciliation, or decided anew. */
 const FRESH_MS = 10_000;
 /** Lower than that of pods nobody chose, so that these go first. */
@@ -119,11 +116,20 @@ export class Scaler {
     return this.#writer.adopt(live, signal);
   }
 
-  /** Removes the last pods once the front stands in; nothing where they are wanted again. */
+  /** Removes the last pods once the front stands in; nothing where they are wanted again. Without Redis, raises to the minimum. */
   async settle(model: ModelDeployment, live: LiveDeployment, signal: AbortSignal): Promise<void> {
-    const choose = () =>
-      this.wantedOf(model, live) === 0 && (model.spec.paused || this.#isFresh(model)) ? 0 : undefined;
+    const choose = () => {
+      if (this.#isMissed(model, live)) return model.spec.scaling!.min;
+      const isDue = model.spec.paused || this.#isFresh(model);
+      return isDue && this.wantedOf(model, live) === 0 ? 0 : undefined;
+    };
     await this.#writer.write(live, choose, signal);
+  }
+
+  /** While nothing is decided, the minimum is kept by what is said of it alone. */
+  #isMissed({ spec }: ModelDeployment, live: LiveDeployment): boolean {
+    const isAway = this.#options.connection.state === 'away';
+    return isAway && !spec.paused && this.#writer.current(live) < (spec.scaling?.min ?? 0);
   }
 
   /** What was decided longer ago, as before Redis went away, may hold no more. */
@@ -159,7 +165,10 @@ export class Scaler {
     // Without samples nothing is decided: all stays as it is.
     if (connection.state === 'away') return;
     const due = this.#listDue(now());
-    this.#room.update([...this.#deployments].flatMap((each) => this.#placementOf(...each, now())));
+    this.#room.update(
+      [...this.#deployments].flatMap((each) => this.#placementOf(...each, now())),
+      now(),
+    );
     for (let start = 0; start < due.length; start += CONCURRENT_CALLS)
       await Promise.all(due.slice(start, start + CONCURRENT_CALLS).map((work) => this.#scaleWorkspace(work)));
     if (this.#isAway && connection.state === 'up') log.info({}, 'demand is read again');
@@ -299,16 +308,15 @@ export class Scaler {
       {
         key,
         namespace: model.metadata.namespace,
-        resource: decideAccelerators(model.spec).resourceName,
+        room: describeRoom(model.spec),
         placed: pods.filter(({ spec }) => spec?.nodeName !== undefined).length,
-        isRefused: pods.some((pod) => unschedulableMs(pod, now) > SCARCE_AFTER_MS),
+        refusedMs: Math.max(0, ...pods.map((pod) => unschedulableMs(pod, now))),
         waitingSince,
       },
     ];
   }
 
-  #mayProbe = (key: string, { spec }: ScaledModel): boolean =>
-    this.#room.mayProbe(key, decideAccelerators(spec).resourceName);
+  #mayProbe = (key: string, { spec }: ScaledModel): boolean => this.#room.mayProbe(key, describeRoom(spec));
 
   #note(key: string, { from, to, reason }: { from: number; to: number; reason: string }): void {
     this.#options.log.info({ key, from, to, reason }, 'scaled');

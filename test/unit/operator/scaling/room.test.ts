@@ -1,11 +1,13 @@
 import { expect } from 'chai';
-import { type Placement, Room } from '../../../../operator/scaling/room.ts';
+import { describeRoom, type Placement, Room } from '../../../../operator/scaling/room.ts';
+import { makeModel } from '../resources/fixtures.ts';
 
+const NOW = 1_800_000_000_000;
 const GPU = 'nvidia.com/gpu';
 
 function place(key: string, change: Partial<Placement> = {}): Placement {
   const namespace = key.split('/')[0]!;
-  return { key, namespace, resource: GPU, placed: 0, isRefused: false, waitingSince: undefined, ...change };
+  return { key, namespace, room: GPU, placed: 0, refusedMs: 0, waitingSince: undefined, ...change };
 }
 const waiting = (namespace: string, count: number) =>
   Array.from({ length: count }, (_, index) => place(`${namespace}/${index}`, { waitingSince: index }));
@@ -13,27 +15,49 @@ const waiting = (namespace: string, count: number) =>
 describe('room for pods', () => {
   it('may be tried by all while no pod was refused', () => {
     const room = new Room();
-    room.update(waiting('a', 200));
+    room.update(waiting('a', 200), NOW);
     expect(room.mayProbe('a/199', GPU)).to.equal(true);
   });
 
-  it('is tried by eight at a time where GPUs are short, fairly between workspaces', () => {
+  it('is tried by eight at a time where GPUs are short, two of a workspace', () => {
     const room = new Room();
-    room.update([...waiting('a', 200), place('b/x', { waitingSince: 500, isRefused: true })]);
-    const admitted = [...waiting('a', 200), place('b/x')].filter(({ key }) => room.mayProbe(key, GPU));
-    expect(admitted.map(({ key }) => key)).to.deep.equal([
-      ...Array.from({ length: 7 }, (_, index) => `a/${index}`),
-      'b/x',
-    ]);
+    const all = ['a', 'b', 'c', 'd', 'e'].flatMap((namespace) => waiting(namespace, 40));
+    room.update([...all, place('f/x', { refusedMs: 10_001 })], NOW);
+    const admitted = all.filter(({ key }) => room.mayProbe(key, GPU)).map(({ key }) => key);
+    expect(admitted).to.deep.equal(['a/0', 'a/1', 'b/0', 'b/1', 'c/0', 'c/1', 'd/0', 'e/0']);
     expect(room.mayProbe('a/199', 'amd.com/gpu'), 'of another kind').to.equal(true);
   });
 
   it('stays short until nobody is left who had to wait', () => {
     const room = new Room();
-    room.update(waiting('a', 20).map((placement) => ({ ...placement, isRefused: true })));
-    room.update(waiting('a', 12));
+    room.update(
+      waiting('a', 20).map((placement) => ({ ...placement, refusedMs: 10_001 })),
+      NOW,
+    );
+    room.update(waiting('a', 12), NOW);
     expect(room.mayProbe('a/11', GPU)).to.equal(false);
-    room.update(waiting('a', 8));
+    room.update(waiting('a', 8), NOW);
     expect(room.mayProbe('a/11', GPU)).to.equal(true);
+  });
+
+  it('is tried by the next of a workspace, and by others, once one was refused for 30 s', () => {
+    const room = new Room();
+    const stuck = Array.from({ length: 8 }, (_, index) => `stuck-${index}`).flatMap((name) =>
+      waiting(name, 1),
+    );
+    const late = place('z/late', { waitingSince: 1_000 });
+    room.update([...stuck.map((each) => ({ ...each, refusedMs: 20_000 })), late], NOW);
+    expect(room.mayProbe('z/late', GPU)).to.equal(false);
+    room.update([...stuck.map((each) => ({ ...each, refusedMs: 30_001 })), late], NOW);
+    expect(room.mayProbe('z/late', GPU)).to.equal(true);
+  });
+
+  it('is another for pods that need more of a node, or other nodes', () => {
+    const spec = (gpu: object, nodeSelector = {}) => makeModel({ gpu, template: { nodeSelector } }).spec;
+    const rooms = [spec({ count: 1 }), spec({ count: 8 }), spec({ count: 1 }, { pool: 'b' })].map(
+      describeRoom,
+    );
+    expect(new Set(rooms).size).to.equal(3);
+    expect(describeRoom(spec({ count: 1 }))).to.equal(rooms[0]);
   });
 });

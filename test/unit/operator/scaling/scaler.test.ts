@@ -94,4 +94,15 @@ describe('the scaler', () => {
     await settle();
     expect(written).to.have.property('b', 1);
   });
+
+  it('keeps the minimum while Redis is away, where it was raised', async () => {
+    replicas = new Map([['a', 1]]);
+    const model = makeModel({ scaling: { ...SCALING, min: 2 } }, { name: 'a', uid: 'a' });
+    const live = { metadata: { namespace: 'team-a', name: 'a', uid: 'a' }, spec: { replicas: 1 } } as never;
+    await scaler.settle(model, live, new AbortController().signal);
+    expect(written).to.deep.equal({});
+    state = 'away';
+    await scaler.settle(model, live, new AbortController().signal);
+    expect(written).to.deep.equal({ a: 2 });
+  });
 });
