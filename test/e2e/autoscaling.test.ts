@@ -34,7 +34,7 @@ describe('a model that scales to zero', function () {
     await waitUntil(
       'its address to be known',
       60,
-      async () => (await readModel(name)).status.url !== undefined,
+      async () => (await readModel(name)).status?.url !== undefined,
     );
   });
   after(() => removeModel(name));
