@@ -112,6 +112,7 @@ export class ScaledDeployment {
     const isStatusChanged = this.report.update(
       {
         demand: trend.average(rules.stableMs) ?? trend.average(rules.panicMs) ?? 0,
+        current,
         wanted: this.wanted,
         needed: decision.needed,
         isShort: decision.isShort && decision.wanted < decision.needed,
@@ -137,7 +138,8 @@ export class ScaledDeployment {
     this.waitingSince ??= now;
     const reason = 'a request waits for the first replica';
     const { loadTimeMs, wanted } = this;
-    this.report.update({ demand: 0, wanted, needed: wanted, isShort: false, reason, loadTimeMs }, now);
+    const facts = { demand: 0, current: 0, wanted, needed: wanted, isShort: false, reason, loadTimeMs };
+    this.report.update(facts, now);
     return wanted;
   }
 

@@ -12,6 +12,8 @@ const DEMAND_SHARE = 0.25;
 
 export interface ScalingFacts {
   demand: number;
+  /** Replicas before this decision. */
+  current: number;
   wanted: number;
   needed: number;
   isShort: boolean;
@@ -36,17 +38,18 @@ export class StatusReport {
   update(facts: ScalingFacts, now: number): boolean {
     const before = this.#status;
     const { wanted, needed, isShort, reason } = facts;
-    const isChanged = before?.wanted !== wanted;
-    const isRenewed = isChanged || before.needed !== needed || (before.short ?? false) !== isShort;
+    // Asleep, it has no status before its first request.
+    const from = before?.wanted ?? facts.current;
+    const isChanged = from !== wanted;
+    const isRenewed =
+      isChanged || before === undefined || before.needed !== needed || (before.short ?? false) !== isShort;
     const isDue = now - this.#demandAt >= DEMAND_INTERVAL_MS;
     const demand = Math.round(facts.demand * 10) / 10;
     const takesDemand = isRenewed || (isDue && isWorthwhile(before.demand, demand));
     if (takesDemand) this.#demandAt = now;
-    const from = before?.wanted;
-    const lastChange =
-      isChanged && from !== undefined
-        ? { at: formatTime(new Date(now)), from, to: wanted, reason }
-        : before?.lastChange;
+    const lastChange = isChanged
+      ? { at: formatTime(new Date(now)), from, to: wanted, reason }
+      : before?.lastChange;
     const loadTime = facts.loadTimeMs === null ? undefined : formatLoadTime(facts.loadTimeMs);
     this.#status = {
       demand: takesDemand ? demand : (before?.demand ?? demand),
