@@ -1,6 +1,7 @@
 /** A replica's answer to a request that was held: passed on, also into a stream that has begun, unless it has to wait again. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { ERRORS, type ErrorCode } from '../../api/errors.ts';
+import { parseObject } from '../engine/sse-frames.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { PlainAnswer, type RelayAnswer } from '../upstream/relay.ts';
@@ -99,7 +100,7 @@ export class HeldAnswer implements RelayAnswer {
   }
 
   #readError(): ApiError {
-    const { error } = parseObject(Buffer.concat(this.#collected).toString('utf8'));
+    const { error } = parseObject(Buffer.concat(this.#collected).toString('utf8')) ?? {};
     const { code, message, param } = (error ?? {}) as Record<string, unknown>;
     const known = typeof code === 'string' && Object.hasOwn(ERRORS, code) ? (code as ErrorCode) : null;
     const retryAfter = Number(this.#headers['retry-after']);
@@ -127,12 +128,3 @@ const CODES: Readonly<Record<number, ErrorCode>> = {
   504: 'request_timeout',
   529: 'replica_saturated',
 };
-
-function parseObject(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-  } catch {
-    return {};
-  }
-}
