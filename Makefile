@@ -67,6 +67,10 @@ $(addprefix test-,$(STAGES)): test-%: $(INSTALLED)
 test-engines: $(INSTALLED) ## Test against real engines with tiny models on this machine's CPU (ENGINES=vllm,llama-cpp; 10 GB)
 	@ENGINES=$(ENGINES) node tools/stages.ts engines
 
+.PHONY: test-scaling
+test-scaling: $(INSTALLED) ## Run the tests of scaling for long: engines that take 30 s to start, twenty starts, twenty tides of 200 streams (40 min)
+	@STARTUP_SECONDS=30 STARTS=20 TIDES=20 STREAMS=200 REPLICAS=5 mocha --exit test/integration/launch/scaling.test.ts
+
 .PHONY: fuzz
 SEEDS ?= 20
 fuzz: $(INSTALLED) ## Run the model-based tests with new seeds (SEEDS=20), or with one seed again (SEED=1 STEPS=150)
@@ -77,7 +81,7 @@ test-redis-versions: $(INSTALLED) ## Run the Redis tests on Redis 7.0 to 8 and V
 	@node tools/redis-versions.ts $(FILES)
 
 .PHONY: bench
-bench: $(INSTALLED) ## Run the benchmarks against their baselines (ONLY=berth,wait… for some; operator: MODELS=5000)
+bench: $(INSTALLED) ## Run the benchmarks against their baselines (ONLY=berth,wait… for some; operator: MODELS=5000; fleet: FLEET=wakes,storm…)
 	@node test/bench/main.ts
 
 ##@ Help

@@ -15,6 +15,8 @@ export const GATEWAY_ENV = {
   engineHealthPath: 'GATEWAY_ENGINE_HEALTH_PATH',
   /** Sidecar: path of the engine's own metrics, which ENGINE_METRICS_PATH relays; none where absent. */
   engineMetricsPath: 'GATEWAY_ENGINE_METRICS_PATH',
+  /** Sidecar: file that says that this pod reads weights of a shared cache; none where absent. */
+  weightsLease: 'GATEWAY_WEIGHTS_LEASE',
   /** Guards /drain on the admin port against accidents. */
   drainToken: 'GATEWAY_DRAIN_TOKEN',
   /** Milliseconds that a drain may take; shortly before, unfinished jobs are given back. */
@@ -86,6 +88,8 @@ export const ADMIN_PATHS = {
   /** The engine's preStop hook, with DRAIN_TOKEN_HEADER: answers when the work in flight has ended. */
   drain: '/drain',
 } as const;
+/** How often the kubelet asks; the sidecar answers a probe of an engine that starts only shortly before the next one. */
+export const PROBE_PERIOD_SECONDS = { readyz: 2, engineStartup: 5 } as const;
 export const DRAIN_TOKEN_HEADER = 'x-berth-drain-token';
 /** On PORTS.metrics. */
 export const METRICS_PATH = '/metrics';

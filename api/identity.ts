@@ -41,5 +41,5 @@ export const workspacePrefix = (masterKey: string, namespace: string): string =>
 export const formatApiKey = (bits: Buffer): string => `sk-berth-${bits.toString('base64url')}`;
 export const generateApiKey = (): string => formatApiKey(randomBytes(32));
 
-export const formatSigningSecret = (bits: Buffer): string => `whsec_${bits.toString('base64url')}`;
+export const formatSigningSecret = (bits: Buffer): string => `whsec_${bits.toString('base64')}`;
 export const generateSigningSecret = (): string => formatSigningSecret(randomBytes(32));

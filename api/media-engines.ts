@@ -32,6 +32,8 @@ export interface MediaEngine {
   /** Its name of an edit's mask; null: it reads none. */
   maskField: string | null;
   seed: Bounds;
+  /** Without a seed it takes the same one each time: the same words would always make the same picture. */
+  hasFixedSeed?: true;
   guidanceScale: Bounds;
   trueCfgScale: Bounds;
   flowShift: Bounds;
@@ -86,6 +88,7 @@ const SGLANG_DIFFUSION: MediaEngine = {
   extraParams: [],
   maskField: null,
   seed: { min: 0, max: Number.MAX_SAFE_INTEGER },
+  hasFixedSeed: true,
   guidanceScale: SCALE,
   trueCfgScale: SCALE,
   flowShift: SCALE,

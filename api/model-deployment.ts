@@ -14,6 +14,7 @@ import { type EnginePreset, modelEngine, modelGPU, modelResources, modelTemplate
 import { modelRoute } from './model-route.ts';
 import { modelRollout, modelScaling } from './model-scaling.ts';
 import { modelSource } from './model-source.ts';
+import { modelStartup } from './model-startup.ts';
 import { amount } from './quantity.ts';
 
 export const MODEL_KINDS = [
@@ -200,6 +201,7 @@ export const modelDeploymentStatus = z.object({
     })
     .optional()
     .describe('What the autoscaler sees and does; absent without spec.scaling.'),
+  startup: modelStartup.optional(),
   conditions,
 });
 export type ModelDeploymentStatus = z.infer<typeof modelDeploymentStatus>;

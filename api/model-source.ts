@@ -83,6 +83,21 @@ const image = z
   })
   .describe('Weights in an OCI image.');
 
+const cache = z
+  .object({
+    claimName: objectName(
+      'An existing claim that deployments of the namespace share; ReadWriteMany unless all pods are on one node.',
+    ),
+    limit: quantity(
+      'Size of all models in the claim, such as 500Gi; the least recently used go first. All that the volume has if absent.',
+    ).optional(),
+    prefetch: z
+      .boolean()
+      .default(true)
+      .describe('Download the weights as soon as the deployment is there, before a pod is wanted.'),
+  })
+  .describe('Keeps the weights of huggingFace or s3 in a claim: one download for all pods and deployments.');
+
 const ONE_SOURCE =
   '[has(self.huggingFace), has(self.s3), has(self.pvc), has(self.image), has(self.none)].filter(x, x).size() == 1';
 
@@ -93,9 +108,17 @@ export const modelSource = z
     pvc: pvc.optional(),
     image: image.optional(),
     none: z.object({}).optional().describe('The engine has its own weights, or needs none.'),
+    cache: cache.optional(),
   })
   .meta({
     description: 'Where the weights come from: exactly one of huggingFace, s3, pvc, image, none.',
-    ...cel({ rule: ONE_SOURCE, message: 'exactly one of huggingFace, s3, pvc, image, none is allowed' }),
+    ...cel(
+      { rule: ONE_SOURCE, message: 'exactly one of huggingFace, s3, pvc, image, none is allowed' },
+      {
+        rule: '!has(self.cache) || has(self.s3) || (has(self.huggingFace) && !has(self.huggingFace.cache))',
+        message: 'cache is for s3, and for huggingFace without a cache of its own',
+        fieldPath: '.cache',
+      },
+    ),
   });
 export type ModelSource = z.infer<typeof modelSource>;

@@ -8,11 +8,15 @@ const SLICE_GIB = 0.95;
 const UTILIZATION = 0.9;
 
 /** Of what can be known without a look at the model itself; the condition `Fits` says the rest. ASCII, for a header. */
-export function findModelWarnings({ kind, engine, gpu, model }: ModelDeploymentSpec): string[] {
+export function findModelWarnings({ kind, engine, gpu, model, resilience }: ModelDeploymentSpec): string[] {
   const count = gpu?.count ?? 1;
+  if (engine.preset === 'custom') return resilience.continueStreams ? [UNKNOWN_CONTINUATION] : [];
   if ((engine.preset !== 'vllm' && engine.preset !== 'sglang') || count === 0) return [];
   return [...warnOfSplit(engine.args, count), ...warnOfSize({ kind, engine, gpu, model }, count)];
 }
+
+const UNKNOWN_CONTINUATION =
+  'spec.resilience.continueStreams: needs an engine that knows continue_final_message; one that ignores it answers from the beginning in the middle of an answer';
 
 function warnOfSplit(args: readonly string[], count: number): string[] {
   const split = args.filter((arg) => /^--(tensor[-_]parallel|tp)[-_]size=[0-9]{1,4}$/.test(arg)).at(-1);

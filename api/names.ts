@@ -42,6 +42,8 @@ export const ANNOTATIONS = {
   revision: `${GROUP}/revision`,
   /** Kubernetes' own: which pods of a Deployment go first. */
   deletionCost: 'controller.kubernetes.io/pod-deletion-cost',
+  /** Of a Job that downloads weights ahead: hash of what it downloads. */
+  prefetched: `${GROUP}/prefetched`,
   reEnable: `${GROUP}/re-enable`,
   /** Of a StorageCredential: a new value has its bucket tried at once. */
   verify: `${GROUP}/verify`,
@@ -100,6 +102,7 @@ export const childNames = (name: string) => ({
   networkPolicy: name,
   sidecarSecret: `${name}${SIDECAR_SECRET_SUFFIX}`,
   cacheClaim: `${name}-weights`,
+  prefetchJob: `${name}-prefetch`,
 });
 
 export const apiKeySecretName = (name: string) => `${name}${API_KEY_SECRET_SUFFIX}`;

@@ -19,7 +19,7 @@ export const FUNCTIONS = {
   refund: `${FUNCTIONS_LIBRARY}_refund`,
   /** Writes one replica's heartbeat and reads its peers'. */
   heartbeat: `${FUNCTIONS_LIBRARY}_heartbeat`,
-  /** Reads what several deployments of a workspace have to do. */
+  /** Reads what several deployments have to do. */
   demand: `${FUNCTIONS_LIBRARY}_demand`,
   /** Writes one front's share of the demand for a deployment. */
   share: `${FUNCTIONS_LIBRARY}_share`,
@@ -99,6 +99,8 @@ export const configKeys = (namespace: string) => ({
 export const workKeys = (namespace: string) => ({
   /** Counter of one API key's minute. */
   rpm: (sha256: string) => tagged('w', namespace, `rpm:${sha256.slice(0, 24)}`),
+  /** Of the same key's requests that no replica has counted: fronts have refused them, or hold them. */
+  rpmWaiting: (sha256: string) => tagged('w', namespace, `rpm:${sha256.slice(0, 24)}:waiting`),
   /** Counter of one API key's tokens on one UTC day (days since 1970). */
   tpd: (sha256: string, day: number) => tagged('w', namespace, `tpd:${sha256.slice(0, 24)}:${day}`),
   /** Counter of millionths spent. */
@@ -260,6 +262,8 @@ export interface PublishedEndpoint {
   url: string;
   eventTypes: string[];
   enabled: boolean;
+  /** It is signed with a secret of its own, never with the workspace's. */
+  hasOwnSecret?: true;
 }
 
 /** Ready replicas of a deployment, from its pods; the front dials these on PORTS.http. */
@@ -289,6 +293,8 @@ export interface Heartbeat extends WorkCounters {
   address: string;
   port: number;
   inflight: number;
+  /** Requests whose answers it passes on from peers; absent: of an older gateway. */
+  relayed?: number;
   /** Slots; null = unlimited. */
   limit: number | null;
   ready: boolean;

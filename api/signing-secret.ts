@@ -1,40 +1,101 @@
-/** A workspace's signing secret as it lies in Redis: sealed with the workspace's data key. */
+/** What signs a workspace's webhooks: as fields of a Secret, and as it lies in Redis, sealed with the workspace's data key. */
+import { createHash } from 'node:crypto';
 import { SIGNING_SECRET_FIELD } from './names.ts';
 import { configKeys } from './redis-keys.ts';
 import { openText, sealText } from './sealed-text.ts';
 
-/** What signs a workspace's deliveries. */
+/** What signs a delivery. */
 export interface SigningSecrets {
   current: string;
   /** Signs beside it until then (Unix milliseconds), for receivers that do not know the new one yet. */
   previous: { secret: string; until: number } | null;
 }
 
-/** Of the Secret that holds a signing secret, beside SIGNING_SECRET_FIELD. */
-export const PREVIOUS_SECRET_FIELD = 'previous';
-/** ISO. */
-export const PREVIOUS_UNTIL_FIELD = 'previous-until';
+/** What signs a workspace's deliveries. */
+export interface WorkspaceSecrets {
+  workspace: SigningSecrets;
+  /** By name, of the endpoints that have a secret of their own. */
+  endpoints: ReadonlyMap<string, SigningSecrets>;
+}
+
+/** Names of the fields of the Secret that hold one signing secret. */
+export interface SecretFields {
+  secret: string;
+  previous: string;
+  /** ISO. */
+  previousUntil: string;
+}
+
+export const WORKSPACE_SECRET_FIELDS: SecretFields = {
+  secret: SIGNING_SECRET_FIELD,
+  previous: 'previous',
+  previousUntil: 'previous-until',
+};
+
+/** No name of an object has an underscore, so what follows the name is never a part of another's. */
+const ENDPOINT_FIELD = /^endpoint_[^_]+/;
+/** A field has 253 characters at most. */
+const MAX_NAME_LENGTH = 200;
+
+/** Of an endpoint's own secret. */
+export function endpointSecretFields(endpoint: string): SecretFields {
+  const isLong = endpoint.length > MAX_NAME_LENGTH;
+  const name = isLong ? createHash('sha256').update(endpoint).digest('hex') : endpoint;
+  const secret = `endpoint_${name}`;
+  return { secret, previous: `${secret}_previous`, previousUntil: `${secret}_previous-until` };
+}
+
+/** The fields of endpoints' secrets, of those that are not among `kept`. */
+export const listStaleFields = (fields: readonly string[], kept: Iterable<string>): string[] => {
+  const known = new Set([...kept].map((endpoint) => endpointSecretFields(endpoint).secret));
+  return fields.filter((field) => {
+    const [secret] = ENDPOINT_FIELD.exec(field) ?? [];
+    return secret !== undefined && !known.has(secret);
+  });
+};
+
+/** From the texts of a Secret's fields; undefined where it holds none. */
+export function readSigningSecrets(
+  texts: Readonly<Record<string, string>>,
+  fields: SecretFields = WORKSPACE_SECRET_FIELDS,
+): SigningSecrets | undefined {
+  const current = texts[fields.secret];
+  if (!current) return undefined;
+  const secret = texts[fields.previous];
+  const until = Date.parse(texts[fields.previousUntil] ?? '');
+  return { current, previous: secret && !Number.isNaN(until) ? { secret, until } : null };
+}
+
+/** Of those endpoints that have one there. */
+export function readEndpointSecrets(
+  texts: Readonly<Record<string, string>>,
+  endpoints: Iterable<string>,
+): Map<string, SigningSecrets> {
+  return new Map(
+    [...endpoints].flatMap((name): [string, SigningSecrets][] => {
+      const secrets = readSigningSecrets(texts, endpointSecretFields(name));
+      return secrets ? [[name, secrets]] : [];
+    }),
+  );
+}
 
 /** No secret that anybody types has it. */
 const SEPARATOR = '\u0000';
 
-/** As one text, to be sealed: the secret alone where it was not rolled with an overlap. */
-export function joinSigningSecrets({ current, previous }: SigningSecrets): string {
+/** As one text, to be sealed: the workspace's secret alone where it was not rolled with an overlap and no endpoint has one. */
+export function joinSigningSecrets({ workspace, endpoints }: WorkspaceSecrets): string {
+  const { current, previous } = workspace;
+  if (endpoints.size > 0)
+    return [current, previous?.secret, previous?.until, JSON.stringify([...endpoints])].join(SEPARATOR);
   return previous ? [current, previous.secret, previous.until].join(SEPARATOR) : current;
 }
 
-export function splitSigningSecrets(text: string): SigningSecrets {
-  const [current = '', secret, until] = text.split(SEPARATOR);
-  return { current, previous: secret ? { secret, until: Number(until) } : null };
-}
-
-/** From the texts of a Secret's fields; undefined where it holds none. */
-export function readSigningSecrets(texts: Readonly<Record<string, string>>): SigningSecrets | undefined {
-  const current = texts[SIGNING_SECRET_FIELD];
-  if (!current) return undefined;
-  const secret = texts[PREVIOUS_SECRET_FIELD];
-  const until = Date.parse(texts[PREVIOUS_UNTIL_FIELD] ?? '');
-  return { current, previous: secret && !Number.isNaN(until) ? { secret, until } : null };
+export function splitSigningSecrets(text: string): WorkspaceSecrets {
+  const [current = '', secret, until, endpoints = '[]'] = text.split(SEPARATOR);
+  return {
+    workspace: { current, previous: secret ? { secret, until: Number(until) } : null },
+    endpoints: new Map(JSON.parse(endpoints) as [string, SigningSecrets][]),
+  };
 }
 
 const placeOf = (namespace: string) => [configKeys(namespace).workspace, 'signing-secret'];

@@ -13,6 +13,12 @@ export const webhookEndpointSpec = z.object({
     .default([...EVENT_TYPES])
     .describe('Events to deliver; all by default.'),
   enabled: z.boolean().default(true),
+  signingSecret: z
+    .enum(['Workspace', 'Own'])
+    .default('Workspace')
+    .describe(
+      'Workspace: the secret of the workspace signs its deliveries; Own: a secret of its own, in the Secret berth-signing-secret under the key endpoint_<name>.',
+    ),
 });
 
 export const webhookEndpointStatus = z.object({

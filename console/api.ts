@@ -64,6 +64,28 @@ export interface DeploymentView {
   message: string;
   conditions: Condition[];
   replicas: { ready: number; wanted: number };
+  /** What the autoscaler sees and does; null for a deployment without `scaling`, or before it was first looked at. */
+  scaling: {
+    /** Requests under way, waiting and held, on average. */
+    demand: number;
+    /** Replicas that the demand needs. */
+    needed: number;
+    /** The cluster has no room for all of them. */
+    isShort: boolean;
+    reason: string;
+    /** From the placing of a pod to its readiness, such as `95s`; null before it was measured. */
+    loadTime: string | null;
+    lastChange: { at: string; from: number; to: number; reason: string } | null;
+  } | null;
+  /** How the last start of a replica went, or goes; null before the first. */
+  startup: {
+    /** Those that are complete, such as `Scheduled` after `2s`. */
+    stages: { stage: string; took: string }[];
+    /** What it is waiting for; null once it is ready. */
+    current: { stage: string; since: string } | null;
+    took: string | null;
+    expected: string | null;
+  } | null;
   /** Waiting and running requests; null for kinds without a queue, or without permission. */
   queue: { waiting: number; running: number } | null;
   createdAt: string;
@@ -134,6 +156,7 @@ export interface WebhookView {
   url: string;
   eventTypes: string[];
   enabled: boolean;
+  signingSecret: 'Workspace' | 'Own';
   state: 'active' | 'disabled' | 'auto-disabled' | 'refused' | 'pending';
   message: string;
   consecutiveFailures: number;
@@ -144,11 +167,14 @@ export interface NewWebhook {
   url: string;
   /** All by default. */
   eventTypes?: string[];
+  /** Of the workspace by default. */
+  signingSecret?: 'Workspace' | 'Own';
 }
 export interface WebhookChange {
   url?: string;
   eventTypes?: string[];
   enabled?: boolean;
+  signingSecret?: 'Workspace' | 'Own';
   /** Resets the failure counter. */
   reEnable?: true;
 }
@@ -158,7 +184,7 @@ export interface TestView {
   delivery: DeliveryView | null;
 }
 
-/** `POST ns/signing-secret/roll`: takes SecretRoll, answers the new secret, shown once. */
+/** `POST ns/signing-secret/roll`, `POST ns/webhooks/{name}/signing-secret/roll`: takes SecretRoll, answers the new secret, shown once. */
 export interface SecretRoll {
   /** The old secret also signs for 24 h; otherwise it expires immediately. */
   keepOld: boolean;

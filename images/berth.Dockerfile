@@ -1,23 +1,26 @@
-# One image, three commands: operator, gateway and console.
+# One image, four commands: operator, gateway, console, and the loader of weights.
 FROM docker.io/library/node:24-bookworm-slim AS dependencies
 WORKDIR /berth
 COPY package.json package-lock.json .npmrc ./
 COPY simulator/package.json simulator/package.json
-# The image has its own Node: that of the lock file is for machines with an older one.
-RUN npm ci --ignore-scripts --omit=dev --workspaces=false && rm -rf node_modules/node-linux-* node_modules/.bin/node
+# The image has its own Node: that of the lock file is for machines with an older one. Of the Kubernetes client the build
+# bundles what is used; its licence stays.
+RUN npm ci --ignore-scripts --omit=dev --workspaces=false && rm -rf node_modules/node-linux-* node_modules/.bin/node \
+  node_modules/@kubernetes/client-node/dist node_modules/@kubernetes/client-node/node_modules
 
 FROM docker.io/library/node:24-bookworm-slim AS build
 WORKDIR /berth
 COPY package.json package-lock.json .npmrc ./
 COPY simulator/package.json simulator/package.json
 RUN npm ci --ignore-scripts
-COPY tsconfig.json tsconfig.build.json build-assets.ts ./
+COPY tsconfig.json tsconfig.build.json build-assets.ts bundle-connection.ts ./
 COPY api api
 COPY kit kit
 COPY kube kube
 COPY redis redis
 COPY operator operator
 COPY gateway gateway
+COPY weights weights
 COPY console console
 RUN node_modules/.bin/tsc -p tsconfig.build.json && node build-assets.ts
 

@@ -8,11 +8,11 @@ export class BodyTooLargeError extends Error {
 
 /** `onBytes` is awaited with the size so far, and may throw. Throws BodyTooLargeError, or the source's error. */
 export async function readBody(
-  source: AsyncIterable<Buffer>,
+  source: AsyncIterable<Uint8Array>,
   maxBytes: number,
   onBytes?: (bytes: number) => Promise<void>,
 ): Promise<Buffer> {
-  const chunks: Buffer[] = [];
+  const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of source) {
     bytes += chunk.length;

@@ -30,6 +30,7 @@ export const RESOURCES = {
   HTTPRoute: namespaced('gateway.networking.k8s.io/v1', 'HTTPRoute', 'httproutes'),
   Ingress: namespaced('networking.k8s.io/v1', 'Ingress', 'ingresses'),
   IngressClass: clusterWide('networking.k8s.io/v1', 'IngressClass', 'ingressclasses'),
+  Job: namespaced('batch/v1', 'Job', 'jobs'),
   Lease: namespaced('coordination.k8s.io/v1', 'Lease', 'leases'),
   Namespace: clusterWide('v1', 'Namespace', 'namespaces'),
   NetworkPolicy: namespaced('networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies'),

@@ -2,11 +2,12 @@
 
 import { type Clock, sleep } from '../kit/clock.ts';
 import { backoffDelay } from '../kit/retry.ts';
-import { type ApiError, isForbidden, isGone, isTooLarge } from './api-error.ts';
-import type { ListPage, Selection } from './call.ts';
+import { type ApiError, isForbidden, isGone } from './api-error.ts';
+import type { Selection } from './call.ts';
 import type { KubeClient } from './client.ts';
 import { SilenceError } from './connection.ts';
 import { ListComparison, type Listing, type WatchTarget } from './list-comparison.ts';
+import { listInPages } from './list-pages.ts';
 import type { Log } from './log.ts';
 import { isOlderState, isStub, type KubeObject, objectKey } from './object.ts';
 import type { Resource } from './resource.ts';
@@ -36,9 +37,6 @@ export interface WatchLoopOptions<T extends KubeObject> {
   random: () => number;
   log: Log;
 }
-
-/** A page that is too large is asked for again in so many parts. */
-const PAGE_DIVISOR = 8;
 
 export class WatchLoop<T extends KubeObject> {
   readonly #options: WatchLoopOptions<T>;
@@ -239,40 +237,10 @@ export class WatchLoop<T extends KubeObject> {
     this.#current?.abort(new SilenceError('watch missed changes'));
   }
 
-  /** Lists page by page; a continue token that expired on the way means once more, in one piece. */
-  async #list<R>(keep: (object: T) => R): Promise<Listing<R>> {
-    try {
-      return await this.#listPages(keep, this.#options.pageSize);
-    } catch (error) {
-      if (!isGone(error)) throw error;
-      return this.#listPages(keep, undefined);
-    }
-  }
-
-  /**
-   * Trims page by page, so that no more than one of them is in memory in full; of objects that are too large for a page
-   * fewer make one.
-   */
-  async #listPages<R>(keep: (object: T) => R, most: number | undefined): Promise<Listing<R>> {
+  #list<R>(keep: (object: T) => R): Promise<Listing<R>> {
     const { client, resource, selection, pageSize } = this.#options;
-    let limit = most;
-    const objects = new Map<string, R>();
-    let next: string | undefined;
-    for (;;) {
-      const signal = this.#stop.signal;
-      let page: ListPage<T>;
-      try {
-        page = await client.list<T>(resource, { ...selection, limit, continue: next, signal });
-      } catch (error) {
-        if (!isTooLarge(error) || limit === 1) throw error;
-        limit = limit === undefined ? pageSize : Math.ceil(limit / PAGE_DIVISOR);
-        continue;
-      }
-      this.#heard();
-      for (const object of page.items) objects.set(objectKey(object), keep(object));
-      next = page.metadata.continue || undefined;
-      if (!next) return { objects, resourceVersion: page.metadata.resourceVersion };
-    }
+    const signal = this.#stop.signal;
+    return listInPages(client, { resource, selection, pageSize, signal, keep, onPage: () => this.#heard() });
   }
 
   #warn(message: string, error: unknown): void {

@@ -1,5 +1,5 @@
 /** Who signs in to the console of `make cluster`: somebody with no right beyond the first workspace. */
-import type { Cluster } from '../test/cluster/layout.ts';
+import type { Cluster } from '../cluster/layout.ts';
 import { applyObjects, runKubectl } from './kubectl.ts';
 import { RELEASE, WORKSPACES } from './release.ts';
 

@@ -4,7 +4,7 @@ import { buildGatewayConfig } from '../api/gateway-config.ts';
 import type { ModelDeployment } from '../api/model-deployment.ts';
 import { LABELS, SIGNING_SECRET_FIELD, SIGNING_SECRET_NAME } from '../api/names.ts';
 import type { StorageCredential } from '../api/storage-credential.ts';
-import type { Cluster } from '../test/cluster/layout.ts';
+import type { Cluster } from '../cluster/layout.ts';
 import { consoleURL, createMemberToken } from './cluster-console.ts';
 import type { WorkspaceKeys } from './cluster-keys.ts';
 import { BUCKET, publicURL, readStorageKeys, readVerdict } from './cluster-storage.ts';

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { generateApiKey, hashApiKey } from '../api/identity.ts';
 import { API_VERSION } from '../api/kubernetes-types.ts';
-import type { Cluster } from '../test/cluster/layout.ts';
+import type { Cluster } from '../cluster/layout.ts';
 
 export type WorkspaceKeys = Record<string, string>;
 

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StorageCredential } from '../api/storage-credential.ts';
 import type { StorageKeys } from '../api/storage-keys.ts';
-import type { Cluster } from '../test/cluster/layout.ts';
+import type { Cluster } from '../cluster/layout.ts';
 import { type ClusterAccess, runKubectl } from './kubectl.ts';
 
 export const BUCKET = 'berth';

@@ -1,10 +1,10 @@
 /** Starts a Kubernetes cluster with Berth in it and an example of each kind; ends with a chat through the ingress. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { startCluster } from '../test/cluster/cluster.ts';
-import { llamaCppImage, projectImages, redisImage, s3Image } from '../test/cluster/images.ts';
-import type { Cluster } from '../test/cluster/layout.ts';
-import { startProgress } from '../test/cluster/progress.ts';
+import { startCluster } from '../cluster/cluster.ts';
+import { llamaCppImage, projectImages, redisImage, s3Image } from '../cluster/images.ts';
+import type { Cluster } from '../cluster/layout.ts';
+import { startProgress } from '../cluster/progress.ts';
 import { applyMember } from './cluster-console.ts';
 import { describeCluster } from './cluster-endpoints.ts';
 import { describeKeys, keepKeys, type WorkspaceKeys } from './cluster-keys.ts';

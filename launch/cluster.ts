@@ -1,9 +1,9 @@
 /** `cluster.ts up|down|status|logs`: what `make cluster` and its companions run. */
 import { spawnSync } from 'node:child_process';
-import { isComponentRunning, stopCluster } from '../test/cluster/cluster.ts';
-import { COMPONENT_NAMES } from '../test/cluster/components.ts';
-import { hasCluster, readCluster } from '../test/cluster/layout.ts';
-import { logPath } from '../test/cluster/processes.ts';
+import { isComponentRunning, stopCluster } from '../cluster/cluster.ts';
+import { COMPONENT_NAMES } from '../cluster/components.ts';
+import { hasCluster, readCluster } from '../cluster/layout.ts';
+import { logPath } from '../cluster/processes.ts';
 import { describeWebhooks } from './cluster-endpoints.ts';
 import { installCluster } from './cluster-up.ts';
 import { readEndpoints, removeEndpoints, writeEndpoints } from './endpoints-file.ts';

@@ -1,6 +1,6 @@
 /** kubectl against a cluster of ours, entered by its `exec` prefix. */
 import { spawn } from 'node:child_process';
-import { ensureBinary } from '../test/cluster/binaries.ts';
+import { ensureBinary } from '../cluster/binaries.ts';
 
 export interface ClusterAccess {
   kubeconfig: string;

@@ -5,7 +5,7 @@
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { StorageKeys } from '../api/storage-keys.ts';
-import { ensureBinary, isBinaryReady } from '../test/cluster/binaries.ts';
+import { ensureBinary, isBinaryReady } from '../cluster/binaries.ts';
 import { type Child, startChild } from './processes/child-process.ts';
 
 export const OUTSIDE_ADDRESS = '127.0.0.2';

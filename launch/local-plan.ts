@@ -1,6 +1,6 @@
 /** The ports, keys and passwords of `make run`. Pure. */
 import { deriveSecret, formatApiKey } from '../api/identity.ts';
-import type { RedisPasswords, RedisUser } from '../tools/redis-files.ts';
+import type { RedisPasswords, RedisUser } from '../machine/redis-files.ts';
 import { OUTSIDE_ADDRESS } from './local-buckets.ts';
 
 export const LOOPBACK = '127.0.0.1';

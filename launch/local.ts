@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { FRONT_SECRET_FILES } from '../api/names.ts';
-import { tryProcessLock } from '../tools/process-lock.ts';
+import { tryProcessLock } from '../machine/process-lock.ts';
 import { Closers } from './closers.ts';
 import {
   type EndpointsFile,

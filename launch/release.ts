@@ -1,10 +1,10 @@
 /** Berth's Helm release in a cluster of ours. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ensureBinary } from '../test/cluster/binaries.ts';
-import { readImported } from '../test/cluster/containerd.ts';
-import { projectImages } from '../test/cluster/images.ts';
-import type { Cluster } from '../test/cluster/layout.ts';
+import { ensureBinary } from '../cluster/binaries.ts';
+import { readImported } from '../cluster/containerd.ts';
+import { projectImages } from '../cluster/images.ts';
+import type { Cluster } from '../cluster/layout.ts';
 import { BUCKET, INTERNAL_URL, publicURL, readServiceAddress } from './cluster-storage.ts';
 import { runInCluster } from './kubectl.ts';
 

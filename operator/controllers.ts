@@ -91,7 +91,7 @@ export function createControllers(
       watchOf({ watcher: view.models, mapToKeys: namespaceOf, isRelevant: () => false }),
       watchOf({ watcher: view.keys, mapToKeys: namespaceOf, isRelevant: () => false }),
       watchOf({ watcher: view.credentials, mapToKeys: namespaceOf, isRelevant: () => false }),
-      watchOf({ watcher: view.endpoints, mapToKeys: namespaceOf, isRelevant: () => false }),
+      watchOf({ watcher: view.endpoints, mapToKeys: namespaceOf, isRelevant: changedSigningSecret }),
       watchOf({ watcher: view.secrets, mapToKeys: signingNamespaceOf }),
     ],
   });
@@ -127,6 +127,12 @@ function apiKeyOf(secret: KubeObject): string[] {
 }
 
 const namespaceOf = ({ metadata }: KubeObject): string[] => [metadata.namespace!];
+
+/** An endpoint asked for a secret of its own, or no longer does. */
+function changedSigningSecret(old: KubeObject, current: KubeObject): boolean {
+  const read = ({ spec }: KubeObject) => (spec as { signingSecret?: unknown } | undefined)?.signingSecret;
+  return read(old) !== read(current);
+}
 
 /** The operator's own status writes are no reason to reconcile again. */
 function changedBeyondStatus(old: KubeObject, current: KubeObject): boolean {

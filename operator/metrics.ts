@@ -1,6 +1,8 @@
 /** The operator's metrics; the owner of prom-client here. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { QueueSample } from '../kube/work-queue.ts';
+import type { WrittenChange } from './scaling/replica-writer.ts';
+import type { ScalingSample } from './scaling/scaler.ts';
 import type { SidecarCounts } from './sidecar/rollout.ts';
 
 export interface MetricSources {
@@ -12,6 +14,7 @@ export interface MetricSources {
   isQueueRefused: () => boolean;
   credentials: () => { verified: string; count: number }[];
   sidecars: () => SidecarCounts;
+  scaling: () => ScalingSample[];
   droppedEvents: () => number;
 }
 
@@ -54,6 +57,12 @@ export function createMetrics() {
     buckets: [0.005, 0.02, 0.1, 0.5, 2, 10, 60],
     registers,
   });
+  const changes = new Counter({
+    name: 'berth_operator_scaling_changes_total',
+    help: 'Changes of replicas that the autoscaler wrote.',
+    labelNames: ['direction', 'cause'],
+    registers,
+  });
 
   return {
     onProcessed(sample: QueueSample): void {
@@ -64,6 +73,9 @@ export function createMetrics() {
     onRequest(sample: { verb: string; resource: string; code: number; seconds: number }): void {
       calls.inc({ verb: sample.verb, resource: sample.resource, code: String(sample.code) });
       callSeconds.observe({ verb: sample.verb }, sample.seconds);
+    },
+    onScaled(_key: string, { from, to, cause }: WrittenChange): void {
+      changes.inc({ direction: to > from ? 'up' : 'down', cause });
     },
     /** Gauges that are read when somebody asks. */
     watch(sources: MetricSources): void {
@@ -109,6 +121,19 @@ export function createMetrics() {
       gauge('sidecar_rollout_stopped', '1 while the rollout of sidecars has stopped by itself.', [], (set) =>
         set({}, sources.sidecars().isStopped ? 1 : 0),
       );
+      const scaling = (name: string, help: string, read: (sample: ScalingSample) => number | undefined) =>
+        gauge(`scaling_${name}`, help, ['namespace', 'deployment'], (set) => {
+          for (const sample of sources.scaling()) {
+            const value = read(sample);
+            const { namespace, name: deployment } = sample;
+            if (value !== undefined) set({ namespace, deployment }, value);
+          }
+        });
+      scaling('wanted_replicas', 'Replicas that the autoscaler wants.', ({ wanted }) => wanted);
+      scaling('ready_replicas', 'Replicas that are ready, at the last decision.', ({ ready }) => ready);
+      scaling('demand', 'Requests under way, waiting and held, on average.', ({ demand }) => demand);
+      scaling('held_requests', 'Requests that fronts hold until a replica is ready.', ({ held }) => held);
+      scaling('decision_age_seconds', 'Time since the last decision.', ({ ageMs }) => ageMs / 1_000);
       gauge('events_dropped', 'Events that were not written.', [], (set) => set({}, sources.droppedEvents()));
     },
     contentType: registry.contentType,

@@ -38,6 +38,7 @@ import { RedisReports } from './redis-reports.ts';
 import { buildChildren } from './resources/children.ts';
 import { isHostAllowed } from './resources/route.ts';
 import { sidecarImage, sidecarRevision } from './resources/sidecar-revision.ts';
+import { Looks } from './scaling/looks.ts';
 import { Scaler } from './scaling/scaler.ts';
 import { createErrorReader } from './sidecar/error-counts.ts';
 import { SidecarRollout } from './sidecar/rollout.ts';
@@ -175,9 +176,17 @@ export function createProgram(options: ProgramOptions) {
     client,
     view,
     models,
-    connection: redis,
+    isRedisAway: () => redis.state === 'away',
     publisher,
     enqueue: (key, lane) => controllers.models.queue.add(key, lane),
+    now: options.now ?? Date.now,
+    log,
+    onWritten: metrics?.onScaled,
+  });
+  const looks = new Looks({
+    scaler,
+    models,
+    connection: redis,
     now: options.now ?? Date.now,
     log,
     intervalMs: options.scalingIntervalMs,
@@ -251,6 +260,7 @@ export function createProgram(options: ProgramOptions) {
     isQueueRefused: () => publisher.asyncRefusal !== null,
     credentials: () => countVerified(view.credentials.list()),
     sidecars: () => sidecars.counts(),
+    scaling: () => (lease.isLeading() ? scaler.list() : []),
     droppedEvents: () => events.dropped(),
   });
 
@@ -285,12 +295,12 @@ export function createProgram(options: ProgramOptions) {
       await Promise.all(controllers.all.map((controller) => controller.start(stopping.signal)));
       if (stopping.signal.aborted) return;
       sidecars.start();
-      scaler.start();
+      looks.start();
     },
     /** Ends what runs and hands the lease over. */
     async stop(): Promise<void> {
       stopping.abort();
-      await scaler.stop();
+      await looks.stop();
       await sidecars.stop();
       await Promise.all(controllers.all.map((controller) => controller.stop()));
       guard?.stop();

@@ -8,7 +8,7 @@ const FOLDER = join(import.meta.dirname, 'functions');
 /** What functions share; everything else is local to its file. */
 const HEADERS = ['header.lua', 'header-requests.lua', 'header-deliveries.lua', 'header-heartbeats.lua'];
 
-/** The library's text: the headers, then each function's file with its own locals. */
+/** The library's text: the headers, then each file of functions with its own locals. */
 function assembleLibrary(): string {
   const read = (file: string) => readFileSync(join(FOLDER, file), 'utf8').trim();
   const functions = readdirSync(FOLDER)

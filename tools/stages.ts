@@ -1,88 +1,78 @@
-/** Runs the stages of `make test` in order, each with its time, and ends with `N passed, N failed`. */
-import { spawn } from 'node:child_process';
+/**
+ * `stages.ts STAGE…`: runs the stages of `make test` in order, each with its time, and ends with `N passed, N failed`.
+ * BESIDE=e2e has that stage go on beside all others: it mostly waits, and shares nothing with them but the machine.
+ */
 import { globSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { stripVTControlCharacters } from 'node:util';
+import { ensureBinary } from '../cluster/binaries.ts';
 import { ensurePage } from '../launch/local-console.ts';
-import { ensureBinary } from '../test/cluster/binaries.ts';
-import { ensureValkey } from './valkey.ts';
+import { ensureValkey } from '../machine/valkey.ts';
+import { type Counts, runStage, type Stage } from './stage-run.ts';
 
-interface Stage {
-  command: string[];
-  /** Mocha's counts are read from its output; other stages count as one. */
-  isMocha: boolean;
+interface TestStage extends Stage {
   /** Built before it starts: the first build of these takes longer than any test may. */
   programs?: string[];
   /** Tests of several processes start the console, the first of which would build its page. */
   needsPage?: boolean;
 }
 
-interface Counts {
-  passed: number;
-  failed: number;
-  /** What a reader of the last lines needs to know of the failed tests. */
-  failures?: string;
-}
-
 interface Outcome extends Counts {
   stage: string;
   seconds: number;
-  /** What failed once and passed when its file was run again. */
-  flaky?: string;
 }
 
 const REPORTER = ['--reporter', './tools/failed-files-reporter.ts'];
 
 const listTests = (folder: string): string[] => globSync(`test/${folder}/**/*.test.ts`).sort();
-const mocha = (folder: string, timeoutMs: number, files = listTests(folder)): Stage => ({
+const mocha = (folder: string, timeoutMs: number, files = listTests(folder)): TestStage => ({
   command: ['mocha', '--exit', '--forbid-only', ...REPORTER, '--timeout', String(timeoutMs), ...files],
   isMocha: true,
+  isRepeated: folder !== 'unit',
 });
-const check = (...command: string[]): Stage => ({ command, isMocha: false });
+const check = (...command: string[]): TestStage => ({ command, isMocha: false });
 
 const CHART_PROGRAMS = ['etcd', 'kube-apiserver', 'helm', 'kubeconform', 'helm-unittest'];
 
-/** Each test's programs load the same modules; where Node looks for them by itself, too. */
-const NODE_COMPILE_CACHE = join(tmpdir(), 'node-compile-cache');
-
-/** Of what is told once more at the end. */
-const MAX_FAILURES_SHOWN = 8;
-const MAX_FAILURE_LINES = 6;
-/** Failed in more files than this, a stage is broken, not unlucky. */
-const MAX_FILES_TO_RERUN = 2;
-
-/** Files at a time, each in a process of its own: their tests mostly wait for something. */
-const INTEGRATION_JOBS = Number(process.env.JOBS ?? 2);
+/** Files at a time, in processes of their own: their tests mostly wait for something. */
+const JOBS = Number(process.env.JOBS ?? 2);
+const PARALLEL = JOBS > 1 ? ['--parallel', '--jobs', String(JOBS)] : [];
 /** These begin first, so that none of them is what everything waits for at the end. */
 const LONGEST = [
-  'jobs/storm',
-  'redis/sentinel',
-  'operator/lifecycle',
-  'storage/store-behaviour',
-  'redis/tenant-bounds',
-  'front/sidecar',
-  'gateway/large-bodies',
-  'front/front',
-  'jobs/recovery',
-].map((name) => `test/integration/${name}.test.ts`);
+  'integration/jobs/storm',
+  'integration/redis/sentinel',
+  'integration/operator/lifecycle',
+  'integration/operator/tenant-attacks',
+  'integration/storage/store-behaviour',
+  'integration/redis/tenant-bounds',
+  'integration/front/sidecar',
+  'integration/gateway/large-bodies',
+  'integration/front/front',
+  'integration/jobs/recovery',
+  'conformance/openapi',
+].map((name) => `test/${name}.test.ts`);
 
-function integration(): Stage {
-  const files = [...LONGEST, ...listTests('integration').filter((file) => !LONGEST.includes(file))];
-  const parallel = INTEGRATION_JOBS > 1 ? ['--parallel', '--jobs', String(INTEGRATION_JOBS)] : [];
-  const stage = mocha('integration', 120_000, [...parallel, ...files]);
-  return { ...stage, programs: ['etcd', 'kube-apiserver', 'helm', 'versitygw'], needsPage: true };
+function parallel(folder: string): TestStage {
+  const files = listTests(folder);
+  const longest = LONGEST.filter((file) => files.includes(file));
+  const rest = files.filter((file) => !longest.includes(file));
+  return mocha(folder, 120_000, [...PARALLEL, ...longest, ...rest]);
 }
 
-const STAGES: Record<string, () => Stage> = {
+const STAGES: Record<string, () => TestStage> = {
   lint: () => check('sh', '-c', 'biome check --error-on-warnings . && node tools/import-directions.ts'),
   types: () => check('sh', '-c', 'tsc --noEmit && tsc --noEmit -p console/web'),
   verify: () => check('node', 'tools/generate/main.ts', '--verify'),
   unit: () => mocha('unit', 10_000),
-  integration,
-  conformance: () => ({ ...mocha('conformance', 120_000), programs: ['versitygw'] }),
+  integration: () => ({
+    ...parallel('integration'),
+    programs: ['etcd', 'kube-apiserver', 'helm', 'versitygw'],
+    needsPage: true,
+  }),
+  conformance: () => ({ ...parallel('conformance'), programs: ['versitygw'], needsPage: true }),
   chart: () => ({ ...mocha('chart', 300_000), programs: CHART_PROGRAMS }),
-  console: () => mocha('console', 60_000),
+  // All files of a process share one `make run` and one Chromium.
+  console: () => ({ ...mocha('console', 60_000), shards: JOBS, needsPage: true }),
   e2e: () => ({
     ...mocha('e2e', 300_000),
     command: ['node', 'test/e2e/main.ts', ...mocha('e2e', 300_000).command.slice(1)],
@@ -94,59 +84,27 @@ const STAGES: Record<string, () => Stage> = {
   }),
 };
 
-async function runStage(name: string): Promise<Outcome> {
+async function run(name: string, prefix = ''): Promise<Outcome> {
   const stage = STAGES[name]!();
-  console.log(`\n=== ${name} ===`);
+  console.log(`\n${prefix}=== ${name} ===`);
   try {
     for (const program of stage.programs ?? []) await ensureBinary(program);
     // Fetched before a test's own time begins to run.
-    if (stage.isMocha && name !== 'unit') ensureValkey();
+    if (stage.isRepeated) ensureValkey();
     if (stage.needsPage) await buildPage();
   } catch (error) {
     console.error((error as Error).message);
     return { stage: name, passed: 0, failed: 1, seconds: 0 };
   }
   const start = performance.now();
-  const first = await runTests(stage);
-  const again = stage.isMocha && name !== 'unit' ? await runAgain(stage, first) : undefined;
-  const seconds = Math.round((performance.now() - start) / 1000);
-  return { ...(again ?? first), stage: name, seconds };
+  const counts = await runStage(stage, prefix);
+  return { ...counts, stage: name, seconds: Math.round((performance.now() - start) / 1000) };
 }
 
-interface Run extends Counts {
-  /** Null where what failed belongs to no file, or the run broke off. */
-  failedFiles: { path: string; passed: number }[] | null;
-}
-
-async function runTests({ command, isMocha }: Stage): Promise<Run> {
-  const { code, output } = await runCommand(command);
-  if (!isMocha) return { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, failedFiles: null };
-  const passed = readCount(output, 'passing');
-  const failed = readCount(output, 'failing');
-  const failedFiles = [...output.matchAll(/^failed file (\S+) \((\d+) passed\)$/gm)].map(
-    ([, path, count]) => ({ path: path!, passed: Number(count) }),
-  );
-  // A run that broke off before its summary, or ran nothing, has failed too.
-  if (failed === 0 && (code !== 0 || passed === 0)) return { passed, failed: 1, failedFiles: null };
-  const hasStray = failedFiles.some(({ path }) => !path.endsWith('.test.ts'));
-  return { passed, failed, failures: readFailures(output), failedFiles: hasStray ? null : failedFiles };
-}
-
-/**
- * The one or two files of real processes in which something failed, once more: a machine that stalls for
- * seconds fails a test in some thousands. What passes then is told as flaky, what fails again has failed.
- */
-async function runAgain(stage: Stage, first: Run): Promise<(Counts & Pick<Outcome, 'flaky'>) | undefined> {
-  const files = first.failedFiles ?? [];
-  if (files.length === 0 || files.length > MAX_FILES_TO_RERUN) return undefined;
-  const paths = files.map(({ path }) => path);
-  console.log(`\n=== again: ${paths.join(' ')} ===`);
-  const command = [...stage.command.filter((word) => !word.endsWith('.test.ts')), ...paths];
-  const second = await runTests({ ...stage, command });
-  const before = files.reduce((sum, { passed }) => sum + passed, 0);
-  const passed = first.passed - before + second.passed;
-  if (second.failed > 0) return { ...second, passed };
-  return { passed, failed: 0, flaky: first.failures };
+async function runInOrder(names: string[]): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  for (const name of names) outcomes.push(await run(name));
+  return outcomes;
 }
 
 async function buildPage(): Promise<void> {
@@ -158,42 +116,6 @@ async function buildPage(): Promise<void> {
   }
 }
 
-function runCommand([command, ...args]: string[]): Promise<{ code: number; output: string }> {
-  return new Promise((resolve) => {
-    const env = { NODE_COMPILE_CACHE, ...process.env };
-    const child = spawn(command!, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
-    let output = '';
-    child.stdout.on('data', (chunk: Buffer) => {
-      output += chunk.toString();
-      process.stdout.write(chunk);
-    });
-    child.once('error', (error) => {
-      console.error(error.message);
-      resolve({ code: 1, output });
-    });
-    child.once('close', (code) => resolve({ code: code ?? 1, output: stripVTControlCharacters(output) }));
-  });
-}
-
-const readCount = (output: string, word: string): number =>
-  [...output.matchAll(new RegExp(`^ *(\\d+) ${word}\\b`, 'gm'))].reduce(
-    (sum, match) => sum + Number(match[1]),
-    0,
-  );
-
-/** The beginnings of Mocha's own list of what failed, without stack frames. */
-const readFailures = (output: string): string =>
-  (output.split(/^ *\d+ failing\b.*$/m)[1] ?? '')
-    .split(/^(?= {2}\d+\) )/m)
-    .slice(1, MAX_FAILURES_SHOWN + 1)
-    .flatMap((failure) =>
-      failure
-        .split('\n')
-        .filter((line) => line.trim() !== '' && !/^\s+at |^failed file /.test(line))
-        .slice(0, MAX_FAILURE_LINES),
-    )
-    .join('\n');
-
 const names = process.argv.slice(2);
 const unknown = names.filter((name) => !(name in STAGES));
 if (names.length === 0 || unknown.length > 0) {
@@ -201,18 +123,30 @@ if (names.length === 0 || unknown.length > 0) {
   process.exit(2);
 }
 
-const outcomes: Outcome[] = [];
-for (const name of names) outcomes.push(await runStage(name));
+const start = performance.now();
+const beside = names.filter((name) => name === process.env.BESIDE);
+const outcomes = (
+  await Promise.all([
+    runInOrder(names.filter((name) => !beside.includes(name))),
+    ...beside.map(async (name) => [await run(name, `${name}| `)]),
+  ])
+).flat();
 
 for (const { stage, failures, flaky } of outcomes) {
   if (failures) console.log(`\nfailed in ${stage}:\n${failures}`);
   if (flaky) console.log(`\nflaky in ${stage}: failed, and passed when run again:\n${flaky}`);
 }
+const total = (key: 'passed' | 'failed') => outcomes.reduce((sum, outcome) => sum + outcome[key], 0);
+const all = {
+  stage: 'all',
+  passed: total('passed'),
+  failed: total('failed'),
+  seconds: Math.round((performance.now() - start) / 1000),
+};
 console.log('\nstage         passed  failed  seconds');
-for (const { stage, passed, failed, seconds } of outcomes)
+for (const { stage, passed, failed, seconds } of [...outcomes, all])
   console.log(
     `${stage.padEnd(12)}  ${String(passed).padStart(6)}  ${String(failed).padStart(6)}  ${String(seconds).padStart(7)}`,
   );
-const total = (key: 'passed' | 'failed') => outcomes.reduce((sum, outcome) => sum + outcome[key], 0);
-console.log(`\n${total('passed')} passed, ${total('failed')} failed`);
-process.exitCode = total('failed') > 0 ? 1 : 0;
+console.log(`\n${all.passed} passed, ${all.failed} failed`);
+process.exitCode = all.failed > 0 ? 1 : 0;

@@ -1,7 +1,12 @@
-/** How long an uploaded sound is, where the engine does not tell: by its headers, else by its size. */
+/** How long an uploaded sound is, where the engine does not tell: by what decoders play of it, else by its size. */
 import { open } from 'node:fs/promises';
 import { sniffMediaType } from '../egress/media-type.ts';
-import { measureMP3 } from './mp3-length.ts';
+import { AudioFile, guessSeconds, MIN_BYTES_PER_SECOND } from './audio-file.ts';
+import { measureFLAC } from './flac-length.ts';
+import { measureFrames } from './frame-length.ts';
+import { measureMP4 } from './mp4-length.ts';
+import { measureOgg } from './ogg-length.ts';
+import { measureWebM } from './webm-length.ts';
 
 export interface Sound {
   /** By its first bytes. */
@@ -11,42 +16,42 @@ export interface Sound {
 }
 
 const START_BYTES = 64 * 1024;
-/** 64 kbit/s: of speech that is compressed. */
-const TYPICAL_BYTES_PER_SECOND = 8_000;
-const MIN_BYTES_PER_SECOND = 500;
+/** A header can tell of centuries. */
+const MAX_SECONDS = 24 * 60 * 60;
 
-/** Null for what is no audio. Reads the start of the file alone, but for MP3, which has a header for each of its frames. */
+/** Null for what is no audio. Reads the whole file in pieces, so that nothing at its start can speak for the rest. */
 export async function measureSound(path: string, bytes: number): Promise<Sound | null> {
-  const file = await open(path);
+  const handle = await open(path);
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(START_BYTES), 0, START_BYTES, 0);
-    const start = buffer.subarray(0, bytesRead);
+    const file = new AudioFile(handle, bytes);
+    const start = Buffer.from(await file.read(0, START_BYTES));
     const contentType = sniffMediaType(start, 'audio');
     if (!contentType) return null;
-    if (contentType === 'audio/mpeg') {
-      const { seconds, otherBytes } = await measureMP3(file, bytes);
-      return { contentType, seconds: seconds + otherBytes / TYPICAL_BYTES_PER_SECOND };
-    }
-    // What a header says cheaper than this is not believed.
-    const rate = Math.max(
-      MIN_BYTES_PER_SECOND,
-      readRate(start, contentType, bytes) ?? TYPICAL_BYTES_PER_SECOND,
-    );
-    return { contentType, seconds: bytes / rate };
+    const seconds = (await measure(file, contentType, start)) ?? guessSeconds(bytes);
+    return { contentType, seconds: Math.min(MAX_SECONDS, seconds) };
   } finally {
-    await file.close();
+    await handle.close();
   }
 }
 
-/** Bytes of a second; null where the start does not say. */
-function readRate(start: Buffer, contentType: string, bytes: number): number | null {
+/** Null where the file's size is all that is known. */
+async function measure(file: AudioFile, contentType: string, start: Buffer): Promise<number | null> {
   switch (contentType) {
-    case 'audio/wav':
-      return readWAV(start);
+    case 'audio/wav': {
+      const rate = readWAV(start);
+      // What a header says cheaper than this is not believed.
+      return rate && file.bytes / Math.max(MIN_BYTES_PER_SECOND, rate);
+    }
     case 'audio/flac':
-      return readFLAC(start, bytes);
+      return measureFLAC(file);
+    case 'audio/mp4':
+      return measureMP4(file);
+    case 'audio/ogg':
+      return measureOgg(file);
+    case 'audio/webm':
+      return measureWebM(file);
     default:
-      return null;
+      return measureFrames(file);
   }
 }
 
@@ -80,16 +85,4 @@ function findFormat(start: Buffer): Buffer | null {
     at = content + bytes + (bytes % 2);
   }
   return null;
-}
-
-/** Its first block has the samples of a second and of the whole. */
-function readFLAC(start: Buffer, bytes: number): number | null {
-  if (start.length < 26) return null;
-  const samplesPerSecond = start.readUIntBE(18, 3) >> 4;
-  const samples = (start[21]! & 0x0f) * 2 ** 32 + start.readUInt32BE(22);
-  if (samples === 0 || samplesPerSecond === 0) return null;
-  // Compressed it is smaller than its samples: fewer of them than there is room for are not believed.
-  const channels = ((start[20]! >> 1) & 7) + 1;
-  const sampleBits = (((start[20]! & 1) << 4) | (start[21]! >> 4)) + 1;
-  return Math.min((bytes * samplesPerSecond) / samples, (samplesPerSecond * channels * sampleBits) / 8);
 }

@@ -96,7 +96,7 @@ export class Admissions {
   #uncount({ namespace, sha256 }: AdmissionRequest, resetAt: number): void {
     const { redis, log } = this.#options;
     uncount(redis, { namespace, sha256, resetAt }).catch((error) => {
-      if (!isRedisAway(error)) log.error({ err: error }, 'uncounting a request failed');
+      if (!isRedisAway(error)) log.error({ err: error }, 'correcting the request count failed');
     });
   }
 

@@ -1,7 +1,75 @@
-/** Where this replica's requests run: here while there is a place, else at a peer; the other way round while it is cordoned. */
+/** The places on this replica's engine, and where its requests run: here while there is a place, else at a peer. */
+
+import { BusyTime } from './busy-time.ts';
 import type { Acquisition, Capacity, EngineTarget } from './capacity.ts';
 import type { Peers } from './peers.ts';
-import type { Slots } from './slots.ts';
+
+/** The places on this replica's engine. */
+export class Slots {
+  /** Requests and jobs that have a place, and those that wait for one. */
+  readonly busy: BusyTime;
+  #inflight = 0;
+  readonly #listeners = new Set<() => void>();
+  readonly #readLimit: () => number | null;
+
+  /** `readLimit` is asked each time, so a changed limit holds at once; null = unlimited. */
+  constructor(readLimit: () => number | null, busy = new BusyTime()) {
+    this.#readLimit = readLimit;
+    this.busy = busy;
+  }
+
+  get inflight(): number {
+    return this.#inflight;
+  }
+
+  get limit(): number | null {
+    return this.#readLimit();
+  }
+
+  get isFull(): boolean {
+    const limit = this.#readLimit();
+    return limit !== null && this.#inflight >= limit;
+  }
+
+  /** Takes a place, or answers null when all are taken. What is returned gives it back, once. */
+  take(): (() => void) | null {
+    const release = this.hold();
+    return release && this.countBusy(release);
+  }
+
+  /** From now until the place is given back, its holder counts as something to do. */
+  countBusy(release: () => void): () => void {
+    const leave = this.busy.enter();
+    return () => {
+      leave();
+      release();
+    };
+  }
+
+  /** As `take`, for a look or a promise, which are nothing to do yet. */
+  hold(): (() => void) | null {
+    if (this.isFull) return null;
+    this.#inflight++;
+    if (this.isFull) this.#tellCrossing();
+    let isHeld = true;
+    return () => {
+      if (!isHeld) return;
+      isHeld = false;
+      const wasFull = this.isFull;
+      this.#inflight--;
+      if (wasFull && !this.isFull) this.#tellCrossing();
+    };
+  }
+
+  /** Called whenever the last slot is taken and when one becomes free again. */
+  onCrossing(listener: () => void): void {
+    this.#listeners.add(listener);
+  }
+
+  #tellCrossing(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}
 
 export interface ReplicaCapacityOptions {
   slots: Slots;
@@ -12,11 +80,18 @@ export interface ReplicaCapacityOptions {
   peers: Pick<Peers, 'acquire'>;
 }
 
+/** Here while there is a place, else at a peer; the other way round while the replica is cordoned. */
 export class ReplicaCapacity implements Capacity {
   readonly #options: ReplicaCapacityOptions;
+  #relayed = 0;
 
   constructor(options: ReplicaCapacityOptions) {
     this.#options = options;
+  }
+
+  /** Requests that came here and run at a peer: this replica passes their answers on. */
+  get relayed(): number {
+    return this.#relayed;
   }
 
   acquire(signal: AbortSignal): Acquisition | Promise<Acquisition> {
@@ -41,12 +116,25 @@ export class ReplicaCapacity implements Capacity {
   async #acquireFromPeers(signal: AbortSignal, lost?: ReadonlySet<string>): Promise<Acquisition> {
     const { isEngineReady, peers, engineURL } = this.#options;
     const answer = await peers.acquire(signal, lost);
-    if ('target' in answer) return answer;
+    if ('target' in answer) return { target: this.#countRelayed(answer.target) };
     // A place may have become free here while the peers were asked; and the last resort is a replica that is cordoned.
     const target = lost?.has(engineURL) ? null : this.takeLocal();
     if (target) return { target };
     return {
       refusal: isEngineReady() || answer.refusal === 'full' ? 'replica_saturated' : 'no_pod_available',
+    };
+  }
+
+  #countRelayed(target: EngineTarget): EngineTarget {
+    this.#relayed++;
+    let isHeld = true;
+    return {
+      ...target,
+      release: () => {
+        if (isHeld) this.#relayed--;
+        isHeld = false;
+        target.release();
+      },
     };
   }
 }

@@ -1,4 +1,5 @@
 /** One replica of a deployment: its engine's places, its word to its peers and theirs to it. */
+
 import type { Dispatcher } from 'undici';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { VERSION } from '../../api/names.ts';
@@ -8,10 +9,9 @@ import type { Capacity } from './capacity.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { createPeerRoutes, type PeerRoutes } from './peer-routes.ts';
 import { formatOrigin, Peers } from './peers.ts';
-import { ReplicaCapacity } from './replica-capacity.ts';
+import { ReplicaCapacity, Slots } from './replica-capacity.ts';
 import { Reservations } from './reservations.ts';
 import { SlotLine } from './slot-line.ts';
-import { Slots } from './slots.ts';
 
 export interface ReplicaOptions {
   readConfig: () => GatewayConfig;
@@ -50,6 +50,7 @@ export function startReplica(options: ReplicaOptions): Replica {
       v: 1,
       ...self,
       inflight: slots.inflight,
+      relayed: capacity.relayed,
       limit: slots.limit,
       ready: isEngineReady(),
       draining: isDraining(),

@@ -1,6 +1,6 @@
 /** Places promised to peers: each is used once and comes back by itself if it is not. */
 import { randomUUID } from 'node:crypto';
-import type { Slots } from './slots.ts';
+import type { Slots } from './replica-capacity.ts';
 
 export const RESERVATION_MS = 2_000;
 

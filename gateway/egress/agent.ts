@@ -1,10 +1,12 @@
 /** The one way out to URLs that tenants supply: webhooks, images, storage endpoints. */
+
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Dispatcher } from 'undici';
+import { VERSION } from '../../api/names.ts';
 import { type AddressPolicy, type AddressRules, createAddressPolicy } from './address-policy.ts';
 import type { Allowance } from './allowance.ts';
-import { type EgressAnswer, EgressCall } from './egress-call.ts';
-import { EgressError } from './egress-error.ts';
-import { type GuardOptions, resolveJudged } from './guarded-connector.ts';
-import { GuardedPools } from './guarded-pools.ts';
+import { EgressError, toEgressError } from './egress-error.ts';
+import { GuardedPools, type GuardOptions, resolveJudged } from './guarded-connector.ts';
 import { InFlight } from './in-flight.ts';
 import { NameResolver } from './name-resolver.ts';
 import { parseEgressURL, readLiteral } from './url-policy.ts';
@@ -98,5 +100,91 @@ export class EgressAgent {
   /** Breaks off what is under way. */
   close(): Promise<void> {
     return this.#pools.destroy();
+  }
+}
+
+export interface EgressAnswer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  /** Never to be shown to a tenant as it is. */
+  body: Buffer;
+  /** The answer was longer than allowed; `body` is its beginning, or empty. */
+  isTruncated: boolean;
+}
+
+const HEADERS = { 'user-agent': `Berth/${VERSION}`, 'accept-encoding': 'identity' };
+
+/** One request through the guarded connections, until its answer is read or its time is over. */
+class EgressCall implements Dispatcher.DispatchHandler {
+  readonly #url: URL;
+  readonly #request: EgressRequest;
+  readonly #signal: AbortSignal;
+  #controller: Dispatcher.DispatchController | null = null;
+  #settle: ((answer: EgressAnswer | EgressError) => void) | null = null;
+  #status = 0;
+  #headers: IncomingHttpHeaders = {};
+  readonly #chunks: Buffer[] = [];
+
+  /** `signal`: aborted with an EgressError. */
+  constructor(url: URL, request: EgressRequest, signal: AbortSignal) {
+    this.#url = url;
+    this.#request = request;
+    this.#signal = signal;
+  }
+
+  /** Once only. Throws EgressError. */
+  send(pool: Dispatcher): Promise<EgressAnswer> {
+    return new Promise((resolve, reject) => {
+      const onAbort = () => this.#end(this.#signal.reason);
+      this.#settle = (outcome) => {
+        this.#settle = null;
+        this.#signal.removeEventListener('abort', onAbort);
+        if (!(outcome instanceof EgressError)) resolve(outcome);
+        else if (this.#request.isStatusEnough && this.#status !== 0) resolve(this.#answer(true));
+        else reject(outcome);
+      };
+      this.#signal.addEventListener('abort', onAbort, { once: true });
+      const { pathname, search } = this.#url;
+      const { method, headers, body } = this.#request;
+      const path = pathname + search;
+      pool.dispatch({ path, method, headers: { ...HEADERS, ...headers }, body }, this);
+    });
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    // The time was over before a connection stood.
+    if (!this.#settle) controller.abort(new EgressError('aborted'));
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status < 200) return;
+    this.#status = status;
+    this.#headers = headers;
+    if (Number(headers['content-length'] ?? 0) > this.#request.allowance.left) this.#end(this.#answer(true));
+  }
+
+  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (!this.#settle) return;
+    if (this.#request.allowance.take(chunk.length)) this.#chunks.push(chunk);
+    else this.#end(this.#answer(true));
+  }
+
+  onResponseEnd(): void {
+    this.#settle?.(this.#answer(false));
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.#settle?.(toEgressError(error));
+  }
+
+  #answer(isTruncated: boolean): EgressAnswer {
+    return { status: this.#status, headers: this.#headers, body: Buffer.concat(this.#chunks), isTruncated };
+  }
+
+  /** Before the answer's own end. */
+  #end(outcome: EgressAnswer | EgressError): void {
+    this.#settle?.(outcome);
+    this.#controller?.abort(new EgressError('aborted'));
   }
 }

@@ -1,7 +1,7 @@
 /** Requests that follow redirects, of which each is judged as the first URL was. */
-import type { EgressAgent, EgressRequest } from './agent.ts';
+
+import type { EgressAgent, EgressAnswer, EgressRequest } from './agent.ts';
 import type { Allowance } from './allowance.ts';
-import type { EgressAnswer } from './egress-call.ts';
 import { EgressError } from './egress-error.ts';
 
 /** As the words of `redirects` in egress-error.ts have it. */

@@ -10,7 +10,7 @@ import { SaidText } from './said-text.ts';
 import { Seam } from './seam.ts';
 import { SseFilter } from './sse-filter.ts';
 import { parseObject, readData } from './sse-frames.ts';
-import type { StreamWatch } from './stream-filter.ts';
+import type { StreamWatch } from './stream-answer.ts';
 
 export interface ContinuedFilterOptions {
   modelId: string;
@@ -29,7 +29,7 @@ export interface ContinuedFilterOptions {
 type InputUsage = Pick<Usage, 'inputTokens' | 'cachedInputTokens'>;
 
 /** Give up an engine that goes on: it does not see the stop string across the seam, or starts its answer again. */
-const PAST_STOP = new ApiError('upstream_error', 'The answer has ended before the engine did.');
+const PAST_STOP = new ApiError('upstream_error', 'The response ended before the engine did.');
 const RESTARTED = new ApiError('upstream_error', 'The engine started reasoning again instead of continuing.');
 
 const DROPPED = '';

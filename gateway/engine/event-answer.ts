@@ -6,7 +6,7 @@ import type { Exchange } from '../http/exchange.ts';
 import type { Answer } from './answer.ts';
 import { findAbortion, findEngineError } from './engine-error.ts';
 import { parseJSON, readData, SseFrames } from './sse-frames.ts';
-import { FRAME_TOO_LONG } from './stream-filter.ts';
+import { FRAME_TOO_LONG } from './stream-answer.ts';
 
 export interface EventConversion {
   /** The events that go out for one of the engine's. Throws ApiError for one that cannot. */

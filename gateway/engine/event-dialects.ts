@@ -14,12 +14,17 @@ const RESPONSE_ENDS = new Set(['response.completed', 'response.incomplete', 'res
 const findError = (name: string, payload: EventPayload): ApiError | null =>
   findEngineError(name === 'error' ? { error: payload.error ?? payload } : payload);
 
+/** Where an engine ends an answer by itself, it says at least the token of the end. */
+const hasNoTokens = (usage: unknown): boolean => isObject(usage) && usage.output_tokens === 0;
+
 export const RESPONSES: EventDialect = {
   isOutput: (name) => name.endsWith('.delta'),
   isEnd: (name) => RESPONSE_ENDS.has(name),
-  findFailure: (name, payload): ApiError | null => {
+  findFailure: (name, payload, isEmpty): ApiError | null => {
     if (!RESPONSE_ENDS.has(name)) return findError(name, payload);
     const response = isObject(payload.response) ? payload.response : {};
+    if (isEmpty && name === 'response.completed' && hasNoTokens(response.usage))
+      return new EngineAbortionError();
     if (name !== 'response.failed') return findAbortion(response);
     return findEngineError({ error: response.error || UNTOLD });
   },
@@ -31,10 +36,12 @@ export const RESPONSES: EventDialect = {
 export const MESSAGES: EventDialect = {
   isOutput: (name) => name === 'content_block_delta',
   isEnd: (name) => name === 'message_stop',
-  findFailure: (name, payload): ApiError | null => {
+  findFailure: (name, payload, isEmpty): ApiError | null => {
     if (name !== 'message_delta') return findError(name, payload);
-    // vLLM has no word for it here.
-    return isObject(payload.delta) && payload.delta.stop_reason === null ? new EngineAbortionError() : null;
+    // vLLM has no word for it here, and ends a message that it gave up before its first token like a complete one.
+    const stop = isObject(payload.delta) ? payload.delta.stop_reason : undefined;
+    const isAborted = stop === null || (isEmpty && stop === 'end_turn' && hasNoTokens(payload.usage));
+    return isAborted ? new EngineAbortionError() : null;
   },
   findAnswer: ({ message }) => message,
   findUsage: ({ message, usage }) => usage ?? (isObject(message) && message.usage),

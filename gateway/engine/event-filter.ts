@@ -7,7 +7,7 @@ import type { ApiError } from '../http/error-response.ts';
 import { toBytesText } from '../http/event-stream.ts';
 import type { Usage } from './answer.ts';
 import { parseObject, readData } from './sse-frames.ts';
-import { StreamFilter } from './stream-filter.ts';
+import { StreamFilter } from './stream-answer.ts';
 
 export type EventPayload = Record<string, unknown>;
 
@@ -17,8 +17,8 @@ export interface EventDialect {
   isOutput(name: string): boolean;
   /** The last event. */
   isEnd(name: string): boolean;
-  /** The engine's complaint; null for any other event. */
-  findFailure(name: string, payload: EventPayload): ApiError | null;
+  /** The engine's complaint; null for any other event. `isEmpty`: no output has come before it. */
+  findFailure(name: string, payload: EventPayload, isEmpty: boolean): ApiError | null;
   /** The object within that names the model. */
   findAnswer(payload: EventPayload): unknown;
   /** Members of usage that the event tells; they add to those before. */
@@ -85,7 +85,7 @@ export class EventFilter extends StreamFilter {
     if (!payload) return '';
     // llama.cpp's error events have a type that is the error's own.
     const name = named !== ERROR && typeof payload.type === 'string' ? payload.type : named;
-    this.failure = this.#dialect.findFailure(name, payload);
+    this.failure = this.#dialect.findFailure(name, payload, this.estimate.tokens === 0);
     if (this.failure) return '';
     this.events++;
     if (this.#dialect.isOutput(name)) this.estimate.weigh(frame.length, [payload]);

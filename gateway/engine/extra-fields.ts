@@ -1,4 +1,6 @@
 /** The optional parameters by the names that SGLang Diffusion and vLLM-Omni share; others ignore what they do not know. */
+import { randomInt } from 'node:crypto';
+import { findMediaEngine } from '../../api/media-engines.ts';
 import type { ExtraParameters } from './job.ts';
 
 const NAMES: Readonly<Record<keyof ExtraParameters, string>> = {
@@ -19,6 +21,17 @@ export const listExtraFields = (parameters: ExtraParameters): Record<string, unk
       return value === undefined ? [] : [[name, value]];
     }),
   );
+
+const SEEDS = 2 ** 31;
+
+/** With a seed by chance where the engine would take its own fixed one. */
+export const addSeed = <Parameters extends ExtraParameters>(
+  parameters: Parameters,
+  preset: string,
+): Parameters =>
+  parameters.seed === undefined && findMediaEngine(preset).hasFixedSeed
+    ? { ...parameters, seed: randomInt(SEEDS) }
+    : parameters;
 
 /** A form carries objects as JSON. */
 export const writeFormValue = (value: unknown): string =>

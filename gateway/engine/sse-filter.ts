@@ -5,9 +5,9 @@
  */
 import { toBytesText } from '../http/event-stream.ts';
 import { readUsage, type Usage } from './answer.ts';
-import { findAbortion, findEngineError } from './engine-error.ts';
+import { EngineAbortionError, findAbortion, findEngineError } from './engine-error.ts';
 import { parseJSON, parseObject, readData } from './sse-frames.ts';
-import { StreamFilter } from './stream-filter.ts';
+import { StreamFilter } from './stream-answer.ts';
 
 export interface SseFilterOptions {
   /** Put in the place of the engine's own name of the model. */
@@ -27,6 +27,7 @@ const USAGE = 'usage"';
 const ERROR = 'rror":';
 const ABORT = 'bort"';
 const NULL = /^:\s*null/;
+const FINISH = /_reason":\s*"/;
 
 type Payload = { choices?: unknown; usage?: unknown; model?: unknown };
 
@@ -34,6 +35,8 @@ export class SseFilter extends StreamFilter {
   usage: Usage | null = null;
   readonly #modelId: string;
   readonly #isUsageWanted: boolean;
+  /** Whether the engine said why it ended; sought before the first token only. */
+  #isFinishTold = false;
   /** The engine's `"model":"…"` as it is written, when it must be replaced; unknown until the first frame. */
   #model: { isKnown: boolean; found: string; replacement: string } = {
     isKnown: false,
@@ -51,8 +54,15 @@ export class SseFilter extends StreamFilter {
     if (this.isDone || this.failure) return null;
     const { rest } = this.frames;
     if (rest === null || readData(rest) !== DONE) return null;
-    this.isDone = true;
-    return `data: ${DONE}\n\n`;
+    this.#seeDone();
+    return this.failure ? null : `data: ${DONE}\n\n`;
+  }
+
+  /** A request that vLLM gives up before its first token ends like a complete answer, with nothing in it and for no reason. */
+  #seeDone(): void {
+    const isEmpty = this.usage?.outputTokens === 0 && this.estimate.tokens === 0;
+    if (isEmpty && !this.#isFinishTold) this.failure = new EngineAbortionError();
+    else this.isDone = true;
   }
 
   #learnModel(text: string): void {
@@ -70,6 +80,7 @@ export class SseFilter extends StreamFilter {
   protected pass(whole: number): string | null {
     const { data, text } = this.frames;
     if (!this.#model.isKnown) this.#learnModel(text);
+    if (this.estimate.tokens === 0) this.#isFinishTold ||= FINISH.test(text);
     let end = whole;
     let choices = -1;
     let usage = seekUsage(text, 0);
@@ -117,8 +128,8 @@ export class SseFilter extends StreamFilter {
     const text = readData(frame.toString('utf8'));
     if (text === null || text === '') return null;
     if (text === DONE) {
-      this.isDone = true;
-      return null;
+      this.#seeDone();
+      return this.failure ? '' : null;
     }
     const payload: Payload | undefined = parseObject(text);
     if (!payload) return null;

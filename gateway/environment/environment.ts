@@ -52,6 +52,8 @@ export interface SidecarEnvironment extends CommonEnvironment {
   engineHealthPath: string;
   /** null: the engine has none. */
   engineMetricsPath: string | null;
+  /** null: the engine reads no shared cache. */
+  weightsLease: string | null;
   drainToken: string;
   podName: string;
   podIP: string;
@@ -113,6 +115,7 @@ export const readSidecarEnvironment = (variables: Variables): SidecarEnvironment
       engineURL: env.requiredOrigin(GATEWAY_ENV.engineURL),
       engineHealthPath: env.path(GATEWAY_ENV.engineHealthPath, '/health'),
       engineMetricsPath: env.path(GATEWAY_ENV.engineMetricsPath, undefined) ?? null,
+      weightsLease: env.text(GATEWAY_ENV.weightsLease) ?? null,
       drainToken: env.required(GATEWAY_ENV.drainToken),
       podName: env.text(GATEWAY_ENV.podName) ?? hostname(),
       podIP: env.text(GATEWAY_ENV.podIP) ?? '127.0.0.1',

@@ -2,23 +2,32 @@
 
 import type { RequestListener } from 'node:http';
 import Koa from 'koa';
+import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
 import type { EgressAgent } from '../egress/agent.ts';
-import { describeUnavailability, requireAvailability } from '../http/availability.ts';
 import { allowOrigins } from '../http/cross-origin.ts';
 import { ApiError } from '../http/error-response.ts';
 import { answerErrors } from '../http/errors.ts';
 import { type GatewayState, identifyRequest } from '../http/exchange.ts';
 import { ROUTES, type Route } from '../http/routes.ts';
-import { answerRootProbe, findRoute, runHandler } from '../http/routing.ts';
+import {
+  answerRootProbe,
+  describeUnavailability,
+  findRoute,
+  requireAvailability,
+  runHandler,
+} from '../http/routing.ts';
 import { countSlots, type MediaServices, type StorageServices } from '../jobs/services.ts';
 import { buildMediaHandlers } from '../media/media-routes.ts';
 import { buildDocumentHandlers } from '../openapi/handler.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import type { UsageMeter } from '../telemetry/usage.ts';
-import { authenticate, type Caller, requireAdmissible } from './authentication.ts';
+import { buildModelHandlers } from '../text/model-routes.ts';
+import { authenticate, type Caller, countWaiting, findRefusal, requireAdmissible } from './authentication.ts';
 import type { ColdStarts } from './cold-starts.ts';
+import type { DemandWatch } from './demand/demand-watch.ts';
+import { answerDemand, parseDemandPath } from './demand-route.ts';
 import {
   type DeploymentName,
   type Directory,
@@ -32,6 +41,7 @@ import { type ProxyOptions, proxyRequest } from './proxy.ts';
 export interface FrontAppOptions {
   directory: Directory;
   coldStarts: ColdStarts;
+  demand: Pick<DemandWatch, 'ask'>;
   proxy: ProxyOptions;
   redis: RedisClient;
   log: Logger;
@@ -68,9 +78,17 @@ export function createFrontApp(options: FrontAppOptions): RequestListener {
   app.use(requireServable);
   app.use(wakeOrHold(holding));
   app.use(refuseWithoutReplica(options.coldStarts));
-  app.use(wakeForMedia(options.coldStarts));
+  app.use(wakeForMedia(options.redis, options.coldStarts));
   const services = buildServices(options);
-  const serve = runHandler({ ...buildMediaHandlers(services), ...buildDocumentHandlers(services.config) });
+  const serve = runHandler({
+    ...buildMediaHandlers(services),
+    ...buildDocumentHandlers(services.config),
+    ...buildModelHandlers({
+      config: services.config,
+      isReady: (state) => isListing(state.route, services.config(state)),
+      contextLength: () => null,
+    }),
+  });
   app.use(({ state }) => serve({ state }));
   const handle = app.callback();
   return (req, res) => void handle(req, res);
@@ -81,6 +99,8 @@ const findDeployment =
   async (ctx, next) => {
     const host = parseHost(ctx.req.headers.host);
     const deployment = await findByHostHeader(options, host);
+    const asked = deployment ? null : parseDemandPath(ctx.path);
+    if (asked) return answerDemand(options, ctx, asked);
     if (!deployment)
       throw new ApiError('not_found', `There is no deployment at this address${host ? `, ${host}` : ''}.`);
     ctx.state.deployment = deployment;
@@ -153,9 +173,12 @@ const authenticateCaller =
 const requireServable: FrontMiddleware = (ctx, next) =>
   requireAvailability(ROUTES, () => ctx.state.deployment.config)(ctx, next);
 
-/** Whether a request of the route is work for a replica that is started for it: others only look. */
-const isWaking = ({ method, served }: Route, { config }: KnownDeployment): boolean =>
-  config.scaling !== undefined && method === 'POST' && served === 'ready';
+/** Whether a request of the route is work for a replica: others only look. */
+const isWork = ({ method, served }: Route): boolean => method === 'POST' && served === 'ready';
+
+/** Whether a replica is started for it. */
+const isWaking = (route: Route, { config }: KnownDeployment): boolean =>
+  config.scaling !== undefined && isWork(route);
 
 const isHolding = (route: Route, deployment: KnownDeployment): boolean =>
   isWaking(route, deployment) && deployment.config.scaling?.coldStart === 'Hold';
@@ -166,8 +189,12 @@ const wakeOrHold =
   async (ctx, next) => {
     const { deployment, route, caller } = ctx.state;
     const { config, addresses } = deployment;
-    if (!isWaking(route, deployment)) return next();
-    const uncount = requireAdmissible(caller, route, services.callers);
+    if (!isWaking(route, deployment)) {
+      // It starts nothing, but whoever scales the deployment sees the demand.
+      if (isWork(route) && !findRefusal(caller, route)) await countForeign(services, caller, config);
+      return next();
+    }
+    const uncount = await requireAdmissible(services.redis, caller, route);
     if (addresses.length === 0) services.starts.begin(config);
     if (isHolding(route, deployment)) {
       services.wants.ask(config);
@@ -177,11 +204,24 @@ const wakeOrHold =
     return next();
   };
 
+/** For those who scale it: as much as the key's RPM would have served, so that one key cannot make up any demand. */
+async function countForeign(
+  { redis, wants }: Pick<HoldingServices, 'redis' | 'wants'>,
+  caller: Caller,
+  deployment: DeploymentName,
+): Promise<void> {
+  if ((await countWaiting(redis, caller)).verdict === 'ok') wants.countRefused(deployment);
+}
+
+/** Clients list models before they ask one, which would start it: that it has no replica is none of their business. */
+const isListing = ({ name }: Pick<Route, 'name'>, { scaling }: GatewayConfig): boolean =>
+  scaling !== undefined && (name === 'models' || name === 'model');
+
 const refuseWithoutReplica =
   ({ starts }: ColdStarts): FrontMiddleware =>
   (ctx, next) => {
-    if (ctx.state.route.served !== 'ready') return next();
     const { config } = ctx.state.deployment;
+    if (ctx.state.route.served !== 'ready' || isListing(ctx.state.route, config)) return next();
     // A connection that is kept would lead here when a pod is ready again.
     ctx.res.shouldKeepAlive = false;
     const { message, ...details } = describeUnavailability(config, starts.estimateSeconds(config));
@@ -190,24 +230,28 @@ const refuseWithoutReplica =
 
 /** What is queued here waits for a replica, as do images whose client waits: those are refused, and come again. */
 const wakeForMedia =
-  ({ wants, starts, callers }: ColdStarts): FrontMiddleware =>
+  (redis: RedisClient, { wants, starts }: ColdStarts): FrontMiddleware =>
   async (ctx, next) => {
     const { route, caller, deployment } = ctx.state;
     const { config, addresses } = deployment;
-    if (!config.scaling || route.method !== 'POST' || route.served !== 'accepting') return next();
+    if (route.method !== 'POST' || route.served !== 'accepting') return next();
     try {
       await next();
     } catch (error) {
       const isRefused = error instanceof ApiError && error.code === 'no_pod_available';
       if (!isRefused || !caller.admission.creditLeft) throw error;
+      if (!config.scaling) {
+        await countForeign({ redis, wants }, caller, config);
+        throw error;
+      }
       if (addresses.length === 0) starts.begin(config);
       // Its RPM does not limit media, but what one key can have refused.
-      if ('uncount' in callers.count(caller.sha256, caller.admission.rpm.limit)) wants.refuse(config);
+      if ((await countWaiting(redis, caller)).verdict === 'ok') wants.refuse(config);
       else wants.ask(config);
       const retryAfter = describeUnavailability(config, starts.estimateSeconds(config)).retryAfter;
       throw new ApiError(error.code, error.message, { ...error.details, retryAfter });
     }
-    if (addresses.length === 0) wants.hint(config);
+    if (config.scaling && addresses.length === 0) wants.hint(config);
   };
 
 const findUsage = ({ usage }: FrontAppOptions, { deployment }: FrontState) =>

@@ -1,13 +1,17 @@
-/** Authenticates callers of the front; Redis counts nothing, since nothing is served. */
+/** Authenticates callers of the front, and counts what they have refused or held there. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { hashApiKey } from '../../api/identity.ts';
-import { type Admission, admit, type Verdict } from '../../redis/admission/admission-calls.ts';
+import {
+  type Admission,
+  admit,
+  uncountWaiting,
+  type Verdict,
+} from '../../redis/admission/admission-calls.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { buildRefusal } from '../auth/admission.ts';
 import { readApiKey } from '../auth/authentication.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Route } from '../http/routes.ts';
-import type { CallerMinutes } from './demand/caller-minutes.ts';
 
 const REFUSALS: Partial<Record<Verdict, string>> = {
   expired: 'has expired',
@@ -16,6 +20,7 @@ const REFUSALS: Partial<Record<Verdict, string>> = {
 };
 
 export interface Caller {
+  namespace: string;
   /** Of its key. */
   sha256: string;
   admission: Admission;
@@ -31,26 +36,46 @@ export async function authenticate(
   const admission = await admit(redis, { namespace, sha256, counted: 'no' });
   const refusal = REFUSALS[admission.verdict];
   if (refusal) throw new ApiError('invalid_api_key', `The API key ${refusal}.`);
-  return { sha256, admission };
+  return { namespace, sha256, admission };
 }
 
 /**
- * Throws what a replica would: who is over a limit starts none. What is refused or held counts against RPM at this front,
- * until what is returned is called because a replica counts it.
+ * Throws what a replica would: who is over a limit starts none. What is refused or held counts against RPM at all fronts
+ * together, until what is returned is called because a replica counts it.
  */
-export function requireAdmissible(
-  { sha256, admission }: Caller,
+export async function requireAdmissible(
+  redis: RedisClient,
+  caller: Caller,
+  route: Pick<Route, 'spendsNothing'>,
+): Promise<() => void> {
+  const refusal = findRefusal(caller, route);
+  if (refusal) throw refusal;
+  const counted = await countWaiting(redis, caller);
+  if (counted.verdict !== 'ok') throw buildRefusal(counted);
+  const { namespace, sha256 } = caller;
+  let isCounted = true;
+  return () => {
+    // What stays counted does no harm.
+    if (isCounted) uncountWaiting(redis, { namespace, sha256, resetAt: counted.rpm.resetAt }).catch(() => {});
+    isCounted = false;
+  };
+}
+
+/** Counts one request that no replica has counted; refused where the key has as many as its RPM. */
+export const countWaiting = (redis: RedisClient, { namespace, sha256 }: Caller): Promise<Admission> =>
+  admit(redis, { namespace, sha256, counted: 'waiting' });
+
+/** What a replica would say to a caller who is over a limit; undefined for others. */
+export function findRefusal(
+  { admission }: Caller,
   { spendsNothing }: Pick<Route, 'spendsNothing'>,
-  callers: CallerMinutes,
-): () => void {
+): ApiError | undefined {
   const { creditLeft, rpm, tpd } = admission;
   const secondsUntil = (resetAt: number) => Math.max(1, resetAt - Math.floor(Date.now() / 1_000));
-  if (!spendsNothing && !creditLeft) throw buildRefusal({ ...admission, verdict: 'credit' });
+  if (!spendsNothing && !creditLeft) return buildRefusal({ ...admission, verdict: 'credit' });
   if (!spendsNothing && tpd.used >= tpd.limit)
-    throw buildRefusal({ ...admission, verdict: 'tpd', retryAfter: secondsUntil(tpd.resetAt) });
+    return buildRefusal({ ...admission, verdict: 'tpd', retryAfter: secondsUntil(tpd.resetAt) });
   if (rpm.remaining === 0)
-    throw buildRefusal({ ...admission, verdict: 'rpm', retryAfter: secondsUntil(rpm.resetAt) });
-  const counting = callers.count(sha256, rpm.remaining);
-  if ('uncount' in counting) return counting.uncount;
-  throw buildRefusal({ ...admission, verdict: 'rpm', retryAfter: counting.retryAfter });
+    return buildRefusal({ ...admission, verdict: 'rpm', retryAfter: secondsUntil(rpm.resetAt) });
+  return undefined;
 }

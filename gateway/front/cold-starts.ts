@@ -3,8 +3,8 @@
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
 import { publishWake, sayShare } from '../../redis/demand/demand.ts';
 import type { Logger } from '../telemetry/log.ts';
-import { CallerMinutes } from './demand/caller-minutes.ts';
-import { type HoldLimits, HoldLines } from './demand/hold-lines.ts';
+import type { HoldLimits } from './demand/hold-line.ts';
+import { HoldLines } from './demand/hold-lines.ts';
 import { Wants } from './demand/wants.ts';
 import type { Directory } from './directory.ts';
 import { StartTimes } from './start-times.ts';
@@ -13,7 +13,6 @@ export interface ColdStarts {
   wants: Wants;
   lines: HoldLines;
   starts: StartTimes;
-  callers: CallerMinutes;
   /** Ends all holds, and holds no more. */
   close(): void;
 }
@@ -36,7 +35,7 @@ export function openColdStarts({ podName, redis, directory, limits, log }: ColdS
       const known = await directory.find(namespace, name);
       if (known) starts.observe(known);
       // What was published, a replica or a pause, may not have been heard.
-      lines.look({ namespace, name });
+      lines.wake({ namespace, name });
       return known !== null && known.addresses.length > 0;
     },
     onLapse: (deployment) => starts.lapse(deployment),
@@ -53,7 +52,6 @@ export function openColdStarts({ podName, redis, directory, limits, log }: ColdS
     wants,
     lines,
     starts,
-    callers: new CallerMinutes(),
     close: () => {
       lines.close();
       wants.close();

@@ -6,8 +6,22 @@ import { modelLimits, resolveLimits } from '../../api/model-limits.ts';
 import { channels } from '../../api/redis-keys.ts';
 import { createAdminServer, OK, serveMetrics, unavailable } from '../../kit/admin-server.ts';
 import { closeServer, listen } from '../../kit/http-server.ts';
-import { connectRedis, type RedisConnection, type RedisSettings } from '../../redis/client.ts';
-import { readCredential, readDeployment, readHost, readReplicas } from '../../redis/publication/published.ts';
+import {
+  connectRedis,
+  isRedisAway,
+  type RedisClient,
+  type RedisConnection,
+  type RedisSettings,
+} from '../../redis/client.ts';
+import { readWorkspaceDemand } from '../../redis/demand/demand.ts';
+import {
+  listDeployments,
+  readCredential,
+  readDeployment,
+  readHost,
+  readReplicas,
+  readWorkspaces,
+} from '../../redis/publication/published.ts';
 import { subscribe } from '../../redis/subscription.ts';
 import { EgressAgent } from '../egress/agent.ts';
 import type { FrontEnvironment, SharedLimits } from '../environment/environment.ts';
@@ -15,12 +29,13 @@ import { Activity } from '../http/activity.ts';
 import { setDocumentationSite } from '../http/error-response.ts';
 import { createServer } from '../http/server.ts';
 import { createInternalServer } from '../storage/service/service.ts';
-import { createLog, logRedisState } from '../telemetry/log.ts';
+import { createLog, type Logger, logRedisState } from '../telemetry/log.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { UsageMeter } from '../telemetry/usage.ts';
 import { Pools } from '../upstream/pools.ts';
 import { createFrontApp } from './app.ts';
 import { openColdStarts } from './cold-starts.ts';
+import { DemandWatch } from './demand/demand-watch.ts';
 import { applySharedLimits, Directory } from './directory.ts';
 import { openFrontStorage } from './front-storage.ts';
 import { startHousekeeping } from './housekeeping/housekeeping.ts';
@@ -57,7 +72,7 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
   });
   const onPublication = () => {
     directory.expire();
-    coldStarts.lines.look();
+    coldStarts.lines.wake();
   };
   const subscription = subscribe(settings, [channels.front], {
     onMessage: onPublication,
@@ -85,9 +100,12 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
   const egress = new EgressAgent(environment.egress);
   const { redis } = connection;
   const usage = new UsageMeter({ redis, log });
+  const demand = openDemandWatch(redis, log);
+  metrics.exportDemand(() => demand.report());
   const app = createFrontApp({
     directory,
     coldStarts,
+    demand,
     proxy,
     redis,
     storage: storage.services,
@@ -139,6 +157,7 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
       log.info('shutting down');
       activity.setClosing(true);
       coldStarts.close();
+      demand.close();
       await closeServer(server, environment.drainTimeoutMs);
       await Promise.all(
         [admin, internal, metricsServer].map((each) => closeServer(each, ADMIN_CLOSE_TIMEOUT_MS)),
@@ -170,3 +189,13 @@ function openDirectory({ redis }: RedisConnection, shared?: SharedLimits): Direc
     readReplicas: (namespace, name) => readReplicas(redis, namespace, name),
   });
 }
+
+const openDemandWatch = (redis: RedisClient, log: Logger): DemandWatch =>
+  new DemandWatch({
+    listWorkspaces: () => readWorkspaces(redis),
+    read: async (namespace) => readWorkspaceDemand(redis, namespace, await listDeployments(redis, namespace)),
+    onError: (error) => {
+      if (!isRedisAway(error))
+        log.warn({ err: error as Error }, 'the demand of a workspace could not be read');
+    },
+  });

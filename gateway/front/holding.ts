@@ -1,13 +1,15 @@
 /** Holds one request until a replica has answered it (docs/api.md, "Cold starts"). */
 import { heldToken } from '../../api/identity.ts';
+import type { RedisClient } from '../../redis/client.ts';
 import { HELD_HEADER } from '../capacity/peer-protocol.ts';
-import { describeUnavailability } from '../http/availability.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import { openLease, readJsonBody } from '../http/json-body.ts';
+import { describeUnavailability } from '../http/routing.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import type { ColdStarts } from './cold-starts.ts';
-import type { Hold, HoldEnd, Turn } from './demand/hold-lines.ts';
+import type { HoldEnd, Turn } from './demand/hold-line.ts';
+import type { Hold } from './demand/hold-lines.ts';
 import { HoldNotices } from './demand/hold-notices.ts';
 import { readPreferredWait } from './demand/prefer.ts';
 import type { DeploymentName, Directory, KnownDeployment } from './directory.ts';
@@ -15,6 +17,7 @@ import { HeldAnswer } from './held-answer.ts';
 import { formatBreak, type ProxyOptions, proxyRequest } from './proxy.ts';
 
 export interface HoldingServices extends ColdStarts {
+  redis: RedisClient;
   proxy: ProxyOptions;
   directory: Pick<Directory, 'find'>;
   /** Of a deployment's replicas. */

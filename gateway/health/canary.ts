@@ -4,7 +4,7 @@
  */
 import type { Dispatcher } from 'undici';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
-import type { Slots } from '../capacity/slots.ts';
+import type { Slots } from '../capacity/replica-capacity.ts';
 import { buildGenerationBody } from '../engine/image-body.ts';
 import { dialectOf } from '../engine/rerank-dialects.ts';
 import { OUT_OF_MEMORY } from './watched-dispatcher.ts';

@@ -1,13 +1,8 @@
 /** Watches the engine beside this gateway: by probes, and by what requests see of it. */
 import type { Dispatcher } from 'undici';
 import type { CanaryResult } from './canary.ts';
-import {
-  type EngineBounds,
-  EngineState,
-  type EngineVerdict,
-  type Observation,
-  type WorkOutcome,
-} from './engine-state.ts';
+import { EngineState } from './engine-state.ts';
+import type { EngineBounds, EngineVerdict, Observation, WorkOutcome } from './engine-verdict.ts';
 import { probeHealth } from './health-probe.ts';
 import { RunClock } from './run-clock.ts';
 import { type EngineWitness, WatchedDispatcher, type WorkWitness } from './watched-dispatcher.ts';
@@ -22,11 +17,15 @@ export interface EngineHealthOptions {
   tryEngine?: () => Promise<CanaryResult>;
   /** Called when the phase changes. */
   onChange?: (now: EngineVerdict, before: EngineVerdict) => void;
+  /** Called with everything that is seen of the engine, before it is judged. */
+  onObservation?: (at: number, seen: Observation) => void;
   timing?: Partial<EngineHealthTiming>;
 }
 
 export interface EngineHealthTiming {
-  /** Between probes while the engine starts or fails. */
+  /** Between probes while the engine starts: what waits for it is served that much later. */
+  startingMs: number;
+  /** Between probes while it fails. */
   failingMs: number;
   healthyMs: number;
   /** A probe that takes longer counts as slow. */
@@ -37,6 +36,7 @@ export interface EngineHealthTiming {
 }
 
 const TIMING: EngineHealthTiming = {
+  startingMs: 100,
   failingMs: 1_000,
   healthyMs: 5_000,
   timeoutMs: 10_000,
@@ -62,6 +62,8 @@ export class EngineHealth implements EngineWitness {
   readonly #timing: EngineHealthTiming;
   readonly #state: EngineState;
   readonly #works = new Map<number, WatchedWork>();
+  /** Who waits for the end of the start. */
+  readonly #starting = new Set<() => void>();
   readonly #judging: NodeJS.Timeout;
   #verdict: EngineVerdict;
   #lastWork = 0;
@@ -125,17 +127,17 @@ export class EngineHealth implements EngineWitness {
   }
 
   seeAnswer(): void {
-    this.#state.observe(this.clock.now(), { kind: 'answered' });
+    this.#note(this.clock.now(), { kind: 'answered' });
   }
 
   begin(isHeld: () => boolean): WorkWitness {
     const id = ++this.#lastWork;
     const work: WatchedWork = { isHeld, wasHeld: false, hasOutput: false };
     this.#works.set(id, work);
-    this.#state.observe(this.clock.now(), { kind: 'started', work: id });
+    this.#note(this.clock.now(), { kind: 'started', work: id });
     const end = (outcome: WorkOutcome) => {
       if (!this.#works.delete(id)) return;
-      this.#state.observe(this.clock.now(), { kind: 'ended', work: id, outcome });
+      this.#note(this.clock.now(), { kind: 'ended', work: id, outcome });
       if (outcome !== 'neutral') this.#judge();
     };
     return {
@@ -152,8 +154,23 @@ export class EngineHealth implements EngineWitness {
     };
   }
 
+  /** Resolves as soon as it does not start any more, and after `timeoutMs` at the latest. */
+  async waitForStart(timeoutMs: number): Promise<void> {
+    if (this.#verdict.phase !== 'starting' || this.#isStopped) return;
+    await new Promise<void>((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        this.#starting.delete(end);
+        resolve();
+      };
+      const timer = setTimeout(end, timeoutMs);
+      this.#starting.add(end);
+    });
+  }
+
   stop(): void {
     this.#isStopped = true;
+    this.#endStart();
     this.#probe?.cancel();
     clearTimeout(this.#timer);
     clearInterval(this.#judging);
@@ -178,32 +195,47 @@ export class EngineHealth implements EngineWitness {
       if (this.#isStopped || this.#probe !== current) return;
       this.#probe = null;
       this.#observe(seen);
-      const { failingMs, healthyMs } = this.#timing;
-      const delayMs = this.#verdict.phase === 'healthy' ? healthyMs : failingMs;
-      this.#timer = setTimeout(() => this.#startProbe(), this.#isDoubted ? 0 : delayMs);
+      this.#timer = setTimeout(() => this.#startProbe(), this.#isDoubted ? 0 : this.#decideDelay());
       this.#timer.unref();
     });
   }
 
+  #decideDelay(): number {
+    const { startingMs, failingMs, healthyMs } = this.#timing;
+    const { phase } = this.#verdict;
+    if (phase === 'healthy') return healthyMs;
+    return phase === 'starting' ? Math.min(startingMs, failingMs) : failingMs;
+  }
+
   #observe(seen: Observation): void {
-    this.#state.observe(this.clock.now(), seen);
+    this.#note(this.clock.now(), seen);
     this.#judge();
+  }
+
+  #note(at: number, seen: Observation): void {
+    this.#options.onObservation?.(at, seen);
+    this.#state.observe(at, seen);
   }
 
   #judge(): void {
     if (this.#isStopped) return;
     const at = this.clock.now();
     for (const [id, work] of this.#works) {
-      if (work.hasOutput) this.#state.observe(at, { kind: 'output', work: id });
+      if (work.hasOutput) this.#note(at, { kind: 'output', work: id });
       work.hasOutput = false;
       const isHeld = work.isHeld();
-      if (isHeld || work.wasHeld) this.#state.observe(at, { kind: 'held', work: id, isHeld });
+      if (isHeld || work.wasHeld) this.#note(at, { kind: 'held', work: id, isHeld });
       work.wasHeld = isHeld;
     }
     const before = this.#verdict;
     this.#verdict = this.#state.judge(at, this.#options.stalledMs());
     if (this.#verdict.phase !== before.phase) this.#options.onChange?.(this.#verdict, before);
+    if (this.#verdict.phase !== 'starting') this.#endStart();
     if (this.#verdict.isInDoubt) void this.#tryEngine(at);
+  }
+
+  #endStart(): void {
+    for (const end of this.#starting) end();
   }
 
   async #tryEngine(at: number): Promise<void> {

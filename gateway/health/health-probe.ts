@@ -1,6 +1,6 @@
 /** One call of an engine's health check, and what it shows. */
 import { request } from 'node:http';
-import type { Observation } from './engine-state.ts';
+import type { Observation } from './engine-verdict.ts';
 import type { RunClock } from './run-clock.ts';
 
 export interface HealthProbe {

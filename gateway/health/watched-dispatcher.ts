@@ -1,6 +1,6 @@
 /** Connections to an engine that report to its health check: each POST is work that starts, gives output and ends. */
 import { Dispatcher } from 'undici';
-import type { WorkOutcome } from './engine-state.ts';
+import type { WorkOutcome } from './engine-verdict.ts';
 
 /** Receives what is observed of requests. */
 export interface EngineWitness {

@@ -7,7 +7,12 @@ import type { DeploymentUsage } from '../telemetry/usage.ts';
 import { formatErrorEvent } from './error-event.ts';
 import { ApiError, endAfterRequestBody, explainRedisOutage, sendError } from './error-response.ts';
 import { toBytesText } from './event-stream.ts';
-import { ClientDisconnectedError, type Exchange, type GatewayState } from './exchange.ts';
+import {
+  ClientDisconnectedError,
+  type Exchange,
+  type GatewayMiddleware,
+  type GatewayState,
+} from './exchange.ts';
 
 const SLOW_MS = 60_000;
 const CLIENT_LEFT = 499;
@@ -120,4 +125,31 @@ function record(exchange: Exchange, route: string, sinks: Pick<Sinks, 'log' | 'm
   };
   log[level](entry, errorMessage ?? 'request');
   return status;
+}
+
+/** Refuses new requests and ends those in flight when a gateway must stop: with the envelope, not a broken connection. */
+export class CutOff {
+  readonly #exchanges = new WeakMap<ServerResponse, Exchange>();
+  #reason: ApiError | null = null;
+
+  /** Below what answers errors, above all that takes time. */
+  readonly middleware: GatewayMiddleware = ({ state: { exchange } }, next) => {
+    if (this.#reason) throw this.#reason;
+    this.#exchanges.set(exchange.res, exchange);
+    return next();
+  };
+
+  get isRefusing(): boolean {
+    return this.#reason !== null;
+  }
+
+  /** From now on this is the answer to every request. */
+  refuse(reason: ApiError): void {
+    this.#reason = reason;
+  }
+
+  /** Ends these answers, streams that have begun by the error's event. */
+  end(responses: Iterable<ServerResponse>, reason: ApiError): void {
+    for (const response of responses) this.#exchanges.get(response)?.cancel(reason);
+  }
 }

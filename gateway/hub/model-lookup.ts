@@ -1,9 +1,9 @@
 /** Reads what a repository of a model hub says of its model: config.json, and how large the weights are. */
+
 import type { LookUpModelAnswer, LookUpModelQuestion } from '../../api/internal-api.ts';
 import { findJsonFault } from '../../kit/json-cost.ts';
-import type { EgressAgent } from '../egress/agent.ts';
+import type { EgressAgent, EgressAnswer } from '../egress/agent.ts';
 import { Allowance } from '../egress/allowance.ts';
-import type { EgressAnswer } from '../egress/egress-call.ts';
 import { EgressError } from '../egress/egress-error.ts';
 import { requestFollowing } from '../egress/redirects.ts';
 import { readModelShape } from './model-shape.ts';
@@ -48,7 +48,7 @@ function explainStatus({ status, isTruncated }: EgressAnswer): LookUpModelAnswer
 const explainOutage = (status: number): LookUpModelAnswer => ({
   found: false,
   isFinal: false,
-  message: `could not be read: the hub answered ${status}`,
+  message: `could not be read: the hub returned ${status}`,
 });
 
 function parseShape(body: Buffer) {

@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream';
 import { findMediaEngine } from '../../api/media-engines.ts';
 import { EngineMemoryError } from '../engine/engine-error.ts';
+import { addSeed } from '../engine/extra-fields.ts';
 import { generateImages } from '../engine/image-call.ts';
 import type { ImageJob, Job, JobInput, VideoJob } from '../engine/job.ts';
 import { type AbandonedEnd, type EngineCalls, generateVideo } from '../engine/video-call.ts';
@@ -83,7 +84,7 @@ async function makeVideo({ parameters }: VideoJob, run: EngineRunOptions): Promi
     const { file, forget } = await generateVideo({
       ...run,
       deleteEndsWork,
-      parameters,
+      parameters: addSeed(parameters, run.enginePreset),
       references,
       referencesField,
       onProgress,
@@ -117,7 +118,7 @@ async function makeImages({ parameters }: ImageJob, run: EngineRunOptions): Prom
   const answer = generateImages({
     ...run,
     target: { pathPrefix: '', headers: {} },
-    parameters,
+    parameters: addSeed(parameters, run.enginePreset),
     images: run.inputs,
     // Jobs have none: a mask needs a client that waits.
     mask: null,

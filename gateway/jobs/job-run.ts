@@ -192,7 +192,7 @@ export class JobRun {
     const { metrics, log } = this.#services;
     metrics.abandonedJobs.dec();
     if (end === 'stuck')
-      log.warn({ job_id: this.#job.claim.id }, 'the engine has not ended a job that was given up long ago');
+      log.warn({ job_id: this.#job.claim.id }, 'the engine is still busy with a job abandoned long ago');
   }
 
   #check(job: Job | null): Job {

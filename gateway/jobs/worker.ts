@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { isRedisAway } from '../../redis/client.ts';
 import { type ClaimedJob, claimRequest } from '../../redis/requests/request-calls.ts';
 import { countWaiting } from '../../redis/requests/request-record.ts';
-import type { Slots } from '../capacity/slots.ts';
+import type { Slots } from '../capacity/replica-capacity.ts';
 import { JobRun } from './job-run.ts';
 import type { WorkerServices } from './services.ts';
 

@@ -1,5 +1,6 @@
 /** Typed values of a request's documented fields, from a JSON body or from the texts of a form. */
 import type { ErrorCode } from '../../api/errors.ts';
+import { isObject } from '../../kit/json-object.ts';
 import { ApiError } from '../http/error-response.ts';
 
 /** As forms carry numbers; nothing else that JavaScript would take for one, such as `0x10` or `Infinity`. */
@@ -166,9 +167,6 @@ function parseObject(text: string): Record<string, unknown> | null {
     return null;
   }
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Looks at no more than it allows. */
 function isInBounds(object: Record<string, unknown>): boolean {

@@ -1,9 +1,9 @@
 /** The image routes: a request is read, then queued, or served while its client waits. */
 import type { Acknowledgement } from '../../api/api-objects.ts';
-import { describeUnavailability } from '../http/availability.ts';
 import { ApiError } from '../http/error-response.ts';
 import { ClientDisconnectedError, type GatewayState } from '../http/exchange.ts';
 import { sendJSON } from '../http/json-answer.ts';
+import { describeUnavailability } from '../http/routing.ts';
 import { type IdempotentRepeat, type ImageRequest, listFiles } from '../jobs/media-request.ts';
 import type { MediaServices } from '../jobs/services.ts';
 import { type AcceptedRequest, describeRepeat, enqueueRequest } from '../jobs/submission.ts';

@@ -4,6 +4,7 @@ import type { ResolvedLimits } from '../../api/model-limits.ts';
 import type { Capacity, EngineTarget } from '../capacity/capacity.ts';
 import type { EnginePool } from '../engine/engine-call.ts';
 import { EngineMemoryError } from '../engine/engine-error.ts';
+import { addSeed } from '../engine/extra-fields.ts';
 import { type GeneratedImage, generateImages } from '../engine/image-call.ts';
 import { type BodyMemory, processBodies } from '../http/body-memory.ts';
 import { ApiError } from '../http/error-response.ts';
@@ -60,7 +61,7 @@ export async function makeImages(
     }
     if (!target.local) services.metrics.forwarded.inc();
     const made = await runAtEngine({
-      request,
+      request: { ...request, parameters: addSeed(request.parameters, enginePreset) },
       exchange,
       services,
       engines,

@@ -7,14 +7,17 @@ import { readRequest } from '../../redis/requests/request-record.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import { sendEmpty, sendJSON } from '../http/json-answer.ts';
-import type { VideoRequest } from '../jobs/media-request.ts';
+import type { IdempotentRepeat, VideoRequest } from '../jobs/media-request.ts';
 import { findRequest, readPrompt, signOutputs } from '../jobs/request-lookup.ts';
 import { describeVideo } from '../jobs/request-object.ts';
 import { cancel } from '../jobs/request-routes.ts';
 import type { MediaServices } from '../jobs/services.ts';
 import { type AcceptedRequest, describeRepeat, enqueueRequest } from '../jobs/submission.ts';
 import { listVideos } from '../jobs/video-list.ts';
-import { readVideoForm, readVideoGeneration } from './video-request.ts';
+import type { FormFields } from './multipart.ts';
+import { checkDestination, parseDestination, readFormRequest, readJsonFields } from './request-fields.ts';
+import { readUploadedImages } from './uploaded-images.ts';
+import { readVideoFormParameters, readVideoGenerationParameters } from './video-parameters.ts';
 
 /** When it is worth asking again; openai's `poll` obeys it. */
 const POLL_AFTER_MS = '1000';
@@ -130,3 +133,93 @@ const describeAccepted = (
   errorCode: null,
   errorMessage: null,
 });
+
+/** Throws ApiError; ClientDisconnectedError when the client leaves before the end. */
+export async function readVideoGeneration(
+  state: GatewayState,
+  services: MediaServices,
+): Promise<VideoRequest | IdempotentRepeat> {
+  const known = await readJsonFields(state, services, { modality: 'video', names: VIDEO_JSON_FIELDS });
+  if (known.kind === 'repeat') return known;
+  const config = services.config(state);
+  const { fields, idempotencyKey, fingerprint } = known;
+  const destinationFields = parseDestination(fields);
+  const { parameters, seconds, askedSeconds } = readVideoGenerationParameters(fields, config);
+  const destination = await checkDestination(destinationFields, config, services);
+  state.exchange.check();
+  return {
+    kind: 'video',
+    parameters,
+    seconds,
+    askedSeconds,
+    references: [],
+    idempotencyKey,
+    fingerprint,
+    ...destination,
+  };
+}
+
+export const VIDEO_FORM: FormFields = {
+  texts: new Set([
+    'model',
+    'prompt',
+    'seconds',
+    'size',
+    'fps',
+    'seed',
+    'negative_prompt',
+    'steps',
+    'num_inference_steps',
+    'guidance_scale',
+    'true_cfg_scale',
+    'flow_shift',
+    'extra_params',
+    'webhook_url',
+    'storage_credential_id',
+  ]),
+  files: new Map([['input_reference', 1]]),
+};
+
+/** Where the model takes several references. */
+const formOf = ({ video }: Pick<GatewayConfig, 'video'>): FormFields => ({
+  ...VIDEO_FORM,
+  files: new Map([['input_reference', video?.references ?? 1]]),
+});
+
+/** Of the JSON route. */
+export const VIDEO_JSON_FIELDS: ReadonlySet<string> = new Set([
+  ...VIDEO_FORM.texts,
+  'resolution',
+  'duration',
+]);
+
+/** The request may hold files. Throws ApiError; ClientDisconnectedError when the client leaves before the end; no file is left then. */
+export function readVideoForm(
+  state: GatewayState,
+  services: MediaServices,
+): Promise<VideoRequest | IdempotentRepeat> {
+  const config = services.config(state);
+  const source = { modality: 'video', form: formOf(config) } as const;
+  return readFormRequest(
+    state,
+    services,
+    source,
+    async ({ fields, idempotencyKey, fingerprint }, { files }) => {
+      const destinationFields = parseDestination(fields);
+      const { parameters, seconds, askedSeconds } = readVideoFormParameters(fields, files.length > 0, config);
+      const references = await readUploadedImages(files, 'input_reference');
+      const destination = await checkDestination(destinationFields, config, services);
+      state.exchange.check();
+      return {
+        kind: 'video',
+        parameters,
+        seconds,
+        askedSeconds,
+        references,
+        idempotencyKey,
+        fingerprint,
+        ...destination,
+      };
+    },
+  );
+}

@@ -10,7 +10,7 @@ import {
   MAX_SECONDS,
   TOLERANCE_SECONDS,
 } from '../media/video-parameters.ts';
-import { VIDEO_FORM, VIDEO_JSON_FIELDS } from '../media/video-request.ts';
+import { VIDEO_FORM, VIDEO_JSON_FIELDS } from '../media/video-routes.ts';
 import type { JsonSchema } from '../text/fields.ts';
 import {
   describeCommonFields,

@@ -14,10 +14,8 @@ import type { Capacity, EngineTarget } from '../capacity/capacity.ts';
 import { buildTokenCheck, HELD_HEADER } from '../capacity/peer-protocol.ts';
 import { EgressAgent, type EgressAgentOptions, PUBLIC_ONLY } from '../egress/agent.ts';
 import type { EnginePool } from '../engine/engine-call.ts';
-import { requireAvailability } from '../http/availability.ts';
 import { allowOrigins } from '../http/cross-origin.ts';
-import { CutOff } from '../http/cut-off.ts';
-import { answerErrors } from '../http/errors.ts';
+import { answerErrors, CutOff } from '../http/errors.ts';
 import {
   type GatewayMiddleware,
   type GatewayState,
@@ -25,7 +23,7 @@ import {
   identifyRequest,
 } from '../http/exchange.ts';
 import { ROUTES, type RouteName } from '../http/routes.ts';
-import { answerRootProbe, findRoute, runHandler } from '../http/routing.ts';
+import { answerRootProbe, findRoute, requireAvailability, runHandler } from '../http/routing.ts';
 import { createListener } from '../http/server.ts';
 import { countSlots, type StorageServices } from '../jobs/services.ts';
 import { buildMediaHandlers } from '../media/media-routes.ts';
@@ -104,7 +102,11 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
   const handlers: Partial<Record<RouteName, Handler>> = {
     ...buildTextHandlers(textServices),
     ...(options.storage && buildAudioHandlers({ ...textServices, spool: options.storage.spool })),
-    ...buildModelHandlers({ config, engineReady, contextLength: options.contextLength ?? (() => null) }),
+    ...buildModelHandlers({
+      config,
+      isReady: engineReady,
+      contextLength: options.contextLength ?? (() => null),
+    }),
     ...buildDocumentHandlers(config),
     ...(options.storage &&
       buildMediaHandlers({

@@ -10,7 +10,7 @@ import { type Replica, startReplica } from '../capacity/replica.ts';
 import type { EgressSettings } from '../egress/agent.ts';
 import { tryEngine } from '../health/canary.ts';
 import { defaultStalledMs, EngineHealth } from '../health/engine-health.ts';
-import type { EngineBounds } from '../health/engine-state.ts';
+import type { EngineBounds } from '../health/engine-verdict.ts';
 import { Activity } from '../http/activity.ts';
 import { ApiError, setDocumentationSite } from '../http/error-response.ts';
 import { createServer } from '../http/server.ts';

@@ -18,6 +18,7 @@ import { buildSidecarRoutes } from './admin-routes.ts';
 import { createEngineMetrics } from './engine-metrics.ts';
 import { type ModelEndpoint, startModelEndpoint } from './model-endpoint.ts';
 import { openSidecarStorage } from './sidecar-storage.ts';
+import { keepWeightsLease } from './weights-lease.ts';
 
 export interface Sidecar {
   endpoint: ModelEndpoint;
@@ -93,6 +94,7 @@ export async function startSidecar(environment: SidecarEnvironment): Promise<Sid
     listen(admin, environment.adminPort, host),
     listen(metricsServer, environment.metricsPort, host),
   ]);
+  const releaseWeights = keepWeightsLease({ folder: environment.weightsLease, podName, log });
   log.info({ port: httpPort }, 'listening');
 
   return {
@@ -100,6 +102,7 @@ export async function startSidecar(environment: SidecarEnvironment): Promise<Sid
     stop: async () => {
       log.info('shutting down');
       await endpoint.stop();
+      releaseWeights();
       await storage.close();
       await closeAll([admin, metricsServer]);
       await subscription.close();

@@ -24,6 +24,8 @@ export interface GatewayMetrics {
   held: { inc(): void; dec(): void };
   /** Label: outcome (`served`, or why the wait ended). */
   holdTime: Histogram;
+  /** Exports what a front knows of deployments' demand, as `berth_demand`. */
+  exportDemand(report: () => readonly { namespace: string; name: string; demand: number }[]): void;
   /** Label: reason. */
   engineErrors: Counter<'reason'>;
   /** Label: phase (`before_first_byte`, `mid_stream`). */
@@ -88,6 +90,19 @@ export function createMetrics(): GatewayMetrics {
       label: 'outcome',
       bounds: SECONDS,
     }),
+    exportDemand: (report) => {
+      new Gauge({
+        name: 'berth_demand',
+        help: 'Slots of a deployment that are or would be in use, on average over the last minute',
+        labelNames: ['workspace', 'deployment'],
+        registers,
+        collect() {
+          this.reset();
+          for (const { namespace, name, demand } of report())
+            this.set({ workspace: namespace, deployment: name }, demand);
+        },
+      });
+    },
     requests: createTally(register, {
       name: 'berth_gateway_requests_total',
       help: 'Requests answered',

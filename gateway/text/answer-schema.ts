@@ -1,13 +1,15 @@
-/** Fills what OpenAI's schema requires and some engines leave out; each answers whether it changed anything. */
+/** Fills what OpenAI's and Anthropic's schemas require and some engines leave out; each answers whether it changed anything. */
 import { type JSONObject as Answer, isObject } from '../../kit/json-object.ts';
 
 export function completeChat(answer: Answer, modelId: string): boolean {
   let isChanged = completeModel(answer, modelId);
+  isChanged = dropNull(answer, 'system_fingerprint') || isChanged;
   for (const choice of listOf(answer.choices)) {
     isChanged = fillNull(choice, 'logprobs') || isChanged;
     if (isObject(choice.message)) {
       isChanged = fillNull(choice.message, 'refusal') || isChanged;
       isChanged = fillNull(choice.message, 'content') || isChanged;
+      isChanged = dropNull(choice.message, 'annotations') || isChanged;
     }
   }
   return isChanged;
@@ -15,8 +17,34 @@ export function completeChat(answer: Answer, modelId: string): boolean {
 
 export function completeCompletion(answer: Answer, modelId: string): boolean {
   let isChanged = completeModel(answer, modelId);
+  isChanged = dropNull(answer, 'system_fingerprint') || isChanged;
   for (const choice of listOf(answer.choices)) isChanged = fillNull(choice, 'logprobs') || isChanged;
   return isChanged;
+}
+
+/** vLLM leaves out why it failed, which no complete response has, and says null where OpenAI has nothing or a list. */
+export function completeResponse(answer: Answer, modelId: string): boolean {
+  let isChanged = completeModel(answer, modelId);
+  isChanged = fillNull(answer, 'error') || isChanged;
+  isChanged = dropNull(answer, 'user') || isChanged;
+  isChanged = dropNull(answer, 'text') || isChanged;
+  for (const { content } of listOf(answer.output))
+    for (const part of listOf(content)) isChanged = fillLogprobs(part) || isChanged;
+  if (answer.store !== undefined) return isChanged;
+  // Nothing is stored here, whatever the engine says.
+  answer.store = false;
+  return true;
+}
+
+function fillLogprobs(part: Record<string, unknown>): boolean {
+  if (part.logprobs !== null) return false;
+  part.logprobs = [];
+  return true;
+}
+
+export function completeMessage(answer: Answer, modelId: string): boolean {
+  const isChanged = completeModel(answer, modelId);
+  return fillNull(answer, 'stop_sequence') || isChanged;
 }
 
 export type EmbeddingEncoding = 'float' | 'base64' | 'bytes' | 'bytes_only';
@@ -62,6 +90,12 @@ export function completeModel(answer: Answer, modelId: string): boolean {
 function fillNull(object: Record<string, unknown>, name: string): boolean {
   if (object[name] !== undefined) return false;
   object[name] = null;
+  return true;
+}
+
+function dropNull(object: Record<string, unknown>, name: string): boolean {
+  if (object[name] !== null) return false;
+  delete object[name];
   return true;
 }
 

@@ -134,7 +134,8 @@ export const RESPONSES_FIELDS: Fields = {
   stream: FLAG,
   temperature: number,
   top_p: number,
-  max_output_tokens: integer,
+  // Of none, engines tell an end like that of a stream that they gave up.
+  max_output_tokens: positive,
   tools: listOfObjects,
   tool_choice: textOrObject,
   parallel_tool_calls: FLAG,

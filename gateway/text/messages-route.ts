@@ -4,7 +4,7 @@ import { readMessagesUsage } from '../engine/answer.ts';
 import { MESSAGES as EVENTS } from '../engine/event-dialects.ts';
 import { EventFilter } from '../engine/event-filter.ts';
 import { ApiError } from '../http/error-response.ts';
-import { completeModel } from './answer-schema.ts';
+import { completeMessage } from './answer-schema.ts';
 import { COUNT_FIELDS, MESSAGES_FIELDS } from './fields.ts';
 import { readBlockMedia } from './input-media.ts';
 import type { TextRoute } from './text-route.ts';
@@ -17,7 +17,7 @@ export const MESSAGES: TextRoute = {
   refuse: refuseServerTools,
   readMedia,
   stream: { needsUsageOption: false, watch: (modelId) => new EventFilter(EVENTS, modelId) },
-  complete: completeModel,
+  complete: completeMessage,
   readUsage: readMessagesUsage,
 };
 

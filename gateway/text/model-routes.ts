@@ -8,35 +8,36 @@ import { ROUTES } from '../http/routes.ts';
 import { describeSupportedParameters } from '../media/supported-parameters.ts';
 
 export interface ModelServices {
-  config: () => GatewayConfig;
-  engineReady: () => boolean;
+  config: (state: GatewayState) => GatewayConfig;
+  /** Whether the model can be asked. */
+  isReady: (state: GatewayState) => boolean;
   /** Most tokens of a request; null while that is unknown. */
   contextLength: () => number | null;
 }
 
 const RETRY_SECONDS = 5;
 
-export function buildModelHandlers({ config, engineReady, contextLength }: ModelServices) {
-  const requireReady = () => {
-    if (engineReady()) return;
+export function buildModelHandlers({ config, isReady, contextLength }: ModelServices) {
+  const requireReady = (state: GatewayState) => {
+    if (isReady(state)) return;
     throw new ApiError('no_pod_available', 'No replica is ready: the engine is starting or has failed.', {
       retryAfter: RETRY_SECONDS,
     });
   };
   return {
-    models: ({ exchange }: GatewayState) => {
-      requireReady();
-      const list: ModelList = { object: 'list', data: [describeModel(config(), contextLength())] };
-      sendJSON(exchange, list);
+    models: (state: GatewayState) => {
+      requireReady(state);
+      const list: ModelList = { object: 'list', data: [describeModel(config(state), contextLength())] };
+      sendJSON(state.exchange, list);
     },
-    model: ({ exchange, parameter }: GatewayState) => {
-      requireReady();
-      const model = describeModel(config(), contextLength());
-      if (decode(parameter) !== model.id)
+    model: (state: GatewayState) => {
+      requireReady(state);
+      const model = describeModel(config(state), contextLength());
+      if (decode(state.parameter) !== model.id)
         throw new ApiError('model_not_found', `This deployment serves the model "${model.id}" only.`, {
           param: 'model',
         });
-      sendJSON(exchange, model);
+      sendJSON(state.exchange, model);
     },
   };
 }

@@ -4,7 +4,7 @@ import { readResponsesUsage } from '../engine/answer.ts';
 import { RESPONSES as EVENTS } from '../engine/event-dialects.ts';
 import { EventFilter } from '../engine/event-filter.ts';
 import { ApiError } from '../http/error-response.ts';
-import { completeModel } from './answer-schema.ts';
+import { completeResponse } from './answer-schema.ts';
 import { RESPONSES_FIELDS } from './fields.ts';
 import { readInputMedia } from './input-media.ts';
 import type { TextRoute } from './text-route.ts';
@@ -20,7 +20,7 @@ export const RESPONSES: TextRoute = {
   // Engines keep responses in memory for ever unless told otherwise.
   fixed: new Map([['store', 'false']]),
   stream: { needsUsageOption: false, watch: (modelId) => new EventFilter(EVENTS, modelId) },
-  complete: completeModel,
+  complete: completeResponse,
   readUsage: readResponsesUsage,
 };
 

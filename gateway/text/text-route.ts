@@ -1,7 +1,7 @@
 /** What tells one text route from another; the flow is the same for all (`text-routes.ts`). */
 import type { JSONObject } from '../../kit/json-object.ts';
 import type { Usage } from '../engine/answer.ts';
-import type { StreamFilter } from '../engine/stream-filter.ts';
+import type { StreamFilter } from '../engine/stream-answer.ts';
 import type { Continuable } from './continuation.ts';
 import type { Fields } from './fields.ts';
 import type { MessageMedia } from './message-media.ts';

@@ -1,7 +1,9 @@
 /** The text routes: from a JSON body to the engine's answer, whole or streamed, with its usage settled. */
+
+import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { Settlements } from '../auth/settlements.ts';
 import type { EgressAgent } from '../egress/agent.ts';
-import { type Answer, estimateUsage } from '../engine/answer.ts';
+import { type Answer, estimateUsage, type Usage } from '../engine/answer.ts';
 import { ContinuedFilter } from '../engine/continued-filter.ts';
 import { StreamAnswer } from '../engine/stream-answer.ts';
 import { VectorsAnswer } from '../engine/vectors-answer.ts';
@@ -18,7 +20,6 @@ import { CHAT, COMPLETIONS, EMBEDDINGS } from './openai-routes.ts';
 import { RESPONSES } from './responses-route.ts';
 import { readTextRequest, type TextRequest, tellsUsageContinuously } from './text-request.ts';
 import type { TextRoute } from './text-route.ts';
-import { priceTokens } from './token-price.ts';
 import { DETOKENIZE, RERANK, SCORE, TOKENIZE } from './translated-routes.ts';
 
 export interface TextServices extends ContinuationServices {
@@ -127,4 +128,23 @@ function settleUsage(answer: Answer, { services, state, request }: EngineRun): v
   services.usage.add('outputTokens', outputTokens);
   const micros = priceTokens(usage, pricing);
   services.settlements.add({ namespace, sha256: state.keyHash, tokens: totalTokens, micros });
+}
+
+type TokenPricing = Pick<
+  GatewayConfig['pricing'],
+  'perMillionInputTokens' | 'perMillionOutputTokens' | 'perMillionCachedInputTokens'
+>;
+
+const MILLION = 1_000_000;
+
+/** In millionths. Cached tokens cost as others where they have no price of their own. */
+export function priceTokens(usage: Usage, pricing: TokenPricing): number {
+  const input = pricing.perMillionInputTokens ?? 0;
+  const cached = pricing.perMillionCachedInputTokens ?? input;
+  const { inputTokens, outputTokens, cachedInputTokens } = usage;
+  const sum =
+    (inputTokens - cachedInputTokens) * input +
+    cachedInputTokens * cached +
+    outputTokens * (pricing.perMillionOutputTokens ?? 0);
+  return sum / MILLION;
 }

@@ -1,11 +1,11 @@
 /** One attempt to deliver an event (docs/api.md, "Webhooks"). */
 
-import { createHmac } from 'node:crypto';
 import type { SigningSecrets } from '../../api/signing-secret.ts';
 import type { Attempt, LeasedDelivery } from '../../redis/deliveries/delivery-calls.ts';
 import type { EgressAgent } from '../egress/agent.ts';
 import { Allowance } from '../egress/allowance.ts';
 import { EgressError } from '../egress/egress-error.ts';
+import { signDelivery, signMessage } from './signature.ts';
 
 export interface AttemptTiming {
   /** The longest attempt, from the look-up of the name to the answer. */
@@ -25,7 +25,7 @@ const USER_AGENT = 'Service-Webhook/1.0';
 
 export interface AttemptOptions {
   agent: Pick<EgressAgent, 'request'>;
-  /** Read for this attempt, so that a rolled secret holds at once; null = the workspace has none. */
+  /** Read for this attempt, so that a rolled secret holds at once; null = there is none. */
   secret: SigningSecrets | null;
   /** Unix milliseconds. */
   now: number;
@@ -43,7 +43,7 @@ export async function attemptDelivery(
     error,
     waitMs: timing.waitAfter(delivery.attempt),
   });
-  if (secret === null) return fail('the workspace has no readable signing secret');
+  if (secret === null) return fail('there is no readable signing secret');
   const body = Buffer.from(delivery.body);
   try {
     const { status } = await agent.request({
@@ -52,9 +52,10 @@ export async function attemptDelivery(
       headers: {
         'content-type': 'application/json',
         'user-agent': USER_AGENT,
-        [SIGNATURE_HEADER]: signDelivery(body, secret, now),
+        'X-Service-Signature': signDelivery(body, secret, now),
         'X-Service-Event': delivery.type,
         'X-Service-Delivery-Id': delivery.id,
+        ...signMessage({ id: delivery.eventId, body }, secret, now),
       },
       body,
       deadlineMs: timing.attemptMs,
@@ -68,19 +69,4 @@ export async function attemptDelivery(
     if (!(error instanceof EgressError)) throw error;
     return fail(`the URL ${error.message}`);
   }
-}
-
-export const SIGNATURE_HEADER = 'X-Service-Signature';
-
-/**
- * `t=<unix seconds>,v1=<hex HMAC-SHA256>` over `<t>.` and the exact bytes of the body, keyed with the secret's text; a
- * second `v1` by the previous secret while a roll keeps it.
- */
-export function signDelivery(body: Buffer, { current, previous }: SigningSecrets, nowMs: number): string {
-  const seconds = Math.floor(nowMs / 1_000);
-  const secrets = previous && nowMs < previous.until ? [current, previous.secret] : [current];
-  const digests = secrets.map(
-    (secret) => `v1=${createHmac('sha256', secret).update(`${seconds}.`).update(body).digest('hex')}`,
-  );
-  return [`t=${seconds}`, ...digests].join(',');
 }

@@ -1,6 +1,7 @@
 /** Delivers events to their receivers: outbox → deliveries → attempts, for all workspaces, beside any number of fronts. */
+
 import type { PublishedEndpoint } from '../../api/redis-keys.ts';
-import type { SigningSecrets } from '../../api/signing-secret.ts';
+import type { SigningSecrets, WorkspaceSecrets } from '../../api/signing-secret.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
 import {
   type AbandonedDelivery,
@@ -10,8 +11,8 @@ import {
   leaseDeliveries,
   normalizeURL,
   settleDelivery,
+  takeEvents,
 } from '../../redis/deliveries/delivery-calls.ts';
-import { takeEvents } from '../../redis/deliveries/outbox.ts';
 import type { EgressAgent } from '../egress/agent.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { type AttemptTiming, attemptDelivery, DELIVERY_TIMING } from './attempt.ts';
@@ -21,7 +22,7 @@ export interface DispatcherOptions {
   agent: Pick<EgressAgent, 'request'>;
   readEndpoints: (namespace: string) => Promise<ReadonlyMap<string, PublishedEndpoint>>;
   /** Opened; null = the workspace has none. */
-  readSecret: (namespace: string) => Promise<SigningSecrets | null>;
+  readSecrets: (namespace: string) => Promise<WorkspaceSecrets | null>;
   /** An inline callback failed permanently. */
   onAbandoned: (delivery: AbandonedDelivery) => void;
   onAttempt?: (delivery: LeasedDelivery, isDelivered: boolean, seconds: number) => void;
@@ -142,10 +143,10 @@ export class Dispatcher {
   }
 
   async #attempt(delivery: LeasedDelivery, workspace: Workspace): Promise<void> {
-    const { agent, redis, readSecret, log, onAttempt } = this.#options;
+    const { agent, redis, log, onAttempt } = this.#options;
     const startedAt = performance.now();
     try {
-      const secret = await readSecret(delivery.namespace);
+      const secret = await this.#findSecret(delivery);
       const outcome = await attemptDelivery(delivery, {
         agent,
         secret,
@@ -162,6 +163,13 @@ export class Dispatcher {
       workspace.inFlight--;
       this.wake(delivery.namespace);
     }
+  }
+
+  /** Read for each attempt, so that a rolled secret holds at once; null where there is none. */
+  async #findSecret(delivery: LeasedDelivery): Promise<SigningSecrets | null> {
+    const { readEndpoints, readSecrets } = this.#options;
+    const secrets = await readSecrets(delivery.namespace);
+    return secrets && chooseSecret(delivery, secrets, await readEndpoints(delivery.namespace));
   }
 
   #abandon(delivery: AbandonedDelivery): void {
@@ -204,4 +212,20 @@ export function listTargets(
     const normalized = normalizeURL(url);
     return normalized === null ? [] : [{ url: normalized, endpoint }];
   });
+}
+
+/**
+ * What signs a delivery: the endpoint's own secret if it asked for one, also for a callback to the same URL, since its
+ * receiver knows no other. null while that secret is not there yet: the workspace's would be rejected.
+ */
+export function chooseSecret(
+  { endpoint, url }: Pick<LeasedDelivery, 'endpoint' | 'url'>,
+  { workspace, endpoints: own }: WorkspaceSecrets,
+  endpoints: ReadonlyMap<string, PublishedEndpoint>,
+): SigningSecrets | null {
+  const name =
+    endpoint ||
+    [...endpoints].find(([, each]) => each.hasOwnSecret && normalizeURL(each.url) === normalizeURL(url))?.[0];
+  if (name === undefined || !endpoints.get(name)?.hasOwnSecret) return workspace;
+  return own.get(name) ?? null;
 }

@@ -78,7 +78,7 @@ export function startWebhooks(options: WebhookServiceOptions): WebhookService {
     redis,
     agent,
     readEndpoints: async (namespace) => endpoints.get(namespace),
-    readSecret: async (namespace) => {
+    readSecrets: async (namespace) => {
       const sealed = await readSigningSecret(redis, namespace);
       const text = sealed && openSigningSecret(sealed, namespace, dataKey(namespace));
       return text === null ? null : splitSigningSecrets(text);
@@ -90,7 +90,7 @@ export function startWebhooks(options: WebhookServiceOptions): WebhookService {
   });
 
   /** What pub/sub lost, and what a lost front had started. */
-  const look = async () => {
+  const scan = async () => {
     try {
       for (const namespace of await listWorkspaces()) {
         const keys = deliveryKeys(namespace);
@@ -105,14 +105,14 @@ export function startWebhooks(options: WebhookServiceOptions): WebhookService {
       if (!isRedisAway(error)) log.error({ err: error }, 'webhook scan failed');
     }
   };
-  const timer = setInterval(() => void look(), scanIntervalMs);
+  const timer = setInterval(() => void scan(), scanIntervalMs);
   timer.unref();
   const subscription = subscribe(settings, [channels.allEvents], {
     onMessage: (_, channel) => {
       const namespace = CHANNEL.exec(channel)?.[1];
       if (namespace) dispatcher.wake(namespace);
     },
-    onResume: () => void look(),
+    onResume: () => void scan(),
   });
 
   return {

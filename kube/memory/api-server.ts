@@ -1,10 +1,10 @@
 /** The memory API over HTTP, as Kubernetes' API server speaks it. */
 
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { isObject } from '../../kit/json-object.ts';
 import type { KubeObject } from '../object.ts';
+import { authorize, review } from './access.ts';
 import { discover } from './discovery.ts';
 import type { MemoryApi, PatchType, WriteOptions } from './memory-api.ts';
 import { mergePatch } from './patches.ts';
@@ -73,7 +73,7 @@ async function answer(options: ApiServerOptions, req: IncomingMessage, res: Serv
   const request = readResourcePath(options.api, path);
   if (found) send(res, 200, found);
   else if (req.method === 'POST' && /\/self(subjectreviews|subjectaccessreviews)$/.test(path))
-    send(res, 201, await review(options, req, path));
+    send(res, 201, await review(options.user, req, path));
   else if (!request) throw noSuchPath();
   else {
     const context: Context = { ...options, req, res, query: url.searchParams, request };
@@ -88,25 +88,6 @@ async function answer(options: ApiServerOptions, req: IncomingMessage, res: Serv
 
 const answerFixed = ({ api }: ApiServerOptions, path: string): object | undefined =>
   ['/healthz', '/readyz', '/livez'].includes(path) ? { status: 'ok' } : discover(api.types, path);
-
-/** The path within the API; undefined without the token. */
-function authorize(token: string, { headers }: IncomingMessage, path: string): string | undefined {
-  const [, first = '', rest = '/'] = /^\/([^/]*)(\/.*)?$/.exec(path) ?? [];
-  if (isSame(first, token)) return rest;
-  const given = /^Bearer (\S+)$/i.exec(headers.authorization ?? '')?.[1] ?? '';
-  return isSame(given, token) || path === '/readyz' ? path : undefined;
-}
-
-const digest = (text: string) => createHash('sha256').update(text).digest();
-const isSame = (a: string, b: string): boolean => timingSafeEqual(digest(a), digest(b));
-
-async function review({ user }: ApiServerOptions, req: IncomingMessage, path: string): Promise<object> {
-  const body = ((await readBody(req)) ?? {}) as object;
-  const status = path.endsWith('subjectreviews')
-    ? { userInfo: { username: user, groups: [] } }
-    : { allowed: true };
-  return { ...body, status };
-}
 
 /** As the API server sends those of admission policies: kubectl prints them. */
 function sendWarnings({ api, req, res, request: { key, subresource } }: Context, object: object): void {

@@ -5,9 +5,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { isObject } from '../../kit/json-object.ts';
 import type { KubeObject, ObjectMeta } from '../object.ts';
 import { formatTime } from '../time.ts';
+import { type DeleteOptions, deleteObject } from './deletion.ts';
 import { ObjectStore } from './object-store.ts';
 import { jsonPatch, mergePatch, strategicMergePatch } from './patches.ts';
-import { groupVersion, listTypesOf, type ResourceType, typeKey } from './resource-type.ts';
+import { groupVersion, listTypesOf, type ResourceType, readAs, storeKey, typeKey } from './resource-type.ts';
 import { fillDefaults, prune } from './schema.ts';
 import { applyObject, recordUpdate, type Writer } from './server-side-apply.ts';
 import { badRequest, conflict, invalid, notFound, type StatusCause, StatusError } from './status-error.ts';
@@ -33,14 +34,6 @@ export interface PatchOptions extends WriteOptions {
   force?: boolean;
 }
 
-export interface DeleteOptions {
-  uid?: string | undefined;
-  resourceVersion?: string | undefined;
-  graceSeconds?: number | undefined;
-  propagation?: string | undefined;
-  dryRun?: boolean;
-}
-
 /** What is wrong with an object; nothing where it may be written. */
 export type Validator = (
   type: ResourceType,
@@ -57,8 +50,6 @@ export interface MemoryApiOptions {
   warn?: Warner;
   now?: () => Date;
 }
-
-const DEFAULT_GRACE_SECONDS = 30;
 
 export class MemoryApi {
   readonly store = new ObjectStore();
@@ -86,7 +77,7 @@ export class MemoryApi {
   find(key: string, { namespace, name }: Place): KubeObject | undefined {
     const type = this.type(key);
     const stored = this.store.find(storeKey(type), namespace, name);
-    return stored && read(type, stored);
+    return stored && readAs(type, stored);
   }
 
   /** Throws StatusError 404. */
@@ -98,7 +89,7 @@ export class MemoryApi {
 
   list(key: string, namespace?: string): KubeObject[] {
     const type = this.type(key);
-    return this.store.list(storeKey(type), namespace).map((object) => read(type, object));
+    return this.store.list(storeKey(type), namespace).map((object) => readAs(type, object));
   }
 
   create(key: string, object: KubeObject, options: WriteOptions = {}): KubeObject {
@@ -175,46 +166,7 @@ export class MemoryApi {
     if (options.resourceVersion !== undefined && options.resourceVersion !== resourceVersion)
       throw conflict(`Precondition failed: ResourceVersion in object meta: ${resourceVersion}`);
     if (options.dryRun) return undefined;
-    if (options.propagation === 'Orphan') this.#orphan(uid!);
-    const graceSeconds = this.#decideGrace(type, live, options.graceSeconds);
-    const { deletionTimestamp, finalizers = [], deletionGracePeriodSeconds } = live.metadata;
-    const isShorter = deletionGracePeriodSeconds !== undefined && graceSeconds < deletionGracePeriodSeconds;
-    if (deletionTimestamp && !isShorter && (finalizers.length > 0 || graceSeconds > 0))
-      return read(type, live);
-    const marked = {
-      ...live,
-      metadata: {
-        ...live.metadata,
-        deletionTimestamp: formatTime(new Date(this.now().getTime() + graceSeconds * 1_000)),
-        deletionGracePeriodSeconds: graceSeconds,
-      },
-    };
-    if (finalizers.length === 0 && graceSeconds === 0) {
-      this.store.remove(storeKey(type), marked);
-      return undefined;
-    }
-    return read(type, this.store.put(storeKey(type), marked));
-  }
-
-  /** Its children belong to nobody any more, so that nothing deletes them. */
-  #orphan(uid: string): void {
-    for (const { key, object } of [...this.store.all()]) {
-      const { ownerReferences = [], ...metadata } = object.metadata;
-      const others = ownerReferences.filter((reference) => reference.uid !== uid);
-      if (others.length === ownerReferences.length) continue;
-      const kept = others.length > 0 ? { ownerReferences: others } : {};
-      this.store.put(key, { ...object, metadata: { ...metadata, ...kept } });
-    }
-  }
-
-  /** Only pods that a node runs take their time. */
-  #decideGrace(type: ResourceType, live: KubeObject, wanted: number | undefined): number {
-    const { nodeName, terminationGracePeriodSeconds } = (live.spec ?? {}) as {
-      nodeName?: string;
-      terminationGracePeriodSeconds?: number;
-    };
-    if (typeKey(type) !== 'pods' || !nodeName) return 0;
-    return wanted ?? terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS;
+    return deleteObject(this, type, live, options);
   }
 
   #write(
@@ -236,8 +188,8 @@ export class MemoryApi {
     const stored = type.view ? type.view.write(full) : full;
     const { deletionTimestamp, finalizers = [], deletionGracePeriodSeconds: grace = 0 } = stored.metadata;
     if (deletionTimestamp && finalizers.length === 0 && grace === 0)
-      return read(type, this.store.remove(storeKey(type), stored));
-    return read(type, this.store.put(storeKey(type), stored));
+      return readAs(type, this.store.remove(storeKey(type), stored));
+    return readAs(type, this.store.put(storeKey(type), stored));
   }
 
   /** With defaults and metadata as the API server fills them in. Throws StatusError 422 for what is wrong. */
@@ -286,6 +238,3 @@ export class MemoryApi {
       throw notFound('namespaces', namespace ?? '');
   }
 }
-
-const storeKey = (type: ResourceType): string => type.view?.of ?? typeKey(type);
-const read = (type: ResourceType, stored: KubeObject): KubeObject => type.view?.read(stored) ?? stored;

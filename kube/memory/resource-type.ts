@@ -70,3 +70,10 @@ export const listTypesOf =
       return field === 'ports' ? listPorts(items, path) : (LISTS[field] ?? 'atomic');
     return listTypeAt(schema, path);
   };
+
+/** Under which its objects are stored: those of another type, of which it is a view. */
+export const storeKey = (type: ResourceType): string => type.view?.of ?? typeKey(type);
+
+/** A stored object as its type shows it. */
+export const readAs = (type: ResourceType, stored: KubeObject): KubeObject =>
+  type.view?.read(stored) ?? stored;

@@ -48,6 +48,9 @@ const HOSTED: Readonly<Record<string, HostedProgram>> = {
   'simulator/main.ts': 'simulator',
 };
 
+/** It ends, so it has a process of its own. */
+const LOADER = { container: 'weights/main.js', file: join(import.meta.dirname, '../../weights/main.ts') };
+
 export interface Machine {
   /** Of where its programs are. */
   path: string;
@@ -63,6 +66,8 @@ export async function resolveProgram(
 ): Promise<Program> {
   const hosted = image === LOCAL_IMAGE ? HOSTED[args[0] ?? ''] : undefined;
   if (hosted && command.length === 0) return { kind: 'hosted', program: hosted };
+  if (image === LOCAL_IMAGE && args[0] === LOADER.container)
+    return { kind: 'command', command: process.execPath, args: [LOADER.file] };
   const engine = ENGINES.find((known) => known.image.test(image));
   const [name = engine?.command, ...own] = command;
   if (name === undefined)

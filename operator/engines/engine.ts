@@ -73,3 +73,8 @@ export const revisionFlag = (location: ModelLocation): string[] =>
 
 export const variables = (values: Record<string, string>): V1EnvVar[] =>
   Object.entries(values).map(([name, value]) => ({ name, value }));
+
+/** Later lists win; a name occurs once, as server-side apply wants. */
+export function mergeVariables(...lists: (readonly V1EnvVar[])[]): V1EnvVar[] {
+  return [...new Map(lists.flat().map((variable) => [variable.name, variable])).values()];
+}

@@ -69,8 +69,8 @@ const FAMILIES: Record<Exclude<ModelFamily, 'none'>, Family> = {
     sglang: both('qwen'),
   },
   qwen3: { pattern: /qwen3(?!guard)/, vllm: both('hermes', 'qwen3'), sglang: both('qwen', 'auto') },
-  'qwen2.5': { pattern: /qwen2\.5/, vllm: both('hermes'), sglang: both('qwen25') },
-  qwq: { pattern: /\bqwq(?!.*preview)/, vllm: both('hermes', 'deepseek_r1'), sglang: both('qwen25', 'auto') },
+  'qwen2.5': { pattern: /qwen2\.5/, vllm: both('hermes'), sglang: both('qwen') },
+  qwq: { pattern: /\bqwq(?!.*preview)/, vllm: both('hermes', 'deepseek_r1'), sglang: both('qwen', 'auto') },
   'deepseek-r1': {
     pattern: /deepseek-r1/,
     vllm: both('deepseek_v3', 'deepseek_r1'),
@@ -101,7 +101,7 @@ const FAMILIES: Record<Exclude<ModelFamily, 'none'>, Family> = {
     templates: [[/./, 'tool_chat_template_deepseekv3.jinja']],
   },
   'glm-4.7': { pattern: /glm-(4\.[7-9]|5)/, vllm: both('glm47', 'glm47'), sglang: both('glm47', 'glm45') },
-  'glm-4.5': { pattern: /glm-4\.[56]/, vllm: both('glm45', 'glm45'), sglang: both('glm45', 'glm45') },
+  'glm-4.5': { pattern: /glm-4\.[56]/, vllm: both('glm45', 'glm45'), sglang: both('glm', 'glm45') },
   'kimi-k3': { pattern: /kimi-k3/, vllm: both('kimi_k3', 'kimi_k3'), sglang: both('kimi_k3', 'kimi_k3') },
   'kimi-k2-thinking': {
     pattern: /kimi-k2(-thinking|\.[5-9])/,

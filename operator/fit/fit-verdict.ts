@@ -38,7 +38,11 @@ export function judgeFit(
   if ('reason' in size) return verdict('Unknown', size.reason, size.message);
   const flag = findUnknownFlag(spec.engine.args);
   if (flag)
-    return verdict('Unknown', 'NotEstimated', `with ${flag} the model's memory is not what its files say`);
+    return verdict(
+      'Unknown',
+      'NotEstimated',
+      `with ${flag} the memory that the model needs cannot be estimated from its files`,
+    );
   const asked = readEngineDemand(spec.engine.preset, spec, decideAccelerators(spec).count);
   const lack = describeLack(spec, asked);
   if (lack) return verdict('False', 'TooFewGPUs', lack);

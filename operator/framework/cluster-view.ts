@@ -19,7 +19,7 @@ import type { KubeObject, Wire } from '../../kube/object.ts';
 import { RESOURCES, type Resource } from '../../kube/resource.ts';
 import { SharedFields } from '../../kube/shared-fields.ts';
 import { createWatcher, type Watcher, type WatcherOptions } from '../../kube/watcher.ts';
-import { SERVICE_NAME_LABEL } from '../resources/front-slices.ts';
+import { SERVICE_NAME_LABEL, SLICE_MANAGER_LABEL } from '../resources/front-slices.ts';
 import { packTemplate } from '../resources/packed-template.ts';
 import { ObjectBudget } from './object-budget.ts';
 
@@ -65,10 +65,14 @@ export function createClusterView({ client, namespaces, front, resyncMs, log }: 
     });
     return watcher;
   };
-  const children = <T extends KubeObject>(resource: Resource, trim: (object: T) => T = trimToMetadata) =>
+  const children = <T extends KubeObject>(
+    resource: Resource,
+    trim: (object: T) => T = trimToMetadata,
+    managerLabel: string = LABELS.managedBy,
+  ) =>
     watch<T>(resource, {
       trim,
-      labelSelector: `${LABELS.managedBy}=${MANAGED_BY},${LABELS.deployment}`,
+      labelSelector: `${managerLabel}=${MANAGED_BY},${LABELS.deployment}`,
       indexes: { [BY_MODEL]: modelKeyOf },
     });
   const watchers = {
@@ -89,7 +93,8 @@ export function createClusterView({ client, namespaces, front, resyncMs, log }: 
     budgets: children(RESOURCES.PodDisruptionBudget),
     policies: children(RESOURCES.NetworkPolicy),
     claims: children(RESOURCES.PersistentVolumeClaim),
-    slices: children<Wire<V1EndpointSlice>>(RESOURCES.EndpointSlice, trimSlice),
+    // The endpointslice controller gives its own slices the labels of their Service.
+    slices: children<Wire<V1EndpointSlice>>(RESOURCES.EndpointSlice, trimSlice, SLICE_MANAGER_LABEL),
     // By their metadata: the names, owners and versions of what the operator made, never what is in it.
     secrets: watch(RESOURCES.Secret, {
       labelSelector: `${LABELS.managedBy}=${MANAGED_BY}`,

@@ -17,7 +17,7 @@ export interface GeneratedSecret {
 export type Ensured =
   /** `texts`: all of its fields. */
   | { outcome: 'found'; value: string; texts: Record<string, string>; resourceVersion: string | undefined }
-  | { outcome: 'made'; value: string }
+  | { outcome: 'made'; value: string; texts: Record<string, string> }
   | { outcome: 'foreign' };
 
 interface Secret extends KubeObject {
@@ -47,7 +47,7 @@ export async function ensureSecret(
   if (live) {
     const { resourceVersion } = live.metadata;
     await client.mergePatch(RESOURCES.Secret, { at, patch: { metadata: { resourceVersion }, data }, signal });
-    return { outcome: 'made', value };
+    return { outcome: 'made', value, texts: { ...decodeData(live.data), [field]: value } };
   }
   const metadata = {
     ...at,
@@ -64,7 +64,7 @@ export async function ensureSecret(
     if (isAlreadyExists(error)) return { outcome: 'foreign' };
     throw error;
   }
-  return { outcome: 'made', value };
+  return { outcome: 'made', value, texts: { [field]: value } };
 }
 
 /** What was made of Secrets at the versions that the watch shows, so that one is read again only when it changed. */

@@ -28,6 +28,7 @@ import { findProblems } from './problems.ts';
 import { describeInputs, type Fronting, SettledModels } from './settled.ts';
 import { judgeStorage } from './storage-state.ts';
 import { UnpublishedHosts } from './unpublished-hosts.ts';
+import { WeightsPrefetch } from './weights-prefetch.ts';
 
 /** Secrets and claims are not watched: an object that waits for one is reconciled again after this. */
 const PROBLEM_RECHECK_MS = 15_000;
@@ -36,6 +37,7 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
   readonly #finalization: Finalization;
   readonly #children: Children;
   readonly #unpublished: UnpublishedHosts;
+  readonly #prefetch: WeightsPrefetch;
   readonly #settled = new SettledModels();
 
   constructor(context: ModelContext) {
@@ -44,6 +46,7 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
     this.#finalization = new Finalization(context);
     this.#children = new Children(context);
     this.#unpublished = new UnpublishedHosts(context);
+    this.#prefetch = new WeightsPrefetch(context);
   }
 
   protected override finalize({ key, live, object, signal }: Leaving<ModelDeployment>): Promise<Requeue> {
@@ -93,6 +96,7 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
     if (problems.some(isBlocking)) await beforePods();
     else {
       if (isScaled && deployment) await context.scaler.adopt(deployment, signal);
+      await this.#prefetch.ensure(live, built.prefetchJob, signal);
       const applied = await this.#children.apply({ live, built, beforePods, signal });
       if (isScaled && deployment) await context.scaler.settle(model, deployment, signal);
       problems.push(...applied.problems);
@@ -161,7 +165,7 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
       problems,
       desiredReplicas: built.desiredReplicas,
       gpuResource: built.gpuResource,
-      engineDownloads: model.spec.model.source.huggingFace !== undefined,
+      engineDownloads: downloadsItself(model),
       startupTimeoutMs: parseDuration(model.spec.engine.startupTimeout),
       unpublished: unpublished.reason,
       acceptance: work.acceptance,
@@ -213,6 +217,7 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
     this.#finalization.delete(key);
     this.context.publisher.mark(deploymentTarget({ namespace, name }));
     this.#children.delete(key);
+    this.#prefetch.delete(key);
     this.context.sidecars.delete(key);
     this.context.scaler.delete(key);
     this.context.fits.delete(key);
@@ -221,6 +226,9 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
     return {};
   }
 }
+
+const downloadsItself = ({ spec }: ModelDeployment): boolean =>
+  spec.model.source.huggingFace !== undefined && spec.model.source.cache === undefined;
 
 const findDeployment = ({ objects }: BuiltChildren): Wire<V1Deployment> | undefined =>
   objects.find(({ kind }) => kind === 'Deployment') as Wire<V1Deployment> | undefined;

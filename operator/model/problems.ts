@@ -3,7 +3,7 @@ import type { V1PersistentVolumeClaim } from '@kubernetes/client-node';
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import type { Wire } from '../../kube/object.ts';
 import { RESOURCES } from '../../kube/resource.ts';
-import { maxReplicas } from '../resources/replicas.ts';
+import { maxReplicas } from '../resources/deployment.ts';
 import { decideRouteType } from '../resources/route.ts';
 import type { Problem } from '../status/problem.ts';
 import type { ModelContext } from './context.ts';
@@ -187,10 +187,11 @@ export function listSecretReferences({ spec }: ModelDeployment): SecretReference
 
 /** Claims that exist already and are mounted by every replica, with whether they are written to. */
 export function listClaims({ spec }: ModelDeployment): { name: string; path: string }[] {
-  const { huggingFace, pvc } = spec.model.source;
+  const { huggingFace, pvc, cache } = spec.model.source;
   const claims: { name: string; path: string }[] = [];
   if (huggingFace?.cache?.claimName)
     claims.push({ name: huggingFace.cache.claimName, path: 'spec.model.source.huggingFace.cache.claimName' });
+  if (cache) claims.push({ name: cache.claimName, path: 'spec.model.source.cache.claimName' });
   if (pvc) claims.push({ name: pvc.claimName, path: 'spec.model.source.pvc.claimName' });
   return claims;
 }

@@ -43,9 +43,10 @@ export class FullPublication {
       for (const name of published.filter((name) => !names.has(name)))
         await removeDeployment(redis, namespace, name);
     }
-    const hosts = await collectHosts(this.#settings);
+    // A missing one is written after its deployment: until then nobody is sent there, and its status says so.
+    const hosts = await listKeptHosts(this.#settings);
     await publishHosts(redis, hosts);
-    for (const [host, name] of hosts) this.#writer.noteHost(name, host);
+    for (const [host, owner] of hosts) this.#writer.noteHost(owner, host);
     if (users !== 'managed') return;
     const needing = [...wanted].filter((name) => desired.needsUser(name));
     const needed = new Set([...needing, ...unseen].map(workspaceRedisUser));
@@ -80,25 +81,25 @@ export class FullPublication {
   }
 }
 
-/** Those that are to be published, and those in Redis whose deployments are not known now. */
-async function collectHosts({
+/** Those in Redis that stay: they belong to whom they are to belong, or to deployments that are not known now. */
+async function listKeptHosts({
   redis,
   desired,
 }: Pick<WriterSettings, 'redis' | 'desired'>): Promise<Map<string, DeploymentName>> {
-  const hosts = new Map<string, DeploymentName>();
+  const owners = new Map<string, string>();
   const unreadable = new Set<string>();
   for (const namespace of desired.namespaces()) {
     for (const name of desired.names(namespace)) {
       const wanted = desired.deployment({ namespace, name });
       if (wanted && wanted.config === undefined) unreadable.add(`${namespace}/${name}`);
-      if (wanted?.host !== undefined) hosts.set(wanted.host, { namespace, name });
+      if (wanted?.host !== undefined) owners.set(wanted.host, `${namespace}/${name}`);
     }
   }
   const unseen = desired.unseen();
-  if (unreadable.size + unseen.size === 0) return hosts;
-  for (const [host, owner] of await readHosts(redis)) {
-    const isUnknown = unseen.has(owner.namespace) || unreadable.has(`${owner.namespace}/${owner.name}`);
-    if (isUnknown && !hosts.has(host)) hosts.set(host, owner);
-  }
-  return hosts;
+  const isKept = (host: string, { namespace, name }: DeploymentName): boolean => {
+    const owner = owners.get(host);
+    if (owner !== undefined) return owner === `${namespace}/${name}`;
+    return unseen.has(namespace) || unreadable.has(`${namespace}/${name}`);
+  };
+  return new Map([...(await readHosts(redis))].filter(([host, owner]) => isKept(host, owner)));
 }

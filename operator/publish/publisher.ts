@@ -1,8 +1,8 @@
 /** Syncs Redis with the desired state: changes soon, everything after Redis lost it. */
-
 import type { Log } from '../../kube/log.ts';
 import { isRedisAway, type RedisConnection } from '../../redis/client.ts';
 import { Audits } from './audit.ts';
+import { Backlog, describe } from './backlog.ts';
 import { Batches } from './batches.ts';
 import {
   type DeploymentName,
@@ -14,7 +14,6 @@ import {
 } from './desired-state.ts';
 import { FullPublication } from './full-publication.ts';
 import { Outage } from './outage.ts';
-import { Retries } from './retries.ts';
 import { Writer, type WriterSettings } from './writing.ts';
 
 export interface PublisherSettings extends Omit<WriterSettings, 'redis'> {
@@ -38,19 +37,16 @@ export interface PublisherSettings extends Omit<WriterSettings, 'redis'> {
 const CONCURRENCY = 32;
 const FIRST_RETRY_MS = 200;
 const MAX_RETRY_MS = 5_000;
-const CHECK_INTERVAL_MS = 5_000;
-const RESYNC_INTERVAL_MS = 600_000;
-/** Of one target that fails while Redis is there. */
-const TARGET_RETRY = { firstMs: 200, lastMs: 30_000 };
 
 export class Publisher {
   readonly #settings: PublisherSettings;
+  readonly #checkIntervalMs: number;
+  readonly #resyncIntervalMs: number;
   readonly #desired: DesiredState;
   readonly #writer: Writer;
   readonly #full: FullPublication;
   readonly #batches: Batches;
-  readonly #dirty = new Map<string, Target>();
-  readonly #failed = new Map<string, string>();
+  readonly #backlog = new Backlog();
   #everything = false;
   /** A publication of everything is under way: what it finds changed, nobody has just changed. */
   #isFull = false;
@@ -61,13 +57,13 @@ export class Publisher {
   #lastFull = 0;
   #writing = false;
   #lastCheck = 0;
-  /** What failed while Redis was there. */
-  readonly #retries = new Retries(TARGET_RETRY);
   readonly #audits: Audits;
   #unlisten: () => void = () => {};
 
   constructor(settings: PublisherSettings) {
     this.#settings = settings;
+    this.#checkIntervalMs = settings.checkIntervalMs ?? 5_000;
+    this.#resyncIntervalMs = settings.resyncIntervalMs ?? 600_000;
     this.#desired = settings.desired;
     this.#writer = new Writer({
       ...settings,
@@ -100,7 +96,7 @@ export class Publisher {
   }
 
   mark(target: Target): void {
-    this.#dirty.set(targetKey(target), target);
+    this.#backlog.mark(target);
     this.#wake();
   }
 
@@ -112,14 +108,16 @@ export class Publisher {
   /** What keeps a deployment from being written; undefined where nothing is known that does. */
   explain(name: DeploymentName): string | undefined {
     if (this.outage !== undefined) return `Redis is unavailable: ${this.outage}`;
-    const key = targetKey(deploymentTarget(name));
-    const failure = this.#failed.get(key);
+    const target = deploymentTarget(name);
+    const failure = this.#backlog.failureOf(target);
     if (failure !== undefined) return `the last attempt failed: ${failure}`;
     if (this.#desired.unseen().has(name.namespace))
       return "the operator is not allowed to read all of Berth's resources in this namespace";
     if (this.#lastFull === 0)
       return 'everything is being republished after a start of the operator or of Redis';
-    return this.#dirty.has(key) ? `${this.#dirty.size} changes are waiting to be written` : undefined;
+    return this.#backlog.isMarked(target)
+      ? `${this.#backlog.marked} changes are waiting to be written`
+      : undefined;
   }
 
   /** Why Redis is unavailable; undefined while it is available. */
@@ -144,9 +142,7 @@ export class Publisher {
 
   /** Whether everything has been written. */
   get idle(): boolean {
-    return (
-      this.#lastFull > 0 && !this.#everything && this.#dirty.size + this.#retries.size === 0 && !this.#writing
-    );
+    return this.#lastFull > 0 && !this.#everything && this.#backlog.isEmpty && !this.#writing;
   }
 
   /** Syncs one target with the desired state now; throws while Redis is unavailable. */
@@ -162,17 +158,15 @@ export class Publisher {
       attempt = ended === 'failed' ? attempt + 1 : 0;
       if (ended === 'failed')
         await this.#sleep(Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(attempt, 10)));
-      else if (!this.#everything && this.#dirty.size === 0)
-        await this.#sleep(
-          Math.min(this.#settings.checkIntervalMs ?? CHECK_INTERVAL_MS, this.#retries.nextInMs),
-        );
+      else if (!this.#everything && this.#backlog.marked === 0)
+        await this.#sleep(Math.min(this.#checkIntervalMs, this.#backlog.nextInMs));
     }
   }
 
   /** One round of work, with a check of Redis when one is due. */
   async #step(): Promise<'done' | 'failed'> {
     try {
-      if (this.#everything || this.#isCheckDue()) await this.#check();
+      if (this.#everything || isPast(this.#lastCheck, this.#checkIntervalMs)) await this.#check();
       this.#writing = true;
       if (this.#everything) await this.#publishEverything();
       else await this.#publishDirty();
@@ -195,13 +189,17 @@ export class Publisher {
       for (const namespace of this.#desired.namespaces()) this.mark({ what: 'workspace', namespace });
     }
     // Never reset here: Redis may have recovered during the check.
-    if (!this.#everything && (this.#isResyncDue() || !(await this.#full.isIntact()))) this.#everything = true;
+    if (
+      !this.#everything &&
+      (isPast(this.#lastFull, this.#resyncIntervalMs) || !(await this.#full.isIntact()))
+    )
+      this.#everything = true;
     if (!this.#everything && this.#audits.isDue) await this.#audit();
   }
 
   async #audit(): Promise<void> {
     // What fails has its retries.
-    const found = await this.#audits.run((target) => !this.#retries.has(targetKey(target)));
+    const found = await this.#audits.run((target) => !this.#backlog.hasRetry(target));
     for (const target of found.due) this.mark(target);
     if (found.again.length === 0) return;
     this.#settings.log.warn(
@@ -211,20 +209,12 @@ export class Publisher {
     await this.#batches.alone(() => this.#full.prune());
   }
 
-  #isCheckDue(): boolean {
-    return Date.now() - this.#lastCheck >= (this.#settings.checkIntervalMs ?? CHECK_INTERVAL_MS);
-  }
-
-  #isResyncDue(): boolean {
-    return Date.now() - this.#lastFull >= (this.#settings.resyncIntervalMs ?? RESYNC_INTERVAL_MS);
-  }
-
   async #publishEverything(): Promise<void> {
     this.#everything = false;
     this.#isFull = true;
     try {
       await this.#full.begin();
-      for (const target of listTargets(this.#desired)) this.#dirty.set(targetKey(target), target);
+      for (const target of listTargets(this.#desired)) this.#backlog.mark(target);
       await this.#batches.alone(() => this.#full.prune());
       await this.#publishDirty();
       await this.#full.finish();
@@ -239,9 +229,7 @@ export class Publisher {
 
   /** Writes what is marked or to be tried again, some at a time. One that fails does not stop the others. */
   async #publishDirty(): Promise<void> {
-    for (const target of this.#retries.due()) this.#dirty.set(targetKey(target), target);
-    const targets = [...this.#dirty.values()];
-    this.#dirty.clear();
+    const targets = this.#backlog.take();
     let absence: unknown;
     for (let start = 0; start < targets.length; start += CONCURRENCY) {
       const batch = targets.slice(start, start + CONCURRENCY);
@@ -255,18 +243,10 @@ export class Publisher {
   }
 
   #settle(target: Target, failure: unknown): void {
-    const key = targetKey(target);
-    const before = this.#failed.has(key);
-    if (failure === undefined) {
-      this.#failed.delete(key);
-      this.#retries.delete(key);
-    } else {
-      this.#failed.set(key, describe(failure));
-      if (isRedisAway(failure)) this.#dirty.set(key, target);
-      else if (this.#retries.note(target) === 1)
-        this.#settings.log.error({ target: key, err: failure }, 'publish failed, retrying');
-    }
-    if (before !== this.#failed.has(key) && target.what === 'deployment')
+    const { isChanged, isFirstRetry } = this.#backlog.settle(target, failure);
+    if (isFirstRetry)
+      this.#settings.log.error({ target: targetKey(target), err: failure }, 'publish failed, retrying');
+    if (isChanged && target.what === 'deployment')
       this.#settings.onDeploymentChange?.(target, { isFull: this.#isFull });
   }
 
@@ -282,4 +262,4 @@ export class Publisher {
   }
 }
 
-const describe = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const isPast = (since: number, intervalMs: number): boolean => Date.now() - since >= intervalMs;

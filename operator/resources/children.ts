@@ -6,20 +6,20 @@ import type { RouteVia } from '../../api/model-route.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import { isRouteProblem, type Problem } from '../status/problem.ts';
 import { decideAccelerators } from './accelerators.ts';
-import { buildDeployment, buildPodTemplate } from './deployment.ts';
+import { buildDeployment, buildPodTemplate, decideReplicas } from './deployment.ts';
 import { buildDisruptionBudget } from './disruption-budget.ts';
 import { describeEngine } from './engine-description.ts';
-import { buildSidecarSecret } from './gateway-container.ts';
+import { buildSidecarSecret, decideGrace } from './gateway-container.ts';
 import { buildHTTPRoute } from './http-route.ts';
 import { buildIngress } from './ingress.ts';
 import { buildNetworkPolicy } from './network-policy.ts';
-import { decideGrace, decideReplicas } from './replicas.ts';
 import { decideRouteType, decideURL } from './route.ts';
 import { buildService } from './service.ts';
 import type { BuildSettings } from './settings.ts';
 import { findSpecProblems } from './spec-problems.ts';
 import { pinTemplate, type SidecarGrant } from './template-pin.ts';
 import { buildWeightsClaim } from './weights.ts';
+import { buildPrefetchJob } from './weights-cache.ts';
 
 export interface BuildContext {
   /** The Deployment as it is in the cluster: its pod template is kept while the spec's pod is the same. */
@@ -37,6 +37,8 @@ export interface BuiltChildren {
   objects: KubeObject[];
   /** With `via: Front`: the route, which lives in Berth's namespace and so cannot be owned by the deployment. */
   frontRoute: KubeObject | undefined;
+  /** Downloads the weights into a shared cache, once. */
+  prefetchJob: KubeObject | undefined;
   /** What the spec alone shows to be wrong. */
   problems: Problem[];
   /** Version of the sidecar in the pod template. */
@@ -87,6 +89,7 @@ export function buildChildren(
   return {
     objects: objects.filter((object) => object !== undefined),
     frontRoute: via === 'Front' ? route : undefined,
+    prefetchJob: buildPrefetchJob(model, settings),
     problems,
     sidecarVersion: pinned.sidecarVersion,
     isSidecarOutdated: pinned.isSidecarOutdated,

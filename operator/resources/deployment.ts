@@ -8,20 +8,29 @@ import type {
   V1TopologySpreadConstraint,
   V1Volume,
 } from '@kubernetes/client-node';
-import type { ModelDeployment } from '../../api/model-deployment.ts';
+import type { ModelDeployment, ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import { ANNOTATIONS, CONTAINERS, childNames, LABELS, PORTS, podSelector } from '../../api/names.ts';
 import { parseDuration } from '../../api/quantity.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import { PRESETS } from '../engines/presets.ts';
 import { decideAccelerators, gpuTolerations, sharedMemory } from './accelerators.ts';
 import { buildEngineContainer, HOME } from './engine-container.ts';
-import { buildGatewayContainer, buildGatewayVolumes } from './gateway-container.ts';
+import { buildGatewayContainer, buildGatewayVolumes, decideGrace } from './gateway-container.ts';
 import { childLabels, childMetadata } from './metadata.ts';
-import { decideGrace, decideReplicas, toSeconds } from './replicas.ts';
 import { podSecurity } from './security.ts';
 import type { BuildSettings } from './settings.ts';
 import type { PinnedTemplate } from './template-pin.ts';
 import { buildWeights } from './weights.ts';
+
+/** With `scaling`: those to begin with, before the autoscaler decides. */
+export function decideReplicas({ paused, replicas, scaling }: ModelDeploymentSpec): number {
+  if (paused) return 0;
+  return scaling ? scaling.min : (replicas ?? 1);
+}
+
+/** The most that it may have at a time. */
+export const maxReplicas = ({ replicas, scaling }: ModelDeploymentSpec): number =>
+  scaling ? Math.max(scaling.max, ...scaling.schedules.map(({ max = 0 }) => max)) : (replicas ?? 1);
 
 /** Scheduling and image pulls, beside the engine's own start. */
 const MARGIN_MS = 600_000;
@@ -148,3 +157,5 @@ function spreadConstraints({ metadata, spec }: ModelDeployment): V1TopologySprea
     ]
   );
 }
+
+const toSeconds = (milliseconds: number): number => Math.ceil(milliseconds / 1000);

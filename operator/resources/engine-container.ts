@@ -6,19 +6,18 @@ import type {
   V1Volume,
   V1VolumeMount,
 } from '@kubernetes/client-node';
-import { ADMIN_PATHS, DRAIN_TOKEN_HEADER } from '../../api/gateway-environment.ts';
+import { ADMIN_PATHS, DRAIN_TOKEN_HEADER, PROBE_PERIOD_SECONDS } from '../../api/gateway-environment.ts';
 import { drainToken } from '../../api/identity.ts';
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import { CONTAINERS, PORTS } from '../../api/names.ts';
 import { parseDuration } from '../../api/quantity.ts';
 import { servedModelName } from '../../api/served-model.ts';
 import { joinArguments } from '../engines/arguments.ts';
-import { ENGINE_HOME, type EngineInput, variables } from '../engines/engine.ts';
+import { ENGINE_HOME, type EngineInput, mergeVariables, variables } from '../engines/engine.ts';
 import { PRESETS } from '../engines/presets.ts';
 import { type Accelerators, decideAccelerators, gpuLimits } from './accelerators.ts';
-import { adminProbe, PROBE_TIMEOUT_SECONDS } from './gateway-container.ts';
+import { adminProbe, decideGrace, PROBE_TIMEOUT_SECONDS } from './gateway-container.ts';
 import { engineImage, findPresetImageVendor } from './images.ts';
-import { decideGrace } from './replicas.ts';
 import { engineSecurity } from './security.ts';
 import type { BuildSettings } from './settings.ts';
 import type { Weights } from './weights.ts';
@@ -28,7 +27,6 @@ export const HOME: V1Volume = { name: HOME_VOLUME, emptyDir: {} };
 
 /** The kubelet runs the drain hook after a failed probe too, where there is nothing to wait for. */
 const PROBE_GRACE_SECONDS = 30;
-const STARTUP_PERIOD_SECONDS = 5;
 /** A gateway that restarts for so long must not cost a loaded model. */
 const LIVENESS_SECONDS = 300;
 const LIVENESS_PERIOD_SECONDS = 10;
@@ -94,9 +92,9 @@ function buildProbes({ spec }: ModelDeployment): Pick<V1Container, 'startupProbe
   const startSeconds = parseDuration(spec.engine.startupTimeout) / 1000;
   return {
     startupProbe: adminProbe(ADMIN_PATHS.engineStartup, {
-      periodSeconds: STARTUP_PERIOD_SECONDS,
+      periodSeconds: PROBE_PERIOD_SECONDS.engineStartup,
       timeoutSeconds: PROBE_TIMEOUT_SECONDS,
-      failureThreshold: Math.max(1, Math.ceil(startSeconds / STARTUP_PERIOD_SECONDS)),
+      failureThreshold: Math.max(1, Math.ceil(startSeconds / PROBE_PERIOD_SECONDS.engineStartup)),
       terminationGracePeriodSeconds: PROBE_GRACE_SECONDS,
     }),
     livenessProbe: adminProbe(ADMIN_PATHS.engineLiveness, {
@@ -137,8 +135,3 @@ function buildResources(
 /** Where there is a limit, Kubernetes takes that for the request. */
 const decideRequests = (requests: Record<string, string>, limits: Record<string, string>) =>
   Object.fromEntries(Object.entries(requests).filter(([name]) => limits[name] === undefined));
-
-/** Later lists win; a name occurs once, as server-side apply wants. */
-function mergeVariables(...lists: readonly V1EnvVar[][]): V1EnvVar[] {
-  return [...new Map(lists.flat().map((variable) => [variable.name, variable])).values()];
-}

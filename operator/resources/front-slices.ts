@@ -5,7 +5,7 @@ import type { KubeObject, Wire } from '../../kube/object.ts';
 import { toMillis } from '../../kube/time.ts';
 
 export const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
-const SLICE_MANAGER_LABEL = 'endpointslice.kubernetes.io/managed-by';
+export const SLICE_MANAGER_LABEL = 'endpointslice.kubernetes.io/managed-by';
 
 const FAMILIES = ['IPv4', 'IPv6'] as const;
 export type Family = (typeof FAMILIES)[number];

@@ -1,7 +1,12 @@
 /** The gateway as a native sidecar, which starts before the engine and stops after it; and the Secret with its configuration. */
 import type { V1Container, V1EnvVar, V1Probe, V1Volume } from '@kubernetes/client-node';
 import { buildGatewayConfig } from '../../api/gateway-config.ts';
-import { ADMIN_PATHS, GATEWAY_ENV, GATEWAY_NODE_FLAGS } from '../../api/gateway-environment.ts';
+import {
+  ADMIN_PATHS,
+  GATEWAY_ENV,
+  GATEWAY_NODE_FLAGS,
+  PROBE_PERIOD_SECONDS,
+} from '../../api/gateway-environment.ts';
 import {
   drainToken,
   peerToken,
@@ -10,7 +15,7 @@ import {
   workspaceRedisPassword,
   workspaceRedisUser,
 } from '../../api/identity.ts';
-import type { ModelDeployment } from '../../api/model-deployment.ts';
+import type { ModelDeployment, ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import {
   CONTAINERS,
   childNames,
@@ -19,15 +24,15 @@ import {
   SIDECAR_SECRET_FILES,
   SIDECAR_SECRET_PATH,
 } from '../../api/names.ts';
-import { parseQuantity } from '../../api/quantity.ts';
+import { parseDuration, parseQuantity } from '../../api/quantity.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import { ENGINE_HOST, variables } from '../engines/engine.ts';
 import { PRESETS } from '../engines/presets.ts';
 import { childMetadata } from './metadata.ts';
-import { decideGrace } from './replicas.ts';
 import { restricted } from './security.ts';
 import type { BuildSettings } from './settings.ts';
 import { sidecarImage } from './sidecar-revision.ts';
+import { buildLease } from './weights-cache.ts';
 
 const SECRET_VOLUME = 'gateway-secret';
 const TEMPORARY_VOLUME = 'gateway-tmp';
@@ -70,7 +75,7 @@ export function buildGatewayContainer(model: ModelDeployment, settings: BuildSet
       failureThreshold: 300,
     }),
     readinessProbe: adminProbe(ADMIN_PATHS.readyz, {
-      periodSeconds: 2,
+      periodSeconds: PROBE_PERIOD_SECONDS.readyz,
       timeoutSeconds: PROBE_TIMEOUT_SECONDS,
       failureThreshold: 3,
     }),
@@ -86,12 +91,15 @@ export function buildGatewayContainer(model: ModelDeployment, settings: BuildSet
       { name: SECRET_VOLUME, mountPath: SIDECAR_SECRET_PATH, readOnly: true },
       { name: TEMPORARY_VOLUME, mountPath: '/tmp' },
       ...(SPOOL_BYTES[model.spec.kind] ? [{ name: SPOOL_VOLUME, mountPath: SPOOL_PATH }] : []),
+      ...(buildLease(model)?.mounts ?? []),
     ],
   };
 }
 
-function buildEnvironment({ metadata, spec }: ModelDeployment, settings: BuildSettings): V1EnvVar[] {
+function buildEnvironment(model: ModelDeployment, settings: BuildSettings): V1EnvVar[] {
+  const { metadata, spec } = model;
   const { name, namespace } = metadata;
+  const lease = buildLease(model);
   const { metricsPath } = PRESETS[spec.engine.preset];
   const heap = heapMebibytes(settings.gatewayResources.limits?.memory);
   return [
@@ -102,6 +110,7 @@ function buildEnvironment({ metadata, spec }: ModelDeployment, settings: BuildSe
       [GATEWAY_ENV.engineURL]: `http://${ENGINE_HOST}:${spec.engine.port}`,
       [GATEWAY_ENV.engineHealthPath]: spec.engine.healthPath,
       ...(metricsPath ? { [GATEWAY_ENV.engineMetricsPath]: metricsPath } : {}),
+      ...(lease ? { [GATEWAY_ENV.weightsLease]: lease.path } : {}),
       [GATEWAY_ENV.drainToken]: drainToken(settings.masterKey, namespace, name),
       [GATEWAY_ENV.drainTimeoutMs]: String(decideGrace(spec).drainMs),
       [GATEWAY_ENV.logLevel]: settings.gatewayLogLevel,
@@ -213,4 +222,30 @@ function redisCredentials(namespace: string, settings: SecretSettings): Credenti
     username: workspaceRedisUser(namespace),
     password: workspaceRedisPassword(settings.masterKey, namespace),
   };
+}
+
+const MINUTE_MS = 60_000;
+const DRAIN_MS = {
+  LLM: 3,
+  Embedding: 3,
+  Rerank: 3,
+  Image: 5,
+  Video: 35,
+  Transcription: 3,
+  Speech: 3,
+} as const;
+/** After the drain the engine and then the gateway end. */
+const ENDING_MS = 30_000;
+
+export interface Grace {
+  /** Longest wait for work in flight. */
+  drainMs: number;
+  /** Longest life of a pod after its deletion. */
+  graceMs: number;
+}
+
+/** How long a pod may take to leave. */
+export function decideGrace({ kind, rollout }: Pick<ModelDeploymentSpec, 'kind' | 'rollout'>): Grace {
+  const drainMs = rollout.drainTimeout ? parseDuration(rollout.drainTimeout) : DRAIN_MS[kind] * MINUTE_MS;
+  return { drainMs, graceMs: drainMs + ENDING_MS };
 }

@@ -6,11 +6,11 @@ import { parseDuration } from '../../api/quantity.ts';
 import { PRESETS } from '../engines/presets.ts';
 import type { Problem } from '../status/problem.ts';
 import { decideAccelerators, isSlice } from './accelerators.ts';
+import { maxReplicas } from './deployment.ts';
 import { engineInput } from './engine-container.ts';
 import { engineImage } from './images.ts';
 import { findMediaProblems } from './media-problems.ts';
 import { findPodFieldProblems } from './pod-fields.ts';
-import { maxReplicas } from './replicas.ts';
 import {
   findAnnotationProblem,
   findCertificateProblem,

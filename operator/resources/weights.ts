@@ -6,10 +6,12 @@ import { childNames } from '../../api/names.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import { ENGINE_HOME, type ModelLocation } from '../engines/engine.ts';
 import { childMetadata } from './metadata.ts';
+import type { BuildSettings } from './settings.ts';
+import { buildCachedWeights } from './weights-cache.ts';
 import {
   buildImageCopy,
   buildS3Copy,
-  type CopySettings,
+  type CopySettings as DownloadSettings,
   joinPath,
   MODELS_PATH,
   WEIGHTS_VOLUME,
@@ -32,8 +34,16 @@ const NOTHING: Weights = {
   initContainers: [],
 };
 
-export function buildWeights({ metadata, spec }: ModelDeployment, settings: CopySettings): Weights {
-  const { huggingFace, s3, pvc, image } = spec.model.source;
+type WeightsSettings = DownloadSettings &
+  Pick<BuildSettings, 'gatewayImage' | 'imagePullPolicy' | 'imagePullSecrets'>;
+
+export function buildWeights(model: ModelDeployment, settings: WeightsSettings): Weights {
+  const { metadata, spec } = model;
+  const { huggingFace, s3, pvc, image, cache } = spec.model.source;
+  if (cache) {
+    const { path, ...cached } = buildCachedWeights(model, settings);
+    return { ...cached, location: { kind: 'path', path } };
+  }
   if (huggingFace) return buildHuggingFace(huggingFace, metadata.name, settings);
   if (s3)
     return {
@@ -89,7 +99,7 @@ const CACHE_PATH = '/var/cache/huggingface';
 function buildHuggingFace(
   source: NonNullable<ModelSource['huggingFace']>,
   name: string,
-  { downloadEnv }: CopySettings,
+  { downloadEnv }: DownloadSettings,
 ): Weights {
   const { repo, revision, tokenSecret, cache } = source;
   const claimName = cache && (cache.claimName ?? childNames(name).cacheClaim);

@@ -43,7 +43,7 @@ export class Cordon {
   isIdle(replicas: Replicas, now: number): boolean {
     return this.#staying().every(([name, { since }]) => {
       const replica = replicas.find(({ pod }) => pod === name);
-      return now - since >= SETTLE_MS && replica !== undefined && replica.inflight === 0;
+      return now - since >= SETTLE_MS && replica !== undefined && countWork(replica) === 0;
     });
   }
 
@@ -82,4 +82,8 @@ const nameOf = (pod: V1Pod): string => pod.metadata!.name!;
 
 /** One that says nothing is the last to go. */
 const loadOf = (pod: V1Pod, replicas: Replicas): number =>
-  replicas.find(({ pod: name }) => name === nameOf(pod))?.inflight ?? Number.MAX_SAFE_INTEGER;
+  countWork(replicas.find(({ pod: name }) => name === nameOf(pod)) ?? { inflight: Number.MAX_SAFE_INTEGER });
+
+/** Answers that it passes on from a peer end with it as well. */
+const countWork = ({ inflight, relayed = 0 }: Pick<Replicas[number], 'inflight' | 'relayed'>): number =>
+  inflight + relayed;

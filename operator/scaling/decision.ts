@@ -1,5 +1,13 @@
 /** How many replicas a deployment should have now, and why. Pure: the same question gives the same answer. */
-import type { DemandReading } from './demand-trend.ts';
+import type { DemandReading } from '../../redis/demand/demand-trend.ts';
+import {
+  explainIdleness,
+  explainLoad,
+  explainMaximum,
+  explainPeak,
+  explainShortage,
+  type Reason,
+} from './reasons.ts';
 
 /** What holds now: of the spec, and of a schedule. Times in milliseconds. */
 export interface ScalingRules {
@@ -57,10 +65,8 @@ export interface ScaleQuestion {
   now: number;
 }
 
-export interface ScaleDecision {
+export interface ScaleDecision extends Reason {
   wanted: number;
-  /** One sentence with the numbers: why so many. */
-  reason: string;
   /** What would be right if there were room. */
   needed: number;
   /** The cluster has no room for all that are needed. */
@@ -85,9 +91,8 @@ const MARGIN = 1.1;
 /** Rounding must not add a replica. */
 const EPSILON = 1e-6;
 
-interface Need {
+interface Need extends Reason {
   replicas: number;
-  reason: string;
   /** Fewer would do, but not now. */
   isHeld?: boolean;
 }
@@ -120,7 +125,7 @@ function decideUp(question: ScaleQuestion): Need {
   const isBurst = burst > stable;
   return {
     replicas: clampTo(rules, load),
-    reason: describeLoad({ question, slots, backlog, isBurst, load }),
+    ...explainLoad({ rules, demand, slots, backlog, isBurst, load }),
   };
 }
 
@@ -152,24 +157,21 @@ function backlogOf({ demand, rules, pods, loadTimeMs }: ScaleQuestion): number {
 /** What may go: the peak of the whole window needs no more, and nothing else forbids it. */
 function decideDown(question: ScaleQuestion, up: Need): Need {
   const { rules, demand, pods, loadTimeMs, holdDown } = question;
-  const stay = { replicas: pods.wanted, reason: up.reason };
+  const stay = { ...up, replicas: pods.wanted };
   if (pods.wanted <= rules.min) return stay;
   const idleForMs = Math.max(rules.idleMs, loadTimeMs ?? 0);
   const windowMs = Math.max(rules.stableMs, loadTimeMs ?? 0);
   const peak = demand.peak(windowMs);
   const isHeld = holdDown !== undefined || pods.starting > 0;
   if (pods.wanted > rules.max)
-    return isHeld
-      ? { ...stay, isHeld }
-      : { replicas: rules.max, reason: `at most ${count(rules.max)} allowed` };
+    return isHeld ? { ...stay, isHeld } : { replicas: rules.max, ...explainMaximum(rules.max) };
   if (peak === undefined) return stay;
   if (rules.min === 0 && !demand.isWanted && demand.idleMs >= idleForMs && !isHeld)
-    return { replicas: 0, reason: `idle for ${describeSpan(demand.idleMs)}` };
+    return { replicas: 0, ...explainIdleness(demand.idleMs) };
   const replicas = Math.max(up.replicas, needAt(peak, rules));
   if (replicas >= pods.wanted) return stay;
   if (isHeld || isRising(question)) return { ...stay, isHeld: true };
-  const reason = `peak demand ${round(peak)} of the last ${describeSpan(windowMs)} needs ${count(replicas)} at ${round(rules.target)} each`;
-  return { replicas, reason };
+  return { replicas, ...explainPeak({ slots: peak, windowMs, replicas, target: rules.target }) };
 }
 
 /** With the margin; the last replica goes by idleness alone. */
@@ -203,12 +205,13 @@ function admit(question: ScaleQuestion, need: Need): ScaleDecision {
   // Only pods without a node are withdrawn; one stays, for a cluster autoscaler to see and a freed GPU to take.
   const room = isShort ? loaded + (mayProbe ? 1 : 0) : Number.POSITIVE_INFINITY;
   const wanted = Math.min(replicas, room);
+  const reason = { reason: need.reason, cause: need.cause };
   return {
     wanted,
     needed: need.replicas,
     isShort,
     isHeld: need.isHeld === true,
-    reason: isShort && wanted < need.replicas ? describeShortage(need, loaded) : need.reason,
+    ...(isShort && wanted < need.replicas ? explainShortage(need.replicas, loaded) : reason),
     memory: {
       burstSince: memory.burstSince,
       isBurstAnswered: memory.burstSince !== undefined && (memory.isBurstAnswered || wanted > pods.wanted),
@@ -229,35 +232,4 @@ function stepTo({ rules, pods, memory, loadTimeMs, now }: ScaleQuestion, { repli
   if (leftMs <= 0) return { replicas, lackSince };
   const atOnce = Math.max(rules.min, pods.wanted === 0 ? 1 : pods.wanted);
   return { replicas: Math.min(replicas, atOnce), lackSince, recheckAfterMs: leftMs };
-}
-
-const describeShortage = ({ replicas }: Need, loaded: number): string =>
-  `wants ${replicas}, has ${loaded}: the cluster has no room for more`;
-
-function describeLoad(load: {
-  question: ScaleQuestion;
-  slots: number;
-  backlog: number;
-  isBurst: boolean;
-  load: number;
-}): string {
-  const { rules, demand } = load.question;
-  const { queued, paceMs } = demand.jobs;
-  if (load.load < rules.min) return `at least ${count(rules.min)} configured`;
-  const cap = load.load > rules.max ? `, at most ${rules.max} allowed` : '';
-  if (load.backlog > 0) {
-    const work = paceMs === null ? '' : ` (${describeSpan(queued * paceMs)} of work)`;
-    return `demand ${round(load.slots)} with ${queued} queued${work} needs ${count(load.load)} at ${round(rules.target)} each${cap}`;
-  }
-  if (load.slots <= 0) return demand.isWanted ? 'a request waits for the first replica' : 'no demand';
-  return `demand ${round(load.slots)} (${load.isBurst ? 'in a burst' : `average of ${describeSpan(rules.stableMs)}`}) needs ${count(load.load)} at ${round(rules.target)} each${cap}`;
-}
-
-const count = (replicas: number): string => `${replicas} ${replicas === 1 ? 'replica' : 'replicas'}`;
-const round = (value: number): string => String(Math.round(value * 10) / 10);
-
-/** `40 s`, `4 min`, `2 h`: as exact as a sentence needs. */
-export function describeSpan(ms: number): string {
-  if (ms < 120_000) return `${Math.round(ms / 1_000)} s`;
-  return ms < 7_200_000 ? `${Math.round(ms / 60_000)} min` : `${Math.round(ms / 3_600_000)} h`;
 }

@@ -14,21 +14,14 @@ export interface Waiting {
  * promised here. `held`: replicas on nodes, by workspace.
  */
 export function orderFairly(waiting: readonly Waiting[], held: ReadonlyMap<string, number>): Waiting[] {
-  const lines = new Map<string, { share: number; line: Waiting[] }>();
-  for (const each of [...waiting].sort(byAge)) {
-    const entry = lines.get(each.namespace) ?? { share: held.get(each.namespace) ?? 0, line: [] };
-    entry.line.push(each);
-    lines.set(each.namespace, entry);
-  }
-  const ordered: Waiting[] = [];
-  while (ordered.length < waiting.length) {
-    const [next] = [...lines.values()]
-      .filter(({ line }) => line.length > 0)
-      .sort((a, b) => a.share - b.share || byAge(a.line[0]!, b.line[0]!));
-    ordered.push(next!.line.shift()!);
-    next!.share++;
-  }
-  return ordered;
+  const shares = new Map(held);
+  const ranked = [...waiting].sort(byAge).map((each) => {
+    const share = shares.get(each.namespace) ?? 0;
+    shares.set(each.namespace, share + 1);
+    return { each, share };
+  });
+  // Where shares are equal, they stay in the order of their age.
+  return ranked.sort((a, b) => a.share - b.share).map(({ each }) => each);
 }
 
 const byAge = (a: Waiting, b: Waiting): number => a.since - b.since || (a.key < b.key ? -1 : 1);

@@ -1,12 +1,37 @@
 /** The one writer of `spec.replicas` of Deployments that are scaled: with a field manager of its own, one write at a time each. */
 import type { V1Deployment } from '@kubernetes/client-node';
-import { FIELD_MANAGER, SCALER_FIELD_MANAGER } from '../../api/names.ts';
+import { ANNOTATIONS, FIELD_MANAGER, SCALER_FIELD_MANAGER } from '../../api/names.ts';
+import { isNotFound } from '../../kube/api-error.ts';
 import type { KubeClient } from '../../kube/client.ts';
+import type { Log } from '../../kube/log.ts';
 import { ownedFields } from '../../kube/managed-fields.ts';
 import { type KubeObject, objectKey, type Wire } from '../../kube/object.ts';
 import { RESOURCES } from '../../kube/resource.ts';
+import type { Reason } from './reasons.ts';
 
 export type LiveDeployment = Wire<V1Deployment>;
+
+/** Replicas, and why so many. */
+export interface ReplicaChange extends Reason {
+  replicas: number;
+}
+
+/** One that the API server has taken. */
+export interface WrittenChange extends Reason {
+  from: number;
+  to: number;
+}
+
+/** Which pods are to go. */
+export interface Drain extends ReplicaChange {
+  pods: readonly string[];
+}
+
+export interface ReplicaWriterOptions {
+  client: Pick<KubeClient, 'apply' | 'mergePatch'>;
+  log: Log;
+  onWritten?: (key: string, change: WrittenChange) => void;
+}
 
 interface Written {
   uid: string;
@@ -14,14 +39,20 @@ interface Written {
   generation: number;
 }
 
+/** Lower than that of pods nobody chose, so that these go first. */
+const DELETION_COST = '-1000';
+
 export class ReplicaWriter {
-  readonly #client: Pick<KubeClient, 'apply'>;
+  readonly #options: ReplicaWriterOptions;
   /** By key: the cache shows it a moment later. */
   readonly #written = new Map<string, Written>();
   readonly #chains = new Map<string, Promise<unknown>>();
+  /** Whose pods to remove are being marked. */
+  readonly #draining = new Set<string>();
+  readonly #stopping = new AbortController();
 
-  constructor(client: Pick<KubeClient, 'apply'>) {
-    this.#client = client;
+  constructor(options: ReplicaWriterOptions) {
+    this.#options = options;
   }
 
   /** Replicas that a Deployment has, as last written or as the cache shows it, whichever is newer. */
@@ -37,16 +68,39 @@ export class ReplicaWriter {
    * Writes what `choose` answers once all earlier writes have ended; undefined, or what is there already, writes nothing.
    * Throws what the API server answers.
    */
-  write(live: LiveDeployment, choose: () => number | undefined, signal?: AbortSignal): Promise<void> {
+  write(live: LiveDeployment, choose: () => ReplicaChange | undefined, signal: AbortSignal): Promise<void> {
     return this.#queue(live, async () => {
-      const replicas = choose();
-      if (replicas !== undefined && replicas !== this.current(live))
-        await this.#apply(live, replicas, signal);
+      const change = choose();
+      const from = this.current(live);
+      if (change === undefined || change.replicas === from) return;
+      const { replicas, reason, cause } = change;
+      await this.#apply(live, replicas, signal);
+      this.#options.onWritten?.(objectKey(live), { from, to: replicas, reason, cause });
     });
   }
 
+  /** In the background, if it `isStill` wanted by then: what fails shows in the next look. */
+  change(live: LiveDeployment, change: ReplicaChange, isStill: () => boolean): void {
+    this.write(live, () => (isStill() ? change : undefined), this.#stopping.signal).catch((error: Error) =>
+      this.#warn(live, error, 'could not write replicas'),
+    );
+  }
+
+  /** Marks the pods that go first, then, if they `mayGo`, writes; in the background, and once at a time. */
+  drain(live: LiveDeployment, drain: Drain, checks: { mayGo: () => boolean; isStill: () => boolean }): void {
+    const key = objectKey(live);
+    if (this.#draining.has(key)) return;
+    this.#draining.add(key);
+    this.#mark(live.metadata.namespace!, drain.pods)
+      .then(() => {
+        if (checks.mayGo()) this.change(live, drain, checks.isStill);
+      })
+      .catch((error: Error) => this.#warn(live, error, 'could not choose pods to remove'))
+      .finally(() => this.#draining.delete(key));
+  }
+
   /** Takes the field over before the reconciler gives it up: a field without an owner would be removed. */
-  async adopt(live: LiveDeployment, signal?: AbortSignal): Promise<void> {
+  async adopt(live: LiveDeployment, signal: AbortSignal): Promise<void> {
     const spec = ownedFields(live, FIELD_MANAGER)?.['f:spec'];
     if (spec?.['f:replicas'] === undefined) return;
     await this.#queue(live, () => this.#apply(live, this.current(live), signal));
@@ -54,6 +108,25 @@ export class ReplicaWriter {
 
   delete(key: string): void {
     this.#written.delete(key);
+  }
+
+  /** Ends what goes on in the background. */
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  async #mark(namespace: string, pods: readonly string[]): Promise<void> {
+    const patch = { metadata: { annotations: { [ANNOTATIONS.deletionCost]: DELETION_COST } } };
+    for (const name of pods)
+      await this.#options.client
+        .mergePatch(RESOURCES.Pod, { at: { namespace, name }, patch, signal: this.#stopping.signal })
+        .catch((error) => {
+          if (!isNotFound(error)) throw error;
+        });
+  }
+
+  #warn(live: LiveDeployment, error: Error, message: string): void {
+    if (!this.#stopping.signal.aborted) this.#options.log.warn({ key: objectKey(live), err: error }, message);
   }
 
   #queue(live: LiveDeployment, act: () => Promise<void>): Promise<void> {
@@ -68,7 +141,7 @@ export class ReplicaWriter {
     return ended;
   }
 
-  async #apply(live: LiveDeployment, replicas: number, signal?: AbortSignal): Promise<void> {
+  async #apply(live: LiveDeployment, replicas: number, signal: AbortSignal): Promise<void> {
     const { name, namespace, uid } = live.metadata;
     // With the uid, one that is gone is not made again.
     const patch: KubeObject = {
@@ -78,7 +151,7 @@ export class ReplicaWriter {
       spec: { replicas },
     };
     const call = { fieldManager: SCALER_FIELD_MANAGER, force: true, signal };
-    const { metadata } = await this.#client.apply(RESOURCES.Deployment, patch, call);
+    const { metadata } = await this.#options.client.apply(RESOURCES.Deployment, patch, call);
     this.#written.set(objectKey(live), { uid: uid!, replicas, generation: metadata.generation ?? 0 });
   }
 }

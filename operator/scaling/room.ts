@@ -1,7 +1,9 @@
 /** Who may try to find room, where GPUs of a kind are short: a few at a time, chosen fairly. No I/O. */
-import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
+import type { V1Pod } from '@kubernetes/client-node';
+import type { ModelDeployment, ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import { decideAccelerators } from '../resources/accelerators.ts';
 import { orderFairly, type Waiting } from './fairness.ts';
+import { unschedulableMs } from './pods.ts';
 
 /** Pods that may wait for room at a time, of one kind of GPU; each other deployment waits for its turn. */
 const MAX_PROBES = 8;
@@ -28,10 +30,32 @@ export interface Placement {
 /** The scheduler may need a moment although there is room. */
 const SCARCE_AFTER_MS = 10_000;
 
+/** Each version of a spec is one object. */
+const described = new WeakMap<ModelDeploymentSpec, string>();
+
 /** GPUs of a kind, so many on one node, and which nodes: there may be room for one of these and none for another. */
 export function describeRoom(spec: ModelDeploymentSpec): string {
+  const known = described.get(spec);
+  if (known !== undefined) return known;
   const { resourceName, count } = decideAccelerators(spec);
-  return JSON.stringify([resourceName, count, Object.entries(spec.template.nodeSelector ?? {}).sort()]);
+  const room = JSON.stringify([resourceName, count, Object.entries(spec.template.nodeSelector ?? {}).sort()]);
+  described.set(spec, room);
+  return room;
+}
+
+export function describePlacement(
+  key: string,
+  { metadata, spec }: ModelDeployment,
+  seen: { pods: readonly V1Pod[]; deployment: Pick<Placement, 'waitingSince'>; now: number },
+): Placement {
+  return {
+    key,
+    namespace: metadata.namespace,
+    room: describeRoom(spec),
+    placed: seen.pods.filter((pod) => pod.spec?.nodeName !== undefined).length,
+    refusedMs: Math.max(0, ...seen.pods.map((pod) => unschedulableMs(pod, seen.now))),
+    waitingSince: seen.deployment.waitingSince,
+  };
 }
 
 export class Room {

@@ -4,13 +4,14 @@ import type { ModelDeployment } from '../../api/model-deployment.ts';
 import type { ModelScaling } from '../../api/model-scaling.ts';
 import { parseDuration } from '../../api/quantity.ts';
 import type { DeploymentSample } from '../../redis/demand/demand.ts';
+import { DemandTrend } from '../../redis/demand/demand-trend.ts';
 import { isRolling } from '../resources/rolling.ts';
 import { Calendar } from '../resources/schedules.ts';
 import { isReady } from '../status/pod-findings.ts';
 import { Cordon } from './cordon.ts';
 import { decideScale, type PodCounts, type ScaleDecision, type ScaleMemory } from './decision.ts';
-import { DemandTrend } from './demand-trend.ts';
 import { countPods, listStaying, measureLoad } from './pods.ts';
+import { FIRST_REQUEST, NO_DEMAND } from './reasons.ts';
 import type { LiveDeployment } from './replica-writer.ts';
 import { resolveRules } from './rules.ts';
 import { readLoadTime, StatusReport } from './scaling-status.ts';
@@ -63,6 +64,8 @@ export class ScaledDeployment {
   decidedAt = 0;
   /** Unix milliseconds since when it needs more than has a node; undefined while it does not. */
   waitingSince: number | undefined;
+  /** As the last decision saw it. */
+  seen = { demand: 0, ready: 0, held: 0 };
   #trend: DemandTrend | undefined;
   #memory: ScaleMemory = {};
   #leaveAskedAt = 0;
@@ -109,9 +112,12 @@ export class ScaledDeployment {
     const step = this.#plan(look, { decision, counts, staying });
     this.wanted = step.what === 'keep' ? current : step.replicas;
     this.decidedAt = now;
+    const demand = trend.average(rules.stableMs) ?? trend.average(rules.panicMs) ?? 0;
+    const held = sample.fronts.reduce((sum, front) => sum + front.held, 0);
+    this.seen = { demand, ready: counts.ready, held };
     const isStatusChanged = this.report.update(
       {
-        demand: trend.average(rules.stableMs) ?? trend.average(rules.panicMs) ?? 0,
+        demand,
         current,
         wanted: this.wanted,
         needed: decision.needed,
@@ -136,11 +142,22 @@ export class ScaledDeployment {
     this.wanted = Math.max(1, rules.min);
     this.decidedAt = now;
     this.waitingSince ??= now;
-    const reason = 'a request waits for the first replica';
+    const { reason } = FIRST_REQUEST;
     const { loadTimeMs, wanted } = this;
     const facts = { demand: 0, current: 0, wanted, needed: wanted, isShort: false, reason, loadTimeMs };
     this.report.update(facts, now);
     return wanted;
+  }
+
+  /** Nothing runs and nothing is wanted, as the status may not say yet; answers whether it does only now. */
+  rest(now: number): boolean {
+    this.wanted = 0;
+    this.decidedAt = now;
+    this.seen = { demand: 0, ready: 0, held: 0 };
+    const { loadTimeMs } = this;
+    const facts = { demand: 0, current: 0, wanted: 0, needed: 0, isShort: false };
+    const { reason } = NO_DEMAND;
+    return this.report.update({ ...facts, reason, loadTimeMs }, now);
   }
 
   /** Whether a reconciliation is to be asked for the step to zero: at once, then now and then until it is taken. */

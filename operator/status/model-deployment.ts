@@ -10,8 +10,9 @@ import {
   verdict,
 } from './condition-list.ts';
 import { inspectPod, type PodFindings } from './pod-findings.ts';
-import { judgePods, type PodVerdicts } from './pod-verdicts.ts';
+import { judgePods, judgeShortage, type PodVerdicts } from './pod-verdicts.ts';
 import { isRefusal, isRouteProblem, joinMessages, type Problem } from './problem.ts';
+import { describeStartup } from './startup.ts';
 
 export interface StatusFacts {
   deployment: V1Deployment | undefined;
@@ -93,7 +94,7 @@ export function deriveStatus(deployment: ModelDeployment, facts: StatusFacts): D
         Accepted: accepted,
         Progressing: progressing,
         Available: available,
-        GPUsAvailable: judgeShortage(facts, live.filter(({ scheduled }) => scheduled).length) ?? pods.gpus,
+        GPUsAvailable: judgeShortage(deployment.spec, facts, live) ?? pods.gpus,
         ImagePulled: pods.images,
         WeightsLoaded: pods.weights,
         EngineHealthy: pods.engine,
@@ -106,6 +107,8 @@ export function deriveStatus(deployment: ModelDeployment, facts: StatusFacts): D
     ),
   };
   if (facts.url !== undefined) status.url = facts.url;
+  const startup = describeStartup(facts, deployment.status.startup);
+  if (startup) status.startup = startup;
   if (facts.scaling !== undefined) status.scaling = facts.scaling;
   if (facts.engineStatus !== undefined) status.engine = facts.engineStatus;
   if (facts.sidecarVersion !== undefined) status.sidecarVersion = facts.sidecarVersion;
@@ -119,12 +122,6 @@ function keepFit({ metadata, status }: ModelDeployment, { fit }: StatusFacts): {
   const before = isOpen ? findCondition(status.conditions, 'Fits') : undefined;
   if (before && before.observedGeneration === metadata.generation) return { Fits: before };
   return fit === 'Pending' ? {} : { Fits: fit };
-}
-
-/** Pods are held back: what those that are there say is not all. */
-function judgeShortage({ scaling }: StatusFacts, placed: number): Verdict | undefined {
-  if (!scaling?.short) return undefined;
-  return verdict('False', 'GPUsShort', `wants ${scaling.needed}, has ${placed}`);
 }
 
 /** Evicted pods stay behind after they were replaced; they matter only while there is no other. */

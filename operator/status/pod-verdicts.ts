@@ -1,4 +1,5 @@
 /** Sums up all pods of a deployment: a condition for each stage, and the first obstacle. */
+import type { ModelDeploymentSpec, ModelDeploymentStatus } from '../../api/model-deployment.ts';
 import { type Verdict, verdict } from './condition-list.ts';
 import type { Finding, PodFindings } from './pod-findings.ts';
 import type { Problem } from './problem.ts';
@@ -172,4 +173,16 @@ function describeSpan(ms: number): string {
   if (minutes < 60) return `${minutes} min`;
   const rest = minutes % 60;
   return rest === 0 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 60)} h ${rest} min`;
+}
+
+/** Pods are held back by the autoscaler: what those that are there say is not all. */
+export function judgeShortage(
+  { template }: ModelDeploymentSpec,
+  { scaling, gpuResource }: { scaling?: ModelDeploymentStatus['scaling']; gpuResource: string },
+  live: readonly PodFindings[],
+): Verdict | undefined {
+  const hasGPUs = gpuResource !== '' || template.resourceClaims !== undefined;
+  if (!scaling?.short || !hasGPUs) return undefined;
+  const placed = live.filter(({ scheduled }) => scheduled).length;
+  return verdict('False', 'GPUsShort', `wants ${scaling.needed}, has ${placed}`);
 }

@@ -202,4 +202,5 @@ const describe = ({ spec }: WebhookEndpoint): PublishedEndpoint => ({
   url: spec.url,
   eventTypes: [...spec.eventTypes].sort(),
   enabled: spec.enabled,
+  ...(spec.signingSecret === 'Own' && { hasOwnSecret: true }),
 });

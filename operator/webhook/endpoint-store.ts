@@ -46,6 +46,19 @@ export class EndpointStore extends EntryStore<WebhookEndpoint, PublishedEndpoint
     return admitted ? [admitted.key] : [];
   }
 
+  /** Names of those that a secret of their own signs, and of those that cannot be read: theirs stays. */
+  listOwnSecrets(namespace: string): { needed: string[]; unreadable: string[] } {
+    const needed: string[] = [];
+    const unreadable: string[] = [];
+    for (const name of this.names(namespace)) {
+      const key = `${namespace}/${name}`;
+      const parsed = this.get(key)!;
+      if (!parsed.ok) unreadable.push(name);
+      else if (parsed.value.spec.signingSecret === 'Own' && this.isWithin(key)) needed.push(name);
+    }
+    return { needed: needed.sort(), unreadable };
+  }
+
   /** Whether it is one of the workspace's oldest, as many as are allowed. */
   isWithin(key: string): boolean {
     const aged = this.#aged.get(key);

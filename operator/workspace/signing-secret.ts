@@ -1,18 +1,20 @@
-/** Where the secret comes from that signs a namespace's webhooks: a Secret that is named, or one that is made here. */
+/** Where the secrets come from that sign a namespace's webhooks: a Secret that is named, or one that is made here. */
 
 import { generateSigningSecret } from '../../api/identity.ts';
 import { LABELS, MANAGED_BY, SIGNING_SECRET_FIELD, SIGNING_SECRET_NAME } from '../../api/names.ts';
-import { joinSigningSecrets, readSigningSecrets } from '../../api/signing-secret.ts';
+import {
+  endpointSecretFields,
+  listStaleFields,
+  readEndpointSecrets,
+  readSigningSecrets,
+  type SigningSecrets,
+  type WorkspaceSecrets,
+} from '../../api/signing-secret.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import { RESOURCES } from '../../kube/resource.ts';
 import { decodeData, ensureSecret } from '../framework/ensure-secret.ts';
 import { type Verdict, verdict } from '../status/condition-list.ts';
-
-/** The secret (`joinSigningSecrets`), or why there is none. */
-export type SigningSecret =
-  | { secret: string; isNew: boolean; resourceVersion?: string | undefined }
-  | { problem: Verdict };
 
 type Client = Pick<KubeClient, 'find' | 'create' | 'mergePatch'>;
 
@@ -20,32 +22,79 @@ interface Secret extends KubeObject {
   data?: Record<string, string>;
 }
 
-/** Of the Secret that a Workspace names. */
+/** The workspace's secret of the Secret that it names, or why there is none. */
 export async function readNamedSecret(
   client: Client,
   at: { namespace: string; name: string },
   signal: AbortSignal,
-): Promise<SigningSecret> {
+): Promise<{ workspace: SigningSecrets } | { problem: Verdict }> {
   const given = await client.find<Secret>(RESOURCES.Secret, at, { signal });
-  const secrets = readSigningSecrets(decodeData(given?.data));
-  if (secrets) return { secret: joinSigningSecrets(secrets), isNew: false };
+  const workspace = readSigningSecrets(decodeData(given?.data));
+  if (workspace) return { workspace };
   const message = `spec.signingSecret: Secret ${at.name} ${given ? `has no key ${SIGNING_SECRET_FIELD}` : 'does not exist'}`;
   return { problem: verdict('False', given ? 'SecretKeyNotFound' : 'SecretNotFound', message) };
 }
 
+/** Of which endpoints there must be a secret, and of which others one that is there stays. */
+export interface EndpointNames {
+  needed: readonly string[];
+  unreadable: readonly string[];
+  /** There may be others, which could not be listed: whatever is there stays. */
+  isPartial: boolean;
+}
+
+export type OwnSecrets =
+  | { secrets: WorkspaceSecrets; isNew: boolean; resourceVersion?: string | undefined }
+  | { problem: Verdict };
+
 /** The namespace's own: it has no owner, so that receivers can keep using it while objects come and go. */
-export async function ensureSigningSecret(
+export async function ensureSigningSecrets(
   client: Client,
-  namespace: string,
+  { namespace, endpoints }: { namespace: string; endpoints: EndpointNames },
   signal: AbortSignal,
-): Promise<SigningSecret> {
+): Promise<OwnSecrets> {
   const wanted = { name: SIGNING_SECRET_NAME, field: SIGNING_SECRET_FIELD, make: generateSigningSecret };
-  const made = await ensureSecret(client, { namespace }, wanted, signal);
-  if (made.outcome === 'made') return { secret: made.value, isNew: true };
-  if (made.outcome === 'found') {
-    const secret = joinSigningSecrets(readSigningSecrets(made.texts)!);
-    return { secret, isNew: false, resourceVersion: made.resourceVersion };
+  const found = await ensureSecret(client, { namespace }, wanted, signal);
+  if (found.outcome === 'foreign') {
+    const message = `Secret ${SIGNING_SECRET_NAME} was not created by Berth: reference it in spec.signingSecret, or label it ${LABELS.managedBy}=${MANAGED_BY}`;
+    return { problem: verdict('False', 'NotOwned', message) };
   }
-  const message = `Secret ${SIGNING_SECRET_NAME} was not created by Berth: reference it in spec.signingSecret, or label it ${LABELS.managedBy}=${MANAGED_BY}`;
-  return { problem: verdict('False', 'NotOwned', message) };
+  const isNew = found.outcome === 'made';
+  const change = planEndpointSecrets(found.texts, endpoints);
+  const texts = { ...found.texts, ...change.made };
+  const secrets = {
+    workspace: readSigningSecrets(texts)!,
+    endpoints: readEndpointSecrets(texts, endpoints.needed),
+  };
+  if (Object.keys(change.data).length > 0) {
+    const at = { name: SIGNING_SECRET_NAME, namespace };
+    // Whoever rolls a secret meanwhile must not have it written over.
+    const metadata = isNew ? {} : { resourceVersion: found.resourceVersion };
+    await client.mergePatch(RESOURCES.Secret, { at, patch: { metadata, data: change.data }, signal });
+    return { secrets, isNew };
+  }
+  return { secrets, isNew, ...(!isNew && { resourceVersion: found.resourceVersion }) };
+}
+
+/** Endpoints' secrets that are missing, and fields of those that are gone; `data` as a patch of the Secret. */
+function planEndpointSecrets(
+  texts: Readonly<Record<string, string>>,
+  { needed, unreadable, isPartial }: EndpointNames,
+): { made: Record<string, string>; data: Record<string, string | null> } {
+  const made = Object.fromEntries(
+    needed
+      .map((name) => endpointSecretFields(name).secret)
+      .filter((field) => !texts[field])
+      .map((field) => [field, generateSigningSecret()]),
+  );
+  const stale = isPartial ? [] : listStaleFields(Object.keys(texts), [...needed, ...unreadable]);
+  return {
+    made,
+    data: {
+      ...Object.fromEntries(stale.map((field) => [field, null])),
+      ...Object.fromEntries(
+        Object.entries(made).map(([field, text]) => [field, Buffer.from(text).toString('base64')]),
+      ),
+    },
+  };
 }

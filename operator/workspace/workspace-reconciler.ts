@@ -2,6 +2,7 @@
 import { workspaceRedisUser } from '../../api/identity.ts';
 import { SIGNING_SECRET_NAME } from '../../api/names.ts';
 import { formatAmount, parseAmount } from '../../api/quantity.ts';
+import { joinSigningSecrets, type WorkspaceSecrets } from '../../api/signing-secret.ts';
 import { WORKSPACE_NAME, type Workspace, workspace } from '../../api/workspace.ts';
 import { type KubeObject, splitKey } from '../../kube/object.ts';
 import type { Requeue } from '../../kube/work-queue.ts';
@@ -13,7 +14,7 @@ import type { ModelStore } from '../model/model-store.ts';
 import { ACCEPTED, type Verdict, verdict } from '../status/condition-list.ts';
 import type { Problem } from '../status/problem.ts';
 import type { EndpointStore } from '../webhook/endpoint-store.ts';
-import { ensureSigningSecret, readNamedSecret, type SigningSecret } from './signing-secret.ts';
+import { ensureSigningSecrets, type OwnSecrets, readNamedSecret } from './signing-secret.ts';
 
 /** Traffic changes what is left all the time; the status follows at most this often. */
 const CREDIT_INTERVAL_MS = 60_000;
@@ -24,18 +25,18 @@ const NAMED_SECRET_INTERVAL_MS = 20_000;
 
 export type WorkspaceContext = ReconcileContext & {
   models: Pick<ModelStore, 'hasMedia'>;
-  endpoints: Pick<EndpointStore, 'has'>;
+  endpoints: Pick<EndpointStore, 'has' | 'listOwnSecrets'>;
   /** Millionths spent so far; throws while Redis is unavailable. */
   readSpentMicros: (namespace: string) => Promise<number>;
-  /** What signs each namespace's webhooks; null = nothing is to be had. */
+  /** What signs each namespace's webhooks (`joinSigningSecrets`); null = nothing is to be had. */
   signingSecrets: Map<string, string | null>;
 };
 
 export class WorkspaceReconciler extends Reconciler<Workspace, WorkspaceContext> {
   /** What was left to spend when Redis was last asked, by namespace. */
   readonly #remaining = new Map<string, { text: string | undefined; credit: string; at: number }>();
-  /** The namespaces' own signing secrets. */
-  readonly #own: ReadSecrets<string>;
+  /** The namespaces' own signing secrets, and for which endpoints they were read. */
+  readonly #own: ReadSecrets<{ secrets: WorkspaceSecrets; endpoints: string }>;
 
   constructor(context: WorkspaceContext) {
     const cache = {
@@ -93,35 +94,48 @@ export class WorkspaceReconciler extends Reconciler<Workspace, WorkspaceContext>
     return remaining === undefined ? {} : { requeueAfterMs: CREDIT_INTERVAL_MS };
   }
 
-  /** The secret that signs this namespace's webhooks, passed to the publisher; undefined if nothing is signed. */
+  /** The secrets that sign this namespace's webhooks, passed to the publisher; undefined if nothing is signed. */
   async #provide(
     namespace: string,
     { name, isWanted }: { name?: string; isWanted?: boolean },
     signal: AbortSignal,
-  ): Promise<SigningSecret | undefined> {
-    const { client, models, endpoints, signingSecrets, publisher } = this.context;
+  ): Promise<OwnSecrets | undefined> {
+    const { models, endpoints, signingSecrets, publisher } = this.context;
     if (!isWanted && !models.hasMedia(namespace) && !endpoints.has(namespace)) {
       signingSecrets.delete(namespace);
       this.#own.delete(`${namespace}/${SIGNING_SECRET_NAME}`);
       return undefined;
     }
-    const found =
-      name === undefined
-        ? await this.#ensureOwn(namespace, signal)
-        : await readNamedSecret(client, { namespace, name }, signal);
-    const secret = 'secret' in found ? found.secret : null;
-    if (signingSecrets.get(namespace) !== secret) publisher.mark({ what: 'workspace', namespace });
-    signingSecrets.set(namespace, secret);
+    const found = await this.#read(namespace, name, signal);
+    const text = 'secrets' in found ? joinSigningSecrets(found.secrets) : null;
+    if (signingSecrets.get(namespace) !== text) publisher.mark({ what: 'workspace', namespace });
+    signingSecrets.set(namespace, text);
     return found;
   }
 
-  /** The namespace's own, read again only when the watch shows another version of it. */
-  async #ensureOwn(namespace: string, signal: AbortSignal): Promise<SigningSecret> {
+  /** A Secret that the Workspace names holds its secret alone; those of endpoints are always in the namespace's own. */
+  async #read(namespace: string, name: string | undefined, signal: AbortSignal): Promise<OwnSecrets> {
+    if (name === undefined) return this.#ensureOwn(namespace, signal);
+    const named = await readNamedSecret(this.context.client, { namespace, name }, signal);
+    if ('problem' in named) return named;
+    const { needed } = this.context.endpoints.listOwnSecrets(namespace);
+    const own = needed.length > 0 ? await this.#ensureOwn(namespace, signal) : undefined;
+    if (own && 'problem' in own) return own;
+    const endpoints = own?.secrets.endpoints ?? new Map();
+    return { secrets: { workspace: named.workspace, endpoints }, isNew: false };
+  }
+
+  /** The namespace's own, read again only when the watch shows another version of it, or other endpoints need one. */
+  async #ensureOwn(namespace: string, signal: AbortSignal): Promise<OwnSecrets> {
     const key = `${namespace}/${SIGNING_SECRET_NAME}`;
+    const { client, endpoints: store, view } = this.context;
+    const isPartial = view.endpoints.unseen().includes(namespace);
+    const names = { ...store.listOwnSecrets(namespace), isPartial };
+    const endpoints = names.needed.join();
     const known = this.#own.get(key);
-    if (known !== undefined) return { secret: known, isNew: false };
-    const found = await ensureSigningSecret(this.context.client, namespace, signal);
-    if ('secret' in found) this.#own.set(key, found.resourceVersion, found.secret);
+    if (known?.endpoints === endpoints) return { secrets: known.secrets, isNew: false };
+    const found = await ensureSigningSecrets(client, { namespace, endpoints: names }, signal);
+    if ('secrets' in found) this.#own.set(key, found.resourceVersion, { secrets: found.secrets, endpoints });
     return found;
   }
 

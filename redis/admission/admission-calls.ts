@@ -4,7 +4,6 @@ import { FUNCTIONS, type Heartbeat, workKeys } from '../../api/redis-keys.ts';
 import { type RedisClient, sendNow } from '../client.ts';
 import { readCounter } from '../counters.ts';
 import { decodeWord, isCount, isShortText } from '../words.ts';
-import { admitTogether } from './admission-batch.ts';
 
 const VERDICTS = ['ok', 'unknown_key', 'disabled', 'expired', 'credit', 'tpd', 'rpm'] as const;
 export type Verdict = (typeof VERDICTS)[number];
@@ -28,8 +27,11 @@ export interface Admission {
   priority: number;
 }
 
-/** `all`: credit, TPD and RPM are checked too, and the request counts; `requests`: RPM alone; `no`: the key alone is checked. */
-export type Counted = 'all' | 'requests' | 'no';
+/**
+ * `all`: credit, TPD and RPM are checked too, and the request counts; `requests`: RPM alone; `waiting`: RPM alone, of one that no
+ * replica has counted; `no`: the key alone is checked.
+ */
+export type Counted = 'all' | 'requests' | 'waiting' | 'no';
 
 export interface AdmissionRequest {
   namespace: string;
@@ -63,6 +65,14 @@ export async function uncount(
   { namespace, sha256, resetAt }: { namespace: string; sha256: string; resetAt: number },
 ): Promise<boolean> {
   return (await redis.fcall(FUNCTIONS.uncount, 1, workKeys(namespace).rpm(sha256), resetAt)) === 1;
+}
+
+/** The same of one that was counted as `waiting`. */
+export async function uncountWaiting(
+  redis: RedisClient,
+  { namespace, sha256, resetAt }: { namespace: string; sha256: string; resetAt: number },
+): Promise<void> {
+  await redis.fcall(FUNCTIONS.uncount, 1, workKeys(namespace).rpmWaiting(sha256), resetAt);
 }
 
 export interface Settlement {
@@ -124,4 +134,65 @@ export async function leave(
 /** Millionths that a workspace has spent so far. */
 export async function readSpentMicros(redis: RedisClient, namespace: string): Promise<number> {
   return readCounter(redis, workKeys(namespace).credit);
+}
+
+/** Admissions of one turn of the event loop go in one command: on a busy gateway that spares most of their cost. */
+interface Waiting {
+  request: AdmissionRequest;
+  resolve(answer: string): void;
+  reject(error: unknown): void;
+}
+
+/** Bounds what one call keeps Redis from doing. */
+const MAX_BATCH = 100;
+const FAILED = 'failed ';
+const MODES: Record<Counted, string> = { no: '0', all: '1', requests: '2', waiting: '3' };
+
+/** By connection, then by namespace. */
+const open = new WeakMap<RedisClient, Map<string, Waiting[]>>();
+
+/** Resolves with the function's answer to one request. */
+const admitTogether = (redis: RedisClient, request: AdmissionRequest): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const waiting = { request, resolve, reject };
+    const batches = findBatches(redis);
+    const batch = batches.get(request.namespace);
+    if (batch) batch.push(waiting);
+    else batches.set(request.namespace, [waiting]);
+  });
+
+function findBatches(redis: RedisClient): Map<string, Waiting[]> {
+  const found = open.get(redis);
+  if (found) return found;
+  const batches = new Map<string, Waiting[]>();
+  open.set(redis, batches);
+  setImmediate(() => {
+    open.delete(redis);
+    for (const [namespace, batch] of batches)
+      for (let start = 0; start < batch.length; start += MAX_BATCH)
+        send(redis, namespace, batch.slice(start, start + MAX_BATCH));
+  });
+  return batches;
+}
+
+function send(redis: RedisClient, namespace: string, batch: Waiting[]): void {
+  const { rpm } = workKeys(namespace);
+  const args: string[] = [FUNCTIONS.admit, String(batch.length)];
+  for (const { request } of batch) args.push(rpm(request.sha256));
+  args.push(namespace);
+  for (const { request } of batch) args.push(request.sha256, MODES[request.counted]);
+  for (const { request } of batch) request.onSend?.();
+  sendNow(redis, 'fcall', args).then(
+    (answers) => {
+      for (const [index, waiting] of batch.entries()) answerOne(waiting, (answers as string[])[index]!);
+    },
+    (error) => {
+      for (const { reject } of batch) reject(error);
+    },
+  );
+}
+
+function answerOne({ resolve, reject }: Waiting, answer: string): void {
+  if (answer.startsWith(FAILED)) reject(new Error(answer.slice(FAILED.length)));
+  else resolve(answer);
 }

@@ -1,7 +1,67 @@
 /** Typed calls of the functions that deliver webhooks (docs/webhooks.md); the front makes them. */
 import { createHash } from 'node:crypto';
 import { deliveryKeys, FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
+import type { EventType } from '../../api/request.ts';
 import type { RedisClient } from '../client.ts';
+
+export interface OutboxEvent {
+  /** `evt_…`, the same on all deliveries (docs/api.md, "Webhook event"). */
+  id: string;
+  type: EventType;
+  requestId: string;
+  /** The request's own callback; null = none. */
+  webhookUrl: string | null;
+  /** The bytes to send, at most 64 KiB. */
+  body: string;
+}
+
+/** A body of 64 KiB and a URL, as the functions have it; a row that a tenant made longer is dropped. */
+const MAX_ROW_BYTES = 72 * 1024;
+/** How the functions begin a body: read as text, since a tenant may have written any JSON, and much of it. */
+const BODY =
+  /^\{"id":"(evt_\w{1,60})","type":"(request\.(?:completed|failed|canceled))","created_at":\d{1,12},"data":\{"id":"(req_\w{1,60})"/;
+
+/** Events that are due, oldest first; those not removed within `leaseMs` come again. */
+export async function takeEvents(
+  redis: RedisClient,
+  namespace: string,
+  { limit, leaseMs }: { limit: number; leaseMs: number },
+): Promise<OutboxEvent[]> {
+  const keys = workKeys(namespace);
+  const ids = (await redis.fcall(FUNCTIONS.takeDue, 1, keys.outbox, limit, leaseMs)) as string[];
+  const rows = await Promise.all(ids.map((id) => redis.getrange(keys.event(id), 0, MAX_ROW_BYTES)));
+  const found = ids.flatMap((id, i) => decodeEvent(id, rows[i] ?? '') ?? []);
+  // Unreadable: another front removed it in the meantime, or a tenant forged it.
+  const read = new Set(found.map(({ id }) => id));
+  await removeEvents(
+    redis,
+    namespace,
+    ids.filter((id) => !read.has(id)),
+  );
+  return found;
+}
+
+function decodeEvent(id: string, row: string): OutboxEvent | null {
+  const end = row.indexOf('\n');
+  if (end < 0 || Buffer.byteLength(row) > MAX_ROW_BYTES) return null;
+  const body = row.slice(end + 1);
+  const [, eventId, type, requestId] = BODY.exec(body) ?? [];
+  if (eventId !== id || !type || !requestId) return null;
+  return { id, type: type as EventType, requestId, webhookUrl: row.slice(0, end) || null, body };
+}
+
+/** Takes events out of the outbox for good. */
+export async function removeEvents(
+  redis: RedisClient,
+  namespace: string,
+  ids: readonly string[],
+): Promise<void> {
+  if (ids.length === 0) return;
+  const keys = workKeys(namespace);
+  const batch = redis.multi().zrem(keys.outbox, ...ids);
+  const replies = await batch.del(...ids.map(keys.event)).exec();
+  for (const [error] of replies ?? []) if (error) throw error;
+}
 
 /** One place that one event goes to. */
 export interface DeliveryTarget {
@@ -34,7 +94,7 @@ export const deriveDeliveryId = (eventId: string, url: string): string =>
   `dlv_${createHash('sha256').update(`${eventId}\n${url}`).digest('hex').slice(0, 32)}`;
 
 /** Deliveries to one address wait for each other only. */
-const deriveDestination = (url: string): string =>
+export const deriveDestination = (url: string): string =>
   createHash('sha256').update(url).digest('hex').slice(0, 24);
 
 /** Takes an event out of the outbox and makes its deliveries, in one step. Answers how many there are to make. */
@@ -59,61 +119,6 @@ export async function expandEvent(
       endpoint,
     ]),
   )) as number;
-}
-
-export type ResendAnswer = 'done' | 'unknown' | 'pending' | 'expired';
-
-export interface Resend {
-  id: string;
-  eventId: string;
-  /** Its own, or where its endpoint leads now. */
-  url: string;
-}
-
-/** As many as one call of the function takes, and of its 128 KiB what leaves room for the namespace. */
-const MAX_RESENDS = 50;
-const MAX_RESEND_BYTES = 120 * 1024;
-
-/** Sends the events of ended deliveries once more; answers in their order. */
-export async function resendDeliveries(
-  redis: RedisClient,
-  namespace: string,
-  resends: readonly Resend[],
-): Promise<ResendAnswer[]> {
-  const answers: ResendAnswer[] = [];
-  for (const batch of batchRows(resends.map(describeResend)))
-    answers.push(
-      ...((await redis.fcall(
-        FUNCTIONS.resend,
-        1,
-        deliveryKeys(namespace).destinations,
-        namespace,
-        ...batch.flat(),
-      )) as ResendAnswer[]),
-    );
-  return answers;
-}
-
-const describeResend = ({ id, eventId, url }: Resend): string[] => [
-  id,
-  deriveDeliveryId(eventId, url),
-  deriveDestination(url),
-  url,
-];
-
-function batchRows(rows: readonly string[][]): string[][][] {
-  const batches: string[][][] = [];
-  let bytes = Number.POSITIVE_INFINITY;
-  for (const row of rows) {
-    const rowBytes = Buffer.byteLength(row.join(''));
-    if (bytes + rowBytes > MAX_RESEND_BYTES || batches.at(-1)!.length === MAX_RESENDS) {
-      batches.push([]);
-      bytes = 0;
-    }
-    batches.at(-1)!.push(row);
-    bytes += rowBytes;
-  }
-  return batches;
 }
 
 export interface LeasedDelivery {

@@ -1,4 +1,4 @@
-/** What deployments have to do, as fronts say and the operator reads it: in one call for each workspace. */
+/** What deployments have to do, as replicas and fronts say and the operator reads it: many of them in one call. */
 import { channels, type FrontShare, FUNCTIONS, type Heartbeat, workKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
 import { decodeWord, isCount, isShortText } from '../words.ts';
@@ -10,6 +10,8 @@ export interface DeploymentSample {
     busyMs: number;
     arrivals: number;
     inflight: number;
+    /** Requests whose answers it passes on from peers: no demand for itself, but it must not go. */
+    relayed?: number;
     /** Slots; null = unlimited. */
     limit: number | null;
     ready: boolean;
@@ -32,26 +34,29 @@ export interface DeploymentSample {
   at: number;
 }
 
-const MAX_NAMES = 100;
-/** Names of one call, with the namespace. */
-const MAX_NAMES_BYTES = 12 * 1024;
+/** Deployments of one call, and the bytes of their keys. */
+export const MAX_KEYS = 100;
+const MAX_KEYS_BYTES = 12 * 1024;
 
 type Reply = [string, ...[string[], string[], number, number, string][]];
 
 /**
- * Samples of a workspace's deployments by name. The words are the workspace's own to write, so what is no sane word is left
+ * Samples of deployments by key, `namespace/name`. The words are the workspace's own to write, so what is no sane word is left
  * out. Throws while Redis is away.
  */
 export async function readDemand(
   redis: RedisClient,
-  namespace: string,
-  names: readonly string[],
+  keys: readonly string[],
 ): Promise<Map<string, DeploymentSample>> {
   const samples = new Map<string, DeploymentSample>();
-  for (let left = [...names]; left.length > 0; ) {
+  for (let left = [...keys]; left.length > 0; ) {
     const asked = left.slice(0, countTogether(left));
-    const key = workKeys(namespace).heartbeats(asked[0]!);
-    const [time, ...found] = (await redis.fcall(FUNCTIONS.demand, 1, key, namespace, ...asked)) as Reply;
+    const [time, ...found] = (await redis.fcall(
+      FUNCTIONS.demand,
+      1,
+      heartbeatsOf(asked[0]!),
+      ...asked,
+    )) as Reply;
     const at = Number(time);
     for (const [index, [beats, shares, queued, running, pace]] of found.entries())
       samples.set(asked[index]!, {
@@ -60,31 +65,49 @@ export async function readDemand(
         jobs: { queued, running, paceMs: Number(pace) > 0 ? Number(pace) : null },
         at,
       });
-    // A call ends early where there is much to read; at least one name is answered each time.
+    // A call ends early where there is much to read; at least one deployment is answered each time.
     left = left.slice(Math.max(1, found.length));
   }
   return samples;
 }
 
-function countTogether(names: readonly string[]): number {
+/** Samples of a workspace's deployments by name. Throws while Redis is away. */
+export async function readWorkspaceDemand(
+  redis: RedisClient,
+  namespace: string,
+  names: readonly string[],
+): Promise<Map<string, DeploymentSample>> {
+  const samples = await readDemand(
+    redis,
+    names.map((name) => `${namespace}/${name}`),
+  );
+  return new Map([...samples].map(([key, sample]) => [key.slice(namespace.length + 1), sample]));
+}
+
+const heartbeatsOf = (key: string): string => {
+  const [namespace = '', name = ''] = key.split('/');
+  return workKeys(namespace).heartbeats(name);
+};
+
+function countTogether(keys: readonly string[]): number {
   let bytes = 0;
-  const end = names.slice(0, MAX_NAMES).findIndex((name) => {
-    bytes += name.length;
-    return bytes > MAX_NAMES_BYTES;
+  const end = keys.slice(0, MAX_KEYS).findIndex((key) => {
+    bytes += key.length;
+    return bytes > MAX_KEYS_BYTES;
   });
-  return end < 0 ? MAX_NAMES : Math.max(1, end);
+  return end < 0 ? MAX_KEYS : Math.max(1, end);
 }
 
 function decodeReplica(text: string, now: number): DeploymentSample['replicas'][number] | null {
   const beat = decodeWord<Heartbeat>(text);
   if (!beat) return null;
-  const { pod, boot, busyMs, arrivals, inflight, limit, ready, draining, activeAt, at } = beat;
+  const { pod, boot, busyMs, arrivals, inflight, relayed = 0, limit, ready, draining, activeAt, at } = beat;
   if (![pod, boot].every(isShortText) || ![ready, draining].every((flag) => typeof flag === 'boolean'))
     return null;
-  if (![busyMs, arrivals, inflight, activeAt, at].every(isCount)) return null;
+  if (![busyMs, arrivals, inflight, relayed, activeAt, at].every(isCount)) return null;
   if (limit !== null && !isCount(limit)) return null;
   const past = Math.min(activeAt, now);
-  return { pod, boot, busyMs, arrivals, inflight, limit, ready, draining, activeAt: past, at };
+  return { pod, boot, busyMs, arrivals, inflight, relayed, limit, ready, draining, activeAt: past, at };
 }
 
 function decodeShare(text: string, now: number): DeploymentSample['fronts'][number] | null {

@@ -1,6 +1,6 @@
--- What deployments of a workspace have to do, for the operator: live heartbeats, fronts' shares, and the queue of each.
--- KEYS: the heartbeats of the first. ARGV: namespace, names. Answers Redis' time, then for as many of them as the work of one
--- call allows, in their order: heartbeats, shares, waiting requests, running ones, and the average milliseconds of a job or ''.
+-- What deployments have to do, for the operator: live heartbeats, fronts' shares, and the queue of each.
+-- KEYS: the heartbeats of the first. ARGV: `namespace/name` of each. Answers Redis' time, then for as many of them as the work of
+-- one call allows, in their order: heartbeats, shares, waiting requests, running ones, and the average milliseconds of a job or ''.
 local MAX_NAMES = 100
 -- Twice as many as the replicas that a deployment may have, since each has two.
 local MAX_FIELDS = 2 * 1000 + 200
@@ -35,18 +35,34 @@ local function read_jobs(namespace, name)
   return count(index_key(namespace, name, 'queued')) + again, math.max(0, running - again), is_short_text and average or ''
 end
 
-register_reader('demand', { least = 2, most = 1 + MAX_NAMES, bytes = 16384 }, function(_, args)
-  local namespace, now = args[1], now_ms()
+register_reader('demand', { least = 1, most = MAX_NAMES, bytes = 16384 }, function(_, args)
+  local now = now_ms()
   local reply, left = { string.format('%.0f', now) }, MAX_READ_BYTES
-  for i = 2, #args do
+  for i = 1, #args do
     if left <= 0 then
       break
     end
-    local beats, beats_bytes = read_hash(work_key(namespace, 'replicas:', args[i]), now)
-    local shares, shares_bytes = read_hash(work_key(namespace, 'fronts:', args[i]), now)
-    local waiting, running, average = read_jobs(namespace, args[i])
-    reply[i] = { beats, shares, waiting, running, average }
+    local namespace, name = string.match(args[i], '^([^/]*)/(.*)$')
+    local beats, beats_bytes = read_hash(work_key(namespace, 'replicas:', name), now)
+    local shares, shares_bytes = read_hash(work_key(namespace, 'fronts:', name), now)
+    local waiting, running, average = read_jobs(namespace, name)
+    reply[i + 1] = { beats, shares, waiting, running, average }
     left = left - beats_bytes - shares_bytes
   end
   return reply
+end)
+
+-- Writes one front's share of the demand for a deployment, and answers how many requests all other fronts hold for it.
+-- KEYS: the deployment's fronts. ARGV: the front, its share as a JSON object without `at`.
+-- Of all fronts: what takes more is a tenant's own making, and fronts call this for all tenants.
+local MAX_SHARES_BYTES = 64 * 1024
+
+register('share', { least = 2, bytes = 4096 }, function(keys, args)
+  local held = 0
+  for front, word in pairs(speak(keys[1], MAX_SHARES_BYTES, args[1], args[2])) do
+    if front ~= args[1] then
+      held = held + math.min(MAX_NUMBER, tonumber(string.match(word, '"held":(%d+)') or 0))
+    end
+  end
+  return math.min(MAX_NUMBER, held)
 end)

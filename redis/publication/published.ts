@@ -20,6 +20,10 @@ export async function readDeployment(
   return text === null ? null : parseGatewayConfig(text);
 }
 
+/** Names of the published deployments of a workspace: its own list of them is for it to write. */
+export const listDeployments = (redis: RedisClient, namespace: string): Promise<string[]> =>
+  redis.hkeys(configKeys(namespace).deployments);
+
 /** Addresses of a deployment's ready pods. */
 export async function readReplicas(redis: RedisClient, namespace: string, name: string): Promise<string[]> {
   const text = await redis.hget(configKeys(namespace).replicas, name);

@@ -1,5 +1,5 @@
 /** Samples of how many requests wait, for usage charts: taken by one gateway at a time, whichever comes first. */
-import { configKeys, workKeys } from '../../api/redis-keys.ts';
+import { workKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
 import type { UsageCounter } from '../usage/usage.ts';
 import { countWaiting } from './request-record.ts';
@@ -23,7 +23,3 @@ export async function sampleQueueDepth(
     ['queuePeak', waiting],
   ]);
 }
-
-/** Deployments whose requests may wait: those that are published, since the workspace's own list is for it to write. */
-export const listQueues = (redis: RedisClient, namespace: string): Promise<string[]> =>
-  redis.hkeys(configKeys(namespace).deployments);

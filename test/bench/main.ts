@@ -1,9 +1,12 @@
 /** `make bench`: everything side by side in one run, since absolute figures on shared machines drift. */
 import { execFileSync } from 'node:child_process';
+import { ensureProgram } from '../../machine/system-package.ts';
 import type { RedisClient } from '../../redis/client.ts';
-import { ensureProgram } from '../../tools/system-package.ts';
+import { measureFleet } from './fleet/fleet.ts';
+import { formatFleet, listFleetGoals } from './fleet/report.ts';
 import { formatLargeResults, listLargeResultGoals, measureLargeResults } from './large-results.ts';
-import { formatOperator, listOperatorGoals, measureOperator } from './operator.ts';
+import { measureOperator } from './operator.ts';
+import { formatOperator, listOperatorGoals } from './operator-report.ts';
 import { stopAllPinned } from './pinned-process.ts';
 import { measureQueue, OPERATIONS, RECORDS } from './queue.ts';
 import { formatQueue, listQueueGoals } from './queue-report.ts';
@@ -59,6 +62,13 @@ const PARTS: Part[] = [
     measure: async () => {
       const figures = await measureOperator();
       return [formatOperator(figures), listOperatorGoals(figures)];
+    },
+  },
+  {
+    name: 'fleet',
+    measure: async () => {
+      const figures = await measureFleet();
+      return [formatFleet(figures), listFleetGoals(figures)];
     },
   },
   {

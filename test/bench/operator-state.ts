@@ -1,4 +1,4 @@
-/** Fills a real API server with deployments as a large cluster has them, and plays the kubelet for their pods. */
+/** Fills a cluster of fake nodes with deployments as a large one has them. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { V1Deployment, V1EndpointSlice } from '@kubernetes/client-node';
@@ -9,7 +9,9 @@ import { loadKubeConfig } from '../../kube/connection.ts';
 import type { KubeObject, Wire } from '../../kube/object.ts';
 import { RESOURCES, type Resource } from '../../kube/resource.ts';
 import { BERTH_RESOURCES } from '../../operator/framework/cluster-view.ts';
-import { type ControlPlane, startControlPlane } from '../cluster/control-plane.ts';
+import { SLICE_MANAGER_LABEL } from '../../operator/resources/front-slices.ts';
+import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
+import { startFakeNodes } from '../support/fake-nodes.ts';
 
 export const SYSTEM_NAMESPACE = 'berth-system';
 export const FRONT_SERVICE = 'berth-front';
@@ -17,7 +19,7 @@ const MODELS_PER_NAMESPACE = 25;
 /** Calls of the bench at a time, so that populating leaves the API server some room. */
 const CONCURRENCY = 16;
 /** Objects of a list at a time: their answer stays within what the client reads. */
-const PAGE_SIZE = 500;
+const PAGE_SIZE = 200;
 const CRD: Resource = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
@@ -36,13 +38,25 @@ export interface ModelName {
   name: string;
 }
 
-/** Starts etcd and an API server with Berth's resources in it, and a front that is ready. */
-export async function startBenchCluster(): Promise<BenchCluster> {
+/** Starts a control plane with Berth's resources in it, nodes for so many pods, and a front that is ready. */
+export async function startBenchCluster(pods: number): Promise<BenchCluster> {
   const controlPlane = await startControlPlane();
   const client = createKubeClient({
     config: loadKubeConfig({ file: controlPlane.kubeconfig }),
     maxConnections: CONCURRENCY,
   });
+  await installBerth(client);
+  const nodes = await startFakeNodes(controlPlane, client, { nodes: Math.ceil(pods / 100) + 1 });
+  const close = async () => {
+    await client.close();
+    await nodes.close();
+    await controlPlane.close();
+  };
+  return { controlPlane, client, close };
+}
+
+/** Berth's resources, and a front that is ready. */
+export async function installBerth(client: KubeClient): Promise<void> {
   const folder = join(import.meta.dirname, '../../crds');
   for (const file of readdirSync(folder).filter((name) => name.endsWith('.yaml')))
     await client.create(CRD, parse(readFileSync(join(folder, file), 'utf8')) as KubeObject);
@@ -50,11 +64,6 @@ export async function startBenchCluster(): Promise<BenchCluster> {
   await create(client, RESOURCES.Namespace, { name: SYSTEM_NAMESPACE });
   await create(client, RESOURCES.IngressClass, { name: 'bench' }, { spec: { controller: 'bench.test/c' } });
   await setFront(client, '10.1.0.1');
-  const close = async () => {
-    await client.close();
-    await controlPlane.close();
-  };
-  return { controlPlane, client, close };
 }
 
 /** The one front that is ready, as the EndpointSlice controller would list it. */
@@ -73,20 +82,22 @@ export async function setFront(client: KubeClient, address: string): Promise<voi
 }
 
 /** The slices by which deployments' Services lead to the front. */
-export async function listFrontSlices(client: KubeClient): Promise<Wire<V1EndpointSlice>[]> {
-  const labelSelector = `${LABELS.managedBy}=${MANAGED_BY},${LABELS.deployment}`;
-  const slices: Wire<V1EndpointSlice>[] = [];
+export const listFrontSlices = (client: KubeClient): Promise<Wire<V1EndpointSlice>[]> =>
+  listAll(client, RESOURCES.EndpointSlice, `${SLICE_MANAGER_LABEL}=${MANAGED_BY},${LABELS.deployment}`);
+
+async function listAll<T extends KubeObject>(
+  client: KubeClient,
+  resource: Resource,
+  labelSelector: string,
+): Promise<T[]> {
+  const items: T[] = [];
   let next: string | undefined;
   do {
-    const page = await client.list<Wire<V1EndpointSlice>>(RESOURCES.EndpointSlice, {
-      labelSelector,
-      limit: PAGE_SIZE,
-      continue: next,
-    });
-    slices.push(...page.items);
+    const page = await client.list<T>(resource, { labelSelector, limit: PAGE_SIZE, continue: next });
+    items.push(...page.items);
     next = page.metadata.continue;
   } while (next);
-  return slices;
+  return items;
 }
 
 export const listModels = (count: number): ModelName[] =>
@@ -97,7 +108,12 @@ export const listModels = (count: number): ModelName[] =>
 
 /** Creates the objects that people would: a namespace for each team, with a workspace, a key and its models. */
 export async function createModels(client: KubeClient, models: ModelName[]): Promise<void> {
-  const namespaces = [...new Set(models.map(({ namespace }) => namespace))];
+  await createWorkspaces(client, [...new Set(models.map(({ namespace }) => namespace))]);
+  await inParallel(models, (model) => createModel(client, model));
+}
+
+/** Each with a key. */
+export async function createWorkspaces(client: KubeClient, namespaces: readonly string[]): Promise<void> {
   await inParallel(namespaces, async (namespace) => {
     await create(client, RESOURCES.Namespace, { name: namespace });
     const token = Buffer.from('hf_token').toString('base64');
@@ -106,11 +122,14 @@ export async function createModels(client: KubeClient, models: ModelName[]): Pro
     await create(client, BERTH_RESOURCES.Workspace, { name: 'workspace', namespace }, { spec });
     await create(client, BERTH_RESOURCES.APIKey, { name: 'key', namespace }, { spec: {} });
   });
-  await inParallel(models, (model) => createModel(client, model));
 }
 
 /** As people write it, with what most specs have. */
-export async function createModel(client: KubeClient, { namespace, name }: ModelName): Promise<void> {
+export async function createModel(
+  client: KubeClient,
+  { namespace, name }: ModelName,
+  more: object = {},
+): Promise<void> {
   const huggingFace = { repo: `meta-llama/${name}`, tokenSecret: { name: 'huggingface', key: 'token' } };
   const args = ['--max-model-len=8192', '--gpu-memory-utilization=0.92', '--enable-prefix-caching'];
   const spec = {
@@ -120,30 +139,17 @@ export async function createModel(client: KubeClient, { namespace, name }: Model
     gpu: { count: 1 },
     resources: { requests: { cpu: '4', memory: '32Gi' } },
     pricing: { perMillionInputTokens: '0.20', perMillionOutputTokens: '0.60' },
+    ...more,
   };
   await create(client, BERTH_RESOURCES.ModelDeployment, { name, namespace }, { spec });
 }
 
-/** Gives a model whose Deployment is there a pod that serves. */
-export async function runPod(client: KubeClient, { namespace, name }: ModelName): Promise<void> {
-  const live = await client.get<Wire<V1Deployment>>(RESOURCES.Deployment, { namespace, name });
-  const template = live.spec!.template;
-  const pod = { name: `${name}-7d9f8b6c5-x2x4z`, namespace };
-  const spec = { ...template.spec, nodeName: 'node-1', volumes: template.spec!.volumes };
-  await create(client, RESOURCES.Pod, { ...pod, labels: template.metadata!.labels }, { spec });
-  await patchStatus(client, RESOURCES.Pod, pod, podStatus(template.spec!));
-  await patchStatus(
-    client,
-    RESOURCES.Deployment,
-    { namespace, name },
-    {
-      observedGeneration: live.metadata.generation,
-      replicas: 1,
-      updatedReplicas: 1,
-      readyReplicas: 1,
-      availableReplicas: 1,
-    },
-  );
+/** Whether every Deployment that wants a pod has one that serves. */
+export async function arePodsReady(client: KubeClient, count: number): Promise<boolean> {
+  const labelSelector = `${LABELS.managedBy}=${MANAGED_BY},${LABELS.deployment}`;
+  const deployments = await listAll<Wire<V1Deployment>>(client, RESOURCES.Deployment, labelSelector);
+  const isReady = ({ spec, status }: Wire<V1Deployment>) => spec?.replicas === (status?.readyReplicas ?? 0);
+  return deployments.length >= count && deployments.every(isReady);
 }
 
 export async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
@@ -154,43 +160,6 @@ export async function inParallel<T>(items: readonly T[], work: (item: T) => Prom
     }),
   );
 }
-
-const READY_SINCE = '2026-01-01T00:00:00Z';
-
-function podStatus({
-  containers,
-  initContainers = [],
-}: NonNullable<V1Deployment['spec']>['template']['spec'] & object) {
-  const statuses = (list: typeof containers) =>
-    list.map(({ name, image }) => ({
-      name,
-      image,
-      imageID: `${image}@sha256:${'0'.repeat(64)}`,
-      containerID: `containerd://${'1'.repeat(64)}`,
-      ready: true,
-      started: true,
-      restartCount: 0,
-      state: { running: { startedAt: READY_SINCE } },
-    }));
-  const conditions = ['PodScheduled', 'Initialized', 'ContainersReady', 'Ready'].map((type) => ({
-    type,
-    status: 'True',
-    lastTransitionTime: READY_SINCE,
-  }));
-  return {
-    phase: 'Running',
-    podIP: '10.2.0.1',
-    podIPs: [{ ip: '10.2.0.1' }],
-    hostIP: '10.0.0.1',
-    startTime: READY_SINCE,
-    conditions,
-    containerStatuses: statuses(containers),
-    initContainerStatuses: statuses(initContainers),
-  };
-}
-
-const patchStatus = (client: KubeClient, resource: Resource, at: ModelName, status: object) =>
-  client.mergePatch(resource, { at: { ...at, subresource: 'status' }, patch: { status } });
 
 const create = (
   client: KubeClient,

@@ -1,7 +1,8 @@
 /** The Redis of the bench, as the chart configures it, on the load's core. */
+
+import { prepareRedis } from '../../machine/redis-files.ts';
+import { ensureValkey } from '../../machine/valkey.ts';
 import { connectRedis, type RedisConnection } from '../../redis/client.ts';
-import { prepareRedis } from '../../tools/redis-files.ts';
-import { ensureValkey } from '../../tools/valkey.ts';
 import { makeFolder } from './folders.ts';
 import { LOAD_CORE, startPinned, waitForPort } from './pinned-process.ts';
 import { PORTS, REDIS_PASSWORDS, REDIS_URL } from './systems.ts';

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { parseAllDocuments } from 'yaml';
-import { ensureBinary } from '../cluster/binaries.ts';
-import { startControlPlane } from '../cluster/control-plane.ts';
+import { ensureBinary } from '../../cluster/binaries.ts';
+import { startControlPlane } from '../support/control-plane.ts';
 import { createKubeRequest } from '../support/kube-request.ts';
 import { writeKubernetesSchemas } from './kubernetes-schemas.ts';
 

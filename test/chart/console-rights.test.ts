@@ -4,11 +4,11 @@ import { expect } from 'chai';
 import { parseAllDocuments } from 'yaml';
 import { CONSOLE_RIGHTS, CONSOLE_WRITES, type ConsoleRight } from '../../api/console-rights.ts';
 import { configKeys, consoleKeys, deliveryKeys, globalKeys, workKeys } from '../../api/redis-keys.ts';
+import { ensureBinary } from '../../cluster/binaries.ts';
 import type { RedisConnection } from '../../redis/client.ts';
 import { expandEvent } from '../../redis/deliveries/delivery-calls.ts';
 import { loadLibrary } from '../../redis/library.ts';
 import { cancelRequest } from '../../redis/requests/request-calls.ts';
-import { ensureBinary } from '../cluster/binaries.ts';
 import { connectTo, rejection } from '../support/redis-client.ts';
 import { REDIS_PASSWORDS, type RedisServer, startRedis } from '../support/redis-server.ts';
 

@@ -6,9 +6,9 @@ import { Agent, request as send } from 'undici';
 import { parse, parseAllDocuments } from 'yaml';
 import { API_VERSION } from '../../api/kubernetes-types.ts';
 import { modelDeployment } from '../../api/model-deployment.ts';
+import { ensureBinary } from '../../cluster/binaries.ts';
 import { listPodFields, POD_FIELD_GROUPS } from '../../operator/resources/pod-fields.ts';
-import { ensureBinary } from '../cluster/binaries.ts';
-import { type ControlPlane, startControlPlane } from '../cluster/control-plane.ts';
+import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
 import { createKubeRequest, type KubeAnswer, type KubeRequest } from '../support/kube-request.ts';
 
 interface Manifest {

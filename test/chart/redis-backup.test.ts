@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
+import { ensureValkey } from '../../machine/valkey.ts';
 import { loadLibrary } from '../../redis/library.ts';
 import { submitRequest } from '../../redis/requests/request-calls.ts';
 import { readRequest } from '../../redis/requests/request-record.ts';
-import { ensureValkey } from '../../tools/valkey.ts';
-import { makeCertificates } from '../integration/egress/test-certificates.ts';
 import { connectTo, rejection } from '../support/redis-client.ts';
 import { REDIS_PASSWORDS, startRedis } from '../support/redis-server.ts';
 import { publishMedia, submissionOf } from '../support/request-fixture.ts';
+import { makeCertificates } from '../support/test-certificates.ts';
 
 const place = { namespace: 'one', deployment: 'film' };
 

@@ -7,12 +7,12 @@ import { connect } from 'node:tls';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { parseAllDocuments } from 'yaml';
+import { ensureBinary } from '../../cluster/binaries.ts';
+import { ensureValkey } from '../../machine/valkey.ts';
 import { connectRedis, type RedisConnection, type RedisSettings } from '../../redis/client.ts';
 import { loadLibrary } from '../../redis/library.ts';
 import { submitRequest } from '../../redis/requests/request-calls.ts';
 import { readRequest } from '../../redis/requests/request-record.ts';
-import { ensureValkey } from '../../tools/valkey.ts';
-import { ensureBinary } from '../cluster/binaries.ts';
 import { findFreePort } from '../support/child-program.ts';
 import { publishMedia, submissionOf } from '../support/request-fixture.ts';
 

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { parseAllDocuments } from 'yaml';
+import { ensureBinary } from '../../cluster/binaries.ts';
 import { parseSidecarRollout } from '../../operator/sidecar/settings.ts';
-import { ensureBinary } from '../cluster/binaries.ts';
 
 const run = promisify(execFile);
 

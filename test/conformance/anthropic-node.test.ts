@@ -1,7 +1,7 @@
 /** Anthropic's messages, by its SDK for Node, and what Claude Code does besides. */
 import Anthropic from '@anthropic-ai/sdk';
 import { expect } from 'chai';
-import { type LocalStack, startLocalStack } from '../support/local-stack.ts';
+import { itSimulated, type LocalStack, startLocalStack } from '../support/local-stack.ts';
 import { pollUntil } from '../support/poll.ts';
 import { type CheckedFetch, createCheckedFetch } from './checked-fetch.ts';
 
@@ -59,8 +59,9 @@ describe('@anthropic-ai/sdk for Node', () => {
   });
 
   it('gets the same whole and streamed', async () => {
-    const whole = await client.messages.create(request);
-    const streamed = await client.messages.stream(request).finalMessage();
+    const certain = { ...request, temperature: 0 };
+    const whole = await client.messages.create(certain);
+    const streamed = await client.messages.stream(certain).finalMessage();
     expect(streamed.content).to.deep.equal(whole.content);
     expect(streamed.usage).to.include({ output_tokens: whole.usage.output_tokens });
     expect(streamed.stop_reason).to.equal(whole.stop_reason);
@@ -93,7 +94,7 @@ describe('@anthropic-ai/sdk for Node', () => {
         { role: 'user', content: [{ type: 'tool_result', tool_use_id: use.id, content: 'sunny' }] },
       ],
     });
-    expect(second.stop_reason).to.equal('end_turn');
+    expect(second.content[0]).to.include({ type: 'text' });
   });
 
   it('streams the input of a tool', async () => {
@@ -178,14 +179,14 @@ describe('@anthropic-ai/sdk for Node', () => {
       expect(calls).to.equal(2);
     });
 
-  it('raises the error event of a stream that breaks', async () => {
+  itSimulated('raises the error event of a stream that breaks', async () => {
     await control({ fault: { kind: 'drop', afterFrames: 6 } });
     const error = await rejection(client.messages.stream(request).finalMessage());
     expect(error).to.be.instanceOf(Anthropic.APIError);
     expect(error!.type).to.equal('api_error');
   });
 
-  it('frees the engine when it is aborted', async () => {
+  itSimulated('frees the engine when it is aborted', async () => {
     const before = (await readControl()).aborted;
     await control({ itlMs: 20, tokens: 10_000 });
     const plain = new Anthropic({ baseURL: origin, apiKey });

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { type LocalStack, startLocalStack } from '../support/local-stack.ts';
 import { describePicture, probeFilm } from '../support/media-files.ts';
-import { ensurePython } from '../support/python.ts';
+import { usePython } from '../support/python.ts';
 
 const run = promisify(execFile);
 
@@ -19,6 +19,7 @@ const readBlocks = (page: string, language: string): string[] =>
 describe('the documentation of images and videos', () => {
   let stack: LocalStack;
   let folder: string;
+  const findPython = usePython(['openai==3.22.1']);
   before(async () => {
     stack = await startLocalStack();
     folder = mkdtempSync(join(tmpdir(), 'berth-docs-'));
@@ -63,7 +64,7 @@ describe('the documentation of images and videos', () => {
       ...readBlocks('docs/media.md', 'python'),
     ].join('\n');
     rmSync(join(folder, 'ship.mp4'));
-    await run(ensurePython(['openai==3.22.1']), ['-c', program], { cwd: folder, timeout: 60_000 });
+    await run(findPython(), ['-c', program], { cwd: folder, timeout: 60_000 });
     expect((await probeFilm(readFileSync(join(folder, 'ship.mp4')))).size).to.equal('832x480');
   });
 });

@@ -8,7 +8,7 @@ import OpenAI7, { toFile } from 'openai';
 import OpenAI6 from 'openai-6';
 import { makeSamples, wrapWAV } from '../../simulator/sounds.ts';
 import { type LocalStack, startLocalStack } from '../support/local-stack.ts';
-import { ensurePython } from '../support/python.ts';
+import { usePython } from '../support/python.ts';
 
 const WAV = wrapWAV(makeSamples(['a', 'ship', 'leaves', 'at', 'dawn'], 0.5));
 
@@ -21,6 +21,7 @@ const run = promisify(execFile);
 
 describe('audio with OpenAI’s SDKs', () => {
   let stack: LocalStack;
+  const findPython = usePython(['openai==3.22.1']);
   before(async () => {
     stack = await startLocalStack();
   });
@@ -105,7 +106,7 @@ with open("speech.wav", "rb") as file:
       apiKey,
       modelId,
     ]);
-    const { stdout } = await run(ensurePython(['openai==3.22.1']), ['-c', lines, ...facts], { cwd: folder });
+    const { stdout } = await run(findPython(), ['-c', lines, ...facts], { cwd: folder });
     expect(stdout.trim().split('\n')).to.deep.equal(['2.0', 'transcript.text.done']);
     expect(readFileSync(join(folder, 'speech.wav')).toString('latin1', 0, 4)).to.equal('RIFF');
     rmSync(folder, { recursive: true, force: true });

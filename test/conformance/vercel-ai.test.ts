@@ -2,7 +2,7 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { embedMany, generateImage, generateText, streamText, tool } from 'ai';
 import { expect } from 'chai';
 import { z } from 'zod';
-import { type LocalStack, startLocalStack } from '../support/local-stack.ts';
+import { itSimulated, type LocalStack, startLocalStack } from '../support/local-stack.ts';
 import { describePicture, makePicture } from '../support/media-files.ts';
 
 describe('Vercel AI SDK', () => {
@@ -52,7 +52,7 @@ describe('Vercel AI SDK', () => {
     expect(embeddings[0]).to.have.length(embeddings[1]!.length);
   });
 
-  it('generates images, the number and the size asked for', async () => {
+  itSimulated('generates images, the number and the size asked for', async () => {
     const model = connect('Image').imageModel(stack.find('Image').modelId);
     const { images } = await generateImage({ model, prompt: 'A harbour', n: 2, size: '256x256' });
     expect(await Promise.all(images.map(({ uint8Array }) => describePicture(uint8Array)))).to.deep.equal([
@@ -61,7 +61,7 @@ describe('Vercel AI SDK', () => {
     ]);
   });
 
-  it('edits an image', async () => {
+  itSimulated('edits an image', async () => {
     const model = connect('Image').imageModel(stack.find('Image').modelId);
     const { image } = await generateImage({
       model,

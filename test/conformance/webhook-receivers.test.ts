@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { expect } from 'chai';
 import Stripe from 'stripe';
-import { signDelivery } from '../../gateway/webhooks/attempt.ts';
-import { ensureProgram } from '../../tools/system-package.ts';
+import { signDelivery } from '../../gateway/webhooks/signature.ts';
+import { ensureProgram } from '../../machine/system-package.ts';
 
 const SECRET = 'whsec_c2VjcmV0';
 const BODY = Buffer.from(

@@ -5,10 +5,11 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { ensurePython } from '../support/python.ts';
+import { ensurePython, usePython } from '../support/python.ts';
 import { useConsole } from './support/console.ts';
 
 const run = promisify(execFile);
+const OPENAI_PYTHON = ['openai==3.22.1'];
 type Options = { cwd: string; env: NodeJS.ProcessEnv };
 
 const LANGUAGES = [
@@ -19,8 +20,7 @@ const LANGUAGES = [
   },
   {
     language: 'Python',
-    runLines: (lines: string, options: Options) =>
-      run(ensurePython(['openai==3.22.1']), ['-c', lines], options),
+    runLines: (lines: string, options: Options) => run(ensurePython(OPENAI_PYTHON), ['-c', lines], options),
   },
   {
     language: 'Node',
@@ -39,6 +39,7 @@ const OUTPUTS = [
 
 describe('the pages of deployments', () => {
   const use = useConsole();
+  usePython(OPENAI_PYTHON);
 
   it('show which deployment serves, where, and why another does not', async () => {
     const { open, stack } = use();

@@ -62,7 +62,7 @@ describe('the playground', () => {
   it('puts the text that fits a query first', async () => {
     const page = await openFor('tiny-rerank');
     await page.getByLabel('Query').fill('Where do ships lie?');
-    await page.getByLabel('Texts, one a line').fill('Bread is baked at night.\nShips lie at a berth.');
+    await page.getByLabel('Texts, one per line').fill('Bread is baked at night.\nShips lie at a berth.');
     await page.getByRole('button', { name: 'Rerank' }).click();
     // Waits for the answer, as `allTextContents` would not.
     const texts = page.getByRole('table').getByRole('cell', { name: /ships|bread/i });

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { deliveryKeys } from '../../api/redis-keys.ts';
 import { connectRedis } from '../../redis/client.ts';
+import { pollUntil } from '../support/poll.ts';
 import { findGraveFaults } from './support/accessibility.ts';
 import { NAMESPACE, useConsole } from './support/console.ts';
 import { isFocused } from './support/page-facts.ts';
@@ -133,6 +134,34 @@ describe('the page of webhooks', () => {
     await button('Send test event to signed').click();
     await card('signed').getByRole('status').getByText('HTTP 200').waitFor();
     expect(isSigned(receiver.received[0]!, secret)).to.equal(true);
+  });
+
+  it('gives an endpoint a secret of its own, shown once, which is rolled alone', async () => {
+    await button('New endpoint').click();
+    await type('Name', 'partner');
+    await type('URL', receiver.url);
+    await dialog().getByRole('checkbox', { name: 'A signing secret of its own' }).check();
+    await button('Add').click();
+    const shown = page.getByRole('dialog', { name: 'New signing secret' });
+    const first = (await shown.getByText(/^whsec_/).textContent())!;
+    expect(await findGraveFaults(page)).to.deep.equal([]);
+    await button('Done').click();
+    await card('partner').getByText('active', { exact: true }).waitFor();
+    const send = async (count: number) => {
+      await button('Send test event to partner').click();
+      await pollUntil(() => receiver.received.length === count, 'the test event');
+      return receiver.received[count - 1]!;
+    };
+    expect(isSigned(await send(1), first)).to.equal(true);
+
+    await button('Roll secret of partner').click();
+    await dialog().getByRole('checkbox', { name: 'Keep the old secret for 24 hours' }).check();
+    await dialog().getByRole('button', { name: 'Roll', exact: true }).click();
+    const second = (await shown.getByText(/^whsec_/).textContent())!;
+    expect(second).not.to.equal(first);
+    await button('Done').click();
+    const delivery = await send(2);
+    expect([isSigned(delivery, second), isSigned(delivery, first)]).to.deep.equal([true, true]);
   });
 
   it('says that an endpoint was disabled for its failures, and re-enables it', async () => {

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { LABELS } from '../../api/names.ts';
+import { runCommand } from '../../cluster/commands.ts';
+import { projectImages } from '../../cluster/images.ts';
 import { installRelease } from '../../launch/release.ts';
-import { runCommand } from '../cluster/commands.ts';
-import { projectImages } from '../cluster/images.ts';
 import { postChat } from './envelope.ts';
 import { cluster, findEndpoint, isPodReady, listPods, proveReconciling } from './installation.ts';
 

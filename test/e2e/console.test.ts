@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { SIGNING_SECRET_FIELD, SIGNING_SECRET_NAME } from '../../api/names.ts';
 import type { SessionView } from '../../console/api.ts';
-import { ensureProgram } from '../../tools/system-package.ts';
+import { ensureProgram } from '../../machine/system-package.ts';
 import { cluster, endpoints, findEndpoint, kubectl, readObject, waitUntil } from './installation.ts';
 import { send, waitForSuccess } from './media.ts';
 import { isSigned, type Receiver, startReceiver } from './receivers.ts';

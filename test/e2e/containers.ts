@@ -1,5 +1,5 @@
 /** Kills containers as a crash would: from the node, with no warning. */
-import { runCommand } from '../cluster/commands.ts';
+import { runCommand } from '../../cluster/commands.ts';
 import { listPods, type Pod, waitUntil } from './installation.ts';
 
 const statusesOf = ({ status }: Pod) => [

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import OpenAI from 'openai';
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import { LABELS } from '../../api/names.ts';
+import { type Cluster, readCluster } from '../../cluster/layout.ts';
 import { isSettled } from '../../launch/cluster-models.ts';
 import { type EndpointEntry, readEndpoints } from '../../launch/endpoints-file.ts';
 import { applyObjects, runKubectl } from '../../launch/kubectl.ts';
-import { type Cluster, readCluster } from '../cluster/layout.ts';
 import { pollUntil } from '../support/poll.ts';
 import { CLUSTER_VARIABLE, ENDPOINTS_FILE } from './environment.ts';
 
@@ -42,6 +42,7 @@ interface ContainerStatus {
   restartCount: number;
   ready: boolean;
   containerID?: string;
+  state?: { terminated?: { message?: string } };
 }
 
 /** An endpoint of the examples. */

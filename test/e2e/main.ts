@@ -5,10 +5,10 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { stopCluster } from '../../cluster/cluster.ts';
 import { installCluster } from '../../launch/cluster-up.ts';
 import { writeEndpoints } from '../../launch/endpoints-file.ts';
-import { ensureProgram } from '../../tools/system-package.ts';
-import { stopCluster } from '../cluster/cluster.ts';
+import { ensureProgram } from '../../machine/system-package.ts';
 import { ensurePython } from '../support/python.ts';
 import { CLUSTER_VARIABLE, ENDPOINTS_FILE, OPENAI_PYTHON } from './environment.ts';
 import { lockRun } from './run-lock.ts';

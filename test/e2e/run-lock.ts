@@ -1,7 +1,7 @@
 /** One run at a time with a cluster: a second one of the same name would end the first one's. */
 import { join } from 'node:path';
-import { type ProcessLock, tryProcessLock } from '../../tools/process-lock.ts';
-import { CACHE_FOLDER } from '../cluster/environment.ts';
+import { CACHE_FOLDER } from '../../machine/cache-folder.ts';
+import { type ProcessLock, tryProcessLock } from '../../machine/process-lock.ts';
 
 const POLL_MS = 1_000;
 

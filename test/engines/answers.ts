@@ -100,6 +100,7 @@ const OWN = new Set([
   'sequence_number',
   'system_fingerprint',
   'timings',
+  'store',
   'prompt_tokens_details',
   'input_tokens_details',
   'cache_creation_input_tokens',

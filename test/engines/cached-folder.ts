@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CACHE_FOLDER } from '../../tools/valkey.ts';
+import { CACHE_FOLDER } from '../../machine/cache-folder.ts';
 
 export interface CachedFolder {
   name: string;

@@ -1,12 +1,12 @@
 /** The engines that run without a GPU. A deployment has what a CPU and a tiny model need, and nothing else. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { formatTinyModel } from '../cluster/tiny-gguf.ts';
+import { formatTinyModel } from '../../cluster/tiny-gguf.ts';
 import { ensureFolder } from './cached-folder.ts';
 import { ensureLlamaServer } from './llama-server.ts';
 import { ensureModel, ensurePythonEngine, type PythonEngine } from './python-engine.ts';
 
-export const ENGINE_NAMES = ['vllm', 'llama-cpp', 'vllm-omni'] as const;
+export const ENGINE_NAMES = ['vllm', 'llama-cpp', 'vllm-omni', 'sglang-diffusion', 'sglang'] as const;
 export type EngineName = (typeof ENGINE_NAMES)[number];
 
 export type ServedKind = 'LLM' | 'Embedding' | 'Rerank' | 'Image' | 'Video';
@@ -36,6 +36,8 @@ export interface RealEngine {
   tinyModel(kind: ServedKind): TinyModel;
   /** Of its metrics, the number of requests that it works on; none: it does not tell. */
   running?: RegExp;
+  /** Whether it knows embeddings as bytes. */
+  hasBytes?: true;
   /** And of those that wait in it; none: it knows no priorities. */
   waiting?: RegExp;
   /** Children of its first process that do the work; none: it has no other. */
@@ -65,7 +67,17 @@ const VLLM_CONTEXT = 8192;
 const vllm: RealEngine = {
   context: VLLM_CONTEXT,
   version: '0.28.0',
-  tests: ['flags', 'text', 'routes', 'failures', 'embeddings', 'rerank'],
+  tests: [
+    'flags',
+    'text',
+    'routes',
+    'failures',
+    'continued-streams',
+    'health',
+    'embeddings',
+    'rerank',
+    'sdks',
+  ],
   help: ['vllm', 'serve', '--help=all'],
   parsers: () => ({ tools: readParsers('tool_parsers'), reasoning: readParsers('reasoning') }),
   install: () => join(ensurePythonEngine(VLLM), 'bin'),
@@ -76,6 +88,7 @@ const vllm: RealEngine = {
     env: { VLLM_CPU_KVCACHE_SPACE: '1', HF_HUB_OFFLINE: '1' },
   }),
   running: /^vllm:num_requests_running\{[^}]*\} ([\d.]+)/m,
+  hasBytes: true,
   waiting: /^vllm:num_requests_waiting\{[^}]*\} ([\d.]+)/m,
   worker: /EngineCore/,
 };
@@ -87,7 +100,7 @@ const LLAMA_PLACES = 8;
 const llamaCpp: RealEngine = {
   context: LLAMA_CONTEXT,
   version: 'Debian forky',
-  tests: ['flags', 'text', 'routes', 'failures', 'embeddings'],
+  tests: ['flags', 'text', 'routes', 'failures', 'continued-streams', 'health', 'embeddings'],
   help: ['llama-server', '--help'],
   install: ensureLlamaServer,
   tinyModel: (kind) => ({
@@ -130,10 +143,58 @@ const vllmOmni: RealEngine = {
   worker: /DiffusionWorker|EngineCore|StageDiffusion/,
 };
 
+const SGLANG: PythonEngine = { name: 'sglang', python: '3.11', gigabytes: 10 };
+const SGLANG_VERSION = '0.5.18';
+/** By which it knows a model's family. */
+const SGLANG_FOLDERS: Partial<Record<ServedKind, string>> = { Image: 'flux.2-klein', Video: 'wan2.1' };
+
+const sglangDiffusion: RealEngine = {
+  version: SGLANG_VERSION,
+  tests: ['flags', 'images', 'videos'],
+  help: ['sglang', 'serve', '--model-type=diffusion', '--help'],
+  install: () => join(ensurePythonEngine(SGLANG), 'bin'),
+  tinyModel: (kind) => ({
+    folder: ensureModel(ensurePythonEngine(SGLANG), kind === 'Video' ? 'wan' : 'flux', SGLANG_FOLDERS[kind]),
+    path: SGLANG_FOLDERS[kind] ?? '',
+    args: [],
+    env: CPU_MEDIA_ENV,
+  }),
+  worker: /sgl_diffusion/,
+};
+
+const SGLANG_PACKAGE = 'lib/python3.11/site-packages/sglang/srt';
+const SGLANG_PARSERS = {
+  tools: 'function_call/function_call_parser.py',
+  reasoning: 'parser/reasoning_parser.py',
+};
+
+/** The models that it names beside the parsers of their words. */
+function readDetectors(file: string): Set<string> {
+  const source = readFileSync(join(ensurePythonEngine(SGLANG), SGLANG_PACKAGE, file), 'utf8');
+  return new Set(['auto', ...[...source.matchAll(/^ {8}"([\w.-]+)": \w+,/gm)].map(([, parser]) => parser!)]);
+}
+
+/** Its text models need its kernels, which are built for GPUs: only what it says of itself is tried. */
+const sglang: RealEngine = {
+  version: SGLANG_VERSION,
+  tests: ['flags'],
+  help: ['python3', '-m', 'sglang.launch_server', '--help'],
+  parsers: () => ({
+    tools: readDetectors(SGLANG_PARSERS.tools),
+    reasoning: readDetectors(SGLANG_PARSERS.reasoning),
+  }),
+  install: () => join(ensurePythonEngine(SGLANG), 'bin'),
+  tinyModel: () => {
+    throw new Error('sglang serves text on a GPU only');
+  },
+};
+
 export const REAL_ENGINES: Record<EngineName, RealEngine> = {
   vllm,
   'llama-cpp': llamaCpp,
   'vllm-omni': vllmOmni,
+  'sglang-diffusion': sglangDiffusion,
+  sglang,
 };
 
 /** The engine that this run is for: `ENGINE=vllm mocha test/engines/text.test.ts`. */

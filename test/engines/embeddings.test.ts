@@ -1,10 +1,10 @@
 /** Embeddings of the real engine, behind the gateway and past it. */
 import { expect } from 'chai';
-import { ask, type Fields, strip } from './answers.ts';
+import { ask, type Fields, send, strip, type Target } from './answers.ts';
 import { readEngine } from './catalog.ts';
 import { type ServedModel, serveModel } from './served-model.ts';
 
-const { name } = readEngine();
+const { name, engine } = readEngine();
 
 describe(`embeddings of ${name}`, () => {
   let served: ServedModel;
@@ -26,5 +26,22 @@ describe(`embeddings of ${name}`, () => {
       const direct = await ask(served.engine, '/embeddings', body);
       expect(direct.status, JSON.stringify(direct.body)).to.equal(200);
       expect(strip(await ask(served.gateway, '/embeddings', body))).to.deep.equal(strip(direct));
+    });
+
+  if (engine.hasBytes)
+    it('are as the engine itself has them: bytes, with the header that describes them, and without', async () => {
+      const input = ['hello', 'world and more'];
+      for (const encoding_format of ['bytes', 'bytes_only']) {
+        const read = async (target: Target) => {
+          const response = await send(target, '/embeddings', { input, encoding_format });
+          expect(response.status).to.equal(200);
+          const { data, usage } = JSON.parse(response.headers.get('metadata') ?? '{}');
+          return { data, usage, bytes: Buffer.from(await response.arrayBuffer()).toString('base64') };
+        };
+        const direct = await read(served.engine);
+        expect(direct.bytes).to.not.equal('');
+        expect(direct.data !== undefined).to.equal(encoding_format === 'bytes');
+        expect(await read(served.gateway)).to.deep.equal(direct);
+      }
     });
 });

@@ -16,7 +16,8 @@ const EDITS = '/images/edits';
 const SIZE = '64x64';
 /** Takes a CPU seconds. */
 const LARGE = '512x512';
-const RESTART_TIMEOUT_MS = 240_000;
+/** vLLM-Omni that is told to stop with an image in its hands waits for ever: after a minute it counts as silent, and is restarted after 5 more. */
+const RESTART_TIMEOUT_MS = 420_000;
 
 const order = (fields: Fields = {}): Fields => ({
   prompt: 'a harbour at dawn',
@@ -31,7 +32,7 @@ const order = (fields: Fields = {}): Fields => ({
 const LONG = { size: LARGE, num_inference_steps: maxSteps };
 
 describe(`images of ${name}`, function () {
-  this.timeout(660_000);
+  this.timeout(900_000);
   let served: ServedModel;
   let picture: Buffer;
   before(async () => {
@@ -55,10 +56,16 @@ describe(`images of ${name}`, function () {
   it('are those that the engine itself makes with the same seed', async () => {
     const direct = readPictures(await ask(served.engine, GENERATIONS, order()));
     const behind = readPictures(await ask(served.gateway, GENERATIONS, order()));
-    expect(await describePicture(behind[0]!)).to.equal(`png ${SIZE}`);
+    expect(await describePicture(behind[0]!)).to.match(/^(png|jpeg) 64x64$/);
     expect(behind[0]!.equals(direct[0]!)).to.equal(true);
     const [other] = readPictures(await ask(served.gateway, GENERATIONS, order({ seed: 8 })));
     expect(other!.equals(behind[0]!)).to.equal(false);
+  });
+
+  it('are others each time where no seed was given', async () => {
+    const one = readPictures(await ask(served.gateway, GENERATIONS, order({ seed: undefined })));
+    const other = readPictures(await ask(served.gateway, GENERATIONS, order({ seed: undefined })));
+    expect(other[0]!.equals(one[0]!)).to.equal(false);
   });
 
   it('come as many as were asked for', async () => {
@@ -69,7 +76,7 @@ describe(`images of ${name}`, function () {
     const { status, body } = await ask(served.gateway, GENERATIONS, order({ response_format: undefined }));
     expect(status, JSON.stringify(body)).to.equal(200);
     const response = await fetch((body.data as { url: string }[])[0]!.url);
-    expect(await describePicture(await response.arrayBuffer())).to.equal(`png ${SIZE}`);
+    expect(await describePicture(await response.arrayBuffer())).to.match(/^(png|jpeg) 64x64$/);
   });
 
   it('are made of other images as the engine itself does', async () => {

@@ -1,8 +1,8 @@
 /** llama.cpp's server: the one on PATH, or Debian's, in the cache folder with the libraries that it needs. */
 import { globSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { unpackFromDebian, writeStarter } from '../../tools/debian-package.ts';
-import { findProgram } from '../../tools/system-package.ts';
+import { unpackFromDebian, writeStarter } from '../../machine/debian-package.ts';
+import { findProgram } from '../../machine/system-package.ts';
 import { ensureFolder } from './cached-folder.ts';
 
 const PROGRAM = 'llama-server';

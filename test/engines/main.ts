@@ -1,18 +1,21 @@
 /**
- * `main.ts MOCHA-ARGUMENTS…`: installs each engine of ENGINES (vllm), runs its tests, and writes what was shown, and when,
- * into the table of docs/engines.md.
+ * `main.ts MOCHA-ARGUMENTS… FILES…`: installs each engine of ENGINES (vllm), runs its tests, or those in the files, and writes what was
+ * shown, and when, into the table of docs/engines.md.
  */
 import { spawn } from 'node:child_process';
+import { basename } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { type EngineName, parseNames, REAL_ENGINES } from './catalog.ts';
 import { readMeasures } from './measures.ts';
+import { notePassedFile, type PassedFile, readPassedFiles } from './passed-files.ts';
 import { writeRun } from './run-table.ts';
 
 const ARGUMENTS = process.argv.slice(2);
-const isFile = (word: string): boolean => word.endsWith('.test.ts');
+const SUFFIX = '.test.ts';
+const isFile = (word: string): boolean => word.endsWith(SUFFIX);
 /** Those that a stage runs again. */
 const GIVEN = ARGUMENTS.filter(isFile);
-const filesOf = (tests: readonly string[]): string[] => tests.map((test) => `test/engines/${test}.test.ts`);
+const filesOf = (tests: readonly string[]): string[] => tests.map((test) => `test/engines/${test}${SUFFIX}`);
 
 let isInterrupted = false;
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
@@ -20,25 +23,40 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
     isInterrupted = true;
   });
 
-/** Its exit code. */
-async function runEngine(name: EngineName): Promise<number> {
+/** Whether all passed. */
+async function runEngine(name: EngineName): Promise<boolean> {
   const { install, tests, version } = REAL_ENGINES[name];
   install();
   console.log(`\n${name} ${version}`);
-  const start = performance.now();
-  const { code, output } = await runMocha(name, GIVEN.length > 0 ? GIVEN : filesOf(tests));
-  const minutes = (performance.now() - start) / 60_000;
-  const passed = Number(/^ *(\d+) passing\b/m.exec(output)?.[1] ?? 0);
-  // A file that ran alone shows a part only.
-  if (code === 0 && passed > 0 && GIVEN.length === 0)
-    writeRun({ engine: name, version, passed, minutes, measures: readMeasures(output), date: new Date() });
-  return code;
+  let isGood = true;
+  for (const path of GIVEN.length > 0 ? GIVEN : filesOf(tests)) {
+    if (isInterrupted) return false;
+    isGood = (await runFile(name, path)) && isGood;
+  }
+  // What an engine says of itself is no run of it.
+  if (tests.length > 1) writeRun({ engine: name, version, tests, files: readPassedFiles(name) });
+  return isGood;
 }
 
-function runMocha(name: EngineName, files: readonly string[]): Promise<{ code: number; output: string }> {
+/** In a process of its own: what one file needs, such as an engine, is gone before the next begins. */
+async function runFile(name: EngineName, path: string): Promise<boolean> {
+  const start = performance.now();
+  const { code, output } = await runMocha(name, path);
+  if (isInterrupted) return false;
+  const passed = Number(/^ *(\d+) passing\b/m.exec(output)?.[1] ?? 0);
+  const isGood = code === 0 && passed > 0;
+  const minutes = Number(((performance.now() - start) / 60_000).toFixed(1));
+  const date = new Date().toISOString().slice(0, 10);
+  const { version } = REAL_ENGINES[name];
+  const file: PassedFile = { version, passed, minutes, measures: readMeasures(output), date };
+  notePassedFile(name, basename(path, SUFFIX), isGood ? file : null);
+  return isGood;
+}
+
+function runMocha(name: EngineName, file: string): Promise<{ code: number; output: string }> {
   const args = ARGUMENTS.filter((word) => !isFile(word));
   return new Promise((resolve) => {
-    const child = spawn('mocha', [...args, ...files], {
+    const child = spawn('mocha', [...args, file], {
       env: { ...process.env, ENGINE: name },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
@@ -53,7 +71,7 @@ function runMocha(name: EngineName, files: readonly string[]): Promise<{ code: n
 
 try {
   for (const name of parseNames(process.env.ENGINES || 'vllm'))
-    if (!isInterrupted && (await runEngine(name)) !== 0) process.exitCode = 1;
+    if (!isInterrupted && !(await runEngine(name))) process.exitCode = 1;
 } catch (error) {
   console.error((error as Error).message);
   process.exitCode = 1;

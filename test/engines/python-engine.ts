@@ -1,9 +1,9 @@
 /** Engines of PyPI, in the exact versions of a file of requirements, each in an environment of its own outside the checkout. */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync, statfsSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { findProgram } from '../../tools/system-package.ts';
-import { CACHE_FOLDER } from '../../tools/valkey.ts';
+import { basename, join } from 'node:path';
+import { CACHE_FOLDER } from '../../machine/cache-folder.ts';
+import { findProgram } from '../../machine/system-package.ts';
 import { ensureFolder } from './cached-folder.ts';
 
 export interface PythonEngine {
@@ -57,8 +57,10 @@ export function ensurePythonEngine(engine: PythonEngine): string {
       const pip = join(folder, 'bin/pip');
       run(pip, ['install', '--quiet', '--disable-pip-version-check', '--no-input', UV]);
       // Nothing is resolved: the file names every package. What was downloaded before an interruption is in uv's cache.
-      const options = ['--no-deps', '--python', join(folder, 'bin/python'), '--requirement', requirements];
-      run('nice', ['-n', '15', join(folder, 'bin/uv'), 'pip', 'install', ...options]);
+      // Compiled now: where Python is told to write no bytecode, each start would compile thousands of files again.
+      const options = ['--no-deps', '--compile-bytecode', '--python', join(folder, 'bin/python')];
+      const install = ['pip', 'install', ...options, '--requirement', requirements];
+      run('nice', ['-n', '15', join(folder, 'bin/uv'), ...install]);
       const packages = join(folder, `lib/python${engine.python}/site-packages`);
       for (const alias of engine.aliases ?? []) describeDistribution(packages, alias);
       if (engine.plugIn) addPlugIn(packages, engine.plugIn);
@@ -66,13 +68,15 @@ export function ensurePythonEngine(engine: PythonEngine): string {
   });
 }
 
-/** A model of random weights that `models/NAME.py` writes. */
-export function ensureModel(environment: string, name: string): string {
-  const script = join(FOLDER, 'models', `${name}.py`);
+/** A folder with a model of random weights at `path`, which `models/NAME.py` writes with the environment's own libraries. */
+export function ensureModel(environment: string, name: string, path = ''): string {
+  const scripts = [`${name}.py`, 'parts.py'].map((file) => join(FOLDER, 'models', file));
   return ensureFolder({
     name: `tiny-${name}`,
-    madeFrom: readFileSync(script, 'utf8'),
-    make: (folder) => run(join(environment, 'bin/python'), [script, folder]),
+    madeFrom: [basename(environment), path, ...scripts.map((script) => readFileSync(script, 'utf8'))].join(
+      '\n',
+    ),
+    make: (folder) => run(join(environment, 'bin/python'), [scripts[0]!, join(folder, path)]),
   });
 }
 

@@ -5,6 +5,7 @@ import { delimiter, join } from 'node:path';
 import { generateApiKey, hashApiKey } from '../../api/identity.ts';
 import { PORTS } from '../../api/names.ts';
 import { workKeys } from '../../api/redis-keys.ts';
+import type { EndpointEntry } from '../../launch/endpoints-file.ts';
 import { createLocalKey } from '../../launch/local-key.ts';
 import { type LocalStack, startLocalStack } from '../support/local-stack.ts';
 import { pollUntil } from '../support/poll.ts';
@@ -19,8 +20,12 @@ export interface ServedModel {
   /** The endpoint, and the engine itself, past it. */
   gateway: Target;
   engine: Target;
-  /** To those of the engine's processes that match, or to its first one. Throws where there is none. */
-  signal(signal: NodeJS.Signals, pattern?: RegExp): void;
+  /** The endpoint of another deployment beside it. */
+  findTarget(kind: string): Target;
+  /** To those of an engine's processes that match, or to its first one. Throws where there is none. */
+  signal(signal: NodeJS.Signals, pattern?: RegExp, address?: string): void;
+  /** Where the engines of all its pods listen. */
+  listAddresses(): Promise<string[]>;
   /** How often the engine's container was started again. */
   restarts(): Promise<number>;
   /** Changes the spec of the deployment. */
@@ -29,9 +34,11 @@ export interface ServedModel {
   deletePod(): Promise<void>;
   untilReady(): Promise<void>;
   /** What the engine works on, by its own metrics. */
-  countRunning(): Promise<number>;
+  countRunning(address?: string): Promise<number>;
   /** Requests that the gateway is answering. */
   countInFlight(): Promise<number>;
+  /** Broken streams that a pod's gateway had continued to their end. */
+  countContinued(address: string): Promise<number>;
   /** What waits in it, by its own metrics. */
   countWaiting(): Promise<number>;
   /** What the workspace has spent since the start, in millionths. */
@@ -41,7 +48,8 @@ export interface ServedModel {
 }
 
 const NAME = 'real';
-const CLAIM = 'weights';
+/** Of the model's folder. */
+export const CLAIM = 'weights';
 /** Its family, which its name tells, is one whose tool calls are as the tiny model's template has them, or whose words of a fit. */
 const modelIdOf = (kind: ServedKind): string =>
   kind === 'Rerank' ? 'org/qwen3-reranker-tiny' : 'org/qwen3-tiny-instruct';
@@ -50,9 +58,16 @@ const START_TIMEOUT_MS = 600_000;
 const PODS = '/api/v1/namespaces/default/pods';
 const DEPLOYMENT = `/apis/berth.dev/v1alpha1/namespaces/default/modeldeployments/${NAME}`;
 
+const CONTINUED = /^berth_gateway_continued_streams_total\{[^}]*outcome="completed"[^}]*\} ([\d.]+)/m;
+
 interface Pod {
   metadata: { name: string; deletionTimestamp?: string };
   status?: { podIP?: string; containerStatuses?: { name: string; restartCount: number }[] };
+}
+
+interface Deployment {
+  spec: { replicas?: number };
+  status?: { phase?: string; readyReplicas?: number };
 }
 
 export interface ServeOptions {
@@ -131,30 +146,38 @@ function describeServed(stack: LocalStack, { running, waiting }: RealEngine, fol
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
     return answer.json();
   };
-  const findPod = async (): Promise<Pod | undefined> => {
-    const { items } = (await call('GET', `${PODS}?labelSelector=berth.dev/deployment=${NAME}`)) as {
-      items: Pod[];
-    };
-    return items.find(({ metadata }) => metadata.deletionTimestamp === undefined);
+  const listAllPods = async (): Promise<Pod[]> => {
+    const path = `${PODS}?labelSelector=berth.dev/deployment=${NAME}`;
+    return ((await call('GET', path)) as { items: Pod[] }).items;
   };
+  const listPods = async (): Promise<Pod[]> =>
+    (await listAllPods()).filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  const findPod = async (): Promise<Pod | undefined> => (await listPods())[0];
+  const toTarget = ({ baseURL, modelId, apiKey }: EndpointEntry): Target => ({
+    baseURL,
+    model: modelId,
+    key: apiKey,
+  });
   const entry = stack.endpoints.deployments.find(({ name }) => name === NAME)!;
   let address = '';
-  const readMetric = async (port: number, pattern: RegExp | undefined) => {
-    const text = await (await fetch(`http://${address}:${port}/metrics`)).text();
+  const readMetric = async (port: number, pattern: RegExp | undefined, of = address) => {
+    const text = await (await fetch(`http://${of}:${port}/metrics`)).text();
     return Number(pattern?.exec(text)?.[1] ?? Number.NaN);
   };
   const served = {
     folder,
-    gateway: { baseURL: entry.baseURL, model: entry.modelId, key: entry.apiKey },
+    gateway: toTarget(entry),
+    findTarget: (kind: string) => toTarget(stack.find(kind)),
     get engine() {
       return { baseURL: `http://${address}:8000/v1`, model: entry.modelId };
     },
-    signal: (signal: NodeJS.Signals, pattern?: RegExp) => {
-      const all = listEngineProcesses(address);
+    signal: (signal: NodeJS.Signals, pattern?: RegExp, of = address) => {
+      const all = listEngineProcesses(of);
       const chosen = pattern ? all.filter(({ command }) => pattern.test(command)) : all.slice(0, 1);
       if (chosen.length === 0) throw new Error(`no process to end among ${JSON.stringify(all)}`);
       for (const { id } of chosen) process.kill(id, signal);
     },
+    listAddresses: async () => (await listPods()).flatMap(({ status }) => status?.podIP ?? []),
     restarts: async () => {
       const pod = await findPod();
       return pod?.status?.containerStatuses?.find(({ name }) => name === 'engine')?.restartCount ?? 0;
@@ -169,17 +192,23 @@ function describeServed(stack: LocalStack, { running, waiting }: RealEngine, fol
     untilReady: () =>
       pollUntil(
         async () => {
-          const { status } = (await call('GET', DEPLOYMENT)) as { status?: { phase?: string } };
-          address = (await findPod())?.status?.podIP ?? '';
+          const { spec, status } = (await call('GET', DEPLOYMENT)) as Deployment;
+          const addresses = await served.listAddresses();
+          address = addresses[0] ?? '';
+          const replicas = spec.replicas ?? 1;
+          if (status?.phase !== 'Ready' || status.readyReplicas !== replicas) return false;
+          // A deleted pod gets requests while it drains.
+          if ((await listAllPods()).length !== replicas) return false;
           // Just after a pod was deleted, the status is the one of before.
-          return status?.phase === 'Ready' && (await isHealthy(address));
+          return addresses.length > 0 && (await Promise.all(addresses.map(isHealthy))).every(Boolean);
         },
         'the engine to serve',
         START_TIMEOUT_MS,
       ),
-    countRunning: () => readMetric(8000, running),
+    countRunning: (of?: string) => readMetric(8000, running, of),
     countWaiting: () => readMetric(8000, waiting),
     countInFlight: () => readMetric(PORTS.metrics, /^berth_gateway_requests_inflight ([\d.]+)/m),
+    countContinued: async (of: string) => (await readMetric(PORTS.metrics, CONTINUED, of)) || 0,
     spent: async () => {
       const connection = await connectTo({ url: stack.endpoints.redisURL });
       try {

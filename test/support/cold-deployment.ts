@@ -76,7 +76,7 @@ export async function startColdDeployment(spec: Record<string, unknown> = {}): P
   };
   const front = await startFront();
   const { woken, close } = await listenForWakes(stack.server.url);
-  const read = async () => (await readDemand(redis, namespace, [name])).get(name)!;
+  const read = async () => (await readDemand(redis, [`${namespace}/${name}`])).get(`${namespace}/${name}`)!;
   return {
     stack,
     front,

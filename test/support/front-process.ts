@@ -15,6 +15,7 @@ export interface FrontProcess {
   /** Of its storage service. */
   internalOrigin: string;
   admin(path: string): Promise<Response>;
+  metrics(): Promise<string>;
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
@@ -57,6 +58,7 @@ export async function startFrontProcess(settings: {
     origin: `http://127.0.0.1:${httpPort}`,
     internalOrigin: `http://127.0.0.1:${internalPort}`,
     admin,
+    metrics: async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text(),
     stop: async (signal) => {
       await program.stop(signal);
       rmSync(folder, { recursive: true, force: true });

@@ -7,5 +7,5 @@ export async function readHeartbeats(
   namespace: string,
   name: string,
 ): Promise<DeploymentSample['replicas']> {
-  return (await readDemand(redis, namespace, [name])).get(name)!.replicas;
+  return (await readDemand(redis, [`${namespace}/${name}`])).get(`${namespace}/${name}`)!.replicas;
 }

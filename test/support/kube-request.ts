@@ -1,6 +1,6 @@
 /** Plain requests to an API server, for tests that look at what it answers. */
 import { Agent, request as send } from 'undici';
-import type { ControlPlane } from '../cluster/control-plane.ts';
+import type { ControlPlane } from './control-plane.ts';
 
 export interface KubeAnswer {
   status: number;

@@ -18,8 +18,14 @@ export interface LocalStack {
 
 const START_TIMEOUT_MS = 110_000;
 
+/** The folder of a `make run` with real engines, to which the tests are to be held instead. */
+const RUNNING = process.env.RUNNING_STACK;
+/** A test that needs the simulator: its controls, or a model that says what the test expects. */
+export const itSimulated = RUNNING ? it.skip : it;
+
 /** In a folder of its own that goes with it, unless BERTH_STATE names one. */
 export async function startLocalStack(env: Record<string, string> = {}): Promise<LocalStack> {
+  if (RUNNING && !env.BERTH_STATE) return joinStack(RUNNING);
   const folder = env.BERTH_STATE ?? mkdtempSync(join(tmpdir(), 'berth-local-'));
   // All that it takes from there on lies below the ports that the system gives to outgoing connections (32768).
   const port = 100 * pickPort(100, 100);
@@ -39,7 +45,7 @@ export async function startLocalStack(env: Record<string, string> = {}): Promise
     endpoints,
     folder,
     output: () => output,
-    find: (kind) => endpoints.deployments.find((entry) => entry.kind === kind && !entry.paused)!,
+    find: findKind(endpoints),
     stop: async () => {
       if (output.includes('has ended')) tellEnd(output, folder);
       child.kill('SIGTERM');
@@ -48,6 +54,22 @@ export async function startLocalStack(env: Record<string, string> = {}): Promise
     },
   };
 }
+
+function joinStack(folder: string): LocalStack {
+  const endpoints = readEndpoints(join(folder, 'endpoints.json'))!;
+  return {
+    endpoints,
+    folder,
+    output: () => '',
+    find: findKind(endpoints),
+    stop: async () => {},
+  };
+}
+
+const findKind =
+  ({ deployments }: EndpointsFile) =>
+  (kind: string) =>
+    deployments.find((entry) => entry.kind === kind && !entry.paused)!;
 
 /** A part that ended by itself is why tests fail, and its log is gone with the folder. */
 function tellEnd(output: string, folder: string): void {

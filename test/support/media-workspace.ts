@@ -4,7 +4,7 @@ import type { ResolvedLimits } from '../../api/model-limits.ts';
 import { workKeys } from '../../api/redis-keys.ts';
 import type { RequestRecord } from '../../api/request.ts';
 import type { RedisClient } from '../../redis/client.ts';
-import { type OutboxEvent, takeEvents } from '../../redis/deliveries/outbox.ts';
+import { type OutboxEvent, takeEvents } from '../../redis/deliveries/delivery-calls.ts';
 import {
   type Cancellation,
   type ClaimedJob,

@@ -13,6 +13,12 @@ const vllm = (more: object = {}, args: string[] = []) => ({
   engine: { preset: 'vllm', args },
   ...more,
 });
+const custom = (resilience?: object) => ({
+  kind: 'LLM',
+  model: { id: 'm' },
+  engine: { preset: 'custom', image: 'registry.example/engine:1' },
+  ...(resilience && { resilience }),
+});
 const hub = (repo: string) => ({ model: { id: 'm', source: { huggingFace: { repo } } } });
 
 const LARGE = hub('meta-llama/Llama-3.1-70B-Instruct');
@@ -95,6 +101,17 @@ export const WARNING_CASES: WarningCase[] = [
   {
     what: 'another engine',
     spec: vllm({ ...LARGE, engine: { preset: 'llama-cpp', args: [] } }),
+    warning: undefined,
+  },
+  {
+    what: 'streams that an unknown engine is to continue',
+    spec: custom({ continueStreams: true }),
+    warning: /^spec\.resilience\.continueStreams: needs an engine that knows continue_final_message/,
+  },
+  { what: 'an unknown engine', spec: custom(), warning: undefined },
+  {
+    what: 'streams that vLLM is to continue',
+    spec: vllm({ resilience: { continueStreams: true } }),
     warning: undefined,
   },
   { what: 'no GPU', spec: vllm({ ...LARGE, gpu: { count: 0 } }), warning: undefined },

@@ -4,24 +4,58 @@ import { createHash } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { ensureProgram, findProgram } from '../../tools/system-package.ts';
+import { type ProcessLock, tryProcessLock } from '../../machine/process-lock.ts';
+import { ensureProgram, findProgram } from '../../machine/system-package.ts';
 
-/** The path of a Python interpreter that has these packages (PyPI requirements such as `openai==3.22.1`). */
+const INSTALL_TIMEOUT_MS = 600_000;
+const LOCK_INTERVAL_MS = 500;
+
+/**
+ * The path of a Python interpreter that has these packages (PyPI requirements such as `openai==3.22.1`). Processes that
+ * ask at the same time wait for one installation.
+ */
 export function ensurePython(packages: string[]): string {
   const key = createHash('sha256').update(packages.join(' ')).digest('hex').slice(0, 12);
   const folder = join(process.env.BERTH_CACHE ?? join(homedir(), '.cache', 'berth'), `python-${key}`);
   const python = join(folder, 'bin', 'python');
   const isReady = join(folder, 'ready');
   if (existsSync(isReady)) return python;
+  const lock = awaitLock(`${folder}.lock`);
+  try {
+    if (!existsSync(isReady)) install(folder, packages);
+  } finally {
+    lock.release();
+  }
+  return python;
+}
+
+/** The same for the tests of a suite: what has to be installed is before them, as it may take minutes. */
+export function usePython(packages: string[]): () => string {
+  before(function () {
+    this.timeout(INSTALL_TIMEOUT_MS);
+    ensurePython(packages);
+  });
+  return () => ensurePython(packages);
+}
+
+function awaitLock(path: string): ProcessLock {
+  for (;;) {
+    const lock = tryProcessLock(path, 'node');
+    if ('release' in lock) return lock;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOCK_INTERVAL_MS);
+  }
+}
+
+function install(folder: string, packages: string[]): void {
   rmSync(folder, { recursive: true, force: true });
   const system = findProgram('python3') ?? ensureProgram('python3', 'python3-venv');
   if (spawnSync(system, ['-m', 'venv', folder]).status !== 0) {
     ensureProgram('pip3', 'python3-venv');
     run(system, ['-m', 'venv', folder]);
   }
+  const python = join(folder, 'bin', 'python');
   run(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...packages]);
-  run('touch', [isReady]);
-  return python;
+  run('touch', [join(folder, 'ready')]);
 }
 
 function run(command: string, args: string[]): void {

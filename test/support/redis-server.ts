@@ -3,8 +3,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { prepareRedis } from '../../tools/redis-files.ts';
-import { ensureValkey } from '../../tools/valkey.ts';
+import { prepareRedis } from '../../machine/redis-files.ts';
+import { ensureValkey } from '../../machine/valkey.ts';
 import { findFreePort } from './child-program.ts';
 
 export interface RedisServerOptions {
@@ -174,8 +174,8 @@ function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
   return new Promise((resolve) => {
     child.once('exit', () => resolve());
-    // A frozen process takes no other signal than SIGKILL before it goes on.
-    child.kill('SIGCONT');
+    // A frozen process takes SIGKILL at once, and must not answer before; any other signal only when it goes on.
+    if (signal !== 'SIGKILL') child.kill('SIGCONT');
     child.kill(signal);
   });
 }

@@ -3,7 +3,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ensureBinary } from '../cluster/binaries.ts';
+import { ensureBinary } from '../../cluster/binaries.ts';
 import { findFreePort } from './child-program.ts';
 
 export interface S3ServerOptions {

@@ -33,7 +33,7 @@ export const namespaceName = z
 
 /** Without defaults, which the API server sets. */
 const { rpm, tpd, priority, expiresAt } = apiKeySpec.shape;
-const { url, eventTypes } = webhookEndpointSpec.shape;
+const { url, eventTypes, signingSecret } = webhookEndpointSpec.shape;
 const { endpoint, region, bucket, prefix } = storageCredentialSpec.shape;
 
 export const signInBody = z.strictObject({
@@ -65,11 +65,17 @@ export const resendBody = z.strictObject({
 
 export const rollBody = z.strictObject({ keepOld: z.boolean().default(false) });
 
-export const newWebhookBody = z.strictObject({ name, url, eventTypes: eventTypes.unwrap().optional() });
+export const newWebhookBody = z.strictObject({
+  name,
+  url,
+  eventTypes: eventTypes.unwrap().optional(),
+  signingSecret: signingSecret.unwrap().optional(),
+});
 export const webhookChangeBody = z.strictObject({
   url: url.optional(),
   eventTypes: eventTypes.unwrap().optional(),
   enabled: z.boolean().optional(),
+  signingSecret: signingSecret.unwrap().optional(),
   reEnable: z.literal(true).optional(),
 });
 

@@ -1,13 +1,7 @@
 /** Secrets that the console writes with its own token, for users without permissions on Secrets. */
 import { readFile } from 'node:fs/promises';
-import {
-  ANNOTATIONS,
-  LABELS,
-  MANAGED_BY,
-  SIGNING_SECRET_FIELD,
-  SIGNING_SECRET_NAME,
-} from '../../../api/names.ts';
-import { PREVIOUS_SECRET_FIELD, PREVIOUS_UNTIL_FIELD } from '../../../api/signing-secret.ts';
+import { ANNOTATIONS, LABELS, MANAGED_BY, SIGNING_SECRET_NAME } from '../../../api/names.ts';
+import { type SecretFields, WORKSPACE_SECRET_FIELDS } from '../../../api/signing-secret.ts';
 import { WORKSPACE_NAME, workspaceResource } from '../../../api/workspace.ts';
 import type { Logger } from '../../../kit/log.ts';
 import { ConsoleError } from '../http/error.ts';
@@ -30,17 +24,21 @@ export class OwnSecrets {
   }
 
   /**
-   * Replaces the webhook signing secret of a namespace; `overlapMs`: how long the old one also signs. Throws ConsoleError
-   * if the Secret is not managed by Berth.
+   * Replaces the webhook signing secret of a namespace, or an endpoint's own by its `fields`; `overlapMs`: how long the old
+   * one also signs. Throws ConsoleError if the Secret is not managed by Berth.
    */
   async writeSigningSecret(
     namespace: string,
     secret: string,
-    { user, overlapMs }: { user: string; overlapMs: number },
+    {
+      user,
+      overlapMs,
+      fields = WORKSPACE_SECRET_FIELDS,
+    }: { user: string; overlapMs: number; fields?: SecretFields },
   ): Promise<void> {
     const { kubernetes } = this.#options;
     const place = { plural: SECRETS, namespace };
-    const data = { [SIGNING_SECRET_FIELD]: Buffer.from(secret).toString('base64') };
+    const data = { [fields.secret]: Buffer.from(secret).toString('base64') };
     const metadata = { annotations: { [ANNOTATIONS.rolledBy]: user } };
     await this.#asConsole(async (token) => {
       const present = await findOrNull(kubernetes.get(token, place, SIGNING_SECRET_NAME));
@@ -55,12 +53,12 @@ export class OwnSecrets {
           'conflict',
           `The Secret ${SIGNING_SECRET_NAME} is not managed by Berth: roll it with kubectl.`,
         );
-      const old = (present as { data?: Record<string, string> }).data?.[SIGNING_SECRET_FIELD];
+      const old = (present as { data?: Record<string, string> }).data?.[fields.secret];
       const until = new Date(Date.now() + overlapMs).toISOString();
       const previous =
         overlapMs > 0 && old
-          ? { [PREVIOUS_SECRET_FIELD]: old, [PREVIOUS_UNTIL_FIELD]: Buffer.from(until).toString('base64') }
-          : { [PREVIOUS_SECRET_FIELD]: null, [PREVIOUS_UNTIL_FIELD]: null };
+          ? { [fields.previous]: old, [fields.previousUntil]: Buffer.from(until).toString('base64') }
+          : { [fields.previous]: null, [fields.previousUntil]: null };
       await kubernetes.patch(token, place, SIGNING_SECRET_NAME, { data: { ...data, ...previous }, metadata });
     });
     await this.#wakeOperator(namespace);
@@ -99,7 +97,7 @@ export class OwnSecrets {
     try {
       await kubernetes.patch(await this.#readToken(), place, WORKSPACE_NAME, { metadata });
     } catch (error) {
-      log.debug({ err: error, namespace }, 'operator not notified of rolled secret');
+      log.debug({ err: error, namespace }, 'operator not notified of the rolled secret');
     }
   }
 

@@ -2,17 +2,13 @@
 import type Router from '@koa/router';
 import { z } from 'zod';
 import {
-  type Resend,
-  type ResendAnswer,
-  resendDeliveries,
-} from '../../../redis/deliveries/delivery-calls.ts';
-import {
   DELIVERY_PAGE,
   type DeliveryRecord,
   readDelivery,
   readDeliveryDetail,
   readDeliveryLog,
 } from '../../../redis/deliveries/delivery-log.ts';
+import { type Resend, type ResendAnswer, resendDeliveries } from '../../../redis/deliveries/resend.ts';
 import type { DeliveryDetail, ResendView } from '../../api.ts';
 import { check, readBody, resendBody } from '../http/bodies.ts';
 import { ConsoleError } from '../http/error.ts';

@@ -1,7 +1,10 @@
-/** Rolls the secret that signs a namespace's webhooks. */
+/** Rolls the secret that signs a namespace's webhooks, or those of one endpoint. */
 import type Router from '@koa/router';
+import type { RouterContext } from '@koa/router';
 import { generateSigningSecret } from '../../../api/identity.ts';
 import { SIGNING_SECRET_NAME } from '../../../api/names.ts';
+import { endpointSecretFields, type SecretFields } from '../../../api/signing-secret.ts';
+import { webhookEndpoint, webhookEndpointResource } from '../../../api/webhook-endpoint.ts';
 import { WORKSPACE_NAME, workspace, workspaceResource } from '../../../api/workspace.ts';
 import type { RedisClient } from '../../../redis/client.ts';
 import { readSigningSecret } from '../../../redis/publication/webhook-settings.ts';
@@ -22,6 +25,21 @@ const PUBLISH_TIMEOUT_MS = 25_000;
 export function addSigningSecretRoutes(router: Router<ConsoleState>, services: Services): void {
   const { kubernetes, access, ownSecrets, redis } = services;
 
+  const roll = async (
+    ctx: RouterContext<ConsoleState>,
+    fields?: SecretFields,
+  ): Promise<SigningSecretView> => {
+    const { namespace = '' } = ctx.params;
+    const { keepOld } = await readBody(ctx.req, rollBody);
+    const secret = generateSigningSecret();
+    const published = await readPublished(redis, namespace);
+    const overlapMs = keepOld ? OVERLAP_MS : 0;
+    const { user } = sessionOf(ctx);
+    await ownSecrets.writeSigningSecret(namespace, secret, { user, overlapMs, ...(fields && { fields }) });
+    const isInEffect = published === null || (await waitForAnother(redis, namespace, published));
+    return { secret, isInEffect };
+  };
+
   router.post('/signing-secret/roll', async (ctx) => {
     const { namespace = '' } = ctx.params;
     const session = sessionOf(ctx);
@@ -32,13 +50,24 @@ export function addSigningSecretRoutes(router: Router<ConsoleState>, services: S
         'conflict',
         `The Workspace uses the Secret ${named}: roll it with kubectl by changing the value of its key "secret".`,
       );
-    const { keepOld } = await readBody(ctx.req, rollBody);
-    const secret = generateSigningSecret();
-    const published = await readPublished(redis, namespace);
-    const overlapMs = keepOld ? OVERLAP_MS : 0;
-    await ownSecrets.writeSigningSecret(namespace, secret, { user: session.user, overlapMs });
-    const isInEffect = published === null || (await waitForAnother(redis, namespace, published));
-    ctx.body = { secret, isInEffect } satisfies SigningSecretView;
+    ctx.body = await roll(ctx);
+  });
+
+  router.post('/webhooks/:name/signing-secret/roll', async (ctx) => {
+    const { namespace = '', name = '' } = ctx.params;
+    const session = sessionOf(ctx);
+    await access.require(session, namespace, 'rollSecret');
+    const object = await kubernetes.get(
+      session.token,
+      { plural: webhookEndpointResource.plural, namespace },
+      name,
+    );
+    if (webhookEndpoint.parse(object).spec.signingSecret !== 'Own')
+      throw new ConsoleError(
+        'conflict',
+        `The secret of the workspace signs deliveries to ${name}: roll that one, or give the endpoint a secret of its own.`,
+      );
+    ctx.body = await roll(ctx, endpointSecretFields(name));
   });
 }
 

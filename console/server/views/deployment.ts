@@ -15,6 +15,8 @@ export function describeDeployment(deployment: ModelDeployment): DeploymentView 
     ...describeState(deployment),
     conditions: status.conditions,
     replicas: { ready: readyReplicas, wanted: desiredReplicas },
+    scaling: describeScaling(deployment),
+    startup: describeStartup(status),
     queue: null,
     createdAt: String(metadata.creationTimestamp ?? ''),
     engine: { preset: spec.engine.preset, ...status.engine },
@@ -22,6 +24,26 @@ export function describeDeployment(deployment: ModelDeployment): DeploymentView 
     prices: describePrices(spec.pricing),
     media: describeMedia(spec),
   };
+}
+
+/** What an earlier spec left in the status counts for nothing. */
+function describeScaling({ spec, status }: ModelDeployment): DeploymentView['scaling'] {
+  if (!spec.scaling || !status.scaling) return null;
+  const {
+    demand,
+    needed,
+    short: isShort = false,
+    reason,
+    loadTime = null,
+    lastChange = null,
+  } = status.scaling;
+  return { demand, needed, isShort, reason, loadTime, lastChange };
+}
+
+function describeStartup({ startup }: ModelDeployment['status']): DeploymentView['startup'] {
+  if (!startup) return null;
+  const { current = null, took = null, expected = null } = startup;
+  return { stages: startup.stages.map(({ stage, took }) => ({ stage, took })), current, took, expected };
 }
 
 const PRICED: [field: keyof ModelDeployment['spec']['pricing'], of: string][] = [

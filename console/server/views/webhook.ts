@@ -26,6 +26,7 @@ export function describeWebhook(endpoint: WebhookEndpoint): WebhookView {
     url: spec.url,
     eventTypes: [...spec.eventTypes],
     enabled: spec.enabled,
+    signingSecret: spec.signingSecret,
     ...judgeState(endpoint),
     consecutiveFailures: status.consecutiveFailures ?? 0,
     createdAt: String(metadata.creationTimestamp ?? ''),

@@ -124,7 +124,7 @@ function KeyForm({ create }: { create: UseMutationResult<NewKeyView, Error, NewK
         </Group>
         <NumberInput
           label="Priority"
-          description="From -100 to 100: requests of keys with a higher one get their place on an engine first"
+          description="From -100 to 100: requests with a higher priority reach the engine first"
           value={priority}
           onChange={setPriority}
           error={wrong.fields.priority}

@@ -9,6 +9,8 @@ import { useBase, useNamespace } from '../client/session.ts';
 import { Conditions } from '../deployment/conditions.tsx';
 import { Connect } from '../deployment/connect.tsx';
 import { EngineAndPrices, KindAndModel, ReplicasAndQueue, StatusMessage } from '../deployment/facts.tsx';
+import { Scaling } from '../deployment/scaling.tsx';
+import { Startup } from '../deployment/startup.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { Loaded, Page } from '../parts/page.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
@@ -59,6 +61,8 @@ function Deployment({ deployment }: { deployment: DeploymentView }) {
         {' · created '}
         <Moment at={createdAt} />
       </ReplicasAndQueue>
+      <Scaling deployment={deployment} />
+      <Startup deployment={deployment} />
       <EngineAndPrices deployment={deployment} />
       {/* Hidden with CSS only: unmounting would abort a response that is being streamed. */}
       <Tabs value={tab} onChange={choose} keepMounted={false} keepMountedMode="display-none">

@@ -36,7 +36,7 @@ export function RerankPlayground({ deployment, path, permission }: PlaygroundPro
         w="100%"
       />
       <Textarea
-        label="Texts, one a line"
+        label="Texts, one per line"
         value={texts}
         onChange={(event) => setTexts(event.currentTarget.value)}
         required

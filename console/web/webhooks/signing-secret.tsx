@@ -1,4 +1,4 @@
-/** Rolls the secret that signs all of a namespace's deliveries. */
+/** Rolls the secret that signs a namespace's deliveries, or those to one endpoint. */
 import { Alert, Button, Checkbox, Group, Modal, Paper, Stack, Text, Title } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconAlertTriangle } from '@tabler/icons-react';
@@ -16,15 +16,6 @@ const expected = createHmac('sha256', process.env.SIGNING_SECRET).update(t + '.'
 const isValid = timingSafeEqual(expected, Buffer.from(v1, 'hex')) && Math.abs(Date.now() / 1000 - t) < 300;`;
 
 export function SigningSecret() {
-  const base = useBase();
-  const { rollSecret } = useAccess();
-  const [isAsking, { open, close }] = useDisclosure();
-  const [keepOld, setKeepOld] = useState(false);
-  const roll = useAction({
-    mutationFn: () =>
-      call<SigningSecretView>('POST', `${base}/signing-secret/roll`, { keepOld } satisfies SecretRoll),
-    onSuccess: close,
-  });
   return (
     <Paper component="section" withBorder p="md" radius="md" aria-labelledby="signing-secret">
       <Stack gap="sm">
@@ -32,24 +23,55 @@ export function SigningSecret() {
           Signing secret
         </Title>
         <Text size="sm">
-          One secret signs all deliveries in this namespace. You can't view it here; a new secret is shown
-          only once.
+          One secret signs all deliveries in this namespace, except those to endpoints with their own. You
+          can't view it here; a new secret is shown only once.
         </Text>
         <Copyable text={VERIFY} label="how to verify a signature" />
+        <Text size="sm">
+          OpenAI's SDKs (<code>client.webhooks.unwrap()</code>) and the standardwebhooks libraries verify
+          deliveries too.
+        </Text>
         <Group>
-          <AllowedButton
-            isAllowed={rollSecret}
-            reason="You don't have permission to roll the signing secret of this namespace."
-            variant="default"
-            onClick={() => {
-              roll.reset();
-              open();
-            }}
-          >
-            Roll the signing secret
-          </AllowedButton>
+          <RollSecret />
         </Group>
       </Stack>
+    </Paper>
+  );
+}
+
+interface RollSecretProps {
+  /** Of this one; else of the namespace. */
+  endpoint?: string;
+  size?: string;
+}
+
+/** A button that rolls a secret and shows the new one once. */
+export function RollSecret({ endpoint, size = 'sm' }: RollSecretProps) {
+  const base = useBase();
+  const { rollSecret } = useAccess();
+  const [isAsking, { open, close }] = useDisclosure();
+  const [keepOld, setKeepOld] = useState(false);
+  const path = endpoint === undefined ? base : `${base}/webhooks/${encodeURIComponent(endpoint)}`;
+  const roll = useAction({
+    mutationFn: () =>
+      call<SigningSecretView>('POST', `${path}/signing-secret/roll`, { keepOld } satisfies SecretRoll),
+    onSuccess: close,
+  });
+  return (
+    <>
+      <AllowedButton
+        isAllowed={rollSecret}
+        reason="You don't have permission to roll the signing secret of this namespace."
+        variant="default"
+        size={size}
+        onClick={() => {
+          roll.reset();
+          open();
+        }}
+        aria-label={endpoint && `Roll secret of ${endpoint}`}
+      >
+        {endpoint === undefined ? 'Roll the signing secret' : 'Roll secret'}
+      </AllowedButton>
       <Confirm
         isOpen={isAsking}
         title="Roll the signing secret?"
@@ -72,32 +94,47 @@ export function SigningSecret() {
           onChange={(event) => setKeepOld(event.currentTarget.checked)}
         />
       </Confirm>
-      <Modal
-        opened={roll.data !== undefined}
-        onClose={roll.reset}
-        title="New signing secret"
-        closeOnClickOutside={false}
-        closeOnEscape={false}
-        withCloseButton={false}
-        size="lg"
-      >
-        <Stack>
-          <Alert color="yellow" icon={<IconAlertTriangle aria-hidden />} title="Copy it now">
-            You won't see it again. Update all receivers in this namespace with it.
-          </Alert>
-          <Copyable text={roll.data?.secret ?? ''} label="signing secret" />
-          {roll.data?.isInEffect === false && (
-            <Text size="sm" role="status">
-              Deliveries are still signed with the old secret until the operator has picked up the new one.
-            </Text>
-          )}
-          <Text size="sm">Receivers use it to verify each delivery:</Text>
-          <Copyable text={VERIFY} label="how to verify" />
-          <Group justify="flex-end">
-            <Button onClick={roll.reset}>Done</Button>
-          </Group>
-        </Stack>
-      </Modal>
-    </Paper>
+      <NewSecret rolled={roll.data} endpoint={endpoint} onClose={roll.reset} />
+    </>
+  );
+}
+
+interface NewSecretProps {
+  rolled: SigningSecretView | undefined;
+  endpoint: string | undefined;
+  onClose: () => void;
+}
+
+/** Shows a secret once; nothing but its button closes it. */
+export function NewSecret({ rolled, endpoint, onClose }: NewSecretProps) {
+  const receivers =
+    endpoint === undefined ? 'all receivers in this namespace' : `the receiver of ${endpoint}`;
+  return (
+    <Modal
+      opened={rolled !== undefined}
+      onClose={onClose}
+      title="New signing secret"
+      closeOnClickOutside={false}
+      closeOnEscape={false}
+      withCloseButton={false}
+      size="lg"
+    >
+      <Stack>
+        <Alert color="yellow" icon={<IconAlertTriangle aria-hidden />} title="Copy it now">
+          You won't see it again. Update {receivers} with it.
+        </Alert>
+        <Copyable text={rolled?.secret ?? ''} label="signing secret" />
+        {rolled?.isInEffect === false && (
+          <Text size="sm" role="status">
+            Deliveries are still signed with the old secret until the operator has picked up the new one.
+          </Text>
+        )}
+        <Text size="sm">Receivers use it to verify each delivery:</Text>
+        <Copyable text={VERIFY} label="how to verify" />
+        <Group justify="flex-end">
+          <Button onClick={onClose}>Done</Button>
+        </Group>
+      </Stack>
+    </Modal>
   );
 }

@@ -10,6 +10,7 @@ import { AllowedButton } from '../parts/allowed-button.tsx';
 import { announce } from '../parts/announcer.tsx';
 import { ObjectCard } from '../parts/object-card.tsx';
 import { ErrorAlert } from '../parts/page-states.tsx';
+import { RollSecret } from './signing-secret.tsx';
 import { TestResult } from './test-result.tsx';
 
 interface WebhookCardProps {
@@ -33,7 +34,7 @@ function describeResend({ resent, expired, unreachable }: ResendView): string {
 const REASON = "You don't have permission to change webhooks in this namespace.";
 
 export function WebhookCard({ webhook, onChange, onDelete }: WebhookCardProps) {
-  const { name, url, eventTypes, enabled, state, message, consecutiveFailures } = webhook;
+  const { name, url, eventTypes, enabled, signingSecret, state, message, consecutiveFailures } = webhook;
   const base = useBase();
   const namespace = useNamespace();
   const cache = useQueryClient();
@@ -127,6 +128,7 @@ export function WebhookCard({ webhook, onChange, onDelete }: WebhookCardProps) {
         <AllowedButton {...manage} onClick={onChange} aria-label={`Edit ${name}`}>
           Edit
         </AllowedButton>
+        {signingSecret === 'Own' && <RollSecret endpoint={name} size="compact-sm" />}
         <AllowedButton
           {...manage}
           loading={change.isPending}

@@ -2,12 +2,13 @@
 import { Alert, Button, Checkbox, Group, Modal, Stack, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import type { NewWebhook, WebhookChange, WebhookView } from '../../api.ts';
+import type { NewWebhook, SigningSecretView, WebhookChange, WebhookView } from '../../api.ts';
 import { call, splitError } from '../client/call.ts';
 import { useBase } from '../client/session.ts';
 import { useAction } from '../parts/action.ts';
 import { OBJECT_NAME } from '../parts/object-name.ts';
 import { ErrorAlert } from '../parts/page-states.tsx';
+import { NewSecret } from './signing-secret.tsx';
 import { findURLError } from './url-error.ts';
 
 /** The events that endpoints may subscribe to. */
@@ -30,19 +31,30 @@ interface WebhookDialogProps {
 }
 
 export function WebhookDialog({ isOpen, webhook, onClose }: WebhookDialogProps) {
+  const [made, setMade] = useState<{ endpoint: string; secret: SigningSecretView }>();
   return (
-    <Modal
-      opened={isOpen}
-      onClose={onClose}
-      title={webhook ? `Edit ${webhook.name}` : 'New endpoint'}
-      closeButtonProps={{ 'aria-label': 'Close' }}
-    >
-      <WebhookForm key={webhook?.name ?? ''} webhook={webhook} onDone={onClose} />
-    </Modal>
+    <>
+      <Modal
+        opened={isOpen}
+        onClose={onClose}
+        title={webhook ? `Edit ${webhook.name}` : 'New endpoint'}
+        closeButtonProps={{ 'aria-label': 'Close' }}
+      >
+        <WebhookForm key={webhook?.name ?? ''} webhook={webhook} onDone={onClose} onSecret={setMade} />
+      </Modal>
+      <NewSecret rolled={made?.secret} endpoint={made?.endpoint} onClose={() => setMade(undefined)} />
+    </>
   );
 }
 
-function WebhookForm({ webhook, onDone }: { webhook: WebhookView | null; onDone: () => void }) {
+interface WebhookFormProps {
+  webhook: WebhookView | null;
+  onDone: () => void;
+  /** The endpoint got a secret of its own. */
+  onSecret: (made: { endpoint: string; secret: SigningSecretView }) => void;
+}
+
+function WebhookForm({ webhook, onDone, onSecret }: WebhookFormProps) {
   const base = useBase();
   const cache = useQueryClient();
   /** The endpoint being edited, also one that was just created and rejected. */
@@ -51,18 +63,25 @@ function WebhookForm({ webhook, onDone }: { webhook: WebhookView | null; onDone:
   const [url, setURL] = useState(webhook?.url ?? '');
   const [wasLeft, setWasLeft] = useState(false);
   const [eventTypes, setEventTypes] = useState(webhook?.eventTypes ?? ALL_EVENT_TYPES);
+  const [isOwn, setIsOwn] = useState(webhook?.signingSecret === 'Own');
   const fault = url === '' ? null : findURLError(url, IS_PLAIN_HTTP);
   const save = useAction({
-    mutationFn: () =>
-      present
-        ? call<WebhookView>('PATCH', `${base}/webhooks/${encodeURIComponent(present.name)}`, {
-            url,
-            eventTypes,
-          } satisfies WebhookChange)
-        : call<WebhookView>('POST', `${base}/webhooks`, { name, url, eventTypes } satisfies NewWebhook),
+    mutationFn: async () => {
+      const path = `${base}/webhooks/${encodeURIComponent(name)}`;
+      const spec = { url, eventTypes, signingSecret: isOwn ? 'Own' : 'Workspace' } as const;
+      const saved = present
+        ? await call<WebhookView>('PATCH', path, spec satisfies WebhookChange)
+        : await call<WebhookView>('POST', `${base}/webhooks`, { name, ...spec } satisfies NewWebhook);
+      setPresent(saved);
+      if (isOwn && webhook?.signingSecret !== 'Own' && saved.state !== 'refused')
+        onSecret({
+          endpoint: name,
+          secret: await call<SigningSecretView>('POST', `${path}/signing-secret/roll`, { keepOld: false }),
+        });
+      return saved;
+    },
     onSuccess: (saved) => {
-      if (saved.state === 'refused') setPresent(saved);
-      else onDone();
+      if (saved.state !== 'refused') onDone();
       return cache.invalidateQueries({ queryKey: [base, 'webhooks'] });
     },
   });
@@ -119,6 +138,12 @@ function WebhookForm({ webhook, onDone }: { webhook: WebhookView | null; onDone:
             ))}
           </Stack>
         </Checkbox.Group>
+        <Checkbox
+          label="A signing secret of its own"
+          description="Shown once. Deliveries to this endpoint are not signed with the secret of the namespace."
+          checked={isOwn}
+          onChange={(event) => setIsOwn(event.currentTarget.checked)}
+        />
         {verdict && (
           <Alert color="red" role="alert" title="URL rejected">
             The endpoint is saved, but nothing is sent to it until you change its URL.

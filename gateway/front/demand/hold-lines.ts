@@ -3,15 +3,18 @@ import type { GatewayConfig } from '../../../api/gateway-config.ts';
 import { type Clock, systemClock } from '../../../kit/clock.ts';
 import type { DeploymentName } from '../../../redis/publication/publication.ts';
 import { BodyMemory } from '../../http/body-memory.ts';
+import {
+  addLoad,
+  createLine,
+  type HeldRequest,
+  type HoldEnd,
+  type HoldLimits,
+  isFull,
+  type Line,
+  type Turn,
+  type Waiter,
+} from './hold-line.ts';
 import type { Wants } from './wants.ts';
-
-export interface HoldLimits {
-  /** Of all deployments together; a workspace may have twice as many as are still free. */
-  total: number;
-  perDeployment: number;
-  /** Of bodies that are read, and of what sockets hold of others. */
-  bytesPerDeployment: number;
-}
 
 export interface Replicas {
   config: Pick<GatewayConfig, 'concurrency' | 'paused' | 'deleting'>;
@@ -26,15 +29,6 @@ export interface HoldLinesOptions {
   clock?: Clock;
 }
 
-/** Why a wait ended without a replica. */
-export type HoldEnd = 'expired' | 'gone' | 'closing' | 'left';
-
-/** A request's turn at these replicas; `leave` once it is over, `isRefused` where they had no place for it after all. */
-export interface Turn {
-  addresses: readonly string[];
-  leave(outcome?: { isRefused?: boolean }): void;
-}
-
 /** A request's place in its line. */
 export interface Hold {
   /** Waits for the next turn: again, where the last one led to nothing. */
@@ -43,42 +37,7 @@ export interface Hold {
   end(): void;
 }
 
-interface Waiter {
-  order: number;
-  give(result: Turn | HoldEnd): void;
-}
-
-/** What waits with a place: of a line, or of one caller in it. */
-interface Load {
-  holds: number;
-  bytes: number;
-}
-
-interface Line extends DeploymentName, Load {
-  /** Those with a place: they wait, or have their turn and may have to wait again. */
-  holds: number;
-  /** By caller. */
-  loads: Map<string, Load>;
-  waiting: Set<Waiter>;
-  /** Requests that have their turn. */
-  running: number;
-  /** By the clock: replicas that refused are left alone until then. */
-  pausedUntil: number;
-  isLooking: boolean;
-  mustLookAgain: boolean;
-}
-
-export interface HeldRequest {
-  /** Whose share of the line it takes: its API key. */
-  caller: string;
-  bytes: number;
-  timeoutMs: number;
-}
-
 const PAUSE_MS = 1_000;
-/** Of a line's places and bytes that one caller may have; a single request always fits. */
-const CALLER_SHARE = 0.5;
-
 export class HoldLines {
   readonly #options: HoldLinesOptions;
   readonly #clock: Clock;
@@ -103,7 +62,7 @@ export class HoldLines {
   enter(deployment: DeploymentName, request: HeldRequest): Hold | null {
     const line = this.#find(deployment);
     const place = this.#places.open(deployment.namespace);
-    if (this.#isClosed || this.#isFull(line, request) || !place.tryAdd(1)) {
+    if (this.#isClosed || isFull(line, request, this.#options.limits) || !place.tryAdd(1)) {
       this.#forget(line);
       return null;
     }
@@ -139,7 +98,7 @@ export class HoldLines {
   }
 
   /** Something was published, or may have been: replicas may be ready, of one deployment or of all. */
-  look(deployment?: DeploymentName): void {
+  wake(deployment?: DeploymentName): void {
     if (deployment) {
       const line = this.#lines.get(`${deployment.namespace}/${deployment.name}`);
       if (line) void this.#serve(line);
@@ -154,32 +113,11 @@ export class HoldLines {
     for (const line of this.#lines.values()) this.#endAll(line, 'closing');
   }
 
-  #isFull(line: Line, { caller, bytes }: HeldRequest): boolean {
-    const { perDeployment, bytesPerDeployment } = this.#options.limits;
-    if (line.holds >= perDeployment || line.bytes + bytes > bytesPerDeployment) return true;
-    const own = line.loads.get(caller);
-    if (!own) return false;
-    return (
-      own.holds + 1 > perDeployment * CALLER_SHARE || own.bytes + bytes > bytesPerDeployment * CALLER_SHARE
-    );
-  }
-
   #find({ namespace, name }: DeploymentName): Line {
     const key = `${namespace}/${name}`;
     const known = this.#lines.get(key);
     if (known) return known;
-    const line: Line = {
-      namespace,
-      name,
-      holds: 0,
-      bytes: 0,
-      loads: new Map(),
-      waiting: new Set(),
-      running: 0,
-      pausedUntil: 0,
-      isLooking: false,
-      mustLookAgain: false,
-    };
+    const line = createLine({ namespace, name });
     this.#lines.set(key, line);
     return line;
   }
@@ -206,19 +144,19 @@ export class HoldLines {
 
   /** Gives turns to the oldest, as far as there are slots. One at a time, and again if asked meanwhile. */
   async #serve(line: Line): Promise<void> {
-    if (line.isLooking) {
-      line.mustLookAgain = true;
+    if (line.isServing) {
+      line.mustServeAgain = true;
       return;
     }
-    line.isLooking = true;
+    line.isServing = true;
     do {
-      line.mustLookAgain = false;
+      line.mustServeAgain = false;
       if (line.waiting.size === 0 || this.#clock.now() < line.pausedUntil) continue;
       // While Redis is away and nothing is known, all wait on.
       const found = await this.#options.find(line).catch(() => undefined);
       if (found !== undefined) this.#giveTurns(line, found);
-    } while (line.mustLookAgain);
-    line.isLooking = false;
+    } while (line.mustServeAgain);
+    line.isServing = false;
   }
 
   #giveTurns(line: Line, found: Replicas | null): void {
@@ -261,14 +199,4 @@ export class HoldLines {
   #endAll(line: Line, reason: HoldEnd): void {
     for (const waiter of [...line.waiting]) waiter.give(reason);
   }
-}
-
-function addLoad(line: Line, { caller, bytes }: HeldRequest, sign: 1 | -1): void {
-  const own = line.loads.get(caller) ?? { holds: 0, bytes: 0 };
-  for (const load of [line, own]) {
-    load.holds += sign;
-    load.bytes += sign * bytes;
-  }
-  if (own.holds === 0) line.loads.delete(caller);
-  else line.loads.set(caller, own);
 }

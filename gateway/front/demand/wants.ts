@@ -23,6 +23,8 @@ export interface WantsOptions {
 interface Want extends DeploymentName {
   held: BusyTime;
   refused: number;
+  /** Others scale it: it is only counted. */
+  isForeign: boolean;
   wantedAt: number;
   /** By the clock; a request that was refused wants a replica until then. */
   wantedUntil: number;
@@ -61,17 +63,22 @@ export class Wants {
   /** A request found no replica: one is wanted now, and for a minute and a half. */
   ask(deployment: DeploymentName): void {
     const want = this.#find(deployment);
-    const now = this.#clock.now();
-    want.wantedAt = this.#clock.date().getTime();
-    want.wantedUntil = now + WANT_MS;
-    if (now - want.wokenAt >= INTERVAL_MS) this.#speak(want);
-    this.#schedule();
+    want.isForeign = false;
+    this.#want(want);
   }
 
   /** It was refused, although it would have been served. */
   refuse(deployment: DeploymentName): void {
     this.#find(deployment).refused++;
     this.ask(deployment);
+  }
+
+  /** The same of one that others scale: it shows in the demand, and tells nobody else. */
+  countRefused(deployment: DeploymentName): void {
+    const want = this.#find(deployment);
+    want.refused++;
+    want.isForeign = true;
+    this.#want(want);
   }
 
   /** It waits until what is returned is called. */
@@ -99,6 +106,14 @@ export class Wants {
     for (const want of this.#wants.values()) this.#speak(want, false);
   }
 
+  #want(want: Want): void {
+    const now = this.#clock.now();
+    want.wantedAt = this.#clock.date().getTime();
+    want.wantedUntil = now + WANT_MS;
+    if (now - want.wokenAt >= INTERVAL_MS) this.#speak(want);
+    this.#schedule();
+  }
+
   #find({ namespace, name }: DeploymentName): Want {
     const key = `${namespace}/${name}`;
     const known = this.#wants.get(key);
@@ -108,6 +123,7 @@ export class Wants {
       name,
       held: new BusyTime(this.#clock),
       refused: 0,
+      isForeign: false,
       wantedAt: 0,
       wantedUntil: 0,
       saidAt: Number.NEGATIVE_INFINITY,
@@ -131,13 +147,13 @@ export class Wants {
 
   #visit(key: string, want: Want): void {
     const now = this.#clock.now();
-    if (want.held.level > 0 || want.wantedUntil > 0) void this.#look(want, now);
+    if (want.held.level > 0 || want.wantedUntil > 0) void this.#renew(want, now);
     else if (now - want.saidAt > FORGET_MS) this.#wants.delete(key);
     else if (JSON.stringify(this.#describe(want)) !== want.said) this.#speak(want, false);
   }
 
   /** Goes on wanting, unless a replica has come or the time is over. */
-  async #look(want: Want, now: number): Promise<void> {
+  async #renew(want: Want, now: number): Promise<void> {
     const isServed = await this.#options.isServed(want).catch(() => false);
     const isOver = want.held.level === 0 && now >= want.wantedUntil;
     if (isServed || isOver) want.wantedUntil = 0;
@@ -161,7 +177,7 @@ export class Wants {
       }, onError);
     if (!isWanted) return;
     want.wokenAt = want.saidAt;
-    wake(want).catch(onError);
+    if (!want.isForeign) wake(want).catch(onError);
   }
 
   #describe({ held, refused, wantedAt }: Want): Omit<FrontShare, 'at'> {

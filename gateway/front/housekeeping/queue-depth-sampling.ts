@@ -1,6 +1,7 @@
 /** Samples the queue depth of all deployments for their usage records, since those without a replica cannot. */
 import { isRedisAway, type RedisClient } from '../../../redis/client.ts';
-import { listQueues, SAMPLE_INTERVAL_MS, sampleQueueDepth } from '../../../redis/requests/queue-depth.ts';
+import { listDeployments } from '../../../redis/publication/published.ts';
+import { SAMPLE_INTERVAL_MS, sampleQueueDepth } from '../../../redis/requests/queue-depth.ts';
 import { addUsage } from '../../../redis/usage/usage.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { Rounds } from './rounds.ts';
@@ -16,7 +17,7 @@ export const startQueueDepthSampling = ({ redis, listWorkspaces, log }: QueueDep
   new Rounds({
     list: listWorkspaces,
     visit: async (namespace) => {
-      const names = await listQueues(redis, namespace);
+      const names = await listDeployments(redis, namespace);
       await Promise.all(
         names.map(async (deployment) => {
           const sums = await sampleQueueDepth(redis, namespace, deployment);

@@ -15,18 +15,29 @@ export interface Fleet {
   durationMs: number;
 }
 
-/** Of many plans the cheapest whose p95 wait is at most `p95Ms`. */
-export function planClairvoyant(fleet: Fleet, p95Ms: number): SimulationResult {
+/** What a plan costs, and how long the 5 % wait that wait longest. */
+export interface Plan {
+  gpuSeconds: number;
+  p95Ms: number;
+}
+
+/** Many plans: how much of the offered load they follow, and how closely. */
+export function listClairvoyantPlans(fleet: Fleet): Plan[] {
   const offered = measureOffered(fleet);
-  let best: SimulationResult | undefined;
+  const plans: Plan[] = [];
   for (const smoothMs of [STEP_MS, 20_000, 60_000, 180_000, 600_000])
     for (let headroom = 0.6; headroom < 1.41; headroom += 0.1) {
-      const result = follow(fleet, makePlan(fleet, offered, { smoothMs, headroom }));
-      const isAllowed = percentile(result.waits, 0.95) <= p95Ms;
-      if (isAllowed && (best === undefined || result.gpuSeconds < best.gpuSeconds)) best = result;
+      const { waits, gpuSeconds } = follow(fleet, makePlan(fleet, offered, { smoothMs, headroom }));
+      plans.push({ gpuSeconds, p95Ms: percentile(waits, 0.95) });
     }
-  if (!best) throw new Error(`no plan keeps the p95 wait below ${p95Ms} ms`);
-  return best;
+  return plans;
+}
+
+/** The cheapest whose p95 wait is at most `p95Ms`. */
+export function findCheapest<P extends Plan>(plans: readonly P[], p95Ms: number): P {
+  const [cheapest] = plans.filter((plan) => plan.p95Ms <= p95Ms).sort((a, b) => a.gpuSeconds - b.gpuSeconds);
+  if (!cheapest) throw new Error(`none keeps the p95 wait below ${p95Ms} ms`);
+  return cheapest;
 }
 
 /** Requests in service at each step, if nobody ever waited. */

@@ -5,10 +5,13 @@ const SYNC_MS = 15_000;
 const TOLERANCE = 0.1;
 const DOWN_STABILIZATION_MS = 300_000;
 /** Its users leave room, as Knative does by default. */
-const UTILIZATION = 0.7;
+export const HPA_UTILIZATION = 0.7;
 
-export function createHPA(slots: number, { max }: { max: number }): Autoscaler {
-  const target = slots * UTILIZATION;
+export function createHPA(
+  slots: number,
+  { max, utilization }: { max: number; utilization: number },
+): Autoscaler {
+  const target = slots * utilization;
   const recommended: { at: number; replicas: number }[] = [];
   let last = { at: 0, area: 0 };
   return ({ now, wanted, ready, busyMs, heldMs }) => {

@@ -1,19 +1,22 @@
 /** Knative's pod autoscaler (KPA), as its documentation and `pkg/autoscaler/scaling/autoscaler.go` describe it, with its defaults. */
-import { AreaSeries } from '../../../operator/scaling/series.ts';
+import { AreaSeries } from '../../../redis/demand/series.ts';
 import type { Autoscaler } from '../../support/scaling/simulation.ts';
 
 const STABLE_MS = 60_000;
 const PANIC_MS = 6_000;
 /** container-concurrency-target-percentage. */
-const UTILIZATION = 0.7;
+export const KNATIVE_UTILIZATION = 0.7;
 /** panic-threshold-percentage. */
 const PANIC_THRESHOLD = 2;
 const MAX_SCALE_UP_RATE = 1_000;
 const MAX_SCALE_DOWN_RATE = 2;
 const SCALE_TO_ZERO_GRACE_MS = 30_000;
 
-export function createKnativeAutoscaler(slots: number, { max }: { max: number }): Autoscaler {
-  const target = slots * UTILIZATION;
+export function createKnativeAutoscaler(
+  slots: number,
+  { max, utilization }: { max: number; utilization: number },
+): Autoscaler {
+  const target = slots * utilization;
   const area = new AreaSeries(STABLE_MS);
   let panicSince: number | undefined;
   let maxPanicPods = 0;

@@ -1,6 +1,6 @@
 /** What tests of the console share: `make run`, a Chromium, and pages in it that are signed in. */
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
-import { ensureProgram } from '../../../tools/system-package.ts';
+import { ensureProgram } from '../../../machine/system-package.ts';
 import { type LocalStack, startLocalStack } from '../../support/local-stack.ts';
 
 export const NAMESPACE = 'default';

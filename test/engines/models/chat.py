@@ -3,11 +3,11 @@
 import sys
 
 import torch
-from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
-from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
+from parts import make_qwen, make_tokenizer
+from tokenizers import AddedToken
+from transformers import PreTrainedTokenizerFast
 
 CONTEXT = 16384
-SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 MARKS = ["<think>", "</think>", "<tool_call>", "</tool_call>"]
 # As a reranker it says by these how well a text fits.
 VERDICTS = ["yes", "no"]
@@ -15,54 +15,24 @@ CORPUS = [
     "the quick brown fox jumps over the lazy dog and then it says hello to the world of small models ",
     '{"name": "weather", "arguments": {"city": "Paris", "unit": "celsius"}} true false null 0123456789',
 ] * 50
-TEMPLATE = (
-    "{%- if tools %}{{ '<|im_start|>system\n# Tools\n' }}{% for tool in tools %}{{ tool | tojson }}{{ '\n' }}"
-    "{% endfor %}{{ '<|im_end|>\n' }}{% endif %}"
-    "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' }}"
-    "{% if m['content'] is string %}{{ m['content'] }}{% elif m['content'] %}{% for p in m['content'] %}"
-    "{{ p['text'] if p['type'] == 'text' else '' }}{% endfor %}{% endif %}{{ '<|im_end|>\n' }}{% endfor %}"
-    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
-)
-
-
-def make_tokenizer():
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=500, special_tokens=SPECIAL, initial_alphabet=pre_tokenizers.ByteLevel.alphabet()
-    )
-    tokenizer.train_from_iterator(CORPUS, trainer)
-    tokenizer.add_tokens([AddedToken(mark, special=False) for mark in [*MARKS, *VERDICTS]])
-    fast = PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        eos_token="<|im_end|>",
-        pad_token="<|endoftext|>",
-        additional_special_tokens=["<|im_start|>"],
-    )
-    fast.chat_template = TEMPLATE
-    return fast
 
 
 def make_model(tokenizer):
-    vocabulary = ((len(tokenizer) + 63) // 64) * 64
     torch.manual_seed(0)
-    model = Qwen3ForCausalLM(
-        Qwen3Config(
-            vocab_size=vocabulary,
-            hidden_size=128,
-            intermediate_size=256,
-            num_hidden_layers=2,
-            num_attention_heads=4,
-            num_key_value_heads=2,
-            head_dim=32,
-            max_position_embeddings=CONTEXT,
-            tie_word_embeddings=False,
-            bos_token_id=tokenizer.convert_tokens_to_ids("<|im_start|>"),
-            eos_token_id=tokenizer.eos_token_id,
-            pad_token_id=tokenizer.pad_token_id,
-            use_sliding_window=False,
-        )
+    model = make_qwen(
+        tokenizer,
+        hidden_size=128,
+        intermediate_size=256,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        head_dim=32,
+        max_position_embeddings=CONTEXT,
+        tie_word_embeddings=False,
+        bos_token_id=tokenizer.convert_tokens_to_ids("<|im_start|>"),
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+        use_sliding_window=False,
     )
     with torch.no_grad():
         favour_readable_text(model, tokenizer)
@@ -93,6 +63,11 @@ def favour_readable_text(model, tokenizer):
 
 
 folder = sys.argv[1]
-tokenizer = make_tokenizer()
+tokenizer = make_tokenizer(
+    PreTrainedTokenizerFast,
+    CORPUS,
+    vocab_size=500,
+    tokens=[AddedToken(mark, special=False) for mark in [*MARKS, *VERDICTS]],
+)
 make_model(tokenizer).save_pretrained(folder)
 tokenizer.save_pretrained(folder)

@@ -4,50 +4,26 @@ import sys
 
 import torch
 from diffusers import AutoencoderKLFlux2, FlowMatchEulerDiscreteScheduler, Flux2KleinPipeline, Flux2Transformer2DModel
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-from transformers import Qwen2TokenizerFast, Qwen3Config, Qwen3ForCausalLM
+from parts import make_qwen, make_tokenizer
+from transformers import Qwen2TokenizerFast
 
 # The pipelines read the hidden states after layers 9, 18 and 27.
 ENCODER_LAYERS = 28
 ENCODER_SIZE = 32
-SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
-TEMPLATE = (
-    "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>\n' }}{% endfor %}"
-    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
-)
-
-
-def make_tokenizer():
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=400, special_tokens=SPECIAL, initial_alphabet=pre_tokenizers.ByteLevel.alphabet()
-    )
-    tokenizer.train_from_iterator(["a ship leaves the harbour at dawn"] * 50, trainer)
-    fast = Qwen2TokenizerFast(tokenizer_object=tokenizer, eos_token="<|im_end|>", pad_token="<|endoftext|>")
-    fast.chat_template = TEMPLATE
-    return fast
-
-
-def make_encoder(tokenizer):
-    return Qwen3ForCausalLM(
-        Qwen3Config(
-            vocab_size=((len(tokenizer) + 63) // 64) * 64,
-            hidden_size=ENCODER_SIZE,
-            intermediate_size=32,
-            num_hidden_layers=ENCODER_LAYERS,
-            num_attention_heads=1,
-            num_key_value_heads=1,
-            head_dim=32,
-            max_position_embeddings=1024,
-            tie_word_embeddings=True,
-        )
-    )
-
 
 torch.manual_seed(0)
-tokenizer = make_tokenizer()
+tokenizer = make_tokenizer(Qwen2TokenizerFast, ["a ship leaves the harbour at dawn"] * 50, vocab_size=400)
+encoder = make_qwen(
+    tokenizer,
+    hidden_size=ENCODER_SIZE,
+    intermediate_size=32,
+    num_hidden_layers=ENCODER_LAYERS,
+    num_attention_heads=1,
+    num_key_value_heads=1,
+    head_dim=32,
+    max_position_embeddings=1024,
+    tie_word_embeddings=True,
+)
 pipeline = Flux2KleinPipeline(
     scheduler=FlowMatchEulerDiscreteScheduler(shift=3.0, use_dynamic_shifting=True),
     vae=AutoencoderKLFlux2(
@@ -58,7 +34,7 @@ pipeline = Flux2KleinPipeline(
         sample_size=32,
         mid_block_add_attention=False,
     ),
-    text_encoder=make_encoder(tokenizer),
+    text_encoder=encoder,
     tokenizer=tokenizer,
     transformer=Flux2Transformer2DModel(
         in_channels=16,

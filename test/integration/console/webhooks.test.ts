@@ -212,7 +212,7 @@ describe("the console's webhooks", () => {
 
   it('rolls the signing secret for people without rights on Secrets, and notes who asked', async () => {
     const first = await someone.call('POST', `${base}/signing-secret/roll`, {});
-    expect(first.body.secret).to.match(/^whsec_[A-Za-z0-9_-]{43}$/);
+    expect(first.body.secret).to.match(/^whsec_[A-Za-z0-9+/]{43}=$/);
     await console.kube('POST', `/apis/berth.dev/v1alpha1/namespaces/${namespace}/workspaces`, {
       apiVersion: 'berth.dev/v1alpha1',
       kind: 'Workspace',
@@ -248,6 +248,30 @@ describe("the console's webhooks", () => {
     expect(Date.parse(until!) - Date.now()).to.be.closeTo(24 * 3_600_000, 60_000);
     const third = await someone.call('POST', `${base}/signing-secret/roll`, {});
     expect(await readTexts()).to.deep.equal({ secret: third.body.secret });
+  });
+
+  it('rolls the secret of one endpoint, with its own overlap, where the endpoint has one', async () => {
+    const shared = (await someone.call('POST', `${base}/signing-secret/roll`, {})).body.secret;
+    await add('plain', 'https://example.com/plain');
+    const refused = await someone.call('POST', `${base}/webhooks/plain/signing-secret/roll`, {});
+    expect([refused.status, refused.body.error.code]).to.deep.equal([409, 'conflict']);
+    const changed = await someone.call('PATCH', `${base}/webhooks/plain`, { signingSecret: 'Own' });
+    expect(changed.body.signingSecret).to.equal('Own');
+    const path = `${base}/webhooks/plain/signing-secret/roll`;
+    const first = (await someone.call('POST', path, {})).body.secret;
+    const second = (await someone.call('POST', path, { keepOld: true })).body.secret;
+    const { body } = await console.kube('GET', secretPath('berth-signing-secret'));
+    const decode = (field: string) => Buffer.from(body.data[field], 'base64').toString();
+    expect([decode('secret'), decode('endpoint_plain'), decode('endpoint_plain_previous')]).to.deep.equal([
+      shared,
+      second,
+      first,
+    ]);
+    const until = Date.parse(decode('endpoint_plain_previous-until'));
+    expect(until - Date.now()).to.be.closeTo(24 * 3_600_000, 60_000);
+    expect((await someone.call('POST', `${base}/webhooks/none/signing-secret/roll`, {})).status).to.equal(
+      404,
+    );
   });
 
   it('shows the new secret once deliveries are signed with it', async () => {

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { parse } from 'yaml';
 import { API_VERSION } from '../../../api/kubernetes-types.ts';
-import { type ControlPlane, startControlPlane } from '../../cluster/control-plane.ts';
+import { type ControlPlane, startControlPlane } from '../../support/control-plane.ts';
 import { createKubeRequest, type KubeRequest } from '../../support/kube-request.ts';
 import { BAD, GOOD, llm, type Spec } from './specs.ts';
 

@@ -3,7 +3,7 @@ import { EgressAgent, type EgressRequest } from '../../../gateway/egress/agent.t
 import { Allowance } from '../../../gateway/egress/allowance.ts';
 import type { EgressError, EgressErrorKind } from '../../../gateway/egress/egress-error.ts';
 import { pollUntil } from '../../support/poll.ts';
-
+import { type Certificates, makeCertificates } from '../../support/test-certificates.ts';
 import { type DNSServer, startDNSServer } from './dns-server.ts';
 import {
   type LoopbackServer,
@@ -11,7 +11,6 @@ import {
   startHttpsServer,
   startSocketServer,
 } from './loopback-server.ts';
-import { type Certificates, makeCertificates } from './test-certificates.ts';
 
 describe('the egress agent', () => {
   let dns: DNSServer;

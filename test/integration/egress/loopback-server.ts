@@ -2,7 +2,7 @@
 import { createServer as createHttpServer, type RequestListener } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import type { Certificates } from './test-certificates.ts';
+import type { Certificates } from '../../support/test-certificates.ts';
 
 export interface LoopbackServer {
   port: number;

@@ -78,7 +78,7 @@ describe('the look-up of a model', () => {
   const faults: [string, Answer, RegExp, boolean][] = [
     ['a gated repository', (_, res) => void res.writeHead(401).end(), /gated or private/, true],
     ['one without a config', (_, res) => void res.writeHead(404).end(), /has no config\.json/, true],
-    ['a hub that is down', (_, res) => void res.writeHead(503).end(), /the hub answered 503/, false],
+    ['a hub that is down', (_, res) => void res.writeHead(503).end(), /the hub returned 503/, false],
     ['a hub that hangs up', (_, res) => void res.destroy(), /closed the connection/, false],
     ['a config of megabytes', send(`{"a": "${'a'.repeat(2 << 20)}"}`), /more than 1 MiB/, true],
     [
@@ -103,7 +103,7 @@ describe('the look-up of a model', () => {
       expect(await ask()).to.deep.equal({
         found: false,
         isFinal: false,
-        message: 'could not be read: the hub answered 429',
+        message: 'could not be read: the hub returned 429',
       });
     });
 

@@ -34,17 +34,22 @@ describe('a deployment that scales to zero', () => {
     streamChat(`${cold.front.origin}/v1`, { host: HOST, ...options });
   const untilHeld = (count: number) =>
     pollUntil(async () => (await cold.countHeld()) === count, `${count} held requests`);
+  const readModel = async (): Promise<object> => {
+    const response = await fetchByHost(`${cold.front.origin}/v1/models`, HOST, {
+      headers: { authorization: `Bearer ${API_KEY}` },
+    });
+    expect(response.status).to.equal(200);
+    return ((await response.json()) as { data: object[] }).data[0]!;
+  };
   /** Waits until the front knows of the replica no more. */
   const sleep = async (changes: Parameters<ColdDeployment['sleep']>[0]) => {
     await cold.sleep(reject());
-    const get = () =>
-      fetchByHost(`${cold.front.origin}/v1/models`, HOST, {
-        headers: { authorization: `Bearer ${API_KEY}` },
-      });
-    await pollUntil(async () => (await get()).status === 503, 'the front to see it asleep');
+    // What only the engine knows, a front does not tell.
+    const isAsleep = async () => !('max_model_len' in (await readModel()));
+    await pollUntil(isAsleep, 'the front to see it asleep');
     await cold.sleep(changes);
     // Of a published change the front hears before the next request.
-    await pollUntil(async () => (await get()).status === 503, 'asleep');
+    await pollUntil(isAsleep, 'asleep');
   };
 
   describe('and rejects meanwhile', () => {
@@ -61,6 +66,20 @@ describe('a deployment that scales to zero', () => {
       expect(Math.abs(fronts[0]!.wantedAt - Date.now())).to.be.below(30_000);
       await cold.awaken();
       await pollUntil(async () => (await call()).status === 200, 'served');
+    });
+
+    it('tells of its model as a replica would, without being woken', async () => {
+      await cold.awaken();
+      await pollUntil(async () => 'max_model_len' in (await readModel()), 'the replica to tell');
+      const { max_model_len: _, ...awake } = (await readModel()) as { max_model_len: number; id: string };
+      await sleep(reject());
+      expect(await readModel()).to.deep.equal(awake);
+      const get = (id: string) =>
+        fetchByHost(`${cold.front.origin}/v1/models/${id}`, HOST, {
+          headers: { authorization: `Bearer ${API_KEY}` },
+        });
+      expect((await get(awake.id)).status).to.equal(200);
+      expect((await readError(await get('other'))).code).to.equal('model_not_found');
     });
 
     it('is woken even where its configuration says 0 replicas', async () => {
@@ -89,7 +108,7 @@ describe('a deployment that scales to zero', () => {
       const headers = { authorization: `Bearer ${API_KEY}` };
       const ask = (path: string, method: string) =>
         fetchByHost(`${cold.front.origin}${path}`, HOST, { method, headers });
-      expect((await ask('/v1/models', 'GET')).status).to.equal(503);
+      expect((await ask('/v1/models', 'GET')).status).to.equal(200);
       expect((await ask('/v1/embeddings', 'POST')).status).to.equal(400);
       expect((await ask('/v1/nothing', 'POST')).status).to.equal(404);
       await redis.hset(configKeys('team').workspace, 'creditMicros', '0');
@@ -283,6 +302,22 @@ describe('a deployment that scales to zero', () => {
       await untilHeld(1);
       await cold.sleep({ ...hold(), paused: true });
       expect(await readError(await held)).to.include({ status: 503, code: 'no_pod_available' });
+    });
+
+    it('counts what a key has refused and held at all fronts together against its limit', async () => {
+      const key = { n: 'shared', rpm: 4, tpd: 1_000_000, exp: 0, off: 0 as const };
+      await publishApiKey(cold.stack.redis, 'team', hashApiKey('sk-shared'), key);
+      await sleep(hold());
+      const other = await cold.startFront();
+      const origins = [cold.front.origin, other.origin];
+      const calls = origins.flatMap((origin) => [0, 1].map(() => call({ key: 'sk-shared' }, origin)));
+      await untilHeld(4);
+      for (const origin of origins)
+        expect((await readError(await call({ key: 'sk-shared' }, origin))).status).to.equal(429);
+      await cold.awaken();
+      const statuses = (await Promise.all(calls)).map(({ status }) => status);
+      expect(statuses).to.deep.equal([200, 200, 200, 200]);
+      await other.stop('SIGKILL');
     });
 
     it('answers all that two fronts hold for the same slots', async () => {

@@ -1,9 +1,7 @@
 import { expect } from 'chai';
 import { hashApiKey } from '../../../api/identity.ts';
 import { workKeys } from '../../../api/redis-keys.ts';
-import { publishApiKeys, publishDeployment } from '../../../redis/publication/publication.ts';
 import { callChat, type StreamedChat, streamChat } from '../../support/chat.ts';
-import { findFreePort } from '../../support/child-program.ts';
 import { readHeartbeats } from '../../support/heartbeats.ts';
 import {
   API_KEY,
@@ -11,9 +9,9 @@ import {
   type Engine,
   type ModelReplica,
   startEngine,
-  startReplica,
 } from '../../support/model-replica.ts';
 import { pollUntil } from '../../support/poll.ts';
+import { type Replicas, startReplicas } from '../../support/replicas.ts';
 import { TestStack } from '../../support/test-stack.ts';
 
 const ADDRESSES = ['127.0.0.2', '127.0.0.3'];
@@ -52,6 +50,7 @@ async function readWhole(stream: StreamedChat): Promise<Whole> {
 
 describe('streams of replicas whose engine dies', () => {
   let stack: TestStack;
+  let started: Replicas;
   let engines: Engine[];
   let replicas: ModelReplica[];
   const config = describeModel({ concurrency: 4, resilience: { continueStreams: true } });
@@ -59,20 +58,12 @@ describe('streams of replicas whose engine dies', () => {
 
   before(async () => {
     stack = await TestStack.start();
-    await publishDeployment(stack.redis, config);
-    const key = { n: 'test', rpm: 100_000, tpd: 1_000_000_000, exp: 0, off: 0 as const };
-    await publishApiKeys(stack.redis, namespace, new Map([[hashApiKey(API_KEY), key]]));
     // Ports of their own, at which they can start again.
-    engines = await Promise.all(ADDRESSES.map(startAt));
-    const port = await findFreePort(ADDRESSES);
-    replicas = await Promise.all(
-      ADDRESSES.map((address, index) =>
-        startReplica({ redisURL: stack.server.url, engineURL: engines[index]!.url, config, address, port }),
-      ),
-    );
+    started = await startReplicas(stack, config, ADDRESSES, startAt);
+    ({ engines, replicas } = started);
   });
   after(async () => {
-    await Promise.all([...(replicas ?? []), ...(engines ?? [])].map((part) => part.stop('SIGKILL')));
+    await started?.stop();
     await stack?.stop();
   });
   async function startAt(address: string): Promise<Engine> {

@@ -1,19 +1,11 @@
 import { expect } from 'chai';
-import { hashApiKey } from '../../../api/identity.ts';
 import { readDemand } from '../../../redis/demand/demand.ts';
-import { publishApiKeys, publishDeployment } from '../../../redis/publication/publication.ts';
+import { publishDeployment } from '../../../redis/publication/publication.ts';
 import { callChat, readError, streamChat } from '../../support/chat.ts';
-import { findFreePort } from '../../support/child-program.ts';
 import { readHeartbeats } from '../../support/heartbeats.ts';
-import {
-  API_KEY,
-  describeModel,
-  type Engine,
-  type ModelReplica,
-  startEngine,
-  startReplica,
-} from '../../support/model-replica.ts';
+import { describeModel, type Engine, type ModelReplica } from '../../support/model-replica.ts';
 import { pollUntil } from '../../support/poll.ts';
+import { type Replicas, startReplicas } from '../../support/replicas.ts';
 import { TestStack } from '../../support/test-stack.ts';
 
 const ADDRESSES = ['127.0.0.2', '127.0.0.3'];
@@ -21,6 +13,7 @@ const PODS = ADDRESSES.map((address) => `pod-${address}`);
 
 describe('a cordoned replica', () => {
   let stack: TestStack;
+  let started: Replicas;
   let engines: Engine[];
   let replicas: ModelReplica[];
   const config = describeModel({ concurrency: 2 });
@@ -28,21 +21,13 @@ describe('a cordoned replica', () => {
 
   before(async () => {
     stack = await TestStack.start();
-    await publishDeployment(stack.redis, config);
-    const key = { n: 'test', rpm: 100_000, tpd: 1_000_000_000, exp: 0, off: 0 as const };
-    await publishApiKeys(stack.redis, namespace, new Map([[hashApiKey(API_KEY), key]]));
-    engines = await Promise.all(ADDRESSES.map(() => startEngine()));
-    const port = await findFreePort(ADDRESSES);
-    replicas = await Promise.all(
-      ADDRESSES.map((address, index) =>
-        startReplica({ redisURL: stack.server.url, engineURL: engines[index]!.url, config, address, port }),
-      ),
-    );
+    started = await startReplicas(stack, config, ADDRESSES);
+    ({ engines, replicas } = started);
     for (const replica of replicas) await pollUntil(async () => (await replica.admin('/readyz')).ok, 'ready');
     await pollUntil(async () => (await readBeats()).length === 2, 'both are known');
   });
   after(async () => {
-    await Promise.all([...(replicas ?? []), ...(engines ?? [])].map((part) => part.stop('SIGKILL')));
+    await started?.stop();
     await stack?.stop();
   });
   afterEach(async () => {
@@ -113,12 +98,26 @@ describe('a cordoned replica', () => {
     expect((await callChat(replicas[1]!.url)).status).to.equal(200);
   });
 
+  it('says how many answers it passes on, so that it is not taken for idle', async () => {
+    await cordon([PODS[0]!]);
+    await servesItself(false);
+    await Promise.all(engines.map((engine) => engine.control({ ttftMs: 20, itlMs: 30, tokens: 60 })));
+    const countRelayed = async () =>
+      (await readHeartbeats(stack.redis, namespace, name)).find(({ pod }) => pod === PODS[0])?.relayed;
+    const { ended } = await streamChat(replicas[0]!.url);
+    await pollUntil(async () => (await countRelayed()) === 1, 'one to be passed on');
+    expect((await ended).isWhole).to.equal(true);
+    await pollUntil(async () => (await countRelayed()) === 0, 'none to be passed on');
+  });
+
   it('counts no work of requests that it hands on: they count where they run, for as long as they do', async () => {
     await cordon([PODS[0]!]);
     await servesItself(false);
     await Promise.all(engines.map((engine) => engine.control({ ttftMs: 200, itlMs: 0, tokens: 5 })));
     const readCounters = async () => {
-      const { replicas: all } = (await readDemand(stack.redis, namespace, [name])).get(name)!;
+      const { replicas: all } = (await readDemand(stack.redis, [`${namespace}/${name}`])).get(
+        `${namespace}/${name}`,
+      )!;
       return PODS.map((pod) => all.find((each) => each.pod === pod)!);
     };
     // Each one's counter is that of its engine, as soon as it is idle and has said so.

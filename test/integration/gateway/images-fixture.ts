@@ -13,16 +13,14 @@ import { configKeys, type Heartbeat, type PublishedCredential } from '../../../a
 import { type StorageKeys, sealStorageKeys } from '../../../api/storage-keys.ts';
 import { createPeerRoutes } from '../../../gateway/capacity/peer-routes.ts';
 import { Peers } from '../../../gateway/capacity/peers.ts';
-import { ReplicaCapacity } from '../../../gateway/capacity/replica-capacity.ts';
+import { ReplicaCapacity, Slots } from '../../../gateway/capacity/replica-capacity.ts';
 import { Reservations } from '../../../gateway/capacity/reservations.ts';
-import { Slots } from '../../../gateway/capacity/slots.ts';
 import { createAddressPolicy } from '../../../gateway/egress/address-policy.ts';
 import { EgressAgent, type EgressAgentOptions } from '../../../gateway/egress/agent.ts';
 import { openFrontStorage } from '../../../gateway/front/front-storage.ts';
 import type { BodyMemory } from '../../../gateway/http/body-memory.ts';
-import { CutOff } from '../../../gateway/http/cut-off.ts';
 import type { ApiError } from '../../../gateway/http/error-response.ts';
-import { answerErrors } from '../../../gateway/http/errors.ts';
+import { answerErrors, CutOff } from '../../../gateway/http/errors.ts';
 import { type GatewayState, identifyRequest } from '../../../gateway/http/exchange.ts';
 import { ROUTES } from '../../../gateway/http/routes.ts';
 import { findRoute } from '../../../gateway/http/routing.ts';
@@ -293,5 +291,5 @@ async function startEndpoint(
 /** Without a folder's notes of what each object is, and a server's own folders. */
 const listFiles = (folder: string): string[] =>
   (existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : []).filter(
-    (path) => !/^(types|\.)/.test(path) && statSync(join(folder, path)).isFile(),
+    (path) => !/^(types|\.)/.test(path) && statSync(join(folder, path), { throwIfNoEntry: false })?.isFile(),
   );

@@ -118,6 +118,12 @@ describe('images, while their client waits', () => {
         seed: 5,
       });
     });
+
+    it('is another image each time without a seed, also of an engine that has one seed only', async () => {
+      const sglang = await fixture.start({ settings: { enginePreset: 'sglang-diffusion' } });
+      const make = async () => (await read(await sglang.generate({ response_format: 'b64_json' }))).data[0]!;
+      expect((await make()).b64_json).not.to.equal((await make()).b64_json);
+    });
   });
 
   describe('edits', () => {

@@ -1,6 +1,6 @@
 /** A worker in the test's own process, beside an engine of the test's choice. */
 
-import { Slots } from '../../../gateway/capacity/slots.ts';
+import { Slots } from '../../../gateway/capacity/replica-capacity.ts';
 import { startWorker, type WorkerOptions } from '../../../gateway/jobs/worker.ts';
 import { createLog } from '../../../gateway/telemetry/log.ts';
 import { createMetrics } from '../../../gateway/telemetry/metrics.ts';

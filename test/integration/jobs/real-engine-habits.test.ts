@@ -111,7 +111,7 @@ describe('an engine whose worker is dead while its health check is good', () => 
       expect({ isReleased, isAlive: health.isAlive }).to.deep.equal({ isReleased: false, isAlive: true });
       await pollUntil(() => !health.isAlive, 'the verdict');
       expect(health.verdict).to.include({ phase: 'unhealthy', isReady: false });
-      expect(health.verdict.reason).to.match(/a job that was given up still occupies it/);
+      expect(health.verdict.reason).to.match(/an abandoned job still occupies it/);
       await pollUntil(() => isReleased, 'the slot');
       expect((await fetch(`${url}/health`)).status).to.equal(200);
 

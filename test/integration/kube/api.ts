@@ -4,7 +4,7 @@ import { createKubeClient, type KubeClient, type RequestSample } from '../../../
 import { loadKubeConfig } from '../../../kube/connection.ts';
 import type { KubeObject } from '../../../kube/object.ts';
 import { RESOURCES } from '../../../kube/resource.ts';
-import { type ControlPlane, startControlPlane } from '../../cluster/control-plane.ts';
+import { type ControlPlane, startControlPlane } from '../../support/control-plane.ts';
 
 export interface Api {
   readonly controlPlane: ControlPlane;

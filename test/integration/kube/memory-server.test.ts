@@ -5,11 +5,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { ensureBinary } from '../../../cluster/binaries.ts';
 import { type ApiServer, startApiServer } from '../../../kube/memory/api-server.ts';
 import { startGarbageCollector } from '../../../kube/memory/garbage-collector.ts';
 import { MemoryApi } from '../../../kube/memory/memory-api.ts';
 import { readLocalTypes, validateObject, warnOfObject } from '../../../launch/local-resources.ts';
-import { ensureBinary } from '../../cluster/binaries.ts';
 import { pollUntil } from '../../support/poll.ts';
 
 const TOKEN = 'sign-in';

@@ -14,15 +14,22 @@ describe('the check of a GPU', function () {
   let stack: LocalStack;
 
   before(async () => {
-    writeFileSync(
-      join(models, 'one.yaml'),
-      JSON.stringify({
-        apiVersion: 'berth.dev/v1alpha1',
-        kind: 'ModelDeployment',
-        metadata: { name: 'one', namespace: 'default' },
-        spec: { kind: 'LLM', model: { id: 'one' }, engine: { preset: 'simulator' } },
-      }),
-    );
+    const size = '64x64';
+    for (const [name, kind, media] of [
+      ['one', 'LLM', {}],
+      ['image', 'Image', { image: { sizes: [size], tasks: ['txt2img'], parameters: ['seed'] } }],
+      ['video', 'Video', { video: { resolutions: [size], tasks: ['t2v'] } }],
+      ['vectors', 'Embedding', {}],
+    ] as const)
+      writeFileSync(
+        join(models, `${name}.yaml`),
+        JSON.stringify({
+          apiVersion: 'berth.dev/v1alpha1',
+          kind: 'ModelDeployment',
+          metadata: { name, namespace: 'default' },
+          spec: { kind, model: { id: name }, engine: { preset: 'simulator' }, ...media },
+        }),
+      );
     stack = await startLocalStack({ MODELS: models });
   });
   after(async () => {
@@ -30,19 +37,30 @@ describe('the check of a GPU', function () {
     rmSync(models, { recursive: true, force: true });
   });
 
-  const check = async (rpm: number): Promise<{ code: number; lines: Map<string, string> }> => {
+  interface Run {
+    code: number;
+    lines: Map<string, string>;
+    error: string;
+  }
+  const run = (env: Record<string, string>): Promise<Run> =>
+    new Promise((resolve) => {
+      const options = { env: { ...process.env, DEPLOYMENT: '', SIZE: '64x64', SECONDS: '1', ...env } };
+      execFile(process.execPath, ['tools/gpu-check.ts'], options, (error, stdout, stderr) => {
+        const lines = stdout.split('\n').filter((line) => /^(passed|failed|skipped) /.test(line));
+        const entries = lines.map((line) => [/^\w+ +([^:]+)/.exec(line)![1]!, line] as const);
+        resolve({ code: (error?.code as number | undefined) ?? 0, lines: new Map(entries), error: stderr });
+      });
+    });
+  const check = async (rpm: number): Promise<Run> => {
     const key = `sk-berth-for-the-check-${rpm}`;
     const limits = { rpm, tpd: 10_000_000, priority: 0 };
     const sha256 = hashApiKey(key);
     await createLocalKey(stack.endpoints, { namespace: 'default', name: `check-${rpm}`, sha256, ...limits });
-    const env = { ...process.env, URL: stack.find('LLM').baseURL, KEY: key, DEPLOYMENT: '' };
-    return new Promise((resolve) => {
-      execFile(process.execPath, ['tools/gpu-check.ts'], { env }, (error, stdout) => {
-        const lines = stdout.split('\n').filter(Boolean);
-        const entries = lines.map((line) => [/^\w+ +([^:]+)/.exec(line)![1]!, line] as const);
-        resolve({ code: (error?.code as number | undefined) ?? 0, lines: new Map(entries) });
-      });
-    });
+    return run({ URL: stack.find('LLM').baseURL, KEY: key });
+  };
+  const checkKind = (kind: string): Promise<Run> => {
+    const { baseURL, apiKey } = stack.find(kind);
+    return run({ URL: baseURL, KEY: apiKey });
   };
   const LEAVING = 'clients that leave free the engine';
 
@@ -63,5 +81,31 @@ describe('the check of a GPU', function () {
     expect(lines.get(LEAVING)).to.match(/\d+ ms before, \d+ ms after/);
     expect(lines.get('tools are called without being asked for by name')).to.match(/^passed /);
     expect(lines.get('a pod that is replaced completes its streams')).to.match(/^skipped /);
+  });
+
+  it('makes images and videos where the model does', async () => {
+    const images = await checkKind('Image');
+    expect([...images.lines.values()].join('\n')).to.match(
+      /passed +an image is made: \d+ bytes; the same seed made/,
+    );
+    expect(images.lines.get('speed')).to.match(/^passed .*4 at a time/);
+    const videos = await checkKind('Video');
+    expect(videos.lines.get('a video is made')).to.match(/^passed .*\d+ bytes in \d+ ms/);
+    expect(videos.lines.get('videos wait for each other, and all are made')).to.match(/^passed /);
+    expect(videos.code).to.equal(0);
+  });
+
+  it('says what is wrong where nothing can be checked', async () => {
+    const { baseURL, apiKey } = stack.find('LLM');
+    for (const [env, said] of [
+      [{ URL: baseURL.replace(/\/v1$/, ''), KEY: apiKey }, /no endpoint: it ends with \/v1/],
+      [{ URL: baseURL, KEY: 'sk-berth-wrong' }, /^401 /],
+      [{ URL: 'http://127.0.0.1:2/v1', KEY: apiKey }, /cannot be reached: .*ECONNREFUSED/],
+      [{ URL: stack.find('Embedding').baseURL, KEY: apiKey }, /nothing to check/],
+    ] as const) {
+      const { code, error } = await run(env);
+      expect(error).to.match(said);
+      expect(code).to.equal(2);
+    }
   });
 });

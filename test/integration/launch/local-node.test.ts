@@ -1,13 +1,14 @@
 /** What `make run` does as a cluster does it: through its API server, with kubectl where a person would take it. */
 
 import { execFile } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { expect } from 'chai';
 import { hashApiKey } from '../../../api/identity.ts';
-import { ensureBinary } from '../../cluster/binaries.ts';
+import { ensureBinary } from '../../../cluster/binaries.ts';
 import { type LocalStack, startLocalStack } from '../../support/local-stack.ts';
+import { startModelHub } from '../../support/model-hub.ts';
 import { pollUntil } from '../../support/poll.ts';
 
 const describeModel = (name: string, engine: object, more: object = {}) => ({
@@ -115,6 +116,24 @@ describe('a deployment of make run', () => {
     expect(await run('logs', 'deployment/llama')).to.match(
       /called with --hf-repo example\/model --host 127\./,
     );
+  });
+
+  it('reads weights from a claim that deployments share, which its loader filled', async () => {
+    const hub = await startModelHub('example/model');
+    hub.files.set('config.json', Buffer.from('{}'));
+    const source = { huggingFace: { repo: 'example/model' }, cache: { claimName: 'models' } };
+    const env = [{ name: 'HF_ENDPOINT', value: hub.url }];
+    const file = join(programs, 'cached.yaml');
+    const claim = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name: 'models' } };
+    const model = describeModel('cached', { preset: 'simulator', env }, { source });
+    writeFileSync(file, [claim, model].map((object) => JSON.stringify(object)).join('\n---\n'));
+    await run('apply', '--server-side', '-f', file);
+    await until('the engine to serve', async () => (await readStatus('cached')).phase === 'Ready');
+    expect(hub.downloads).to.deep.equal([{ path: 'config.json', start: 0 }]);
+    const [entry = ''] = readdirSync(join(stack.folder, 'claims', 'default', 'models'));
+    expect(readdirSync(join(stack.folder, 'claims', 'default', 'models', entry))).to.include('current');
+    await run('delete', 'md', 'cached');
+    await hub.stop();
   });
 
   it('says what is missing, and how it is installed', async () => {

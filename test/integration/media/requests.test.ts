@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { hashApiKey } from '../../../api/identity.ts';
 import { workKeys } from '../../../api/redis-keys.ts';
 import { publishSessionKey } from '../../../redis/console/session-keys.ts';
-import { takeEvents } from '../../../redis/deliveries/outbox.ts';
+import { takeEvents } from '../../../redis/deliveries/delivery-calls.ts';
 import { readRequest } from '../../../redis/requests/request-record.ts';
 import { makePicture } from '../../support/media-files.ts';
 import {

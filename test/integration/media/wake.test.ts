@@ -23,7 +23,7 @@ describe('a media deployment that scales to zero', () => {
   });
   beforeEach(() => void wakes.woken.splice(0));
   const readJobs = async (name: string) =>
-    (await readDemand(space.connection.redis, 'team', [name])).get(name)!;
+    (await readDemand(space.connection.redis, [`team/${name}`])).get(`team/${name}`)!;
 
   it('is woken by what is queued, which is its demand', async () => {
     const { status, text } = await space.call('film', '/videos/generations', { body: FILM_ORDER });

@@ -7,7 +7,7 @@ import { RESOURCES } from '../../../kube/resource.ts';
 import { type ChildProgram, findFreePort, startProgram } from '../../support/child-program.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { startRedis } from '../../support/redis-server.ts';
-import { makeCertificates } from '../egress/test-certificates.ts';
+import { makeCertificates } from '../../support/test-certificates.ts';
 import { operatorEnvironment } from './operator-environment.ts';
 import { useHarness } from './operator-harness.ts';
 import { SYSTEM_NAMESPACE } from './operator-settings.ts';

@@ -84,6 +84,8 @@ describe('publishing to Redis', () => {
   let queueStates: (string | null)[];
   let states: string[];
   let changes: string[];
+  /** Of each deployment whose publication changed, whether Redis held it just then. */
+  let held: Promise<boolean>[];
 
   const start = (line?: Line) => {
     publisher = new Publisher({
@@ -98,7 +100,10 @@ describe('publishing to Redis', () => {
       auditIntervalMs: line ? 3_600_000 : 50,
       onStateChange: (state) => states.push(state),
       onRefusalChange: (refusal) => queueStates.push(refusal),
-      onDeploymentChange: ({ name }) => changes.push(name),
+      onDeploymentChange: ({ namespace, name }) => {
+        changes.push(name);
+        held.push(published(namespace, name).then((config) => config !== null));
+      },
     });
     publisher.start();
   };
@@ -111,6 +116,7 @@ describe('publishing to Redis', () => {
     states = [];
     queueStates = [];
     changes = [];
+    held = [];
   });
   afterEach(async () => {
     await publisher?.stop();
@@ -138,6 +144,14 @@ describe('publishing to Redis', () => {
     });
     await tenant.untilUp(60_000);
     await tenant.close();
+  });
+
+  it('tells of a host only once its deployment is written, also while everything is', async () => {
+    desired.add('team-a', 'chat', 'chat.example');
+    start();
+    await pollUntil(() => publisher.publishedHost({ namespace: 'team-a', name: 'chat' }) === 'chat.example');
+    expect(changes).to.deep.equal(['chat']);
+    expect(await Promise.all(held)).to.deep.equal([true]);
   });
 
   it('publishes everything once more where Redis loses it on the way', async () => {

@@ -89,6 +89,31 @@ describe('The operator at rest', () => {
     expect(Object.fromEntries(counts)).to.deep.equal({ 'get secrets': 3 * namespaces });
   });
 
+  it("keeps no slices of the endpointslice controller, which have their Service's labels", async () => {
+    const operator = harness.startOperator();
+    await fill();
+    await harness.settle(operator);
+    const { view } = operator.program;
+    const key = `${namespace}/model-1`;
+    const { labels } = view.services.get(key)!.metadata;
+    const write = (name: string, manager: string) =>
+      harness.cluster.client.create(RESOURCES.EndpointSlice, {
+        apiVersion: 'discovery.k8s.io/v1',
+        kind: 'EndpointSlice',
+        metadata: {
+          namespace,
+          name,
+          labels: { ...labels, 'endpointslice.kubernetes.io/managed-by': manager },
+        },
+        addressType: 'IPv4',
+        endpoints: [{ addresses: ['10.2.0.1'], conditions: { ready: true } }],
+      } as KubeObject);
+    await write('model-1-x2x4z', 'endpointslice-controller.k8s.io');
+    await write('model-1-later', 'berth');
+    await pollUntil(() => view.slices.get(`${namespace}/model-1-later`) !== undefined, 'the later slice');
+    expect(view.slices.get(`${namespace}/model-1-x2x4z`)).to.equal(undefined);
+  });
+
   it('makes a Secret of its own again at once when somebody deletes it', async () => {
     const { cluster } = harness;
     const operator = harness.startOperator();

@@ -130,7 +130,8 @@ describe('the autoscaler in the operator', function () {
 
   it('adds replicas for a burst, then lets the least busy go, cordoned first', async () => {
     start();
-    await create('busy');
+    // Longer than any stall of this process, in which no heartbeat comes.
+    await create('busy', { scaling: { ...SCALING, idleTimeout: '60s' } });
     await wake('busy');
     await untilReplicas('busy', 1);
     const first = await makeReady('busy', '10.1.0.1');
@@ -153,12 +154,17 @@ describe('the autoscaler in the operator', function () {
 
   it('goes to zero when idle, with the front in its place before', async () => {
     start();
-    await create('idle');
+    // Long enough for a replica to become ready on a busy machine before it is idle.
+    await create('idle', { scaling: { ...SCALING, idleTimeout: '10s' } });
     await wake('idle');
     await untilReplicas('idle', 1);
     const pod = await makeReady('idle', '10.1.0.1');
     beat('idle', { [pod]: 1 });
-    await pollUntil(async () => (await harness.cluster.frontAddresses(namespace, 'idle')) === undefined);
+    await pollUntil(async () => {
+      // The Deployment controller sees each change of the spec, also one that comes after the pod was made.
+      await harness.cluster.setDeploymentStatus(namespace, 'idle');
+      return (await harness.cluster.frontAddresses(namespace, 'idle')) === undefined;
+    });
     beat('idle', { [pod]: 0 });
     let seen: string[] | undefined;
     await pollUntil(async () => {

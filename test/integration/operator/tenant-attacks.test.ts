@@ -16,8 +16,8 @@ import { operatorEnvironment } from './operator-environment.ts';
 import { useHarness } from './operator-harness.ts';
 
 const KIB = 1024;
-/** With many more the API server itself takes minutes to hand them out. */
-const OBJECTS = 40;
+/** Some 170 MiB of text, of which the operator keeps a part. */
+const OBJECTS = 240;
 const listValues = (count: number) => ({
   env: Array.from({ length: count }, (_, i) => ({ name: `LARGE_${i}`, value: 'x'.repeat(45 * KIB) })),
 });
@@ -26,7 +26,7 @@ const SPECS = [listValues(20), listValues(9)];
 
 /** The operator as the chart starts it, beside a namespace and a Redis user that write what they like. */
 describe('an operator with a malicious workspace', function () {
-  this.timeout(300_000);
+  this.timeout(600_000);
   const harness = useHarness();
   const { memoryMiB, nodeOptions } = readChartLimits('operator');
   let folder: string;
@@ -101,7 +101,7 @@ describe('an operator with a malicious workspace', function () {
       await pollUntil(
         async () => (await find()) !== undefined,
         `what was created ${name} the attack`,
-        120_000,
+        240_000,
       );
     }
     await load.stop();

@@ -7,7 +7,7 @@ import { operatorToken, workspaceDataKey } from '../../../api/identity.ts';
 import { type CheckURLAnswer, INTERNAL_PATHS } from '../../../api/internal-api.ts';
 import type { Condition } from '../../../api/kubernetes-types.ts';
 import { deliveryKeys } from '../../../api/redis-keys.ts';
-import { openSigningSecret } from '../../../api/signing-secret.ts';
+import { openSigningSecret, splitSigningSecrets } from '../../../api/signing-secret.ts';
 import type { KubeObject } from '../../../kube/object.ts';
 import { RESOURCES } from '../../../kube/resource.ts';
 import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
@@ -273,7 +273,7 @@ describe('webhook endpoints', () => {
     await create('hook');
     await pollUntil(async () => (await secretText()) !== undefined);
     const secret = await secretText();
-    expect(secret).to.match(/^whsec_[\w-]{43}$/);
+    expect(secret).to.match(/^whsec_[\w+/]{43}=$/);
     await pollUntil(async () => (await publishedSecret()) === secret);
     namespace = await harness.cluster.makeNamespace();
     await harness.cluster.createModel(namespace, 'chat');
@@ -321,5 +321,87 @@ describe('webhook endpoints', () => {
     const at = { namespace, name: 'workspace' };
     await harness.cluster.client.mergePatch(Workspace, { at, patch: { spec: { signingSecret: 'ours' } } });
     await pollUntil(async () => (await publishedSecret()) === 'our-own-secret');
+  });
+
+  describe('with a secret of their own', () => {
+    const texts = async (): Promise<Record<string, string>> => {
+      const secret = await harness.cluster.find<KubeObject & { data?: Record<string, string> }>(
+        RESOURCES.Secret,
+        namespace,
+        'berth-signing-secret',
+      );
+      return Object.fromEntries(
+        Object.entries(secret?.data ?? {}).map(([field, text]) => [
+          field,
+          Buffer.from(text, 'base64').toString(),
+        ]),
+      );
+    };
+    const published = async () => splitSigningSecrets((await publishedSecret()) ?? '');
+    const currents = async () =>
+      [...(await published()).endpoints].map(([name, { current }]) => [name, current]);
+
+    it('have it made and published beside the one of the workspace, and only then', async () => {
+      start();
+      await create('plain');
+      await create('own', { signingSecret: 'Own' });
+      await pollUntil(async () => (await currents()).length === 1);
+      const { secret, endpoint_own: own, ...rest } = await texts();
+      expect(own).to.match(/^whsec_[\w+/]{43}=$/);
+      expect(own).to.not.equal(secret);
+      expect(rest).to.deep.equal({});
+      expect((await published()).workspace.current).to.equal(secret);
+      expect(await currents()).to.deep.equal([['own', own]]);
+      await pollUntil(async () => (await readEndpoints(harness.redis.redis, namespace)).size === 2);
+      const endpoints = await readEndpoints(harness.redis.redis, namespace);
+      expect([...endpoints].filter(([, each]) => each.hasOwnSecret).map(([name]) => name)).to.deep.equal([
+        'own',
+      ]);
+      await patch('plain', { spec: { signingSecret: 'Own' } });
+      await pollUntil(async () => (await currents()).length === 2);
+      expect((await texts()).endpoint_own).to.equal(own);
+    });
+
+    it('keep a rolled one beside the old one, and lose both with the endpoint', async () => {
+      start();
+      await create('own', { signingSecret: 'Own' });
+      await create('stays', { signingSecret: 'Own' });
+      await pollUntil(async () => (await currents()).length === 2);
+      const before = await texts();
+      const until = new Date(Date.now() + 3_600_000).toISOString();
+      await harness.cluster.client.mergePatch(RESOURCES.Secret, {
+        at: { namespace, name: 'berth-signing-secret' },
+        patch: {
+          stringData: {
+            endpoint_own: 'whsec_new',
+            endpoint_own_previous: before.endpoint_own,
+            'endpoint_own_previous-until': until,
+          },
+        },
+      });
+      await pollUntil(async () => (await published()).endpoints.get('own')?.current === 'whsec_new');
+      expect((await published()).endpoints.get('own')?.previous).to.deep.equal({
+        secret: before.endpoint_own,
+        until: Date.parse(until),
+      });
+      await harness.cluster.delete(WebhookEndpoint, namespace, 'own');
+      await pollUntil(async () => Object.keys(await texts()).length === 2);
+      expect(await texts()).to.deep.equal({ secret: before.secret, endpoint_stays: before.endpoint_stays });
+    });
+
+    it('have it in the Secret of the namespace, also where the Workspace names another one', async () => {
+      await harness.cluster.client.create(RESOURCES.Secret, {
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { name: 'ours', namespace },
+        stringData: { secret: 'our-own-secret' },
+      });
+      start();
+      await harness.cluster.create(Workspace, { namespace, name: 'workspace' }, { signingSecret: 'ours' });
+      await create('own', { signingSecret: 'Own' });
+      await pollUntil(async () => (await currents()).length === 1);
+      expect((await published()).workspace.current).to.equal('our-own-secret');
+      expect((await texts()).endpoint_own).to.equal((await published()).endpoints.get('own')?.current);
+    });
   });
 });

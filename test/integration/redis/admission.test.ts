@@ -5,6 +5,7 @@ import {
   admit,
   settle,
   uncount,
+  uncountWaiting,
   type Verdict,
 } from '../../../redis/admission/admission-calls.ts';
 import { readKeyUsage } from '../../../redis/console/console-reads.ts';
@@ -70,6 +71,22 @@ describe('admission', () => {
     expect(await uncount(stack.redis, question)).to.equal(true);
     expect(await uncount(stack.redis, question), 'nothing is left').to.equal(false);
     expect((await authenticate(sha256)).rpm.remaining).to.equal(3);
+  });
+
+  it('counts what waits beside what is served, and takes it out again', async () => {
+    const sha256 = await makeKey();
+    const wait = () => admit(stack.redis, { namespace, sha256, counted: 'waiting' });
+    await count(sha256);
+    const { rpm } = await wait();
+    expect(rpm).to.include({ limit: 3, remaining: 1 });
+    expect((await wait()).verdict).to.equal('ok');
+    expect(await wait()).to.deep.include({ verdict: 'rpm' });
+    // A replica counts what it serves alone.
+    expect((await count(sha256)).rpm.remaining).to.equal(1);
+    for (let index = 0; index < 2; index++)
+      await uncountWaiting(stack.redis, { namespace, sha256, resetAt: rpm.resetAt });
+    expect((await wait()).verdict).to.equal('ok');
+    expect((await wait()).verdict).to.equal('rpm');
   });
 
   it('reads a counter that its workspace wrote as the other programs read it', async () => {

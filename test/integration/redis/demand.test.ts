@@ -31,7 +31,8 @@ describe('the demand for deployments', () => {
     const word = { ...share, ...fields };
     return stack.redis.fcall(FUNCTIONS.heartbeat, 1, keys.fronts(name), word.front, JSON.stringify(word));
   };
-  const read = async (name: string) => (await readDemand(stack.redis, NAMESPACE, [name])).get(name)!;
+  const read = async (name: string) => (await readDemand(stack.redis, [keyOf(name)])).get(keyOf(name))!;
+  const keyOf = (name: string) => `${NAMESPACE}/${name}`;
   const EMPTY = { replicas: [], fronts: [], jobs: { queued: 0, running: 0, paceMs: null } };
 
   before(async () => {
@@ -55,8 +56,8 @@ describe('the demand for deployments', () => {
       pod: 'a',
     });
     await stack.redis.hset(keys.pace('film'), 'average_ms', '60000');
-    const samples = await readDemand(stack.redis, NAMESPACE, ['film', 'idle']);
-    const { replicas, fronts, jobs, at } = samples.get('film')!;
+    const samples = await readDemand(stack.redis, ['film', 'idle'].map(keyOf));
+    const { replicas, fronts, jobs, at } = samples.get(keyOf('film'))!;
     const [seconds] = await stack.redis.time();
     expect(at / 1_000).to.be.within(Number(seconds) - 5, Number(seconds) + 1);
     expect(jobs).to.deep.equal({ queued: 2, running: 1, paceMs: 60_000 });
@@ -66,7 +67,7 @@ describe('the demand for deployments', () => {
     expect(fronts).to.have.length(1);
     expect(fronts[0]).to.include({ front: 'front-a', boot: 'b1', held: 3, heldMs: 4_500, refused: 7 });
     expect(replicas[0]!.at).to.be.within(at - 5_000, at);
-    expect(samples.get('idle')).to.deep.include({ ...EMPTY, at });
+    expect(samples.get(keyOf('idle'))).to.deep.include({ ...EMPTY, at });
   });
 
   it('counts a job that lost its worker as one that waits', async () => {
@@ -85,15 +86,21 @@ describe('the demand for deployments', () => {
     expect(await read('chat')).to.deep.include(EMPTY);
   });
 
-  it('is read of any number of deployments, 100 in a call', async () => {
-    const names = Array.from({ length: 250 }, (_, index) => `chat-${index}`);
-    for (const name of names) await say(name, { pod: `pod-of-${name}` });
+  it('is read of any number of deployments, 100 in a call, whatever their workspaces', async () => {
+    const names = Array.from({ length: 250 }, (_, index) => ({ namespace: `team-${index}`, name: 'chat' }));
+    const keyOf = ({ namespace, name }: (typeof names)[number]) => `${namespace}/${name}`;
+    for (const each of names)
+      await heartbeat(stack.redis, {
+        ...each,
+        heartbeat: describeReplica({ pod: `pod-of-${each.namespace}` }),
+      });
     const calls = async () =>
       Number(/cmdstat_fcall:calls=(\d+)/.exec(await stack.redis.info('commandstats'))![1]);
     const before = await calls();
-    const samples = await readDemand(stack.redis, NAMESPACE, names);
+    const samples = await readDemand(stack.redis, names.map(keyOf));
     expect((await calls()) - before).to.equal(3);
-    for (const name of names) expect(samples.get(name)!.replicas[0]!.pod).to.equal(`pod-of-${name}`);
+    for (const each of names)
+      expect(samples.get(keyOf(each))!.replicas[0]!.pod).to.equal(`pod-of-${each.namespace}`);
   });
 
   it('of 1,000 replicas is complete', async () => {
@@ -138,10 +145,10 @@ describe('the demand for deployments', () => {
       for (const key of [keys.heartbeats('typed'), keys.fronts('typed'), keys.again('typed')])
         await tenant.redis.set(key, 'no hash');
       await tenant.redis.hset(keys.pace('typed'), 'average_ms', 'x'.repeat(900_000));
-      const samples = await readDemand(stack.redis, NAMESPACE, ['spoilt', 'typed', 'good']);
-      expect(samples.get('spoilt')).to.deep.include(EMPTY);
-      expect(samples.get('typed')).to.deep.include(EMPTY);
-      expect(samples.get('good')!.replicas[0]).to.include({ pod: 'a', busyMs: 5 });
+      const samples = await readDemand(stack.redis, ['spoilt', 'typed', 'good'].map(keyOf));
+      expect(samples.get(keyOf('spoilt'))).to.deep.include(EMPTY);
+      expect(samples.get(keyOf('typed'))).to.deep.include(EMPTY);
+      expect(samples.get(keyOf('good'))!.replicas[0]).to.include({ pod: 'a', busyMs: 5 });
     });
 
     it('has no activity in the future', async () => {
@@ -168,18 +175,14 @@ describe('the demand for deployments', () => {
 
     it('is read in bounded steps, whatever was written', async () => {
       const names = Array.from({ length: 30 }, (_, index) => `chat-${index}`);
+      const all = names.map(keyOf);
       const fields = Array.from({ length: 2_000 }, (_, index) => [`f${index}`, 'x'.repeat(100)]).flat();
       for (const name of names)
         for (const key of [keys.heartbeats(name), keys.fronts(name)]) await tenant.redis.hset(key, ...fields);
-      const answered = (await stack.redis.fcall(
-        FUNCTIONS.demand,
-        1,
-        keys.heartbeats('chat-0'),
-        NAMESPACE,
-        ...names,
-      )) as unknown[];
+      const key = keys.heartbeats('chat-0');
+      const answered = (await stack.redis.fcall(FUNCTIONS.demand, 1, key, ...all)) as unknown[];
       expect(answered.length - 1).to.be.within(5, 15);
-      expect([...(await readDemand(stack.redis, NAMESPACE, names)).keys()]).to.deep.equal(names);
+      expect([...(await readDemand(stack.redis, all)).keys()]).to.deep.equal(all);
       const more = Array.from({ length: 60_000 }, (_, index) => [`g${index}`, '']).flat();
       for (let at = 0; at < more.length; at += 10_000)
         await tenant.redis.hset(keys.heartbeats('chat-0'), ...more.slice(at, at + 10_000));

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { workKeys } from '../../../api/redis-keys.ts';
 import { isRedisAway, type RedisConnection } from '../../../redis/client.ts';
-import { takeEvents } from '../../../redis/deliveries/outbox.ts';
+import { takeEvents } from '../../../redis/deliveries/delivery-calls.ts';
 import { inspectRedis } from '../../../redis/inspection.ts';
 import { loadLibrary } from '../../../redis/library.ts';
 import {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { StoredObject } from '../../../api/request.ts';
-import { removeEvents, takeEvents } from '../../../redis/deliveries/outbox.ts';
+import { removeEvents, takeEvents } from '../../../redis/deliveries/delivery-calls.ts';
 import {
   registerObjects,
   takeDueObjects,

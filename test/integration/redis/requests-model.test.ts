@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { workKeys } from '../../../api/redis-keys.ts';
 import { EVENT_TYPES } from '../../../api/request.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
-import { takeEvents } from '../../../redis/deliveries/outbox.ts';
+import { takeEvents } from '../../../redis/deliveries/delivery-calls.ts';
 import { loadLibrary } from '../../../redis/library.ts';
 import { publishWorkspace } from '../../../redis/publication/publication.ts';
 import { takeDueObjects } from '../../../redis/requests/object-cleanup.ts';

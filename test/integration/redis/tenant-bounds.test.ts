@@ -4,10 +4,9 @@ import { listTargets } from '../../../gateway/webhooks/dispatcher.ts';
 import { heartbeat, readSpentMicros, settle } from '../../../redis/admission/admission-calls.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { readDeploymentNames, readKeyUsage } from '../../../redis/console/console-reads.ts';
-import { expandEvent } from '../../../redis/deliveries/delivery-calls.ts';
-import { takeEvents } from '../../../redis/deliveries/outbox.ts';
+import { expandEvent, takeEvents } from '../../../redis/deliveries/delivery-calls.ts';
+import { listDeployments } from '../../../redis/publication/published.ts';
 import { takeDueObjects } from '../../../redis/requests/object-cleanup.ts';
-import { listQueues } from '../../../redis/requests/queue-depth.ts';
 import { claimRequest, renewClaim, submitRequest } from '../../../redis/requests/request-calls.ts';
 import { sweepRequests } from '../../../redis/requests/request-sweep.ts';
 import { addUsage, readUsage } from '../../../redis/usage/usage.ts';
@@ -126,7 +125,7 @@ describe('a malicious Redis user of a workspace', () => {
 
   it('makes a front process published deployments only', async () => {
     await fillSet(keys.deployments, 50_000, 1);
-    expect(await listQueues(stack.redis, namespace)).to.deep.equal([deployment]);
+    expect(await listDeployments(stack.redis, namespace)).to.deep.equal([deployment]);
     expect((await readDeploymentNames(stack.redis, namespace)).length).to.be.below(300);
   });
 

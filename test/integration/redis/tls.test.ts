@@ -6,7 +6,7 @@ import { connectRedis, type RedisConnection, type RedisSettings } from '../../..
 import { pollUntil } from '../../support/poll.ts';
 import { COMMAND_TIMEOUT_MS } from '../../support/redis-client.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
-import { type Certificates, makeCertificates } from '../egress/test-certificates.ts';
+import { type Certificates, makeCertificates } from '../../support/test-certificates.ts';
 
 const NAMES = 'DNS:localhost,IP:127.0.0.1';
 /** A machine whose cores are all busy takes its time for a handshake. */

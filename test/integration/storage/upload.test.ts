@@ -10,8 +10,8 @@ import { Spool, type SpooledFile } from '../../../gateway/storage/spool.ts';
 import { UploadError } from '../../../gateway/storage/upload-error.ts';
 import { Uploader } from '../../../gateway/storage/uploads.ts';
 import { type S3Server, startS3 } from '../../support/s3-server.ts';
+import { makeCertificates } from '../../support/test-certificates.ts';
 import { startSocketServer } from '../egress/loopback-server.ts';
-import { makeCertificates } from '../egress/test-certificates.ts';
 import * as faults from './faulty-store.ts';
 import { BUCKET, s3Options } from './stores.ts';
 

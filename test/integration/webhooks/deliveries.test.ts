@@ -5,8 +5,8 @@ import {
   type DeliveryTarget,
   expandEvent,
   leaseDeliveries,
-  resendDeliveries,
   settleDelivery,
+  takeEvents,
 } from '../../../redis/deliveries/delivery-calls.ts';
 import {
   type DeliveryRecord,
@@ -16,7 +16,7 @@ import {
   readEndpointHealth,
   resetEndpointHealth,
 } from '../../../redis/deliveries/delivery-log.ts';
-import { takeEvents } from '../../../redis/deliveries/outbox.ts';
+import { resendDeliveries } from '../../../redis/deliveries/resend.ts';
 import { passTime } from '../../support/request-fixture.ts';
 import { TestStack } from '../../support/test-stack.ts';
 

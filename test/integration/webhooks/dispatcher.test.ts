@@ -5,8 +5,8 @@ import { expect } from 'chai';
 import { type PublishedEndpoint, workKeys } from '../../../api/redis-keys.ts';
 import { EgressAgent } from '../../../gateway/egress/agent.ts';
 import { createLog } from '../../../gateway/telemetry/log.ts';
-import { signDelivery } from '../../../gateway/webhooks/attempt.ts';
 import { Dispatcher, type DispatcherOptions } from '../../../gateway/webhooks/dispatcher.ts';
+import { signDelivery } from '../../../gateway/webhooks/signature.ts';
 import { WEBHOOKS_IN_FLIGHT } from '../../../gateway/webhooks/webhook-service.ts';
 import type { AbandonedDelivery } from '../../../redis/deliveries/delivery-calls.ts';
 import { readDeliveryLog } from '../../../redis/deliveries/delivery-log.ts';
@@ -87,7 +87,8 @@ describe('the webhook dispatcher', () => {
       redis: stack.redis,
       agent,
       readEndpoints: async () => endpoints,
-      readSecret: async () => (secret === null ? null : { current: secret, previous: null }),
+      readSecrets: async () =>
+        secret === null ? null : { workspace: { current: secret, previous: null }, endpoints: new Map() },
       onAbandoned: (delivery) => abandoned.push(delivery),
       log: createLog('silent', {}),
       timing: TIMING,

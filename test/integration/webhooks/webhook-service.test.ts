@@ -3,13 +3,15 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
-import { workspaceDataKey } from '../../../api/identity.ts';
+import { Webhook, WebhookVerificationError } from 'standardwebhooks';
+import { generateSigningSecret, workspaceDataKey } from '../../../api/identity.ts';
 import { configKeys, deliveryKeys } from '../../../api/redis-keys.ts';
-import { sealSigningSecret } from '../../../api/signing-secret.ts';
+import { joinSigningSecrets, sealSigningSecret } from '../../../api/signing-secret.ts';
 import { EgressAgent } from '../../../gateway/egress/agent.ts';
 import { createLog } from '../../../gateway/telemetry/log.ts';
 import { startWebhooks, type WebhookService } from '../../../gateway/webhooks/webhook-service.ts';
 import { readDeliveryLog } from '../../../redis/deliveries/delivery-log.ts';
+import { publishEndpoints } from '../../../redis/publication/publication.ts';
 import { cancelRequest, submitRequest } from '../../../redis/requests/request-calls.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { newToken, publishMedia, submissionOf } from '../../support/request-fixture.ts';
@@ -26,14 +28,14 @@ describe('webhooks of real requests', () => {
   let count = 0;
   let service: WebhookService | undefined;
   const agent = new EgressAgent({ allow: ['127.0.0.0/8'], deny: [], plainHTTP: true });
-  const received: { headers: IncomingHttpHeaders; body: string }[] = [];
+  const received: { path: string; headers: IncomingHttpHeaders; body: string }[] = [];
 
   before(async () => {
     stack = await TestStack.start();
     receiver = createServer(async (req, res) => {
       let body = '';
       for await (const chunk of req) body += chunk;
-      received.push({ headers: req.headers, body });
+      received.push({ path: req.url!, headers: req.headers, body });
       res.writeHead(204).end();
     }).listen(0, '127.0.0.1');
     await once(receiver, 'listening');
@@ -96,6 +98,37 @@ describe('webhooks of real requests', () => {
     const [, time, signature] = /^t=(\d+),v1=(\w+)$/.exec(String(headers['x-service-signature']))!;
     const wanted = createHmac('sha256', 'whsec_test').update(`${time}.${body}`).digest('hex');
     expect(signature).to.equal(wanted);
+  });
+
+  it('signs for an endpoint with its own secret, which standardwebhooks verifies', async () => {
+    const [own, shared] = [generateSigningSecret(), generateSigningSecret()];
+    const secrets = {
+      workspace: { current: shared, previous: null },
+      endpoints: new Map([['own', { current: own, previous: null }]]),
+    };
+    await stack.redis.hset(configKeys(namespace).workspace, {
+      signingSecret: sealSigningSecret(joinSigningSecrets(secrets), namespace, dataKey(namespace)),
+    });
+    const eventTypes = ['request.canceled'];
+    await publishEndpoints(
+      stack.redis,
+      namespace,
+      new Map([['own', { v: 1, url: `${url}?own`, eventTypes, enabled: true, hasOwnSecret: true }]]),
+    );
+    start();
+    const id = await endOne();
+    await pollUntil(() => received.length === 2, 'both deliveries');
+    const verify = (secret: string, { headers, body }: (typeof received)[0]) =>
+      new Webhook(secret).verify(body, headers as Record<string, string>) as { id: string };
+    const [toOwn, toCallback] = received.sort((a, b) => b.path.length - a.path.length) as [
+      (typeof received)[0],
+      (typeof received)[0],
+    ];
+    expect(verify(own, toOwn).id).to.equal(id.replace('req', 'evt'));
+    expect(verify(shared, toCallback).id).to.equal(id.replace('req', 'evt'));
+    expect(() => verify(shared, toOwn)).to.throw(WebhookVerificationError);
+    const [, time, v1] = /^t=(\d+),v1=(\w+)$/.exec(String(toOwn.headers['x-service-signature']))!;
+    expect(v1).to.equal(createHmac('sha256', own).update(`${time}.${toOwn.body}`).digest('hex'));
   });
 
   it('delivers what ended while no front was there', async () => {

@@ -1,6 +1,6 @@
 /** Berth's decision as an autoscaler of the simulation: a sample each tick, as the operator reads it from Redis. */
 import { decideScale, type ScaleMemory, type ScalingRules } from '../../../operator/scaling/decision.ts';
-import { DemandTrend } from '../../../operator/scaling/demand-trend.ts';
+import { DemandTrend } from '../../../redis/demand/demand-trend.ts';
 import type { Autoscaler } from './simulation.ts';
 
 /** Wall-clock time at which a simulation begins. */

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { isDaemonRunning, logPath, startDaemon, stopDaemons } from '../../cluster/processes.ts';
+import { isDaemonRunning, logPath, startDaemon, stopDaemons } from '../../../cluster/processes.ts';
 import { pollUntil } from '../../support/poll.ts';
 
 const STUBBORN = 'trap "" TERM; echo ready; while :; do sleep 0.1; done';

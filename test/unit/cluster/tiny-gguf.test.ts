@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { formatTinyModel } from '../../cluster/tiny-gguf.ts';
+import { formatTinyModel } from '../../../cluster/tiny-gguf.ts';
 
 describe('the tiny model', () => {
   it('is the same every time, starts as GGUF 3 and is aligned', () => {

@@ -190,6 +190,49 @@ describe('the view of a deployment', () => {
     expect(describeDeployment(make({})).prices).to.deep.equal([]);
   });
 
+  it('shows the stages of a start, and what it waits for', () => {
+    const at = '2026-01-01T00:00:02Z';
+    const startup = {
+      pod: 'm-1',
+      createdAt: at,
+      stages: [{ stage: 'Scheduled', at, took: '2s' }],
+      expected: '95s',
+    };
+    const view = (more: object) =>
+      describeDeployment(make({ status: { startup: { ...startup, ...more } } })).startup;
+    const stages = [{ stage: 'Scheduled', took: '2s' }];
+    const current = { stage: 'Ready', since: at };
+    expect(view({ current })).to.deep.equal({ stages, current, took: null, expected: '95s' });
+    expect(view({ took: '97s' })).to.deep.equal({ stages, current: null, took: '97s', expected: '95s' });
+    expect(describeDeployment(make({})).startup).to.equal(null);
+  });
+
+  it('tells what the autoscaler sees and did last, while the deployment is scaled', () => {
+    const lastChange = {
+      at: '2026-01-01T00:00:00Z',
+      from: 1,
+      to: 3,
+      reason: 'demand 20 needs 3 replicas at 8 each',
+    };
+    const scaling = {
+      demand: 20,
+      wanted: 3,
+      needed: 4,
+      reason: 'wants 4, has 3',
+      loadTime: '95s',
+      lastChange,
+    };
+    const view = (spec: object, more: object = {}) =>
+      describeDeployment(make({ spec, status: { scaling: { ...scaling, ...more } } })).scaling;
+    const { wanted, ...shown } = scaling;
+    expect(wanted).to.equal(3);
+    const scaled = { scaling: { max: 4 } };
+    expect(view(scaled)).to.deep.equal({ ...shown, isShort: false });
+    expect(view(scaled, { short: true })).to.deep.equal({ ...shown, isShort: true });
+    expect(view({ replicas: 3 })).to.equal(null);
+    expect(describeDeployment(make({ spec: { scaling: { max: 4 } } })).scaling).to.equal(null);
+  });
+
   it('lists the parameters of images and videos, with defaults', () => {
     const media = (spec: object) => describeDeployment(make({ spec })).media;
     expect(media({})).to.equal(null);

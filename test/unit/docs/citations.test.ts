@@ -1,7 +1,18 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 
-const FOLDERS = ['api', 'kit', 'redis', 'operator', 'gateway', 'console', 'launch', 'simulator', 'tools'];
+const FOLDERS = [
+  'api',
+  'kit',
+  'redis',
+  'operator',
+  'gateway',
+  'weights',
+  'console',
+  'launch',
+  'simulator',
+  'tools',
+];
 const CITATION = /docs\/api\.md((?:,? (?:and )?"[^"\n]+")+)/g;
 
 describe('sections of docs/api.md that the sources cite', () => {
@@ -25,7 +36,7 @@ describe('sections of docs/api.md that the sources cite', () => {
 
 describe('source files that the documentation names', () => {
   const NAMED =
-    /`((?:api|kit|kube|redis|operator|gateway|console|launch|simulator|tools|test)\/[\w./-]+\.\w+)`/g;
+    /`((?:api|kit|kube|redis|operator|gateway|weights|console|launch|simulator|tools|test)\/[\w./-]+\.\w+)`/g;
 
   it('exist', () => {
     const pages = globSync('docs/*.md').filter((page) => !page.endsWith('decisions.md'));

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
+import { listImports } from '../../../tools/import-directions.ts';
 
 /** The lists of docs/architecture.md: heading, number of files that it states, lines. */
 const journeys = [
@@ -16,6 +17,15 @@ function listFiles(line: string): string[] {
   return chat.slice(chat.indexOf(first), chat.indexOf(last) + 1);
 }
 
+/** What the others are given when a program is put together: they import its type alone, from elsewhere. */
+const INJECTED = new Set([
+  'gateway/capacity/replica-capacity.ts',
+  'gateway/health/watched-dispatcher.ts',
+  'gateway/storage/remote-url-signer.ts',
+]);
+const MAX_LINES = 300;
+const imports = listImports();
+
 describe('the journeys of docs/architecture.md', () => {
   it('are three', () => expect(journeys).to.have.length(3));
 
@@ -24,6 +34,24 @@ describe('the journeys of docs/architecture.md', () => {
       const files = lines.flatMap(listFiles);
       expect(files.filter((file) => !existsSync(file))).to.deep.equal([]);
       expect(new Set(files).size).to.equal(files.length);
+    });
+
+    it(`are linked by imports: ${name}`, () => {
+      const files = lines.flatMap(listFiles);
+      const isLinked = (file: string) =>
+        imports.some(
+          ({ from, to }) => (from === file && files.includes(to)) || (to === file && files.includes(from)),
+        );
+      const apart = files.filter((file) => !file.endsWith('.lua') && !INJECTED.has(file) && !isLinked(file));
+      expect(apart).to.deep.equal([]);
+    });
+
+    it(`leave out what is read as a library: ${name}`, () =>
+      expect(lines.flatMap(listFiles).filter((file) => /^(kit|kube)\//.test(file))).to.deep.equal([]));
+
+    it(`pass through no file that is too long to be read as one: ${name}`, () => {
+      const lengthOf = (file: string) => readFileSync(file, 'utf8').split('\n').length - 1;
+      expect(lines.flatMap(listFiles).filter((file) => lengthOf(file) > MAX_LINES)).to.deep.equal([]);
     });
 
     it(`state how many files they pass through: ${name}`, () => {

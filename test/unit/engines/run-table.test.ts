@@ -2,26 +2,44 @@ import { expect } from 'chai';
 import { readMeasures } from '../../engines/measures.ts';
 import { replaceRow } from '../../engines/run-table.ts';
 
+const passed = (count: number, more: object = {}) => ({
+  version: '0.28.0',
+  passed: count,
+  minutes: 2.2,
+  measures: [],
+  date: '2026-11-22',
+  ...more,
+});
 const RUN = {
   engine: 'vllm',
   version: '0.28.0',
-  passed: 61,
-  minutes: 4.25,
-  measures: ['added latency: 1.5 ms to 40.0 ms'],
-  date: new Date('2026-11-22T20:00:00Z'),
+  tests: ['text', 'failures'],
+  files: { text: passed(54), failures: passed(7, { measures: ['added latency: 1.5 ms to 40.0 ms'] }) },
 };
+const DOCUMENT = 'a\n| `vllm` | 0.27.0 | by its source | | |\n| `vllm-omni` | 0.27.0 | by its source | | |\n';
 
 describe('the table of engines', () => {
-  it('has the last run of an engine in its row, and leaves the others', () => {
-    const document =
-      'a\n| `vllm` | 0.27.0 | by its source | | |\n| `vllm-omni` | 0.27.0 | by its source | | |\n';
-    expect(replaceRow(document, RUN).split('\n')).to.deep.equal([
+  it('has what passed of an engine in its row, and leaves the others', () => {
+    expect(replaceRow(DOCUMENT, RUN).split('\n')).to.deep.equal([
       'a',
-      '| `vllm` | 0.28.0 | run, on a CPU | 61 tests in 4.3 min; added latency: 1.5 ms to 40.0 ms | 2026-11-22 |',
+      '| `vllm` | 0.28.0 | run, on a CPU | 61 tests in 4 min (text 54, failures 7); added latency: 1.5 ms to 40.0 ms | 2026-11-22 |',
       '| `vllm-omni` | 0.27.0 | by its source | | |',
       '',
     ]);
   });
+
+  it('tells from when to when the files ran', () => {
+    const files = { ...RUN.files, text: passed(54, { date: '2026-11-24' }) };
+    expect(replaceRow(DOCUMENT, { ...RUN, files })).to.include('| 2026-11-22 to 2026-11-24 |');
+  });
+
+  for (const [what, files] of [
+    ['has not passed', { text: passed(54) }],
+    ['passed with another version', { ...RUN.files, text: passed(54, { version: '0.27.0' }) }],
+  ] as const)
+    it(`stays as it is while a file ${what}`, () => {
+      expect(replaceRow(DOCUMENT, { ...RUN, files })).to.equal(DOCUMENT);
+    });
 
   it('needs a row to write to', () => {
     expect(() => replaceRow('nothing', RUN)).to.throw('docs/engines.md has no row for vllm');

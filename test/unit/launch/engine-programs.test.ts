@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -45,6 +45,17 @@ describe('the program that stands for an image', () => {
       kind: 'hosted',
       program: 'simulator',
     });
+  });
+
+  it('is the loader of weights, in a process of its own', async () => {
+    const { pod } = build({
+      model: { id: 'm', source: { s3: { uri: 's3://models/b' }, cache: { claimName: 'c' } } },
+    });
+    const { args } = pod.initContainers!.find(({ name }) => name === 'fetch-weights')!;
+    const program = await resolve(LOCAL_IMAGE, undefined, args);
+    expect(program).to.include({ kind: 'command', command: process.execPath });
+    const [file] = (program as { args: string[] }).args;
+    expect(existsSync(file!), file).to.equal(true);
   });
 
   for (const [what, image, command, words] of [

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { workKeys } from '../../../api/redis-keys.ts';
 import type { RedisClient } from '../../../redis/client.ts';
-import { takeEvents } from '../../../redis/deliveries/outbox.ts';
+import { takeEvents } from '../../../redis/deliveries/delivery-calls.ts';
 
 const MAX_ROW_BYTES = 72 * 1024;
 

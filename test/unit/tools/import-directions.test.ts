@@ -15,6 +15,17 @@ describe('the check of imports', () => {
     expect(findWrongDirections(imports)).to.have.length(2);
   });
 
+  it('lets nothing import a test, nor the cluster what starts it', () => {
+    const imports = [
+      { from: 'launch/a.ts', to: 'test/support/b.ts' },
+      { from: 'cluster/a.ts', to: 'launch/b.ts' },
+      { from: 'machine/a.ts', to: 'cluster/b.ts' },
+      { from: 'launch/a.ts', to: 'tools/b.ts' },
+      { from: 'launch/a.ts', to: 'cluster/b.ts' },
+    ];
+    expect(findWrongDirections(imports)).to.have.length(4);
+  });
+
   it('knows no folder that has no layer', () => {
     expect(findWrongDirections([{ from: 'somewhere/a.ts', to: 'api/b.ts' }])).to.have.length(1);
   });

@@ -28,6 +28,10 @@
 - apiGroups: [""]
   resources: [pods]
   verbs: [get, list, watch]
+# Downloads of weights ahead of pods.
+- apiGroups: [batch]
+  resources: [jobs]
+  verbs: [get, create, delete]
 # The autoscaler says which pods go first.
 - apiGroups: [""]
   resources: [pods]

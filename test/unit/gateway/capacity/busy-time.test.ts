@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { BusyTime } from '../../../../gateway/capacity/busy-time.ts';
+import { Slots } from '../../../../gateway/capacity/replica-capacity.ts';
 import { Reservations } from '../../../../gateway/capacity/reservations.ts';
 import { SlotLine } from '../../../../gateway/capacity/slot-line.ts';
-import { Slots } from '../../../../gateway/capacity/slots.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 
 describe('what a replica counts of its work', () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Acquisition, Caller, EngineTarget, Refusal } from '../../../../gateway/capacity/capacity.ts';
+import { Slots } from '../../../../gateway/capacity/replica-capacity.ts';
 import { MAX_WAITING, SlotLine } from '../../../../gateway/capacity/slot-line.ts';
-import { Slots } from '../../../../gateway/capacity/slots.ts';
 import { pollUntil } from '../../../support/poll.ts';
 
 describe('the line for a place on an engine', () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import { Slots } from '../../../../gateway/capacity/replica-capacity.ts';
 import { Reservations } from '../../../../gateway/capacity/reservations.ts';
-import { Slots } from '../../../../gateway/capacity/slots.ts';
 
 describe('the slots of a replica', () => {
   it('gives no more places than the limit and takes one back only once', () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { GuardedPools } from '../../../../gateway/egress/guarded-pools.ts';
+import { GuardedPools } from '../../../../gateway/egress/guarded-connector.ts';
 import { NameResolver } from '../../../../gateway/egress/name-resolver.ts';
 
 describe('the pools of connections', () => {

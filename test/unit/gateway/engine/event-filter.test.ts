@@ -71,6 +71,17 @@ describe('the filter of a streamed response', () => {
     expect(filter.isDone).to.equal(true);
   });
 
+  it('sees that the engine gave it up before its first token, though it calls it complete', () => {
+    const nothing = { ...usage, output_tokens: 0, total_tokens: 7 };
+    const end = event({ type: 'response.completed', response: { ...response, usage: nothing } });
+    const { text, filter } = pass(created + end, RESPONSES);
+    expect(text).to.equal(created);
+    expect([filter.isDone, filter.failure?.code]).to.deep.equal([false, 'upstream_error']);
+    expect(pass(created + delta + end, RESPONSES).filter.isDone, 'an engine that does not count').to.equal(
+      true,
+    );
+  });
+
   it('takes out what is no event, such as [DONE], and keeps comments', () => {
     const { text } = pass(`: ping\n\n${created}data: [DONE]\n\n${delta}`, RESPONSES);
     expect(text).to.equal(`: ping\n\n${created}${delta}`);
@@ -213,6 +224,18 @@ describe('the filter of a streamed message', () => {
     const { text, filter } = pass(start + delta + aborted + stop, MESSAGES);
     expect(text).to.equal(start + delta);
     expect(filter.failure!.message).to.include('aborted');
+  });
+
+  it('fails where the engine gave it up before its first token, and says that its turn has ended', () => {
+    const empty = event({
+      type: 'message_delta',
+      delta: { stop_reason: 'end_turn' },
+      usage: { output_tokens: 0 },
+    });
+    const { text, filter } = pass(start + empty + stop, MESSAGES);
+    expect(text).to.equal(start);
+    expect(filter.failure!.message).to.include('aborted');
+    expect(pass(start + delta + empty + stop, MESSAGES).filter.isDone, 'does not count').to.equal(true);
   });
 
   it('stops at an error', () => {

@@ -113,6 +113,22 @@ describe('the filter of event streams', () => {
         expect(filter.failure!.message).to.contain('aborted');
       });
 
+      it('sees that the engine gave a request up before its first token, though the stream ends as if it were complete', () => {
+        const role = frame('', { choices: [{ index: 0, delta: { role: 'assistant', content: '' } }] });
+        const nothing = { prompt_tokens: 3, completion_tokens: 0, total_tokens: 3 };
+        const { text, filter } = pass(role + frame('', { choices: [], usage: nothing }) + DONE, size);
+        expect(text).to.equal(role);
+        expect([filter.isDone, filter.failure?.code]).to.deep.equal([false, 'upstream_error']);
+      });
+
+      it('passes an answer of no tokens that has a reason to end', () => {
+        const end = frame('', { choices: [{ index: 0, text: '', finish_reason: 'length' }] });
+        const nothing = { prompt_tokens: 3, completion_tokens: 0, total_tokens: 3 };
+        const { text, filter } = pass(end + frame('', { choices: [], usage: nothing }) + DONE, size);
+        expect(text).to.equal(end + DONE);
+        expect(filter.isDone).to.equal(true);
+      });
+
       it('passes an answer that says "abort"', () => {
         const text = frame('abort') + frame('"abort"') + frame('"finish_reason":"abort"') + DONE;
         expect(pass(text, size).text).to.equal(text);

@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import type { GatewayConfig } from '../../../../api/gateway-config.ts';
 import { parseHost, parseServiceHost } from '../../../../gateway/front/directory.ts';
 import { ReplicaPicker } from '../../../../gateway/front/replica-picker.ts';
-import { describeUnavailability } from '../../../../gateway/http/availability.ts';
 import { FreshCache } from '../../../../gateway/http/fresh-cache.ts';
+import { describeUnavailability } from '../../../../gateway/http/routing.ts';
 import { rejection } from '../../../support/redis-client.ts';
 
 describe('the host of a request', () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { StartTimes } from '../../../../gateway/front/start-times.ts';
-import { describeUnavailability } from '../../../../gateway/http/availability.ts';
+import { describeUnavailability } from '../../../../gateway/http/routing.ts';
 import { describeModel } from '../../../support/model-replica.ts';
 
 describe('how long a deployment takes to start', () => {

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import { expect } from 'chai';
-import { Slots } from '../../../../gateway/capacity/slots.ts';
+import { Slots } from '../../../../gateway/capacity/replica-capacity.ts';
 import { type CanaryResult, tryEngine } from '../../../../gateway/health/canary.ts';
 import { Pools } from '../../../../gateway/upstream/pools.ts';
 import { closeServer, listen, readServerPort } from '../../../../kit/http-server.ts';

@@ -1,14 +1,24 @@
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import type { Dispatcher } from 'undici';
+import { ADMIN_PATHS } from '../../../../api/gateway-environment.ts';
 import type { CanaryResult } from '../../../../gateway/health/canary.ts';
 import { EngineHealth, type EngineHealthTiming } from '../../../../gateway/health/engine-health.ts';
-import type { EngineBounds, EngineVerdict } from '../../../../gateway/health/engine-state.ts';
+import type { EngineBounds, EngineVerdict } from '../../../../gateway/health/engine-verdict.ts';
+import { buildSidecarRoutes } from '../../../../gateway/sidecar/admin-routes.ts';
+import type { Drain } from '../../../../gateway/sidecar/drain.ts';
 import { ENGINE_CONNECT_TIMEOUT_MS, Pools } from '../../../../gateway/upstream/pools.ts';
 import { closeServer, listen, readServerPort } from '../../../../kit/http-server.ts';
 import { pollUntil } from '../../../support/poll.ts';
 
-const TIMING: EngineHealthTiming = { failingMs: 5, healthyMs: 20, timeoutMs: 50, judgeMs: 5, tryMs: 20 };
+const TIMING: EngineHealthTiming = {
+  startingMs: 5,
+  failingMs: 5,
+  healthyMs: 20,
+  timeoutMs: 50,
+  judgeMs: 5,
+  tryMs: 20,
+};
 const BOUNDS: Partial<EngineBounds> = { silentMs: 400, lostMs: 800, hangingAfterMs: 50, flowingMs: 200 };
 
 describe('the engine’s health', () => {
@@ -55,6 +65,46 @@ describe('the engine’s health', () => {
     health.stop();
     await pools.destroy();
     await stopEngine();
+  });
+
+  describe('while the engine starts', () => {
+    const ask = (path: string) => {
+      const routes = buildSidecarRoutes({
+        health,
+        drain: { begin: () => Promise.resolve('') } as unknown as Drain,
+        drainToken: 'token',
+        onWrongToken: () => {},
+      });
+      return Promise.resolve(routes[path]!({} as IncomingMessage));
+    };
+
+    for (const path of [ADMIN_PATHS.readyz, ADMIN_PATHS.engineStartup])
+      it(`leaves the kubelet's question at ${path} open until it is healthy`, async () => {
+        const answer = ask(path);
+        let isAnswered = false;
+        void answer.then(() => {
+          isAnswered = true;
+        });
+        await pollUntil(() => told.length === 0 && health.verdict.reason.includes('503'), 'a probe');
+        expect(isAnswered).to.equal(false);
+        status = 200;
+        expect((await answer).status).to.equal(200);
+      });
+
+    it('answers before the next question is due', async () => {
+      const { status: answered, body } = await ask(ADMIN_PATHS.readyz);
+      expect(answered).to.equal(503);
+      expect(body).to.include('the engine is starting');
+    });
+
+    it('answers at once where it stops, or has served before', async () => {
+      const waiting = health.waitForStart(60_000);
+      await becomeHealthy();
+      await waiting;
+      status = 503;
+      await pollUntil(() => health.verdict.phase === 'unhealthy', 'unhealthy');
+      await health.waitForStart(60_000);
+    });
   });
 
   const lastReason = () => told.at(-1)?.reason;

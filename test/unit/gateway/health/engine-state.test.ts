@@ -1,10 +1,8 @@
 import { expect } from 'chai';
-import {
-  EngineState,
-  type EngineVerdict,
-  type Observation,
-  type WorkOutcome,
-} from '../../../../gateway/health/engine-state.ts';
+import { EngineState } from '../../../../gateway/health/engine-state.ts';
+import type { EngineVerdict } from '../../../../gateway/health/engine-verdict.ts';
+import { checkTrace, listRecordedTraces, SITUATIONS } from '../../../support/health-traces/recorded-trace.ts';
+import { readTrace } from '../../../support/health-traces/trace-lines.ts';
 import { ENGINE_TRACES } from './engine-traces.ts';
 
 const MINUTES_10 = 600;
@@ -13,12 +11,17 @@ describe('the judgement on an engine', () => {
   for (const { engine, situation, stalled = MINUTES_10, works = 3, lines } of ENGINE_TRACES)
     it(`${engine} ${situation}`, () => {
       const state = new EngineState(0, { stalledWorks: works });
-      for (const { at, seen, expected, line } of readTrace(lines)) {
-        state.observe(at * 1000, seen);
-        const verdict = state.judge(at * 1000, stalled * 1000);
+      for (const { at, seen, expected, line } of readTrace(lines.split('\n'))) {
+        state.observe(at, seen!);
+        const verdict = state.judge(at, stalled * 1000);
         if (expected.length > 0)
-          expect(describeVerdict(verdict), `${at} s: ${line}`).to.include.members(expected);
+          expect(describeVerdict(verdict), `${at / 1000} s: ${line}`).to.include.members(expected);
       }
+    });
+
+  for (const trace of listRecordedTraces())
+    it(`${trace.engine} ${trace.version} ${SITUATIONS[trace.situation]}, as recorded on ${trace.date}`, () => {
+      checkTrace(trace);
     });
 
   it('says since when a phase lasts, and why', () => {
@@ -105,59 +108,6 @@ describe('the judgement on an engine', () => {
     expect(state.judge(210_000, 100_000).phase).to.equal('healthy');
   });
 });
-
-interface Step {
-  at: number;
-  seen: Observation;
-  expected: string[];
-  line: string;
-}
-
-/** In the order of time, as lines may overlap. */
-const readTrace = (lines: string): Step[] =>
-  lines
-    .split('\n')
-    .filter((line) => line.trim() !== '')
-    .flatMap(readLine)
-    .sort((a, b) => a.at - b.at);
-
-function readLine(line: string): Step[] {
-  const [left = '', right = ''] = line.split('->');
-  const [times = '', what = '', ...words] = left.trim().split(/\s+/);
-  const expected = right.trim().split(/\s+/).filter(Boolean);
-  const seen = readObservation(what, words);
-  return readTimes(times).map((at) => ({ at, seen, expected, line: line.trim() }));
-}
-
-function readTimes(text: string): number[] {
-  const [, from, to, every] = /^([\d.]+)(?:-([\d.]+)\/([\d.]+))?$/.exec(text)!;
-  if (to === undefined) return [Number(from)];
-  const count = Math.floor((Number(to) - Number(from)) / Number(every) + 1e-9);
-  return Array.from({ length: count + 1 }, (_, index) => Number(from) + index * Number(every));
-}
-
-function readObservation(what: string, [first = '', second = '']: string[]): Observation {
-  const work = Number(first);
-  switch (what) {
-    case 'probe':
-      return first === 'bad'
-        ? { kind: 'probe', result: 'bad', reason: 'health check returned 503' }
-        : { kind: 'probe', result: first as 'good' | 'slow' };
-    case 'begin':
-      return { kind: 'started', work };
-    case 'output':
-      return { kind: 'output', work };
-    case 'held':
-      return { kind: 'held', work, isHeld: true };
-    case 'end':
-      return { kind: 'ended', work, outcome: second as WorkOutcome };
-    case 'answered':
-    case 'refused':
-      return { kind: what };
-    default:
-      throw new Error(`what is ${what}?`);
-  }
-}
 
 const describeVerdict = ({ phase, isReady, isAlive, isLost }: EngineVerdict): string[] => [
   phase,

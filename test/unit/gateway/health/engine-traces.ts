@@ -1,6 +1,6 @@
 /**
- * What gateways see of engines in known situations: a line is a time in seconds, what is seen, and what is judged then.
- * `10-60/5` means from 10 to 60 every 5 s; after `->` stand the phase and, where it matters, what follows from it.
+ * What gateways see of engines in situations that are known from the engines' sources and from users' reports, written by hand;
+ * `test/support/health-traces/recorded/` has those that real engines were recorded in. `trace-lines.ts` reads both.
  */
 export interface EngineTrace {
   engine: string;

@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { expect } from 'chai';
-import { CutOff } from '../../../../gateway/http/cut-off.ts';
 import { ApiError } from '../../../../gateway/http/error-response.ts';
+import { CutOff } from '../../../../gateway/http/errors.ts';
 import { ClientDisconnectedError, Exchange } from '../../../../gateway/http/exchange.ts';
 import { sendJSON } from '../../../../gateway/http/json-answer.ts';
 

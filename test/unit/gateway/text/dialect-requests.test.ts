@@ -36,6 +36,12 @@ describe('a request for a response', () => {
     expect(payloadOf({ input, store: false }, RESPONSES).store).to.equal(false);
   });
 
+  it('is refused where it asks for no tokens, whose empty stream would look like one that was given up', () => {
+    expect(refusal({ input, max_output_tokens: 0 }, RESPONSES).details.param).to.equal('max_output_tokens');
+    expect(payloadOf({ input, max_output_tokens: 1 }, RESPONSES).max_output_tokens).to.equal(1);
+    expect(read({ input, max_output_tokens: null }, RESPONSES).isStream).to.equal(false);
+  });
+
   const stateful: [string, unknown][] = [
     ['store', true],
     ['background', true],

@@ -4,7 +4,7 @@ import {
   readSigningSecrets,
   splitSigningSecrets,
 } from '../../../../api/signing-secret.ts';
-import { signDelivery } from '../../../../gateway/webhooks/attempt.ts';
+import { signDelivery } from '../../../../gateway/webhooks/signature.ts';
 
 const BODY = Buffer.from('{}');
 const UNTIL = Date.parse('2026-01-02T00:00:00Z');
@@ -25,9 +25,19 @@ describe('a rolled signing secret', () => {
   });
 
   it('survives being sealed as one text', () => {
-    expect(splitSigningSecrets(joinSigningSecrets(both))).to.deep.equal(both);
-    expect(joinSigningSecrets(alone('new'))).to.equal('new');
-    expect(splitSigningSecrets('new')).to.deep.equal(alone('new'));
+    const none = new Map();
+    const endpoints = new Map([
+      ['one', both],
+      ['two', alone('its own')],
+    ]);
+    for (const secrets of [
+      { workspace: both, endpoints: none },
+      { workspace: both, endpoints },
+      { workspace: alone('new'), endpoints },
+    ])
+      expect(splitSigningSecrets(joinSigningSecrets(secrets))).to.deep.equal(secrets);
+    expect(joinSigningSecrets({ workspace: alone('new'), endpoints: none })).to.equal('new');
+    expect(splitSigningSecrets('new')).to.deep.equal({ workspace: alone('new'), endpoints: none });
   });
 
   it('has no old one where the Secret names no time or no secret', () => {

@@ -46,7 +46,7 @@ describe('the verdicts on what fits', () => {
     expect(await judge()).to.include({ reason: 'Fits' });
     for (const answer of [
       { unanswered: 'the front answered 503' },
-      { found: false, isFinal: false, message: 'could not be read: the hub answered 503' } as const,
+      { found: false, isFinal: false, message: 'could not be read: the hub returned 503' } as const,
     ]) {
       clock.now += DAY_MS;
       hub.answer = answer;

@@ -5,7 +5,7 @@ import {
   type ScaleMemory,
   type ScalingRules,
 } from '../../../../operator/scaling/decision.ts';
-import type { DemandReading } from '../../../../operator/scaling/demand-trend.ts';
+import type { DemandReading } from '../../../../redis/demand/demand-trend.ts';
 
 const NOW = 1_800_000_000_000;
 const RULES: ScalingRules = {

@@ -1,4 +1,8 @@
+import type { V1Pod } from '@kubernetes/client-node';
 import { expect } from 'chai';
+import type { ModelDeployment } from '../../../../api/model-deployment.ts';
+import { Looks, type LooksOptions } from '../../../../operator/scaling/looks.ts';
+import type { WrittenChange } from '../../../../operator/scaling/replica-writer.ts';
 import { Scaler, type ScalerOptions } from '../../../../operator/scaling/scaler.ts';
 import type { DeploymentSample } from '../../../../redis/demand/demand.ts';
 import { settle } from '../../../support/fake-clock.ts';
@@ -7,102 +11,216 @@ import { makeModel } from '../resources/fixtures.ts';
 const START = 1_800_000_000_000;
 const SCALING = { min: 0, max: 3, stableWindow: '6s', panicWindow: '2s', idleTimeout: '10s' };
 
+interface Deployment {
+  replicas: number;
+  pods?: V1Pod[];
+  scaling?: object;
+  status?: object;
+  sample?: Partial<DeploymentSample>;
+}
+
 describe('the scaler', () => {
   let time: number;
   let state: 'up' | 'away';
-  let samples: Map<string, Partial<DeploymentSample>>;
-  let replicas: Map<string, number>;
+  /** By key. */
+  let deployments: Map<string, Deployment>;
   let written: Record<string, number>;
+  let changes: WrittenChange[];
+  let enqueued: string[];
+  /** Keys of each call so far. */
+  let reads: string[][];
   let scaler: Scaler;
+  let demand: Looks;
 
   beforeEach(() => {
-    [time, state, written] = [START, 'up', {}];
-    samples = new Map();
-    replicas = new Map();
-    const names = () => [...replicas.keys()];
-    const view = {
-      deployments: {
-        get: (key: string) => {
-          const name = key.slice('team-a/'.length);
-          return {
-            metadata: { namespace: 'team-a', name, uid: name },
-            spec: { replicas: replicas.get(name) },
-          };
-        },
+    [time, state, written, changes, enqueued, reads] = [START, 'up', {}, [], [], []];
+    deployments = new Map();
+    const parsed = new WeakMap<Deployment, object>();
+    const models = {
+      namespaces: () => ['all'],
+      keys: () => [...deployments.keys()],
+      // Parsed once, as by the store.
+      get: (key: string) => {
+        const known = parsed.get(deployments.get(key)!) ?? { ok: true, value: modelOf(key) };
+        parsed.set(deployments.get(key)!, known);
+        return known;
       },
-      pods: {
-        byIndex: () => [],
-      },
+      isLeaving: () => false,
     };
     scaler = new Scaler({
       client: {
         apply: (
           _: unknown,
-          { metadata, spec }: { metadata: { name: string }; spec: { replicas: number } },
+          { metadata, spec }: { metadata: { namespace: string; name: string }; spec: { replicas: number } },
         ) => {
-          written[metadata.name] = spec.replicas;
+          written[`${metadata.namespace}/${metadata.name}`] = spec.replicas;
           return Promise.resolve({ metadata: { generation: 1 } });
         },
+        mergePatch: () => Promise.resolve({}),
       },
-      view,
-      models: {
-        namespaces: () => ['team-a'],
-        keys: () => names().map((name) => `team-a/${name}`),
-        get: (key: string) => ({ ok: true, value: modelOf(key.slice('team-a/'.length)) }),
-        isLeaving: () => false,
+      view: {
+        deployments: {
+          get: (key: string) => {
+            const [namespace, name] = key.split('/');
+            return {
+              metadata: { namespace, name, uid: key },
+              spec: { replicas: deployments.get(key)!.replicas },
+            };
+          },
+        },
+        pods: { byIndex: (_: string, key: string) => deployments.get(key)!.pods ?? [] },
       },
+      models,
+      isRedisAway: () => state === 'away',
+      publisher: { mark: () => {} },
+      enqueue: (key: string) => enqueued.push(key),
+      log: { info: () => {}, warn: () => {} },
+      now: () => time,
+      onWritten: (_: string, change: WrittenChange) => changes.push(change),
+    } as unknown as ScalerOptions);
+    demand = new Looks({
+      scaler,
+      models,
       connection: {
         get state() {
           return state;
         },
       },
-      publisher: { mark: () => {} },
-      enqueue: () => {},
       log: { info: () => {}, warn: () => {} },
       now: () => time,
-      read: () =>
-        Promise.resolve(
-          new Map(
-            names().map((name) => [
-              name,
-              {
-                replicas: [],
-                fronts: [],
-                jobs: { queued: 0, running: 0, paceMs: null },
-                at: time,
-                ...samples.get(name),
-              },
-            ]),
-          ),
-        ),
-    } as unknown as ScalerOptions);
+      read: (_: unknown, keys: readonly string[]) => {
+        reads.push([...keys]);
+        return Promise.resolve(new Map(keys.map((key) => [key, sampleOf(key)])));
+      },
+    } as unknown as LooksOptions);
   });
 
-  const modelOf = (name: string) => makeModel({ scaling: SCALING }, { name, uid: name });
-  const queued = { jobs: { queued: 1, running: 0, paceMs: null } };
-
-  it('scales the others of a workspace where one cannot be judged', async () => {
-    replicas = new Map([
-      ['a', 0],
-      ['b', 0],
-    ]);
-    samples = new Map<string, Partial<DeploymentSample>>([
-      ['a', { ...queued, replicas: null as never }],
-      ['b', queued],
-    ]);
-    await scaler.look();
+  const sampleOf = (key: string) =>
+    ({
+      replicas: [],
+      fronts: [],
+      jobs: { queued: 0, running: 0, paceMs: null },
+      at: time,
+      ...deployments.get(key)!.sample,
+    }) as DeploymentSample;
+  const modelOf = (key: string) => {
+    const [namespace = '', name = ''] = key.split('/');
+    const { scaling = SCALING, status } = deployments.get(key)!;
+    const model = makeModel({ scaling }, { namespace, name, uid: key });
+    return (status ? { ...model, status } : model) as ModelDeployment;
+  };
+  const QUEUED = { jobs: { queued: 1, running: 0, paceMs: null } };
+  /** One that is ready, and has nothing to do. */
+  const rest = (key: string): Deployment => {
+    const at = new Date(START - 3_600_000) as unknown as string;
+    const pod = `${key.replace('/', '-')}-1`;
+    const conditions = ['PodScheduled', 'Ready'].map((type) => ({
+      type,
+      status: 'True',
+      lastTransitionTime: at,
+    }));
+    const own = {
+      pod,
+      boot: 'b',
+      busyMs: 0,
+      arrivals: 0,
+      inflight: 0,
+      limit: 4,
+      ready: true,
+      draining: false,
+    };
+    return {
+      replicas: 1,
+      scaling: { ...SCALING, min: 1 },
+      pods: [
+        {
+          metadata: { name: pod, uid: pod, creationTimestamp: at },
+          spec: { nodeName: 'n1', containers: [] },
+          status: { phase: 'Running', conditions },
+        } as unknown as V1Pod,
+      ],
+      sample: { replicas: [{ ...own, activeAt: START - 60_000, at: START }] },
+    };
+  };
+  const look = async (seconds: number) => {
+    time += seconds * 1_000;
+    await demand.look();
     await settle();
-    expect(written).to.have.property('b', 1);
+  };
+
+  it('scales others where one cannot be judged', async () => {
+    deployments = new Map<string, Deployment>([
+      ['team-a/a', { replicas: 0, sample: { ...QUEUED, replicas: null as never } }],
+      ['team-a/b', { replicas: 0, sample: QUEUED }],
+    ]);
+    await look(0);
+    expect(written).to.have.property('team-a/b', 1);
   });
 
   it('keeps the minimum while Redis is away, where it was raised', async () => {
-    replicas = new Map([['a', 1]]);
-    const model = makeModel({ scaling: { ...SCALING, min: 2 } }, { name: 'a', uid: 'a' });
-    const live = { metadata: { namespace: 'team-a', name: 'a', uid: 'a' }, spec: { replicas: 1 } } as never;
+    deployments = new Map([['team-a/a', { replicas: 1, scaling: { ...SCALING, min: 2 } }]]);
+    const model = modelOf('team-a/a');
+    const live = {
+      metadata: { namespace: 'team-a', name: 'a', uid: 'team-a/a' },
+      spec: { replicas: 1 },
+    } as never;
     await scaler.settle(model, live, new AbortController().signal);
     expect(written).to.deep.equal({});
     state = 'away';
     await scaler.settle(model, live, new AbortController().signal);
-    expect(written).to.deep.equal({ a: 2 });
+    expect(written).to.deep.equal({ 'team-a/a': 2 });
+    expect(changes[0]).to.include({ from: 1, to: 2, cause: 'minimum' });
+  });
+
+  it('reads 1,000 workspaces at rest in ten calls every time, and writes nothing', async () => {
+    for (let i = 0; i < 1_000; i++) deployments.set(`team-${i}/chat`, rest(`team-${i}/chat`));
+    for (let second = 0; second < 20; second += 2) await look(2);
+    expect(reads).to.have.length(100);
+    expect(Math.max(...reads.map((keys) => keys.length))).to.equal(100);
+    expect(written).to.deep.equal({});
+    // Each gets its first status.
+    expect(enqueued).to.have.length(1_000);
+  });
+
+  it('reads at most 200 sleeping deployments a second on average, and one that is woken at once', async () => {
+    for (let i = 0; i < 1_000; i++) deployments.set(`team-${i}/chat`, { replicas: 0 });
+    await look(0);
+    reads = [];
+    for (let second = 0; second < 100; second += 2) await look(2);
+    const count = reads.flat().length;
+    expect(count).to.be.within(14_000, 20_500);
+    deployments.get('team-7/chat')!.sample = QUEUED;
+    await look(2);
+    await look(20);
+    expect(written).to.deep.equal({ 'team-7/chat': 1 });
+  });
+
+  it('says that one is at zero where the last leader did not come to it', async () => {
+    const said = { demand: 3, wanted: 2, needed: 2, reason: 'demand 3 needs 2 replicas' };
+    deployments = new Map([['team-a/a', { replicas: 0, status: { scaling: said } }]]);
+    await look(0);
+    expect(scaler.statusOf(modelOf('team-a/a'))).to.deep.include({ wanted: 0, needed: 0, demand: 0 });
+    expect(enqueued).to.deep.equal(['team-a/a']);
+    await look(20);
+    expect(enqueued).to.have.length(1);
+  });
+
+  it('tells of a change once, when it is written', async () => {
+    deployments = new Map([['team-a/a', { replicas: 0, sample: QUEUED }]]);
+    await look(0);
+    await look(2);
+    await look(2);
+    expect(changes).to.deep.equal([
+      { from: 0, to: 1, reason: 'demand 1 with 1 queued needs 1 replica at 16 each', cause: 'queue' },
+    ]);
+  });
+
+  it('shows what it sees and wants of each', async () => {
+    deployments = new Map([['team-a/a', rest('team-a/a')]]);
+    await look(0);
+    time += 3_000;
+    expect(scaler.list()).to.deep.equal([
+      { namespace: 'team-a', name: 'a', wanted: 1, ready: 1, demand: 0, held: 0, ageMs: 3_000 },
+    ]);
   });
 });

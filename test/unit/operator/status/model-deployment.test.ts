@@ -329,6 +329,16 @@ describe('the status of a ModelDeployment', () => {
     });
   }
 
+  it('reports GPUs that are short for what the autoscaler wants, of deployments that have any', () => {
+    const scaling = { demand: 80, wanted: 4, needed: 5, reason: 'wants 5, has 3', short: true };
+    const judge = (gpuResource: string) => {
+      const facts = makeFacts({ scaling, gpuResource, pods: [1, 2, 3].map(() => makePod({ ready: true })) });
+      return findCondition(deriveStatus(makeModel(), facts).status.conditions, 'GPUsAvailable');
+    };
+    expect(judge('nvidia.com/gpu')).to.include({ reason: 'GPUsShort', message: 'wants 5, has 3' });
+    expect(judge('')?.reason).not.to.equal('GPUsShort');
+  });
+
   it('counts ready pods without those that are leaving', () => {
     const pods = [makePod({ ready: true }), makePod({ ready: true, deleting: at(1) }), makePod({})];
     const { status } = deriveStatus(makeModel(), makeFacts({ pods, desiredReplicas: 2 }));

@@ -1,12 +1,6 @@
 import { expect } from 'chai';
-import {
-  type Hold,
-  type HoldEnd,
-  type HoldLimits,
-  HoldLines,
-  type Replicas,
-  type Turn,
-} from '../../../../../gateway/front/demand/hold-lines.ts';
+import type { HoldEnd, HoldLimits, Turn } from '../../../../../gateway/front/demand/hold-line.ts';
+import { type Hold, HoldLines, type Replicas } from '../../../../../gateway/front/demand/hold-lines.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 
 const NAME = { namespace: 'team', name: 'chat' };
@@ -50,7 +44,7 @@ describe('the line of requests that wait for a replica', () => {
   const turnOf = (id: string) => results.findLast((each) => each.id === id)!.result as Turn;
   const start = (lines: HoldLines, addresses: string[]) => {
     found = { config: CONFIG, addresses };
-    lines.look();
+    lines.wake();
     return settle();
   };
 
@@ -82,7 +76,7 @@ describe('the line of requests that wait for a replica', () => {
     await settle();
     expect(ids()).to.deep.equal(['a']);
     found = { config: { ...CONFIG, concurrency: null }, addresses: ['10.0.0.1'] };
-    lines.look();
+    lines.wake();
     await settle();
     expect(ids()).to.deep.equal(['a', 'b', 'c', 'd']);
   });
@@ -110,7 +104,7 @@ describe('the line of requests that wait for a replica', () => {
     expect(ids()).to.deep.equal(['a', 'b']);
     turnOf('a').leave({ isRefused: true });
     wait(holds[0]!.hold, 'a');
-    lines.look();
+    lines.wake();
     await clock.advance(900);
     expect(ids()).to.deep.equal(['a', 'b']);
     await clock.advance(100);
@@ -147,7 +141,7 @@ describe('the line of requests that wait for a replica', () => {
     wait(enter(lines, { name: 'other' })!, 'b');
     await settle();
     found = null;
-    lines.look({ namespace: 'team', name: 'other' });
+    lines.wake({ namespace: 'team', name: 'other' });
     await settle();
     expect(results).to.deep.equal([{ id: 'b', result: 'gone' }]);
   });
@@ -169,7 +163,7 @@ describe('the line of requests that wait for a replica', () => {
     wait(enter(lines, { name: 'other' })!, 'b');
     await settle();
     found = { config: { ...CONFIG, paused: true }, addresses: ['10.0.0.1'] };
-    lines.look();
+    lines.wake();
     await settle();
     expect(results.map(({ result }) => result)).to.deep.equal(['gone', 'gone']);
     found = { config: CONFIG, addresses: [] };

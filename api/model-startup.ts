@@ -1,0 +1,37 @@
+/** How the last start of a replica went: what `status.startup` says. */
+import { z } from 'zod';
+
+/** In the order of a pod's life. */
+export const STARTUP_STAGES = ['Scheduled', 'Prepared', 'WeightsLoaded', 'EngineStarted', 'Ready'] as const;
+export type StartupStage = (typeof STARTUP_STAGES)[number];
+
+const stage = z.enum(STARTUP_STAGES);
+
+export const modelStartup = z
+  .object({
+    pod: z.string(),
+    createdAt: z.string(),
+    stages: z
+      .array(
+        z.object({
+          stage,
+          at: z.string().describe('When it was complete.'),
+          took: z.string().describe('Since the stage before.'),
+        }),
+      )
+      .describe(
+        "Those that are complete. Scheduled: a node was found. Prepared: volumes and the gateway's image. WeightsLoaded: init containers. EngineStarted: the engine's image. Ready: the engine has loaded the model; it may fetch weights of Hugging Face, too.",
+      ),
+    current: z
+      .object({ stage, since: z.string() })
+      .optional()
+      .describe('What it is waiting for; absent once it was ready.'),
+    took: z.string().optional().describe('From the creation of the pod to its readiness.'),
+    expected: z
+      .string()
+      .optional()
+      .describe('How long it is likely to take, as earlier starts did; absent before the first.'),
+  })
+  .describe('How the last start of a replica went, or goes.');
+
+export type ModelStartup = z.infer<typeof modelStartup>;

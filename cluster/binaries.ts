@@ -1,0 +1,171 @@
+/** Gives the path of a program that tests need: the machine's own where it fits, or else built from `go/`. */
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, globSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { CACHE_FOLDER } from '../machine/cache-folder.ts';
+import { findProgram } from '../machine/system-package.ts';
+
+interface GoModule {
+  /** What the module builds; with several, one binary acts as the program it is called as. */
+  programs: string[];
+  /** The package to build; the module's own main.go by default. */
+  package?: string;
+  /** `-X` settings for the linker. */
+  variables?: Record<string, string>;
+  /** Rough minutes of a first build on two cores. */
+  minutes: number;
+  /** A program on PATH is taken instead when this command's output matches. */
+  accepts?: { args: string[]; output: RegExp };
+}
+
+const KUBERNETES_VERSION = 'v1.35.4';
+const VERSION_PACKAGE = 'k8s.io/component-base/version';
+
+const MODULES: Record<string, GoModule> = {
+  kubenode: {
+    programs: [
+      'kube-apiserver',
+      'kube-controller-manager',
+      'kube-scheduler',
+      'kube-proxy',
+      'kubelet',
+      'kubectl',
+    ],
+    // Without a version Helm's checks of `kubeVersion` would see v0.0.0.
+    variables: {
+      [`${VERSION_PACKAGE}.gitVersion`]: KUBERNETES_VERSION,
+      [`${VERSION_PACKAGE}.gitMajor`]: '1',
+      [`${VERSION_PACKAGE}.gitMinor`]: '35',
+      [`${VERSION_PACKAGE}.gitTreeState`]: 'clean',
+    },
+    minutes: 7,
+  },
+  addons: { programs: ['etcd', 'coredns'], minutes: 2 },
+  traefik: {
+    programs: ['traefik'],
+    package: 'github.com/traefik/traefik/v3/cmd/traefik',
+    minutes: 10,
+    accepts: { args: ['version'], output: /Version:\s+3\./ },
+  },
+  deviceplugin: { programs: ['deviceplugin'], minutes: 1 },
+  pause: { programs: ['pause'], minutes: 1 },
+  helm: {
+    programs: ['helm'],
+    package: 'helm.sh/helm/v4/cmd/helm',
+    minutes: 4,
+    accepts: { args: ['version', '--short'], output: /^v4\./ },
+  },
+  'helm-unittest': {
+    programs: ['helm-unittest'],
+    package: 'github.com/helm-unittest/helm-unittest/cmd/helm-unittest',
+    minutes: 2,
+  },
+  kubeconform: {
+    programs: ['kubeconform'],
+    package: 'github.com/yannh/kubeconform/cmd/kubeconform',
+    minutes: 1,
+    accepts: { args: ['-v'], output: /^v0\.[78]\./ },
+  },
+  kwok: { programs: ['kwok'], package: 'sigs.k8s.io/kwok/cmd/kwok', minutes: 3 },
+  versitygw: {
+    programs: ['versitygw'],
+    package: 'github.com/versity/versitygw/cmd/versitygw',
+    minutes: 3,
+    accepts: { args: ['--version'], output: /v1\./i },
+  },
+};
+
+/**
+ * The path of an executable program, built first when it is neither on PATH nor in the cache.
+ * Processes that ask at the same time wait for one build. Throws with the compiler's words when a build fails.
+ */
+export async function ensureBinary(program: string): Promise<string> {
+  const found = Object.entries(MODULES).find(([, module]) => module.programs.includes(program));
+  if (!found) throw new Error(`no module builds ${program}`);
+  const [name, module] = found;
+  const own = findFitting(program, module);
+  if (own) return own;
+
+  const folder = join(CACHE_FOLDER, 'bin', `${name}-${hashModule(name)}`);
+  const binary = join(folder, name);
+  if (!existsSync(binary)) await build(name, module, binary);
+  return linkProgram(folder, name, program);
+}
+
+/** Whether `ensureBinary` would return at once. */
+export function isBinaryReady(program: string): boolean {
+  const [name, module] = Object.entries(MODULES).find(([, { programs }]) => programs.includes(program))!;
+  const cached = join(CACHE_FOLDER, 'bin', `${name}-${hashModule(name)}`, name);
+  return existsSync(cached) || findFitting(program, module) !== undefined;
+}
+
+function findFitting(program: string, { accepts }: GoModule): string | undefined {
+  if (!accepts) return undefined;
+  const path = findProgram(program);
+  if (!path) return undefined;
+  const { stdout } = spawnSync(path, accepts.args, { encoding: 'utf8' });
+  return accepts.output.test(stdout ?? '') ? path : undefined;
+}
+
+/** The program's own name as a link beside a binary of several: it acts as what it is called. */
+function linkProgram(folder: string, binaryName: string, program: string): string {
+  const path = join(folder, program);
+  if (program !== binaryName && !existsSync(path))
+    try {
+      symlinkSync(binaryName, path);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+  return path;
+}
+
+const moduleFolder = (name: string): string => join(import.meta.dirname, 'go', name);
+
+/** Changes when anything does that the binary is made of. */
+function hashModule(name: string): string {
+  const hash = createHash('sha256').update(JSON.stringify(MODULES[name]!.variables ?? {}));
+  for (const file of globSync('{go.mod,go.sum,*.go}', { cwd: moduleFolder(name) }).sort())
+    hash.update(readFileSync(join(moduleFolder(name), file)));
+  return hash.digest('hex').slice(0, 12);
+}
+
+async function build(name: string, module: GoModule, binary: string): Promise<void> {
+  if (!findProgram('go'))
+    throw new Error('go is missing: install Go 1.26 or later (https://go.dev/dl), then run this again');
+  mkdirSync(join(binary, '..'), { recursive: true });
+  const variables = Object.entries(module.variables ?? {}).map(([key, value]) => `-X ${key}=${value}`);
+  const compile = `go build -trimpath -ldflags '${['-s -w', ...variables].join(' ')}' -o "$1.part" ${module.package ?? '.'}`;
+  // One lock for all modules: two of these builds at once would only fight for memory and cores.
+  const args = [
+    join(CACHE_FOLDER, 'bin', 'build.lock'),
+    'sh',
+    '-c',
+    `test -x "$1" || { ${compile} && mv "$1.part" "$1"; }`,
+    'sh',
+    binary,
+  ];
+  const what = module.programs.join(', ');
+  console.error(`building ${what} (about ${module.minutes} min the first time, cached afterwards)…`);
+  const start = performance.now();
+  const child = spawn('flock', args, {
+    cwd: moduleFolder(name),
+    env: { ...process.env, CGO_ENABLED: '0', GOWORK: 'off', GOFLAGS: '-buildvcs=false' },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const minutes = () => ((performance.now() - start) / 60_000).toFixed(1);
+  const ticker = setInterval(
+    () => console.error(`  still building ${name}: ${minutes()} of about ${module.minutes} min`),
+    30_000,
+  );
+  let errors = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    errors += chunk.toString();
+  });
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  }).finally(() => clearInterval(ticker));
+  if (code !== 0) throw new Error(`building ${name} failed:\n${errors.trimEnd()}`);
+  console.error(`built ${what} in ${minutes()} min`);
+}

@@ -1,0 +1,83 @@
+/** `main.ts up|down|status|logs|exec`: the bundled cluster from the command line. */
+import { spawn, spawnSync } from 'node:child_process';
+import { dirname } from 'node:path';
+import { parseArgs } from 'node:util';
+import { ensureBinary } from './binaries.ts';
+import { type ClusterOptions, isComponentRunning, startCluster, stopCluster } from './cluster.ts';
+import { COMPONENT_NAMES } from './components.ts';
+import { llamaCppImage, projectImages, redisImage } from './images.ts';
+import { runKubectl } from './kubectl.ts';
+import { DEFAULT_DOMAIN, DEFAULT_NAME, readCluster } from './layout.ts';
+import { logPath } from './processes.ts';
+
+const USAGE = `usage: main.ts COMMAND [--name ${DEFAULT_NAME}]
+  up [--domain ${DEFAULT_DOMAIN}] [--gpus 2] [--no-images]   start the cluster
+  down                       stop it and remove what it left
+  status                     show its components, nodes and pods
+  logs [COMPONENT]           show a component's log
+  exec -- COMMAND…           run a command in its network, with KUBECONFIG set`;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    name: { type: 'string', default: DEFAULT_NAME },
+    domain: { type: 'string', default: DEFAULT_DOMAIN },
+    gpus: { type: 'string', default: '2' },
+    'no-images': { type: 'boolean', default: false },
+  },
+});
+const [command, ...rest] = positionals;
+
+const COMMANDS: Record<string, () => Promise<void>> = {
+  up: async () => {
+    const options: ClusterOptions = { name: values.name, domain: values.domain, gpus: Number(values.gpus) };
+    const images = values['no-images'] ? [] : [redisImage, llamaCppImage, ...projectImages()];
+    const cluster = await startCluster({ ...options, images });
+    console.log(`node     ${cluster.nodeIP}, ingress hosts under ${cluster.domain}
+kubectl  node cluster/main.ts exec --name ${cluster.name} -- kubectl get pods -A`);
+  },
+  down: () => stopCluster(values.name),
+  status: showStatus,
+  logs: showLogs,
+  exec: runInside,
+};
+
+async function showStatus(): Promise<void> {
+  const cluster = readCluster(values.name);
+  for (const component of COMPONENT_NAMES)
+    console.log(`${component.padEnd(24)} ${isComponentRunning(cluster, component) ? 'running' : 'STOPPED'}`);
+  console.log(await runKubectl(cluster, ['get', 'nodes,pods', '-A', '-o', 'wide', '--request-timeout=5s']));
+}
+
+async function showLogs(): Promise<void> {
+  const { stateFolder } = readCluster(values.name);
+  const [component] = rest;
+  if (!component || !COMPONENT_NAMES.includes(component))
+    throw new Error(`which log? One of: ${COMPONENT_NAMES.join(', ')}`);
+  spawnSync('tail', ['-n', '200', logPath(stateFolder, component)], { stdio: 'inherit' });
+}
+
+/** The built kubectl and helm come first on its PATH. */
+async function runInside(): Promise<void> {
+  const { exec, kubeconfig } = readCluster(values.name);
+  const folders = [await ensureBinary('kubectl'), await ensureBinary('helm')].map(dirname);
+  const env = {
+    ...process.env,
+    KUBECONFIG: kubeconfig,
+    PATH: [...folders, process.env.PATH].join(':'),
+  };
+  const [program, ...args] = [...exec, ...rest];
+  const child = spawn(program!, args, { env, stdio: 'inherit' });
+  process.exitCode = await new Promise((resolve) => child.once('close', (code) => resolve(code ?? 1)));
+}
+
+if (!command || !COMMANDS[command]) {
+  console.error(USAGE);
+  process.exit(2);
+}
+try {
+  await COMMANDS[command]();
+} catch (error) {
+  console.error((error as Error).message);
+  process.exitCode = 1;
+}

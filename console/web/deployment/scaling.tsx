@@ -1,0 +1,31 @@
+/** Why a deployment that is scaled has as many replicas as it has, and when that last changed. */
+import { Text } from '@mantine/core';
+import type { DeploymentView } from '../../api.ts';
+import { Moment } from '../parts/moment.tsx';
+
+export function Scaling({
+  deployment: { scaling, replicas },
+}: {
+  deployment: Pick<DeploymentView, 'scaling' | 'replicas'>;
+}) {
+  if (!scaling) return null;
+  const { demand, needed, isShort, reason, loadTime, lastChange } = scaling;
+  const facts = [
+    `Demand ${demand}`,
+    needed > replicas.wanted && `needs ${needed}${isShort ? `, there is room for ${replicas.wanted}` : ''}`,
+    reason,
+    loadTime && `a start takes ${loadTime}`,
+  ];
+  return (
+    <Text size="sm" c="dimmed" component="div" style={{ overflowWrap: 'anywhere' }}>
+      {facts.filter(Boolean).join(' · ')}
+      {lastChange && (
+        <>
+          {' · '}
+          {lastChange.from} to {lastChange.to} replicas <Moment at={lastChange.at} />
+          {lastChange.reason !== reason && `: ${lastChange.reason}`}
+        </>
+      )}
+    </Text>
+  );
+}

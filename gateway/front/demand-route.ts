@@ -1,0 +1,34 @@
+/** `GET /demand/{workspace}/{deployment}` at the front's own address: what KEDA's `metrics-api` scaler and the like ask. */
+import type Koa from 'koa';
+import type { RedisClient } from '../../redis/client.ts';
+import type { DeploymentName } from '../../redis/publication/publication.ts';
+import { ApiError } from '../http/error-response.ts';
+import type { GatewayState } from '../http/exchange.ts';
+import { sendJSON } from '../http/json-answer.ts';
+import { authenticate } from './authentication.ts';
+import type { DemandWatch } from './demand/demand-watch.ts';
+
+export interface DemandRouteServices {
+  redis: RedisClient;
+  demand: Pick<DemandWatch, 'ask'>;
+}
+
+/** null: the path is another one's. */
+export function parseDemandPath(path: string): DeploymentName | null {
+  const match = /^\/demand\/([a-z0-9-]{1,63})\/([a-z0-9.-]{1,253})$/.exec(path);
+  return match && { namespace: match[1]!, name: match[2]! };
+}
+
+/** Any API key of the workspace may ask; nothing is counted. */
+export async function answerDemand(
+  { redis, demand }: DemandRouteServices,
+  { req, state }: Koa.ParameterizedContext<GatewayState>,
+  deployment: DeploymentName,
+): Promise<void> {
+  await authenticate(redis, deployment.namespace, req.headers);
+  if (req.method !== 'GET')
+    throw new ApiError('method_not_allowed', 'Send GET.', { headers: ['allow', 'GET'] });
+  const figures = await demand.ask(deployment);
+  if (!figures) throw new ApiError('not_found', 'The workspace has no deployment of this name.');
+  sendJSON(state.exchange, { object: 'demand', deployment: deployment.name, ...figures });
+}

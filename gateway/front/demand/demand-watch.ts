@@ -1,0 +1,167 @@
+/** What deployments have to do, for autoscalers that are not Berth's: it is read only while somebody asks. */
+import { LRUCache } from 'lru-cache';
+import { type Clock, systemClock } from '../../../kit/clock.ts';
+import type { DeploymentSample } from '../../../redis/demand/demand.ts';
+import { DemandTrend } from '../../../redis/demand/demand-trend.ts';
+import type { DeploymentName } from '../../../redis/publication/publication.ts';
+
+/** As callers of the demand see it. */
+export interface DemandFigures {
+  /** Slots that are or would be in use: on average over the last minute, as far as it was watched, with what the queue needs. */
+  demand: number;
+  /** Requests that replicas serve now. */
+  in_flight: number;
+  /** Requests that fronts hold now. */
+  held: number;
+  queued: number;
+  running: number;
+  /** Replicas. */
+  ready: number;
+}
+
+export interface DemandWatchOptions {
+  listWorkspaces: () => Promise<readonly string[]>;
+  /** Samples of a workspace's deployments by name; throws while Redis is away. */
+  read: (namespace: string) => Promise<ReadonlyMap<string, DeploymentSample>>;
+  onError: (error: unknown) => void;
+  clock?: Clock;
+}
+
+interface Watched {
+  trend: DemandTrend;
+  sample: DeploymentSample;
+}
+
+interface Workspace {
+  deployments: ReadonlyMap<string, Watched>;
+  /** By the clock. */
+  readAt: number;
+  askedAt: number;
+}
+
+const WINDOWS = { stableMs: 60_000, panicMs: 6_000, retentionMs: 60_000 };
+const INTERVAL_MS = 5_000;
+/** More often than this, the last reading is good enough. */
+const FRESH_MS = 1_000;
+/** Longer than Prometheus, KEDA and an HPA let pass between two questions. */
+const WATCH_MS = 300_000;
+/** What is older is not exported: no figure is better than a wrong one. */
+const STALE_MS = 30_000;
+const MAX_WORKSPACES = 5_000;
+const CONCURRENT_READS = 16;
+/** Work in the queue is to be gone within this time. */
+const TARGET_WAIT_MS = 60_000;
+
+export class DemandWatch {
+  readonly #options: DemandWatchOptions;
+  readonly #clock: Clock;
+  readonly #workspaces = new LRUCache<string, Workspace>({ max: MAX_WORKSPACES });
+  readonly #reading = new Map<string, Promise<Workspace>>();
+  #allAskedAt = Number.NEGATIVE_INFINITY;
+  #cancelTick: (() => void) | null = null;
+  #isClosed = false;
+
+  constructor(options: DemandWatchOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+  }
+
+  /** null: there is no such deployment. Throws while Redis is away. */
+  async ask({ namespace, name }: DeploymentName): Promise<DemandFigures | null> {
+    const workspace = await this.#refresh(namespace);
+    workspace.askedAt = this.#clock.now();
+    this.#schedule();
+    const watched = workspace.deployments.get(name);
+    return watched ? describeDemand(watched) : null;
+  }
+
+  /** What is known of all deployments, which are watched from here on: nothing at the first call. */
+  report(): (DeploymentName & DemandFigures)[] {
+    const now = this.#clock.now();
+    this.#allAskedAt = now;
+    this.#schedule();
+    return [...this.#workspaces.entries()]
+      .filter(([, { readAt }]) => now - readAt <= STALE_MS)
+      .flatMap(([namespace, { deployments }]) =>
+        [...deployments].map(([name, watched]) => ({ namespace, name, ...describeDemand(watched) })),
+      );
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#cancelTick?.();
+  }
+
+  #schedule(): void {
+    if (this.#isClosed || this.#cancelTick) return;
+    this.#cancelTick = this.#clock.after(INTERVAL_MS, () => {
+      this.#tick()
+        .catch(this.#options.onError)
+        .finally(() => {
+          this.#cancelTick = null;
+          if (this.#workspaces.size > 0 || this.#isAllAsked()) this.#schedule();
+        });
+    });
+  }
+
+  async #tick(): Promise<void> {
+    const now = this.#clock.now();
+    const all = this.#isAllAsked() ? await this.#options.listWorkspaces() : [];
+    const published = new Set(all.slice(0, MAX_WORKSPACES));
+    for (const [namespace, { askedAt }] of [...this.#workspaces.entries()])
+      if (now - askedAt <= WATCH_MS) published.add(namespace);
+      else if (!published.has(namespace)) this.#workspaces.delete(namespace);
+    const due = [...published];
+    const work = async () => {
+      for (let namespace = due.pop(); namespace !== undefined; namespace = due.pop())
+        await this.#refresh(namespace).catch(this.#options.onError);
+    };
+    await Promise.all(Array.from({ length: CONCURRENT_READS }, work));
+  }
+
+  #isAllAsked = (): boolean => this.#clock.now() - this.#allAskedAt <= WATCH_MS;
+
+  #refresh(namespace: string): Promise<Workspace> {
+    const known = this.#workspaces.get(namespace);
+    if (known && this.#clock.now() - known.readAt < FRESH_MS) return Promise.resolve(known);
+    const running = this.#reading.get(namespace);
+    if (running) return running;
+    const reading = this.#read(namespace).finally(() => this.#reading.delete(namespace));
+    this.#reading.set(namespace, reading);
+    return reading;
+  }
+
+  async #read(namespace: string): Promise<Workspace> {
+    const samples = await this.#options.read(namespace);
+    const before = this.#workspaces.get(namespace);
+    const deployments = new Map<string, Watched>();
+    for (const [name, sample] of samples) {
+      const trend = before?.deployments.get(name)?.trend ?? new DemandTrend(WINDOWS);
+      trend.add(sample);
+      deployments.set(name, { trend, sample });
+    }
+    const askedAt = before?.askedAt ?? Number.NEGATIVE_INFINITY;
+    const workspace = { deployments, readAt: this.#clock.now(), askedAt };
+    this.#workspaces.set(namespace, workspace);
+    return workspace;
+  }
+}
+
+function describeDemand({ trend, sample: { replicas, fronts, jobs } }: Watched): DemandFigures {
+  const ready = replicas.filter((replica) => replica.ready && !replica.draining).length;
+  const inFlight = replicas.reduce((sum, { inflight }) => sum + inflight, 0);
+  const held = fronts.reduce((sum, front) => sum + front.held, 0);
+  const windowMs = Math.min(WINDOWS.stableMs, trend.spanMs);
+  const average = windowMs > 0 ? (trend.average(windowMs) ?? 0) : inFlight + held;
+  const backlog = (jobs.queued * (jobs.paceMs ?? 0)) / TARGET_WAIT_MS;
+  // From zero, one that is refused is as good as one that runs.
+  const least = trend.isWanted && ready === 0 ? 1 : 0;
+  return {
+    demand: Math.round(Math.max(least, average + backlog) * 1_000) / 1_000,
+    in_flight: inFlight,
+    held,
+    queued: jobs.queued,
+    running: jobs.running,
+    ready,
+  };
+}

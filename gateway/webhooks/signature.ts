@@ -1,0 +1,45 @@
+/** Signatures of deliveries: the documented one (docs/api.md, "Webhooks"), and the one of standardwebhooks.com beside it. */
+import { createHmac } from 'node:crypto';
+import type { SigningSecrets } from '../../api/signing-secret.ts';
+
+/**
+ * `t=<unix seconds>,v1=<hex HMAC-SHA256>` over `<t>.` and the exact bytes of the body, keyed with the secret's text; a
+ * second `v1` by the previous secret while a roll keeps it.
+ */
+export function signDelivery(body: Buffer, secrets: SigningSecrets, nowMs: number): string {
+  const seconds = Math.floor(nowMs / 1_000);
+  const digests = listValid(secrets, nowMs).map(
+    (secret) => `v1=${createHmac('sha256', secret).update(`${seconds}.`).update(body).digest('hex')}`,
+  );
+  return [`t=${seconds}`, ...digests].join(',');
+}
+
+/**
+ * Headers of the Standard Webhooks scheme, which the OpenAI SDKs verify: `v1,<base64 HMAC-SHA256>` over
+ * `<id>.<unix seconds>.` and the body, one for each valid secret. `id` is the event's, the same in all attempts.
+ */
+export function signMessage(
+  { id, body }: { id: string; body: Buffer },
+  secrets: SigningSecrets,
+  nowMs: number,
+): Record<'webhook-id' | 'webhook-timestamp' | 'webhook-signature', string> {
+  const seconds = Math.floor(nowMs / 1_000);
+  const digests = listValid(secrets, nowMs).map(
+    (secret) =>
+      `v1,${createHmac('sha256', decodeKey(secret)).update(`${id}.${seconds}.`).update(body).digest('base64')}`,
+  );
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(seconds),
+    'webhook-signature': digests.join(' '),
+  };
+}
+
+const listValid = ({ current, previous }: SigningSecrets, nowMs: number): string[] =>
+  previous && nowMs < previous.until ? [current, previous.secret] : [current];
+
+const PREFIX = 'whsec_';
+
+/** The bytes after the prefix are base64; a secret without it is taken as it is, as the OpenAI SDKs do. */
+const decodeKey = (secret: string): Buffer =>
+  secret.startsWith(PREFIX) ? Buffer.from(secret.slice(PREFIX.length), 'base64') : Buffer.from(secret);

@@ -1,0 +1,61 @@
+/** Installs what a command needs from Debian's packages, or says which command would. */
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+/** The path of a program on PATH (or in /usr/sbin), or undefined. */
+export function findProgram(name: string): string | undefined {
+  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/local/sbin', '/usr/sbin', '/sbin'];
+  return folders.map((folder) => join(folder, name)).find(isExecutable);
+}
+
+/** Makes sure that a program is there; installs its Debian package when that is possible. Throws with the remedy. */
+export function ensureProgram(name: string, debianPackage: string): string {
+  const found = findProgram(name);
+  if (found) return found;
+  const canInstall = process.getuid?.() === 0 && findProgram('apt-get') !== undefined;
+  if (!canInstall)
+    throw new Error(`${name} is missing: install it (Debian: sudo apt-get install ${debianPackage})`);
+  console.error(`installing ${debianPackage}…`);
+  installPackages([debianPackage]);
+  const installed = findProgram(name);
+  if (!installed) throw new Error(`the package ${debianPackage} brought no ${name}`);
+  return installed;
+}
+
+/** Of another process that installs something. */
+const LOCK_TIMEOUT_SECONDS = 600;
+
+/** Installs Debian packages, as root. Throws with what apt-get said. */
+export function installPackages(packages: string[]): void {
+  const install = () =>
+    spawnSync(
+      'apt-get',
+      [
+        'install',
+        '-y',
+        '-q',
+        '--no-install-recommends',
+        '-o',
+        `DPkg::Lock::Timeout=${LOCK_TIMEOUT_SECONDS}`,
+        ...packages,
+      ],
+      { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }, encoding: 'utf8' },
+    );
+  let result = install();
+  if (result.status !== 0) {
+    // A new machine's package lists are empty or old.
+    spawnSync('apt-get', ['update', '-q'], { encoding: 'utf8' });
+    result = install();
+  }
+  if (result.status !== 0) throw new Error(`apt-get install ${packages.join(' ')} failed:\n${result.stderr}`);
+}
+
+const isExecutable = (path: string): boolean => {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+};

@@ -1,0 +1,14 @@
+const INTERVAL_MS = 20;
+
+/** Polls `condition` until it holds; throws an error that says `what` did not happen within `timeoutMs`. */
+export async function waitUntil(
+  condition: () => boolean | Promise<boolean>,
+  what: string,
+  timeoutMs: number,
+): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`Not within ${timeoutMs} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, INTERVAL_MS));
+  }
+}

@@ -1,0 +1,48 @@
+/** Has weights downloaded into a shared cache before a pod wants them: once for each source, by a Job. */
+import { ANNOTATIONS } from '../../api/names.ts';
+import { isAlreadyExists, isForbidden, isInvalid, isNotFound } from '../../kube/api-error.ts';
+import { controllerOf, type KubeObject, objectKey } from '../../kube/object.ts';
+import { RESOURCES } from '../../kube/resource.ts';
+import type { ModelContext } from './context.ts';
+
+export class WeightsPrefetch {
+  readonly #context: Pick<ModelContext, 'client' | 'log'>;
+  /** What the Job of each deployment is known to download, by key. */
+  readonly #known = new Map<string, string>();
+
+  constructor(context: Pick<ModelContext, 'client' | 'log'>) {
+    this.#context = context;
+  }
+
+  /** A Job that has ended stays: it says that this was done. */
+  async ensure(live: KubeObject, job: KubeObject | undefined, signal: AbortSignal): Promise<void> {
+    const { client, log } = this.#context;
+    const key = objectKey(live);
+    const wanted = job?.metadata.annotations?.[ANNOTATIONS.prefetched];
+    if (!job || wanted === undefined || this.#known.get(key) === wanted) return;
+    const { name, namespace } = job.metadata;
+    const at = { name, namespace: namespace! };
+    const present = await client.find(RESOURCES.Job, at, { signal });
+    if (present && controllerOf(present)?.uid !== live.metadata.uid) return;
+    if (present?.metadata.annotations?.[ANNOTATIONS.prefetched] !== wanted) {
+      if (present) await client.delete(RESOURCES.Job, at, { uid: present.metadata.uid, signal });
+      try {
+        await client.create(RESOURCES.Job, job, { signal });
+      } catch (error) {
+        // The one of before is on its way out: this is repeated with the next change.
+        if (isAlreadyExists(error)) return;
+        if (![isForbidden, isInvalid, isNotFound].some((is) => is(error))) throw error;
+        // By a quota of Jobs, for example, or in a local run, which has none: the first pod downloads.
+        log.warn({ key, job: name, err: error }, 'prefetch refused');
+        this.#known.set(key, wanted);
+        return;
+      }
+      log.info({ key, job: name }, 'prefetching weights');
+    }
+    this.#known.set(key, wanted);
+  }
+
+  delete(key: string): void {
+    this.#known.delete(key);
+  }
+}

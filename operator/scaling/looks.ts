@@ -1,0 +1,105 @@
+/** Reads what deployments have to do every two seconds, and hears of requests that wake one: for the scaler, while it leads. */
+import type { ModelDeployment } from '../../api/model-deployment.ts';
+import { channels } from '../../api/redis-keys.ts';
+import { type Clock, systemClock } from '../../kit/clock.ts';
+import type { Log } from '../../kube/log.ts';
+import { isRedisAway, type RedisConnection } from '../../redis/client.ts';
+import { MAX_KEYS, readDemand } from '../../redis/demand/demand.ts';
+import { type Subscription, subscribe } from '../../redis/subscription.ts';
+import type { ParsedStore } from '../framework/parsed-store.ts';
+import { LookSchedule } from './look-schedule.ts';
+import type { Scaler } from './scaler.ts';
+
+const INTERVAL_MS = 2_000;
+const CONCURRENT_CALLS = 16;
+
+export interface LooksOptions {
+  scaler: Pick<Scaler, 'begin' | 'decide' | 'wake' | 'stop' | 'isScaled'>;
+  models: Pick<ParsedStore<ModelDeployment>, 'namespaces' | 'keys'>;
+  connection: RedisConnection;
+  log: Log;
+  /** Unix milliseconds. */
+  now: () => number;
+  clock?: Clock;
+  read?: typeof readDemand;
+  intervalMs?: number | undefined;
+}
+
+export class Looks {
+  readonly #options: LooksOptions;
+  readonly #schedule = new LookSchedule();
+  #subscription: Subscription | undefined;
+  #cancelTimer = () => {};
+  #looking: Promise<void> = Promise.resolve();
+  #isStopped = false;
+  #isAway = false;
+
+  constructor(options: LooksOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    const { scaler, connection, clock = systemClock, intervalMs = INTERVAL_MS } = this.#options;
+    this.#subscription = subscribe(connection, [channels.wake], {
+      onMessage: (key) => {
+        this.#schedule.wake(key);
+        scaler.wake(key);
+      },
+      // What was said meanwhile, Redis still holds.
+      onResume: () => this.#schedule.wakeAll(),
+    });
+    const run = () => {
+      this.#looking = this.look().finally(() => {
+        if (!this.#isStopped) this.#cancelTimer = clock.after(intervalMs, run);
+      });
+    };
+    run();
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#options.scaler.stop();
+    this.#cancelTimer();
+    await this.#subscription?.close();
+    await this.#looking;
+  }
+
+  /** One look at all deployments that are due. */
+  async look(): Promise<void> {
+    const { scaler, connection, now, log } = this.#options;
+    // Without samples nothing is decided: all stays as it is.
+    if (connection.state === 'away') return;
+    const scaled = this.#listScaled();
+    scaler.begin(scaled);
+    const due = this.#schedule.listDue(scaled, now());
+    const calls = Array.from({ length: Math.ceil(due.length / MAX_KEYS) }, (_, index) =>
+      due.slice(index * MAX_KEYS, (index + 1) * MAX_KEYS),
+    );
+    for (let start = 0; start < calls.length; start += CONCURRENT_CALLS)
+      await Promise.all(calls.slice(start, start + CONCURRENT_CALLS).map((keys) => this.#scale(keys)));
+    if (this.#isAway && connection.state === 'up') log.info({}, 'demand is read again');
+    this.#isAway = false;
+  }
+
+  #listScaled(): Set<string> {
+    const { models, scaler } = this.#options;
+    const keys = [...models.namespaces()].flatMap((namespace) => [...models.keys(namespace)]);
+    return new Set(keys.filter((key) => scaler.isScaled(key)));
+  }
+
+  async #scale(keys: readonly string[]): Promise<void> {
+    const { scaler, connection, read = readDemand, now, log } = this.#options;
+    try {
+      const samples = await read(connection.redis, keys);
+      for (const [key, sample] of samples)
+        if (scaler.decide(key, sample) === 'asleep') this.#schedule.sleep(key, now());
+        else this.#schedule.wake(key);
+    } catch (error) {
+      if (this.#isStopped) return;
+      const { message: reason } = error as Error;
+      if (!isRedisAway(error)) log.warn({ reason }, 'could not read the demand for deployments');
+      else if (!this.#isAway) log.warn({ reason }, 'demand cannot be read: nothing is scaled');
+      this.#isAway ||= isRedisAway(error);
+    }
+  }
+}

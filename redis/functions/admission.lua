@@ -1,0 +1,134 @@
+-- Keys of the API: `admit` before a request, `uncount` and `settle` after it.
+
+-- Authenticates API keys and, where requested, checks credit and limits and counts one request of each.
+-- KEYS: the RPM counter of each request's key, at most 100. ARGV: namespace, then for each request its key's SHA-256 and
+-- '0' to authenticate alone, '1' to check all limits and count, '2' for RPM alone: it will spend nothing; '3' for RPM alone of
+-- one that no replica has counted: it waits at a front, or was refused there, and counts apart until the minute is over.
+-- Answers a text for each request: verdict, numbers, the key's name and its priority with spaces between; `failed` and why.
+-- Configuration is read undeclared: a tenant may only read it, and declared keys must be writable.
+local MAX_BATCH = 100
+local SHA256_BYTES = 64
+
+-- As workKeys.rpmWaiting in api/redis-keys.ts.
+local function waiting_key(counter)
+  return counter .. ':waiting'
+end
+
+-- It writes no other counters than those of published keys, so it needs no reserve.
+local bounds = { keys = MAX_BATCH, least = 3, most = 1 + 2 * MAX_BATCH, bytes = 32 * 1024 }
+register_frugal('admit', bounds, function(keys, args)
+  local namespace = args[1]
+  local now = now_ms()
+  local seconds = math.floor(now / SECOND_MS)
+  local day = math.floor(seconds / DAY_SECONDS)
+  local day_reset = (day + 1) * DAY_SECONDS
+  local granted = redis.call('HGET', 'c:{' .. namespace .. '}:workspace', 'creditMicros')
+  local credit_left = not granted
+    or read_number('w:{' .. namespace .. '}:credit') < tonumber(granted)
+
+  local function admit(counter, sha256, mode)
+    -- The counter is the caller's to name, but it must be the key's own: others would be ever more.
+    if counter ~= rpm_key(namespace, sha256) or #sha256 ~= SHA256_BYTES then
+      error('the counter of another key')
+    end
+    local text = redis.call('HGET', 'c:{' .. namespace .. '}:apikeys', sha256)
+      or redis.call('GET', 'c:{' .. namespace .. '}:session-key:' .. sha256)
+    if not text then
+      return 'unknown_key 0 0 0 0 0 0 0 0 0 '
+    end
+    local key = cjson.decode(text)
+    local used = read_number(tpd_key(namespace, sha256, day))
+
+    -- `taken` and `ttl` describe the minute's window: its requests so far and what is left of it.
+    local function answer(verdict, taken, ttl, retry_after)
+      return table.concat({
+        verdict, key.exp, credit_left and 1 or 0,
+        key.rpm, math.max(0, key.rpm - taken), math.ceil((now + ttl) / SECOND_MS),
+        key.tpd, used, day_reset, retry_after, key.n, key.pri or 0,
+      }, ' ')
+    end
+    local function answer_uncounted(verdict, retry_after)
+      local ttl = redis.call('PTTL', counter)
+      if ttl <= 0 then
+        return answer(verdict, 0, MINUTE_MS, retry_after)
+      end
+      return answer(verdict, read_number(counter), ttl, retry_after)
+    end
+
+    if key.off == 1 then
+      return answer_uncounted('disabled', 0)
+    end
+    if key.exp > 0 and now >= key.exp * SECOND_MS then
+      return answer_uncounted('expired', 0)
+    end
+    if mode == '0' then
+      return answer_uncounted('ok', 0)
+    end
+    local spends = mode == '1'
+    if spends and not credit_left then
+      return answer_uncounted('credit', 0)
+    end
+    if spends and used >= key.tpd then
+      return answer_uncounted('tpd', day_reset - seconds)
+    end
+
+    local waits = mode == '3'
+    local counted = waits and waiting_key(counter) or counter
+    local taken = redis.call('INCR', counted) + (waits and read_number(counter) or 0)
+    local ttl = redis.call('PTTL', counted)
+    if ttl < 0 then
+      redis.call('PEXPIRE', counted, MINUTE_MS)
+      ttl = MINUTE_MS
+    end
+    if taken > key.rpm then
+      -- Taken back, so that a limit raised within the window counts served requests only.
+      redis.call('DECR', counted)
+      return answer('rpm', taken - 1, ttl, math.max(1, math.ceil(ttl / SECOND_MS)))
+    end
+    return answer('ok', taken, ttl, 0)
+  end
+
+  local answers = {}
+  for index = 1, #keys do
+    -- Requests of others share the call: what is wrong with one key stays with it.
+    local ok, result = pcall(admit, keys[index], args[2 * index], args[2 * index + 1])
+    answers[index] = ok and result or 'failed ' .. (type(result) == 'table' and result.err or tostring(result))
+  end
+  return answers
+end)
+
+-- Takes one request out of its API key's minute again, as long as that minute lasts.
+-- KEYS: the RPM counter. ARGV: the minute's end in Unix seconds, as `admit` returned it. Returns 1 if it was uncounted.
+register_frugal('uncount', { least = 1, bytes = 1024 }, function(keys, args)
+  local ttl = redis.call('PTTL', keys[1])
+  -- Rounded again, the same minute may end a second earlier or later.
+  if ttl <= 0 or math.abs(math.ceil((now_ms() + ttl) / SECOND_MS) - tonumber(args[1])) > 1 then
+    return 0
+  end
+  if read_number(keys[1]) <= 0 then
+    return 0
+  end
+  redis.call('DECR', keys[1])
+  return 1
+end)
+
+-- Adds tokens to the key's UTC day and money to the workspace's credit, once for each of the caller's tokens.
+-- KEYS: the settlement's marker. ARGV: namespace, SHA-256 of the key, tokens, millionths.
+local MARKER_SECONDS = 600
+local COUNTER_SECONDS = 2 * DAY_SECONDS
+
+register('settle', { least = 4, bytes = 1024 }, function(keys, args)
+  local namespace, sha256, tokens, micros = args[1], args[2], args[3], args[4]
+  if not redis.call('SET', keys[1], '1', 'NX', 'EX', MARKER_SECONDS) then
+    return 0
+  end
+  if tokens ~= '0' then
+    local key = tpd_key(namespace, sha256, math.floor(now_ms() / SECOND_MS / DAY_SECONDS))
+    redis.call('INCRBY', key, tokens)
+    redis.call('EXPIRE', key, COUNTER_SECONDS)
+  end
+  if micros ~= '0' then
+    redis.call('INCRBY', 'w:{' .. namespace .. '}:credit', micros)
+  end
+  return 1
+end)

@@ -1,0 +1,32 @@
+-- What a synchronous request costs: `charge`, `refund`.
+
+-- Takes a price at once, for what a client waits for. KEYS: the marker of the caller's token. ARGV: namespace, price in
+-- millionths, seconds for which it can be given back (absent: 20 minutes). Answers `ok`, also to a repeat, or `credit` where
+-- what is left does not suffice.
+register('charge', { least = 2, most = 3, bytes = 1024 }, function(keys, args)
+  local namespace, price = args[1], args[2]
+  if redis.call('EXISTS', keys[1]) == 1 then
+    return 'ok'
+  end
+  if not afford(namespace, price, redis.call('HGET', workspace_key(namespace), 'creditMicros')) then
+    return 'credit'
+  end
+  if price ~= '0' then
+    local seconds = math.max(CHARGE_SECONDS, bound(args[3] or 0, MAX_CHARGE_SECONDS))
+    redis.call('SET', keys[1], price, 'EX', digits(seconds))
+    redis.call('INCRBY', work_key(namespace, 'credit'), price)
+  end
+  return 'ok'
+end)
+
+-- Refunds what a token was charged, once; where nothing was yet, a charge that arrives late takes nothing.
+-- KEYS: the marker of the caller's token. ARGV: namespace. Answers 1 if something was given back.
+register('refund', { least = 1, bytes = 1024 }, function(keys, args)
+  local price = redis.call('GETRANGE', keys[1], 0, MAX_NUMBER_BYTES - 1)
+  redis.call('SET', keys[1], '0', 'EX', CHARGE_SECONDS)
+  if price == '' or price == '0' then
+    return 0
+  end
+  redis.call('INCRBY', work_key(args[1], 'credit'), '-' .. price)
+  return 1
+end)

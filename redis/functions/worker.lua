@@ -1,0 +1,197 @@
+-- A worker's calls: `claim`, `renew`, `finish`, `release`.
+
+-- Gives the next request to a worker under a lease: what was begun before first, then each API key in its turn.
+-- KEYS: the deployment's round. ARGV: namespace, deployment, the worker's token, lease in milliseconds, pod.
+-- A repeat with the same token returns the same request while the claim holds, with a renewed lease, and none afterwards.
+local MARKER_SECONDS = 600
+local MAX_PARAMS_BYTES = 4096
+-- Of those that lost their worker, examined in one call.
+local MAX_LOST = 20
+
+local function set_lease(request, now, lease)
+  redis.call('ZADD', work_key(request.namespace, 'leases'), digits(math.min(now + lease, request.deadline)), request.id)
+end
+
+local function answer(request, now)
+  local params = redis.call('GETRANGE', work_key(request.namespace, 'params:', request.id), 0, MAX_PARAMS_BYTES - 1)
+  return { request.id, request.attempts, request.deadline - now, params }
+end
+
+-- The oldest that lost its worker; what is past its deadline is ended on the way.
+local function take_again(namespace, deployment, now)
+  local again = work_key(namespace, 'again:', deployment)
+  for _ = 1, MAX_LOST do
+    local id = redis.call('ZPOPMIN', again)[1]
+    local request = id and load_short_request(namespace, id)
+    if not id or (request and now < request.deadline) then
+      return request
+    end
+    if request then
+      end_request(request, now, { status = 'failed', code = 'model_timeout', message = DEADLINE_MESSAGE })
+    end
+  end
+  return nil
+end
+
+-- The oldest of the API key whose turn it is; the key goes to the end of the round.
+local function take_next(namespace, deployment, turns, micros)
+  local api_key = redis.call('ZRANGE', turns, 0, 0)[1]
+  if not api_key then
+    return nil
+  end
+  local queue = queue_key(namespace, deployment, api_key)
+  local taken = redis.call('ZPOPMIN', queue)
+  if redis.call('ZCARD', queue) == 0 then
+    redis.call('ZREM', turns, api_key)
+  else
+    redis.call('ZADD', turns, digits(micros), api_key)
+  end
+  return taken[1], taken[2]
+end
+
+-- Begins a request that waited in the queue; its deadline is fixed now for all attempts.
+local function begin(namespace, deployment, job_ms, turns, micros)
+  local id, order = take_next(namespace, deployment, turns, micros)
+  if not id or #id > MAX_ID_BYTES then
+    return nil
+  end
+  redis.call('ZREM', index_key(namespace, deployment, 'queued'), id)
+  redis.call('ZADD', index_key(namespace, deployment, 'running'), order, id)
+  local now = math.floor(micros / 1000)
+  return {
+    namespace = namespace, id = id, key = work_key(namespace, 'request:', id), attempts = 0,
+    deadline = now + tonumber(job_ms), started_at = digits(now),
+  }
+end
+
+register('claim', { least = 5, bytes = 1024 }, function(keys, args)
+  local namespace, deployment, token, lease, pod = args[1], args[2], args[3], bound(args[4], MAX_LEASE_MS), args[5]
+  local micros = now_micros()
+  local now = math.floor(micros / 1000)
+  local marker = work_key(namespace, 'claimed:', token)
+  local earlier = redis.call('GETRANGE', marker, 0, MAX_ID_BYTES - 1)
+  if earlier ~= '' then
+    local request = load_request(namespace, earlier)
+    if request and request.status == 'running' and request.claim == token then
+      set_lease(request, now, lease)
+      return answer(request, now)
+    end
+    return false
+  end
+
+  local _, _, job_ms = read_limits(namespace, deployment)
+  if not job_ms then
+    return false
+  end
+  local request = take_again(namespace, deployment, now) or begin(namespace, deployment, job_ms, keys[1], micros)
+  if not request then
+    return false
+  end
+  request.attempts = request.attempts + 1
+  redis.call('HSET', request.key, 'claim', token, 'claimed_at', digits(now), 'attempts', request.attempts, 'worker', pod,
+    -- On a second attempt none of this changes for outside readers.
+    'status', 'running', 'started_at', request.started_at, 'deadline', digits(request.deadline))
+  set_lease(request, now, lease)
+  redis.call('SET', marker, request.id, 'EX', MARKER_SECONDS)
+  return answer(request, now)
+end)
+
+-- Keeps a claim alive and notes progress, which only grows. A lease that ran out but was not swept yet lives again.
+-- KEYS: the record. ARGV: namespace, id, the worker's token, lease in milliseconds, progress (0 to 99) or ''.
+-- Answers `renewed`, `stale` (no longer this worker's) or `deadline` (its time is up).
+local MAX_PROGRESS = 99
+
+register('renew', { least = 5, bytes = 1024 }, function(_, args)
+  local namespace, id, token, lease = args[1], args[2], args[3], bound(args[4], MAX_LEASE_MS)
+  local record = work_key(namespace, 'request:', id)
+  local values = redis.call('HMGET', record, 'status', 'claim', 'deadline', 'progress')
+  if values[1] ~= 'running' or token_of(values[2]) ~= token then
+    return 'stale'
+  end
+  local now, deadline = now_ms(), tonumber(values[3])
+  if now >= deadline then
+    return 'deadline'
+  end
+  redis.call('ZADD', work_key(namespace, 'leases'), math.min(now + lease, deadline), id)
+  local progress = tonumber(args[5])
+  if progress then
+    progress = math.min(MAX_PROGRESS, math.floor(progress))
+    if progress > tonumber(values[4] or 0) then
+      redis.call('HSET', record, 'progress', progress)
+    end
+  end
+  return 'renewed'
+end)
+
+-- Ends a claimed request with its worker's outcome. KEYS: the record. ARGV: namespace, id, the worker's token,
+-- `succeeded` or `failed`, error code, error message, output (JSON), its bucket, its first object key,
+-- the event's result payload (JSON), objects' clean-up times as a JSON list of [object, milliseconds or -1 = keep].
+-- Answers `done`, `already_done_by_you` or `stale`; after `stale` alone a worker removes its own objects.
+local WEIGHT = 0.2
+local PACE_SECONDS = 30 * DAY_SECONDS
+
+-- The moving average by which waiting is estimated; relearned each month, so that none outlives its deployment.
+local function note_pace(request, now)
+  local key = work_key(request.namespace, 'pace:', request.deployment)
+  local taken = now - request.claimed_at
+  local average = read_pace(request.namespace, request.deployment)
+  redis.call('HSET', key, 'average_ms', average and math.ceil(average + (taken - average) * WEIGHT) or taken)
+  if not average then
+    redis.call('EXPIRE', key, PACE_SECONDS)
+  end
+end
+
+local function schedule_cleanup(namespace, now, text)
+  local cleanup = work_key(namespace, 'cleanup')
+  for _, entry in ipairs(cjson.decode(text)) do
+    if entry[2] < 0 then
+      redis.call('ZREM', cleanup, entry[1])
+    else
+      redis.call('ZADD', cleanup, now + entry[2], entry[1])
+    end
+  end
+end
+
+-- An event of 64 KiB, the objects' keys in it and beside it.
+register('finish', { least = 11, bytes = 128 * 1024 }, function(_, args)
+  local namespace, id, token, status = args[1], args[2], args[3], args[4]
+  local request = load_request(namespace, id)
+  if not request then
+    return 'stale'
+  end
+  if request.ended_by == token then
+    return 'already_done_by_you'
+  end
+  if request.status ~= 'running' or request.claim ~= token then
+    return 'stale'
+  end
+  local now = now_ms()
+  if now >= request.deadline then
+    -- The sweeper's verdict: the outcome must not depend on which comes first.
+    end_request(request, now, { status = 'failed', code = 'model_timeout', message = DEADLINE_MESSAGE })
+    return 'stale'
+  end
+  if status == 'succeeded' then
+    end_request(request, now, {
+      status = status, by = token, output = args[7], bucket = args[8], object_key = args[9], payload = args[10],
+    })
+    note_pace(request, now)
+  else
+    end_request(request, now, { status = 'failed', by = token, code = args[5], message = args[6] })
+  end
+  if args[11] ~= '' then
+    schedule_cleanup(namespace, now, args[11])
+  end
+  return 'done'
+end)
+
+-- Returns a claimed request to the queue unfinished, without counting an attempt: a worker that drains or shuts down.
+-- KEYS: the record. ARGV: namespace, id, the worker's token. Answers 1, or 0 when it was not this worker's (any more).
+register('release', { least = 3, bytes = 1024 }, function(_, args)
+  local request = load_request(args[1], args[2])
+  if not request or request.status ~= 'running' or request.claim ~= args[3] then
+    return 0
+  end
+  give_back(request, request.attempts - 1)
+  return 1
+end)

@@ -1,0 +1,71 @@
+/** SDKs that verify Standard Webhooks signatures, against what Berth signs. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import OpenAI from 'openai';
+import OpenAI6 from 'openai-6';
+import { Webhook } from 'standardwebhooks';
+import { generateSigningSecret } from '../../api/identity.ts';
+import type { SigningSecrets } from '../../api/signing-secret.ts';
+import { signMessage } from '../../gateway/webhooks/signature.ts';
+import { ensurePython } from '../support/python.ts';
+
+const EVENT = { id: 'evt_1', type: 'request.completed', data: { id: 'req_1', note: 'ümlaut ☃' } };
+const BODY = JSON.stringify(EVENT);
+const SECRET = generateSigningSecret();
+const OTHER = generateSigningSecret();
+const PYTHON_PACKAGES = ['openai==3.22.1', 'standardwebhooks==1.0.1'];
+
+type Headers = Record<string, string>;
+type Verify = (body: string, headers: Headers) => unknown;
+
+const alone = (current: string): SigningSecrets => ({ current, previous: null });
+const twice = (current: string, previous: string): SigningSecrets => ({
+  current,
+  previous: { secret: previous, until: Date.now() + 60_000 },
+});
+const sign = (secrets = alone(SECRET), secondsAgo = 0, body = BODY): Headers =>
+  signMessage({ id: EVENT.id, body: Buffer.from(body) }, secrets, Date.now() - secondsAgo * 1_000);
+
+const DELIVERIES: [title: string, headers: () => Headers, body: string, isGenuine: boolean][] = [
+  ['a genuine delivery', () => sign(), BODY, true],
+  ['one by a new secret and this one', () => sign(twice(OTHER, SECRET)), BODY, true],
+  ['one by this secret and an older one', () => sign(twice(SECRET, OTHER)), BODY, true],
+  ['another secret', () => sign(alone(OTHER)), BODY, false],
+  ['one of ten minutes ago', () => sign(alone(SECRET), 600), BODY, false],
+  ['a changed body', () => sign(), `${BODY} `, false],
+  ['a changed id', () => ({ ...sign(), 'webhook-id': 'evt_2' }), BODY, false],
+];
+
+const options = { apiKey: 'none', webhookSecret: SECRET };
+const VERIFIERS: Record<string, Verify> = {
+  'openai 7': (body, headers) => new OpenAI(options).webhooks.unwrap(body, headers),
+  'openai 6': (body, headers) => new OpenAI6(options).webhooks.unwrap(body, headers),
+  standardwebhooks: (body, headers) => new Webhook(SECRET).verify(body, headers),
+};
+
+for (const [name, verify] of Object.entries(VERIFIERS))
+  describe(`webhooks verified by ${name}`, () => {
+    for (const [title, headers, body, isGenuine] of DELIVERIES)
+      it(`${isGenuine ? 'takes' : 'refuses'} ${title}`, async () => {
+        const outcome = await Promise.resolve()
+          .then(() => verify(body, headers()))
+          .catch((error: Error) => error);
+        if (isGenuine) expect(outcome).to.deep.equal(EVENT);
+        else expect(outcome).to.be.instanceOf(Error);
+      });
+  });
+
+describe('webhooks verified in Python', () => {
+  for (const verifier of ['openai', 'standardwebhooks'])
+    it(`takes what is genuine, and nothing else, with ${verifier}`, async () => {
+      const deliveries = DELIVERIES.map(([, headers, body]) => ({ headers: headers(), body }));
+      const { stdout } = await promisify(execFile)(ensurePython(PYTHON_PACKAGES), [
+        'test/conformance/webhook_sdks.py',
+        verifier,
+        SECRET,
+        JSON.stringify(deliveries),
+      ]);
+      expect(JSON.parse(stdout)).to.deep.equal(DELIVERIES.map(([, , , isGenuine]) => isGenuine));
+    });
+});

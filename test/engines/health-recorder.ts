@@ -1,0 +1,77 @@
+/** Records what a gateway sees of an engine: by its own health check, and by requests that are sent to it as a gateway sends them. */
+import type { Dispatcher } from 'undici';
+import { EngineHealth } from '../../gateway/health/engine-health.ts';
+import { ENGINE_CONNECT_TIMEOUT_MS, Pools } from '../../gateway/upstream/pools.ts';
+import { formatStep } from '../support/health-traces/trace-lines.ts';
+import { pollUntil } from '../support/poll.ts';
+import type { Fields } from './answers.ts';
+
+const STALLED_MS = 600_000;
+
+export class HealthRecorder {
+  readonly lines: string[] = [];
+  readonly #health: EngineHealth;
+  readonly #pools = new Pools({ connectTimeoutMs: ENGINE_CONNECT_TIMEOUT_MS });
+  readonly #pool: Dispatcher;
+  readonly #model: string;
+  readonly #startedAt: number;
+  #isStopped = false;
+
+  /** `origin`: of the engine. */
+  constructor(origin: string, model: string) {
+    this.#model = model;
+    this.#health = new EngineHealth({
+      engineURL: origin,
+      path: '/health',
+      stalledMs: () => STALLED_MS,
+      onObservation: (at, seen) => this.lines.push(formatStep(at - this.#startedAt, seen)),
+    });
+    this.#startedAt = this.#health.clock.now();
+    this.#pool = this.#health.watch(this.#pools.get(origin));
+  }
+
+  /** Something is done to the engine. */
+  note(did: string): void {
+    this.lines.push(formatStep(this.#elapsed, did));
+  }
+
+  get #elapsed(): number {
+    return this.#health.clock.now() - this.#startedAt;
+  }
+
+  /** Asks for a stream and reads it to its end, again and again as long as `isWanted` and the recording last. */
+  async ask(body: Fields, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && !this.#isStopped)
+      await this.#pool
+        .request({
+          path: '/v1/chat/completions',
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ model: this.#model, stream: true, ...body }),
+          signal,
+        })
+        .then(async ({ body }) => {
+          for await (const _ of body);
+        })
+        // As clients do that are not told to come back later.
+        .catch(() => new Promise((resolve) => setTimeout(resolve, RETRY_MS)));
+  }
+
+  untilHealthy(timeoutMs: number): Promise<void> {
+    return pollUntil(() => this.#health.verdict.phase === 'healthy', 'the engine to be healthy', timeoutMs);
+  }
+
+  /** Lets the recording go on for so long. */
+  async last(ms: number): Promise<void> {
+    const end = this.#elapsed + ms;
+    await pollUntil(() => this.#elapsed >= end, `${ms / 1000} s of a recording`, 3 * ms);
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#health.stop();
+    await this.#pools.destroy();
+  }
+}
+
+const RETRY_MS = 2_000;

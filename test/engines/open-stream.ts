@@ -1,0 +1,32 @@
+/** A stream that a test looks at while it lasts. */
+import { assemble, type Fields, readFrames, send, type Target } from './answers.ts';
+
+export interface OpenStream {
+  status: number;
+  /** The frames so far. */
+  frames: string[];
+  ended: Promise<void>;
+  leave(): void;
+}
+
+export async function openStream(target: Target, path: string, body: Fields): Promise<OpenStream> {
+  const leaving = new AbortController();
+  const fields = { ...body, stream: true, stream_options: { include_usage: true } };
+  const response = await send(target, path, fields, leaving.signal);
+  const frames: string[] = [];
+  const read = async () => {
+    let rest = '';
+    for await (const text of response.body!.pipeThrough(new TextDecoderStream())) {
+      const end = (rest + text).lastIndexOf('\n') + 1;
+      frames.push(...readFrames((rest + text).slice(0, end)));
+      rest = (rest + text).slice(end);
+    }
+  };
+  // A client that left gets an error, which it knows of.
+  const ended = read().catch(() => {});
+  return { status: response.status, frames, ended, leave: () => leaving.abort() };
+}
+
+/** As a whole answer would have it. */
+export const readStream = (stream: OpenStream): Fields =>
+  assemble(stream.frames.filter((frame) => frame !== '[DONE]').map((frame) => JSON.parse(frame)));

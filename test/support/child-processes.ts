@@ -1,0 +1,27 @@
+/** Programs that end with this process, each with its output in a log file. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+
+const STOP_GRACE_MS = 3_000;
+
+/** The first argument is the program's name: one binary acts as several. Dies with this process, however it ends. */
+export function startProcess(command: string, [name, ...args]: string[], logPath: string): ChildProcess {
+  const log = openSync(logPath, 'a');
+  const child = spawn('setpriv', ['--pdeathsig', 'KILL', command, ...args], { stdio: ['ignore', log, log] });
+  closeSync(log);
+  child.once('error', (error) => console.error(`${name}: ${error.message}`));
+  return child;
+}
+
+/** SIGTERM, and SIGKILL to what is slow to leave. */
+export async function stopProcess(child: ChildProcess): Promise<void> {
+  if (hasEnded(child)) return;
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_GRACE_MS);
+  await ended;
+  clearTimeout(timer);
+}
+
+export const hasEnded = (child: ChildProcess): boolean =>
+  child.exitCode !== null || child.signalCode !== null;

@@ -1,0 +1,60 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { runStage } from '../../../tools/stage-run.ts';
+
+/** Keeps what these stages write apart from the results of this run. */
+const PREFIX = 'of a test| ';
+
+describe('a stage', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'berth-stage-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  const files = ['a.test.ts', 'b.test.ts', 'c.test.ts'];
+  const run = (script: string, settings = {}) =>
+    runStage({ command: ['sh', '-c', script, folder, ...files], isMocha: true, ...settings }, PREFIX);
+  /** Each file fails in its first run. */
+  const failOnce = (names: string) =>
+    `for file in "$@"; do case "${names}" in *$file*) [ -e "$0/$file" ] || {
+      touch "$0/$file"; echo "  0 passing"; echo "  1 failing"; echo "  1) $file breaks"; echo "failed file $file (0 passed)"; continue
+    };; esac; echo "  1 passing"; done`;
+
+  it('gives each of its shards a part of the files, and adds up what they counted', async () => {
+    const script = 'echo "  $# passing" | tee "$0/$MOCHA_WORKER_ID"; [ $# = 3 ] && echo "  9 passing"; true';
+    const counts = await run(script, { shards: 2 });
+    expect(counts).to.include({ passed: 3, failed: 0 }).and.not.have.property('failures');
+    expect(await run(script)).to.include({ passed: 12, failed: 0 });
+  });
+
+  it('has failed where one of its shards breaks off', async () => {
+    const script = 'echo "  $# passing"; exit "$MOCHA_WORKER_ID"';
+    expect(await run(script, { shards: 2, isRepeated: true })).to.include({ passed: 3, failed: 1 });
+  });
+
+  it('runs one or two files of real processes again, and tells what passes then as flaky', async () => {
+    const counts = await run(failOnce('a.test.ts b.test.ts'), { shards: 2, isRepeated: true });
+    expect(counts).to.include({ passed: 3, failed: 0 });
+    expect(counts.flaky)
+      .to.match(/a\.test\.ts breaks/)
+      .and.match(/b\.test\.ts breaks/);
+  });
+
+  it('has failed where more files did', async () => {
+    const script = failOnce('a.test.ts b.test.ts c.test.ts');
+    expect(await run(script, { isRepeated: true })).to.include({ passed: 0, failed: 3 });
+  });
+
+  it('has failed with one file where its tests are of no real processes', async () => {
+    expect(await run(failOnce('a.test.ts'))).to.include({ passed: 2, failed: 1 });
+  });
+
+  it('counts a check as one', async () => {
+    const check = { isMocha: false };
+    expect(await runStage({ ...check, command: ['true'] }, PREFIX)).to.include({ passed: 1, failed: 0 });
+    expect(await runStage({ ...check, command: ['false'] }, PREFIX)).to.include({ passed: 0, failed: 1 });
+  });
+});

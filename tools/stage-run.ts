@@ -1,0 +1,154 @@
+/** Runs a stage's commands and reads from their output what passed and what failed. */
+import { spawn } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { stripVTControlCharacters } from 'node:util';
+
+export interface Stage {
+  command: string[];
+  /** Mocha's counts are read from its output; other stages count as one. */
+  isMocha: boolean;
+  /** Its tests are of real processes: what fails in one or two files is run once more. */
+  isRepeated?: boolean;
+  /** Processes that share the files, side by side; 1. */
+  shards?: number;
+}
+
+export interface Counts {
+  passed: number;
+  failed: number;
+  /** What a reader of the last lines needs to know of the failed tests. */
+  failures?: string;
+  /** What failed once and passed when its file was run again. */
+  flaky?: string;
+}
+
+interface Run extends Counts {
+  /** Null where what failed belongs to no file, or the run broke off. */
+  failedFiles: { path: string; passed: number }[] | null;
+}
+
+/** Each test's programs load the same modules; where Node looks for them by itself, too. */
+const NODE_COMPILE_CACHE = join(tmpdir(), 'node-compile-cache');
+
+/** Of what is told once more at the end. */
+const MAX_FAILURES_SHOWN = 8;
+const MAX_FAILURE_LINES = 6;
+/** Failed in more files than this, a stage is broken, not unlucky. */
+const MAX_FILES_TO_RERUN = 2;
+
+/** `prefix`: of each line that it writes, where another stage writes at the same time. */
+export async function runStage(stage: Stage, prefix = ''): Promise<Counts> {
+  const first = await runTests(stage, prefix);
+  return (stage.isRepeated && (await runAgain(stage, first, prefix))) || first;
+}
+
+async function runTests(stage: Stage, prefix: string): Promise<Run> {
+  const runs = await Promise.all(
+    divide(stage).map((command, index) => runCommand(command, { prefix, MOCHA_WORKER_ID: String(index) })),
+  );
+  const parts = runs.map((run) => readRun(run, stage));
+  const failures = parts.flatMap(({ failures }) => failures || []).join('\n');
+  const isBroken = parts.some(({ failedFiles }) => failedFiles === null);
+  return {
+    passed: sum(parts.map(({ passed }) => passed)),
+    failed: sum(parts.map(({ failed }) => failed)),
+    ...(failures && { failures }),
+    failedFiles: isBroken ? null : parts.flatMap(({ failedFiles }) => failedFiles!),
+  };
+}
+
+/** A command for each shard, with every so manieth file. */
+function divide({ command, shards = 1 }: Stage): string[][] {
+  const files = command.filter(isTestFile);
+  const rest = command.filter((word) => !isTestFile(word));
+  const count = Math.max(1, Math.min(shards, files.length));
+  return Array.from({ length: count }, (_, shard) => [
+    ...rest,
+    ...files.filter((_, index) => index % count === shard),
+  ]);
+}
+
+function readRun({ code, output }: CommandEnd, { isMocha }: Stage): Run {
+  if (!isMocha) return { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, failedFiles: null };
+  const passed = readCount(output, 'passing');
+  const failed = readCount(output, 'failing');
+  const failedFiles = [...output.matchAll(/^failed file (\S+) \((\d+) passed\)$/gm)].map(
+    ([, path, count]) => ({ path: path!, passed: Number(count) }),
+  );
+  // A run that broke off before its summary, or ran nothing, has failed too.
+  if (failed === 0 && (code !== 0 || passed === 0)) return { passed, failed: 1, failedFiles: null };
+  const hasStray = failedFiles.some(({ path }) => !path.endsWith('.test.ts'));
+  return { passed, failed, failures: readFailures(output), failedFiles: hasStray ? null : failedFiles };
+}
+
+/**
+ * The one or two files of real processes in which something failed, once more: a machine that stalls for
+ * seconds fails a test in some thousands. What passes then is told as flaky, what fails again has failed.
+ */
+async function runAgain(stage: Stage, first: Run, prefix: string): Promise<Counts | undefined> {
+  const files = first.failedFiles ?? [];
+  if (files.length === 0 || files.length > MAX_FILES_TO_RERUN) return undefined;
+  const paths = files.map(({ path }) => path);
+  console.log(`\n${prefix}=== again: ${paths.join(' ')} ===`);
+  const command = [...stage.command.filter((word) => !isTestFile(word)), ...paths];
+  const second = await runTests({ ...stage, command, shards: 1 }, prefix);
+  const passed = first.passed - sum(files.map(({ passed }) => passed)) + second.passed;
+  if (second.failed > 0) return { ...second, passed };
+  return { passed, failed: 0, ...(first.failures && { flaky: first.failures }) };
+}
+
+interface CommandEnd {
+  code: number;
+  output: string;
+}
+
+/** The first shard's lines are written as they come, with the prefix; those of others once it ends. */
+function runCommand(
+  [command, ...args]: string[],
+  { prefix, ...variables }: { prefix: string; MOCHA_WORKER_ID: string },
+): Promise<CommandEnd> {
+  const isHeld = variables.MOCHA_WORKER_ID !== '0';
+  return new Promise((resolve) => {
+    const env = { NODE_COMPILE_CACHE, ...process.env, ...variables };
+    const child = spawn(command!, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    const held: string[] = [];
+    const write = (line: string) => {
+      if (isHeld) held.push(prefix + line);
+      else console.log(prefix + line);
+    };
+    child.stdout.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+    });
+    for (const input of [child.stdout, child.stderr]) createInterface({ input }).on('line', write);
+    child.once('error', (error) => {
+      console.error(error.message);
+      resolve({ code: 1, output });
+    });
+    child.once('close', (code) => {
+      if (held.length > 0) console.log(held.join('\n'));
+      resolve({ code: code ?? 1, output: stripVTControlCharacters(output) });
+    });
+  });
+}
+
+const isTestFile = (word: string): boolean => word.endsWith('.test.ts');
+const sum = (numbers: number[]): number => numbers.reduce((total, number) => total + number, 0);
+
+const readCount = (output: string, word: string): number =>
+  sum([...output.matchAll(new RegExp(`^ *(\\d+) ${word}\\b`, 'gm'))].map(([, count]) => Number(count)));
+
+/** The beginnings of Mocha's own list of what failed, without stack frames. */
+const readFailures = (output: string): string =>
+  (output.split(/^ *\d+ failing\b.*$/m)[1] ?? '')
+    .split(/^(?= {2}\d+\) )/m)
+    .slice(1, MAX_FAILURES_SHOWN + 1)
+    .flatMap((failure) =>
+      failure
+        .split('\n')
+        .filter((line) => line.trim() !== '' && !/^\s+at |^failed file /.test(line))
+        .slice(0, MAX_FAILURE_LINES),
+    )
+    .join('\n');

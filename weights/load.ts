@@ -1,0 +1,220 @@
+/** Has a source's weights in the cache: at once where they are there, by a download of its own, or by waiting for another's. */
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Clock, sleep, systemClock } from '../kit/clock.ts';
+import { backoffDelay } from '../kit/retry.ts';
+import { downloadFile } from './download.ts';
+import { CacheEntry, LOCK_INTERVAL_MS } from './entry.ts';
+import { type CacheOptions, formatGibibytes, makeRoom, readVolumeTime } from './room.ts';
+import { type Manifest, SourceError, totalBytes, type WeightsSource } from './source.ts';
+
+export interface LoadOptions {
+  cache: CacheOptions;
+  /** Name of the source's folder in the cache. */
+  entry: string;
+  source: WeightsSource;
+  /** Whose engine reads the weights; undefined for a prefetch, which evicts nothing. */
+  pod: string | undefined;
+  signal: AbortSignal;
+  log: (message: string) => void;
+  clock?: Clock;
+  idleTimeoutMs?: number;
+}
+
+export interface Loaded {
+  how: 'cached' | 'downloaded' | 'awaited';
+  digest: string;
+  bytes: number;
+  /** Why the source itself could not be asked, where what was there is used instead. */
+  unasked?: string;
+}
+
+const WAIT_MS = 1_000;
+const FILES_AT_ONCE = 4;
+const LIST_ATTEMPTS = 5;
+const LIST_BACKOFF = { baseMs: 500, maxMs: 8_000 };
+/** Of the first files with no room, which others may take meanwhile. */
+const ROOM_ATTEMPTS = 3;
+
+/** Throws SourceError and NoRoomError, or what the volume says. */
+export async function loadWeights(options: LoadOptions): Promise<Loaded> {
+  const { cache, source, pod, signal, log, clock = systemClock } = options;
+  const entry = new CacheEntry(join(cache.folder, options.entry), pod);
+  const listed = await listSource(options);
+  if ('unasked' in listed) {
+    const digest = await leaseCurrent(entry, pod);
+    if (digest === undefined) throw listed.unasked;
+    log(`${listed.unasked.message}; using ${digest}, which is in the cache`);
+    return { how: 'cached', digest, bytes: 0, unasked: listed.unasked.message };
+  }
+  const { digest } = listed;
+  const bytes = totalBytes(listed);
+  let how: Loaded['how'] = 'cached';
+  for (let isFirst = true; ; isFirst = false) {
+    signal.throwIfAborted();
+    const now = await (pod === undefined ? readVolumeTime(cache.folder) : entry.lease(pod, digest));
+    if (await entry.isComplete(digest)) break;
+    // A volume that tells names or sizes otherwise than they were written would never be right.
+    if (how === 'downloaded') throw new Error('what was downloaded is not what the volume shows');
+    if (await entry.lock(now)) {
+      how = (await downloadUnderLock(entry, listed, options)) ? 'downloaded' : 'awaited';
+    } else {
+      how = 'awaited';
+      if (isFirst) log(`another pod downloads ${source.name}; waiting for it`);
+      await sleep(clock, WAIT_MS, signal);
+    }
+  }
+  await entry.select(digest);
+  return { how, digest, bytes };
+}
+
+async function listSource({
+  source,
+  signal,
+  log,
+  clock = systemClock,
+}: LoadOptions): Promise<Manifest | { unasked: SourceError }> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await source.list(signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof SourceError && error.isTransient)) throw error;
+      if (attempt === LIST_ATTEMPTS) return { unasked: error };
+      log(`${error.message}; trying again`);
+      await sleep(clock, backoffDelay(LIST_BACKOFF, attempt), signal);
+    }
+  }
+}
+
+/** What is there from an earlier time, where the source cannot be asked for its newest version. */
+async function leaseCurrent(entry: CacheEntry, pod: string | undefined): Promise<string | undefined> {
+  const digest = await entry.current();
+  if (digest === undefined) return undefined;
+  if (pod !== undefined) await entry.lease(pod, digest);
+  if (!(await entry.isComplete(digest))) return undefined;
+  await entry.select(digest);
+  return digest;
+}
+
+/** False where another pod was done before the lock was free. */
+async function downloadUnderLock(
+  entry: CacheEntry,
+  manifest: Manifest,
+  options: LoadOptions,
+): Promise<boolean> {
+  const { clock = systemClock, log } = options;
+  const stop = keepLock(entry, clock);
+  try {
+    if (await entry.isComplete(manifest.digest)) return false;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await download(entry, manifest, options);
+        break;
+      } catch (error) {
+        const isFull = ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
+        if (!isFull || attempt === ROOM_ATTEMPTS) throw error;
+        log('the volume became full; making room again');
+      }
+    }
+    await entry.complete(manifest);
+    return true;
+  } finally {
+    await stop();
+  }
+}
+
+/** Until its function is called. */
+function keepLock(entry: CacheEntry, clock: Clock): () => Promise<void> {
+  let isStopped = false;
+  let cancel = () => {};
+  const renew = () => {
+    if (isStopped) return;
+    cancel = clock.after(
+      LOCK_INTERVAL_MS,
+      () =>
+        void entry
+          .renewLock()
+          .catch(() => false)
+          .finally(renew),
+    );
+  };
+  renew();
+  return async () => {
+    isStopped = true;
+    cancel();
+    await entry.unlock();
+  };
+}
+
+async function download(entry: CacheEntry, manifest: Manifest, options: LoadOptions): Promise<void> {
+  const { cache, source, pod, signal, log, clock = systemClock, idleTimeoutMs } = options;
+  const { digest, files } = manifest;
+  const bytes = totalBytes(manifest);
+  const folder = await entry.openPartial(manifest);
+  const missingBytes = bytes - (await countPresent(folder, manifest));
+  const wanted = { folder: entry.folder, digest, bytes, missingBytes };
+  for (const evicted of await makeRoom(cache, wanted, pod !== undefined)) log(`evicted ${evicted}`);
+  await source.findChecksums?.(manifest, signal);
+  const progress = new Progress(bytes, clock, (text) => log(`${source.name}: ${text}`));
+  const stopping = new AbortController();
+  const queue = [...files].sort((a, b) => b.size - a.size);
+  const work = async () => {
+    for (let file = queue.shift(); file && !stopping.signal.aborted; file = queue.shift())
+      await downloadFile(join(folder, file.path), file, {
+        source,
+        signal: AbortSignal.any([signal, stopping.signal]),
+        onBytes: (count) => progress.add(count),
+        clock,
+        ...(idleTimeoutMs !== undefined && { idleTimeoutMs }),
+      });
+  };
+  const workers = Array.from({ length: FILES_AT_ONCE }, () =>
+    work().catch((error: unknown) => {
+      stopping.abort();
+      throw error;
+    }),
+  );
+  const outcomes = await Promise.allSettled(workers);
+  const failures = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
+  // The first is why the others were stopped.
+  const failure = failures.find((reason) => (reason as Error).name !== 'AbortError') ?? failures[0];
+  if (failure) throw failure;
+}
+
+async function countPresent(folder: string, { files }: Manifest): Promise<number> {
+  let present = 0;
+  for (const { path, size } of files)
+    for (const name of [path, `${path}.partial`]) {
+      const found = await stat(join(folder, name)).catch(() => undefined);
+      if (found) present += Math.min(found.size, size);
+    }
+  return present;
+}
+
+const REPORT_MS = 10_000;
+
+/** A line now and then. */
+class Progress {
+  readonly #total: number;
+  readonly #clock: Clock;
+  readonly #report: (text: string) => void;
+  #done = 0;
+  #reportedAt: number;
+
+  constructor(total: number, clock: Clock, report: (text: string) => void) {
+    this.#total = total;
+    this.#clock = clock;
+    this.#report = report;
+    this.#reportedAt = clock.now();
+  }
+
+  add(count: number): void {
+    this.#done += count;
+    const now = this.#clock.now();
+    if (now - this.#reportedAt < REPORT_MS) return;
+    this.#reportedAt = now;
+    const percent = Math.floor((100 * this.#done) / Math.max(1, this.#total));
+    this.#report(`${percent} % of ${formatGibibytes(this.#total)}`);
+  }
+}

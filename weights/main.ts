@@ -1,0 +1,81 @@
+/** Loads a model's weights into a cache that pods share, before an engine starts or ahead of it. */
+import { writeFile } from 'node:fs/promises';
+import { EnvironmentError } from '../kit/environment.ts';
+import { openLog } from '../kit/log.ts';
+import { redactText } from '../kit/log-redaction.ts';
+import { exitOnFatalErrors } from '../kit/program.ts';
+import { type LoaderEnvironment, readEnvironment } from './environment.ts';
+import { HubSource } from './hub-source.ts';
+import { type Loaded, loadWeights } from './load.ts';
+import { formatGibibytes, NoRoomError } from './room.ts';
+import { SourceError, type WeightsSource } from './source.ts';
+
+/** The kubelet shows what is in it as the container's message. */
+const TERMINATION_LOG = '/dev/termination-log';
+
+exitOnFatalErrors('weights');
+const log = openLog({ level: 'info', base: { program: 'weights' } });
+const stopping = new AbortController();
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopping.abort());
+
+const startedAt = performance.now();
+try {
+  const environment = readEnvironment();
+  await end(0, describe(await load(environment)));
+} catch (error) {
+  await end(exitCodeOf(error), explain(error));
+}
+
+async function load(environment: LoaderEnvironment): Promise<Loaded | NoRoomError> {
+  const { cachePath, entry, limitBytes, pod } = environment;
+  const cache = { folder: cachePath, limitBytes };
+  try {
+    return await loadWeights({
+      cache,
+      entry,
+      source: await openSource(environment),
+      pod,
+      signal: stopping.signal,
+      log: (message) => log.info(redactText(message)),
+    });
+  } catch (error) {
+    // A prefetch that finds no room has nothing to do.
+    if (pod === undefined && error instanceof NoRoomError) return error;
+    throw error;
+  }
+}
+
+/** The SDK of S3 takes long to load, which most starts can do without. */
+async function openSource({ hub, s3 }: LoaderEnvironment): Promise<WeightsSource> {
+  if (hub) return new HubSource(hub);
+  const { S3Source } = await import('./s3-source.ts');
+  return new S3Source(s3!);
+}
+
+function describe(loaded: Loaded | NoRoomError): string {
+  if (loaded instanceof NoRoomError) return `not prefetched: ${loaded.message}`;
+  const seconds = `${((performance.now() - startedAt) / 1_000).toFixed(1)} s`;
+  const { how, bytes, digest, unasked } = loaded;
+  if (unasked !== undefined) return `in the cache: ${digest}; ${unasked}`;
+  if (how === 'cached') return `in the cache: ${formatGibibytes(bytes)} (${digest})`;
+  const verb = how === 'downloaded' ? 'downloaded' : 'downloaded by another pod:';
+  return `${verb} ${formatGibibytes(bytes)} in ${seconds} (${digest})`;
+}
+
+function explain(error: unknown): string {
+  if (stopping.signal.aborted) return 'stopped';
+  return String(redactText(error instanceof Error ? error.message : String(error)));
+}
+
+function exitCodeOf(error: unknown): number {
+  const isPlain =
+    error instanceof SourceError || error instanceof NoRoomError || error instanceof EnvironmentError;
+  if (!isPlain && !stopping.signal.aborted) log.error({ err: error }, 'loading failed');
+  return 1;
+}
+
+async function end(code: number, message: string): Promise<never> {
+  log.info(message);
+  await writeFile(TERMINATION_LOG, message, { flag: 'r+' }).catch(() => {});
+  process.exit(code);
+}

@@ -1,0 +1,120 @@
+/** Room in a cache: what was asked for least recently goes first, and nothing that a pod reads. */
+import { randomUUID } from 'node:crypto';
+import { mkdir, rm, stat, statfs, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { CacheEntry, listNames } from './entry.ts';
+
+export interface CacheOptions {
+  /** Of all entries. */
+  folder: string;
+  /** Bytes that all models may have; undefined: what the volume has. */
+  limitBytes: number | undefined;
+}
+
+/** More than a model's own bytes, for folders and what else is written meanwhile. */
+const SPARE_BYTES = 16 * 1024 * 1024;
+
+export class NoRoomError extends Error {
+  override readonly name = 'NoRoomError';
+}
+
+interface Victim {
+  name: string;
+  usedAt: number;
+  /** False where a pod came in between. */
+  remove(): Promise<boolean>;
+}
+
+/** The time by the volume's clock, since those of nodes differ. */
+export async function readVolumeTime(folder: string): Promise<number> {
+  await mkdir(folder, { recursive: true });
+  const probe = join(folder, `.time-${randomUUID()}`);
+  await writeFile(probe, '');
+  const { mtimeMs } = await stat(probe);
+  await rm(probe, { force: true });
+  return mtimeMs;
+}
+
+/** The version that is to come. */
+export interface Wanted {
+  /** Of its entry. */
+  folder: string;
+  digest: string;
+  /** Of the whole version, and of what is not there yet. */
+  bytes: number;
+  missingBytes: number;
+}
+
+/**
+ * Makes room for a version; answers what was evicted. Throws NoRoomError where what may go is not enough; without
+ * `mayEvict` nothing may.
+ */
+export async function makeRoom(
+  { folder, limitBytes }: CacheOptions,
+  wanted: Wanted,
+  mayEvict: boolean,
+): Promise<string[]> {
+  const evicted: string[] = [];
+  const now = await readVolumeTime(folder);
+  const victims = mayEvict ? await listVictims(folder, { now, wanted }) : [];
+  for (;;) {
+    const lacking = await findLack({ folder, limitBytes }, wanted);
+    if (lacking <= 0) return evicted;
+    const victim = victims.shift();
+    if (!victim) throw new NoRoomError(explain(lacking, wanted.bytes, mayEvict));
+    if (await victim.remove()) evicted.push(victim.name);
+  }
+}
+
+function explain(lacking: number, bytes: number, mayEvict: boolean): string {
+  const size = `${formatGibibytes(lacking)} more than there is for the ${formatGibibytes(bytes)} to download`;
+  const rest = mayEvict ? 'all other models in the cache are in use' : 'nothing is evicted for a prefetch';
+  return `the cache of weights is full: it needs ${size}, and ${rest}`;
+}
+
+export const formatGibibytes = (bytes: number): string => `${(bytes / 1024 ** 3).toFixed(2)} GiB`;
+
+async function findLack({ folder, limitBytes }: CacheOptions, wanted: Wanted): Promise<number> {
+  const { bavail, bsize } = await statfs(folder);
+  const byVolume = wanted.missingBytes + SPARE_BYTES - bavail * bsize;
+  if (limitBytes === undefined) return byVolume;
+  let used = wanted.bytes;
+  for (const entry of await listEntries(folder)) {
+    const { versions, partials } = await entry.list();
+    const isOwn = (digest: string) => entry.folder === wanted.folder && digest === wanted.digest;
+    for (const { digest, bytes } of [...versions, ...partials]) used += isOwn(digest) ? 0 : bytes;
+  }
+  return Math.max(byVolume, used - limitBytes);
+}
+
+/** Abandoned downloads first, then versions by age; what crashes left goes at once. */
+async function listVictims(
+  folder: string,
+  { now, wanted }: { now: number; wanted: Wanted },
+): Promise<Victim[]> {
+  const victims: Victim[] = [];
+  for (const entry of await listEntries(folder)) {
+    // Who makes room holds the lock of its own entry.
+    const isOwn = entry.folder === wanted.folder;
+    const isIdle = isOwn || !(await entry.isLocked(now));
+    if (isIdle) await entry.sweep(now);
+    const { versions, partials } = await entry.list();
+    const inUse = await entry.inUse(now);
+    for (const { digest } of isIdle ? partials : [])
+      if (!isOwn || digest !== wanted.digest)
+        victims.push({
+          name: `the unfinished ${join(entry.folder, digest)}`,
+          usedAt: 0,
+          remove: () => entry.dropPartial(digest).then(() => true),
+        });
+    for (const { digest, usedAt } of versions)
+      if (!inUse.has(digest))
+        victims.push({ name: join(entry.folder, digest), usedAt, remove: () => entry.evict(digest, now) });
+  }
+  return victims.sort((a, b) => a.usedAt - b.usedAt);
+}
+
+async function listEntries(folder: string): Promise<CacheEntry[]> {
+  const names = await listNames(folder);
+  return names.filter((name) => !name.startsWith('.')).map((name) => new CacheEntry(join(folder, name)));
+}

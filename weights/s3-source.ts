@@ -1,0 +1,168 @@
+/** A prefix of a bucket, or one object. */
+import { createHash } from 'node:crypto';
+import {
+  GetObjectCommand,
+  HeadObjectCommand,
+  type HeadObjectCommandOutput,
+  ListObjectsV2Command,
+  S3Client,
+  S3ServiceException,
+} from '@aws-sdk/client-s3';
+import {
+  type Checksum,
+  checkManifest,
+  type Manifest,
+  SourceError,
+  type WeightsFile,
+  type WeightsSource,
+} from './source.ts';
+
+export interface S3Options {
+  /** s3://bucket/prefix */
+  uri: string;
+  endpoint: string | undefined;
+  region: string;
+  pathStyle: boolean;
+  /** undefined: anonymous, or the pod's own identity. */
+  keys: { accessKeyId: string; secretAccessKey: string } | undefined;
+  workloadIdentity: boolean;
+}
+
+const PLAIN_ETAG = /^"?([0-9a-f]{32})"?$/;
+const PARTS_ETAG = /^"?([0-9a-f]{32})-(\d+)"?$/;
+const HEADS_AT_ONCE = 8;
+/** Of an answer without a body to download. */
+const ANSWER_TIMEOUT_MS = 30_000;
+
+interface Listed {
+  path: string;
+  key: string;
+  size: number;
+  etag: string;
+}
+
+export class S3Source implements WeightsSource {
+  readonly name: string;
+  readonly #client: S3Client;
+  readonly #bucket: string;
+  readonly #prefix: string;
+  /** As listed, by path: what was changed since is refused. */
+  readonly #objects = new Map<string, { key: string; etag: string }>();
+
+  constructor({ uri, endpoint, region, pathStyle, keys, workloadIdentity }: S3Options) {
+    this.name = uri;
+    const [bucket = '', ...rest] = uri.slice('s3://'.length).split('/');
+    this.#bucket = bucket;
+    this.#prefix = rest.join('/').replace(/\/+$/, '');
+    this.#client = new S3Client({
+      region,
+      forcePathStyle: pathStyle,
+      maxAttempts: 1,
+      responseChecksumValidation: 'WHEN_REQUIRED',
+      ...(endpoint && { endpoint }),
+      ...(keys ? { credentials: keys } : workloadIdentity ? {} : { signer: ANONYMOUS }),
+    });
+  }
+
+  async list(signal: AbortSignal): Promise<Manifest> {
+    const found = (await this.#listObjects(signal)).sort((a, b) => (a.path < b.path ? -1 : 1));
+    for (const { path, key, etag } of found) this.#objects.set(path, { key, etag });
+    const described = found.map(({ path, size, etag }) => [path, size, etag]);
+    const digest = createHash('sha256').update(JSON.stringify(described)).digest('hex');
+    const files: WeightsFile[] = found.map(({ path, size }) => ({ path, size, checksum: null }));
+    return checkManifest({ digest, files });
+  }
+
+  async findChecksums({ files }: Manifest, signal: AbortSignal): Promise<void> {
+    for (let start = 0; start < files.length; start += HEADS_AT_ONCE)
+      await Promise.all(
+        files.slice(start, start + HEADS_AT_ONCE).map(async (file) => {
+          file.checksum = await this.#findChecksum(file, signal);
+        }),
+      );
+  }
+
+  async #listObjects(signal: AbortSignal): Promise<Listed[]> {
+    const found: Listed[] = [];
+    let token: string | undefined;
+    do {
+      const command = new ListObjectsV2Command({
+        Bucket: this.#bucket,
+        Prefix: this.#prefix,
+        ContinuationToken: token,
+      });
+      const page = await this.#send(() => this.#client.send(command, bound(signal)));
+      for (const { Key = '', Size = 0, ETag = '' } of page.Contents ?? []) {
+        const path = relativePath(Key, this.#prefix);
+        if (path !== undefined) found.push({ path, key: Key, size: Size, etag: ETag });
+      }
+      token = page.IsTruncated ? page.NextContinuationToken : undefined;
+    } while (token !== undefined && found.length <= 20_000);
+    return found;
+  }
+
+  /** The ETag, where it is a checksum: not with keys of KMS, nor where the parts' size cannot be told. */
+  async #findChecksum(file: WeightsFile, signal: AbortSignal): Promise<Checksum | null> {
+    const { key, etag } = this.#objects.get(file.path)!;
+    const [, whole] = PLAIN_ETAG.exec(etag) ?? [];
+    const [, parts, count] = PARTS_ETAG.exec(etag) ?? [];
+    if (!whole && !parts) return null;
+    const at = { Bucket: this.#bucket, Key: key, ...(parts && { PartNumber: 1 }) };
+    const command = new HeadObjectCommand(at);
+    const head = await this.#send(() => this.#client.send(command, bound(signal))).catch((error) => {
+      if (error instanceof SourceError && !error.isTransient) return undefined;
+      throw error;
+    });
+    if (!head || isOpaque(head)) return null;
+    if (whole) return { kind: 'md5', hex: whole };
+    const partBytes = head.ContentLength ?? 0;
+    const isPart = partBytes > 0 && Math.ceil(file.size / partBytes) === Number(count);
+    return isPart ? { kind: 'md5-of-parts', hex: parts!, partBytes } : null;
+  }
+
+  async read(file: WeightsFile, start: number, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
+    const { key, etag } = this.#objects.get(file.path)!;
+    const command = new GetObjectCommand({
+      Bucket: this.#bucket,
+      Key: key,
+      IfMatch: etag,
+      ...(start > 0 && { Range: `bytes=${start}-` }),
+    });
+    const { Body } = await this.#send(() => this.#client.send(command, { abortSignal: signal }));
+    return Body as unknown as AsyncIterable<Uint8Array>;
+  }
+
+  async #send<T>(call: () => Promise<T>): Promise<T> {
+    try {
+      return await call();
+    } catch (cause) {
+      const status = cause instanceof S3ServiceException ? (cause.$metadata.httpStatusCode ?? 0) : 0;
+      // Without credentials of its own a pod is refused, and not given what others downloaded.
+      const isRefused = (cause as Error).name === 'CredentialsProviderError';
+      const isTransient = !isRefused && (status === 0 || status === 429 || status >= 500);
+      const why = status === 0 ? 'could not be reached' : `answered ${status}`;
+      const detail = (cause as Error).name === 'Error' ? (cause as Error).message : (cause as Error).name;
+      throw new SourceError(`the bucket of ${this.name} ${why}: ${detail}`, { isTransient, cause });
+    }
+  }
+}
+
+const bound = (signal: AbortSignal) => ({
+  abortSignal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]),
+});
+
+/** Sends requests as they are. */
+const ANONYMOUS = { sign: async <T>(request: T): Promise<T> => request };
+
+/** Below the prefix; the last name of a prefix that is an object itself. `models/a` is no prefix of `models/ab`. */
+function relativePath(key: string, prefix: string): string | undefined {
+  if (key.endsWith('/')) return undefined;
+  if (key === prefix) return baseName(key);
+  if (prefix === '') return key;
+  return key.startsWith(`${prefix}/`) ? key.slice(prefix.length + 1) : undefined;
+}
+
+const baseName = (path: string): string => path.split('/').at(-1)!;
+
+const isOpaque = ({ ServerSideEncryption, SSECustomerAlgorithm }: HeadObjectCommandOutput): boolean =>
+  SSECustomerAlgorithm !== undefined || (ServerSideEncryption ?? 'AES256') !== 'AES256';
