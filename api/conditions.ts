@@ -78,7 +78,7 @@ export const CONDITIONS = {
     kind: 'WebhookEndpoint',
     type: 'Active',
     meaning:
-      'Events are delivered. False: NotAccepted, Disabled (spec.enabled), AutoDisabled after 20 consecutive permanent failures.',
+      'Events are delivered. False: NotAccepted, Disabled (spec.enabled), AutoDisabled after 20 consecutive permanent failures. Unknown: NotPublished while Redis is unavailable.',
   },
   verified: {
     kind: 'StorageCredential',

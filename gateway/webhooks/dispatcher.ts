@@ -20,7 +20,10 @@ import { type AttemptTiming, attemptDelivery, DELIVERY_TIMING } from './attempt.
 export interface DispatcherOptions {
   redis: RedisClient;
   agent: Pick<EgressAgent, 'request'>;
+  /** As they are now: an event goes to all that were published before it. */
   readEndpoints: (namespace: string) => Promise<ReadonlyMap<string, PublishedEndpoint>>;
+  /** As they were a moment ago, for each attempt. */
+  recallEndpoints: (namespace: string) => Promise<ReadonlyMap<string, PublishedEndpoint>>;
   /** Opened; null = the workspace has none. */
   readSecrets: (namespace: string) => Promise<WorkspaceSecrets | null>;
   /** An inline callback failed permanently. */
@@ -167,9 +170,9 @@ export class Dispatcher {
 
   /** Read for each attempt, so that a rolled secret holds at once; null where there is none. */
   async #findSecret(delivery: LeasedDelivery): Promise<SigningSecrets | null> {
-    const { readEndpoints, readSecrets } = this.#options;
+    const { recallEndpoints, readSecrets } = this.#options;
     const secrets = await readSecrets(delivery.namespace);
-    return secrets && chooseSecret(delivery, secrets, await readEndpoints(delivery.namespace));
+    return secrets && chooseSecret(delivery, secrets, await recallEndpoints(delivery.namespace));
   }
 
   #abandon(delivery: AbandonedDelivery): void {
@@ -226,6 +229,7 @@ export function chooseSecret(
   const name =
     endpoint ||
     [...endpoints].find(([, each]) => each.hasOwnSecret && normalizeURL(each.url) === normalizeURL(url))?.[0];
-  if (name === undefined || !endpoints.get(name)?.hasOwnSecret) return workspace;
-  return own.get(name) ?? null;
+  if (name === undefined) return workspace;
+  // The secrets are newer than the endpoints, which may lack one that was just made.
+  return own.get(name) ?? (endpoints.get(name)?.hasOwnSecret ? null : workspace);
 }

@@ -77,7 +77,8 @@ export function startWebhooks(options: WebhookServiceOptions): WebhookService {
   const dispatcher = new Dispatcher({
     redis,
     agent,
-    readEndpoints: async (namespace) => endpoints.get(namespace),
+    readEndpoints: (namespace) => readEndpoints(redis, namespace),
+    recallEndpoints: async (namespace) => endpoints.get(namespace),
     readSecrets: async (namespace) => {
       const sealed = await readSigningSecret(redis, namespace);
       const text = sealed && openSigningSecret(sealed, namespace, dataKey(namespace));

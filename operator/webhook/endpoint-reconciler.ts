@@ -26,6 +26,12 @@ const TOO_MANY = verdict(
   `the namespace has ${MAX_ENDPOINTS} older WebhookEndpoints, which is the limit: delete one of them`,
 );
 
+const NOT_PUBLISHED = verdict(
+  'Unknown',
+  'NotPublished',
+  'deliveries begin once Redis, which is unavailable, has the endpoint',
+);
+
 /** What Redis counts of an endpoint; all throw while it is away. */
 export interface EndpointHealthStore {
   read: (namespace: string, name: string) => Promise<EndpointHealth>;
@@ -91,7 +97,8 @@ export class EndpointReconciler extends Reconciler<WebhookEndpoint, EndpointCont
     const state = await this.#check(endpoint, signal);
     this.#settle(key, state.isPassed ? describe(endpoint) : null);
     const health = await this.#readHealth(endpoint, signal);
-    await this.#write(live, { endpoint, accepted: state.verdict, health }, signal);
+    const isPublished = !state.isPassed || (await this.#ensurePublished(endpoint));
+    await this.#write(live, { endpoint, accepted: state.verdict, health, isPublished }, signal);
     const pollMs = HEALTH_INTERVAL_MS + HEALTH_SPREAD_MS * Math.random();
     return { requeueAfterMs: Math.max(0, Math.min(pollMs, state.dueAt - this.context.now())) };
   }
@@ -127,6 +134,19 @@ export class EndpointReconciler extends Reconciler<WebhookEndpoint, EndpointCont
     }
   }
 
+  /** What is reported as active receives every event from then on; false while Redis is unavailable. */
+  async #ensurePublished({ metadata: { namespace, generation }, status }: WebhookEndpoint): Promise<boolean> {
+    const reported = findCondition(status.conditions ?? [], 'Active');
+    if (reported?.observedGeneration === generation && reported?.status !== 'Unknown') return true;
+    try {
+      await this.context.publisher.publish({ what: 'endpoints', namespace });
+      return true;
+    } catch (error) {
+      if (!isRedisAway(error)) throw error;
+      return false;
+    }
+  }
+
   /** Marks what is to be published, if that is new. */
   #settle(key: string, entry: PublishedEndpoint | null): void {
     const { endpoints, publisher } = this.context;
@@ -136,13 +156,13 @@ export class EndpointReconciler extends Reconciler<WebhookEndpoint, EndpointCont
 
   async #write(
     live: KubeObject,
-    report: { endpoint?: WebhookEndpoint; accepted: Verdict; health?: EndpointHealth },
+    report: { endpoint?: WebhookEndpoint; accepted: Verdict; health?: EndpointHealth; isPublished?: boolean },
     signal: AbortSignal,
   ): Promise<void> {
-    const { endpoint, accepted, health } = report;
+    const { endpoint, accepted, health, isPublished = true } = report;
     // While Redis is down, the last report stands: it may have to be restored from it.
     const known = health ?? (endpoint && readReported(endpoint));
-    const active = judgeActivity(accepted, endpoint, known);
+    const active = isPublished ? judgeActivity(accepted, endpoint, known) : NOT_PUBLISHED;
     const [condition, subject] =
       accepted.status === 'False' ? (['Accepted', accepted] as const) : (['Active', active] as const);
     const isBad = subject.status === 'False' && subject.reason !== 'Disabled';

@@ -118,6 +118,22 @@ describe('webhook endpoints', () => {
     await pollUntil(async () => (await harness.cluster.events(namespace, 'all')).includes('Active'));
   });
 
+  it('are reported as active once they are published, and not while Redis is away', async () => {
+    start();
+    await create('early');
+    await isActive('early');
+    expect([...(await published()).keys()]).to.deep.equal(['early']);
+    harness.server.pause();
+    try {
+      await create('late');
+      await pollUntil(async () => (await reasonOf('late', 'Active')) === 'NotPublished', 'the reason');
+    } finally {
+      harness.server.resume();
+    }
+    await isActive('late');
+    expect((await published()).size).to.equal(2);
+  });
+
   it('are not published while their URL is bad, and are once it is good', async () => {
     answer = (url) => (url === URL_A ? BAD : GOOD);
     start();

@@ -87,6 +87,7 @@ describe('the webhook dispatcher', () => {
       redis: stack.redis,
       agent,
       readEndpoints: async () => endpoints,
+      recallEndpoints: async () => endpoints,
       readSecrets: async () =>
         secret === null ? null : { workspace: { current: secret, previous: null }, endpoints: new Map() },
       onAbandoned: (delivery) => abandoned.push(delivery),
@@ -280,6 +281,7 @@ describe('the webhook dispatcher', () => {
     const dispatcher = start({
       agent: wide,
       readEndpoints: async (each) => (each === quick ? new Map() : endpoints),
+      recallEndpoints: async () => endpoints,
       timing: { attemptMs: 60_000, waitAfter: () => 10 },
     });
     for (let each = 0; each < workspaces; each++) {

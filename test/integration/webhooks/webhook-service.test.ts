@@ -131,6 +131,26 @@ describe('webhooks of real requests', () => {
     expect(v1).to.equal(createHmac('sha256', own).update(`${time}.${toOwn.body}`).digest('hex'));
   });
 
+  it('sends the next event to an endpoint that was published a moment ago', async () => {
+    start();
+    await endOne();
+    await pollUntil(() => received.length === 1, 'the first delivery');
+    await publishEndpoints(
+      stack.redis,
+      namespace,
+      new Map([['late', { v: 1, url: `${url}?late`, eventTypes: ['request.canceled'], enabled: true }]]),
+    );
+    const id = await endOne();
+    await pollUntil(async () => {
+      const log = await readDeliveryLog(stack.redis, namespace);
+      return log.some(({ requestId, state }) => requestId === id && state === 'delivered');
+    }, 'the second delivery');
+    await pollUntil(
+      () => received.some(({ path }) => path.endsWith('?late')),
+      'the delivery to the endpoint',
+    );
+  });
+
   it('delivers what ended while no front was there', async () => {
     await endOne();
     await endOne();

@@ -40,6 +40,12 @@ describe("an endpoint's own secret", () => {
     expect(choose('early', 'https://hooks.example.com/c')).to.equal(null);
   });
 
+  it('signs from the first event on, while the list of endpoints is a moment old', () => {
+    const made = { ...secrets, endpoints: new Map([['new', alone('just made')]]) };
+    const chosen = chooseSecret({ endpoint: 'new', url: URL_A }, made, new Map());
+    expect(chosen?.current).to.equal('just made');
+  });
+
   it('has fields of its own in the Secret, also where a name reads like a field of another', () => {
     const names = ['a', 'a-previous', 'a.previous', 'x'.repeat(253), `${'x'.repeat(252)}y`];
     const fields = names.flatMap((name) => Object.values(endpointSecretFields(name)));
